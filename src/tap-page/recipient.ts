@@ -19,6 +19,13 @@ export function checkRecipients(): void {
   const first = new Map<Element, string>()
   const asked = new Map<Element, AbortController>()
   let typed = ''
+  // What the daemon has taken, or would take; nothing else is copied.
+  let good = ''
+  let sent = ''
+  const settle = () => {
+    // Only badges go to email addresses.
+    if (typed === good && !typed.includes('@')) spread(typed)
+  }
   let timer: ReturnType<typeof setTimeout> | undefined
 
   document.addEventListener('input', ({ target }) => {
@@ -33,10 +40,23 @@ export function checkRecipients(): void {
   document.addEventListener('change', ({ target }) => {
     if (!formOf(target)) return
     typed = (target as HTMLInputElement).value.trim()
-    spread(typed)
+    settle()
   })
   // Cards that open later have fields too.
-  document.addEventListener('tapchip:shown', () => spread(typed))
+  document.addEventListener('tapchip:shown', () => {
+    if (sent === typed && !page?.querySelector('input[aria-invalid=true]')) good = sent
+    settle()
+  })
+  // The answer says more than a check could.
+  document.addEventListener('submit', ({ target }) => {
+    if (!(target instanceof HTMLFormElement)) return
+    const line = target.querySelector<HTMLElement>('[data-check]')
+    if (!line) return
+    sent = fieldOf(target)?.value.trim() ?? ''
+    clearTimeout(timer)
+    asked.get(line)?.abort()
+    tell(line, '', undefined)
+  })
 
   async function check(form: HTMLFormElement): Promise<void> {
     const line = form.querySelector<HTMLElement>('[data-check]')
@@ -47,11 +67,15 @@ export function checkRecipients(): void {
     const ended = new AbortController()
     asked.set(line, ended)
     const fields = [...new FormData(form)].map(([name, value]): [string, string] => [name, String(value)])
-    if (fieldOf(form)?.value.trim() === '') return tell(line, first.get(line) ?? '', undefined)
+    const value = fieldOf(form)?.value.trim() ?? ''
+    if (value === '') return tell(line, first.get(line) ?? '', undefined)
     try {
       const answer = await post(url, fields, { signal: ended.signal })
       const said: unknown = await answer.json()
-      if (isCheck(said)) tell(line, said.html, said.isGood)
+      if (!isCheck(said)) return
+      tell(line, said.html, said.isGood)
+      if (said.isGood) good = value
+      settle()
     } catch {
       // Too late, or no connection: sending it will say more.
     }

@@ -139,9 +139,10 @@ describe('the tap page as HTML', () => {
     const bad = {
       is: 'good',
       kind: 'badge',
-      recipient: { is: 'email', address: undefined, name: nasty },
+      recipient: { is: 'name', address: undefined, name: nasty },
       isMint: false,
     } as const
+    expect(checkLine(bad, settings)).toContain('&lt;script&gt;')
     expect(checkLine(bad, settings)).not.toMatch(/<script|<img/)
   })
 

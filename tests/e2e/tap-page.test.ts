@@ -125,6 +125,11 @@ test('two taps: the second in a new tab of the browser, and the first page goes 
 test('a badge is minted once a device, and what was typed once is filled in', async () => {
   const phone = await newPhone()
   const page = await phone.tap(chips.party(1))
+  // A mistake stays where it was made, and is said once.
+  await action(page, 'badge').send('carol@@example')
+  await action(page, 'badge').is('failed')
+  expect(await action(page, 'badge').form.locator('[data-check]').textContent()).toBe('')
+  expect(await action(page, 'guestbook').field.inputValue()).toBe('')
   await action(page, 'badge').send('bob.eth')
   await action(page, 'badge').is('confirmed')
   expect(await action(page, 'guestbook').field.inputValue()).toBe('bob.eth')

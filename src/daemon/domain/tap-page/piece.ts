@@ -94,7 +94,7 @@ function shownOf(
 }
 
 const path = (one: Picture): string => one.url.replace(/[?#].*$/s, '')
-const isVideo = (one: Picture): boolean =>
+export const isVideo = (one: Picture): boolean =>
   one.mimeType?.startsWith('video/') ?? /\.(mp4|m4v|webm|mov|ogv)$/i.test(path(one))
 const isImage = ({ mimeType }: Picture): boolean => mimeType === undefined || mimeType.startsWith('image/')
 /** Pages, models, and sounds have no place on the page. */

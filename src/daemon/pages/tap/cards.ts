@@ -95,7 +95,8 @@ ${form(action, content, settings, { recipient: state.recipient, failed: state.fa
 
 function explain({ kind }: Action, { piece, actions }: TapPage, strings: Strings): string {
   if (kind !== 'claim') return strings.explain[kind]
-  if (actions.some((other) => other.kind === 'register')) return strings.explain.claimStep
+  const first = actions.find((other) => other.kind === 'register')
+  if (first) return first.state.is === 'open' ? strings.explain.claimLater : strings.explain.claimStep
   return piece.kind === 'item' ? strings.explain.mint : strings.explain.claim
 }
 
@@ -169,7 +170,7 @@ export function checkLine(check: RecipientCheck, settings: PageSettings): string
   const { address, name } = recipient
   const words = strings.check
   const who = () => {
-    if (recipient.is === 'email') return words.email(party(name ?? ''))
+    if (recipient.is === 'email') return html`${words.email}`
     if (recipient.is === 'address' && address) return words.address(party(address))
     return address ? words.name(party(name ?? ''), party(address)) : words.nameOnly(party(name ?? ''))
   }

@@ -1,8 +1,9 @@
 import { uidToColons } from '../../../nfc/uid.ts'
 import { httpsUrl } from '../../../values/media-url.ts'
 import type { Picture, TapPage } from '../../domain/tap-page/content.ts'
+import { isVideo } from '../../domain/tap-page/piece.ts'
 import { type Html, html } from './html.ts'
-import { isVideo, mediaOf } from './media.ts'
+import { mediaOf } from './media.ts'
 import type { PageSettings } from './settings.ts'
 import { stringsOf } from './strings/strings.ts'
 import { brief, party } from './wording.ts'
@@ -91,9 +92,9 @@ export function gallery(content: TapPage, settings: PageSettings): Html {
 
 const mostPictures = 24
 
-const one = (url: string, { mimeType }: Picture, name: string): Html =>
+const one = (url: string, picture: Picture, name: string): Html =>
   html`<li>${
-    isVideo(url, mimeType)
+    isVideo(picture)
       ? film(url, undefined, name)
       : html`<img src="${url}" alt="${name}" width="600" height="600" loading="lazy" decoding="async" referrerpolicy="no-referrer">`
   }</li>`

@@ -17,9 +17,6 @@ export function mediaOf(
   return mediaUrl(url, gateways)
 }
 
-export const isVideo = (url: string, mimeType: string | undefined): boolean =>
-  mimeType ? mimeType.startsWith('video/') : /\.(mp4|webm|mov|m4v|ogv)(?:[?#]|$)/i.test(url)
-
 /** Checked when it was stored; once more here, where it is opened. */
 export const linkUrl = (url: string): string | undefined =>
   checkRedirectUrl(url) === undefined ? url : undefined

@@ -55,6 +55,8 @@ export const de: Strings = {
     claim:
       'Geben Sie Ihre Wallet ein; das Token dieses Stücks wird dorthin übertragen. Das kostet Sie nichts.',
     claimStep: 'Das Token dieses Stücks wird an die vorgemerkte Wallet übertragen.',
+    claimLater:
+      'Wenn Sie schon bei einem früheren Scan eine Wallet vorgemerkt haben, übernehmen Sie das Stück hier. Sonst erledigen Sie zuerst Schritt 1.',
     mint: 'Geben Sie Ihre Wallet ein; das Token dieses Stücks wird erzeugt und dorthin übertragen. Das kostet Sie nichts.',
     badge: 'Geben Sie an, wohin das Abzeichen gehen soll. Das kostet Sie nichts.',
     guestbook:
@@ -107,7 +109,7 @@ export const de: Strings = {
     address: (short: Html) => html`${short} ist eine Wallet-Adresse.`,
     name: (name: Html, short: Html) => html`${name} ist die Wallet ${short}.`,
     nameOnly: (name: Html) => html`${name} ist ein Name.`,
-    email: (email: Html) => html`${email} ist eine E-Mail-Adresse.`,
+    email: 'Das ist eine E-Mail-Adresse.',
     next: {
       register: 'Sie wird für Schritt 2 vorgemerkt.',
       claim: 'Das Token wird dorthin übertragen; rückgängig machen lässt sich das nicht.',

@@ -54,6 +54,7 @@ export const en = {
       'Say which wallet will get it. Nothing moves yet: after a waiting time you tap again and claim it.',
     claim: 'Enter your wallet, and the token of this piece is sent there. It costs you nothing.',
     claimStep: 'The token of this piece is sent to the wallet that you registered.',
+    claimLater: 'If you registered with an earlier tap, claim it here. Otherwise do step 1 first.',
     mint: 'Enter your wallet, and the token of this piece is made and sent there. It costs you nothing.',
     badge: 'Say where the badge should go. It costs you nothing.',
     guestbook: 'Enter your wallet, and your entry is recorded in its name. It costs you nothing.',
@@ -100,7 +101,7 @@ export const en = {
     address: (short: Html) => html`${short} is a wallet address.`,
     name: (name: Html, short: Html) => html`${name} is the wallet ${short}.`,
     nameOnly: (name: Html) => html`${name} is a name.`,
-    email: (email: Html) => html`${email} is an email address.`,
+    email: 'This is an email address.',
     next: {
       register: 'It will be registered for step 2.',
       claim: 'The token will be sent there, and cannot be called back.',
