@@ -111,6 +111,20 @@ test('an item without a contract offers no claim', async () => {
   expect(await browser.states(await browser.tap(chips.unminted(9), 1))).toEqual({})
 })
 
+test('a chip that is linked after its tap gives a code for its token, as a ref that is queried then does', async () => {
+  const browser = new Browser(p)
+  const [page, other] = [await browser.tap(chips.unminted(9), 2), await browser.tap(chips.unminted(9), 3)]
+  const linked = await p.app.inject({
+    method: 'POST',
+    url: `/admin/chips/${BigInt(`0x${chips.unminted(9)}`)}/link`,
+    headers: { authorization: `Bearer ${adminToken}` },
+    payload: { token: { ...p.token('JKT', 14), tokenId: 14 } },
+  })
+  expect(linked.statusCode).toBe(200)
+  expect((await p.ask(`/refs/${other.ref}`)).body.linkedToken.otp).toMatch(/^[\w-]{21}$/)
+  expect(await browser.states(page)).toEqual({ 'claim-0': { is: 'open' } })
+})
+
 test('what the page does not offer uses up neither its ref nor a code', async () => {
   const browser = new Browser(p)
   const page = await browser.tap(chips.jacket(13), 1)

@@ -140,15 +140,15 @@ const endClaims = statement<{ chipUid: string; now: string }>()((db, p) =>
     .where('expiresAt', '>', p.now),
 )
 
-const endRefsForClaims = statement<{ chipUid: string }>()((db, p) =>
+export const endClaimsOfChip = (db: Queries, chipUid: string, now: string): Promise<number> =>
+  endClaims.run(db, { chipUid, now })
+
+const endEarlierTaps = statement<{ chipUid: string }>()((db, p) =>
   db
     .updateTable('chips')
     .set((e) => ({ claimsEndedTap: e.selectFrom('taps').select((f) => f.fn.max('taps.id').as('id')) }))
     .where('uid', '=', p.chipUid),
 )
-
-/** Also of taps whose codes are not made yet: their refs give none for claims. */
-export async function endClaimsOfChip(db: Queries, chipUid: string, now: string): Promise<void> {
-  await endClaims.run(db, { chipUid, now })
-  await endRefsForClaims.run(db, { chipUid })
-}
+/** For claims: refs of all taps so far give no code for one (any more). */
+export const endClaimsOfEarlierTaps = (db: Queries, chipUid: string): Promise<number> =>
+  endEarlierTaps.run(db, { chipUid })

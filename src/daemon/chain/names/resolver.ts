@@ -30,7 +30,7 @@ const usualLanes: Lanes = {
   // A person with one tap may claim, sign the guestbook, and collect several badges all at once.
   chip: { atOnce: 6, atOncePerKey: 1, waiting: 64, waitingPerKey: 8, waitMs: 5000, nameMs: 10_000 },
   // What is typed must not hold up what is sent.
-  typing: { atOnce: 4, atOncePerKey: 1, waiting: 32, waitingPerKey: 1, waitMs: 4000, nameMs: 4000 },
+  typing: { atOnce: 4, atOncePerKey: 1, waiting: 32, waitingPerKey: 4, waitMs: 4000, nameMs: 4000 },
   client: { atOnce: 4, atOncePerKey: 2, waiting: 16, waitingPerKey: 2, waitMs: 2000, nameMs: 5000 },
   // Names of owners on tap pages, which do without.
   shown: { atOnce: 8, atOncePerKey: 8, waiting: 64, waitingPerKey: 64, waitMs: 2000, nameMs: 3000 },

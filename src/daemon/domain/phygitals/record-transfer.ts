@@ -4,7 +4,7 @@ import type { KeyedRequest } from '../../chain/relayer/record-intent.ts'
 import { chipsOfToken } from '../../store/chips.ts'
 import { deleteClaimRegistrationsOf } from '../../store/claim-registrations.ts'
 import type { Queries } from '../../store/database.ts'
-import { endClaimsOfChip } from '../../store/otps.ts'
+import { endClaimsOfChip, endClaimsOfEarlierTaps } from '../../store/otps.ts'
 import { type LocatedToken, setMintTransaction, tokenTopic } from '../../store/tokens.ts'
 import { type Counted, recordForTeam } from '../chain/budget.ts'
 import { type BudgetClock, iso } from '../time.ts'
@@ -59,7 +59,13 @@ export const recordMint = (
 ): Promise<number> =>
   recordTransfer(trx, deps, { token, recipient: token.owner ?? '', call: 'mintNFT', counted: 'owed' })
 
-/** Ends the claim codes of all chips of a token, since they were issued for its former state. */
+/**
+ * Ends the claim codes of all chips of a token, since they were issued for its former state: also those that refs of
+ * earlier taps would still give.
+ */
 export async function endClaimsOfToken(trx: Queries, tokenRow: number, now: string): Promise<void> {
-  for (const { uid } of await chipsOfToken(trx, tokenRow)) await endClaimsOfChip(trx, uid, now)
+  for (const { uid } of await chipsOfToken(trx, tokenRow)) {
+    await endClaimsOfChip(trx, uid, now)
+    await endClaimsOfEarlierTaps(trx, uid)
+  }
 }

@@ -40,7 +40,7 @@ export interface ChipsTable {
   disabledReason: string | null
   replacedBy: string | null
   createdAt: string
-  /** taps.id: this tap and earlier ones claim nothing, since the token was claimed or changed after them. */
+  /** taps.id: this tap and earlier ones claim nothing, since the token was transferred after them. */
   claimsEndedTap: Generated<number | null>
   /** The batch that registered the chip; null as soon as anything but a tap changes it. */
   importBatch: Generated<string | null>
