@@ -1,7 +1,9 @@
 import type { AddressInfo } from 'node:net'
+import { setTimeout as later } from 'node:timers/promises'
 import { getAddress } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bob, chips, openPhygitals, type Phygitals } from '../support/phygitals.ts'
+import { bob, carol, chips, openPhygitals, type Phygitals } from '../support/phygitals.ts'
+import { acmeKey } from '../support/seeds.ts'
 import { Browser } from '../support/tap-browser.ts'
 
 let p: Phygitals
@@ -82,6 +84,38 @@ describe('POST /t/live', () => {
     expect(seen).toContain('claim-0 confirmed')
     expect(seen.findLast((one) => one.startsWith('owner'))).toContain('bob.eth')
     await stream.cancel()
+  })
+
+  test('ends also where the claimed token has moved on, and the chain is slow', async () => {
+    const browser = new Browser(p)
+    const page = await browser.tap(chips.jacket(7), 1)
+    await browser.press(page, { kind: 'claim', recipient: bob })
+    await p.settled()
+    const moved = await p.ask(
+      '/phygitals/transfer',
+      { ...p.token('JKT', 7), recipient: carol },
+      { key: acmeKey },
+    )
+    expect(moved.status).toBe(200)
+    await p.settled()
+    const { client } = p.ctx.chains.get(31337)
+    const call = client.call
+    let asked = 0
+    client.call = async (...parameters) => {
+      asked += 1
+      await later(200)
+      return call(...parameters)
+    }
+    try {
+      const stream = await follow(page.ref)
+      const owners: string[] = []
+      for (let event = await stream.next(); event; event = await stream.next())
+        owners.push(card(event, 'owner'))
+      expect(owners.at(-1)).toContain(getAddress(carol))
+      expect(asked).toBeLessThan(6)
+    } finally {
+      client.call = call
+    }
   })
 
   test('is a plain answer to who does not ask for a stream, and to the fifth stream of a page', async () => {

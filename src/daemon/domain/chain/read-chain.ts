@@ -83,32 +83,26 @@ interface Kept {
 /** A TTL cache per chain for answers that rarely change; beyond `most`, the oldest go. Failures are not cached. */
 export function ttlCache(most: number) {
   const kept = new WeakMap<Chain, Map<string, Kept>>()
-  return {
-    async get<T>(chain: Chain, what: string, forMs: number, ask: () => Promise<T>): Promise<T> {
-      const ofChain = kept.get(chain) ?? new Map<string, Kept>()
-      kept.set(chain, ofChain)
-      const before = ofChain.get(what)
-      // Set below only, by an `ask` for the same key.
-      if (before && performance.now() - before.at < forMs) return before.answer as Promise<T>
-      ofChain.delete(what)
-      for (const oldest of ofChain.keys()) {
-        if (ofChain.size >= most) ofChain.delete(oldest)
-        break
-      }
-      const answer = ask()
-      ofChain.set(what, { at: performance.now(), answer })
-      answer.catch(() => ofChain.delete(what))
-      return answer
-    },
-    /** The next question reaches the chain. */
-    forget(chain: Chain, what: string): void {
-      kept.get(chain)?.delete(what)
-    },
+  return async <T>(chain: Chain, what: string, forMs: number, ask: () => Promise<T>): Promise<T> => {
+    const ofChain = kept.get(chain) ?? new Map<string, Kept>()
+    kept.set(chain, ofChain)
+    const before = ofChain.get(what)
+    // Set below only, by an `ask` for the same key.
+    if (before && performance.now() - before.at < forMs) return before.answer as Promise<T>
+    ofChain.delete(what)
+    for (const oldest of ofChain.keys()) {
+      if (ofChain.size >= most) ofChain.delete(oldest)
+      break
+    }
+    const answer = ask()
+    ofChain.set(what, { at: performance.now(), answer })
+    answer.catch(() => ofChain.delete(what))
+    return answer
   }
 }
 
 // Only teams' own contracts are queried, so strangers cannot make this grow.
-export const { get: ttlCached } = ttlCache(1000)
+export const ttlCached = ttlCache(1000)
 
 /** A token's owner on its chain. `note`: why the owner is unknown; without it, the token has no owner. */
 export interface KnownOwner {

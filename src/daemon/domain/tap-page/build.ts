@@ -2,13 +2,13 @@ import { withRef } from '../../../values/redirect-url.ts'
 import type { Db } from '../../store/database.ts'
 import { linksOfTeam } from '../../store/links.ts'
 import { pageOfChip } from '../../store/tap-pages.ts'
-import { findToken, type LocatedToken } from '../../store/tokens.ts'
+import { findToken } from '../../store/tokens.ts'
 import { type Brand, brandOf } from '../access/brand.ts'
 import { assetsOf } from '../chips/chip-record.ts'
 import { iso } from '../time.ts'
 import { type ActionDeps, actionsOf, type PageFacts } from './actions.ts'
 import type { Action, ActionKind, Failure, TapPage } from './content.ts'
-import { forgetOwner, type OwnerDeps, ownerOnPage, type Reading } from './owner.ts'
+import { type OwnerDeps, ownerOnPage } from './owner.ts'
 import { describePiece } from './piece.ts'
 import type { Visit } from './visit.ts'
 
@@ -68,12 +68,13 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: Viewing)
     linksOfTeam(deps.db.read, ref.teamId),
   ])
   const { page, token } = facts
-  const owner = token && ownerOnPage(deps, token)
   const described = describePiece(token?.metadata ?? null, page?.item)
   const watching: ActionDeps = { ...deps, watch: watch && ((id) => watch.transaction(id)) }
   const actions = await actionsOf(watching, facts)
-  const known = token && owner && (await settledOwner(deps, { token, reading: owner, actions }))
-  if (known && !known.isFinal) watch?.owner(known.told)
+  const reading =
+    token && ownerOnPage(deps, token, { since: settledClaim(actions), isFollowed: watch !== undefined })
+  const known = await reading?.soon
+  if (reading && !known?.isFinal) watch?.owner(reading.told)
   const refs = new Map(secrets.links)
   return {
     ref: secrets.own,
@@ -103,20 +104,11 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: Viewing)
   }
 }
 
-/** Once a claim is confirmed, what was read of the chain before is not repeated: its page would contradict itself. */
-async function settledOwner(
-  deps: OwnerDeps,
-  { token, reading, actions }: { token: LocatedToken; reading: Reading; actions: readonly Action[] },
-) {
-  const known = { ...(await reading.soon), told: reading.told }
-  const claimed = actions.flatMap(({ kind, state }) =>
-    kind === 'claim' && state.is === 'confirmed' && state.recipient ? [state.recipient.toLowerCase()] : [],
-  )
-  if (!known.owner || claimed.length === 0 || claimed.includes(known.owner.address.toLowerCase()))
-    return known
-  forgetOwner(deps, token)
-  const again = ownerOnPage(deps, token)
-  return { ...(await again.soon), told: again.told }
+/** The claim of this page that the chain has confirmed. */
+function settledClaim(actions: readonly Action[]): string | undefined {
+  for (const { kind, state } of actions)
+    if (kind === 'claim' && state.is === 'confirmed') return state.transaction?.hash ?? state.recipient
+  return undefined
 }
 
 /** An action whose state says more than the refusal keeps it. */

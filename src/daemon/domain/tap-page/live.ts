@@ -47,10 +47,13 @@ export function followPage(followed: Followed): () => void {
   return () => ended.abort()
 }
 
+const mostOwners = 3
+
 async function run(followed: Followed, bell: Bell, ended: AbortSignal): Promise<void> {
   const { chains, clock, notices, ref } = followed
   const versions = new Map<number, string>()
   let before: ReadonlyMap<string, string> = new Map()
+  let ownersAwaited = 0
   while (!ended.aborted) {
     const stops = [notices.listen(ref, () => bell.ring())]
     try {
@@ -59,6 +62,8 @@ async function run(followed: Followed, bell: Bell, ended: AbortSignal): Promise<
       const watch: Watch = {
         transaction: (id) => transactions.push(id),
         owner: (told) => {
+          // At the beginning and after a claim; a chain that is away would have the page look for ever.
+          if (++ownersAwaited > mostOwners) return
           isOwnerOpen = true
           void told.then(() => bell.ring())
         },

@@ -1,6 +1,6 @@
 import { setTimeout as later } from 'node:timers/promises'
 import { getAddress } from 'viem/utils'
-import type { Chain, Chains } from '../../chain/chains.ts'
+import type { Chains } from '../../chain/chains.ts'
 import { ownerOf } from '../../chain/contract-state.ts'
 import type { LocatedToken, TokenLocation } from '../../store/tokens.ts'
 import { ttlCache } from '../chain/read-chain.ts'
@@ -15,23 +15,31 @@ export interface OwnerDeps {
 /** A page does not wait longer for a chain; its script gets the owner later. */
 const patienceMs = 150
 const ownerMs = 3000
+// A page that is followed asks when it begins, and after its claim: many may be open, each looking every few seconds.
+const followedMs = 60_000
 const nameMs = 60_000
 // Of its own: there are more tokens and owners than contracts.
 const answers = ttlCache(2000)
 
 type Owner = Piece['owner']
 
-export interface Reading {
+interface Reading {
   /** What is known in time: `isFinal` once the chain and its names have answered. */
   soon: Promise<{ owner: Owner; isFinal: boolean }>
   /** Never fails: an owner whom nobody can tell is undefined. */
   told: Promise<Owner>
 }
 
+interface Asked {
+  /** The page's claim that was settled, if any. */
+  since: string | undefined
+  isFollowed: boolean
+}
+
 /** The owner of a token by its chain, with the name that the owner gave to the address. */
-export function ownerOnPage(deps: OwnerDeps, token: LocatedToken): Reading {
+export function ownerOnPage(deps: OwnerDeps, token: LocatedToken, asked: Asked): Reading {
   let owner: Owner
-  const reading = readOwner(deps, token, (known) => {
+  const reading = readOwner(deps, token, asked, (known) => {
     owner = known
   })
   const told = reading.then(
@@ -46,23 +54,24 @@ export function ownerOnPage(deps: OwnerDeps, token: LocatedToken): Reading {
   return { soon, told }
 }
 
-async function readOwner(deps: OwnerDeps, token: LocatedToken, learn: (owner: Owner) => void): Promise<void> {
+async function readOwner(
+  deps: OwnerDeps,
+  token: LocatedToken,
+  asked: Asked,
+  learn: (owner: Owner) => void,
+): Promise<void> {
   // A contract with a known problem cannot name the owner.
   if (token.contractProblem !== null || !deps.chains.has(token.chainId)) return
   const chain = deps.chains.get(token.chainId)
-  const address = await answers.get(chain, keyOf(token), ownerMs, () =>
+  const address = await answers(chain, keyOf(token, asked), asked.isFollowed ? followedMs : ownerMs, () =>
     ownerOf(chain.client, getAddress(token.contractAddress), BigInt(token.tokenId)),
   )
   if (address === undefined) return
   learn({ address, name: undefined })
-  const name = await answers.get(chain, `name ${address}`, nameMs, () => deps.names.nameOf(chain.id, address))
+  const name = await answers(chain, `name ${address}`, nameMs, () => deps.names.nameOf(chain.id, address))
   learn({ address, name })
 }
 
-const keyOf = ({ contractAddress, tokenId }: TokenLocation): string => `owner ${contractAddress}/${tokenId}`
-
-/** The next page asks the chain. */
-export function forgetOwner({ chains }: Pick<OwnerDeps, 'chains'>, token: TokenLocation): void {
-  const chain: Chain | undefined = chains.has(token.chainId) ? chains.get(token.chainId) : undefined
-  if (chain) answers.forget(chain, keyOf(token))
-}
+/** An answer from before a claim was settled is never taken for one from after it. */
+const keyOf = ({ contractAddress, tokenId }: TokenLocation, { since = '' }: Asked): string =>
+  `owner ${contractAddress}/${tokenId} ${since}`
