@@ -95,10 +95,14 @@ ${form(action, content, settings, { recipient: state.recipient, failed: state.fa
 
 function explain({ kind }: Action, { piece, actions }: TapPage, strings: Strings): string {
   if (kind !== 'claim') return strings.explain[kind]
-  const first = actions.find((other) => other.kind === 'register')
-  if (first) return first.state.is === 'open' ? strings.explain.claimLater : strings.explain.claimStep
+  if (isLater({ kind }, actions)) return strings.explain.claimLater
+  if (actions.some((other) => other.kind === 'register')) return strings.explain.claimStep
   return piece.kind === 'item' ? strings.explain.mint : strings.explain.claim
 }
+
+/** Most people do the first step now; only who did it with an earlier tap can do the second. */
+const isLater = ({ kind }: Pick<Action, 'kind'>, actions: readonly Action[]): boolean =>
+  kind === 'claim' && actions.some((other) => other.kind === 'register' && other.state.is === 'open')
 
 type Registered = Extract<Action['state'], { is: 'registered' }>
 
@@ -131,7 +135,12 @@ interface Filled {
   waits?: boolean
 }
 
-function form(action: Action, { ref, query }: TapPage, settings: PageSettings, filled: Filled): Html {
+function form(
+  action: Action,
+  { ref, query, actions }: TapPage,
+  settings: PageSettings,
+  filled: Filled,
+): Html {
   const { kind, id, takesDevice } = action
   const key = keyOf(action)
   const strings = stringsOf(settings.language)
@@ -142,7 +151,7 @@ function form(action: Action, { ref, query }: TapPage, settings: PageSettings, f
 <input id="${key}-recipient" name="recipient" placeholder="${kind === 'badge' ? strings.recipientOrEmailHint : strings.recipientHint}" value="${filled.recipient?.slice(0, 255)}" required maxlength="255" dir="ltr" autocapitalize="none" autocorrect="off" spellcheck="false" enterkeyhint="send" aria-describedby="${key}-check"${isWrong && html` aria-invalid="true"`}>
 <p data-check id="${key}-check" aria-live="polite"></p>
 <div data-wallets></div>
-<button type="submit"${filled.waits && html` disabled`}>${strings.buttons[kind]}</button>
+<button type="submit"${isLater(action, actions) && html` class="quiet"`}${filled.waits && html` disabled`}>${strings.buttons[kind]}</button>
 ${filled.waits && html`<p class="hint still">${strings.registered.reload}</p>`}
 </form>`
 }

@@ -65,7 +65,7 @@ button{min-block-size:2.9rem;padding:.65rem min(1.2rem,4vw);border:0;border-radi
 button[type=submit]{margin-block-start:.35rem}
 button[disabled],button[aria-disabled=true]{opacity:.55;cursor:default}
 [data-wallets]{display:flex;flex-wrap:wrap;gap:.5rem}
-[data-wallet]{background:transparent;color:var(--accent);border:1.5px solid var(--edge);font-weight:600}
+[data-wallet],.quiet{background:transparent;color:var(--accent);border:1.5px solid var(--edge);font-weight:600}
 [role=status]{display:grid;gap:.3rem}
 [role=status][data-state]{padding:.8rem min(1rem,4vw);border-radius:.65rem;background:var(--field);border-inline-start:4px solid var(--accent)}
 [role=status][data-state]>p:first-child{font-weight:600}
