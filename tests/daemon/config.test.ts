@@ -47,6 +47,23 @@ describe('a setting of a chain that does not fit is named by', () => {
   })
 })
 
+test('explorers are known for well-known chains, and set for others by variable, then by file, over https alone', () => {
+  const { explorers } = loadFile(
+    { explorers: { 8453: 'https://file.example', 999: 'https://scan.example/x/' } },
+    { TAPCHIP_EXPLORER_8453: 'https://own.example/' },
+  )
+  const token = { chainId: 1, contractAddress: '0xAb', tokenId: '7' }
+  expect(explorers.transaction(8453, '0x12')).toBe('https://own.example/tx/0x12')
+  expect(explorers.transaction(999, '0x12')).toBe('https://scan.example/x/tx/0x12')
+  expect(explorers.token(token)).toBe('https://etherscan.io/token/0xAb?a=7')
+  expect(explorers.transaction(31337, '0x12')).toBeUndefined()
+  expect([explorers.chainName(8453), explorers.chainName(31337)]).toEqual(['Base', 'Chain 31337'])
+  const url = /^TAPCHIP_EXPLORER_1 must be an https URL/
+  for (const wrong of ['http://scan.example', 'javascript:alert(1)', 'https://scan.example/?x'])
+    expect(() => load({ TAPCHIP_EXPLORER_1: wrong })).toThrow(url)
+  expect(() => loadFile({ explorers: { 1: 'http://scan.example' } })).toThrow(/^explorers\.1 must be/)
+})
+
 test('each setting is a flag as well, but secrets and the settings of chains', () => {
   const { values } = readArguments(['--ref-ttl-seconds', '60', '--dev-chain', 'off', '--ephemeral'])
   const given = loadConfig({ ...none, values }, { TAPCHIP_REF_TTL_SECONDS: '90' })
