@@ -64,8 +64,10 @@ test('the first answer is enough to read; nothing that comes later moves it', as
   await release()
   await page.waitForLoadState('load')
   await expect.poll(() => page.locator('[data-owner]').textContent()).toMatch(/alice\.eth|0x8f/i)
-  await page.locator('.gallery img').first().scrollIntoViewIfNeeded()
   expect(await shiftOf(page), JSON.stringify(await page.evaluate('window.shifted'))).toBeLessThan(0.01)
+  // It would have been noticed.
+  await page.evaluate(`document.querySelector('h1').style.paddingTop = '200px'`)
+  await expect.poll(() => shiftOf(page)).toBeGreaterThan(0.01)
   // It works at that speed as well.
   await action(page, 'claim').send(bob)
   await action(page, 'claim').is('confirmed')
