@@ -97,7 +97,14 @@ describe('a hall of people behind one address', () => {
     const cookie = String((await load('')).headers['set-cookie']).split(';', 1)[0] ?? ''
     const loads = []
     for (let n = 0; n < 120; n++) loads.push(await load(cookie))
-    await few.close()
     expect(statuses(loads)).toEqual({ 200: 110, 429: 10 })
+
+    // Badges' pictures, which each phone loads, have a limit of their own.
+    const picture = () => few.app.inject({ url: '/badge-events/999/image', remoteAddress: '192.0.2.9' })
+    const pictures = []
+    for (let n = 0; n < 101; n++) pictures.push(await picture())
+    expect(statuses(pictures)).toEqual({ 404: 100, 429: 1 })
+    expect((await few.app.inject({ url: '/nothing', remoteAddress: '192.0.2.9' })).statusCode).toBe(404)
+    await few.close()
   })
 })

@@ -28,6 +28,8 @@ type Handlers<K extends EndpointKey> = { [Key in K]: Handler<Endpoints[Key]> }
 declare module 'fastify' {
   interface FastifyContextConfig {
     isLimited?: boolean
+    /** Stands on tap pages, so that a hall of people behind one address asks for it at once: see `picturesMore`. */
+    isPicture?: boolean
     /** Has a streamed body or answer: only a few are served at once per API key. */
     isLong?: boolean
   }

@@ -22,6 +22,8 @@ const shortBody = 1024 * 1024
 /** For a guessing client: the keys checked at a time; others are refused unchecked. */
 const guessesHeld = 8
 const knownAtMost = 10_000
+/** How many times the limit of strangers holds for pictures, which have a budget of their own. */
+const picturesMore = 10
 
 /**
  * Limits the calls of a client. A stranger has one budget for keyless endpoints, unknown paths, and invalid
@@ -38,6 +40,7 @@ export function limitRates(
   const { clock, config, log } = deps
   const budget = (most: number | undefined) => (most === undefined ? undefined : new TokenBucket(clock, most))
   const strangers = budget(config.rateLimit)
+  const pictures = budget(config.rateLimit === undefined ? undefined : config.rateLimit * picturesMore)
   const guesses = budget(config.guessLimit)
   const keys = budget(config.keyRateLimit)
   const warnings = new TokenBucket(clock, 1)
@@ -46,7 +49,7 @@ export function limitRates(
 
   const spendOfStranger = (request: FastifyRequest): DomainError | undefined =>
     tooMany(
-      strangers?.spend(network(request.ip)),
+      (request.routeOptions.config.isPicture ? pictures : strangers)?.spend(network(request.ip)),
       `the limit without a valid key is ${config.rateLimit} per minute. Wait, or send a key.`,
     )
   const charge = chargeTaps(app, deps, strangers)

@@ -165,7 +165,7 @@ export const imageUrl = (ctx: Pick<Context, 'baseUrl' | 'wire'>, image: ImagePla
 function imageRoute(app: FastifyInstance, ctx: Context): void {
   app.get(
     `${ctx.wire.word('/badge-events')}/:id/image`,
-    { config: { ...limited, ...openToPages } },
+    { config: { ...limited, isPicture: true, ...openToPages } },
     async (request, reply) => {
       const { id = '' } = { ...(request.params as Record<string, string>) }
       if (!/^[1-9]\d{0,14}$/.test(id)) throw notFound('image')
