@@ -1,6 +1,7 @@
 // Everything here is an extra: without it the page is whole, and its forms are sent as forms.
 import { enhanceActions } from './actions.ts'
 import { countDown } from './countdown.ts'
+import { ageTap } from './freshness.ts'
 import { keepLive } from './live.ts'
 import { page } from './page.ts'
 import { watchPictures } from './pictures.ts'
@@ -13,6 +14,7 @@ if (page) {
   checkRecipients()
   offerWallets()
   countDown()
+  ageTap()
   playVideos()
   watchPictures()
   keepLive()

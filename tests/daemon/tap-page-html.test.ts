@@ -116,7 +116,7 @@ describe('the tap page as HTML', () => {
     const said = (seconds: number, language: 'en' | 'de' = 'en') => {
       const tappedAt = new Date(now.getTime() - seconds * 1000).toISOString()
       const { body } = tapPage({ ...pageOf('claim'), tappedAt }, { ...settings, language })
-      return /<p class="state".*?<\/span> (.*?)<\/p>/.exec(body)?.[1]
+      return /<p class="state".*?<\/span> (?:<span[^>]*>)?(.*?)</.exec(body)?.[1]
     }
     expect([said(0), said(59), said(60), said(3000), said(7200), said(60, 'de')]).toEqual([
       'Genuine, tapped just now',

@@ -159,3 +159,15 @@ test('a picture that is gone leaves its name in a box as large, and nothing move
   expect(await sizes()).toEqual(usual)
   expect(await page.evaluate('shifts')).toBeLessThan(0.01)
 })
+
+test('a page that stays open says that the tap is over a minute old', async () => {
+  const { page, show } = await phone(byDay)
+  await page.clock.install()
+  await show({ state: 'open', status: 200, shows: { page: everything } })
+  const sentence = page.locator('header .state')
+  expect(await sentence.textContent()).toContain('just now')
+  await page.clock.fastForward(59_000)
+  expect(await sentence.textContent()).toContain('just now')
+  await page.clock.fastForward(2_000)
+  expect(await sentence.textContent()).toContain('more than a minute ago')
+})

@@ -36,11 +36,13 @@ function banner(content: TapPage, settings: PageSettings): Html {
 <p class="state"><span class="tick" aria-hidden="true">✓</span> ${genuine(content, settings)}</p></header>`
 }
 
-/** A page that is loaded again must not say that the chip was here just now. */
-function genuine({ tappedAt }: TapPage, settings: PageSettings): string {
+/** A page that is loaded again, or stays open, must not say that the chip was here just now. */
+function genuine({ tappedAt }: TapPage, settings: PageSettings): Html {
   const strings = stringsOf(settings.language)
   const minutes = Math.floor((settings.now.getTime() - Date.parse(tappedAt)) / 60_000)
-  return minutes < 1 ? strings.genuine : strings.genuineSince(minutes)
+  return minutes < 1
+    ? html`<span data-later="${strings.genuineEarlier}">${strings.genuine}</span>`
+    : html`${strings.genuineSince(minutes)}`
 }
 
 function actions(content: TapPage, settings: PageSettings): Html {

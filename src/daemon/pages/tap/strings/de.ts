@@ -11,6 +11,7 @@ const minutes = (count: number): string => (count === 1 ? 'eine Minute' : `${cou
 export const de: Strings = {
   dir: 'ltr',
   genuine: 'Echt, gerade gescannt',
+  genuineEarlier: 'Echt, gescannt vor mehr als einer Minute',
   genuineSince: (count: number) =>
     `Echt, gescannt vor ${count < 90 ? minutes(count).replace('eine ', 'einer ') : `${Math.round(count / 60)} Stunden`}`,
   fallbackTitle: 'Dieser Chip ist echt',

@@ -11,6 +11,7 @@ const minutes = (count: number): string => (count === 1 ? 'one minute' : `${coun
 export const en = {
   dir: 'ltr',
   genuine: 'Genuine, tapped just now',
+  genuineEarlier: 'Genuine, tapped more than a minute ago',
   genuineSince: (count: number) =>
     `Genuine, tapped ${count < 90 ? minutes(count) : `${Math.round(count / 60)} hours`} ago`,
   fallbackTitle: 'This chip is genuine',
