@@ -79,11 +79,9 @@ export interface TransactionView {
   url: string | undefined
 }
 
-/** `code` is a DomainError's, or `reverted` for a transaction that failed on the chain. */
+/** `code` is a DomainError's, or `reverted` or `cancelled` for a transaction; the page has its own words for each. */
 export interface Failure {
   code: string
-  /** In English, from the rule that refused; the page says it in its own words where it has some. */
-  message: string
   retryAfterSeconds?: number
 }
 

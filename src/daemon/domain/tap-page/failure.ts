@@ -1,9 +1,7 @@
 import type { DomainError } from '../errors.ts'
 import type { Failure } from './content.ts'
 
-/** A refusal as strangers may read it. */
-export function failureOf({ code, message, detail }: DomainError): Failure {
-  const { forStrangers, retryAfterSeconds } = detail
-  const failure = { code, message: forStrangers ?? message }
-  return retryAfterSeconds === undefined ? failure : { ...failure, retryAfterSeconds }
+/** A refusal without its words, which are for developers. */
+export function failureOf({ code, detail: { retryAfterSeconds } }: DomainError): Failure {
+  return retryAfterSeconds === undefined ? { code } : { code, retryAfterSeconds }
 }

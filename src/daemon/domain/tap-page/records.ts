@@ -50,16 +50,8 @@ function stateOf(row: TransactionRow, explorers: Explorers): ActionState {
   // Stored by the rule that recorded it.
   const { recipient }: { recipient?: string } = JSON.parse(row.subject)
   if (row.state === 'confirmed') return { is: 'confirmed', recipient, transaction }
-  if (row.state === 'reverted')
-    return {
-      is: 'failed',
-      failure: { code: 'reverted', message: row.reason ?? 'The contract refused it.' },
-    }
-  if (row.state === 'cancelled')
-    return {
-      is: 'failed',
-      failure: { code: 'cancelled', message: 'It was given up, and had no effect. Tap the chip again.' },
-    }
+  if (row.state === 'reverted' || row.state === 'cancelled')
+    return { is: 'failed', failure: { code: row.state } }
   return { is: 'pending', recipient, transaction }
 }
 

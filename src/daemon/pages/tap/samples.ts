@@ -109,7 +109,7 @@ export function samples(now: Date): Sample[] {
   const failed = (code: string, retryAfterSeconds?: number): ActionState => ({
     is: 'open',
     recipient,
-    failure: { code, message: '', ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) },
+    failure: { code, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) },
   })
   const isOpen: ActionState = { is: 'open' }
   const pending: ActionState = { is: 'pending', recipient, transaction }
@@ -136,7 +136,7 @@ export function samples(now: Date): Sample[] {
       piece: { ...jacket, owner: { address: recipient, name: undefined } },
     }),
     good('claim-refused', [action('claim', failed('recipient_invalid'))]),
-    good('claim-failed', [action('claim', { is: 'failed', failure: { code: 'reverted', message: '' } })]),
+    good('claim-failed', [action('claim', { is: 'failed', failure: { code: 'reverted' } })]),
     good('chain-away', [action('claim', failed('chain_unavailable', 10))]),
     good('two-taps', twoTaps(isOpen, isOpen)),
     good('two-taps-waiting', twoTaps(registered(540, true), registered(540, true)), { isLive: true }),
