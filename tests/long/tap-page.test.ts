@@ -85,6 +85,17 @@ test('two chips in one browser at once: each page is of its own chip', async () 
   await Promise.all([action(one, 'claim').is('confirmed'), action(two, 'claim').is('confirmed')])
 })
 
+test('a stream whose beginning never comes is given up for asking', async () => {
+  const phone = await newPhone()
+  await phone.context.route(/\/t\/live$/, (route) =>
+    // As a proxy does that collects answers before it passes them on.
+    route.request().headers().accept === 'text/event-stream' ? undefined : route.continue(),
+  )
+  const page = await phone.tap(chips.jacket(4))
+  await action(page, 'claim').send(bob)
+  await action(page, 'claim').is('confirmed')
+})
+
 test('without JavaScript, two taps are two forms, and two tabs that press at once do one thing', async () => {
   const phone = await newPhone({ javaScriptEnabled: false })
   const first = await phone.tap(chips.art(1))
