@@ -65,7 +65,8 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: Viewing)
   const { cookies, watch } = viewing
   const [facts, links] = await Promise.all([
     factsOf(deps, visit, cookies),
-    linksOfTeam(deps.db.read, ref.teamId),
+    // A link that was made since has no ref on this page.
+    secrets.links.length === 0 ? [] : linksOfTeam(deps.db.read, ref.teamId),
   ])
   const { page, token } = facts
   const described = describePiece(token?.metadata ?? null, page?.item)
