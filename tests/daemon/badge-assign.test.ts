@@ -153,11 +153,12 @@ describe('assigning to a chip', () => {
       (await t.app.inject({ url: tapPath(tap(derived, { uid: uids.blank }, counter)) })).body
     const during = await page(6000)
     expect(during).toContain('The party')
-    expect(during).not.toContain('could be collected')
+    expect(during).toContain('data-action="badge"')
     t.clock.advance('1440h')
     const after = await page(6001)
     expect(after).toContain('The party')
-    expect(after).toContain('Badges could be collected until 2026-07-01')
+    expect(after).toContain('This ended on July 1, 2026 (UTC).')
+    expect(after).not.toContain('data-action="badge"')
   })
 })
 

@@ -175,7 +175,7 @@ describe('what surrounds the interface', () => {
       ['PUT', '/chips'],
       ['DELETE', '/chips/find'],
       ['GET', '/refs'],
-      ['POST', '/t'],
+      ['POST', '/metadata'],
     ] as const) {
       const answer = await t.app.inject({ method, url })
       expect(answer.statusCode).toBe(404)
