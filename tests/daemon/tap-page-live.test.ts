@@ -131,7 +131,12 @@ describe('POST /t/live', () => {
     expect(fifth.answer.headers.get('retry-after')).toBe('5')
     await Promise.all(streams.map((stream) => stream.cancel()))
     // A place is free again as soon as its connection is closed.
-    await expect.poll(async () => (await follow(page.ref)).status).toBe(200)
+    const status = async () => {
+      const stream = await follow(page.ref)
+      await stream.cancel()
+      return stream.status
+    }
+    await expect.poll(status).toBe(200)
   })
 })
 
