@@ -140,6 +140,9 @@ const printStatus = async (ctx: CliContext): Promise<void> => {
     Taps: it.counts.taps,
     ...Object.fromEntries(it.chains.map((chain) => [`Chain ${chain.chainId}`, describeChain(chain)])),
     Badges: it.badges.provider,
+    ...Object.fromEntries(
+      it.webhooks.failed.map(({ id, reason }) => [`Webhook ${id}`, `disabled: ${reason}`]),
+    ),
     'Readers here': it.readers.problem ?? describeReaders(found),
     ...Object.fromEntries(
       it.budgets.map((budget) => [`Sent today by ${budget.team}`, describeBudget(budget)]),
