@@ -43,7 +43,9 @@ describe('--fields', () => {
   test('a name that does not fit is refused, with those that do; of what was done it is only said', async () => {
     const ran = await here.run('teams', 'list', '--fields', 'colour')
     expect([ran.code, ran.stdout]).toEqual([2, ''])
-    expect(ran.stderr).toBe('--fields: there is no "colour".\nAvailable: id, name, createdAt, budget\n')
+    expect(ran.stderr).toBe(
+      '--fields: there is no "colour".\nAvailable: id, name, createdAt, budget, brand\n',
+    )
     const made = await here.run('chip-groups', 'create', 'New', '--team', 'Acme', '--json', '--fields', 'x')
     expect([made.code, made.stdout]).toEqual([0, '{"x":null}\n'])
     expect(made.stderr).toContain('--fields: there is no "x" here. Available: ')

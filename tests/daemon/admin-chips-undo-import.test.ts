@@ -81,7 +81,7 @@ test('whatever changes a chip, except its taps, ends the claim of its import: ev
       return { name, set }
     })
   })
-  const ofTaps = new Set(['lastCounter', 'lastTapAt', 'catchesUp', 'simulatedCounter'])
+  const ofTaps = new Set(['lastCounter', 'lastTapAt', 'catchesUp', 'simulatedCounter', 'claimsEndedTap'])
   const others = updates.filter(({ set }) => {
     const columns = [...set.matchAll(/(?:[{,]|^)\s*"?(\w+)"?\s*[:=](?!>)/g)].map(([, column]) => column ?? '')
     return (
