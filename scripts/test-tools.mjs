@@ -96,7 +96,7 @@ export const tools = [
       'tests/e2e/docs-page.test.ts',
       'tests/e2e/foreign-page.test.ts',
       'tests/e2e/tap-page.test.ts',
-      'tests/e2e/tap-page-states.test.ts',
+      'tests/long/tap-page-states.test.ts',
       'tests/long/tap-page.test.ts',
       'tests/long/tap-page-pictures.test.ts',
     ],

@@ -7,7 +7,9 @@ import { isAnswer, post, word } from './page.ts'
 const patienceMs = 40_000
 
 /** Of answers that have nothing to show: the words that say why. */
-const refusals: Record<number, string> = { 404: 'Ended', 410: 'Ended', 429: 'Busy', 503: 'Busy' }
+const refusals: Record<number, string> = { 429: 'Busy', 503: 'Busy' }
+/** The page is over, and loaded again it says why. */
+const over = [404, 410]
 
 /** Sends the page's forms without leaving it. A form that is sent again changes nothing: the daemon knows its tap. */
 export function enhanceActions(): void {
@@ -32,6 +34,7 @@ async function send(form: HTMLFormElement): Promise<void> {
     const answer = await post(form.action, fields, { signal: ended.signal, keepalive: true })
     const said: unknown = await answer.json().catch(() => undefined)
     setBusy(form, false)
+    if (over.includes(answer.status)) return location.reload()
     if (!isAnswer(said)) return say(form, word(refusals[answer.status] ?? 'Failed'), 'failed')
     show(said, true)
     if (said.isLive) follow()

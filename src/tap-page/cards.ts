@@ -33,6 +33,17 @@ function keepRefusal(card: Element, wanted: Element): void {
   if (refusal && wanted.querySelector('form')) silent?.replaceWith(refusal.cloneNode(true))
 }
 
+/** What was refused is being corrected. */
+export function forgetRefusal(form: Element): void {
+  const card = form.closest<HTMLElement>('[data-card]')
+  const status = card?.querySelector<HTMLElement>('[role=status][data-state=failed]')
+  if (!card || !status) return
+  status.replaceChildren()
+  delete status.dataset.state
+  form.querySelector('[aria-invalid]')?.removeAttribute('aria-invalid')
+  shown.delete(card.dataset.card ?? '')
+}
+
 /** A sentence of the page in the place of a card's result. */
 export function say(form: Element, text: string, state?: 'failed'): void {
   const card = form.closest<HTMLElement>('[data-card]')

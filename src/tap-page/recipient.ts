@@ -1,3 +1,4 @@
+import { forgetRefusal } from './cards.ts'
 import { page, post } from './page.ts'
 
 const restMs = 350
@@ -32,6 +33,7 @@ export function checkRecipients(): void {
     const form = formOf(target)
     if (!form) return
     edited.add(target as HTMLInputElement)
+    forgetRefusal(form)
     // It is being changed, so it is nobody's wish any more.
     typed = ''
     clearTimeout(timer)

@@ -158,6 +158,7 @@ describe('two taps', () => {
     })
     expect(await browser.states(first)).toMatchObject({
       'register-0': { is: 'confirmed', recipient: getAddress(bob) },
+      'claim-0': { is: 'closed', reason: 'claimed' },
     })
   })
 })

@@ -52,7 +52,7 @@ describe('a tap page ends', () => {
     )
     expect(sent.status).toBe(200)
     for (const page of [tried, untried]) {
-      expect(await browser.states(page)).toEqual({ 'claim-0': { is: 'closed', reason: 'expired' } })
+      expect(await browser.states(page)).toEqual({ 'claim-0': { is: 'closed', reason: 'claimed' } })
       expect((await browser.press(page, claim)).status).toBe(401)
     }
     const ref = (await p.ask(`/refs/${asApp.ref}`)).body

@@ -64,6 +64,8 @@ test('a claim: the address is checked while it is typed, and the result comes by
   await claim.is('failed')
   expect(await claim.field.inputValue()).toBe('nobody-here.eth')
   await claim.field.fill('bob.eth')
+  // What is being corrected is not called wrong any more.
+  expect(await claim.status.textContent()).toBe('')
   await expect.poll(() => check.getAttribute('data-good')).toBe('true')
   expect(await check.textContent()).toMatch(short(bob))
 
@@ -119,6 +121,7 @@ test('two taps: the second in a new tab of the browser, and the first page goes 
   await claim.is('confirmed')
   await first.reload()
   await action(first, 'register').is('confirmed')
+  expect(await action(first, 'claim').card.textContent()).toMatch('claimed after this tap')
   expect(phone.complaints).toEqual([])
 })
 

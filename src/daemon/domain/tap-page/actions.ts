@@ -103,9 +103,9 @@ async function registerState(
   const code = facts.visit.secrets.codes?.claim
   const record = code === undefined ? undefined : await findRecord(deps, code, 'register')
   if (record?.answer != null) {
-    const { recipient, expiresAt } = registered.parse(JSON.parse(record.answer))
-    if (expiresAt <= iso(deps.clock.now())) return { is: 'closed', reason: 'expired' }
+    if (lapsed(deps, record.answer)) return { is: 'closed', reason: 'expired' }
     // A transfer has used it up.
+    const { recipient } = registered.parse(JSON.parse(record.answer))
     return { is: 'confirmed', recipient, transaction: undefined }
   }
   const claimed = code === undefined ? undefined : await transactionState(deps, code, 'claim')
@@ -113,6 +113,9 @@ async function registerState(
     return { is: 'confirmed', recipient: claimed.recipient, transaction: undefined }
   return claimByCode(deps, facts, code)
 }
+
+const lapsed = ({ clock }: Pick<RecordDeps, 'clock'>, answer: string): boolean =>
+  registered.parse(JSON.parse(answer)).expiresAt <= iso(clock.now())
 
 async function claimState(
   deps: RecordDeps,
@@ -123,6 +126,12 @@ async function claimState(
   const asked = code === undefined ? undefined : await transactionState(deps, code, 'claim')
   if (asked) return asked
   const state = await claimByCode(deps, facts, code)
+  if (code !== undefined && !registration && state.is === 'closed' && state.reason === 'used') {
+    const record = await findRecord(deps, code, 'register')
+    // This page used its code up itself, and a claim ends what it registered.
+    if (record?.answer != null)
+      return { is: 'closed', reason: lapsed(deps, record.answer) ? 'expired' : 'claimed' }
+  }
   // The code of the tap that registered is used up, as it has to be.
   if (registration && (state.is === 'open' || registration.isSameTap)) return registration
   return state
@@ -196,7 +205,8 @@ async function claimByCode(
 ): Promise<ActionState> {
   const state = await byCode(deps, facts, code)
   const { ref } = facts.visit
-  return state.is === 'open' && !mayClaim(ref, ref) ? { is: 'closed', reason: 'expired' } : state
+  const isUnused = state.is === 'open' || (state.is === 'closed' && state.reason === 'expired')
+  return isUnused && !mayClaim(ref, ref) ? { is: 'closed', reason: 'claimed' } : state
 }
 
 async function byCode(deps: RecordDeps, facts: PageFacts, code: string | undefined): Promise<ActionState> {

@@ -70,8 +70,8 @@ export type ActionState =
   /** Nothing more to do on this page. */
   | { is: 'failed'; failure: Failure }
 
-/** `used`: with this tap, but elsewhere. `expired`: this tap's time is over. */
-export type ClosedReason = 'future' | 'over' | 'not-approved' | 'used' | 'expired'
+/** `claimed`: since this tap. `used`: with this tap, but elsewhere. `expired`: this tap's time is over. */
+export type ClosedReason = 'future' | 'over' | 'not-approved' | 'used' | 'expired' | 'claimed'
 
 export interface TransactionView {
   hash: string

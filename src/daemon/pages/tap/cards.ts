@@ -81,7 +81,7 @@ ${form(action, content, settings, { recipient: state.recipient, failed: state.fa
     case 'pending':
       return result(
         'pending',
-        html`<p>${strings.pending[kind](to(state.recipient))}</p><p class="soft">${strings.usually}</p>${transaction(state.transaction, strings)}`,
+        html`<p>${strings.pending[kind](to(state.recipient))}</p><p class="soft">${strings.usually}</p>${transaction(state.transaction, strings)}<p class="still">${strings.loadAgain}</p>`,
       )
     case 'confirmed':
       return result(

@@ -19,7 +19,7 @@ export const de: Strings = {
   pictureOf: (name: string, index: number) => `${name}, Bild ${index}`,
   videoOf: (name: string) => `Video: ${name}`,
   owner: 'Im Besitz von',
-  ownerUnknown: 'gerade nicht bekannt',
+  ownerUnknown: 'nicht bekannt',
   edition: 'Auflage',
   readOn: 'Weiterlesen',
   nothingToDo: 'Dieser Scan beweist, dass der Chip echt ist. Mehr gibt es hier nicht zu tun.',
@@ -64,6 +64,7 @@ export const de: Strings = {
       'Geben Sie Ihre Wallet ein; Ihr Eintrag wird in ihrem Namen festgehalten. Das kostet Sie nichts.',
   },
   buttons: { register: 'Vormerken', claim: 'Übernehmen', badge: 'Sammeln', guestbook: 'Eintragen' },
+  loadAgain: 'Laden Sie diese Seite gleich neu, um zu sehen, was daraus wurde.',
   pending: {
     register: (to: Html) => html`${to} wird vorgemerkt …`,
     claim: (to: Html) => html`Unterwegs an ${to}.`,
@@ -100,6 +101,8 @@ export const de: Strings = {
         return day ? `Das war bis zum ${date(day)} (UTC) möglich.` : 'Das ist vorbei.'
       case 'not-approved':
         return 'Das ist im Moment nicht möglich.'
+      case 'claimed':
+        return 'Das Stück wurde nach diesem Scan übernommen.'
       case 'used':
         return 'Dieser Scan wurde anderswo verwendet, in einer App oder auf einer anderen Seite. Halten Sie Ihr Telefon noch einmal an den Chip, um das hier zu tun.'
       case 'expired':
@@ -123,7 +126,6 @@ export const de: Strings = {
     sending: 'Wird gesendet …',
     offline: 'Keine Verbindung. Ihre Eingabe ist noch da: Versuchen Sie es wieder, wenn Sie online sind.',
     failed: 'Die Antwort war nicht lesbar. Ihre Eingabe ist noch da: Versuchen Sie es noch einmal.',
-    ended: 'Die Zeit für diese Seite ist abgelaufen. Halten Sie Ihr Telefon noch einmal an den Chip.',
     busy: 'Das geht gerade nicht. Warten Sie einen Moment, und versuchen Sie es dann noch einmal.',
     wallet: 'Aus der Wallet in diesem Browser übernehmen',
     walletNamed: 'Aus {name} übernehmen',

@@ -19,7 +19,7 @@ export const en = {
   pictureOf: (name: string, index: number) => `${name}, picture ${index}`,
   videoOf: (name: string) => `Video of ${name}`,
   owner: 'Owner',
-  ownerUnknown: 'not known right now',
+  ownerUnknown: 'not known',
   edition: 'Edition',
   readOn: 'Read on',
   nothingToDo: 'This tap is proof that the chip is genuine. There is nothing else to do with it.',
@@ -61,6 +61,7 @@ export const en = {
     guestbook: 'Enter your wallet, and your entry is recorded in its name. It costs you nothing.',
   },
   buttons: { register: 'Register', claim: 'Claim', badge: 'Collect', guestbook: 'Sign' },
+  loadAgain: 'Load this page again in a moment to see what came of it.',
   pending: {
     register: (to: Html) => html`Registering ${to} …`,
     claim: (to: Html) => html`On its way to ${to}.`,
@@ -92,6 +93,8 @@ export const en = {
         return day ? `This ended on ${date(day)} (UTC).` : 'This is over.'
       case 'not-approved':
         return 'This is not available at the moment.'
+      case 'claimed':
+        return 'The piece was claimed after this tap.'
       case 'used':
         return 'This tap was used elsewhere, in an app or on another page. Tap the chip again to do this here.'
       case 'expired':
@@ -115,7 +118,6 @@ export const en = {
     sending: 'Sending …',
     offline: 'There is no connection. Your input is still here: try again when you are online.',
     failed: 'The answer could not be read. Your input is still here: try again.',
-    ended: 'The time for this page is over. Tap the chip again.',
     busy: 'That is not possible right now. Wait a little, then try again.',
     wallet: 'Fill in from the wallet in this browser',
     walletNamed: 'Fill in from {name}',
