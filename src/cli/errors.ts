@@ -98,6 +98,7 @@ export const withAfterword = (error: unknown, words: string): unknown => {
 const withCommands = (message: string): string =>
   message
     .replace(/^No such OTP\. Check the id,/, 'There is no such code. Check it,')
+    .replace(/^No such team\. Check the id.*/, 'There is no such team. List them: tapchip teams list')
     .replace(/ ?\(POST \/events\/contracts\)/, ' (tapchip guestbook deploy)')
     .replace(/ ?\((GET|POST|PUT|PATCH|DELETE) \/[^\s)]*\)/g, '')
 

@@ -62,12 +62,13 @@ describe('access', () => {
       '--brand-logo',
       'http://a.example/logo.svg',
     ]
-    ends(await edit(...look), 2, 'brand.logoUrl: must be a whole https:// URL')
+    ends(await edit(...look), 2, '--brand-logo: must be a whole https:// URL')
     expect((await edit(...look.slice(0, 4), '--json')).json()).toMatchObject({
       brand: { name: 'Acme Outdoor', color: '#0b6b4f', background: null, logoUrl: null },
     })
     expect((await edit('--brand-name', '')).stdout).toMatch(/\nColour: +#0b6b4f\n/)
     ends(await edit('--brand-background', '#0b6b50'), 2, 'The nearest that can: #')
+    ends(await edit('--brand-color', '0b6b4f'), 2, '--brand-color: must be a colour')
     ends(await edit(), 2, '--transactions-per-day')
     ends(await edit('--transactions-per-day', '-1'), 2, '')
     ends(await edit('--gas-per-day', 'lots'), 2, '--gas-per-day must be a whole number')

@@ -46,6 +46,7 @@ describe('an error below /t', () => {
   test('is a page, whatever was asked for', async () => {
     for (const url of ['/t/nothing', '/t/a/b?x', '/t//', '/%74/x', '/t/../t/x'])
       isPage(await ask(url), 404, 'There is nothing here')
+    expect((await ask('/t/nothing')).body).not.toContain('Not now')
     for (const method of ['POST', 'PUT', 'DELETE'] as const)
       isPage(await ask('/t', { method }), 404, 'There is')
     isPage(await ask('/t/%zz'), 404, 'There is nothing here')

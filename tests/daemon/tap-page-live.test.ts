@@ -162,9 +162,16 @@ describe('POST /t/check', () => {
     const short = getAddress(bob).slice(-4)
     expect(await check('bob.eth')).toEqual({ isGood: true, html: expect.stringContaining(short) })
     expect(await check(bob)).toMatchObject({ isGood: true })
-    expect(await check('nobody.eth')).toMatchObject({ isGood: false })
-    expect(await check('0x1')).toMatchObject({ isGood: false })
-    expect(await check(`<b>${'x'.repeat(300)}`)).toMatchObject({ isGood: false })
+    const mistyped = getAddress(bob).replace(/[A-F]/, (letter) => letter.toLowerCase())
+    for (const [typed, words] of [
+      ['nobody.eth', 'There is no wallet behind this name.'],
+      [mistyped, 'There is a mistake in this address.'],
+      [`0x${'0'.repeat(40)}`, 'There is a mistake in this address.'],
+      [bob.slice(0, -1), '0x and 40 characters; this has 39.'],
+      ['nobody', 'a name looks like name.eth.'],
+      [`<b>${'x'.repeat(300)}`, 'This was not recognized.'],
+    ] as const)
+      expect(await check(typed)).toEqual({ isGood: false, html: expect.stringContaining(words) })
     expect((await p.ask(`/refs/${page.ref}`)).body.isValidRef).toBe(true)
   })
 })

@@ -99,7 +99,7 @@ function pageAfter(
 ): Promise<TapPage> {
   const { values: cookies } = cookiesOf(request)
   const isOwn = cookies.some((cookie) => hashCode(cookie) === visit.cookieHash)
-  const tried = refusal && { kind, id, recipient, failure: failureOf(refusal) }
+  const tried = refusal && { kind, id, recipient, failure: failureOf(refusal, { kind, recipient }) }
   return buildPage(pageDeps(ctx), visit, { cookies, query: isOwn ? tap : undefined, tried })
 }
 

@@ -14,8 +14,9 @@ export const preview = defineCommand({
   summary: 'Write every state of the tap page as files, to look at',
   description:
     'Write each state of the page that people see when they tap a chip: what it offers, what is pending, done, or failed, ' +
-    "and every refusal. They have the team's look, sample data, or those of an item, and a page that shows all of them " +
-    'side by side. It takes no chip and no tap, and nothing is sent: the forms of these pages do nothing.',
+    "and every refusal, with a page that shows all of them side by side. They have the team's look (refusals have the " +
+    "page's own), and sample data, or those of an item. It takes no chip and no tap, and nothing is sent: the forms of " +
+    'these pages do nothing.',
   examples: [
     'pages preview --open',
     'pages preview --team Acme --item jacket --lang de --out preview',

@@ -1,3 +1,4 @@
+import { ApiError } from '../../client/errors.ts'
 import { defineCommand } from '../../command/define.ts'
 import { argument, type OptionSpec, text } from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
@@ -17,6 +18,12 @@ const limit = (name: string, description: string): OptionSpec<number | null | un
     )
   },
 })
+
+/** Problems of fields of the look, by their flags. */
+const withFlags = (message: string): string =>
+  message
+    .replace(/(^|[\s;,])brand\.logoUrl\b/g, '$1--brand-logo')
+    .replace(/(^|[\s;,])brand\.(name|color|background)\b/g, '$1--brand-$2')
 
 export const edit = defineCommand({
   name: 'edit',
@@ -55,14 +62,19 @@ export const edit = defineCommand({
         'Specify what to change: --transactions-per-day, --gas-per-day, --brand-name, --brand-color, --brand-background, or --brand-logo.',
       )
     const { id } = await findTeam(ctx, args.team)
-    const edited = await ctx.call('PATCH /admin/teams/:id', {
-      params: { id },
-      body: {
-        ...(transactions === undefined ? {} : { transactionsPerDay: transactions }),
-        ...(gas === undefined ? {} : { gasPerDay: gas }),
-        ...(brand.length === 0 ? {} : { brand: Object.fromEntries(brand) }),
-      },
-    })
+    const edited = await ctx
+      .call('PATCH /admin/teams/:id', {
+        params: { id },
+        body: {
+          ...(transactions === undefined ? {} : { transactionsPerDay: transactions }),
+          ...(gas === undefined ? {} : { gasPerDay: gas }),
+          ...(brand.length === 0 ? {} : { brand: Object.fromEntries(brand) }),
+        },
+      })
+      .catch((error: unknown) => {
+        if (error instanceof ApiError) error.message = withFlags(error.message)
+        throw error
+      })
     await ctx.io.one(edited, fieldsOf)
   },
 })

@@ -47,7 +47,7 @@ export async function checkRecipient(deps: Deps, visit: Visit, typed: Typed): Pr
     }
   } catch (error) {
     if (!(error instanceof DomainError)) throw error
-    return { is: 'bad', failure: failureOf(error) }
+    return { is: 'bad', failure: failureOf(error, typed) }
   }
 }
 

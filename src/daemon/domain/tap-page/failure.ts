@@ -1,7 +1,36 @@
+import { UnknownName } from '../../chain/names/resolver.ts'
 import type { DomainError } from '../errors.ts'
-import type { Failure } from './content.ts'
+import type { ActionKind, Failure } from './content.ts'
+
+/** A wrong recipient, told apart by what was typed. `count`: characters after 0x. */
+export type Mistyped =
+  | { is: 'unknown-name' | 'wrong-address' | 'badge' | 'other' }
+  | { is: 'wrong-length'; count: number }
+
+/** `mistyped`: with the code recipient_invalid alone. */
+export type FailureOfForm = Failure & { mistyped?: Mistyped }
+
+interface Typed {
+  kind: ActionKind
+  recipient: string
+}
 
 /** A refusal without its words, which are for developers. */
-export function failureOf({ code, detail: { retryAfterSeconds } }: DomainError): Failure {
-  return retryAfterSeconds === undefined ? { code } : { code, retryAfterSeconds }
+export function failureOf(error: DomainError, typed: Typed): FailureOfForm {
+  const { code, detail } = error
+  const { retryAfterSeconds } = detail
+  return {
+    code,
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    ...(code === 'recipient_invalid' ? { mistyped: mistypedOf(typed, detail.cause) } : {}),
+  }
+}
+
+function mistypedOf({ kind, recipient }: Typed, cause: unknown): Mistyped {
+  if (cause instanceof UnknownName) return { is: 'unknown-name' }
+  // With a dot it is a name, such as 0xabc.eth.
+  const typed = /^0x([^.@]*)$/i.exec(recipient.trim())?.[1]
+  if (typed === undefined) return { is: kind === 'badge' ? 'badge' : 'other' }
+  const count = [...typed].length
+  return count === 40 ? { is: 'wrong-address' } : { is: 'wrong-length', count }
 }

@@ -26,12 +26,14 @@ export interface Failed {
 
 /** The daemon cannot answer now. @param failed or only its status */
 export function failurePage(failed: Failed | number, settings: PageSettings): Page {
-  const { notNow, unable, tryAgainIn } = stringsOf(settings.language)
+  const { refused, notFound, notNow, unable, tryAgainIn } = stringsOf(settings.language)
   const known = typeof failed === 'number' ? { status: failed } : failed
-  const { title, advice, after } = unable[kindOf(known)]
-  const wait = known.retryAfterSeconds ?? (after === '' ? undefined : usualWait[known.status])
+  const kind = kindOf(known)
+  const { title, advice } = unable[kind]
+  const state = kind === 'missing' ? notFound : kind === 'malformed' ? refused : notNow
+  const wait = known.retryAfterSeconds ?? usualWait[known.status]
   const when = wait === undefined ? [] : [tryAgainIn(wait)]
-  return notice({ state: notNow, title, advice: [advice, ...when, after], isTap: true }, settings)
+  return notice({ state, title, advice: [advice, ...when], isTap: true }, settings)
 }
 
 /** A phone at a chip: to do it again is nearly always the way on. */
@@ -65,7 +67,7 @@ function notice({ state, title, advice, isTap }: Notice, settings: PageSettings)
 ${isTap && pictogram}
 <p class="state bad"><span class="tick" aria-hidden="true">!</span> ${state}</p>
 <h1>${title}</h1>
-<p>${advice.filter((line) => line !== '').join(' ')}</p>
+<p>${advice.join(' ')}</p>
 </main>`,
     settings,
   )

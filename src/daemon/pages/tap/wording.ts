@@ -1,3 +1,4 @@
+import type { Mistyped } from '../../domain/tap-page/failure.ts'
 import { type Html, html } from './html.ts'
 import type { Strings } from './strings/strings.ts'
 
@@ -26,15 +27,32 @@ export const countdown = (until: string, now: Date): Html =>
 export const brief = (text: string, length: number): string =>
   text.length > length ? `${text.slice(0, length).replace(/[\ud800-\udbff]$/, '')}…` : text
 
+function mistypedWords(mistyped: Mistyped, { mistyped: words, failures }: Strings): string | undefined {
+  switch (mistyped.is) {
+    case 'unknown-name':
+      return words.unknownName
+    case 'wrong-address':
+      return words.wrongAddress
+    case 'wrong-length':
+      return words.wrongLength(mistyped.count)
+    case 'badge':
+      return words.badge
+    case 'other':
+      return failures.recipient_invalid
+  }
+}
+
 interface Known {
   code: string
   retryAfterSeconds?: number | undefined
+  mistyped?: Mistyped | undefined
 }
 
 /** The page's own words for a failure: those of the interface are for developers. */
-export function failureWords({ code, retryAfterSeconds }: Known, strings: Strings): string {
+export function failureWords({ code, retryAfterSeconds, mistyped }: Known, strings: Strings): string {
   const { failures } = strings
+  const ofForm = mistyped && mistypedWords(mistyped, strings)
   const words = Object.hasOwn(failures, code) ? failures[code as keyof typeof failures] : undefined
   const later = retryAfterSeconds === undefined ? '' : ` ${strings.tryAgainIn(retryAfterSeconds)}`
-  return `${words ?? failures.otherwise}${later}`
+  return `${ofForm ?? words ?? failures.otherwise}${later}`
 }

@@ -1,4 +1,4 @@
-import type { FailureWords, RefusalWords, UnableWords } from './errors.ts'
+import type { FailureWords, MistypedWords, RefusalWords, UnableWords } from './errors.ts'
 
 const tapAgain = 'Halten Sie Ihr Telefon noch einmal an den Chip, und versuchen Sie es dann erneut.'
 
@@ -51,6 +51,15 @@ export const failures: FailureWords = {
   not_found: `Das gibt es nicht mehr. ${tapAgain}`,
 }
 
+export const mistyped: MistypedWords = {
+  unknownName:
+    'Zu diesem Namen gehört keine Wallet. Prüfen Sie die Schreibweise, oder geben Sie die Adresse selbst ein.',
+  wrongAddress: 'In dieser Adresse ist ein Fehler. Kopieren Sie sie noch einmal.',
+  wrongLength: (count) => `Eine Wallet-Adresse besteht aus 0x und 40 Zeichen; hier sind es ${count}.`,
+  badge:
+    'Das wurde nicht erkannt. Bitte prüfen Sie es auf Tippfehler: Eine Adresse besteht aus 0x und 40 Zeichen, ein Name sieht aus wie name.eth, eine E-Mail-Adresse wie name@example.com.',
+}
+
 export const refusals: RefusalWords = {
   replayed: {
     title: 'Dieser Scan wurde schon verwendet',
@@ -88,39 +97,33 @@ export const unable: UnableWords = {
   busy: {
     title: 'Zu viele auf einmal',
     advice: 'Aus Ihrem Netz kamen gerade viele Anfragen.',
-    after: 'Halten Sie Ihr Telefon dann noch einmal an den Chip.',
   },
   often: {
     title: 'Zu viele Versuche',
-    advice: 'Diese Seite wurde innerhalb einer Minute sehr oft benutzt.',
-    after: 'Gehen Sie dann zurück, und versuchen Sie es noch einmal.',
+    advice: 'Diese Seite wurde innerhalb einer Minute sehr oft benutzt. Gehen Sie zu ihr zurück.',
   },
   away: {
     title: 'Das lässt sich gerade nicht prüfen',
-    advice: 'Ihr Scan wurde nicht verbraucht.',
-    after: 'Laden Sie diese Seite dann neu.',
+    advice: 'Ihr Scan wurde nicht verbraucht: Sie können diese Seite neu laden.',
   },
   starting: {
     title: 'Einen Moment bitte',
-    advice: 'Dieser Dienst startet gerade. Ihr Scan wurde nicht verbraucht.',
-    after: 'Laden Sie diese Seite dann neu.',
+    advice:
+      'Dieser Dienst startet gerade. Ihr Scan wurde nicht verbraucht: Sie können diese Seite neu laden.',
   },
   missing: {
     title: 'Hier ist nichts',
     advice:
       'Die Adresse wurde vielleicht unterwegs verändert. Halten Sie Ihr Telefon noch einmal an den Chip.',
-    after: '',
   },
   malformed: {
     title: 'Dieser Link ist nicht lesbar',
     advice:
       'Ein Teil davon ist beschädigt. Halten Sie Ihr Telefon noch einmal an den Chip, und öffnen Sie den Link, der dann erscheint.',
-    after: '',
   },
   wrong: {
     title: 'Hier ist etwas schiefgegangen',
     advice:
       'Halten Sie Ihr Telefon noch einmal an den Chip. Wenn das öfter vorkommt, wenden Sie sich an die Person, von der Sie den Chip haben.',
-    after: '',
   },
 }

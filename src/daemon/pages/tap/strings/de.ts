@@ -1,6 +1,6 @@
 import type { ClosedReason } from '../../../domain/tap-page/content.ts'
 import { type Html, html } from '../html.ts'
-import { failures, refusals, unable } from './de-errors.ts'
+import { failures, mistyped, refusals, unable } from './de-errors.ts'
 import type { Strings } from './en.ts'
 
 const date = (day: string): string =>
@@ -124,7 +124,8 @@ export const de: Strings = {
   },
   script: {
     sending: 'Wird gesendet …',
-    offline: 'Keine Verbindung. Ihre Eingabe ist noch da: Versuchen Sie es wieder, wenn Sie online sind.',
+    offline:
+      'Der Dienst ist nicht erreichbar. Ihre Eingabe ist noch da: Versuchen Sie es gleich noch einmal.',
     failed: 'Die Antwort war nicht lesbar. Ihre Eingabe ist noch da: Versuchen Sie es noch einmal.',
     busy: 'Das geht gerade nicht. Warten Sie einen Moment, und versuchen Sie es dann noch einmal.',
     wallet: 'Aus der Wallet in diesem Browser übernehmen',
@@ -133,12 +134,14 @@ export const de: Strings = {
     walletFailed: 'Die Wallet antwortet nicht. Sie können eine Adresse auch eintippen.',
   },
   failures,
+  mistyped,
   tryAgainIn: (seconds: number) =>
     seconds < 90
       ? `Versuchen Sie es in etwa ${seconds === 1 ? 'einer Sekunde' : `${seconds} Sekunden`} noch einmal.`
       : `Versuchen Sie es in etwa ${seconds < 5400 ? minutes(Math.ceil(seconds / 60)) : `${Math.ceil(seconds / 3600)} Stunden`} noch einmal.`,
   refused: 'Nicht angenommen',
   refusals,
+  notFound: 'Nicht gefunden',
   notNow: 'Im Moment nicht',
   unable,
 }

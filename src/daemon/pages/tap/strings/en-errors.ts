@@ -1,4 +1,4 @@
-import type { FailureWords, RefusalWords, UnableWords } from './errors.ts'
+import type { FailureWords, MistypedWords, RefusalWords, UnableWords } from './errors.ts'
 
 const tapAgain = 'Tap the chip again and try once more.'
 
@@ -50,6 +50,14 @@ export const failures: FailureWords = {
   not_found: `This is no longer available. ${tapAgain}`,
 }
 
+export const mistyped: MistypedWords = {
+  unknownName: 'There is no wallet behind this name. Check its spelling, or enter the address itself.',
+  wrongAddress: 'There is a mistake in this address. Copy it again.',
+  wrongLength: (count) => `A wallet address is 0x and 40 characters; this has ${count}.`,
+  badge:
+    'This was not recognized. Check it for typing errors: an address is 0x and 40 characters, a name looks like name.eth, an email address like name@example.com.',
+}
+
 export const refusals: RefusalWords = {
   replayed: {
     title: 'This tap was used before',
@@ -84,37 +92,30 @@ export const unable: UnableWords = {
   busy: {
     title: 'Too many at once',
     advice: 'There were many requests from your network.',
-    after: 'Then hold your phone to the chip again.',
   },
   often: {
     title: 'Too many tries',
-    advice: 'This page was used very often within a minute.',
-    after: 'Then go back, and try again.',
+    advice: 'This page was used very often within a minute. Go back to it.',
   },
   away: {
     title: 'This cannot be checked right now',
-    advice: 'Your tap was not used up.',
-    after: 'Then load this page again.',
+    advice: 'Your tap was not used up: this page can be loaded again.',
   },
   starting: {
     title: 'One moment, please',
-    advice: 'This service is just starting. Your tap was not used up.',
-    after: 'Then load this page again.',
+    advice: 'This service is just starting. Your tap was not used up: this page can be loaded again.',
   },
   missing: {
     title: 'There is nothing here',
     advice: 'The address may have been changed along the way. Hold your phone to the chip again.',
-    after: '',
   },
   malformed: {
     title: 'This link cannot be read',
     advice: 'Part of it is broken. Hold your phone to the chip again, and open the link that appears.',
-    after: '',
   },
   wrong: {
     title: 'Something went wrong here',
     advice:
       'Hold your phone to the chip again. If this keeps happening, contact the person who gave you the chip.',
-    after: '',
   },
 }

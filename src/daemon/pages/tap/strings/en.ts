@@ -1,6 +1,6 @@
 import type { ClosedReason } from '../../../domain/tap-page/content.ts'
 import { type Html, html } from '../html.ts'
-import { failures, refusals, unable } from './en-errors.ts'
+import { failures, mistyped, refusals, unable } from './en-errors.ts'
 
 const date = (day: string): string =>
   new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))
@@ -116,7 +116,7 @@ export const en = {
   },
   script: {
     sending: 'Sending …',
-    offline: 'There is no connection. Your input is still here: try again when you are online.',
+    offline: 'The service cannot be reached. What you typed is kept: try again in a moment.',
     failed: 'The answer could not be read. Your input is still here: try again.',
     busy: 'That is not possible right now. Wait a little, then try again.',
     wallet: 'Fill in from the wallet in this browser',
@@ -125,12 +125,14 @@ export const en = {
     walletFailed: 'The wallet does not answer. You can type an address in instead.',
   },
   failures,
+  mistyped,
   tryAgainIn: (seconds: number) =>
     seconds < 90
       ? `Try again in about ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`
       : `Try again in about ${seconds < 5400 ? minutes(Math.ceil(seconds / 60)) : `${Math.ceil(seconds / 3600)} hours`}.`,
   refused: 'Not accepted',
   refusals,
+  notFound: 'Not found',
   notNow: 'Not now',
   unable,
 }

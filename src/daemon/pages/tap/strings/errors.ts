@@ -5,6 +5,15 @@ import type { RefusalReason } from '../../../domain/taps/open-tap.ts'
 export type FailureWords = Partial<Record<ErrorCode, string>> &
   Record<'reverted' | 'cancelled' | 'otherwise', string>
 
+/** Of recipient_invalid, by what was typed. @param count characters after 0x */
+export interface MistypedWords {
+  unknownName: string
+  wrongAddress: string
+  wrongLength: (count: number) => string
+  /** As `failures.recipient_invalid`, with the e-mail address that badges take, too. */
+  badge: string
+}
+
 interface Words {
   title: string
   /** Says what to do. */
@@ -15,5 +24,4 @@ export type RefusalWords = Record<RefusalReason, Words>
 
 export type Unable = 'busy' | 'often' | 'away' | 'starting' | 'missing' | 'malformed' | 'wrong'
 
-/** `after`: what to do once the time has passed that stands between the two. */
-export type UnableWords = Record<Unable, Words & { after: string }>
+export type UnableWords = Record<Unable, Words>
