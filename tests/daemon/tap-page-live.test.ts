@@ -162,7 +162,7 @@ describe('POST /t/check', () => {
     const short = getAddress(bob).slice(-4)
     expect(await check('bob.eth')).toEqual({ isGood: true, html: expect.stringContaining(short) })
     expect(await check(bob)).toMatchObject({ isGood: true })
-    const mistyped = getAddress(bob).replace(/[A-F]/, (letter) => letter.toLowerCase())
+    const mistyped = bob.replace('e', 'E')
     for (const [typed, words] of [
       ['nobody.eth', 'There is no wallet behind this name.'],
       [mistyped, 'There is a mistake in this address.'],
