@@ -22,7 +22,7 @@ const shortBody = 1024 * 1024
 /** For a guessing client: the keys checked at a time; others are refused unchecked. */
 const guessesHeld = 8
 const knownAtMost = 10_000
-/** How many times the limit of strangers holds for pictures, which have a budget of their own. */
+/** Pictures have a budget of their own: this many times the limit of strangers. */
 const picturesMore = 10
 
 /**

@@ -24,7 +24,7 @@ export type TapRateDeps = Parameters<typeof tapState>[0] & {
   config: Pick<Config, 'rateLimit'>
 }
 
-/** How many more taps are verified for an address that has spent its limit, as a multiple of the limit. */
+/** So many times its limit of taps are still verified for an address that has spent it. */
 const verifiedBeyond = 10
 
 /**

@@ -18,7 +18,7 @@ export type BuildDeps = ActionDeps &
     wire: { refParameter: string }
   }
 
-/** Who looks at a page, and what they just tried. */
+/** One look at a page, with what was tried just before. */
 export interface Viewing {
   cookies: readonly string[]
   /** See TapPage. */

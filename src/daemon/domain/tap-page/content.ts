@@ -9,7 +9,7 @@ export interface Picture {
   mimeType: string | undefined
 }
 
-/** What the chip is in or on: a token, an item that is not minted yet, or neither. */
+/** The thing that carries the chip: a token, an item that is not minted yet, or neither. */
 export interface Piece {
   kind: 'token' | 'item' | 'chip'
   name: string | undefined

@@ -93,7 +93,7 @@ async function run(followed: Followed, bell: Bell, ended: AbortSignal): Promise<
 const datesOf = ({ state }: Action): string[] =>
   state.is === 'registered' ? [state.allowedAt, state.expiresAt] : []
 
-/** What each piece shows, but for clocks that run by themselves. */
+/** Pieces as last shown, but for clocks that run by themselves. */
 function versionsOf({ actions, piece, endsAt }: TapPage, now: number): Map<string, string> {
   const passed = (dates: string[]) => dates.map((date) => Date.parse(date) <= now)
   const isOpen = actions.some(({ state }) => state.is === 'open')

@@ -24,7 +24,7 @@ const answers = ttlCache(2000)
 type Owner = Piece['owner']
 
 interface Reading {
-  /** What is known in time: `isFinal` once the chain and its names have answered. */
+  /** As far as known in time: `isFinal` once the chain and its names have answered. */
   soon: Promise<{ owner: Owner; isFinal: boolean }>
   /** Never fails: an owner whom nobody can tell is undefined. */
   told: Promise<Owner>

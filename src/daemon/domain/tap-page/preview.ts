@@ -6,7 +6,7 @@ import { notFound } from '../errors.ts'
 import type { Piece } from './content.ts'
 import { describePiece } from './piece.ts'
 
-/** What a preview of the page takes from the store, in place of the samples'. */
+/** Parts of a preview that the store has, in place of the samples'. */
 export interface OwnContent {
   brand: Brand
   piece?: Piece

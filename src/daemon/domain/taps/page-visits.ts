@@ -12,7 +12,7 @@ export interface PageCodes {
   guestbooks: [eventId: number, code: string][]
 }
 
-/** What a tap page was given: its own ref, those of its links by link ID, and its codes. */
+/** Given to a tap page: its own ref, those of its links by link ID, and its codes. */
 export interface PageSecrets {
   own: string
   links: [linkId: number, ref: string][]

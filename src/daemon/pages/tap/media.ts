@@ -2,7 +2,7 @@ import { mediaUrl } from '../../../values/media-url.ts'
 import { checkRedirectUrl } from '../../../values/redirect-url.ts'
 import { type PageSettings, pathOf } from './settings.ts'
 
-/** What the page may load: see `mediaUrl`; and pictures of the daemon's own, whichever way it is reached. */
+/** A URL that the page may load: see `mediaUrl`; and pictures of the daemon's own, whichever way it is reached. */
 export function mediaOf(
   url: string | undefined | null,
   { gateways, home }: Pick<PageSettings, 'gateways' | 'home'>,
