@@ -19,7 +19,7 @@ function readScript(): { text: Buffer; path: string } | undefined {
 
 const script = readScript()
 
-/** Where the tap page's script is, relative to the base URL; undefined where nothing was built. */
+/** The path of the tap page's script below the base URL; undefined where nothing was built. */
 export const tapPageScript: string | undefined = script?.path
 
 /**

@@ -43,14 +43,14 @@ export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
   })
 }
 
-/** What the page's script gets: each piece that may have changed. */
+/** For the page's script: each piece that may have changed. */
 export const cardsOf = (page: TapPage, settings: PageSettings) => ({
   cards: actionCards(page, settings),
   endsAt: page.endsAt,
   isLive: page.isLive,
 })
 
-/** What the rules of tap pages get: images of badges have addresses of ours. */
+/** For the rules of tap pages: images of badges have addresses of ours. */
 export const pageDeps = (ctx: Context) => ({
   ...ctx,
   explorers: ctx.config.explorers,

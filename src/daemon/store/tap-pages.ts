@@ -41,7 +41,7 @@ const ofChip = statement<{ uid: string }>()((db, p) =>
     .where('chips.uid', '=', p.uid),
 )
 
-/** What a tap page shows beside the token and the events: in one query, since every tap pays for it. */
+/** The chip of a tap page without its token and events: in one query, since every tap pays for it. */
 export async function pageOfChip(db: Queries, uid: string): Promise<PageOfChip | undefined> {
   const row = await ofChip.first(db, { uid })
   if (!row) return undefined

@@ -83,7 +83,14 @@ export interface TransactionView {
 export interface Failure {
   code: string
   retryAfterSeconds?: number
+  /** With the code recipient_invalid alone. */
+  mistyped?: Mistyped
 }
+
+/** A wrong recipient, told apart by what was typed. `count`: characters after 0x. */
+export type Mistyped =
+  | { is: 'unknown-name' | 'wrong-address' | 'badge' | 'other' }
+  | { is: 'wrong-length'; count: number }
 
 export interface TapPage {
   /** Authorizes what the tap allows; 21 characters. In each form of the page, never in a URL or a log. */

@@ -1,14 +1,6 @@
 import { UnknownName } from '../../chain/names/resolver.ts'
 import type { DomainError } from '../errors.ts'
-import type { ActionKind, Failure } from './content.ts'
-
-/** A wrong recipient, told apart by what was typed. `count`: characters after 0x. */
-export type Mistyped =
-  | { is: 'unknown-name' | 'wrong-address' | 'badge' | 'other' }
-  | { is: 'wrong-length'; count: number }
-
-/** `mistyped`: with the code recipient_invalid alone. */
-export type FailureOfForm = Failure & { mistyped?: Mistyped }
+import type { ActionKind, Failure, Mistyped } from './content.ts'
 
 interface Typed {
   kind: ActionKind
@@ -16,7 +8,7 @@ interface Typed {
 }
 
 /** A refusal without its words, which are for developers. */
-export function failureOf(error: DomainError, typed: Typed): FailureOfForm {
+export function failureOf(error: DomainError, typed: Typed): Failure {
   const { code, detail } = error
   const { retryAfterSeconds } = detail
   return {

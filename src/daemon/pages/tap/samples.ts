@@ -1,4 +1,5 @@
 import type { Action, ActionState, Piece, TapPage } from '../../domain/tap-page/content.ts'
+import { describePiece } from '../../domain/tap-page/piece.ts'
 import { type Failed, failurePage, type Refusal, refusalPage } from './refusals.ts'
 import type { Page, PageSettings } from './settings.ts'
 import { tapPage } from './tap-page.ts'
@@ -52,15 +53,8 @@ const jacket: Piece = {
 }
 
 const nothing: Piece = {
+  ...describePiece(null, undefined),
   kind: 'chip',
-  name: undefined,
-  collection: undefined,
-  description: undefined,
-  image: undefined,
-  video: undefined,
-  gallery: [],
-  attributes: [],
-  edition: undefined,
   token: undefined,
   owner: undefined,
 }

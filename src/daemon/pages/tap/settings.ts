@@ -1,7 +1,7 @@
 import type { Gateways } from '../../../values/media-url.ts'
 import type { Language } from './strings/strings.ts'
 
-/** What a page depends on besides its content. */
+/** Besides its content, a page depends on these. */
 export interface PageSettings {
   language: Language
   /** Of this one answer; also in its Content-Security-Policy. */

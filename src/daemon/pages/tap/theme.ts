@@ -8,7 +8,7 @@ export interface Palette {
   card: string
   /** Of what is typed in, and of results. */
   field: string
-  /** Where a picture is to come. */
+  /** Of a picture's box until it is there. */
   box: string
   ink: string
   soft: string

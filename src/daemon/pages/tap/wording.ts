@@ -1,4 +1,4 @@
-import type { Mistyped } from '../../domain/tap-page/failure.ts'
+import type { Failure, Mistyped } from '../../domain/tap-page/content.ts'
 import { type Html, html } from './html.ts'
 import type { Strings } from './strings/strings.ts'
 
@@ -42,14 +42,8 @@ function mistypedWords(mistyped: Mistyped, { mistyped: words, failures }: String
   }
 }
 
-interface Known {
-  code: string
-  retryAfterSeconds?: number | undefined
-  mistyped?: Mistyped | undefined
-}
-
 /** The page's own words for a failure: those of the interface are for developers. */
-export function failureWords({ code, retryAfterSeconds, mistyped }: Known, strings: Strings): string {
+export function failureWords({ code, retryAfterSeconds, mistyped }: Failure, strings: Strings): string {
   const { failures } = strings
   const ofForm = mistyped && mistypedWords(mistyped, strings)
   const words = Object.hasOwn(failures, code) ? failures[code as keyof typeof failures] : undefined
