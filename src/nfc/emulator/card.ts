@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Card, CardGone } from '../card.ts'
+
 /** A chip in software, independent of the transport. */
 export interface VirtualChip {
   readonly atr: Buffer
@@ -18,27 +20,37 @@ export interface Tear {
   readonly when: 'before' | 'after'
 }
 
+/** Properties of a reader and its link. */
+export interface VirtualLink {
+  /** Time that each APDU takes, in milliseconds. Default: none. */
+  readonly delayMs?: number
+  /** The reader answers 6F00 in the chip's place above this Lc. Default: 255, all that a short APDU has. */
+  readonly maxLc?: number
+}
+
+interface CardOptions extends VirtualLink {
+  readonly tear?: Tear
+  /** Called before each answer, since the chip may have written something. */
+  readonly changed?: () => void
+}
+
+/** What readers say that cannot pass an APDU on, such as the ACR122U above 59 bytes of data. */
+const NOT_PASSED_ON = Buffer.from('6F00', 'hex')
+
 export class EmulatedCard implements Card {
   readonly reader: string
   readonly atr: Uint8Array
   /** Number of sent APDUs, including the torn one. */
   sent = 0
   readonly #chip: VirtualChip
-  readonly #tear: Tear | undefined
-  readonly #changed: () => void
+  readonly #options: CardOptions
   #present = true
 
-  /** @param changed called before each answer, since the chip may have written something */
-  constructor(
-    reader: string,
-    chip: VirtualChip,
-    { tear, changed }: { tear?: Tear; changed?: () => void } = {},
-  ) {
+  constructor(reader: string, chip: VirtualChip, options: CardOptions = {}) {
     this.reader = reader
     this.atr = chip.atr
     this.#chip = chip
-    this.#tear = tear
-    this.#changed = changed ?? (() => undefined)
+    this.#options = options
   }
 
   get present(): boolean {
@@ -48,10 +60,13 @@ export class EmulatedCard implements Card {
   async transmit(apdu: Uint8Array): Promise<Uint8Array> {
     if (!this.#present) throw new CardGone()
     this.sent += 1
-    const torn = this.sent === this.#tear?.apdu
-    if (torn && this.#tear?.when === 'before') return this.#lifted()
+    const { tear, delayMs, maxLc, changed } = this.#options
+    if (delayMs) await sleep(delayMs)
+    const torn = this.sent === tear?.apdu
+    if (!this.#present || (torn && tear?.when === 'before')) return this.#lifted()
+    if (maxLc !== undefined && lcOf(apdu) > maxLc) return NOT_PASSED_ON
     const answer = this.#chip.process(apdu)
-    this.#changed()
+    changed?.()
     return torn ? this.#lifted() : answer
   }
 
@@ -73,4 +88,9 @@ export class EmulatedCard implements Card {
     this.lift()
     throw new CardGone()
   }
+}
+
+/** 0 if the APDU carries no data. */
+function lcOf(apdu: Uint8Array): number {
+  return apdu.length > 5 ? (apdu[4] ?? 0) : 0
 }

@@ -12,14 +12,14 @@ import {
   type ReaderEvent,
   type WaitForCard,
 } from '../card.ts'
-import { EmulatedCard, type Tear, type VirtualChip } from './card.ts'
+import { EmulatedCard, type Tear, type VirtualChip, type VirtualLink } from './card.ts'
 import { factoryMemory } from './memory.ts'
 import { VirtualNtag424 } from './ntag424.ts'
 
 /** The reader's name, as passed to `--reader`. */
 const EMULATED_READER = 'emulator'
 
-interface EmulatorOptions {
+interface EmulatorOptions extends VirtualLink {
   /** Stores the card, including its keys. Default: the card lasts as long as the process. */
   readonly file?: string
   /** Number of new chips, one after another, in place of the stored one. The last of them is stored. */
@@ -91,12 +91,14 @@ export class EmulatorReaders implements CardReaders {
   }
 
   #next(): EmulatedCard | undefined {
-    const { fresh, tear } = this.#options
+    const { fresh, tear, delayMs, maxLc } = this.#options
     if (fresh !== undefined && this.#presented >= fresh) return undefined
     const chip = this.#options.chip ?? this.#ntag424(fresh !== undefined)
     this.#presented += 1
     const card = new EmulatedCard(EMULATED_READER, chip, {
       ...(tear && this.#presented === 1 ? { tear } : {}),
+      ...(delayMs === undefined ? {} : { delayMs }),
+      ...(maxLc === undefined ? {} : { maxLc }),
       changed: this.#storeWhenChanged(chip),
     })
     this.#card = card

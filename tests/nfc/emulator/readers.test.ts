@@ -9,6 +9,7 @@ import { type Inspection, inspect } from '../../../src/nfc/provision/inspect.ts'
 import { plan } from '../../../src/nfc/provision/plan.ts'
 import { readTap } from '../../../src/nfc/read-tap.ts'
 import { runScript } from '../../../src/nfc/script.ts'
+import { NDEF_FILE_ID, selectApplication, selectFile } from '../../../src/nfc/type4.ts'
 import { VirtualHalo } from '../../support/virtual-halo.ts'
 import { deps, template } from '../virtual-card.ts'
 
@@ -91,6 +92,17 @@ describe('the emulated reader', () => {
     await expect(runScript(card, apply(planFor(seen), seen, deps()))).rejects.toThrow(CardGone)
     const torn = await runScript(await new EmulatorReaders({ file }).waitForCard(), inspect())
     expect(torn).toMatchObject({ uid: seen.uid, versions: [0, 1, 1, 0, 0] })
+  })
+
+  test('takes its time for each command, and passes no longer ones on than its reader can', async () => {
+    const card = await new EmulatorReaders({ delayMs: 5, maxLc: 59 }).waitForCard()
+    const began = performance.now()
+    const write = (length: number) => Buffer.concat([Buffer.of(0, 0xd6, 0, 0, length), Buffer.alloc(length)])
+    await runScript(card, selectApplication())
+    await runScript(card, selectFile(NDEF_FILE_ID))
+    expect(Buffer.from(await card.transmit(write(60))).toString('hex')).toBe('6f00')
+    expect(Buffer.from(await card.transmit(write(59))).toString('hex')).toBe('9000')
+    expect(performance.now() - began).toBeGreaterThan(15)
   })
 
   test('refuses a file that is none of its own, and leaves it', async () => {
