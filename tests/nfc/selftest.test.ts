@@ -54,7 +54,7 @@ describe('the self-test', () => {
     const { lines } = await transcript()
     const real = lines.map((line) =>
       'command' in line &&
-      line.step === 'refused: READ BINARY across the end' &&
+      line.step === 'refused: READ BINARY beyond the end' &&
       line.command.startsWith('00B0')
         ? { ...line, answer: '6282' }
         : line,
@@ -62,7 +62,7 @@ describe('the self-test', () => {
     const differences = await replaySelftest(real)
     expect(differences).toHaveLength(1)
     expect(differences[0]).toMatch(
-      /refused: READ BINARY across the end: 00B000F820 → 6282, but replayed .*6700/,
+      /refused: READ BINARY beyond the end: 00B0010010 → 6282, but replayed .*6A86/,
     )
     expect(transcriptDifferences(lines.slice(0, 3), lines.slice(0, 2))).toHaveLength(1)
   })

@@ -38,7 +38,7 @@ export function parseSettings(bytes: Buffer, file: number, fileSize: number) {
     if (at !== bytes.length) throw new Refusal('length')
     return { mode, ...rights, sdm: undefined }
   }
-  demand(file === 2)
+  if (file !== 2) throw new Refusal('permissionDenied')
   const options = byte()
   const [returns, reads] = [byte(), byte()]
   const [uid, counter, limited, enc] = [0x80, 0x40, 0x20, 0x10].map((bit) => (options & bit) !== 0)
@@ -58,8 +58,11 @@ export function parseSettings(bytes: Buffer, file: number, fileSize: number) {
   const limit = limited ? three() : undefined
   if (at !== bytes.length) throw new Refusal('length')
 
+  // Table 71: nothing may refer to a mirror that is off.
   demand(!limited || counter === true)
-  demand(metaRead > 4 || uid === true || counter === true)
+  demand(metaRead === NEVER || uid === true || counter === true)
+  demand(metaRead !== NEVER || uid === false)
+  demand(counterRead === NEVER || counter === true)
   demand(!enc || (hasMac && uid === true && counter === true))
   if (macOffset !== undefined && macInputOffset !== undefined) {
     demand(macInputOffset <= macOffset)

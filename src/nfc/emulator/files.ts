@@ -1,5 +1,5 @@
 import { AesKey, oddBytes } from '../ntag424/cmac.ts'
-import { FREE, type ParsedSdm, type ParsedSettings, parseSettings } from './file-rules.ts'
+import { FREE, NEVER, type ParsedSdm, type ParsedSettings, parseSettings } from './file-rules.ts'
 import type { ChipMemory, VirtualFile } from './memory.ts'
 import { PLAIN } from './secure-channel.ts'
 import { Refusal } from './status.ts'
@@ -15,18 +15,25 @@ export function fileOf(memory: ChipMemory, number: number): VirtualFile & { rule
 
 /**
  * Checks access. @param keyNo the session's key, if any
- * @returns the file's mode if the session's key has access; PLAIN if access is free @throws Refusal permissionDenied
- * Source: NT4H2421Gx s8.2.3.3, s8.2.3.5
+ * @returns the file's mode if the session's key has access; PLAIN if access is free
+ * @throws Refusal permissionDenied where nobody has access, authentication where another key has
+ * Source: NT4H2421Gx s8.2.3.3, s8.2.3.5, Tables 80 and 83
  */
 export function grant(rights: readonly number[], mode: number, keyNo: number | undefined): number {
   if (keyNo !== undefined && rights.includes(keyNo)) return mode
   if (rights.includes(FREE)) return PLAIN
-  throw new Refusal('permissionDenied')
+  throw new Refusal(rights.every((right) => right === NEVER) ? 'permissionDenied' : 'authentication')
 }
+
+/** Refusals of a read that would count beyond the limit, and beyond what 24 bits hold: Tables 80 and 89. */
+const SPENT = {
+  own: ['permissionDenied', 'integrity'],
+  iso: ['isoSecurity', 'isoSecurity'],
+} as const
 
 /** The current tap: every chunk shows the same bytes until another command comes in between. */
 export class TapView {
-  #shown: { file: number; bytes: Buffer } | undefined
+  #shown: { file: number; by: keyof typeof SPENT; bytes: Buffer } | undefined
   readonly #memory: ChipMemory
   readonly #random: (length: number) => Buffer
 
@@ -40,21 +47,27 @@ export class TapView {
   }
 
   /**
-   * The file as shown without a key. Counts the tap once. @param limited thrown at the counter's limit
-   * Source: NT4H2421Gx s9.3.2
+   * The file as shown without a key. Counts the tap once, and again when ReadData follows READ BINARY or the other way
+   * round. @throws Refusal at the counter's limit. Source: NT4H2421Gx s9.3.1, s9.3.2
    */
-  bytes(number: number, limited: Refusal): Buffer {
+  bytes(number: number, by: keyof typeof SPENT): Buffer {
     const memory = this.#memory
     const file = fileOf(memory, number)
     const { sdm } = file.rules
     if (!sdm) return file.bytes
-    if (this.#shown?.file !== number) {
-      if (memory.sdmReadCounter >= Math.min(sdm.limit ?? COUNTER_END, COUNTER_END)) throw limited
+    if (this.#shown?.file !== number || this.#shown.by !== by) {
+      const [atLimit, atEnd] = SPENT[by]
+      if (sdm.limit !== undefined && memory.sdmReadCounter >= sdm.limit) throw new Refusal(atLimit)
+      if (memory.sdmReadCounter >= COUNTER_END) throw new Refusal(atEnd)
       memory.sdmReadCounter += 1
       const counter = memory.sdmReadCounter
       const { uid, keys } = memory
       const padding = this.#random(5)
-      this.#shown = { file: number, bytes: mirrored({ sdm, file: file.bytes, uid, counter, keys, padding }) }
+      this.#shown = {
+        file: number,
+        by,
+        bytes: mirrored({ sdm, file: file.bytes, uid, counter, keys, padding }),
+      }
     }
     return this.#shown.bytes
   }

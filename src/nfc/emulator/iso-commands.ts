@@ -1,4 +1,4 @@
-import { FREE } from './file-rules.ts'
+import { FREE, NEVER, type ParsedSettings } from './file-rules.ts'
 import { fileOf, type TapView } from './files.ts'
 import type { ChipMemory } from './memory.ts'
 import { Refusal } from './status.ts'
@@ -44,7 +44,7 @@ function enter(selection: Selection, application: boolean): true {
   return true
 }
 
-/** @param le maximum length; 0 means up to 256 bytes */
+/** @param le maximum length; 0 means up to 256 bytes. Source: NT4H2421Gx s10.9.2 Tables 87 and 89 */
 export function readBinary(
   memory: ChipMemory,
   taps: TapView,
@@ -53,23 +53,28 @@ export function readBinary(
 ): Buffer {
   if (file === undefined) throw new Refusal('isoConditions')
   const { rules, bytes } = fileOf(memory, file)
-  // Reading with a key requires ReadData.
-  if (rules.read !== FREE && rules.readWrite !== FREE) throw new Refusal('isoSecurity')
+  // This command has no secure messaging, so a session ends with it.
+  if (authenticated || !readable(rules)) throw new Refusal('isoSecurity')
   if (offset >= bytes.length) throw new Refusal('isoParameters')
-  const length = le === 0 ? Math.min(256, bytes.length - offset) : le
-  if (offset + length > bytes.length) throw new Refusal('isoLength')
-  const shown = authenticated ? bytes : taps.bytes(file, new Refusal('isoConditions'))
-  return Buffer.from(shown.subarray(offset, offset + length))
+  const shown = taps.bytes(file, 'iso')
+  return Buffer.from(shown.subarray(offset, offset + (le === 0 ? 256 : le)))
 }
 
+/** SDMFileRead opens a file too: s8.2.3.4. */
+function readable({ read, readWrite, sdm }: ParsedSettings): boolean {
+  return read === FREE || readWrite === FREE || (sdm !== undefined && sdm.fileRead !== NEVER)
+}
+
+/** Source: NT4H2421Gx s10.9.3 Table 92 */
 export function updateBinary(
   memory: ChipMemory,
   { file }: Selection,
-  { offset, data }: { offset: number; data: Buffer },
+  { offset, data, authenticated }: { offset: number; data: Buffer; authenticated: boolean },
 ): void {
   if (file === undefined) throw new Refusal('isoConditions')
   const { rules, bytes } = fileOf(memory, file)
-  if (rules.write !== FREE && rules.readWrite !== FREE) throw new Refusal('isoSecurity')
-  if (data.length === 0 || offset + data.length > bytes.length) throw new Refusal('isoLength')
+  if (authenticated || (rules.write !== FREE && rules.readWrite !== FREE)) throw new Refusal('isoSecurity')
+  if (data.length === 0) throw new Refusal('isoLength')
+  if (offset + data.length > bytes.length) throw new Refusal('isoConditions')
   data.copy(bytes, offset)
 }

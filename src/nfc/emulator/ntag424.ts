@@ -109,7 +109,7 @@ export class VirtualNtag424 implements VirtualChip {
     const [keyNo = 0, capabilities = 0] = body
     if (first ? body.length !== 2 + capabilities : body.length !== 1) throw new Refusal('length')
     const previous = first ? undefined : this.#channel
-    if (!first && !previous) throw new Refusal('authentication')
+    if (!first && !previous) throw new Refusal('permissionDenied')
     this.#delay(keyNo)
     const { handshake, answer } = challenge(this.memory, keyNo, previous, this.#random)
     this.#channel = undefined
@@ -134,7 +134,8 @@ export class VirtualNtag424 implements VirtualChip {
   }
 
   #more(pending: Pending | undefined, body: Buffer): Buffer {
-    if (!pending) throw new Refusal('unknownCommand')
+    // The second half of an authentication without its first: as chips answer, beside the data sheet.
+    if (!pending) throw new Refusal(body.length > 0 ? 'permissionDenied' : 'unknownCommand')
     if (pending.kind === 'handshake') {
       const { channel, answer } = answerTo(this.memory, pending.handshake, body, this.#random)
       this.#channel = channel
@@ -156,17 +157,18 @@ export class VirtualNtag424 implements VirtualChip {
     this.#pending = undefined
     const [, , p1 = 0, p2 = 0] = apdu
     const offset = ((p1 & 0x7f) << 8) | p2
+    const authenticated = this.#channel !== undefined
     switch (ins) {
       case 0xa4:
         if (select(this.#selection, p1, p2, isoData(apdu))) this.#channel = undefined
         return withStatus(STATUS.isoDone)
       case 0xb0: {
         if (apdu.length !== 5) throw new Refusal('isoLength')
-        const asked = { offset, le: apdu.readUInt8(4), authenticated: this.#channel !== undefined }
+        const asked = { offset, le: apdu.readUInt8(4), authenticated }
         return withStatus(STATUS.isoDone, readBinary(this.memory, this.#taps, this.#selection, asked))
       }
       case 0xd6:
-        updateBinary(this.memory, this.#selection, { offset, data: isoData(apdu) })
+        updateBinary(this.memory, this.#selection, { offset, data: isoData(apdu), authenticated })
         return withStatus(STATUS.isoDone)
       default:
         throw new Refusal('isoUnknown')

@@ -1,8 +1,8 @@
 import { crc32 } from 'node:zlib'
-import { FREE, NEVER, parseSettings } from './file-rules.ts'
+import { NEVER, parseSettings } from './file-rules.ts'
 import { fileOf, grant, type TapView } from './files.ts'
 import type { ChipMemory } from './memory.ts'
-import { FULL, MAC } from './secure-channel.ts'
+import { FULL, MAC, PLAIN } from './secure-channel.ts'
 import { Refusal } from './status.ts'
 
 // The chip's own commands, after decryption. Source: NT4H2421Gx s10.4 to s10.8.
@@ -58,8 +58,11 @@ const changeFileSettings: OwnCommand = {
   run: ({ memory, keyNo }, header, data) => {
     const number = header.readUInt8()
     const { rules, bytes } = fileOf(memory, number)
-    if (rules.change !== FREE && rules.change !== keyNo) throw new Refusal('permissionDenied')
+    grant([rules.change], FULL, keyNo)
     const { sdm } = parseSettings(data, number, bytes.length)
+    // Table 71: a limit must leave at least one tap.
+    const counted = rules.sdm ? memory.sdmReadCounter : 0
+    if (sdm?.limit !== undefined && sdm.limit <= counted) throw new Refusal('parameter')
     const file = memory.files.get(number)
     if (file) file.settings = Buffer.from(data)
     if (sdm) memory.sdmReadCounter = 0
@@ -86,6 +89,9 @@ const changeKey: OwnCommand = {
       slot.key = fresh
     }
     slot.version = data.readUInt8(16)
+    // s9: a key that failed too often lives again.
+    slot.failedInRow = 0
+    slot.failedInAll = 0
     return NOTHING
   },
 }
@@ -104,8 +110,7 @@ const getFileCounters: OwnCommand = {
   modes: always(MAC, FULL),
   run: ({ memory, keyNo }, header) => {
     const { sdm } = fileOf(memory, header.readUInt8()).rules
-    const right = sdm?.counterRead ?? NEVER
-    if (right === NEVER || (right !== FREE && right !== keyNo)) throw new Refusal('permissionDenied')
+    grant([sdm?.counterRead ?? NEVER], FULL, keyNo)
     const count = memory.sdmReadCounter
     return Buffer.of(count & 0xff, (count >> 8) & 0xff, count >> 16, 0, 0)
   },
@@ -115,7 +120,10 @@ const readData: OwnCommand = {
   headerLength: 7,
   modes: ({ memory, keyNo }, header) => {
     const { rules } = fileOf(memory, header.readUInt8())
-    const mode = grant([rules.read, rules.readWrite], rules.mode, keyNo)
+    const { sdm } = rules
+    // s8.2.3.3: without a session, SDMFileRead opens the file too.
+    const open = keyNo === undefined && sdm !== undefined && sdm.fileRead !== NEVER
+    const mode = open ? PLAIN : grant([rules.read, rules.readWrite], rules.mode, keyNo)
     return { request: mode === FULL ? MAC : mode, answer: mode }
   },
   run: ({ memory, taps, keyNo }, header) => {
@@ -124,7 +132,7 @@ const readData: OwnCommand = {
     const length = asked === 0 ? bytes.length - offset : asked
     if (length <= 0 || offset + length > bytes.length) throw new Refusal('boundary')
     // s9.3.1: reading with a key returns the stored bytes and counts no tap.
-    const shown = keyNo === undefined ? taps.bytes(number, new Refusal('permissionDenied')) : bytes
+    const shown = keyNo === undefined ? taps.bytes(number, 'own') : bytes
     return Buffer.from(shown.subarray(offset, offset + length))
   },
 }

@@ -94,7 +94,7 @@ export class Channel {
 
   /** Verifies and decrypts a command. @param body header and data @throws Refusal integrity, length */
   open(ins: number, body: Buffer, headerLength: number, mode: number): { header: Buffer; data: Buffer } {
-    if (this.counter >= 0xffff) throw new Refusal('aborted')
+    if (this.counter >= 0xffff) throw new Refusal('integrity')
     const end = mode === PLAIN ? body.length : body.length - 8
     if (end < headerLength) throw new Refusal('length')
     const header = Buffer.from(body.subarray(0, headerLength))

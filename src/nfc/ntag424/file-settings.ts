@@ -132,7 +132,7 @@ export function decodeFileSettings(answer: Uint8Array): FileSettings {
   return { mode, access, sdm }
 }
 
-// Rules that the chip enforces with 919E. Source: NT4H2421Gx s10.7.1 Table 69
+// Rules that the chip enforces with 919E. Source: NT4H2421Gx s10.7.1 Tables 69 and 71
 function checkSdm(sdm: SdmSettings, fileSize: number): void {
   const { encrypted, macInputOffset: macInput, macOffset: mac } = sdm
   const given = (value: unknown): boolean => value !== undefined
@@ -153,7 +153,9 @@ function checkSdm(sdm: SdmSettings, fileSize: number): void {
       given(macInput) === (sdm.fileRead !== 'never') && given(mac) === given(macInput),
       'a MAC needs a key and offsets',
     ],
-    [typeof sdm.metaRead !== 'number' || sdm.uid || sdm.counter, 'PICCData holds a UID or a counter'],
+    [sdm.metaRead === 'never' || sdm.uid || sdm.counter, 'PICCData holds a UID or a counter'],
+    [sdm.metaRead !== 'never' || !sdm.uid, 'a UID is mirrored plain or in PICCData'],
+    [sdm.counterRead === 'never' || sdm.counter, 'a counter that is off cannot be asked for'],
     [sdm.fileRead !== 'free', 'the MAC needs a key'],
     [!encrypted || (sdm.uid && sdm.counter && given(mac)), 'encrypted data needs UID, counter and MAC'],
     [(macInput ?? 0) <= (mac ?? 0), 'the MACed text must begin before the MAC'],

@@ -83,7 +83,10 @@ describe('the virtual chip, from the factory', () => {
     ['data where none belongs', '9064000003000102 00', '917E'],
     ['an unauthenticated GetCardUID', '9051000000', '91AE'],
     ['counters that nobody may see', '90F60000010200', '919D'],
-    ['reading the proprietary file without a key', '90AD0000070300000010000000', '919D'],
+    ['reading the proprietary file without a key', '90AD0000070300000010000000', '91AE'],
+    ['writing the proprietary file without a key', '908D000008030000000100000000', '91AE'],
+    ['the second half of an authentication without the first', `90AF000020${'00'.repeat(32)}00`, '919D'],
+    ['going on with an authentication that was not begun', '90770000010000', '919D'],
     ['reading beyond the end', '90AD0000070200010001000000', '91BE'],
     ['half a command', '90', '917E'],
   ])('%s: %s answers %s', (_, apdu, answer) => {
@@ -124,7 +127,7 @@ describe('the virtual chip in a session', () => {
   test('keeps keys to their files', async () => {
     const session = await run(open(1))
     await expect(run(writeData(PROPRIETARY_FILE, Buffer.of(1), { mode: 'full', session }))).rejects.toThrow(
-      status(0x919d),
+      status(0x91ae),
     )
   })
 
@@ -146,6 +149,18 @@ describe('the virtual chip in a session', () => {
     const changed = other.wrap(command, 'mac')
     changed.writeUInt8(changed.readUInt8(8) ^ 1, 8)
     expect(chip.process(changed).toString('hex')).toBe('911e')
+  })
+
+  test.each([
+    ['READ BINARY', '00B0000010'],
+    ['UPDATE BINARY', '00D60000020000'],
+  ])('takes no %s, which ends it', async (_, apdu) => {
+    raw('00A4000C02E104')
+    expect(raw(apdu)).toMatch(/9000$/)
+    await run(open(0))
+    expect(raw(apdu)).toBe('6982')
+    expect(raw('9051000000')).toBe('91AE')
+    expect(raw(apdu)).toMatch(/9000$/)
   })
 
   test('ends the session when the application is selected again', async () => {
@@ -194,11 +209,16 @@ describe('failed authentications', () => {
     expect(chip.memory.keys[0]).toMatchObject({ failedInRow: 0 })
   })
 
-  test('kill the key at a thousand', async () => {
-    const [slot] = chip.memory.keys
-    if (slot) slot.failedInAll = 999
-    await fail(1)
-    await expect(run(open(0))).rejects.toThrow(status(0x919d))
+  test('kill the key at a thousand, until it is changed', async () => {
+    const slot = chip.memory.keys[3]
+    if (slot) Object.assign(slot, { failedInRow: 60, failedInAll: 1000 })
+    for (let delayed = 0; delayed < 11; delayed += 1)
+      await expect(run(open(3))).rejects.toThrow(status(0x91ad))
+    await expect(run(open(3))).rejects.toThrow(status(0x919d))
+    const newKey = Buffer.alloc(16, 7)
+    const change = { keyNo: 3, newKey, oldKey: Buffer.alloc(16), version: 1 } as const
+    await run(changeKey(await run(open(0)), change))
+    expect((await run(open(3, new AesKey(newKey)))).open).toBe(true)
   })
 })
 
@@ -249,12 +269,23 @@ describe('the tap counter', () => {
     expect(tap && verifySunMac(zero, tap, covered, c)).toBe(true)
   })
 
+  test('rises again when ReadData follows READ BINARY, and the end of the file cuts a read off', async () => {
+    await withSdm()
+    raw('00A4000C02E104')
+    expect(raw('00B000F820')).toMatch(/^0{16}9000$/)
+    await run(readData(NDEF_FILE, 16))
+    expect(counted()).toBe(2)
+    raw(read)
+    expect(counted()).toBe(3)
+  })
+
   test('is told to the key that may know it, and starts again with new settings', async () => {
     await withSdm()
     raw('00A4000C02E104')
     raw(read)
     expect(await run(getFileCounters(NDEF_FILE, await run(open(1))))).toBe(1)
-    await expect(run(getFileCounters(NDEF_FILE, await run(open(2))))).rejects.toThrow(status(0x919d))
+    await expect(run(getFileCounters(NDEF_FILE, await run(open(2))))).rejects.toThrow(status(0x91ae))
+    expect(raw('90F60000010200')).toBe('91AE')
     await run(changeFileSettings(await run(open(0)), NDEF_FILE, template.settings))
     expect(counted()).toBe(0)
   })
@@ -263,14 +294,15 @@ describe('the tap counter', () => {
     const { sdm } = template.settings
     if (!sdm) throw new Error('The template has SDM')
     await withSdm({ ...template.settings, sdm: { ...sdm, counterLimit: 2 } })
-    for (const answer of [/9000$/, /9000$/, /^6985$/]) {
+    for (const answer of [/9000$/, /9000$/, /^6982$/]) {
       raw('00A4000C02E104')
       expect(raw(read)).toMatch(answer)
     }
     await withSdm()
     chip.memory.sdmReadCounter = 0xffffff
     raw('00A4000C02E104')
-    expect(raw(read)).toBe('6985')
+    expect(raw(read)).toBe('6982')
+    expect(raw('90AD0000070200000010000000')).toBe('911E')
   })
 })
 

@@ -126,7 +126,13 @@ describe('file settings', () => {
     ['PICCData without a key', { metaRead: 'free' }],
     ['a MAC for everybody', { fileRead: 'free' }],
     ['a MAC without a place', { macOffset: undefined }],
-    ['a limit without a counter', { counter: false, counterLimit: 5 }],
+    ['a limit without a counter', { counter: false, counterRead: 'never', counterLimit: 5 }],
+    ['a counter that is off, but may be asked for', { counter: false }],
+    [
+      'a plain mirror of nothing',
+      { metaRead: 'free', piccDataOffset: undefined, uid: false, counter: false, counterRead: 'never' },
+    ],
+    ['a UID that is shown nowhere', { metaRead: 'never', piccDataOffset: undefined }],
   ])('with %s are refused before they are sent', (_, change) => {
     const settings = (sdm: SdmSettings): FileSettings => ({
       mode: 'plain',
