@@ -23,9 +23,18 @@ export interface Card {
   transmit(apdu: Uint8Array): Promise<Uint8Array>
   /** Resolves once the card has left its reader, or the reader was unplugged. */
   removed(options?: { readonly signal?: AbortSignal }): Promise<void>
-  /** Disconnects, so that other programs can use the card, which stays present. Idempotent. */
+  /**
+   * Sounds the reader's own buzzer and LED where it has them, as well as it can: nothing depends on it, and it never
+   * throws. Only before `release`.
+   */
+  signal(outcome: Outcome): Promise<void>
+  /**
+   * Disconnects, so that other programs can use the card, which stays present: until then it is ours alone. Idempotent.
+   */
   release(): Promise<void>
 }
+
+export type Outcome = 'done' | 'failed'
 
 /** A stream of events begins with the readers and cards that are already there. */
 export type ReaderEvent =
@@ -33,17 +42,28 @@ export type ReaderEvent =
   | { readonly type: 'reader-removed'; readonly reader: string }
   | { readonly type: 'card'; readonly reader: string; readonly card: Card }
   | { readonly type: 'card-removed'; readonly reader: string }
-  /** Ask the person to place the card differently. */
-  | { readonly type: 'card-unusable'; readonly reader: string; readonly state: 'in-use' | 'mute' }
+  /** Something for the person to do, told once a card. It is announced as soon as it can be used. */
+  | { readonly type: 'card-unusable'; readonly reader: string; readonly why: NoCard }
   /** The service behind the readers is gone and retried; when it is back, its readers are added again. */
   | { readonly type: 'unavailable'; readonly error: ReaderUnavailable }
+
+/** Only these readers are connected to. Default: all. */
+export type ReaderFilter = (reader: string) => boolean
 
 export interface WaitForCard {
   /** A reader's name. Default: the first reader with a card. */
   readonly reader?: string
+  readonly readers?: ReaderFilter
+  /** Something for the person to do while the wait goes on, told once a card. */
+  readonly onUnusable?: (why: NoCard, reader: string) => void
   /** Default: no timeout. */
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
+}
+
+export interface WatchOptions {
+  readonly signal?: AbortSignal
+  readonly readers?: ReaderFilter
 }
 
 /** The readers of this computer. */
@@ -58,7 +78,7 @@ export interface CardReaders {
    */
   waitForCard(wait?: WaitForCard): Promise<Card>
   /** Ends when the signal is aborted. @throws ReaderUnavailable only at the start */
-  events(options?: { readonly signal?: AbortSignal }): AsyncIterable<ReaderEvent>
+  events(options?: WatchOptions): AsyncIterable<ReaderEvent>
   /** Ends all processes, sockets, and timers. */
   close(): Promise<void>
 }
@@ -86,13 +106,19 @@ export class NoReader extends CardError {
   }
 }
 
-/** No usable card was on a reader before the timeout. */
+/** A program that uses the readers of this computer, and so may be the one that holds a card. */
+export interface ReaderUser {
+  readonly name: string
+  readonly pid: number
+}
+
+/** No usable card was on a reader before the timeout, or the one there cannot be used yet. */
 export class NoCard extends CardError {
   readonly state: Exclude<ReaderState, 'present'>
 
-  constructor(state: Exclude<ReaderState, 'present'> = 'empty') {
-    const { message, advice } = noCard[state]
-    super(message, advice)
+  /** @param users for `in-use`: what to close, as far as it is known */
+  constructor(state: Exclude<ReaderState, 'present'> = 'empty', users: readonly ReaderUser[] = []) {
+    super(noCard[state].message, state === 'in-use' ? closeWhat(users) : noCard[state].advice)
     this.state = state
   }
 }
@@ -102,15 +128,18 @@ const noCard = {
     message: 'No card was put on the reader',
     advice: 'Lay the card flat on the reader and keep it there',
   },
-  'in-use': {
-    message: 'Another program is using the card',
-    advice: 'Close other programs that use the reader, and put the card down again',
-  },
+  'in-use': { message: 'Another program is using the card' },
   mute: {
     message: 'The card on the reader does not respond',
     advice: 'Lay a single card flat on the middle of the reader, with no metal beneath it',
   },
 } as const
+
+function closeWhat(users: readonly ReaderUser[]): string {
+  const named = users.map(({ name, pid }) => `${name} (pid ${pid})`).join(' or ')
+  const what = named === '' ? 'other programs that use the reader' : `${named}, or what else uses the reader`
+  return `Close ${what}. The card can stay where it is`
+}
 
 /** The card left the reader during a command, which the chip may or may not have carried out. */
 export class CardGone extends CardError {

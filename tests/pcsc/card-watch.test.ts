@@ -11,6 +11,7 @@ const cardOn = (reader: string): Card => ({
   atr: new Uint8Array(),
   transmit: () => Promise.reject(new Error('not asked')),
   removed: () => Promise.resolve(),
+  signal: () => Promise.resolve(),
   release: () => Promise.resolve(),
 })
 const at = (name: string, presence: number, state: ReaderSnapshot['state'] = 'present'): ReaderSnapshot => ({
@@ -21,15 +22,31 @@ const at = (name: string, presence: number, state: ReaderSnapshot['state'] = 'pr
 /** Until all that was promised has been kept. */
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-function watch(connect: (at: ReaderSnapshot) => Promise<ConnectResult>, wanted?: string) {
+function watch(
+  connect: (at: ReaderSnapshot) => Promise<ConnectResult>,
+  wanted?: string,
+  patience = { 'in-use': 0, mute: 0 },
+) {
   const events: string[] = []
   const emit = (event: ReaderEvent) =>
-    events.push(event.type === 'unavailable' ? event.type : `${event.type} ${event.reader}`)
-  return { events, watch: new CardWatch({ wanted, connect, emit }) }
+    events.push(
+      event.type === 'unavailable'
+        ? event.type
+        : event.type === 'card-unusable'
+          ? `${event.type} ${event.reader}: ${event.why.advice}`
+          : `${event.type} ${event.reader}`,
+    )
+  const options = {
+    readers: (name: string) => wanted === undefined || name === wanted,
+    users: async () => [{ name: 'poller', pid: 7 }],
+    patience,
+  }
+  return { events, watch: new CardWatch({ ...options, connect, emit }) }
 }
 const connects = async ({ name }: ReaderSnapshot): Promise<ConnectResult> => ({
   status: 'card',
   card: cardOn(name),
+  isNew: true,
 })
 
 describe('what is told of readers', () => {
@@ -88,14 +105,48 @@ describe('what is told of readers', () => {
     expect([asked, events]).toEqual([['B'], ['reader-added B', 'card B']])
   })
 
-  test('a complaint is made once', async () => {
-    const { events, watch: watching } = watch(async () => ({ status: 'refused', why: 'in-use' }))
+  test('a complaint is made once, and names what to close; the card is tried until it is let go', async () => {
+    let refusals = 0
+    const { events, watch: watching } = watch(async (at) =>
+      ++refusals < 5 ? { status: 'refused', why: 'in-use' } : connects(at),
+    )
     watching.update([at('A', 1)])
-    await settled()
     watching.update([at('A', 1, 'in-use')])
     watching.update([at('A', 1, 'in-use')])
+    await expect.poll(() => events.at(-1)).toBe('card A')
     watching.stop()
-    expect(events).toEqual(['reader-added A', 'card-unusable A'])
+    expect(events).toEqual([
+      'reader-added A',
+      'card-unusable A: Close poller (pid 7), or what else uses the reader. The card can stay where it is',
+      'card A',
+    ])
+  })
+
+  test('a collision with a program that polls is not worth a word', async () => {
+    let refusals = 0
+    const { events, watch: watching } = watch(
+      async (at) => (++refusals < 3 ? { status: 'refused', why: 'in-use' } : connects(at)),
+      undefined,
+      { 'in-use': 60_000, mute: 0 },
+    )
+    watching.update([at('A', 1)])
+    await expect.poll(() => events).toEqual(['reader-added A', 'card A'])
+  })
+
+  test('a card that nobody was told of is let go', async () => {
+    let released = 0
+    const release = async () => {
+      released += 1
+    }
+    const { events, watch: watching } = watch(async ({ name }) => ({
+      status: 'card',
+      card: { ...cardOn(name), release },
+      isNew: true,
+    }))
+    watching.update([at('A', 1)])
+    watching.stop()
+    await settled()
+    expect([events, released]).toEqual([['reader-added A'], 1])
   })
 })
 

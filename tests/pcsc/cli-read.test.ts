@@ -170,9 +170,9 @@ describe.concurrent('through a real pcscd', () => {
     const pcscd = await openPcscd(t)
     const card = await pcscd.present(0, emulated(await chipOf(uids.jacket)))
     await card.powered
-    const letGo = await holdElsewhere(t, pcscd, pcscd.readers[0])
+    const { letGo, pid } = await holdElsewhere(t, pcscd, pcscd.readers[0])
     const reading = nfc(t, pcscd, 'read', '--json')
-    await reading.until((_, stderr) => stderr.includes('Another program is using the card'))
+    await reading.until((_, stderr) => stderr.includes(`is using the card. Close node (pid ${pid}), or`))
     await letGo()
     expect(await reading.ended).toBe(0)
   })

@@ -125,7 +125,10 @@ describe.concurrent.each(backendNames)('readers through a real pcscd and %s', (b
     const readers = openReaders(t, { backend, env: pcscd.env })
     const events = follow(t, readers)
     await pcscd.present(0, echo, new Uint8Array(40))
-    expect(await events.next('card-unusable')).toMatchObject({ reader: pcscd.readers[0], state: 'mute' })
+    expect(await events.next('card-unusable')).toMatchObject({
+      reader: pcscd.readers[0],
+      why: { state: 'mute' },
+    })
     await expect(readers.waitForCard({ timeoutMs: 1 })).rejects.toMatchObject({
       name: 'NoCard',
       state: 'mute',
@@ -142,17 +145,33 @@ describe.concurrent.each(backendNames)('readers through a real pcscd and %s', (b
     await card.release()
     await expect(card.transmit(select)).rejects.toThrow('was released')
 
-    const letGo = await holdElsewhere(t, pcscd, reader)
-    await expect(readers.waitForCard({ timeoutMs: 400 })).rejects.toMatchObject({
-      name: 'NoCard',
-      state: 'in-use',
-    })
+    const { letGo, pid } = await holdElsewhere(t, pcscd, reader)
+    const inUse = { state: 'in-use', advice: expect.stringContaining(`Close node (pid ${pid}), or`) }
+    await expect(readers.waitForCard({ timeoutMs: 400 })).rejects.toMatchObject({ name: 'NoCard', ...inUse })
     const events = follow(t, readers)
-    expect(await events.next('card-unusable')).toMatchObject({ reader, state: 'in-use' })
+    expect((await events.next('card-unusable')).why).toMatchObject(inUse)
     await letGo()
     const again = (await events.next('card')).card
     expect(again).not.toBe(card)
     expect(await again.transmit(select)).toEqual(Uint8Array.of(...select, ...ok))
+    // Now it is ours, and the other waits.
+    const other = openReaders(t, { backend, env: pcscd.env })
+    await expect(other.waitForCard({ timeoutMs: 300 })).rejects.toMatchObject({ state: 'in-use' })
+    const waiting = other.waitForCard()
+    await again.release()
+    expect((await waiting).reader).toBe(reader)
+  })
+
+  test('leave the cards alone that nobody asked for', async (t) => {
+    const pcscd = await openPcscd(t)
+    const [mine, theirs] = pcscd.readers
+    await Promise.all([pcscd.present(0, numbered(1)), pcscd.present(1, numbered(2))])
+    const readers = openReaders(t, { backend, env: pcscd.env })
+    const events = follow(t, readers, (name) => name === mine)
+    const { card } = await events.next('card')
+    await holdElsewhere(t, pcscd, theirs)
+    expect(await card.transmit(select)).toEqual(Uint8Array.of(1, ...ok))
+    await card.release()
   })
 
   test('can be waited for until the time is up, or nobody wants to any more', async (t) => {

@@ -221,7 +221,7 @@ export class ScriptedReaders implements CardReaders {
 export const openedOn = (all: CardReaders): OpenedReaders => ({
   isEmulator: false,
   all,
-  wanted: async () => undefined,
+  fields: async () => () => true,
   nextCard: (wait = {}) => all.waitForCard(wait),
 })
 

@@ -1,4 +1,4 @@
-import { type CardReader, NoReader } from '../../nfc/card.ts'
+import { type CardReader, NoReader, type ReaderFilter } from '../../nfc/card.ts'
 import { UsageError } from '../errors.ts'
 
 /** Some readers have a slot for a contact card, which PC/SC lists as another reader. */
@@ -32,6 +32,16 @@ const named = (readers: readonly CardReader[], asked: string): string => {
     asked,
     readers.map(({ name }) => name),
   )
+}
+
+/**
+ * The readers to connect to: the chosen one, else all but the slots for contact cards, unless there is nothing else.
+ * @param readers those that are plugged in now
+ */
+export const fieldsOf = (readers: readonly CardReader[], chosen: string | undefined): ReaderFilter => {
+  if (chosen !== undefined) return (name) => name === chosen
+  const onlySam = readers.length > 0 && readers.every(({ name }) => isSamSlot(name))
+  return (name) => onlySam || !isSamSlot(name)
 }
 
 const withoutSam = (readers: readonly CardReader[]): readonly CardReader[] => {

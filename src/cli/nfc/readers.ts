@@ -1,16 +1,19 @@
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Card, type CardReaders, NoCard } from '../../nfc/card.ts'
+import type { Card, CardReaders, ReaderFilter } from '../../nfc/card.ts'
 import type { PcscReaders } from '../../nfc/pcsc/readers.ts'
 import { text } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
 import { Interrupted } from '../errors.ts'
 import { stateDir } from '../system.ts'
-import { chooseReader } from './choose-reader.ts'
-import { asCliError } from './errors.ts'
+import { chooseReader, fieldsOf } from './choose-reader.ts'
+import { asCliError, oneLine } from './errors.ts'
 
 /** The name of the virtual reader, repeated here so that src/nfc/emulator is loaded only when it is used. */
 export const EMULATOR = 'emulator'
+
+/** `--reader all`: every reader at once. */
+export const ALL = 'all'
 
 export const readerOption = text('--reader <name>', 'The name of the reader or a part of it, or emulator')
 
@@ -33,8 +36,11 @@ export interface WaitForChip {
 export interface OpenedReaders {
   readonly isEmulator: boolean
   readonly all: CardReaders
-  /** The full name of the reader that was asked for, if any. @throws CardError, UsageError */
-  wanted(): Promise<string | undefined>
+  /**
+   * The readers that the command is about: the one that was asked for, or the field of each, also of those that are
+   * plugged in later. No other is connected to. @throws CardError, UsageError
+   */
+  fields(): Promise<ReaderFilter>
   /**
    * The card on the chosen reader, or the next one; meanwhile, hints are printed. A card that stays is returned again:
    * await `card.removed()` first. @throws CardError, UsageError, the reason of the signal
@@ -53,16 +59,19 @@ export const withReaders = async <T>(
 ): Promise<T> => {
   const isEmulator = choice.reader === EMULATOR
   const all = await (isEmulator ? openEmulator(ctx, choice.fresh) : openPcsc(ctx))
-  const wanted = async () =>
-    choice.reader === undefined || isEmulator ? choice.reader : chooseReader(await all.list(), choice.reader)
+  const fields = async () => {
+    const { reader } = choice
+    const one = reader === undefined || reader === ALL || isEmulator
+    return fieldsOf(await all.list(), one ? undefined : chooseReader(await all.list(), reader))
+  }
   const opened: OpenedReaders = {
     isEmulator,
     all,
-    wanted,
+    fields,
     nextCard: async (wait = {}) =>
       isEmulator
         ? all.waitForCard({ ...wait, reader: EMULATOR })
-        : waitWithAdvice(ctx, all, chooseReader(await all.list(), choice.reader), wait),
+        : waitWithAdvice(ctx, all, choice.reader, wait),
   }
   try {
     return await use(opened)
@@ -100,50 +109,23 @@ export const openPcsc = async (ctx: CliContext): Promise<PcscReaders> => {
   return new PcscReaders({ hostScript, env: ctx.system.env })
 }
 
-/** Interval of the check for a card that cannot be used. The list is cached, so this costs nothing. */
-const pollMs = 400
-
 const waitWithAdvice = async (
   ctx: CliContext,
   all: CardReaders,
-  reader: string | undefined,
+  asked: string | undefined,
   wait: WaitForChip,
 ): Promise<Card> => {
-  const over = new AbortController()
-  void advise(ctx, all, reader, over.signal).catch(() => undefined)
-  try {
-    return await all.waitForCard({ ...wait, ...(reader === undefined ? {} : { reader }) })
-  } finally {
-    over.abort()
-  }
-}
-
-const advise = async (
-  ctx: CliContext,
-  all: CardReaders,
-  wanted: string | undefined,
-  over: AbortSignal,
-): Promise<void> => {
-  const state = async () => {
-    const readers = (await all.list()).filter(({ name }) => wanted === undefined || name === wanted)
-    return (
-      readers.find((reader) => reader.state !== 'empty')?.state ?? (readers.length > 0 ? 'empty' : 'none')
-    )
-  }
-  if ((await state()) === 'empty') ctx.io.hint(`Hold a chip to the reader${wanted ? ` ${wanted}` : ''}…`)
-  let before = ''
-  let told = ''
-  while (!over.aborted) {
-    await delay(pollMs, undefined, { signal: over })
-    const now = await state()
-    // A card may be silent for a moment after it is put down.
-    if ((now === 'mute' || now === 'in-use') && now === before && now !== told) {
-      const { message, advice } = new NoCard(now)
-      ctx.io.warn(`${message}. ${advice}.`)
-      told = now
-    }
-    before = now
-  }
+  const list = await all.list()
+  const reader = asked === ALL ? undefined : chooseReader(list, asked)
+  const readers = fieldsOf(list, reader)
+  if (list.every(({ name, state }) => state === 'empty' || !readers(name)))
+    ctx.io.hint(`Hold a chip to the reader${reader ? ` ${reader}` : ''}…`)
+  return all.waitForCard({
+    ...wait,
+    ...(reader === undefined ? {} : { reader }),
+    readers,
+    onUnusable: (why) => ctx.io.warn(oneLine(why)),
+  })
 }
 
 /** Attempts on a card that stopped answering, while it stays on the reader. */

@@ -1,6 +1,5 @@
-import { type Card, NoCard } from '../../nfc/card.ts'
+import type { Card } from '../../nfc/card.ts'
 import type { CliContext } from '../context.ts'
-import { isSamSlot } from './choose-reader.ts'
 import { oneLine } from './errors.ts'
 import { EMULATOR, type OpenedReaders } from './readers.ts'
 
@@ -22,18 +21,16 @@ export const watchReaders = async (
 ): Promise<void> => {
   if (opened.isEmulator) return presentKeptCard(opened, watching)
   const { signal, onCard } = watching
-  const wanted = await opened.wanted()
+  const readers = await opened.fields()
   const failed = new AbortController()
   const over = AbortSignal.any([signal, failed.signal])
   const underWay = new Set<Promise<void>>()
-  const tell = readerMessages(ctx, (await opened.all.list()).length)
-  for await (const event of opened.all.events({ signal: over })) {
+  const tell = readerMessages(ctx, (await opened.all.list()).filter(({ name }) => readers(name)).length)
+  for await (const event of opened.all.events({ signal: over, readers })) {
     if (event.type === 'unavailable') tell.away(oneLine(event.error))
-    else if (wanted === undefined ? isSamSlot(event.reader) : event.reader !== wanted) continue
     else if (event.type === 'reader-added') tell.added(event.reader)
     else if (event.type === 'reader-removed') tell.removed(event.reader)
-    else if (event.type === 'card-unusable')
-      ctx.io.warn(`${event.reader}: ${oneLine(new NoCard(event.state))}`)
+    else if (event.type === 'card-unusable') ctx.io.warn(`${event.reader}: ${oneLine(event.why)}`)
     else if (event.type === 'card') {
       const done: Promise<void> = onCard(event.card)
         .catch((error: unknown) => failed.abort(error))

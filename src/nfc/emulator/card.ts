@@ -76,6 +76,8 @@ export class EmulatedCard implements Card {
     this.lift()
   }
 
+  async signal(): Promise<void> {}
+
   async release(): Promise<void> {}
 
   lift(): void {

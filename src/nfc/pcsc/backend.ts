@@ -14,7 +14,7 @@ export interface BackendEvents {
 
 export interface Backend {
   readonly name: BackendName
-  /** @throws PcscError */
+  /** Exclusively: no other program can use the card until `disconnect`. @throws PcscError */
   connect(reader: string): Promise<Connection>
 }
 
@@ -23,6 +23,8 @@ export interface Connection {
   readonly atr: Uint8Array
   /** @throws PcscError */
   transmit(apdu: Uint8Array): Promise<Uint8Array>
+  /** A command to the reader itself (CCID escape). @throws PcscError where the driver does not pass it on */
+  control(command: Uint8Array): Promise<void>
   /** Leaves the card as it is. */
   disconnect(): Promise<void>
 }
@@ -44,6 +46,9 @@ export class PcscError extends Error {
     this.why = why
   }
 }
+
+/** The control code of CCID's escape command. Source: ccid_ifdhandler.h of libccid, and Microsoft's usbccid */
+export const escapeCode: number = process.platform === 'win32' ? 0x310000 + 3500 * 4 : 0x42000001
 
 /** Source: pcsclite.h, SCARD_STATE_*. The same on Linux, macOS, and Windows. */
 export const stateBits = { present: 0x20, exclusive: 0x80, mute: 0x200 } as const

@@ -1,28 +1,50 @@
-import type { Card, ReaderEvent, ReaderUnavailable } from '../card.ts'
+import {
+  type Card,
+  NoCard,
+  type ReaderEvent,
+  type ReaderFilter,
+  type ReaderUnavailable,
+  type ReaderUser,
+} from '../card.ts'
 import type { ReaderSnapshot, Refusal } from './protocol.ts'
 
 export type ConnectResult =
-  | { readonly status: 'card'; readonly card: Card }
+  /** @property isNew false: an existing connection, which somebody else may be using */
+  | { readonly status: 'card'; readonly card: Card; readonly isNew: boolean }
   | { readonly status: 'refused'; readonly why: Refusal }
 
 export interface CardWatchOptions {
-  /** Limits the watch to one reader: cards on others are not connected to. */
-  readonly wanted: string | undefined
+  /** Cards on others are not connected to. */
+  readonly readers: ReaderFilter
   connect(at: ReaderSnapshot): Promise<ConnectResult>
+  /** The programs that may hold a card. */
+  users(): Promise<readonly ReaderUser[]>
   emit(event: ReaderEvent): void
+  /** Default: `patience`. */
+  readonly patience?: typeof patience
 }
+
+type Trouble = 'in-use' | 'mute'
 
 /** A new card gets a new slot, so that a connection attempt to the previous card has no effect. */
 interface Slot {
   readonly presence: number
   at: ReaderSnapshot
   stage: 'seen' | 'connecting' | 'announced'
-  reported: ReaderSnapshot['state'] | undefined
   refusals: number
+  trouble: Trouble | undefined
+  /** Ends the wait before a lasting trouble is told. */
+  telling: NodeJS.Timeout | undefined
+  retrying: NodeJS.Timeout | undefined
 }
 
-/** A refusal may pass: another program uses the card for a moment, or it lies badly. */
-const retryDelayMs = 250
+/**
+ * Milliseconds before a person hears of a card that cannot be used: a program that polls holds it for a moment, and a
+ * card that is being put down may be silent.
+ */
+const patience = { 'in-use': 1_000, mute: 400 }
+/** Of the pauses between attempts, while another program has the card: PC/SC may tell nobody when it lets go. */
+const [minPauseMs, maxPauseMs] = [20, 250]
 /** A present card that is `gone` this many times is reported as mute. */
 const maxGoneTimes = 4
 
@@ -30,7 +52,6 @@ const maxGoneTimes = 4
 export class CardWatch {
   readonly #options: CardWatchOptions
   readonly #slots = new Map<string, Slot>()
-  readonly #retries = new Set<NodeJS.Timeout>()
   #stopped = false
 
   constructor(options: CardWatchOptions) {
@@ -38,8 +59,7 @@ export class CardWatch {
   }
 
   update(all: readonly ReaderSnapshot[]): void {
-    const { wanted } = this.#options
-    const readers = wanted === undefined ? all : all.filter(({ name }) => name === wanted)
+    const readers = all.filter(({ name }) => this.#options.readers(name))
     for (const name of [...this.#slots.keys()])
       if (!readers.some((reader) => reader.name === name)) this.#removeReader(name)
     for (const reader of readers) this.#updateReader(reader)
@@ -52,7 +72,12 @@ export class CardWatch {
 
   stop(): void {
     this.#stopped = true
-    for (const timer of this.#retries) clearTimeout(timer)
+    for (const slot of this.#slots.values()) forget(slot)
+  }
+
+  /** The reason why a card that lies on a reader was not announced, if there is one. */
+  get trouble(): Trouble | undefined {
+    return [...this.#slots.values()].find(({ stage, trouble }) => stage !== 'announced' && trouble)?.trouble
   }
 
   #emit(event: ReaderEvent): void {
@@ -60,9 +85,16 @@ export class CardWatch {
   }
 
   #removeReader(reader: string): void {
-    if (this.#slots.get(reader)?.stage === 'announced') this.#emit({ type: 'card-removed', reader })
+    this.#leave(reader)
     this.#slots.delete(reader)
     this.#emit({ type: 'reader-removed', reader })
+  }
+
+  #leave(reader: string): void {
+    const slot = this.#slots.get(reader)
+    if (slot === undefined) return
+    forget(slot)
+    if (slot.stage === 'announced') this.#emit({ type: 'card-removed', reader })
   }
 
   #updateReader(at: ReaderSnapshot): void {
@@ -73,41 +105,74 @@ export class CardWatch {
       return
     }
     if (before === undefined) this.#emit({ type: 'reader-added', reader: at.name })
-    if (before?.stage === 'announced') this.#emit({ type: 'card-removed', reader: at.name })
-    const slot: Slot = { presence: at.presence, at, stage: 'seen', reported: undefined, refusals: 0 }
+    this.#leave(at.name)
+    const slot: Slot = {
+      presence: at.presence,
+      at,
+      stage: 'seen',
+      refusals: 0,
+      trouble: undefined,
+      telling: undefined,
+      retrying: undefined,
+    }
     this.#slots.set(at.name, slot)
     this.#tryConnect(slot)
   }
 
+  /** Also where PC/SC says that the card is in use: it tells nobody when that is over. */
   #tryConnect(slot: Slot): void {
     const { state } = slot.at
     if (this.#stopped || slot.stage !== 'seen' || state === 'empty') return
-    if (state === 'present') void this.#connect(slot)
-    else this.#reportUnusable(slot, state)
+    if (state === 'mute') this.#suffer(slot, 'mute')
+    else void this.#connect(slot)
   }
 
   async #connect(slot: Slot): Promise<void> {
+    clearTimeout(slot.retrying)
     slot.stage = 'connecting'
     const result = await this.#options.connect(slot.at)
-    if (this.#stopped || this.#slots.get(slot.at.name) !== slot) return
+    if (!this.#isCurrent(slot)) {
+      // Nobody will be told of this card, so nobody would let go of it.
+      if (result.status === 'card' && result.isNew) await result.card.release()
+      return
+    }
     if (result.status === 'card') {
+      forget(slot)
       slot.stage = 'announced'
       return this.#emit({ type: 'card', reader: slot.at.name, card: result.card })
     }
     slot.stage = 'seen'
     slot.refusals += 1
-    if (result.why === 'in-use' || result.why === 'mute') this.#reportUnusable(slot, result.why)
-    else if (slot.refusals >= maxGoneTimes) this.#reportUnusable(slot, 'mute')
-    const timer = setTimeout(() => {
-      this.#retries.delete(timer)
-      if (this.#slots.get(slot.at.name) === slot) this.#tryConnect(slot)
-    }, retryDelayMs)
-    this.#retries.add(timer)
+    if (result.why === 'in-use' || result.why === 'mute') this.#suffer(slot, result.why)
+    else if (slot.refusals >= maxGoneTimes) this.#suffer(slot, 'mute')
+    slot.retrying = setTimeout(() => this.#tryConnect(slot), pauseMs(slot.refusals, result.why))
   }
 
-  #reportUnusable(slot: Slot, state: 'in-use' | 'mute'): void {
-    if (slot.reported === state) return
-    slot.reported = state
-    this.#emit({ type: 'card-unusable', reader: slot.at.name, state })
+  #isCurrent(slot: Slot): boolean {
+    return !this.#stopped && this.#slots.get(slot.at.name) === slot
   }
+
+  /** Tells a trouble that lasts, once. */
+  #suffer(slot: Slot, trouble: Trouble): void {
+    if (slot.trouble === trouble) return
+    slot.trouble = trouble
+    clearTimeout(slot.telling)
+    const tell = async () => {
+      const users = trouble === 'in-use' ? await this.#options.users() : []
+      if (!this.#isCurrent(slot) || slot.stage === 'announced' || slot.trouble !== trouble) return
+      this.#emit({ type: 'card-unusable', reader: slot.at.name, why: new NoCard(trouble, users) })
+    }
+    slot.telling = setTimeout(() => void tell(), (this.#options.patience ?? patience)[trouble])
+  }
+}
+
+const forget = ({ telling, retrying }: Slot): void => {
+  clearTimeout(telling)
+  clearTimeout(retrying)
+}
+
+/** Random, so that two programs that try in step do not go on refusing each other. */
+function pauseMs(refusals: number, why: Refusal): number {
+  if (why !== 'in-use') return maxPauseMs
+  return Math.min(minPauseMs * 2 ** (refusals - 1), maxPauseMs) * (0.5 + Math.random() / 2)
 }

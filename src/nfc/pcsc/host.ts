@@ -2,7 +2,14 @@ import { KeyedMutex } from '../../values/keyed-mutex.ts'
 import { type Backend, type BackendEvents, BackendMissing, type Connection, PcscError } from './backend.ts'
 import { openNfcPcsc } from './nfc-pcsc.ts'
 import { openPcscMini } from './pcsc-mini.ts'
-import { type BackendName, type FromHost, type HostRequest, type HostResponse, toHost } from './protocol.ts'
+import {
+  type BackendName,
+  type FromHost,
+  type HostRequest,
+  type HostResponse,
+  type ReaderSnapshot,
+  toHost,
+} from './protocol.ts'
 import { ReaderTable } from './reader-table.ts'
 
 // The child process that talks to PC/SC. The libraries spin, deadlock, and crash when the service disappears, so this
@@ -14,6 +21,13 @@ const readerMutex = new KeyedMutex()
 let backend: Backend | undefined
 let settled = false
 
+/** PC/SC calls our own cards in use as well. */
+const readers = () =>
+  table
+    .snapshot()
+    .map((at) => (at.state === 'in-use' && isOurs(at) ? { ...at, state: 'present' as const } : at))
+const isOurs = ({ name, presence }: ReaderSnapshot) => connections.get(name)?.presence === presence
+
 const tell = (message: FromHost): void => void process.send?.(message, () => undefined)
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 const broken = (error: unknown): void => tell({ type: 'failed', why: 'broken', message: messageOf(error) })
@@ -22,7 +36,7 @@ function changed(reader: string): void {
   const held = connections.get(reader)
   if (held !== undefined && held.presence !== table.presence(reader))
     readerMutex.run(reader, () => drop(reader, held.presence)).catch(broken)
-  if (settled) tell({ type: 'readers', readers: table.snapshot() })
+  if (settled) tell({ type: 'readers', readers: readers() })
 }
 
 const events: BackendEvents = {
@@ -37,7 +51,7 @@ const events: BackendEvents = {
   settled: () => {
     if (settled) return
     settled = true
-    tell({ type: 'readers', readers: table.snapshot() })
+    tell({ type: 'readers', readers: readers() })
   },
   failed: broken,
 }
@@ -77,11 +91,16 @@ async function connect(reader: string, presence: number): Promise<Uint8Array> {
   throw new PcscError('gone', 'The card left')
 }
 
-async function transmit(reader: string, presence: number, apdu: Uint8Array): Promise<Uint8Array> {
+function connected(reader: string, presence: number): Connection {
   const held = connections.get(reader)
   if (held?.presence !== presence) throw new PcscError('gone', 'The card left')
+  return held.connection
+}
+
+async function transmit(reader: string, presence: number, apdu: Uint8Array): Promise<Uint8Array> {
+  const connection = connected(reader, presence)
   try {
-    const answer = await held.connection.transmit(apdu)
+    const answer = await connection.transmit(apdu)
     // nfc-pcsc returns an empty answer for a card that left during the command.
     if (answer.length < 2) throw new PcscError('gone', 'The card did not answer')
     return answer
@@ -95,7 +114,8 @@ async function perform(request: Exclude<HostRequest, { type: 'ping' }>): Promise
   const { reader, presence } = request
   if (request.type === 'connect') return connect(reader, presence)
   if (request.type === 'transmit') return transmit(reader, presence, request.apdu)
-  await drop(reader, presence)
+  if (request.type === 'control') await connected(reader, presence).control(request.command)
+  else await drop(reader, presence)
   return new Uint8Array()
 }
 

@@ -8,12 +8,26 @@ declare module 'nfc-pcsc' {
     readonly pcsc: { start: (onNames: OnNames) => void }
   }
 
+  /** Of pcsclite. It drops the modules' error codes: they are in the messages. */
+  interface LowLevelReader extends EventEmitter<{ status: [{ state: number; atr?: Buffer }] }> {
+    readonly SCARD_SHARE_EXCLUSIVE: number
+    connect(
+      options: { readonly share_mode: number },
+      done: (error: Error | undefined, protocol: number) => void,
+    ): void
+    control(
+      command: Buffer,
+      code: number,
+      answerMaxLength: number,
+      done: (error: Error | undefined, answer: Buffer) => void,
+    ): void
+  }
+
   export interface Reader extends EventEmitter<{ error: [Error]; end: [] }> {
     readonly name: string
-    readonly connection: object | null
+    connection: object | null
     card: object | null
-    readonly reader: EventEmitter<{ status: [{ state: number; atr?: Buffer }] }>
-    connect(): Promise<object>
+    readonly reader: LowLevelReader
     disconnect(): Promise<true>
     transmit(apdu: Buffer, answerMaxLength: number): Promise<Buffer>
   }

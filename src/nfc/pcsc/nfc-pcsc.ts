@@ -1,5 +1,12 @@
 import type { Reader } from 'nfc-pcsc'
-import { type Backend, type BackendEvents, type Connection, missing, PcscError } from './backend.ts'
+import {
+  type Backend,
+  type BackendEvents,
+  type Connection,
+  escapeCode,
+  missing,
+  PcscError,
+} from './backend.ts'
 import type { Refusal } from './protocol.ts'
 
 /**
@@ -52,17 +59,32 @@ export async function openNfcPcsc(events: BackendEvents): Promise<Backend> {
     async connect(name) {
       const reader = readers.get(name)
       if (reader === undefined) throw new PcscError('gone', `${name} is gone`)
-      await reader.connect().catch(translate)
-      // The library's `transmit` requires it.
-      reader.card = {}
+      await connectExclusively(reader)
       return connectionTo(reader, atrs.get(name) ?? new Uint8Array())
     },
   }
 }
 
+/** Replaces the library's `connect`, which shares the card, and sets what its other functions require. */
+async function connectExclusively(reader: Reader): Promise<void> {
+  const low = reader.reader
+  const options = { share_mode: low.SCARD_SHARE_EXCLUSIVE }
+  const protocol = await new Promise<number>((resolve, reject) =>
+    low.connect(options, (error, chosen) => (error ? reject(error) : resolve(chosen))),
+  ).catch(translate)
+  reader.connection = { type: options.share_mode, protocol }
+  reader.card = {}
+}
+
 const connectionTo = (reader: Reader, atr: Uint8Array): Connection => ({
   atr,
   transmit: (apdu) => reader.transmit(Buffer.from(apdu), 258).catch(translate),
+  control: (command) =>
+    new Promise<void>((resolve, reject) =>
+      reader.reader.control(Buffer.from(command), escapeCode, 64, (error) =>
+        error ? reject(error) : resolve(),
+      ),
+    ).catch(translate),
   disconnect: async () => {
     reader.card = null
     if (reader.connection !== null) await reader.disconnect()
@@ -71,7 +93,7 @@ const connectionTo = (reader: Reader, atr: Uint8Array): Connection => ({
 
 /** The library gives the PC/SC code only in its message: `SCardConnect error: Card was removed.(0x80100069)`. */
 function translate(error: unknown): never {
-  const cause = error instanceof Error && 'previous' in error ? error.previous : undefined
+  const cause = error instanceof Error && 'previous' in error ? error.previous : error
   const message = cause instanceof Error ? cause.message : String(error)
   const [, code] = /\(0x([0-9a-f]{8})\)/i.exec(message) ?? []
   throw new PcscError(meanings[code?.toUpperCase() ?? ''] ?? 'gone', message, { cause: error })

@@ -1,15 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Card, CardGone } from '../card.ts'
+import { type Card, CardGone, type Outcome } from '../card.ts'
 import type { ConnectResult } from './card-watch.ts'
 import type { HostCommand } from './host-process.ts'
 import type { RunningHost } from './host-supervisor.ts'
 import type { HostResponse, ReaderSnapshot } from './protocol.ts'
+import { signalOf } from './reader-signals.ts'
 import { stopped } from './unavailable.ts'
 
 type SendToHost = (command: HostCommand) => Promise<HostResponse>
 
-/** A reader that hangs may never answer a release. */
+/** A reader that hangs may never answer. */
 const releaseTimeoutMs = 1_000
+const signalTimeoutMs = 1_500
 
 /** A card that the child process is connected to. */
 class PcscCard implements Card {
@@ -63,6 +65,18 @@ class PcscCard implements Card {
     })
   }
 
+  async signal(outcome: Outcome): Promise<void> {
+    if (this.#state !== 'connected') return
+    const { reader, presence } = this
+    const sound = async () => {
+      for (const step of signalOf(reader, outcome)) {
+        if ('pauseMs' in step) await delay(step.pauseMs)
+        else await this.#send({ ...step, reader, presence })
+      }
+    }
+    await Promise.race([sound().catch(() => undefined), delay(signalTimeoutMs, undefined, { ref: false })])
+  }
+
   async release(): Promise<void> {
     if (this.#state !== 'connected') return
     this.#state = 'released'
@@ -88,7 +102,8 @@ export class ConnectedCards {
   /** Connects to the card on a reader, unless a connection to it exists. */
   connect(host: RunningHost, at: ReaderSnapshot): Promise<ConnectResult> {
     const card = this.#cards.get(at.name)
-    if (card?.isConnected && card.presence === at.presence) return Promise.resolve({ status: 'card', card })
+    if (card?.isConnected && card.presence === at.presence)
+      return Promise.resolve({ status: 'card', card, isNew: false })
     const pending = this.#connecting.get(at.name)
     if (pending?.presence === at.presence) return pending.result
     const result = this.#connect(host, at).finally(() => {
@@ -109,7 +124,7 @@ export class ConnectedCards {
     const card = new PcscCard(at, response.data, (command) => process.send(command))
     if (before !== undefined) void card.removed().then(() => before.markRemoved())
     this.#cards.set(reader, card)
-    return { status: 'card', card }
+    return { status: 'card', card, isNew: true }
   }
 
   /** Marks the cards that are no longer on their readers as removed. */

@@ -1,4 +1,11 @@
-import { type Backend, type BackendEvents, type Connection, missing, PcscError } from './backend.ts'
+import {
+  type Backend,
+  type BackendEvents,
+  type Connection,
+  escapeCode,
+  missing,
+  PcscError,
+} from './backend.ts'
 import type { Refusal } from './protocol.ts'
 
 /** The binaries of pcsc-mini 0.1.3 without its wrapper, which would need all of its platforms' packages. */
@@ -13,7 +20,7 @@ const packages: Readonly<Record<string, string>> = {
 
 /** The used part of the binary. Source: the wrapper's `build/addon.node.d.ts` */
 interface Addon {
-  readonly CardMode: { readonly SHARED: number }
+  readonly CardMode: { readonly EXCLUSIVE: number }
   readonly CardDisposition: { readonly LEAVE: number }
   newClient(): {
     start(onChange: (reader: string, bits: number) => void, onError: (error: Error) => void): void
@@ -23,6 +30,7 @@ interface Addon {
 
 interface AddonCard {
   transmit(protocol: undefined, input: Uint8Array, output: ArrayBuffer): Promise<Uint8Array>
+  control(code: number, input: Uint8Array, output: ArrayBuffer): Promise<Uint8Array>
   disconnect(disposition: number): Promise<void>
   state(): Promise<{ readonly atr: Uint8Array }>
 }
@@ -53,7 +61,7 @@ export async function openPcscMini(events: BackendEvents): Promise<Backend> {
   return {
     name: 'pcsc-mini',
     connect: async (reader) => {
-      const card = await client.connect(reader, addon.CardMode.SHARED).catch(translate)
+      const card = await client.connect(reader, addon.CardMode.EXCLUSIVE).catch(translate)
       // The ATR in change events has the right length but the wrong bytes.
       const { atr } = await card.state().catch(async (error: unknown) => {
         await card.disconnect(addon.CardDisposition.LEAVE)
@@ -75,6 +83,10 @@ function connectionTo(card: AddonCard, atr: Uint8Array, leave: number): Connecti
       input.set(apdu)
       const answer = await card.transmit(undefined, input.subarray(0, apdu.length), output).catch(translate)
       return answer.slice()
+    },
+    async control(command) {
+      input.set(command)
+      await card.control(escapeCode, input.subarray(0, command.length), output).catch(translate)
     },
     disconnect: () => card.disconnect(leave),
   }

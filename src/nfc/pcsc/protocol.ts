@@ -15,9 +15,11 @@ export const toHost = z.discriminatedUnion('type', [
   z.object({ type: z.literal('start'), backend: z.enum(backendNames).optional() }),
   /** The child responds to this and each of the following with the same id. */
   z.object({ type: z.literal('ping'), id }),
-  /** The response carries the card's ATR. */
+  /** No other program can use the card until `release`. The response carries the card's ATR. */
   z.object({ type: z.literal('connect'), id, ...cardOnReader }),
   z.object({ type: z.literal('transmit'), id, ...cardOnReader, apdu: bytes }),
+  /** A command to the reader itself, while its card is connected to. The connection survives a failure. */
+  z.object({ type: z.literal('control'), id, ...cardOnReader, command: bytes }),
   z.object({ type: z.literal('release'), id, ...cardOnReader }),
 ])
 export type ToHost = z.infer<typeof toHost>

@@ -6,13 +6,17 @@ import {
   NoCard,
   NoReader,
   type ReaderEvent,
+  type ReaderFilter,
+  type ReaderUser,
   type WaitForCard,
+  type WatchOptions,
 } from '../card.ts'
 import { CardWatch } from './card-watch.ts'
 import type { Timeouts } from './host-process.ts'
 import { HostSupervisor } from './host-supervisor.ts'
 import { ConnectedCards } from './pcsc-card.ts'
 import type { BackendName } from './protocol.ts'
+import { readerUsers } from './reader-users.ts'
 
 export interface PcscSettings {
   /** The script of the child process that talks to PC/SC: `dist/reader-host.cjs`. */
@@ -26,6 +30,8 @@ export interface PcscSettings {
   readonly retryMs?: number
 }
 
+const anyReader: ReaderFilter = () => true
+
 const defaultTimeouts: Timeouts = { start: 8_000, command: 15_000, ping: 4_000 }
 
 /** The readers that PC/SC knows. Nothing is started before the first call; `close` ends everything. */
@@ -33,11 +39,13 @@ export class PcscReaders implements CardReaders {
   readonly #supervisor: HostSupervisor
   readonly #watches = new Set<CardWatch>()
   readonly #cards = new ConnectedCards()
+  readonly #env: NodeJS.ProcessEnv
 
   constructor({ hostScript, backend, env, timeouts, retryMs = 250 }: PcscSettings) {
+    this.#env = env ?? process.env
     const settings = {
       script: hostScript,
-      env: env ?? process.env,
+      env: this.#env,
       timeouts: timeouts ?? defaultTimeouts,
       ...(backend === undefined ? {} : { backend }),
     }
@@ -64,11 +72,13 @@ export class PcscReaders implements CardReaders {
     return readers.map(({ name, state }) => ({ name, state }))
   }
 
-  async waitForCard({ reader: wanted, timeoutMs, signal }: WaitForCard = {}): Promise<Card> {
+  async waitForCard(wait: WaitForCard = {}): Promise<Card> {
+    const { reader: wanted, readers = anyReader, timeoutMs, signal } = wait
     signal?.throwIfAborted()
     const host = await this.#supervisor.ensureRunning()
     signal?.throwIfAborted()
-    const candidates = () => host.readers.filter(({ name }) => wanted === undefined || name === wanted)
+    const isWanted = (name: string) => (wanted === undefined || name === wanted) && readers(name)
+    const candidates = () => host.readers.filter(({ name }) => isWanted(name))
     const noReader = () =>
       new NoReader(
         wanted,
@@ -77,22 +87,29 @@ export class PcscReaders implements CardReaders {
     if (candidates().length === 0) throw noReader()
 
     const { promise, resolve, reject } = deferred<Card>()
-    let unusable: 'in-use' | 'mute' | undefined
-    const watch = this.#watch(wanted, (event) => {
-      if (event.type === 'card') resolve(event.card)
-      else if (event.type === 'card-unusable') unusable = event.state
-      else if (event.type === 'unavailable') reject(event.error)
+    // From then on, a card on a second reader is let go instead of given.
+    const settle = (how: () => unknown) => {
+      watch.stop()
+      how()
+    }
+    const watch = this.#watch(isWanted, (event) => {
+      if (event.type === 'card') settle(() => resolve(event.card))
+      else if (event.type === 'card-unusable') wait.onUnusable?.(event.why, event.reader)
+      else if (event.type === 'unavailable') settle(() => reject(event.error))
       else if (
         event.type === 'reader-removed' &&
         candidates().length === 0 &&
         host === this.#supervisor.running
       )
-        reject(noReader())
+        settle(() => reject(noReader()))
     })
-    const timedOut = () =>
-      reject(new NoCard(candidates().some(({ presence }) => presence > 0) ? unusable : 'empty'))
-    const timer = timeoutMs === undefined ? undefined : setTimeout(timedOut, timeoutMs)
-    const abort = () => reject(signal?.reason)
+    const timedOut = async () => {
+      const { trouble } = watch
+      watch.stop()
+      reject(new NoCard(trouble, trouble === 'in-use' ? await this.#users() : []))
+    }
+    const timer = timeoutMs === undefined ? undefined : setTimeout(() => void timedOut(), timeoutMs)
+    const abort = () => settle(() => reject(signal?.reason))
     signal?.addEventListener('abort', abort, { once: true })
     watch.update(host.readers)
     try {
@@ -106,9 +123,8 @@ export class PcscReaders implements CardReaders {
 
   async *events({
     signal,
-  }: {
-    readonly signal?: AbortSignal
-  } = {}): AsyncGenerator<ReaderEvent, void, undefined> {
+    readers = anyReader,
+  }: WatchOptions = {}): AsyncGenerator<ReaderEvent, void, undefined> {
     if (signal?.aborted) return
     const host = await this.#supervisor.ensureRunning()
     const queue = new PassThrough({ objectMode: true })
@@ -119,7 +135,7 @@ export class PcscReaders implements CardReaders {
       ...(signal === undefined ? [] : [signal]),
     ])
     over.addEventListener('abort', () => queue.end(), { once: true })
-    const watch = this.#watch(undefined, (event) => {
+    const watch = this.#watch(readers, (event) => {
       if (queue.writable) queue.write(event)
       if (event.type === 'unavailable') void this.#supervisor.reconnect(over)
     })
@@ -137,10 +153,16 @@ export class PcscReaders implements CardReaders {
     return this.#supervisor.close(() => this.#cards.release())
   }
 
-  #watch(wanted: string | undefined, emit: (event: ReaderEvent) => void): CardWatch {
+  /** The programs that a person may have to close. */
+  #users(): Promise<readonly ReaderUser[]> {
+    return readerUsers(this.#env, [process.pid, this.#supervisor.running?.process.pid])
+  }
+
+  #watch(readers: ReaderFilter, emit: (event: ReaderEvent) => void): CardWatch {
     const watch = new CardWatch({
-      wanted,
+      readers,
       emit,
+      users: () => this.#users(),
       connect: async (at) => {
         const { running } = this.#supervisor
         return running === undefined

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { TestContext } from 'vitest'
-import type { ReaderEvent } from '../../../src/nfc/card.ts'
+import type { ReaderEvent, ReaderFilter } from '../../../src/nfc/card.ts'
 import { PcscReaders, type PcscSettings } from '../../../src/nfc/pcsc/readers.ts'
 import { type PrivatePcscd, startPcscd } from './pcscd.ts'
 
@@ -31,9 +31,11 @@ export function openReaders(test: Test, settings: Omit<PcscSettings, 'hostScript
 }
 
 /** What happens at readers, one after another; ends with the test. */
-export function follow(test: Test, readers: PcscReaders) {
+export function follow(test: Test, readers: PcscReaders, filter?: ReaderFilter) {
   const stop = new AbortController()
-  const events = readers.events({ signal: stop.signal })[Symbol.asyncIterator]()
+  const events = readers
+    .events({ signal: stop.signal, ...(filter ? { readers: filter } : {}) })
+    [Symbol.asyncIterator]()
   test.onTestFinished(() => stop.abort())
   /** The next event of a type; others that come before it are passed over. */
   const next = async <T extends ReaderEvent['type']>(type: T): Promise<Extract<ReaderEvent, { type: T }>> => {
@@ -51,12 +53,12 @@ const isOfType = <T extends ReaderEvent['type']>(
   type: T,
 ): event is Extract<ReaderEvent, { type: T }> => event.type === type
 
-/** Another program, which holds the card on a reader for itself. @returns what makes it let go */
+/** Another program, which holds the card on a reader for itself until it is told to let go. */
 export async function holdElsewhere(
   test: Test,
   pcscd: PrivatePcscd,
   reader: string,
-): Promise<() => Promise<void>> {
+): Promise<{ readonly pid: number | undefined; letGo(): Promise<void> }> {
   const script = `
     const addon = require('@pcsc-mini/linux-x86_64-gnu')
     const client = addon.newClient()
@@ -74,7 +76,7 @@ export async function holdElsewhere(
   }
   test.onTestFinished(letGo)
   await once(child.stdout, 'data')
-  return letGo
+  return { pid: child.pid, letGo }
 }
 
 /** Resolves when a process is no more; one that nobody has asked about yet is none either. */

@@ -14,9 +14,9 @@ export const readers = defineCommand({
   examples: ['nfc readers', "nfc readers --json | jq -r '.[].name'"],
   options: { reader: readerOption },
   run: (ctx, { options }) =>
-    withReaders(ctx, { reader: options.reader }, async ({ all, wanted }) => {
-      const name = await wanted()
-      const list = (await all.list()).filter((reader) => name === undefined || reader.name === name)
+    withReaders(ctx, { reader: options.reader }, async ({ all, fields }) => {
+      const isShown = options.reader === undefined ? () => true : await fields()
+      const list = (await all.list()).filter(({ name }) => isShown(name))
       await ctx.io.list(
         list,
         { NAME: (reader) => reader.name, STATE: (reader) => states[reader.state] },
