@@ -27,6 +27,8 @@ export interface SdmSettings {
   readonly uidOffset?: number | undefined
   readonly counterOffset?: number | undefined
   readonly piccDataOffset?: number | undefined
+  /** A TagTamper mirrors the status of its loop here, as two characters. */
+  readonly tamperOffset?: number | undefined
   readonly macInputOffset?: number | undefined
   readonly macOffset?: number | undefined
   readonly encrypted?: { readonly offset: number; readonly length: number } | undefined
@@ -40,12 +42,13 @@ export interface FileSettings {
 }
 
 const SDM_ENABLED = 0x40
-const OPTION = { uid: 0x80, counter: 0x40, limit: 0x20, encrypted: 0x10, ascii: 0x01 } as const
+// Bit 3 and its offset: NT4H2421Tx s11.7.1.
+const OPTION = { uid: 0x80, counter: 0x40, limit: 0x20, encrypted: 0x10, tamper: 0x08, ascii: 0x01 } as const
 const MODES: readonly CommMode[] = ['plain', 'mac', 'plain', 'full']
 const MODE_BITS: Readonly<Record<CommMode, number>> = { plain: 0, mac: 1, full: 3 }
 
-/** Length of each mirror in hex digits. */
-export const MIRRORED = { uid: 14, counter: 6, piccData: 32, mac: 16 } as const
+/** Length of each mirror in characters. */
+export const MIRRORED = { uid: 14, counter: 6, piccData: 32, tamper: 2, mac: 16 } as const
 
 /** The data of ChangeFileSettings. @throws RangeError when the settings break one of the chip's rules */
 export function encodeFileSettings(settings: FileSettings, fileSize: number = FILE_SIZES[NDEF_FILE]): Buffer {
@@ -69,11 +72,13 @@ function encode({ mode, access, sdm }: FileSettings): Buffer {
     (sdm.counter ? OPTION.counter : 0) |
     (sdm.counterLimit === undefined ? 0 : OPTION.limit) |
     (sdm.encrypted ? OPTION.encrypted : 0) |
+    (sdm.tamperOffset === undefined ? 0 : OPTION.tamper) |
     OPTION.ascii
   const offsets = [
     sdm.uidOffset,
     sdm.counterOffset,
     sdm.piccDataOffset,
+    sdm.tamperOffset,
     sdm.macInputOffset,
     sdm.encrypted?.offset,
     sdm.encrypted?.length,
@@ -124,6 +129,7 @@ export function decodeFileSettings(answer: Uint8Array): FileSettings {
     uidOffset: flag(OPTION.uid) && metaRead === 'free' ? three() : undefined,
     counterOffset: flag(OPTION.counter) && metaRead === 'free' ? three() : undefined,
     piccDataOffset: encryptedMeta ? three() : undefined,
+    tamperOffset: flag(OPTION.tamper) ? three() : undefined,
     macInputOffset: hasMac ? three() : undefined,
     encrypted: hasMac && flag(OPTION.encrypted) ? { offset: three(), length: three() } : undefined,
     macOffset: hasMac ? three() : undefined,
@@ -180,6 +186,7 @@ function checkOverlaps(sdm: SdmSettings, fileSize: number): void {
     [sdm.uidOffset, MIRRORED.uid],
     [sdm.counterOffset, MIRRORED.counter],
     [sdm.piccDataOffset, MIRRORED.piccData],
+    [sdm.tamperOffset, MIRRORED.tamper],
     [sdm.encrypted?.offset, sdm.encrypted?.length ?? 0],
     [sdm.macOffset, MIRRORED.mac],
   ] as const

@@ -105,6 +105,9 @@ export function decryptFileData(fileRead: AesKey, tap: SdmInput, encrypted: Uint
 /** The parameter at which the MACed text starts; null: there is no text. */
 type MacInputStart = 'd' | 'e' | null
 
+/** The parameter of a TagTamper's status, two characters: the permanent status, and the current one. */
+export const TAMPER_PARAMETER = 't'
+
 export interface MacInputTemplate {
   readonly from: MacInputStart
   /** Parameter names in the chip's URL. */
@@ -115,6 +118,7 @@ export interface MacInputTemplate {
  * Rebuilds the text that the MAC covers from the chip's template, since callers may reorder parameters:
  * `d=101&e=EF96…&c=`, or `e=EF96…&c=`, or nothing. A missing d counts as empty.
  * @param e hex digits in any case; chips write upper case
+ * @param t a TagTamper's status, such as `CO`, which stands before c: `e=EF96…&t=CO&c=`
  * Source: NT4H2421Gx s9.3.7 (SDMMACInputOffset)
  */
 export function macInputText({
@@ -122,9 +126,11 @@ export function macInputText({
   names,
   d,
   e,
-}: MacInputTemplate & { d: string | undefined; e: string }): string {
+  t,
+}: MacInputTemplate & { d: string | undefined; e: string; t?: string | undefined }): string {
   if (from === null) return ''
-  const tail = `${names.e}=${e.toUpperCase()}&${names.c}=`
+  const status = t === undefined ? '' : `&${TAMPER_PARAMETER}=${t}`
+  const tail = `${names.e}=${e.toUpperCase()}${status}&${names.c}=`
   return from === 'd' ? `${names.d}=${d ?? ''}&${tail}` : tail
 }
 

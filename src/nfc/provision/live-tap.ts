@@ -15,6 +15,8 @@ export interface LiveTap {
   readonly e: string
   readonly c: string
   readonly d: string | undefined
+  /** The status of a TagTamper's loop. */
+  readonly t: string | undefined
   readonly counter: number
 }
 
@@ -54,7 +56,7 @@ function verifiedTap(file: Buffer, { uid, target, template }: Plan, keysOf: Keys
   const key = (keyNo: number): AesKey => new AesKey(keyFrom(target, keyNo, bytes, keysOf))
   const tap = decryptPiccData(key(META_READ), Buffer.from(read.e, 'hex'))
   if (!tap || uidFromBytes(tap.uid) !== uid) return undefined
-  const text = macInputText({ ...template, d: read.d, e: read.e })
+  const text = macInputText({ ...template, d: read.d, e: read.e, t: template.tamper && read.t })
   if (!verifySunMac(key(FILE_READ), tap, text, Buffer.from(read.c, 'hex'))) return undefined
   return { url, ...read, counter: tap.counter }
 }
@@ -80,6 +82,7 @@ function withoutMirrors(file: Buffer, { settings: { sdm } }: TargetFile): Buffer
     if (at !== undefined && at + length <= out.length) out.fill('0', at, at + length)
   }
   blank(sdm?.piccDataOffset, MIRRORED.piccData)
+  blank(sdm?.tamperOffset, MIRRORED.tamper)
   blank(sdm?.macOffset, MIRRORED.mac)
   return out
 }

@@ -113,7 +113,7 @@ export function parsePlan(value: unknown): Plan {
 }
 
 export interface TargetFile {
-  /** The URL with zeros in place of e and c, if any. */
+  /** The URL with zeros in place of e, t, and c, if any. */
   readonly url: string | null
   /** The file's content, starting with NLEN. */
   readonly ndef: Buffer
@@ -159,6 +159,7 @@ const json = z.object({
       d: z.string(),
       names: z.object({ e: z.string(), c: z.string(), d: z.string() }),
       from: z.enum(['d', 'e']).nullable(),
+      tamper: z.literal(true).optional(),
     })
     .nullable(),
 })

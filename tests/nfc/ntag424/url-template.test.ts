@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { encodeFileSettings } from '../../../src/nfc/ntag424/file-settings.ts'
 import { macInputText } from '../../../src/nfc/ntag424/sun.ts'
-import { tapIn, templateFile } from '../../../src/nfc/ntag424/url-template.ts'
+import { canShowTamper, tapIn, templateFile } from '../../../src/nfc/ntag424/url-template.ts'
 
 const names = { e: 'e', c: 'c', d: 'd' }
 const base = { baseUrl: 'https://n.example', d: '3', names }
@@ -22,6 +22,38 @@ describe('the URL template of a chip', () => {
       const covered = ndef.subarray(macInputOffset, macOffset).toString()
       expect(covered).toBe(macInputText({ from, names, d: '3', e: '0'.repeat(32) }))
     }
+  })
+
+  test('of a TagTamper has its status between e and c, under the MAC, and is otherwise the same', () => {
+    for (const from of ['d', 'e'] as const) {
+      const { url, ndef, settings } = templateFile({ ...base, from, tamper: true })
+      expect(url).toBe(`https://n.example/t?d=3&e=${'0'.repeat(32)}&t=00&c=${'0'.repeat(16)}`)
+      const { tamperOffset = 0, macInputOffset, macOffset } = settings.sdm ?? {}
+      expect(ndef.subarray(tamperOffset - 3, tamperOffset + 2).toString()).toBe('&t=00')
+      const covered = ndef.subarray(macInputOffset, macOffset).toString()
+      expect(covered).toBe(macInputText({ from, names, d: '3', e: '0'.repeat(32), t: '00' }))
+      expect(tapIn(url.replace('t=00', 't=CO'), names)).toMatchObject({ d: '3', t: 'CO' })
+    }
+    // Bit 3 of SDMOptions, and the offset between those of PICCData and the MACed text: NT4H2421Tx Table 69.
+    const { settings } = templateFile({ ...base, from: 'd', tamper: true })
+    expect(encodeFileSettings(settings).toString('hex').toUpperCase()).toBe(
+      '4000E0C9F1211900003C0000130000410000',
+    )
+    expect(tapIn(templateFile({ ...base, from: 'd' }).url, names)?.t).toBeUndefined()
+  })
+
+  test('shows no status that the MAC would not cover, or under a name that means something else', () => {
+    for (const key of [
+      { names, from: null },
+      { names: { ...names, d: 't' }, from: 'd' as const },
+    ]) {
+      expect(canShowTamper(key)).toBe(false)
+      expect(() => templateFile({ ...base, ...key, tamper: true })).toThrow(RangeError)
+    }
+    expect(tapIn('https://n.example/t?t=3&e=0&c=0', { ...names, d: 't' })).toMatchObject({
+      d: '3',
+      t: undefined,
+    })
   })
 
   test('is counted in the same way for http, www and a path', () => {

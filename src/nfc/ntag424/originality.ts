@@ -1,0 +1,72 @@
+import { Field } from '@noble/curves/abstract/modular'
+import { weierstrass } from '@noble/curves/abstract/weierstrass'
+import { secp256k1 } from '@noble/curves/secp256k1'
+
+// The originality signature, which NXP writes at production: ECDSA over secp224r1 of the chip's seven UID bytes, which
+// are not hashed. It proves that NXP made a chip with this UID, and not that this is the chip: a copy can carry both.
+// Source: AN12196 s8.2; SEC 2 s2.6.2 for the curve
+
+/** r ‖ s, 28 bytes each. */
+export const SIGNATURE = 56
+
+/** AN12196 Table 30. */
+const NXP = point(
+  '048A9B380AF2EE1B98DC417FECC263F8449C7625CECE82D9B916C992DA209D68422B81EC20B65A66B5102A61596AF3379200599316A00A1410',
+)
+/** The public half of the key that signs the UIDs of virtual chips. */
+const EMULATOR = point(
+  '0443AAF05D800B71376AA850E683CAE428F51D745107CF04BB9AA68DDAEEE2CF42D60AFB0A95E5D12139846309E0D99FCAC1C74BDF397A7645',
+)
+
+/**
+ * The chips that may be set up from factory keys. `genuine`: those that NXP signed. `emulated`: virtual ones as well.
+ * `any`: all, whoever made them.
+ */
+export type Originality = 'genuine' | 'emulated' | 'any'
+
+const FIELD = Field(2n ** 224n - 2n ** 96n + 1n)
+// Nothing is hashed, but the library asks for the means; these are in the bundle in any case.
+const { hash, hmac, randomBytes } = secp256k1.CURVE
+const secp224r1 = weierstrass({
+  Fp: FIELD,
+  a: FIELD.create(-3n),
+  b: 0xb4050a850c04b3abf54132565044b0b7d7bfd8ba270b39432355ffb4n,
+  n: 0xffffffffffffffffffffffffffff16a2e0b8f03e13dd29455c5c2a3dn,
+  Gx: 0xb70e0cbd6bb4bf7f321390b94a03c1d356c21122343280d6115c1d21n,
+  Gy: 0xbd376388b5f723fb4c22dfe6cd4375a05a07476444d5819985007e34n,
+  h: 1n,
+  lowS: false,
+  hash,
+  hmac,
+  randomBytes,
+})
+
+/**
+ * @param uid 7 bytes @param signature as Read_Sig answers it; undefined when the chip has none
+ * @returns false for a signature of the wrong length too
+ */
+export function isOriginal(
+  uid: Uint8Array,
+  signature: Uint8Array | undefined,
+  trusted: Exclude<Originality, 'any'>,
+): boolean {
+  if (signature?.length !== SIGNATURE) return false
+  const keys = trusted === 'emulated' ? [NXP, EMULATOR] : [NXP]
+  return keys.some((key) => verified(signature, uid, key))
+}
+
+function verified(signature: Uint8Array, uid: Uint8Array, key: Uint8Array): boolean {
+  try {
+    return secp224r1.verify(Uint8Array.from(signature), Uint8Array.from(uid), key, {
+      prehash: false,
+      lowS: false,
+    })
+  } catch {
+    // r or s is outside its range.
+    return false
+  }
+}
+
+function point(hex: string): Uint8Array {
+  return Uint8Array.from(Buffer.from(hex, 'hex'))
+}
