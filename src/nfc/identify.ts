@@ -53,8 +53,13 @@ export function* ntag424Version(): Script<ChipVersion> {
     if (error instanceof ChipStatusError) throw new UnknownCard('a Type 4 tag from another maker')
     throw error
   }
-  if (!isNtag424(version)) throw new UnknownCard(namedByVersion(version))
+  assertNtag424(version)
   return version
+}
+
+/** @throws UnknownCard */
+export function assertNtag424(version: ChipVersion): void {
+  if (!isNtag424(version)) throw new UnknownCard(namedByVersion(version))
 }
 
 const TYPES: Readonly<Record<number, string>> = {

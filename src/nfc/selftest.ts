@@ -23,7 +23,7 @@ import { type Inspection, inspect } from './provision/inspect.ts'
 import { type KeySource, type KeysOf, keyFrom, plan, planReset, sourceVersion } from './provision/plan.ts'
 import { readBack } from './provision/read-back.ts'
 import { readTap } from './read-tap.ts'
-import { runScript, type Script } from './script.ts'
+import { runScript, type Script, send } from './script.ts'
 import { Redactor, type TranscriptLine, transcribed, transcriptDifferences } from './transcript.ts'
 import { CC_FILE_ID, NDEF_FILE_ID, readBinary, selectApplication, selectFile, updateBinary } from './type4.ts'
 import { uidToBytes } from './uid.ts'
@@ -168,7 +168,7 @@ function refusals(uid: string): Record<string, Step> {
     function* () {
       yield* selectApplication()
       yield* selectFile(NDEF_FILE_ID)
-      yield Buffer.from(hex, 'hex')
+      yield* send(Buffer.from(hex, 'hex'))
       return undefined
     }
   return {
@@ -188,7 +188,7 @@ function refusals(uid: string): Record<string, Step> {
       // The second answer shows if an error ends the session.
       yield* selectApplication()
       const session = yield* authenticate(0, selftestKey0(uid), Buffer.alloc(16, 0x5a))
-      yield Buffer.from('90640000010500', 'hex')
+      yield* send(Buffer.from('90640000010500', 'hex'))
       yield* getKeyVersion(0, session)
       return undefined
     },

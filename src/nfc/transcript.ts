@@ -66,10 +66,10 @@ export function* transcribed<Result>(
 ): Script<Result> {
   let next = script.next()
   while (!next.done) {
-    const command = next.value
-    const answer = yield command
-    note({ step, ...redactor.redact(command, answer) })
-    next = script.next(answer)
+    const answers = yield next.value
+    for (const [at, command] of next.value.slice(0, answers.length).entries())
+      note({ step, ...redactor.redact(command, answers[at] ?? Buffer.alloc(0)) })
+    next = script.next(answers)
   }
   return next.value
 }

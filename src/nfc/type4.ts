@@ -1,6 +1,6 @@
 import { NdefFormatError } from './ndef.ts'
 import { answerData } from './ntag424/errors.ts'
-import type { Script } from './script.ts'
+import { type Script, send, together } from './script.ts'
 
 // Commands of every NFC Forum Type 4 tag, including NTAG 424 and HaLo. Source: Type 4 Tag 2.0 s5.
 
@@ -19,25 +19,28 @@ const LONGEST_MESSAGE = 8192
 export function* selectApplication(): Script<void> {
   const { length } = NDEF_APPLICATION
   answerData(
-    yield Buffer.concat([Buffer.of(0x00, 0xa4, 0x04, 0x00, length), NDEF_APPLICATION, Buffer.of(0x00)]),
+    yield* send(
+      Buffer.concat([Buffer.of(0x00, 0xa4, 0x04, 0x00, length), NDEF_APPLICATION, Buffer.of(0x00)]),
+    ),
     OK,
   )
 }
 
 /** @throws ChipStatusError */
 export function* selectFile(id: number): Script<void> {
-  answerData(yield Buffer.of(0x00, 0xa4, 0x00, 0x0c, 0x02, id >> 8, id & 0xff), OK)
+  answerData(yield* send(Buffer.of(0x00, 0xa4, 0x00, 0x0c, 0x02, id >> 8, id & 0xff)), OK)
 }
 
 /** READ BINARY of the selected file. @param length 1 to 48 bytes @throws ChipStatusError, AnswerFormatError */
 export function* readBinary(offset: number, length: number): Script<Buffer> {
-  return Buffer.from(answerData(yield Buffer.of(0x00, 0xb0, offset >> 8, offset & 0xff, length), OK, length))
+  const apdu = Buffer.of(0x00, 0xb0, offset >> 8, offset & 0xff, length)
+  return Buffer.from(answerData(yield* send(apdu), OK, length))
 }
 
 /** UPDATE BINARY of the selected file, which must be writable without a key. @throws ChipStatusError */
 export function* updateBinary(offset: number, data: Uint8Array): Script<void> {
   answerData(
-    yield Buffer.concat([Buffer.of(0x00, 0xd6, offset >> 8, offset & 0xff, data.length), data]),
+    yield* send(Buffer.concat([Buffer.of(0x00, 0xd6, offset >> 8, offset & 0xff, data.length), data])),
     OK,
     0,
   )
@@ -45,14 +48,24 @@ export function* updateBinary(offset: number, data: Uint8Array): Script<void> {
 
 /**
  * Reads the NDEF file up to the end of its message, NLEN included. No other command may come between the reads, so
- * that a chip counts them as one tap. @throws ChipStatusError, AnswerFormatError, NdefFormatError
+ * that a chip counts them as one tap.
+ * @param expected the length that it probably has, which the file must hold in any case: then it takes one burst
+ * @throws ChipStatusError, AnswerFormatError, NdefFormatError
  */
-export function* readNdefFile(): Script<Buffer> {
-  yield* selectFile(NDEF_FILE_ID)
-  const parts = [yield* readBinary(0, 2)]
-  const length = parts[0]?.readUInt16BE() ?? 0
-  if (length > LONGEST_MESSAGE) throw new NdefFormatError(`it claims a length of ${length} bytes`)
-  for (let at = 2; at < length + 2; at += READ_CHUNK)
-    parts.push(yield* readBinary(at, Math.min(READ_CHUNK, length + 2 - at)))
-  return Buffer.concat(parts)
+export function* readNdefFile(expected = 2): Script<Buffer> {
+  const first = [...readChunks(0, 2), ...readChunks(2, expected)]
+  const [, ...parts] = yield* together([selectFile(NDEF_FILE_ID), ...first])
+  const length = 2 + (parts[0]?.readUInt16BE() ?? 0)
+  if (length > LONGEST_MESSAGE) throw new NdefFormatError(`it claims a length of ${length - 2} bytes`)
+  if (length > expected) parts.push(...(yield* together(readChunks(expected, length))))
+  return Buffer.concat(parts).subarray(0, length)
+}
+
+/** Reads the selected file from `start` to before `end`. */
+function readChunks(start: number, end: number): Script<Buffer>[] {
+  const count = Math.max(0, Math.ceil((end - start) / READ_CHUNK))
+  return Array.from({ length: count }, (_, at) => {
+    const from = start + at * READ_CHUNK
+    return readBinary(from, Math.min(READ_CHUNK, end - from))
+  })
 }

@@ -40,13 +40,8 @@ describe('reading a tap', () => {
 
   test('reads in chunks of at most 48 bytes, which is what an ACR122U takes', async () => {
     const chip = await provisioned()
-    const script = readTap()
-    const lengths: number[] = []
-    let step = script.next()
-    while (!step.done) {
-      if (step.value[1] === 0xb0) lengths.push(step.value[4] ?? 0)
-      step = script.next(chip.chip.process(step.value))
-    }
+    const sent = await chip.commands(readTap())
+    const lengths = sent.filter(([, ins]) => ins === 0xb0).map((apdu) => apdu[4])
     expect(lengths).toEqual([2, 48, 26])
   })
 

@@ -54,6 +54,17 @@ export class TestChip {
     return this.chip.memory
   }
 
+  /** Runs a script on the chip, and returns the APDUs that it sent. */
+  async commands(script: Script<unknown>): Promise<Uint8Array[]> {
+    const sent: Uint8Array[] = []
+    const transmit = async (apdu: Uint8Array) => {
+      sent.push(apdu)
+      return this.chip.process(apdu)
+    }
+    await runScript({ transmit }, script)
+    return sent
+  }
+
   /** Puts the chip down and runs a script on it. */
   async run<Result>(script: Script<Result>, tear?: Tear): Promise<Result> {
     const card = new EmulatedCard('test', this.chip, tear ? { tear } : {})

@@ -13,7 +13,7 @@ import { EmulatedCard, type Tear } from '../../src/nfc/emulator/card.ts'
 import { factoryMemory } from '../../src/nfc/emulator/memory.ts'
 import { VirtualNtag424 } from '../../src/nfc/emulator/ntag424.ts'
 import { readTap } from '../../src/nfc/read-tap.ts'
-import { runScript } from '../../src/nfc/script.ts'
+import { runScript, transmitAll } from '../../src/nfc/script.ts'
 import { uidFromBytes } from '../../src/nfc/uid.ts'
 import type { AdminApp, Answered } from './admin.ts'
 import { acmeKey, otherKey } from './seeds.ts'
@@ -160,17 +160,23 @@ export async function talk(
     if (answered.status !== 200) throw new Error(`${answered.status}: ${answered.text}`)
     const { id, step, next } = answered.body
     if (next.type === 'ended') return next.outcome
-    if (next.type !== 'apdu') throw new Error('Nobody said what the chip is to get')
+    if (next.type !== 'apdus') throw new Error('Nobody said what the chip is to get')
     await onStep?.(answered)
-    let answer: string
+    let answers: string[]
     try {
-      answer = Buffer.from(await card.transmit(Buffer.from(next.apdu, 'hex'))).toString('hex')
+      answers = await answersOf(card, next.apdus)
     } catch (error) {
       if (error instanceof CardGone) await call(`DELETE /admin/nfc/sessions/${id}`, undefined, headers)
       throw error
     }
-    answered = await call(`POST /admin/nfc/sessions/${id}/answers`, { step, answer }, headers)
+    answered = await call(`POST /admin/nfc/sessions/${id}/answers`, { step, answers }, headers)
   }
+}
+
+/** A card's answers to a burst, as they travel. */
+export const answersOf = async (card: EmulatedCard, apdus: readonly string[]): Promise<string[]> => {
+  const burst = apdus.map((apdu) => Buffer.from(apdu, 'hex'))
+  return (await transmitAll(card, burst)).map((one) => Buffer.from(one).toString('hex'))
 }
 
 export const inA = {

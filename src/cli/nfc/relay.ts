@@ -1,4 +1,5 @@
 import { type Card, CardGone, NoCard } from '../../nfc/card.ts'
+import { transmitAll } from '../../nfc/script.ts'
 import type { AnswerOf, CallArguments } from '../client/types.ts'
 import type { CliContext } from '../context.ts'
 import { cardForRetry, maxAttempts, type OpenedReaders } from './readers.ts'
@@ -57,8 +58,9 @@ const replyTo = async (
 ): Promise<Omit<Reply, 'step'>> => {
   if (next.type === 'inspected' || next.phase === 'inspect') stop.now.throwIfAborted()
   if (next.type === 'inspected') return { details: (await onInspected?.(next)) ?? {} }
-  const answer = await unlessAborted(card.transmit(Buffer.from(next.apdu, 'hex')), stop.late)
-  return { answer: Buffer.from(answer).toString('hex') }
+  const burst = next.apdus.map((apdu) => Buffer.from(apdu, 'hex'))
+  const answers = await unlessAborted(transmitAll(card, burst), stop.late)
+  return { answers: answers.map((answer) => Buffer.from(answer).toString('hex')) }
 }
 
 /**

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import type { Script } from '../script.ts'
+import { type Script, send } from '../script.ts'
 import { answerChallenge, authenticateFirst, openSession } from './authenticate.ts'
 import { type AesKey, BLOCK } from './cmac.ts'
 import { ADDITIONAL_FRAME, AnswerFormatError, answerData } from './errors.ts'
@@ -10,8 +10,8 @@ import type { Command, CommMode, SecureSession } from './secure-session.ts'
 // where access is free: NT4H2421Gx s8.2.3.5.
 
 const EMPTY = Buffer.alloc(0)
-/** Lc has one byte, and header, MAC, and padding count as well. */
-const WRITE_CHUNK: Readonly<Record<CommMode, number>> = { plain: 240, mac: 240, full: 224 }
+/** File, offset, and length of ReadData and WriteData. */
+const RANGE_LENGTH = 7
 
 export interface ChipVersion {
   readonly vendor: number
@@ -27,10 +27,11 @@ export interface ChipVersion {
 /** Three frames. Source: NT4H2421Gx s10.5.2 @throws ChipStatusError, AnswerFormatError */
 export function* getVersion(): Script<ChipVersion> {
   const more = Buffer.of(0x90, 0xaf, 0x00, 0x00, 0x00)
-  const hardware = answerData(yield Buffer.of(0x90, 0x60, 0x00, 0x00, 0x00), ADDITIONAL_FRAME, 7)
-  answerData(yield more, ADDITIONAL_FRAME, 7)
+  const [first, second, third] = yield [Buffer.of(0x90, 0x60, 0x00, 0x00, 0x00), more, more]
+  const hardware = answerData(first ?? EMPTY, ADDITIONAL_FRAME, 7)
+  answerData(second ?? EMPTY, ADDITIONAL_FRAME, 7)
   // 14 bytes, and one more if the chip gives its fab key.
-  const production = answerData(yield more)
+  const production = answerData(third ?? EMPTY)
   if (production.length < 14) throw new AnswerFormatError('16 or more', production.length + 2)
   const [vendor = 0, type = 0, , majorVersion = 0, , storage = 0] = hardware
   return { vendor, type, majorVersion, storage, uid: Buffer.from(production.subarray(0, 7)) }
@@ -64,7 +65,7 @@ export function* changeFileSettings(
 }
 
 /**
- * Writes in as many commands as needed. @param mode the file's mode, or plain where its access is free
+ * @param data not longer than writableBytes @param mode the file's mode, or plain where its access is free
  * Source: NT4H2421Gx s10.8.2
  */
 export function* writeData(
@@ -72,13 +73,11 @@ export function* writeData(
   data: Uint8Array,
   { offset = 0, mode = 'plain', session }: FileAccess = {},
 ): Script<void> {
-  const most = WRITE_CHUNK[mode]
-  for (let at = 0; at < data.length; at += most) {
-    const piece = data.subarray(at, at + most)
-    const header = fileRange(file, offset + at, piece.length)
-    yield* exchange({ ins: 0x8d, header, data: piece }, mode, session)
-  }
+  yield* exchange({ ins: 0x8d, header: fileRange(file, offset, data.length), data }, mode, session)
 }
+
+/** The number of bytes that one WriteData takes in plain. @param maxLc the largest Lc that the reader passes */
+export const writableBytes = (maxLc: number): number => maxLc - RANGE_LENGTH
 
 /** @param length at most 48 bytes, the limit of some readers. Source: NT4H2421Gx s10.8.1 */
 export function* readData(
@@ -114,29 +113,28 @@ export function* getFileCounters(file: number, session?: SecureSession): Script<
  */
 export function* authenticate(keyNo: number, key: AesKey, rndA: Uint8Array): Script<SecureSession> {
   if (rndA.length !== BLOCK) throw new RangeError(`RndA has 16 bytes, not ${rndA.length}`)
-  const challenge = answerChallenge(key, rndA, yield authenticateFirst(keyNo))
-  return openSession(key, challenge, yield challenge.apdu)
+  const challenge = answerChallenge(key, rndA, yield* send(authenticateFirst(keyNo)))
+  return openSession(key, challenge, yield* send(challenge.apdu))
 }
 
 /** Record both keys first. Changing key 0 ends the session. @throws ChipStatusError, ResponseMacError */
 export function* changeKey(session: SecureSession, change: KeyChange): Script<void> {
-  const answer = yield session.wrap(changeKeyCommand(change), 'full')
+  const answer = yield* send(session.wrap(changeKeyCommand(change), 'full'))
   if (change.keyNo === 0) session.unwrapLast(answer)
   else session.unwrap(answer, 'full')
 }
 
 function* exchange(command: Command, mode: CommMode, session: SecureSession | undefined): Script<Buffer> {
-  if (session) return session.unwrap(yield session.wrap(command, mode), mode)
+  if (session) return session.unwrap(yield* send(session.wrap(command, mode)), mode)
   const body = Buffer.concat([command.header, command.data])
   const lc = body.length > 0 ? Buffer.of(body.length) : EMPTY
-  return Buffer.from(
-    answerData(yield Buffer.concat([Buffer.of(0x90, command.ins, 0x00, 0x00), lc, body, Buffer.of(0x00)])),
-  )
+  const apdu = Buffer.concat([Buffer.of(0x90, command.ins, 0x00, 0x00), lc, body, Buffer.of(0x00)])
+  return Buffer.from(answerData(yield* send(apdu)))
 }
 
 /** The header of ReadData and WriteData. */
 export function fileRange(file: number, offset: number, length: number): Buffer {
-  const header = Buffer.alloc(7)
+  const header = Buffer.alloc(RANGE_LENGTH)
   header[0] = file
   header.writeUIntLE(offset, 1, 3)
   header.writeUIntLE(length, 4, 3)

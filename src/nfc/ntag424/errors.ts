@@ -72,6 +72,14 @@ const MEANINGS: Readonly<Record<number, string>> = {
 
 export const DONE = 0x9100
 export const ADDITIONAL_FRAME = 0x91af
+/** Of ISO 7816-4. */
+const ISO_DONE = 0x9000
+
+const statusOf = (answer: Uint8Array): number => ((answer.at(-2) ?? 0) << 8) | (answer.at(-1) ?? 0)
+
+/** False if the commands that should follow must not be sent. */
+export const hasSucceeded = (answer: Uint8Array): boolean =>
+  [DONE, ADDITIONAL_FRAME, ISO_DONE].includes(statusOf(answer))
 
 /**
  * Checks and removes the status of an answer. @param length the required number of data bytes
@@ -81,7 +89,7 @@ export function answerData(answer: Uint8Array, status = DONE, length?: number): 
   const expected = length === undefined ? '2 or more' : `${length + 2}`
   if (answer.length < 2) throw new AnswerFormatError(expected, answer.length)
   const end = answer.length - 2
-  const actual = ((answer[end] ?? 0) << 8) | (answer[end + 1] ?? 0)
+  const actual = statusOf(answer)
   if (actual !== status) throw new ChipStatusError(actual)
   if (length !== undefined && end !== length) throw new AnswerFormatError(expected, answer.length)
   return answer.subarray(0, end)

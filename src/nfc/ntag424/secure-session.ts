@@ -21,15 +21,17 @@ const EMPTY = Buffer.alloc(0)
 const MAX_BODY = 255
 
 /**
- * An authenticated session with a chip. It does no I/O: send each wrapped APDU once, and unwrap its answer before
- * wrapping the next. Any error ends the session.
+ * An authenticated session with a chip. It does no I/O: send each wrapped APDU once, in order, and unwrap the answers in
+ * the same order. Any error ends the session.
  */
 export class SecureSession {
   readonly #enc: AesKey
   readonly #mac: AesKey
   readonly #ti: Buffer
-  /** CmdCtr of the next command, or of the pending answer. */
+  /** CmdCtr of the next command. */
   #counter: number
+  /** CmdCtr of each answer that is still to come. */
+  readonly #awaited: number[] = []
   #open = true
 
   /** @param state transaction identifier (4 bytes), session keys, CmdCtr of the next command */
@@ -58,8 +60,9 @@ export class SecureSession {
       this.#open = false
       throw new SessionEndedError()
     }
-    const data = mode === 'full' ? this.#encrypt(command.data) : command.data
-    const mac = mode === 'plain' ? EMPTY : this.#truncatedMac(command.ins, command.header, data)
+    const counter = this.#counter
+    const data = mode === 'full' ? this.#encrypt(command.data, counter) : command.data
+    const mac = mode === 'plain' ? EMPTY : this.#truncatedMac(command.ins, counter, command.header, data)
     const body = Buffer.concat([command.header, data, mac])
     if (body.length > MAX_BODY)
       throw new RangeError(
@@ -67,12 +70,13 @@ export class SecureSession {
       )
     // NT4H2421Gx s9.1.8: CmdCtr rises on plain commands too.
     this.#counter += 1
+    this.#awaited.push(this.#counter)
     const lc = body.length > 0 ? Buffer.of(body.length) : EMPTY
     return Buffer.concat([Buffer.of(0x90, command.ins, 0x00, 0x00), lc, body, Buffer.of(0x00)])
   }
 
   /**
-   * @param answer to the last wrapped command, in the same mode @returns its data
+   * @param answer to the oldest command without one, in the same mode @returns its data
    * @throws ChipStatusError, AnswerFormatError, ResponseMacError
    */
   unwrap(answer: Uint8Array, mode: CommMode): Buffer {
@@ -92,35 +96,39 @@ export class SecureSession {
   unwrapLast(answer: Uint8Array): void {
     if (!this.#open) throw new SessionEndedError()
     this.#open = false
+    this.#awaited.length = 0
     if (answerData(answer).length > 0) throw new AnswerFormatError('2', answer.length)
   }
 
   #read(answer: Uint8Array, mode: CommMode): Buffer {
+    const counter = this.#awaited.shift()
+    if (counter === undefined) throw new Error('This answer belongs to no command')
     const body = answerData(answer)
     if (mode === 'plain') return Buffer.from(body)
     if (body.length < MAC) throw new AnswerFormatError('10 or more', answer.length)
     const data = body.subarray(0, body.length - MAC)
-    const expected = this.#truncatedMac(RETURN_CODE, EMPTY, data)
+    const expected = this.#truncatedMac(RETURN_CODE, counter, EMPTY, data)
     if (!timingSafeEqual(expected, body.subarray(body.length - MAC))) throw new ResponseMacError()
-    return mode === 'mac' || data.length === 0 ? Buffer.from(data) : this.#decrypt(data)
+    return mode === 'mac' || data.length === 0 ? Buffer.from(data) : this.#decrypt(data, counter)
   }
 
-  #truncatedMac(first: number, header: Uint8Array, data: Uint8Array): Buffer {
-    return oddBytes(this.#mac.cmac(Buffer.concat([Buffer.of(first), this.#counterAndTi(), header, data])))
+  #truncatedMac(first: number, counter: number, header: Uint8Array, data: Uint8Array): Buffer {
+    const start = Buffer.of(first, counter & 0xff, counter >> 8)
+    return oddBytes(this.#mac.cmac(Buffer.concat([start, this.#ti, header, data])))
   }
 
-  #encrypt(data: Uint8Array): Buffer {
+  #encrypt(data: Uint8Array, counter: number): Buffer {
     if (data.length === 0) return EMPTY
     // ISO 9797-1 method 2: 80, then zeros up to a whole block.
     const padded = Buffer.alloc((Math.floor(data.length / BLOCK) + 1) * BLOCK)
     padded.set(data)
     padded[data.length] = 0x80
-    return this.#enc.encryptCbc(this.#iv(0xa5, 0x5a), padded)
+    return this.#enc.encryptCbc(this.#iv(0xa5, 0x5a, counter), padded)
   }
 
-  #decrypt(data: Uint8Array): Buffer {
+  #decrypt(data: Uint8Array, counter: number): Buffer {
     if (data.length % BLOCK !== 0) throw new AnswerFormatError('whole encrypted blocks', data.length)
-    const padded = this.#enc.decryptCbc(this.#iv(0x5a, 0xa5), data)
+    const padded = this.#enc.decryptCbc(this.#iv(0x5a, 0xa5, counter), data)
     const end = padded.lastIndexOf(0x80)
     if (end < padded.length - BLOCK || padded.subarray(end + 1).some((byte) => byte !== 0))
       throw new AnswerFormatError('padded data', data.length)
@@ -128,17 +136,10 @@ export class SecureSession {
   }
 
   /** NT4H2421Gx s9.1.4: E(label ‖ TI ‖ CmdCtr ‖ 0^8). */
-  #iv(label0: number, label1: number): Buffer {
+  #iv(label0: number, label1: number, counter: number): Buffer {
     const block = Buffer.alloc(BLOCK)
     block.set([label0, label1, ...this.#ti])
-    block.writeUInt16LE(this.#counter, 6)
+    block.writeUInt16LE(counter, 6)
     return this.#enc.encryptBlock(block)
-  }
-
-  #counterAndTi(): Buffer {
-    const out = Buffer.alloc(6)
-    out.writeUInt16LE(this.#counter)
-    out.set(this.#ti, 2)
-    return out
   }
 }

@@ -1,10 +1,17 @@
 import { AesKey } from '../ntag424/cmac.ts'
-import { authenticate, changeFileSettings, changeKey, getCardUid, writeData } from '../ntag424/commands.ts'
+import {
+  authenticate,
+  changeFileSettings,
+  changeKey,
+  getCardUid,
+  writableBytes,
+  writeData,
+} from '../ntag424/commands.ts'
 import { ChipStatusError } from '../ntag424/errors.ts'
 import { MIRRORED, sameFileSettings } from '../ntag424/file-settings.ts'
-import { MASTER_KEY, NDEF_FILE } from '../ntag424/layout.ts'
+import { MASTER_KEY, MAX_LC, NDEF_FILE } from '../ntag424/layout.ts'
 import type { SecureSession } from '../ntag424/secure-session.ts'
-import type { Script } from '../script.ts'
+import { type Script, together } from '../script.ts'
 import { selectApplication } from '../type4.ts'
 import { uidToBytes } from '../uid.ts'
 import {
@@ -35,14 +42,10 @@ export type Applied = 'applied' | 'unchanged'
 
 const INTEGRITY = 0x911e
 
-/** Bytes per APDU. The longest URL fits into one APDU of the maximum size; a file of zeros takes two anyway. */
-const PIECE = 224
-const MAX_PIECE = 240
-
 /**
- * Brings a chip without a known unfinished plan into the planned state: 10 APDUs after the 10 of inspect, one
- * authentication. If the chip is already in that state, a tap proves it. Keys 1 to 4 come first, then the file, and key
- * 0 last: as long as key 0 is the old one, the chip can still be set up or reset.
+ * Brings a chip without a known unfinished plan into the planned state, with one authentication, in four bursts after the
+ * one of inspect. If the chip is already in that state, a tap proves it. Keys 1 to 4 come first, then the file, and key 0
+ * last: as long as key 0 is the old one, the chip can still be set up or reset.
  * @param inspection the chip's current state
  * @throws WrongChip, ForeignKeys, TornChip, OtherTemplate, ChipLocked, AuthenticationDelayed; ForeignKeyInSlot when the
  * chip was partly changed; other ChipErrors, after which the chip has to be recovered
@@ -72,9 +75,11 @@ export function* apply(plan: Plan, inspection: Inspection, deps: ApplyDeps): Scr
 export function* recover(plan: Plan, inspection: Inspection, deps: ApplyDeps): Script<Applied> {
   const slots = slotsOf(plan, inspection)
   const done = slots.every((source) => sameSource(source, plan.target))
-  if (done && sameFileSettings(inspection.ndef, targetFile(plan).settings)) {
+  // An empty message does not prove an empty file, which takes several commands to write.
+  const isSetUp = done && plan.target !== 'factory'
+  if (isSetUp && sameFileSettings(inspection.ndef, targetFile(plan).settings)) {
     const { asPlanned, tap } = yield* checkTap(plan, deps.keysOf)
-    if (asPlanned && (tap || plan.target === 'factory')) return 'unchanged'
+    if (asPlanned && tap) return 'unchanged'
   }
   return yield* write(plan, inspection, slots, deps)
 }
@@ -106,33 +111,39 @@ function* write(
 
   const [held = target] = slots
   const session = yield* openWithKey(inspection, held, deps)
-  for (const keyNo of [1, 2, 3, 4] as const) {
+  const version = sourceVersion(target)
+  const slotsToChange = ([1, 2, 3, 4] as const).flatMap((keyNo) => {
     const old = slots[keyNo] ?? target
-    if (sameSource(old, target)) continue
-    yield* changeSlot(session, keyNo, key(old, keyNo), key(target, keyNo), sourceVersion(target))
-  }
-  // Writing settings resets the counter, so equal ones are not written.
-  if (!settled) yield* changeFileSettings(session, NDEF_FILE, file.settings)
-  yield* writeFile(session, file)
-  if (!sameSource(held, target))
-    yield* changeKey(session, {
-      keyNo: MASTER_KEY,
-      newKey: key(target, MASTER_KEY),
-      version: sourceVersion(target),
-    })
+    return sameSource(old, target)
+      ? []
+      : [changeSlot(session, keyNo, key(old, keyNo), key(target, keyNo), version)]
+  })
+  yield* together([
+    ...slotsToChange,
+    // Writing settings resets the counter, so equal ones are not written.
+    ...(settled ? [] : [changeFileSettings(session, NDEF_FILE, file.settings)]),
+    ...writeFile(session, file, deps.maxLc ?? MAX_LC),
+    ...(sameSource(held, target)
+      ? []
+      : [changeKey(session, { keyNo: MASTER_KEY, newKey: key(target, MASTER_KEY), version })]),
+  ])
   return 'applied'
 }
 
 /** Writes from the end, so that a file with the right length is complete. */
-function* writeFile(session: SecureSession, { ndef, settings: { sdm } }: TargetFile): Script<void> {
+function writeFile(
+  session: SecureSession,
+  { ndef, settings: { sdm } }: TargetFile,
+  maxLc: number,
+): Script<void>[] {
   // The chip overlays the MAC at the end, so its bytes need not be written.
   const isFilledIn = sdm?.macOffset !== undefined && sdm.macOffset + MIRRORED.mac === ndef.length
   const bytes = isFilledIn ? ndef.subarray(0, sdm.macOffset) : ndef
-  const size = bytes.length <= MAX_PIECE ? MAX_PIECE : PIECE
-  for (let piece = Math.ceil(bytes.length / size) - 1; piece >= 0; piece -= 1) {
+  const size = writableBytes(maxLc)
+  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, piece) => {
     const offset = piece * size
-    yield* writeData(NDEF_FILE, bytes.subarray(offset, offset + size), { offset, session })
-  }
+    return writeData(NDEF_FILE, bytes.subarray(offset, offset + size), { offset, session })
+  }).reverse()
 }
 
 function* changeSlot(
@@ -156,6 +167,8 @@ export interface ApplyDeps {
   readonly keysOf: KeysOf
   /** Generates RndA. */
   readonly random: (length: number) => Uint8Array
+  /** The largest Lc that the reader passes. Default: MAX_LC. */
+  readonly maxLc?: number | undefined
 }
 
 const PERMISSION_DENIED = 0x919d

@@ -1,8 +1,10 @@
-import { ntag424Version, selectTag, UnknownCard } from '../identify.ts'
-import { type ChipVersion, getFileSettings, getKeyVersion } from '../ntag424/commands.ts'
+import { assertNtag424, ntag424Version, selectTag, UnknownCard } from '../identify.ts'
+import { getFileSettings, getKeyVersion, getVersion } from '../ntag424/commands.ts'
+import { ChipStatusError } from '../ntag424/errors.ts'
 import type { FileSettings } from '../ntag424/file-settings.ts'
-import { KEY_NUMBERS, NDEF_FILE } from '../ntag424/layout.ts'
-import type { Script } from '../script.ts'
+import { NDEF_FILE } from '../ntag424/layout.ts'
+import { type Script, together } from '../script.ts'
+import { selectApplication } from '../type4.ts'
 import { uidFromBytes } from '../uid.ts'
 import { NotNtag424, RandomIdChip } from './errors.ts'
 
@@ -16,23 +18,38 @@ export interface Inspection {
 }
 
 /**
- * Reads the state of a chip with 10 APDUs, no authentication, and no tap.
+ * Reads the state of a chip with 10 APDUs in one burst, no authentication, and no tap.
  * @param atr used to name a card that is not a tag @throws NotNtag424, RandomIdChip, ChipError
  */
 export function* inspect(atr?: Uint8Array): Script<Inspection> {
-  const { uid } = yield* identified(atr)
-  if (uid.every((byte) => byte === 0)) throw new RandomIdChip()
-  const versions: number[] = []
-  for (const keyNo of KEY_NUMBERS) versions.push(yield* getKeyVersion(keyNo))
-  return { uid: uidFromBytes(uid), versions, ndef: yield* getFileSettings(NDEF_FILE) }
-}
-
-function* identified(atr: Uint8Array | undefined): Script<ChipVersion> {
   try {
-    yield* selectTag(atr)
-    return yield* ntag424Version()
+    return yield* inspected(atr)
   } catch (error) {
     if (error instanceof UnknownCard) throw new NotNtag424(error.kind, { cause: error })
+    throw error
+  }
+}
+
+function* inspected(atr: Uint8Array | undefined): Script<Inspection> {
+  try {
+    const [, version, v0, v1, v2, v3, v4, ndef] = yield* together([
+      selectApplication(),
+      getVersion(),
+      getKeyVersion(0),
+      getKeyVersion(1),
+      getKeyVersion(2),
+      getKeyVersion(3),
+      getKeyVersion(4),
+      getFileSettings(NDEF_FILE),
+    ])
+    assertNtag424(version)
+    if (version.uid.every((byte) => byte === 0)) throw new RandomIdChip()
+    return { uid: uidFromBytes(version.uid), versions: [v0, v1, v2, v3, v4], ndef }
+  } catch (error) {
+    if (!(error instanceof ChipStatusError)) throw error
+    // An NTAG 424 carries out all of these commands, so this names another card.
+    yield* selectTag(atr)
+    yield* ntag424Version()
     throw error
   }
 }

@@ -32,16 +32,16 @@ const META_READ = 2
 
 /** Taps the chip, which raises its counter, and compares the result with the plan. No authentication. */
 export function* checkTap(plan: Plan, keysOf: KeysOf): Script<TapCheck> {
+  const target = targetFile(plan)
   let file: Buffer
   try {
-    file = yield* readNdefFile()
+    file = yield* readNdefFile(planned(target).length)
   } catch (error) {
     // Reading needs a key, or there is no message: either way the file is not as planned.
     if (error instanceof ChipStatusError || error instanceof NdefFormatError)
       return { asPlanned: false, tap: undefined }
     throw error
   }
-  const target = targetFile(plan)
   return {
     asPlanned: withoutMirrors(file, target).equals(planned(target)),
     tap: verifiedTap(file, plan, keysOf),

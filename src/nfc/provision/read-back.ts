@@ -2,9 +2,9 @@ import { AesKey } from '../ntag424/cmac.ts'
 import { authenticate, changeFileSettings, getFileSettings, getKeyVersion } from '../ntag424/commands.ts'
 import { ChipError, ChipStatusError } from '../ntag424/errors.ts'
 import { type FileSettings, sameFileSettings } from '../ntag424/file-settings.ts'
-import { CC_FILE, KEY_NUMBERS, MASTER_KEY, NDEF_FILE } from '../ntag424/layout.ts'
+import { CC_FILE, MASTER_KEY, NDEF_FILE } from '../ntag424/layout.ts'
 import type { SecureSession } from '../ntag424/secure-session.ts'
-import type { Script } from '../script.ts'
+import { type Script, together } from '../script.ts'
 import { selectApplication } from '../type4.ts'
 import { uidToBytes } from '../uid.ts'
 import type { ApplyDeps } from './apply.ts'
@@ -23,31 +23,41 @@ const CC_SETTINGS: FileSettings = {
  * Only then is a plan finished. @returns a tap that the daemon processes like any other; null after a reset
  * @throws ReadBackMismatch
  */
-export function* readBack(plan: Plan, { keysOf, random }: ApplyDeps): Script<LiveTap | null> {
-  yield* selectApplication()
-  const session = yield* proveKey0(plan, { keysOf, random })
+export function* readBack(plan: Plan, deps: ApplyDeps): Script<LiveTap | null> {
+  const session = yield* openWithTarget(plan, deps)
+  const [v0, v1, v2, v3, v4, ndef, capabilities, , { asPlanned, tap }] = yield* together([
+    getKeyVersion(0, session),
+    getKeyVersion(1, session),
+    getKeyVersion(2, session),
+    getKeyVersion(3, session),
+    getKeyVersion(4, session),
+    getFileSettings(NDEF_FILE, session),
+    getFileSettings(CC_FILE, session),
+    selectApplication(),
+    checkTap(plan, deps.keysOf),
+  ])
   const expected = sourceVersion(plan.target)
-  for (const keyNo of KEY_NUMBERS) {
-    const version = yield* getKeyVersion(keyNo, session)
+  for (const [keyNo, version] of [v0, v1, v2, v3, v4].entries())
     if (version !== expected)
       throw new ReadBackMismatch(`key ${keyNo} has version ${version}, not ${expected}`)
-  }
-  if (!sameFileSettings(yield* getFileSettings(NDEF_FILE, session), targetFile(plan).settings))
+  if (!sameFileSettings(ndef, targetFile(plan).settings))
     throw new ReadBackMismatch('its NDEF file has different settings')
-  yield* lockCapabilities(session)
-
-  yield* selectApplication()
-  const { asPlanned, tap } = yield* checkTap(plan, keysOf)
+  if (isUnlocked(capabilities)) yield* lockCapabilities(plan, deps)
   if (!asPlanned) throw new ReadBackMismatch('its NDEF file has different content')
   if (plan.target === 'factory') return null
   if (!tap) throw new ReadBackMismatch('its tap is invalid')
   return tap
 }
 
-function* proveKey0(plan: Plan, { keysOf, random }: ApplyDeps): Script<SecureSession> {
+/** Selects the application and opens a session with the target's key 0, which proves that the chip has it. */
+function* openWithTarget(plan: Plan, { keysOf, random }: ApplyDeps): Script<SecureSession> {
   try {
     const key = keyFrom(plan.target, 0, uidToBytes(plan.uid), keysOf)
-    return yield* authenticate(MASTER_KEY, new AesKey(key), random(16))
+    const [, session] = yield* together([
+      selectApplication(),
+      authenticate(MASTER_KEY, new AesKey(key), random(16)),
+    ])
+    return session
   } catch (error) {
     if (error instanceof ChipStatusError)
       throw new ReadBackMismatch('its key 0 is different', { cause: error })
@@ -55,12 +65,13 @@ function* proveKey0(plan: Plan, { keysOf, random }: ApplyDeps): Script<SecureSes
   }
 }
 
+const isUnlocked = ({ access }: FileSettings): boolean =>
+  access.write === 'free' || access.readWrite === 'free' || access.change === 'free'
+
 /** The factory locks the CC file; this locks it again on a chip where somebody unlocked it. */
-function* lockCapabilities(session: SecureSession): Script<void> {
-  const { access } = yield* getFileSettings(CC_FILE, session)
-  if (access.write !== 'free' && access.readWrite !== 'free' && access.change !== 'free') return
+function* lockCapabilities(plan: Plan, deps: ApplyDeps): Script<void> {
   try {
-    yield* changeFileSettings(session, CC_FILE, CC_SETTINGS)
+    yield* changeFileSettings(yield* openWithTarget(plan, deps), CC_FILE, CC_SETTINGS)
   } catch (error) {
     if (error instanceof ChipError)
       throw new ReadBackMismatch('its capability file is writable without a key', { cause: error })

@@ -85,7 +85,7 @@ describe('setting a chip up', () => {
   })
 
   test.each([140, 160, 173, 174, 175])(
-    'fits a URL of %i bytes more than its parameters, up to the end of the file, in the same number of APDUs',
+    'fits a URL of %i bytes more than its parameters, up to the end of the file, in pieces that any reader passes',
     async (length) => {
       const long = { ...template, baseUrl: `https://${'n'.repeat(length)}.example` }
       const made = plan({ uid, from: ['factory'], target: first, template: long })
@@ -93,7 +93,7 @@ describe('setting a chip up', () => {
       // What somebody wrote there shows nowhere.
       chip.memory.files.get(NDEF_FILE)?.bytes.fill(0xa5)
       await chip.run(provision(made))
-      expect(chip.sent).toBe(20)
+      expect(chip.sent).toBe(22)
       expect(await chip.run(readBack(made, deps()))).toMatchObject({ counter: 1 })
       const back = planReset({ uid, from: [first] })
       await chip.run(provision(back))

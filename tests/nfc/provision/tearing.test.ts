@@ -76,7 +76,9 @@ describe.each(Object.entries(plans))('%s, torn at every APDU', (_, made) => {
       await chip.run(recovered(made))
       expectWhole(chip, made)
       expect(chip.memory.failedAuthentications).toBe(0)
-      expect(await chip.run(recovered(made))).toBe('unchanged')
+      // Nothing shows that the whole file is empty, so a reset is carried out again.
+      expect(await chip.run(recovered(made))).toBe(made === reset ? 'applied' : 'unchanged')
+      expectWhole(chip, made)
     }))
 
   test('can be taken back to the factory instead', () =>
@@ -90,13 +92,13 @@ describe.each(Object.entries(plans))('%s, torn at every APDU', (_, made) => {
 })
 
 test('torn before its last key and then at every APDU of its reset, a chip ends in the state of the factory', async () => {
-  // Its URL reaches into the second piece that a reset writes, and key 0 was the factory's all along.
+  // Its URL reaches into the last piece that a reset writes, and key 0 was the factory's all along.
   const long = { ...template, baseUrl: `https://${'n'.repeat(175)}.example` }
   const begun = plan({ uid, from: ['factory'], target: first, template: long })
   const back = planReset({ uid, from: sourcesOf(begun) })
   const fresh = async (): Promise<TestChip> => {
     const chip = new TestChip()
-    await expect(chip.run(whole(begun), { apdu: 20, when: 'before' })).rejects.toThrow(CardGone)
+    await expect(chip.run(whole(begun), { apdu: 22, when: 'before' })).rejects.toThrow(CardGone)
     expect(chip.memory.keys.map(({ version }) => version)).toEqual([0, 1, 1, 1, 1])
     return chip
   }
@@ -117,14 +119,8 @@ test('torn before its last key and then at every APDU of its reset, a chip ends 
 test('recovering takes one authentication, and reading back another', async () => {
   const chip = new TestChip()
   await expect(chip.run(whole(setUp), { apdu: 14, when: 'after' })).rejects.toThrow(CardGone)
-  const script = recovered(setUp)
-  let authentications = 0
-  let step = script.next()
-  while (!step.done) {
-    if (step.value[1] === 0x71) authentications += 1
-    step = script.next(chip.chip.process(step.value))
-  }
-  expect(authentications).toBe(2)
+  const sent = await chip.commands(recovered(setUp))
+  expect(sent.filter(([, ins]) => ins === 0x71)).toHaveLength(2)
 })
 
 test('torn again and again, with a change of mind now and then, a chip is never lost', async () => {

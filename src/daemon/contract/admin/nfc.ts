@@ -36,8 +36,9 @@ const nfcStep = z.object({
   step: z.number(),
   next: z.union([
     z.object({
-      type: z.literal('apdu'),
-      apdu: z.string(),
+      type: z.literal('apdus'),
+      /** Send them in order, until an answer has a status other than 9000, 9100, and 91AF. */
+      apdus: z.array(z.string()),
       /** The card must not be lifted between `inspect` and `read-back`. */
       phase: z.enum(['inspect', 'set-up', 'read-back']),
     }),
@@ -56,7 +57,7 @@ const nfcStep = z.object({
 export const nfc = {
   'POST /admin/nfc/sessions': adminEndpoint({
     id: 'openNfcSession',
-    summary: 'Start to set up, recover, or reset the chip on a reader; answers the first command for it',
+    summary: 'Start to set up, recover, or reset the chip on a reader; answers the first commands for it',
     scope: 'provision',
     body: z.object({
       purpose: z.enum(['provision', 'recover', 'reset'], 'must be provision, recover or reset'),
@@ -79,13 +80,13 @@ export const nfc = {
   }),
   'POST /admin/nfc/sessions/:id/answers': adminEndpoint({
     id: 'answerNfcSession',
-    summary: "Send the card's answer, or the details for an inspected chip; answers the next command",
+    summary: "Send the card's answers, or the details for an inspected chip; answers the next commands",
     scope: 'provision',
     params: z.object({ id: text(64) }),
     body: z.object({
       step: integer(),
-      /** The card's answer, including its status bytes. */
-      answer: hex(4096).optional(),
+      /** The card's answers, including their status bytes, up to the first that failed. */
+      answers: z.array(hex(4096)).max(64).optional(),
       details: z.object({ ...detailFields, rekey: flag.optional() }).optional(),
     }),
     response: nfcStep,

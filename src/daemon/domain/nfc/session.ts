@@ -1,5 +1,6 @@
 import { nanoid } from 'nanoid'
-import type { Script } from '../../../nfc/script.ts'
+import { hasSucceeded } from '../../../nfc/ntag424/errors.ts'
+import type { Burst, Script } from '../../../nfc/script.ts'
 import type { Actor } from '../../store/audit.ts'
 import type { ChipInput } from '../chips/chip-input.ts'
 import { DomainError } from '../errors.ts'
@@ -28,7 +29,7 @@ export class NfcSession {
   /** True while a reply is processed. */
   busy = false
   conversation: Conversation | undefined
-  expects: 'answer' | 'details' = 'answer'
+  expects: 'answers' | 'details' = 'answers'
   uid: string | null = null
   keySet: number | null = null
   url: string | null = null
@@ -67,12 +68,13 @@ interface SeenChip {
 }
 
 export type Step =
-  | { readonly type: 'apdu'; readonly apdu: Uint8Array; readonly phase: Phase }
+  | { readonly type: 'apdus'; readonly apdus: Burst; readonly phase: Phase }
   /** Waits for instructions about this chip. */
   | { readonly type: 'inspected'; readonly chip: SeenChip }
 
 export type Reply =
-  | { readonly type: 'answer'; readonly answer: Uint8Array }
+  /** May be shorter than the burst, but not longer. */
+  | { readonly type: 'answers'; readonly answers: readonly Uint8Array[] }
   | { readonly type: 'details'; readonly details: ChipDetails; readonly rekey: boolean | undefined }
 
 /** The result of a successful session. */
@@ -99,13 +101,26 @@ export interface ChipRequest {
 /** Yields steps for the card's side and receives its replies. */
 export type Conversation = AsyncGenerator<Step, SessionResult, Reply>
 
+/** @throws DomainError invalid_input */
+function assertComplete(apdus: Burst, answers: readonly Uint8Array[]): void {
+  const last = answers.at(-1)
+  const isCut = last !== undefined && answers.length < apdus.length && !hasSucceeded(last)
+  if (answers.length !== apdus.length && !isCut)
+    throw new DomainError(
+      'invalid_input',
+      `answers must be ${apdus.length}, or end with the first that failed`,
+    )
+}
+
 /** Runs a script on the remote card. */
 export async function* relay<R>(script: Script<R>, phase: Phase): AsyncGenerator<Step, R, Reply> {
   let next = script.next()
   while (!next.done) {
-    const reply = yield { type: 'apdu', apdu: next.value, phase }
-    if (reply.type !== 'answer') throw new DomainError('invalid_input', 'answer is missing')
-    next = script.next(reply.answer)
+    const apdus = next.value
+    const reply = yield { type: 'apdus', apdus, phase }
+    if (reply.type !== 'answers') throw new DomainError('invalid_input', 'answers are missing')
+    assertComplete(apdus, reply.answers)
+    next = script.next(reply.answers)
   }
   return next.value
 }

@@ -60,7 +60,7 @@ const lockedElsewhere = (held: SessionLock): DomainError =>
   )
 
 /** The first value sent to a generator is ignored. */
-const started: Reply = { type: 'answer', answer: Buffer.alloc(0) }
+const started: Reply = { type: 'answers', answers: [] }
 
 /** Active sessions with cards, in memory only: the journal keeps what must survive them. */
 export class NfcSessions {
@@ -119,7 +119,7 @@ export class NfcSessions {
       const result = await conversation.next(reply ?? started)
       session.step += 1
       if (result.done) return this.#ended(session, result.value)
-      session.expects = result.value.type === 'apdu' ? 'answer' : 'details'
+      session.expects = result.value.type === 'apdus' ? 'answers' : 'details'
       return { id, step: session.step, next: result.value }
     } catch (error) {
       const failure = failureOf(error)

@@ -63,24 +63,24 @@ export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
 }
 
 interface ReplyBody {
-  answer?: string | undefined
+  answers?: string[] | undefined
   details?: (Extract<Reply, { type: 'details' }>['details'] & { rekey?: boolean | undefined }) | undefined
 }
 
-function replyOf({ answer, details }: ReplyBody): Reply {
+function replyOf({ answers, details }: ReplyBody): Reply {
   if (details) {
     const { rekey, ...rest } = details
     return { type: 'details', details: rest, rekey }
   }
-  if (answer === undefined) throw invalid('answer', 'is required, or details')
-  return { type: 'answer', answer: Buffer.from(answer, 'hex') }
+  if (answers === undefined) throw invalid('answers', 'are required, or details')
+  return { type: 'answers', answers: answers.map((answer) => Buffer.from(answer, 'hex')) }
 }
 
 function toWire({ id, step, next }: SessionStep) {
   switch (next.type) {
-    case 'apdu': {
-      const apdu = Buffer.from(next.apdu).toString('hex').toUpperCase()
-      return { id, step, next: { type: next.type, apdu, phase: next.phase } }
+    case 'apdus': {
+      const apdus = next.apdus.map((apdu) => Buffer.from(apdu).toString('hex').toUpperCase())
+      return { id, step, next: { type: next.type, apdus, phase: next.phase } }
     }
     case 'inspected': {
       const { registered, ...chip } = next.chip
