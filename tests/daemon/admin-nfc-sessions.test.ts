@@ -94,6 +94,8 @@ describe('a session', () => {
       isBlank: true,
       hasOpenPlan: false,
       registered: null,
+      row: null,
+      sheet: null,
     })
     expect((await answer(at.id, { step: at.step, answers: ['9000'] })).status).toBe(409)
     at = (await answer(at.id, { step: at.step, details: { label: 'J-9' } })).body
@@ -147,7 +149,7 @@ describe('ten sessions at once', () => {
     const chips = Array.from({ length: 10 }, () => new Chip(uid))
     const ended = await Promise.all(chips.map((chip) => talk(t.call, chip.put(), inA)))
     expect(ended.filter(({ status }) => status === 'provisioned')).toHaveLength(1)
-    expect(ended.filter(({ code }) => code === 'conflict')).toHaveLength(9)
+    expect(ended.filter(({ code }) => code === 'chip_busy')).toHaveLength(9)
     expect(chips.filter(({ versions }) => versions[0] === 1)).toHaveLength(1)
     expect(chips.filter(({ versions }) => versions.every((version) => version === 0))).toHaveLength(9)
     expect((await t.call('GET /admin/nfc/journal?all=true')).body).toHaveLength(1)
@@ -160,7 +162,7 @@ describe('ten sessions at once', () => {
       await talk(t.call, chip.put(), inA, {
         onStep: async ({ body }) => {
           if (body.step !== at) return
-          expect(await talk(t.call, chip.put(), inA)).toMatchObject({ status: 'failed', code: 'conflict' })
+          expect(await talk(t.call, chip.put(), inA)).toMatchObject({ status: 'failed', code: 'chip_busy' })
         },
       })
       expect(await talk(t.call, chip.put(), { purpose: 'recover' })).toMatchObject({ status: 'provisioned' })
@@ -169,19 +171,61 @@ describe('ten sessions at once', () => {
     },
   )
 
-  test('a session whose holder fell silent is taken over after ten seconds', async () => {
-    const chip = new Chip()
+  test('of one station: the last one has it, and the others are told who took it', async () => {
+    const uid = Buffer.from('04112233445577', 'hex')
+    const chips = Array.from({ length: 10 }, () => new Chip(uid))
+    const ended = await Promise.allSettled(chips.map((chip) => talk(t.call, chip.put(), atDesk)))
+    const done = ended.flatMap((one) => (one.status === 'fulfilled' ? [one.value.status] : []))
+    expect(done).toEqual(['provisioned'])
+    for (const one of ended)
+      if (one.status === 'rejected') expect(String(one.reason)).toContain('took this chip over')
+    expect((await t.call('GET /admin/nfc/journal')).body).toEqual([])
+  })
+
+  const atDesk = { ...inA, station: 'desk' }
+  /** A client that dies once the chip's setup has begun. */
+  const abandoned = async (chip: Chip, body: object) => {
     const card = chip.put()
-    let at = (await open()).body
-    while (at.next.type === 'apdus' && at.next.phase === 'inspect') {
+    let at = (await open(body)).body
+    while (at.next.phase === 'inspect') {
       const answers = await answersOf(card, at.next.apdus)
       at = (await answer(at.id, { step: at.step, answers })).body
     }
     card.lift()
-    expect(await talk(t.call, chip.put(), inA)).toMatchObject({ status: 'failed', code: 'conflict' })
-    clock.advance('11s')
-    expect(await talk(t.call, chip.put(), inA)).toMatchObject({ status: 'provisioned' })
-    expect((await answer(at.id, { step: at.step, answers: ['9100'] })).status).toBe(404)
+    return at
+  }
+
+  test('a dead client holds its own station up for no time, and others for two seconds', async () => {
+    const chip = new Chip()
+    const first = await abandoned(chip, atDesk)
+    const busy = { status: 'failed', code: 'chip_busy' }
+    expect(await talk(t.call, chip.put(), inA)).toMatchObject(busy)
+    expect(await talk(t.call, chip.put(), { ...inA, station: 'table' })).toMatchObject(busy)
+    // The ID is no secret: only the token that opened a session may end it.
+    const headers = await tokenWith('provision')
+    expect(await talk(t.call, chip.put(), atDesk, { headers })).toMatchObject(busy)
+    expect(await talk(t.call, chip.put(), atDesk)).toMatchObject({ status: 'provisioned' })
+    const late = await answer(first.id, { step: first.step, answers: ['9100'] })
+    expect(late).toMatchObject({ status: 409 })
+    expect(late.body.message).toContain('took this chip over')
+
+    const second = new Chip()
+    await abandoned(second, atDesk)
+    clock.advance('1s')
+    expect(await talk(t.call, second.put(), inA)).toMatchObject({ code: 'chip_busy' })
+    expect((await t.call(`DELETE /admin/nfc/journal/${second.uid}`)).status).toBe(409)
+    clock.advance('1s')
+    expect(await talk(t.call, second.put(), { purpose: 'recover' })).toMatchObject({ status: 'provisioned' })
+    expect((await t.audit('action=nfc.stopped')).map(({ target }) => target)).toEqual([second.uid, chip.uid])
+  })
+
+  test('another chip of one station does not lose its label to a second one', async () => {
+    const labelled = { ...atDesk, label: 'J-77' }
+    const first = await abandoned(new Chip(), labelled)
+    expect(await talk(t.call, new Chip().put(), labelled)).toMatchObject({ code: 'chip_busy' })
+    clock.advance('2s')
+    expect(await talk(t.call, new Chip().put(), labelled)).toMatchObject({ status: 'provisioned' })
+    expect((await answer(first.id, { step: first.step, answers: [] })).status).toBe(409)
   })
 
   test('on ten chips work side by side', async () => {

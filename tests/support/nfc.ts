@@ -139,6 +139,8 @@ export interface Ended {
   code?: string
   error?: string
   warning?: string
+  row?: number
+  sheet?: { rows: number; taken: number }
 }
 
 /** Calls an endpoint; as AdminApp has it. */
@@ -152,7 +154,13 @@ export async function talk(
   {
     headers,
     onStep,
-  }: { headers?: Record<string, string>; onStep?: (answer: Answered) => Promise<void> | void } = {},
+    onInspected,
+  }: {
+    headers?: Record<string, string>
+    onStep?: (answer: Answered) => Promise<void> | void
+    /** The details that it gets; asked again for as long as it is inspected. */
+    onInspected?: (next: Answered['body']) => object | Promise<object>
+  } = {},
 ): Promise<Ended> {
   const atr = Buffer.from(card.atr).toString('hex')
   let answered = await call('POST /admin/nfc/sessions', { atr, ...body }, headers)
@@ -160,8 +168,13 @@ export async function talk(
     if (answered.status !== 200) throw new Error(`${answered.status}: ${answered.text}`)
     const { id, step, next } = answered.body
     if (next.type === 'ended') return next.outcome
-    if (next.type !== 'apdus') throw new Error('Nobody said what the chip is to get')
     await onStep?.(answered)
+    if (next.type === 'inspected' && onInspected) {
+      const details = await onInspected(next)
+      answered = await call(`POST /admin/nfc/sessions/${id}/answers`, { step, details }, headers)
+      continue
+    }
+    if (next.type !== 'apdus') throw new Error('Nobody said what the chip is to get')
     let answers: string[]
     try {
       answers = await answersOf(card, next.apdus)

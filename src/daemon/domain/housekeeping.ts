@@ -7,6 +7,7 @@ import { pruneIdempotencyKeys } from '../store/transactions/idempotency-keys.ts'
 import { forgetBatches } from './batches.ts'
 import { announceDeferred } from './chain/announcements.ts'
 import { dayOf } from './chain/budget.ts'
+import { forgetSheets } from './nfc/sheets.ts'
 import { deleteOld } from './retention.ts'
 import { type BudgetClock, iso } from './time.ts'
 
@@ -30,6 +31,7 @@ export async function cleanUp({ db, clock }: Deps): Promise<void> {
   await inPieces((trx, limit) => pruneIdempotencyKeys(trx, iso(clock.lived()), limit))
   await db.write((trx) => clampSpentDays(trx, dayOf(clock.settled())))
   await inPieces((trx, limit) => forgetBatches(trx, clock.now(), limit))
+  await inPieces((trx, limit) => forgetSheets(trx, clock.now(), limit))
   await inPieces((trx, limit) => pruneRefreshes(trx, iso(clock.now() - refreshesKeptMs), limit))
 }
 

@@ -65,6 +65,8 @@ export interface Database {
   senders: transactions.SendersTable
   idempotencyKeys: transactions.IdempotencyKeysTable
   nfcPlans: system.NfcPlansTable
+  nfcSheets: system.NfcSheetsTable
+  nfcSheetRows: system.NfcSheetRowsTable
   webhooks: webhooks.WebhooksTable
   webhookDeliveries: webhooks.WebhookDeliveriesTable
 }

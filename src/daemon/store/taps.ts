@@ -4,20 +4,20 @@ import type { TapRow } from './schema.ts'
 import { setting } from './settings.ts'
 import { insertedId, named, statement } from './statement.ts'
 
-export type NewTap = Omit<TapRow, 'id'>
+export type NewTap = Omit<TapRow, 'id' | 'tamper'> & Partial<Pick<TapRow, 'tamper'>>
 
-const insert = statement<NewTap>()((db, p) =>
+const insert = statement<Omit<TapRow, 'id'>>()((db, p) =>
   db
     .insertInto('taps')
-    .values(named(p, ['at', 'chipUid', 'teamId', 'keySetId', 'counter', 'outcome', 'via']))
+    .values(named(p, ['at', 'chipUid', 'teamId', 'keySetId', 'counter', 'outcome', 'via', 'tamper']))
     .returning('id'),
 )
 
 export const insertTap = async (db: Queries, tap: NewTap): Promise<number> =>
-  insertedId(await insert.first(db, tap))
+  insertedId(await insert.first(db, { tamper: null, ...tap }))
 
 export async function insertTaps(db: Queries, taps: readonly NewTap[]): Promise<void> {
-  for (const tap of taps) await insert.first(db, tap)
+  for (const tap of taps) await insertTap(db, tap)
 }
 
 // A literal, because SQLite uses the partial index on refused taps only if the SQL text contains the value.

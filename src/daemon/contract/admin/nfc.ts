@@ -1,12 +1,26 @@
 import * as z from 'zod'
 import { adminEndpoint } from '../endpoint.ts'
-import { flag, integer, page, success, team, text, timestamp, uid } from '../fields.ts'
+import { flag, integer, name, page, success, team, text, timestamp, uid } from '../fields.ts'
 
 const hex = (bytes: number) =>
   z
     .string()
     .max(2 * bytes, `must be at most ${bytes} bytes`)
     .regex(/^([0-9a-fA-F]{2})*$/, 'must be hex')
+
+const station = text(64)
+  .regex(/^[\w-]+$/, 'must be letters, digits, - and _')
+  .optional()
+
+const sheetProgress = z.object({ rows: z.number(), taken: z.number() })
+const sheetRun = sheetProgress.extend({
+  /** Name it when a session is opened. */
+  run: z.number(),
+  openedAt: timestamp,
+  /** Set when every row is taken, or the sheet was started over. */
+  closedAt: timestamp.nullable(),
+})
+const run = integer(1)
 
 const detailFields = {
   label: text(200).optional(),
@@ -28,6 +42,9 @@ const nfcOutcome = z.object({
   error: z.string().optional(),
   /** Set if the chip is ready but differs from the request. */
   warning: z.string().optional(),
+  /** With a sheet, for a chip that is ready: the row that it has. */
+  row: z.number().optional(),
+  sheet: sheetProgress.optional(),
 })
 
 const nfcStep = z.object({
@@ -48,6 +65,12 @@ const nfcStep = z.object({
       isBlank: z.boolean(),
       hasOpenPlan: z.boolean(),
       registered: z.object({ label: z.string().nullable(), keySet: z.number().nullable() }).nullable(),
+      /**
+       * With a sheet: the row for this chip, counted from 1. null: every row is taken, or held by another session. Comes
+       * again with another row, if that which the details named is not free, or its label is on another chip.
+       */
+      row: z.number().nullable(),
+      sheet: sheetProgress.nullable(),
     }),
     z.object({ type: z.literal('ended'), outcome: nfcOutcome }),
   ]),
@@ -61,6 +84,17 @@ export const nfc = {
     scope: 'provision',
     body: z.object({
       purpose: z.enum(['provision', 'recover', 'reset'], 'must be provision, recover or reset'),
+      /**
+       * A random ID of the computer and user at the reader. A chip that a session of the same station holds is taken over
+       * at once; another's once that is silent for two seconds. Until then the outcome is `failed` with code `chip_busy`.
+       */
+      station,
+      /** The largest Lc that the reader passes, if it refused a longer command with 6F00. */
+      maxLc: integer(59, 255).optional(),
+      /** The chips that may be set up from factory keys: those that NXP signed, virtual ones as well, or any. */
+      originality: z.enum(['genuine', 'emulated', 'any'], 'must be genuine, emulated or any').optional(),
+      /** Give each chip a row of this run of a sheet. Needs waitForDetails. */
+      sheet: z.object({ run }).optional(),
       /** Identifies a card that is not a supported tag. */
       atr: hex(64).optional(),
       ...team,
@@ -87,7 +121,14 @@ export const nfc = {
       step: integer(),
       /** The card's answers, including their status bytes, up to the first that failed. */
       answers: z.array(hex(4096)).max(64).optional(),
-      details: z.object({ ...detailFields, rekey: flag.optional() }).optional(),
+      details: z
+        .object({
+          ...detailFields,
+          rekey: flag.optional(),
+          /** With a sheet, the row that the details are from: that of `inspected`, or another one that is free. */
+          row: integer(1).optional(),
+        })
+        .optional(),
     }),
     response: nfcStep,
     noStore: true,
@@ -98,6 +139,27 @@ export const nfc = {
     scope: 'provision',
     params: z.object({ id: text(64) }),
     response: success,
+  }),
+  'POST /admin/nfc/sheets': adminEndpoint({
+    id: 'joinNfcSheet',
+    summary: 'Join the run of a sheet whose rows several stations give to chips, or begin one',
+    scope: 'provision',
+    body: z.object({
+      ...team,
+      /** The same at every station with the same rows, key set, and group; best a hash of them. */
+      id: name(64),
+      rows: integer(1, 1_000_000),
+      /** Close the open run, and begin a new one. */
+      startOver: flag.optional(),
+    }),
+    response: sheetRun,
+  }),
+  'GET /admin/nfc/sheets/:run': adminEndpoint({
+    id: 'showNfcSheet',
+    summary: 'Tell how many rows of a run are taken, and how many sessions hold right now',
+    scope: 'provision',
+    params: z.object({ run }),
+    response: sheetRun.extend({ held: z.number() }),
   }),
   'GET /admin/nfc/journal': adminEndpoint({
     id: 'readNfcJournal',

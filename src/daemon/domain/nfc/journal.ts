@@ -15,7 +15,7 @@ import type { NfcPlanRow } from '../../store/schema.ts'
 import { conflict, DomainError } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import { missingKeySet } from './chip-keys.ts'
-import type { ChipDetails } from './session.ts'
+import type { ChipDetails, SheetPlace } from './session.ts'
 
 /** The chip's place in the registry after its setup. */
 export interface Enrollment {
@@ -24,6 +24,8 @@ export interface Enrollment {
   readonly details: ChipDetails
   /** The planner may bind chips to items whose tokens are minted. */
   readonly mayBind: boolean
+  /** The row of the sheet that the details are from. */
+  readonly place?: SheetPlace | undefined
 }
 
 /** A stored plan. */
@@ -47,11 +49,12 @@ const entryOf = (row: NfcPlanRow): JournalEntry => ({
 })
 
 /** Written by this daemon. Plans older than `mayBind` were made by callers who had that right. */
-const enrollmentOf = ({ teamId, chipGroupId, details, mayBind = true }: Enrollment): Enrollment => ({
+const enrollmentOf = ({ teamId, chipGroupId, details, mayBind = true, place }: Enrollment): Enrollment => ({
   teamId,
   chipGroupId,
   details,
   mayBind,
+  place,
 })
 
 /** All plans of a chip, oldest first. */

@@ -8,6 +8,7 @@ import { recoverChip } from './recover.ts'
 import { resetChip } from './reset.ts'
 import type { ChipDetails, ChipRequest } from './session.ts'
 import type { NfcSessions, SessionOwner, SessionStep } from './sessions.ts'
+import { showSheet } from './sheets.ts'
 
 type OpenDeps = SetUpDeps & BaseUrlDeps & { readonly config: { readonly ephemeral: boolean } }
 
@@ -20,6 +21,8 @@ interface OpenRequest extends ChipRequest {
   /** Pause once the chip is known, and wait for instructions. */
   readonly waitForDetails: boolean
   readonly details: ChipDetails
+  /** The run of a sheet whose rows the chips take. */
+  readonly sheetRun: number | undefined
 }
 
 /** A bad request throws; a problem of the chip ends the session. @throws DomainError invalid_input, not_found */
@@ -30,19 +33,23 @@ export async function openSession(
   request: OpenRequest,
   team: () => Promise<TeamRow>,
 ): Promise<SessionStep> {
-  const { atr, purpose, waitForDetails, details, rekey, mayVouch, mayBind } = request
+  const { atr, maxLc, originality, purpose, waitForDetails, details, rekey, mayVouch, mayBind } = request
+  const chip = { atr, maxLc, originality }
   switch (purpose) {
     case 'recover':
-      return sessions.open(deps, holder, (session) => recoverChip(deps, session, { atr, mayBind }))
+      return sessions.open(deps, holder, (session) => recoverChip(deps, session, { ...chip, mayBind }))
     case 'reset':
       return sessions.open(deps, holder, (session) =>
-        resetChip(deps, session, { atr, asks: waitForDetails, mayVouch }),
+        resetChip(deps, session, { ...chip, asks: waitForDetails, mayVouch }),
       )
     case 'provision': {
-      const { keySet, chipGroup } = request
+      const { keySet, chipGroup, sheetRun } = request
       if (keySet === undefined) throw invalid('keySet', 'is required to set up a chip')
       if (chipGroup === undefined) throw invalid('chipGroup', 'is required to set up a chip')
+      if (sheetRun !== undefined && !waitForDetails)
+        throw invalid('sheet', 'needs waitForDetails, since the rows stay with the caller')
       const { id: teamId } = await team()
+      if (sheetRun !== undefined) await showSheet(deps, sheetRun, teamId)
       const { actor } = holder
       const asPlanned = { isSimulated: false, mayBind, dryRun: true }
       await planImport(deps, { teamId, actor, chipGroup, keySetId: keySet, ...asPlanned })
@@ -52,7 +59,7 @@ export async function openSession(
       await chipKeys({ db: deps.db.read, box: deps.box }, [{ keySet, generation: 0 }])
       await assertUrl(deps, urlCheck, request.acceptUrl)
       const given = waitForDetails ? undefined : details
-      const wanted = { atr, teamId, chipGroup, set, rekey, mayVouch, mayBind, details: given }
+      const wanted = { ...chip, teamId, chipGroup, set, rekey, mayVouch, mayBind, details: given, sheetRun }
       return sessions.open(deps, holder, (session) => provision(deps, session, wanted))
     }
   }

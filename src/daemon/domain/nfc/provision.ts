@@ -1,5 +1,5 @@
 import { OtherTemplate } from '../../../nfc/provision/errors.ts'
-import { hasFactoryKeys, type Inspection, inspect } from '../../../nfc/provision/inspect.ts'
+import { type Inspection, inspect } from '../../../nfc/provision/inspect.ts'
 import type { LiveTap } from '../../../nfc/provision/live-tap.ts'
 import { type KeySetSource, type Plan, sourcesOf, targetFile } from '../../../nfc/provision/plan.ts'
 import type { Actor } from '../../store/audit.ts'
@@ -9,6 +9,7 @@ import type { KeySet } from '../chips/key-ring.ts'
 import { iso } from '../time.ts'
 import { chipKeys } from './chip-keys.ts'
 import { type Choice, choosePlan, next } from './choose-plan.ts'
+import { detailsFor } from './details.ts'
 import {
   executePlan,
   matchesPlan,
@@ -31,11 +32,12 @@ import {
   type ChipRequest,
   type Conversation,
   type NfcSession,
+  type ReadyChip,
   type Reply,
   relay,
-  type SessionResult,
   type Step,
 } from './session.ts'
+import { showSheet, takeRow } from './sheets.ts'
 
 interface ProvisionRequest extends ChipRequest {
   readonly teamId: number
@@ -45,6 +47,8 @@ interface ProvisionRequest extends ChipRequest {
   readonly rekey: boolean
   /** undefined: ask once the chip is known. */
   readonly details: ChipDetails | undefined
+  /** The run of a sheet from which the details are; it asks for them too. */
+  readonly sheetRun: number | undefined
 }
 
 export async function* provision(
@@ -56,8 +60,8 @@ export async function* provision(
   const inspection = yield* relay(inspect(request.atr), 'inspect')
   const { uid } = inspection
   session.uid = uid
-  const { details, rekey } = yield* detailsFor(deps, request, inspection)
-  session.lock({ uid })
+  const { details, rekey, place } = yield* detailsFor(deps, session, request, inspection)
+  await session.lock({ uid })
 
   const known = await knownChip(deps.db.read, uid)
   const wanted = { set, baseUrl: deps.baseUrl, rekey, mayVouch }
@@ -78,35 +82,22 @@ export async function* provision(
     name: chipGroup,
     details,
     mayBind,
+    place,
   }
-  if (details.label !== undefined) session.lock({ label: details.label, teamId })
+  if (details.label !== undefined) await session.lock({ label: details.label, teamId })
   const mayMove = rekey || choice.kind === 'recover'
   await assertRegistrable(deps, enrollment, { uid, keySet: set.id, mayMove, row: known.row })
-  return choice.kind === 'verify'
-    ? yield* verify(deps, session.actor, { plan, target, inspection, known, enrollment })
-    : yield* write(deps, session, choice, { plan, target, inspection, known, enrollment })
+  const job = { plan, target, inspection, known, enrollment }
+  const result =
+    choice.kind === 'verify'
+      ? yield* verify(deps, session.actor, job)
+      : yield* write(deps, session, choice, job)
+  if (!place) return result
+  const { rows, taken } = await showSheet(deps, place.run)
+  return { ...result, row: place.row, sheet: { rows, taken } }
 }
 
-async function* detailsFor(
-  deps: SetUpDeps,
-  { details, rekey, teamId }: ProvisionRequest,
-  inspection: Inspection,
-): AsyncGenerator<Step, { details: ChipDetails; rekey: boolean }, Reply> {
-  if (details) return { details, rekey }
-  const { row, open } = await knownChip(deps.db.read, inspection.uid)
-  const registered = row?.teamId === teamId ? { label: row.label, keySet: row.keySetId } : null
-  const reply = yield {
-    type: 'inspected',
-    chip: {
-      uid: inspection.uid,
-      isBlank: hasFactoryKeys(inspection),
-      hasOpenPlan: open !== undefined,
-      registered,
-    },
-  }
-  if (reply.type !== 'details') return { details: {}, rekey }
-  return { details: reply.details, rekey: reply.rekey ?? rekey }
-}
+type SettingUp = AsyncGenerator<Step, ReadyChip, Reply>
 
 interface Job {
   readonly plan: Plan
@@ -121,10 +112,14 @@ async function* verify(
   deps: SetUpDeps,
   actor: Actor,
   { plan, target, inspection, known, enrollment }: Job,
-): Conversation {
+): SettingUp {
   const keysOf = await chipKeys({ db: deps.db.read, box: deps.box }, [target])
   if (!(yield* matchesPlan(plan, inspection, keysOf))) throw new OtherTemplate()
-  if (isRegisteredWith(known.row, target)) return resultOf('unchanged', plan, target)
+  if (isRegisteredWith(known.row, target)) {
+    const { place } = enrollment
+    if (place) await deps.db.write((trx) => takeRow(trx, place, plan.uid, iso(deps.clock.now())))
+    return resultOf('unchanged', plan, target)
+  }
   const tap = yield* readBackTap(plan, keysOf)
   const made = await deps.db.write((trx) => groupOf(trx, actor, enrollment, iso(deps.clock.now())))
   return finish(deps, actor, { plan, target, enrollment: made }, tap)
@@ -135,7 +130,7 @@ async function* write(
   session: NfcSession,
   choice: Exclude<Choice, { kind: 'verify' | 'prove' }>,
   { plan, target, inspection, known, enrollment: wanted }: Job,
-): Conversation {
+): SettingUp {
   const { actor } = session
   const keysOf = await chipKeys({ db: deps.db.read, box: deps.box }, sourcesOf(plan))
   if (choice.kind === 'write') await assertNewKeys(deps, keysOf, { plan, target }, known.row)
@@ -163,7 +158,7 @@ async function finish(
   actor: Actor,
   keyed: { plan: Plan; target: KeySetSource; enrollment: Enrollment },
   tap: LiveTap | null,
-): Promise<SessionResult> {
+): Promise<ReadyChip> {
   if (tap) await registerWithTap(deps, actor, keyed, tap)
   return resultOf('provisioned', keyed.plan, keyed.target)
 }
@@ -172,14 +167,14 @@ export const resultOf = (
   status: 'provisioned' | 'unchanged',
   plan: Plan,
   { keySet }: KeySetSource,
-): SessionResult => ({ status, uid: plan.uid, keySet, url: targetFile(plan).url ?? '' })
+): ReadyChip => ({ status, uid: plan.uid, keySet, url: targetFile(plan).url ?? '' })
 
 async function groupOf(
   trx: Queries,
   actor: Actor,
-  { teamId, name, details, mayBind }: WantedEnrollment,
+  { teamId, name, details, mayBind, place }: WantedEnrollment,
   at: string,
 ): Promise<Enrollment> {
   const { id: chipGroupId } = await ensureGroupIn(trx, { teamId, actor, at }, name)
-  return { teamId, chipGroupId, details, mayBind }
+  return { teamId, chipGroupId, details, mayBind, place }
 }

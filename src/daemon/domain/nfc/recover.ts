@@ -12,17 +12,19 @@ import { assertOwnKeys, type KnownChip, knownChip } from './known-chip.ts'
 import { resultOf } from './provision.ts'
 import { registerWithTap } from './registration.ts'
 import { type ChipRequest, type Conversation, type NfcSession, relay } from './session.ts'
+import { ChipBusy } from './session-locks.ts'
+import { isRowLeft } from './sheets.ts'
 
 /** Completes the plan of a chip that was lifted too early. If the plan is finished, only verifies the chip. */
 export async function* recoverChip(
   deps: SetUpDeps,
   session: NfcSession,
-  { atr, mayBind }: Pick<ChipRequest, 'atr' | 'mayBind'>,
+  { atr, mayBind }: Omit<ChipRequest, 'mayVouch'>,
 ): Conversation {
   const inspection = yield* relay(inspect(atr), 'inspect')
   const { uid } = inspection
   session.uid = uid
-  session.lock({ uid })
+  await session.lock({ uid })
   const known = await knownChip(deps.db.read, uid)
   const { open, last } = known
   const entry = open ?? last
@@ -89,25 +91,27 @@ async function enrollmentLeft(
   { plan: { uid }, enrollment }: JournalEntry,
   { row }: KnownChip,
 ): Promise<{ enrollment: Enrollment | undefined; warning?: string }> {
-  const label = enrollment?.details.label
-  if (!enrollment || label === undefined || row) return { enrollment }
-  const { teamId } = enrollment
-  const isHeld = isBeingGiven(session, { label, teamId })
-  const [holder] = await labelsThere(db.read, teamId, [label])
-  if (!isHeld && (!holder || holder.uid === uid)) return { enrollment }
-  const to = isHeld || !holder ? 'another chip' : `the chip ${holder.uid}`
+  if (!enrollment || row) return { enrollment }
+  const { teamId, details, place } = enrollment
+  const { label } = details
+  const isLabelHeld = label !== undefined && (await isBeingGiven(session, { label, teamId }))
+  const isRowGone = place !== undefined && !(await isRowLeft(db.read, session, place, uid))
+  const [holder] = label === undefined ? [] : await labelsThere(db.read, teamId, [label])
+  if (!isLabelHeld && !isRowGone && (!holder || holder.uid === uid)) return { enrollment }
+  const to = holder && holder.uid !== uid ? `the chip ${holder.uid}` : 'another chip'
+  const lost = label === undefined ? `row ${place?.row} of the sheet` : `label "${label}"`
   return {
-    enrollment: { ...enrollment, details: {} },
-    warning: `The label "${label}" was given to ${to} in the meantime, so this one is registered without it, and without an item or a redirect URL. To give it a row of its own: tapchip chips remove ${uid}, then tapchip nfc provision`,
+    enrollment: { ...enrollment, details: {}, place: undefined },
+    warning: `The ${lost} was given to ${to} in the meantime, so this one is registered without it, and without an item or a redirect URL. To give it a row of its own: tapchip chips remove ${uid}, then tapchip nfc provision`,
   }
 }
 
-function isBeingGiven(session: NfcSession, held: { label: string; teamId: number }): boolean {
+async function isBeingGiven(session: NfcSession, held: { label: string; teamId: number }): Promise<boolean> {
   try {
-    session.lock(held)
+    await session.lock(held)
     return false
   } catch (error) {
-    if (error instanceof DomainError && error.code === 'conflict') return true
+    if (error instanceof ChipBusy) return true
     throw error
   }
 }

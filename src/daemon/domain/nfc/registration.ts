@@ -17,6 +17,8 @@ import { conflict } from '../errors.ts'
 import { type TakeTapDeps, takeTap } from '../taps/take-tap.ts'
 import { iso } from '../time.ts'
 import type { Enrollment } from './journal.ts'
+import type { SheetPlace } from './session.ts'
+import { takeRow } from './sheets.ts'
 
 export type RegistrationDeps = RegisterDeps & TakeTapDeps & { db: Db }
 
@@ -27,6 +29,7 @@ export interface WantedEnrollment {
   readonly name: string
   readonly details: Enrollment['details']
   readonly mayBind: boolean
+  readonly place: SheetPlace | undefined
 }
 
 /** A chip with its keys, present or future. */
@@ -117,7 +120,7 @@ async function registerIn(
   trx: Queries,
   deps: RegistrationDeps,
   actor: Actor,
-  { plan: { uid }, target, enrollment: { teamId, chipGroupId, details, mayBind } }: KeyedPlan,
+  { plan: { uid }, target, enrollment: { teamId, chipGroupId, details, mayBind, place } }: KeyedPlan,
   { at, tap }: { at: string; tap: LiveTap },
 ): Promise<void> {
   await assertTeamIn(trx, teamId)
@@ -136,6 +139,7 @@ async function registerIn(
     if (result?.status === 'failed')
       throw conflict(`The chip is set up but cannot be registered: ${result.error}`)
   }
+  if (place) await takeRow(trx, place, uid, at)
   if (isRegisteredWith(row, target)) return
   const detail = { keySet: keySetId, generation, chipGroup: chipGroupId, before: row ? keysOfRow(row) : null }
   await recordChange(trx, { at, actor, teamId, action: 'chips.provision', target: uid, detail })

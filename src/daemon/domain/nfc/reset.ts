@@ -51,7 +51,7 @@ export async function* resetChip(
     const registered = known.row ? { label: known.row.label, keySet: known.row.keySetId } : null
     yield { type: 'inspected', chip: { uid, isBlank, hasOpenPlan: known.open !== undefined, registered } }
   }
-  session.lock({ uid })
+  await session.lock({ uid })
   const known = await knownChip(deps.db.read, uid)
   const { open } = known
   const isOwn = open?.plan.target === 'factory'

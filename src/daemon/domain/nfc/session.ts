@@ -1,20 +1,37 @@
 import { nanoid } from 'nanoid'
 import { hasSucceeded } from '../../../nfc/ntag424/errors.ts'
+import type { Originality } from '../../../nfc/ntag424/originality.ts'
 import type { Burst, Script } from '../../../nfc/script.ts'
 import type { Actor } from '../../store/audit.ts'
 import type { ChipInput } from '../chips/chip-input.ts'
 import { DomainError } from '../errors.ts'
 
-/** A chip, or a team's label for a chip; only one session can hold it at a time. */
-export type SessionLock = { readonly uid: string } | { readonly label: string; readonly teamId: number }
+/** A row of a sheet: its run, and its position from 1. */
+export interface SheetPlace {
+  readonly run: number
+  readonly row: number
+}
+
+/** A chip, a team's label for a chip, or a row of a sheet; only one session can hold it at a time. */
+export type SessionLock =
+  | { readonly uid: string }
+  | { readonly label: string; readonly teamId: number }
+  | SheetPlace
 
 interface NfcSessionStart {
   /** The admin token that opened the session; no other may continue it. */
   readonly token: string
   readonly actor: Actor
+  /** The computer and user that relay the session, if they say so. */
+  readonly station: string | undefined
   readonly now: number
-  /** @throws DomainError conflict if another session holds it */
-  readonly lock: (session: NfcSession, held: SessionLock) => void
+  readonly locks: {
+    /** @throws ChipBusy */
+    take(session: NfcSession, held: SessionLock): Promise<void>
+    /** @returns false if another session holds it */
+    tryTake(session: NfcSession, held: SessionLock): boolean
+    release(session: NfcSession, held: SessionLock): void
+  }
 }
 
 /** One card on one reader, and the state of the conversation with it. */
@@ -22,12 +39,13 @@ export class NfcSession {
   readonly id = nanoid()
   readonly token: string
   readonly actor: Actor
+  readonly station: string | undefined
   readonly openedAt: number
   usedAt: number
   /** The number of the last request to the card. */
   step = 0
-  /** True while a reply is processed. */
-  busy = false
+  /** Resolves when the reply that is being processed is done. */
+  running: Promise<void> | undefined
   conversation: Conversation | undefined
   expects: 'answers' | 'details' = 'answers'
   uid: string | null = null
@@ -35,19 +53,34 @@ export class NfcSession {
   url: string | null = null
   /** The journal entry being executed. */
   planId: number | undefined
-  readonly #lock: NfcSessionStart['lock']
+  #place: SheetPlace | undefined
+  readonly #locks: NfcSessionStart['locks']
 
-  constructor({ token, actor, now, lock }: NfcSessionStart) {
+  constructor({ token, actor, station, now, locks }: NfcSessionStart) {
     this.token = token
     this.actor = actor
+    this.station = station
     this.openedAt = now
     this.usedAt = now
-    this.#lock = lock
+    this.#locks = locks
   }
 
-  /** Held until the session ends. @throws DomainError conflict */
-  lock(held: SessionLock): void {
-    this.#lock(this, held)
+  /** Held until the session ends. @throws ChipBusy */
+  lock(held: Exclude<SessionLock, SheetPlace>): Promise<void> {
+    return this.#locks.take(this, held)
+  }
+
+  /** The row that it holds. */
+  get place(): SheetPlace | undefined {
+    return this.#place
+  }
+
+  /** Exchanges the row that it holds for another one. @returns false if another session holds that */
+  takePlace(place: SheetPlace): boolean {
+    if (!this.#locks.tryTake(this, place)) return false
+    if (this.#place && this.#place.row !== place.row) this.#locks.release(this, this.#place)
+    this.#place = place
+    return true
   }
 }
 
@@ -57,6 +90,11 @@ export type ChipDetails = Pick<ChipInput, 'label' | 'item' | 'variant' | 'redire
 /** A card may be lifted safely before `set-up` and during `read-back`. */
 type Phase = 'inspect' | 'set-up' | 'read-back'
 
+export interface SheetProgress {
+  readonly rows: number
+  readonly taken: number
+}
+
 /** The state of the chip on the reader before anything is done to it. */
 interface SeenChip {
   readonly uid: string
@@ -65,6 +103,9 @@ interface SeenChip {
   readonly hasOpenPlan: boolean
   /** Null if it is not registered, or in another team. */
   readonly registered: { readonly label: string | null; readonly keySet: number | null } | null
+  /** The row of the sheet that the chip has or may have; null without a sheet, or if none is free. */
+  readonly row?: number | null
+  readonly sheet?: SheetProgress | null
 }
 
 export type Step =
@@ -75,23 +116,35 @@ export type Step =
 export type Reply =
   /** May be shorter than the burst, but not longer. */
   | { readonly type: 'answers'; readonly answers: readonly Uint8Array[] }
-  | { readonly type: 'details'; readonly details: ChipDetails; readonly rekey: boolean | undefined }
+  | {
+      readonly type: 'details'
+      readonly details: ChipDetails
+      readonly rekey: boolean | undefined
+      /** The row that the details are from. */
+      readonly row: number | undefined
+    }
+
+export interface ReadyChip {
+  readonly status: 'provisioned' | 'unchanged'
+  readonly uid: string
+  readonly keySet: number
+  readonly url: string
+  /** Names differences from the request. */
+  readonly warning?: string
+  /** With a sheet, the row that the chip has. */
+  readonly row?: number
+  readonly sheet?: SheetProgress
+}
 
 /** The result of a successful session. */
-export type SessionResult =
-  | {
-      readonly status: 'provisioned' | 'unchanged'
-      readonly uid: string
-      readonly keySet: number
-      readonly url: string
-      /** Names differences from the request. */
-      readonly warning?: string
-    }
-  | { readonly status: 'factory'; readonly uid: string }
+export type SessionResult = ReadyChip | { readonly status: 'factory'; readonly uid: string }
 
 /** A caller's request about the chip on a reader. */
 export interface ChipRequest {
   readonly atr: Uint8Array | undefined
+  /** The largest Lc that the reader passes; undefined: not known. */
+  readonly maxLc: number | undefined
+  readonly originality: Originality
   /** The caller may vouch that a blank chip is the one registered with keys. */
   readonly mayVouch: boolean
   /** The caller may give power over chips' assets. */

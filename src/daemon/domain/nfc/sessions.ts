@@ -1,7 +1,3 @@
-import { UnknownCard } from '../../../nfc/identify.ts'
-import { NdefFormatError } from '../../../nfc/ndef.ts'
-import { ChipError } from '../../../nfc/ntag424/errors.ts'
-import { ProvisionError } from '../../../nfc/provision/errors.ts'
 import type { Actor } from '../../store/audit.ts'
 import type { Db } from '../../store/database.ts'
 import { conflict, DomainError } from '../errors.ts'
@@ -15,6 +11,8 @@ import {
   type SessionResult,
   type Step,
 } from './session.ts'
+import { failureOf, type SessionFailure } from './session-failure.ts'
+import { SessionLocks } from './session-locks.ts'
 
 type Deps = { db: Db; clock: Clock }
 
@@ -22,6 +20,8 @@ type Deps = { db: Db; clock: Clock }
 export interface SessionOwner {
   readonly token: string
   readonly actor: Actor
+  /** The computer and user at whose reader the card lies: an ID that it made up. */
+  readonly station?: string | undefined
 }
 
 type SessionEnd =
@@ -31,7 +31,7 @@ type SessionEnd =
       readonly uid: string | null
       readonly keySet: number | null
       readonly url: string | null
-    } & Failure)
+    } & SessionFailure)
 
 /** A session's next request, or its end. */
 export interface SessionStep {
@@ -44,20 +44,8 @@ const maxSessions = 64
 /** Allows time for a person to answer a question. */
 const idleMs = 120_000
 const lifeMs = 900_000
-/** A chip answers within a second; after this much silence it is lost, and another session may take it. */
-const lostMs = 10_000
-
-const nameOf = (held: SessionLock): string => ('uid' in held ? held.uid : `${held.teamId}/${held.label}`)
-
-const isAlive = ({ clock }: Deps, { busy, usedAt }: NfcSession): boolean =>
-  busy || clock.monotonic() - usedAt < lostMs
-
-const lockedElsewhere = (held: SessionLock): DomainError =>
-  conflict(
-    'uid' in held
-      ? 'Another session is working on this chip. Wait until it is done, or try again in ten seconds.'
-      : `Another chip is being given the label "${held.label}" right now. Choose another label, or wait until that chip is done.`,
-  )
+/** Sessions whose clients are told, if they come back, that another one took their chip over. */
+const rememberedAtMost = 64
 
 /** The first value sent to a generator is ignored. */
 const started: Reply = { type: 'answers', answers: [] }
@@ -65,12 +53,14 @@ const started: Reply = { type: 'answers', answers: [] }
 /** Active sessions with cards, in memory only: the journal keeps what must survive them. */
 export class NfcSessions {
   readonly #sessions = new Map<string, NfcSession>()
-  readonly #locks = new Map<string, NfcSession>()
+  readonly #locks = new SessionLocks()
+  /** IDs, oldest first. */
+  readonly #takenOver = new Set<string>()
 
   /** @throws DomainError rate_limited; errors of the first step that are not failures of the chip */
   async open(
     deps: Deps,
-    { token, actor }: SessionOwner,
+    { token, actor, station }: SessionOwner,
     talk: (session: NfcSession) => Conversation,
   ): Promise<SessionStep> {
     this.#sweep(deps)
@@ -82,8 +72,7 @@ export class NfcSessions {
       )
     }
     const now = deps.clock.monotonic()
-    const lock = (session: NfcSession, held: SessionLock) => this.#lock(deps, session, held)
-    const session = new NfcSession({ token, actor, now, lock })
+    const session = new NfcSession({ token, actor, station, now, locks: this.#locksFor(deps) })
     session.conversation = talk(session)
     this.#sessions.set(session.id, session)
     return this.#advance(deps, session, undefined)
@@ -96,7 +85,7 @@ export class NfcSessions {
   ): Promise<SessionStep> {
     this.#sweep(deps)
     const session = this.#find(token, id)
-    if (session.busy || session.step !== step || session.expects !== reply.type) {
+    if (session.running || session.step !== step || session.expects !== reply.type) {
       throw conflict(
         `The session is at step ${session.step} and waits for ${session.expects}. Send one command at a time to each card.`,
       )
@@ -107,14 +96,23 @@ export class NfcSessions {
   /** The card is gone, or the user stopped. Plans stay in the journal. @throws DomainError not_found */
   async close(deps: Deps, { token, id }: { token: string; id: string }): Promise<void> {
     const session = this.#find(token, id)
+    // What is being written is finished before another session may have the chip.
+    await session.running
+    if (!this.#sessions.has(id)) return
     this.#drop(session)
     await this.#noteLost(deps, session)
   }
 
-  async #advance(deps: Deps, session: NfcSession, reply: Reply | undefined): Promise<SessionStep> {
+  #advance(deps: Deps, session: NfcSession, reply: Reply | undefined): Promise<SessionStep> {
+    const step = this.#step(deps, session, reply)
+    const done = () => undefined
+    session.running = step.then(done, done)
+    return step
+  }
+
+  async #step(deps: Deps, session: NfcSession, reply: Reply | undefined): Promise<SessionStep> {
     const { conversation, id } = session
     if (!conversation) throw new Error('A session without a conversation')
-    session.busy = true
     try {
       const result = await conversation.next(reply ?? started)
       session.step += 1
@@ -131,7 +129,7 @@ export class NfcSessions {
       session.step += 1
       return this.#ended(session, { status: 'failed', uid, keySet, url, ...failure })
     } finally {
-      session.busy = false
+      session.running = undefined
       session.usedAt = deps.clock.monotonic()
     }
   }
@@ -144,6 +142,10 @@ export class NfcSessions {
   #find(token: string, id: string): NfcSession {
     const session = this.#sessions.get(id)
     if (session && session.token === token) return session
+    if (this.#takenOver.has(id))
+      throw conflict(
+        'Another session took this chip over, since this one was silent or its station began anew. Put the chip on the reader again.',
+      )
     throw new DomainError(
       'not_found',
       'This session does not exist: it ended, or the daemon was restarted. Put the card on the reader again.',
@@ -152,25 +154,34 @@ export class NfcSessions {
 
   /** @throws DomainError conflict if a session is working on the chip */
   assertFree(deps: Deps, uid: string): void {
-    const holder = this.#locks.get(nameOf({ uid }))
-    if (holder && isAlive(deps, holder)) throw lockedElsewhere({ uid })
+    this.#locks.assertFree(deps, { uid })
   }
 
-  #lock(deps: Deps, session: NfcSession, held: SessionLock): void {
-    const name = nameOf(held)
-    const holder = this.#locks.get(name)
-    if (holder && holder !== session) {
-      if (isAlive(deps, holder)) throw lockedElsewhere(held)
-      this.#drop(holder)
-      void this.#noteLost(deps, holder)
+  /** @returns the number of a sheet's rows that sessions work on */
+  heldRows(deps: Deps, run: number): number {
+    return this.#locks.heldRows(deps, run)
+  }
+
+  #locksFor(deps: Deps) {
+    const takeOver = (session: NfcSession) => {
+      this.#drop(session)
+      this.#takenOver.add(session.id)
+      for (const id of this.#takenOver)
+        if (this.#takenOver.size > rememberedAtMost) this.#takenOver.delete(id)
+      void this.#noteLost(deps, session)
     }
-    this.#locks.set(name, session)
+    const lockDeps = { clock: deps.clock, takeOver }
+    return {
+      take: (session: NfcSession, held: SessionLock) => this.#locks.take(lockDeps, session, held),
+      tryTake: (session: NfcSession, held: SessionLock) => this.#locks.tryTake(lockDeps, session, held),
+      release: (session: NfcSession, held: SessionLock) => this.#locks.release(session, held),
+    }
   }
 
   #sweep(deps: Deps): void {
     const now = deps.clock.monotonic()
     for (const session of [...this.#sessions.values()]) {
-      if (session.busy || (now - session.usedAt < idleMs && now - session.openedAt < lifeMs)) continue
+      if (session.running || (now - session.usedAt < idleMs && now - session.openedAt < lifeMs)) continue
       this.#drop(session)
       void this.#noteLost(deps, session)
     }
@@ -178,7 +189,7 @@ export class NfcSessions {
 
   #drop(session: NfcSession): void {
     this.#sessions.delete(session.id)
-    for (const [name, holder] of this.#locks) if (holder === session) this.#locks.delete(name)
+    this.#locks.releaseAll(session)
   }
 
   async #noteLost(deps: Deps, { planId, uid, actor }: NfcSession): Promise<void> {
@@ -187,26 +198,4 @@ export class NfcSessions {
       () => undefined,
     )
   }
-}
-
-export interface Failure {
-  /** For programs: the error's class or code. */
-  readonly code: string
-  /** A sentence for people, with the next step. */
-  readonly error: string
-}
-
-const retryAdvice =
-  'Put the chip on the reader again, flat and still. If its setup had started: tapchip nfc recover'
-
-/** A chip failure as text; undefined for internal errors. */
-function failureOf(error: unknown): Failure | undefined {
-  if (error instanceof DomainError) return { code: error.code, error: error.message }
-  if (error instanceof ProvisionError || error instanceof UnknownCard)
-    return { code: error.name, error: `${error.message}. ${error.advice}` }
-  if (error instanceof ChipError || error instanceof NdefFormatError)
-    return { code: error.name, error: `${error.message}. ${retryAdvice}` }
-  // The URL is too long, or generations have run out.
-  if (error instanceof RangeError) return { code: error.name, error: error.message }
-  return undefined
 }

@@ -98,7 +98,7 @@ async function take<T>(
       outcome !== 'valid'
         ? { kind: outcome, chip, counter }
         : { kind: 'taken', chip, counter, result: await followed(trx, { chip, tapId, counter, now }) }
-    return { judged, tap: { ...tap, id: tapId } }
+    return { judged, tap: { tamper: null, ...tap, id: tapId } }
   })
   if (taken) deps.tapLog.publish(taken.tap)
   return taken?.judged

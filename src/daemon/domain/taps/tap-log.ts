@@ -59,7 +59,7 @@ export class TapLog {
   refuse(tap: NewTap): void {
     if (this.#refused.length >= refusedAtOnce) this.#counts.dropped()
     else this.#refused.push(tap)
-    this.publish({ ...tap, id: null })
+    this.publish({ tamper: null, ...tap, id: null })
     this.#timer ??= setTimeout(() => void this.flush(), flushAfter).unref()
   }
 

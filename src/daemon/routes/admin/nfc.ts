@@ -7,6 +7,7 @@ import { giveUpChip, listJournal } from '../../domain/nfc/journal.ts'
 import { BaseUrlCheck, openSession } from '../../domain/nfc/open-session.ts'
 import type { Reply } from '../../domain/nfc/session.ts'
 import { NfcSessions, type SessionStep } from '../../domain/nfc/sessions.ts'
+import { joinSheet, showSheet } from '../../domain/nfc/sheets.ts'
 import { bindAll } from '../../http/bind.ts'
 
 const usualLimit = 100
@@ -16,11 +17,13 @@ export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
   const urlCheck = new BaseUrlCheck()
   bindAll(app, ctx, {
     'POST /admin/nfc/sessions': async ({ body, actor, token, keyTeam }) => {
-      const { purpose, team, keySet, chipGroup, label, item, variant, redirectUrl } = body
+      const { purpose, keySet, chipGroup, label, item, variant, redirectUrl } = body
       const mayVouch = permits(token.scopes, 'keys')
       const request = {
         purpose,
         atr: body.atr === undefined ? undefined : Buffer.from(body.atr, 'hex'),
+        maxLc: body.maxLc,
+        originality: body.originality ?? ('genuine' as const),
         keySet,
         chipGroup,
         rekey: body.rekey ?? false,
@@ -29,16 +32,10 @@ export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
         details: { label, item, variant, redirectUrl },
         mayVouch,
         mayBind: permits(token.scopes, 'transfer'),
+        sheetRun: body.sheet?.run,
       }
-      const holder = { token: token.name, actor }
-      const ofTeam = async () => {
-        const found = await resolveTeam(ctx, { name: team, keyTeam })
-        const ofKey = mayVouch ? undefined : keyTeam()
-        // A packing table's API key determines its chips' team.
-        if (ofKey !== undefined && ofKey !== found.id)
-          throw invalid('team', 'is not the team of the API key that was sent: leave one of them out')
-        return found
-      }
+      const holder = { token: token.name, actor, station: body.station }
+      const ofTeam = () => teamFor(ctx, { name: body.team, keyTeam, mayVouch })
       return toWire(await openSession(ctx, { sessions, urlCheck }, holder, request, ofTeam))
     },
     'POST /admin/nfc/sessions/:id/answers': async ({ params, body, token }) => {
@@ -49,6 +46,16 @@ export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
       await sessions.close(ctx, { token: token.name, id: params.id })
       return { success: true as const }
     },
+    'POST /admin/nfc/sheets': async ({ body, actor, token, keyTeam }) => {
+      const { team, id: sheet, rows, startOver = false } = body
+      const mayVouch = permits(token.scopes, 'keys')
+      const { id: teamId } = await teamFor(ctx, { name: team, keyTeam, mayVouch })
+      return { ...(await joinSheet(ctx, actor, { teamId, sheet, rows, startOver })) }
+    },
+    'GET /admin/nfc/sheets/:run': async ({ params: { run } }) => ({
+      ...(await showSheet(ctx, run)),
+      held: sessions.heldRows(ctx, run),
+    }),
     'GET /admin/nfc/journal': async ({ query }) => {
       const { uid, before, limit = usualLimit } = query
       const entries = await listJournal(ctx, { open: !query.all, uid, before, limit })
@@ -62,15 +69,32 @@ export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
   })
 }
 
+async function teamFor(
+  ctx: Context,
+  { mayVouch, ...question }: Parameters<typeof resolveTeam>[1] & { mayVouch: boolean },
+) {
+  const found = await resolveTeam(ctx, question)
+  const ofKey = mayVouch ? undefined : question.keyTeam()
+  // A packing table's API key determines its chips' team.
+  if (ofKey !== undefined && ofKey !== found.id)
+    throw invalid('team', 'is not the team of the API key that was sent: leave one of them out')
+  return found
+}
+
+type DetailsBody = Extract<Reply, { type: 'details' }>['details'] & {
+  rekey?: boolean | undefined
+  row?: number | undefined
+}
+
 interface ReplyBody {
   answers?: string[] | undefined
-  details?: (Extract<Reply, { type: 'details' }>['details'] & { rekey?: boolean | undefined }) | undefined
+  details?: DetailsBody | undefined
 }
 
 function replyOf({ answers, details }: ReplyBody): Reply {
   if (details) {
-    const { rekey, ...rest } = details
-    return { type: 'details', details: rest, rekey }
+    const { rekey, row, ...rest } = details
+    return { type: 'details', details: rest, rekey, row }
   }
   if (answers === undefined) throw invalid('answers', 'are required, or details')
   return { type: 'answers', answers: answers.map((answer) => Buffer.from(answer, 'hex')) }
@@ -83,8 +107,14 @@ function toWire({ id, step, next }: SessionStep) {
       return { id, step, next: { type: next.type, apdus, phase: next.phase } }
     }
     case 'inspected': {
-      const { registered, ...chip } = next.chip
-      return { id, step, next: { type: next.type, ...chip, registered: registered && { ...registered } } }
+      const { registered, row = null, sheet = null, ...chip } = next.chip
+      const shown = {
+        ...chip,
+        row,
+        sheet: sheet && { ...sheet },
+        registered: registered && { ...registered },
+      }
+      return { id, step, next: { type: next.type, ...shown } }
     }
     case 'ended':
       return { id, step, next: { type: next.type, outcome: { keySet: null, url: null, ...next.outcome } } }

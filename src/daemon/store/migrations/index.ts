@@ -18,6 +18,7 @@ import * as webhooks from './0015-webhooks.ts'
 import * as publicReads from './0016-public-reads.ts'
 import * as transferSignatures from './0017-transfer-signatures.ts'
 import * as tapPage from './0018-tap-page.ts'
+import * as field from './0019-field.ts'
 
 /** Forward only, sorted by name. Never change a released migration. */
 export const migrations: Record<string, Migration> = {
@@ -40,4 +41,5 @@ export const migrations: Record<string, Migration> = {
   '0016-public-reads': publicReads,
   '0017-transfer-signatures': transferSignatures,
   '0018-tap-page': tapPage,
+  '0019-field': field,
 }

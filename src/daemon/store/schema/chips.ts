@@ -44,6 +44,12 @@ export interface ChipsTable {
   claimsEndedTap: Generated<number | null>
   /** The batch that registered the chip; null as soon as anything but a tap changes it. */
   importBatch: Generated<string | null>
+  /** 1: an NTAG 424 TagTamper whose URL carries the status of its seal. */
+  tagTamper: Generated<number>
+  /** The seal at its last tap that told it; once open, it stays so. */
+  tamper: Generated<'closed' | 'open' | null>
+  /** When a tap first told that it is open. */
+  openedAt: Generated<string | null>
 }
 
 /** Keeps old taps invalid when a removed chip is registered again. */

@@ -56,3 +56,30 @@ export interface NfcPlansTable {
   /** `untouched`: nothing was written. `superseded`: a later plan continues. `given-up`: the chip is lost. */
   outcome: 'done' | 'untouched' | 'superseded' | 'given-up' | null
 }
+
+/** One pass of a box of chips over a sheet, by any number of stations. The rows themselves stay at the stations. */
+export interface NfcSheetsTable {
+  id: Generated<number>
+  teamId: number
+  /** The stations' ID of the sheet and of what its chips get. */
+  sheet: string
+  rows: number
+  /** Counts its nfcSheetRows. */
+  taken: number
+  /** The first row that may be free, from 1: all rows before it are taken. */
+  nextRow: number
+  openedAt: string
+  openedBy: string
+  /** When a row was last taken. */
+  usedAt: string
+  /** All rows are taken, or the sheet was started over. */
+  closedAt: string | null
+}
+
+/** The rows that chips have. */
+export interface NfcSheetRowsTable {
+  run: number
+  row: number
+  /** null: its label is on a chip that has another row of the run. */
+  uid: string | null
+}

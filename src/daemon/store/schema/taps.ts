@@ -9,6 +9,8 @@ export interface TapsTable {
   counter: number | null
   outcome: 'valid' | 'replayed' | 'caught-up' | 'wrong-mac' | 'disabled' | 'unknown-chip' | 'unknown-key-set'
   via: 'find' | 'page'
+  /** The seal of a TagTamper chip, if the tap tells it. */
+  tamper: 'closed' | 'open' | null
 }
 
 export interface RefsTable {

@@ -1,0 +1,68 @@
+import { hasFactoryKeys, type Inspection } from '../../../nfc/provision/inspect.ts'
+import { labelsThere } from '../../store/chip-registration.ts'
+import { conflict, invalid } from '../errors.ts'
+import type { SetUpDeps } from './execute-plan.ts'
+import { knownChip } from './known-chip.ts'
+import type { ChipDetails, NfcSession, Reply, SheetPlace, Step } from './session.ts'
+import { holdRow, offerRow, passRowTo } from './sheets.ts'
+
+interface Asked {
+  readonly teamId: number
+  /** undefined: ask once the chip is known. */
+  readonly details: ChipDetails | undefined
+  readonly rekey: boolean
+  readonly sheetRun: number | undefined
+}
+
+interface Given {
+  readonly details: ChipDetails
+  readonly rekey: boolean
+  readonly place: SheetPlace | undefined
+}
+
+type Asking = AsyncGenerator<Step, Given, Reply>
+
+/** The caller says what the chip gets. @throws ChipBusy; DomainError conflict, invalid_input */
+export async function* detailsFor(
+  deps: SetUpDeps,
+  session: NfcSession,
+  { details, rekey, teamId, sheetRun: run }: Asked,
+  inspection: Inspection,
+): Asking {
+  if (details) return { details, rekey, place: undefined }
+  const { uid } = inspection
+  // Before a row is offered, so that the session that this one replaces frees its own.
+  if (run !== undefined) await session.lock({ uid })
+  const { row, open } = await knownChip(deps.db.read, uid)
+  const registered = row?.teamId === teamId ? { label: row.label, keySet: row.keySetId } : null
+  const chip = { uid, isBlank: hasFactoryKeys(inspection), hasOpenPlan: open !== undefined, registered }
+  if (run !== undefined) return yield* fromSheet(deps, session, { run, teamId, rekey }, chip)
+  const reply = yield { type: 'inspected', chip }
+  if (reply.type !== 'details') return { details: {}, rekey, place: undefined }
+  return { details: reply.details, rekey: reply.rekey ?? rekey, place: undefined }
+}
+
+/** Offers rows until the caller gives the details of one that the chip may have. */
+async function* fromSheet(
+  deps: SetUpDeps,
+  session: NfcSession,
+  { run, teamId, rekey }: { run: number; teamId: number; rekey: boolean },
+  chip: Extract<Step, { type: 'inspected' }>['chip'],
+): Asking {
+  const { uid } = chip
+  for (;;) {
+    const { row: offered, isOwn, sheet } = await offerRow(deps, session, run, uid)
+    const reply = yield { type: 'inspected', chip: { ...chip, row: offered, sheet } }
+    if (reply.type !== 'details' || reply.row === undefined)
+      throw invalid('details.row', 'is required: the row of the sheet that the details are from')
+    if (offered === null) throw conflict('No row of the sheet is free. Wait until one is, or stop.')
+    const place = { run, row: reply.row }
+    if (place.row > sheet.rows) throw invalid('details.row', `must be at most ${sheet.rows}`)
+    if (place.row !== offered && (isOwn || !(await holdRow(deps.db.read, session, place)))) continue
+    const { label } = reply.details
+    const [holder] = label === undefined ? [] : await labelsThere(deps.db.read, teamId, [label])
+    if (isOwn || !holder || holder.uid === uid)
+      return { details: reply.details, rekey: reply.rekey ?? rekey, place }
+    await passRowTo(deps, place, holder.uid)
+  }
+}

@@ -1,0 +1,92 @@
+import { DomainError } from '../errors.ts'
+import type { Clock } from '../time.ts'
+import type { NfcSession, SessionLock } from './session.ts'
+
+/** A chip answers within a second; after this much silence its client is gone. */
+const silentAfterMs = 2_000
+
+/** Another session holds what this one needs. Nothing was written. */
+export class ChipBusy extends DomainError {
+  constructor(held: SessionLock) {
+    super(
+      'conflict',
+      'label' in held
+        ? `Another chip is being given the label "${held.label}" right now. Choose another label, or wait until that chip is done.`
+        : 'Another session is working on this chip. Wait until it is done; if its reader or computer is gone, try again in two seconds.',
+    )
+  }
+}
+
+interface LockDeps {
+  readonly clock: Pick<Clock, 'monotonic'>
+  /** Ends a session that lost what it held. */
+  readonly takeOver: (session: NfcSession) => void
+}
+
+const nameOf = (held: SessionLock): string => {
+  if ('uid' in held) return held.uid
+  return 'label' in held ? `${held.teamId}/${held.label}` : `row ${held.row} of ${held.run}`
+}
+
+/** The holders of locks, in memory only. Each rule that they speed up is also a condition in the store. */
+export class SessionLocks {
+  readonly #holders = new Map<string, NfcSession>()
+
+  /** @throws ChipBusy if a session that is still heard holds it */
+  assertFree({ clock }: Pick<LockDeps, 'clock'>, held: SessionLock): void {
+    const holder = this.#holders.get(nameOf(held))
+    if (holder && isHeard(clock, holder)) throw new ChipBusy(held)
+  }
+
+  /** @throws ChipBusy */
+  async take(deps: LockDeps, session: NfcSession, held: SessionLock): Promise<void> {
+    for (;;) {
+      const holder = this.#holders.get(nameOf(held))
+      if (!holder || !isReplacedBy(session, holder, held) || !holder.running) break
+      await holder.running
+    }
+    if (!this.tryTake(deps, session, held)) throw new ChipBusy(held)
+  }
+
+  /** @returns false if another session holds it */
+  tryTake(deps: LockDeps, session: NfcSession, held: SessionLock): boolean {
+    const name = nameOf(held)
+    const holder = this.#holders.get(name)
+    if (holder && holder !== session) {
+      const isGone = !isHeard(deps.clock, holder) || isReplacedBy(session, holder, held)
+      if (!isGone || holder.running) return false
+      deps.takeOver(holder)
+    }
+    this.#holders.set(name, session)
+    return true
+  }
+
+  release(session: NfcSession, held: SessionLock): void {
+    const name = nameOf(held)
+    if (this.#holders.get(name) === session) this.#holders.delete(name)
+  }
+
+  releaseAll(session: NfcSession): void {
+    for (const [name, holder] of this.#holders) if (holder === session) this.#holders.delete(name)
+  }
+
+  /** @returns the number of rows that sessions hold */
+  heldRows(deps: Pick<LockDeps, 'clock'>, run: number): number {
+    const ofRun = (holder: NfcSession) => holder.place?.run === run && isHeard(deps.clock, holder)
+    return [...new Set(this.#holders.values())].filter(ofRun).length
+  }
+}
+
+const isHeard = (clock: LockDeps['clock'], { running, usedAt }: NfcSession): boolean =>
+  running !== undefined || clock.monotonic() - usedAt < silentAfterMs
+
+/**
+ * A chip lies on one reader only, so an older session of the same station lost it. A label may be another reader's of
+ * that station.
+ */
+const isReplacedBy = (session: NfcSession, holder: NfcSession, held: SessionLock): boolean =>
+  'uid' in held &&
+  holder !== session &&
+  session.station !== undefined &&
+  holder.station === session.station &&
+  holder.token === session.token
