@@ -4,7 +4,7 @@
 interface NdefRecord {
   /** Type name format: 1 is a well-known type. */
   readonly tnf: number
-  /** `U` for a URI. */
+  /** `U` for a URI, `T` for a text. */
   readonly type: string
   readonly payload: Buffer
 }
@@ -22,6 +22,9 @@ const CHUNKED = 0x20
 const LAST = 0x40
 const WELL_KNOWN = 1
 const UNCHANGED = 6
+/** Bits of a text record's first byte. */
+const UTF_16 = 0x80
+const LANGUAGE_LENGTH = 0x3f
 
 // Source: URI RTD 1.0 table 3. The index is the code.
 // biome-ignore format: a table
@@ -60,6 +63,15 @@ export function uriIn(records: readonly NdefRecord[]): string | undefined {
   if (!record) return undefined
   const prefix = URI_PREFIXES[record.payload[0] ?? 0] ?? ''
   return prefix + record.payload.toString('utf8', 1)
+}
+
+/** The texts among the records that are in UTF-8, without their languages. Source: Text RTD 1.0 s3.2.1 */
+export function textsIn(records: readonly NdefRecord[]): string[] {
+  return records.flatMap(({ tnf, type, payload }) => {
+    const [status = UTF_16] = payload
+    if (tnf !== WELL_KNOWN || type !== 'T' || status & UTF_16) return []
+    return [payload.toString('utf8', 1 + (status & LANGUAGE_LENGTH))]
+  })
 }
 
 interface UriFile {

@@ -1,6 +1,6 @@
 import { haloUrlParameters } from './halo/tap.ts'
 import { ntag424Version, selectTag } from './identify.ts'
-import { parseNdef, uriIn } from './ndef.ts'
+import { parseNdef, textsIn, uriIn } from './ndef.ts'
 import { ChipStatusError } from './ntag424/errors.ts'
 import { tapIn, type UrlTemplate } from './ntag424/url-template.ts'
 import type { Script } from './script.ts'
@@ -32,22 +32,25 @@ const USUAL: UrlTemplate['names'] = { e: 'e', c: 'c', d: 'd' }
  */
 export function* readTap({ templates = [USUAL], atr }: ReadTap = {}): Script<TapRead> {
   yield* selectTag(atr)
-  const url = yield* readUrl()
-  if (url !== null && haloUrlParameters(url)) return { family: 'halo', url, e: null, c: null, d: null }
+  const { url, texts } = yield* readRecords()
+  // A HaLo can be configured to show its URL as a text, so that phones do not open it: libhalo, cfg_ndef.
+  const halo = [url, ...texts].find((one) => one !== null && haloUrlParameters(one))
+  if (halo) return { family: 'halo', url: halo, e: null, c: null, d: null }
   // Identifying the chip after its only read does not raise the counter again.
   yield* ntag424Version()
   const tap = url === null ? undefined : templates.map((names) => tapIn(url, names)).find((one) => one)
   return { family: 'ntag424', url, e: tap?.e ?? null, c: tap?.c ?? null, d: tap?.d ?? null }
 }
 
-/** The URL on a selected tag; null when there is none, or when reading needs a key. */
-function* readUrl(): Script<string | null> {
+/** The URL on a selected tag is null when there is none, or when reading needs a key. */
+function* readRecords(): Script<{ url: string | null; texts: readonly string[] }> {
   let file: Buffer
   try {
     file = yield* readNdefFile()
   } catch (error) {
-    if (error instanceof ChipStatusError) return null
+    if (error instanceof ChipStatusError) return { url: null, texts: [] }
     throw error
   }
-  return uriIn(parseNdef(file.subarray(2))) ?? null
+  const records = parseNdef(file.subarray(2))
+  return { url: uriIn(records) ?? null, texts: textsIn(records) }
 }

@@ -75,6 +75,40 @@ describe('reading a tap', () => {
   })
 })
 
+describe('a HaLo tag with a text record', () => {
+  /** A record of a long length, as HaLo tags write it. @param flags 0x80 first, 0x40 last */
+  const record = (flags: number, type: string, payload: Buffer): Buffer => {
+    const length = Buffer.alloc(4)
+    length.writeUInt32BE(payload.length)
+    return Buffer.concat([Buffer.of(flags | 1, 1), length, Buffer.from(type), payload])
+  }
+  const text = (flags: number, value: string): Buffer => record(flags, 'T', Buffer.from(`\x02en${value}`))
+  const uri = (flags: number, value: string): Buffer => record(flags, 'U', Buffer.from(`\0${value}`))
+
+  test.each<[string, (url: string) => Buffer]>([
+    ['in place of its URL, as libhalo configures it', (url) => text(0xc0, url)],
+    ['before its URL', (url) => Buffer.concat([text(0x80, 'Jacket 17'), uri(0x40, url)])],
+    ['after its URL', (url) => Buffer.concat([uri(0x80, url), text(0x40, 'Jacket 17')])],
+    [
+      'with its URL after another',
+      (url) => Buffer.concat([uri(0x80, 'https://shop.example'), text(0x40, url)]),
+    ],
+    [
+      'in UTF-16',
+      (url) => Buffer.concat([record(0x80, 'T', Buffer.from('\x82en\xfe\xff', 'latin1')), uri(0x40, url)]),
+    ],
+  ])('%s', async (_, records) => {
+    const halo = new VirtualHalo('https://nfc.example/', records)
+    const tap = await runScript(new EmulatedCard('test', halo), readTap())
+    expect(tap).toMatchObject({
+      family: 'halo',
+      url: expect.stringMatching(/^https:\/\/nfc\.example\/\?av=/),
+    })
+    const parsed = parseHaloTap(haloUrlParameters(tap.url ?? '') ?? {})
+    expect(parsed.ok && verifyHaloTap(parsed.tap)).toBe(true)
+  })
+})
+
 describe('a card that is no tag of ours', () => {
   const answering = (answers: readonly string[]) => {
     let at = 0

@@ -17,12 +17,15 @@ export class VirtualHalo implements VirtualChip {
   readonly atr = TYPE_4_ATR
   counter = 0
   readonly #baseUrl: string
+  readonly #records: ((url: string) => Buffer) | undefined
   readonly #keys = [createECDH('secp256k1'), createECDH('secp256k1')] as const
   readonly #selection: Selection = { application: false, file: undefined }
   #file: Buffer = Buffer.alloc(2)
 
-  constructor(baseUrl = 'https://nfc.example/') {
+  /** @param records replaces the record of the URL; NLEN is put before them */
+  constructor(baseUrl = 'https://nfc.example/', records?: (url: string) => Buffer) {
     this.#baseUrl = baseUrl
+    this.#records = records
     for (const key of this.#keys) key.generateKeys()
   }
 
@@ -84,10 +87,13 @@ export class VirtualHalo implements VirtualChip {
       SIGNATURE_FIELD,
     )
     const [pk1, pk2] = this.publicKeys.map((key) => hex(key))
-    this.#file = uriFile(
+    const url =
       `${this.#baseUrl}?av=A02.03.000001.SE.0&v=01.C5.000007.DEADBEEF&pk1=${pk1}&pk2=${pk2}` +
-        `&rnd=${hex(rnd)}&rndsig=${hex(rndsig)}&cmd=&res=`,
-    ).bytes
+      `&rnd=${hex(rnd)}&rndsig=${hex(rndsig)}&cmd=&res=`
+    const message = this.#records?.(url)
+    this.#file = message
+      ? Buffer.concat([Buffer.of(message.length >> 8, message.length), message])
+      : uriFile(url).bytes
   }
 
   #key2() {
