@@ -3,7 +3,7 @@ import { hasSucceeded } from './ntag424/errors.ts'
 
 /**
  * APDUs that travel together, since no byte of one depends on an answer to another. They are sent in order, until an
- * answer has a status other than 9000, 9100 and 91AF.
+ * answer has a status other than 9000, 9100, 9190 and 91AF.
  */
 export type Burst = readonly Uint8Array[]
 

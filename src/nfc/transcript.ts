@@ -1,3 +1,4 @@
+import { hasSucceeded } from './ntag424/errors.ts'
 import type { Script } from './script.ts'
 
 // The exchanges between reader and chip. Bytes that are secret or differ between chips are hidden as `??`, and are
@@ -17,6 +18,7 @@ const HEADERS: Readonly<Record<number, number>> = {
   95: 1, // ChangeFileSettings
   196: 1, // ChangeKey
   246: 1, // GetFileCounters
+  92: 1, // SetConfiguration
   173: 7, // ReadData
   141: 7, // WriteData
 }
@@ -25,6 +27,7 @@ const MORE = 0xaf
 const SELECT = 0xa4
 const READ_BINARY = 0xb0
 const READ_DATA = 0xad
+const READ_SIG = 0x3c
 
 /** Hides the secrets of one conversation. It tracks the session, in which all answers are hidden. */
 export class Redactor {
@@ -45,13 +48,14 @@ export class Redactor {
     let shown = hex(command)
     if (proof) shown = hiddenAfter(command, 5, 1)
     else if (own && !opened && command.length > 5) shown = hiddenAfter(command, 5 + (HEADERS[ins] ?? 0), 1)
-    const secret = opened || proof || (own && this.#session) || this.#version === 3 || reads(cla, ins)
+    const identifies = this.#version === 3 || (own && ins === READ_SIG)
+    const secret = opened || proof || (own && this.#session) || identifies || reads(cla, ins)
     const line = { command: shown, answer: (secret ? HIDDEN.repeat(data.length) : hex(data)) + status }
 
     if (opened) this.#session = false
     if (proof) this.#session = status === '9100'
     this.#handshake = opened && status === '91AF'
-    const ends = own ? status !== '9100' && status !== '91AF' : ins === SELECT
+    const ends = own ? !hasSucceeded(answer) : ins === SELECT
     if (ends || (own && ins === 0xc4 && data.length === 0)) this.#session = false
     return line
   }

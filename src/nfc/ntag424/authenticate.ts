@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import { AesKey, BLOCK, xorInto } from './cmac.ts'
-import { ADDITIONAL_FRAME, answerData, ChipNotAuthenticError, DONE } from './errors.ts'
+import { ADDITIONAL_FRAME, answerData, ChipNotAuthenticError, DONE, statusOf } from './errors.ts'
 import { SecureSession } from './secure-session.ts'
 
 const IV_ZERO = Buffer.alloc(BLOCK)
@@ -21,6 +21,17 @@ interface Challenge {
 export function authenticateFirst(keyNo: number): Buffer {
   return Buffer.of(0x90, 0x71, 0x00, 0x00, 0x02, keyNo, 0x00, 0x00)
 }
+
+/**
+ * First APDU of AuthenticateLRPFirst, which a chip in LRP mode answers with 01 ‖ RndB and 91AF. It tries no key.
+ * Source: NT4H2421Gx s10.4.3 (LenCap 06, PCDcap2.1 02), AN12321 Table 1
+ */
+export const authenticateLrpFirst = (keyNo: number): Buffer =>
+  Buffer.of(0x90, 0x71, 0x00, 0x00, 0x08, keyNo, 0x06, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00)
+
+/** @param answer to authenticateLrpFirst */
+export const isInLrpMode = (answer: Uint8Array): boolean =>
+  answer.length === 1 + BLOCK + 2 && statusOf(answer) === ADDITIONAL_FRAME && answer[0] === 0x01
 
 /**
  * Second APDU. @param rndA 16 fresh random bytes @param answer the chip's answer to the first: 16 bytes and 91AF

@@ -17,6 +17,8 @@ export interface ChipVersion {
   readonly vendor: number
   /** 4 is NTAG, 1 DESFire, 2 Plus, 3 Ultralight. */
   readonly type: number
+  /** It has connectors for a loop that breaks when something is opened. */
+  readonly isTagTamper: boolean
   readonly majorVersion: number
   /** Code of the memory size: 0x11 on an NTAG 424. */
   readonly storage: number
@@ -33,8 +35,10 @@ export function* getVersion(): Script<ChipVersion> {
   // 14 bytes, and one more if the chip gives its fab key.
   const production = answerData(third ?? EMPTY)
   if (production.length < 14) throw new AnswerFormatError('16 or more', production.length + 2)
-  const [vendor = 0, type = 0, , majorVersion = 0, , storage = 0] = hardware
-  return { vendor, type, majorVersion, storage, uid: Buffer.from(production.subarray(0, 7)) }
+  const [vendor = 0, type = 0, subtype = 0, majorVersion = 0, , storage = 0] = hardware
+  // 02 or 08; the upper four bits are the strength of the answer: NT4H2421Tx s11.5.2.
+  const isTagTamper = (subtype & 0x0f) === 0x08
+  return { vendor, type, isTagTamper, majorVersion, storage, uid: Buffer.from(production.subarray(0, 7)) }
 }
 
 /** Source: NT4H2421Gx s10.6.2. Needs no key, so it shows which key to use without trying one. */
@@ -62,6 +66,15 @@ export function* changeFileSettings(
 ): Script<void> {
   const data = encodeFileSettings(settings)
   yield* exchange({ ins: 0x5f, header: Buffer.of(file), data }, 'full', session)
+}
+
+/**
+ * Enables the loop of a TagTamper, for good. The chip measures it from its next activation on, and everybody may read
+ * its status. Source: NT4H2421Tx s11.5.1 option 07
+ */
+export function* enableTamper(session: SecureSession): Script<void> {
+  const command = { ins: 0x5c, header: Buffer.of(0x07), data: Buffer.of(0x01, 0x0e) }
+  yield* exchange(command, 'full', session)
 }
 
 /**

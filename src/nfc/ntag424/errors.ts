@@ -72,14 +72,17 @@ const MEANINGS: Readonly<Record<number, string>> = {
 
 export const DONE = 0x9100
 export const ADDITIONAL_FRAME = 0x91af
+/** A chip answers Read_Sig with it: AN12196 s8.2. */
+const SIGNATURE_OK = 0x9190
 /** Of ISO 7816-4. */
 const ISO_DONE = 0x9000
 
-const statusOf = (answer: Uint8Array): number => ((answer.at(-2) ?? 0) << 8) | (answer.at(-1) ?? 0)
+/** SW1 SW2; 0 where there are none. */
+export const statusOf = (answer: Uint8Array): number => ((answer.at(-2) ?? 0) << 8) | (answer.at(-1) ?? 0)
 
 /** False if the commands that should follow must not be sent. */
 export const hasSucceeded = (answer: Uint8Array): boolean =>
-  [DONE, ADDITIONAL_FRAME, ISO_DONE].includes(statusOf(answer))
+  [DONE, ADDITIONAL_FRAME, SIGNATURE_OK, ISO_DONE].includes(statusOf(answer))
 
 /**
  * Checks and removes the status of an answer. @param length the required number of data bytes

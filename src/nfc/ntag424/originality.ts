@@ -1,13 +1,16 @@
 import { Field } from '@noble/curves/abstract/modular'
 import { weierstrass } from '@noble/curves/abstract/weierstrass'
 import { secp256k1 } from '@noble/curves/secp256k1'
+import { type Script, send } from '../script.ts'
+import { AnswerFormatError, hasSucceeded } from './errors.ts'
 
 // The originality signature, which NXP writes at production: ECDSA over secp224r1 of the chip's seven UID bytes, which
 // are not hashed. It proves that NXP made a chip with this UID, and not that this is the chip: a copy can carry both.
 // Source: AN12196 s8.2; SEC 2 s2.6.2 for the curve
 
 /** r ‖ s, 28 bytes each. */
-export const SIGNATURE = 56
+const SIGNATURE = 56
+const READ_SIG = Buffer.of(0x90, 0x3c, 0x00, 0x00, 0x01, 0x00, 0x00)
 
 /** AN12196 Table 30. */
 const NXP = point(
@@ -40,6 +43,16 @@ const secp224r1 = weierstrass({
   hmac,
   randomBytes,
 })
+
+/**
+ * Read_Sig. In a burst it comes last, since a copy may refuse it. @returns 56 bytes; undefined when it was refused
+ * @throws AnswerFormatError when the chip left. Source: NT4H2421Gx s10.9.1
+ */
+export function* readSignature(): Script<Buffer | undefined> {
+  const answer = yield* send(READ_SIG)
+  if (answer.length < 2) throw new AnswerFormatError('58', answer.length)
+  return hasSucceeded(answer) ? Buffer.from(answer.subarray(0, -2)) : undefined
+}
 
 /**
  * @param uid 7 bytes @param signature as Read_Sig answers it; undefined when the chip has none

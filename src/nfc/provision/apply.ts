@@ -1,33 +1,24 @@
-import { AesKey } from '../ntag424/cmac.ts'
-import {
-  authenticate,
-  changeFileSettings,
-  changeKey,
-  getCardUid,
-  writableBytes,
-  writeData,
-} from '../ntag424/commands.ts'
+import { changeFileSettings, changeKey, enableTamper, writableBytes, writeData } from '../ntag424/commands.ts'
 import { ChipStatusError } from '../ntag424/errors.ts'
 import { MIRRORED, sameFileSettings } from '../ntag424/file-settings.ts'
-import { MASTER_KEY, MAX_LC, NDEF_FILE } from '../ntag424/layout.ts'
+import { MASTER_KEY, MAX_LC, NDEF_FILE, SHORT_LC } from '../ntag424/layout.ts'
 import type { SecureSession } from '../ntag424/secure-session.ts'
 import { type Script, together } from '../script.ts'
-import { selectApplication } from '../type4.ts'
 import { uidToBytes } from '../uid.ts'
 import {
-  AuthenticationDelayed,
   ChipLocked,
   ForeignKeyInSlot,
   ForeignKeys,
   OtherTemplate,
+  ReaderLimit,
   TornChip,
   WrongChip,
 } from './errors.ts'
 import type { Inspection } from './inspect.ts'
 import { checkTap } from './live-tap.ts'
+import { type OpenDeps, openWithKey } from './open-with-key.ts'
 import {
   type KeySource,
-  type KeysOf,
   keyFrom,
   type Plan,
   sameSource,
@@ -41,14 +32,16 @@ import {
 export type Applied = 'applied' | 'unchanged'
 
 const INTEGRITY = 0x911e
+/** Of a reader, and not of a chip, to a command that is longer than it passes. */
+const NOT_PASSED = [0x6f00, 0x6700]
 
 /**
  * Brings a chip without a known unfinished plan into the planned state, with one authentication, in four bursts after the
  * one of inspect. If the chip is already in that state, a tap proves it. Keys 1 to 4 come first, then the file, and key 0
  * last: as long as key 0 is the old one, the chip can still be set up or reset.
  * @param inspection the chip's current state
- * @throws WrongChip, ForeignKeys, TornChip, OtherTemplate, ChipLocked, AuthenticationDelayed; ForeignKeyInSlot when the
- * chip was partly changed; other ChipErrors, after which the chip has to be recovered
+ * @throws WrongChip, ForeignKeys, TornChip, OtherTemplate, ChipLocked, LrpChip, AuthenticationDelayed; ForeignKeyInSlot or
+ * ReaderLimit when the chip was partly changed; other ChipErrors, after which the chip has to be recovered
  */
 export function* apply(plan: Plan, inspection: Inspection, deps: ApplyDeps): Script<Applied> {
   const slots = slotsOf(plan, inspection)
@@ -76,7 +69,8 @@ export function* recover(plan: Plan, inspection: Inspection, deps: ApplyDeps): S
   const slots = slotsOf(plan, inspection)
   const done = slots.every((source) => sameSource(source, plan.target))
   // An empty message does not prove an empty file, which takes several commands to write.
-  const isSetUp = done && plan.target !== 'factory'
+  // A TagTamper shows only from its next activation on if its loop is enabled, so it is enabled again.
+  const isSetUp = done && plan.target !== 'factory' && !plan.template?.tamper
   if (isSetUp && sameFileSettings(inspection.ndef, targetFile(plan).settings)) {
     const { asPlanned, tap } = yield* checkTap(plan, deps.keysOf)
     if (asPlanned && tap) return 'unchanged'
@@ -120,9 +114,10 @@ function* write(
   })
   yield* together([
     ...slotsToChange,
+    ...(plan.template?.tamper ? [enableTamper(session)] : []),
     // Writing settings resets the counter, so equal ones are not written.
     ...(settled ? [] : [changeFileSettings(session, NDEF_FILE, file.settings)]),
-    ...writeFile(session, file, deps.maxLc ?? MAX_LC),
+    ...writeFile(session, file, Math.min(deps.maxLc ?? MAX_LC, MAX_LC)),
     ...(sameSource(held, target)
       ? []
       : [changeKey(session, { keyNo: MASTER_KEY, newKey: key(target, MASTER_KEY), version })]),
@@ -142,11 +137,23 @@ function writeFile(
   const size = writableBytes(maxLc)
   return Array.from({ length: Math.ceil(bytes.length / size) }, (_, piece) => {
     const offset = piece * size
-    return writeData(NDEF_FILE, bytes.subarray(offset, offset + size), { offset, session })
+    return writePiece(session, offset, bytes.subarray(offset, offset + size))
   }).reverse()
 }
 
-function* changeSlot(
+function* writePiece(session: SecureSession, offset: number, piece: Buffer): Script<void> {
+  try {
+    yield* writeData(NDEF_FILE, piece, { offset, session })
+  } catch (error) {
+    const isLong = piece.length > writableBytes(SHORT_LC)
+    if (isLong && error instanceof ChipStatusError && NOT_PASSED.includes(error.status))
+      throw new ReaderLimit(piece.length + MAX_LC - writableBytes(MAX_LC), { cause: error })
+    throw error
+  }
+}
+
+/** Changes one of keys 1 to 4. @throws ForeignKeyInSlot when the old key is another */
+export function* changeSlot(
   session: SecureSession,
   keyNo: 1 | 2 | 3 | 4,
   oldKey: Buffer,
@@ -163,62 +170,7 @@ function* changeSlot(
   }
 }
 
-export interface ApplyDeps {
-  readonly keysOf: KeysOf
-  /** Generates RndA. */
-  readonly random: (length: number) => Uint8Array
-  /** The largest Lc that the reader passes. Default: MAX_LC. */
+export interface ApplyDeps extends OpenDeps {
+  /** The largest Lc that the reader passes, 59 or more. Default: MAX_LC, which is used where it is less. */
   readonly maxLc?: number | undefined
-}
-
-const PERMISSION_DENIED = 0x919d
-const AUTHENTICATION_DELAY = 0x91ad
-const AUTHENTICATION = 0x91ae
-
-/**
- * Opens a session with the inspected chip under key 0 of a source: 3 APDUs, one authentication, no changes. Except with
- * the factory's public key this proves the chip's identity, unlike plain answers or an earlier tap.
- * @throws WrongChip, ForeignKeys, ChipLocked, AuthenticationDelayed
- */
-export function* openWithKey(
-  { uid, versions }: Pick<Inspection, 'uid' | 'versions'>,
-  source: KeySource,
-  { keysOf, random }: ApplyDeps,
-): Script<SecureSession> {
-  const bytes = uidToBytes(uid)
-  const session = yield* opened(new AesKey(keyFrom(source, 0, bytes, keysOf)), random, versions)
-  // The plain UID may be garbled or forged, and keys derived from a wrong UID would be lost.
-  if (!(yield* getCardUid(session)).equals(bytes)) throw new WrongChip()
-  return session
-}
-
-function* opened(
-  key: AesKey,
-  random: ApplyDeps['random'],
-  versions: readonly number[],
-): Script<SecureSession> {
-  try {
-    return yield* authenticated(key, random)
-  } catch (error) {
-    if (!(error instanceof ChipStatusError)) throw error
-    const { status } = error
-    if (status === AUTHENTICATION) throw new ForeignKeys(versions, { cause: error })
-    if (status === AUTHENTICATION_DELAY) throw new AuthenticationDelayed({ cause: error })
-    if (status === PERMISSION_DENIED)
-      throw new ChipLocked('it accepts no AES authentication (LRP mode, or a key that failed too often)', {
-        cause: error,
-      })
-    throw error
-  }
-}
-
-/** An unselected application gives the same status as a locked chip, so it is selected and retried once. */
-function* authenticated(key: AesKey, random: ApplyDeps['random']): Script<SecureSession> {
-  try {
-    return yield* authenticate(MASTER_KEY, key, random(16))
-  } catch (error) {
-    if (!(error instanceof ChipStatusError && error.status === PERMISSION_DENIED)) throw error
-    yield* selectApplication()
-    return yield* authenticate(MASTER_KEY, key, random(16))
-  }
 }

@@ -48,8 +48,8 @@ export class ForeignKeys extends ProvisionError {
 }
 
 /**
- * Changing a slot showed that its key does not match its version. Key 0 is unchanged, but lower slots may be new:
- * recover or reset with the journal.
+ * Changing a slot, or proving one after a reset, showed that its key does not match its version. Other slots may be
+ * new: recover or reset with the journal.
  */
 export class ForeignKeyInSlot extends ProvisionError {
   readonly keyNo: number
@@ -57,7 +57,7 @@ export class ForeignKeyInSlot extends ProvisionError {
   constructor(keyNo: number, options?: ErrorOptions) {
     super(
       `Key ${keyNo} of the chip does not match its version`,
-      'Another program changed it. Run tapchip nfc reset to free the other keys, and use another chip',
+      'Another program changed it, and only that program can free it: use another chip. tapchip nfc reset frees the other keys, and tapchip nfc recover --give-up UID ends the plan of this chip',
       options,
     )
     this.keyNo = keyNo
@@ -78,12 +78,43 @@ export class ChipLocked extends ProvisionError {
   }
 }
 
-/** The chip delays authentication after 50 failed ones in a row. */
-export class AuthenticationDelayed extends ProvisionError {
-  constructor(options?: ErrorOptions) {
+/** In LRP mode, which a chip keeps for ever. */
+export class LrpChip extends ProvisionError {
+  constructor() {
     super(
-      'The chip refuses authentication for a while after many failed attempts',
-      'Leave it on the reader for a minute, and then try again with the right key set',
+      'The chip is in LRP mode, in which Tapchip cannot set chips up',
+      'This cannot be undone. Its taps can be verified if its keys are loaded (tapchip key-sets create); otherwise, use another chip',
+    )
+  }
+}
+
+/** The chip delays authentication after 50 failed ones in a row. Every refused try is a part of the delay. */
+export class AuthenticationDelayed extends ProvisionError {
+  constructor(tries: number, options?: ErrorOptions) {
+    super(
+      `The chip refuses authentication after many failed attempts, and ${tries} more tries did not use up the delay`,
+      'Repeat the same command with the right key set: each try shortens the delay, and none counts as a failed attempt',
+      options,
+    )
+  }
+}
+
+/** Nothing proves that NXP made the chip. Nothing was written. */
+export class NotGenuine extends ProvisionError {
+  constructor(signature: 'none' | 'wrong') {
+    super(
+      `The chip is not proven to be made by NXP: ${signature === 'none' ? 'it has no originality signature' : 'its originality signature is not for its UID'}`,
+      'It may be an imitation, so it was not changed. If you know its maker, use --allow-unsigned',
+    )
+  }
+}
+
+/** The reader did not pass a long command on. The plan is open: continue with shorter ones. */
+export class ReaderLimit extends ProvisionError {
+  constructor(lc: number, options?: ErrorOptions) {
+    super(
+      `The reader does not pass on commands with ${lc} bytes`,
+      'Put the chip back: with this reader, Tapchip sends shorter ones from now on',
       options,
     )
   }

@@ -3,6 +3,7 @@ import { getFileSettings, getKeyVersion, getVersion } from '../ntag424/commands.
 import { ChipStatusError } from '../ntag424/errors.ts'
 import type { FileSettings } from '../ntag424/file-settings.ts'
 import { NDEF_FILE } from '../ntag424/layout.ts'
+import { readSignature } from '../ntag424/originality.ts'
 import { type Script, together } from '../script.ts'
 import { selectApplication } from '../type4.ts'
 import { uidFromBytes } from '../uid.ts'
@@ -15,10 +16,13 @@ export interface Inspection {
   /** Versions of keys 0 to 4. */
   readonly versions: readonly number[]
   readonly ndef: FileSettings
+  readonly isTagTamper: boolean
+  /** Its originality signature; undefined when it gave none. */
+  readonly signature: Buffer | undefined
 }
 
 /**
- * Reads the state of a chip with 10 APDUs in one burst, no authentication, and no tap.
+ * Reads the state of a chip with 11 APDUs in one burst, no authentication, and no tap.
  * @param atr used to name a card that is not a tag @throws NotNtag424, RandomIdChip, ChipError
  */
 export function* inspect(atr?: Uint8Array): Script<Inspection> {
@@ -32,7 +36,7 @@ export function* inspect(atr?: Uint8Array): Script<Inspection> {
 
 function* inspected(atr: Uint8Array | undefined): Script<Inspection> {
   try {
-    const [, version, v0, v1, v2, v3, v4, ndef] = yield* together([
+    const [, version, v0, v1, v2, v3, v4, ndef, signature] = yield* together([
       selectApplication(),
       getVersion(),
       getKeyVersion(0),
@@ -41,10 +45,12 @@ function* inspected(atr: Uint8Array | undefined): Script<Inspection> {
       getKeyVersion(3),
       getKeyVersion(4),
       getFileSettings(NDEF_FILE),
+      readSignature(),
     ])
     assertNtag424(version)
     if (version.uid.every((byte) => byte === 0)) throw new RandomIdChip()
-    return { uid: uidFromBytes(version.uid), versions: [v0, v1, v2, v3, v4], ndef }
+    const { uid, isTagTamper } = version
+    return { uid: uidFromBytes(uid), versions: [v0, v1, v2, v3, v4], ndef, isTagTamper, signature }
   } catch (error) {
     if (!(error instanceof ChipStatusError)) throw error
     // An NTAG 424 carries out all of these commands, so this names another card.

@@ -31,7 +31,7 @@ export function sameSource(a: KeySource, b: KeySource): boolean {
   return a.keySet === b.keySet && a.generation === b.generation
 }
 
-const FACTORY_KEY = Buffer.alloc(16)
+export const FACTORY_KEY = Buffer.alloc(16)
 
 /** @throws RangeError when the source lacks the key; the errors of keysOf */
 export function keyFrom(source: KeySource, keyNo: number, uid: Buffer, keysOf: KeysOf): Buffer {

@@ -7,10 +7,10 @@ import type { SecureSession } from '../ntag424/secure-session.ts'
 import { type Script, together } from '../script.ts'
 import { selectApplication } from '../type4.ts'
 import { uidToBytes } from '../uid.ts'
-import type { ApplyDeps } from './apply.ts'
+import { type ApplyDeps, changeSlot } from './apply.ts'
 import { ReadBackMismatch } from './errors.ts'
 import { checkTap, type LiveTap } from './live-tap.ts'
-import { keyFrom, type Plan, sourceVersion, targetFile } from './plan.ts'
+import { FACTORY_KEY, keyFrom, type Plan, sourceVersion, targetFile } from './plan.ts'
 
 /** The factory's settings. */
 const CC_SETTINGS: FileSettings = {
@@ -20,12 +20,13 @@ const CC_SETTINGS: FileSettings = {
 
 /**
  * Proves that a chip is as planned: it knows key 0, confirms versions and settings under MAC, and gives a valid tap.
+ * After a reset each key is proven to be the factory's, and not just to have its version.
  * Only then is a plan finished. @returns a tap that the daemon processes like any other; null after a reset
- * @throws ReadBackMismatch
+ * @throws ReadBackMismatch, ForeignKeyInSlot
  */
 export function* readBack(plan: Plan, deps: ApplyDeps): Script<LiveTap | null> {
   const session = yield* openWithTarget(plan, deps)
-  const [v0, v1, v2, v3, v4, ndef, capabilities, , { asPlanned, tap }] = yield* together([
+  const [v0, v1, v2, v3, v4, ndef, capabilities, , , { asPlanned, tap }] = yield* together([
     getKeyVersion(0, session),
     getKeyVersion(1, session),
     getKeyVersion(2, session),
@@ -33,6 +34,7 @@ export function* readBack(plan: Plan, deps: ApplyDeps): Script<LiveTap | null> {
     getKeyVersion(4, session),
     getFileSettings(NDEF_FILE, session),
     getFileSettings(CC_FILE, session),
+    proveFactoryKeys(plan, session),
     selectApplication(),
     checkTap(plan, deps.keysOf),
   ])
@@ -47,6 +49,14 @@ export function* readBack(plan: Plan, deps: ApplyDeps): Script<LiveTap | null> {
   if (plan.target === 'factory') return null
   if (!tap) throw new ReadBackMismatch('its tap is invalid')
   return tap
+}
+
+/** Changing a key to itself proves it, since the chip checks the new key with its old one, and tries no key. */
+function* proveFactoryKeys({ target }: Plan, session: SecureSession): Script<void> {
+  if (target !== 'factory') return
+  yield* together(
+    ([1, 2, 3, 4] as const).map((keyNo) => changeSlot(session, keyNo, FACTORY_KEY, FACTORY_KEY, 0)),
+  )
 }
 
 /** Selects the application and opens a session with the target's key 0, which proves that the chip has it. */

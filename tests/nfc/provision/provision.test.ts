@@ -8,6 +8,7 @@ import {
   ChipLocked,
   ForeignKeyInSlot,
   ForeignKeys,
+  LrpChip,
   NotNtag424,
   OtherTemplate,
   RandomIdChip,
@@ -28,6 +29,10 @@ function* provision(made: Plan): Script<string> {
   return yield* apply(made, yield* inspect(), deps())
 }
 
+function* recovering(made: Plan): Script<string> {
+  return yield* recover(made, yield* inspect(), deps())
+}
+
 async function setUp(made: Plan = planned): Promise<TestChip> {
   const chip = new TestChip()
   await chip.run(provision(made))
@@ -46,10 +51,10 @@ const holds = (chip: TestChip, made: Plan): void => {
 }
 
 describe('setting a chip up', () => {
-  test('takes no more than 20 APDUs and one authentication, reading back not counted', async () => {
+  test('takes no more than 21 APDUs and one authentication, reading back not counted', async () => {
     const chip = new TestChip()
     expect(await chip.run(provision(planned))).toBe('applied')
-    expect(chip.sent).toBe(20)
+    expect(chip.sent).toBe(21)
     holds(chip, planned)
   })
 
@@ -93,7 +98,7 @@ describe('setting a chip up', () => {
       // What somebody wrote there shows nowhere.
       chip.memory.files.get(NDEF_FILE)?.bytes.fill(0xa5)
       await chip.run(provision(made))
-      expect(chip.sent).toBe(22)
+      expect(chip.sent).toBe(23)
       expect(await chip.run(readBack(made, deps()))).toMatchObject({ counter: 1 })
       const back = planReset({ uid, from: [first] })
       await chip.run(provision(back))
@@ -162,11 +167,31 @@ describe('a chip that is not for this plan', () => {
     expect(await refused(chip, planned, ChipLocked)).toBe(0)
   })
 
-  test('that makes one wait after many failed authentications', async () => {
+  test('in LRP mode, which another authentication tells, with no key tried', async () => {
+    const chip = new TestChip()
+    const sent: string[] = []
+    const transmit = async (apdu: Uint8Array) => {
+      const hex = Buffer.from(apdu).toString('hex')
+      sent.push(hex)
+      // AN12321 Table 1: a chip in LRP mode refuses the other handshake.
+      if (hex.startsWith('90710000020')) return Buffer.from('919d', 'hex')
+      if (hex === '9071000008000602000000000000') return Buffer.from(`01${'5a'.repeat(16)}91af`, 'hex')
+      return chip.chip.process(apdu)
+    }
+    await expect(runScript({ transmit }, provision(planned))).rejects.toThrow(LrpChip)
+    expect(sent.filter((apdu) => apdu.startsWith('90af0000'))).toHaveLength(2)
+    expect(chip.memory.failedAuthentications).toBe(0)
+  })
+
+  test('that delays authentication: the delay is spent by trying, within a bound', async () => {
     const chip = new TestChip()
     const [slot] = chip.memory.keys
-    if (slot) slot.failedInRow = 50
+    if (slot) slot.failedInRow = 150
     expect(await refused(chip, planned, AuthenticationDelayed)).toBe(0)
+    expect(chip.sent).toBe(11 + 64)
+    // What was spent is spent.
+    expect(await chip.run(provision(planned))).toBe('applied')
+    expect(chip.memory.failedAuthentications).toBe(0)
   })
 
   test('torn, with no plan known that was begun on it', async () => {
@@ -217,6 +242,14 @@ describe('a chip that is not for this plan', () => {
     expect(error).toMatchObject({ keyNo: 3 })
     expect(chip.memory.failedAuthentications).toBe(0)
     expect(chip.memory.keys.map(({ version }) => version)).toEqual([0, 1, 1, 0, 0])
+    // All others are freed, and the hidden one is not passed over in silence.
+    const back = planReset({ uid, from: sourcesOf(planned) })
+    await chip.run(recovering(back))
+    const named = await chip.run(readBack(back, deps())).catch((thrown: unknown) => thrown)
+    expect(named).toBeInstanceOf(ForeignKeyInSlot)
+    expect(named).toMatchObject({ keyNo: 3, message: expect.stringContaining('Key 3') })
+    expect(chip.memory.keys.map(({ version }) => version)).toEqual([0, 0, 0, 0, 0])
+    expect(chip.memory.failedAuthentications).toBe(0)
   })
 })
 

@@ -4,6 +4,7 @@ import {
   AuthenticationDelayed,
   ChipLocked,
   ForeignKeys,
+  LrpChip,
   OtherTemplate,
   TornChip,
   WrongChip,
@@ -37,7 +38,7 @@ export const chipDeps = (keysOf: KeysOf) => ({ keysOf, random: randomBytes })
 
 /** These are thrown before anything is written, so the chip still has its old keys. */
 const isUntouched = (error: unknown): boolean =>
-  [WrongChip, ForeignKeys, TornChip, OtherTemplate, ChipLocked, AuthenticationDelayed].some(
+  [WrongChip, ForeignKeys, TornChip, OtherTemplate, ChipLocked, LrpChip, AuthenticationDelayed].some(
     (kind) => error instanceof kind,
   )
 

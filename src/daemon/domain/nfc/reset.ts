@@ -1,6 +1,6 @@
-import { openWithKey } from '../../../nfc/provision/apply.ts'
 import { ForeignKeys } from '../../../nfc/provision/errors.ts'
 import { hasFactoryKeys, type Inspection, inspect } from '../../../nfc/provision/inspect.ts'
+import { openWithKey } from '../../../nfc/provision/open-with-key.ts'
 import {
   type KeySource,
   planReset,

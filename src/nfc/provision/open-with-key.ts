@@ -1,0 +1,76 @@
+import { authenticateLrpFirst, isInLrpMode } from '../ntag424/authenticate.ts'
+import { AesKey } from '../ntag424/cmac.ts'
+import { authenticate, getCardUid } from '../ntag424/commands.ts'
+import { ChipStatusError } from '../ntag424/errors.ts'
+import { MASTER_KEY } from '../ntag424/layout.ts'
+import type { SecureSession } from '../ntag424/secure-session.ts'
+import { type Script, send, together } from '../script.ts'
+import { selectApplication } from '../type4.ts'
+import { uidToBytes } from '../uid.ts'
+import { AuthenticationDelayed, ChipLocked, ForeignKeys, LrpChip, WrongChip } from './errors.ts'
+import type { Inspection } from './inspect.ts'
+import { type KeySource, type KeysOf, keyFrom } from './plan.ts'
+
+export interface OpenDeps {
+  readonly keysOf: KeysOf
+  /** Generates RndA. */
+  readonly random: (length: number) => Uint8Array
+}
+
+const PERMISSION_DENIED = 0x919d
+const AUTHENTICATION_DELAY = 0x91ad
+const AUTHENTICATION = 0x91ae
+/** A delay grows with the failed attempts; 64 tries take five seconds at 80 ms a round trip. */
+const MAX_TRIES = 64
+
+/**
+ * Opens a session with the inspected chip under key 0 of a source: 3 APDUs, one authentication, no changes. Except with
+ * the factory's public key this proves the chip's identity, unlike plain answers or an earlier tap.
+ * @throws WrongChip, ForeignKeys, ChipLocked, LrpChip, AuthenticationDelayed
+ */
+export function* openWithKey(
+  { uid, versions }: Pick<Inspection, 'uid' | 'versions'>,
+  source: KeySource,
+  { keysOf, random }: OpenDeps,
+): Script<SecureSession> {
+  const bytes = uidToBytes(uid)
+  const session = yield* opened(new AesKey(keyFrom(source, 0, bytes, keysOf)), random, versions)
+  // The plain UID may be garbled or forged, and keys derived from a wrong UID would be lost.
+  if (!(yield* getCardUid(session)).equals(bytes)) throw new WrongChip()
+  return session
+}
+
+function* opened(
+  key: AesKey,
+  random: OpenDeps['random'],
+  versions: readonly number[],
+): Script<SecureSession> {
+  let select: 'as it is' | 'now' | 'done' = 'as it is'
+  for (let tries = 1; ; tries += 1) {
+    try {
+      if (select !== 'now') return yield* authenticate(MASTER_KEY, key, random(16))
+      select = 'done'
+      const [, session] = yield* together([selectApplication(), authenticate(MASTER_KEY, key, random(16))])
+      return session
+    } catch (error) {
+      if (!(error instanceof ChipStatusError)) throw error
+      const { status } = error
+      if (status === AUTHENTICATION) throw new ForeignKeys(versions, { cause: error })
+      if (status === AUTHENTICATION_DELAY) {
+        // The data sheet says to keep trying until the delay is spent (s10.4.1), so waiting would be for nothing.
+        if (tries >= MAX_TRIES) throw new AuthenticationDelayed(tries, { cause: error })
+        continue
+      }
+      if (status !== PERMISSION_DENIED) throw error
+      // An unselected application gives the same status as a locked chip, so it is selected and retried once.
+      if (select === 'done') throw yield* lockedFor(error)
+      select = 'now'
+    }
+  }
+}
+
+/** Told apart by the first half of another authentication, which tries no key. */
+function* lockedFor(cause: ChipStatusError): Script<LrpChip | ChipLocked> {
+  if (isInLrpMode(yield* send(authenticateLrpFirst(MASTER_KEY)))) return new LrpChip()
+  return new ChipLocked('its key 0 was tried with a wrong key too often, and is blocked for ever', { cause })
+}
