@@ -12,10 +12,18 @@ export type ParsedSdm = NonNullable<ParsedSettings['sdm']>
 const UID_DIGITS = 14
 const COUNTER_DIGITS = 6
 const PICC_DIGITS = 32
+/** PICCData has 24 bytes in LRP mode: s9.3.4.2. */
+const LRP_PICC_DIGITS = 48
+const TAMPER_CHARACTERS = 2
 const MAC_DIGITS = 16
 
 /** @param file its number, since only file 2 supports SDM @throws Refusal length or parameter */
-export function parseSettings(bytes: Buffer, file: number, fileSize: number) {
+export function parseSettings(
+  bytes: Buffer,
+  file: number,
+  fileSize: number,
+  { lrp = false, hasLoop = false }: { readonly lrp?: boolean; readonly hasLoop?: boolean } = {},
+) {
   let at = 0
   const byte = (): number => {
     const value = bytes[at]
@@ -43,7 +51,8 @@ export function parseSettings(bytes: Buffer, file: number, fileSize: number) {
   const [returns, reads] = [byte(), byte()]
   const [uid, counter, limited, enc] = [0x80, 0x40, 0x20, 0x10].map((bit) => (options & bit) !== 0)
   const [metaRead, fileRead, counterRead] = [reads >> 4, reads & 15, returns & 15]
-  demand((options & 0x0f) === 1)
+  const tamper = (options & 0x08) !== 0
+  demand((options & 0x07) === 1 && (!tamper || hasLoop))
   demand(returns >> 4 === 0xf)
   demand([metaRead, fileRead, counterRead].every((right) => right <= 4 || right >= FREE))
   demand(fileRead !== FREE)
@@ -51,6 +60,7 @@ export function parseSettings(bytes: Buffer, file: number, fileSize: number) {
   const uidOffset = uid && metaRead === FREE ? three() : undefined
   const counterOffset = counter && metaRead === FREE ? three() : undefined
   const piccOffset = metaRead <= 4 ? three() : undefined
+  const tamperOffset = tamper ? three() : undefined
   const macInputOffset = hasMac ? three() : undefined
   const encOffset = hasMac && enc ? three() : undefined
   const encLength = hasMac && enc ? three() : undefined
@@ -75,13 +85,21 @@ export function parseSettings(bytes: Buffer, file: number, fileSize: number) {
           encOffset + encLength <= macOffset,
       )
   }
+  // NT4H2421Tx s9.3.5: the status is encrypted where it lies in the plain half of encrypted data.
+  const inside =
+    tamperOffset !== undefined &&
+    encOffset !== undefined &&
+    encLength !== undefined &&
+    tamperOffset >= encOffset &&
+    tamperOffset + TAMPER_CHARACTERS <= encOffset + encLength / 2
   // The offset FFFFFF means no plain counter.
   const spans = [
     span(uidOffset, UID_DIGITS),
     span(counterOffset === 0xffffff ? undefined : counterOffset, COUNTER_DIGITS),
-    span(piccOffset, PICC_DIGITS),
+    span(piccOffset, lrp ? LRP_PICC_DIGITS : PICC_DIGITS),
     span(encOffset, encLength ?? 0),
     span(macOffset, MAC_DIGITS),
+    span(inside ? undefined : tamperOffset, TAMPER_CHARACTERS),
   ].filter((one) => one !== undefined)
   for (const one of spans) {
     demand(one.end <= fileSize)
@@ -99,6 +117,7 @@ export function parseSettings(bytes: Buffer, file: number, fileSize: number) {
       uidOffset,
       counterOffset: counterOffset === 0xffffff ? undefined : counterOffset,
       piccOffset,
+      tamperOffset,
       macInputOffset,
       macOffset,
       encOffset,

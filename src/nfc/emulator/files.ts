@@ -1,8 +1,10 @@
 import { AesKey, oddBytes } from '../ntag424/cmac.ts'
+import { LrpKey } from '../ntag424/lrp.ts'
 import { FREE, NEVER, type ParsedSdm, type ParsedSettings, parseSettings } from './file-rules.ts'
 import type { ChipMemory, VirtualFile } from './memory.ts'
 import { PLAIN } from './secure-channel.ts'
 import { Refusal } from './status.ts'
+import { TamperLoop } from './tamper.ts'
 
 const COUNTER_END = 0xffffff
 
@@ -10,7 +12,17 @@ const COUNTER_END = 0xffffff
 export function fileOf(memory: ChipMemory, number: number): VirtualFile & { rules: ParsedSettings } {
   const file = memory.files.get(number)
   if (!file) throw new Refusal('noSuchFile')
-  return { ...file, rules: parseSettings(file.settings, number, file.bytes.length) }
+  return { ...file, rules: rulesOf(memory, file.settings, number, file.bytes.length) }
+}
+
+/** The meaning of settings on this chip. @throws Refusal length, parameter, permissionDenied */
+export function rulesOf(
+  { lrp, tamper }: ChipMemory,
+  settings: Buffer,
+  number: number,
+  size: number,
+): ParsedSettings {
+  return parseSettings(settings, number, size, { lrp, hasLoop: tamper !== null })
 }
 
 /**
@@ -35,10 +47,12 @@ const SPENT = {
 export class TapView {
   #shown: { file: number; by: keyof typeof SPENT; bytes: Buffer } | undefined
   readonly #memory: ChipMemory
+  readonly #loop: TamperLoop
   readonly #random: (length: number) => Buffer
 
-  constructor(memory: ChipMemory, random: (length: number) => Buffer) {
+  constructor(memory: ChipMemory, random: (length: number) => Buffer, loop = new TamperLoop(memory)) {
     this.#memory = memory
+    this.#loop = loop
     this.#random = random
   }
 
@@ -62,12 +76,11 @@ export class TapView {
       memory.sdmReadCounter += 1
       const counter = memory.sdmReadCounter
       const { uid, keys } = memory
+      const nonce = memory.lrp ? this.#random(8) : undefined
       const padding = this.#random(5)
-      this.#shown = {
-        file: number,
-        by,
-        bytes: mirrored({ sdm, file: file.bytes, uid, counter, keys, padding }),
-      }
+      const tamper = this.#loop.status()
+      const bytes = mirrored({ sdm, file: file.bytes, uid, counter, keys, padding, tamper, nonce })
+      this.#shown = { file: number, by, bytes }
     }
     return this.#shown.bytes
   }
@@ -83,16 +96,24 @@ interface Mirroring {
   readonly keys: readonly { readonly key: Buffer }[]
   /** 5 bytes, the same for every chunk of a tap. */
   readonly padding: Buffer
+  /** PICCRand, 8 bytes, which only chips in LRP mode have. */
+  readonly nonce?: Buffer | undefined
+  /** Two characters, which only TagTamper chips mirror. */
+  readonly tamper?: Buffer
 }
 
 /** Secure Dynamic Messaging: the file as shown in one tap. Source: NT4H2421Gx s9.3 */
-export function mirrored({ sdm, file, uid, counter, keys, padding }: Mirroring): Buffer {
+export function mirrored(tap: Mirroring): Buffer {
+  const { sdm, file, uid, counter, keys, padding, nonce, tamper } = tap
   const shown = Buffer.from(file)
   const put = (at: number, hex: string): void => {
     shown.write(hex.toUpperCase(), at, 'ascii')
   }
   const counterLsb = Buffer.of(counter & 0xff, (counter >> 8) & 0xff, counter >> 16)
   const keyOf = (no: number): AesKey => new AesKey(keys[no]?.key ?? Buffer.alloc(16))
+
+  // First of all, since it may be encrypted with what is around it.
+  if (sdm.tamperOffset !== undefined) tamper?.copy(shown, sdm.tamperOffset)
 
   if (sdm.uidOffset !== undefined) put(sdm.uidOffset, uid.toString('hex'))
   // The plain counter is big-endian: s9.3.3.
@@ -103,25 +124,51 @@ export function mirrored({ sdm, file, uid, counter, keys, padding }: Mirroring):
     // s9.3.4.1: tag, UID, counter, random up to a block.
     const tag = (sdm.uid ? 0x80 : 0) | (sdm.counter ? 0x40 : 0) | (sdm.uid ? 7 : 0)
     const filled = Buffer.concat([Buffer.of(tag), uidPart, counterPart, padding, padding, padding])
-    put(sdm.piccOffset, keyOf(sdm.metaRead).encryptBlock(filled.subarray(0, 16)).toString('hex'))
+    put(sdm.piccOffset, piccData(keyOf(sdm.metaRead), filled.subarray(0, 16), nonce).toString('hex'))
   }
   if (sdm.macOffset === undefined || sdm.macInputOffset === undefined) return shown
-  const fileKey = keyOf(sdm.fileRead)
-  // s9.3.9.1: session vectors contain the mirrored values, padded with zeros.
-  const vector = (start: string): Buffer => {
+  const session = readingKeys(keyOf(sdm.fileRead), Buffer.concat([uidPart, counterPart]), nonce !== undefined)
+  if (sdm.encOffset !== undefined && sdm.encLength !== undefined) {
+    // s9.3.6: only the first half of the placeholder is encrypted, since hex doubles its length.
+    const plain = Buffer.from(shown.subarray(sdm.encOffset, sdm.encOffset + sdm.encLength / 2))
+    put(sdm.encOffset, session.encrypt(counterLsb, plain).toString('hex'))
+  }
+  const covered = shown.subarray(sdm.macInputOffset, sdm.macOffset)
+  put(sdm.macOffset, oddBytes(session.mac(covered)).toString('hex'))
+  return shown
+}
+
+/** @param plain one block @returns 16 bytes, or 24 in LRP mode. Source: NT4H2421Gx s9.3.4 */
+function piccData(key: AesKey, plain: Buffer, nonce: Buffer | undefined): Buffer {
+  if (!nonce) return key.encryptBlock(plain)
+  return Buffer.concat([nonce, new LrpKey(key).encrypt(0, nonce, plain)])
+}
+
+interface ReadingKeys {
+  readonly mac: (message: Buffer) => Buffer
+  readonly encrypt: (counterLsb: Buffer, plain: Buffer) => Buffer
+}
+
+/** The session keys of one tap. @param shown what is mirrored of UID and counter. Source: NT4H2421Gx s9.3.6, s9.3.9 */
+function readingKeys(fileKey: AesKey, shown: Buffer, lrp: boolean): ReadingKeys {
+  const vector = (start: string, end = ''): Buffer => {
     const out = Buffer.alloc(16)
-    Buffer.concat([Buffer.from(start, 'hex'), uidPart, counterPart]).copy(out)
+    Buffer.concat([Buffer.from(start, 'hex'), shown]).copy(out)
+    Buffer.from(end, 'hex').copy(out, out.length - end.length / 2)
     return out
   }
-  if (sdm.encOffset !== undefined && sdm.encLength !== undefined) {
-    const enc = new AesKey(fileKey.cmac(vector('C33C00010080')))
-    const iv = enc.encryptBlock(Buffer.concat([counterLsb, Buffer.alloc(13)]))
-    // s9.3.6: only the first half of the placeholder is encrypted, since hex doubles its length.
-    const plain = file.subarray(sdm.encOffset, sdm.encOffset + sdm.encLength / 2)
-    put(sdm.encOffset, enc.encryptCbc(iv, plain).toString('hex'))
+  if (lrp) {
+    const session = new LrpKey(new AesKey(new LrpKey(fileKey).cmac(vector('00010080', '1EE1'))))
+    return {
+      mac: (message) => session.cmac(message),
+      encrypt: (counterLsb, plain) => session.encrypt(1, Buffer.concat([counterLsb, Buffer.alloc(3)]), plain),
+    }
   }
   const mac = new AesKey(fileKey.cmac(vector('3CC300010080')))
-  const covered = shown.subarray(sdm.macInputOffset, sdm.macOffset)
-  put(sdm.macOffset, oddBytes(mac.cmac(covered)).toString('hex'))
-  return shown
+  const enc = new AesKey(fileKey.cmac(vector('C33C00010080')))
+  return {
+    mac: (message) => mac.cmac(message),
+    encrypt: (counterLsb, plain) =>
+      enc.encryptCbc(enc.encryptBlock(Buffer.concat([counterLsb, Buffer.alloc(13)])), plain),
+  }
 }

@@ -1,6 +1,13 @@
 import * as z from 'zod'
 import { CC_FILE, FILE_SIZES, KEY_NUMBERS, NDEF_FILE, PROPRIETARY_FILE } from '../ntag424/layout.ts'
 
+const SIGNATURE_LENGTH = 56
+/** TotFailCtrLimit and TotFailCtrDecr. Source: NT4H2421Gx s10.5.1 */
+const FAILURES = { enabled: true, limit: 1000, decrement: 10 }
+
+/** Of an example in AN12196 s5.5. */
+const PRODUCTION = Buffer.from('CD65935D402118', 'hex')
+
 const count = z.int().min(0)
 const hexBytes = (length: number) =>
   z
@@ -28,7 +35,19 @@ const virtualFile = (length: number) =>
   })
 export type VirtualFile = z.infer<ReturnType<typeof virtualFile>>
 
-/** The non-volatile memory of an NTAG 424. */
+/** Only TagTamper chips (NT4H2421Tx) have it. */
+const tamper = z.object({
+  /** Turned on by SetConfiguration, for ever. */
+  enabled: z.boolean(),
+  /** The key that GetTTStatus requires; 14 requires none, 15 forbids it. */
+  keyNo: count.max(15),
+  /** As the chip remembers it: C closed, O opened. */
+  permanent: z.enum(['C', 'O']),
+  /** The wire loop itself. Tests and people change it. */
+  current: z.enum(['C', 'O']),
+})
+
+/** The non-volatile memory of an NTAG 424. Fields with a default are missing in files of earlier versions. */
 const chipMemory = z
   .object({
     version: z.literal(1),
@@ -44,6 +63,20 @@ const chipMemory = z
     sdmReadCounter: count.max(0xffffff),
     /** Total for all keys; used by tests. */
     failedAuthentications: count,
+    /** What Read_Sig shows: a signature by the test key, none, as a clone, or another chip's. */
+    signature: z.union([z.literal('test'), z.literal('none'), hexBytes(SIGNATURE_LENGTH)]).default('test'),
+    /** Switched on by SetConfiguration, for ever. */
+    lrp: z.boolean().default(false),
+    tamper: tamper.nullable().default(null),
+    /** A key that failed as often as the limit is blocked; each success forgives some failures. */
+    failures: z
+      .object({ enabled: z.boolean(), limit: count.max(0xffff), decrement: count.max(0xffff) })
+      .default(FAILURES),
+    /** PDCap2.5 and PDCap2.6. */
+    capabilities: hexBytes(2).default(() => Buffer.alloc(2)),
+    strongModulation: z.boolean().default(true),
+    /** Batch, week and year, as GetVersion shows them. */
+    production: hexBytes(7).default(() => Buffer.from(PRODUCTION)),
   })
   .transform(({ version: _, files, ...rest }) => ({
     ...rest,
@@ -59,8 +92,21 @@ export type ChipMemory = z.infer<typeof chipMemory>
 const FACTORY_CC = Buffer.alloc(FILE_SIZES[CC_FILE])
 FACTORY_CC.write('001720010000FF0406E104010000000506E10500808283', 'hex')
 
-/** The factory state. Source: NT4H2421Gx s8.2.3 Tables 6 to 8 @param uid 7 bytes */
-export function factoryMemory(uid: Uint8Array, { randomId = false } = {}): ChipMemory {
+interface Variant {
+  readonly randomId?: boolean
+  /** Default: test. */
+  readonly signature?: ChipMemory['signature']
+  /** A chip that somebody switched to LRP mode. */
+  readonly lrp?: boolean
+  /** A TagTamper chip, as delivered: closed, and with the feature turned off. */
+  readonly tamper?: boolean
+}
+
+/** The factory state. Source: NT4H2421Gx s8.2.3 Tables 6 to 8, NT4H2421Tx s8.2.4.5 @param uid 7 bytes */
+export function factoryMemory(
+  uid: Uint8Array,
+  { randomId = false, signature = 'test', lrp = false, tamper: hasLoop = false }: Variant = {},
+): ChipMemory {
   if (uid.length !== 7) throw new RangeError(`A chip's UID has 7 bytes, not ${uid.length}`)
   const file = (bytes: Buffer, settings: string) => ({ bytes, settings: Buffer.from(settings, 'hex') })
   return {
@@ -79,16 +125,27 @@ export function factoryMemory(uid: Uint8Array, { randomId = false } = {}): ChipM
     ]),
     sdmReadCounter: 0,
     failedAuthentications: 0,
+    signature,
+    lrp,
+    tamper: hasLoop ? { enabled: false, keyNo: 14, permanent: 'C', current: 'C' } : null,
+    failures: { ...FAILURES },
+    capabilities: Buffer.alloc(2),
+    strongModulation: true,
+    production: Buffer.from(PRODUCTION),
   }
 }
 
 /** Contains the chip's keys. Bytes become upper-case hex. */
-export function memoryToJson({ uid, keys, files, ...rest }: ChipMemory): unknown {
+export function memoryToJson(memory: ChipMemory): unknown {
+  const { uid, keys, files, signature, capabilities, production, ...rest } = memory
   const hex = (buffer: Buffer): string => buffer.toString('hex').toUpperCase()
   return {
     version: 1,
     ...rest,
     uid: hex(uid),
+    production: hex(production),
+    signature: Buffer.isBuffer(signature) ? hex(signature) : signature,
+    capabilities: hex(capabilities),
     keys: keys.map(({ key, ...slot }) => ({ ...slot, key: hex(key) })),
     files: Object.fromEntries(
       [...files].map(([number, file]) => [number, { bytes: hex(file.bytes), settings: hex(file.settings) }]),

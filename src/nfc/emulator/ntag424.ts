@@ -1,27 +1,30 @@
 import { randomBytes } from 'node:crypto'
+import { answerTo, challenge, delaysOwed, type Handshake } from './authentication.ts'
 import { TYPE_4_ATR, type VirtualChip } from './card.ts'
 import { TapView } from './files.ts'
 import { readBinary, type Selection, select, updateBinary } from './iso-commands.ts'
 import { type ChipMemory, memoryFromJson, memoryToJson } from './memory.ts'
 import { type CommandContext, OWN_COMMANDS, type OwnCommand, versionFrames } from './own-commands.ts'
-import { answerTo, type Channel, challenge, delaysOwed, type Handshake, MAC } from './secure-channel.ts'
+import { type Channel, MAC } from './secure-channel.ts'
 import { Refusal, STATUS, withStatus } from './status.ts'
+import { TamperLoop } from './tamper.ts'
 
 const AUTHENTICATE_FIRST = 0x71
 const AUTHENTICATE_NON_FIRST = 0x77
 const GET_VERSION = 0x60
 const MORE = 0xaf
-const CHANGE_KEY = 0xc4
 
 /** A command that waits for its next frame. */
 type Pending = { kind: 'handshake'; handshake: Handshake } | { kind: 'version'; sent: 1 | 2; mac: boolean }
 
-/** An NTAG 424 DNA in AES mode; LRP mode is not supported. Source: NT4H2421Gx */
+/** An NTAG 424 DNA, or its TagTamper variant. Source: NT4H2421Gx, NT4H2421Tx */
 export class VirtualNtag424 implements VirtualChip {
   readonly atr = TYPE_4_ATR
   readonly memory: ChipMemory
   readonly #random: (length: number) => Buffer
+  readonly #loop: TamperLoop
   readonly #taps: TapView
+  #powered = false
   #selection: Selection = { application: false, file: undefined }
   #channel: Channel | undefined
   #pending: Pending | undefined
@@ -32,7 +35,8 @@ export class VirtualNtag424 implements VirtualChip {
   constructor(memory: ChipMemory, random: (length: number) => Buffer = randomBytes) {
     this.memory = memory
     this.#random = random
-    this.#taps = new TapView(memory, random)
+    this.#loop = new TamperLoop(memory)
+    this.#taps = new TapView(memory, random, this.#loop)
   }
 
   /** @param value from toJSON @throws ZodError */
@@ -45,6 +49,7 @@ export class VirtualNtag424 implements VirtualChip {
   }
 
   powerOff(): void {
+    this.#powered = false
     this.#selection = { application: false, file: undefined }
     this.#channel = undefined
     this.#pending = undefined
@@ -54,6 +59,8 @@ export class VirtualNtag424 implements VirtualChip {
   process(apdu: Uint8Array): Buffer {
     const bytes = Buffer.from(apdu)
     const [cla, ins = 0] = bytes
+    if (!this.#powered) this.#loop.powerUp()
+    this.#powered = true
     const continuesTap = (cla === 0x00 && ins === 0xb0) || (cla === 0x90 && ins === 0xad)
     if (!continuesTap) this.#taps.end()
     try {
@@ -80,13 +87,14 @@ export class VirtualNtag424 implements VirtualChip {
     if (ins === AUTHENTICATE_FIRST || ins === AUTHENTICATE_NON_FIRST) return this.#authenticate(ins, body)
     const command = OWN_COMMANDS.get(ins)
     if (!command) throw new Refusal('unknownCommand')
-    if (!this.#selection.application) throw new Refusal('permissionDenied')
+    if (!this.#selection.application && !command.anywhere) throw new Refusal('permissionDenied')
     return this.#run(ins, command, body)
   }
 
   #run(ins: number, command: OwnCommand, body: Buffer): Buffer {
     const channel = this.#channel
-    const context: CommandContext = { memory: this.memory, taps: this.#taps, keyNo: channel?.keyNo }
+    const { memory } = this
+    const context: CommandContext = { memory, taps: this.#taps, loop: this.#loop, keyNo: channel?.keyNo }
     if (body.length < command.headerLength) throw new Refusal('length')
     const { request, answer } = command.modes(context, body.subarray(0, command.headerLength))
     const { header, data } = channel
@@ -94,24 +102,27 @@ export class VirtualNtag424 implements VirtualChip {
       : { header: body.subarray(0, command.headerLength), data: body.subarray(command.headerLength) }
     if (data.length > 0 && !command.takesData) throw new Refusal('length')
     const result = command.run(context, header, data)
-    if (!channel) return withStatus(STATUS.done, result)
-    if (ins === CHANGE_KEY && header[0] === channel.keyNo) {
-      // s10.6.1: the session's key was replaced, which ends the session without a MAC.
+    const status = command.status ?? STATUS.done
+    if (!result) {
       this.#channel = undefined
-      return withStatus(STATUS.done)
+      return withStatus(status)
     }
-    return withStatus(STATUS.done, channel.close(result, answer))
+    return withStatus(status, channel ? channel.close(result, answer, status & 0xff) : result)
   }
 
   #authenticate(ins: number, body: Buffer): Buffer {
     if (!this.#selection.application) throw new Refusal('permissionDenied')
     const first = ins === AUTHENTICATE_FIRST
-    const [keyNo = 0, capabilities = 0] = body
-    if (first ? body.length !== 2 + capabilities : body.length !== 1) throw new Refusal('length')
+    const [keyNo = 0, count = 0] = body
+    if (first ? body.length !== 2 + count : body.length !== 1) throw new Refusal('length')
+    const capabilities = Buffer.from(body.subarray(2))
+    // Table 19: a chip in LRP mode refuses AES, and one in AES mode lets the reader fall back.
+    if (first && this.memory.lrp && ((capabilities[0] ?? 0) & 0x02) === 0)
+      throw new Refusal('permissionDenied')
     const previous = first ? undefined : this.#channel
     if (!first && !previous) throw new Refusal('permissionDenied')
     this.#delay(keyNo)
-    const { handshake, answer } = challenge(this.memory, keyNo, previous, this.#random)
+    const { handshake, answer } = challenge(this.memory, { keyNo, previous, capabilities }, this.#random)
     this.#channel = undefined
     this.#pending = { kind: 'handshake', handshake }
     return withStatus(STATUS.additionalFrame, answer)

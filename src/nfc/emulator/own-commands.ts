@@ -1,37 +1,50 @@
 import { crc32 } from 'node:zlib'
-import { NEVER, parseSettings } from './file-rules.ts'
-import { fileOf, grant, type TapView } from './files.ts'
+import { NEVER } from './file-rules.ts'
+import { fileOf, grant, rulesOf, type TapView } from './files.ts'
 import type { ChipMemory } from './memory.ts'
+import { testSignature } from './originality-test-key.ts'
 import { FULL, MAC, PLAIN } from './secure-channel.ts'
-import { Refusal } from './status.ts'
+import { configure } from './set-configuration.ts'
+import { Refusal, STATUS } from './status.ts'
+import type { TamperLoop } from './tamper.ts'
 
 // The chip's own commands, after decryption. Source: NT4H2421Gx s10.4 to s10.8.
 
 export interface CommandContext {
   readonly memory: ChipMemory
   readonly taps: TapView
+  readonly loop: TamperLoop
   /** The key of the session, if any. */
   readonly keyNo: number | undefined
 }
 
 export interface OwnCommand {
+  /** True if it works before the application is selected. */
+  readonly anywhere?: true
+  /** Default: 9100. */
+  readonly status?: number
   readonly headerLength: number
   readonly takesData?: true
   /** CommMode of command and answer in a session. For file commands it depends on the file in the header. */
   readonly modes: (context: CommandContext, header: Buffer) => { request: number; answer: number }
-  readonly run: (context: CommandContext, header: Buffer, data: Buffer) => Buffer
+  /** @returns null if the session ends, which is answered without a MAC */
+  readonly run: (context: CommandContext, header: Buffer, data: Buffer) => Buffer | null
 }
 
 const NOTHING = Buffer.alloc(0)
 const always = (request: number, answer: number) => () => ({ request, answer })
 
-/** Hardware and software versions from an example in AN12196; then UID and production data. */
-export function versionFrames({ uid, randomId }: ChipMemory): [Buffer, Buffer, Buffer] {
-  const shown = randomId ? Buffer.alloc(7) : uid
+/**
+ * Hardware and software, as AN12196's example has them; then UID and production data.
+ * Source: Table 54 of NT4H2421Gx, and of NT4H2421Tx for its HWSubType
+ */
+export function versionFrames(memory: ChipMemory): [Buffer, Buffer, Buffer] {
+  const shown = memory.randomId ? Buffer.alloc(7) : memory.uid
+  const subtype = (memory.strongModulation ? 0x00 : 0x80) | (memory.tamper ? 0x08 : 0x02)
   return [
-    Buffer.from('04040230001105', 'hex'),
+    Buffer.of(0x04, 0x04, subtype, 0x30, 0x00, 0x11, 0x05),
     Buffer.from('04040201021105', 'hex'),
-    Buffer.concat([shown, Buffer.from('CD65935D402118', 'hex')]),
+    Buffer.concat([shown, memory.production]),
   ]
 }
 
@@ -59,7 +72,7 @@ const changeFileSettings: OwnCommand = {
     const number = header.readUInt8()
     const { rules, bytes } = fileOf(memory, number)
     grant([rules.change], FULL, keyNo)
-    const { sdm } = parseSettings(data, number, bytes.length)
+    const { sdm } = rulesOf(memory, data, number, bytes.length)
     // Table 71: a limit must leave at least one tap.
     const counted = rules.sdm ? memory.sdmReadCounter : 0
     if (sdm?.limit !== undefined && sdm.limit <= counted) throw new Refusal('parameter')
@@ -92,7 +105,8 @@ const changeKey: OwnCommand = {
     // s9: a key that failed too often lives again.
     slot.failedInRow = 0
     slot.failedInAll = 0
-    return NOTHING
+    // s10.6.1: the session's own key was replaced.
+    return header.readUInt8() === 0 ? null : NOTHING
   },
 }
 
@@ -155,6 +169,42 @@ const writeData: OwnCommand = {
   },
 }
 
+const setConfiguration: OwnCommand = {
+  headerLength: 1,
+  takesData: true,
+  modes: always(FULL, FULL),
+  run: ({ memory, keyNo }, header, data) => {
+    if (keyNo !== 0) throw new Refusal('authentication')
+    return configure(memory, header.readUInt8(), data) ? null : NOTHING
+  },
+}
+
+/** Source: NT4H2421Gx s10.10.1; real chips answer 9190, as the example in AN12196 s7.2 */
+const readSignature: OwnCommand = {
+  anywhere: true,
+  status: STATUS.signed,
+  headerLength: 1,
+  modes: always(MAC, FULL),
+  run: ({ memory, keyNo }, header) => {
+    const { signature, uid } = memory
+    if (signature === 'none') throw new Refusal('unknownCommand')
+    if (memory.randomId && keyNo === undefined) throw new Refusal('noSignature')
+    if (header.readUInt8() !== 0) throw new Refusal('signatureFormat')
+    return signature === 'test' ? testSignature(uid) : signature
+  },
+}
+
+/** Source: NT4H2421Tx s11.9.1 */
+const getTamperStatus: OwnCommand = {
+  headerLength: 0,
+  modes: always(MAC, FULL),
+  run: ({ memory, loop, keyNo }) => {
+    if (!memory.tamper) throw new Refusal('unknownCommand')
+    grant([memory.tamper.keyNo], FULL, keyNo)
+    return loop.status()
+  },
+}
+
 export const OWN_COMMANDS: ReadonlyMap<number, OwnCommand> = new Map([
   [0x64, getKeyVersion],
   [0xf5, getFileSettings],
@@ -164,6 +214,9 @@ export const OWN_COMMANDS: ReadonlyMap<number, OwnCommand> = new Map([
   [0xf6, getFileCounters],
   [0xad, readData],
   [0x8d, writeData],
+  [0x5c, setConfiguration],
+  [0x3c, readSignature],
+  [0xf7, getTamperStatus],
 ])
 
 function slotOf(memory: ChipMemory, keyNo: number) {

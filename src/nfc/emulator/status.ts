@@ -1,6 +1,10 @@
 // Source: NT4H2421Gx s10.2 Table 23 (own commands) and s10.9 (ISO 7816-4).
 export const STATUS = {
   done: 0x9100,
+  /** Read_Sig's own. Source: NT4H2421Gx s10.10.1 Table 95 */
+  noSignature: 0x910b,
+  signatureFormat: 0x910c,
+  signed: 0x9190,
   unknownCommand: 0x911c,
   integrity: 0x911e,
   noSuchKey: 0x9140,

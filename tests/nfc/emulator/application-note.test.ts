@@ -5,6 +5,7 @@ import { mirrored } from '../../../src/nfc/emulator/files.ts'
 import { factoryMemory } from '../../../src/nfc/emulator/memory.ts'
 import { VirtualNtag424 } from '../../../src/nfc/emulator/ntag424.ts'
 import { Channel, FULL, MAC } from '../../../src/nfc/emulator/secure-channel.ts'
+import { AesSuite } from '../../../src/nfc/emulator/suites.ts'
 import { AesKey } from '../../../src/nfc/ntag424/cmac.ts'
 import { SecureSession } from '../../../src/nfc/ntag424/secure-session.ts'
 
@@ -119,7 +120,7 @@ describe('the virtual chip answers as AN12196 prints it', () => {
       ['getcarduid', 0x51, 0, FULL],
     ] as const) {
       const { input, output } = vector(id)
-      const channel = new Channel(0, input('ti'), 0, { enc: input('enc'), mac: input('mac') })
+      const channel = new Channel(0, input('ti'), 0, new AesSuite({ enc: input('enc'), mac: input('mac') }))
       const body = output('apdu').subarray(5, -1)
       expect(channel.open(ins, body, headerLength, MAC).header).toEqual(input('header'))
       expect(`${hex(channel.close(output('plain'), mode))}9100`).toBe(hex(input('resp')))
@@ -163,6 +164,7 @@ test.each(suns.map(({ id, source }) => [id, source] as const))('mirrors %s as %s
       uidOffset: undefined,
       counterOffset: undefined,
       piccOffset: 0,
+      tamperOffset: undefined,
       macInputOffset: 32,
       macOffset,
       encOffset: i.encFile ? 32 : undefined,

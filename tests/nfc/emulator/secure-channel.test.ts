@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Channel, FULL, MAC, PLAIN } from '../../../src/nfc/emulator/secure-channel.ts'
 import { Refusal } from '../../../src/nfc/emulator/status.ts'
+import { AesSuite } from '../../../src/nfc/emulator/suites.ts'
 import { AesKey } from '../../../src/nfc/ntag424/cmac.ts'
 import { type CommMode, SecureSession } from '../../../src/nfc/ntag424/secure-session.ts'
 
@@ -22,7 +23,7 @@ const pair = fc.record({ enc: block, mac: block, ti }).map((keys) => ({
     mac: new AesKey(keys.mac),
     counter: 0,
   }),
-  channel: new Channel(0, keys.ti, 0, keys),
+  channel: new Channel(0, keys.ti, 0, new AesSuite(keys)),
 }))
 const body = (apdu: Buffer): Buffer => (apdu.length > 5 ? apdu.subarray(5, -1) : Buffer.alloc(0))
 
