@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { type Card, type ReaderEvent, ReaderUnavailable } from '../../src/nfc/card.ts'
+import { type Backend, PcscError } from '../../src/nfc/pcsc/backend.ts'
 import { CardWatch, type ConnectResult } from '../../src/nfc/pcsc/card-watch.ts'
+import { Connections } from '../../src/nfc/pcsc/connections.ts'
 import type { ReaderSnapshot } from '../../src/nfc/pcsc/protocol.ts'
+import { signalOf } from '../../src/nfc/pcsc/reader-signals.ts'
 import { ReaderTable } from '../../src/nfc/pcsc/reader-table.ts'
 
 // What virtual readers cannot do: be pulled out while pcscd goes on, or have their card swapped between two looks.
@@ -148,6 +151,63 @@ describe('what is told of readers', () => {
     await settled()
     expect([events, released]).toEqual([['reader-added A'], 1])
   })
+})
+
+describe('connections', () => {
+  const present = 0x20022
+  /** A backend whose readers cannot be disconnected from once they are pulled out. */
+  const pulled = new Set<string>()
+  const backend: Backend = {
+    name: 'pcsc-mini',
+    connect: async (reader) => ({
+      atr: new Uint8Array(),
+      transmit: async () => {
+        if (pulled.has(reader)) throw new PcscError('gone', 'unplugged')
+        return Uint8Array.of(0x90, 0)
+      },
+      control: async () => undefined,
+      disconnect: async () => {
+        if (pulled.has(reader)) throw new Error('invalid handle')
+      },
+    }),
+  }
+
+  test('a reader that is pulled out in the middle of a command ends nothing on the others', async () => {
+    const table = new ReaderTable()
+    const connections = new Connections(table)
+    for (const name of ['A', 'B']) table.status(name, present)
+    const on = (reader: string) => ({ reader, presence: table.presence(reader) })
+    const [a, b] = [on('A'), on('B')]
+    await connections.connect(backend, a)
+    await connections.connect(backend, b)
+    pulled.add('A')
+    await expect(connections.transmit(a, Uint8Array.of(0))).rejects.toThrow(PcscError)
+    // A handle that could not be closed is not trusted, until PC/SC says that the reader went.
+    await expect(connections.connect(backend, a)).rejects.not.toThrow(PcscError)
+    table.removed('A')
+    await connections.changed('A')
+    expect(await connections.transmit(b, Uint8Array.of(0))).toEqual(Uint8Array.of(0x90, 0))
+
+    pulled.delete('A')
+    table.status('A', present)
+    await connections.connect(backend, on('A'))
+    expect(await connections.transmit(on('A'), Uint8Array.of(0))).toEqual(Uint8Array.of(0x90, 0))
+    // Our own card is no other program's.
+    table.status('A', present | 0x80)
+    expect(table.snapshot().map((at) => connections.describe(at).state)).toEqual(['present', 'present'])
+    await connections.release(on('A'))
+    expect(table.snapshot().map((at) => connections.describe(at).state)).toEqual(['in-use', 'present'])
+  })
+})
+
+test('the signals of readers that take escape commands', () => {
+  const commands = (outcome: 'done' | 'failed') =>
+    signalOf('ACS ACR1252 1S CL Reader [ACR1252 Dual Reader PICC] 00 00', outcome).map((step) =>
+      'command' in step ? Buffer.from(step.command).toString('hex') : step,
+    )
+  expect(commands('done')).toEqual(['e00000290102', 'e0000028010a'])
+  expect(commands('failed')).toEqual(['e00000290101', 'e0000028010a', { pauseMs: 200 }, 'e0000028010a'])
+  expect(signalOf('Identiv uTrust 3700 F CL Reader 00 00', 'done')).toEqual([])
 })
 
 describe("PC/SC's bits", () => {

@@ -174,6 +174,31 @@ describe.concurrent.each(backendNames)('readers through a real pcscd and %s', (b
     await card.release()
   })
 
+  test('sound their own buzzer where they are known to have one, and are no worse for it', async (t) => {
+    const got: string[] = []
+    const heard = (apdu: Uint8Array) => {
+      got.push(Buffer.from(apdu).toString('hex'))
+      return ok
+    }
+    const pcscd = await openPcscd(t, {
+      readers: 4,
+      names: ['ACS ACR122U PICC Interface', 'ACS ACR1252 Dual Reader'],
+    })
+    const readers = openReaders(t, { backend, env: pcscd.env })
+    for (const reader of [pcscd.readers[0], pcscd.readers[2]]) {
+      await pcscd.present(pcscd.readers.indexOf(reader ?? ''), { transmit: heard })
+      const card = await readers.waitForCard({ reader: reader ?? '' })
+      await card.signal('done')
+      await card.signal('failed')
+      // The virtual reader takes no escape commands: that ends nothing.
+      expect(await card.transmit(select)).toEqual(ok)
+      await card.release()
+      await card.signal('done')
+    }
+    const sent = Buffer.from(select).toString('hex')
+    expect(got).toEqual(['ff0040ae0401010101', 'ff00405d0401010201', sent, sent])
+  })
+
   test('can be waited for until the time is up, or nobody wants to any more', async (t) => {
     const pcscd = await openPcscd(t)
     const readers = openReaders(t, { backend, env: pcscd.env })

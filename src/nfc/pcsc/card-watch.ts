@@ -43,8 +43,11 @@ interface Slot {
  * card that is being put down may be silent.
  */
 const patience = { 'in-use': 1_000, mute: 400 }
-/** Of the pauses between attempts, while another program has the card: PC/SC may tell nobody when it lets go. */
-const [minPauseMs, maxPauseMs] = [20, 250]
+/**
+ * The pauses between attempts while another program has the card: PC/SC may tell nobody when it lets go. They grow
+ * slowly, since a program that polls leaves the card free for moments only.
+ */
+const [minPauseMs, growth, maxPauseMs] = [20, 1.15, 250]
 /** A present card that is `gone` this many times is reported as mute. */
 const maxGoneTimes = 4
 
@@ -174,5 +177,5 @@ const forget = ({ telling, retrying }: Slot): void => {
 /** Random, so that two programs that try in step do not go on refusing each other. */
 function pauseMs(refusals: number, why: Refusal): number {
   if (why !== 'in-use') return maxPauseMs
-  return Math.min(minPauseMs * 2 ** (refusals - 1), maxPauseMs) * (0.5 + Math.random() / 2)
+  return Math.min(minPauseMs * growth ** (refusals - 1), maxPauseMs) * (0.5 + Math.random() / 2)
 }

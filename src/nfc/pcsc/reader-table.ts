@@ -25,6 +25,10 @@ export class ReaderTable {
     this.#entries.delete(name)
   }
 
+  has(name: string): boolean {
+    return this.#entries.has(name)
+  }
+
   /** The number of the card on a reader; 0 where there is none. */
   presence(name: string): number {
     return this.#entries.get(name)?.presence ?? 0

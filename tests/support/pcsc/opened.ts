@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 import type { TestContext } from 'vitest'
 import type { ReaderEvent, ReaderFilter } from '../../../src/nfc/card.ts'
 import { PcscReaders, type PcscSettings } from '../../../src/nfc/pcsc/readers.ts'
-import { type PrivatePcscd, startPcscd } from './pcscd.ts'
+import { type PcscdOptions, type PrivatePcscd, startPcscd } from './pcscd.ts'
 
 /** The test that opens something: it is closed with it. Tests run side by side, so each passes its own. */
 type Test = Pick<TestContext, 'onTestFinished'>
@@ -14,10 +14,7 @@ const root = resolve(import.meta.dirname, '../../..')
 export const hostScript = resolve(root, 'dist/reader-host.cjs')
 
 /** A pcscd that ends with the test. */
-export async function openPcscd(
-  test: Test,
-  options?: Parameters<typeof startPcscd>[0],
-): Promise<PrivatePcscd> {
+export async function openPcscd(test: Test, options?: PcscdOptions): Promise<PrivatePcscd> {
   const pcscd = await startPcscd(options)
   test.onTestFinished(() => pcscd.end())
   return pcscd
@@ -60,11 +57,55 @@ export async function holdElsewhere(
   reader: string,
 ): Promise<{ readonly pid: number | undefined; letGo(): Promise<void> }> {
   const script = `
+    client.connect(process.argv[1], addon.CardMode.EXCLUSIVE).then(() => console.log('held'))`
+  const { child, letGo } = await otherProgram(test, pcscd, script, reader)
+  return { pid: child.pid, letGo }
+}
+
+/**
+ * Another program that looks at the card on a reader over and over: it connects (shared), asks for its UID, selects
+ * another application, and disconnects. Resolves when it has seen the reader.
+ * @param pauseMs between two looks
+ * @param holdMs for which it keeps every so many connections
+ */
+export async function pollElsewhere(
+  test: Test,
+  pcscd: PrivatePcscd,
+  reader: string,
+  { pauseMs = 50, holdMs = 0, holdEvery = 20 } = {},
+): Promise<{ letGo(): Promise<void> }> {
+  const script = `
+    const pause = (ms) => new Promise((done) => setTimeout(done, ms))
+    const [, reader, pauseMs, holdMs, holdEvery] = process.argv
+    const output = new ArrayBuffer(512)
+    const getUid = Uint8Array.of(0xff, 0xca, 0, 0, 0)
+    const select = Uint8Array.of(0, 0xa4, 4, 0, 7, 0xd2, 0x76, 0, 0, 0x85, 1, 1, 0)
+    const poll = async (hold) => {
+      const card = await client.connect(reader, addon.CardMode.SHARED)
+      try {
+        await card.transmit(undefined, getUid, output)
+        await card.transmit(undefined, select, output)
+        if (hold) await pause(Number(holdMs))
+      } finally {
+        await card.disconnect(addon.CardDisposition.LEAVE)
+      }
+    }
+    console.log('polls')
+    for (let look = 1; ; look++) {
+      await poll(look % Number(holdEvery) === 0).catch(() => undefined)
+      await pause(Number(pauseMs))
+    }`
+  const numbers = [pauseMs, holdMs, holdEvery].map(String)
+  return otherProgram(test, pcscd, `(async () => {${script}})()`, reader, ...numbers)
+}
+
+/** Runs a script with PC/SC as `client`; resolves when it prints something. */
+async function otherProgram(test: Test, pcscd: PrivatePcscd, script: string, ...args: string[]) {
+  const begin = `
     const addon = require('@pcsc-mini/linux-x86_64-gnu')
     const client = addon.newClient()
-    client.start(() => {}, () => {})
-    client.connect(process.argv[1], addon.CardMode.EXCLUSIVE).then(() => console.log('held'))`
-  const child = spawn(process.execPath, ['-e', script, reader], {
+    client.start(() => {}, () => {})`
+  const child = spawn(process.execPath, ['-e', `${begin};\n${script}`, ...args], {
     cwd: root,
     env: pcscd.env,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -75,8 +116,9 @@ export async function holdElsewhere(
     await exited
   }
   test.onTestFinished(letGo)
-  await once(child.stdout, 'data')
-  return { pid: child.pid, letGo }
+  const said = once(child.stdout, 'data').then(() => true)
+  if (!(await Promise.race([said, exited.then(() => false)]))) throw new Error('The other program ended')
+  return { child, letGo }
 }
 
 /** Resolves when a process is no more; one that nobody has asked about yet is none either. */

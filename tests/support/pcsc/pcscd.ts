@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -15,41 +15,62 @@ process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-/** vsmartcard's virtual reader: a name of its own, and two slots on TCP ports that follow each other. */
-const reader = (name: string, port: number): string =>
+/** vsmartcard's driver makes two virtual readers, on TCP ports that follow each other. */
+const driver = '/usr/lib/pcsc/drivers/serial/libifdvpcd.so'
+const entry = (name: string, library: string, port: number): string =>
   `FRIENDLYNAME "${name}"\nDEVICENAME /dev/null:0x${port.toString(16)}\n` +
-  `LIBPATH /usr/lib/pcsc/drivers/serial/libifdvpcd.so\nCHANNELID 0x${port.toString(16)}\n`
+  `LIBPATH ${library}\nCHANNELID 0x${port.toString(16)}\n`
 
-/** A real pcscd with two virtual readers, in namespaces of its own: nothing of this machine's is touched or seen. */
+/** A real pcscd with virtual readers, in namespaces of its own: nothing of this machine's is touched or seen. */
 export interface PrivatePcscd {
   /** What a program needs in its environment to talk to this pcscd. */
   readonly env: NodeJS.ProcessEnv
-  /** The names of the two readers. */
-  readonly readers: readonly [string, string]
+  /** The names of the readers. */
+  readonly readers: readonly [string, string, ...string[]]
   /** Puts a card on a reader: 0 is the first. */
-  present(slot: 0 | 1, chip: Chip, atr?: Uint8Array): Promise<PresentedCard>
+  present(slot: number, chip: Chip, atr?: Uint8Array): Promise<PresentedCard>
   /** Starts it (again); resolves when it listens. */
   start(): Promise<void>
   /** SIGKILL. */
   kill(): Promise<void>
   /** SIGSTOP: connections to it are taken still, and never answered. */
   freeze(): void
-  /** Where it was started without readers: from its next start on it has them. */
+  /** From its next start on it has all of its readers, or none: virtual ones cannot come and go while it runs. */
   plugIn(): void
+  unplug(): void
   /** Ends all of it. */
   end(): Promise<void>
 }
 
+export interface PcscdOptions {
+  /** False: none, until they are plugged in. Default: 2. */
+  readonly readers?: false | 2 | 4
+  /** What PC/SC calls each pair of readers, before its two numbers. */
+  readonly names?: readonly string[]
+}
+
 const port = 0x8c7b
 
-/** @param options.readers false: none, until they are plugged in */
-export async function startPcscd(options: { readonly readers?: boolean } = {}): Promise<PrivatePcscd> {
+export async function startPcscd({
+  readers = 2,
+  names = readers === 4 ? ['Virtual PCD', 'Virtual PCD Two'] : ['Virtual PCD'],
+}: PcscdOptions = {}): Promise<PrivatePcscd> {
   const folder = mkdtempSync(join(tmpdir(), 'tapchip-pcsc-'))
   for (const name of ['run', 'readers', 'no-drivers']) mkdirSync(join(folder, name))
-  const configure = () => writeFileSync(join(folder, 'readers/virtual'), reader('Virtual PCD', port))
-  if (options.readers !== false) configure()
+  const config = join(folder, 'readers/virtual')
+  const configure = () => {
+    const entries = names.map((name, pair) => {
+      // The driver knows two readers, so each pair has a copy of its own.
+      const copy = join(folder, `driver-${pair}.so`)
+      copyFileSync(driver, copy)
+      return entry(name, copy, port + 2 * pair)
+    })
+    writeFileSync(config, entries.join('\n'))
+  }
+  if (readers !== false) configure()
 
-  const namespace = openNamespace([folder, String(port), String(port + 1)])
+  const ports = names.flatMap((_, pair) => [port + 2 * pair, port + 2 * pair + 1])
+  const namespace = openNamespace([folder, ...ports.map(String)])
   const socket = join(folder, 'run/pcscd.comm')
   const start = async () => {
     await namespace.tell('start', 'started')
@@ -66,14 +87,16 @@ export async function startPcscd(options: { readonly readers?: boolean } = {}): 
     await end()
     throw error
   }
+  const [first = '', second = '', ...more] = names.flatMap((name) => [`${name} 00 00`, `${name} 00 01`])
   return {
     env: { ...process.env, PCSCLITE_CSOCK_NAME: socket },
-    readers: ['Virtual PCD 00 00', 'Virtual PCD 00 01'],
+    readers: [first, second, ...more],
     present: (slot, chip, atr) => presentCard(join(folder, `slot-${slot}.sock`), chip, atr),
     start,
     kill: () => namespace.tell('kill', 'exited'),
     freeze: () => void namespace.tell('freeze', 'frozen'),
     plugIn: configure,
+    unplug: () => rmSync(config),
     end,
   }
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { VirtualChip } from '../../../src/nfc/emulator/card.ts'
 
 /** What lies on a virtual reader: the emulator of a chip, or a few lines in a test. */
@@ -14,6 +15,15 @@ export interface Chip {
 export const emulated = (chip: VirtualChip): Chip => ({
   reset: () => chip.powerOff(),
   transmit: (apdu) => chip.process(apdu),
+})
+
+/** A chip whose every command takes a while, as over a real field. */
+export const delayed = (chip: Chip, ms: number): Chip => ({
+  reset: () => chip.reset?.(),
+  transmit: async (apdu) => {
+    await delay(ms)
+    return chip.transmit(apdu)
+  },
 })
 
 export interface PresentedCard {

@@ -1,0 +1,90 @@
+import { EventEmitter, once } from 'node:events'
+import { describe, expect, test } from 'vitest'
+import { backendNames } from '../../src/nfc/pcsc/protocol.ts'
+import { apply } from '../../src/nfc/provision/apply.ts'
+import { inspect } from '../../src/nfc/provision/inspect.ts'
+import { plan } from '../../src/nfc/provision/plan.ts'
+import { readTap } from '../../src/nfc/read-tap.ts'
+import { runScript } from '../../src/nfc/script.ts'
+import { deps, TestChip, template, uid } from '../nfc/virtual-card.ts'
+import { follow, openPcscd, openReaders, pollElsewhere } from '../support/pcsc/opened.ts'
+import { type Chip, delayed } from '../support/pcsc/vpcd.ts'
+
+const made = plan({ uid, from: ['factory'], target: { keySet: 3, generation: 0 }, template })
+const setUp = function* () {
+  return yield* apply(made, yield* inspect(), deps())
+}
+
+/** Chips one after another in the place of one card, which is faster than to lift them. */
+class Changing implements Chip {
+  chip = new TestChip().chip
+  readonly looks = new EventEmitter()
+  count = 0
+
+  reset(): void {
+    this.chip.powerOff()
+  }
+
+  transmit(apdu: Uint8Array): Uint8Array {
+    if (apdu[0] === 0xff && apdu[1] === 0xca) {
+      this.count += 1
+      this.looks.emit('look')
+    }
+    return this.chip.process(apdu)
+  }
+}
+
+describe.concurrent.each(backendNames)('beside another program, with %s', (backend) => {
+  test('that polls the card, 50 of 50 set-ups are done', async (t) => {
+    const pcscd = await openPcscd(t)
+    const readers = openReaders(t, { backend, env: pcscd.env })
+    const field = new Changing()
+    await (await pcscd.present(0, field)).powered
+    await pollElsewhere(t, pcscd, pcscd.readers[0], { pauseMs: 10 })
+    for (let done = 0; done < 50; done++) {
+      const card = await readers.waitForCard({ timeoutMs: 10_000 })
+      field.chip = new TestChip().chip
+      await runScript(card, setUp())
+      expect(await runScript(card, readTap())).toMatchObject({ family: 'ntag424', d: '3' })
+      expect(field.chip.memory.failedAuthentications).toBe(0)
+      await card.release()
+      // The other has its turn as well.
+      if (done % 5 === 0) await once(field.looks, 'look')
+    }
+    expect(field.count).toBeGreaterThanOrEqual(10)
+  })
+})
+
+test.concurrent('a program that keeps the card for a while now and then is waited for', async (t) => {
+  const pcscd = await openPcscd(t)
+  const readers = openReaders(t, { env: pcscd.env })
+  const field = new Changing()
+  await (await pcscd.present(0, field)).powered
+  await pollElsewhere(t, pcscd, pcscd.readers[0], { pauseMs: 20, holdMs: 300, holdEvery: 2 })
+  for (let done = 0; done < 3; done++) {
+    // The next look, or the one after it, keeps the card.
+    await once(field.looks, 'look')
+    const card = await readers.waitForCard()
+    field.chip = new TestChip().chip
+    await runScript(card, setUp())
+    await card.release()
+  }
+})
+
+test.concurrent('four readers work side by side', async (t) => {
+  const pcscd = await openPcscd(t, { readers: 4 })
+  expect(pcscd.readers).toHaveLength(4)
+  const readers = openReaders(t, { env: pcscd.env })
+  const events = follow(t, readers)
+  const chips = pcscd.readers.map(() => new TestChip().chip)
+  await Promise.all(
+    chips.map((chip, slot) => pcscd.present(slot, delayed({ transmit: (apdu) => chip.process(apdu) }, 10))),
+  )
+  const work = pcscd.readers.map(async () => {
+    const { card } = await events.next('card')
+    await runScript(card, setUp())
+    await card.release()
+    return card.reader
+  })
+  expect((await Promise.all(work)).sort()).toEqual([...pcscd.readers].sort())
+})
