@@ -48,7 +48,7 @@ test('doctor is content with a machine that has no reader', async (t) => {
 
 test('doctor does not wait for a pcscd that hangs', async (t) => {
   const pcscd = await openPcscd(t)
-  pcscd.freeze()
+  await pcscd.freeze()
   const { finding, took } = await checked(pcscd.env.PCSCLITE_CSOCK_NAME)
   expect(finding).toMatchObject({ status: 'warn', fix: 'systemctl restart pcscd' })
   expect(took).toBeLessThan(2_500)

@@ -146,7 +146,7 @@ describe.concurrent.each(backendNames)('with %s', (backend) => {
     const readers = openReaders(t, { backend, env: pcscd.env, timeouts: impatient })
     await pcscd.present(0, numbered(1))
     const card = await readers.waitForCard()
-    pcscd.freeze()
+    await pcscd.freeze()
     await expect(card.transmit(select)).rejects.toThrow('do not respond')
     await expect(
       openReaders(t, { backend, env: pcscd.env, timeouts: { ...impatient, start: 500 } }).list(),
@@ -182,7 +182,7 @@ describe.concurrent.each(backendNames)('with %s', (backend) => {
 
   test('closed while it begins in vain: nobody waits for that', async (t) => {
     const pcscd = await openPcscd(t)
-    pcscd.freeze()
+    await pcscd.freeze()
     const readers = openReaders(t, { backend, env: pcscd.env })
     const listing = readers.list()
     listing.catch(() => undefined)

@@ -34,7 +34,7 @@ export interface PrivatePcscd {
   /** SIGKILL. */
   kill(): Promise<void>
   /** SIGSTOP: connections to it are taken still, and never answered. */
-  freeze(): void
+  freeze(): Promise<void>
   /** From its next start on it has all of its readers, or none: virtual ones cannot come and go while it runs. */
   plugIn(): void
   unplug(): void
@@ -94,7 +94,7 @@ export async function startPcscd({
     present: (slot, chip, atr) => presentCard(join(folder, `slot-${slot}.sock`), chip, atr),
     start,
     kill: () => namespace.tell('kill', 'exited'),
-    freeze: () => void namespace.tell('freeze', 'frozen'),
+    freeze: () => namespace.tell('freeze', 'frozen'),
     plugIn: configure,
     unplug: () => rmSync(config),
     end,
