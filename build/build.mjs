@@ -21,15 +21,35 @@ const commit = git('rev-parse', '--show-cdup') === '' ? git('rev-parse', '--shor
 rmSync('dist', { recursive: true, force: true })
 mkdirSync('dist')
 chooseSqliteDriver()
-/** Only some commands ask questions, so what that takes is a file of its own. */
-const prompts = 'inquirer'
-const apart = (name, path) => ({
-  name: 'apart',
+/** Only some commands ask questions, and one draws labels, so what that takes are files of their own. */
+const apart = { inquirer: 'prompts.cjs', './libraries.ts': 'labels.cjs' }
+const keptApart = {
+  name: 'kept apart',
   setup({ onResolve }) {
     // A bundle requires as the launcher in bin/ does.
-    onResolve({ filter: new RegExp(`^${name}$`) }, () => ({ path: `../dist/${path}`, external: true }))
+    onResolve({ filter: /^(inquirer|\.\/libraries\.ts)$/ }, ({ path }) => ({
+      path: `../dist/${apart[path]}`,
+      external: true,
+    }))
   },
-})
+}
+/** pdfkit requires its fonts by names that exist only inside its package: those that labels take are bundled. */
+const pdfFonts = {
+  name: 'fonts of pdfkit',
+  setup({ onResolve, onLoad }) {
+    const own = `${process.cwd()}/node_modules/pdfkit/js`
+    onResolve({ filter: /^pdfkit$/ }, () => ({ path: `${own}/pdfkit.js` }))
+    onLoad({ filter: /[\\/]pdfkit[\\/]js[\\/]pdfkit\.js$/ }, ({ path }) => {
+      const contents = readFileSync(path, 'utf8').replace(
+        /require\$1\('#standard-fonts\/(Helvetica|HelveticaBold)'\)/g,
+        "require('./standard-fonts/$1.cjs')",
+      )
+      if (!contents.includes("require('./standard-fonts/HelveticaBold.cjs')"))
+        throw new Error('pdfkit loads its fonts differently now: see build.mjs')
+      return { contents }
+    })
+  },
+}
 const bundle = (entryPoint, outfile) =>
   build({
     entryPoints: [entryPoint],
@@ -54,14 +74,15 @@ const bundle = (entryPoint, outfile) =>
     },
     // Native code and WebAssembly.
     external: ['better-sqlite3', 'tiny-secp256k1', 'nfc-pcsc', '@pcsc-mini/*'],
-    plugins: entryPoint === prompts ? [] : [apart(prompts, 'prompts.cjs')],
+    plugins: Object.values(apart).includes(outfile.slice('dist/'.length)) ? [pdfFonts] : [keptApart],
   })
 
 const bundled = await Promise.all([
   bundle('src/cli/main.ts', 'dist/tapchip.cjs'),
   bundle('src/daemon/main.ts', 'dist/tapchipd.cjs'),
   bundle('src/nfc/pcsc/host.ts', 'dist/reader-host.cjs'),
-  bundle(prompts, 'dist/prompts.cjs'),
+  bundle('inquirer', 'dist/prompts.cjs'),
+  bundle('src/cli/labels/libraries.ts', 'dist/labels.cjs'),
   buildClient(),
   build({
     entryPoints: ['src/tap-page/main.ts'],

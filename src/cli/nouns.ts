@@ -46,6 +46,7 @@ export const nouns: readonly Noun[] = [
       'Read, verify and set up chips with a reader on this machine',
       () => import('./commands/nfc/index.ts'),
     ],
+    ['labels', 'Print labels for chips', () => import('./commands/labels/index.ts')],
     ['batch', 'List, resume and undo batches', () => import('./commands/batch/index.ts')],
     ['key-sets', 'List and manage the key sets of chips', () => import('./commands/key-sets/index.ts')],
   ]),

@@ -181,6 +181,14 @@ export interface WholeKind<T extends Result = Result> extends AnyKind {
   counts?(events: readonly ChipEvent[]): Counts
   resume(ctx: CliContext, history: History<Row, T>, options: ResumeOptions): Promise<ExitCode>
   report(ctx: CliContext, history: History<Row, T>, failedAlone: boolean): Promise<void>
+  /** The last state of each chip, with its UID as the journal has it; `row` is absent where there is no sheet. */
+  chips(history: History<Row, T>): Iterable<ChipOutcome>
+}
+
+export interface ChipOutcome {
+  readonly uid: string
+  readonly row?: number | undefined
+  readonly status?: Status | 'pending' | undefined
 }
 
 export type Kind = RowKind | WholeKind

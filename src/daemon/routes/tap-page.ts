@@ -7,7 +7,7 @@ import { tapState } from '../domain/taps/verify-tap.ts'
 import { limited } from '../http/bind.ts'
 import { isPrefetch, refusePrefetch } from '../http/prefetch.ts'
 import { actionCards } from '../pages/tap/cards.ts'
-import { refusalPage } from '../pages/tap/refusals.ts'
+import { printedPage, refusalPage } from '../pages/tap/refusals.ts'
 import type { PageSettings } from '../pages/tap/settings.ts'
 import { tapPage } from '../pages/tap/tap-page.ts'
 import { imageUrl } from './badge-events.ts'
@@ -40,6 +40,11 @@ export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
         return sendPage(reply, 200, tapPage(page, settings), settings)
       }
     }
+  })
+  // Printed on labels, with the UID in decimal.
+  app.get('/t/:uid(^\\d{1,17}$)', { config: limited }, async (request, reply) => {
+    const settings = pageSettings(ctx, request.headers['accept-language'])
+    return sendPage(reply, 200, printedPage(settings), settings)
   })
 }
 

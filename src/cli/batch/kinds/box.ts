@@ -42,6 +42,7 @@ export const box: WholeKind = {
       )
     }
   },
+  chips: ({ events }) => chipsIn(events).values(),
   undo: {
     refusal: 'A batch cannot undo the setup of chips.',
     advice: () => 'Reset them one by one on the reader: tapchip nfc reset',

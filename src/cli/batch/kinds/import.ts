@@ -84,6 +84,7 @@ export const chipImport: WholeKind<ImportResult> = {
       )
     }
   },
+  chips: resultsOf,
   undo: {
     name: importUndo.name,
     question: (count) => `Remove ${counted(count, 'chip')}?`,

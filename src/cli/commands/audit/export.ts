@@ -34,7 +34,7 @@ export const exportAudit = defineCommand({
       }
       await out?.end()
     } catch (error) {
-      out?.discard()
+      await out?.discard()
       throw error
     }
     ctx.io.note(`${counted(entries, 'entry', 'entries')} written${out ? ` to ${file}` : ''}.`)

@@ -87,7 +87,7 @@ export const exportChips = defineCommand({
       if (count === 0 && !ctx.io.json) await write(headingOf(Object.keys(wanted)))
       await out?.end()
     } catch (error) {
-      out?.discard()
+      await out?.discard()
       throw error
     }
     ctx.io.note(`${counted(count, 'chip')} written${file === undefined ? '' : ` to ${file}`}.`)
@@ -146,7 +146,7 @@ export const openFile = (ctx: CliContext, file: string) => {
   const unwritable = (error: unknown) => fileProblem(error, words) ?? error
   return {
     isThere: there?.isFile() ?? false,
-    write: async (text: string): Promise<void> => {
+    write: async (text: string | Uint8Array): Promise<void> => {
       if (failure) throw unwritable(failure)
       if (!open().write(text))
         await once(open(), 'drain').catch((error: unknown) => {
@@ -160,8 +160,9 @@ export const openFile = (ctx: CliContext, file: string) => {
       })
       if (isPlain) renameSync(partial, path)
     },
-    discard: (): void => {
-      stream?.destroy()
+    discard: async (): Promise<void> => {
+      // The file may be about to be made.
+      if (stream && !stream.closed) await once(stream.destroy(), 'close')
       if (isPlain) rmSync(partial, { force: true })
     },
   }

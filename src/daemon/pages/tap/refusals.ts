@@ -36,6 +36,23 @@ export function failurePage(failed: Failed | number, settings: PageSettings): Pa
   return notice({ state, title, advice: [advice, ...when], isTap: true }, settings)
 }
 
+/**
+ * The page whose address stands on a label. It is the same for every chip, registered or not: a UID proves nothing, and
+ * must not tell what the chip is on.
+ */
+export function printedPage(settings: PageSettings): Page {
+  const { title, advice } = stringsOf(settings.language).printed
+  return layout(
+    title,
+    html`<main class="notice">
+${pictogram}
+<h1>${title}</h1>
+<p>${advice}</p>
+</main>`,
+    settings,
+  )
+}
+
 /** A phone at a chip: to do it again is nearly always the way on. */
 const pictogram = raw(
   '<svg class="pictogram" viewBox="0 0 96 64" width="96" height="64" aria-hidden="true" focusable="false"><rect x="8" y="6" width="30" height="52" rx="6"/><path d="M19 12h8M52 22a16 16 0 0 1 0 20M61 14a28 28 0 0 1 0 36"/><circle cx="82" cy="32" r="6"/></svg>',

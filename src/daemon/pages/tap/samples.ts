@@ -1,6 +1,6 @@
 import type { Action, ActionState, Piece, TapPage } from '../../domain/tap-page/content.ts'
 import { describePiece } from '../../domain/tap-page/piece.ts'
-import { type Failed, failurePage, type Refusal, refusalPage } from './refusals.ts'
+import { type Failed, failurePage, printedPage, type Refusal, refusalPage } from './refusals.ts'
 import type { Page, PageSettings } from './settings.ts'
 import { tapPage } from './tap-page.ts'
 
@@ -10,7 +10,7 @@ export interface Sample {
   state: string
   /** Of HTTP. */
   status: number
-  shows: { page: TapPage } | { refusal: Refusal } | { failure: Failed }
+  shows: { page: TapPage } | { printed: true } | { refusal: Refusal } | { failure: Failed }
 }
 
 /** @param own what to put in place of the samples' own look and piece */
@@ -19,6 +19,7 @@ export function samplePage(
   settings: PageSettings,
   own: Partial<Pick<TapPage, 'brand' | 'piece'>> = {},
 ): Page {
+  if ('printed' in shows) return printedPage(settings)
   if ('refusal' in shows) return refusalPage(shows.refusal, settings)
   if ('failure' in shows) return failurePage(shows.failure, settings)
   return tapPage({ ...shows.page, ...own }, settings)
@@ -153,6 +154,7 @@ export function samples(now: Date): Sample[] {
     ...(['replayed', 'expired', 'caught-up', 'unknown', 'malformed', 'disabled'] as const).map(
       (refusal): Sample => ({ state: refusal, status: refusedWith[refusal], shows: { refusal } }),
     ),
+    { state: 'printed', status: 200, shows: { printed: true } },
     failure('too-many', { status: 429, retryAfterSeconds: 42 }),
     failure('away', { status: 503, retryAfterSeconds: 10 }),
     failure('starting', { status: 503, retryAfterSeconds: 5, isStarting: true }),

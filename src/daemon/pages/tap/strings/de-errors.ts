@@ -1,4 +1,4 @@
-import type { FailureWords, MistypedWords, RefusalWords, UnableWords } from './errors.ts'
+import type { FailureWords, MistypedWords, RefusalWords, UnableWords, Words } from './errors.ts'
 
 const tapAgain = 'Halten Sie Ihr Telefon noch einmal an den Chip, und versuchen Sie es dann erneut.'
 
@@ -91,6 +91,12 @@ export const refusals: RefusalWords = {
     advice:
       'Das Team, von dem er stammt, hat ihn abgeschaltet; ein weiterer Scan hilft deshalb nicht. Wenn er Ihnen gehört, wenden Sie sich an die Person, von der Sie ihn haben.',
   },
+}
+
+export const printed: Words = {
+  title: 'Bitte das Telefon an den Chip halten',
+  advice:
+    'Diese Adresse stand auf einem Etikett und sagt nichts über das Stück: Etiketten lassen sich kopieren. Der Chip selbst nicht. Halten Sie Ihr Telefon daran, und öffnen Sie den Link, der erscheint.',
 }
 
 export const unable: UnableWords = {

@@ -1,6 +1,6 @@
 import type { ClosedReason } from '../../../domain/tap-page/content.ts'
 import { type Html, html } from '../html.ts'
-import { failures, mistyped, refusals, unable } from './de-errors.ts'
+import { failures, mistyped, printed, refusals, unable } from './de-errors.ts'
 import type { Strings } from './en.ts'
 
 const date = (day: string): string =>
@@ -141,6 +141,7 @@ export const de: Strings = {
       : `Versuchen Sie es in etwa ${seconds < 5400 ? minutes(Math.ceil(seconds / 60)) : `${Math.ceil(seconds / 3600)} Stunden`} noch einmal.`,
   refused: 'Nicht angenommen',
   refusals,
+  printed,
   notFound: 'Nicht gefunden',
   notNow: 'Im Moment nicht',
   unable,

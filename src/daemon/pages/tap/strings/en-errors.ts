@@ -1,4 +1,4 @@
-import type { FailureWords, MistypedWords, RefusalWords, UnableWords } from './errors.ts'
+import type { FailureWords, MistypedWords, RefusalWords, UnableWords, Words } from './errors.ts'
 
 const tapAgain = 'Tap the chip again and try once more.'
 
@@ -86,6 +86,13 @@ export const refusals: RefusalWords = {
     advice:
       'The team that made it has switched it off, so tapping again does not help. If it is yours, contact whoever gave it to you.',
   },
+}
+
+/** Of the address that is printed on labels. */
+export const printed: Words = {
+  title: 'Hold your phone to the chip',
+  advice:
+    'This address was printed on a label, so it says nothing about the piece: labels can be copied. The chip itself cannot. Hold your phone to it, and open the link that appears.',
 }
 
 export const unable: UnableWords = {

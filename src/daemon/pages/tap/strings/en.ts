@@ -1,6 +1,6 @@
 import type { ClosedReason } from '../../../domain/tap-page/content.ts'
 import { type Html, html } from '../html.ts'
-import { failures, mistyped, refusals, unable } from './en-errors.ts'
+import { failures, mistyped, printed, refusals, unable } from './en-errors.ts'
 
 const date = (day: string): string =>
   new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))
@@ -132,6 +132,7 @@ export const en = {
       : `Try again in about ${seconds < 5400 ? minutes(Math.ceil(seconds / 60)) : `${Math.ceil(seconds / 3600)} hours`}.`,
   refused: 'Not accepted',
   refusals,
+  printed,
   notFound: 'Not found',
   notNow: 'Not now',
   unable,

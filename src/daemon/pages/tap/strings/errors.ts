@@ -14,7 +14,7 @@ export interface MistypedWords {
   badge: string
 }
 
-interface Words {
+export interface Words {
   title: string
   /** Says what to do. */
   advice: string

@@ -1,0 +1,3 @@
+import { print } from './print.ts'
+
+export const verbs = [print]

@@ -1,0 +1,125 @@
+import { parseUid } from '../../nfc/uid.ts'
+import { findBatch } from '../batch/copies.ts'
+import { countedAs } from '../batch/journal.ts'
+import type { ChipOutcome, History, Kind } from '../batch/kind.ts'
+import { kinds } from '../batch/kinds.ts'
+import { ApiError } from '../client/errors.ts'
+import { type SelectedChip, selectChips } from '../commands/chips/select.ts'
+import type { CliContext } from '../context.ts'
+import { UsageError } from '../errors.ts'
+import { uidOnWire } from '../uid.ts'
+
+/** What stands on the label of a chip. */
+export interface Label {
+  /** In decimal. */
+  readonly uid: string
+  readonly label: string | null
+  /** The name of its item, with what its variant is. */
+  readonly item: string | null
+}
+
+/** Of a group, in the order of `chips list`. */
+export async function* labelsOfGroup(
+  ctx: CliContext,
+  chipGroup: string,
+  team: string | undefined,
+): AsyncGenerator<Label> {
+  const nameOf = await itemNames(ctx, team)
+  for await (const chip of selectChips(ctx, { chipGroup }, team)) yield labelOf(chip, nameOf)
+}
+
+/** As many are looked up one by one rather than in a list of all chips. */
+const fewChips = 50
+
+/**
+ * Of a batch, in the order of its rows, once a chip: those that succeeded and are still registered.
+ * @returns `missing`: how many chips of the batch are not registered any more
+ * @throws UsageError if there is no such batch, or it is not about chips
+ */
+export const labelsOfBatch = async (
+  ctx: CliContext,
+  id: string,
+  team: string | undefined,
+): Promise<{ readonly labels: readonly Label[]; readonly missing: number }> => {
+  const { kind, history } = await findBatch(ctx, id, kinds)
+  const uids = succeeded(kind, history)
+  if (uids === undefined)
+    throw new UsageError(
+      `Batch ${id} (${kind.name}) names no chips.`,
+      'List the batches: tapchip batch list. To print a whole group: --chip-group NAME',
+    )
+  const open = new Set(uids)
+  const found = new Map<string, Label>()
+  const { chipGroup, team: ofBatch } = history.header.settings ?? {}
+  const ownTeam = team ?? ofBatch
+  const nameOf = await itemNames(ctx, ownTeam)
+  const lookThrough = async (conditions: { chipGroup?: string }) => {
+    for await (const chip of selectChips(ctx, conditions, ownTeam))
+      if (open.delete(chip.uid)) found.set(chip.uid, labelOf(chip, nameOf))
+  }
+  // Chips are where the batch put them, as a rule; the group may be gone, and they may be in another.
+  if (chipGroup !== undefined && open.size > fewChips) await lookThrough({ chipGroup }).catch(unlessGone)
+  if (open.size > fewChips) await lookThrough({})
+  for (const uid of open) {
+    const chip = await ctx
+      .call('GET /admin/chips/:uid', { params: { uid: uidOnWire(uid) } })
+      .catch(unlessGone)
+    if (chip)
+      found.set(
+        uid,
+        labelOf({ ...chip, item: chip.item?.id ?? null, variant: chip.item?.variant ?? null }, nameOf),
+      )
+  }
+  const labels = uids.flatMap((uid) => found.get(uid) ?? [])
+  return { labels, missing: uids.length - labels.length }
+}
+
+const unlessGone = (error: unknown): undefined => {
+  if (!(error instanceof ApiError) || error.statusCode !== 404) throw error
+  return undefined
+}
+
+/** In the order of rows, then of those without one; undefined if no row is about a chip. */
+const succeeded = (kind: Kind, history: History): string[] | undefined => {
+  const outcomes = [...('chips' in kind ? kind.chips(history) : outcomesOf(kind, history))]
+  if (outcomes.length === 0 && 'isRow' in kind && history.rows.length > 0) return undefined
+  const last = Number.MAX_SAFE_INTEGER
+  const sorted = outcomes.sort((a, b) => (a.row ?? last) - (b.row ?? last))
+  const uids = new Set<string>()
+  for (const { uid, status } of sorted) {
+    const read = parseUid(uid)
+    if (status === undefined || status === 'pending' || countedAs[status] === 'failed') continue
+    if (read.ok) uids.add(read.uid)
+  }
+  return [...uids]
+}
+
+function* outcomesOf(
+  kind: Extract<Kind, { isRow: unknown }>,
+  { rows, results }: History,
+): Generator<ChipOutcome> {
+  for (const row of rows) {
+    const result = results.get(row.row)
+    const { uid } = { ...kind.about(row), ...result } as { readonly uid?: unknown }
+    if (typeof uid === 'string') yield { uid, row: row.row, status: result?.status ?? 'pending' }
+  }
+}
+
+type ItemName = (item: string, variant: string | null) => string
+
+const labelOf = (
+  { uid, label, item, variant }: Pick<SelectedChip, 'uid' | 'label' | 'item' | 'variant'>,
+  nameOf: ItemName,
+): Label => ({ uid, label, item: item === null ? null : nameOf(item, variant) })
+
+const itemNames = async (ctx: CliContext, team: string | undefined): Promise<ItemName> => {
+  const items = new Map(
+    (await ctx.call('GET /admin/items', { query: { team } })).map((item) => [item.id, item]),
+  )
+  return (id, variant) => {
+    const item = items.get(id)
+    const values =
+      item?.variants.find((one) => one.id === variant)?.attributes.map(({ value }) => value) ?? []
+    return [item?.name || id, values.join(', ') || variant].filter(Boolean).join(', ')
+  }
+}
