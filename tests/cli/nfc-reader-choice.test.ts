@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { UsageError } from '../../src/cli/errors.ts'
 import { chooseReader } from '../../src/cli/nfc/choose-reader.ts'
 import { tapByShape } from '../../src/cli/nfc/read-card.ts'
 import { NoReader, type ReaderState } from '../../src/nfc/card.ts'
+import { cliHome } from '../support/cli.ts'
 
 const reader = (name: string, state: ReaderState = 'empty') => ({ name, state })
 const [acr, other] = ['ACS ACR1252 Dual Reader PICC 00 00', 'ACS ACR122U PICC Interface 01 00']
@@ -34,6 +37,34 @@ describe('which reader is used', () => {
     expect(chooseReader(readers, 'acr122u')).toBe(other)
     expect(() => chooseReader(readers, 'picc')).toThrow('Several readers are called "picc"')
     expect(() => chooseReader(readers, 'Omnikey')).toThrow(NoReader)
+  })
+})
+
+describe('the virtual chip that TAPCHIP_EMULATOR asks for', () => {
+  test.each([
+    ['tagtamper', { tamper: { enabled: false, permanent: 'C', current: 'C' } }],
+    ['clone', { signature: expect.stringMatching(/^D1940D17/) }],
+    ['lrp', { lrp: true }],
+    ['', { tamper: null, signature: 'test', lrp: false }],
+  ])('%s: is a new one, and stays that one', async (kind, memory) => {
+    const at = cliHome({ TAPCHIP_EMULATOR: kind })
+    try {
+      const read = () => at.run('nfc', 'read', '--reader', 'emulator', '--timeout', '1')
+      await read()
+      const file = join(at.home, '.local/state/tapchip/emulator.json')
+      const kept = JSON.parse(readFileSync(file, 'utf8'))
+      expect(kept).toMatchObject(memory)
+      at.env.TAPCHIP_EMULATOR = 'lrp'
+      await read()
+      expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(kept)
+      at.env.TAPCHIP_EMULATOR = 'desfire'
+      expect(await read()).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('tagtamper, clone, lrp'),
+      })
+    } finally {
+      at.remove()
+    }
   })
 })
 

@@ -4,7 +4,7 @@ import type { Card, CardReaders, ReaderFilter } from '../../nfc/card.ts'
 import type { PcscReaders } from '../../nfc/pcsc/readers.ts'
 import { text } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
-import { Interrupted } from '../errors.ts'
+import { Interrupted, UsageError } from '../errors.ts'
 import { stateDir } from '../system.ts'
 import { chooseReader, fieldsOf } from './choose-reader.ts'
 import { asCliError, oneLine } from './errors.ts'
@@ -98,8 +98,19 @@ export const untilInterrupted = async <T>(
 
 const openEmulator = async (ctx: CliContext, fresh: number | undefined): Promise<CardReaders> => {
   const { EmulatorReaders } = await import('../../nfc/emulator/readers.ts')
+  const { isVariantName, VARIANTS } = await import('../../nfc/emulator/variants.ts')
   const file = join(stateDir(ctx.system), 'emulator.json')
-  return new EmulatorReaders({ file, ...(fresh === undefined ? {} : { fresh }) })
+  const variant = ctx.system.env.TAPCHIP_EMULATOR || undefined
+  if (variant !== undefined && !isVariantName(variant))
+    throw new UsageError(
+      `TAPCHIP_EMULATOR: "${variant}" is no kind of virtual chip.`,
+      `Set it to one of these, or unset it for a plain NTAG 424: ${Object.keys(VARIANTS).join(', ')}.`,
+    )
+  return new EmulatorReaders({
+    file,
+    ...(fresh === undefined ? {} : { fresh }),
+    ...(variant === undefined ? {} : { variant }),
+  })
 }
 
 /** The caller closes it. Nothing starts before the first call. */

@@ -92,7 +92,7 @@ export type ChipMemory = z.infer<typeof chipMemory>
 const FACTORY_CC = Buffer.alloc(FILE_SIZES[CC_FILE])
 FACTORY_CC.write('001720010000FF0406E104010000000506E10500808283', 'hex')
 
-interface Variant {
+export interface Variant {
   readonly randomId?: boolean
   /** Default: test. */
   readonly signature?: ChipMemory['signature']

@@ -15,6 +15,7 @@ import {
 import { EmulatedCard, type Tear, type VirtualChip, type VirtualLink } from './card.ts'
 import { factoryMemory } from './memory.ts'
 import { VirtualNtag424 } from './ntag424.ts'
+import { VARIANTS, type VariantName } from './variants.ts'
 
 /** The reader's name, as passed to `--reader`. */
 const EMULATED_READER = 'emulator'
@@ -24,6 +25,8 @@ interface EmulatorOptions extends VirtualLink {
   readonly file?: string
   /** Number of new chips, one after another, in place of the stored one. The last of them is stored. */
   readonly fresh?: number
+  /** Of new chips. Default: a plain NTAG 424. */
+  readonly variant?: VariantName
   /** Replaces the NTAG 424 of the file. */
   readonly chip?: VirtualChip
   /** Applies to the first card. */
@@ -107,8 +110,14 @@ export class EmulatorReaders implements CardReaders {
 
   #ntag424(fresh: boolean): VirtualNtag424 {
     const stored = fresh ? undefined : (this.#load() ?? this.#chip)
-    this.#chip = stored ?? new VirtualNtag424(factoryMemory(newUid(this.#random)), this.#random)
+    this.#chip = stored ?? this.#blank()
     return this.#chip
+  }
+
+  #blank(): VirtualNtag424 {
+    const { variant } = this.#options
+    const memory = factoryMemory(newUid(this.#random), variant && VARIANTS[variant])
+    return new VirtualNtag424(memory, this.#random)
   }
 
   #load(): VirtualNtag424 | undefined {

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { type ChipMemory, factoryMemory } from '../../../src/nfc/emulator/memory.ts'
 import { VirtualNtag424 } from '../../../src/nfc/emulator/ntag424.ts'
+import { isOriginal } from '../../../src/nfc/ntag424/originality.ts'
 
 // Real chips said this. The virtual one draws the same random numbers, and must say the same to the byte.
 
@@ -86,5 +87,7 @@ test.each(sessions.map((session) => [session.name, session] as const))('%s', (_,
     return [command, answer === null ? null : answered]
   })
   expect(said).toEqual(session.exchanges)
+  const { uid, signature } = session.chip
+  if (signature) expect(isOriginal(uid, signature, 'genuine')).toBe(true)
   expect(random).toEqual([])
 })
