@@ -8,8 +8,12 @@ import { Journal } from '../../src/cli/batch/journal-file.ts'
 import { type CliContext, createContext } from '../../src/cli/context.ts'
 import { describeError } from '../../src/cli/errors.ts'
 import { runBox } from '../../src/cli/nfc/box-run.ts'
+import type { BoxRun } from '../../src/cli/nfc/box-state.ts'
+import { lines } from '../../src/cli/nfc/box-view.ts'
+import { makeCarrier } from '../../src/cli/nfc/carry.ts'
 import { type ChipRow, RowsOfChips } from '../../src/cli/nfc/chip-rows.ts'
 import { withStop } from '../../src/cli/nfc/stop.ts'
+import type { CardReaders } from '../../src/nfc/card.ts'
 import type { Tear } from '../../src/nfc/emulator/card.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { Chip, inA, keySets, nfcSeed, noStop, openedOn, ScriptedReaders } from '../support/nfc.ts'
@@ -64,6 +68,28 @@ const context = (
   return { ctx, stdout, stderr }
 }
 
+/** A box on readers, as the command runs it. */
+const startBox = async (
+  ctx: CliContext,
+  readers: CardReaders,
+  run: Partial<BoxRun> & Pick<BoxRun, 'count' | 'rows'>,
+) => {
+  const opened = openedOn(readers)
+  const stop = run.stop ?? noStop()
+  const carrier = await makeCarrier(ctx, opened, { stop })
+  const fixed = {
+    opened,
+    carrier,
+    stop,
+    view: lines(ctx),
+    everyReader: false,
+    journal: undefined,
+    id: undefined,
+  }
+  const order = { ...inA, originality: 'any' as const }
+  return runBox(ctx, { ...fixed, order, isSingle: false, ...run })
+}
+
 /** Lays chips down one after another, as a person does. */
 const box = async (
   script: readonly (Chip | { chip: Chip; tear: Tear })[],
@@ -78,16 +104,14 @@ const box = async (
   const taken = new RowsOfChips(rows)
   runs += 1
   const journal = new Journal(ctx.system, `b_${String(runs).padStart(14, '0')}`)
-  const code = await runBox(ctx, {
-    opened: openedOn(new ScriptedReaders(script)),
-    order: { ...inA, ...order },
+  const sheet = rows.length > 0 ? { sheet: await joinSheet(rows) } : {}
+  const code = await startBox(ctx, new ScriptedReaders(script), {
+    order: { ...inA, originality: 'any', ...sheet, ...order },
     count,
     rows: taken,
-    hasFile: rows.length > 0,
     isSingle,
     journal,
     id: 'b_1',
-    stop: noStop(),
   }).catch((error: unknown) => {
     stderr.text += describeError(error).lines.join('\n')
     return describeError(error).exitCode
@@ -100,6 +124,17 @@ const box = async (
     .filter(Boolean)
     .map((line) => JSON.parse(line))
   return { code, lines, stderr: stderr.text, rows: taken }
+}
+
+/** Rows of this content are shared by all boxes of it. */
+const joinSheet = async (rows: readonly ChipRow[]): Promise<{ run: number }> => {
+  const id = rows.map(({ label }) => label).join()
+  const answer = await fetch(`${daemon.url}/admin/nfc/sheets`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${daemon.adminToken}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ team: inA.team, id, rows: rows.length }),
+  })
+  return (await answer.json()) as { run: number }
 }
 
 const admin = async (path: string) =>
@@ -241,17 +276,7 @@ test('a card that loses its field for a moment, and lies there still, is gone on
   }
   const { ctx, stdout } = context()
   const rows = new RowsOfChips([])
-  const code = await runBox(ctx, {
-    opened: openedOn(readers),
-    order: inA,
-    count: 1,
-    rows,
-    hasFile: false,
-    isSingle: true,
-    journal: undefined,
-    id: undefined,
-    stop: noStop(),
-  })
+  const code = await startBox(ctx, readers, { count: 1, rows, isSingle: true })
   await ctx.io.flush()
   ctx.close()
   expect(code).toBe(0)
@@ -318,17 +343,7 @@ describe('Ctrl-C', () => {
     }
     const rows = new RowsOfChips([])
     const ended = await withStop(ctx, (stop) =>
-      runBox(ctx, {
-        opened: openedOn(readers),
-        order: inA,
-        count: 2,
-        rows,
-        hasFile: false,
-        isSingle: false,
-        journal: undefined,
-        id: 'b_1',
-        stop,
-      }),
+      startBox(ctx, readers, { count: 2, rows, id: 'b_1', stop }),
     ).catch((error: unknown) => describeError(error).exitCode)
     ctx.close()
     return { ended, chip, rows }
@@ -369,17 +384,7 @@ describe('Ctrl-C', () => {
     }
     const began = Date.now()
     const ended = await withStop(ctx, (stop) =>
-      runBox(ctx, {
-        opened: openedOn(readers),
-        order: inA,
-        count: 1,
-        rows: new RowsOfChips([]),
-        hasFile: false,
-        isSingle: true,
-        journal: undefined,
-        id: undefined,
-        stop,
-      }),
+      startBox(ctx, readers, { count: 1, rows: new RowsOfChips([]), isSingle: true, stop }),
     ).catch((error: unknown) => describeError(error).exitCode)
     ctx.close()
     expect(ended).toBe(130)

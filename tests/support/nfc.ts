@@ -245,4 +245,8 @@ export const openedOn = (all: CardReaders): OpenedReaders => ({
 })
 
 /** Never interrupted. */
-export const noStop = (): Stop => ({ now: new AbortController().signal, late: new AbortController().signal })
+export const noStop = (): Stop => ({
+  now: new AbortController().signal,
+  late: new AbortController().signal,
+  alive: () => undefined,
+})

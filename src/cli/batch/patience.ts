@@ -18,19 +18,37 @@ const isAway = (error: unknown): boolean =>
     error.message.startsWith('The daemon is starting')) ||
   (error instanceof ApiError && error.code === 'not_tapchip' && [502, 503, 504].includes(error.statusCode))
 
+/** Words and bounds of a wait. */
+interface Waiting {
+  /** Default: a minute, or TAPCHIP_PATIENCE_SECONDS. */
+  readonly ms?: number
+  readonly announce?: (error: unknown) => void
+}
+
 /** Waits for a daemon that restarts in the middle of a batch. */
 export class Patience {
-  readonly #ctx: CliContext
   readonly #client: Client
   readonly #signal: AbortSignal
   readonly #instance: string | undefined
+  readonly #ms: number
+  readonly #announce: (error: unknown) => void
   #waiting: Promise<void> | undefined
 
-  constructor(ctx: CliContext, client: Client, signal: AbortSignal, instance: string | undefined) {
-    this.#ctx = ctx
+  constructor(
+    ctx: CliContext,
+    client: Client,
+    signal: AbortSignal,
+    instance: string | undefined,
+    { ms, announce }: Waiting = {},
+  ) {
     this.#client = client
     this.#signal = signal
     this.#instance = instance
+    this.#ms = patienceMs(ctx.system.env.TAPCHIP_PATIENCE_SECONDS) ?? ms ?? usualMs
+    this.#announce =
+      announce ??
+      (() =>
+        ctx.io.note(`The daemon is not answering. Waiting for it up to ${Math.round(this.#ms / 1000)} s.`))
   }
 
   /**
@@ -46,10 +64,8 @@ export class Patience {
   }
 
   async #poll(error: unknown): Promise<void> {
-    const ms = patienceMs(this.#ctx.system.env.TAPCHIP_PATIENCE_SECONDS)
-    const until = performance.now() + ms
-    if (ms > 0)
-      this.#ctx.io.note(`The daemon is not answering. Waiting for it up to ${Math.round(ms / 1000)} s.`)
+    const until = performance.now() + this.#ms
+    if (this.#ms > 0) this.#announce(error)
     while (performance.now() < until && !this.#signal.aborted) {
       await sleep(everyMs, undefined, { signal: this.#signal }).catch(() => undefined)
       const instance = await this.#ask()
@@ -73,7 +89,7 @@ export class Patience {
   }
 }
 
-const patienceMs = (seconds: string | undefined): number => {
+const patienceMs = (seconds: string | undefined): number | undefined => {
   const given = Number(seconds)
-  return seconds && given >= 0 ? given * 1000 : usualMs
+  return seconds && given >= 0 ? given * 1000 : undefined
 }

@@ -1,16 +1,21 @@
+import { createHash } from 'node:crypto'
 import { fromSettings, type SheetFlags, sheetOptions } from '../batch/input/flags.ts'
 import { inputOf, openSource, type Source } from '../batch/input/source.ts'
+import { instanceNow } from '../batch/instance.ts'
 import type { ChipEvent, Header } from '../batch/journal.ts'
 import type { History } from '../batch/kind.ts'
 import { beginJournal, type Resuming, reopenJournal } from '../batch/open-journal.ts'
 import { ApiError } from '../client/errors.ts'
+import type { AnswerOf } from '../client/types.ts'
 import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes, UsageError } from '../errors.ts'
 import { counted } from '../io/text.ts'
 import { uidOnWire } from '../uid.ts'
 import { runBox } from './box-run.ts'
+import { lines } from './box-view.ts'
+import { makeCarrier } from './carry.ts'
 import { type ChipRow, chipSheet, RowsOfChips, readChipRows } from './chip-rows.ts'
-import { withReaders } from './readers.ts'
+import { ALL, withReaders } from './readers.ts'
 import type { Order } from './relay.ts'
 import { withStop } from './stop.ts'
 
@@ -21,6 +26,8 @@ export interface BoxInput {
   readonly rows: readonly ChipRow[]
   readonly source: Source | undefined
   readonly sheetSettings: Header['settings']
+  /** Begins the rows of the sheet anew, though other stations may be at them. */
+  readonly startOver: boolean
   readonly resumes: (Resuming & Pick<History, 'events'>) | undefined
 }
 
@@ -29,19 +36,27 @@ export const readRows = (source: Source, flags: SheetFlags): Promise<ChipRow[]> 
 
 export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode> =>
   withStop(ctx, async (stop) => {
-    const { order, source, resumes, reader } = input
+    const { source, resumes, reader } = input
     // Each chip is a session of its own, and this is the request that would open it.
-    if (ctx.flags.dryRun) await ctx.call('POST /admin/nfc/sessions', { body: order })
+    if (ctx.flags.dryRun) await ctx.call('POST /admin/nfc/sessions', { body: input.order })
     const total = input.count ?? Math.max(1, input.rows.length)
-    const isSingle = input.count === undefined && source === undefined
+    const everyReader = reader === ALL
+    const isSingle = input.count === undefined && source === undefined && !everyReader
     const rows = new RowsOfChips(input.rows)
-    if (resumes) await takeUp(ctx, rows, resumes.events, order)
+    if (resumes) await takeUp(ctx, rows, resumes.events, input.order)
     const left = total - rows.done
     if (left <= 0) {
       ctx.io.note('Every chip is done. Nothing to do.')
       return exitCodes.done
     }
     await ctx.beforeWrite()
+    const sheet = source === undefined ? undefined : await joinSheet(ctx, input, source)
+    if (sheet && sheet.taken >= sheet.rows) {
+      ctx.io.note('Every row of the sheet is taken. Nothing to do.')
+      return exitCodes.done
+    }
+    const order = sheet === undefined ? input.order : { ...input.order, sheet: { run: sheet.run } }
+    const { instance } = await instanceNow(ctx)
     const { id, journal } = isSingle
       ? { id: undefined, journal: undefined }
       : resumes
@@ -49,32 +64,49 @@ export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode
             id: resumes.header.id,
             journal: await reopenJournal(ctx, resumes, counted(left, 'chip')),
           }
-        : await beginJournal(ctx, aboutBox(input, total), { noun: 'chip' })
-    // The emulator keeps one card, unless several are needed.
-    const fresh = input.count !== undefined || total > 1 ? left : undefined
-    const hasFile = source !== undefined
+        : await beginJournal(ctx, aboutBox({ ...input, order }, total), { noun: 'chip' })
+    // The emulator keeps one card, unless several are needed: one more may be needed to learn that another station has
+    // taken the last row.
+    const fresh = input.count !== undefined || total > 1 ? left + (source === undefined ? 0 : 1) : undefined
     try {
-      return await withReaders(ctx, { reader, fresh }, (opened) => {
-        const isOnly = isSingle || (opened.isEmulator && fresh === undefined)
-        return runBox(ctx, {
+      return await withReaders(ctx, { reader, fresh }, async (opened) =>
+        runBox(ctx, {
           opened,
+          carrier: await makeCarrier(ctx, opened, { stop, instance }),
+          view: lines(ctx),
           order,
           count: total,
           rows,
-          hasFile,
-          isSingle: isOnly,
+          isSingle: isSingle || (opened.isEmulator && fresh === undefined),
+          everyReader,
           journal,
           id,
           stop,
-        })
-      })
+        }),
+      )
     } finally {
       await journal?.close()
     }
   })
 
+/** Stations with the same rows for the same chips share them. A box joins them once, so it never begins them anew. */
+const joinSheet = async (
+  ctx: CliContext,
+  { order, rows, resumes, startOver }: BoxInput,
+  source: Source,
+): Promise<AnswerOf<'POST /admin/nfc/sheets'>> => {
+  const before = resumes?.header.settings?.sheetRun
+  if (before !== undefined) return ctx.call('GET /admin/nfc/sheets/:run', { params: { run: Number(before) } })
+  const { keySet, chipGroup = null, team } = order
+  const content = [source.sha256(), keySet, chipGroup, team ?? null]
+  const id = createHash('sha256').update(JSON.stringify(content)).digest('hex')
+  const ofTeam = team === undefined ? {} : { team }
+  const body = { ...ofTeam, id, rows: rows.length, startOver }
+  return ctx.call('POST /admin/nfc/sheets', { body })
+}
+
 const aboutBox = ({ order, count, source, sheetSettings }: BoxInput, total: number) => {
-  const { team, keySet, chipGroup = '', rekey, acceptUrl } = order
+  const { team, keySet, chipGroup = '', rekey, acceptUrl, originality, sheet } = order
   return {
     kind: 'nfc provision',
     total,
@@ -85,6 +117,8 @@ const aboutBox = ({ order, count, source, sheetSettings }: BoxInput, total: numb
       team,
       rekey: rekey ? 'true' : undefined,
       acceptUrl: acceptUrl ? 'true' : undefined,
+      allowUnsigned: originality === 'any' ? 'true' : undefined,
+      sheetRun: sheet?.run.toString(),
       count: count?.toString(),
       ...sheetSettings,
     },
@@ -122,6 +156,7 @@ export const resumeBox = async (
       chipGroup: settings.chipGroup ?? '',
       rekey: settings.rekey === 'true',
       acceptUrl: settings.acceptUrl === 'true',
+      ...(settings.allowUnsigned === 'true' ? { originality: 'any' as const } : {}),
       ...(settings.team === undefined ? {} : { team: settings.team }),
     },
     reader: given.reader,
@@ -129,6 +164,7 @@ export const resumeBox = async (
     rows,
     source,
     sheetSettings: {},
+    startOver: false,
     resumes: { header, events, copy, isOwn, takeOver: given.takeOver },
   })
 }

@@ -35,10 +35,7 @@ export const readChipRows = async (source: Source, options: SheetOptions): Promi
 
 const givenIn = (name: string, cell: Cell): [string, string][] => (cell ? [[name, cell]] : [])
 
-/**
- * Assigns rows to chips. Only a chip that ended well uses up a row, and it keeps it: whatever fails in between, no
- * label shifts.
- */
+/** The chips of a box that are done, each with its row. Stations may share a sheet, so the daemon says which is free. */
 export class RowsOfChips {
   readonly #rows: readonly ChipRow[]
   /** null if there is no sheet. */
@@ -56,26 +53,29 @@ export class RowsOfChips {
     return this.#taken.has(uid)
   }
 
-  /** @param label of the registered chip @returns undefined if no row is left */
-  rowFor(uid: string, label: string | null): ChipRow | undefined {
-    const own = this.#taken.get(uid)
-    if (own !== undefined) return own ?? undefined
-    const free = this.#free()
-    return (label === null ? undefined : free.find((row) => row.label === label)) ?? free[0]
+  /** @param position in the sheet, from 1 */
+  at(position: number): ChipRow | undefined {
+    return this.#rows[position - 1]
   }
 
-  /** The row for the next new chip. */
+  /** @param label of a registered chip @returns the row that is meant for it */
+  labelled(label: string | null): ChipRow | undefined {
+    return label === null ? undefined : this.#rows.find((row) => row.label === label)
+  }
+
+  /** A row as a session takes it: its position and its values. */
+  detailsOf(row: ChipRow | undefined): Partial<ChipRow> {
+    return row === undefined ? {} : { ...row, row: this.#rows.indexOf(row) + 1 }
+  }
+
+  /** The row for the next new chip, unless another station takes it first. */
   next(): ChipRow | undefined {
-    return this.#free()[0]
+    const taken = new Set([...this.#taken.values()].map((row) => row?.row))
+    return this.#rows.find(({ row }) => !taken.has(row))
   }
 
   take(uid: string, row: number | undefined): void {
     if (this.#taken.has(uid)) return
     this.#taken.set(uid, this.#rows.find((one) => one.row === row) ?? null)
-  }
-
-  #free(): ChipRow[] {
-    const taken = new Set([...this.#taken.values()].map((row) => row?.row))
-    return this.#rows.filter(({ row }) => !taken.has(row))
   }
 }

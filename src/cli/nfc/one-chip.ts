@@ -2,9 +2,10 @@ import { CardGone } from '../../nfc/card.ts'
 import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes } from '../errors.ts'
 import { bothForms } from '../uid.ts'
+import { carry, makeCarrier } from './carry.ts'
 import { oneLine } from './errors.ts'
 import { cardTimeoutMs, type ReaderChoice, withReaders } from './readers.ts'
-import { type Order, type Relay, relayWithRetry, type SessionResult } from './relay.ts'
+import type { Order, Relay, SessionResult } from './relay.ts'
 import { withStop } from './stop.ts'
 
 /**
@@ -22,13 +23,14 @@ export const runOnChip = (
     if (ctx.flags.dryRun) await ctx.call('POST /admin/nfc/sessions', { body: order })
     await ctx.beforeWrite()
     return withReaders(ctx, reader, async (opened) => {
+      const carrier = await makeCarrier(ctx, opened, { stop })
       const end = ctx.now().getTime() + cardTimeoutMs(ctx)
       for (;;) {
         const left = Math.max(0, end - ctx.now().getTime())
         const card = await opened.nextCard({ timeoutMs: left, signal: stop.now })
         try {
           const options = { stop, ...(onInspected ? { onInspected } : {}) }
-          return await relayWithRetry(ctx, opened, card, order, options)
+          return await carry(carrier, card, order, options)
         } catch (error) {
           if (!(error instanceof CardGone)) throw error
           ctx.io.warn(oneLine(error))

@@ -1,8 +1,8 @@
-import { type Card, CardGone, NoCard } from '../../nfc/card.ts'
+import type { Card } from '../../nfc/card.ts'
 import { transmitAll } from '../../nfc/script.ts'
+import { ApiError, DaemonUnreachable } from '../client/errors.ts'
 import type { AnswerOf, CallArguments } from '../client/types.ts'
 import type { CliContext } from '../context.ts'
-import { cardForRetry, maxAttempts, type OpenedReaders } from './readers.ts'
 import { type Stop, unlessAborted } from './stop.ts'
 
 type Api = Pick<CliContext, 'call'>
@@ -22,29 +22,36 @@ export interface Relay {
   readonly onInspected?: (chip: Inspected) => Promise<Details> | Details
 }
 
+/** The daemon does not know the session any more: it was restarted. */
+export class SessionLost extends Error {}
+
 /**
  * Carries APDUs between a card and the daemon, which holds the keys. If this throws, the chip may be half written; the
- * daemon's journal knows how to continue. @throws CardError, ApiError, DaemonUnreachable, Interrupted
+ * daemon's journal knows how to continue. @throws CardError, ApiError, DaemonUnreachable, SessionLost, Interrupted
  */
 export const relay = async (
   api: Api,
-  card: Card,
+  card: Pick<Card, 'atr' | 'transmit'>,
   order: Order,
-  { stop, onInspected }: Relay,
+  options: Relay,
 ): Promise<SessionResult> => {
+  const { stop } = options
   const atr = Buffer.from(card.atr).toString('hex')
   let { id, step, next } = await api.call('POST /admin/nfc/sessions', { body: { atr, ...order } })
   try {
     while (next.type !== 'ended') {
-      const reply = await replyTo(next, card, { stop, ...(onInspected ? { onInspected } : {}) })
+      const reply = await replyTo(next, card, options)
       const answered = api.call('POST /admin/nfc/sessions/:id/answers', {
         params: { id },
         body: { step, ...reply },
       })
       ;({ step, next } = await unlessAborted(answered, stop.late))
+      stop.alive()
     }
     return next.outcome
   } catch (error) {
+    if (error instanceof ApiError && error.statusCode === 404) throw new SessionLost(error.message)
+    if (error instanceof DaemonUnreachable) throw error
     // Frees the card at once. Whether this arrives does not matter to the chip.
     await api.call('DELETE /admin/nfc/sessions/:id', { params: { id } }).catch(() => undefined)
     throw error
@@ -53,43 +60,19 @@ export const relay = async (
 
 const replyTo = async (
   next: Exclude<Next, { type: 'ended' }>,
-  card: Card,
+  card: Pick<Card, 'transmit'>,
   { stop, onInspected }: Relay,
 ): Promise<Omit<Reply, 'step'>> => {
   if (next.type === 'inspected' || next.phase === 'inspect') stop.now.throwIfAborted()
   if (next.type === 'inspected') return { details: (await onInspected?.(next)) ?? {} }
   const burst = next.apdus.map((apdu) => Buffer.from(apdu, 'hex'))
-  const answers = await unlessAborted(transmitAll(card, burst), stop.late)
-  return { answers: answers.map((answer) => Buffer.from(answer).toString('hex')) }
-}
-
-/**
- * Like relay, but continues with a card that lost contact for a moment and is still on the reader: the daemon knows how
- * far it got. @throws as relay; CardGone if it was lifted
- */
-export const relayWithRetry = async (
-  ctx: CliContext,
-  { all }: Pick<OpenedReaders, 'all'>,
-  first: Card,
-  order: Order,
-  options: Relay,
-): Promise<SessionResult> => {
-  let card = first
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await relay(ctx, card, order, options)
-    } catch (error) {
-      const { now } = options.stop
-      if (!(error instanceof CardGone) || attempt === maxAttempts) throw error
-      if (now.aborted) {
-        await card.release()
-        throw error
-      }
-      const again = await cardForRetry(all, card, now).catch((later: unknown) => {
-        throw later instanceof NoCard ? error : later
-      })
-      if (again === undefined) throw error
-      card = again
-    }
+  const alive = {
+    transmit: async (apdu: Uint8Array) => {
+      const answer = await card.transmit(apdu)
+      stop.alive()
+      return answer
+    },
   }
+  const answers = await unlessAborted(transmitAll(alive, burst), stop.late)
+  return { answers: answers.map((answer) => Buffer.from(answer).toString('hex')) }
 }

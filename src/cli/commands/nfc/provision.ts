@@ -21,11 +21,14 @@ export const provision = defineCommand({
     'Set up one chip or a box of them: each gets the keys of the key set, its URL and its locks, is read back, and ' +
     'is registered in the group. The keys stay in the daemon. With --count or --file, one chip follows another; the ' +
     'columns label, item, variant and redirectUrl say what each gets, and only a chip that succeeds uses up a ' +
-    'row. --timeout says how long to wait for a chip (default: 30 seconds).',
+    'row. Several stations may work on one sheet: each row is used once. --reader all works on every reader side by ' +
+    'side. If the daemon, the reader service or a reader goes away, the box waits for it. --timeout says how long to ' +
+    'wait for a chip (default: 30 seconds) and for what went away (default: 10 minutes).',
   examples: [
     'nfc provision --key-set 101 --chip-group Jackets',
     'nfc provision --key-set 101 --chip-group Jackets --file labels.csv',
     'nfc provision --key-set 101 --chip-group Jackets --count 50 --json',
+    'nfc provision --key-set 101 --chip-group Jackets --file labels.csv --reader all',
     'nfc provision --key-set 101 --chip-group Demo --reader emulator --accept-url',
     'nfc provision --resume b_1hq3v9k7s2m4xa',
   ],
@@ -45,6 +48,8 @@ export const provision = defineCommand({
     ...sheetFlags,
     rekey: flag('--rekey', 'Give new keys to chips that are already set up'),
     acceptUrl: flag('--accept-url', "Lock the daemon's base URL into the chips without checking it"),
+    allowUnsigned: flag('--allow-unsigned', 'Take chips that cannot prove that NXP made them'),
+    startOver: flag('--start-over', 'Use all rows of the sheet again, from the first'),
     resume: text('--resume <id>', 'Resume a box that was stopped', 'batch'),
     reader: readerOption,
     team,
@@ -58,7 +63,7 @@ export const provision = defineCommand({
     }
     const keySet = await chooseKeySet(ctx, options.keySet, ({ canProvision }) => canProvision)
     const chipGroup = await chooseGroup(ctx, options.chipGroup, options.team)
-    const { rekey, acceptUrl, reader, count } = options
+    const { rekey, acceptUrl, allowUnsigned, startOver, reader, count } = options
     const source = options.file === undefined ? undefined : openSource(ctx.system, options.file)
     const rows = source ? await readRows(source, options) : []
     if (source && rows.length === 0) {
@@ -73,6 +78,7 @@ export const provision = defineCommand({
         chipGroup,
         rekey,
         acceptUrl,
+        ...(allowUnsigned ? { originality: 'any' as const } : {}),
         ...(options.team === undefined ? {} : { team: options.team }),
       },
       reader,
@@ -80,6 +86,7 @@ export const provision = defineCommand({
       rows,
       source,
       sheetSettings: asSettings(options),
+      startOver,
       resumes: undefined,
     })
   },

@@ -1,0 +1,127 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Card, CardError, CardGone, NoReader, ReaderUnavailable } from '../../nfc/card.ts'
+import { ApiError } from '../client/errors.ts'
+import type { Box } from './box-state.ts'
+import { carry } from './carry.ts'
+import type { ChipRow } from './chip-rows.ts'
+import { oneLine } from './errors.ts'
+import type { Details, Inspected } from './relay.ts'
+
+/** A chip waits so long before it asks for a row again. */
+const askAgainMs = 1_000
+
+/** All rows of the sheet are taken. */
+class SheetTaken extends Error {}
+/** All rows that are left are held at other stations or readers. */
+class RowsHeld extends Error {}
+
+/**
+ * Sets up one chip after another on a reader until the box is over.
+ * @param next the next card; it waits, and prints hints
+ * @returns the error after which a single chip has to be put down again
+ */
+export const workReader = async (
+  box: Box,
+  next: (isFirst: boolean) => Promise<Card>,
+): Promise<CardError | undefined> => {
+  const { view, isSingle } = box.run
+  for (let isFirst = true; !box.isOver; isFirst = false) {
+    const card = await next(isFirst)
+    const { reader } = card
+    try {
+      box.active()
+      if (!(await box.takePlace(() => view.waiting(box, reader, 'Waiting for the last chips.'))))
+        return undefined
+      const problem = await setUp(box, card).finally(() => box.freePlace())
+      if (isSingle) return problem
+      if (box.isOver) return undefined
+      await card.release()
+      view.lift(box, reader)
+      await removed(box, card)
+      box.active()
+    } finally {
+      await card.release()
+    }
+  }
+  return undefined
+}
+
+/** A service that went away does not know about cards any more; the next one is waited for then. */
+const removed = async (box: Box, card: Card): Promise<void> => {
+  try {
+    await card.removed({ signal: box.ended })
+  } catch (error) {
+    if (!(error instanceof CardError)) throw error
+  }
+}
+
+/** @returns the error after which the chip has to be put down again */
+const setUp = async (box: Box, card: Card): Promise<CardError | undefined> => {
+  const { carrier, order, rows, stop, view } = box.run
+  const { reader } = card
+  const seen: { uid: string | undefined; row: ChipRow | undefined } = { uid: undefined, row: undefined }
+  let isHeld = false
+  const onInspected = (chip: Inspected): Details => {
+    const { uid } = chip
+    const row = rowFor(box, chip, seen.uid === uid && !isHeld)
+    isHeld = false
+    seen.uid = uid
+    seen.row = row
+    view.working(box, reader, { uid, row })
+    box.write({ type: 'begun', uid, ...(row ? { row: row.row } : {}) })
+    // A chip that got new keys in this run does not get others.
+    return { ...rows.detailsOf(row), ...(rows.has(uid) ? { rekey: false } : {}) }
+  }
+  view.working(box, reader)
+  for (;;) {
+    try {
+      const outcome = await carry(carrier, card, { ...order, waitForDetails: true }, { stop, onInspected })
+      await box.record(reader, outcome, seen.row)
+      return undefined
+    } catch (error) {
+      if (error instanceof SheetTaken) {
+        box.finish()
+        return undefined
+      }
+      if (error instanceof RowsHeld) {
+        isHeld = true
+        view.waiting(box, reader, 'Waiting for a row: all that are left are held at other readers.')
+        await delay(askAgainMs, undefined, { signal: box.ended }).catch(() => undefined)
+        if (box.ended.aborted) return undefined
+        continue
+      }
+      // Nothing was done to a chip that was lifted while it waited.
+      if (error instanceof CardGone && isHeld) return undefined
+      if (!isOfChip(error)) throw error
+      const { keySet } = order
+      const failed = {
+        status: 'failed',
+        uid: seen.uid ?? null,
+        keySet,
+        url: null,
+        error: oneLine(error),
+      } as const
+      await box.record(reader, failed, seen.row)
+      return error instanceof CardError ? error : undefined
+    }
+  }
+}
+
+/** The box goes on after it. Another session may have taken the chip over. */
+const isOfChip = (error: unknown): boolean =>
+  error instanceof CardError || (error instanceof ApiError && error.statusCode === 409)
+
+/** @throws SheetTaken, RowsHeld */
+const rowFor = (box: Box, chip: Inspected, isAgain: boolean): ChipRow | undefined => {
+  const { rows, order } = box.run
+  if (order.sheet === undefined) return undefined
+  if (chip.sheet) box.sheet = chip.sheet
+  // A chip of an earlier run keeps the row that has its label.
+  const own = isAgain ? undefined : rows.labelled(chip.registered?.label ?? null)
+  if (chip.row == null) throw box.isSheetTaken ? new SheetTaken() : new RowsHeld()
+  return own ?? rows.at(chip.row)
+}
+
+/** @returns true where the wait for cards may go on once it is over */
+export const isReaderOutage = (error: unknown): error is NoReader | ReaderUnavailable =>
+  error instanceof NoReader || error instanceof ReaderUnavailable

@@ -1,0 +1,149 @@
+import type { JournalLine } from '../batch/journal.ts'
+import type { Journal } from '../batch/journal-file.ts'
+import type { CliContext } from '../context.ts'
+import type { BoxView, SeenBox } from './box-view.ts'
+import type { Carrier } from './carry.ts'
+import type { ChipRow, RowsOfChips } from './chip-rows.ts'
+import { cardTimeoutMs, type OpenedReaders } from './readers.ts'
+import type { Inspected, Order, SessionResult } from './relay.ts'
+import type { Stop } from './stop.ts'
+
+export interface BoxRun {
+  readonly opened: OpenedReaders
+  readonly carrier: Carrier
+  readonly view: BoxView
+  readonly order: Order & { readonly keySet: number }
+  readonly count: number
+  readonly rows: RowsOfChips
+  /** A single chip, whatever happens to it. */
+  readonly isSingle: boolean
+  /** `--reader all`. */
+  readonly everyReader: boolean
+  readonly journal: Journal | undefined
+  readonly id: string | undefined
+  readonly stop: Stop
+}
+
+/** What the readers of a box share: counts, places, and the end. */
+export class Box implements SeenBox {
+  readonly ctx: CliContext
+  readonly run: BoxRun
+  readonly startedAt: number
+  provisioned = 0
+  unchanged = 0
+  failed = 0
+  /** Chips that failed and did not come back; those with an unknown UID count one each. */
+  readonly left = new Set<string>()
+  sheet: Inspected['sheet'] | undefined
+  readonly #over = new AbortController()
+  /** Ends every wait: the box is over, or stopped. */
+  readonly ended: AbortSignal
+  /** Chips that are being set up, each with a place in the count. */
+  #underWay = 0
+  #waiting: (() => void)[] = []
+  #activeAt: number
+
+  constructor(ctx: CliContext, run: BoxRun) {
+    this.ctx = ctx
+    this.run = run
+    this.startedAt = ctx.now().getTime()
+    this.#activeAt = performance.now()
+    this.ended = AbortSignal.any([run.stop.now, this.#over.signal])
+  }
+
+  /** Every chip is done, here or at another station of the sheet. */
+  get isDone(): boolean {
+    return this.run.rows.done >= this.run.count || this.isSheetTaken
+  }
+
+  get isSheetTaken(): boolean {
+    return this.sheet != null && this.sheet.taken >= this.sheet.rows
+  }
+
+  get isOver(): boolean {
+    return this.isDone || this.ended.aborted
+  }
+
+  /** Ends the waits of all readers. Chips that are being set up are finished. */
+  finish(error?: unknown): void {
+    this.#over.abort(error ?? new BoxOver())
+    this.#wake()
+  }
+
+  /** The error that ended it. */
+  get failure(): unknown {
+    const { aborted, reason } = this.#over.signal
+    return aborted && !(reason instanceof BoxOver) ? reason : undefined
+  }
+
+  /**
+   * Reserves a place in the count for the chip on a reader: however many readers there are, no chip too many is set up.
+   * @returns false if none is left
+   */
+  async takePlace(onWait: () => void): Promise<boolean> {
+    const { rows, count, isSingle } = this.run
+    while (!this.isOver) {
+      if (isSingle || rows.done + this.#underWay < count) {
+        this.#underWay += 1
+        return true
+      }
+      onWait()
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    }
+    return false
+  }
+
+  freePlace(): void {
+    this.#underWay -= 1
+    this.active()
+    if (this.isDone) this.finish()
+    this.#wake()
+  }
+
+  active(): void {
+    this.#activeAt = performance.now()
+  }
+
+  /** Time that is left to put a chip down, in milliseconds. */
+  patience(): number {
+    const whole = cardTimeoutMs(this.ctx)
+    return this.#underWay > 0 ? whole : Math.max(0, this.#activeAt + whole - performance.now())
+  }
+
+  /** Every line is on disk before the next card is touched. */
+  write(line: JournalLine): void {
+    const { journal } = this.run
+    journal?.append(line)
+    journal?.sync()
+  }
+
+  /** Records how a chip ended, and prints its line. */
+  async record(reader: string, result: SessionResult, row: ChipRow | undefined): Promise<void> {
+    const { uid, status, keySet, url, error } = result
+    const { rows, order } = this.run
+    const isDone = uid !== null && (status === 'provisioned' || status === 'unchanged')
+    if (isDone) {
+      rows.take(uid, row?.row)
+      this[status] += 1
+      this.left.delete(uid)
+      if (result.sheet) this.sheet = result.sheet
+    } else {
+      this.failed += 1
+      this.left.add(uid ?? `unknown ${this.failed}`)
+    }
+    const shownRow = isDone && row ? { row: row.row } : {}
+    if (uid !== null)
+      this.write({ type: 'result', uid, status: isDone ? status : 'failed', ...shownRow, error })
+    const line = { uid, status, keySet: keySet ?? order.keySet, url, ...shownRow, reader, error }
+    await this.run.view.ended(this, { line, row, isDone })
+  }
+
+  #wake(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const wake of waiting) wake()
+  }
+}
+
+/** Ends waits where nothing went wrong. */
+export class BoxOver extends Error {}

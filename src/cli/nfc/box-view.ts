@@ -1,0 +1,120 @@
+import type { CliContext } from '../context.ts'
+import { counted, formatNumber } from '../io/text.ts'
+import { bothForms } from '../uid.ts'
+import type { ChipRow, RowsOfChips } from './chip-rows.ts'
+import type { Inspected, SessionResult } from './relay.ts'
+
+/** A box as views read it. */
+export interface SeenBox {
+  readonly startedAt: number
+  readonly provisioned: number
+  readonly unchanged: number
+  readonly failed: number
+  /** Rows of a sheet that stations share, as the daemon counts them. */
+  readonly sheet: Inspected['sheet'] | undefined
+  readonly run: {
+    readonly rows: RowsOfChips
+    readonly count: number
+    readonly isSingle: boolean
+    readonly everyReader: boolean
+  }
+}
+
+/** A chip that ended, well or not. */
+export interface EndedChip {
+  /** As scripts read it. */
+  readonly line: Pick<SessionResult, 'uid' | 'status' | 'url' | 'error'> & {
+    readonly keySet: number
+    readonly row?: number
+    readonly reader: string
+  }
+  /** What it got, or was to get. */
+  readonly row: ChipRow | undefined
+  readonly isDone: boolean
+}
+
+/** What a person sees of a box. Calls come in the order in which things happen. */
+export interface BoxView {
+  /** A reader waits for a chip. */
+  ready(box: SeenBox, reader: string | undefined, isFirst: boolean): void
+  /** A chip lies there. @param chip once it is known */
+  working(
+    box: SeenBox,
+    reader: string,
+    chip?: { readonly uid: string; readonly row: ChipRow | undefined },
+  ): void
+  /** A chip waits for others. */
+  waiting(box: SeenBox, reader: string, why: string): void
+  /** Resolves once its line has left. */
+  ended(box: SeenBox, chip: EndedChip): Promise<void>
+  /** It may be taken off now. */
+  lift(box: SeenBox, reader: string): void
+  /** The reader was pulled. */
+  gone(box: SeenBox, reader: string): void
+}
+
+export const nameOfRow = ({ row, label }: ChipRow): string =>
+  label === undefined ? `row ${row}` : `row ${row} (${label})`
+
+/** Lines on the terminal, or for scripts. */
+export const lines = (ctx: CliContext): BoxView => {
+  const { io } = ctx
+  const at = (box: SeenBox, reader: string): string => (box.run.everyReader ? `${reader}: ` : '')
+  const waits = new Map<string, string>()
+  return {
+    ready: (box, reader, isFirst) => {
+      const { rows, count, isSingle, everyReader } = box.run
+      if (isSingle) return
+      if (everyReader) {
+        if (isFirst) io.hint(`Put chips on the reader ${reader}.`)
+        return
+      }
+      const row = box.sheet == null ? rows.next() : undefined
+      const about = row ? `, ${nameOfRow(row)}` : ''
+      io.hint(
+        `Chip ${formatNumber(rows.done + 1)} of ${formatNumber(count)}${about}: put ${isFirst ? 'it' : 'the next one'} on the reader`,
+      )
+    },
+    working: (_, reader) => {
+      waits.delete(reader)
+    },
+    waiting: (box, reader, why) => {
+      if (waits.get(reader) === why) return
+      waits.set(reader, why)
+      io.hint(`${at(box, reader)}${why}`)
+    },
+    ended: async (box, { line, row, isDone }) => {
+      const { isSingle } = box.run
+      await io.line(line, () => {
+        const about = isDone && row ? `  ${nameOfRow(row)}` : ''
+        const place = isSingle ? '' : `  ${doneOf(box)}`
+        const chip = line.uid === null ? 'unknown chip' : bothForms(line.uid)
+        return `${at(box, line.reader)}${chip}  ${line.status}${about}${place}`
+      })
+      // The line must not be overtaken by what is said next on stderr.
+      await io.flush()
+      if (line.error !== undefined && !io.json) io.warn(`${at(box, line.reader)}${line.error}`)
+      if (isSingle && isDone) io.hint('Check its tap: tapchip nfc verify')
+      if (!isSingle && ctx.system.stderr.isTTY && !ctx.flags.quiet)
+        ctx.system.stderr.write(isDone ? '\x07' : '\x07\x07')
+    },
+    lift: (box, reader) => io.hint(`${at(box, reader)}Remove it from the reader.`),
+    gone: (_, reader) => io.note(`The reader ${reader} is disconnected. Put its chip on another one.`),
+  }
+}
+
+export const doneOf = ({ sheet, run: { rows, count } }: SeenBox): string =>
+  `${formatNumber(sheet?.taken ?? rows.done)} of ${formatNumber(sheet?.rows ?? count)}`
+
+export const summarise = (ctx: CliContext, box: SeenBox): void => {
+  const { provisioned, unchanged, failed } = box
+  const { rows, count } = box.run
+  const ms = ctx.now().getTime() - box.startedAt
+  const rate = Math.round(((provisioned + unchanged) * 60_000) / Math.max(1, ms))
+  const elsewhere = (box.sheet?.taken ?? 0) - rows.done
+  const others = elsewhere > 0 ? `, ${formatNumber(elsewhere)} at other stations` : ''
+  ctx.io.note(
+    `${counted(rows.done, 'chip')} of ${formatNumber(count)} done: ${formatNumber(provisioned)} provisioned, ` +
+      `${formatNumber(unchanged)} unchanged, ${formatNumber(failed)} failed${others} (${formatNumber(rate)} a minute)`,
+  )
+}

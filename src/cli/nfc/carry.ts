@@ -1,0 +1,166 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Card, CardGone, NoCard } from '../../nfc/card.ts'
+import { Patience } from '../batch/patience.ts'
+import { DaemonUnreachable } from '../client/errors.ts'
+import type { CliContext } from '../context.ts'
+import { ReaderLimits, smallLc } from './reader-limits.ts'
+import { cardForRetry, maxAttempts, type OpenedReaders } from './readers.ts'
+import { type Order, type Relay, relay, SessionLost, type SessionResult } from './relay.ts'
+import { stationId } from './station.ts'
+
+/** Another session that holds the chip is given so long to end. */
+const busyMs = 15_000
+const askAgainMs = 500
+/** `--timeout` says another number for an outage too. */
+const outageMs = 600_000
+
+/** What the conversations of a command share. */
+export interface Carrier {
+  readonly ctx: CliContext
+  readonly opened: Pick<OpenedReaders, 'all' | 'isEmulator'>
+  readonly limits: ReaderLimits
+  readonly station: string | undefined
+  readonly patience: Patience
+}
+
+/** How long a box waits for a daemon, a reader service or a reader that went away. */
+export const outagePatienceMs = (ctx: CliContext): number =>
+  ctx.flags.timeoutSeconds === undefined ? outageMs : ctx.flags.timeoutSeconds * 1000
+
+export const makeCarrier = async (
+  ctx: CliContext,
+  opened: Carrier['opened'],
+  { stop, instance }: { readonly stop: Relay['stop']; readonly instance?: string | undefined },
+): Promise<Carrier> => {
+  const announce = (error: unknown): void =>
+    ctx.io.warn(
+      error instanceof DaemonUnreachable
+        ? `${error.message} Waiting for it; Ctrl-C stops.`
+        : 'The daemon is not ready. Waiting for it; Ctrl-C stops.',
+    )
+  const waiting = { ms: outagePatienceMs(ctx), announce }
+  return {
+    ctx,
+    opened,
+    limits: new ReaderLimits(ctx.system),
+    station: stationId(ctx.system),
+    patience: new Patience(ctx, await ctx.client(), stop.now, instance, waiting),
+  }
+}
+
+/**
+ * Like relay, through all that a card, its reader, another session and the daemon do in the field while the card lies
+ * there: the daemon knows how far it got. The card is released.
+ * @throws as relay; CardGone if it was lifted
+ */
+export const carry = async (
+  carrier: Carrier,
+  first: Card,
+  order: Order,
+  options: Relay,
+): Promise<SessionResult> => {
+  const conversation = new Conversation(carrier, first, order, options)
+  try {
+    return await conversation.run()
+  } finally {
+    await conversation.card.release()
+  }
+}
+
+class Conversation {
+  card: Card
+  readonly #carrier: Carrier
+  readonly #order: Order
+  readonly #options: Relay
+  /** Set when the reader turned out to pass no more on. */
+  #maxLc: number | undefined
+  /** Data of the last APDU. */
+  #lastLc = 0
+  #cardsLost = 0
+  #busyUntil: number | undefined
+
+  constructor(carrier: Carrier, card: Card, order: Order, options: Relay) {
+    this.#carrier = carrier
+    this.card = card
+    this.#order = order
+    this.#options = options
+    this.#maxLc = carrier.limits.maxLc(card.reader)
+  }
+
+  async run(): Promise<SessionResult> {
+    for (;;) {
+      try {
+        const result = await this.#once()
+        if (result.status === 'failed' && (await this.#isPassing(result))) continue
+        await this.card.signal(result.status === 'failed' ? 'failed' : 'done')
+        return result
+      } catch (error) {
+        if (error instanceof CardGone) await this.#sameCardAfter(error)
+        else if (error instanceof SessionLost) this.#countLoss(error)
+        else await this.#afterOutage(error)
+      }
+    }
+  }
+
+  #once(): Promise<SessionResult> {
+    const { ctx, station, opened } = this.#carrier
+    const order = {
+      ...this.#order,
+      ...(station === undefined ? {} : { station }),
+      ...(this.#maxLc === undefined ? {} : { maxLc: this.#maxLc }),
+      ...(opened.isEmulator && this.#order.originality === undefined
+        ? { originality: 'emulated' as const }
+        : {}),
+    }
+    const { card } = this
+    const transmit = (apdu: Uint8Array) => {
+      this.#lastLc = apdu.length > 5 ? (apdu[4] ?? 0) : 0
+      return card.transmit(apdu)
+    }
+    return relay(ctx, { atr: card.atr, transmit }, order, this.#options)
+  }
+
+  /** @returns true where the same order is to be tried again */
+  async #isPassing({ code }: SessionResult): Promise<boolean> {
+    const { ctx, limits } = this.#carrier
+    const { now } = this.#options.stop
+    if (code === 'ReaderLimit' && this.#maxLc === undefined) {
+      this.#maxLc = smallLc
+      limits.remember(this.card.reader)
+      ctx.io.note(`The reader ${this.card.reader} passes only short commands on. Continuing with those.`)
+      return true
+    }
+    if (code !== 'chip_busy') return false
+    if (this.#busyUntil === undefined) {
+      ctx.io.note('Another session holds this chip. Waiting up to 15 s until it lets go; Ctrl-C stops.')
+      this.#busyUntil = performance.now() + busyMs
+    }
+    if (performance.now() >= this.#busyUntil) return false
+    await delay(askAgainMs, undefined, { signal: now }).catch(() => now.throwIfAborted())
+    return true
+  }
+
+  async #sameCardAfter(error: CardGone): Promise<void> {
+    this.#countLoss(error)
+    const { stop } = this.#options
+    if (stop.now.aborted) throw error
+    if (this.#lastLc > smallLc) this.#maxLc = smallLc
+    const again = await cardForRetry(this.#carrier.opened.all, this.card, stop.now).catch(
+      (later: unknown) => {
+        throw later instanceof NoCard ? error : later
+      },
+    )
+    if (again === undefined) throw error
+    this.card = again
+  }
+
+  #countLoss(error: unknown): void {
+    this.#cardsLost += 1
+    if (this.#cardsLost === maxAttempts) throw error
+  }
+
+  async #afterOutage(error: unknown): Promise<void> {
+    await this.#carrier.patience.wait(error)
+    this.#options.stop.now.throwIfAborted()
+  }
+}
