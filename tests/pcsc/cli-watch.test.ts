@@ -149,11 +149,17 @@ describe.concurrent('nfc watch through a real pcscd', () => {
     const pcscd = await openPcscd(t)
     const watching = watch(t, pcscd.env.PCSCLITE_CSOCK_NAME, '--reader', '00 01', '--count', '1', '--json')
     await watching.until((_, stderr) => stderr.includes('Waiting for chips'))
-    const other = await pcscd.present(0, emulated(new VirtualHalo()))
+    let commands = 0
+    const transmit = () => {
+      commands += 1
+      return Uint8Array.of(0x90, 0)
+    }
+    const other = await pcscd.present(0, { transmit })
     await other.powered
     await pcscd.present(1, emulated(new VirtualHalo()))
     expect(await watching.ended).toBe(0)
     expect(JSON.parse(watching.stdout())).toMatchObject({ reader: pcscd.readers[1] })
+    expect(commands).toBe(0)
   })
 
   test('a reader that is plugged in later is watched', async (t) => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { CardGone, NoCard, NoReader } from '../../src/nfc/card.ts'
 import { backendNames } from '../../src/nfc/pcsc/protocol.ts'
+import { readerUsers } from '../../src/nfc/pcsc/reader-users.ts'
 import { follow, holdElsewhere, openPcscd, openReaders } from '../support/pcsc/opened.ts'
 
 const ok = Uint8Array.of(0x90, 0x00)
@@ -157,6 +158,9 @@ describe.concurrent.each(backendNames)('readers through a real pcscd and %s', (b
     // Now it is ours, and the other waits.
     const other = openReaders(t, { backend, env: pcscd.env })
     await expect(other.waitForCard({ timeoutMs: 300 })).rejects.toMatchObject({ state: 'in-use' })
+    // Our children stand for us.
+    const users = await readerUsers(pcscd.env, [])
+    expect(users.map((user) => user.pid)).toEqual([process.pid])
     const waiting = other.waitForCard()
     await again.release()
     expect((await waiting).reader).toBe(reader)

@@ -46,7 +46,10 @@ export async function openNfcPcsc(events: BackendEvents): Promise<Backend> {
       events.status(name, state)
       if (withoutStatus.delete(name)) settle()
     })
-    reader.on('error', events.failed)
+    // The library does not take each way of saying so for a reader that was pulled out; its 'end' follows.
+    reader.on('error', (error) => {
+      if (!pulledOut.includes(codeOf(error.message))) events.failed(error)
+    })
     reader.on('end', () => {
       readers.delete(name)
       if (withoutStatus.delete(name)) settle()
@@ -95,9 +98,13 @@ const connectionTo = (reader: Reader, atr: Uint8Array): Connection => ({
 function translate(error: unknown): never {
   const cause = error instanceof Error && 'previous' in error ? error.previous : error
   const message = cause instanceof Error ? cause.message : String(error)
-  const [, code] = /\(0x([0-9a-f]{8})\)/i.exec(message) ?? []
-  throw new PcscError(meanings[code?.toUpperCase() ?? ''] ?? 'gone', message, { cause: error })
+  throw new PcscError(meanings[codeOf(message)] ?? 'gone', message, { cause: error })
 }
+
+const codeOf = (message: string): string => /\(0x([0-9a-f]{8})\)/i.exec(message)?.[1]?.toUpperCase() ?? ''
+
+/** SCARD_E_UNKNOWN_READER, SCARD_E_READER_UNAVAILABLE. */
+const pulledOut = ['80100009', '80100017']
 
 /** Source: pcsclite.h. Any other code means that the card is gone. */
 const meanings: Readonly<Record<string, Refusal>> = {

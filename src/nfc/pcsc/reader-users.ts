@@ -43,7 +43,7 @@ async function nameOf(pid: number): Promise<ReaderUser | undefined> {
     return parent > 1 ? nameOf(parent) : undefined
   }
   const isScript = scripted.test(basename(program)) && script !== '' && !script.startsWith('-')
-  const name = basename(isScript ? script : program)
+  const name = isScript ? basename(script).replace(/\.[a-z]{2,4}$/, '') : basename(program)
   // Another program chose it: it shall not move the cursor, nor fill the screen.
   return name === '' ? undefined : { name: name.replace(/[^\x20-\x7e]/g, '?').slice(0, 40), pid }
 }
