@@ -130,8 +130,8 @@ describe('with taps', () => {
   test('a list as CSV has the UID in hex, as spreadsheets need it, and no cell that one would run', async () => {
     const list = await here.run('taps', 'list', '--csv', '--outcome', 'valid', '--limit', '1')
     const [heading, row] = list.stdout.split('\n')
-    expect(heading).toBe('id,at,team,counter,outcome,via,uid,keySet')
-    expect(row).toMatch(/,valid,page,04:[0-9A-F:]{17},101$/)
+    expect(heading).toBe('id,at,team,counter,outcome,via,uid,keySet,tamper')
+    expect(row).toMatch(/,valid,page,04:[0-9A-F:]{17},101,$/)
     const audit = await here.run('audit', 'list', '--csv', '--fields', 'actor,detail', '--limit', '1')
     expect(audit.stdout).toMatch(/^actor,detail\n[^\n]+,(\{\}|"\{.*\}")\n$/)
     expect(Array.from(csvRows([{ a: '=1+1', b: -1, c: null }, { d: true }]))).toEqual([

@@ -56,6 +56,8 @@ describe('showing a chip', () => {
       isSimulated: false,
       lastCounter: 41,
       lastTapAt: now,
+      tamper: null,
+      openedAt: null,
       item: { id: 'jacket', name: 'Jacket', variant: 's' },
       linkedToken: {
         contractAddress: jackets,

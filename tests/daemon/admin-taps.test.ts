@@ -37,6 +37,7 @@ describe('the list', () => {
       team: 'Acme',
       keySet: 101,
       via: 'find',
+      tamper: null,
       at: expect.any(String),
       id: expect.any(Number),
     }

@@ -23,10 +23,16 @@ interface Chip {
   /** Of a listed chip. */
   fileReadKey?: string
   mode?: 'aes' | 'lrp'
+  /** Of a TagTamper chip: the status of its loop. */
+  t?: string
 }
 
 /** The parameters that a chip shows at its tap number `counter`. */
-export function tap(set: SeedKeySet, chip: Chip, counter: number): { d: string; e: string; c: string } {
+export function tap(
+  set: SeedKeySet,
+  chip: Chip,
+  counter: number,
+): { d: string; e: string; c: string; t?: string } {
   const names = { e: 'e', c: 'c', d: 'd', ...set.parameters }
   const uid = Buffer.from(chip.uid, 'hex')
   const mode = chip.mode ?? 'aes'
@@ -37,9 +43,9 @@ export function tap(set: SeedKeySet, chip: Chip, counter: number): { d: string; 
   )
     .toString('hex')
     .toUpperCase()
-  const text = macInputText({ from: set.macInputFrom, names, d: String(set.id), e })
+  const text = macInputText({ from: set.macInputFrom, names, d: String(set.id), e, t: chip.t })
   const c = sunMac(fileKey(set, chip), { uid, counter, mode }, text).toString('hex').toUpperCase()
-  return { d: String(set.id), e, c }
+  return { d: String(set.id), e, ...(chip.t === undefined ? {} : { t: chip.t }), c }
 }
 
 function fileKey(set: SeedKeySet, { uid, generation = 0, fileReadKey }: Chip): AesKey {

@@ -42,6 +42,7 @@ export const chips = {
       e: longQuery,
       c: longQuery,
       d: longQuery,
+      t: longQuery,
       static: longQuery,
       pk1: longQuery,
       pk2: longQuery,

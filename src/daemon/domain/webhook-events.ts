@@ -107,6 +107,12 @@ export class WebhookEvents {
     await this.record(trx, { teamId, type: 'tap.valid', at, data, chipUid })
   }
 
+  /** Of a tap that is the first to tell that its chip's seal is open; of others, nothing is told. */
+  async recordSeal(trx: Queries, { at, chipUid, teamId, counter, tamper }: NewTap): Promise<void> {
+    if (chipUid === null || tamper !== 'open') return
+    await this.record(trx, { teamId, type: 'chip.opened', at, data: { uid: chipUid, counter }, chipUid })
+  }
+
   /** Of known chips, and few per minute: anyone can cause refused taps. */
   async recordRefusedTaps(trx: Queries, taps: readonly NewTap[]): Promise<void> {
     for (const { at, chipUid, teamId, outcome } of taps) {

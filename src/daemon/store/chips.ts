@@ -37,6 +37,8 @@ export interface TappedChip
     | 'tokenRow'
     | 'disabledAt'
     | 'claimsEndedTap'
+    | 'tagTamper'
+    | 'tamper'
     | 'linkedAddress'
     | 'linkedChainId'
     | 'linkedTokenId'
@@ -64,6 +66,8 @@ export const tapped = (db: Queries) =>
       'chips.tokenRow',
       'chips.disabledAt',
       'chips.claimsEndedTap',
+      'chips.tagTamper',
+      'chips.tamper',
       'contracts.address as linkedAddress',
       'contracts.chainId as linkedChainId',
       'tokens.tokenId as linkedTokenId',
@@ -135,6 +139,22 @@ export const takeCatchUp = (
   db: Queries,
   tap: { uid: string; counter: number; at: string },
 ): Promise<ChipState | undefined> => catchUp.first(db, tap)
+
+const setSeal = statement<{ uid: string; tamper: 'closed' | 'open'; openedAt: string | null }>()((db, p) =>
+  db
+    .updateTable('chips')
+    .set({ tagTamper: 1, tamper: p.tamper, openedAt: p.openedAt })
+    .where('uid', '=', p.uid)
+    // What was open once stays so.
+    .where('openedAt', 'is', null),
+)
+
+/** @returns false if the seal is known to be open already */
+export const noteSeal = (
+  db: Queries,
+  seen: { uid: string; tamper: 'closed' | 'open'; at: string },
+): Promise<boolean> =>
+  setSeal.once(db, { uid: seen.uid, tamper: seen.tamper, openedAt: seen.tamper === 'open' ? seen.at : null })
 
 const rowsAt = 500
 

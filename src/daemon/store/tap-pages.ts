@@ -24,6 +24,8 @@ export interface PageOfChip {
   brand: Pick<TeamRow, 'brandName' | 'brandColor' | 'brandBackground' | 'brandLogoUrl'>
   item: ItemOfPage | undefined
   future: FutureContract | undefined
+  /** Of a TagTamper chip, once a tap told it. */
+  seal: { is: 'closed' } | { is: 'open'; since: string } | undefined
 }
 
 const ofChip = statement<{ uid: string }>()((db, p) =>
@@ -37,7 +39,7 @@ const ofChip = statement<{ uid: string }>()((db, p) =>
     .select(['teams.brandName', 'teams.brandColor', 'teams.brandBackground', 'teams.brandLogoUrl'])
     .select(['chips.variantId', 'items.name', 'items.description', 'items.imageUrl', 'items.media'])
     .select(['items.variants', 'contracts.name as contractName', 'contracts.chainId'])
-    .select('contracts.twoTapDelaySeconds')
+    .select(['contracts.twoTapDelaySeconds', 'chips.tamper', 'chips.openedAt'])
     .where('chips.uid', '=', p.uid),
 )
 
@@ -46,7 +48,7 @@ export async function pageOfChip(db: Queries, uid: string): Promise<PageOfChip |
   const row = await ofChip.first(db, { uid })
   if (!row) return undefined
   const { brandName, brandColor, brandBackground, brandLogoUrl, chainId, twoTapDelaySeconds } = row
-  const { variantId, name, description, imageUrl, media, variants, contractName } = row
+  const { variantId, name, description, imageUrl, media, variants, contractName, tamper, openedAt } = row
   return {
     brand: { brandName, brandColor, brandBackground, brandLogoUrl },
     item:
@@ -54,5 +56,7 @@ export async function pageOfChip(db: Queries, uid: string): Promise<PageOfChip |
         ? undefined
         : { variantId, name, description, imageUrl, media, variants, contractName },
     future: chainId === null ? undefined : { chainId, twoTapDelaySeconds },
+    seal:
+      openedAt !== null ? { is: 'open', since: openedAt } : tamper === null ? undefined : { is: 'closed' },
   }
 }

@@ -37,6 +37,7 @@ const fields = (chip: Chip) => ({
   Simulated: chip.isSimulated,
   'Last counter': chip.lastCounter,
   'Last tap': chip.lastTapAt,
+  Seal: chip.openedAt ? `open (${chip.openedAt})` : (chip.tamper ?? undefined),
   Disabled: chip.disabledAt && `${chip.disabledAt}${chip.disabledReason ? ` (${chip.disabledReason})` : ''}`,
   'Replaced by': chip.replacedBy ?? undefined,
   Created: chip.createdAt,

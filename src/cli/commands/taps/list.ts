@@ -15,6 +15,7 @@ export const tapColumns: Columns<ElementOf<'GET /admin/taps'>> = {
   'KEY SET': (tap) => tap.keySet,
   VIA: (tap) => tap.via,
   TEAM: (tap) => tap.team,
+  SEAL: (tap) => tap.tamper,
 }
 
 export const outcomes = [

@@ -55,6 +55,10 @@ const chipForAdmin = z.object({
   isSimulated: z.boolean(),
   lastCounter: z.number().nullable(),
   lastTapAt: timestamp.nullable(),
+  /** Of a TagTamper chip: its seal, once a tap told it. One that was open stays `open`. */
+  tamper: z.enum(['closed', 'open']).nullable(),
+  /** The tap that first told that the seal is open. */
+  openedAt: timestamp.nullable(),
   item: z.object({ id: z.string(), name: z.string(), variant: z.string().nullable() }).nullable(),
   linkedToken: tokenRef
     .extend({

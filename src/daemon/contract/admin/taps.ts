@@ -23,6 +23,8 @@ const tapOnWire = z.object({
   counter: z.number().nullable(),
   outcome,
   via: z.enum(['find', 'page']),
+  /** Of a TagTamper chip: its seal. */
+  tamper: z.enum(['closed', 'open']).nullable(),
 })
 
 const about = <T extends z.ZodType>(schema: T, description: string) => schema.optional().describe(description)

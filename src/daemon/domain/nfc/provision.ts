@@ -24,6 +24,7 @@ import {
   assertNewKeys,
   assertRegistrable,
   isRegisteredWith,
+  knowsSeal,
   registerWithTap,
   type WantedEnrollment,
 } from './registration.ts'
@@ -115,7 +116,7 @@ async function* verify(
 ): SettingUp {
   const keysOf = await chipKeys({ db: deps.db.read, box: deps.box }, [target])
   if (!(yield* matchesPlan(plan, inspection, keysOf))) throw new OtherTemplate()
-  if (isRegisteredWith(known.row, target)) {
+  if (isRegisteredWith(known.row, target) && knowsSeal(known.row, plan)) {
     const { place } = enrollment
     if (place) await deps.db.write((trx) => takeRow(trx, place, plan.uid, iso(deps.clock.now())))
     return resultOf('unchanged', plan, target)

@@ -97,6 +97,13 @@ export const isRegisteredWith = (
   { keySet, generation }: KeySetSource,
 ): boolean => row !== undefined && row.keySetId === keySet && row.generation === generation
 
+/** 1: the chip's URL carries the status of its seal. */
+const shows = ({ template }: Plan): 0 | 1 => (template?.tamper ? 1 : 0)
+
+/** True if the registry knows of the chip's seal what the plan says. */
+export const knowsSeal = (row: Pick<ChipRow, 'tagTamper'> | undefined, plan: Plan): boolean =>
+  row?.tagTamper === shows(plan)
+
 /** Registers a chip and takes the tap that it showed, which invalidates earlier ones. @throws DomainError conflict */
 export async function registerWithTap(
   deps: RegistrationDeps,
@@ -120,9 +127,10 @@ async function registerIn(
   trx: Queries,
   deps: RegistrationDeps,
   actor: Actor,
-  { plan: { uid }, target, enrollment: { teamId, chipGroupId, details, mayBind, place } }: KeyedPlan,
+  { plan, target, enrollment: { teamId, chipGroupId, details, mayBind, place } }: KeyedPlan,
   { at, tap }: { at: string; tap: LiveTap },
 ): Promise<void> {
+  const { uid } = plan
   await assertTeamIn(trx, teamId)
   if (!(await findChipGroup(trx, teamId, chipGroupId))) {
     throw conflict(
@@ -139,6 +147,8 @@ async function registerIn(
     if (result?.status === 'failed')
       throw conflict(`The chip is set up but cannot be registered: ${result.error}`)
   }
+  const tagTamper = shows(plan)
+  if ((row?.tagTamper ?? 0) !== tagTamper) await updateChip(trx, uid, { tagTamper })
   if (place) await takeRow(trx, place, uid, at)
   if (isRegisteredWith(row, target)) return
   const detail = { keySet: keySetId, generation, chipGroup: chipGroupId, before: row ? keysOfRow(row) : null }

@@ -94,6 +94,7 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: Viewing)
       },
       owner: known?.owner,
     },
+    seal: page?.seal,
     actions: actions.map((action) => withFailure(action, viewing.tried)),
     links: links.flatMap(({ id, label, baseUrl }) => {
       const own = refs.get(id)

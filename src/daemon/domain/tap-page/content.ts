@@ -100,6 +100,8 @@ export interface TapPage {
   uid: string
   brand: Brand
   piece: Piece
+  /** Of a TagTamper chip, once a tap told it; `since`: of the tap that first told that it is open, ISO 8601. */
+  seal?: { is: 'closed' } | { is: 'open'; since: string } | undefined
   /** In order: register, claim, badges, guestbooks. */
   actions: Action[]
   /** Third-party links, each with its own ref. */

@@ -1,5 +1,13 @@
-import { type ChipState, findChip, type TappedChip, takeCatchUp, takeCounter } from '../../store/chips.ts'
+import {
+  type ChipState,
+  findChip,
+  noteSeal,
+  type TappedChip,
+  takeCatchUp,
+  takeCounter,
+} from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
+import type { TapRow } from '../../store/schema.ts'
 import { insertTap, type NewTap } from '../../store/taps.ts'
 import type { KeyRing } from '../chips/key-ring.ts'
 import { type Clock, iso } from '../time.ts'
@@ -68,17 +76,28 @@ export async function takeTap<T>(
     refuse({ outcome: 'wrong-mac', chipUid, teamId, keySetId: read.keySetId })
     return read
   }
-  const { chip, counter } = read
+  const { chip, counter, seal } = read
   const judged =
-    counter <= chip.lastCounter ? undefined : await take(deps, { chip, counter, now, via }, followed)
+    counter <= chip.lastCounter ? undefined : await take(deps, { chip, counter, seal, now, via }, followed)
   if (judged) return judged
   refuse({ outcome: 'replayed', chipUid, teamId, keySetId, counter })
   return { kind: 'replayed', chip, counter }
 }
 
+type Genuine = Extract<VerifiedTap, { kind: 'genuine' }>
+
 async function take<T>(
   deps: TakeTapDeps,
-  { chip: seen, counter, now, via }: { chip: TappedChip; counter: number; now: number; via: 'find' | 'page' },
+  {
+    chip: seen,
+    counter,
+    seal,
+    now,
+    via,
+  }: Pick<Genuine, 'chip' | 'counter' | 'seal'> & {
+    now: number
+    via: 'find' | 'page'
+  },
   followed: Followed<T>,
 ): Promise<JudgedTap<T> | undefined> {
   const taken = await deps.db.write(async (trx) => {
@@ -90,15 +109,17 @@ async function take<T>(
     const chip = isAsSeen(state, seen) ? seen : ((await findChip(trx, seen.uid)) ?? seen)
     const fresh = caughtUp ? 'caught-up' : 'valid'
     const outcome = chip.disabledAt === null ? fresh : 'disabled'
-    const tap = tapOf(chip, { counter, at: iso(now), via, outcome })
+    const tap = tapOf(chip, { counter, at: iso(now), via, outcome, tamper: seal })
     const tapId = await insertTap(trx, tap)
     await deps.webhookEvents.recordTap(trx, tap)
+    if (seal && seal !== seen.tamper && (await noteSeal(trx, { uid: seen.uid, tamper: seal, at: iso(now) })))
+      await deps.webhookEvents.recordSeal(trx, tap)
     // Taps of a disabled chip are used up too, so that a thief's collection is worthless once it is enabled again.
     const judged: JudgedTap<T> =
       outcome !== 'valid'
         ? { kind: outcome, chip, counter }
         : { kind: 'taken', chip, counter, result: await followed(trx, { chip, tapId, counter, now }) }
-    return { judged, tap: { tamper: null, ...tap, id: tapId } }
+    return { judged, tap: { ...tap, id: tapId } }
   })
   if (taken) deps.tapLog.publish(taken.tap)
   return taken?.judged
@@ -113,7 +134,7 @@ const isAsSeen = (state: ChipState, seen: TappedChip): boolean =>
 
 function tapOf(
   { uid: chipUid, teamId, keySetId }: TappedChip,
-  tap: Pick<NewTap, 'counter' | 'at' | 'via' | 'outcome'>,
-): NewTap {
+  tap: Pick<TapRow, 'counter' | 'at' | 'via' | 'outcome' | 'tamper'>,
+): Omit<TapRow, 'id'> {
   return { ...tap, chipUid, teamId, keySetId }
 }

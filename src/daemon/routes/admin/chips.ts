@@ -84,7 +84,18 @@ function readingsOf(parsed: string, raw: unknown, name = 'uid'): UidReadings {
 function toWire({ chip, token, badgeEvents, guestbookEvents, isConfigured }: ChipRecord) {
   const { itemId, itemName, variantId } = chip
   return {
-    ...pick(chip, 'uid', 'family', 'generation', 'publicKey', 'label', 'redirectUrl', 'lastTapAt'),
+    ...pick(
+      chip,
+      'uid',
+      'family',
+      'generation',
+      'publicKey',
+      'label',
+      'redirectUrl',
+      'lastTapAt',
+      'tamper',
+      'openedAt',
+    ),
     ...pick(chip, 'disabledAt', 'disabledReason', 'replacedBy', 'createdAt'),
     uidHex: uidToHex(chip.uid),
     team: chip.teamName,

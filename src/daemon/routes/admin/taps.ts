@@ -54,4 +54,5 @@ const toWire = (tap: TapRecord) => ({
   ...pick(tap, 'id', 'at', 'team', 'counter', 'outcome', 'via'),
   uid: tap.chipUid,
   keySet: tap.keySetId,
+  tamper: tap.tamper,
 })
