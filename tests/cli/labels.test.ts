@@ -71,11 +71,12 @@ test('the labels of a box are those of its sheet, in the order of its rows', asy
     expect(page?.text).toContain(text)
 
   // With an address of the daemon, which is the same page for each chip, and for none.
-  ends(
-    await print('--batch', batchIn(stderr), '--qr', 'page', '--yes', '--logo', sheet('logo.svg', ['<svg/>'])),
-    2,
-    'is no image',
-  )
+  writeFileSync(join(here.home, 'cut.png'), png().subarray(0, 60))
+  for (const [logo, why] of [
+    [sheet('logo.svg', ['<svg/>']), 'is no image'],
+    ['cut.png', 'cut.png is incomplete'],
+  ] as const)
+    ends(await print('--batch', batchIn(stderr), '--yes', '--logo', logo), 2, why)
   writeFileSync(join(here.home, 'logo.png'), png())
   const roll = ['--format', 'roll', '--size', '50x30', '--qr', 'page', '--logo', 'logo.png']
   ends(

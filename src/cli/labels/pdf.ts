@@ -1,3 +1,4 @@
+import { ImageJudge } from '../../values/image.ts'
 import type { CliContext } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { formatNumber } from '../io/text.ts'
@@ -113,12 +114,29 @@ interface Opener {
 }
 
 const openLogo = (doc: Drawing['doc'], { name, content }: GivenFile): Logo => {
+  const flaw = flawOf(content)
   try {
     const image = (doc as Drawing['doc'] & Opener).openImage(content)
     const { width, height } = image
-    if (width > 0 && height > 0) return { image, width, height }
+    if (flaw === undefined && width > 0 && height > 0) return { image, width, height }
   } catch {
     // Told below.
   }
-  throw new UsageError(`${name} is no image that can be printed.`, 'Give a PNG or a JPEG: --logo FILE.')
+  throw new UsageError(
+    `${name} ${flaw ?? 'is no image that can be printed'}.`,
+    'Give a PNG with 8 bits a channel, or a JPEG: --logo FILE.',
+  )
+}
+
+/** pdfkit takes a PNG apart later, where an error would end the program. A JPEG goes into the PDF as it is. */
+const flawOf = (content: Buffer): string | undefined => {
+  if (content.length < 26 || content.readUInt32BE(0) !== 0x89504e47) return undefined
+  const judge = new ImageJudge()
+  const judged = judge.push(content) ?? judge.end()
+  if (judged.kind !== 'image') return judged.reason
+  const [bits = 8, colors] = content.subarray(24)
+  // It would read several pixels as one.
+  return colors === 3 && bits < 8 && content.includes('tRNS')
+    ? `is transparent, and has ${bits} bits a pixel`
+    : undefined
 }
