@@ -6,6 +6,7 @@ import { newUid } from './emulator/readers.ts'
 import { AesKey } from './ntag424/cmac.ts'
 import {
   authenticate,
+  changeFileSettings,
   fileRange,
   getCardUid,
   getFileCounters,
@@ -158,6 +159,11 @@ function stepsFor(
       const again = yield* open(1, SOURCE)
       return String((yield* getFileCounters(NDEF_FILE, again)) - before)
     },
+    *'counter after new settings'() {
+      const session = yield* open(0, SOURCE)
+      yield* changeFileSettings(session, NDEF_FILE, yield* getFileSettings(NDEF_FILE, session))
+      return String(yield* getFileCounters(NDEF_FILE, yield* open(1, SOURCE)))
+    },
   }
   return { ...steps, ...refusals(uid) }
 }
@@ -181,6 +187,15 @@ function refusals(uid: string): Record<string, Step> {
     'refused: GetKeyVersion of no key': raw('90640000010500'),
     'refused: GetFileSettings of no file': raw('90F50000010900'),
     'refused: GetFileCounters without a key': raw('90F60000010200'),
+    'refused: ReadData of a file under a key': raw(
+      `90AD000007${fileRange(PROPRIETARY_FILE, 0, 8).toString('hex')}00`,
+    ),
+    'refused: half an authentication': raw(`90AF000020${'00'.repeat(32)}00`),
+    *'refused: READ BINARY in a session'() {
+      yield* authenticate(0, selftestKey0(uid), Buffer.alloc(16, 0x5a))
+      yield* send(Buffer.from('00B0000010', 'hex'))
+      return undefined
+    },
     'refused: GetCardUID without a session': raw('9051000000'),
     'refused: an unknown command': raw('90EE000000'),
     'refused: an unknown class': raw('80CA000000'),
@@ -206,7 +221,9 @@ function ndefRange(offset: number, length: number): string {
 /** Repeats the self-test on the virtual chip, and returns the differences from a real chip's transcript. */
 export async function replaySelftest(recorded: readonly TranscriptLine[]): Promise<string[]> {
   const replayed: TranscriptLine[] = []
-  const chip = new VirtualNtag424(factoryMemory(newUid()))
+  // The recorded chip may be a TagTamper, which says so in its version.
+  const tamper = recorded.some((line) => 'answer' in line && line.answer.startsWith('040408'))
+  const chip = new VirtualNtag424(factoryMemory(newUid(), { tamper }))
   const note = (line: TranscriptLine) => replayed.push(line)
   await runScript(new EmulatedCard('replay', chip), selftest({ random: randomBytes, note }))
   return transcriptDifferences(recorded, replayed)

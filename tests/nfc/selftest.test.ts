@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { CardGone } from '../../src/nfc/card.ts'
+import { factoryMemory } from '../../src/nfc/emulator/memory.ts'
 import { NotBlank, replaySelftest, selftest } from '../../src/nfc/selftest.ts'
 import { type TranscriptLine, transcriptDifferences } from '../../src/nfc/transcript.ts'
-import { steadyRandom, TestChip } from './virtual-card.ts'
+import { steadyRandom, TestChip, uidBytes } from './virtual-card.ts'
 
 async function transcript(chip = new TestChip(), seed = 'self-test') {
   const lines: TranscriptLine[] = []
@@ -20,7 +21,12 @@ describe('the self-test', () => {
     expect(lines.filter((line) => 'error' in line)).toEqual([])
     expect(good).toBe(true)
     expect(learnt(lines, 'counts that a tap takes')).toBe('1')
+    expect(learnt(lines, 'counter after new settings')).toBe('0')
     expect(learnt(lines, 'file 3 in CommMode.FULL')).toBe('selftest')
+    const refused = lines.flatMap((line) =>
+      'command' in line && line.command.startsWith('90AF000020') ? [line.answer] : [],
+    )
+    expect(refused).toContain('919D')
     const { sdmReadCounter: _, ...rest } = Object(chip.chip.toJSON())
     const { sdmReadCounter: __, ...factory } = Object(new TestChip().chip.toJSON())
     expect(rest).toEqual(factory)
@@ -46,8 +52,10 @@ describe('the self-test', () => {
   })
 
   test('can be replayed: another chip with other secrets gives the same transcript', async () => {
-    const { lines } = await transcript()
-    expect(await replaySelftest(JSON.parse(JSON.stringify(lines)))).toEqual([])
+    for (const tamper of [false, true]) {
+      const { lines } = await transcript(new TestChip(factoryMemory(uidBytes, { tamper })))
+      expect(await replaySelftest(JSON.parse(JSON.stringify(lines)))).toEqual([])
+    }
   })
 
   test('shows where a chip differs from the virtual one', async () => {

@@ -128,6 +128,15 @@ describe('the virtual chip answers as AN12196 prints it', () => {
   })
 })
 
+test('SetConfiguration that hides the UID: Table 27', () => {
+  const [enc, mac] = ['7951A705F47F3C29B596454DC1490383', 'FE4EDBF46536557E304682F33E63A84F']
+  const suite = new AesSuite({ enc: Buffer.from(enc, 'hex'), mac: Buffer.from(mac, 'hex') })
+  const channel = new Channel(0, Buffer.from('D779B1D0', 'hex'), 0, suite)
+  const body = Buffer.from('008EA0138A7AF6FC8E99DF2A3A305602C43A7A3C9228C3134A', 'hex')
+  expect(channel.open(0x5c, body, 1, FULL)).toEqual({ header: Buffer.of(0), data: Buffer.of(2) })
+  expect(hex(channel.close(Buffer.alloc(0), FULL))).toBe('86044208CAD1676A')
+})
+
 const zeroKeys = Array.from({ length: 5 }, () => ({ key: Buffer.alloc(16) }))
 
 const suns = vectors.filter(({ op, out }) => op === 'sun' && out.valid !== false)

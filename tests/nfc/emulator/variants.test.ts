@@ -132,7 +132,7 @@ describe('a TagTamper chip', () => {
     await put({ tamper: true })
     expect(raw('90F7000000')).toBe('49499100')
     expect(raw('9060000000')).toMatch(/^040408/)
-    await run(selectApplication())
+    await liftAndPut()
     expect(await mirror()).toBe('9100')
     expect(await configure(0x07, '010E')).toMatch(/9100$/)
     expect(await tapped()).toBe('II')
