@@ -35,6 +35,8 @@ function unwritable(stream: Output, name: string, error: NodeJS.ErrnoException) 
 }
 
 function onInterrupt(signal: NodeJS.Signals = 'SIGINT') {
+  // A terminal that closes says so twice, by its shell too: nobody is impatient.
+  if (interrupted && signal === 'SIGHUP') return
   if (interrupted || listeners.size === 0) process.exit(130)
   interrupted = true
   for (const listener of listeners) listener(signal)

@@ -19,8 +19,8 @@ export interface Output extends NodeJS.WritableStream {
 
 export interface Interrupts {
   /**
-   * From now on, the first SIGINT, SIGTERM, or SIGHUP calls `handler` instead of ending the process; the second always
-   * ends it.
+   * From now on, the first SIGINT, SIGTERM, or SIGHUP calls `handler` instead of ending the process; the second
+   * ends it, unless it is a SIGHUP.
    * @returns a function that stops listening
    */
   listen(handler: (signal: NodeJS.Signals) => void): () => void

@@ -49,8 +49,8 @@ const rowsNamed = (prefix: string, count: number): ChipRow[] =>
 
 const context = (
   listen: (handler: (signal: NodeJS.Signals) => void) => () => void = () => () => undefined,
+  { stdout = new Text(), stderr = new Text(), json = true } = {},
 ) => {
-  const [stdout, stderr] = [new Text(), new Text()]
   const ctx: CliContext = createContext(
     {
       env: { HOME: home, TAPCHIP_URL: daemon.url, TAPCHIP_ADMIN_TOKEN: daemon.adminToken },
@@ -63,7 +63,7 @@ const context = (
       interrupts: { listen },
       daemonScript: () => '',
     },
-    { json: true, quiet: false, color: false, input: false, dryRun: false },
+    { json, quiet: false, color: false, input: false, dryRun: false },
   )
   return { ctx, stdout, stderr }
 }
@@ -282,6 +282,37 @@ test('a card that loses its field for a moment, and lies there still, is gone on
   expect(code).toBe(0)
   expect(JSON.parse(stdout.text)).toMatchObject({ uid: chip.uid, status: 'provisioned' })
   expect(chip.failedAuthentications).toBe(0)
+})
+
+test('lines and hints come in the order in which things happened, also on a slow terminal', async () => {
+  const screen: string[] = []
+  class Slow extends Text {
+    readonly isTTY = true
+    readonly #ticks: number
+    constructor(ticks: number) {
+      super()
+      this.#ticks = ticks
+    }
+    override _write(chunk: Buffer, encoding: BufferEncoding, done: () => void, left = this.#ticks): void {
+      if (left > 0) return void setImmediate(() => this._write(chunk, encoding, done, left - 1))
+      screen.push(String(chunk))
+      done()
+    }
+  }
+  const { ctx } = context(undefined, { stdout: new Slow(20), stderr: new Slow(0), json: false })
+  const [torn, good] = [new Chip(), new Chip()]
+  const tear = { apdu: 15, when: 'after' } as const
+  await startBox(ctx, new ScriptedReaders([{ chip: torn, tear }, good, torn]), {
+    count: 2,
+    rows: new RowsOfChips([]),
+  })
+  await ctx.io.flush()
+  ctx.close()
+  const words = /put (it|the next one) on|failed {2}|left the reader|Remove it|provisioned {2}/g
+  expect(screen.join('').match(words)).toEqual([
+    ...['put it on', 'failed  ', 'left the reader', 'Remove it'],
+    ...['put the next one on', 'provisioned  ', 'Remove it', 'put the next one on', 'provisioned  '],
+  ])
 })
 
 describe('the end of a box', () => {

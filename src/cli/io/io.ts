@@ -42,6 +42,7 @@ export interface Io {
   hint(message: string): void
   warn(message: string): void
   progress(label: string, total: number | undefined): Progress
+  /** Resolves once everything has left. */
   flush(): Promise<void>
   readonly style: (format: 'bold' | 'dim' | 'red' | 'green' | 'yellow', text: string) => string
 }
@@ -182,7 +183,11 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
         dumb: isLogged,
         now: system.now,
       }),
-    flush: send,
+    flush: async () => {
+      await send()
+      // Called back after all writes before it; standard error would overtake them on a slow terminal.
+      if (!gone) await new Promise<void>((resolve) => system.stdout.write('', () => resolve()))
+    },
     style,
   }
 }
