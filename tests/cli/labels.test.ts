@@ -70,6 +70,16 @@ test('the labels of a box are those of its sheet, in the order of its rows', asy
   for (const text of ['Coat 1', 'Jacket, S', 'Coat 4', ...uids, ...uids.map(uidToColons)])
     expect(page?.text).toContain(text)
 
+  // A CLI that was killed after the last chip was registered did not write its line.
+  const journal = join(here.home, '.local/state/tapchip/batches', `${batchIn(stderr)}.jsonl`)
+  const lines = readFileSync(journal, 'utf8').trim().split('\n')
+  const isOfLast = (line: string) => line.includes(uids[2] ?? '') && line.includes('"result"')
+  const cut = lines.filter((line) => !isOfLast(line) && !line.startsWith('{"type":"end"'))
+  expect(lines.length - cut.length).toBe(2)
+  writeFileSync(journal, `${cut.join('\n')}\n`)
+  ends(await print('--batch', batchIn(stderr), '--yes'), 0, '3 labels')
+  expect(pages()[0]?.codes).toEqual(uids)
+
   // With an address of the daemon, which is the same page for each chip, and for none.
   writeFileSync(join(here.home, 'cut.png'), png().subarray(0, 60))
   for (const [logo, why] of [

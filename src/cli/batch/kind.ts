@@ -181,8 +181,11 @@ export interface WholeKind<T extends Result = Result> extends AnyKind {
   counts?(events: readonly ChipEvent[]): Counts
   resume(ctx: CliContext, history: History<Row, T>, options: ResumeOptions): Promise<ExitCode>
   report(ctx: CliContext, history: History<Row, T>, failedAlone: boolean): Promise<void>
-  /** The last state of each chip, with its UID as the journal has it; `row` is absent where there is no sheet. */
-  chips(history: History<Row, T>): Iterable<ChipOutcome>
+  /**
+   * The last state of each chip, with its UID as the journal has it; `row` is absent where there is no sheet. Asks the
+   * daemon where the journal does not know.
+   */
+  chips(ctx: CliContext, history: History<Row, T>): Promise<readonly ChipOutcome[]>
 }
 
 export interface ChipOutcome {

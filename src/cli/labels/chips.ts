@@ -42,7 +42,7 @@ export const labelsOfBatch = async (
   team: string | undefined,
 ): Promise<{ readonly labels: readonly Label[]; readonly missing: number }> => {
   const { kind, history } = await findBatch(ctx, id, kinds)
-  const uids = succeeded(kind, history)
+  const uids = await succeeded(ctx, kind, history)
   if (uids === undefined)
     throw new UsageError(
       `Batch ${id} (${kind.name}) names no chips.`,
@@ -80,8 +80,8 @@ const unlessGone = (error: unknown): undefined => {
 }
 
 /** In the order of rows, then of those without one; undefined if no row is about a chip. */
-const succeeded = (kind: Kind, history: History): string[] | undefined => {
-  const outcomes = [...('chips' in kind ? kind.chips(history) : outcomesOf(kind, history))]
+const succeeded = async (ctx: CliContext, kind: Kind, history: History): Promise<string[] | undefined> => {
+  const outcomes = [...('chips' in kind ? await kind.chips(ctx, history) : outcomesOf(kind, history))]
   if (outcomes.length === 0 && 'isRow' in kind && history.rows.length > 0) return undefined
   const last = Number.MAX_SAFE_INTEGER
   const sorted = outcomes.sort((a, b) => (a.row ?? last) - (b.row ?? last))

@@ -5,16 +5,15 @@ import { instanceNow } from '../batch/instance.ts'
 import type { ChipEvent, Header } from '../batch/journal.ts'
 import type { History } from '../batch/kind.ts'
 import { beginJournal, type Resuming, reopenJournal } from '../batch/open-journal.ts'
-import { ApiError } from '../client/errors.ts'
 import type { AnswerOf } from '../client/types.ts'
 import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes, UsageError } from '../errors.ts'
 import { counted } from '../io/text.ts'
-import { uidOnWire } from '../uid.ts'
 import { runBox } from './box-run.ts'
 import { lines } from './box-view.ts'
 import { makeCarrier } from './carry.ts'
 import { type ChipRow, chipSheet, RowsOfChips, readChipRows } from './chip-rows.ts'
+import { isProvisioned } from './is-provisioned.ts'
 import { ALL, withReaders } from './readers.ts'
 import type { Order } from './relay.ts'
 import { withStop } from './stop.ts'
@@ -186,17 +185,5 @@ const takeUp = async (
   if (rekey) return
   for (const [uid, row] of open) {
     if (!rows.has(uid) && (await isProvisioned(ctx, uid, keySet))) rows.take(uid, row)
-  }
-}
-
-const isProvisioned = async (ctx: CliContext, uid: string, keySet: number): Promise<boolean> => {
-  const wire = uidOnWire(uid)
-  const plans = await ctx.call('GET /admin/nfc/journal', { query: { uid: wire } })
-  if (plans.length > 0) return false
-  try {
-    return (await ctx.call('GET /admin/chips/:uid', { params: { uid: wire } })).keySet === keySet
-  } catch (error) {
-    if (error instanceof ApiError && error.statusCode === 404) return false
-    throw error
   }
 }

@@ -1,7 +1,8 @@
 import { clean } from '../../io/text.ts'
+import { isProvisioned } from '../../nfc/is-provisioned.ts'
 import { bothForms } from '../../uid.ts'
 import { type ChipEvent, countResults, isNumber, isStatus, isText, orAbsent, shape } from '../journal.ts'
-import type { WholeKind } from '../kind.ts'
+import type { ChipOutcome, WholeKind } from '../kind.ts'
 
 /** The last state of each chip, in the order in which the chips were presented. */
 const chipsIn = (events: readonly ChipEvent[]): Map<string, ChipEvent> => {
@@ -42,7 +43,20 @@ export const box: WholeKind = {
       )
     }
   },
-  chips: ({ events }) => chipsIn(events).values(),
+  /** Whoever was killed between the end of a chip and its line did not record it. */
+  chips: async (ctx, { events, header: { settings = {} } }) => {
+    const chips = [...chipsIn(events).values()]
+    const taken = new Set(chips.flatMap(({ row, status }) => (status && status !== 'failed' ? [row] : [])))
+    const outcomes: ChipOutcome[] = []
+    for (const chip of chips) {
+      const isOthers = chip.row !== undefined && taken.has(chip.row)
+      // A chip that gets new keys is registered before, too.
+      const mayBeDone = chip.status === undefined && !isOthers && settings.rekey !== 'true'
+      const isDone = mayBeDone && (await isProvisioned(ctx, chip.uid, Number(settings.keySet)))
+      outcomes.push(isDone ? { ...chip, status: 'provisioned' } : chip)
+    }
+    return outcomes
+  },
   undo: {
     refusal: 'A batch cannot undo the setup of chips.',
     advice: () => 'Reset them one by one on the reader: tapchip nfc reset',

@@ -84,7 +84,7 @@ export const chipImport: WholeKind<ImportResult> = {
       )
     }
   },
-  chips: resultsOf,
+  chips: async (_, history) => [...resultsOf(history)],
   undo: {
     name: importUndo.name,
     question: (count) => `Remove ${counted(count, 'chip')}?`,
