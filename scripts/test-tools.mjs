@@ -85,7 +85,12 @@ const apt = (...names) => `On Debian, as root: apt-get install ${names.join(' ')
 export const tools = [
   {
     what: 'card readers',
-    tests: ['tests/pcsc/**', 'tests/cli/nfc-pcscd.test.ts'],
+    tests: [
+      'tests/pcsc/**',
+      'tests/cli/nfc-pcscd.test.ts',
+      'tests/cli/nfc-field.test.ts',
+      'tests/long/nfc-beside.test.ts',
+    ],
     problem: readerProblem,
     advice: `${apt(...Object.keys(readerPackages))}, then: node scripts/install-pcsc.mjs`,
   },
