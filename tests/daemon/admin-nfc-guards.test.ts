@@ -178,7 +178,9 @@ test('a chip that says another UID in plain than under its key gets no keys, and
     if (apdu[1] === 0xaf && answer.length === 16) said.chip.memory.uid.copy(answer)
     return answer
   }
-  const ended = await talk(t.call, card, inA, { headers: packing })
+  // Its originality signature is not for that UID either.
+  const unsigned = { ...inA, originality: 'any' }
+  const ended = await talk(t.call, card, unsigned, { headers: packing })
   expect(ended).toMatchObject({ status: 'failed', code: 'WrongChip', uid: said.uid })
   expect(chip.versions).toEqual([0, 0, 0, 0, 0])
   expect(await journal(said)).toMatchObject([{ outcome: 'untouched' }])

@@ -87,12 +87,12 @@ let made = 0
 export class Chip {
   readonly chip: VirtualNtag424
 
-  constructor(uid?: Buffer) {
+  constructor(uid?: Buffer, variant: Parameters<typeof factoryMemory>[1] = {}) {
     made += 1
     const number = Buffer.alloc(4)
     number.writeUInt32BE(made)
     this.chip = new VirtualNtag424(
-      factoryMemory(uid ?? Buffer.concat([Buffer.from('04AB00', 'hex'), number])),
+      factoryMemory(uid ?? Buffer.concat([Buffer.from('04AB00', 'hex'), number]), variant),
     )
   }
 
@@ -198,6 +198,7 @@ export const inA = {
   keySet: keySets.a.id,
   chipGroup: 'Jackets',
   acceptUrl: true,
+  originality: 'emulated',
 } as const
 
 /** A reader on which chips are laid down one after another, each as often as it stands there. */

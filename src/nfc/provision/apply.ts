@@ -35,6 +35,9 @@ const INTEGRITY = 0x911e
 /** Of a reader, and not of a chip, to a command that is longer than it passes. */
 const NOT_PASSED = [0x6f00, 0x6700]
 
+/** The commands that bring a chip into the planned state, in one burst; undefined when it is in that state. */
+export type Writes = readonly Script<void>[] | undefined
+
 /**
  * Brings a chip without a known unfinished plan into the planned state, with one authentication, in four bursts after the
  * one of inspect. If the chip is already in that state, a tap proves it. Keys 1 to 4 come first, then the file, and key 0
@@ -44,21 +47,26 @@ const NOT_PASSED = [0x6f00, 0x6700]
  * ReaderLimit when the chip was partly changed; other ChipErrors, after which the chip has to be recovered
  */
 export function* apply(plan: Plan, inspection: Inspection, deps: ApplyDeps): Script<Applied> {
+  return yield* written(yield* writesToApply(plan, inspection, deps))
+}
+
+/** Opens the session of apply, and writes nothing yet. */
+export function* writesToApply(plan: Plan, inspection: Inspection, deps: ApplyDeps): Script<Writes> {
   const slots = slotsOf(plan, inspection)
   const [first = plan.target] = slots
   if (slots.some((source) => !sameSource(source, first))) throw new TornChip()
-  if (!sameSource(first, plan.target)) return yield* write(plan, inspection, slots, deps)
+  if (!sameSource(first, plan.target)) return yield* writesFor(plan, inspection, slots, deps)
 
   const settled = sameFileSettings(inspection.ndef, targetFile(plan).settings)
   if (plan.target === 'factory') {
-    if (settled && (yield* checkTap(plan, deps.keysOf)).asPlanned) return 'unchanged'
-    return yield* write(plan, inspection, slots, deps)
+    if (settled && (yield* checkTap(plan, deps.keysOf)).asPlanned) return undefined
+    return yield* writesFor(plan, inspection, slots, deps)
   }
   // The version alone is no proof: every key set's first generation has version 1.
   const { tap, asPlanned } = yield* checkTap(plan, deps.keysOf)
   if (!tap) throw new ForeignKeys(inspection.versions)
   if (!settled || !asPlanned) throw new OtherTemplate()
-  return 'unchanged'
+  return undefined
 }
 
 /**
@@ -66,6 +74,11 @@ export function* apply(plan: Plan, inspection: Inspection, deps: ApplyDeps): Scr
  * untouched chip it does the same as apply. @throws as apply, but not TornChip
  */
 export function* recover(plan: Plan, inspection: Inspection, deps: ApplyDeps): Script<Applied> {
+  return yield* written(yield* writesToRecover(plan, inspection, deps))
+}
+
+/** Opens the session of recover, and writes nothing yet. */
+export function* writesToRecover(plan: Plan, inspection: Inspection, deps: ApplyDeps): Script<Writes> {
   const slots = slotsOf(plan, inspection)
   const done = slots.every((source) => sameSource(source, plan.target))
   // An empty message does not prove an empty file, which takes several commands to write.
@@ -73,9 +86,15 @@ export function* recover(plan: Plan, inspection: Inspection, deps: ApplyDeps): S
   const isSetUp = done && plan.target !== 'factory' && !plan.template?.tamper
   if (isSetUp && sameFileSettings(inspection.ndef, targetFile(plan).settings)) {
     const { asPlanned, tap } = yield* checkTap(plan, deps.keysOf)
-    if (asPlanned && tap) return 'unchanged'
+    if (asPlanned && tap) return undefined
   }
-  return yield* write(plan, inspection, slots, deps)
+  return yield* writesFor(plan, inspection, slots, deps)
+}
+
+function* written(writes: Writes): Script<Applied> {
+  if (!writes) return 'unchanged'
+  yield* together(writes)
+  return 'applied'
 }
 
 /** The source of the key in each slot. @throws WrongChip, ForeignKeys */
@@ -88,12 +107,12 @@ function slotsOf(plan: Plan, { uid, versions }: Inspection): readonly KeySource[
   })
 }
 
-function* write(
+function* writesFor(
   plan: Plan,
   inspection: Inspection,
   slots: readonly KeySource[],
   deps: ApplyDeps,
-): Script<'applied'> {
+): Script<Writes> {
   const { ndef } = inspection
   const uid = uidToBytes(plan.uid)
   const { target } = plan
@@ -104,7 +123,7 @@ function* write(
     throw new ChipLocked('key 0 may not change the settings of its NDEF file')
 
   const [held = target] = slots
-  const session = yield* openWithKey(inspection, held, deps)
+  const session = deps.session ?? (yield* openWithKey(inspection, held, deps))
   const version = sourceVersion(target)
   const slotsToChange = ([1, 2, 3, 4] as const).flatMap((keyNo) => {
     const old = slots[keyNo] ?? target
@@ -112,7 +131,7 @@ function* write(
       ? []
       : [changeSlot(session, keyNo, key(old, keyNo), key(target, keyNo), version)]
   })
-  yield* together([
+  return [
     ...slotsToChange,
     ...(plan.template?.tamper ? [enableTamper(session)] : []),
     // Writing settings resets the counter, so equal ones are not written.
@@ -121,8 +140,7 @@ function* write(
     ...(sameSource(held, target)
       ? []
       : [changeKey(session, { keyNo: MASTER_KEY, newKey: key(target, MASTER_KEY), version })]),
-  ])
-  return 'applied'
+  ]
 }
 
 /** Writes from the end, so that a file with the right length is complete. */
@@ -171,6 +189,8 @@ export function* changeSlot(
 }
 
 export interface ApplyDeps extends OpenDeps {
+  /** Opened by openWithKey with the key 0 that the chip has, and not used since. Default: one is opened. */
+  readonly session?: SecureSession | undefined
   /** The largest Lc that the reader passes, 59 or more. Default: MAX_LC, which is used where it is less. */
   readonly maxLc?: number | undefined
 }

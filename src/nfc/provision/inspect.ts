@@ -3,11 +3,11 @@ import { getFileSettings, getKeyVersion, getVersion } from '../ntag424/commands.
 import { ChipStatusError } from '../ntag424/errors.ts'
 import type { FileSettings } from '../ntag424/file-settings.ts'
 import { NDEF_FILE } from '../ntag424/layout.ts'
-import { readSignature } from '../ntag424/originality.ts'
+import { isOriginal, type Originality, readSignature } from '../ntag424/originality.ts'
 import { type Script, together } from '../script.ts'
 import { selectApplication } from '../type4.ts'
-import { uidFromBytes } from '../uid.ts'
-import { NotNtag424, RandomIdChip } from './errors.ts'
+import { uidFromBytes, uidToBytes } from '../uid.ts'
+import { NotGenuine, NotNtag424, RandomIdChip } from './errors.ts'
 
 /** The state of a chip as far as it can be read without a key. */
 export interface Inspection {
@@ -58,6 +58,15 @@ function* inspected(atr: Uint8Array | undefined): Script<Inspection> {
     yield* ntag424Version()
     throw error
   }
+}
+
+/** @throws NotGenuine */
+export function assertOriginal(
+  { uid, signature }: Pick<Inspection, 'uid' | 'signature'>,
+  originality: Originality,
+): void {
+  if (originality === 'any' || isOriginal(uidToBytes(uid), signature, originality)) return
+  throw new NotGenuine(signature ? 'wrong' : 'none')
 }
 
 /** True if every key has the factory's version, which is no proof of factory keys. */

@@ -2,7 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { CardGone } from '../../../src/nfc/card.ts'
 import type { Tear } from '../../../src/nfc/emulator/card.ts'
-import { type Applied, apply, recover } from '../../../src/nfc/provision/apply.ts'
+import { factoryMemory } from '../../../src/nfc/emulator/memory.ts'
+import { type Applied, recover } from '../../../src/nfc/provision/apply.ts'
+import { carryOut } from '../../../src/nfc/provision/carry-out.ts'
 import { inspect } from '../../../src/nfc/provision/inspect.ts'
 import { type Plan, parsePlan, plan, planReset, sourcesOf } from '../../../src/nfc/provision/plan.ts'
 import { readBack } from '../../../src/nfc/provision/read-back.ts'
@@ -20,9 +22,10 @@ const moved = plan({
 })
 const reset = planReset({ uid, from: [first] })
 
+const tamper = plan({ uid, from: ['factory'], target: first, template: { ...template, tamper: true } })
+
 function* whole(made: Plan): Script<unknown> {
-  yield* apply(made, yield* inspect(), deps('begun'))
-  return yield* readBack(made, deps('begun'))
+  return yield* carryOut(made, yield* inspect(), { ...deps('begun'), isBegun: false })
 }
 
 /** As the daemon recovers: from what was written down. */
@@ -40,14 +43,16 @@ function expectWhole(chip: TestChip, made: Plan): void {
     expect({ keyNo, key, version }).toEqual({ keyNo, key: wanted.key, version: wanted.version })
   })
   expect(chip.memory.failedAuthentications).toBeLessThan(10)
+  if (made.template?.tamper) expect(chip.memory.tamper?.enabled).toBe(true)
   if (made.target !== 'factory') return
-  const { sdmReadCounter: _, ...rest } = Object(chip.chip.toJSON())
-  const { sdmReadCounter: __, ...factory } = Object(new TestChip().chip.toJSON())
+  // An enabled loop stays so for ever.
+  const { sdmReadCounter: _, tamper: __, ...rest } = Object(chip.chip.toJSON())
+  const { sdmReadCounter: ___, tamper: ____, ...factory } = Object(new TestChip().chip.toJSON())
   expect(rest).toEqual(factory)
 }
 
 async function chipFor(made: Plan): Promise<TestChip> {
-  const chip = new TestChip()
+  const chip = new TestChip(factoryMemory(uidBytes, { tamper: made === tamper }))
   if (made.from.length > 0 && !made.from.includes('factory')) await chip.run(whole(setUp))
   return chip
 }
@@ -59,7 +64,13 @@ async function length(made: Plan): Promise<number> {
   return chip.sent - sent
 }
 
-const plans = { 'a set-up': setUp, 'new keys': again, 'new keys and a new URL': moved, 'a reset': reset }
+const plans = {
+  'a set-up': setUp,
+  'a set-up of a TagTamper': tamper,
+  'new keys': again,
+  'new keys and a new URL': moved,
+  'a reset': reset,
+}
 
 describe.each(Object.entries(plans))('%s, torn at every APDU', (_, made) => {
   const everyTear = async (check: (tear: Tear) => Promise<void>): Promise<void> => {
@@ -77,7 +88,7 @@ describe.each(Object.entries(plans))('%s, torn at every APDU', (_, made) => {
       expectWhole(chip, made)
       expect(chip.memory.failedAuthentications).toBe(0)
       // Nothing shows that the whole file is empty, so a reset is carried out again.
-      expect(await chip.run(recovered(made))).toBe(made === reset ? 'applied' : 'unchanged')
+      expect(await chip.run(recovered(made))).toBe([reset, tamper].includes(made) ? 'applied' : 'unchanged')
       expectWhole(chip, made)
     }))
 

@@ -1,4 +1,4 @@
-import type { UrlTemplate } from '../../../nfc/ntag424/url-template.ts'
+import { canShowTamper, type UrlTemplate } from '../../../nfc/ntag424/url-template.ts'
 import { ForeignKeys } from '../../../nfc/provision/errors.ts'
 import { hasFactoryKeys, type Inspection } from '../../../nfc/provision/inspect.ts'
 import { type KeySetSource, type KeySource, type Plan, plan, sourcesOf } from '../../../nfc/provision/plan.ts'
@@ -31,11 +31,13 @@ export interface Wanted {
   readonly mayVouch: boolean
 }
 
-const templateOf = ({ set, baseUrl }: Pick<Wanted, 'set' | 'baseUrl'>): Omit<UrlTemplate, 'd'> => ({
-  baseUrl,
-  names: set.names,
-  from: set.macInputFrom,
-})
+const templateOf = (
+  { set, baseUrl }: Pick<Wanted, 'set' | 'baseUrl'>,
+  showsTamper: boolean,
+): Omit<UrlTemplate, 'd'> => {
+  const template = { baseUrl, names: set.names, from: set.macInputFrom }
+  return showsTamper && canShowTamper(template) ? { ...template, tamper: true } : template
+}
 
 /** @throws DomainError conflict, ForeignKeys; RangeError if the URL is too long or generations have run out */
 export function choosePlan(inspection: Inspection, known: KnownChip, wanted: Wanted): Choice {
@@ -51,7 +53,8 @@ export function choosePlan(inspection: Inspection, known: KnownChip, wanted: Wan
   }
   if (open) {
     const { target } = open.plan
-    if (target !== 'factory' && isWanted(open.plan, wanted)) return { kind: 'recover', entry: open, target }
+    if (target !== 'factory' && isWanted(open.plan, inspection, wanted))
+      return { kind: 'recover', entry: open, target }
     const held = sourcesOf(open.plan)
     const other = held.find((source) => source !== 'factory' && source.keySet !== set.id)
     if (other !== undefined && other !== 'factory' && !rekey) throw ofAnotherKeySet(other.keySet, set.id)
@@ -73,16 +76,18 @@ export function choosePlan(inspection: Inspection, known: KnownChip, wanted: Wan
 
 /** A plan to compare a chip with by its tap. It has no sources, so it never writes. */
 export function verificationPlan(
-  { uid, versions }: Inspection,
+  { uid, versions, ndef }: Inspection,
   { set, baseUrl }: Pick<Wanted, 'set' | 'baseUrl'>,
 ): { plan: Plan; target: KeySetSource } {
   const target = { keySet: set.id, generation: (versions[0] ?? 0) - 1 }
-  return { plan: plan({ uid, from: [], target, template: templateOf({ set, baseUrl }) }), target }
+  // A TagTamper may have been set up by a version that did not know its loop.
+  const template = templateOf({ set, baseUrl }, ndef.sdm?.tamperOffset !== undefined)
+  return { plan: plan({ uid, from: [], target, template }), target }
 }
 
 /** The plan of the next setup, from the chip's current keys. @throws DomainError conflict, RangeError */
 export function next(
-  { uid, versions }: Inspection,
+  { uid, versions, isTagTamper }: Inspection,
   { row, nextGeneration, usedKeySets }: KnownChip,
   { set, baseUrl }: Wanted,
   from: readonly KeySource[],
@@ -96,7 +101,7 @@ export function next(
   const isFirst = set.diversification === 'none' && row?.keySetId === set.id && nextGeneration === 1
   const generation = isFirst ? 0 : Math.max(nextGeneration, ...versions)
   const target = { keySet: set.id, generation }
-  return { plan: plan({ uid, from, target, template: templateOf({ set, baseUrl }) }), target }
+  return { plan: plan({ uid, from, target, template: templateOf({ set, baseUrl }, isTagTamper) }), target }
 }
 
 /** A chip that shows superseded keys is a copy, or the registry was restored from a backup. @throws DomainError */
@@ -117,13 +122,14 @@ const ofAnotherKeySet = (keySet: number, wanted: number): DomainError =>
     `The chip is set up with the key set ${keySet}, not ${wanted}, and was not changed. To give it new keys: --rekey`,
   )
 
-function isWanted({ template }: Plan, { set, baseUrl }: Wanted): boolean {
-  const { names } = set
+function isWanted({ template }: Plan, { isTagTamper }: Inspection, { set, baseUrl }: Wanted): boolean {
+  const wanted = templateOf({ set, baseUrl }, isTagTamper)
   return (
     template !== null &&
     template.baseUrl === baseUrl &&
     template.d === String(set.id) &&
-    template.from === set.macInputFrom &&
-    (['e', 'c', 'd'] as const).every((name) => template.names[name] === names[name])
+    template.from === wanted.from &&
+    template.tamper === wanted.tamper &&
+    (['e', 'c', 'd'] as const).every((name) => template.names[name] === wanted.names[name])
   )
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { apply, recover } from '../../../nfc/provision/apply.ts'
+import { type ApplyDeps, apply } from '../../../nfc/provision/apply.ts'
+import { carryOut } from '../../../nfc/provision/carry-out.ts'
 import {
   AuthenticationDelayed,
   ChipLocked,
@@ -26,7 +27,7 @@ import { verificationPlan } from './choose-plan.ts'
 import { close, type JournalEntry } from './journal.ts'
 import { isReset } from './known-chip.ts'
 import type { RegistrationDeps } from './registration.ts'
-import { type Reply, relay, type Step } from './session.ts'
+import { type Phase, type Reply, relay, type Step } from './session.ts'
 
 export interface SetUpDeps extends RegistrationDeps {
   readonly baseUrl: string
@@ -54,16 +55,19 @@ export async function* executePlan(
   actor: Actor,
   { entry, isBegun }: Written,
   inspection: Inspection,
-  keysOf: KeysOf,
+  carried: Omit<ApplyDeps, 'random'>,
 ): Part<LiveTap | null> {
-  const run = isBegun ? recover : apply
+  let phase: Phase = 'set-up'
+  const onWritten = (): void => {
+    phase = 'read-back'
+  }
+  const script = carryOut(entry.plan, inspection, { ...carried, random: randomBytes, isBegun, onWritten })
   try {
-    yield* relay(run(entry.plan, inspection, chipDeps(keysOf)), 'set-up')
+    return yield* relay(script, () => phase)
   } catch (error) {
     if (!isBegun && isUntouched(error)) await close(deps, actor, entry, 'untouched')
     throw error
   }
-  return yield* readBackTap(entry.plan, keysOf)
 }
 
 export const readBackTap = (plan: Plan, keysOf: KeysOf): Part<LiveTap | null> =>

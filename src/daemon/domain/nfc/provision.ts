@@ -1,5 +1,5 @@
 import { OtherTemplate } from '../../../nfc/provision/errors.ts'
-import { type Inspection, inspect } from '../../../nfc/provision/inspect.ts'
+import { assertOriginal, type Inspection, inspect } from '../../../nfc/provision/inspect.ts'
 import type { LiveTap } from '../../../nfc/provision/live-tap.ts'
 import { type KeySetSource, type Plan, sourcesOf, targetFile } from '../../../nfc/provision/plan.ts'
 import type { Actor } from '../../store/audit.ts'
@@ -73,6 +73,8 @@ export async function* provision(
   }
   const plan = choice.kind === 'recover' ? choice.entry.plan : choice.plan
   const { target } = choice
+  // Other keys prove a chip by themselves, and one with an unfinished plan was asked when that was made.
+  if (!known.open && plan.from.includes('factory')) assertOriginal(inspection, request.originality)
   await assertOwnKeys(deps.db.read, known, plan, mayBind)
   const url = targetFile(plan).url ?? ''
   session.keySet = set.id
@@ -88,7 +90,7 @@ export async function* provision(
   if (details.label !== undefined) await session.lock({ label: details.label, teamId })
   const mayMove = rekey || choice.kind === 'recover'
   await assertRegistrable(deps, enrollment, { uid, keySet: set.id, mayMove, row: known.row })
-  const job = { plan, target, inspection, known, enrollment }
+  const job = { plan, target, inspection, known, enrollment, maxLc: request.maxLc }
   const result =
     choice.kind === 'verify'
       ? yield* verify(deps, session.actor, job)
@@ -106,6 +108,7 @@ interface Job {
   readonly inspection: Inspection
   readonly known: KnownChip
   readonly enrollment: WantedEnrollment
+  readonly maxLc: number | undefined
 }
 
 /** A chip with keys must already match the plan, or is refused. */
@@ -130,7 +133,7 @@ async function* write(
   deps: SetUpDeps,
   session: NfcSession,
   choice: Exclude<Choice, { kind: 'verify' | 'prove' }>,
-  { plan, target, inspection, known, enrollment: wanted }: Job,
+  { plan, target, inspection, known, enrollment: wanted, maxLc }: Job,
 ): SettingUp {
   const { actor } = session
   const keysOf = await chipKeys({ db: deps.db.read, box: deps.box }, sourcesOf(plan))
@@ -148,7 +151,7 @@ async function* write(
     return { entry: { id, plan, enrollment }, isBegun: replaces !== undefined, enrollment }
   })
   session.planId = written.entry.id
-  const tap = yield* executePlan(deps, actor, written, inspection, keysOf)
+  const tap = yield* executePlan(deps, actor, written, inspection, { keysOf, maxLc })
   const ended = await finish(deps, actor, { plan, target, enrollment: written.enrollment }, tap)
   await close(deps, actor, written.entry, 'done')
   return ended

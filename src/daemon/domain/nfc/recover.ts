@@ -6,7 +6,7 @@ import { isMinting } from '../chips/chip-record.ts'
 import { conflict, DomainError, scopeMissing } from '../errors.ts'
 import { iso } from '../time.ts'
 import { chipKeys } from './chip-keys.ts'
-import { executePlan, invalidateTaps, matchesPlan, type SetUpDeps } from './execute-plan.ts'
+import { executePlan, invalidateTaps, matchesPlan, readBackTap, type SetUpDeps } from './execute-plan.ts'
 import { close, type Enrollment, type JournalEntry, resumeEntry } from './journal.ts'
 import { assertOwnKeys, type KnownChip, knownChip } from './known-chip.ts'
 import { resultOf } from './provision.ts'
@@ -19,7 +19,7 @@ import { isRowLeft } from './sheets.ts'
 export async function* recoverChip(
   deps: SetUpDeps,
   session: NfcSession,
-  { atr, mayBind }: Omit<ChipRequest, 'mayVouch'>,
+  { atr, maxLc, mayBind }: Omit<ChipRequest, 'mayVouch'>,
 ): Conversation {
   const inspection = yield* relay(inspect(atr), 'inspect')
   const { uid } = inspection
@@ -45,6 +45,7 @@ export async function* recoverChip(
     // A finished plan must not change the chip any more.
     if (target === 'factory') {
       if (!hasFactoryKeys(inspection)) throw new ForeignKeys(inspection.versions)
+      yield* readBackTap(plan, keysOf)
       return { status: 'factory', uid }
     }
     if (!(yield* matchesPlan({ ...plan, from: [] }, inspection, keysOf))) throw shownOther()
@@ -57,7 +58,10 @@ export async function* recoverChip(
   await deps.db.write((trx) => resumeEntry(trx, session.actor, at, open, begun.enrollment))
   session.planId = open.id
   const { enrollment, warning } = await enrollmentLeft(deps, session, begun, known)
-  const tap = yield* executePlan(deps, session.actor, { entry, isBegun: true }, inspection, keysOf)
+  const tap = yield* executePlan(deps, session.actor, { entry, isBegun: true }, inspection, {
+    keysOf,
+    maxLc,
+  })
   await finish(deps, session, { ...open, enrollment }, tap)
   if (target === 'factory') return { status: 'factory', uid }
   return { ...resultOf('provisioned', plan, target), ...(warning === undefined ? {} : { warning }) }

@@ -1,3 +1,4 @@
+import type { SecureSession } from '../../../nfc/ntag424/secure-session.ts'
 import { ForeignKeys } from '../../../nfc/provision/errors.ts'
 import { hasFactoryKeys, type Inspection, inspect } from '../../../nfc/provision/inspect.ts'
 import { openWithKey } from '../../../nfc/provision/open-with-key.ts'
@@ -39,7 +40,7 @@ interface ResetRequest extends Omit<ChipRequest, 'mayBind'> {
 export async function* resetChip(
   deps: SetUpDeps,
   session: NfcSession,
-  { atr, asks, mayVouch }: ResetRequest,
+  { atr, maxLc, asks, mayVouch }: ResetRequest,
 ): Conversation {
   const { actor } = session
   const inspection = yield* relay(inspect(atr), 'inspect')
@@ -61,10 +62,11 @@ export async function* resetChip(
   const plan = open && isOwn ? open.plan : planReset({ uid, from })
   const keysOf = await chipKeys({ db: deps.db.read, box: deps.box }, sourcesOn(plan, inspection.versions))
   // Before the plan is stored: otherwise, planning a reset without having the chip would let a blank one replace it.
+  let opened: SecureSession | undefined
   if (inspection.versions[0] !== 0) {
     const held = from.find((source) => sourceVersion(source) === inspection.versions[0])
     if (held === undefined) throw new ForeignKeys(inspection.versions)
-    yield* relay(openWithKey(inspection, held, chipDeps(keysOf)), 'inspect')
+    opened = yield* relay(openWithKey(inspection, held, chipDeps(keysOf)), 'inspect')
   }
   const at = iso(deps.clock.now())
   const written = await deps.db.write(async (trx): Promise<Written> => {
@@ -76,7 +78,7 @@ export async function* resetChip(
     return { entry: { id, plan, enrollment: undefined }, isBegun: open !== undefined }
   })
   session.planId = written.entry.id
-  yield* executePlan(deps, actor, written, inspection, keysOf)
+  yield* executePlan(deps, actor, written, inspection, { keysOf, maxLc, session: opened })
   await close(deps, actor, written.entry, 'done', invalidateTaps(actor, plan))
   return { status: 'factory', uid }
 }

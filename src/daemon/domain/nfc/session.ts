@@ -88,7 +88,7 @@ export class NfcSession {
 export type ChipDetails = Pick<ChipInput, 'label' | 'item' | 'variant' | 'redirectUrl'>
 
 /** A card may be lifted safely before `set-up` and during `read-back`. */
-type Phase = 'inspect' | 'set-up' | 'read-back'
+export type Phase = 'inspect' | 'set-up' | 'read-back'
 
 export interface SheetProgress {
   readonly rows: number
@@ -166,11 +166,14 @@ function assertComplete(apdus: Burst, answers: readonly Uint8Array[]): void {
 }
 
 /** Runs a script on the remote card. */
-export async function* relay<R>(script: Script<R>, phase: Phase): AsyncGenerator<Step, R, Reply> {
+export async function* relay<R>(
+  script: Script<R>,
+  phase: Phase | (() => Phase),
+): AsyncGenerator<Step, R, Reply> {
   let next = script.next()
   while (!next.done) {
     const apdus = next.value
-    const reply = yield { type: 'apdus', apdus, phase }
+    const reply = yield { type: 'apdus', apdus, phase: typeof phase === 'string' ? phase : phase() }
     if (reply.type !== 'answers') throw new DomainError('invalid_input', 'answers are missing')
     assertComplete(apdus, reply.answers)
     next = script.next(reply.answers)
