@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CardGone } from '../../src/nfc/card.ts'
 import { testSignature } from '../../src/nfc/emulator/originality-test-key.ts'
 import { type AdminApp, openAdminApp } from '../support/admin.ts'
-import { Chip, inA, nfcSeed, talk } from '../support/nfc.ts'
+import { Chip, inA, keySets, nfcSeed, talk } from '../support/nfc.ts'
 
 // The kinds of chip that lie in a box.
 
@@ -17,6 +17,12 @@ const recover = (chip: Chip) => talk(t.call, chip.put(), { purpose: 'recover' })
 const reset = (chip: Chip) => talk(t.call, chip.put(), { purpose: 'reset' })
 const journal = async (chip: Chip) => (await t.call(`GET /admin/nfc/journal?all=true&uid=${chip.uid}`)).body
 const state = (chip: Chip): string => JSON.stringify(chip.chip.toJSON())
+const loop = (chip: Chip) => chip.chip.memory.tamper
+/** The URL that it shows once it was lifted and put down again, since it measures its loop only then. */
+const nextTap = (chip: Chip): Promise<string> => {
+  chip.chip.powerOff()
+  return chip.tap()
+}
 
 describe('a blank chip whose maker is not proven', () => {
   const another = testSignature(Buffer.from('04000000000001', 'hex'))
@@ -52,6 +58,52 @@ describe('a blank chip whose maker is not proven', () => {
   test('is a virtual one, where only genuine ones are wanted', async () => {
     const ended = await provision(new Chip(), { originality: 'genuine' })
     expect(ended).toMatchObject({ status: 'failed', code: 'NotGenuine' })
+  })
+})
+
+describe('a TagTamper', () => {
+  const tagTamper = (): Chip => new Chip(undefined, { tamper: true })
+
+  test('has its loop enabled, its status shown under the MAC, and both again after a tear anywhere', async () => {
+    const whole = tagTamper()
+    const url = `http://127.0.0.1:8484/t?d=201&e=${'0'.repeat(32)}&t=00&c=${'0'.repeat(16)}`
+    expect(await provision(whole)).toMatchObject({ status: 'provisioned', url })
+    // 14 APDUs come before the keys.
+    for (let apdu = 15; apdu <= 24; apdu += 1) {
+      const chip = tagTamper()
+      const torn = talk(t.call, chip.put({ apdu, when: 'after' }), inA)
+      await expect(torn).rejects.toThrow(CardGone)
+      expect(await recover(chip)).toMatchObject({ status: 'provisioned' })
+      expect(loop(chip)).toMatchObject({ enabled: true })
+      expect(await nextTap(chip)).toMatch(/&t=CC&c=/)
+    }
+    const memory = loop(whole)
+    if (memory) memory.current = 'O'
+    expect(await nextTap(whole)).toMatch(/&e=[0-9A-F]{32}&t=OO&c=/)
+    if (memory) memory.current = 'C'
+    expect(await nextTap(whole)).toMatch(/&t=OC&c=/)
+    expect(await provision(whole)).toMatchObject({ status: 'unchanged' })
+    expect(await reset(whole)).toMatchObject({ status: 'factory' })
+    // For good, as the data sheet says.
+    expect(loop(whole)).toMatchObject({ enabled: true, permanent: 'O' })
+  })
+
+  test('of a key set whose MAC covers no text shows no status, since anyone could change it', async () => {
+    const silent = { ...keySets.a, id: 211, macInputFrom: null }
+    expect((await t.call('POST /admin/key-sets', silent)).status).toBe(200)
+    const chip = tagTamper()
+    expect(await provision(chip, { keySet: 211 })).toMatchObject({ status: 'provisioned' })
+    expect(await nextTap(chip)).not.toContain('t=')
+    expect(loop(chip)).toMatchObject({ enabled: false })
+  })
+
+  test('that was set up before its loop was known is left as it is', async () => {
+    const chip = new Chip()
+    await provision(chip)
+    chip.chip.memory.tamper = { enabled: false, keyNo: 14, permanent: 'C', current: 'C' }
+    expect(await provision(chip)).toMatchObject({ status: 'unchanged' })
+    expect(await provision(chip, { rekey: true })).toMatchObject({ status: 'provisioned' })
+    expect(await nextTap(chip)).toContain('&t=CC')
   })
 })
 

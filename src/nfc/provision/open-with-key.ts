@@ -45,6 +45,20 @@ function* opened(
   random: OpenDeps['random'],
   versions: readonly number[],
 ): Script<SecureSession> {
+  try {
+    return yield* authenticatePatiently(key, random)
+  } catch (error) {
+    if (error instanceof ChipStatusError && error.status === AUTHENTICATION)
+      throw new ForeignKeys(versions, { cause: error })
+    throw error
+  }
+}
+
+/**
+ * Authenticates with key 0, through a delay and where the application is not selected.
+ * @throws ChipStatusError 0x91ae for a wrong key; ChipLocked, LrpChip, AuthenticationDelayed
+ */
+export function* authenticatePatiently(key: AesKey, random: OpenDeps['random']): Script<SecureSession> {
   let select: 'as it is' | 'now' | 'done' = 'as it is'
   for (let tries = 1; ; tries += 1) {
     try {
@@ -55,7 +69,6 @@ function* opened(
     } catch (error) {
       if (!(error instanceof ChipStatusError)) throw error
       const { status } = error
-      if (status === AUTHENTICATION) throw new ForeignKeys(versions, { cause: error })
       if (status === AUTHENTICATION_DELAY) {
         // The data sheet says to keep trying until the delay is spent (s10.4.1), so waiting would be for nothing.
         if (tries >= MAX_TRIES) throw new AuthenticationDelayed(tries, { cause: error })

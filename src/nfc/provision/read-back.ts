@@ -10,8 +10,11 @@ import { uidToBytes } from '../uid.ts'
 import { type ApplyDeps, changeSlot } from './apply.ts'
 import { ReadBackMismatch } from './errors.ts'
 import { checkTap, type LiveTap } from './live-tap.ts'
+import { authenticatePatiently } from './open-with-key.ts'
 import { FACTORY_KEY, keyFrom, type Plan, sourceVersion, targetFile } from './plan.ts'
 
+/** A delay, LRP mode, or a blocked key. */
+const REFUSED = [0x91ad, 0x919d]
 /** The factory's settings. */
 const CC_SETTINGS: FileSettings = {
   mode: 'plain',
@@ -22,7 +25,7 @@ const CC_SETTINGS: FileSettings = {
  * Proves that a chip is as planned: it knows key 0, confirms versions and settings under MAC, and gives a valid tap.
  * After a reset each key is proven to be the factory's, and not just to have its version.
  * Only then is a plan finished. @returns a tap that the daemon processes like any other; null after a reset
- * @throws ReadBackMismatch, ForeignKeyInSlot
+ * @throws ReadBackMismatch, ForeignKeyInSlot, LrpChip, ChipLocked, AuthenticationDelayed
  */
 export function* readBack(plan: Plan, deps: ApplyDeps): Script<LiveTap | null> {
   const session = yield* openWithTarget(plan, deps)
@@ -61,16 +64,23 @@ function* proveFactoryKeys({ target }: Plan, session: SecureSession): Script<voi
 
 /** Selects the application and opens a session with the target's key 0, which proves that the chip has it. */
 function* openWithTarget(plan: Plan, { keysOf, random }: ApplyDeps): Script<SecureSession> {
+  const key = new AesKey(keyFrom(plan.target, 0, uidToBytes(plan.uid), keysOf))
   try {
-    const key = keyFrom(plan.target, 0, uidToBytes(plan.uid), keysOf)
-    const [, session] = yield* together([
-      selectApplication(),
-      authenticate(MASTER_KEY, new AesKey(key), random(16)),
-    ])
-    return session
+    const first = yield* attempt(together([selectApplication(), authenticate(MASTER_KEY, key, random(16))]))
+    return first ? first[1] : yield* authenticatePatiently(key, random)
   } catch (error) {
     if (error instanceof ChipStatusError)
       throw new ReadBackMismatch('its key 0 is different', { cause: error })
+    throw error
+  }
+}
+
+/** @returns undefined when the chip refuses to authenticate with any key at all */
+function* attempt<Result>(script: Script<Result>): Script<Result | undefined> {
+  try {
+    return yield* script
+  } catch (error) {
+    if (error instanceof ChipStatusError && REFUSED.includes(error.status)) return undefined
     throw error
   }
 }

@@ -167,20 +167,14 @@ describe('a chip that is not for this plan', () => {
     expect(await refused(chip, planned, ChipLocked)).toBe(0)
   })
 
-  test('in LRP mode, which another authentication tells, with no key tried', async () => {
-    const chip = new TestChip()
-    const sent: string[] = []
-    const transmit = async (apdu: Uint8Array) => {
-      const hex = Buffer.from(apdu).toString('hex')
-      sent.push(hex)
-      // AN12321 Table 1: a chip in LRP mode refuses the other handshake.
-      if (hex.startsWith('90710000020')) return Buffer.from('919d', 'hex')
-      if (hex === '9071000008000602000000000000') return Buffer.from(`01${'5a'.repeat(16)}91af`, 'hex')
-      return chip.chip.process(apdu)
+  test('in LRP mode, which another authentication tells, with no key tried, also by a reset', async () => {
+    const back = planReset({ uid, from: [] })
+    for (const script of [provision(planned), readBack(back, deps())] as Script<unknown>[]) {
+      const chip = new TestChip(factoryMemory(uidBytes, { lrp: true }))
+      const before = JSON.stringify(chip.chip.toJSON())
+      await expect(chip.run(script)).rejects.toThrow(LrpChip)
+      expect(JSON.stringify(chip.chip.toJSON())).toBe(before)
     }
-    await expect(runScript({ transmit }, provision(planned))).rejects.toThrow(LrpChip)
-    expect(sent.filter((apdu) => apdu.startsWith('90af0000'))).toHaveLength(2)
-    expect(chip.memory.failedAuthentications).toBe(0)
   })
 
   test('that delays authentication: the delay is spent by trying, within a bound', async () => {

@@ -23,7 +23,7 @@ export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
         purpose,
         atr: body.atr === undefined ? undefined : Buffer.from(body.atr, 'hex'),
         maxLc: body.maxLc,
-        originality: body.originality ?? ('any' as const),
+        originality: body.originality ?? ('genuine' as const),
         keySet,
         chipGroup,
         rekey: body.rekey ?? false,
