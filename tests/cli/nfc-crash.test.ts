@@ -30,10 +30,10 @@ afterEach(async () => {
 })
 
 test.each([
-  { apdu: 11, when: 'before its first command that writes' },
-  { apdu: 14, when: 'between two keys' },
-  { apdu: 18, when: 'between settings and file' },
-  { apdu: 20, when: 'after key 0' },
+  { apdu: 12, when: 'before its first command that writes' },
+  { apdu: 16, when: 'between two keys' },
+  { apdu: 20, when: 'between settings and file' },
+  { apdu: 22, when: 'after key 0' },
   { apdu: 30, when: 'while it is read back' },
   { apdu: Number.POSITIVE_INFINITY, when: 'at its last answer' },
 ])(

@@ -132,6 +132,8 @@ const leadsTo = {
     'POST /admin/nfc/sessions',
     'POST /admin/nfc/sessions/:id/answers',
     'DELETE /admin/nfc/sessions/:id',
+    'POST /admin/nfc/sheets',
+    'GET /admin/nfc/sheets/:run',
   ],
   /** Credentials of no more than one's own, and chip keys. */
   keys: [
@@ -518,7 +520,7 @@ describe('provision', () => {
 
   test('goes on with no set-up of somebody who might with a chip that is still blank', async () => {
     const chip = new Chip()
-    const card = chip.put({ apdu: 11, when: 'before' })
+    const card = chip.put({ apdu: 12, when: 'before' })
     const begun = talk(t.call, card, { ...inA, item: 'jacket' }, { headers: t.admin })
     await expect(begun).rejects.toThrow(CardGone)
     expect((await t.call(`GET /admin/nfc/journal?uid=${chip.uid}`)).body).toHaveLength(1)
