@@ -74,7 +74,7 @@ test('ten stations that begin at once have one run; other rows are refused, star
   expect((await t.call('GET /admin/nfc/sheets/99')).status).toBe(404)
 })
 
-test('a failure frees its row, a dead client after two seconds, and its own station at once', async () => {
+test('a failure frees its row, its own station at once, and a dead client once no other row is left', async () => {
   const { run } = await join(2)
   const [torn, second, third] = [new Chip(), new Chip(), new Chip()]
   const rowAt = async (chip: Chip, station: string) => {
@@ -99,9 +99,16 @@ test('a failure frees its row, a dead client after two seconds, and its own stat
   expect(await rowAt(third, 'right')).toBeNull()
   // The chip that comes again replaces its own dead session.
   expect(await rowAt(torn, 'left')).toBe(1)
-  clock.advance('2s')
+  clock.advance('9s')
+  expect(await rowAt(third, 'right')).toBeNull()
+  clock.advance('1s')
   await expect(
-    talk(t.call, third.put({ apdu: 14, when: 'after' }), order(run), { onInspected: labelled }),
+    talk(
+      t.call,
+      third.put({ apdu: 14, when: 'after' }),
+      { ...order(run), station: 'right' },
+      { onInspected: labelled },
+    ),
   ).rejects.toThrow(CardGone)
   expect(await setUp(run, second)).toMatchObject({ status: 'provisioned', row: 1 })
   // Its row went to another chip, so a recovered one has none of it.
@@ -117,6 +124,27 @@ test('a failure frees its row, a dead client after two seconds, and its own stat
   await talk(t.call, torn.put(), { purpose: 'recover' })
   expect(await labelOf(torn)).toBe('J-2')
   expect(await now(run)).toMatchObject({ taken: 2, closedAt: expect.any(String) })
+})
+
+test('stations whose requests are slow do not end each other: rows that are held are passed over', async () => {
+  const { run } = await join(2)
+  const slow = new Chip()
+  const others: Promise<Ended>[] = []
+  const ended = await talk(
+    t.call,
+    slow.put(),
+    { ...order(run), station: 'left' },
+    {
+      onInspected: labelled,
+      onStep: async ({ body }) => {
+        if (body.next.phase !== 'set-up' || others.length > 0) return
+        clock.advance('30s')
+        others.push(setUp(run, new Chip(), labelled, { station: 'right' }))
+        expect(await others[0]).toMatchObject({ row: 2 })
+      },
+    },
+  )
+  expect(ended).toMatchObject({ status: 'provisioned', row: 1 })
 })
 
 test('a label that is on another chip is passed over, and a row may be chosen', async () => {

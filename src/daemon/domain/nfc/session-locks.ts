@@ -2,8 +2,10 @@ import { DomainError } from '../errors.ts'
 import type { Clock } from '../time.ts'
 import type { NfcSession, SessionLock } from './session.ts'
 
-/** A chip answers within a second; after this much silence its client is gone. */
+/** Whoever has the chip on another reader after this much silence may have it: it cannot be on both. */
 const silentAfterMs = 2_000
+/** A label or a row is not to be had by presenting it, so its holder may only be slow for as long. */
+const lostAfterMs = 10_000
 
 /** Another session holds what this one needs. Nothing was written. */
 export class ChipBusy extends DomainError {
@@ -48,14 +50,22 @@ export class SessionLocks {
     if (!this.tryTake(deps, session, held)) throw new ChipBusy(held)
   }
 
-  /** @returns false if another session holds it */
-  tryTake(deps: LockDeps, session: NfcSession, held: SessionLock): boolean {
+  /**
+   * Ends the session from which it takes a chip. One that loses a label or a row may go on: the store gives those to the
+   * first that is set up. @param isSpare there are others, so even one that is lost is left alone
+   * @returns false if another session holds it
+   */
+  tryTake(deps: LockDeps, session: NfcSession, held: SessionLock, isSpare = false): boolean {
     const name = nameOf(held)
     const holder = this.#holders.get(name)
     if (holder && holder !== session) {
-      const isGone = !isHeard(deps.clock, holder) || isReplacedBy(session, holder, held)
-      if (!isGone || holder.running) return false
-      deps.takeOver(holder)
+      if (isSpare || holder.running) return false
+      if (!('uid' in held)) {
+        if (isHeard(deps.clock, holder, lostAfterMs)) return false
+      } else {
+        if (isHeard(deps.clock, holder) && !isReplacedBy(session, holder, held)) return false
+        deps.takeOver(holder)
+      }
     }
     this.#holders.set(name, session)
     return true
@@ -77,8 +87,11 @@ export class SessionLocks {
   }
 }
 
-const isHeard = (clock: LockDeps['clock'], { running, usedAt }: NfcSession): boolean =>
-  running !== undefined || clock.monotonic() - usedAt < silentAfterMs
+const isHeard = (
+  clock: LockDeps['clock'],
+  { running, usedAt }: NfcSession,
+  withinMs = silentAfterMs,
+): boolean => running !== undefined || clock.monotonic() - usedAt < withinMs
 
 /**
  * A chip lies on one reader only, so an older session of the same station lost it. A label may be another reader's of

@@ -173,7 +173,8 @@ export class NfcSessions {
     const lockDeps = { clock: deps.clock, takeOver }
     return {
       take: (session: NfcSession, held: SessionLock) => this.#locks.take(lockDeps, session, held),
-      tryTake: (session: NfcSession, held: SessionLock) => this.#locks.tryTake(lockDeps, session, held),
+      tryTake: (session: NfcSession, held: SessionLock, isSpare?: boolean) =>
+        this.#locks.tryTake(lockDeps, session, held, isSpare),
       release: (session: NfcSession, held: SessionLock) => this.#locks.release(session, held),
     }
   }

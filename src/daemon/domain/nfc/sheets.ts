@@ -116,29 +116,39 @@ export async function offerRow(
   if (own !== undefined) return { row: own, isOwn: true, sheet: { rows, taken } }
   if (sheet.closedAt !== null && taken < rows)
     throw conflict('The sheet was started over at another station. Start this box again to go on with it.')
-  return { row: await freeRow(db.read, session, sheet), isOwn: false, sheet: { rows, taken } }
+  return { row: await anyRow(db.read, session, sheet), isOwn: false, sheet: { rows, taken } }
 }
+
+/** Once no other is left, also one whose holder is lost. */
+const anyRow = async (db: Queries, session: NfcSession, sheet: NfcSheetRow): Promise<number | null> =>
+  (await freeRow(db, session, sheet, true)) ?? freeRow(db, session, sheet, false)
 
 async function freeRow(
   db: Queries,
   session: NfcSession,
   { id: run, rows, nextRow }: NfcSheetRow,
+  isSpare: boolean,
 ): Promise<number | null> {
   for (let from = nextRow; from <= rows; ) {
     const taken = await takenRowsFrom(db, run, from, atOnce)
     const isTaken = new Set(taken)
     const to = taken.length < atOnce ? rows : (taken.at(-1) ?? rows)
     for (let row = from; row <= to; row += 1)
-      if (!isTaken.has(row) && (await holdRow(db, session, { run, row }))) return row
+      if (!isTaken.has(row) && (await holdRow(db, session, { run, row }, isSpare))) return row
     from = to + 1
   }
   return null
 }
 
 /** @returns false if another chip has the row, or is getting it */
-export const holdRow = async (db: Queries, session: NfcSession, place: SheetPlace): Promise<boolean> =>
+export const holdRow = async (
+  db: Queries,
+  session: NfcSession,
+  place: SheetPlace,
+  isSpare = false,
+): Promise<boolean> =>
   // It may have been taken after it was looked up, and before it was held.
-  session.takePlace(place) && !(await isSheetRowTaken(db, place.run, place.row))
+  session.takePlace(place, isSpare) && !(await isSheetRowTaken(db, place.run, place.row))
 
 /** @returns false if another chip has the row, or is getting it */
 export const isRowLeft = async (
