@@ -49,7 +49,7 @@ export function challenge(
 
 /**
  * Number of 91AD answers in a row before a key accepts the next attempt. The data sheet specifies a delay, which is
- * spent by trying; here each refusal counts as a part of it.
+ * spent by trying; here each refusal counts as a part of it. Real chips keep it without power too.
  */
 export function delaysOwed(slot: KeySlot): number {
   return Math.max(0, slot.failedInRow - DELAY_FROM + 1)

@@ -34,7 +34,7 @@ interface CardOptions extends VirtualLink {
   readonly changed?: () => void
 }
 
-/** What readers say that cannot pass an APDU on, such as the ACR122U above 59 bytes of data. */
+/** The answer of readers that cannot pass an APDU on, such as the ACR122U above 59 bytes of data. */
 const NOT_PASSED_ON = Buffer.from('6F00', 'hex')
 
 export class EmulatedCard implements Card {

@@ -21,6 +21,8 @@ const keySlot = z.object({
   /** Failed authentications since the last successful one, and in total. Source: NT4H2421Gx s9.1.5 */
   failedInRow: count,
   failedInAll: count,
+  /** Number of attempts that the delay after failed ones has refused so far. */
+  failedDelays: count.default(0),
 })
 export type KeySlot = z.infer<typeof keySlot>
 
@@ -63,7 +65,7 @@ const chipMemory = z
     sdmReadCounter: count.max(0xffffff),
     /** Total for all keys; used by tests. */
     failedAuthentications: count,
-    /** What Read_Sig shows: a signature by the test key, none, as a clone, or another chip's. */
+    /** As Read_Sig shows it: by the test key, none, or any other. */
     signature: z.union([z.literal('test'), z.literal('none'), hexBytes(SIGNATURE_LENGTH)]).default('test'),
     /** Switched on by SetConfiguration, for ever. */
     lrp: z.boolean().default(false),
@@ -117,6 +119,7 @@ export function factoryMemory(
       version: 0,
       failedInRow: 0,
       failedInAll: 0,
+      failedDelays: 0,
     })),
     files: new Map([
       [CC_FILE, file(Buffer.from(FACTORY_CC), '0000E0')],

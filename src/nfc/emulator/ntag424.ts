@@ -28,8 +28,6 @@ export class VirtualNtag424 implements VirtualChip {
   #selection: Selection = { application: false, file: undefined }
   #channel: Channel | undefined
   #pending: Pending | undefined
-  /** Number of delay refusals so far, by key number. Survives a power loss, as the delay does. */
-  readonly #delayed = new Map<number, number>()
 
   /** @param random generates RndB, TI, and the padding of taps */
   constructor(memory: ChipMemory, random: (length: number) => Buffer = randomBytes) {
@@ -131,10 +129,9 @@ export class VirtualNtag424 implements VirtualChip {
   #delay(keyNo: number): void {
     const slot = this.memory.keys[keyNo]
     if (!slot) return
-    const given = this.#delayed.get(keyNo) ?? 0
-    const owed = delaysOwed(slot)
-    this.#delayed.set(keyNo, given < owed ? given + 1 : 0)
-    if (given < owed) throw new Refusal('authenticationDelay')
+    const isDelayed = slot.failedDelays < delaysOwed(slot)
+    slot.failedDelays = isDelayed ? slot.failedDelays + 1 : 0
+    if (isDelayed) throw new Refusal('authenticationDelay')
   }
 
   #version(body: Buffer): Buffer {
@@ -145,7 +142,7 @@ export class VirtualNtag424 implements VirtualChip {
   }
 
   #more(pending: Pending | undefined, body: Buffer): Buffer {
-    // The second half of an authentication without its first: as chips answer, beside the data sheet.
+    // No table has the case of a second half of an authentication without its first.
     if (!pending) throw new Refusal(body.length > 0 ? 'permissionDenied' : 'unknownCommand')
     if (pending.kind === 'handshake') {
       const { channel, answer } = answerTo(this.memory, pending.handshake, body, this.#random)

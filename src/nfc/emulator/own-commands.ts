@@ -103,8 +103,7 @@ const changeKey: OwnCommand = {
     }
     slot.version = data.readUInt8(16)
     // s9: a key that failed too often lives again.
-    slot.failedInRow = 0
-    slot.failedInAll = 0
+    Object.assign(slot, { failedInRow: 0, failedInAll: 0, failedDelays: 0 })
     // s10.6.1: the session's own key was replaced.
     return header.readUInt8() === 0 ? null : NOTHING
   },

@@ -3,7 +3,7 @@ import { LrpKey } from '../ntag424/lrp.ts'
 
 // The two kinds of secure messaging, from NT4H2421Gx s9.1 and s9.2.
 
-/** Where a session stands. */
+/** The progress of a session. */
 export interface Position {
   /** 4 bytes. */
   readonly ti: Buffer

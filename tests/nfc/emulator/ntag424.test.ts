@@ -205,6 +205,11 @@ describe('failed authentications', () => {
   test('delay from fifty in a row on, even the right key', async () => {
     await fail(50)
     await expect(run(open(0))).rejects.toThrow(status(0x91ad))
+    await fail(1)
+    await expect(run(open(0))).rejects.toThrow(status(0x91ad))
+    chip = VirtualNtag424.fromJSON(JSON.parse(JSON.stringify(chip.toJSON())), steadyRandom('later'))
+    await run(selectApplication())
+    await expect(run(open(0))).rejects.toThrow(status(0x91ad))
     await run(open(0))
     expect(chip.memory.keys[0]).toMatchObject({ failedInRow: 0 })
   })
