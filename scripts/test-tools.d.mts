@@ -9,3 +9,5 @@ export interface MissingTool {
 export function missingTools(suite: 'fast' | 'long'): MissingTool[]
 export function describeMissing(missing: readonly MissingTool[]): string
 export const tools: readonly Pick<MissingTool, 'what' | 'tests' | 'advice'>[]
+/** The package of pcsc-mini's binary for this computer. */
+export const pcscMini: string
