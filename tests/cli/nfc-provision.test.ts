@@ -2,7 +2,9 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { EmulatedCard } from '../../src/nfc/emulator/card.ts'
+import { factoryMemory } from '../../src/nfc/emulator/memory.ts'
 import { VirtualNtag424 } from '../../src/nfc/emulator/ntag424.ts'
+import { VARIANTS } from '../../src/nfc/emulator/variants.ts'
 import { readTap } from '../../src/nfc/read-tap.ts'
 import { runScript } from '../../src/nfc/script.ts'
 import { type CliHome, cliHome } from '../support/cli.ts'
@@ -287,6 +289,38 @@ describe('a box that is stopped', () => {
       0,
       [],
       expect.stringContaining('Every row'),
+    ])
+  })
+})
+
+describe('the virtual chip that TAPCHIP_EMULATOR asks for', () => {
+  const verified = async () => lines(await at.run('nfc', 'verify', ...onEmulator, '--json'))[0]
+
+  test('with a loop: is set up to show it, and that it was opened', async () => {
+    at.env.TAPCHIP_EMULATOR = 'tagtamper'
+    expect(lines(await provision())).toMatchObject([{ status: 'provisioned' }])
+    expect(await verified()).toMatchObject({ isValidTap: true, url: expect.stringContaining('&t=CC&c=') })
+    const kept = JSON.parse(readFileSync(emulatorFile(), 'utf8'))
+    writeFileSync(emulatorFile(), JSON.stringify({ ...kept, tamper: { ...kept.tamper, current: 'O' } }))
+    expect(await verified()).toMatchObject({ isValidTap: true, url: expect.stringContaining('&t=OO&c=') })
+  })
+
+  test('a clone: is refused before it is written, unless that is allowed', async () => {
+    at.env.TAPCHIP_EMULATOR = 'clone'
+    const ran = await provision()
+    expect(ran.code).toBe(1)
+    expect(lines(ran)).toMatchObject([
+      { status: 'failed', error: expect.stringContaining('originality signature') },
+    ])
+    const { memory } = VirtualNtag424.fromJSON(JSON.parse(readFileSync(emulatorFile(), 'utf8')))
+    expect(memory).toEqual(factoryMemory(memory.uid, VARIANTS.clone))
+    expect(lines(await provision('--allow-unsigned'))).toMatchObject([{ status: 'provisioned' }])
+  })
+
+  test('in LRP mode: is told apart from a chip whose keys are dead', async () => {
+    at.env.TAPCHIP_EMULATOR = 'lrp'
+    expect(lines(await provision())).toMatchObject([
+      { status: 'failed', error: expect.stringContaining('LRP') },
     ])
   })
 })

@@ -6,6 +6,7 @@ import { Refusal } from './status.ts'
 // SELECT, READ BINARY and UPDATE BINARY, as phones use them. Source: NT4H2421Gx s10.9.
 
 const APPLICATION_NAME = Buffer.from('D2760000850101', 'hex')
+const MASTER_NAME = Buffer.from('D2760000850100', 'hex')
 const FILE_IDS: ReadonlyMap<number, number> = new Map([
   [0xe103, 1],
   [0xe104, 2],
@@ -24,6 +25,7 @@ export interface Selection {
 export function select(selection: Selection, p1: number, p2: number, data: Buffer): boolean {
   if (p2 !== 0x00 && p2 !== 0x0c) throw new Refusal('isoParameters')
   if (p1 === 0x04) {
+    if (data.equals(MASTER_NAME)) return enter(selection, false)
     if (!data.equals(APPLICATION_NAME)) throw new Refusal('isoNotFound')
     return enter(selection, true)
   }

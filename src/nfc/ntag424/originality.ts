@@ -64,7 +64,7 @@ export function isOriginal(
   trusted: Exclude<Originality, 'any'>,
 ): boolean {
   if (signature?.length !== SIGNATURE) return false
-  const keys = trusted === 'emulated' ? [NXP, EMULATOR] : [NXP]
+  const keys = trusted === 'emulated' ? [EMULATOR, NXP] : [NXP]
   return keys.some((key) => verified(signature, uid, key))
 }
 

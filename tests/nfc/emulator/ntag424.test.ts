@@ -93,11 +93,16 @@ describe('the virtual chip, from the factory', () => {
     expect(raw(apdu)).toBe(answer)
   })
 
-  test('does nothing but tell its version before the application is selected', () => {
+  test('does nothing but tell its version and its origin before the application is selected', async () => {
     chip.powerOff()
     expect(raw('90640000010000')).toBe('919D')
     expect(raw('9071000002000000')).toBe('919D')
     expect(raw('9060000000')).toMatch(/91AF$/)
+    chip.powerOff()
+    await run(selectApplication())
+    expect(raw('00A4040007D276000085010000')).toBe('9000')
+    expect(raw('90640000010000')).toBe('919D')
+    expect(raw('903C0000010000')).toMatch(/9190$/)
   })
 
   test('gives up what was begun when another command comes', () => {
