@@ -1,4 +1,5 @@
 import { EventEmitter, once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { backendNames } from '../../src/nfc/pcsc/protocol.ts'
 import { apply } from '../../src/nfc/provision/apply.ts'
@@ -8,7 +9,7 @@ import { readTap } from '../../src/nfc/read-tap.ts'
 import { runScript } from '../../src/nfc/script.ts'
 import { deps, TestChip, template, uid } from '../nfc/virtual-card.ts'
 import { follow, openPcscd, openReaders, pollElsewhere } from '../support/pcsc/opened.ts'
-import { type Chip, delayed } from '../support/pcsc/vpcd.ts'
+import type { Chip } from '../support/pcsc/vpcd.ts'
 
 const made = plan({ uid, from: ['factory'], target: { keySet: 3, generation: 0 }, template })
 const setUp = function* () {
@@ -71,20 +72,29 @@ test.concurrent('a program that keeps the card for a while now and then is waite
   }
 })
 
-test.concurrent('four readers work side by side', async (t) => {
-  const pcscd = await openPcscd(t, { readers: 4 })
-  expect(pcscd.readers).toHaveLength(4)
-  const readers = openReaders(t, { env: pcscd.env })
+// pcsc-mini knows no more than four.
+const mostReaders = [
+  ['nfc-pcsc', ['Left', 'Middle', 'Right']],
+  ['pcsc-mini', ['Left', 'Right']],
+] as const
+test.concurrent.for(mostReaders)('with %s, readers work side by side: %j', async ([backend, names], t) => {
+  const pcscd = await openPcscd(t, { names })
+  const readers = openReaders(t, { backend, env: pcscd.env })
   const events = follow(t, readers)
-  const chips = pcscd.readers.map(() => new TestChip().chip)
-  await Promise.all(
-    chips.map((chip, slot) => pcscd.present(slot, delayed({ transmit: (apdu) => chip.process(apdu) }, 10))),
-  )
-  const work = pcscd.readers.map(async () => {
-    const { card } = await events.next('card')
-    await runScript(card, setUp())
-    await card.release()
-    return card.reader
+  let [inWork, mostInWork] = [0, 0]
+  const counted = ({ chip }: TestChip): Chip => ({
+    transmit: async (apdu) => {
+      inWork += 1
+      mostInWork = Math.max(mostInWork, inWork)
+      await delay(10)
+      inWork -= 1
+      return chip.process(apdu)
+    },
   })
-  expect((await Promise.all(work)).sort()).toEqual([...pcscd.readers].sort())
+  await Promise.all(pcscd.readers.map((_, slot) => pcscd.present(slot, counted(new TestChip()))))
+  const cards = []
+  for (const _ of pcscd.readers) cards.push((await events.next('card')).card)
+  await Promise.all(cards.map((card) => runScript(card, setUp())))
+  expect(cards.map(({ reader }) => reader).sort()).toEqual([...pcscd.readers].sort())
+  expect(mostInWork).toBe(2 * names.length)
 })

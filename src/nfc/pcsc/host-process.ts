@@ -70,7 +70,8 @@ export class HostProcess {
     })
     const { script, env, backend, timeouts } = settings
     this.#child = fork(script, [], {
-      env,
+      // Each command that a reader works on takes a thread, and there are four by default.
+      env: { UV_THREADPOOL_SIZE: '16', ...env },
       execArgv: [],
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
