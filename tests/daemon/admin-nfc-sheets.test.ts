@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { cleanUp } from '../../src/daemon/domain/housekeeping.ts'
 import { CardGone } from '../../src/nfc/card.ts'
 import { type AdminApp, openAdminApp } from '../support/admin.ts'
 import { type TestClock, testClock } from '../support/daemon.ts'
@@ -62,6 +63,11 @@ test('ten stations that begin at once have one run; other rows are refused, star
   const runs = new Set((await Promise.all(Array.from({ length: 10 }, () => join(3)))).map(({ run }) => run))
   expect(runs.size).toBe(1)
   const [run = 0] = runs
+  const group = (await t.call('GET /admin/chip-groups?team=Acme')).body[0]
+  const named = await join(3, { keySet: 201, chipGroup: group.name })
+  expect(named.run).not.toBe(run)
+  expect((await join(3, { keySet: 201, chipGroup: String(group.id) })).run).toBe(named.run)
+  expect((await join(3, { keySet: 202, chipGroup: group.name })).run).not.toBe(named.run)
   expect((await t.call('POST /admin/nfc/sheets', { team: 'Acme', id: 'sheet', rows: 4 })).status).toBe(409)
   expect((await join(3, { startOver: true })).run).toBe(run)
   await setUp(run, new Chip(), bare)
@@ -178,10 +184,12 @@ test('a label that is on another chip is passed over, and a row may be chosen', 
 test('what is kept has an end', async () => {
   const { run } = await join(1)
   await setUp(run, new Chip(), bare)
+  const { run: empty } = await join(9, { id: 'empty' })
   const open = await join(7)
+  await setUp(open.run, new Chip(), bare)
   clock.advance('31d')
-  const { cleanUp } = await import('../../src/daemon/domain/housekeeping.ts')
   await cleanUp(t.ctx)
+  expect((await t.call(`GET /admin/nfc/sheets/${empty}`)).status).toBe(404)
   expect((await t.call(`GET /admin/nfc/sheets/${run}`)).status).toBe(404)
   expect(await now(open.run)).toMatchObject({ rows: 7 })
   clock.advance('180d')

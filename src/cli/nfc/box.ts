@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { fromSettings, type SheetFlags, sheetOptions } from '../batch/input/flags.ts'
 import { inputOf, openSource, type Source } from '../batch/input/source.ts'
 import { instanceNow } from '../batch/instance.ts'
@@ -96,11 +95,9 @@ const joinSheet = async (
 ): Promise<AnswerOf<'POST /admin/nfc/sheets'>> => {
   const before = resumes?.header.settings?.sheetRun
   if (before !== undefined) return ctx.call('GET /admin/nfc/sheets/:run', { params: { run: Number(before) } })
-  const { keySet, chipGroup = null, team } = order
-  const content = [source.sha256(), keySet, chipGroup, team ?? null]
-  const id = createHash('sha256').update(JSON.stringify(content)).digest('hex')
-  const ofTeam = team === undefined ? {} : { team }
-  const body = { ...ofTeam, id, rows: rows.length, startOver }
+  const { keySet, chipGroup, team } = order
+  const of = { ...(team === undefined ? {} : { team }), ...(chipGroup === undefined ? {} : { chipGroup }) }
+  const body = { ...of, keySet, id: source.sha256(), rows: rows.length, startOver }
   return ctx.call('POST /admin/nfc/sheets', { body })
 }
 

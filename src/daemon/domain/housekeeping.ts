@@ -7,7 +7,7 @@ import { pruneIdempotencyKeys } from '../store/transactions/idempotency-keys.ts'
 import { forgetBatches } from './batches.ts'
 import { announceDeferred } from './chain/announcements.ts'
 import { dayOf } from './chain/budget.ts'
-import { forgetSheets } from './nfc/sheets.ts'
+import { forgetSheets } from './nfc/sheet-runs.ts'
 import { deleteOld } from './retention.ts'
 import { type BudgetClock, iso } from './time.ts'
 

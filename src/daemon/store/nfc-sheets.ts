@@ -29,10 +29,11 @@ export const updateNfcSheet = (
   change: Partial<Pick<NfcSheetRow, 'taken' | 'nextRow' | 'usedAt' | 'closedAt'>>,
 ) => affected(db.updateTable('nfcSheets').set(change).where('id', '=', id))
 
-export async function countNfcSheets(db: Queries): Promise<number> {
+export async function countNfcSheets(db: Queries, teamId: number): Promise<number> {
   const { count } = await db
     .selectFrom('nfcSheets')
     .select((eb) => eb.fn.countAll().as('count'))
+    .where('teamId', '=', teamId)
     .executeTakeFirstOrThrow()
   return Number(count)
 }
@@ -81,17 +82,23 @@ export const takenRowsFrom = async (
   return rows.map(({ row }) => row)
 }
 
-/** Runs that were closed, or not used, for long, row by row. @returns how many rows and runs were deleted */
+/** Runs that were closed, or not used, for long, row by row. @param before ISO 8601; `empty`: those without taken rows @returns how many rows and runs were deleted */
 export async function pruneNfcSheets(
   db: Queries,
-  { closedBefore, usedBefore, limit }: { closedBefore: string; usedBefore: string; limit: number },
+  { before, limit }: { before: { closed: string; used: string; empty: string }; limit: number },
 ): Promise<number> {
   let left = limit
   while (left > 0) {
     const old = await db
       .selectFrom('nfcSheets')
       .select('id')
-      .where((eb) => eb.or([eb('closedAt', '<', closedBefore), eb('usedAt', '<', usedBefore)]))
+      .where((eb) =>
+        eb.or([
+          eb('closedAt', '<', before.closed),
+          eb('usedAt', '<', before.used),
+          eb.and([eb('taken', '=', 0), eb('usedAt', '<', before.empty)]),
+        ]),
+      )
       .orderBy('id')
       .limit(1)
       .executeTakeFirst()

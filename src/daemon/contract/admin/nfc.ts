@@ -146,8 +146,11 @@ export const nfc = {
     scope: 'provision',
     body: z.object({
       ...team,
-      /** The same at every station with the same rows, key set, and group; best a hash of them. */
+      /** The same at every station with the same rows; best a hash of them. */
       id: name(64),
+      /** What the chips get besides, as in a session: with another key set or group it is another run. */
+      keySet: integer(0, 0xffffffff).optional(),
+      chipGroup: text(200).optional(),
       rows: integer(1, 1_000_000),
       /** Close the open run, and begin a new one. */
       startOver: flag.optional(),

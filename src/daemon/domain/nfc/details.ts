@@ -4,7 +4,7 @@ import { conflict, invalid } from '../errors.ts'
 import type { SetUpDeps } from './execute-plan.ts'
 import { knownChip } from './known-chip.ts'
 import type { ChipDetails, NfcSession, Reply, SheetPlace, Step } from './session.ts'
-import { holdRow, offerRow, passRowTo } from './sheets.ts'
+import { holdRow, offerRow, passRowTo } from './sheet-rows.ts'
 
 interface Asked {
   readonly teamId: number

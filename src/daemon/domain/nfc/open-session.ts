@@ -8,7 +8,7 @@ import { recoverChip } from './recover.ts'
 import { resetChip } from './reset.ts'
 import type { ChipDetails, ChipRequest } from './session.ts'
 import type { NfcSessions, SessionOwner, SessionStep } from './sessions.ts'
-import { showSheet } from './sheets.ts'
+import { showSheet } from './sheet-runs.ts'
 
 type OpenDeps = SetUpDeps & BaseUrlDeps & { readonly config: { readonly ephemeral: boolean } }
 

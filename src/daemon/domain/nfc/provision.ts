@@ -38,7 +38,8 @@ import {
   relay,
   type Step,
 } from './session.ts'
-import { showSheet, takeRow } from './sheets.ts'
+import { takeRow } from './sheet-rows.ts'
+import { showSheet } from './sheet-runs.ts'
 
 interface ProvisionRequest extends ChipRequest {
   readonly teamId: number

@@ -13,7 +13,7 @@ import { resultOf } from './provision.ts'
 import { registerWithTap } from './registration.ts'
 import { type ChipRequest, type Conversation, type NfcSession, relay } from './session.ts'
 import { ChipBusy } from './session-locks.ts'
-import { isRowLeft } from './sheets.ts'
+import { isRowLeft } from './sheet-rows.ts'
 
 /** Completes the plan of a chip that was lifted too early. If the plan is finished, only verifies the chip. */
 export async function* recoverChip(

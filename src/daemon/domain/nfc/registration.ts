@@ -18,7 +18,7 @@ import { type TakeTapDeps, takeTap } from '../taps/take-tap.ts'
 import { iso } from '../time.ts'
 import type { Enrollment } from './journal.ts'
 import type { SheetPlace } from './session.ts'
-import { takeRow } from './sheets.ts'
+import { takeRow } from './sheet-rows.ts'
 
 export type RegistrationDeps = RegisterDeps & TakeTapDeps & { db: Db }
 

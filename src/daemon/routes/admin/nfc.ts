@@ -7,7 +7,7 @@ import { giveUpChip, listJournal } from '../../domain/nfc/journal.ts'
 import { BaseUrlCheck, openSession } from '../../domain/nfc/open-session.ts'
 import type { Reply } from '../../domain/nfc/session.ts'
 import { NfcSessions, type SessionStep } from '../../domain/nfc/sessions.ts'
-import { joinSheet, showSheet } from '../../domain/nfc/sheets.ts'
+import { joinSheet, showSheet } from '../../domain/nfc/sheet-runs.ts'
 import { bindAll } from '../../http/bind.ts'
 
 const usualLimit = 100
@@ -47,10 +47,10 @@ export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
       return { success: true as const }
     },
     'POST /admin/nfc/sheets': async ({ body, actor, token, keyTeam }) => {
-      const { team, id: sheet, rows, startOver = false } = body
+      const { team, id, rows, keySet, chipGroup, startOver = false } = body
       const mayVouch = permits(token.scopes, 'keys')
       const { id: teamId } = await teamFor(ctx, { name: team, keyTeam, mayVouch })
-      return { ...(await joinSheet(ctx, actor, { teamId, sheet, rows, startOver })) }
+      return { ...(await joinSheet(ctx, actor, { teamId, id, rows, keySet, chipGroup, startOver })) }
     },
     'GET /admin/nfc/sheets/:run': async ({ params: { run } }) => ({
       ...(await showSheet(ctx, run)),

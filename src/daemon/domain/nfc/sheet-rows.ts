@@ -1,97 +1,20 @@
-import { type Actor, recordChange } from '../../store/audit.ts'
-import type { Db, Queries } from '../../store/database.ts'
+import type { Queries } from '../../store/database.ts'
 import {
-  countNfcSheets,
   findNfcSheet,
-  findOpenNfcSheet,
-  insertNfcSheet,
   insertSheetRow,
   isSheetRowTaken,
   type NfcSheetRow,
-  pruneNfcSheets,
   sheetRowOfChip,
   takenRowsFrom,
   updateNfcSheet,
 } from '../../store/nfc-sheets.ts'
-import { conflict, DomainError, notFound } from '../errors.ts'
-import { type Clock, iso } from '../time.ts'
-import type { NfcSession, SheetPlace } from './session.ts'
+import { conflict, notFound } from '../errors.ts'
+import { iso } from '../time.ts'
+import type { NfcSession, SheetPlace, SheetProgress } from './session.ts'
+import type { SheetDeps } from './sheet-runs.ts'
 
-const runsAtMost = 10_000
-const day = 24 * 3_600_000
-const kept = { closed: 30 * day, unused: 180 * day }
 /** Taken rows that are read at once. */
 const atOnce = 500
-
-type Deps = { db: Db; clock: Clock }
-
-/** A run over a sheet, as stations see it. */
-export interface SheetRun {
-  readonly run: number
-  readonly rows: number
-  readonly taken: number
-  readonly openedAt: string
-  readonly closedAt: string | null
-}
-
-const shown = ({ id: run, rows, taken, openedAt, closedAt }: NfcSheetRow): SheetRun => ({
-  run,
-  rows,
-  taken,
-  openedAt,
-  closedAt,
-})
-
-/**
- * Joins the open run of a sheet, or begins one. Ten stations at once get the same.
- * @throws DomainError conflict if the open run has another number of rows; too_large
- */
-export async function joinSheet(
-  { db, clock }: Deps,
-  actor: Actor,
-  { teamId, sheet, rows, startOver }: { teamId: number; sheet: string; rows: number; startOver: boolean },
-): Promise<SheetRun> {
-  const at = iso(clock.now())
-  return db.write(async (trx) => {
-    const open = await findOpenNfcSheet(trx, { teamId, sheet })
-    // A run in which nothing was done is as good as a new one.
-    const isKept = open && !(startOver && open.taken > 0)
-    if (isKept && open.rows === rows) return shown(open)
-    if (open && !startOver)
-      throw conflict(
-        `The sheet is in use with ${open.rows} rows, not ${rows}. Use the same rows at every station, or start the sheet over: --start-over`,
-      )
-    if ((await countNfcSheets(trx)) >= runsAtMost)
-      throw new DomainError(
-        'too_large',
-        'The daemon keeps no more runs of sheets. Finished ones go after 30 days.',
-      )
-    if (open) await updateNfcSheet(trx, open.id, { closedAt: at })
-    const about = { teamId, sheet, rows, openedAt: at }
-    const id = await insertNfcSheet(trx, {
-      ...about,
-      taken: 0,
-      nextRow: 1,
-      openedBy: actor.name,
-      usedAt: at,
-      closedAt: null,
-    })
-    const detail = { run: id, rows, startedOver: open?.id ?? null }
-    await recordChange(trx, { at, actor, teamId, action: 'nfc.sheet', target: sheet, detail })
-    return shown({ ...about, id, taken: 0, nextRow: 1, openedBy: actor.name, usedAt: at, closedAt: null })
-  })
-}
-
-/** @param teamId of whom it must be; undefined: anyone's @throws DomainError not_found */
-export async function showSheet(
-  { db }: { db: Pick<Db, 'read'> },
-  run: number,
-  teamId?: number,
-): Promise<SheetRun> {
-  const found = await findNfcSheet(db.read, run)
-  if (found && (teamId === undefined || found.teamId === teamId)) return shown(found)
-  throw notFound('run of a sheet')
-}
 
 /** A row that is offered to a chip. */
 interface Offer {
@@ -99,12 +22,12 @@ interface Offer {
   readonly row: number | null
   /** The chip has it since an earlier set-up. */
   readonly isOwn: boolean
-  readonly sheet: Pick<SheetRun, 'rows' | 'taken'>
+  readonly sheet: SheetProgress
 }
 
 /** Holds a row for the session: the chip's own, else the lowest free one. @throws DomainError not_found, conflict */
 export async function offerRow(
-  { db }: Pick<Deps, 'db'>,
+  { db }: Pick<SheetDeps, 'db'>,
   session: NfcSession,
   run: number,
   uid: string,
@@ -175,7 +98,7 @@ export async function takeRow(
 
 /** A row whose label is on another chip already is that chip's. */
 export async function passRowTo(
-  { db, clock }: Deps,
+  { db, clock }: SheetDeps,
   { run, row }: SheetPlace,
   holder: string,
 ): Promise<void> {
@@ -216,7 +139,3 @@ async function firstGap(trx: Queries, run: number, from: number): Promise<number
     if (gap !== -1 || taken.length < atOnce) return next
   }
 }
-
-/** @returns how many rows and runs were deleted */
-export const forgetSheets = (trx: Queries, now: number, limit: number): Promise<number> =>
-  pruneNfcSheets(trx, { closedBefore: iso(now - kept.closed), usedBefore: iso(now - kept.unused), limit })

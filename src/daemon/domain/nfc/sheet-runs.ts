@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto'
+import { type Actor, recordChange } from '../../store/audit.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import {
+  countNfcSheets,
+  findNfcSheet,
+  findOpenNfcSheet,
+  insertNfcSheet,
+  type NfcSheetRow,
+  pruneNfcSheets,
+  updateNfcSheet,
+} from '../../store/nfc-sheets.ts'
+import { findGroup } from '../chips/chip-groups.ts'
+import { conflict, DomainError, notFound } from '../errors.ts'
+import { type Clock, iso } from '../time.ts'
+
+/** Of one team. */
+const runsAtMost = 1_000
+const day = 24 * 3_600_000
+const kept = { closed: 30 * day, unused: 180 * day, empty: day }
+export type SheetDeps = { db: Db; clock: Clock }
+
+/** A run over a sheet, as stations see it. */
+export interface SheetRun {
+  readonly run: number
+  readonly rows: number
+  readonly taken: number
+  readonly openedAt: string
+  readonly closedAt: string | null
+}
+
+const shown = ({ id: run, rows, taken, openedAt, closedAt }: NfcSheetRow): SheetRun => ({
+  run,
+  rows,
+  taken,
+  openedAt,
+  closedAt,
+})
+
+interface WantedRun {
+  readonly teamId: number
+  /** The stations' ID of the rows. */
+  readonly id: string
+  readonly rows: number
+  readonly startOver: boolean
+  readonly keySet: number | undefined
+  /** A name, or the ID of an existing group. */
+  readonly chipGroup: string | undefined
+}
+
+/** The same for all stations whose chips get the same, however they name the group. */
+async function keyOf(
+  db: Queries,
+  teamId: number,
+  { id, keySet, chipGroup }: Pick<WantedRun, 'id' | 'keySet' | 'chipGroup'>,
+): Promise<string> {
+  const group = chipGroup === undefined ? undefined : await findGroup(db, teamId, chipGroup)
+  const all = [id, keySet ?? null, group?.name ?? chipGroup ?? null]
+  return createHash('sha256').update(JSON.stringify(all)).digest('hex')
+}
+
+/**
+ * Joins the open run of a sheet, or begins one. Ten stations at once get the same.
+ * @throws DomainError conflict if the open run has another number of rows; too_large
+ */
+export async function joinSheet(
+  { db, clock }: SheetDeps,
+  actor: Actor,
+  { teamId, rows, startOver, ...about }: WantedRun,
+): Promise<SheetRun> {
+  const at = iso(clock.now())
+  const sheet = await keyOf(db.read, teamId, about)
+  return db.write(async (trx) => {
+    const open = await findOpenNfcSheet(trx, { teamId, sheet })
+    // A run in which nothing was done is as good as a new one.
+    const isKept = open && !(startOver && open.taken > 0)
+    if (isKept && open.rows === rows) return shown(open)
+    if (open && !startOver)
+      throw conflict(
+        `The sheet is in use with ${open.rows} rows, not ${rows}. Use the same rows at every station, or start the sheet over: --start-over`,
+      )
+    if ((await countNfcSheets(trx, teamId)) >= runsAtMost)
+      throw new DomainError(
+        'too_large',
+        `The daemon keeps at most ${runsAtMost} runs of sheets of a team. Finished ones go after 30 days, and those without a chip after a day.`,
+      )
+    if (open) await updateNfcSheet(trx, open.id, { closedAt: at })
+    const begun = { teamId, sheet, rows, openedAt: at }
+    const id = await insertNfcSheet(trx, {
+      ...begun,
+      taken: 0,
+      nextRow: 1,
+      openedBy: actor.name,
+      usedAt: at,
+      closedAt: null,
+    })
+    const detail = { run: id, rows, startedOver: open?.id ?? null }
+    await recordChange(trx, { at, actor, teamId, action: 'nfc.sheet', target: about.id, detail })
+    return shown({ ...begun, id, taken: 0, nextRow: 1, openedBy: actor.name, usedAt: at, closedAt: null })
+  })
+}
+
+/** @param teamId of whom it must be; undefined: anyone's @throws DomainError not_found */
+export async function showSheet(
+  { db }: { db: Pick<Db, 'read'> },
+  run: number,
+  teamId?: number,
+): Promise<SheetRun> {
+  const found = await findNfcSheet(db.read, run)
+  if (found && (teamId === undefined || found.teamId === teamId)) return shown(found)
+  throw notFound('run of a sheet')
+}
+
+/** @returns how many rows and runs were deleted */
+export const forgetSheets = (trx: Queries, now: number, limit: number): Promise<number> =>
+  pruneNfcSheets(trx, {
+    before: {
+      closed: iso(now - kept.closed),
+      used: iso(now - kept.unused),
+      empty: iso(now - kept.empty),
+    },
+    limit,
+  })
