@@ -44,9 +44,9 @@ describe('a blank chip whose maker is not proven', () => {
       expect(state(chip)).toBe(before)
       expect(await journal(chip)).toEqual([])
       await expect(
-        talk(t.call, chip.put({ apdu: 17, when: 'after' }), { ...inA, originality: 'any' }),
+        talk(t.call, chip.put({ apdu: 12, when: 'after' }), { ...inA, originality: 'any' }),
       ).rejects.toThrow(CardGone)
-      // It was asked when its plan was made.
+      // Its plan knows that it was taken in.
       expect(await recover(chip)).toMatchObject({ status: 'provisioned' })
       expect(await provision(chip, { originality: 'genuine' })).toMatchObject({ status: 'unchanged' })
       expect(await provision(chip, { originality: 'genuine', rekey: true })).toMatchObject({
@@ -54,6 +54,23 @@ describe('a blank chip whose maker is not proven', () => {
       })
     },
   )
+
+  test('gets no keys through an open plan, of its own reset or of the chip whose UID it copies', async () => {
+    const unsigned = new Chip(undefined, { signature: 'none' })
+    const torn = talk(t.call, unsigned.put({ apdu: 13, when: 'after' }), { purpose: 'reset' })
+    await expect(torn).rejects.toThrow(CardGone)
+    expect(await journal(unsigned)).toMatchObject([{ purpose: 'reset', closedAt: null }])
+    expect(await provision(unsigned)).toMatchObject({ status: 'failed', code: 'NotGenuine' })
+
+    const chip = new Chip()
+    await expect(talk(t.call, chip.put({ apdu: 12, when: 'after' }), inA)).rejects.toThrow(CardGone)
+    const copy = new Chip(chip.chip.memory.uid, { signature: 'none' })
+    for (const again of [recover, provision]) {
+      expect(await again(copy)).toMatchObject({ status: 'failed', code: 'NotGenuine' })
+      expect(copy.versions).toEqual([0, 0, 0, 0, 0])
+    }
+    expect(await recover(chip)).toMatchObject({ status: 'provisioned' })
+  })
 
   test('is a virtual one, where only genuine ones are wanted', async () => {
     const ended = await provision(new Chip(), { originality: 'genuine' })

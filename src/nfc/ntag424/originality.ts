@@ -27,6 +27,13 @@ const EMULATOR = point(
  */
 export type Originality = 'genuine' | 'emulated' | 'any'
 
+/** From the strictest. */
+const KINDS: readonly Originality[] = ['genuine', 'emulated', 'any']
+
+/** True if `wanted` takes all chips that `kind` takes. */
+export const takes = (wanted: Originality, kind: Originality): boolean =>
+  KINDS.indexOf(kind) <= KINDS.indexOf(wanted)
+
 const FIELD = Field(2n ** 224n - 2n ** 96n + 1n)
 // Nothing is hashed, but the library asks for the means; these are in the bundle in any case.
 const { hash, hmac, randomBytes } = secp256k1.CURVE
@@ -52,6 +59,12 @@ export function* readSignature(): Script<Buffer | undefined> {
   const answer = yield* send(READ_SIG)
   if (answer.length < 2) throw new AnswerFormatError('58', answer.length)
   return hasSucceeded(answer) ? Buffer.from(answer.subarray(0, -2)) : undefined
+}
+
+/** The strictest kind that the chip belongs to. @param uid 7 bytes */
+export function originalityOf(uid: Uint8Array, signature: Uint8Array | undefined): Originality {
+  if (isOriginal(uid, signature, 'genuine')) return 'genuine'
+  return isOriginal(uid, signature, 'emulated') ? 'emulated' : 'any'
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Originality } from '../../../nfc/ntag424/originality.ts'
 import { type Plan, parsePlan, sourcesOf, targetFile } from '../../../nfc/provision/plan.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { findChips } from '../../store/chips.ts'
@@ -24,6 +25,8 @@ export interface Enrollment {
   readonly details: ChipDetails
   /** The planner may bind chips to items whose tokens are minted. */
   readonly mayBind: boolean
+  /** Who made the chip, as far as its signature proves it; whoever made the plan takes such chips. */
+  readonly originality?: Originality | undefined
   /** The row of the sheet that the details are from. */
   readonly place?: SheetPlace | undefined
 }
@@ -49,11 +52,19 @@ const entryOf = (row: NfcPlanRow): JournalEntry => ({
 })
 
 /** Written by this daemon. Plans older than `mayBind` were made by callers who had that right. */
-const enrollmentOf = ({ teamId, chipGroupId, details, mayBind = true, place }: Enrollment): Enrollment => ({
+const enrollmentOf = ({
+  teamId,
+  chipGroupId,
+  details,
+  mayBind = true,
+  originality,
+  place,
+}: Enrollment): Enrollment => ({
   teamId,
   chipGroupId,
   details,
   mayBind,
+  originality,
   place,
 })
 
@@ -171,6 +182,7 @@ function record(
     from,
     ...about,
     ...(enrollment ? { chipGroup: enrollment.chipGroupId } : {}),
+    ...(enrollment?.originality === 'any' ? { isUnsigned: true } : {}),
   }
   return recordChange(trx, { at, actor, teamId: enrollment?.teamId ?? null, action, target: uid, detail })
 }

@@ -1,3 +1,4 @@
+import type { Originality } from '../../../nfc/ntag424/originality.ts'
 import { OtherTemplate } from '../../../nfc/provision/errors.ts'
 import { assertOriginal, type Inspection, inspect } from '../../../nfc/provision/inspect.ts'
 import type { LiveTap } from '../../../nfc/provision/live-tap.ts'
@@ -74,8 +75,7 @@ export async function* provision(
   }
   const plan = choice.kind === 'recover' ? choice.entry.plan : choice.plan
   const { target } = choice
-  // Other keys prove a chip by themselves, and one with an unfinished plan was asked when that was made.
-  if (!known.open && plan.from.includes('factory')) assertOriginal(inspection, request.originality)
+  const originality = makerOf(inspection, request.originality, known.open?.enrollment)
   await assertOwnKeys(deps.db.read, known, plan, mayBind)
   const url = targetFile(plan).url ?? ''
   session.keySet = set.id
@@ -86,6 +86,7 @@ export async function* provision(
     name: chipGroup,
     details,
     mayBind,
+    originality,
     place,
   }
   if (details.label !== undefined) await session.lock({ label: details.label, teamId })
@@ -99,6 +100,19 @@ export async function* provision(
   if (!place) return result
   const { rows, taken } = await showSheet(deps, place.run)
   return { ...result, row: place.row, sheet: { rows, taken } }
+}
+
+/**
+ * Anyone can have a chip with the factory's key 0, and copy a UID whose plan is open; other keys prove a chip by
+ * themselves. @param wanted the caller takes such chips; whoever made the open plan took one too @throws NotGenuine
+ */
+export const makerOf = (
+  inspection: Inspection,
+  wanted: Originality,
+  open: Enrollment | undefined,
+): Originality | undefined => {
+  if (inspection.versions[0] !== 0) return open?.originality
+  return assertOriginal(inspection, [wanted, open?.originality ?? 'genuine'])
 }
 
 type SettingUp = AsyncGenerator<Step, ReadyChip, Reply>
@@ -177,9 +191,9 @@ export const resultOf = (
 async function groupOf(
   trx: Queries,
   actor: Actor,
-  { teamId, name, details, mayBind, place }: WantedEnrollment,
+  { teamId, name, details, mayBind, originality, place }: WantedEnrollment,
   at: string,
 ): Promise<Enrollment> {
   const { id: chipGroupId } = await ensureGroupIn(trx, { teamId, actor, at }, name)
-  return { teamId, chipGroupId, details, mayBind, place }
+  return { teamId, chipGroupId, details, mayBind, originality, place }
 }

@@ -9,7 +9,7 @@ import { chipKeys } from './chip-keys.ts'
 import { executePlan, invalidateTaps, matchesPlan, readBackTap, type SetUpDeps } from './execute-plan.ts'
 import { close, type Enrollment, type JournalEntry, resumeEntry } from './journal.ts'
 import { assertOwnKeys, type KnownChip, knownChip } from './known-chip.ts'
-import { resultOf } from './provision.ts'
+import { makerOf, resultOf } from './provision.ts'
 import { registerWithTap } from './registration.ts'
 import { type ChipRequest, type Conversation, type NfcSession, relay } from './session.ts'
 import { ChipBusy } from './session-locks.ts'
@@ -19,7 +19,7 @@ import { isRowLeft } from './sheet-rows.ts'
 export async function* recoverChip(
   deps: SetUpDeps,
   session: NfcSession,
-  { atr, maxLc, mayBind }: Omit<ChipRequest, 'mayVouch'>,
+  { atr, maxLc, originality, mayBind }: Omit<ChipRequest, 'mayVouch'>,
 ): Conversation {
   const inspection = yield* relay(inspect(atr), 'inspect')
   const { uid } = inspection
@@ -51,6 +51,7 @@ export async function* recoverChip(
     if (!(yield* matchesPlan({ ...plan, from: [] }, inspection, keysOf))) throw shownOther()
     return resultOf('provisioned', plan, target)
   }
+  if (target !== 'factory') makerOf(inspection, originality, open.enrollment)
   await assertOwnKeys(deps.db.read, known, plan, mayBind || target === 'factory')
   const begun = { ...open, enrollment: enrollmentFor(open, inspection, mayBind) }
   if (!known.row && begun.enrollment) await assertMayMint(deps, begun.enrollment)

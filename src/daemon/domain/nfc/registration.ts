@@ -29,6 +29,7 @@ export interface WantedEnrollment {
   readonly name: string
   readonly details: Enrollment['details']
   readonly mayBind: boolean
+  readonly originality: Enrollment['originality']
   readonly place: SheetPlace | undefined
 }
 
