@@ -97,6 +97,10 @@ describe('a TagTamper', () => {
     const memory = loop(whole)
     if (memory) memory.current = 'O'
     expect(await nextTap(whole)).toMatch(/&e=[0-9A-F]{32}&t=OO&c=/)
+    const seal = async () => (await t.call(`GET /admin/chips/${whole.uid}`)).body.tamper
+    expect(await seal()).toBeNull()
+    expect((await t.call(`GET ${await whole.tapPath('/chips/find')}`)).body.isValidTap).toBe(true)
+    expect(await seal()).toBe('open')
     if (memory) memory.current = 'C'
     expect(await nextTap(whole)).toMatch(/&t=OC&c=/)
     expect(await provision(whole)).toMatchObject({ status: 'unchanged' })

@@ -93,6 +93,9 @@ const isHeard = (
   withinMs = silentAfterMs,
 ): boolean => running !== undefined || clock.monotonic() - usedAt < withinMs
 
+/** True if a chip that it works on may be taken from it. */
+export const isSilent = (clock: LockDeps['clock'], session: NfcSession): boolean => !isHeard(clock, session)
+
 /**
  * A chip lies on one reader only, so an older session of the same station lost it. A label may be another reader's of
  * that station.

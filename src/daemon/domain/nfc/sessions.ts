@@ -12,7 +12,7 @@ import {
   type Step,
 } from './session.ts'
 import { failureOf, type SessionFailure } from './session-failure.ts'
-import { SessionLocks } from './session-locks.ts'
+import { isSilent, SessionLocks } from './session-locks.ts'
 
 type Deps = { db: Db; clock: Clock }
 
@@ -64,6 +64,7 @@ export class NfcSessions {
     talk: (session: NfcSession) => Conversation,
   ): Promise<SessionStep> {
     this.#sweep(deps)
+    if (this.#sessions.size >= maxSessions) this.#dropSilent(deps)
     if (this.#sessions.size >= maxSessions) {
       throw new DomainError(
         'rate_limited',
@@ -186,6 +187,13 @@ export class NfcSessions {
       this.#drop(session)
       void this.#noteLost(deps, session)
     }
+  }
+
+  /** A connection that flaps leaves a session behind at each try: the one that is silent for longest makes room. */
+  #dropSilent(deps: Deps): void {
+    const mayGo = (session: NfcSession) => session.planId === undefined && isSilent(deps.clock, session)
+    const [silent] = [...this.#sessions.values()].filter(mayGo).sort((a, b) => a.usedAt - b.usedAt)
+    if (silent) this.#drop(silent)
   }
 
   #drop(session: NfcSession): void {
