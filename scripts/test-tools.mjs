@@ -90,6 +90,7 @@ export const tools = [
       'tests/cli/nfc-pcscd.test.ts',
       'tests/cli/nfc-field.test.ts',
       'tests/long/nfc-beside.test.ts',
+      'tests/long/nfc-box-kills.test.ts',
     ],
     problem: readerProblem,
     advice: `${apt(...Object.keys(readerPackages))}, then: node scripts/install-pcsc.mjs`,
