@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { measureBulk } from './figures/bulk.mjs'
 import { measureChain } from './figures/chain.mjs'
+import { measureField } from './figures/field.mjs'
 import { measureHttp } from './figures/http.mjs'
 import { measureImport } from './figures/import.mjs'
 import { measureLarge } from './figures/large.mjs'
@@ -22,6 +23,7 @@ import { profileTo } from './lib/profile.mjs'
 import { reasonOf, within } from './lib/within.mjs'
 
 const figures = {
+  field: measureField,
   http: measureHttp,
   bulk: measureBulk,
   import: measureImport,

@@ -1,4 +1,4 @@
-// npm run bench [-- --quick] [--only http|bulk|import|chain|large|nfc|sheets|starts|tap-page|webhooks|used-ref|…] [--profile FILE]: prints one table of
+// npm run bench [-- --quick] [--only http|bulk|import|chain|field|large|nfc|sheets|starts|tap-page|webhooks|used-ref|…] [--profile FILE]: prints one table of
 // what is measured against its limit. --profile keeps a CPU profile of the daemon under the HTTP figures. Each figure is a
 // process of its own with a deadline of its own: one that fails or hangs is a row that says so, and costs the others nothing.
 import { fork } from 'node:child_process'
@@ -14,6 +14,7 @@ import { notesOf, tableOf } from './lib/table.mjs'
 
 /** By name, what each is told; `seconds` is its deadline. */
 const full = {
+  field: { seconds: 240, rounds: 3, chips: 11, onReaders: 8 },
   http: { seconds: 180, rounds: 5, window: 1.5 },
   bulk: { seconds: 180, rounds: 5 },
   import: { seconds: 240, rounds: 3, chips: 1_000_000 },
@@ -27,6 +28,7 @@ const full = {
   webhooks: { seconds: 240, rounds: 12, window: 1.5 },
 }
 const quick = {
+  field: { seconds: 120, rounds: 1, chips: 6, onReaders: 5 },
   http: { seconds: 90, rounds: 2, window: 0.8 },
   bulk: { seconds: 90, rounds: 2 },
   import: { seconds: 120, rounds: 1, chips: 1_000_000 },

@@ -7,14 +7,14 @@ import { end, startCommand } from '../lib/processes.mjs'
 import { median } from '../lib/stats.mjs'
 
 const name = 'chips set up through pcscd'
-const keys = {
+export const boxKeys = {
   ...keySet,
   appMasterKey: '3f5e7d9cbb1a09f8e7d6c5b4a3928171',
   systemIdentifier: '54617063686970',
 }
-const seed = {
+export const boxSeed = {
   version: 1,
-  keySets: [{ ...keys, diversification: 'an10922', macInputFrom: 'd' }],
+  keySets: [{ ...boxKeys, diversification: 'an10922', macInputFrom: 'd' }],
   teams: [
     { name: 'Bench', apiKeys: [{ name: 'bench', key: apiKey }], chipGroups: [{ name: 'Stock', chips: [] }] },
   ],
@@ -36,9 +36,9 @@ export async function measureNfc({ cores, dir, rounds, chips }) {
   try {
     pcscd = await startPcscdIn(dir('nfc'), peers)
     // No chip's set-up touches a chain.
-    daemon = await startDaemonWith(dir('nfc-data'), seed, { TAPCHIP_DEV_CHAIN: 'off' })
+    daemon = await startDaemonWith(dir('nfc-data'), boxSeed, { TAPCHIP_DEV_CHAIN: 'off' })
     const box = { peers, pcscd, daemon, home: dir('nfc-home'), chips }
-    const alone = peers.peersOf(keys, daemon.url, pcscd)
+    const alone = peers.peersOf(boxKeys, daemon.url, pcscd)
     // The emulator stands for a chip, which needs no warming up.
     await alone.emulator(100)
     const all = []
@@ -73,7 +73,7 @@ async function provisionBox({ peers, pcscd, daemon, home, chips }) {
   const hand = new peers.Hand(pcscd)
   await hand.lay()
   await hand.noticed()
-  const wanted = ['--count', String(chips), '--key-set', String(keys.id), '--chip-group', 'Stock']
+  const wanted = ['--count', String(chips), '--key-set', String(boxKeys.id), '--chip-group', 'Stock']
   const how = ['--team', 'Bench', '--accept-url', '--timeout', '10', '--json']
   const before = await secondsOn(daemon, '/admin/nfc/sessions')
   const cli = startCommand([cliScript, 'nfc', 'provision', ...wanted, ...how], {

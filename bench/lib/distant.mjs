@@ -1,10 +1,12 @@
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 
-/** A way to a daemon on which each answer takes so many milliseconds more, whatever its size. @returns its URL, and `close` */
+/** A way to a daemon on which each answer takes so many milliseconds more, whatever its size. @returns its URL, `requests`, and `close` */
 export async function distant(daemon, roundTripMs) {
   const sockets = new Set()
+  const lines = []
   const server = createServer((near) => {
+    near.on('data', (bytes) => lines.push(bytes.toString('latin1', 0, 60)))
     const far = connect(daemon.port, '127.0.0.1')
     for (const [from, to] of [
       [near, far],
@@ -23,6 +25,8 @@ export async function distant(daemon, roundTripMs) {
   await once(server, 'listening')
   return {
     url: `http://127.0.0.1:${server.address().port}`,
+    /** How many requests began with a line that fits. */
+    requests: (pattern) => lines.filter((line) => pattern.test(line)).length,
     close: () => {
       for (const socket of sockets) socket.destroy()
       server.close()
