@@ -102,7 +102,7 @@ const randomUid = () => Buffer.from([4, ...crypto.getRandomValues(new Uint8Array
 async function setUp(url, home, choice, more = {}, onLine = async () => undefined) {
   const wanted = ['--key-set', String(boxKeys.id), '--chip-group', 'Stock', '--team', 'Bench', '--accept-url']
   const env = { TAPCHIP_URL: url, TAPCHIP_ADMIN_TOKEN: adminToken, HOME: home, ...more }
-  const args = ['nfc', 'provision', ...wanted, ...choice, '--timeout', '20', '--json']
+  const args = ['nfc', 'provision', ...wanted, ...choice, '--allow-unsigned', '--timeout', '20', '--json']
   const cli = startCommand([cliScript, ...args], { ...env, XDG_STATE_HOME: home, XDG_CONFIG_HOME: home })
   const times = []
   try {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest'
 import { type Running, spawnCli } from '../support/cli-process.ts'
 import { startTestDaemon } from '../support/daemon.ts'
-import { Chip, nfcSeed } from '../support/nfc.ts'
+import { answersOf, Chip, inA, nfcSeed } from '../support/nfc.ts'
 import { type BoxLine, Hands } from '../support/pcsc/hands.ts'
 import { openPcscd } from '../support/pcsc/opened.ts'
 import { emulated } from '../support/pcsc/vpcd.ts'
@@ -17,7 +17,8 @@ beforeAll(async () => {
 })
 afterAll(() => daemon.stop())
 
-const box = ['provision', '--key-set', '201', '--chip-group', 'Jackets', '--team', 'Acme', '--accept-url']
+const wanted = ['--key-set', '201', '--chip-group', 'Jackets', '--team', 'Acme', '--accept-url']
+const box = ['provision', ...wanted, '--allow-unsigned']
 
 /** A station: a state directory of its own. */
 const station = (t: Pick<TestContext, 'onTestFinished'>, more: Record<string, string> = {}) => {
@@ -159,5 +160,38 @@ describe.concurrent('in the field', () => {
     const other = two.nfc('recover', '--reader', right, '--json')
     expect(await other.ended).toBe(0)
     expect(silent.versions).toEqual([1, 1, 1, 1, 1])
+  })
+
+  test('a chip whose row is held elsewhere waits on its reader, and gets the row that comes back', async (t) => {
+    const pcscd = await openPcscd(t)
+    const { PCSCLITE_CSOCK_NAME = '' } = pcscd.env
+    const { home, nfc, state } = station(t, { PCSCLITE_CSOCK_NAME })
+    writeFileSync(join(home, 'sheet.csv'), 'label\nheld-1\n')
+    const running = nfc(...box, '--file', 'sheet.csv', '--reader', pcscd.readers[0])
+    await running.until((_, stderr) => stderr.includes('put it on the reader'))
+    const post = async (path: string, body: object) => {
+      const headers = { authorization: `Bearer ${daemon.adminToken}`, 'content-type': 'application/json' }
+      const answer = await fetch(daemon.url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+      return (await answer.json()) as { id: string; step: number; next: { apdus: string[] } }
+    }
+    // Another station whose chip has been looked at, and nothing more.
+    const [, id] = /Batch (b_\w+)/.exec(running.stderr()) ?? []
+    const header = readFileSync(state(`batches/${id}.jsonl`), 'utf8').split('\n')[0] ?? ''
+    const run = Number(JSON.parse(header).settings.sheetRun)
+    const order = { ...inA, originality: 'any', waitForDetails: true, sheet: { run }, station: 'other' }
+    let held = await post('/admin/nfc/sessions', order)
+    const answers = await answersOf(new Chip().put(), held.next.apdus)
+    held = await post(`/admin/nfc/sessions/${held.id}/answers`, { step: held.step, answers })
+    expect(held.next).toMatchObject({ type: 'inspected', row: 1 })
+    const chip = new Chip()
+    await pcscd.present(0, emulated(chip.chip))
+    await running.until((_, stderr) => stderr.includes('Waiting for a row'))
+    const headers = { authorization: `Bearer ${daemon.adminToken}` }
+    await fetch(`${daemon.url}/admin/nfc/sessions/${held.id}`, { method: 'DELETE', headers })
+    expect([await running.ended, running.stdout()]).toEqual([
+      0,
+      expect.stringContaining('provisioned  row 1 (held-1)'),
+    ])
+    expect(chip.versions).toEqual([1, 1, 1, 1, 1])
   })
 })

@@ -96,6 +96,7 @@ test('a box of 20 during which daemon, pcscd and CLI are each killed three times
             '--team',
             'Acme',
             '--accept-url',
+            '--allow-unsigned',
             '--file',
             'labels.csv',
           )

@@ -72,38 +72,30 @@ const setUp = async (box: Box, card: Card): Promise<CardError | undefined> => {
     // A chip that got new keys in this run does not get others.
     return { ...rows.detailsOf(row), ...(rows.has(uid) ? { rekey: false } : {}) }
   }
+  const onRefused = async (error: unknown): Promise<boolean> => {
+    if (!(error instanceof RowsHeld)) return false
+    isHeld = true
+    view.waiting(box, reader, 'Waiting for a row: all that are left are held at other readers.')
+    await delay(askAgainMs, undefined, { signal: box.ended }).catch(() => undefined)
+    return !box.ended.aborted
+  }
   view.working(box, reader)
-  for (;;) {
-    try {
-      const outcome = await carry(carrier, card, { ...order, waitForDetails: true }, { stop, onInspected })
-      await box.record(reader, outcome, seen.row)
+  try {
+    const talk = { stop, onInspected, onRefused }
+    const outcome = await carry(carrier, card, { ...order, waitForDetails: true }, talk)
+    await box.record(reader, outcome, seen.row)
+    return undefined
+  } catch (error) {
+    if (error instanceof SheetTaken) box.finish()
+    // Nothing was done to a chip that only waited.
+    if (error instanceof SheetTaken || error instanceof RowsHeld || (error instanceof CardGone && isHeld))
       return undefined
-    } catch (error) {
-      if (error instanceof SheetTaken) {
-        box.finish()
-        return undefined
-      }
-      if (error instanceof RowsHeld) {
-        isHeld = true
-        view.waiting(box, reader, 'Waiting for a row: all that are left are held at other readers.')
-        await delay(askAgainMs, undefined, { signal: box.ended }).catch(() => undefined)
-        if (box.ended.aborted) return undefined
-        continue
-      }
-      // Nothing was done to a chip that was lifted while it waited.
-      if (error instanceof CardGone && isHeld) return undefined
-      if (!isOfChip(error)) throw error
-      const { keySet } = order
-      const failed = {
-        status: 'failed',
-        uid: seen.uid ?? null,
-        keySet,
-        url: null,
-        error: oneLine(error),
-      } as const
-      await box.record(reader, failed, seen.row)
-      return error instanceof CardError ? error : undefined
-    }
+    if (!isOfChip(error)) throw error
+    const { keySet } = order
+    const uid = seen.uid ?? null
+    const failed = { status: 'failed', uid, keySet, url: null, error: oneLine(error) } as const
+    await box.record(reader, failed, seen.row)
+    return error instanceof CardError ? error : undefined
   }
 }
 

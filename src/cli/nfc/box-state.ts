@@ -19,6 +19,8 @@ export interface BoxRun {
   readonly isSingle: boolean
   /** `--reader all`. */
   readonly everyReader: boolean
+  /** As it was joined. */
+  readonly sheet?: Inspected['sheet'] | undefined
   readonly journal: Journal | undefined
   readonly id: string | undefined
   readonly stop: Stop
@@ -46,6 +48,7 @@ export class Box implements SeenBox {
   constructor(ctx: CliContext, run: BoxRun) {
     this.ctx = ctx
     this.run = run
+    this.sheet = run.sheet
     this.startedAt = ctx.now().getTime()
     this.#activeAt = performance.now()
     this.ended = AbortSignal.any([run.stop.now, this.#over.signal])

@@ -69,7 +69,7 @@ export const lines = (ctx: CliContext): BoxView => {
         if (isFirst) io.hint(`Put chips on the reader ${reader}.`)
         return
       }
-      const row = box.sheet == null ? rows.next() : undefined
+      const row = (box.sheet?.taken ?? 0) <= rows.done ? rows.next() : undefined
       const about = row ? `, ${nameOfRow(row)}` : ''
       io.hint(
         `Chip ${formatNumber(rows.done + 1)} of ${formatNumber(count)}${about}: put ${isFirst ? 'it' : 'the next one'} on the reader`,
@@ -112,7 +112,7 @@ export const summarise = (ctx: CliContext, box: SeenBox): void => {
   const ms = ctx.now().getTime() - box.startedAt
   const rate = Math.round(((provisioned + unchanged) * 60_000) / Math.max(1, ms))
   const elsewhere = (box.sheet?.taken ?? 0) - rows.done
-  const others = elsewhere > 0 ? `, ${formatNumber(elsewhere)} at other stations` : ''
+  const others = elsewhere > 0 ? `, ${formatNumber(elsewhere)} elsewhere` : ''
   ctx.io.note(
     `${counted(rows.done, 'chip')} of ${formatNumber(count)} done: ${formatNumber(provisioned)} provisioned, ` +
       `${formatNumber(unchanged)} unchanged, ${formatNumber(failed)} failed${others} (${formatNumber(rate)} a minute)`,

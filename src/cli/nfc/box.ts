@@ -41,15 +41,15 @@ export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode
     const everyReader = reader === ALL
     const isSingle = input.count === undefined && source === undefined && !everyReader
     const rows = new RowsOfChips(input.rows)
-    if (resumes) await takeUp(ctx, rows, resumes.events, input.order)
+    const found = resumes ? await takeUp(ctx, rows, resumes.events, input.order) : []
     const left = total - rows.done
-    if (left <= 0) {
+    if (left <= 0 && found.length === 0) {
       ctx.io.note('Every chip is done. Nothing to do.')
       return exitCodes.done
     }
     await ctx.beforeWrite()
     const sheet = source === undefined ? undefined : await joinSheet(ctx, input, source)
-    if (sheet && sheet.taken >= sheet.rows) {
+    if (sheet && sheet.taken >= sheet.rows && found.length === 0) {
       ctx.io.note('Every row of the sheet is taken. Nothing to do.')
       return exitCodes.done
     }
@@ -63,6 +63,7 @@ export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode
             journal: await reopenJournal(ctx, resumes, counted(left, 'chip')),
           }
         : await beginJournal(ctx, aboutBox({ ...input, order }, total), { noun: 'chip' })
+    for (const { uid, row } of found) journal?.append({ type: 'result', uid, row, status: 'provisioned' })
     // The emulator keeps one card, unless several are needed: one more may be needed to learn that another station has
     // taken the last row.
     const fresh = input.count !== undefined || total > 1 ? left + (source === undefined ? 0 : 1) : undefined
@@ -75,6 +76,7 @@ export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode
           order,
           count: total,
           rows,
+          sheet,
           isSingle: isSingle || (opened.isEmulator && fresh === undefined),
           everyReader,
           journal,
@@ -165,13 +167,16 @@ export const resumeBox = async (
   })
 }
 
-/** Restores the results of earlier runs. If one did not record the end of a chip, the daemon knows it. */
+/**
+ * Restores the results of earlier runs. If one did not record the end of a chip, the daemon knows it.
+ * @returns what it knew
+ */
 const takeUp = async (
   ctx: CliContext,
   rows: RowsOfChips,
   events: readonly ChipEvent[],
   { keySet, rekey }: BoxInput['order'],
-): Promise<void> => {
+): Promise<readonly ChipEvent[]> => {
   const open = new Map<string, number | undefined>()
   for (const { uid, row, status } of events) {
     if (status === undefined) open.set(uid, row)
@@ -179,8 +184,12 @@ const takeUp = async (
     if (status !== undefined && status !== 'failed') rows.take(uid, row)
   }
   // It is not known if an earlier chip got its new keys, so it has to be put down again.
-  if (rekey) return
+  if (rekey) return []
+  const found: ChipEvent[] = []
   for (const [uid, row] of open) {
-    if (!rows.has(uid) && (await isProvisioned(ctx, uid, keySet))) rows.take(uid, row)
+    if (rows.has(uid) || !(await isProvisioned(ctx, uid, keySet))) continue
+    rows.take(uid, row)
+    found.push({ uid, row, status: 'provisioned' })
   }
+  return found
 }

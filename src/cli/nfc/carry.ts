@@ -14,6 +14,12 @@ const askAgainMs = 500
 /** `--timeout` says another number for an outage too. */
 const outageMs = 600_000
 
+/** As relay, and more. */
+export interface Carry extends Relay {
+  /** Called with what onInspected threw, while the card is held. @returns true to try the order again */
+  readonly onRefused?: (error: unknown) => Promise<boolean>
+}
+
 /** What the conversations of a command share. */
 export interface Carrier {
   readonly ctx: CliContext
@@ -57,7 +63,7 @@ export const carry = async (
   carrier: Carrier,
   first: Card,
   order: Order,
-  options: Relay,
+  options: Carry,
 ): Promise<SessionResult> => {
   const conversation = new Conversation(carrier, first, order, options)
   try {
@@ -71,7 +77,7 @@ class Conversation {
   card: Card
   readonly #carrier: Carrier
   readonly #order: Order
-  readonly #options: Relay
+  readonly #options: Carry
   /** Set when the reader turned out to pass no more on. */
   #maxLc: number | undefined
   /** Data of the last APDU. */
@@ -79,7 +85,7 @@ class Conversation {
   #cardsLost = 0
   #busyUntil: number | undefined
 
-  constructor(carrier: Carrier, card: Card, order: Order, options: Relay) {
+  constructor(carrier: Carrier, card: Card, order: Order, options: Carry) {
     this.#carrier = carrier
     this.card = card
     this.#order = order
@@ -97,6 +103,7 @@ class Conversation {
       } catch (error) {
         if (error instanceof CardGone) await this.#sameCardAfter(error)
         else if (error instanceof SessionLost) this.#countLoss(error)
+        else if (await this.#options.onRefused?.(error)) continue
         else await this.#afterOutage(error)
       }
     }
