@@ -1,7 +1,7 @@
 import { type ChipVersion, getVersion } from './ntag424/commands.ts'
 import { ChipError, ChipStatusError } from './ntag424/errors.ts'
 import type { Script } from './script.ts'
-import { selectApplication } from './type4.ts'
+import { BROKEN_OFF, selectApplication } from './type4.ts'
 
 export class UnknownCard extends Error {
   readonly advice = 'Use an NTAG 424 DNA or a HaLo tag'
@@ -29,6 +29,7 @@ export function* selectTag(atr?: Uint8Array): Script<void> {
     yield* selectApplication()
   } catch (error) {
     if (!(error instanceof ChipStatusError)) throw error
+    if (error.status === BROKEN_OFF) return yield* selectApplication()
     throw new UnknownCard(storageCard(atr) ?? (yield* otherCard()))
   }
 }

@@ -15,6 +15,12 @@ const READ_CHUNK = 0x30
 /** Far longer than any tag's URL. */
 const LONGEST_MESSAGE = 8192
 
+/**
+ * Answered to the first command after a conversation that broke off within an authentication, which it ends: ask again.
+ * Source: NT4H2421Gx s10.9.1 Table 86
+ */
+export const BROKEN_OFF = 0x6985
+
 /** @throws ChipStatusError 0x6a82 when the card has no such application, another status when it is no Type 4 tag */
 export function* selectApplication(): Script<void> {
   const { length } = NDEF_APPLICATION

@@ -40,30 +40,48 @@ const NOT_PASSED_ON = Buffer.from('6F00', 'hex')
 export class EmulatedCard implements Card {
   readonly reader: string
   readonly atr: Uint8Array
-  /** Number of sent APDUs, including the torn one. */
-  sent = 0
   readonly #chip: VirtualChip
   readonly #options: CardOptions
-  #present = true
+  readonly #stay: { present: boolean; sent: number }
+  #released = false
 
-  constructor(reader: string, chip: VirtualChip, options: CardOptions = {}) {
+  /** @param stay shared by all connections to the card while it lies there */
+  constructor(
+    reader: string,
+    chip: VirtualChip,
+    options: CardOptions = {},
+    stay = { present: true, sent: 0 },
+  ) {
     this.reader = reader
     this.atr = chip.atr
     this.#chip = chip
     this.#options = options
+    this.#stay = stay
   }
 
   get present(): boolean {
-    return this.#present
+    return this.#stay.present
+  }
+
+  /** Number of sent APDUs, including the torn one. */
+  get sent(): number {
+    return this.#stay.sent
+  }
+
+  /** The card itself, or a new connection to it after a release, which leaves the chip as it is. */
+  connected(): EmulatedCard {
+    return this.#released ? new EmulatedCard(this.reader, this.#chip, this.#options, this.#stay) : this
   }
 
   async transmit(apdu: Uint8Array): Promise<Uint8Array> {
-    if (!this.#present) throw new CardGone()
-    this.sent += 1
+    if (this.#released) throw new Error('This card was released: wait for it again')
+    const stay = this.#stay
+    if (!stay.present) throw new CardGone()
+    stay.sent += 1
     const { tear, delayMs, maxLc, changed } = this.#options
+    const torn = stay.sent === tear?.apdu
     if (delayMs) await sleep(delayMs)
-    const torn = this.sent === tear?.apdu
-    if (!this.#present || (torn && tear?.when === 'before')) return this.#lifted()
+    if (!stay.present || (torn && tear?.when === 'before')) return this.#lifted()
     if (maxLc !== undefined && lcOf(apdu) > maxLc) return NOT_PASSED_ON
     const answer = this.#chip.process(apdu)
     changed?.()
@@ -78,11 +96,13 @@ export class EmulatedCard implements Card {
 
   async signal(): Promise<void> {}
 
-  async release(): Promise<void> {}
+  async release(): Promise<void> {
+    this.#released = true
+  }
 
   lift(): void {
-    if (!this.#present) return
-    this.#present = false
+    if (!this.#stay.present) return
+    this.#stay.present = false
     this.#chip.powerOff()
   }
 

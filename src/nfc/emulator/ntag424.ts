@@ -162,7 +162,8 @@ export class VirtualNtag424 implements VirtualChip {
   }
 
   #iso(apdu: Buffer, ins: number): Buffer {
-    this.#pending = undefined
+    // Tables 86, 89 and 92: a command of several frames is given up, which costs the next one.
+    if (this.#pending) throw new Refusal('isoConditions')
     const [, , p1 = 0, p2 = 0] = apdu
     const offset = ((p1 & 0x7f) << 8) | p2
     const authenticated = this.#channel !== undefined

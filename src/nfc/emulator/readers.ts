@@ -90,6 +90,7 @@ export class EmulatorReaders implements CardReaders {
   }
 
   #onReader(): EmulatedCard | undefined {
+    this.#card = this.#card?.connected()
     return this.#card?.present ? this.#card : undefined
   }
 

@@ -5,7 +5,7 @@ import type { FileSettings } from '../ntag424/file-settings.ts'
 import { NDEF_FILE } from '../ntag424/layout.ts'
 import { type Originality, originalityOf, readSignature, takes } from '../ntag424/originality.ts'
 import { type Script, together } from '../script.ts'
-import { selectApplication } from '../type4.ts'
+import { BROKEN_OFF, selectApplication } from '../type4.ts'
 import { uidFromBytes, uidToBytes } from '../uid.ts'
 import { NotGenuine, NotNtag424, RandomIdChip } from './errors.ts'
 
@@ -34,7 +34,7 @@ export function* inspect(atr?: Uint8Array): Script<Inspection> {
   }
 }
 
-function* inspected(atr: Uint8Array | undefined): Script<Inspection> {
+function* inspected(atr: Uint8Array | undefined, isAgain = false): Script<Inspection> {
   try {
     const [, version, v0, v1, v2, v3, v4, ndef, signature] = yield* together([
       selectApplication(),
@@ -53,6 +53,7 @@ function* inspected(atr: Uint8Array | undefined): Script<Inspection> {
     return { uid: uidFromBytes(uid), versions: [v0, v1, v2, v3, v4], ndef, isTagTamper, signature }
   } catch (error) {
     if (!(error instanceof ChipStatusError)) throw error
+    if (error.status === BROKEN_OFF && !isAgain) return yield* inspected(atr, true)
     // An NTAG 424 carries out all of these commands, so this names another card.
     yield* selectTag(atr)
     yield* ntag424Version()

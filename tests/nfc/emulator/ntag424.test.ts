@@ -109,6 +109,9 @@ describe('the virtual chip, from the factory', () => {
     expect(raw('9060000000')).toMatch(/91AF$/)
     expect(raw('90640000010000')).toBe('91CA')
     expect(raw('90AF000000')).toBe('911C')
+    expect(raw('9060000000')).toMatch(/91AF$/)
+    expect(raw('00A4040C07D2760000850101')).toBe('6985')
+    expect(raw('00A4040C07D2760000850101')).toBe('9000')
   })
 })
 

@@ -53,6 +53,19 @@ describe('the emulated reader', () => {
     await expect(readers.waitForCard({ reader: 'another' })).rejects.toThrow(NoReader)
   })
 
+  test('is ours until it is released, and can be had again while it lies there', async () => {
+    const readers = new EmulatorReaders()
+    const card = await readers.waitForCard()
+    await card.release()
+    await expect(card.transmit(Buffer.from('9060000000', 'hex'))).rejects.toThrow('released')
+    const again = await readers.waitForCard()
+    const { uid } = await runScript(again, inspect())
+    await again.release()
+    await card.removed()
+    expect(await runScript(await readers.waitForCard(), inspect())).toMatchObject({ uid })
+    await expect(again.removed()).resolves.toBeUndefined()
+  })
+
   test('puts down as many fresh cards as it has, then none', async () => {
     const file = join(folder, 'emulator.json')
     const readers = new EmulatorReaders({ file, fresh: 3 })

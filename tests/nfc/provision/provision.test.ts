@@ -18,6 +18,7 @@ import {
 import { type Inspection, inspect } from '../../../src/nfc/provision/inspect.ts'
 import { type Plan, parsePlan, plan, planReset, sourcesOf } from '../../../src/nfc/provision/plan.ts'
 import { readBack } from '../../../src/nfc/provision/read-back.ts'
+import { readTap } from '../../../src/nfc/read-tap.ts'
 import { runScript, type Script } from '../../../src/nfc/script.ts'
 import { VirtualHalo } from '../../support/virtual-halo.ts'
 import { deps, keysOf, TestChip, template, uid, uidBytes } from '../virtual-card.ts'
@@ -114,6 +115,20 @@ describe('setting a chip up', () => {
     holds(chip, planned)
     expect(chip.memory.failedAuthentications).toBe(0)
   })
+})
+
+test('a conversation that broke off within an authentication costs the next one nothing', async () => {
+  const chip = new TestChip()
+  await chip.run(provision(planned))
+  const link = { transmit: async (apdu: Uint8Array) => chip.chip.process(apdu) }
+  const breakOff = () => {
+    for (const hex of ['00A4040007D276000085010100', '9071000002000000'])
+      chip.chip.process(Buffer.from(hex, 'hex'))
+  }
+  breakOff()
+  expect(await runScript(link, inspect())).toMatchObject({ uid })
+  breakOff()
+  expect(await runScript(link, readTap())).toMatchObject({ family: 'ntag424' })
 })
 
 describe('a chip that is not for this plan', () => {
