@@ -190,14 +190,16 @@ describe.concurrent.each(backendNames)('with %s', (backend) => {
     await expect(listing).rejects.toThrow('closed')
   })
 
-  test('Ctrl-C reaches it too, and does not stop it: a chip may be half done', async (t) => {
+  test('Ctrl-C or a closing terminal reach it too, and do not stop it: a chip may be half done', async (t) => {
     const pcscd = await openPcscd(t)
     const readers = openReaders(t, { backend, env: pcscd.env })
     await pcscd.present(0, numbered(1))
     const card = await readers.waitForCard()
     const { pid } = await readers.host()
-    process.kill(pid ?? 0, 'SIGINT')
-    expect(await card.transmit(select)).toEqual(Uint8Array.of(1, ...ok))
+    for (const signal of ['SIGINT', 'SIGHUP', 'SIGTERM'] as const) {
+      process.kill(pid ?? 0, signal)
+      expect(await card.transmit(select)).toEqual(Uint8Array.of(1, ...ok))
+    }
     expect((await readers.host()).pid).toBe(pid)
   })
 

@@ -80,7 +80,8 @@ process.on('message', (raw) => {
   const message = toHost.parse(raw)
   void (message.type === 'start' ? start(message.backend) : respond(message))
 })
-// Ctrl-C reaches the whole process group, but the parent may still have to finish a chip; it ends this process then.
-process.on('SIGINT', () => undefined)
+// Ctrl-C, a terminal that closes, and a system that shuts down reach the whole process group, but the parent may still
+// have to finish a chip; it ends this process then.
+for (const signal of ['SIGINT', 'SIGHUP', 'SIGTERM'] as const) process.on(signal, () => undefined)
 // The parent is gone. An orderly exit would wait for library threads that may never end.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
