@@ -22,6 +22,7 @@ beforeAll(async () => {
     cwd: '/',
     now: () => new Date(0),
     interrupts: { listen: () => () => undefined },
+    atExit: () => () => undefined,
     daemonScript: () => '',
     stdout: process.stdout,
     stderr: process.stderr,

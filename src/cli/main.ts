@@ -73,6 +73,10 @@ const system: System = {
   },
   now: () => new Date(),
   interrupts,
+  atExit: (handler) => {
+    process.on('exit', handler)
+    return () => process.off('exit', handler)
+  },
   daemonScript: () => join(dirname(realpathSync(process.argv[1] ?? '')), 'tapchipd.js'),
 }
 

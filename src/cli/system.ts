@@ -8,6 +8,8 @@ export interface System {
   readonly stderr: Output
   readonly now: () => Date
   readonly interrupts: Interrupts
+  /** Calls back when the process exits, however it comes to that. @returns a function that stops listening */
+  readonly atExit: (handler: () => void) => () => void
   /** The path of bin/tapchipd.js beside the running bin/tapchip.js. */
   readonly daemonScript: () => string
 }
@@ -15,6 +17,7 @@ export interface System {
 export interface Output extends NodeJS.WritableStream {
   isTTY?: boolean
   columns?: number
+  rows?: number
 }
 
 export interface Interrupts {

@@ -55,6 +55,7 @@ describe('docs/json.md', () => {
       cwd: '/',
       now: () => new Date(0),
       interrupts: { listen: () => () => undefined },
+      atExit: () => () => undefined,
       daemonScript: () => '',
       stdout: process.stdout,
       stderr: process.stderr,

@@ -61,6 +61,7 @@ const context = (
       stderr,
       now: () => new Date(),
       interrupts: { listen },
+      atExit: () => () => undefined,
       daemonScript: () => '',
     },
     { json, quiet: false, color: false, input: false, dryRun: false },

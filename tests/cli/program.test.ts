@@ -60,6 +60,7 @@ const unused = {
   cwd: '/',
   now: () => new Date(0),
   interrupts: { listen: () => () => undefined },
+  atExit: () => () => undefined,
   daemonScript: () => '',
 }
 

@@ -9,9 +9,12 @@ import { type Options, startTestDaemon, type TestDaemon } from './daemon.ts'
 import { undocumented } from './documented-json.ts'
 import { acmeKey } from './seeds.ts'
 
-/** Takes what is written, and says that it is no terminal. */
+/** Takes what is written. */
 class Capture extends Writable implements Output {
   text = ''
+  isTTY = false
+  columns = 80
+  rows = 24
   onText: (text: string) => void = () => undefined
   override _write(chunk: Buffer, _: BufferEncoding, done: () => void): void {
     this.text += chunk.toString()
@@ -26,6 +29,8 @@ export interface CliHome {
   readonly env: Record<string, string>
   /** Writes nothing; give the text that `-` stands for. */
   stdin: string
+  /** Standard error is a terminal of 80 × 24. Default: false. */
+  hasTerminal: boolean
   run(...args: string[]): Promise<Ran>
   /** Runs with --json, which must succeed. @returns the output as JSON */
   json(...args: string[]): Promise<unknown>
@@ -52,6 +57,7 @@ export const cliHome = (env: Record<string, string> = {}): CliHome => {
   ): Promise<Ran> => {
     const stdout = new Capture()
     const stderr = new Capture()
+    stderr.isTTY = here.hasTerminal
     const listeners = new Set<(signal: NodeJS.Signals) => void>()
     let interrupted = false
     const look = () => {
@@ -76,6 +82,7 @@ export const cliHome = (env: Record<string, string> = {}): CliHome => {
       stderr,
       now: () => new Date(),
       interrupts,
+      atExit: () => () => undefined,
       daemonScript: () => join(import.meta.dirname, '../../bin/tapchipd.js'),
     }
     const code = await runCli(at, args)
@@ -96,6 +103,7 @@ export const cliHome = (env: Record<string, string> = {}): CliHome => {
     home,
     env: { HOME: home, ...env },
     stdin: '',
+    hasTerminal: false,
     run: (...args) => run(args, () => false),
     json: async (...args) => {
       const ran = await here.run(...args, '--json')

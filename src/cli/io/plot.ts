@@ -10,8 +10,13 @@ export interface PlotArea {
 /** @returns undefined if standard output is not a terminal that people look at */
 export const plotArea = ({ stdout, env }: Pick<System, 'stdout' | 'env'>): PlotArea | undefined => {
   if (stdout.isTTY !== true || env.TERM === 'dumb' || isCi({ env })) return undefined
+  return { width: stdout.columns || 80, unicode: hasUnicode(env) }
+}
+
+/** False where a terminal may not show block characters. */
+export const hasUnicode = (env: System['env']): boolean => {
   const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || ''
-  return { width: stdout.columns || 80, unicode: /utf-?8/i.test(locale) && env.TERM !== 'linux' }
+  return /utf-?8/i.test(locale) && env.TERM !== 'linux'
 }
 
 /** One character per value, and fewer where they do not fit: then each stands for the sum of several. */

@@ -9,7 +9,7 @@ import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes, UsageError } from '../errors.ts'
 import { counted } from '../io/text.ts'
 import { runBox } from './box-run.ts'
-import { lines } from './box-view.ts'
+import type { BoxView } from './box-view.ts'
 import { makeCarrier } from './carry.ts'
 import { type ChipRow, chipSheet, RowsOfChips, readChipRows } from './chip-rows.ts'
 import { isProvisioned } from './is-provisioned.ts'
@@ -26,6 +26,7 @@ export interface BoxInput {
   readonly sheetSettings: Header['settings']
   /** Begins the rows of the sheet anew, though other stations may be at them. */
   readonly startOver: boolean
+  readonly view: BoxView
   readonly resumes: (Resuming & Pick<History, 'events'>) | undefined
 }
 
@@ -72,7 +73,7 @@ export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode
         runBox(ctx, {
           opened,
           carrier: await makeCarrier(ctx, opened, { stop, instance }),
-          view: lines(ctx),
+          view: input.view,
           order,
           count: total,
           rows,
@@ -131,6 +132,7 @@ export const resumeBox = async (
     readonly file?: string | undefined
     readonly reader?: string | undefined
     readonly takeOver?: boolean
+    readonly view: BoxView
   },
 ): Promise<ExitCode> => {
   const { settings = {}, input } = header
@@ -163,6 +165,7 @@ export const resumeBox = async (
     source,
     sheetSettings: {},
     startOver: false,
+    view: given.view,
     resumes: { header, events, copy, isOwn, takeOver: given.takeOver },
   })
 }

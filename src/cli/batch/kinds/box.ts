@@ -30,8 +30,11 @@ export const box: WholeKind = {
     countResults([...chipsIn(events).values()].flatMap(({ status }) => (status ? [{ status }] : []))),
   resume: async (ctx, history, options) => {
     ctx.needAdmin()
-    const { resumeBox } = await import('../../nfc/box.ts')
-    return resumeBox(ctx, history, options)
+    const [{ resumeBox }, { lines }] = await Promise.all([
+      import('../../nfc/box.ts'),
+      import('../../nfc/box-view.ts'),
+    ])
+    return resumeBox(ctx, history, { ...options, view: lines(ctx) })
   },
   /** Chips that were not presented yet have no line. */
   report: async (ctx, { events }, failedAlone) => {

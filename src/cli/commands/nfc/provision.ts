@@ -7,8 +7,10 @@ import { box } from '../../batch/kinds/box.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag, integer, team, text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
-import { exitCodes, UsageError } from '../../errors.ts'
+import { type ExitCode, exitCodes, UsageError } from '../../errors.ts'
+import { withBoard } from '../../nfc/board.ts'
 import { provisionBox, readRows, resumeBox } from '../../nfc/box.ts'
+import { type BoxView, lines } from '../../nfc/box-view.ts'
 import type { ChipRow } from '../../nfc/chip-rows.ts'
 import { readerOption } from '../../nfc/readers.ts'
 import { chooseGroup } from '../chip-groups/group.ts'
@@ -51,44 +53,49 @@ export const provision = defineCommand({
     allowUnsigned: flag('--allow-unsigned', 'Take chips that cannot prove that NXP made them'),
     startOver: flag('--start-over', 'Use all rows of the sheet again, from the first'),
     resume: text('--resume <id>', 'Resume a box that was stopped', 'batch'),
+    board: flag('--board', 'Fill the terminal with the state of each reader, to be read from afar'),
     reader: readerOption,
     team,
   },
-  run: async (ctx, { options }) => {
-    ctx.needAdmin()
-    if (options.resume !== undefined) {
-      const history = await readBox(ctx, options.resume)
-      await assertSameDaemon(ctx, history.header)
-      return resumeBox(ctx, history, options)
+  run: (outer, { options }) => {
+    const run = async (ctx: CliContext, view: BoxView): Promise<ExitCode> => {
+      ctx.needAdmin()
+      if (options.resume !== undefined) {
+        const history = await readBox(ctx, options.resume)
+        await assertSameDaemon(ctx, history.header)
+        return resumeBox(ctx, history, { ...options, view })
+      }
+      const keySet = await chooseKeySet(ctx, options.keySet, ({ canProvision }) => canProvision)
+      const chipGroup = await chooseGroup(ctx, options.chipGroup, options.team)
+      const { rekey, acceptUrl, allowUnsigned, startOver, reader, count } = options
+      const source = options.file === undefined ? undefined : openSource(ctx.system, options.file)
+      const rows = source ? await readRows(source, options) : []
+      if (source && rows.length === 0) {
+        ctx.io.note(`${source.name} has no rows. Nothing to do.`)
+        return exitCodes.done
+      }
+      assertEnough(rows, count, source)
+      return provisionBox(ctx, {
+        order: {
+          purpose: 'provision',
+          keySet,
+          chipGroup,
+          rekey,
+          acceptUrl,
+          ...(allowUnsigned ? { originality: 'any' as const } : {}),
+          ...(options.team === undefined ? {} : { team: options.team }),
+        },
+        reader,
+        count,
+        rows,
+        source,
+        sheetSettings: asSettings(options),
+        startOver,
+        view,
+        resumes: undefined,
+      })
     }
-    const keySet = await chooseKeySet(ctx, options.keySet, ({ canProvision }) => canProvision)
-    const chipGroup = await chooseGroup(ctx, options.chipGroup, options.team)
-    const { rekey, acceptUrl, allowUnsigned, startOver, reader, count } = options
-    const source = options.file === undefined ? undefined : openSource(ctx.system, options.file)
-    const rows = source ? await readRows(source, options) : []
-    if (source && rows.length === 0) {
-      ctx.io.note(`${source.name} has no rows. Nothing to do.`)
-      return exitCodes.done
-    }
-    assertEnough(rows, count, source)
-    return provisionBox(ctx, {
-      order: {
-        purpose: 'provision',
-        keySet,
-        chipGroup,
-        rekey,
-        acceptUrl,
-        ...(allowUnsigned ? { originality: 'any' as const } : {}),
-        ...(options.team === undefined ? {} : { team: options.team }),
-      },
-      reader,
-      count,
-      rows,
-      source,
-      sheetSettings: asSettings(options),
-      startOver,
-      resumes: undefined,
-    })
+    return options.board ? withBoard(outer, run) : run(outer, lines(outer))
   },
 })
 
