@@ -31,7 +31,7 @@ const padding = 2
 /** What a QR code needs around it, in modules. */
 const quiet = 4
 /** Of the width of a label, at most. */
-const qrShare = 0.45
+const qrShare = 0.4
 
 /** A character that no font here has, and the text that it stands in. */
 export interface Unwritable {

@@ -51,26 +51,37 @@ export const writePdf = async (
   const drawing: Drawing = { doc, encodeQR: libraries.encodeQR, sheet, qrOf, logo, font }
   const size = [sheet.page.width, sheet.page.height].map((mm) => (mm * 72) / 25.4)
   const problems: string[] = []
+  let unwritten = 0
   let count = 0
   let pages = 0
   const flush = async () => {
     for (let bytes = doc.read(); bytes !== null; bytes = doc.read()) await write(bytes as Buffer)
   }
-  for await (const label of labels) {
-    const texts = textsOf(label, font)
-    if ('character' in texts) problems.push(unwritable(label, texts.character))
-    // What follows is read for its problems alone.
-    if ('character' in texts || problems.length > 0) continue
-    const at = (count + skip) % sheet.places.length
-    if (at === 0 || count === 0) {
-      await flush()
-      doc.addPage({ size: size as [number, number], margin: 0 })
-      pages += 1
+  const progress = ctx.io.progress('Drawing', 'length' in labels ? Number(labels.length) : undefined)
+  try {
+    for await (const label of labels) {
+      const texts = textsOf(label, font)
+      if ('character' in texts) {
+        unwritten += 1
+        if (unwritten <= shownProblems) problems.push(unwritable(label, texts.character))
+        continue
+      }
+      // What follows is read for its problems alone.
+      if (unwritten > 0) continue
+      const at = (count + skip) % sheet.places.length
+      if (at === 0 || count === 0) {
+        await flush()
+        doc.addPage({ size: size as [number, number], margin: 0 })
+        pages += 1
+      }
+      drawLabel(drawing, label, texts, at)
+      count += 1
+      progress.advance(1)
     }
-    drawLabel(drawing, label, texts, at)
-    count += 1
+  } finally {
+    progress.end()
   }
-  if (problems.length > 0) throw refusal(problems, files.font)
+  if (unwritten > 0) throw refusal(problems, unwritten, files.font)
   if (count === 0) return { labels: 0, pages: 0 }
   doc.end()
   for await (const bytes of doc) await write(bytes as Buffer)
@@ -82,9 +93,9 @@ const unwritable = (label: Label, character: string): string => {
   return `${nameOf(label)}: "${character}" (U+${code})`
 }
 
-const refusal = (problems: readonly string[], font: GivenFile | undefined): UsageError => {
-  const more = problems.length - shownProblems
-  const shown = problems.slice(0, shownProblems).join('; ')
+const refusal = (problems: readonly string[], count: number, font: GivenFile | undefined): UsageError => {
+  const more = count - problems.length
+  const shown = problems.join('; ')
   const which = font ? `${font.name} has not, nor has the built-in font` : 'the built-in font does not have'
   return new UsageError(
     `Labels have characters that ${which}: ${shown}${more > 0 ? `; and ${formatNumber(more)} more` : ''}. Nothing was written.`,
