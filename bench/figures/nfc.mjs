@@ -74,7 +74,7 @@ async function provisionBox({ peers, pcscd, daemon, home, chips }) {
   await hand.lay()
   await hand.noticed()
   const wanted = ['--count', String(chips), '--key-set', String(boxKeys.id), '--chip-group', 'Stock']
-  const how = ['--team', 'Bench', '--accept-url', '--timeout', '10', '--json']
+  const how = ['--team', 'Bench', '--accept-url', '--allow-unsigned', '--timeout', '10', '--json']
   const before = await secondsOn(daemon, '/admin/nfc/sessions')
   const cli = startCommand([cliScript, 'nfc', 'provision', ...wanted, ...how], {
     PCSCLITE_CSOCK_NAME: pcscd.env.PCSCLITE_CSOCK_NAME,
