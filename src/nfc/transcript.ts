@@ -1,5 +1,5 @@
 import { hasSucceeded } from './ntag424/errors.ts'
-import type { Script } from './script.ts'
+import { type Script, send } from './script.ts'
 
 // The exchanges between reader and chip. Bytes that are secret or differ between chips are hidden as `??`, and are
 // ignored when two transcripts are compared.
@@ -61,7 +61,10 @@ export class Redactor {
   }
 }
 
-/** Passes every exchange of a script to `note`, including those before an error. */
+/**
+ * Passes every exchange of a script to `note`, including those before an error. Its commands travel one by one, so that
+ * a chip that is lifted in a burst leaves those that it answered.
+ */
 export function* transcribed<Result>(
   script: Script<Result>,
   step: string,
@@ -70,9 +73,13 @@ export function* transcribed<Result>(
 ): Script<Result> {
   let next = script.next()
   while (!next.done) {
-    const answers = yield next.value
-    for (const [at, command] of next.value.slice(0, answers.length).entries())
-      note({ step, ...redactor.redact(command, answers[at] ?? Buffer.alloc(0)) })
+    const answers: Uint8Array[] = []
+    for (const command of next.value) {
+      const answer = yield* send(command)
+      answers.push(answer)
+      note({ step, ...redactor.redact(command, answer) })
+      if (!hasSucceeded(answer)) break
+    }
     next = script.next(answers)
   }
   return next.value

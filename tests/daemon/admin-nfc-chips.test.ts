@@ -28,7 +28,7 @@ describe('a blank chip whose maker is not proven', () => {
   const another = testSignature(Buffer.from('04000000000001', 'hex'))
 
   test.each([
-    ['without a signature', 'none' as const, /it has no originality signature/],
+    ['without a signature', 'none' as const, /it gave no originality signature/],
     ["with another chip's signature", another, /its originality signature is not for its UID/],
   ])(
     '%s is refused before anything is written, and taken by who vouches for it',
@@ -104,6 +104,8 @@ describe('a TagTamper', () => {
     if (memory) memory.current = 'C'
     expect(await nextTap(whole)).toMatch(/&t=OC&c=/)
     expect(await provision(whole)).toMatchObject({ status: 'unchanged' })
+    const again = await provision(whole, { rekey: true })
+    expect(again).toMatchObject({ status: 'provisioned', warning: expect.stringContaining('loop') })
     expect(await reset(whole)).toMatchObject({ status: 'factory' })
     // For good, as the data sheet says.
     expect(loop(whole)).toMatchObject({ enabled: true, permanent: 'O' })

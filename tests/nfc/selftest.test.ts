@@ -87,11 +87,11 @@ describe('the self-test', () => {
     const whole = (await transcript()).chip.sent
     for (let apdu = 1; apdu <= whole; apdu += 1) {
       const chip = new TestChip()
-      const torn = chip.run(selftest({ random: steadyRandom(), note: () => undefined }), {
-        apdu,
-        when: 'after',
-      })
+      const lines: TranscriptLine[] = []
+      const note = (line: TranscriptLine) => void lines.push(line)
+      const torn = chip.run(selftest({ random: steadyRandom(), note }), { apdu, when: 'after' })
       await expect(torn).rejects.toThrow(CardGone)
+      expect(lines.filter((line) => 'command' in line)).toHaveLength(apdu - 1)
       const { good } = await transcript(chip)
       expect({ apdu, good }).toEqual({ apdu, good: true })
       expect(chip.memory.failedAuthentications).toBe(0)

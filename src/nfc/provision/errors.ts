@@ -103,8 +103,8 @@ export class AuthenticationDelayed extends ProvisionError {
 export class NotGenuine extends ProvisionError {
   constructor(signature: 'none' | 'wrong') {
     super(
-      `The chip is not proven to be made by NXP: ${signature === 'none' ? 'it has no originality signature' : 'its originality signature is not for its UID'}`,
-      'It may be an imitation, so it was not changed. If you know its maker, use --allow-unsigned',
+      `The chip is not proven to be made by NXP: ${signature === 'none' ? 'it gave no originality signature' : 'its originality signature is not for its UID'}`,
+      'It may be an imitation, so it was not changed. If you know its maker: tapchip nfc provision --allow-unsigned',
     )
   }
 }

@@ -179,8 +179,12 @@ async function finish(
   tap: LiveTap | null,
 ): Promise<ReadyChip> {
   if (tap) await registerWithTap(deps, actor, keyed, tap)
-  return resultOf('provisioned', keyed.plan, keyed.target)
+  const result = resultOf('provisioned', keyed.plan, keyed.target)
+  return tap?.t?.includes('O') ? { ...result, warning: loopIsOpen } : result
 }
+
+const loopIsOpen =
+  'The loop of this chip is open, or was once, which the chip never forgets. If it is meant to seal something, use another one.'
 
 export const resultOf = (
   status: 'provisioned' | 'unchanged',
