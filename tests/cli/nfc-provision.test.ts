@@ -261,6 +261,19 @@ describe('a box that is stopped', () => {
     }
   })
 
+  test('goes on after the daemon has forgotten its run of the sheet', async () => {
+    const stopped = await at.interruptedRun(
+      (stdout) => stdout.includes('\n'),
+      ...['nfc', 'provision', ...wanted, ...onEmulator, '--json', '--file', sheet(3, 'X')],
+    )
+    await daemon.ctx.db.write((trx) => trx.deleteFrom('nfcSheets').execute())
+    const [id = ''] = batches()
+    const resumed = await at.run('nfc', 'provision', '--resume', id, ...onEmulator, '--json')
+    expect([resumed.code, resumed.stderr]).toEqual([0, expect.any(String)])
+    const rows = [...lines(stopped), ...lines(resumed)].map(({ row }) => row)
+    expect(rows).toEqual([1, 2, 3])
+  })
+
   test('does not go on with another sheet', async () => {
     const file = sheet(3, 'T')
     await at.interruptedRun(
@@ -303,6 +316,7 @@ describe('the virtual chip that TAPCHIP_EMULATOR asks for', () => {
     const kept = JSON.parse(readFileSync(emulatorFile(), 'utf8'))
     writeFileSync(emulatorFile(), JSON.stringify({ ...kept, tamper: { ...kept.tamper, current: 'O' } }))
     expect(await verified()).toMatchObject({ isValidTap: true, url: expect.stringContaining('&t=OO&c=') })
+    expect((await at.run('nfc', 'verify', ...onEmulator)).stderr).toContain('Its seal is open.')
   })
 
   test('a clone: is refused before it is written, unless that is allowed', async () => {

@@ -4,6 +4,7 @@ import { instanceNow } from '../batch/instance.ts'
 import type { ChipEvent, Header } from '../batch/journal.ts'
 import type { History } from '../batch/kind.ts'
 import { beginJournal, type Resuming, reopenJournal } from '../batch/open-journal.ts'
+import { ApiError } from '../client/errors.ts'
 import type { AnswerOf } from '../client/types.ts'
 import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes, UsageError } from '../errors.ts'
@@ -97,11 +98,25 @@ const joinSheet = async (
   source: Source,
 ): Promise<AnswerOf<'POST /admin/nfc/sheets'>> => {
   const before = resumes?.header.settings?.sheetRun
-  if (before !== undefined) return ctx.call('GET /admin/nfc/sheets/:run', { params: { run: Number(before) } })
+  const run = before === undefined ? undefined : await runNow(ctx, Number(before))
+  if (run) return run
   const { keySet, chipGroup, team } = order
   const of = { ...(team === undefined ? {} : { team }), ...(chipGroup === undefined ? {} : { chipGroup }) }
   const body = { ...of, keySet, id: source.sha256(), rows: rows.length, startOver }
   return ctx.call('POST /admin/nfc/sheets', { body })
+}
+
+/** @returns undefined if the daemon keeps it no longer */
+const runNow = async (
+  ctx: CliContext,
+  run: number,
+): Promise<AnswerOf<'GET /admin/nfc/sheets/:run'> | undefined> => {
+  try {
+    return await ctx.call('GET /admin/nfc/sheets/:run', { params: { run } })
+  } catch (error) {
+    if (error instanceof ApiError && error.statusCode === 404) return undefined
+    throw error
+  }
 }
 
 const aboutBox = ({ order, count, source, sheetSettings }: BoxInput, total: number) => {

@@ -74,7 +74,10 @@ export async function joinSheet(
     const open = await findOpenNfcSheet(trx, { teamId, sheet })
     // A run in which nothing was done is as good as a new one.
     const isKept = open && !(startOver && open.taken > 0)
-    if (isKept && open.rows === rows) return shown(open)
+    if (isKept && open.rows === rows) {
+      await updateNfcSheet(trx, open.id, { usedAt: at })
+      return shown(open)
+    }
     if (open && !startOver)
       throw conflict(
         `The sheet is in use with ${open.rows} rows, not ${rows}. Use the same rows at every station, or start the sheet over: --start-over`,
