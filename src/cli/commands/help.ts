@@ -35,6 +35,7 @@ export const topics: Readonly<Record<string, string>> = {
   TAPCHIP_PATIENCE_SECONDS    how long a batch waits for a daemon that restarts (default: 60)
   TAPCHIP_JOURNALS_DAYS, TAPCHIP_JOURNALS_MB
                               how long, and how much, of batches that are done is kept here (90, 500)
+  TAPCHIP_EMULATOR            the kind of a new virtual chip (--reader emulator): tagtamper, clone, or lrp
   TAPCHIP_DEBUG               any value: show where an error comes from
   NO_COLOR, TERM=dumb, CI     no colors; no prompts under CI
   XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_DATA_HOME
