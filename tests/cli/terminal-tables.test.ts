@@ -32,6 +32,17 @@ test('what is said stands after what was printed before it, where both go to one
   expect(both.text).toBe('row\nsum\n'.repeat(3))
 })
 
+test('a line for people steers no terminal, whatever its data is', async () => {
+  const both = new Terminal(true)
+  const io = createIo(
+    { stdout: both, stderr: both, env: {}, now: () => new Date(0) },
+    { json: false, quiet: false, color: true },
+  )
+  void io.line({}, () => 'Evil\x1b]0;x\x07 reader\t\u202egnp.exe\x9b31m')
+  await io.flush()
+  expect(both.text).toBe('Evil\\u001b]0;x\\u0007 reader\t\\u202egnp.exe\\u009b31m\n')
+})
+
 const address = `0x1234${'5'.repeat(32)}abcd`
 const hash = `0x9999${'8'.repeat(56)}7777`
 const rows = [

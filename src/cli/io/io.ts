@@ -7,7 +7,7 @@ import { chooseFields } from './fields.ts'
 import { type PlotArea, plotArea } from './plot.ts'
 import { type Progress, startProgress } from './progress.ts'
 import { type Columns, fieldLines, tableLines, tablePieces } from './table.ts'
-import { cleanLines, shortened, shown } from './text.ts'
+import { cleanCells, cleanLines, shortened, shown } from './text.ts'
 
 export interface IoFlags {
   readonly json: boolean
@@ -161,7 +161,7 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
     line: (value, forPeople) => {
       if (flags.json) return raw(`${stringifyExact(picked(value))}\n`)
       const chosen = choose(value)
-      return raw(`${chosen ? Object.values(chosen).map(shown).join('\t') : forPeople()}\n`)
+      return raw(`${chosen ? Object.values(chosen).map(shown).join('\t') : cleanCells(forPeople())}\n`)
     },
     picked,
     beforeSend: (given) => {

@@ -10,6 +10,9 @@ export const clean = (text: string): string =>
 /** Keeps the lines of a text. */
 export const cleanLines = (text: string): string => text.split('\n').map(clean).join('\n')
 
+/** Keeps lines and tabs. */
+export const cleanCells = (text: string): string => text.split('\t').map(cleanLines).join('\t')
+
 export const widthOf = (text: string): number => fastStringWidth(text)
 
 /** `-` if there is no value. */
