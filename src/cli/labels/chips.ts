@@ -7,6 +7,7 @@ import { ApiError } from '../client/errors.ts'
 import { type SelectedChip, selectChips } from '../commands/chips/select.ts'
 import type { CliContext } from '../context.ts'
 import { UsageError } from '../errors.ts'
+import { formatNumber } from '../io/text.ts'
 import { uidOnWire } from '../uid.ts'
 
 /** What stands on the label of a chip. */
@@ -18,14 +19,35 @@ export interface Label {
   readonly item: string | null
 }
 
-/** Of a group, in the order of `chips list`. */
-export async function* labelsOfGroup(
+/** More than any printer takes at once. */
+const mostLabels = 100_000
+
+/** As people count: Coat 2 before Coat 10. */
+const natural = new Intl.Collator('en', { numeric: true })
+
+/**
+ * Of a group, in the order of their labels, as in a sheet that several stations shared; then those without one.
+ * @throws UsageError if they are too many
+ */
+export const labelsOfGroup = async (
   ctx: CliContext,
   chipGroup: string,
   team: string | undefined,
-): AsyncGenerator<Label> {
+): Promise<readonly Label[]> => {
   const nameOf = await itemNames(ctx, team)
-  for await (const chip of selectChips(ctx, { chipGroup }, team)) yield labelOf(chip, nameOf)
+  const labelled: (Label & { readonly label: string })[] = []
+  const others: Label[] = []
+  for await (const chip of selectChips(ctx, { chipGroup }, team)) {
+    const { label, ...rest } = labelOf(chip, nameOf)
+    if (label === null) others.push({ ...rest, label })
+    else labelled.push({ ...rest, label })
+    if (labelled.length + others.length > mostLabels)
+      throw new UsageError(
+        `The group has more than ${formatNumber(mostLabels)} chips, which is as many labels as one PDF takes.`,
+        'Print those of one batch: tapchip labels print --batch ID',
+      )
+  }
+  return [...labelled.sort((a, b) => natural.compare(a.label, b.label)), ...others]
 }
 
 /** As many are looked up one by one rather than in a list of all chips. */

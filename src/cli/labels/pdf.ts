@@ -34,7 +34,7 @@ const shownProblems = 10
  */
 export const writePdf = async (
   ctx: CliContext,
-  labels: AsyncIterable<Label> | Iterable<Label>,
+  labels: readonly Label[],
   { sheet, skip, qrOf, ...files }: Wanted,
   write: (bytes: Uint8Array) => Promise<void>,
 ): Promise<Written> => {
@@ -57,9 +57,9 @@ export const writePdf = async (
   const flush = async () => {
     for (let bytes = doc.read(); bytes !== null; bytes = doc.read()) await write(bytes as Buffer)
   }
-  const progress = ctx.io.progress('Drawing', 'length' in labels ? Number(labels.length) : undefined)
+  const progress = ctx.io.progress('Drawing', labels.length)
   try {
-    for await (const label of labels) {
+    for (const label of labels) {
       const texts = textsOf(label, font)
       if ('character' in texts) {
         unwritten += 1

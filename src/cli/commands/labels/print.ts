@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { isLoopback } from '../../client/errors.ts'
 import { defineCommand } from '../../command/define.ts'
 import { choice, integer, team, text, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
@@ -91,9 +92,9 @@ const chosen = async (
     chipGroup = '',
     team,
   }: { batch?: string | undefined; chipGroup?: string | undefined; team?: string | undefined },
-): Promise<{ labels: AsyncIterable<Label> | Iterable<Label>; missing: number }> =>
+): Promise<{ readonly labels: readonly Label[]; readonly missing: number }> =>
   batch === undefined
-    ? { labels: labelsOfGroup(ctx, chipGroup, team), missing: 0 }
+    ? { labels: await labelsOfGroup(ctx, chipGroup, team), missing: 0 }
     : labelsOfBatch(ctx, batch, team)
 
 const none = ({ batch }: { readonly batch?: string | undefined }): CliError =>
@@ -111,6 +112,11 @@ const none = ({ batch }: { readonly batch?: string | undefined }): CliError =>
 const pageOf = async (ctx: CliContext): Promise<(uid: string) => string> => {
   const { url } = await ctx.call('GET /admin/status')
   const base = url.replace(/\/+$/, '')
+  // They may be a trial, so it is no refusal.
+  if (isLoopback(new URL(url).hostname))
+    ctx.io.warn(
+      `The QR codes lead to ${base}, which no phone can open. Start the daemon with --base-url, and print them again.`,
+    )
   return (uid) => `${base}/t/${uid}`
 }
 
