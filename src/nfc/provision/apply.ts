@@ -15,7 +15,7 @@ import {
   WrongChip,
 } from './errors.ts'
 import type { Inspection } from './inspect.ts'
-import { checkTap } from './live-tap.ts'
+import { checkTap, type LiveTap } from './live-tap.ts'
 import { type OpenDeps, openWithKey } from './open-with-key.ts'
 import {
   type KeySource,
@@ -66,6 +66,7 @@ export function* writesToApply(plan: Plan, inspection: Inspection, deps: ApplyDe
   const { tap, asPlanned } = yield* checkTap(plan, deps.keysOf)
   if (!tap) throw new ForeignKeys(inspection.versions)
   if (!settled || !asPlanned) throw new OtherTemplate()
+  deps.onUnchanged?.(tap)
   return undefined
 }
 
@@ -189,6 +190,8 @@ export function* changeSlot(
 }
 
 export interface ApplyDeps extends OpenDeps {
+  /** Called with the tap that proves a chip which apply leaves as it is. */
+  readonly onUnchanged?: (tap: LiveTap) => void
   /** Opened by openWithKey with the key 0 that the chip has, and not used since. Default: one is opened. */
   readonly session?: SecureSession | undefined
   /** The largest Lc that the reader passes, 59 or more. Default: MAX_LC, which is used where it is less. */

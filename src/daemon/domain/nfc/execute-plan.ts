@@ -74,9 +74,14 @@ export const readBackTap = (plan: Plan, keysOf: KeysOf): Part<LiveTap | null> =>
   relay(readBack(plan, chipDeps(keysOf)), 'read-back')
 
 /** Compares a chip with a plan that cannot write. @returns false if it shows another URL */
-export async function* matchesPlan(plan: Plan, inspection: Inspection, keysOf: KeysOf): Part<boolean> {
+export async function* matchesPlan(
+  plan: Plan,
+  inspection: Inspection,
+  keysOf: KeysOf,
+  onTap: (tap: LiveTap) => void = () => {},
+): Part<boolean> {
   try {
-    yield* relay(apply(plan, inspection, chipDeps(keysOf)), 'inspect')
+    yield* relay(apply(plan, inspection, { ...chipDeps(keysOf), onUnchanged: onTap }), 'inspect')
     return true
   } catch (error) {
     // Thrown only after the tap has proven the keys.

@@ -133,11 +133,15 @@ async function* verify(
   { plan, target, inspection, known, enrollment }: Job,
 ): SettingUp {
   const keysOf = await chipKeys({ db: deps.db.read, box: deps.box }, [target])
-  if (!(yield* matchesPlan(plan, inspection, keysOf))) throw new OtherTemplate()
+  let shown: LiveTap | null = null
+  const onTap = (tap: LiveTap): void => {
+    shown = tap
+  }
+  if (!(yield* matchesPlan(plan, inspection, keysOf, onTap))) throw new OtherTemplate()
   if (isRegisteredWith(known.row, target) && knowsSeal(known.row, plan)) {
     const { place } = enrollment
     if (place) await deps.db.write((trx) => takeRow(trx, place, plan.uid, iso(deps.clock.now())))
-    return resultOf('unchanged', plan, target)
+    return withWarning(resultOf('unchanged', plan, target), shown)
   }
   const tap = yield* readBackTap(plan, keysOf)
   const made = await deps.db.write((trx) => groupOf(trx, actor, enrollment, iso(deps.clock.now())))
@@ -179,9 +183,11 @@ async function finish(
   tap: LiveTap | null,
 ): Promise<ReadyChip> {
   if (tap) await registerWithTap(deps, actor, keyed, tap)
-  const result = resultOf('provisioned', keyed.plan, keyed.target)
-  return tap?.t?.includes('O') ? { ...result, warning: loopIsOpen } : result
+  return withWarning(resultOf('provisioned', keyed.plan, keyed.target), tap)
 }
+
+const withWarning = (result: ReadyChip, tap: Pick<LiveTap, 't'> | null): ReadyChip =>
+  tap?.t?.includes('O') ? { ...result, warning: loopIsOpen } : result
 
 const loopIsOpen =
   'The loop of this chip is open, or was once, which the chip never forgets. If it is meant to seal something, use another one.'
