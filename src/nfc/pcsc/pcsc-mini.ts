@@ -37,8 +37,8 @@ interface AddonCard {
 
 /** SCARD_STATE_UNKNOWN and SCARD_STATE_UNAVAILABLE. */
 const absent = 0x0c
-/** No event reports an empty list, so this long without any event means that there is no reader. */
-const emptyAfterMs = 300
+/** No event reports an empty list, so this long without any event means that there is no reader; a busy computer is slow. */
+const emptyAfterMs = 600
 /** The initial readers are reported within a turn or two of the event loop. */
 const quietMs = 30
 

@@ -80,7 +80,7 @@ const readOrWarn = async (
 }
 
 const printTap = async (ctx: CliContext, chip: ReadChip): Promise<void> => {
-  await ctx.io.line(chip, () => [chip.reader, chip.family, shown(chip.url)].join('\t'))
+  await ctx.io.line(chip, () => [shown(chip.reader), chip.family, shown(chip.url)].join('\t'))
   const empty = whyNoTap(chip)
   if (empty !== undefined) ctx.io.note(`${chip.reader}: ${empty}.`)
 }
@@ -93,7 +93,7 @@ const printVerdict = async (ctx: CliContext, chip: ReadChip): Promise<void> => {
   const word = verdict.isValidTap === null ? 'not judged' : verdict.isValidTap ? 'valid' : 'NOT VALID'
   const uid = verdict.uid === null ? '-' : describeUid(verdict)
   await ctx.io.line({ ...chip, ...verdict }, () =>
-    [chip.reader, chip.family, word, uid, shown(chip.url)].join('\t'),
+    [shown(chip.reader), chip.family, word, uid, shown(chip.url)].join('\t'),
   )
   if ('error' in verdict) ctx.io.note(`${chip.reader}: ${verdict.error}`)
 }
