@@ -76,6 +76,12 @@ test('ten stations that begin at once have one run; other rows are refused, star
   expect(next.run).not.toBe(run)
   expect(await setUp(run, new Chip(), bare)).toMatchObject({ status: 'failed', code: 'conflict' })
   expect((await t.call('POST /admin/nfc/sessions', { ...order(run), team: 'Other' })).status).toBe(404)
+  const items = [{ item: 'jacket', variant: 's' }, { item: 'jacket', variant: 'x' }, { item: 'nosuch' }]
+  const about = { team: 'Acme', id: 'other', rows: 2 }
+  const wrong = await t.call('POST /admin/nfc/sheets', { ...about, items })
+  expect(wrong.status).toBe(400)
+  expect(wrong.body.message).toMatch(/variant x does not exist.*; item nosuch does not exist/)
+  expect((await t.call('POST /admin/nfc/sheets', { ...about, items: items.slice(0, 1) })).status).toBe(200)
   expect((await t.call('POST /admin/nfc/sessions', { ...order(99) })).status).toBe(404)
   expect((await t.call('GET /admin/nfc/sheets/99')).status).toBe(404)
 })
@@ -157,14 +163,18 @@ test('a label that is on another chip is passed over, and a row may be chosen', 
   const earlier = new Chip()
   await talk(t.call, earlier.put(), { ...inA, label: 'J-1' })
   const { run } = await join(5)
-  const asked: (number | null)[] = []
+  const asked: object[] = []
   const chip = new Chip()
-  const ended = await setUp(run, chip, (next) => {
-    asked.push(next.row)
-    return labelled(next)
+  const ended = await setUp(run, chip, ({ row, ...next }: { row: number | null; passed?: object }) => {
+    asked.push([row, next.passed])
+    return labelled({ row })
   })
   expect(ended).toMatchObject({ row: 2, sheet: { rows: 5, taken: 2 } })
-  expect(asked).toEqual([1, 2])
+  const passed = { row: 1, uid: earlier.uid, chipGroup: 'Jackets' }
+  expect(asked).toEqual([
+    [1, undefined],
+    [2, passed],
+  ])
   // The first chip comes to the table later: its row is the one of its label.
   expect(await setUp(run, earlier)).toMatchObject({ status: 'unchanged', row: 1 })
   const chosen = await setUp(run, new Chip(), ({ row }) => (row === 3 ? { row: 5, label: 'J-5' } : {}))

@@ -322,7 +322,7 @@ describe('a chip that was lifted too early', () => {
         from: ['factory'],
         target: { keySet: 201, generation: 0 },
         openedBy: 'admin:root',
-        problem: 'The card was lifted too early',
+        problem: expect.stringContaining('lifted too early'),
         closedAt: null,
       },
     ])

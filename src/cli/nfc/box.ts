@@ -102,8 +102,17 @@ const joinSheet = async (
   if (run) return run
   const { keySet, chipGroup, team } = order
   const of = { ...(team === undefined ? {} : { team }), ...(chipGroup === undefined ? {} : { chipGroup }) }
-  const body = { ...of, keySet, id: source.sha256(), rows: rows.length, startOver }
+  const body = { ...of, keySet, id: source.sha256(), rows: rows.length, items: itemsIn(rows), startOver }
   return ctx.call('POST /admin/nfc/sheets', { body })
+}
+
+/** As many as a request takes; the daemon refuses unknown ones before the first chip. */
+const itemsIn = (rows: readonly ChipRow[]): { item: string; variant?: string }[] => {
+  const items = new Map<string, { item: string; variant?: string }>()
+  for (const { item, variant } of rows)
+    if (item !== undefined)
+      items.set(JSON.stringify([item, variant]), { item, ...(variant === undefined ? {} : { variant }) })
+  return [...items.values()].slice(0, 10_000)
 }
 
 /** @returns undefined if the daemon keeps it no longer */

@@ -71,6 +71,8 @@ const nfcStep = z.object({
        */
       row: z.number().nullable(),
       sheet: sheetProgress.nullable(),
+      /** The row that the last details named went to the chip that has its label already. */
+      passed: z.object({ row: z.number(), uid: z.string(), chipGroup: z.string() }).optional(),
     }),
     z.object({ type: z.literal('ended'), outcome: nfcOutcome }),
   ]),
@@ -152,6 +154,11 @@ export const nfc = {
       keySet: integer(0, 0xffffffff).optional(),
       chipGroup: text(200).optional(),
       rows: integer(1, 1_000_000),
+      /** The items and variants that rows name: unknown ones are refused before the first chip. */
+      items: z
+        .array(z.object({ item: text(64), variant: text(64).optional() }))
+        .max(10_000)
+        .optional(),
       /** Close the open run, and begin a new one. */
       startOver: flag.optional(),
     }),

@@ -1,9 +1,10 @@
 import { hasFactoryKeys, type Inspection } from '../../../nfc/provision/inspect.ts'
+import { findChipRecord } from '../../store/chip-records.ts'
 import { labelsThere } from '../../store/chip-registration.ts'
 import { conflict, invalid } from '../errors.ts'
 import type { SetUpDeps } from './execute-plan.ts'
 import { knownChip } from './known-chip.ts'
-import type { ChipDetails, NfcSession, Reply, SheetPlace, Step } from './session.ts'
+import type { ChipDetails, NfcSession, Passed, Reply, SheetPlace, Step } from './session.ts'
 import { holdRow, offerRow, passRowTo } from './sheet-rows.ts'
 
 interface Asked {
@@ -50,9 +51,11 @@ async function* fromSheet(
   chip: Extract<Step, { type: 'inspected' }>['chip'],
 ): Asking {
   const { uid } = chip
+  let passed: Passed | undefined
   for (;;) {
     const { row: offered, isOwn, sheet } = await offerRow(deps, session, run, uid)
-    const reply = yield { type: 'inspected', chip: { ...chip, row: offered, sheet } }
+    const reply = yield { type: 'inspected', chip: { ...chip, row: offered, sheet, passed } }
+    passed = undefined
     if (reply.type !== 'details' || reply.row === undefined)
       throw invalid('details.row', 'is required: the row of the sheet that the details are from')
     if (offered === null) throw conflict('No row of the sheet is free. Wait until one is, or stop.')
@@ -64,5 +67,7 @@ async function* fromSheet(
     if (isOwn || !holder || holder.uid === uid)
       return { details: reply.details, rekey: reply.rekey ?? rekey, place }
     await passRowTo(deps, place, holder.uid)
+    const record = await findChipRecord(deps.db.read, holder.uid)
+    passed = { row: place.row, uid: holder.uid, chipGroup: record?.chipGroupName ?? '' }
   }
 }

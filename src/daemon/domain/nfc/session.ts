@@ -98,6 +98,14 @@ export interface SheetProgress {
   readonly taken: number
 }
 
+/** A row that another chip has because of its label. */
+export interface Passed {
+  readonly row: number
+  readonly uid: string
+  /** The name of the other chip's group. */
+  readonly chipGroup: string
+}
+
 /** The state of the chip on the reader before anything is done to it. */
 interface SeenChip {
   readonly uid: string
@@ -109,6 +117,7 @@ interface SeenChip {
   /** The row of the sheet that the chip has or may have; null without a sheet, or if none is free. */
   readonly row?: number | null
   readonly sheet?: SheetProgress | null
+  readonly passed?: Passed | undefined
 }
 
 export type Step =

@@ -101,7 +101,7 @@ export class NfcSessions {
     await session.running
     if (!this.#sessions.has(id)) return
     this.#drop(session)
-    await this.#noteLost(deps, session)
+    await this.#noteLost(deps, session, 'The card was lifted too early, or the program was stopped')
   }
 
   #advance(deps: Deps, session: NfcSession, reply: Reply | undefined): Promise<SessionStep> {
@@ -169,7 +169,7 @@ export class NfcSessions {
       this.#takenOver.add(session.id)
       for (const id of this.#takenOver)
         if (this.#takenOver.size > rememberedAtMost) this.#takenOver.delete(id)
-      void this.#noteLost(deps, session)
+      void this.#noteLost(deps, session, 'The program that was at it was not heard any more')
     }
     const lockDeps = { clock: deps.clock, takeOver }
     return {
@@ -185,7 +185,7 @@ export class NfcSessions {
     for (const session of [...this.#sessions.values()]) {
       if (session.running || (now - session.usedAt < idleMs && now - session.openedAt < lifeMs)) continue
       this.#drop(session)
-      void this.#noteLost(deps, session)
+      void this.#noteLost(deps, session, 'The program that was at it was not heard any more')
     }
   }
 
@@ -201,10 +201,8 @@ export class NfcSessions {
     this.#locks.releaseAll(session)
   }
 
-  async #noteLost(deps: Deps, { planId, uid, actor }: NfcSession): Promise<void> {
+  async #noteLost(deps: Deps, { planId, uid, actor }: NfcSession, problem: string): Promise<void> {
     if (planId === undefined || uid === null) return
-    await recordProblem(deps, actor, { id: planId, uid }, 'The card was lifted too early').catch(
-      () => undefined,
-    )
+    await recordProblem(deps, actor, { id: planId, uid }, problem).catch(() => undefined)
   }
 }

@@ -10,6 +10,7 @@ import {
   pruneNfcSheets,
   updateNfcSheet,
 } from '../../store/nfc-sheets.ts'
+import { Bindings } from '../chips/chip-bindings.ts'
 import { findGroup } from '../chips/chip-groups.ts'
 import { conflict, DomainError, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
@@ -43,9 +44,13 @@ interface WantedRun {
   readonly id: string
   readonly rows: number
   readonly startOver: boolean
-  readonly keySet: number | undefined
+  readonly keySet?: number | undefined
   /** A name, or the ID of an existing group. */
-  readonly chipGroup: string | undefined
+  readonly chipGroup?: string | undefined
+  /** What its rows bind chips to. */
+  readonly items: readonly { readonly item: string; readonly variant?: string | undefined }[]
+  /** The caller may give power over chips' assets. */
+  readonly mayBind: boolean
 }
 
 /** The same for all stations whose chips get the same, however they name the group. */
@@ -59,16 +64,31 @@ async function keyOf(
   return createHash('sha256').update(JSON.stringify(all)).digest('hex')
 }
 
+const namedAtMost = 20
+
+/** @throws DomainError invalid_input that names what no chip can be bound to */
+async function assertItems(bindings: Bindings, items: WantedRun['items']): Promise<void> {
+  const reasons: string[] = []
+  for (const { item, variant } of items) {
+    const refusal = await bindings.refuseItem(item, variant)
+    if (refusal && !reasons.includes(refusal.reason)) reasons.push(refusal.reason)
+    if (reasons.length === namedAtMost) break
+  }
+  if (reasons.length > 0)
+    throw new DomainError('invalid_input', `The sheet cannot be used: ${reasons.join('; ')}`)
+}
+
 /**
  * Joins the open run of a sheet, or begins one. Ten stations at once get the same.
- * @throws DomainError conflict if the open run has another number of rows; too_large
+ * @throws DomainError conflict if the open run has another number of rows; too_large; invalid_input
  */
 export async function joinSheet(
   { db, clock }: SheetDeps,
   actor: Actor,
-  { teamId, rows, startOver, ...about }: WantedRun,
+  { teamId, rows, startOver, items, mayBind, ...about }: WantedRun,
 ): Promise<SheetRun> {
   const at = iso(clock.now())
+  await assertItems(new Bindings(db.read, { teamId, mayBind }), items)
   const sheet = await keyOf(db.read, teamId, about)
   return db.write(async (trx) => {
     const open = await findOpenNfcSheet(trx, { teamId, sheet })

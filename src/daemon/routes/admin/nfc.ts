@@ -47,10 +47,11 @@ export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
       return { success: true as const }
     },
     'POST /admin/nfc/sheets': async ({ body, actor, token, keyTeam }) => {
-      const { team, id, rows, keySet, chipGroup, startOver = false } = body
+      const { team, startOver = false, items = [], ...about } = body
       const mayVouch = permits(token.scopes, 'keys')
       const { id: teamId } = await teamFor(ctx, { name: team, keyTeam, mayVouch })
-      return { ...(await joinSheet(ctx, actor, { teamId, id, rows, keySet, chipGroup, startOver })) }
+      const mayBind = permits(token.scopes, 'transfer')
+      return { ...(await joinSheet(ctx, actor, { ...about, teamId, startOver, items, mayBind })) }
     },
     'GET /admin/nfc/sheets/:run': async ({ params: { run } }) => ({
       ...(await showSheet(ctx, run)),
@@ -107,14 +108,14 @@ function toWire({ id, step, next }: SessionStep) {
       return { id, step, next: { type: next.type, apdus, phase: next.phase } }
     }
     case 'inspected': {
-      const { registered, row = null, sheet = null, ...chip } = next.chip
+      const { registered, row = null, sheet = null, passed, ...chip } = next.chip
       const shown = {
         ...chip,
         row,
         sheet: sheet && { ...sheet },
         registered: registered && { ...registered },
       }
-      return { id, step, next: { type: next.type, ...shown } }
+      return { id, step, next: { type: next.type, ...shown, ...(passed ? { passed: { ...passed } } : {}) } }
     }
     case 'ended':
       return { id, step, next: { type: next.type, outcome: { keySet: null, url: null, ...next.outcome } } }
