@@ -119,6 +119,7 @@ describe('nfc provision --board', () => {
       ...onEmulator,
       '--count',
       '50',
+      '--quiet',
     )
     expect(ran.code).toBe(130)
     expect(parts(ran.stderr).after).toMatch(/Continue: tapchip nfc provision .*--resume b_/)

@@ -54,22 +54,27 @@ class Board implements BoxView {
   #doneAt: number[] = []
   #box: SeenBox | undefined
   #message = ''
-  #kept: string[] = []
+  #kept: { readonly say: 'note' | 'warn'; readonly message: string }[] = []
   #timer: NodeJS.Timeout | undefined
 
   constructor(ctx: CliContext) {
     this.#ctx = ctx
     const { io } = ctx
-    const onBoard = (message: string, isKept: boolean): void => {
+    const onBoard = (message: string): void => {
       this.#message = message
-      if (isKept) this.#kept = [...this.#kept, message].slice(-maxKept)
       this.#draw()
+    }
+    const keep = (say: 'note' | 'warn', message: string): void => {
+      if (this.#isUp) {
+        this.#keep(say, message)
+        onBoard(message)
+      } else io[say](message)
     }
     this.io = {
       ...io,
-      note: (message) => (this.#isUp ? onBoard(message, true) : io.note(message)),
-      warn: (message) => (this.#isUp ? onBoard(message, true) : io.warn(message)),
-      hint: (message) => (this.#isUp ? onBoard(message, false) : io.hint(message)),
+      note: (message) => keep('note', message),
+      warn: (message) => keep('warn', message),
+      hint: (message) => (this.#isUp ? onBoard(message) : io.hint(message)),
     }
   }
 
@@ -98,7 +103,7 @@ class Board implements BoxView {
     if (isDone) this.#doneAt = [...this.#doneAt, now().getTime()].slice(-ratedChips)
     const chip = nameOf(row) || (line.uid === null ? '' : colons(line.uid))
     const text = isDone ? 'Take it off' : (line.error ?? 'Take it off')
-    if (!isDone) this.#kept = [...this.#kept, `${chip || 'unknown chip'}: ${text}`].slice(-maxKept)
+    if (!isDone) this.#keep('warn', `${chip || 'unknown chip'}: ${text}`)
     this.#set(box, line.reader, isDone ? 'DONE' : 'FAILED', { chip, text })
     system.stderr.write(isDone ? '\x07' : '\x07\x07')
     if (system.stdout.isTTY !== true) await io.line(line, () => `${chip}  ${line.status}`)
@@ -122,8 +127,12 @@ class Board implements BoxView {
     clearInterval(this.#timer)
     this.#timer = undefined
     this.#ctx.system.stderr.write(leave)
-    for (const message of this.#kept) this.#ctx.io.note(message)
+    for (const { say, message } of this.#kept) this.#ctx.io[say](message)
     this.#kept = []
+  }
+
+  #keep(say: 'note' | 'warn', message: string): void {
+    this.#kept = [...this.#kept, { say, message }].slice(-maxKept)
   }
 
   get #isUp(): boolean {

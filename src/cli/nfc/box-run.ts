@@ -31,6 +31,7 @@ export const runBox = async (ctx: CliContext, run: BoxRun): Promise<ExitCode> =>
   const { provisioned: changed, unchanged, failed } = box
   const auditHead = run.journal && how === 'done' ? await auditHeadNow(ctx) : undefined
   box.write({ type: 'end', at: ctx.now().toISOString(), how, changed, unchanged, failed, auditHead })
+  run.view.close()
   if (!run.isSingle) summarise(ctx, box)
   if (run.id !== undefined && how === 'done')
     ctx.io.hint(`Print their labels: tapchip labels print --batch ${run.id} --out labels.pdf`)

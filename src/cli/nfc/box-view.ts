@@ -51,6 +51,8 @@ export interface BoxView {
   lift(box: SeenBox, reader: string): void
   /** The reader was pulled. */
   gone(box: SeenBox, reader: string): void
+  /** Nothing more happens at the readers: sums and the next command follow. */
+  close(): void
 }
 
 export const nameOfRow = ({ row, label }: ChipRow): string =>
@@ -99,6 +101,7 @@ export const lines = (ctx: CliContext): BoxView => {
         ctx.system.stderr.write(isDone ? '\x07' : '\x07\x07')
     },
     lift: (box, reader) => io.hint(`${at(box, reader)}Remove it from the reader.`),
+    close: () => undefined,
     gone: (_, reader) => io.note(`The reader ${reader} is disconnected. Put its chip on another one.`),
   }
 }
