@@ -58,6 +58,7 @@ const scripted = (ends: (SessionResult | { lc: number })[], reader = 'Small Read
     },
     limits: new ReaderLimits(system),
     station: 'st_1',
+    outage: { isAway: false },
     patience: new Patience(ctx, {} as never, stop.now, undefined),
   }
   const run = () => carry(carrier, card, { purpose: 'recover' }, { stop })

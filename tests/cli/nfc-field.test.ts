@@ -114,7 +114,7 @@ describe.concurrent('in the field', () => {
     const [one, two] = [station(t, { PCSCLITE_CSOCK_NAME }), station(t, { PCSCLITE_CSOCK_NAME })]
     const [left, right] = pcscd.readers
     /** Sets a chip up, and sends the command a signal at an APDU in the middle. */
-    const signalled = async (chip: Chip, signal: NodeJS.Signals) => {
+    const signalled = async (chip: Chip, signal: NodeJS.Signals, again?: NodeJS.Signals) => {
       const running = one.nfc(...box, '--count', '2', '--reader', left, '--json')
       let sent = 0
       const card = await pcscd.present(0, {
@@ -124,7 +124,11 @@ describe.concurrent('in the field', () => {
           if (sent === 15) {
             running.child.kill(signal)
             // The signal is there before the answer.
-            if (signal === 'SIGKILL') await running.ended
+            if (again) {
+              await running.until((_, stderr) => stderr.includes('Stopping'))
+              running.child.kill(again)
+            }
+            if (signal === 'SIGKILL' || again) await running.ended
           }
           return chip.chip.process(apdu)
         },
@@ -139,6 +143,14 @@ describe.concurrent('in the field', () => {
     ])
     expect(finished.versions).toEqual([1, 1, 1, 1, 1])
     first.card.remove()
+
+    const impatient = await signalled(new Chip(), 'SIGINT', 'SIGINT')
+    expect(await impatient.running.ended).toBe(130)
+    expect(impatient.running.stderr()).toMatch(
+      /Stopping: .*\nContinue: tapchip nfc provision --resume b_\w+\n$/,
+    )
+    impatient.card.remove()
+    await impatient.card.removed
 
     const second = await signalled(killed, 'SIGKILL')
     second.card.remove()

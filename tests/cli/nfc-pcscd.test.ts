@@ -64,7 +64,9 @@ describe.concurrent('on a real pcscd', () => {
       await running.until((_, stderr) => count(stderr, /on the reader\n/) > i)
       const card = await pcscd.present(0, chip)
       await running.until((stdout) => count(stdout, /\n/) > i)
-      if (i < steps.length - 1) await running.until((_, stderr) => count(stderr, /Remove it from/) > i)
+      // The torn one is gone already, and is not to be removed.
+      if (i !== 1 && i < steps.length - 1)
+        await running.until((_, stderr) => count(stderr, /Remove it from/) > i / 2)
       card.remove()
     }
     expect(await running.ended).toBe(0)
@@ -105,7 +107,7 @@ describe.concurrent('on a real pcscd', () => {
   test('Ctrl-C while it waits for a chip ends with 130, and no chip in time with 6', async (t) => {
     const pcscd = await openPcscd(t)
     const running = nfc(t, pcscd, ...box, '--count', '2')
-    await running.until((_, stderr) => stderr.includes('Hold a chip'))
+    await running.until((_, stderr) => stderr.includes('put it on the reader'))
     running.child.kill('SIGINT')
     expect(await running.ended).toBe(130)
     expect(running.stderr()).toMatch(/0 of 2 are done.*\n.*--resume b_/)

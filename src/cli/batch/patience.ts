@@ -71,7 +71,9 @@ export class Patience {
       const instance = await this.#ask()
       if (instance === undefined) continue
       if (this.#instance === undefined || instance === this.#instance) return
-      throw new CliError('Another daemon answers at this address now.')
+      throw new CliError('Another daemon answers at this address now.', {
+        advice: 'Start the one again that was there before, at the same address.',
+      })
     }
     if (!this.#signal.aborted) throw error
   }

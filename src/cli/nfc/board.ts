@@ -6,7 +6,7 @@ import { formatNumber } from '../io/text.ts'
 import { isCi } from '../system.ts'
 import { colons } from '../uid.ts'
 import { drawScreen, type Panel, type PanelState } from './board-screen.ts'
-import { type BoxView, doneOf, nameOfRow, type SeenBox } from './box-view.ts'
+import { type After, type BoxView, doneOf, nameOfRow, type SeenBox } from './box-view.ts'
 import type { ChipRow } from './chip-rows.ts'
 
 /** The alternate screen, without a cursor. */
@@ -78,9 +78,9 @@ class Board implements BoxView {
     }
   }
 
-  ready(box: SeenBox, reader: string | undefined, isFirst: boolean): void {
+  ready(box: SeenBox, reader: string | undefined, after: After): void {
     const row = (box.sheet?.taken ?? 0) <= box.run.rows.done ? box.run.rows.next() : undefined
-    const text = isFirst ? 'Put a chip on the reader' : 'Put the next chip on the reader'
+    const text = after === undefined ? 'Put a chip on the reader' : 'Put the next chip on the reader'
     // Without a name, the chip that is put down tells which reader it is.
     this.#set(box, reader ?? this.#only(), 'READY', { chip: box.run.everyReader ? '' : nameOf(row), text })
   }

@@ -2,10 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Card, CardError, CardGone, NoReader, ReaderUnavailable } from '../../nfc/card.ts'
 import { ApiError } from '../client/errors.ts'
 import type { Box } from './box-state.ts'
+import type { After } from './box-view.ts'
 import { carry } from './carry.ts'
 import type { ChipRow } from './chip-rows.ts'
 import { oneLine } from './errors.ts'
-import type { Details, Inspected } from './relay.ts'
+import { type Details, type Inspected, SessionLost } from './relay.ts'
 
 /** A chip waits so long before it asks for a row again. */
 const askAgainMs = 1_000
@@ -22,11 +23,12 @@ class RowsHeld extends Error {}
  */
 export const workReader = async (
   box: Box,
-  next: (isFirst: boolean) => Promise<Card>,
+  next: (after: After) => Promise<Card>,
 ): Promise<CardError | undefined> => {
   const { view, isSingle } = box.run
-  for (let isFirst = true; !box.isOver; isFirst = false) {
-    const card = await next(isFirst)
+  let after: After
+  while (!box.isOver) {
+    const card = await next(after)
     const { reader } = card
     try {
       box.active()
@@ -35,8 +37,10 @@ export const workReader = async (
       const problem = await setUp(box, card).finally(() => box.freePlace())
       if (isSingle) return problem
       if (box.isOver) return undefined
+      after = problem instanceof CardGone ? 'torn' : 'chip'
       await card.release()
-      view.lift(box, reader)
+      // One that was lifted is not to be lifted.
+      if (after === 'chip') view.lift(box, reader)
       await removed(box, card)
       box.active()
     } finally {
@@ -61,10 +65,15 @@ const setUp = async (box: Box, card: Card): Promise<CardError | undefined> => {
   const { reader } = card
   const seen: { uid: string | undefined; row: ChipRow | undefined } = { uid: undefined, row: undefined }
   let isHeld = false
+  let isAgain = false
+  const onSession = () => {
+    isAgain = false
+  }
   const onInspected = (chip: Inspected): Details => {
     const { uid } = chip
-    const row = rowFor(box, chip, seen.uid === uid && !isHeld)
+    const row = rowFor(box, chip, isAgain)
     isHeld = false
+    isAgain = true
     seen.uid = uid
     seen.row = row
     view.working(box, reader, { uid, row })
@@ -81,7 +90,7 @@ const setUp = async (box: Box, card: Card): Promise<CardError | undefined> => {
   }
   view.working(box, reader)
   try {
-    const talk = { stop, onInspected, onRefused }
+    const talk = { stop, onSession, onInspected, onRefused }
     const outcome = await carry(carrier, card, { ...order, waitForDetails: true }, talk)
     await box.record(reader, outcome, seen.row)
     return undefined
@@ -101,7 +110,9 @@ const setUp = async (box: Box, card: Card): Promise<CardError | undefined> => {
 
 /** The box goes on after it. Another session may have taken the chip over. */
 const isOfChip = (error: unknown): boolean =>
-  error instanceof CardError || (error instanceof ApiError && error.statusCode === 409)
+  error instanceof CardError ||
+  error instanceof SessionLost ||
+  (error instanceof ApiError && error.statusCode === 409)
 
 /** @throws SheetTaken, RowsHeld */
 const rowFor = (box: Box, chip: Inspected, isAgain: boolean): ChipRow | undefined => {
@@ -111,7 +122,9 @@ const rowFor = (box: Box, chip: Inspected, isAgain: boolean): ChipRow | undefine
   // A chip of an earlier run keeps the row that has its label.
   const own = isAgain ? undefined : rows.labelled(chip.registered?.label ?? null)
   if (chip.row == null) throw box.isSheetTaken ? new SheetTaken() : new RowsHeld()
-  return own ?? rows.at(chip.row)
+  const offered = rows.at(chip.row)
+  // The daemon may have forgotten the run in which this box gave the row to another chip.
+  return own ?? (isAgain || rows.isFree(offered, chip.uid) ? offered : rows.next())
 }
 
 /** @returns true where the wait for cards may go on once it is over */

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Card, NoCard, NoReader } from '../../nfc/card.ts'
+import { type Card, CardError, NoCard, NoReader } from '../../nfc/card.ts'
 import { auditHeadNow } from '../batch/instance.ts'
 import type { CliContext } from '../context.ts'
 import { CliError, type ExitCode, exitCodes, Interrupted, withAfterword } from '../errors.ts'
-import { formatNumber } from '../io/text.ts'
+import { formatNumber, shellQuoted } from '../io/text.ts'
 import { isReaderOutage, workReader } from './box-reader.ts'
 import { Box, BoxOver, type BoxRun } from './box-state.ts'
-import { summarise } from './box-view.ts'
+import { type After, summarise } from './box-view.ts'
 import { outagePatienceMs } from './carry.ts'
 import { asCliError, oneLine } from './errors.ts'
 
@@ -18,6 +18,9 @@ const watchMs = 2_000
 export const runBox = async (ctx: CliContext, run: BoxRun): Promise<ExitCode> => {
   const box = new Box(ctx, run)
   let end: unknown
+  const goOn = continueWith(run)
+  // A second Ctrl-C ends the process here and now.
+  const unlisten = ctx.system.atExit(() => goOn && ctx.system.stderr.write(`${goOn}\n`))
   void watchSheet(box)
   try {
     end = await (run.everyReader ? workEvery(box) : workOne(box))
@@ -25,6 +28,7 @@ export const runBox = async (ctx: CliContext, run: BoxRun): Promise<ExitCode> =>
     end = error
   }
   box.finish()
+  unlisten()
   end = run.stop.now.aborted && !box.isDone ? run.stop.now.reason : (box.failure ?? end)
   if (box.isDone && isOfWaiting(end)) end = undefined
   const how = box.isDone ? 'done' : 'stopped'
@@ -56,14 +60,18 @@ const watchSheet = async (box: Box): Promise<void> => {
 const workOne = (box: Box): Promise<unknown> => {
   const { opened, view } = box.run
   let wasThere = false
-  return workReader(box, async (isFirst) => {
+  return workReader(box, async (after) => {
     // An emulator without a card will not get one.
     const [emulator] = opened.isEmulator ? await opened.all.list() : []
     if (emulator?.state === 'empty') throw new NoCard()
-    view.ready(box, undefined, isFirst)
+    view.ready(box, undefined, after)
     for (;;) {
       try {
-        const card = await opened.nextCard({ timeoutMs: box.patience(), signal: box.ended })
+        const card = await opened.nextCard({
+          timeoutMs: box.patience(),
+          signal: box.ended,
+          isTold: !box.run.isSingle,
+        })
         wasThere = true
         return card
       } catch (error) {
@@ -81,8 +89,8 @@ const workEvery = async (box: Box): Promise<unknown> => {
   const isOurs = await opened.fields()
   const working = new Map<string, Promise<void>>()
   const work = async (reader: string): Promise<void> => {
-    const next = async (isFirst: boolean): Promise<Card> => {
-      view.ready(box, reader, isFirst)
+    const next = async (after: After): Promise<Card> => {
+      view.ready(box, reader, after)
       for (;;) {
         try {
           const onUnusable = (why: NoCard) => view.waiting(box, reader, oneLine(why))
@@ -148,17 +156,28 @@ const isOfWaiting = (end: unknown): boolean =>
   end instanceof NoCard || end instanceof Interrupted || end instanceof BoxOver
 
 const exitCodeOf = ({ io }: CliContext, box: Box, end: unknown): ExitCode => {
-  const { rows, count, id, isSingle } = box.run
+  const { rows, count, isSingle, reader } = box.run
   const { left } = box
-  const goOn = id === undefined ? undefined : `Continue: tapchip nfc provision --resume ${id}`
+  const goOn = continueWith(box.run)
   if (end instanceof Interrupted)
     throw new Interrupted(`Stopped: ${formatNumber(rows.done)} of ${formatNumber(count)} are done.`, goOn)
+  // Its line has said the rest.
+  if (isSingle && end instanceof CardError && box.failed > 0) {
+    const choice = reader === undefined ? '' : ` --reader ${shellQuoted(reader)}`
+    throw new CliError('The chip is not finished.', {
+      exitCode: exitCodes.noReader,
+      advice: `Put it on the reader again, and run: tapchip nfc recover${choice}`,
+    })
+  }
   const hasBegun = rows.done > 0 || left.size > 0
   if (end !== undefined && !(end instanceof NoCard && hasBegun && !isSingle)) throw withAdvice(end, goOn)
   if (end !== undefined) io.warn([oneLine(end), goOn].filter(Boolean).join(' '))
   if (!box.isDone) return rows.done === 0 ? exitCodes.failed : exitCodes.partial
   return left.size > 0 ? exitCodes.partial : exitCodes.done
 }
+
+const continueWith = ({ id }: BoxRun): string | undefined =>
+  id === undefined ? undefined : `Continue: tapchip nfc provision --resume ${id}`
 
 /** Whatever ends a box says how to go on with it. */
 const withAdvice = (end: unknown, goOn: string | undefined): unknown => {

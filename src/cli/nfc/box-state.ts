@@ -17,6 +17,8 @@ export interface BoxRun {
   readonly rows: RowsOfChips
   /** A single chip, whatever happens to it. */
   readonly isSingle: boolean
+  /** As it was asked for. */
+  readonly reader?: string | undefined
   /** `--reader all`. */
   readonly everyReader: boolean
   /** As it was joined. */

@@ -1,5 +1,5 @@
 import type { CliContext } from '../context.ts'
-import { counted, formatNumber } from '../io/text.ts'
+import { counted, formatNumber, shellQuoted } from '../io/text.ts'
 import { bothForms } from '../uid.ts'
 import type { ChipRow, RowsOfChips } from './chip-rows.ts'
 import type { Inspected, SessionResult } from './relay.ts'
@@ -17,6 +17,7 @@ export interface SeenBox {
     readonly count: number
     readonly isSingle: boolean
     readonly everyReader: boolean
+    readonly reader?: string | undefined
   }
 }
 
@@ -36,7 +37,8 @@ export interface EndedChip {
 /** What a person sees of a box. Calls come in the order in which things happen. */
 export interface BoxView {
   /** A reader waits for a chip. */
-  ready(box: SeenBox, reader: string | undefined, isFirst: boolean): void
+  /** @param after undefined: it is the first; torn: the last one was lifted too early */
+  ready(box: SeenBox, reader: string | undefined, after: After): void
   /** A chip lies there. @param chip once it is known */
   working(
     box: SeenBox,
@@ -55,6 +57,8 @@ export interface BoxView {
   close(): void
 }
 
+export type After = 'torn' | 'chip' | undefined
+
 export const nameOfRow = ({ row, label }: ChipRow): string =>
   label === undefined ? `row ${row}` : `row ${row} (${label})`
 
@@ -64,17 +68,18 @@ export const lines = (ctx: CliContext): BoxView => {
   const at = (box: SeenBox, reader: string): string => (box.run.everyReader ? `${reader}: ` : '')
   const waits = new Map<string, string>()
   return {
-    ready: (box, reader, isFirst) => {
+    ready: (box, reader, after) => {
       const { rows, count, isSingle, everyReader } = box.run
       if (isSingle) return
       if (everyReader) {
-        if (isFirst) io.hint(`Put chips on the reader ${reader}.`)
+        if (after === undefined) io.hint(`Put chips on the reader ${reader}.`)
         return
       }
       const row = (box.sheet?.taken ?? 0) <= rows.done ? rows.next() : undefined
       const about = row ? `, ${nameOfRow(row)}` : ''
+      const what = { torn: 'that chip or the next one', chip: 'the next one' }[after ?? 'chip']
       io.hint(
-        `Chip ${formatNumber(rows.done + 1)} of ${formatNumber(count)}${about}: put ${isFirst ? 'it' : 'the next one'} on the reader`,
+        `Chip ${formatNumber(rows.done + 1)} of ${formatNumber(count)}${about}: put ${after ? what : 'it'} on the reader`,
       )
     },
     working: (_, reader) => {
@@ -96,7 +101,9 @@ export const lines = (ctx: CliContext): BoxView => {
       // The line must not be overtaken by what is said next on stderr.
       await io.flush()
       if (line.error !== undefined && !io.json) io.warn(`${at(box, line.reader)}${line.error}`)
-      if (isSingle && isDone) io.hint('Check its tap: tapchip nfc verify')
+      const { reader } = box.run
+      const choice = reader === undefined ? '' : ` --reader ${shellQuoted(reader)}`
+      if (isSingle && isDone) io.hint(`Check its tap: tapchip nfc verify${choice}`)
       if (!isSingle && ctx.system.stderr.isTTY && !ctx.flags.quiet)
         ctx.system.stderr.write(isDone ? '\x07' : '\x07\x07')
     },

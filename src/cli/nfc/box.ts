@@ -57,21 +57,23 @@ export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode
     }
     const order = sheet === undefined ? input.order : { ...input.order, sheet: { run: sheet.run } }
     const { instance } = await instanceNow(ctx)
-    const { id, journal } = isSingle
-      ? { id: undefined, journal: undefined }
-      : resumes
-        ? {
-            id: resumes.header.id,
-            journal: await reopenJournal(ctx, resumes, counted(left, 'chip')),
-          }
-        : await beginJournal(ctx, aboutBox({ ...input, order }, total), { noun: 'chip' })
-    for (const { uid, row } of found) journal?.append({ type: 'result', uid, row, status: 'provisioned' })
     // The emulator keeps one card, unless several are needed: one more may be needed to learn that another station has
     // taken the last row.
     const fresh = input.count !== undefined || total > 1 ? left + (source === undefined ? 0 : 1) : undefined
-    try {
-      return await withReaders(ctx, { reader, fresh }, async (opened) =>
-        runBox(ctx, {
+    return withReaders(ctx, { reader, fresh }, async (opened) => {
+      // A reader that is not there leaves no batch behind.
+      if (!opened.isEmulator) await opened.fields()
+      const { id, journal } = isSingle
+        ? { id: undefined, journal: undefined }
+        : resumes
+          ? {
+              id: resumes.header.id,
+              journal: await reopenJournal(ctx, resumes, counted(left, 'chip')),
+            }
+          : await beginJournal(ctx, aboutBox({ ...input, order }, total), { noun: 'chip' })
+      for (const { uid, row } of found) journal?.append({ type: 'result', uid, row, status: 'provisioned' })
+      try {
+        return await runBox(ctx, {
           opened,
           carrier: await makeCarrier(ctx, opened, { stop, instance }),
           view: input.view,
@@ -83,12 +85,13 @@ export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode
           everyReader,
           journal,
           id,
+          reader,
           stop,
-        }),
-      )
-    } finally {
-      await journal?.close()
-    }
+        })
+      } finally {
+        await journal?.close()
+      }
+    })
   })
 
 /** Stations with the same rows for the same chips share them. A box joins them once, so it never begins them anew. */
@@ -128,7 +131,7 @@ const runNow = async (
   }
 }
 
-const aboutBox = ({ order, count, source, sheetSettings }: BoxInput, total: number) => {
+const aboutBox = ({ order, count, reader, source, sheetSettings }: BoxInput, total: number) => {
   const { team, keySet, chipGroup = '', rekey, acceptUrl, originality, sheet } = order
   return {
     kind: 'nfc provision',
@@ -143,6 +146,7 @@ const aboutBox = ({ order, count, source, sheetSettings }: BoxInput, total: numb
       allowUnsigned: originality === 'any' ? 'true' : undefined,
       sheetRun: sheet?.run.toString(),
       count: count?.toString(),
+      reader,
       ...sheetSettings,
     },
   }
@@ -183,7 +187,7 @@ export const resumeBox = async (
       ...(settings.allowUnsigned === 'true' ? { originality: 'any' as const } : {}),
       ...(settings.team === undefined ? {} : { team: settings.team }),
     },
-    reader: given.reader,
+    reader: given.reader ?? settings.reader,
     count: settings.count === undefined ? undefined : Number(settings.count),
     rows,
     source,

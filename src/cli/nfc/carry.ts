@@ -16,6 +16,8 @@ const outageMs = 600_000
 
 /** As relay, and more. */
 export interface Carry extends Relay {
+  /** Called when a session begins: after an outage, say, there is another. */
+  readonly onSession?: () => void
   /** Called with what onInspected threw, while the card is held. @returns true to try the order again */
   readonly onRefused?: (error: unknown) => Promise<boolean>
 }
@@ -27,6 +29,8 @@ export interface Carrier {
   readonly limits: ReaderLimits
   readonly station: string | undefined
   readonly patience: Patience
+  /** Set from the announcement of an outage until its end is announced. */
+  readonly outage: { isAway: boolean }
 }
 
 /** How long a box waits for a daemon, a reader service or a reader that went away. */
@@ -38,18 +42,19 @@ export const makeCarrier = async (
   opened: Carrier['opened'],
   { stop, instance }: { readonly stop: Relay['stop']; readonly instance?: string | undefined },
 ): Promise<Carrier> => {
-  const announce = (error: unknown): void =>
-    ctx.io.warn(
-      error instanceof DaemonUnreachable
-        ? `${error.message} Waiting for it; Ctrl-C stops.`
-        : 'The daemon is not ready. Waiting for it; Ctrl-C stops.',
-    )
+  const outage = { isAway: false }
+  const announce = (error: unknown): void => {
+    outage.isAway = true
+    const why = error instanceof DaemonUnreachable ? error.message : 'The daemon is not ready.'
+    ctx.io.warn(`${why} Waiting for it; leave the chip where it is. Ctrl-C stops.`)
+  }
   const waiting = { ms: outagePatienceMs(ctx), announce }
   return {
     ctx,
     opened,
     limits: new ReaderLimits(ctx.system),
     station: stationId(ctx.system),
+    outage,
     patience: new Patience(ctx, await ctx.client(), stop.now, instance, waiting),
   }
 }
@@ -83,6 +88,7 @@ class Conversation {
   /** Data of the last APDU. */
   #lastLc = 0
   #cardsLost = 0
+  #sessionsLost = 0
   #busyUntil: number | undefined
 
   constructor(carrier: Carrier, card: Card, order: Order, options: Carry) {
@@ -102,14 +108,17 @@ class Conversation {
         return result
       } catch (error) {
         if (error instanceof CardGone) await this.#sameCardAfter(error)
-        else if (error instanceof SessionLost) this.#countLoss(error)
-        else if (await this.#options.onRefused?.(error)) continue
+        else if (error instanceof SessionLost) {
+          this.#sessionsLost += 1
+          if (this.#sessionsLost === maxAttempts) throw error
+        } else if (await this.#options.onRefused?.(error)) continue
         else await this.#afterOutage(error)
       }
     }
   }
 
   #once(): Promise<SessionResult> {
+    this.#options.onSession?.()
     const { ctx, station, opened } = this.#carrier
     const order = {
       ...this.#order,
@@ -167,7 +176,10 @@ class Conversation {
   }
 
   async #afterOutage(error: unknown): Promise<void> {
-    await this.#carrier.patience.wait(error)
+    const { patience, outage, ctx } = this.#carrier
+    await patience.wait(error)
     this.#options.stop.now.throwIfAborted()
+    if (outage.isAway) ctx.io.note('The daemon is back. Going on with the chip.')
+    outage.isAway = false
   }
 }

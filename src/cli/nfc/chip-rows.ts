@@ -58,6 +58,11 @@ export class RowsOfChips {
     return this.#rows[position - 1]
   }
 
+  /** True unless another chip of this box has the row. */
+  isFree(row: ChipRow | undefined, uid: string): boolean {
+    return [...this.#taken].every(([by, taken]) => taken === null || taken !== row || by === uid)
+  }
+
   /** @param label of a registered chip @returns the row that is meant for it */
   labelled(label: string | null): ChipRow | undefined {
     return label === null ? undefined : this.#rows.find((row) => row.label === label)

@@ -44,6 +44,7 @@ export const runOnChip = (
 export const printResult = async (
   ctx: CliContext,
   { uid, status, error, warning }: SessionResult,
+  label?: string,
 ): Promise<ExitCode> => {
   const line = {
     uid,
@@ -51,7 +52,11 @@ export const printResult = async (
     ...(error === undefined ? {} : { error }),
     ...(warning === undefined ? {} : { warning }),
   }
-  await ctx.io.line(line, () => `${uid === null ? 'unknown chip' : bothForms(uid)}  ${status}`)
+  await ctx.io.line(
+    line,
+    () =>
+      `${uid === null ? 'unknown chip' : bothForms(uid)}  ${status}${label === undefined ? '' : `  ${label}`}`,
+  )
   if (error !== undefined && !ctx.io.json) ctx.io.warn(error)
   if (warning !== undefined && !ctx.io.json) ctx.io.warn(warning)
   return status === 'failed' ? exitCodes.failed : exitCodes.done

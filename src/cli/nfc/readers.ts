@@ -31,6 +31,8 @@ export interface WaitForChip {
   /** By default, no limit. */
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
+  /** The person knows already that a chip is waited for. */
+  readonly isTold?: boolean
 }
 
 export interface OpenedReaders {
@@ -124,12 +126,12 @@ const waitWithAdvice = async (
   ctx: CliContext,
   all: CardReaders,
   asked: string | undefined,
-  wait: WaitForChip,
+  { isTold, ...wait }: WaitForChip,
 ): Promise<Card> => {
   const list = await all.list()
   const reader = asked === ALL ? undefined : chooseReader(list, asked)
   const readers = fieldsOf(list, reader)
-  if (list.every(({ name, state }) => state === 'empty' || !readers(name)))
+  if (!isTold && list.every(({ name, state }) => state === 'empty' || !readers(name)))
     ctx.io.hint(`Hold a chip to the reader${reader ? ` ${reader}` : ''}…`)
   return all.waitForCard({
     ...wait,

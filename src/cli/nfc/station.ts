@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { replaceFile } from '../../values/replace-file.ts'
 import { type SystemPaths, stateDir } from '../system.ts'
 
+const newId = (): string => `st_${randomBytes(12).toString('hex')}`
 const shape = /^st_[0-9a-f]{24}$/
 
 /**
@@ -16,10 +18,18 @@ export const stationId = (system: SystemPaths): string | undefined => {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     // Of several commands that start together, one makes it.
-    writeFileSync(path, `st_${randomBytes(12).toString('hex')}\n`, { flag: 'wx', mode: 0o600 })
+    writeFileSync(path, `${newId()}\n`, { flag: 'wx', mode: 0o600 })
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) return undefined
   }
-  const id = readFileSync(path, 'utf8').trim()
-  return shape.test(id) ? id : undefined
+  try {
+    const id = readFileSync(path, 'utf8').trim()
+    if (shape.test(id)) return id
+    // A full disk made it, and nothing in it.
+    const made = newId()
+    replaceFile(path, `${made}\n`)
+    return made
+  } catch {
+    return undefined
+  }
 }

@@ -1,8 +1,9 @@
+import type { CliContext } from '../../context.ts'
 import { clean } from '../../io/text.ts'
 import { isProvisioned } from '../../nfc/is-provisioned.ts'
 import { bothForms } from '../../uid.ts'
 import { type ChipEvent, countResults, isNumber, isStatus, isText, orAbsent, shape } from '../journal.ts'
-import type { ChipOutcome, WholeKind } from '../kind.ts'
+import type { ChipOutcome, History, WholeKind } from '../kind.ts'
 
 /** The last state of each chip, in the order in which the chips were presented. */
 const chipsIn = (events: readonly ChipEvent[]): Map<string, ChipEvent> => {
@@ -11,10 +12,29 @@ const chipsIn = (events: readonly ChipEvent[]): Map<string, ChipEvent> => {
     const before = chips.get(event.uid)
     // A finished chip stays finished: it may be put down again by mistake.
     const isDone = before?.status === 'provisioned' || before?.status === 'unchanged'
-    if (isDone || (before && event.status === undefined)) continue
+    // One that failed and was put down again is open again, with the row of that time.
+    if (isDone) continue
     chips.set(event.uid, { ...event, row: event.row ?? before?.row })
   }
   return chips
+}
+
+/** Whoever was killed between the end of a chip and its line did not record it. */
+const chipsOf = async (
+  ctx: CliContext,
+  { events, header: { settings = {} } }: Pick<History, 'events' | 'header'>,
+): Promise<(ChipEvent & ChipOutcome)[]> => {
+  const chips = [...chipsIn(events).values()]
+  const taken = new Set(chips.flatMap(({ row, status }) => (status && status !== 'failed' ? [row] : [])))
+  const outcomes: (ChipEvent & ChipOutcome)[] = []
+  for (const chip of chips) {
+    const isOthers = chip.row !== undefined && taken.has(chip.row)
+    // A chip that gets new keys is registered before, too.
+    const mayBeDone = chip.status === undefined && !isOthers && settings.rekey !== 'true'
+    const isDone = mayBeDone && (await isProvisioned(ctx, chip.uid, Number(settings.keySet)))
+    outcomes.push(isDone ? { ...chip, status: 'provisioned' } : chip)
+  }
+  return outcomes
 }
 
 export const box: WholeKind = {
@@ -37,8 +57,10 @@ export const box: WholeKind = {
     return resumeBox(ctx, history, { ...options, view: lines(ctx) })
   },
   /** Chips that were not presented yet have no line. */
-  report: async (ctx, { events }, failedAlone) => {
-    for (const { row, uid, status = 'pending', error } of chipsIn(events).values()) {
+  report: async (ctx, history, failedAlone) => {
+    // The daemon knows how a chip ended that was finished later. Without one, it is pending.
+    const chips = await chipsOf(ctx, history).catch(() => [...chipsIn(history.events).values()])
+    for (const { row, uid, status = 'pending', error } of chips) {
       if (failedAlone && status !== 'failed') continue
       const words = [...(row === undefined ? [] : [`row ${row}`]), bothForms(uid), status]
       await ctx.io.line({ row, uid, status, error }, () =>
@@ -46,20 +68,7 @@ export const box: WholeKind = {
       )
     }
   },
-  /** Whoever was killed between the end of a chip and its line did not record it. */
-  chips: async (ctx, { events, header: { settings = {} } }) => {
-    const chips = [...chipsIn(events).values()]
-    const taken = new Set(chips.flatMap(({ row, status }) => (status && status !== 'failed' ? [row] : [])))
-    const outcomes: ChipOutcome[] = []
-    for (const chip of chips) {
-      const isOthers = chip.row !== undefined && taken.has(chip.row)
-      // A chip that gets new keys is registered before, too.
-      const mayBeDone = chip.status === undefined && !isOthers && settings.rekey !== 'true'
-      const isDone = mayBeDone && (await isProvisioned(ctx, chip.uid, Number(settings.keySet)))
-      outcomes.push(isDone ? { ...chip, status: 'provisioned' } : chip)
-    }
-    return outcomes
-  },
+  chips: chipsOf,
   undo: {
     refusal: 'A batch cannot undo the setup of chips.',
     advice: () => 'Reset them one by one on the reader: tapchip nfc reset',

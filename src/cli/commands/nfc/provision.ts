@@ -12,7 +12,7 @@ import { withBoard } from '../../nfc/board.ts'
 import { provisionBox, readRows, resumeBox } from '../../nfc/box.ts'
 import { type BoxView, lines } from '../../nfc/box-view.ts'
 import type { ChipRow } from '../../nfc/chip-rows.ts'
-import { readerOption } from '../../nfc/readers.ts'
+import { ALL, readerOption } from '../../nfc/readers.ts'
 import { chooseGroup } from '../chip-groups/group.ts'
 import { chooseKeySet } from '../key-sets/choose.ts'
 
@@ -61,6 +61,8 @@ export const provision = defineCommand({
     const run = async (ctx: CliContext, view: BoxView): Promise<ExitCode> => {
       ctx.needAdmin()
       if (options.resume !== undefined) {
+        if (options.count !== undefined || options.startOver)
+          throw new UsageError('A box is resumed as it was begun: leave --count and --start-over out.')
         const history = await readBox(ctx, options.resume)
         await assertSameDaemon(ctx, history.header)
         return resumeBox(ctx, history, { ...options, view })
@@ -68,6 +70,10 @@ export const provision = defineCommand({
       const keySet = await chooseKeySet(ctx, options.keySet, ({ canProvision }) => canProvision)
       const chipGroup = await chooseGroup(ctx, options.chipGroup, options.team)
       const { rekey, acceptUrl, allowUnsigned, startOver, reader, count } = options
+      if (startOver && options.file === undefined)
+        throw new UsageError('--start-over is about the rows of a sheet: --file is missing.')
+      if (reader === ALL && count === undefined && options.file === undefined)
+        throw new UsageError('--reader all needs to know how many chips: --count N or --file FILE.')
       const source = options.file === undefined ? undefined : openSource(ctx.system, options.file)
       const rows = source ? await readRows(source, options) : []
       if (source && rows.length === 0) {

@@ -31,9 +31,18 @@ export const recover = defineCommand({
     if (options.list) return listOpen(ctx)
     if (options.giveUp !== undefined) return giveUp(ctx, readUid(options.giveUp), options.yes)
     const result = await runOnChip(ctx, { reader: options.reader }, { purpose: 'recover' })
-    return printResult(ctx, result)
+    const isShown = result.status === 'provisioned' && !ctx.io.json
+    return printResult(ctx, result, isShown ? await labelOf(ctx, result.uid) : undefined)
   },
 })
+
+/** So that a person knows which sticker it gets. A token of scope provision alone may not read it. */
+const labelOf = async (ctx: CliContext, uid: string | null): Promise<string | undefined> => {
+  if (uid === null) return undefined
+  const params = { uid: uidOnWire(uid) }
+  const chip = await ctx.call('GET /admin/chips/:uid', { params }).catch(() => undefined)
+  return chip?.label ?? undefined
+}
 
 const giveUp = async (ctx: CliContext, uid: string, isSure: boolean) => {
   await ctx.prompts.confirmByName(
