@@ -110,6 +110,7 @@ describe('nfc provision --board', () => {
       '2 provisioned · 0 failed · 1 left',
     ])
       expect(shown).toContain(text)
+    expect(after).toMatch(/emulator: 04:.* {2}done\n/)
     expect(after).toMatch(/3 chips of 3 done: 3 provisioned/)
   })
 

@@ -45,7 +45,8 @@ const maxTextLines = 4
 /** The lines of the whole terminal. */
 export const drawScreen = ({ panels, count, totals, message }: Screen, at: Terminal): string[] => {
   const { width, height } = at
-  const footHeight = height >= 30 ? 9 : 2
+  const messageLines = height >= 20 ? 2 : 1
+  const footHeight = (height >= 30 ? 8 : 1) + messageLines
   const columns = panels.length <= 1 ? 1 : panels.length <= 4 ? 2 : Math.max(1, Math.floor(width / 40))
   const rows = Math.ceil(Math.max(1, panels.length) / columns)
   const panelHeight = Math.max(3, Math.floor((height - footHeight) / rows))
@@ -59,11 +60,13 @@ export const drawScreen = ({ panels, count, totals, message }: Screen, at: Termi
     })
     for (let line = 0; line < panelHeight; line += 1) lines.push(drawn.map((one) => one[line] ?? '').join(''))
   }
-  const large = footHeight > 2 ? (blockLetters(count, { width: width - 2, height: 5 }, ink(at)) ?? []) : []
+  const large = height >= 30 ? (blockLetters(count, { width: width - 2, height: 5 }, ink(at)) ?? []) : []
   const foot = [
     ...(large.length > 0 ? ['', ...large.map((line) => ` ${line}`), ''] : []),
     ` ${large.length > 0 ? totals : `${count}   ${totals}`}`,
-    ` ${message}`,
+    ...wrapped(message, width - 2)
+      .slice(0, messageLines)
+      .map((line) => ` ${line}`),
   ]
   const left = Math.max(0, height - lines.length - foot.length)
   const all = [...lines, ...Array<string>(left).fill(''), ...foot.map((line) => padded(line, width))]

@@ -79,10 +79,13 @@ class Board implements BoxView {
   }
 
   ready(box: SeenBox, reader: string | undefined, after: After): void {
+    const name = reader ?? this.#only()
+    // A failure stands there until the next chip does: it may have to be the same.
+    if (this.#panels.get(name)?.state === 'FAILED') return
     const row = (box.sheet?.taken ?? 0) <= box.run.rows.done ? box.run.rows.next() : undefined
     const text = after === undefined ? 'Put a chip on the reader' : 'Put the next chip on the reader'
     // Without a name, the chip that is put down tells which reader it is.
-    this.#set(box, reader ?? this.#only(), 'READY', { chip: box.run.everyReader ? '' : nameOf(row), text })
+    this.#set(box, name, 'READY', { chip: box.run.everyReader ? '' : nameOf(row), text })
   }
 
   working(
@@ -117,7 +120,7 @@ class Board implements BoxView {
   gone(box: SeenBox, reader: string): void {
     this.#set(box, reader, 'GONE', {
       chip: '',
-      text: 'The reader is disconnected. Put its chip on another one.',
+      text: 'Not connected',
     })
   }
 
@@ -128,6 +131,9 @@ class Board implements BoxView {
     this.#timer = undefined
     this.#ctx.system.stderr.write(leave)
     for (const { say, message } of this.#kept) this.#ctx.io[say](message)
+    // They still lie there, and somebody is about to label them.
+    for (const { reader, state, chip } of this.#panels.values())
+      if (state === 'DONE') this.#ctx.io.note(`${reader}: ${chip}  done`)
     this.#kept = []
   }
 
