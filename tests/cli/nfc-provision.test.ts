@@ -92,6 +92,20 @@ describe('nfc provision on the emulator', () => {
       })
   })
 
+  test('names the rows whose labels other chips have, and ends with 3', async () => {
+    const [, worn] = lines(await provision('--file', sheet(2, 'Worn')))
+    const file = join(at.home, 'next.csv')
+    writeFileSync(file, 'label\nWorn-2\nNext-1\n')
+    const ran = await at.run('nfc', 'provision', ...wanted, ...onEmulator, '--file', file)
+    expect([ran.code, worn?.row]).toEqual([3, 2])
+    expect(ran.stdout).toMatch(/provisioned {2}row 2 \(Next-1\) {2}2 of 2\n$/)
+    expect(ran.stderr).toContain(`row 1 (Worn-2): already on the chip ${worn?.uid} (`)
+    expect(ran.stderr).toContain('in the group Jackets, so it gets no chip here.')
+    expect(ran.stderr).toContain(
+      '1 provisioned, 0 unchanged, 0 failed, 1 row with a label that another chip has (',
+    )
+  })
+
   test('--count puts down fresh chips, and keeps the last', async () => {
     const ran = await provision('--count', '3')
     expect(lines(ran).map(({ status }) => status)).toEqual(Array(3).fill('provisioned'))

@@ -70,7 +70,8 @@ const setUp = async (box: Box, card: Card): Promise<CardError | undefined> => {
     isAgain = false
   }
   const onInspected = (chip: Inspected): Details => {
-    const { uid } = chip
+    const { uid, passed } = chip
+    if (passed) box.pass(rows.at(passed.row), passed)
     const row = rowFor(box, chip, isAgain)
     isHeld = false
     isAgain = true

@@ -173,7 +173,7 @@ const exitCodeOf = ({ io }: CliContext, box: Box, end: unknown): ExitCode => {
   if (end !== undefined && !(end instanceof NoCard && hasBegun && !isSingle)) throw withAdvice(end, goOn)
   if (end !== undefined) io.warn([oneLine(end), goOn].filter(Boolean).join(' '))
   if (!box.isDone) return rows.done === 0 ? exitCodes.failed : exitCodes.partial
-  return left.size > 0 ? exitCodes.partial : exitCodes.done
+  return left.size + box.passed > 0 ? exitCodes.partial : exitCodes.done
 }
 
 const continueWith = ({ id }: BoxRun): string | undefined =>

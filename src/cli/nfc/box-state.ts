@@ -1,7 +1,8 @@
 import type { JournalLine } from '../batch/journal.ts'
 import type { Journal } from '../batch/journal-file.ts'
 import type { CliContext } from '../context.ts'
-import type { BoxView, SeenBox } from './box-view.ts'
+import { bothForms } from '../uid.ts'
+import { type BoxView, nameOfRow, type SeenBox } from './box-view.ts'
 import type { Carrier } from './carry.ts'
 import type { ChipRow, RowsOfChips } from './chip-rows.ts'
 import { cardTimeoutMs, type OpenedReaders } from './readers.ts'
@@ -28,6 +29,8 @@ export interface BoxRun {
   readonly stop: Stop
 }
 
+const shownPassed = 10
+
 /** What the readers of a box share: counts, places, and the end. */
 export class Box implements SeenBox {
   readonly ctx: CliContext
@@ -39,6 +42,8 @@ export class Box implements SeenBox {
   /** Chips that failed and did not come back; those with an unknown UID count one each. */
   readonly left = new Set<string>()
   sheet: Inspected['sheet'] | undefined
+  /** Rows whose labels were on other chips already. */
+  passed = 0
   readonly #over = new AbortController()
   /** Ends every wait: the box is over, or stopped. */
   readonly ended: AbortSignal
@@ -113,6 +118,16 @@ export class Box implements SeenBox {
   patience(): number {
     const whole = cardTimeoutMs(this.ctx)
     return this.#underWay > 0 ? whole : Math.max(0, this.#activeAt + whole - performance.now())
+  }
+
+  /** Tells of a row that is the chip's that has its label: otherwise nobody would learn that it gets no chip here. */
+  pass(row: ChipRow | undefined, holder: { readonly uid: string; readonly chipGroup: string }): void {
+    this.passed += 1
+    if (row === undefined || this.passed > shownPassed) return
+    const more = this.passed === shownPassed ? ' More such rows are only counted.' : ''
+    this.ctx.io.warn(
+      `${nameOfRow(row)}: already on the chip ${bothForms(holder.uid)} in the group ${holder.chipGroup}, so it gets no chip here.${more}`,
+    )
   }
 
   /** Every line is on disk before the next card is touched. */

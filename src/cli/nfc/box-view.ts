@@ -10,6 +10,8 @@ export interface SeenBox {
   readonly provisioned: number
   readonly unchanged: number
   readonly failed: number
+  /** Rows whose labels were on other chips already. */
+  readonly passed: number
   /** Rows of a sheet that stations share, as the daemon counts them. */
   readonly sheet: Inspected['sheet'] | undefined
   readonly run: {
@@ -121,8 +123,10 @@ export const summarise = (ctx: CliContext, box: SeenBox): void => {
   const { rows, count } = box.run
   const ms = ctx.now().getTime() - box.startedAt
   const rate = Math.round(((provisioned + unchanged) * 60_000) / Math.max(1, ms))
-  const elsewhere = (box.sheet?.taken ?? 0) - rows.done
-  const others = elsewhere > 0 ? `, ${formatNumber(elsewhere)} elsewhere` : ''
+  const elsewhere = (box.sheet?.taken ?? 0) - rows.done - box.passed
+  const others =
+    (elsewhere > 0 ? `, ${formatNumber(elsewhere)} elsewhere` : '') +
+    (box.passed > 0 ? `, ${counted(box.passed, 'row')} with a label that another chip has` : '')
   ctx.io.note(
     `${counted(rows.done, 'chip')} of ${formatNumber(count)} done: ${formatNumber(provisioned)} provisioned, ` +
       `${formatNumber(unchanged)} unchanged, ${formatNumber(failed)} failed${others} (${formatNumber(rate)} a minute)`,
