@@ -30,8 +30,10 @@ const chipsOf = async (
   for (const chip of chips) {
     const isOthers = chip.row !== undefined && taken.has(chip.row)
     // A chip that gets new keys is registered before, too.
-    const mayBeDone = chip.status === undefined && !isOthers && settings.rekey !== 'true'
-    const isDone = mayBeDone && (await isProvisioned(ctx, chip.uid, Number(settings.keySet)))
+    const mayBeDone = (chip.status ?? 'failed') === 'failed' && !isOthers && settings.rekey !== 'true'
+    // What failed may have been recovered since, or be a chip of another group that was put down by mistake.
+    const group = chip.status === 'failed' ? settings.chipGroup : undefined
+    const isDone = mayBeDone && (await isProvisioned(ctx, chip.uid, Number(settings.keySet), group))
     outcomes.push(isDone ? { ...chip, status: 'provisioned' } : chip)
   }
   return outcomes
