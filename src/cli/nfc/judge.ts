@@ -44,24 +44,19 @@ const reasons: Readonly<Record<ElementOf<'GET /admin/taps'>['outcome'], string |
 }
 
 /** The daemon tells the reason only to those who may read its records. */
-export const describeVerdict = async (
-  ctx: CliContext,
-  verdict: Verdict,
-  url: string | null,
-): Promise<string> => {
+export const describeVerdict = async (ctx: CliContext, verdict: Verdict): Promise<string> => {
   if (verdict.uid === null) return `Not valid. ${verdict.error}`
   if (verdict.isValidTap)
-    return `Valid: the chip is genuine, and this tap is new. It is used up now.${sealIn(url)}`
+    return `Valid: the chip is genuine, and this tap is new. It is used up now.${await sealOf(ctx, verdict.uid)}`
   const reason = await reasonOf(ctx, verdict.uid)
   return `Not valid: ${reason ?? `a wrong key, an old tap, or a disabled chip: tapchip taps list --uid ${verdict.uid}`}.`
 }
 
-/** What a TagTamper chip says, under the MAC of a valid tap. */
-const sealIn = (url: string | null): string => {
-  const { t: status = '' } = Object.fromEntries(parametersIn(url ?? ''))
-  if (!/^[COI]{2}$/.test(status)) return ''
-  if (status.includes('O')) return ' Its seal is open.'
-  return status === 'CC' ? ' Its seal is closed.' : ''
+/** What is proven of the seal, and not what stands in a URL. Told to those who may read the daemon's records. */
+const sealOf = async (ctx: CliContext, uid: string): Promise<string> => {
+  if (!ctx.config().adminToken()) return ''
+  const chip = await ctx.call('GET /admin/chips/:uid', { params: { uid } }).catch(() => undefined)
+  return chip?.tamper == null ? '' : ` Its seal is ${chip.tamper}.`
 }
 
 const reasonOf = async (ctx: CliContext, uid: string): Promise<string | undefined> => {

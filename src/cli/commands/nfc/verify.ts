@@ -27,7 +27,7 @@ export const verify = defineCommand({
           UID: describeUid(verdict),
           'Valid tap': verdict.isValidTap,
         }))
-        if (!ctx.io.json) ctx.io.note(await describeVerdict(ctx, verdict, chip.url))
+        if (!ctx.io.json) ctx.io.note(await describeVerdict(ctx, verdict))
         return verdict.isValidTap ? exitCodes.done : exitCodes.failed
       }),
     ),

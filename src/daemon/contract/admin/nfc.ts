@@ -146,6 +146,7 @@ export const nfc = {
     id: 'joinNfcSheet',
     summary: 'Join the run of a sheet whose rows several stations give to chips, or begin one',
     scope: 'provision',
+    bodyLimit: 4 * 1024 * 1024,
     body: z.object({
       ...team,
       /** The same at every station with the same rows; best a hash of them. */
