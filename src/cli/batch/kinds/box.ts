@@ -34,7 +34,7 @@ const chipsOf = async (
     // What failed may have been recovered since, or be a chip of another group that was put down by mistake.
     const group = chip.status === 'failed' ? settings.chipGroup : undefined
     const isDone = mayBeDone && (await isProvisioned(ctx, chip.uid, Number(settings.keySet), group))
-    outcomes.push(isDone ? { ...chip, status: 'provisioned' } : chip)
+    outcomes.push(isDone ? { ...chip, status: 'provisioned', error: undefined } : chip)
   }
   return outcomes
 }
