@@ -106,6 +106,18 @@ describe('nfc provision on the emulator', () => {
     )
   })
 
+  test('says where a chip is set up and not as it should be', async () => {
+    at.env.TAPCHIP_EMULATOR = 'tagtamper'
+    expect(lines(await provision())[0]).not.toHaveProperty('warning')
+    const memory = JSON.parse(readFileSync(emulatorFile(), 'utf8'))
+    memory.tamper.current = 'O'
+    writeFileSync(emulatorFile(), JSON.stringify(memory))
+    expect(lines(await provision())[0]).toMatchObject({
+      status: 'unchanged',
+      warning: expect.stringMatching(/open/),
+    })
+  })
+
   test('--count puts down fresh chips, and keeps the last', async () => {
     const ran = await provision('--count', '3')
     expect(lines(ran).map(({ status }) => status)).toEqual(Array(3).fill('provisioned'))

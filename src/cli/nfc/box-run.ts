@@ -37,7 +37,7 @@ export const runBox = async (ctx: CliContext, run: BoxRun): Promise<ExitCode> =>
   box.write({ type: 'end', at: ctx.now().toISOString(), how, changed, unchanged, failed, auditHead })
   run.view.close()
   if (!run.isSingle) summarise(ctx, box)
-  if (run.id !== undefined && how === 'done')
+  if (run.id !== undefined && how === 'done' && run.rows.done > 0)
     ctx.io.hint(`Print their labels: tapchip labels print --batch ${run.id} --out labels.pdf`)
   return exitCodeOf(ctx, box, end)
 }

@@ -139,7 +139,7 @@ export class Box implements SeenBox {
 
   /** Records how a chip ended, and prints its line. */
   async record(reader: string, result: SessionResult, row: ChipRow | undefined): Promise<void> {
-    const { uid, status, keySet, url, error } = result
+    const { uid, status, keySet, url, error, warning } = result
     const { rows, order } = this.run
     const isDone = uid !== null && (status === 'provisioned' || status === 'unchanged')
     if (isDone) {
@@ -154,7 +154,7 @@ export class Box implements SeenBox {
     const shownRow = isDone && row ? { row: row.row } : {}
     if (uid !== null)
       this.write({ type: 'result', uid, status: isDone ? status : 'failed', ...shownRow, error })
-    const line = { uid, status, keySet: keySet ?? order.keySet, url, ...shownRow, reader, error }
+    const line = { uid, status, keySet: keySet ?? order.keySet, url, ...shownRow, reader, error, warning }
     await this.run.view.ended(this, { line, row, isDone })
   }
 

@@ -26,7 +26,7 @@ export interface SeenBox {
 /** A chip that ended, well or not. */
 export interface EndedChip {
   /** As scripts read it. */
-  readonly line: Pick<SessionResult, 'uid' | 'status' | 'url' | 'error'> & {
+  readonly line: Pick<SessionResult, 'uid' | 'status' | 'url' | 'error' | 'warning'> & {
     readonly keySet: number
     readonly row?: number
     readonly reader: string
@@ -103,6 +103,7 @@ export const lines = (ctx: CliContext): BoxView => {
       // The line must not be overtaken by what is said next on stderr.
       await io.flush()
       if (line.error !== undefined && !io.json) io.warn(`${at(box, line.reader)}${line.error}`)
+      if (line.warning !== undefined && !io.json) io.warn(`${at(box, line.reader)}${line.warning}`)
       const { reader } = box.run
       const choice = reader === undefined ? '' : ` --reader ${shellQuoted(reader)}`
       if (isSingle && isDone) io.hint(`Check its tap: tapchip nfc verify${choice}`)
