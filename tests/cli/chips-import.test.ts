@@ -89,7 +89,7 @@ describe('chips import', () => {
     expect((await load(sheet, '--chip-group', 'Jackets 2026')).code).toBe(0)
     const ran = await load(sheet, '--chip-group', 'Jackets 2027')
     expect(ran.code).toBe(3)
-    const why = 'The chip is registered in another chip group, "Jackets 2026". Import it into that group'
+    const why = 'The chip is registered in another chip group, "Jackets 2026". Name that group'
     expect(ran.stderr.split('\n').filter((line) => line.includes(why))).toEqual([
       expect.stringMatching(/^row 1 {2}.* {2}failed {2}The chip is/),
       expect.stringMatching(/^rows 1-12: The chip is/),

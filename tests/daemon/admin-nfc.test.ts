@@ -163,11 +163,11 @@ describe('what is refused before the chip is touched', () => {
 
   test('a label that another chip has', async () => {
     await provision(new Chip(), { label: 'J-1' })
-    await untouched(new Chip(), { label: 'J-1' }, /label "J-1" belongs to/)
+    await untouched(new Chip(), { label: 'J-1' }, /label "J-1" belongs to/i)
   })
 
   test('an item that is not there, in a group that is still to be made', async () => {
-    await untouched(new Chip(), { chipGroup: 'Fresh', item: 'none' }, /item/)
+    await untouched(new Chip(), { chipGroup: 'Fresh', item: 'none' }, /item/i)
     expect((await t.call('GET /admin/chip-groups?team=Acme')).body).toHaveLength(1)
   })
 

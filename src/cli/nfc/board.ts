@@ -82,10 +82,9 @@ class Board implements BoxView {
     const name = reader ?? this.#only()
     // A failure stands there until the next chip does: it may have to be the same.
     if (this.#panels.get(name)?.state === 'FAILED') return
-    const row = (box.sheet?.taken ?? 0) <= box.run.rows.done ? box.run.rows.next() : undefined
     const text = after === undefined ? 'Put a chip on the reader' : 'Put the next chip on the reader'
     // Without a name, the chip that is put down tells which reader it is.
-    this.#set(box, name, 'READY', { chip: box.run.everyReader ? '' : nameOf(row), text })
+    this.#set(box, name, 'READY', { chip: '', text })
   }
 
   working(
@@ -104,7 +103,8 @@ class Board implements BoxView {
   async ended(box: SeenBox, { line, row, isDone }: Parameters<BoxView['ended']>[1]): Promise<void> {
     const { io, system, now } = this.#ctx
     if (isDone) this.#doneAt = [...this.#doneAt, now().getTime()].slice(-ratedChips)
-    const chip = nameOf(row) || (line.uid === null ? '' : colons(line.uid))
+    // The row of a chip that failed goes to another one.
+    const chip = (isDone && nameOf(row)) || (line.uid === null ? '' : colons(line.uid))
     const text = isDone ? 'Take it off' : (line.error ?? 'Take it off')
     if (!isDone) this.#keep('warn', `${chip || 'unknown chip'}: ${text}`)
     this.#set(box, line.reader, isDone ? 'DONE' : 'FAILED', { chip, text })

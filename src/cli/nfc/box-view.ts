@@ -77,11 +77,9 @@ export const lines = (ctx: CliContext): BoxView => {
         if (after === undefined) io.hint(`Put chips on the reader ${reader}.`)
         return
       }
-      const row = (box.sheet?.taken ?? 0) <= rows.done ? rows.next() : undefined
-      const about = row ? `, ${nameOfRow(row)}` : ''
       const what = { torn: 'that chip or the next one', chip: 'the next one' }[after ?? 'chip']
       io.hint(
-        `Chip ${formatNumber(rows.done + 1)} of ${formatNumber(count)}${about}: put ${after ? what : 'it'} on the reader`,
+        `Chip ${formatNumber(rows.done + 1)} of ${formatNumber(count)}: put ${after ? what : 'it'} on the reader`,
       )
     },
     working: (_, reader) => {

@@ -4,7 +4,7 @@ import { instanceNow } from '../batch/instance.ts'
 import type { ChipEvent, Header } from '../batch/journal.ts'
 import type { History } from '../batch/kind.ts'
 import { beginJournal, type Resuming, reopenJournal } from '../batch/open-journal.ts'
-import { ApiError } from '../client/errors.ts'
+import { ApiError, elsewhere } from '../client/errors.ts'
 import type { AnswerOf } from '../client/types.ts'
 import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes, UsageError } from '../errors.ts'
@@ -15,7 +15,7 @@ import { makeCarrier } from './carry.ts'
 import { type ChipRow, chipSheet, RowsOfChips, readChipRows } from './chip-rows.ts'
 import { isProvisioned } from './is-provisioned.ts'
 import { ALL, withReaders } from './readers.ts'
-import type { Order } from './relay.ts'
+import { type Order, olderDaemon } from './relay.ts'
 import { withStop } from './stop.ts'
 
 export interface BoxInput {
@@ -106,7 +106,10 @@ const joinSheet = async (
   const { keySet, chipGroup, team } = order
   const of = { ...(team === undefined ? {} : { team }), ...(chipGroup === undefined ? {} : { chipGroup }) }
   const body = { ...of, keySet, id: source.sha256(), rows: rows.length, items: itemsIn(rows), startOver }
-  return ctx.call('POST /admin/nfc/sheets', { body })
+  return ctx.call('POST /admin/nfc/sheets', { body }).catch((error: unknown) => {
+    // Administration was there a moment ago.
+    throw error instanceof ApiError && error.code === elsewhere ? olderDaemon() : error
+  })
 }
 
 /** As many as a request takes; the daemon refuses unknown ones before the first chip. */

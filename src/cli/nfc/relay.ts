@@ -3,6 +3,7 @@ import { transmitAll } from '../../nfc/script.ts'
 import { ApiError, DaemonUnreachable } from '../client/errors.ts'
 import type { AnswerOf, CallArguments } from '../client/types.ts'
 import type { CliContext } from '../context.ts'
+import { CliError } from '../errors.ts'
 import { type Stop, unlessAborted } from './stop.ts'
 
 type Api = Pick<CliContext, 'call'>
@@ -58,6 +59,12 @@ export const relay = async (
   }
 }
 
+/** It gives commands one by one. */
+export const olderDaemon = (): CliError =>
+  new CliError('The daemon is older than this tapchip, and sets chips up in another way.', {
+    advice: 'Update the daemon, or use the tapchip that belongs to it.',
+  })
+
 const replyTo = async (
   next: Exclude<Next, { type: 'ended' }>,
   card: Pick<Card, 'transmit'>,
@@ -65,6 +72,7 @@ const replyTo = async (
 ): Promise<Omit<Reply, 'step'>> => {
   if (next.type === 'inspected' || next.phase === 'inspect') stop.now.throwIfAborted()
   if (next.type === 'inspected') return { details: (await onInspected?.(next)) ?? {} }
+  if (!Array.isArray(next.apdus)) throw olderDaemon()
   const burst = next.apdus.map((apdu) => Buffer.from(apdu, 'hex'))
   const alive = {
     transmit: async (apdu: Uint8Array) => {

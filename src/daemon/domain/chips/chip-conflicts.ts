@@ -27,7 +27,7 @@ export function differenceTo(
     return `The chip is registered as ${now}. Remove it first if that was a mistake, or correct the key set`
   }
   if (there.chipGroupId !== destination.chipGroupId) {
-    return `The chip is registered in another chip group, "${group ?? there.chipGroupId}". Import it into that group, or remove it first`
+    return `The chip is registered in another chip group, "${group ?? there.chipGroupId}". Name that group, or remove the chip first`
   }
   if (destination.isSimulated && there.simulated === 0) {
     return 'The chip is registered as a physical chip, which cannot become a simulated chip. Use another UID'

@@ -62,9 +62,12 @@ export async function assertRegistrable(
     await deps.db.write(job)
   } catch (error) {
     if (!(error instanceof TriedOut)) throw error
-    if (error.problem !== undefined) throw conflict(`The chip ${error.problem}`)
+    if (error.problem !== undefined) throw conflict(asSentence(error.problem))
   }
 }
+
+/** A row's problem begins with the column. */
+const asSentence = (problem: string): string => problem.charAt(0).toUpperCase() + problem.slice(1)
 
 /** Rolls back a write and carries its result. */
 class TriedOut extends Error {
