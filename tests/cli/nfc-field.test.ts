@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'v
 import { type Running, spawnCli } from '../support/cli-process.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { answersOf, Chip, inA, nfcSeed } from '../support/nfc.ts'
-import { type BoxLine, Hands } from '../support/pcsc/hands.ts'
+import { type BoxLine, Hands, lay } from '../support/pcsc/hands.ts'
 import { openPcscd } from '../support/pcsc/opened.ts'
 import { emulated } from '../support/pcsc/vpcd.ts'
 
@@ -117,7 +117,7 @@ describe.concurrent('in the field', () => {
     const signalled = async (chip: Chip, signal: NodeJS.Signals, again?: NodeJS.Signals) => {
       const running = one.nfc(...box, '--count', '2', '--reader', left, '--json')
       let sent = 0
-      const card = await pcscd.present(0, {
+      const card = await lay(pcscd, 0, {
         ...emulated(chip.chip),
         transmit: async (apdu) => {
           sent += 1
@@ -153,9 +153,10 @@ describe.concurrent('in the field', () => {
     await impatient.card.removed
 
     const second = await signalled(killed, 'SIGKILL')
+    expect(await second.running.ended).toBe('SIGKILL')
     second.card.remove()
     await second.card.removed
-    const again = await pcscd.present(0, emulated(killed.chip))
+    const again = await lay(pcscd, 0, emulated(killed.chip))
     const recover = one.nfc('recover', '--reader', left, '--json')
     expect([await recover.ended, JSON.parse(recover.stdout())]).toEqual([
       0,
@@ -164,11 +165,10 @@ describe.concurrent('in the field', () => {
     expect(recover.stderr()).not.toContain('Another session')
     again.remove()
 
-    const third = await signalled(silent, 'SIGSTOP')
-    await third.card.powered
+    await signalled(silent, 'SIGSTOP')
     await daemonHolds(silent)
     // The chip on another table's reader.
-    await pcscd.present(1, emulated(silent.chip))
+    await lay(pcscd, 1, emulated(silent.chip))
     const other = two.nfc('recover', '--reader', right, '--json')
     expect(await other.ended).toBe(0)
     expect(silent.versions).toEqual([1, 1, 1, 1, 1])
@@ -196,7 +196,7 @@ describe.concurrent('in the field', () => {
     held = await post(`/admin/nfc/sessions/${held.id}/answers`, { step: held.step, answers })
     expect(held.next).toMatchObject({ type: 'inspected', row: 1 })
     const chip = new Chip()
-    await pcscd.present(0, emulated(chip.chip))
+    await lay(pcscd, 0, emulated(chip.chip))
     await running.until((_, stderr) => stderr.includes('Waiting for a row'))
     const headers = { authorization: `Bearer ${daemon.adminToken}` }
     await fetch(`${daemon.url}/admin/nfc/sessions/${held.id}`, { method: 'DELETE', headers })

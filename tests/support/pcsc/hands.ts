@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Chip } from '../nfc.ts'
 import type { PrivatePcscd } from './pcscd.ts'
 import { emulated, type Chip as Lying, type PresentedCard } from './vpcd.ts'
@@ -8,6 +9,26 @@ export interface BoxLine {
   readonly reader: string
   readonly row?: number
   readonly error?: string
+}
+
+/** A reader sees a card within half a second. */
+const seenMs = 3_000
+
+/**
+ * Puts a card on a reader until the reader has powered it: vsmartcard's driver loses one now and then that comes right
+ * after another was lifted.
+ */
+export const lay = async (pcscd: PrivatePcscd, slot: number, chip: Lying): Promise<PresentedCard> => {
+  for (;;) {
+    const card = await pcscd.present(slot, chip)
+    const isSeen = card.powered.then(
+      () => true,
+      () => false,
+    )
+    if (await Promise.race([isSeen, delay(seenMs, false, { ref: false })])) return card
+    card.remove()
+    await card.removed
+  }
 }
 
 /** Somebody who lays a chip on each reader, takes it off at its line, and lays the next one down. */
@@ -48,7 +69,7 @@ export class Hands {
   }
 
   async #put(reader: string, chip: Chip): Promise<void> {
-    const card = await this.#pcscd.present(this.#pcscd.readers.indexOf(reader), this.#as(chip))
+    const card = await lay(this.#pcscd, this.#pcscd.readers.indexOf(reader), this.#as(chip))
     this.#lying.set(reader, { chip, card })
   }
 }
