@@ -81,7 +81,16 @@ test('whatever changes a chip, except its taps, ends the claim of its import: ev
       return { name, set }
     })
   })
-  const ofTaps = new Set(['lastCounter', 'lastTapAt', 'catchesUp', 'simulatedCounter', 'claimsEndedTap'])
+  const ofTaps = new Set([
+    'lastCounter',
+    'lastTapAt',
+    'catchesUp',
+    'simulatedCounter',
+    'claimsEndedTap',
+    'tagTamper',
+    'tamper',
+    'openedAt',
+  ])
   const others = updates.filter(({ set }) => {
     const columns = [...set.matchAll(/(?:[{,]|^)\s*"?(\w+)"?\s*[:=](?!>)/g)].map(([, column]) => column ?? '')
     return (

@@ -105,8 +105,10 @@ const workEvery = async (box: Box): Promise<unknown> => {
     try {
       await workReader(box, next)
     } catch (error) {
-      if (isReaderOutage(error)) view.gone(box, reader)
-      else if (!box.ended.aborted) box.finish(error)
+      // Of a service that went away, all readers are told at once.
+      if (error instanceof NoReader) view.gone(box, reader)
+      if (isReaderOutage(error)) return
+      if (!box.ended.aborted) box.finish(error)
     }
   }
   let wasThere = false

@@ -57,6 +57,8 @@ export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode
     }
     const order = sheet === undefined ? input.order : { ...input.order, sheet: { run: sheet.run } }
     const { instance } = await instanceNow(ctx)
+    // A token that is not known is told before anybody looks for a chip.
+    if (!isSingle && sheet === undefined) await ctx.call('GET /admin/nfc/journal', { query: { limit: 1 } })
     // The emulator keeps one card, unless several are needed: one more may be needed to learn that another station has
     // taken the last row.
     const fresh = input.count !== undefined || total > 1 ? left + (source === undefined ? 0 : 1) : undefined

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { adminEndpoint } from '../endpoint.ts'
 import { flag, integer, name, page, success, team, text, timestamp, uid } from '../fields.ts'
+import { list, shortList } from '../list.ts'
 
 const hex = (bytes: number) =>
   z
@@ -122,7 +123,7 @@ export const nfc = {
     body: z.object({
       step: integer(),
       /** The card's answers, including their status bytes, up to the first that failed. */
-      answers: z.array(hex(4096)).max(64).optional(),
+      answers: shortList(hex(4096)).optional(),
       details: z
         .object({
           ...detailFields,
@@ -156,10 +157,7 @@ export const nfc = {
       chipGroup: text(200).optional(),
       rows: integer(1, 1_000_000),
       /** The items and variants that rows name: unknown ones are refused before the first chip. */
-      items: z
-        .array(z.object({ item: text(64), variant: text(64).optional() }))
-        .max(10_000)
-        .optional(),
+      items: list(z.object({ item: text(64), variant: text(64).optional() })).optional(),
       /** Close the open run, and begin a new one. */
       startOver: flag.optional(),
     }),
