@@ -15,17 +15,15 @@ export interface BoxLine {
 const seenMs = 3_000
 
 /**
- * Puts a card on a reader until the reader has powered it: vsmartcard's driver loses one now and then that comes right
- * after another was lifted.
+ * Puts a card on a reader until the reader has powered it, or is gone: vsmartcard's driver loses one now and then that
+ * comes right after another was lifted.
  */
 export const lay = async (pcscd: PrivatePcscd, slot: number, chip: Lying): Promise<PresentedCard> => {
   for (;;) {
     const card = await pcscd.present(slot, chip)
-    const isSeen = card.powered.then(
-      () => true,
-      () => false,
-    )
-    if (await Promise.race([isSeen, delay(seenMs, false, { ref: false })])) return card
+    // It is out of the field where pcscd has died.
+    const isSettled = Promise.race([card.powered.catch(() => undefined), card.removed]).then(() => true)
+    if (await Promise.race([isSettled, delay(seenMs, false, { ref: false })])) return card
     card.remove()
     await card.removed
   }
@@ -69,7 +67,7 @@ export class Hands {
   }
 
   async #put(reader: string, chip: Chip): Promise<void> {
-    const card = await lay(this.#pcscd, this.#pcscd.readers.indexOf(reader), this.#as(chip))
+    const card = await this.#pcscd.present(this.#pcscd.readers.indexOf(reader), this.#as(chip))
     this.#lying.set(reader, { chip, card })
   }
 }
