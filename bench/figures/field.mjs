@@ -12,6 +12,7 @@ const mostRoundTrips = 10
 /** A card in a field takes so long over a command. */
 const cardMs = 10
 const readers = 4
+const mostTorn = 3
 
 /**
  * Boxes of chips as in the field: with the daemon 80 and 200 ms away, in seconds more a chip than beside it; and with four
@@ -105,11 +106,13 @@ async function setUp(url, home, choice, more = {}, onLine = async () => undefine
   const args = ['nfc', 'provision', ...wanted, ...choice, '--allow-unsigned', '--timeout', '20', '--json']
   const cli = startCommand([cliScript, ...args], { ...env, XDG_STATE_HOME: home, XDG_CONFIG_HOME: home })
   const times = []
+  let torn = 0
   try {
     for await (const text of cli.lines) {
-      times.push(performance.now())
       const line = JSON.parse(text)
-      if (line.status !== 'provisioned') throw new Error(`A chip ended as ${line.status}: ${line.error}`)
+      if (line.status === 'provisioned') times.push(performance.now())
+      // A virtual card that is swapped faster than its reader looks is torn, and laid down again.
+      else if (++torn > mostTorn) throw new Error(`A chip ended as ${line.status}: ${line.error}`)
       await onLine(line)
     }
     const code = await cli.ended
