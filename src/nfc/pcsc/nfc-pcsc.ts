@@ -112,6 +112,7 @@ const meanings: Readonly<Record<string, Refusal>> = {
   '8010000F': 'mute', // SCARD_E_PROTO_MISMATCH
   '80100065': 'mute', // SCARD_W_UNSUPPORTED_CARD
   '80100066': 'mute', // SCARD_W_UNRESPONSIVE_CARD
+  '80100013': 'service', // SCARD_F_COMM_ERROR: the connection to the service broke
   '8010001D': 'service', // SCARD_E_NO_SERVICE
   '8010001E': 'service', // SCARD_E_SERVICE_STOPPED
 }

@@ -103,6 +103,8 @@ const meanings: Readonly<Record<string, Refusal>> = {
   ProtoMismatch: 'mute',
   UnsupportedCard: 'mute',
   UnresponsiveCard: 'mute',
+  // The connection to the service broke, not the one to the card.
+  CommError: 'service',
   NoService: 'service',
   ServiceStopped: 'service',
 }
