@@ -7,6 +7,11 @@ import { hasSucceeded } from './ntag424/errors.ts'
  */
 export type Burst = readonly Uint8Array[]
 
+/** The largest Lc of a command: readers that pass less fail on it, and most pass more. */
+export const MAX_LC = 96
+/** The largest Lc that an ACR122U passes. */
+export const SHORT_LC = 59
+
 /** The answers to a burst, in its order. Those after a failed one are missing. */
 type Answers = readonly Uint8Array[]
 

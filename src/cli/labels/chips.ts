@@ -10,7 +10,7 @@ import { UsageError } from '../errors.ts'
 import { formatNumber } from '../io/text.ts'
 import { uidOnWire } from '../uid.ts'
 
-/** What stands on the label of a chip. */
+/** A chip as its label shows it. */
 export interface Label {
   /** In decimal. */
   readonly uid: string

@@ -28,7 +28,7 @@ const points = (mm: number): number => (mm * 72) / 25.4
 const faces: Readonly<Record<Face, string>> = { regular: 'Helvetica', bold: 'Helvetica-Bold', own: 'own' }
 /** Millimetres between the edge of a label and its text. */
 const padding = 2
-/** What a QR code needs around it, in modules. */
+/** The blank edge that a QR code needs, in modules. */
 const quiet = 4
 /** Of the width of a label, at most. */
 const qrShare = 0.4
@@ -49,7 +49,7 @@ interface Texts {
   readonly below: Text | undefined
 }
 
-/** What a label says beside its UID: with the label large, or what there is of the rest. */
+/** The texts of a label beside its UID: with the label large, or what there is of the rest. */
 export const textsOf = (label: Label, font: Font | undefined): Texts | Unwritable => {
   const [first = colons(label.uid), second = ''] = [label.label, label.item]
     .map((text) => printable(text ?? ''))

@@ -24,7 +24,7 @@ export const faceFor = (
   if (own && characters.every(has)) return { face: 'own' }
   const missing = characters.find((character) => !isBuiltIn(character))
   if (missing === undefined) return { face: builtIn }
-  // What the font lacks is what keeps it from being used.
+  // A character that the given font lacks keeps it from being used.
   return { missing: (own && characters.find((character) => !has(character))) ?? missing }
 }
 

@@ -4,7 +4,7 @@ import { blockLetters } from './block-letters.ts'
 /** One word and one colour a state. */
 export type PanelState = 'READY' | 'HOLD' | 'DONE' | 'FAILED' | 'WAIT' | 'GONE'
 
-/** What the board shows of a reader. */
+/** A reader as the board shows it. */
 export interface Panel {
   readonly reader: string
   readonly state: PanelState

@@ -31,7 +31,7 @@ export interface BoxRun {
 
 const shownPassed = 10
 
-/** What the readers of a box share: counts, places, and the end. */
+/** Shared by the readers of a box: counts, places, and the end. */
 export class Box implements SeenBox {
   readonly ctx: CliContext
   readonly run: BoxRun

@@ -31,12 +31,12 @@ export interface EndedChip {
     readonly row?: number
     readonly reader: string
   }
-  /** What it got, or was to get. */
+  /** The row that it got, or was to get. */
   readonly row: ChipRow | undefined
   readonly isDone: boolean
 }
 
-/** What a person sees of a box. Calls come in the order in which things happen. */
+/** A box as a person sees it. Calls come in the order in which things happen. */
 export interface BoxView {
   /** A reader waits for a chip. */
   /** @param after undefined: it is the first; torn: the last one was lifted too early */

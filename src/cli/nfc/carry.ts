@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Card, CardGone, NoCard } from '../../nfc/card.ts'
+import { SHORT_LC } from '../../nfc/script.ts'
 import { Patience } from '../batch/patience.ts'
 import { DaemonUnreachable } from '../client/errors.ts'
 import type { CliContext } from '../context.ts'
-import { ReaderLimits, smallLc } from './reader-limits.ts'
+import { ReaderLimits } from './reader-limits.ts'
 import { cardForRetry, maxAttempts, type OpenedReaders } from './readers.ts'
 import { type Order, type Relay, relay, SessionLost, type SessionResult } from './relay.ts'
 import { stationId } from './station.ts'
@@ -22,7 +23,7 @@ export interface Carry extends Relay {
   readonly onRefused?: (error: unknown) => Promise<boolean>
 }
 
-/** What the conversations of a command share. */
+/** Shared by the conversations of a command. */
 export interface Carrier {
   readonly ctx: CliContext
   readonly opened: Pick<OpenedReaders, 'all' | 'isEmulator'>
@@ -33,7 +34,7 @@ export interface Carrier {
   readonly outage: { isAway: boolean }
 }
 
-/** How long a box waits for a daemon, a reader service or a reader that went away. */
+/** Milliseconds that a box waits for a daemon, a reader service or a reader that went away. */
 export const outagePatienceMs = (ctx: CliContext): number =>
   ctx.flags.timeoutSeconds === undefined ? outageMs : ctx.flags.timeoutSeconds * 1000
 
@@ -141,7 +142,7 @@ class Conversation {
     const { ctx, limits } = this.#carrier
     const { now } = this.#options.stop
     if (code === 'ReaderLimit' && this.#maxLc === undefined) {
-      this.#maxLc = smallLc
+      this.#maxLc = SHORT_LC
       limits.remember(this.card.reader)
       ctx.io.note(`The reader ${this.card.reader} passes only short commands on. Continuing with those.`)
       return true
@@ -160,7 +161,7 @@ class Conversation {
     this.#countLoss(error)
     const { stop } = this.#options
     if (stop.now.aborted) throw error
-    if (this.#lastLc > smallLc) this.#maxLc = smallLc
+    if (this.#lastLc > SHORT_LC) this.#maxLc = SHORT_LC
     const again = await cardForRetry(this.#carrier.opened.all, this.card, stop.now).catch(
       (later: unknown) => {
         throw later instanceof NoCard ? error : later

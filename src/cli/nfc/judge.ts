@@ -52,7 +52,7 @@ export const describeVerdict = async (ctx: CliContext, verdict: Verdict): Promis
   return `Not valid: ${reason ?? `a wrong key, an old tap, or a disabled chip: tapchip taps list --uid ${verdict.uid}`}.`
 }
 
-/** What is proven of the seal, and not what stands in a URL. Told to those who may read the daemon's records. */
+/** The proven state of the seal, since anyone can write one into a URL. Told to those who may read the daemon's records. */
 const sealOf = async (ctx: CliContext, uid: string): Promise<string> => {
   if (!ctx.config().adminToken()) return ''
   const chip = await ctx.call('GET /admin/chips/:uid', { params: { uid } }).catch(() => undefined)

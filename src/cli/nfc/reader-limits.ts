@@ -1,10 +1,8 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { SHORT_LC } from '../../nfc/script.ts'
 import { replaceFile } from '../../values/replace-file.ts'
 import { type SystemPaths, stateDir } from '../system.ts'
-
-/** The most bytes of data in an APDU that every reader passes on. Source: facts on the ACR122U's PN532 */
-export const smallLc = 59
 
 /** More readers than anybody has. The oldest is forgotten first. */
 const mostModels = 32
@@ -27,11 +25,11 @@ export class ReaderLimits {
   }
 
   /** The most data of an APDU for this reader; undefined: as much as the daemon sends. */
-  maxLc(reader: string): typeof smallLc | undefined {
-    return isKnownSmall(reader) || this.#models.has(modelOf(reader)) ? smallLc : undefined
+  maxLc(reader: string): typeof SHORT_LC | undefined {
+    return isKnownSmall(reader) || this.#models.has(modelOf(reader)) ? SHORT_LC : undefined
   }
 
-  /** What cannot be written down is known to this command alone. */
+  /** A model that cannot be written down is known to this command alone. */
   remember(reader: string): void {
     this.#models.add(modelOf(reader))
     try {

@@ -11,10 +11,6 @@ export const KEY_NUMBERS = [0, 1, 2, 3, 4] as const
 export type KeyNumber = (typeof KEY_NUMBERS)[number]
 /** Changes keys and settings, a role that the chip itself gives to this key. */
 export const MASTER_KEY = 0
-/** The largest Lc of a command: readers that pass less fail on it, and most pass more. */
-export const MAX_LC = 96
-/** The largest Lc that an ACR122U passes. */
-export const SHORT_LC = 59
 /** Makes the MAC of a tap. */
 export const FILE_READ_KEY = 1
 /** Encrypts UID and counter of a tap. */

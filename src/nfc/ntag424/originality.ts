@@ -34,22 +34,29 @@ const KINDS: readonly Originality[] = ['genuine', 'emulated', 'any']
 export const takes = (wanted: Originality, kind: Originality): boolean =>
   KINDS.indexOf(kind) <= KINDS.indexOf(wanted)
 
-const FIELD = Field(2n ** 224n - 2n ** 96n + 1n)
-// Nothing is hashed, but the library asks for the means; these are in the bundle in any case.
-const { hash, hmac, randomBytes } = secp256k1.CURVE
-const secp224r1 = weierstrass({
-  Fp: FIELD,
-  a: FIELD.create(-3n),
-  b: 0xb4050a850c04b3abf54132565044b0b7d7bfd8ba270b39432355ffb4n,
-  n: 0xffffffffffffffffffffffffffff16a2e0b8f03e13dd29455c5c2a3dn,
-  Gx: 0xb70e0cbd6bb4bf7f321390b94a03c1d356c21122343280d6115c1d21n,
-  Gy: 0xbd376388b5f723fb4c22dfe6cd4375a05a07476444d5819985007e34n,
-  h: 1n,
-  lowS: false,
-  hash,
-  hmac,
-  randomBytes,
-})
+let curve: ReturnType<typeof weierstrass> | undefined
+
+/** secp224r1, made when the first chip is looked at: few processes see one. */
+function curveOfSignatures(): ReturnType<typeof weierstrass> {
+  if (curve) return curve
+  const field = Field(2n ** 224n - 2n ** 96n + 1n)
+  // Nothing is hashed, but the library asks for the means; these are in the bundle in any case.
+  const { hash, hmac, randomBytes } = secp256k1.CURVE
+  curve = weierstrass({
+    Fp: field,
+    a: field.create(-3n),
+    b: 0xb4050a850c04b3abf54132565044b0b7d7bfd8ba270b39432355ffb4n,
+    n: 0xffffffffffffffffffffffffffff16a2e0b8f03e13dd29455c5c2a3dn,
+    Gx: 0xb70e0cbd6bb4bf7f321390b94a03c1d356c21122343280d6115c1d21n,
+    Gy: 0xbd376388b5f723fb4c22dfe6cd4375a05a07476444d5819985007e34n,
+    h: 1n,
+    lowS: false,
+    hash,
+    hmac,
+    randomBytes,
+  })
+  return curve
+}
 
 /**
  * Read_Sig. In a burst it comes last, since a copy may refuse it. @returns 56 bytes; undefined when it was refused
@@ -61,29 +68,19 @@ export function* readSignature(): Script<Buffer | undefined> {
   return hasSucceeded(answer) ? Buffer.from(answer.subarray(0, -2)) : undefined
 }
 
-/** The strictest kind that the chip belongs to. @param uid 7 bytes */
-export function originalityOf(uid: Uint8Array, signature: Uint8Array | undefined): Originality {
-  if (isOriginal(uid, signature, 'genuine')) return 'genuine'
-  return isOriginal(uid, signature, 'emulated') ? 'emulated' : 'any'
-}
-
 /**
+ * The strictest kind that the chip belongs to; each look at a key takes milliseconds.
  * @param uid 7 bytes @param signature as Read_Sig answers it; undefined when the chip has none
- * @returns false for a signature of the wrong length too
  */
-export function isOriginal(
-  uid: Uint8Array,
-  signature: Uint8Array | undefined,
-  trusted: Exclude<Originality, 'any'>,
-): boolean {
-  if (signature?.length !== SIGNATURE) return false
-  const keys = trusted === 'emulated' ? [EMULATOR, NXP] : [NXP]
-  return keys.some((key) => verified(signature, uid, key))
+export function originalityOf(uid: Uint8Array, signature: Uint8Array | undefined): Originality {
+  if (signature?.length !== SIGNATURE) return 'any'
+  if (verified(signature, uid, NXP)) return 'genuine'
+  return verified(signature, uid, EMULATOR) ? 'emulated' : 'any'
 }
 
 function verified(signature: Uint8Array, uid: Uint8Array, key: Uint8Array): boolean {
   try {
-    return secp224r1.verify(Uint8Array.from(signature), Uint8Array.from(uid), key, {
+    return curveOfSignatures().verify(Uint8Array.from(signature), Uint8Array.from(uid), key, {
       prehash: false,
       lowS: false,
     })

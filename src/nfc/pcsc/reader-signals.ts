@@ -7,7 +7,7 @@ export type SignalStep =
   | { readonly pauseMs: number }
 
 /**
- * What a reader's buzzer and LED are told: once and green for a good chip, twice and red for a bad one. Empty for
+ * Commands to a reader's buzzer and LED: once and green for a good chip, twice and red for a bad one. Empty for
  * readers that are not known to have them, since others may pass such bytes on to the chip.
  * @param reader PC/SC's name
  */

@@ -1,9 +1,9 @@
 import { changeFileSettings, changeKey, enableTamper, writableBytes, writeData } from '../ntag424/commands.ts'
 import { ChipStatusError } from '../ntag424/errors.ts'
 import { MIRRORED, sameFileSettings } from '../ntag424/file-settings.ts'
-import { MASTER_KEY, MAX_LC, NDEF_FILE, SHORT_LC } from '../ntag424/layout.ts'
+import { MASTER_KEY, NDEF_FILE } from '../ntag424/layout.ts'
 import type { SecureSession } from '../ntag424/secure-session.ts'
-import { type Script, together } from '../script.ts'
+import { MAX_LC, type Script, SHORT_LC, together } from '../script.ts'
 import { uidToBytes } from '../uid.ts'
 import {
   ChipLocked,

@@ -31,7 +31,7 @@ const chipsOf = async (
     const isOthers = chip.row !== undefined && taken.has(chip.row)
     // A chip that gets new keys is registered before, too.
     const mayBeDone = (chip.status ?? 'failed') === 'failed' && !isOthers && settings.rekey !== 'true'
-    // What failed may have been recovered since, or be a chip of another group that was put down by mistake.
+    // A chip that failed may have been recovered since, or be a chip of another group that was put down by mistake.
     const group = chip.status === 'failed' ? settings.chipGroup : undefined
     const isDone = mayBeDone && (await isProvisioned(ctx, chip.uid, Number(settings.keySet), group))
     outcomes.push(isDone ? { ...chip, status: 'provisioned', error: undefined } : chip)

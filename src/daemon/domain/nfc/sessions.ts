@@ -97,7 +97,7 @@ export class NfcSessions {
   /** The card is gone, or the user stopped. Plans stay in the journal. @throws DomainError not_found */
   async close(deps: Deps, { token, id }: { token: string; id: string }): Promise<void> {
     const session = this.#find(token, id)
-    // What is being written is finished before another session may have the chip.
+    // The running step is finished before another session may have the chip.
     await session.running
     if (!this.#sessions.has(id)) return
     this.#drop(session)

@@ -47,7 +47,7 @@ interface WantedRun {
   readonly keySet?: number | undefined
   /** A name, or the ID of an existing group. */
   readonly chipGroup?: string | undefined
-  /** What its rows bind chips to. */
+  /** The items that its rows bind chips to. */
   readonly items: readonly { readonly item: string; readonly variant?: string | undefined }[]
   /** The caller may give power over chips' assets. */
   readonly mayBind: boolean
