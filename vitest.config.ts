@@ -5,24 +5,56 @@ import { missingTools } from './scripts/test-tools.mjs'
 const missing = missingTools('fast')
 const leftOut = missing.flatMap(({ tests }) => tests)
 
+export const usual = {
+  setupFiles: 'tests/support/documented-refusals.ts',
+  pool: 'forks',
+  // A worker loads the code once and not once a file, which was a quarter of the time: no test replaces a module.
+  isolate: false,
+  // Most of these tests wait for a process, a disk or a chain: a core that is left free stays idle.
+  maxWorkers: Math.max(2, availableParallelism() - 1),
+  // Deadlines only end what hangs: a machine whose cores are busy takes several times as long.
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  expect: { poll: { timeout: 30_000 } },
+  retry: 0,
+  allowOnly: false,
+} as const
+
+export const define = { __TAPCHIP_VERSION__: '"0.0.0-test"' }
+
+/** The store's suite, which runs on both engines: `npm run test:postgres` runs all that stores. */
+const store = [
+  'tests/daemon/admin-chips-import.test.ts',
+  'tests/daemon/batches.test.ts',
+  'tests/daemon/refs.test.ts',
+  'tests/daemon/retention.test.ts',
+  'tests/daemon/store.test.ts',
+  'tests/daemon/taps.test.ts',
+]
+
 export default defineConfig({
-  define: { __TAPCHIP_VERSION__: '"0.0.0-test"' },
+  define,
   test: {
-    include: ['tests/**/*.test.ts'],
-    exclude: ['tests/long/**', ...leftOut],
-    globalSetup: 'tests/support/left-out.ts',
-    setupFiles: 'tests/support/documented-refusals.ts',
-    provide: { leftOut: missing },
-    pool: 'forks',
-    // A worker loads the code once and not once a file, which was a quarter of the time: no test replaces a module.
-    isolate: false,
-    // Most of these tests wait for a process, a disk or a chain: a core that is left free stays idle.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
-    // Deadlines only end what hangs: a machine whose cores are busy takes several times as long.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    expect: { poll: { timeout: 30_000 } },
-    retry: 0,
-    allowOnly: false,
+    ...usual,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'sqlite',
+          include: ['tests/**/*.test.ts'],
+          exclude: ['tests/long/**', 'tests/fleet/**', ...leftOut],
+          globalSetup: 'tests/support/left-out.ts',
+          provide: { leftOut: missing },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'postgres',
+          include: leftOut.includes('tests/fleet/**') ? [] : store,
+          globalSetup: 'tests/support/postgres-server.ts',
+        },
+      },
+    ],
   },
 })

@@ -83,6 +83,7 @@ export const nouns: readonly Noun[] = [
     ['bugreport', 'Write a report for whoever helps you', () => import('./commands/bugreport.ts')],
     ['backup', 'Back up the database while the daemon runs', () => import('./commands/backup.ts')],
     ['restore', 'Put a backup into a data directory', () => import('./commands/restore.ts')],
+    ['store', 'Move the database between engines', () => import('./commands/store/index.ts')],
     ['completion', 'Print the completion script of a shell', () => import('./commands/completion/script.ts')],
   ]),
 ]

@@ -14,12 +14,13 @@ import { keepToOperators, listenerConstraint } from './http/administration.ts'
 import { isStranger } from './http/auth.ts'
 import { acceptBodies, acceptJsonAlone, acceptStreams, endHeadStreams, endSlowBodies } from './http/bodies.ts'
 import { answerBrokenHttp } from './http/broken-http.ts'
-import { limitConnections, sharedAddresses } from './http/connections.ts'
+import { endConnections, limitConnections, sharedAddresses } from './http/connections.ts'
 import { letRead, PageAccess } from './http/cors.ts'
 import { errorLog } from './http/error-log.ts'
 import type { ErrorPages } from './http/error-pages.ts'
 import { answerTo } from './http/errors.ts'
 import { watchForProxies } from './http/forwarded.ts'
+import { refuseNulInUrls } from './http/nul.ts'
 import { limitRates } from './http/rate-limit.ts'
 import { observe } from './metrics.ts'
 import { chipStreamRoutes } from './routes/admin/chips.ts'
@@ -103,9 +104,11 @@ export async function buildApp(
   app.setReplySerializer((payload) => stringifyExact(payload))
   pages.watch(app)
   limitConnections(app.server, ctx.config, sharedAddresses(ctx.config.trustProxy), ctx.log)
+  endConnections(app, ctx)
   endSlowBodies(app, requestMs)
   watchForProxies(app, ctx)
   answerErrors(app, limitRates(app, ctx, { queueMs, guessMs }), { logError, errorPages })
+  refuseNulInUrls(app)
   acceptBodies(app)
   endHeadStreams(app)
   observe(app, ctx)

@@ -1,11 +1,13 @@
-import { mkdirSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { nanoid } from 'nanoid'
 import type { Logger } from 'pino'
 import { adminSocketName } from '../values/local-daemon.ts'
+import { BackgroundTurn } from './background-turn.ts'
 import { openChains } from './chain/chains.ts'
 import { createNameResolver } from './chain/names/resolver.ts'
 import { Idempotency } from './chain/relayer/idempotency.ts'
+import { changesOf } from './changes.ts'
 import { type ClosingStep, closeInOrder } from './closing.ts'
 import type { Config } from './config/config.ts'
 import { Credentials } from './domain/access/credentials.ts'
@@ -23,29 +25,20 @@ import { Timekeeper } from './domain/timekeeper.ts'
 import { WebhookEvents } from './domain/webhook-events.ts'
 import { WireWords } from './http/wire.ts'
 import type { RefreshQueue } from './marketplace/refresh-queue.ts'
-import { countTaps, createMetrics, type Metrics, watchDisk } from './metrics.ts'
+import { countTaps, createMetrics, type Metrics, watchDatabase, watchDisk } from './metrics.ts'
+import { openStore } from './open-store.ts'
 import type { Outbound } from './outbound/outbound.ts'
 import { type PendingChains, pendingChains } from './pending-chains.ts'
 import { rootTokens } from './root-token.ts'
 import type { ServiceManager } from './service-manager.ts'
-import { sealAuditWith } from './store/audit-head.ts'
-import {
-  closeToOthers,
-  DataDirProblem,
-  dataDirProblem,
-  heldInstance,
-  holdInstance,
-  lockDataDir,
-  removeUnfinished,
-} from './store/data-dir.ts'
-import { assertDataKey, loadDataKey, restoreDataKey, sealCheck } from './store/data-key.ts'
+import { closeToOthers, dataDirProblem, holdServer, lockDataDir, removeUnfinished } from './store/data-dir.ts'
 import type { Db } from './store/database.ts'
 import { Disk } from './store/disk.ts'
-import { openDatabase } from './store/open.ts'
+import { nameOfDatabase } from './store/open.ts'
 import { completeRestore } from './store/restore-dir.ts'
-import { SecretBox } from './store/secret-box.ts'
-import { allNames, setSettingOnce, setting } from './store/settings.ts'
-import { type Upgraded, upgradeDatabase } from './upgrade.ts'
+import type { SecretBox } from './store/secret-box.ts'
+import { allNames } from './store/settings.ts'
+import type { Upgraded } from './upgrade.ts'
 import { marketplaceQueue, outboundOf } from './upstreams.ts'
 import { type WebhookService, webhookService } from './webhook-service.ts'
 
@@ -67,6 +60,8 @@ export interface Context {
   readonly idempotency: Idempotency
   readonly badges: Badges
   readonly marketplace: RefreshQueue | undefined
+  /** With background work that one daemon does for all on the database. */
+  readonly turn: BackgroundTurn
   readonly webhookEvents: WebhookEvents
   readonly webhooks: WebhookService
   readonly wire: WireWords
@@ -85,17 +80,17 @@ export interface Context {
   adminAddress: string
   /** True until everything from the seed is on the chain. */
   isStarting: boolean
+  /** True once the daemon is to stop: proxies take it out of service, while it still answers. */
+  isStopping: boolean
   start(): void
   readonly closing: readonly ClosingStep[]
   close(): Promise<void>
 }
 
-export const databaseFile = 'tapchip.db'
-
 /**
  * Opens the data directory and everything in it, while the chains are still being opened: the caller waits for them,
  * and closes the context if that fails.
- * @throws DataDirProblem, DataKeyProblem, SchemaTooNew, DataDirInUse; `chains.opened` KeyProblem, WrongChain
+ * @throws DataDirProblem, DataKeyProblem, SchemaTooNew, DataDirInUse, ServerProblem; `chains.opened` KeyProblem, WrongChain
  */
 export async function beginContext(
   config: Config,
@@ -103,7 +98,12 @@ export async function beginContext(
   {
     clock: machineClock = systemClock,
     starting = async () => undefined,
-  }: { clock?: Clock | undefined; starting?: ServiceManager['starting'] } = {},
+    stopped,
+  }: {
+    clock?: Clock | undefined
+    starting?: ServiceManager['starting']
+    stopped?: AbortSignal | undefined
+  } = {},
 ): Promise<Context> {
   let unlock = () => {}
   try {
@@ -113,24 +113,11 @@ export async function beginContext(
     if (completeRestore(config.dataDir, { isStart: true }))
       log.info('the restore that was interrupted is complete')
     removeUnfinished(config.dataDir)
-    const file = join(config.dataDir, databaseFile)
-    const held = heldInstance(config.dataDir, file)
-    const databaseStats = statSync(file, { throwIfNoEntry: false })
-    if (databaseStats?.isDirectory())
-      throw new DataDirProblem(`${file} is a directory, and has to be a file. Move it away.`)
-    const databaseExists = databaseStats !== undefined
-    if (databaseExists && config.dataKey === undefined)
-      await restoreDataKey(config.dataDir, config.backupPassphrase)
-    const box = new SecretBox(
-      loadDataKey({ dataDir: config.dataDir, fromEnvironment: config.dataKey, databaseExists }),
-    )
     const disk = new Disk(config.dataDir)
-    const upgrade = await upgradeDatabase(file, { config, log, clock: machineClock, disk, box, starting })
-    const failed = disk.failed.bind(disk)
-    const db = openDatabase(file, failed)
-    await db.write(async (trx) => sealAuditWith(trx, box))
-    const instance = await claimDatabase(db, box, config.dataDir)
-    holdInstance(config.dataDir, held, instance)
+    const { db, box, upgrade, failed, instance } = await openStore(config, {
+      ...{ log, disk, clock: machineClock, starting, stopped },
+    })
+    if (config.databaseUrl !== undefined) holdServer(config.dataDir, nameOfDatabase(config.databaseUrl))
     const clock = await Timekeeper.open({ db, clock: machineClock, log })
 
     const keyRing = new KeyRing(box)
@@ -139,15 +126,21 @@ export async function beginContext(
     await credentials.load(db.read)
     const metrics = createMetrics()
     watchDisk(metrics, disk)
+    watchDatabase(metrics, db.maintenance)
     const webhookEvents = await WebhookEvents.open(db.read, clock)
-    const webhooks = webhookService({ config, db, box, clock, log, metrics, webhookEvents })
+    const holder = nanoid()
+    const turn = new BackgroundTurn({
+      ...{ db, holder },
+      failed: (err) => log.error({ err }, 'whose turn it is with background work cannot be told'),
+    })
+    const webhooks = webhookService({ config, db, box, clock, log, metrics, webhookEvents, turn })
     const tapLog = new TapLog(db, {
       judged: countTaps(metrics),
       dropped: () => metrics.droppedTaps.inc(),
-      storing: (trx, taps) => webhookEvents.recordRefusedTaps(trx, taps),
+      storing: (taps) => webhookEvents.refusedTaps(taps),
     })
     const outbound = outboundOf(config)
-    const marketplace = marketplaceQueue({ config, db, log }, outbound, clock)
+    const marketplace = marketplaceQueue({ config, db, log, turn }, outbound, clock)
     const send = outbound.request.bind(outbound)
     const badges = await openBadges(config.badges, {
       db,
@@ -158,6 +151,8 @@ export async function beginContext(
       dataDir: config.dataDir,
       writeFailed: failed,
       webhookEvents,
+      turn,
+      holder,
     })
     const names = await allNames(db.read)
     const chains = pendingChains(
@@ -178,16 +173,19 @@ export async function beginContext(
           : undefined,
         remote: config.chains,
         keys: { environment: config.chainKeys, keystore: config.keystore },
-        holder: nanoid(),
+        holder,
         onSettled: settledWith({ webhookEvents }),
         withoutEffect: whyNotDeployed,
         writeFailed: failed,
       }),
     )
+    const changes = db.pulse && changesOf({ pulse: db.pulse, log, keyRing, credentials, webhooks })
     const closing: ClosingStep[] = [
+      { what: 'changes', run: () => changes?.stop() },
       { what: 'webhooks', run: () => webhooks.stop() },
       { what: 'marketplace', run: () => marketplace?.stop() },
       { what: 'badges', run: () => badges.stop() },
+      { what: 'background work', run: () => turn.stop() },
       { what: 'chains', run: () => chains.close() },
       { what: 'refused taps', run: () => tapLog.flush() },
       // If this write fails, only a minute is lost: keys live that much longer.
@@ -220,6 +218,7 @@ export async function beginContext(
       idempotency: new Idempotency({ db, lived: () => clock.lived() }),
       badges,
       marketplace,
+      turn,
       webhookEvents,
       webhooks,
       outbound,
@@ -230,7 +229,10 @@ export async function beginContext(
       startedAt: clock.monotonic(),
       upgrade,
       isStarting: false,
+      isStopping: false,
       start() {
+        changes?.start()
+        turn.start()
         chains.relayer.start()
         marketplace?.start()
         webhooks.start()
@@ -247,13 +249,4 @@ export async function beginContext(
     unlock()
     throw dataDirProblem(error, config.dataDir)
   }
-}
-
-/** Ties a database to its data key at the first start, and checks the key at later ones. */
-async function claimDatabase(db: Db, box: SecretBox, dataDir: string): Promise<string> {
-  const sealed = await setting(db.read, 'dataKeyCheck')
-  if (sealed !== undefined) assertDataKey(box, sealed, dataDir)
-  else await db.write((trx) => setSettingOnce(trx, 'dataKeyCheck', sealCheck(box)))
-  await db.write((trx) => setSettingOnce(trx, 'instance', nanoid()))
-  return (await setting(db.read, 'instance')) ?? ''
 }

@@ -29,12 +29,15 @@ is --ref-ttl-seconds 60, TAPCHIP_DEV_CHAIN is --dev-chain off. Secrets and the s
   TAPCHIP_KEY_RATE_LIMIT    requests per minute and API key (60000), or off
   TAPCHIP_MAX_CONNECTIONS, TAPCHIP_CLIENT_CONNECTIONS
                             maximum concurrent connections: in total (4096), per client (256)
+  TAPCHIP_DRAIN_SECONDS     how long a daemon that is to stop goes on serving, while /readyz is 503 already (0)
   TAPCHIP_TRUST_PROXY       the number of proxies in front of the daemon, or their networks
   TAPCHIP_ADMIN_LISTEN      HOST:PORT for /admin and /metrics only; the port 0 picks a free one. They are always on
                             admin.sock in the data directory. They are no longer on the public port once this is set,
                             or a base URL that is not on loopback
   TAPCHIP_ADMIN_REMOTE      on: /admin and /metrics stay on the public port and answer through a proxy
   TAPCHIP_ADMIN_TOKEN       the first admin token, 16 characters or more, instead of admin.token
+  TAPCHIP_DATABASE_URL      postgres://USER:PASSWORD@HOST/DATABASE: a database that several daemons share, instead of one
+                            in the data directory (databaseUrl in the configuration file); needs TAPCHIP_DATA_KEY
   TAPCHIP_DATA_KEY          the data key, 64 hex digits, instead of the file data.key
   TAPCHIP_BACKUP_PASSPHRASE the passphrase of the backup, for --restore
   TAPCHIP_MIGRATION_BACKUP  off: no copy of the database before a newer version changes its schema

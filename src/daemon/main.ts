@@ -1,23 +1,32 @@
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { EmbeddedElsewhere } from './chain/dev-chain/alone.ts'
 import { AnvilNotStarted } from './chain/dev-chain/not-started.ts'
 import { ChainNotRestored } from './chain/dev-chain/running-chain.ts'
 import { KeyProblem } from './chain/keys/signing-key.ts'
 import { WrongChain } from './chain/relayer/errors.ts'
-import { type Config, loadConfig, readArguments } from './config/config.ts'
+import { readArguments } from './config/arguments.ts'
+import { type Config, loadConfig } from './config/config.ts'
 import { ConfigProblem, describeFileError } from './config/problem.ts'
+import { markRestored } from './domain/mark-restored.ts'
 import { RestoreProblem, restoreBackup } from './domain/restore.ts'
-import { systemClock } from './domain/time.ts'
+import { iso, systemClock } from './domain/time.ts'
 import { help } from './help.ts'
 import { createLogger } from './log.ts'
+import { openStore } from './open-store.ts'
 import { SeedProblem } from './seed/seeding.ts'
 import { serviceManager } from './service-manager.ts'
 import { startDaemon } from './start.ts'
 import { stdioWriter } from './stdio.ts'
+import { assertNoDaemon } from './store/copy/open-side.ts'
+import { CopyProblem } from './store/copy/side.ts'
 import { DataDirInUse, DataDirProblem } from './store/data-dir.ts'
 import { DataKeyProblem } from './store/data-key.ts'
-import { MigrationFailed, SchemaTooNew } from './store/open.ts'
+import { DatabaseUnavailable } from './store/database.ts'
+import { Disk } from './store/disk.ts'
+import { MigrationFailed, nameOfDatabase, SchemaTooNew, ServerProblem } from './store/open.ts'
+import { copyStores } from './store-copy.ts'
 import { NoRoomForCopy } from './upgrade.ts'
 import { version } from './version.ts'
 
@@ -26,12 +35,16 @@ const known = [
   AnvilNotStarted,
   ChainNotRestored,
   ConfigProblem,
+  CopyProblem,
+  DatabaseUnavailable,
   DataDirProblem,
   DataKeyProblem,
   DataDirInUse,
+  EmbeddedElsewhere,
   RestoreProblem,
   SchemaTooNew,
   MigrationFailed,
+  ServerProblem,
   NoRoomForCopy,
   SeedProblem,
   KeyProblem,
@@ -48,6 +61,9 @@ async function run(): Promise<number> {
   }
   const loaded = loadConfig(args, process.env)
   if (args.restore !== undefined) return restore(args.restore, loaded)
+  if (args.store === 'mark-restored') return restoredElsewhere(loaded)
+  if (args.store !== undefined)
+    return copy(process.env.TAPCHIP_COPY_FROM, process.env.TAPCHIP_COPY_TO, loaded)
   const config = withTemporaryDir(loaded)
   try {
     const stopping = signalled()
@@ -73,6 +89,51 @@ async function restore(from: string, config: Config): Promise<number> {
   const { dataDir, dataKey, backupPassphrase: passphrase } = config
   const restored = await restoreBackup(systemClock, { from, dataDir, dataKey, passphrase })
   stdioWriter(1).write(`${JSON.stringify({ event: 'restored', ...restored })}\n`)
+  return 0
+}
+
+/** `tapchip store copy` starts it, and reads the lines. URLs hold passwords, so they come in the environment. */
+async function copy(from: string | undefined, to: string | undefined, config: Config): Promise<number> {
+  if (from === undefined || to === undefined)
+    throw new ConfigProblem(
+      '--store copy needs TAPCHIP_COPY_FROM and TAPCHIP_COPY_TO; run: tapchip store copy',
+    )
+  // A command that is gone would be run again, while this still holds the databases.
+  const alone = () => process.exit(1)
+  process.once('disconnect', alone)
+  const out = stdioWriter(1)
+  let told = 0
+  const copied = await copyStores({ from, to }, config, (step) => {
+    if (step.done < step.total && performance.now() - told < 100) return
+    told = performance.now()
+    out.write(`${JSON.stringify({ event: 'step', ...step })}\n`)
+  })
+  out.write(`${JSON.stringify({ event: 'copied', ...copied })}\n`)
+  process.off('disconnect', alone)
+  if (process.connected) process.disconnect()
+  return 0
+}
+
+/** `tapchip store mark-restored` starts it, and reads the line. */
+async function restoredElsewhere(config: Config): Promise<number> {
+  const { databaseUrl: url, dataDir, logLevel } = config
+  if (url === undefined)
+    throw new ConfigProblem(
+      '--store mark-restored is for a database on PostgreSQL: set TAPCHIP_DATABASE_URL. For a data directory: tapchip restore',
+    )
+  await assertNoDaemon(url)
+  const { db, box } = await openStore(config, {
+    log: createLogger(logLevel),
+    disk: new Disk(dataDir),
+    clock: systemClock,
+    starting: async () => undefined,
+    stopped: undefined,
+  })
+  const now = { at: iso(systemClock.now()), madeAt: null, target: nameOfDatabase(url) }
+  const { chips } = await markRestored(db, box, now)
+  await db.close()
+  stdioWriter(1).write(`${JSON.stringify({ event: 'marked-restored', chips })}\n`)
+  if (process.connected) process.disconnect()
   return 0
 }
 
@@ -123,7 +184,8 @@ run().then(end, (error: unknown) => {
   const message =
     isKnown && error instanceof Error ? error.message : (addressProblem(error) ?? inspect(error))
   stdioWriter(2).write(`tapchipd: ${message}\n`)
-  end(error instanceof ConfigProblem ? 2 : 1)
+  const isLasting = error instanceof ConfigProblem || (error instanceof ServerProblem && error.isLasting)
+  end(isLasting ? 2 : 1)
 })
 
 function addressProblem(error: unknown): string | undefined {

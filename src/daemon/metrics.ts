@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Maintenance } from './store/database.ts'
 
 /** Labels are few and fixed: never a UID, a code, or an address. */
 export interface Metrics {
@@ -80,6 +81,55 @@ export function watchDisk(
       this.reset()
       this.inc(disk.refusedWrites)
     },
+  })
+}
+
+/** Nothing for a database in a file. */
+export function watchDatabase(
+  { registry }: Pick<Metrics, 'registry'>,
+  maintenance: Pick<Maintenance, 'serverState' | 'serverUse'>,
+): void {
+  const { serverUse, serverState } = maintenance
+  if (!serverUse || !serverState) return
+  const registers = [registry]
+  new Gauge({
+    name: 'tapchip_database_connections',
+    help: 'Connections to the database, by pool and state; waiting: requests that wait for one',
+    labelNames: ['pool', 'state'],
+    registers,
+    collect() {
+      for (const { pool, ...states } of serverUse().pools)
+        for (const [state, count] of Object.entries(states)) this.set({ pool, state }, count)
+    },
+  })
+  new Counter({
+    name: 'tapchip_database_repeated_total',
+    help: 'Work that was done again, by reason: conflict, or lost connection',
+    labelNames: ['reason'],
+    registers,
+    collect() {
+      this.reset()
+      const { conflicts, lostConnections } = serverUse()
+      this.inc({ reason: 'conflict' }, conflicts)
+      this.inc({ reason: 'lost' }, lostConnections)
+    },
+  })
+  new Gauge({
+    name: 'tapchip_database_latency_seconds',
+    help: 'Time of one query; NaN while the database does not answer',
+    registers,
+    async collect() {
+      const state = await serverState().catch(() => undefined)
+      this.set(state === undefined ? Number.NaN : state.latencyMs / 1000)
+      lag.reset()
+      for (const { name, lagSeconds } of state?.standbys ?? []) lag.set({ standby: name }, lagSeconds ?? 0)
+    },
+  })
+  const lag = new Gauge({
+    name: 'tapchip_database_standby_lag_seconds',
+    help: 'How far a standby is behind; absent where the server does not tell',
+    labelNames: ['standby'],
+    registers,
   })
 }
 

@@ -1,7 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { buildApp } from './app.ts'
 import { devChainId } from './chain/dev-chain/dev-keys.ts'
+import { warnOfSkew } from './clock-skew.ts'
 import { closeInOrder } from './closing.ts'
 import type { Config } from './config/config.ts'
 import { beginContext, type Context } from './context.ts'
@@ -58,8 +60,11 @@ export async function startDaemon(
 ): Promise<RunningDaemon> {
   for (const warning of startWarnings(config)) log.warn(warning)
   const seed = config.seed === undefined ? undefined : await readSeed(config.seed)
-  const ctx = await beginContext(config, log, { starting })
+  const ctx = await beginContext(config, log, { starting, stopped })
   ctx.isStarting = true
+  await warnOfSkew(ctx).catch((err: unknown) =>
+    log.warn({ err }, 'the clock of the database could not be read'),
+  )
   let app: FastifyInstance | undefined
   let administration: Administration | undefined
   try {
@@ -96,6 +101,7 @@ export async function startDaemon(
       ready,
       ctx,
       stop: () => {
+        ctx.isStopping = true
         for (const loop of [tidying, looking]) void loop.stop()
         closing.abort()
         return stop(ctx, app, administration)
@@ -120,7 +126,10 @@ function stop(
   app: FastifyInstance | undefined,
   administration: Administration | undefined,
 ): Promise<boolean> {
+  const { drainSeconds } = ctx.config
   const drain = async () => {
+    // Proxies ask /readyz now and then, and would send requests to a closed door until they have.
+    if (ctx.isStopping && drainSeconds > 0) await delay(drainSeconds * 1000)
     const cutTimer = setTimeout(() => {
       app?.server.closeAllConnections()
       administration?.closeAllConnections()
@@ -129,7 +138,7 @@ function stop(
     clearTimeout(cutTimer)
   }
   const steps = [{ what: 'requests', run: drain }, ...ctx.closing]
-  return closeInOrder(steps, { log: ctx.log, withinMs: drainMs + closingMs })
+  return closeInOrder(steps, { log: ctx.log, withinMs: drainSeconds * 1000 + drainMs + closingMs })
 }
 
 // Anything slower continues after the ready line.

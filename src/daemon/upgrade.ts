@@ -5,7 +5,7 @@ import type { Config } from './config/config.ts'
 import { type Clock, iso } from './domain/time.ts'
 import type { ServiceManager } from './service-manager.ts'
 import type { Disk } from './store/disk.ts'
-import { type CopyTo, MigrationFailed, migrate } from './store/open.ts'
+import { type CopyTo, MigrationFailed, migrate, migratePostgres } from './store/open.ts'
 import type { SecretBox } from './store/secret-box.ts'
 
 export interface Upgraded {
@@ -64,6 +64,20 @@ export async function upgradeDatabase(file: string, options: Options): Promise<U
     error.message += `. Nothing in it was changed: the version that it comes from still opens it. Start that version again, and report this.${kept}`
     throw error
   }
+}
+
+/** Copies are made with the server's own tools. @throws SchemaTooNew, MigrationFailed, DataKeyProblem */
+export async function upgradeServer(
+  url: string,
+  { log, box, starting }: Pick<Options, 'log' | 'box' | 'starting'>,
+): Promise<Upgraded | undefined> {
+  const upgrade = await migratePostgres(url, box, async ({ from, to }) => {
+    log.info({ from, to }, 'migrating the database')
+    await starting('migrating the database', migratingMs)
+  })
+  if (upgrade === undefined) return undefined
+  log.info(upgrade, 'migrated the database')
+  return { ...upgrade, copy: null }
 }
 
 const prefix = 'before-migration-'

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { Turn } from './background-turn.ts'
 import type { Config } from './config/config.ts'
 import { iso } from './domain/time.ts'
 import { createOpenSea } from './marketplace/opensea.ts'
@@ -22,7 +23,7 @@ const namedIn = ({ marketplace, badges: { poap } }: Config): string[] =>
   [marketplace?.url, poap?.url, poap?.authUrl].filter((url) => url !== undefined)
 
 export function marketplaceQueue(
-  { config, db, log }: { config: Config; db: Db; log: Logger },
+  { config, db, log, turn }: { config: Config; db: Db; log: Logger; turn: Turn },
   outbound: Outbound,
   clock: { now(): number; monotonic(): number },
 ): RefreshQueue | undefined {
@@ -30,6 +31,7 @@ export function marketplaceQueue(
   const { url, apiKey } = config.marketplace
   return new RefreshQueue({
     clock,
+    turn,
     marketplace: createOpenSea({
       request: (request) => outbound.request(request),
       apiKey,

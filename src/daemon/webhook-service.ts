@@ -1,5 +1,6 @@
 import { nanoid } from 'nanoid'
 import type { Logger } from 'pino'
+import type { BackgroundTurn } from './background-turn.ts'
 import type { Config } from './config/config.ts'
 import type { BudgetClock } from './domain/time.ts'
 import type { WebhookEvents } from './domain/webhook-events.ts'
@@ -9,7 +10,7 @@ import { deleteRemoved, type WebhookSender } from './domain/webhooks/webhooks.ts
 import type { Metrics } from './metrics.ts'
 import { boundedLookUp } from './outbound/look-up.ts'
 import { createOutbound, OutboundRefused, whyNotCallable } from './outbound/outbound.ts'
-import type { Db } from './store/database.ts'
+import { type Db, isShared } from './store/database.ts'
 import type { SecretBox } from './store/secret-box.ts'
 import { Deliverer } from './webhooks/deliverer.ts'
 import { Pace } from './webhooks/pace.ts'
@@ -22,16 +23,18 @@ interface Deps {
   log: Logger
   metrics: Pick<Metrics, 'webhookTries'>
   webhookEvents: WebhookEvents
+  turn: Pick<BackgroundTurn, 'isMine' | 'check' | 'onTaken'>
 }
 
 export type WebhookService = WebhookSender & { start(): void; stop(): Promise<void> }
 
 /** Delivers what is recorded for webhooks. Only the daemon's own configuration allows private addresses. */
 export function webhookService(deps: Deps): WebhookService {
-  const { config, db, clock, log, metrics, webhookEvents } = deps
+  const { config, db, clock, log, metrics, webhookEvents, turn } = deps
   const utilization = eventLoopShare()
   const isPrivateAllowed = config.webhooksPrivate
   const holder = nanoid()
+  const onRequest = `${holder} now`
   const outbound = createOutbound({
     allowPrivate: isPrivateAllowed ? 'all' : [],
     lookup: boundedLookUp({ asksSystem: isPrivateAllowed }),
@@ -40,9 +43,10 @@ export function webhookService(deps: Deps): WebhookService {
   })
   const failed = (err: unknown) => log.error({ err }, 'webhooks could not be delivered')
   const deliverer = new Deliverer({
-    store: deliveryQueue({ ...deps, holder, failed }),
+    store: deliveryQueue({ ...deps, holder, onRequest, failed }),
     clock,
     failed,
+    ...(isShared(db) ? { turn } : {}),
     pace: new Pace({ monotonic: () => performance.now(), utilization }),
     tried: (outcome) => metrics.webhookTries.inc({ outcome }),
     send: async (request) => {
@@ -52,9 +56,10 @@ export function webhookService(deps: Deps): WebhookService {
       return outbound.request(request)
     },
   })
+  turn.onTaken(() => deliverer.changed(true))
   webhookEvents.onRecorded((teamId) => deliverer.recorded(teamId))
   return {
-    holder,
+    holder: onRequest,
     onRequest: new Set(),
     whyNot: (url) => whyNotCallable(url, isPrivateAllowed),
     tryNow: (id) => deliverer.tryNow(id),

@@ -9,13 +9,19 @@ export class ExactNumber {
   toJSON(): string {
     if (!isMarking) return this.text
     hasMarked = true
-    return mark + this.text
+    return marks().mark + this.text
   }
 }
 
 // Nobody outside can guess it, so no text of a user can pass for a number.
-const mark = `number-${globalThis.crypto.randomUUID()}:`
-const marked = new RegExp(`"${mark}([^"]+)"`, 'g')
+let made: { mark: string; marked: RegExp } | undefined
+/** Made when it is needed, since most commands need none and Node's part for it takes a while to load. */
+function marks() {
+  if (made) return made
+  const mark = `number-${globalThis.crypto.randomUUID()}:`
+  made = { mark, marked: new RegExp(`"${mark}([^"]+)"`, 'g') }
+  return made
+}
 let isMarking = false
 let hasMarked = false
 
@@ -34,6 +40,7 @@ export function parseExact(text: string): unknown {
   const value: unknown = JSON.parse(text)
   if (!mayLoseDigits(text)) return value
   let isExact = true
+  const { mark } = marks()
   const withMarks = text.replace(tokens, (token) => {
     if (token.startsWith('"') || keepsDigits(token)) return token
     isExact = false
@@ -43,7 +50,9 @@ export function parseExact(text: string): unknown {
 }
 
 const revive = (_name: string, value: unknown): unknown =>
-  typeof value === 'string' && value.startsWith(mark) ? new ExactNumber(value.slice(mark.length)) : value
+  typeof value === 'string' && value.startsWith(marks().mark)
+    ? new ExactNumber(value.slice(marks().mark.length))
+    : value
 
 /** Like JSON.stringify, with exact numbers as numbers. @param space as for JSON.stringify */
 export function stringifyExact(value: unknown, space?: number): string {
@@ -51,7 +60,7 @@ export function stringifyExact(value: unknown, space?: number): string {
   hasMarked = false
   try {
     const text = JSON.stringify(value, null, space)
-    return hasMarked ? text.replace(marked, '$1') : text
+    return hasMarked ? text.replace(marks().marked, '$1') : text
   } finally {
     isMarking = false
   }

@@ -1,5 +1,13 @@
-import { closeSync, fchmodSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { open, rename, rm, writeFile } from 'node:fs/promises'
+import {
+  closeSync,
+  fchmodSync,
+  fsyncSync,
+  openSync,
+  promises,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 
 // Two processes may write the same file. The daemon's next start removes partial files that a kill leaves behind.
@@ -46,20 +54,20 @@ export async function replaceLargeFile(
   try {
     await flushed(partial, 'w', async (file) => {
       await file.chmod(0o600)
-      await writeFile(file, content)
+      await promises.writeFile(file, content)
     })
-    await rename(partial, path)
+    await promises.rename(partial, path)
   } catch (error) {
-    await rm(partial, { force: true })
+    await promises.rm(partial, { force: true })
     throw error
   }
   if (process.platform !== 'win32') await flushed(dirname(path), 'r', async () => undefined)
 }
 
-type File = Awaited<ReturnType<typeof open>>
+type File = promises.FileHandle
 
 async function flushed(path: string, flags: string, write: (file: File) => Promise<void>): Promise<void> {
-  const file = await open(path, flags, 0o600)
+  const file = await promises.open(path, flags, 0o600)
   try {
     await write(file)
     await file.sync()

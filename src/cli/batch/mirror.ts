@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type FileHandle, open } from 'node:fs/promises'
+import { promises } from 'node:fs'
 import { finished } from 'node:stream/promises'
 import { createDeflateRaw } from 'node:zlib'
 import { ApiError, DaemonUnreachable } from '../client/errors.ts'
@@ -97,7 +97,7 @@ export class Mirror implements Follower {
   readonly #journal: Journal
   readonly #holder: string
   readonly #timer: NodeJS.Timeout
-  #file: FileHandle | undefined
+  #file: promises.FileHandle | undefined
   #length: number
   #heardAt = performance.now()
   #uploading: Promise<void> | undefined
@@ -150,7 +150,7 @@ export class Mirror implements Follower {
   }
 
   async #nextChunk(end: number): Promise<{ offset: number; bytes: number; data: string }> {
-    this.#file ??= await open(this.#journal.path)
+    this.#file ??= await promises.open(this.#journal.path)
     const offset = this.#length
     const until = Math.min(end, offset + most.bytes)
     // The fastest level: the processor is for the rows.

@@ -1,6 +1,9 @@
 import { isHarmless } from '../../values/repeating.ts'
 import { ApiError, DaemonUnreachable } from './errors.ts'
 
+/** Whoever asks how the daemon is wants to know at once that it cannot do something. */
+const asksHowItIs = new Set(['GET /admin/status', 'GET /admin/chains'])
+
 const attempts = 4
 const longestWaitMs = 10_000
 
@@ -30,6 +33,7 @@ export const waitBefore = (
   // Full jitter, so that a hundred scripts that were refused together do not come back together.
   const backoff = 50 + random() * Math.min(2000, 100 * 2 ** next)
   if (error instanceof ApiError && (isRefused || error.statusCode === 503)) {
+    if (!isRefused && asksHowItIs.has(key)) return undefined
     if (error.retryAfter === undefined) return backoff
     const asked = error.retryAfter * 1000
     return asked > longestWaitMs ? undefined : asked + random() * 100

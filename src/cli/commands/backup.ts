@@ -8,7 +8,8 @@ const backup = defineCommand({
   summary: 'Back up the database while the daemon runs',
   description:
     "Write a copy of the database into a folder of the daemon. A passphrase wraps the daemon's data key into it, " +
-    'so that the backup can be read elsewhere; it comes from TAPCHIP_BACKUP_PASSPHRASE, standard input or a prompt.',
+    'so that the backup can be read elsewhere; it comes from TAPCHIP_BACKUP_PASSPHRASE, standard input or a prompt. ' +
+    'A database on PostgreSQL is copied by pg_dump instead.',
   examples: ['backup', 'TAPCHIP_BACKUP_PASSPHRASE=… tapchip backup --json', 'backup --without-data-key'],
   options: {
     passphraseStdin: flag('--passphrase-stdin', 'Read the passphrase from standard input'),
@@ -35,10 +36,13 @@ const backup = defineCommand({
 
 export const verb = backup
 
-const readPassphrase = async (ctx: CliContext, byInput: boolean): Promise<string> => {
+const readPassphrase = async (ctx: CliContext, byInput: boolean): Promise<string | undefined> => {
   const variable = ctx.system.env.TAPCHIP_BACKUP_PASSPHRASE
   if (variable && !byInput) return variable
   if (!byInput) {
+    // Refused in any case, which is better said before a passphrase is asked for.
+    const status = await ctx.call('GET /admin/status').catch(() => undefined)
+    if (status?.database.server) return undefined
     return ctx.prompts.secret({
       flag: 'TAPCHIP_BACKUP_PASSPHRASE, --passphrase-stdin or --without-data-key',
       message: 'Passphrase for the backup',

@@ -54,6 +54,10 @@ const restore = defineCommand({
     ctx.io.note(
       'API keys and admin tokens that were revoked since the backup are valid again, and chips that were disabled since are enabled: revoke and disable them again before you let anybody in.',
     )
+    if (ctx.system.env.TAPCHIP_DATABASE_URL)
+      ctx.io.warn(
+        `TAPCHIP_DATABASE_URL is set: daemons use that database, and not ${into}. Unset it, or copy the backup there: tapchip store copy --data-dir ${shellQuoted(into)} --to URL`,
+      )
     ctx.io.hint(`Next: tapchip daemon start --data-dir ${shellQuoted(into)} · tapchip doctor`)
   },
 })
@@ -90,7 +94,8 @@ const runRestore = async (
   flags: readonly string[],
   passphrase: string | undefined,
 ): Promise<Restored> => {
-  const { TAPCHIP_EPHEMERAL: _, ...env } = ctx.system.env
+  // A database on a server is not what it restores.
+  const { TAPCHIP_EPHEMERAL: _, TAPCHIP_DATABASE_URL: _url, ...env } = ctx.system.env
   const child = spawn(process.execPath, [ctx.system.daemonScript(), ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
     cwd: ctx.system.cwd,

@@ -1,7 +1,8 @@
 import type { Logger } from 'pino'
 import { type Address, createPublicClient, type PublicClient } from 'viem'
-import type { Db } from '../store/database.ts'
+import { type Db, isShared } from '../store/database.ts'
 import { rawAttempts } from '../store/transactions/attempts.ts'
+import { aloneWithChain } from './dev-chain/alone.ts'
 import { type DevChain, type DevChainSettings, startDevChain } from './dev-chain/dev-chain.ts'
 import { devChainId } from './dev-chain/dev-keys.ts'
 import { expiryBlocksOf } from './expiry-blocks.ts'
@@ -62,7 +63,7 @@ export class ChainNotConfigured extends Error {
   constructor(readonly chainId: number) {
     super(
       chainId === devChainId
-        ? `Chain ${chainId} is the embedded chain, which is turned off here. Start the daemon without TAPCHIP_DEV_CHAIN=off (devChain of the configuration file), or set TAPCHIP_RPC_${chainId}.`
+        ? `Chain ${chainId} is the embedded chain, which is turned off here. Start the daemon with TAPCHIP_DEV_CHAIN=on (devChain of the configuration file), or set TAPCHIP_RPC_${chainId}.`
         : `Chain ${chainId} is not configured here. Set TAPCHIP_RPC_${chainId} and its keys (docs/chains.md), and start the daemon again.`,
     )
   }
@@ -86,7 +87,7 @@ const gwei = 1_000_000_000n
 const embeddedExpiry = 1000
 const embeddedCatchUp = 200
 
-/** Opens every chain and the relayer. @throws KeyProblem, WrongChain */
+/** Opens every chain and the relayer. @throws KeyProblem, WrongChain, EmbeddedElsewhere */
 export async function openChains(options: ChainsOptions): Promise<Chains> {
   const { db, clock, log, remote, onSettled } = options
   // A remote chain with the embedded chain's id replaces it.
@@ -98,19 +99,21 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
     if (!found) throw new ChainNotConfigured(chainId)
     return found
   }
-  const embedded =
-    isEmbedded && options.devChain
-      ? await startDevChain({
-          dataDir: options.dataDir,
-          log,
-          clock,
-          ...options.devChain,
-          fund: [keysOf(devChainId).relayer.address],
-          mostCatchUp: embeddedCatchUp,
-          writeFailed: options.writeFailed,
-          rawTransactions: ({ since }) => rawAttempts(db.read, { chainId: devChainId, since }),
-        })
-      : undefined
+  let starting: Promise<DevChain> | undefined
+  const lost = () => void starting?.then((chain) => chain.stop())
+  const release = isEmbedded && isShared(db) ? await aloneWithChain({ ...options, lost }) : undefined
+  if (isEmbedded && options.devChain)
+    starting = startDevChain({
+      dataDir: options.dataDir,
+      log,
+      clock,
+      ...options.devChain,
+      fund: [keysOf(devChainId).relayer.address],
+      mostCatchUp: embeddedCatchUp,
+      writeFailed: options.writeFailed,
+      rawTransactions: ({ since }) => rawAttempts(db.read, { chainId: devChainId, since }),
+    })
+  const embedded = await starting
   try {
     const all = [
       ...(embedded ? [embeddedAccess(embedded, keysOf(devChainId))] : []),
@@ -151,7 +154,7 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
       clock,
       chains: settings,
       holder: options.holder,
-      takesOver: true,
+      takesOver: !isShared(db),
       onSettled,
       withoutEffect: (row, blockNumber) => options.withoutEffect(get(row.chainId), row, blockNumber),
       builders: {
@@ -176,11 +179,13 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
           await relayer.close()
         } finally {
           await embedded?.stop()
+          await release?.()
         }
       },
     }
   } catch (error) {
     await embedded?.stop()
+    await release?.()
     throw error
   }
 }

@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import type * as z from 'zod'
 import type { Gateways } from '../../values/media-url.ts'
 import type { RemoteChain } from '../chain/chains.ts'
 import type { Explorers } from '../chain/explorers.ts'
-import { type BadgesConfig, badgeSecrets, type badgeSettings, badgesFrom } from './badges.ts'
+import { type Arguments, byChain, secretNames } from './arguments.ts'
+import { type BadgesConfig, type badgeSettings, badgesFrom } from './badges.ts'
 import { chainsFrom, explorersFrom, isKeyVariable } from './chains.ts'
+import { assertServerSettings } from './database.ts'
 import { fallbackMessage } from './fields.ts'
 import { ConfigProblem, describeFileError } from './problem.ts'
 import { describeIssue, proxies, type SettingName, settings, variableOf } from './settings.ts'
@@ -17,6 +18,7 @@ type Settings = z.output<typeof settings>
 
 type Converted =
   | keyof typeof badgeSettings
+  | 'devChain'
   | 'otpTtlSeconds'
   | 'refTtlSeconds'
   | 'rateLimit'
@@ -37,6 +39,8 @@ export interface Config extends Readonly<Omit<Settings, Converted>> {
   readonly dev: boolean
   /** Without a trailing slash; undefined: the address where the daemon listens. */
   readonly baseUrl: string | undefined
+  /** By default on, and off on PostgreSQL: an embedded chain belongs to one daemon. */
+  readonly devChain: boolean
   readonly otpLifetimeMs: number
   readonly refLifetimeMs: number
   /** Requests per minute and client for endpoints without a key; undefined: no limit. */
@@ -55,68 +59,6 @@ export interface Config extends Readonly<Omit<Settings, Converted>> {
   readonly badges: BadgesConfig
   readonly gateways: Gateways
   readonly warnings: readonly string[]
-}
-
-// Secrets come from their own files or the environment, never from a flag, which others can see in a process
-// list, or from a configuration file, which gets copied around.
-const text = { type: 'string' } as const
-const settingOf = (flag: string): string => flag.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
-const secretNames: readonly SettingName[] = [
-  'adminToken',
-  'dataKey',
-  'backupPassphrase',
-  'openseaApiKey',
-  ...badgeSecrets,
-]
-const flagOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-/** Objects of a configuration file; each chain has variables of its own. */
-const byChain: readonly SettingName[] = ['chains', 'explorers']
-/** Each setting but secrets. */
-const flags: Readonly<Record<string, { readonly type: 'string' | 'boolean' }>> = Object.fromEntries(
-  (Object.keys(settings.shape) as SettingName[])
-    .filter((name) => !byChain.includes(name) && !secretNames.includes(name))
-    .map((name) => [flagOf(name), name === 'ephemeral' ? { type: 'boolean' } : text]),
-)
-
-export interface Arguments {
-  readonly help: boolean
-  readonly version: boolean
-  readonly configFile: string | undefined
-  readonly dev?: boolean | undefined
-  /** A backup to restore instead of starting. */
-  readonly restore?: string | undefined
-  readonly values: Readonly<Partial<Record<SettingName, unknown>>>
-}
-
-/** @throws ConfigProblem on an unknown flag */
-export function readArguments(argv: readonly string[]): Arguments {
-  try {
-    const { help, version, config, dev, restore, ...values } = parseArgs({
-      args: [...argv],
-      strict: true,
-      allowPositionals: false,
-      options: {
-        ...flags,
-        config: text,
-        dev: { type: 'boolean' },
-        restore: text,
-        help: { type: 'boolean', short: 'h' },
-        version: { type: 'boolean' },
-      },
-    }).values
-    return {
-      help: help === true,
-      version: version === true,
-      configFile: typeof config === 'string' ? config : undefined,
-      dev: dev === true,
-      restore: typeof restore === 'string' ? restore : undefined,
-      values: Object.fromEntries(Object.entries(values).map(([flag, value]) => [settingOf(flag), value])),
-    }
-  } catch (error) {
-    throw new ConfigProblem(
-      `${error instanceof Error ? error.message.split('. ')[0] : 'Unknown flag'}. See tapchipd --help`,
-    )
-  }
 }
 
 /** Default requests per minute; an ephemeral daemon has no limits. */
@@ -188,6 +130,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     openseaApiKey,
     ipfsGateway,
     arweaveGateway,
+    devChain: said,
     ...rest
   } = parsed.data
   if ((keystore === undefined) !== (keystorePasswordFile === undefined))
@@ -198,10 +141,13 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     throw new ConfigProblem(
       '--dev lets a ref be queried twice, which no daemon that keeps its data may do. It belongs to --ephemeral; start it by: tapchip dev',
     )
+  assertServerSettings({ ...rest, dataKey })
+  const devChain = said ?? rest.databaseUrl === undefined
   const usual = rest.ephemeral ? noLimits : limits
   const remote = chainsFrom(chains ?? {}, env)
   return {
     ...rest,
+    devChain,
     dev: args.dev ?? false,
     seed: seed === undefined ? undefined : resolve(seed),
     adminListen,
@@ -226,7 +172,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     warnings: warningsOf(env, {
       settings: environmentNames.map(variableOf),
       chains: remote,
-      devChain: rest.devChain,
+      devChain,
     }),
     keystore:
       keystore === undefined || keystorePasswordFile === undefined

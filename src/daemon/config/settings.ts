@@ -38,6 +38,7 @@ export const shortestToken = 16
 export const settings = z.strictObject({
   host: filled.default('127.0.0.1'),
   port: wholeNumber(0, 65_535).default(8484),
+  drainSeconds: wholeNumber(0, 25).default(0),
   dataDir: filled.optional(),
   baseUrl: httpUrl.optional(),
   seed: filled.optional(),
@@ -63,10 +64,14 @@ export const settings = z.strictObject({
     .optional(),
   dataKey: z.string().optional(),
   backupPassphrase: filled.optional(),
+  databaseUrl: z
+    .string()
+    .regex(/^postgres(ql)?:\/\/[^/]+\/[^/?]+/, 'must be postgres://USER:PASSWORD@HOST:PORT/DATABASE')
+    .optional(),
   migrationBackup: onOff.default(true),
   wirePrefix: word.default('svc'),
   wireBadge: word.default('badge'),
-  devChain: onOff.default(true),
+  devChain: onOff.optional(),
   devRpc: z.enum(['guarded', 'full'], 'must be guarded or full').default('guarded'),
   devRpcPort: wholeNumber(0, 65_535).default(0),
   devRpcOrigins: origins.default([]),

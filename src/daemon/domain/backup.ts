@@ -10,7 +10,7 @@ import type { Db } from '../store/database.ts'
 import type { Disk } from '../store/disk.ts'
 import { latestSchema } from '../store/open.ts'
 import type { SecretBox } from '../store/secret-box.ts'
-import { invalid } from './errors.ts'
+import { DomainError, invalid } from './errors.ts'
 import { type Clock, iso } from './time.ts'
 
 interface Backup {
@@ -109,6 +109,12 @@ export async function createBackup(
   passphrase: string | undefined,
 ): Promise<Backup> {
   if (passphrase === '') throw invalid('passphrase', 'must not be empty')
+  const server = await deps.db.maintenance.serverState?.()
+  if (server !== undefined)
+    throw new DomainError(
+      'conflict',
+      `The database is on a server, whose own tools copy it: pg_dump --format=custom --file=tapchip.dump --username=USER '${server.name}', with the user of TAPCHIP_DATABASE_URL. Keep TAPCHIP_DATA_KEY elsewhere. After restoring an earlier state: tapchip store mark-restored. See docs/fleet.md.`,
+    )
   const { dataDir, ephemeral } = deps.config
   const at = iso(deps.clock.now())
   const folder = join(dataDir, 'backups')

@@ -1,4 +1,4 @@
-import { isOutOfSpace, isUnavailable } from '../store/disk.ts'
+import { isOutcomeUnknown, isOutOfSpace, isServerFull, isUnavailable } from '../store/disk.ts'
 
 /** `http/errors.ts` alone maps each code to a status. */
 export type ErrorCode =
@@ -29,6 +29,7 @@ export type ErrorCode =
   | 'transaction_budget_spent'
   | 'store_unavailable'
   | 'store_full'
+  | 'outcome_unknown'
   | 'otp_missing'
   | 'otp_unknown'
   | 'otp_deleted'
@@ -100,7 +101,7 @@ export function storeFailure(error: unknown, stands?: string): DomainError | und
   if (isOutOfSpace(error))
     return new DomainError(
       'store_full',
-      `The disk is full. ${stands ?? `${untouched} once there is space.`}`,
+      `The disk${isServerFull(error) ? ' of the database server' : ''} is full. ${stands ?? `${untouched} once there is space.`}`,
       { retryAfterSeconds: 10, cause: error },
     )
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
@@ -110,13 +111,20 @@ export function storeFailure(error: unknown, stands?: string): DomainError | und
       `The daemon has reached its limit of open files and connections. ${stands ?? `${untouched}.`}`,
       { retryAfterSeconds: 5, cause: error },
     )
+  if (isOutcomeUnknown(error))
+    return new DomainError(
+      'outcome_unknown',
+      `The connection to the database was lost before it answered: this may have been done, or not. ${stands ?? ''}`.trimEnd() +
+        ' Look before you try again. A request with an Idempotency-Key can be sent again as it is.',
+      { retryAfterSeconds: 5, cause: error },
+    )
   if (!isUnavailable(error)) return undefined
   return new DomainError(
     'store_unavailable',
-    `The database cannot be written right now. ${stands ?? `${untouched}.`}`,
+    `The database cannot be used right now. ${stands ?? `${untouched}.`}`,
     { retryAfterSeconds: 5, cause: error },
   )
 }
 
 const isStoreFailure = ({ code }: DomainError): boolean =>
-  code === 'store_full' || code === 'store_unavailable'
+  code === 'store_full' || code === 'store_unavailable' || code === 'outcome_unknown'

@@ -8,11 +8,17 @@ import { forgetBatches } from './batches.ts'
 import { announceDeferred } from './chain/announcements.ts'
 import { dayOf } from './chain/budget.ts'
 import { forgetSheets } from './nfc/sheet-runs.ts'
-import { deleteOld } from './retention.ts'
+import { deleteOld, makeTapMonths } from './retention.ts'
 import { type BudgetClock, iso } from './time.ts'
 
 const everyMs = 3_600_000
 const refreshesKeptMs = 7 * 24 * everyMs
+interface Turn {
+  check(): Promise<boolean>
+  /** @param listener called when this daemon gets its turn */
+  onTaken(listener: () => void): void
+}
+
 /** Rows per write, kept small so that taps do not wait long. */
 const atOnce = 500
 
@@ -35,13 +41,19 @@ export async function cleanUp({ db, clock }: Deps): Promise<void> {
   await inPieces((trx, limit) => pruneRefreshes(trx, iso(clock.now() - refreshesKeptMs), limit))
 }
 
-/** Runs immediately and then every hour. */
+/** Runs every hour, on one of the daemons of a database. */
 export function startCleanup(
-  deps: Deps & Parameters<typeof announceDeferred>[0] & Parameters<typeof deleteOld>[0],
+  deps: Deps & Parameters<typeof announceDeferred>[0] & Parameters<typeof deleteOld>[0] & { turn: Turn },
   failed: (error: unknown) => void,
 ): BackgroundLoop {
-  const run = () => Promise.all([cleanUp(deps), deleteOld(deps), announceDeferred(deps)])
+  const { turn } = deps
+  const run = async () => {
+    if (!(await turn.check())) return
+    const months = makeTapMonths(deps.db, deps.clock.now())
+    await Promise.all([months, cleanUp(deps), deleteOld(deps), announceDeferred(deps)])
+  }
   const loop = new BackgroundLoop({ run, restMs: () => everyMs, failed })
+  turn.onTaken(() => loop.wake())
   loop.start()
   return loop
 }

@@ -2,8 +2,6 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { copyFile, cp, lstat, readdir, statfs } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { replaceFile } from '../../values/replace-file.ts'
-import { recordChange } from '../store/audit.ts'
-import { sealAuditWith } from '../store/audit-head.ts'
 import {
   closeToOthers,
   DataDirInUse,
@@ -28,10 +26,10 @@ import {
   type RestorePlan,
   stageRestore,
 } from '../store/restore-dir.ts'
-import { endWhatWasOpen } from '../store/restored.ts'
 import { SecretBox } from '../store/secret-box.ts'
 import { setting } from '../store/settings.ts'
 import { backupFiles, damageOf, madeAtOf, strangeEntry } from './backup.ts'
+import { markRestored } from './mark-restored.ts'
 import { type Clock, iso } from './time.ts'
 
 export class RestoreProblem extends Error {
@@ -230,21 +228,7 @@ async function stage({
     if (sealed === undefined) throw damage('it is not of a daemon that has run')
     if (!opensCheck(box, sealed)) throw wrongKey()
     const madeAt = source.folder === undefined ? null : madeAtOf(source.folder)
-    const { chips } = await db.write(async (trx) => {
-      sealAuditWith(trx, box)
-      const ended = await endWhatWasOpen(trx, at)
-      const actor = { name: 'daemon', requestId: null }
-      const detail = { madeAt, ...ended }
-      await recordChange(trx, {
-        at,
-        actor,
-        teamId: null,
-        action: 'daemon.restore',
-        target: source.path,
-        detail,
-      })
-      return ended
-    })
+    const { chips } = await markRestored(db, box, { at, madeAt, target: source.path })
     const instance = (await setting(db.read, 'instance')) ?? ''
     replaceFile(join(staging, instanceFile), `${instance}\n`, { flush: true })
     return { madeAt, chips }

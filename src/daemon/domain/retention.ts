@@ -1,5 +1,6 @@
-import type { Db } from '../store/database.ts'
-import { deleteOldTaps, hideEmails } from '../store/retention.ts'
+import { endOfTime } from '../store/clock-set-back.ts'
+import { type Db, engineOf } from '../store/database.ts'
+import { deleteCodesOfMonth, deleteOldTaps, dropTapMonth, hideEmails } from '../store/retention.ts'
 import type { SecretBox } from '../store/secret-box.ts'
 import { hiddenEmail } from './badge-events/personal.ts'
 import type { TapLog } from './taps/tap-log.ts'
@@ -25,8 +26,9 @@ interface Deps {
 export async function deleteOld({ db, box, tapLog, clock, config }: Deps): Promise<void> {
   const before = (days: number) => iso(clock.settled() - days * dayMs)
   const { keepTapsDays, keepEmailsDays } = config
-  while (keepTapsDays !== 'off') {
-    const deleted = await db.write((trx) => deleteOldTaps(trx, before(keepTapsDays), atOnce))
+  const oldTaps = keepTapsDays === 'off' ? undefined : await dropMonths({ db, tapLog }, before(keepTapsDays))
+  while (oldTaps !== undefined) {
+    const deleted = await db.write((trx) => deleteOldTaps(trx, oldTaps, atOnce))
     tapLog.removed(deleted.refused)
     if (deleted.taps < atOnce) break
     await new Promise(setImmediate)
@@ -37,4 +39,38 @@ export async function deleteOld({ db, box, tapLog, clock, config }: Deps): Promi
     await new Promise(setImmediate)
   }
   await pruneDeliveries({ db, clock, config })
+}
+
+const monthOf = (at: string): string => at.slice(0, 7)
+
+/**
+ * Months of which every tap is old go at once, where taps are kept by month.
+ * @param before ISO 8601 @returns before when taps are to go row by row: not those of a month that will go as a whole
+ */
+async function dropMonths({ db, tapLog }: Pick<Deps, 'db' | 'tapLog'>, before: string): Promise<string> {
+  const { tapMonths } = engineOf(db.slow)
+  if (!tapMonths) return before
+  const ends = monthOf(before)
+  for (const month of await tapMonths.before(db.slow, ends)) {
+    let after: string | undefined = ''
+    do {
+      const piece: Parameters<typeof deleteCodesOfMonth>[1] = { month, before, after, limit: atOnce }
+      after = await db.write((trx) => deleteCodesOfMonth(trx, piece))
+    } while (after !== undefined)
+    tapLog.removed((await db.write((trx) => dropTapMonth(trx, month))).refused)
+  }
+  return (await tapMonths.before(db.slow, endOfTime)).includes(ends) ? ends : before
+}
+
+/** This month and the next two, so that a daemon may be off for weeks. */
+export async function makeTapMonths(db: Db, now: number): Promise<void> {
+  const { tapMonths } = engineOf(db.read)
+  if (!tapMonths) return
+  const known = await tapMonths.before(db.read, endOfTime)
+  const today = new Date(now)
+  for (const ahead of [0, 1, 2]) {
+    const first = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + ahead, 1))
+    const month = monthOf(first.toISOString())
+    if (!known.includes(month)) await db.write((trx) => tapMonths.make(trx, month))
+  }
 }

@@ -1,5 +1,5 @@
 import { listAudit } from '../store/audit.ts'
-import type { Db } from '../store/database.ts'
+import { type Db, isShared, type ServerState } from '../store/database.ts'
 import type { Disk, DiskState } from '../store/disk.ts'
 import { latestSchema } from '../store/open.ts'
 import { setSetting, setting } from '../store/settings.ts'
@@ -16,8 +16,12 @@ export interface Status {
   /** The database was migrated to it when opened. */
   schema: string
   database: {
-    sizeBytes: number /** `ok`, or the problem; null if not checked. */
+    engine: 'sqlite' | 'postgres'
+    sizeBytes: number
+    /** `ok`, or the problem; null if not checked. */
     integrity: string | null
+    /** null: it is a file. */
+    server: ServerState | null
   }
   /** Null: never. Absent if not checked. By the audit log, which has none that was made in another way. */
   lastBackupAt?: string | null
@@ -46,20 +50,27 @@ interface Deps {
   startedAt: number
 }
 
-/** @param check also verify the database's integrity, which reads all of it */
+/**
+ * @param check also verify the database's integrity, which reads all of it
+ * @throws DomainError store_unavailable soon, if the database is on a server that does not answer
+ */
 export async function daemonStatus(deps: Deps, check: boolean): Promise<Status> {
   const { db, disk, tapLog, clock, startedAt } = deps
-  const state = await diskState(deps)
+  // Asked first, because the rest waits longer for a server that does not answer.
+  const state = await (isShared(db) ? probeStore(deps) : diskState(deps))
   await tapLog.flush()
   const { maintenance } = db
   return {
     uptimeSeconds: Math.floor((clock.monotonic() - startedAt) / 1000),
     schema: latestSchema,
     database: {
+      engine: isShared(db) ? 'postgres' : 'sqlite',
       sizeBytes: await maintenance.sizeBytes(),
       integrity: check ? await maintenance.quickCheck() : null,
+      server: (await maintenance.serverState?.()) ?? null,
     },
-    ...(check ? { lastBackupAt: await lastBackup(db) } : {}),
+    // The server's own tools make its backups.
+    ...(check && !isShared(db) ? { lastBackupAt: await lastBackup(db) } : {}),
     budgets: budgetsOf(await listTeams({ db, clock })),
     disk: { freeBytes: (await disk.freeBytes()) ?? null, refusedWrites: disk.refusedWrites, state },
     webhooks: await webhooksOf(db),
@@ -97,14 +108,24 @@ const budgetsOf = (teams: readonly TeamView[]): Status['budgets'] =>
 export const diskState = ({ db, disk, clock }: { db: Db; disk: Disk; clock: Clock }): Promise<DiskState> =>
   disk.state(() => db.write((trx) => setSetting(trx, 'lastProbe', iso(clock.now()))))
 
-/** @throws DomainError store_unavailable */
-export async function probeStore({ db }: { db: Pick<Db, 'read'> }): Promise<void> {
-  try {
-    await setting(db.read, 'instance')
-  } catch (cause) {
-    throw new DomainError('store_unavailable', 'The database does not answer.', {
-      retryAfterSeconds: 5,
-      cause,
+// Shorter than proxies wait, who take no answer for a daemon that is gone.
+const probeMs = 2500
+
+const unanswered = (cause: unknown) =>
+  new DomainError('store_unavailable', 'The database does not answer.', { retryAfterSeconds: 5, cause })
+
+/** Reads, and tries a write if in doubt. @throws DomainError store_unavailable after 2.5 seconds at most */
+export async function probeStore(deps: { db: Db; disk: Disk; clock: Clock }): Promise<DiskState> {
+  const { db } = deps
+  const probe = async () => {
+    await setting(db.pulse ?? db.read, 'instance').catch((cause: unknown) => {
+      throw unanswered(cause)
     })
+    return diskState(deps)
   }
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(unanswered(undefined)), probeMs)
+  })
+  return Promise.race([probe(), late]).finally(() => clearTimeout(timer))
 }

@@ -2,7 +2,8 @@ import type { Logger } from 'pino'
 import * as z from 'zod'
 import { BackgroundLoop } from '../background-loop.ts'
 import { endOfTime, endWhatLiesAhead } from '../store/clock-set-back.ts'
-import type { Db } from '../store/database.ts'
+import { type Db, isShared } from '../store/database.ts'
+import { aheadOfDatabase } from '../store/database-clock.ts'
 import { prunePageVisits } from '../store/page-visits.ts'
 import { setSetting, setting } from '../store/settings.ts'
 import { type Clock, iso } from './time.ts'
@@ -38,7 +39,7 @@ export class Timekeeper implements Clock {
   #keptAt: number
   #jump: { at: number; words: string } | undefined
   /** Refs and codes dated ahead must still be ended. */
-  #wasSetBack = false
+  #setBack: { byMs: number; words: string } | undefined
 
   private constructor(deps: Deps, before: z.infer<typeof kept> | undefined) {
     this.#deps = deps
@@ -94,7 +95,7 @@ export class Timekeeper implements Clock {
   /** Detects a jump and handles it. */
   async check(): Promise<void> {
     this.#notice()
-    const wasSetBack = this.#wasSetBack
+    const wasSetBack = this.#setBack !== undefined
     await this.#endWhatLiesAhead()
     if (wasSetBack || this.monotonic() - this.#keptAt >= minute) await this.keep()
   }
@@ -114,8 +115,14 @@ export class Timekeeper implements Clock {
   /** Stores the time for the next start. */
   async keep(): Promise<void> {
     this.#keptAt = this.monotonic()
-    const value = JSON.stringify({ at: this.now(), lived: Math.floor(this.lived()) })
-    await this.#deps.db.write((trx) => setSetting(trx, settingKey, value))
+    const at = this.now()
+    const own = Math.floor(this.lived())
+    await this.#deps.db.write(async (trx) => {
+      // Another daemon on the database may be ahead of this one, which began with what was kept a minute before.
+      const before = await setting(trx, settingKey)
+      const lived = Math.max(own, before === undefined ? own : kept.parse(JSON.parse(before)).lived)
+      await setSetting(trx, settingKey, JSON.stringify({ at, lived }))
+    })
   }
 
   #notice(): void {
@@ -142,18 +149,36 @@ export class Timekeeper implements Clock {
         ? `The clock was set back: it says ${iso(this.now())}, ${by} earlier ${since}. Refs and codes from earlier taps have ended: tap again for new ones.`
         : `The clock says ${iso(this.now())}, ${by} later ${since}. If that is wrong, correct it: see "When the clock was wrong" in docs/daemon.md.`
     this.#jump = { at: this.monotonic(), words }
-    this.#wasSetBack ||= byMs < 0
+    // Logged once it is known whose clock is wrong.
+    if (byMs < 0) this.#setBack = { byMs, words }
+    else this.#log(byMs, words)
+  }
+
+  #log(byMs: number, words: string): void {
     this.#deps.log.warn({ jumpSeconds: Math.round(byMs / 1000) }, words)
   }
 
   async #endWhatLiesAhead(): Promise<void> {
-    if (!this.#wasSetBack) return
-    const { db } = this.#deps
+    if (this.#setBack === undefined) return
+    const { byMs, words } = this.#setBack
+    const { db, clock } = this.#deps
+    if (isShared(db)) {
+      // If this machine's clock is the wrong one, nothing that others dated ahead of it is to end.
+      const { aheadMs } = await aheadOfDatabase(db, clock)
+      if (aheadMs < -toleratedMs) {
+        this.#setBack = undefined
+        const mine = `This machine's clock is ${spanOf(aheadMs)} behind the database's. Nothing has ended, but what this daemon makes expires later than it should: correct the clock.`
+        this.#jump = { at: this.monotonic(), words: mine }
+        this.#log(aheadMs, mine)
+        return
+      }
+    }
     const now = iso(this.now())
     await db.write((trx) => endWhatLiesAhead(trx, now))
     while ((await db.write((trx) => prunePageVisits(trx, endOfTime, atOnce))) === atOnce)
       await new Promise(setImmediate)
-    this.#wasSetBack = false
+    this.#setBack = undefined
+    this.#log(byMs, words)
   }
 }
 

@@ -1,6 +1,8 @@
 import { nanoid } from 'nanoid'
 import { type WebhookType, webhookTypes } from '../../values/webhook-types.ts'
 import type { Queries } from '../store/database.ts'
+import { LoadOrder } from '../store/load-order.ts'
+import type { TapMessage } from '../store/tap-to-take.ts'
 import type { NewTap } from '../store/taps.ts'
 import { findTransaction } from '../store/transactions/intents.ts'
 import { groupOfChip, insertMessage, isMoreOpen } from '../store/webhook-deliveries.ts'
@@ -40,6 +42,7 @@ export const typesOf = (stored: string | null): WebhookType[] =>
 export class WebhookEvents {
   /** Webhook IDs by team and type. */
   #wanted = new Map<number, Map<WebhookType, number[]>>()
+  readonly #order = new LoadOrder()
   #recorded: (teamId: number) => void = () => undefined
   /** Refused taps that teams were told of in this minute. */
   #refused = { sinceMs: 0, byTeam: new Map<number, number>() }
@@ -57,6 +60,7 @@ export class WebhookEvents {
 
   /** Called after each change of a webhook. */
   async load(db: Queries): Promise<void> {
+    const isNewest = this.#order.begin()
     const wanted = new Map<number, Map<WebhookType, number[]>>()
     for (const { id, teamId, events, disabledAt } of await allWebhooks(db)) {
       if (disabledAt !== null) continue
@@ -64,7 +68,7 @@ export class WebhookEvents {
       wanted.set(teamId, byType)
       for (const type of typesOf(events)) byType.set(type, [...(byType.get(type) ?? []), id])
     }
-    this.#wanted = wanted
+    if (isNewest()) this.#wanted = wanted
   }
 
   /** @param listener called before the write commits */
@@ -97,10 +101,22 @@ export class WebhookEvents {
     if (isAny) this.#recorded(teamId)
   }
 
-  /** A tap that was taken, or that its disabled or restored chip may not use. */
+  /** For a tap that is taken in one statement, which names the chip's group itself. @returns undefined: none is told */
+  ofTap({ at, chipUid, teamId, counter, via, keySetId: keySet }: NewTap): TapMessage | undefined {
+    const webhooks = teamId === null ? undefined : this.#wanted.get(teamId)?.get('tap.valid')
+    if (!webhooks) return undefined
+    const data = JSON.stringify({ uid: chipUid, counter, via, keySet })
+    return { webhooks, messageId: newMessageId(), type: 'tap.valid', at, data }
+  }
+
+  /** Call it once such a tap was taken. */
+  recorded(teamId: number): void {
+    this.#recorded(teamId)
+  }
+
+  /** A valid tap. */
   async recordTap(trx: Queries, tap: NewTap): Promise<void> {
     const { at, chipUid, teamId, counter, via, keySetId: keySet } = tap
-    if (tap.outcome !== 'valid') return this.recordRefusedTaps(trx, [tap])
     if (chipUid === null || !this.wants(teamId, 'tap.valid')) return
     const chipGroup = await groupOfChip(trx, chipUid)
     const data = { uid: chipUid, counter, via, keySet, chipGroup }
@@ -113,17 +129,30 @@ export class WebhookEvents {
     await this.record(trx, { teamId, type: 'chip.opened', at, data: { uid: chipUid, counter }, chipUid })
   }
 
-  /** Of known chips, and few per minute: anyone can cause refused taps. */
-  async recordRefusedTaps(trx: Queries, taps: readonly NewTap[]): Promise<void> {
-    for (const { at, chipUid, teamId, outcome } of taps) {
-      if (chipUid === null || teamId === null || !this.wants(teamId, 'tap.refused')) continue
+  /**
+   * Of known chips, and few per minute: anyone can cause refused taps. They are counted here, before the write, because a
+   * write may be run again.
+   * @returns what records those that are told, as a part of the write
+   */
+  refusedTaps(taps: readonly NewTap[]): (trx: Queries) => Promise<void> {
+    const told = taps.filter(({ teamId, chipUid }) => {
+      if (chipUid === null || teamId === null || !this.wants(teamId, 'tap.refused')) return false
       const now = this.#clock.monotonic()
       if (now - this.#refused.sinceMs >= minuteMs) this.#refused = { sinceMs: now, byTeam: new Map() }
       const told = this.#refused.byTeam.get(teamId) ?? 0
-      if (told >= refusedPerMinute) continue
+      if (told >= refusedPerMinute) return false
       this.#refused.byTeam.set(teamId, told + 1)
-      const data = { uid: chipUid, outcome }
-      await this.record(trx, { teamId, type: 'tap.refused', at, data, chipUid })
+      return true
+    })
+    return async (trx) => {
+      for (const { at, chipUid, teamId, outcome } of told)
+        await this.record(trx, {
+          teamId,
+          type: 'tap.refused',
+          at,
+          data: { uid: chipUid, outcome },
+          chipUid: chipUid ?? undefined,
+        })
     }
   }
 

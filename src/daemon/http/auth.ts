@@ -153,8 +153,21 @@ export function askerOf(deps: AuthDeps, request: FastifyRequest): Asker {
  * Identifies a stranger: the whole IPv4 address, or the first 64 bits of an IPv6 address, since one client can
  * choose the rest. A Unix socket has no address, and a proxy may pass on any text.
  */
-export function network(ip: string | undefined): string {
-  const bare = ip?.split('%')[0] ?? ''
+export function network(ip = ''): string {
+  const known = networks.get(ip)
+  if (known !== undefined) return known
+  if (networks.size >= networksKept) networks.clear()
+  const found = networkOf(ip)
+  networks.set(ip, found)
+  return found
+}
+
+// Several rules of a request ask for it, and parsing an address costs as much as all of them.
+const networks = new Map<string, string>()
+const networksKept = 1000
+
+function networkOf(ip: string): string {
+  const bare = ip.split('%')[0] ?? ''
   if (!ipaddr.isValid(bare)) return 'none'
   const address = ipaddr.process(bare)
   if (address.kind() === 'ipv4') return address.toString()

@@ -5,6 +5,7 @@ import { excessOf } from '../../values/json-bounds.ts'
 import { Slice } from '../../values/slices.ts'
 import { DomainError, invalid } from '../domain/errors.ts'
 import { answerTo, rawAnswer } from './errors.ts'
+import { noteNul } from './nul.ts'
 
 // No list of UIDs is this long. The start of a longer body is only read to explain the excess.
 const longestJson = 4 * 1024 * 1024
@@ -72,9 +73,11 @@ function jsonParser(app: FastifyInstance): ParseBody {
         // Browsers send the content type with an empty body on GET and DELETE.
         if (text.trim() === '') done(null, undefined)
         else
-          void parse(request, text, (error, value) =>
-            done(error, error || !mayLoseDigits(text) ? value : parseExact(text)),
-          )
+          void parse(request, text, (error, parsed) => {
+            const value = error || !mayLoseDigits(text) ? parsed : parseExact(text)
+            noteNul(text, value)
+            done(error, value)
+          })
       },
       (error: DomainError) => done(error),
     )

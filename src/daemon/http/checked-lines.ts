@@ -6,6 +6,7 @@ import { LineSplitter } from '../../values/line-splitter.ts'
 import { Slice } from '../../values/slices.ts'
 import { issuesNamed, required } from '../contract/list.ts'
 import { DomainError } from '../domain/errors.ts'
+import { holdsNul, nulProblem } from './nul.ts'
 import { describeIssues } from './parse-input.ts'
 
 /** A validated line of a body, counted from 1. */
@@ -127,6 +128,7 @@ export class CheckedLines<T> {
     // Shorter lines cannot exceed the limits.
     const excess = text.length < boundedFrom ? undefined : await excessOf(Buffer.from(text))
     if (excess) return { problem: `${excess.field ?? 'the line'} ${excess.reason}` }
+    if (holdsNul(text)) return { problem: nulProblem }
     let value: unknown
     try {
       value = parseExact(text)

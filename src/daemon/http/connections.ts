@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import { BlockList, isIPv6, type Socket } from 'node:net'
+import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
 import { network } from './auth.ts'
@@ -61,6 +62,14 @@ export function limitConnections(server: Server, limits: Limits, shared: BlockLi
     answer.once('close', () => {
       if (!socket.destroyed) idle.add(socket)
     })
+  })
+}
+
+/** A proxy that keeps connections would send requests on them just when a daemon that stops closes them. */
+export function endConnections(app: FastifyInstance, daemon: { readonly isStopping: boolean }): void {
+  app.addHook('onRequest', (_request, reply, done) => {
+    if (daemon.isStopping) reply.header('connection', 'close')
+    done()
   })
 }
 

@@ -30,6 +30,7 @@ export const statusOf: Record<ErrorCode, number> = {
   transaction_budget_spent: 429,
   store_unavailable: 503,
   store_full: 503,
+  outcome_unknown: 503,
   otp_missing: 401,
   otp_unknown: 401,
   otp_deleted: 401,

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { DomainError } from '../domain/errors.ts'
+import { DomainError, invalid } from '../domain/errors.ts'
+import { nulProblem } from './nul.ts'
 
 /** Accepts forms as browsers send them, and nothing else. Repeated fields: the first counts. */
 export function acceptForms(app: FastifyInstance): void {
@@ -7,7 +8,10 @@ export function acceptForms(app: FastifyInstance): void {
   app.addContentTypeParser<string>(
     'application/x-www-form-urlencoded',
     { parseAs: 'string' },
-    (_request, body, done) => done(null, new URLSearchParams(body)),
+    (_request, body, done) =>
+      body.includes('%00') || body.includes('\0')
+        ? done(invalid('body', nulProblem))
+        : done(null, new URLSearchParams(body)),
   )
   app.addContentTypeParser('*', (_request, _payload, done) =>
     done(

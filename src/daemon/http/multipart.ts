@@ -4,6 +4,7 @@ import Busboy from '@fastify/busboy'
 import type * as z from 'zod'
 import { required } from '../contract/list.ts'
 import { DomainError, invalid } from '../domain/errors.ts'
+import { nulProblem } from './nul.ts'
 import { describeIssues, errorsOf } from './parse-input.ts'
 
 export interface FormOptions {
@@ -49,6 +50,7 @@ export function readForm(headers: IncomingHttpHeaders, body: Readable, options: 
       return
     }
     let seen = 0
+    let hasEnded = false
     let drainTimer: NodeJS.Timeout | undefined
     const done = () => {
       clearTimeout(drainTimer)
@@ -71,11 +73,16 @@ export function readForm(headers: IncomingHttpHeaders, body: Readable, options: 
     parser.on('finish', done)
     parser.on('error', done)
     body.on('data', take)
-    body.on('end', () => (reading.failure ? done() : parser.end()))
+    body.on('end', () => {
+      hasEnded = true
+      if (reading.failure) done()
+      else parser.end()
+    })
     body.on('error', (error) => reject(error))
     body.on('close', () => {
       clearTimeout(drainTimer)
-      reject(brokenOff)
+      // A body that was whole before anybody read it closes before the parser has finished.
+      if (!hasEnded) reject(brokenOff)
     })
   })
 }
@@ -133,6 +140,7 @@ class Reading {
     if (name === this.#options.file) this.fail(invalid(name, 'must be a file: give its part a filename'))
     if (!this.#options.fields.includes(name)) return
     if (isCut) this.fail(invalid(name, `must not be longer than ${fieldBytes} bytes`))
+    if (value.includes('\0')) this.fail(invalid(name, nulProblem))
     if (this.fields.has(name)) this.fail(invalid(name, 'is given twice'))
     this.fields.set(name, value)
   }

@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from '../../values/json.ts'
 import type { EndpointSpec, Input } from '../contract/endpoint.ts'
 import { issuesNamed, required } from '../contract/list.ts'
 import { DomainError } from '../domain/errors.ts'
+import { assertNoNul } from './nul.ts'
 
 interface Raw {
   method: string
@@ -13,9 +14,10 @@ interface Raw {
 
 /**
  * Validates a request against its endpoint.
+ * @returns a promise only if the endpoint has a body of its own
  * @throws DomainError invalid_input that names every invalid field
  */
-export async function parseInput<S extends EndpointSpec>(spec: S, raw: Raw): Promise<Input<S>> {
+export function parseInput<S extends EndpointSpec>(spec: S, raw: Raw): Input<S> | Promise<Input<S>> {
   const given = raw.body === undefined || raw.body === null ? {} : raw.body
   if (!isJsonObject(given)) throw new DomainError('invalid_input', 'body must be a JSON object')
   const body = withoutEmpty(spec, given)
@@ -23,13 +25,16 @@ export async function parseInput<S extends EndpointSpec>(spec: S, raw: Raw): Pro
   // Many clients cannot send a body with these methods, and some cannot send a query, so both may carry the
   // same fields.
   const fields = raw.method === 'GET' || raw.method === 'DELETE' ? { ...query, ...body } : undefined
-  const parsed = {
+  const parts = {
     params: check(spec, spec.params, raw.params),
     query: spec.isQueryRaw ? (fields ?? query) : check(spec, spec.query, fields ?? query),
-    body: spec.stream ? {} : await checkBody(spec, fields ?? body),
   }
-  // Each part went through the schema from which the type is inferred.
-  return parsed as Input<S>
+  const whole = (checked: unknown): Input<S> => {
+    assertNoNul(raw.body)
+    // Each part went through the schema from which the type is inferred.
+    return { ...parts, body: checked } as Input<S>
+  }
+  return spec.body && !spec.stream ? checkBody(spec, spec.body, fields ?? body).then(whole) : whole({})
 }
 
 function withoutEmpty({ emptyIsAbsent = [] }: EndpointSpec, fields: JsonObject): JsonObject {
@@ -43,8 +48,8 @@ function withoutEmpty({ emptyIsAbsent = [] }: EndpointSpec, fields: JsonObject):
 const check = (spec: EndpointSpec, schema: z.ZodObject | undefined, value: unknown): unknown =>
   schema ? dataOf(spec, schema.safeParse(value, { error: required })) : {}
 
-const checkBody = async (spec: EndpointSpec, value: unknown): Promise<unknown> =>
-  spec.body ? dataOf(spec, await spec.body.safeParseAsync(value, { error: required })) : {}
+const checkBody = async (spec: EndpointSpec, schema: z.ZodType, value: unknown): Promise<unknown> =>
+  dataOf(spec, await schema.safeParseAsync(value, { error: required }))
 
 function dataOf(spec: EndpointSpec, parsed: z.ZodSafeParseResult<unknown>): unknown {
   if (parsed.success) return parsed.data

@@ -85,8 +85,8 @@ export function limitRates(
   const held = new Map<string, number>()
   const known = new Set<string>()
   app.addHook('onRequest', (request, _reply, done) => {
-    const client = network(request.ip)
-    if (!guesses?.isSpent(client) || !bringsKey(deps, request) || known.has(ownerOf(deps, request) ?? '')) {
+    const client = bringsKey(deps, request) ? network(request.ip) : undefined
+    if (client === undefined || !guesses?.isSpent(client) || known.has(ownerOf(deps, request) ?? '')) {
       done()
       return
     }
@@ -110,8 +110,12 @@ export function limitRates(
     const key = isOfTeam || isOpen(request) ? validKey(deps, request) : undefined
     if (key !== undefined || (request.caller !== null && 'token' in request.caller))
       remember(known, ownerOf(deps, request))
-    if (key === undefined && request.routeOptions.config.takesTap)
-      return void charge(request, spendOfStranger).then(done, done)
+    if (key === undefined && request.routeOptions.config.takesTap) {
+      const charged = charge(request, spendOfStranger)
+      if (charged instanceof Promise) charged.then(done, done)
+      else done(charged)
+      return
+    }
     const refusal =
       key !== undefined ? spendOfKey(key) : isOpen(request) ? spendOfStranger(request) : undefined
     if (refusal || key === undefined) done(refusal)

@@ -20,8 +20,11 @@ export type Scope = { teamId: number } | { code: string }
 export type Recording<T extends Json> = { scope: Scope } & (Recorded<T> | Completed<T>)
 
 interface Recorded<T extends Json> {
-  /** Records the intent together with the key. @returns the transaction, or null if it is not one of ours */
-  record(claim: KeyedRequest | undefined): Promise<number | null>
+  /**
+   * Records the intent together with the key. Calls `recorded` in between if it may fail after that.
+   * @returns the transaction, or null if it is not one of ours
+   */
+  record(claim: KeyedRequest | undefined, recorded: () => void): Promise<number | null>
   answer(transactionId: number | null): Promise<T>
 }
 
@@ -55,7 +58,14 @@ export async function answerOnce<T extends Json>(
 }
 
 function stepsOf<T extends Json>(does: Recorded<T> | Completed<T>, claim: KeyedRequest | undefined) {
-  if ('record' in does) return { run: async () => does.answer(await does.record(claim)), resume: does.answer }
+  if ('record' in does) {
+    const run = async (recorded: () => void) => {
+      const id = await does.record(claim, recorded)
+      recorded()
+      return does.answer(id)
+    }
+    return { run, resume: does.answer }
+  }
   // A key without its answer cannot be: one write has both.
   return { run: () => does.complete(keepAnswer(claim)), resume: () => does.complete(keepAnswer(claim)) }
 }

@@ -33,7 +33,7 @@ const verifiedBeyond = 10
  * its limit on failures is answered only after its tap was verified, which is cheap and writes nothing. These
  * verifications have a limit of their own, which real taps do not use up either.
  * @param strangers undefined: there is no limit
- * @returns a function that resolves to the refusal, or to nothing
+ * @returns a function that returns the refusal, or nothing: a promise of it where the tap must be verified
  */
 export function chargeTaps(app: FastifyInstance, deps: TapRateDeps, strangers: TokenBucket | undefined) {
   const { clock, config } = deps
@@ -47,10 +47,10 @@ export function chargeTaps(app: FastifyInstance, deps: TapRateDeps, strangers: T
     done()
   })
 
-  return async (
+  return (
     request: FastifyRequest,
     spend: (request: FastifyRequest) => DomainError | undefined,
-  ): Promise<DomainError | undefined> => {
+  ): DomainError | undefined | Promise<DomainError | undefined> => {
     if (!strangers || !beyond) return undefined
     const refusal = spend(request)
     if (!refusal) {
@@ -60,7 +60,7 @@ export function chargeTaps(app: FastifyInstance, deps: TapRateDeps, strangers: T
     const wait = beyond.spend(network(request.ip))
     if (wait !== undefined) return new DomainError(refusal.code, refusal.message, { retryAfterSeconds: wait })
     paid.set(request, beyond)
-    return (await isReal(deps, request)) ? undefined : refusal
+    return isReal(deps, request).then((real) => (real ? undefined : refusal))
   }
 }
 

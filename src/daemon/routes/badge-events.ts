@@ -139,14 +139,13 @@ async function create(ctx: Context, { request, query, teamId, actor }: Creating,
     { spec, request, key: creation, input },
     {
       scope: { teamId },
-      record: async (idempotency) => {
-        const asking = { teamId, actor, idempotency }
+      record: async (idempotency, recorded) => {
+        const asking = { teamId, actor, idempotency, recorded }
         created = await createBadgeEvent(ctx, asking, {
           event: wanted,
           image,
           content: { hash, isOnce: query.once === true },
         })
-        if (created.keepsImage && !created.isUnchanged) incoming.keep()
         return created.id
       },
       answer: async (recorded) => {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
 import { DomainError } from '../domain/errors.ts'
-import { diskState, probeStore } from '../domain/status.ts'
+import { probeStore } from '../domain/status.ts'
 import { keepToOperators } from '../http/administration.ts'
 import { type Sending, watchChains } from '../metrics.ts'
 import { version } from '../version.ts'
@@ -15,9 +15,17 @@ export function serviceRoutes(app: FastifyInstance, ctx: Context): void {
   })
   app.get('/readyz', async (_request, reply) => {
     reply.header('cache-control', 'no-store')
-    await probeStore(ctx)
-    const state = await diskState(ctx)
-    if (state !== 'writable') throw unwritable[state]()
+    if (ctx.isStopping)
+      throw new DomainError(
+        'store_unavailable',
+        'The daemon is stopping. Another one has to take its place.',
+        {
+          retryAfterSeconds: 1,
+        },
+      )
+    const state = await probeStore(ctx)
+    if (state !== 'writable')
+      throw unwritable[state](ctx.disk.isOfServer ? 'database server' : 'data directory')
     if (ctx.isStarting)
       throw new DomainError(
         'store_unavailable',
@@ -29,6 +37,7 @@ export function serviceRoutes(app: FastifyInstance, ctx: Context): void {
     const chains = chainWords(ctx)
     return {
       status: 'ready',
+      ...databaseWords(ctx),
       ...(ctx.clock.warnings().length > 0 ? { clock: 'jumped' } : {}),
       ...(Object.keys(chains).length > 0 ? { chains } : {}),
     }
@@ -43,18 +52,28 @@ export function serviceRoutes(app: FastifyInstance, ctx: Context): void {
 }
 
 const unwritable = {
-  full: () =>
+  full: (of: string) =>
     new DomainError(
       'store_full',
-      'The store cannot be written: the disk of the data directory is full. Free some space; the daemon then continues by itself.',
+      `The store cannot be written: the disk of the ${of} is full. Free some space; the daemon then continues by itself.`,
       { retryAfterSeconds: 10 },
     ),
-  failing: () =>
+  failing: (of: string) =>
     new DomainError(
       'store_unavailable',
-      'The store cannot be written: the disk of the data directory reports errors. Check the system log.',
+      `The store cannot be written: the disk of the ${of} reports errors. Check the system log.`,
       { retryAfterSeconds: 10 },
     ),
+}
+
+/** Of a database on a server; nothing that tells strangers where it is. */
+function databaseWords({ db }: Context) {
+  const use = db.maintenance.serverUse?.()
+  if (use === undefined) return {}
+  const sum = (of: 'inUse' | 'waiting' | 'max') => use.pools.reduce((all, pool) => all + pool[of], 0)
+  return {
+    database: { engine: 'postgres', inUse: sum('inUse'), waiting: sum('waiting'), max: sum('max') },
+  }
 }
 
 /** One word per chain. Taps and most other requests work without chains, so they do not affect readiness. */

@@ -24,7 +24,11 @@ export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
     if (isPrefetch(request)) return refusePrefetch(reply)
     if (request.method === 'HEAD') return reply.code(statusOf[await tapState(ctx, queryOf(request))]).send()
     const cookies = cookiesOf(request)
-    const opened = await openTap(ctx, queryOf(request), cookies.values)
+    const query = wayBack(request.url.slice(request.url.indexOf('?') + 1))
+    const viewing: Viewing = { cookies: cookies.values, query }
+    const opened = await openTap(ctx, queryOf(request), cookies.values, (visit) =>
+      buildPage(pageDeps(ctx), visit, viewing),
+    )
     request.isProven = isTakenNow(opened)
     const settings = pageSettings(ctx, request.headers['accept-language'])
     switch (opened.kind) {
@@ -34,10 +38,7 @@ export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
         return sendPage(reply, opened.status, refusalPage(opened.reason, settings), settings)
       case 'page': {
         if (opened.cookie) setCookie(ctx, request, reply, opened.cookie)
-        const query = wayBack(request.url.slice(request.url.indexOf('?') + 1))
-        const viewing: Viewing = { cookies: cookies.values, query }
-        const page = await buildPage(pageDeps(ctx), opened.visit, viewing)
-        return sendPage(reply, 200, tapPage(page, settings), settings)
+        return sendPage(reply, 200, tapPage(opened.page, settings), settings)
       }
     }
   })
@@ -73,7 +74,7 @@ export function setCookie(
 }
 
 /** A page that is loaded again pays for it: one tap would otherwise be worth any number of loads. */
-function isTakenNow(opened: TapResponse): boolean {
+function isTakenNow(opened: TapResponse<unknown>): boolean {
   if (opened.kind === 'page') return opened.cookie !== undefined
   return opened.kind === 'redirect' || opened.reason === 'caught-up'
 }

@@ -68,7 +68,10 @@ export function listAudit(db: Queries, filter: AuditFilter): Promise<AuditRow[]>
     .limit(filter.limit)
   if (teamId !== undefined) query = query.where('audit.teamId', '=', teamId)
   if (action?.includes('.')) query = query.where('audit.action', '=', action)
-  else if (action !== undefined) query = query.where('audit.action', 'like', `${action}.%`)
+  else if (action !== undefined) {
+    // Not LIKE, which takes no account of case on SQLite alone.
+    query = query.where('audit.action', '>', `${action}.`).where('audit.action', '<', `${action}/`)
+  }
   if (actor !== undefined) query = query.where('audit.actor', '=', actor)
   if (batch !== undefined) query = query.where('audit.batch', '=', batch)
   if (since !== undefined) query = query.where('audit.at', '>=', since)

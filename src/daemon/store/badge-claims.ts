@@ -161,9 +161,36 @@ export function claimsOfEvent(
   return query.execute()
 }
 
-/** Open claims whose request was interrupted when the daemon stopped. */
-export const abandonedClaims = (db: Queries) =>
-  db.selectFrom('badgeClaims').selectAll().where('state', '=', 'open').where('dueAt', 'is', null).execute()
+/** Open claims whose request was interrupted when its daemon ended, and that no daemon holds. @param before of creation */
+export const abandonedClaims = (db: Queries, { now, before }: { now: string; before: string }) =>
+  db
+    .selectFrom('badgeClaims')
+    .selectAll()
+    .where('state', '=', 'open')
+    .where('dueAt', 'is', null)
+    .where('createdAt', '<=', before)
+    .where((e) => e.or([e('heldUntil', 'is', null), e('heldUntil', '<=', now)]))
+    .execute()
+
+type Held = { id: number; holder: string }
+
+/** @returns false if another daemon asks the provider about the claim, or it is not open any more */
+export const holdClaim = statement<Held & { now: string; until: string }>()((db, p) =>
+  db
+    .updateTable('badgeClaims')
+    .set({ heldBy: p.holder, heldUntil: p.until })
+    .where('id', '=', p.id)
+    .where('state', '=', 'open')
+    .where((e) => e.or([e('heldBy', 'is', null), e('heldBy', '=', p.holder), e('heldUntil', '<=', p.now)])),
+).once
+
+export const letGoOfClaim = statement<Held>()((db, p) =>
+  db
+    .updateTable('badgeClaims')
+    .set({ heldBy: null, heldUntil: null })
+    .where('id', '=', p.id)
+    .where('heldBy', '=', p.holder),
+).run
 
 /** Reactivates the code of an open claim, so that the request can be repeated. */
 export const makeOtpGood = (db: Queries, codeHash: string) =>

@@ -14,7 +14,8 @@ export interface AssignedBadgeEvent extends BadgeEventRow {
   shownDescription: string
 }
 
-const assigned = (db: Queries) =>
+/** In the order of their assignment. */
+export const assignedBadgeEvents = (db: Queries) =>
   db
     .selectFrom('badgeAssignments')
     .innerJoin('badgeEvents', 'badgeEvents.id', 'badgeAssignments.badgeEventId')
@@ -29,10 +30,10 @@ const assigned = (db: Queries) =>
     .orderBy('badgeAssignments.id')
 
 const ofChip = statement<{ chipUid: string }>()((db, p) =>
-  assigned(db).where('badgeAssignments.chipUid', '=', p.chipUid),
+  assignedBadgeEvents(db).where('badgeAssignments.chipUid', '=', p.chipUid),
 )
 const ofToken = statement<{ tokenRow: number }>()((db, p) =>
-  assigned(db).where('badgeAssignments.tokenRow', '=', p.tokenRow),
+  assignedBadgeEvents(db).where('badgeAssignments.tokenRow', '=', p.tokenRow),
 )
 
 /** The chip's own assignment of an event precedes that of its token. */
@@ -42,9 +43,13 @@ export async function badgeEventsOf(
 ): Promise<AssignedBadgeEvent[]> {
   const own = await ofChip.all(db, { chipUid: chip.uid })
   if (chip.tokenRow === null) return own
-  const shared = await ofToken.all(db, { tokenRow: chip.tokenRow })
-  return [...own, ...shared.filter((event) => !own.some((other) => other.id === event.id))]
+  return ownBeforeShared(own, await ofToken.all(db, { tokenRow: chip.tokenRow }))
 }
+
+export const ownBeforeShared = <E extends { id: number }>(own: readonly E[], shared: readonly E[]): E[] => [
+  ...own,
+  ...shared.filter((event) => !own.some((other) => other.id === event.id)),
+]
 
 const byId = statement<{ id: number }>()((db, p) =>
   db.selectFrom('badgeEvents').selectAll().where('id', '=', p.id),
@@ -195,9 +200,33 @@ export async function putBadgeAssignment(
 export const insertImage = (db: Queries, image: BadgeImagesTable) =>
   affected(db.insertInto('badgeImages').values(image))
 
+/** Not the image itself, which may have megabytes. */
+export const findImageFile = async (db: Queries, badgeEventId: number): Promise<string | undefined> =>
+  (
+    await db
+      .selectFrom('badgeImages')
+      .select('file')
+      .where('badgeEventId', '=', badgeEventId)
+      .executeTakeFirst()
+  )?.file
+
 export const findImage = (db: Queries, badgeEventId: number): Promise<BadgeImagesTable | undefined> =>
   db.selectFrom('badgeImages').selectAll().where('badgeEventId', '=', badgeEventId).executeTakeFirst()
 
 export async function allImageFiles(db: Queries): Promise<string[]> {
   return (await db.selectFrom('badgeImages').select('file').execute()).map(({ file }) => file)
 }
+
+/** Those that earlier versions put into files. */
+export const imagesInFiles = (db: Queries): Promise<Pick<BadgeImagesTable, 'badgeEventId' | 'file'>[]> =>
+  db.selectFrom('badgeImages').select(['badgeEventId', 'file']).where('data', 'is', null).execute()
+
+/** @returns false if it was stored before */
+export const storeImage = (db: Queries, badgeEventId: number, data: Buffer): Promise<boolean> =>
+  once(
+    db
+      .updateTable('badgeImages')
+      .set({ data })
+      .where('badgeEventId', '=', badgeEventId)
+      .where('data', 'is', null),
+  )

@@ -42,6 +42,8 @@ export async function countEarlierEmails(db: Db, key: (email: string) => string)
 }
 
 async function countEmails(db: Queries, key: (email: string) => string): Promise<void> {
+  // Another daemon that starts now may have done it since the setting was read.
+  if ((await affected(db.deleteFrom('settings').where('key', '=', uncounted))) === 0) return
   const claims = await db
     .selectFrom('badgeClaims')
     .select(['badgeEventId', 'recipient'])
@@ -50,5 +52,4 @@ async function countEmails(db: Queries, key: (email: string) => string): Promise
     .execute()
   for (const { badgeEventId, recipient } of claims)
     await countBadgeOut(db, { badgeEventId, recipient: key(recipient), most: Number.MAX_SAFE_INTEGER })
-  await db.deleteFrom('settings').where('key', '=', uncounted).execute()
 }

@@ -1,4 +1,5 @@
 import type { Insertable } from 'kysely'
+import { noteChange } from './changes.ts'
 import type { Queries } from './database.ts'
 import type { AdminTokenRow, AdminTokensTable, ApiKeyRow, ApiKeysTable } from './schema.ts'
 
@@ -21,18 +22,22 @@ export const findLiveApiKey = (db: Queries, teamId: number, name: string) =>
 export const findApiKeyOfHash = (db: Queries, hash: string) =>
   apiKeys(db).where('hash', '=', hash).executeTakeFirst()
 
-export const insertApiKey = (db: Queries, key: Insertable<ApiKeysTable>): Promise<ApiKeyRow> =>
-  db.insertInto('apiKeys').values(key).returningAll().executeTakeFirstOrThrow()
+export async function insertApiKey(db: Queries, key: Insertable<ApiKeysTable>): Promise<ApiKeyRow> {
+  await noteChange(db, 'credentials')
+  return db.insertInto('apiKeys').values(key).returningAll().executeTakeFirstOrThrow()
+}
 
 /** @returns the revoked key, or undefined if no active key has this ID */
-export const revokeApiKey = (db: Queries, id: number, at: string): Promise<ApiKeyRow | undefined> =>
-  db
+export async function revokeApiKey(db: Queries, id: number, at: string): Promise<ApiKeyRow | undefined> {
+  await noteChange(db, 'credentials')
+  return db
     .updateTable('apiKeys')
     .set({ revokedAt: at })
     .where('id', '=', id)
     .where('revokedAt', 'is', null)
     .returningAll()
     .executeTakeFirst()
+}
 
 const adminTokens = (db: Queries) => db.selectFrom('adminTokens').selectAll()
 
@@ -44,15 +49,26 @@ export const findAdminToken = (db: Queries, id: number) =>
 export const findLiveAdminToken = (db: Queries, name: string) =>
   adminTokens(db).where('name', '=', name).where('revokedAt', 'is', null).executeTakeFirst()
 
-export const insertAdminToken = (db: Queries, token: Insertable<AdminTokensTable>): Promise<AdminTokenRow> =>
-  db.insertInto('adminTokens').values(token).returningAll().executeTakeFirstOrThrow()
+export async function insertAdminToken(
+  db: Queries,
+  token: Insertable<AdminTokensTable>,
+): Promise<AdminTokenRow> {
+  await noteChange(db, 'credentials')
+  return db.insertInto('adminTokens').values(token).returningAll().executeTakeFirstOrThrow()
+}
 
 /** @returns the revoked token, or undefined if no active token has this ID */
-export const revokeAdminToken = (db: Queries, id: number, at: string): Promise<AdminTokenRow | undefined> =>
-  db
+export async function revokeAdminToken(
+  db: Queries,
+  id: number,
+  at: string,
+): Promise<AdminTokenRow | undefined> {
+  await noteChange(db, 'credentials')
+  return db
     .updateTable('adminTokens')
     .set({ revokedAt: at })
     .where('id', '=', id)
     .where('revokedAt', 'is', null)
     .returningAll()
     .executeTakeFirst()
+}

@@ -59,6 +59,29 @@ export function holdInstance(dataDir: string, held: string | undefined, instance
   replaceFile(join(dataDir, instanceFile), `${instance}\n`, { flush: true })
 }
 
+// Its database is on a server: without the URL, a new one in a file would begin with nothing.
+const serverFile = 'server'
+
+/** @param name of the database on a server, without a password */
+export function holdServer(dataDir: string, name: string): void {
+  const path = join(dataDir, serverFile)
+  if (existsSync(path) && readFileSync(path, 'utf8').trim() === name) return
+  replaceFile(path, `${name}\n`, { flush: true })
+}
+
+/** The database is in the directory again. */
+export const forgetServer = (dataDir: string): void => rmSync(join(dataDir, serverFile), { force: true })
+
+/** @throws DataDirProblem if the last daemon here had its database on a server */
+export function assertNoServer(dataDir: string): void {
+  const path = join(dataDir, serverFile)
+  if (!existsSync(path)) return
+  throw new DataDirProblem(
+    `The daemon of ${dataDir} had its database at ${readFileSync(path, 'utf8').trim()}, and TAPCHIP_DATABASE_URL is not set. ` +
+      `Set it. For a database in a file, give another --data-dir; or remove ${path}, if the one that is here is to be used.`,
+  )
+}
+
 export function removeUnfinished(dataDir: string): void {
   const remove = (folder: string, ours: RegExp) => {
     if (!existsSync(folder)) return

@@ -57,11 +57,16 @@ const checkContext = 'settings:dataKeyCheck'
 export const sealCheck = (box: SecretBox): string =>
   box.seal(Buffer.from('tapchip'), checkContext).toString('base64')
 
-/** @throws DataKeyProblem if `sealed` was made with another key */
-export function assertDataKey(box: SecretBox, sealed: string, dataDir: string): void {
+/** @param where a data directory, or the name of a database on a server @throws DataKeyProblem if `sealed` was made with another key */
+export function assertDataKey(box: SecretBox, sealed: string, where: string): void {
   if (opensCheck(box, sealed)) return
+  if (/^postgres(ql)?:/.test(where))
+    throw new DataKeyProblem(
+      `The data key in ${dataKeyVariable} is not the one that ${where} was made with. All daemons on one database need the same: ` +
+        'take it from another daemon, or from where you keep it. Nothing was changed.',
+    )
   throw new DataKeyProblem(
-    `The data key is not the one that the database in ${dataDir} was made with. ` +
+    `The data key is not the one that the database in ${where} was made with. ` +
       `Put the right ${dataKeyFile} back, or the right ${dataKeyVariable}.`,
   )
 }

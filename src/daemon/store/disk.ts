@@ -1,7 +1,13 @@
 import { rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DatabaseUnavailable } from './database.ts'
 
-const codes = new Set(['SQLITE_FULL', 'ENOSPC', 'EDQUOT', 'EFBIG'])
+/** Of the server, whose disk it is. */
+const postgresDiskFull = '53100'
+const codes = new Set(['SQLITE_FULL', 'ENOSPC', 'EDQUOT', 'EFBIG', postgresDiskFull])
+
+/** Of the database's server, and not of this machine. Also checks the causes of the error. */
+export const isServerFull = (error: unknown): boolean => hasCode(error, (code) => code === postgresDiskFull)
 
 /** Also checks the causes of the error. */
 export const isOutOfSpace = (error: unknown): boolean => hasCode(error, (code) => codes.has(code))
@@ -11,6 +17,13 @@ const isOfDisk = (error: unknown): boolean =>
 
 /** True for temporary database errors. */
 export const isUnavailable = (error: unknown): boolean =>
+  error instanceof DatabaseUnavailable || isLocked(error)
+
+/** True if a write may have been done, although its answer was lost. */
+export const isOutcomeUnknown = (error: unknown): boolean =>
+  error instanceof DatabaseUnavailable && error.isOutcomeUnknown
+
+const isLocked = (error: unknown): boolean =>
   error instanceof Error &&
   'code' in error &&
   /^SQLITE_(BUSY|IOERR|READONLY|CANTOPEN)/.test(String(error.code))
@@ -37,6 +50,7 @@ export class Disk {
   readonly #dataDir: string
   readonly #counted = new WeakSet<object>()
   #refused = 0
+  #isOfServer = false
   #isRefusing = false
   #probe: Promise<DiskState> | undefined
   #probedAt = Number.NEGATIVE_INFINITY
@@ -50,9 +64,15 @@ export class Disk {
     return this.#refused
   }
 
+  /** True if the last failure was that of the database's server. */
+  get isOfServer(): boolean {
+    return this.#isOfServer
+  }
+
   /** Counts each error object once, and only disk errors. */
   failed(error: unknown, writes = 1): void {
     if (!isOfDisk(error)) return
+    this.#isOfServer = isServerFull(error)
     // The last probe is out of date.
     if (!this.#isRefusing) this.#probe = undefined
     this.#isRefusing = true
@@ -95,6 +115,7 @@ export class Disk {
       return 'writable'
     } catch (error) {
       if (!isOfDisk(error)) throw error
+      this.#isOfServer = isServerFull(error)
       return isOutOfSpace(error) ? 'full' : 'failing'
     } finally {
       await rm(path, { force: true }).catch(() => undefined)

@@ -29,11 +29,13 @@ const located = (db: Queries) =>
       'contracts.isBound as contractIsBound',
     ])
 
-const ofChip = statement<{ chipUid: string }>()((db, p) =>
+export const assignedGuestbookEvents = (db: Queries) =>
   located(db)
     .innerJoin('guestbookAssignments', 'guestbookAssignments.guestbookEventId', 'guestbookEvents.id')
-    .where('guestbookAssignments.chipUid', '=', p.chipUid)
-    .orderBy('guestbookEvents.id'),
+    .orderBy('guestbookEvents.id')
+
+const ofChip = statement<{ chipUid: string }>()((db, p) =>
+  assignedGuestbookEvents(db).where('guestbookAssignments.chipUid', '=', p.chipUid),
 )
 const byId = statement<{ id: number }>()((db, p) => located(db).where('guestbookEvents.id', '=', p.id))
 

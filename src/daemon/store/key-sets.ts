@@ -1,4 +1,5 @@
 import type { Insertable } from 'kysely'
+import { noteChange } from './changes.ts'
 import type { Queries } from './database.ts'
 import type { KeySetRow, KeySetsTable } from './schema.ts'
 import { affected, exists } from './statement.ts'
@@ -8,11 +9,15 @@ export const allKeySets = (db: Queries) => db.selectFrom('keySets').selectAll().
 export const findKeySet = (db: Queries, id: number) =>
   db.selectFrom('keySets').selectAll().where('id', '=', id).executeTakeFirst()
 
-export const insertKeySet = (db: Queries, row: Insertable<KeySetsTable>): Promise<KeySetRow> =>
-  db.insertInto('keySets').values(row).returningAll().executeTakeFirstOrThrow()
+export async function insertKeySet(db: Queries, row: Insertable<KeySetsTable>): Promise<KeySetRow> {
+  await noteChange(db, 'keySets')
+  return db.insertInto('keySets').values(row).returningAll().executeTakeFirstOrThrow()
+}
 
-export const deleteKeySet = (db: Queries, id: number) =>
-  affected(db.deleteFrom('keySets').where('id', '=', id))
+export async function deleteKeySet(db: Queries, id: number): Promise<number> {
+  await noteChange(db, 'keySets')
+  return affected(db.deleteFrom('keySets').where('id', '=', id))
+}
 
 /** Omits key sets without chips. */
 export async function chipsByKeySet(db: Queries): Promise<Map<number, number>> {

@@ -1,14 +1,22 @@
 import { dirname } from 'node:path'
-import { type Kysely, Migrator } from 'kysely'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Kysely, type Migration, Migrator } from 'kysely'
 import { sealAuditWith } from './audit-head.ts'
 import { assertDataKey } from './data-key.ts'
+import { engineOf } from './database.ts'
 import { migrations } from './migrations/index.ts'
+import { postgresMigrations } from './postgres/migrations.ts'
+import { connectToMigrate } from './postgres/migrator.ts'
+import { isConflict, nameOfDatabase } from './postgres/servers.ts'
 import type { Database } from './schema.ts'
 import type { SecretBox } from './secret-box.ts'
 import { setting } from './settings.ts'
 import { openSqlite } from './sqlite/connection.ts'
 import { copyDatabase } from './sqlite/reader-process.ts'
 
+export { awaitServer, ServerProblem } from './postgres/await-server.ts'
+export { openPostgres } from './postgres/database.ts'
+export { nameOfDatabase } from './postgres/servers.ts'
 export { openDatabase } from './sqlite/database.ts'
 
 export class SchemaTooNew extends Error {
@@ -47,12 +55,75 @@ export async function migrate(
     if (box && sealed !== undefined) assertDataKey(box, sealed, dirname(file))
     const upgrade = from === undefined ? undefined : { from, to: latestSchema }
     if (upgrade) await before(upgrade, (to) => copyDatabase(file, to))
-    const migrator = new Migrator({ db: kysely, provider: { getMigrations: async () => migrations } })
-    const { error } = await migrator.migrateToLatest()
-    if (error) throw new MigrationFailed(file, error)
+    await migrateToLatest(kysely, migrations, file)
     return upgrade
   } finally {
     if (connection.open) await kysely.destroy()
+  }
+}
+
+/** A database in memory, as each is made. */
+export async function migrateEmpty(): Promise<Kysely<Database>> {
+  const { kysely } = openSqlite(':memory:', { readonly: false })
+  await migrateToLatest(kysely, migrations, 'in memory')
+  return kysely
+}
+
+/** @param name of the database, for people @throws MigrationFailed */
+async function migrateToLatest(
+  db: Kysely<Database>,
+  known: Record<string, Migration>,
+  name: string,
+): Promise<void> {
+  const { error } = await new Migrator({
+    db,
+    provider: { getMigrations: async () => known },
+  }).migrateToLatest()
+  if (error) throw new MigrationFailed(name, error)
+}
+
+/**
+ * As `migrate`. Daemons that start at the same time wait for the first.
+ * @throws without changes: SchemaTooNew, DataKeyProblem, MigrationFailed
+ */
+export async function migratePostgres(
+  url: string,
+  box?: SecretBox,
+  before: (upgrade: Upgrade) => Promise<void> = async () => undefined,
+): Promise<Upgrade | undefined> {
+  const { kysely, close } = await connectToMigrate(url)
+  const name = nameOfDatabase(url)
+  if (box) sealAuditWith(kysely, box)
+  try {
+    const latest = Object.keys(postgresMigrations).sort().at(-1) ?? ''
+    const from = (await appliedTo(kysely, name, postgresMigrations, besideNewer)).at(-1)
+    if (from === latest) return undefined
+    const sealed = box && from !== undefined ? await setting(kysely, 'dataKeyCheck') : undefined
+    if (box && sealed !== undefined) assertDataKey(box, sealed, name)
+    const upgrade = from === undefined ? undefined : { from, to: latest }
+    if (upgrade) await before(upgrade)
+    await migrateWhileServed(kysely, name)
+    return upgrade
+  } finally {
+    await close()
+  }
+}
+
+const giveWayMs = 400
+/** What something else keeps a table for, such as a dump; then a person has to decide. */
+const patienceMs = 600_000
+
+/** Gives way to the daemons of the version before, and tries again. @throws MigrationFailed */
+async function migrateWhileServed(db: Kysely<Database>, name: string): Promise<void> {
+  const until = performance.now() + patienceMs
+  for (;;) {
+    try {
+      return await migrateToLatest(db, postgresMigrations, name)
+    } catch (error) {
+      const mayPass = error instanceof MigrationFailed && isConflict(error.cause)
+      if (!mayPass || performance.now() > until) throw error
+      await delay(giveWayMs * Math.random())
+    }
   }
 }
 
@@ -64,8 +135,24 @@ export class MigrationFailed extends Error {
   }
 }
 
+const besideNewer =
+  'A daemon of a newer version has migrated it: start that version here too. Daemons of this version that run already go on until they end.'
+
+/** @returns undefined if the database has the schema of this program, else words @throws SchemaTooNew */
+export async function otherSchema(db: Kysely<Database>, name: string): Promise<string | undefined> {
+  const known = engineOf(db).name === 'postgres' ? postgresMigrations : migrations
+  const applied = await appliedTo(db, name, known)
+  if (applied.length === Object.keys(known).length) return undefined
+  return applied.at(-1) ?? 'no schema'
+}
+
 /** @returns the names of its migrations, in order @throws SchemaTooNew */
-async function appliedTo(db: Kysely<Database>, file: string): Promise<string[]> {
+async function appliedTo(
+  db: Kysely<Database>,
+  file: string,
+  known: Record<string, Migration> = migrations,
+  advice = 'Start the newer version again, or restore a backup from before the upgrade.',
+): Promise<string[]> {
   const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
   if (!tables.some((table) => table.name === 'kysely_migration')) return []
   const applied = await db
@@ -75,10 +162,9 @@ async function appliedTo(db: Kysely<Database>, file: string): Promise<string[]> 
     .orderBy('name')
     .execute()
   const names = applied.map(({ name }) => name)
-  const unknown = names.filter((name) => !Object.hasOwn(migrations, name))
+  const unknown = names.filter((name) => !Object.hasOwn(known, name))
   if (unknown.length === 0) return names
   throw new SchemaTooNew(
-    `The database ${file} has the schema ${unknown.at(-1)}, which is newer than this tapchipd knows (${latestSchema}). ` +
-      'Start the newer version again, or restore a backup from before the upgrade.',
+    `The database ${file} has the schema ${unknown.at(-1)}, which is newer than this tapchipd knows (${Object.keys(known).sort().at(-1)}). ${advice}`,
   )
 }

@@ -1,9 +1,9 @@
 import { hkdfSync } from 'node:crypto'
-import type { SqlBool } from 'kysely'
+import type { ExpressionBuilder, SqlBool } from 'kysely'
 import { lastTapBefore } from './clock-set-back.ts'
 import type { Queries } from './database.ts'
 import { hashCode } from './refs.ts'
-import type { OtpRow } from './schema.ts'
+import type { Database, OtpRow } from './schema.ts'
 import { SecretBox } from './secret-box.ts'
 import { named, statement } from './statement.ts'
 
@@ -143,10 +143,17 @@ const endClaims = statement<{ chipUid: string; now: string }>()((db, p) =>
 export const endClaimsOfChip = (db: Queries, chipUid: string, now: string): Promise<number> =>
   endClaims.run(db, { chipUid, now })
 
+// Its own taps have IDs in the order of its counter, since each of them locked its row; those of others may not.
+const lastOwnTap = (e: ExpressionBuilder<Database, 'chips'>) =>
+  e
+    .selectFrom('taps')
+    .select((f) => f.fn.max('taps.id').as('id'))
+    .whereRef('taps.chipUid', '=', 'chips.uid')
+
 const endEarlierTaps = statement<{ chipUid: string }>()((db, p) =>
   db
     .updateTable('chips')
-    .set((e) => ({ claimsEndedTap: e.selectFrom('taps').select((f) => f.fn.max('taps.id').as('id')) }))
+    .set((e) => ({ claimsEndedTap: e.fn.coalesce(lastOwnTap(e), 'claimsEndedTap') }))
     .where('uid', '=', p.chipUid),
 )
 /** For claims: refs of all taps so far give no code for one (any more). */

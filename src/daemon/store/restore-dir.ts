@@ -27,7 +27,7 @@ const planName = 'restore.json'
 /** What a restore replaces. The log, backups, the first admin token, and files of others stay in their place. */
 const replaced = [
   ...['tapchip.db', 'tapchip.db-wal', 'tapchip.db-shm', 'data.key', 'data.key.enc'],
-  ...['badge-images', 'dev-chain', 'instance'],
+  ...['badge-images', 'dev-chain', 'instance', 'server'],
 ] as const
 
 const plan = z.object({

@@ -1,5 +1,6 @@
 import { endTapsSoFar } from './clock-set-back.ts'
 import type { Queries } from './database.ts'
+import { freeAllLeases } from './leases.ts'
 import { affected } from './statement.ts'
 
 /**
@@ -31,7 +32,7 @@ export async function endWhatWasOpen(db: Queries, now: string): Promise<{ chips:
     .set({ state: 'stopped', holder: '' })
     .where('state', '=', 'running')
     .execute()
-  await db.updateTable('senders').set({ leaseHolder: '', leaseUntil: '' }).execute()
+  await freeAllLeases(db)
   await db.updateTable('removedChips').set({ catchesUp: 1 }).execute()
   return { chips: await affected(db.updateTable('chips').set({ catchesUp: 1 })) }
 }

@@ -29,15 +29,49 @@ export async function deleteOldTaps(
   const last = old.at(-1)
   if (last === undefined) return { taps: 0, refused: 0 }
   const uids = [...new Set(old.flatMap(({ chipUid }) => chipUid ?? []))]
+  await deleteCodes(db, uids, before)
+  await db.deleteFrom('taps').where('id', '<=', last.id).execute()
+  await countDeletedTaps(db, old.length)
+  return { taps: old.length, refused: old.filter(({ outcome }) => outcome !== 'valid').length }
+}
+
+/** Refs and codes of taps of one month, so that the month can go as a whole. @param before as in deleteOldTaps @param after the last UID; '' at first */
+export async function deleteCodesOfMonth(
+  db: Queries,
+  { month, before, after, limit }: { month: string; before: string; after: string; limit: number },
+): Promise<string | undefined> {
+  const chips = await db
+    .selectFrom('taps')
+    .select('chipUid')
+    .distinct()
+    .where('at', '>=', month)
+    .where('at', '<', endOfMonth(month))
+    .where('chipUid', '>', after)
+    .orderBy('chipUid')
+    .limit(limit)
+    .execute()
+  const uids = chips.flatMap(({ chipUid }) => chipUid ?? [])
+  await deleteCodes(db, uids, before)
+  return uids.at(-1)
+}
+
+// Sorts after any day of it.
+const endOfMonth = (month: string): string => `${month}-~`
+
+async function deleteCodes(db: Queries, uids: readonly string[], before: string): Promise<void> {
   for (const table of ['refs', 'otps'] as const)
     await db
       .deleteFrom(table)
       .where('chipUid', 'in', engineOf(db).listed(uids))
       .where('expiresAt', '<', before)
       .execute()
-  await db.deleteFrom('taps').where('id', '<=', last.id).execute()
-  await countDeletedTaps(db, old.length)
-  return { taps: old.length, refused: old.filter(({ outcome }) => outcome !== 'valid').length }
+}
+
+/** @returns what deleteOldTaps does */
+export async function dropTapMonth(db: Queries, month: string): Promise<{ taps: number; refused: number }> {
+  const dropped = (await engineOf(db).tapMonths?.drop(db, month)) ?? { taps: 0, refused: 0 }
+  await countDeletedTaps(db, dropped.taps)
+  return dropped
 }
 
 const forgottenTo = 'badgeClaimsForgottenTo'

@@ -59,7 +59,10 @@ export interface Database {
   audit: system.AuditTable
   auditHead: system.AuditHeadTable
   names: system.NamesTable
+  changes: system.ChangesTable
+  holds: system.HoldsTable
   settings: system.SettingsTable
+  leases: system.LeasesTable
   transactions: transactions.TransactionsTable
   transactionAttempts: transactions.TransactionAttemptsTable
   senders: transactions.SendersTable

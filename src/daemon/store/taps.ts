@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Queries } from './database.ts'
+import { engineOf, type Queries } from './database.ts'
 import type { TapRow } from './schema.ts'
 import { setting } from './settings.ts'
 import { insertedId, named, statement } from './statement.ts'
@@ -18,6 +18,24 @@ export const insertTap = async (db: Queries, tap: NewTap): Promise<number> =>
 
 export async function insertTaps(db: Queries, taps: readonly NewTap[]): Promise<void> {
   for (const tap of taps) await insertTap(db, tap)
+}
+
+/**
+ * By the chip's counter, or by date where the taps are of two chips: IDs come from a sequence, which is no order among
+ * daemons. A tap that is no longer kept is earlier than one that is.
+ */
+export async function isLaterTap(db: Queries, id: number, than: number): Promise<boolean> {
+  if (id === than) return false
+  const rows = await db
+    .selectFrom('taps')
+    .select(['id', 'chipUid', 'counter', 'at'])
+    .where('id', 'in', [id, than])
+    .execute()
+  const [later, earlier] = [id, than].map((one) => rows.find((row) => row.id === one))
+  if (!later || !earlier) return earlier === undefined
+  return later.chipUid === earlier.chipUid && later.counter !== null && earlier.counter !== null
+    ? later.counter > earlier.counter
+    : later.at > earlier.at
 }
 
 // A literal, because SQLite uses the partial index on refused taps only if the SQL text contains the value.
@@ -107,16 +125,21 @@ export async function countAll(db: Queries): Promise<Counts> {
     .selectFrom('chipGroups')
     .select(({ fn }) => fn.sum<number | null>('chips').as('chips'))
     .executeTakeFirstOrThrow()
+  return {
+    teams: await count('teams'),
+    keySets: await count('keySets'),
+    chips: Number(chips ?? 0),
+    taps: await countTaps(db),
+  }
+}
+
+async function countTaps(db: Queries): Promise<number> {
+  const { tapMonths } = engineOf(db)
+  if (tapMonths) return tapMonths.count(db)
   // Every recorded tap took the next ID.
   const { last } = await db
     .selectFrom('taps')
     .select(({ fn }) => fn.max<number | null>('id').as('last'))
     .executeTakeFirstOrThrow()
-  const deleted = Number((await setting(db, 'tapsDeleted')) ?? 0)
-  return {
-    teams: await count('teams'),
-    keySets: await count('keySets'),
-    chips: Number(chips ?? 0),
-    taps: Number(last ?? 0) - deleted,
-  }
+  return Number(last ?? 0) - Number((await setting(db, 'tapsDeleted')) ?? 0)
 }

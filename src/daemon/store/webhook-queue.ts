@@ -30,6 +30,28 @@ export const dueDeliveries = statement<Selection>()((db, p) =>
   open(db, p.webhookId).where('dueAt', '<=', p.now).orderBy('dueAt').limit(p.limit),
 ).all
 
+const withWork = statement<{ now: string }>()((db, p) =>
+  db
+    .selectFrom('webhooks')
+    .select('webhooks.id')
+    .where('disabledAt', 'is', null)
+    .where('removedAt', 'is', null)
+    .where((e) => {
+      const open = e
+        .selectFrom('webhookDeliveries')
+        .select('webhookDeliveries.id')
+        .whereRef('webhookId', '=', 'webhooks.id')
+        .where('settledAt', 'is', null)
+        .limit(1)
+      // Two conditions, since each is a place in the index.
+      return e.or([e.exists(open.where('dueAt', 'is', null)), e.exists(open.where('dueAt', '<=', p.now))])
+    }),
+)
+
+/** Webhooks with deliveries that can be tried now, by ID. */
+export const webhooksWithWork = async (db: Queries, now: string): Promise<number[]> =>
+  (await withWork.all(db, { now })).map(({ id }) => id)
+
 /** @returns false if another process was first */
 export const claimDelivery = statement<{
   id: number
@@ -61,9 +83,16 @@ const earliest = statement<{ webhookId: number }>()((db, p) =>
 export const earliestDue = async (db: Queries, webhookId: number): Promise<string | undefined> =>
   (await earliest.first(db, { webhookId }))?.dueAt ?? undefined
 
-type Ended = { id: number; holder: string; statusCode: number | null; error: string | null }
+/** `onRequest`: the other name that this process claims by. */
+type Ended = {
+  id: number
+  holder: string
+  onRequest: string
+  statusCode: number | null
+  error: string | null
+}
 
-/** @returns false if it is not claimed by `holder` any more */
+/** @returns false if it is not claimed by this process any more */
 export const settleDelivery = statement<Ended & { at: string; outcome: 'delivered' | 'failed' }>()((db, p) =>
   db
     .updateTable('webhookDeliveries')
@@ -77,11 +106,11 @@ export const settleDelivery = statement<Ended & { at: string; outcome: 'delivere
       dueAt: null,
     }))
     .where('id', '=', p.id)
-    .where('holder', '=', p.holder)
+    .where('holder', 'in', [p.holder, p.onRequest])
     .where('settledAt', 'is', null),
 ).once
 
-/** @returns false if it is not claimed by `holder` any more */
+/** @returns false if it is not claimed by this process any more */
 export const tryDeliveryAgain = statement<Ended & { dueAt: string }>()((db, p) =>
   db
     .updateTable('webhookDeliveries')
@@ -93,7 +122,7 @@ export const tryDeliveryAgain = statement<Ended & { dueAt: string }>()((db, p) =
       holder: null,
     }))
     .where('id', '=', p.id)
-    .where('holder', '=', p.holder)
+    .where('holder', 'in', [p.holder, p.onRequest])
     .where('settledAt', 'is', null),
 ).once
 
@@ -107,12 +136,18 @@ export const releaseDelivery = statement<{ id: number; holder: string; dueAt: st
     .where('settledAt', 'is', null),
 ).once
 
-/** After a crash: what was claimed is due, and what has no known result counts as never tried. @param now ISO 8601 */
-export async function releaseAllDeliveries(db: Queries, now: string): Promise<void> {
+/**
+ * After a crash: what was claimed is due, and what has no known result counts as never tried. @param of `now`: ISO 8601;
+ * `except`: a pattern of holders that keep what they have
+ */
+export async function releaseAllDeliveries(
+  db: Queries,
+  { now, except }: { now: string; except: string },
+): Promise<void> {
   const claimed = db
     .updateTable('webhookDeliveries')
     .where('settledAt', 'is', null)
-    .where('holder', 'is not', null)
+    .where('holder', 'not like', except)
   await claimed.set({ holder: null, dueAt: null }).where('attempts', '=', 0).execute()
   await claimed.set({ holder: null, dueAt: now }).execute()
 }

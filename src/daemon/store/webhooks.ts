@@ -1,4 +1,5 @@
 import type { Insertable, Updateable } from 'kysely'
+import { noteChange } from './changes.ts'
 import type { Queries } from './database.ts'
 import type { WebhookRow, WebhooksTable } from './schema.ts'
 import { affected, once } from './statement.ts'
@@ -13,15 +14,27 @@ export const webhooksOfTeam = (db: Queries, teamId: number): Promise<WebhookRow[
 export const findWebhook = (db: Queries, id: number): Promise<WebhookRow | undefined> =>
   webhooks(db).where('id', '=', id).executeTakeFirst()
 
-export const insertWebhook = (db: Queries, webhook: Insertable<WebhooksTable>): Promise<WebhookRow> =>
-  db.insertInto('webhooks').values(webhook).returningAll().executeTakeFirstOrThrow()
+export async function insertWebhook(db: Queries, webhook: Insertable<WebhooksTable>): Promise<WebhookRow> {
+  await noteChange(db, 'webhooks')
+  return db.insertInto('webhooks').values(webhook).returningAll().executeTakeFirstOrThrow()
+}
 
-export const updateWebhook = (db: Queries, id: number, change: Updateable<WebhooksTable>) =>
-  affected(db.updateTable('webhooks').set(change).where('id', '=', id).where('removedAt', 'is', null))
+export async function updateWebhook(
+  db: Queries,
+  id: number,
+  change: Updateable<WebhooksTable>,
+): Promise<number> {
+  await noteChange(db, 'webhooks')
+  return affected(db.updateTable('webhooks').set(change).where('id', '=', id).where('removedAt', 'is', null))
+}
 
 /** @returns false if it is disabled or removed already */
-export const disableWebhook = (db: Queries, { id, at, reason }: { id: number; at: string; reason: string }) =>
-  once(
+export async function disableWebhook(
+  db: Queries,
+  { id, at, reason }: { id: number; at: string; reason: string },
+): Promise<boolean> {
+  await noteChange(db, 'webhooks')
+  return once(
     db
       .updateTable('webhooks')
       .set({ disabledAt: at, disabledReason: reason })
@@ -29,16 +42,19 @@ export const disableWebhook = (db: Queries, { id, at, reason }: { id: number; at
       .where('disabledAt', 'is', null)
       .where('removedAt', 'is', null),
   )
+}
 
 /** Hides it; its deliveries still have to be deleted. @returns false if it is gone already */
-export const markRemoved = (db: Queries, id: number, at: string) =>
-  once(
+export async function markRemoved(db: Queries, id: number, at: string): Promise<boolean> {
+  await noteChange(db, 'webhooks')
+  return once(
     db
       .updateTable('webhooks')
       .set({ removedAt: at, disabledAt: at, url: Buffer.alloc(0), secret: Buffer.alloc(0), oldSecret: null })
       .where('id', '=', id)
       .where('removedAt', 'is', null),
   )
+}
 
 export const removedWebhooks = async (db: Queries): Promise<number[]> =>
   (await db.selectFrom('webhooks').select('id').where('removedAt', 'is not', null).execute()).map(

@@ -1,6 +1,6 @@
 import { BackgroundLoop } from '../background-loop.ts'
 import type { Claimed, DeliveryStore } from './delivery-store.ts'
-import { type Job, Lane } from './lane.ts'
+import { type Job, type Lane, lanesOf } from './lane.ts'
 import type { Pace } from './pace.ts'
 import { Taken } from './places.ts'
 import { attempt, type Result, type TryDeps } from './try.ts'
@@ -9,6 +9,8 @@ interface DelivererSettings extends TryDeps {
   store: DeliveryStore
   failed(error: unknown): void
   pace: Pace
+  /** Absent: no other daemon uses the database. */
+  turn?: { readonly isMine: boolean; check(): Promise<boolean> }
 }
 
 /** A receiver that takes longer counts as slow. */
@@ -19,12 +21,14 @@ const longestRestMs = 30_000
 const failedRestMs = 3000
 /** The clock drifts by less. */
 const setBackMs = 10_000
-/** While the pace, or the places, hold tries back. */
+/** While pace or places hold tries back. */
 const pacedRestMs = 50
 const tidyEveryMs = 2000
 /** Settled deliveries of a webhook between two deletions. */
 const settledBetween = 500
 const lastTriesMs = 2000
+/** Other daemons wake nobody here, so what they record is looked for. */
+const lookMs = 300
 
 /** Sends what waits for webhooks: each message at least once, even after a crash. */
 export class Deliverer {
@@ -54,10 +58,7 @@ export class Deliverer {
     })
   }
 
-  start(): void {
-    this.#loop.start()
-  }
-
+  start = (): void => this.#loop.start()
   /** Ends tries that are soon over, and frees what was not tried. */
   async stop(): Promise<void> {
     await this.#loop.stop()
@@ -79,8 +80,9 @@ export class Deliverer {
     this.#loop.wake()
   }
 
-  /** Webhooks were created, changed, or removed. */
-  changed(): void {
+  /** Webhooks were created, changed, or removed. @param isNewTurn others may have delivered what is queued here */
+  changed(isNewTurn = false): void {
+    if (isNewTurn) this.#forget()
     this.#isStale = true
     this.#loop.wake()
   }
@@ -102,12 +104,14 @@ export class Deliverer {
 
   async #work(): Promise<void> {
     const { store, clock } = this.#settings
+    if ((await this.#settings.turn?.check()) === false) return this.#standBy()
     if (!this.#isReleased) {
       await store.releaseAll()
       this.#isReleased = true
     }
     await this.#noticeSetBack()
     if (this.#isStale) await this.#reload()
+    if (this.#settings.turn) for (const id of await store.withWork()) this.#lanes.get(id)?.lookAgain()
     const now = clock.now()
     const wanted = [...this.#lanes].flatMap(([webhookId, lane]) => {
       const limit = lane.room(now)
@@ -117,6 +121,23 @@ export class Deliverer {
     if (isWriting && (wanted.length > 0 || this.#results.length > 0)) await this.#exchange(wanted)
     this.#startTries()
     await this.#tidy()
+    this.#isFailing = false
+  }
+
+  get #isMine(): boolean {
+    return this.#settings.turn?.isMine ?? true
+  }
+
+  #forget(): void {
+    this.#isReleased = false
+    this.#lanes = new Map()
+    this.#isStale = true
+  }
+
+  /** Another daemon delivers. It has freed what was claimed here. */
+  async #standBy(): Promise<void> {
+    this.#forget()
+    if (this.#results.length > 0) await this.#exchange([])
     this.#isFailing = false
   }
 
@@ -138,14 +159,7 @@ export class Deliverer {
       this.#isStale = true
       throw error
     })
-    const lanes = new Map<number, Lane>()
-    for (const target of targets) {
-      const lane = this.#lanes.get(target.id) ?? new Lane(target)
-      lane.target = target
-      lane.nextDueAt = 0
-      lanes.set(target.id, lane)
-    }
-    this.#lanes = lanes
+    this.#lanes = lanesOf(targets, this.#lanes)
   }
 
   async #exchange(wanted: readonly { webhookId: number; limit: number }[]): Promise<void> {
@@ -168,7 +182,7 @@ export class Deliverer {
   /** In turn, so that a webhook with many messages does not keep others waiting. */
   #startTries(): void {
     // URLs that changed are read first.
-    if (this.#loop.isEnding || this.#isStale) return
+    if (this.#loop.isEnding || this.#isStale || !this.#isMine) return
     const { pace } = this.#settings
     const lanes = [...this.#lanes.values()]
     const taken = new Taken(lanes)
@@ -231,11 +245,12 @@ export class Deliverer {
   }
 
   #restMs(): number {
+    const most = this.#settings.turn ? lookMs : longestRestMs
     const untilWrite = this.#settings.pace.untilWrite()
     if (untilWrite > 0) return Math.max(untilWrite, wokenMs)
     if ([...this.#lanes.values()].some((lane) => lane.isReady)) return pacedRestMs
     const now = this.#settings.clock.now()
     const due = Math.min(...[...this.#lanes.values()].map(({ nextDueAt }) => nextDueAt))
-    return Math.min(Math.max(due - now, wokenMs), longestRestMs)
+    return Math.min(Math.max(due - now, wokenMs), most)
   }
 }

@@ -9,8 +9,10 @@ export interface Claimed extends Found {
 export interface DeliveryStore {
   /** Webhooks that are enabled. */
   targets(): Promise<readonly Target[]>
-  /** What an earlier process had claimed is free again. */
+  /** What the process that delivered before had claimed is free again. */
   releaseAll(): Promise<unknown>
+  /** Webhooks that something waits for, by ID. */
+  withWork(): Promise<readonly number[]>
   /** Records results and claims messages, in one write. */
   exchange(
     results: readonly Result[],

@@ -141,3 +141,15 @@ export class Lane {
     return jobs
   }
 }
+
+/** @returns the lanes of these targets, by ID, which look for what is due; those from before are kept */
+export function lanesOf(targets: readonly Target[], before: ReadonlyMap<number, Lane>): Map<number, Lane> {
+  const lanes = new Map<number, Lane>()
+  for (const target of targets) {
+    const lane = before.get(target.id) ?? new Lane(target)
+    lane.target = target
+    lane.nextDueAt = 0
+    lanes.set(target.id, lane)
+  }
+  return lanes
+}

@@ -12,6 +12,7 @@ import { behindSocket, servedFrom } from '../../local-daemon.ts'
 import { installedServices, systemctl } from '../../service.ts'
 import type { System } from '../../system.ts'
 import { describeChain } from '../doctor/chains.ts'
+import { describeServer } from '../doctor/daemon.ts'
 import { describeReaders, readersHere } from '../doctor/readers.ts'
 import { describeBudget } from '../teams/team.ts'
 import { chooseDaemon, dataDirFlag, orService, serviceOf, wantedDaemon } from './choose.ts'
@@ -129,6 +130,7 @@ const printStatus = async (ctx: CliContext): Promise<void> => {
     Data: it.dataDir,
     Ephemeral: it.ephemeral,
     Database: `${it.database.sizeBytes.toLocaleString('en-US')} bytes, schema ${it.schema}`,
+    ...(it.database.server ? { Server: describeServer(it.database.server) } : {}),
     ...(it.upgrade === null
       ? {}
       : {

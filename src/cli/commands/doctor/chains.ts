@@ -43,7 +43,7 @@ export const checkChains = async (ctx: CliContext): Promise<Finding[]> => {
     warn(
       'chains',
       'none: no token can be transferred',
-      'unset TAPCHIP_DEV_CHAIN, or set TAPCHIP_RPC_<chain id>',
+      'set TAPCHIP_RPC_<chain id>; to try things out on one machine: TAPCHIP_DEV_CHAIN=on',
     ),
   ]
 }

@@ -32,7 +32,9 @@ export const checkDaemon = async (ctx: CliContext): Promise<Finding[]> => {
         ? ok('ready', 'it accepts requests')
         : fail('ready', `/readyz answers ${ready.status}`, 'see why: tapchip daemon logs'),
       checkClock(ctx, health.date),
-      await checkApiKey(ctx),
+      ready.status === 503 && ready.text.includes('"store_unavailable"')
+        ? warn('API key', 'not checked, since the daemon is not ready', 'run this again once it is')
+        : await checkApiKey(ctx),
       ...(await checkAdmin(ctx)),
     ]
   } catch (error) {
@@ -100,6 +102,8 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
           'set TAPCHIP_ADMIN_URL to its address (run tapchip daemon status there)',
         ),
       ]
+    if (error instanceof ApiError && error.statusCode === 503)
+      return [fail('database', messageOf(error).replace(/\.$/, ''), 'see why: tapchip daemon logs')]
     return [fail('admin token', messageOf(error), 'set TAPCHIP_ADMIN_TOKEN, or tapchip login --admin')]
   }
   const { database, disk, counts, version, token, warnings, admin } = status
@@ -108,7 +112,7 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
     ok('admin token', `${token.name} (${token.scopes.join(', ')})`),
     ok('administration', whereAdministrationIs(ctx, admin)),
     checkDatabase(database),
-    checkDisk(disk),
+    checkDisk(disk, database.server !== null && database.server !== undefined),
     ...checkBackup(ctx, status),
     version === ours
       ? ok('version', version)
@@ -144,13 +148,36 @@ const checkBadges = ({ provider, trouble }: AnswerOf<'GET /admin/status'>['badge
         'check TAPCHIP_POAP_…, and that the daemon reaches POAP; codes stay good meanwhile',
       )
 
+/** An earlier daemon does not tell. */
+export const describeServer = (server: NonNullable<AnswerOf<'GET /admin/status'>['database']['server']>) => {
+  const sum = (of: 'inUse' | 'waiting' | 'max') => server.pools.reduce((all, pool) => all + pool[of], 0)
+  const standbys = server.standbys.map(({ name, syncState, lagSeconds }) =>
+    [name, syncState, lagSeconds === null ? '' : `${lagSeconds} s behind`].filter((word) => word).join(' '),
+  )
+  return [
+    `PostgreSQL ${server.version} at ${server.name}`,
+    `answers in ${server.latencyMs} ms`,
+    `${sum('inUse')} of ${sum('max')} connections in use, ${sum('waiting')} waiting`,
+    ...(standbys.length === 0 ? [] : [`standbys: ${standbys.join('; ')}`]),
+  ].join(', ')
+}
+
 /** A backup, a state of the chain or a batch of taps soon takes more. */
 const fewBytes = 256 * 1024 * 1024
 
-const checkDisk = ({ freeBytes, refusedWrites, state }: AnswerOf<'GET /admin/status'>['disk']): Finding => {
+const checkDisk = (
+  { freeBytes, refusedWrites, state }: AnswerOf<'GET /admin/status'>['disk'],
+  hasServer: boolean,
+): Finding => {
   const free = freeBytes === null ? 'unknown' : `${freeBytes.toLocaleString('en-US')} bytes free`
   const refused = refusedWrites > 0 ? `, ${counted(refusedWrites, 'write')} refused since the start` : ''
   const fix = 'free some space on the disk of the data directory; the daemon continues automatically'
+  if (state === 'full' && hasServer)
+    return fail(
+      'disk',
+      `full, of the database server or here (${free})${refused}`,
+      'free some space there; the daemon continues automatically',
+    )
   if (state === 'full') return fail('disk', `full, ${free}${refused}`, fix)
   if (state === 'failing')
     return fail('disk', `cannot be written, ${free}${refused}`, 'check the system log and the mounts')
@@ -159,8 +186,23 @@ const checkDisk = ({ freeBytes, refusedWrites, state }: AnswerOf<'GET /admin/sta
     : ok('disk', `${free}${refused}`)
 }
 
-const checkDatabase = ({ integrity, sizeBytes }: AnswerOf<'GET /admin/status'>['database']): Finding => {
+const mostLagSeconds = 30
+
+const checkDatabase = ({
+  integrity,
+  sizeBytes,
+  server,
+}: AnswerOf<'GET /admin/status'>['database']): Finding => {
   const size = `${sizeBytes.toLocaleString('en-US')} bytes`
+  if (server) {
+    const words = `${describeServer(server)}, ${size}`
+    const late = server.standbys.find(({ lagSeconds }) => (lagSeconds ?? 0) > mostLagSeconds)
+    if (late)
+      return warn('database', `${words}; ${late.name} is ${late.lagSeconds} s behind`, 'look at that standby')
+    return server.pools.some(({ waiting }) => waiting > 0)
+      ? warn('database', `${words}; requests wait for connections`, 'look at the load of the server')
+      : ok('database', words)
+  }
   if (integrity === 'ok') return ok('database', `intact, ${size}`)
   return fail('database', integrity ?? 'it was not checked', 'stop the daemon and restore a backup')
 }

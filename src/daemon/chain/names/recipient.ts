@@ -29,7 +29,7 @@ export class NameChainMissing extends NameProblem {
     const where = `${name} is looked up on chain ${chainId}, which is not`
     const next =
       chainId === devChainId
-        ? 'start the daemon without TAPCHIP_DEV_CHAIN=off'
+        ? 'start the daemon with TAPCHIP_DEV_CHAIN=on'
         : `set TAPCHIP_RPC_${chainId} to an RPC URL`
     super(`${where} configured: ${next}, or give the address (0x…)`)
     this.forStrangers = `${where} set up here: give the address (0x…)`

@@ -2,14 +2,17 @@ import { createHash } from 'node:crypto'
 import type { Db } from '../../store/database.ts'
 import type { IdempotencyKeyRow } from '../../store/schema.ts'
 import { findIdempotencyKey, keepAnswer } from '../../store/transactions/idempotency-keys.ts'
-import { IdempotencyConflict, IdempotencyKeyTaken } from './errors.ts'
+import { IdempotencyConflict } from './errors.ts'
 import type { Json, KeyedRequest } from './record-intent.ts'
 
 interface Repeatable<T extends Json> {
   /** undefined if the request has no Idempotency-Key. */
   claim: KeyedRequest | undefined
-  /** Passes `claim` to `recordIntent`, so that key and intent are recorded together. */
-  run(): Promise<T>
+  /**
+   * Passes `claim` to `recordIntent`, so that key and intent are recorded together, and calls `recorded` before
+   * whatever may fail after that.
+   */
+  run(recorded: () => void): Promise<T>
   /** Answers for a request that recorded its intent but was interrupted before its answer. */
   resume(transactionId: number | null): Promise<T>
   /** Parses a stored answer; a zod schema fits. */
@@ -24,7 +27,7 @@ interface Repeatable<T extends Json> {
 export class Idempotency {
   readonly #db: Db
   readonly #lived: () => number
-  /** Running requests by scope and key. Only one process uses the data directory. */
+  /** Running requests of this process, by scope and key. Others meet in the store. */
   readonly #running = new Map<string, { requestHash: string; answer: Promise<unknown> }>()
 
   /**
@@ -45,7 +48,7 @@ export class Idempotency {
   /** @throws IdempotencyConflict, and whatever `run` or `resume` throws */
   async once<T extends Json>(request: Repeatable<T>): Promise<T> {
     const { claim } = request
-    if (!claim) return request.run()
+    if (!claim) return request.run(() => undefined)
     const name = JSON.stringify([claim.scope, claim.key])
     for (;;) {
       const running = this.#running.get(name)
@@ -66,11 +69,15 @@ export class Idempotency {
   async #answer<T extends Json>(request: Repeatable<T>, claim: KeyedRequest): Promise<T> {
     const kept = await this.#find(claim)
     if (kept) return this.#repeat(request, claim, kept)
+    let isRecorded = false
+    const recorded = () => {
+      isRecorded = true
+    }
     try {
-      return await this.#keep(claim, await request.run())
+      return await this.#keep(claim, await request.run(recorded))
     } catch (error) {
-      if (!(error instanceof IdempotencyKeyTaken)) throw error
-      // Another process took the key in the meantime. Its row exists, or has just expired.
+      if (isRecorded) throw error
+      // Another process may have taken the key in the meantime, and used up what this request wanted to use.
       const other = await this.#find(claim)
       if (!other) throw error
       return this.#repeat(request, claim, other)

@@ -1,6 +1,7 @@
 import type { Hex } from 'viem'
 import { BackgroundLoop, type Schedule, systemSchedule } from '../../background-loop.ts'
-import type { Db } from '../../store/database.ts'
+import { type Db, isShared } from '../../store/database.ts'
+import { Lease, usualLeaseMs } from '../../store/lease.ts'
 import { abandon, cancelQueued } from '../../store/transactions/states.ts'
 import type { Builders } from './builder.ts'
 import { NoSuchSigner, WrongChain } from './errors.ts'
@@ -26,8 +27,8 @@ export interface RelayerOptions {
   /** Identifies this process among users of the same database: random, new at every start. */
   holder: string
   /**
-   * Earlier lease holders are known to be gone, as the lock on the data directory proves, so a start after kill
-   * -9 need not wait for their leases to expire.
+   * Earlier lease holders are known to be gone, as the lock on the data directory proves where the database is in it,
+   * so a start after kill -9 need not wait for their leases to end.
    */
   takesOver: boolean
   pace?: Partial<Pace>
@@ -42,7 +43,7 @@ export const usualPace: Pace = {
   maxInFlight: 64,
   resendMs: 15_000,
   replaceMs: 30_000,
-  leaseMs: 30_000,
+  leaseMs: usualLeaseMs,
   maxSignings: 10,
   busyMs: 250,
   idleMs: 10_000,
@@ -96,7 +97,7 @@ export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
   } = options
   const onSettled = options.onSettled ?? (async () => undefined)
   const withoutEffect = options.withoutEffect ?? (async () => undefined)
-  const events = new TransactionEvents(db)
+  const events = new TransactionEvents(db, schedule)
   const changed = events.changed.bind(events)
   const senders = chains.flatMap((chain) => {
     const node = new Node(chain.transport)
@@ -104,13 +105,17 @@ export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
     return Object.entries(chain.signers).map(([name, signer]) => {
       const memory = { sent: new Map(), absent: new Map(), lowest: undefined }
       const ends = { onSettled, withoutEffect }
-      const all = { chain, name, signer, node, db, clock, builders, pace, holder, changed, memory, ...ends }
-      const loop = new SenderLoop(all, options.takesOver)
-      return { loop, driver: drive(loop, pace, schedule) }
+      const { leaseMs } = pace
+      const { takesOver } = options
+      const lease = new Lease({ db, name: leaseOf(chain, signer), holder, clock, leaseMs, takesOver })
+      const of = { chain, name, signer, node, db, clock, builders, pace, lease, changed, memory, ...ends }
+      const loop = new SenderLoop({ ...of, isShared: isShared(db) })
+      const driver = drive(loop, pace, schedule)
+      return { loop, drivers: isShared(db) ? [driver, watch(loop, driver, schedule)] : [driver] }
     })
   })
   const loops = senders.map(({ loop }) => loop)
-  const drivers = senders.map(({ driver }) => driver)
+  const drivers = senders.flatMap((sender) => sender.drivers)
   await Promise.all(loops.map(refuseWrongChain))
   const wake = () => {
     for (const driver of drivers) driver.wake()
@@ -149,11 +154,33 @@ export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
         throw new NoSuchSigner(chainId, signer)
     },
     close: async () => {
-      await Promise.all(drivers.map((driver) => driver.stop()))
+      await Promise.all([...drivers.map((driver) => driver.stop()), events.close()])
       await Promise.all(loops.map((loop) => loop.close()))
     },
   }
 }
+
+const leaseOf = ({ chainId }: ChainSettings, { address }: { address: string }) =>
+  `sender ${chainId} ${address}`
+
+/** In milliseconds; other daemons wake nobody here, so what they record is looked for. */
+const lookMs = 250
+
+/** Wakes a driver for what other daemons on the database have recorded, or left. Renews the lease beside slow ticks. */
+const watch = (
+  loop: Pick<SenderLoop, 'look'>,
+  driver: Pick<BackgroundLoop, 'wake'>,
+  schedule: Schedule,
+): BackgroundLoop =>
+  new BackgroundLoop({
+    run: async () => {
+      if (await loop.look()) driver.wake()
+    },
+    restMs: () => lookMs,
+    // The driver's tick reports it.
+    failed: () => undefined,
+    schedule,
+  })
 
 async function refuseWrongChain(loop: SenderLoop): Promise<void> {
   try {
@@ -180,7 +207,8 @@ export function drive(
     },
     restMs: () => {
       const backoff = Math.min(busyMs * 2 ** failures, Math.max(maxBackoffMs, busyMs))
-      return failures > 0 ? backoff : loop.status.unsettled > 0 ? busyMs : idleMs
+      if (failures > 0) return backoff
+      return loop.status.unsettled > 0 && !loop.status.isStandby ? busyMs : idleMs
     },
     wokenMs: () => (failures > 0 ? Number.POSITIVE_INFINITY : 0),
     // The store cannot be read either; the next operation that needs it reports that.

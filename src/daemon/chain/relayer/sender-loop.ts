@@ -1,14 +1,14 @@
 import type { TransactionAttemptRow } from '../../store/schema.ts'
 import { openAttempts } from '../../store/transactions/attempts.ts'
 import { countUnsettled, openTransactions } from '../../store/transactions/intents.ts'
-import { findSender, giveLeaseBack, insertSender, takeLease } from '../../store/transactions/senders.ts'
+import { findSender, insertSender } from '../../store/transactions/senders.ts'
 import { hasUnexplained, markAllWithNode, markAllWithoutNode } from '../../store/transactions/states.ts'
 import { KeyChanged, LeaseHeld, WrongChain } from './errors.ts'
 import { follow } from './follow.ts'
 import { closeGaps } from './gaps.ts'
 import { replace } from './replace.ts'
 import { send } from './send.ts'
-import { idOf, isoNow, ofSigner, type Sender, type SenderStatus, type View, writeAsHolder } from './sender.ts'
+import { idOf, ofSigner, type Sender, type SenderStatus, type View, writeAsHolder } from './sender.ts'
 import { signQueued } from './sign-queued.ts'
 
 /** A key with funds is assumed to keep some for this long. */
@@ -20,18 +20,14 @@ const trustMs = 60_000
 export class SenderLoop {
   readonly sender: Sender
   #verified = false
-  #leased = false
-  #takesOver: boolean
   /** Rows may be marked as waiting for the node; at first, by an earlier process. */
   #marked = true
   #wealth: { at: number; isPoor: boolean } | undefined
   #running: Promise<SenderStatus> | undefined
   status: SenderStatus
 
-  /** @param takesOver the last holder is known to be gone, so its lease is not waited for */
-  constructor(sender: Sender, takesOver: boolean) {
+  constructor(sender: Sender) {
     this.sender = sender
-    this.#takesOver = takesOver
     this.status = {
       ...ofSigner(sender),
       address: sender.signer.address,
@@ -39,6 +35,7 @@ export class SenderLoop {
       inFlight: 0,
       waitingForFees: false,
       waitingForFunds: false,
+      isStandby: false,
       trouble: undefined,
     }
   }
@@ -55,14 +52,17 @@ export class SenderLoop {
 
   async #guarded(): Promise<SenderStatus> {
     try {
-      this.status = { ...this.status, trouble: undefined, ...(await this.#once()) }
+      this.status = { ...this.status, isStandby: false, trouble: undefined, ...(await this.#once()) }
     } catch (error) {
       // Everything important is stored, so the next tick starts by reading.
       this.#verified = false
-      if (error instanceof LeaseHeld) this.#leased = false
-      else if (!(error instanceof KeyChanged)) await this.#markWithoutNode()
-      const trouble = error instanceof Error ? error : new Error(String(error))
-      this.status = { ...this.status, trouble, unsettled: await this.#unsettled() }
+      const isHeld = error instanceof LeaseHeld
+      if (!isHeld && !(error instanceof KeyChanged)) await this.#markWithoutNode()
+      const isStandby = isHeld && this.sender.isShared
+      if (isStandby) this.#marked = true
+      const thrown = error instanceof Error ? error : new Error(String(error))
+      const trouble = isStandby ? undefined : thrown
+      this.status = { ...this.status, isStandby, trouble, unsettled: await this.#unsettled() }
     }
     return this.status
   }
@@ -70,7 +70,7 @@ export class SenderLoop {
   async #once(): Promise<Partial<SenderStatus>> {
     const { sender } = this
     // First, because marking rows while the node is away needs the lease.
-    if (!this.#leased) await this.#lease()
+    if (!this.sender.lease.isTaken) await this.#lease()
     await this.verify()
     let view = await readView(sender)
     this.#refuseOtherKeys(view.rows)
@@ -96,11 +96,11 @@ export class SenderLoop {
   async #markWithoutNode(): Promise<void> {
     const { sender } = this
     try {
-      if (!this.#leased || !(await hasUnexplained(sender.db.read, ofSigner(sender)))) return
+      if (!sender.lease.isTaken || !(await hasUnexplained(sender.db.read, ofSigner(sender)))) return
       this.#marked = true
       await writeAsHolder(sender, (trx, at) => markAllWithoutNode(trx, { ...ofSigner(sender), at }))
-    } catch (error) {
-      if (error instanceof LeaseHeld) this.#leased = false
+    } catch {
+      // The next tick tells why.
     }
   }
 
@@ -134,18 +134,18 @@ export class SenderLoop {
   }
 
   async #lease(): Promise<void> {
-    const { db, holder, clock, pace } = this.sender
+    const { db, lease } = this.sender
     const id = idOf(this.sender)
-    const now = clock.now()
-    const until = new Date(now + pace.leaseMs).toISOString()
-    const taken = await db.write(async (trx) => {
-      await insertSender(trx, id)
-      return takeLease(trx, { ...id, holder, until, now: isoNow(this.sender), byForce: this.#takesOver })
-    })
-    if (!taken) throw new LeaseHeld(id.chainId, id.address)
-    // By force only at the start: a process that takes it from us later is alive.
-    this.#takesOver = false
-    this.#leased = true
+    if (!(await lease.take())) throw new LeaseHeld(id.chainId, id.address)
+    if (!(await findSender(db.read, id))) await db.write((trx) => insertSender(trx, id))
+  }
+
+  /** What changes in the database without this process. @returns whether a tick has something to do */
+  async look(): Promise<boolean> {
+    const { lease } = this.sender
+    if (!lease.isTaken) return lease.mayBeTaken()
+    if (lease.isDue && !(await lease.renew())) return true
+    return this.status.unsettled === 0 && (await this.#unsettled()) > 0
   }
 
   #refuseOtherKeys(rows: readonly { sender: string | null }[]): void {
@@ -167,9 +167,7 @@ export class SenderLoop {
   /** Waits for the current tick, and lets another process take over at once. */
   async close(): Promise<void> {
     await this.#running?.catch(() => undefined)
-    const { db, holder } = this.sender
-    await db.write((trx) => giveLeaseBack(trx, { ...idOf(this.sender), holder }))
-    this.#leased = false
+    await this.sender.lease.giveBack()
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Address, Hex, TransactionSerializableEIP1559, Transport } from 'viem'
 import type { Db, Queries } from '../../store/database.ts'
+import { type Lease, LeaseLost } from '../../store/lease.ts'
 import type { TransactionAttemptRow, TransactionRow } from '../../store/schema.ts'
-import { renewLease } from '../../store/transactions/senders.ts'
 import type { Builders } from './builder.ts'
 import { LeaseHeld } from './errors.ts'
 import type { Market } from './fees.ts'
@@ -41,7 +41,7 @@ export interface ChainSettings {
 export interface DriverPace {
   /** While anything is pending. */
   busyMs: number
-  /** While nothing is: the tick renews the lease. */
+  /** While nothing is. */
   idleMs: number
   /** The maximum after failures. */
   maxBackoffMs: number
@@ -84,7 +84,9 @@ export interface Sender {
   readonly clock: Clock
   readonly builders: Builders
   readonly pace: Pace
-  readonly holder: string
+  readonly lease: Lease
+  /** Other daemons on the database have this key as well, so one of them may have the lease. */
+  readonly isShared: boolean
   /** Notifies those who wait for these transactions, after the commit. */
   changed(ids: Iterable<number>): Promise<void>
   readonly memory: Memory
@@ -103,6 +105,8 @@ export interface SenderStatus {
   /** The chain's fees exceed the cap: nothing is lost, but nothing moves. */
   waitingForFees: boolean
   waitingForFunds: boolean
+  /** Another daemon on the same database sends for this key. */
+  isStandby: boolean
   trouble: Error | undefined
 }
 
@@ -136,13 +140,13 @@ export async function writeAsHolder<T>(
   sender: Sender,
   job: (trx: Queries, at: string) => Promise<T>,
 ): Promise<T> {
-  const now = sender.clock.now()
-  const until = new Date(now + sender.pace.leaseMs).toISOString()
-  return sender.db.write(async (trx) => {
-    if (!(await renewLease(trx, { ...idOf(sender), holder: sender.holder, until })))
-      throw new LeaseHeld(sender.chain.chainId, sender.signer.address)
-    return job(trx, new Date(now).toISOString())
-  })
+  const at = isoNow(sender)
+  try {
+    return await sender.lease.write((trx) => job(trx, at))
+  } catch (error) {
+    if (error instanceof LeaseLost) throw new LeaseHeld(sender.chain.chainId, sender.signer.address)
+    throw error
+  }
 }
 
 export async function marketOf({ chain, node }: Sender, head: Head): Promise<Market> {

@@ -91,9 +91,8 @@ async function store(
   await writeAsHolder(sender, async (trx, at) => {
     const from = (await findSender(trx, { chainId, address }))?.nextNonce ?? 0
     const to = view.next + signings.length
-    const id = { chainId, address, holder: sender.holder }
     // The next nonce is not the one that was signed for: another process wrote here.
-    if (from > view.next || !(await takeNonces(trx, { ...id, from, to })))
+    if (from > view.next || !(await takeNonces(trx, { chainId, address, from, to })))
       throw new LeaseHeld(chainId, address)
     for (const { row, attempt, call, counted } of signings) {
       const signed = await markSigned(trx, {

@@ -1,12 +1,16 @@
 import type { Hex } from 'viem'
-import type { Schedule } from '../../background-loop.ts'
-import type { Db } from '../../store/database.ts'
+import { BackgroundLoop, type Schedule, systemSchedule } from '../../background-loop.ts'
+import { type Db, isShared } from '../../store/database.ts'
 import type { TransactionRow } from '../../store/schema.ts'
-import { findTransaction } from '../../store/transactions/intents.ts'
+import { findTransaction, findTransactions } from '../../store/transactions/intents.ts'
 import { NotSignedYet, TransactionRefused } from './errors.ts'
 import { isSettled, type SettledState, stateOf, storedHex } from './transaction.ts'
 
 type Listener = (row: TransactionRow) => boolean
+
+const lookMs = 250
+/** Transactions that are looked at in one query. */
+const atOnce = 500
 
 /**
  * Notifies those who wait for a transaction of its changes. The store is authoritative; this only says when to
@@ -15,14 +19,26 @@ type Listener = (row: TransactionRow) => boolean
 export class TransactionEvents {
   readonly #db: Db
   readonly #listeners = new Map<number, Set<Listener>>()
-  constructor(db: Db) {
+  /** Looks for transactions of other daemons, while somebody waits for them. */
+  readonly #loop: BackgroundLoop | undefined
+  constructor(db: Db, schedule: Schedule = systemSchedule) {
     this.#db = db
+    if (isShared(db))
+      this.#loop = new BackgroundLoop({
+        run: () => this.#look(),
+        firstMs: lookMs,
+        restMs: () => lookMs,
+        // Reads are asked again for a while; whoever waits gives up by itself.
+        failed: () => undefined,
+        schedule,
+      })
   }
 
   /** @param listener called with the row at each change until it returns true */
   async listen(id: number, listener: Listener): Promise<() => void> {
     const listeners = this.#listeners.get(id) ?? new Set()
     this.#listeners.set(id, listeners.add(listener))
+    this.#loop?.start()
     await this.changed([id])
     return () => this.#leave(id, listener)
   }
@@ -32,9 +48,23 @@ export class TransactionEvents {
       const listeners = this.#listeners.get(id)
       if (!listeners) continue
       const row = await findTransaction(this.#db.read, id)
-      if (!row) continue
-      for (const listener of [...listeners]) if (listener(row)) this.#leave(id, listener)
+      if (row) this.#tell(row)
     }
+  }
+
+  close(): Promise<void> {
+    return this.#loop?.stop() ?? Promise.resolve()
+  }
+
+  async #look(): Promise<void> {
+    const ids = [...this.#listeners.keys()]
+    for (let from = 0; from < ids.length; from += atOnce)
+      for (const row of await findTransactions(this.#db.read, ids.slice(from, from + atOnce))) this.#tell(row)
+  }
+
+  #tell(row: TransactionRow): void {
+    for (const listener of [...(this.#listeners.get(row.id) ?? [])])
+      if (listener(row)) this.#leave(row.id, listener)
   }
 
   #leave(id: number, listener: Listener): void {

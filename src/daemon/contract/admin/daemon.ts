@@ -3,6 +3,44 @@ import { adminEndpoint } from '../endpoint.ts'
 import { flag, text, timestamp } from '../fields.ts'
 import { budget } from './teams.ts'
 
+const databaseState = z.object({
+  engine: z.enum(['sqlite', 'postgres']),
+  sizeBytes: z.number(),
+  integrity: z.string().nullable(),
+  /** Null: the database is a file. */
+  server: z
+    .object({
+      /** Host and database. */
+      name: z.string(),
+      version: z.string(),
+      /** Of one query. */
+      latencyMs: z.number(),
+      /** Empty where the server does not tell. */
+      standbys: z.array(
+        z.object({
+          name: z.string(),
+          syncState: z.string(),
+          lagSeconds: z.number().nullable(),
+          lagBytes: z.number().nullable(),
+        }),
+      ),
+      /** The connections of this daemon. */
+      pools: z.array(
+        z.object({
+          pool: z.enum(['read', 'tap', 'write', 'slow']),
+          inUse: z.number(),
+          idle: z.number(),
+          waiting: z.number(),
+          max: z.number(),
+        }),
+      ),
+      /** Work that was done again since the start. */
+      conflicts: z.number(),
+      lostConnections: z.number(),
+    })
+    .nullable(),
+})
+
 export const daemon = {
   'GET /admin/status': adminEndpoint({
     id: 'getStatus',
@@ -22,7 +60,7 @@ export const daemon = {
       /** If this start migrated a database of an earlier version; `copy`: from before, null if there is none. */
       upgrade: z.object({ from: z.string(), to: z.string(), copy: z.string().nullable() }).nullable(),
       token: z.object({ name: z.string(), scopes: z.array(z.string()) }),
-      database: z.object({ sizeBytes: z.number(), integrity: z.string().nullable() }),
+      database: databaseState,
       /** Null: no backup was ever made. Only if checked. */
       lastBackupAt: timestamp.nullable().optional(),
       /** For the data directory. */

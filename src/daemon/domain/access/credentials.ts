@@ -1,5 +1,6 @@
 import { allAdminTokens, allApiKeys } from '../../store/credentials.ts'
-import type { Queries } from '../../store/database.ts'
+import { DatabaseUnavailable, type Queries } from '../../store/database.ts'
+import { LoadOrder } from '../../store/load-order.ts'
 import type { AdminTokenRow, ApiKeyRow } from '../../store/schema.ts'
 import { DomainError } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
@@ -27,10 +28,12 @@ export const rootName = 'root'
 
 type Held<Row> = { row: Row; scopes: readonly Scope[] }
 
-/** Credentials by hash, in memory: every request needs one, and only this daemon changes them. */
+/** Credentials by hash, in memory, since every request needs one. */
 export class Credentials {
   readonly #clock: Clock
   readonly #rootHashes: ReadonlySet<string>
+  readonly #order = new LoadOrder()
+  #isCurrent = (): boolean => true
   #apiKeys = new Map<string, Held<ApiKeyRow>>()
   #adminTokens = new Map<string, Held<AdminTokenRow>>()
 
@@ -41,17 +44,26 @@ export class Credentials {
   }
 
   async load(db: Queries): Promise<void> {
-    this.#apiKeys = held(await allApiKeys(db))
-    this.#adminTokens = held(await allAdminTokens(db))
+    const isNewest = this.#order.begin()
+    const apiKeys = held(await allApiKeys(db))
+    const adminTokens = held(await allAdminTokens(db))
+    if (!isNewest()) return
+    this.#apiKeys = apiKeys
+    this.#adminTokens = adminTokens
   }
 
-  /** @throws DomainError api_key_unknown, api_key_revoked, api_key_expired */
+  /** Other daemons change them as well. @param isCurrent false: so long ago that a revocation may be missing */
+  trustedWhile(isCurrent: () => boolean): void {
+    this.#isCurrent = isCurrent
+  }
+
+  /** @throws DomainError api_key_unknown, api_key_revoked, api_key_expired; DatabaseUnavailable */
   apiKey(secret: string): ApiKey {
     const { row, scopes } = this.#live(this.#apiKeys, secret, { code: 'api_key', name: 'API key' })
     return { id: row.id, name: row.name, teamId: row.teamId, scopes }
   }
 
-  /** @throws DomainError admin_token_unknown, admin_token_revoked, admin_token_expired */
+  /** @throws DomainError admin_token_unknown, admin_token_revoked, admin_token_expired; DatabaseUnavailable */
   adminToken(secret: string): AdminToken {
     if (this.#rootHashes.has(hashSecret(secret))) return { name: rootName, scopes: ['all'], expiresAt: null }
     const { row, scopes } = this.#live(this.#adminTokens, secret, {
@@ -66,6 +78,7 @@ export class Credentials {
     secret: string,
     { code, name }: { code: 'api_key' | 'admin_token'; name: string },
   ): Held<Row> {
+    if (!this.#isCurrent()) throw new DatabaseUnavailable('It has not told for a while what was revoked')
     const found = held.get(hashSecret(secret))
     if (!found) throw new DomainError(`${code}_unknown`, `This ${name} is not known.${hintFor(secret, code)}`)
     const { row } = found

@@ -1,5 +1,6 @@
 import { dayProblems } from '../../badges/dates.ts'
 import {
+  type BadgeImage,
   type BadgeProvider,
   type CreateResult,
   type NewBadgeEvent,
@@ -46,6 +47,7 @@ export async function createBadgeEvent(
   if (provider.name === 'poap') return createAtPoap(deps, provider, asking, wanted)
   const created = await provider.create(event, image, '')
   if (created.kind !== 'created') throw new Error('the embedded provider takes every event')
+  const data = await inOnePiece(image)
   const { id, known } = await deps.db.write(async (trx) => {
     const known = await claim(trx, asking, wanted)
     if (known !== undefined) return { id: known, known }
@@ -54,7 +56,7 @@ export async function createBadgeEvent(
       created,
       provider: provider.name,
     })
-    await insertImage(trx, { badgeEventId, file: image.file, type: image.type })
+    await insertImage(trx, { badgeEventId, file: image.file, type: image.type, data })
     await tieContent(trx, contentOf(asking, wanted), badgeEventId)
     if (asking.idempotency) await reserveIdempotencyKey(trx, asking.idempotency, badgeEventId)
     return { id: badgeEventId, known: undefined }
@@ -62,6 +64,17 @@ export async function createBadgeEvent(
   if (known !== undefined) return { ...(await createdBefore(deps, known)), isUnchanged: true }
   deps.badges.wake()
   return { id, keepsImage: true, response: created.response }
+}
+
+/** Fills one buffer, because chunks that are put together afterwards take the memory twice. */
+async function inOnePiece({ size, bytes }: BadgeImage): Promise<Buffer> {
+  const piece = Buffer.allocUnsafe(size)
+  let at = 0
+  for await (const chunk of bytes()) {
+    piece.set(chunk, at)
+    at += chunk.length
+  }
+  return piece.subarray(0, at)
 }
 
 function assertSound(event: NewBadgeEvent, isForPoap: boolean): void {
@@ -92,6 +105,7 @@ async function createAtPoap(
   const secretCode = newSecretCode()
   const { creation, known } = await begin(deps, asking, wanted, secretCode)
   if (known !== undefined) return { ...(await createdBefore(deps, known)), isUnchanged: true }
+  asking.recorded?.()
   const result = await send(deps, poap, creation, wanted, secretCode)
   switch (result.kind) {
     case 'created':

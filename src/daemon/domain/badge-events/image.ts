@@ -8,13 +8,13 @@ import {
   rmSync,
   writeSync,
 } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { nanoid } from 'nanoid'
 import { type BadImage, ImageJudge } from '../../../values/image.ts'
 import type { BadgeImage } from '../../badges/provider.ts'
-import { allImageFiles, findImage } from '../../store/badge-events.ts'
+import { allImageFiles, findImage, imagesInFiles, storeImage } from '../../store/badge-events.ts'
 import type { Db } from '../../store/database.ts'
 import { DomainError, type ErrorCode, notFound, storeFailure } from '../errors.ts'
 
@@ -24,14 +24,19 @@ export interface ReceivedImage extends BadgeImage {
   readonly file: string
 }
 
-/** One file per image: all while uploading, and those of the embedded provider permanently. */
+// The copies of the database from before images were in it refer to their files.
+const copyFromBefore = /^before-migration-00(0\d|1\d|20)-/
+
+/** One file per image while it is uploaded. */
 export class ImageFolder {
   readonly #path: string
+  readonly #copies: string
   readonly #writeFailed: (error: unknown) => void
 
   /** @param writeFailed receives write errors */
   constructor(dataDir: string, writeFailed: (error: unknown) => void = () => undefined) {
     this.#path = join(dataDir, 'badge-images')
+    this.#copies = join(dataDir, 'backups')
     this.#writeFailed = writeFailed
   }
 
@@ -44,17 +49,28 @@ export class ImageFolder {
   /** @throws DomainError not_found, before reading starts */
   async open({ db }: { db: Pick<Db, 'read'> }, badgeEventId: number) {
     const image = await findImage(db.read, badgeEventId)
+    if (image?.data) return { type: image.type, size: image.data.length, bytes: image.data }
     const path = image && join(this.#path, image.file)
     const found = path && (await stat(path).catch(() => undefined))
     if (!image || !path || !found) throw notFound('image')
     return { type: image.type, size: found.size, bytes: createReadStream(path) }
   }
 
-  /** Removes partial uploads left by a killed daemon. */
-  async sweep({ db }: { db: Pick<Db, 'read'> }): Promise<void> {
-    const kept = new Set(await allImageFiles(db.read))
-    for (const file of filesIn(this.#path))
-      if (!kept.has(file)) rmSync(join(this.#path, file), { force: true })
+  /**
+   * Stores the images that earlier versions put into files, one a write, so that it may be killed at any point. Then
+   * removes their files, and partial uploads left by a killed daemon.
+   */
+  async sweep({ db }: { db: Pick<Db, 'read' | 'write'> }): Promise<void> {
+    const files = new Set(filesIn(this.#path))
+    if (files.size === 0) return
+    for (const { badgeEventId, file } of await imagesInFiles(db.read)) {
+      if (!files.has(file)) continue
+      const data = await readFile(join(this.#path, file))
+      await db.write((trx) => storeImage(trx, badgeEventId, data))
+    }
+    const isCopied = filesIn(this.#copies).some((name) => copyFromBefore.test(name))
+    const kept = new Set(isCopied ? await allImageFiles(db.read) : [])
+    for (const file of files) if (!kept.has(file)) rmSync(join(this.#path, file), { force: true })
   }
 }
 
@@ -75,7 +91,6 @@ export class IncomingImage {
   readonly #writeFailed: (error: unknown) => void
   #descriptor: number | undefined
   #isEmpty = true
-  #isKept = false
 
   constructor(file: string, path: string, writeFailed: (error: unknown) => void) {
     this.#file = file
@@ -112,17 +127,12 @@ export class IncomingImage {
     return { type, extension, size, file: this.#file, bytes: () => createReadStream(this.#path) }
   }
 
-  /** The image now belongs to an event. */
-  keep(): void {
-    this.#isKept = true
-  }
-
-  /** Call this in any case. Removes the file unless it is kept. */
+  /** Call this in any case. Removes the file. */
   close(): void {
     if (this.#descriptor === undefined) return
     closeSync(this.#descriptor)
     this.#descriptor = undefined
-    if (!this.#isKept) rmSync(this.#path, { force: true })
+    rmSync(this.#path, { force: true })
   }
 }
 

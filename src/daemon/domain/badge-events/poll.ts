@@ -16,11 +16,18 @@ import type { Settler } from './settle.ts'
 
 interface PollerDeps extends PollDeps {
   settler: Pick<Settler, 'settle' | 'drained'>
+  /** Absent: no other daemon uses the database. */
+  turn?: { readonly isMine: boolean; check(): Promise<boolean> }
 }
 
 const atOnce = 50
 const soonestMs = 250
 const stopMs = 4_000
+/** Other daemons wake nobody here, so what they plan is looked for. */
+const lookMs = 5_000
+/** Between the reservation of a badge and the first question about it. */
+const graceMs = 10_000
+const endOfDates = Date.UTC(9999, 0)
 const day = 24 * 3_600_000
 /** Pause after a local failure; doubled each time. */
 const firstPauseMs = 30_000
@@ -45,10 +52,12 @@ export class Poller {
     })
   }
 
-  /** Reopens claims interrupted by the daemon's end, since it is unknown what was sent. */
+  /** Reopens claims interrupted by a daemon's end, since it is unknown what was sent. */
   async recover(): Promise<void> {
-    const { db, clock } = this.#deps
-    const left = await abandonedClaims(db.read)
+    const { db, clock, turn } = this.#deps
+    const now = clock.now()
+    const before = iso(turn === undefined ? endOfDates : now - graceMs)
+    const left = await abandonedClaims(db.read, { now: iso(now), before })
     if (left.length === 0) return
     await db.write(async (trx) => {
       for (const { id, otpHash, attempts } of left) {
@@ -90,17 +99,21 @@ export class Poller {
   }
 
   async #nextMs(): Promise<number> {
-    const { db, clock, pollSeconds } = this.#deps
+    const { db, clock, pollSeconds, turn } = this.#deps
+    if (turn?.isMine === false) return lookMs
     const due = await nextDue(db.read)
     const ms = due === undefined ? Number.POSITIVE_INFINITY : Date.parse(due) - clock.now()
     const pausedMs = this.#pausedUntil - clock.monotonic()
     if (pausedMs > 0) return pausedMs
-    return Math.min(Math.max(ms, soonestMs), pollSeconds * 1000)
+    const most = Math.min(pollSeconds * 1000, turn === undefined ? Number.POSITIVE_INFINITY : lookMs)
+    return Math.min(Math.max(ms, soonestMs), most)
   }
 
   async #work(): Promise<void> {
-    const { db, clock } = this.#deps
-    if (this.#pausedUntil > clock.monotonic()) return
+    const { db, clock, turn } = this.#deps
+    if (this.#pausedUntil > clock.monotonic() || (await turn?.check()) === false) return
+    // Daemons may end while others go on.
+    if (turn !== undefined) await this.recover()
     const now = iso(clock.now())
     for (const claim of await dueClaims(db.read, now, atOnce))
       await this.#each(
@@ -117,6 +130,7 @@ export class Poller {
   /** A failed item is postponed alone, since POAP was already called. @param putOff if this fails too, polling pauses */
   async #each(work: () => Promise<unknown>, putOff: (until: string) => Promise<unknown>): Promise<void> {
     const { clock, failed } = this.#deps
+    if (this.#deps.turn?.isMine === false) return
     if (this.#loop.isEnding || this.#pausedUntil > clock.monotonic()) return
     try {
       await work()

@@ -1,7 +1,7 @@
 import { getAddress } from 'viem/utils'
 import { creationResponse } from '../../badges/creation-response.ts'
 import type { CreationResponse } from '../../badges/provider.ts'
-import { findImage } from '../../store/badge-events.ts'
+import { findImageFile } from '../../store/badge-events.ts'
 import type { Db } from '../../store/database.ts'
 import type { BadgeEventRow } from '../../store/schema.ts'
 import {
@@ -101,8 +101,7 @@ export async function imagePlace({ db }: Reading, id: number): Promise<ImagePlac
 export async function assertImageShown({ db }: Reading, id: number, file: string | undefined): Promise<void> {
   const event = await findShownEvent(db.read, id)
   const isOpen = event !== undefined && isOpenToAll(event)
-  if (!isOpen && (file === undefined || file !== (await findImage(db.read, id))?.file))
-    throw notFound('image')
+  if (!isOpen && (file === undefined || file !== (await findImageFile(db.read, id)))) throw notFound('image')
 }
 
 const isShown = ({ privateEvent, teamId }: BadgeEventRow, team: AskingTeam): boolean =>

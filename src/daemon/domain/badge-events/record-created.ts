@@ -18,6 +18,8 @@ export interface TeamRequester {
   teamId: number
   actor: Actor
   idempotency: KeyedRequest | undefined
+  /** Called once the key is kept, and before anything that may fail after that. */
+  recorded?: () => void
 }
 
 /** What identifies an event for a sheet that is sent again. */

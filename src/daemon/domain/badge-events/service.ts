@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { SendRequest } from '../../badges/poap-deps.ts'
 import { countEarlierEmails } from '../../store/badge-recipients.ts'
 import { allCreations } from '../../store/badge-upstream.ts'
-import type { Db } from '../../store/database.ts'
+import { type Db, isShared } from '../../store/database.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 import type { Clock } from '../time.ts'
 import type { WebhookEvents } from '../webhook-events.ts'
@@ -34,13 +34,20 @@ interface Deps {
   dataDir: string
   /** Receives errors of images that cannot be written. */
   writeFailed(error: unknown): void
+  turn: { readonly isMine: boolean; check(): Promise<boolean>; onTaken(listener: () => void): void }
+  /** Claims are held in this name. */
+  holder: string
 }
 
 /** Continues what an earlier run left open. */
 export async function openBadges(settings: ProviderSettings, deps: Deps): Promise<Badges> {
-  const { log, send, dataDir, writeFailed, ...parts } = deps
+  const { log, send, dataDir, writeFailed, turn, ...parts } = deps
+  const hasOthers = isShared(deps.db)
   const images = new ImageFolder(dataDir, writeFailed)
-  await images.sweep(parts)
+  await images.sweep(parts).catch((err: unknown) => {
+    writeFailed(err)
+    log.warn({ err }, 'images could not be moved into the database; they are served from their files')
+  })
   await countEarlierEmails(parts.db, hiddenEmail(parts.box))
   const providers = openProviders(settings, { ...parts, send })
   const settler = new Settler({ ...parts, providers })
@@ -48,12 +55,14 @@ export async function openBadges(settings: ProviderSettings, deps: Deps): Promis
     ...parts,
     providers,
     settler,
+    ...(hasOthers ? { turn } : {}),
     pollSeconds: settings.poap?.pollSeconds ?? 60,
     random: Math.random,
     failed: (err) => log.warn({ err }, 'updating badges failed'),
     told: (event) => log.info(event, 'a badge event was approved or rejected'),
   })
-  await poller.recover()
+  if (hasOthers) turn.onTaken(() => poller.wake())
+  else await poller.recover()
   for (const { id, name, createdAt } of await allCreations(parts.db.read))
     log.warn(
       { creation: id, name, createdAt },

@@ -1,10 +1,11 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { BadgeProvider } from '../../badges/provider.ts'
-import { codeContext, findClaim, sealedCode } from '../../store/badge-claims.ts'
+import { codeContext, findClaim, holdClaim, letGoOfClaim, sealedCode } from '../../store/badge-claims.ts'
 import { findPoapEvent, secretCodeContext } from '../../store/badge-upstream.ts'
-import type { Db } from '../../store/database.ts'
+import { type Db, isShared } from '../../store/database.ts'
 import type { BadgeClaimRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
-import type { Clock } from '../time.ts'
+import { type Clock, iso } from '../time.ts'
 import type { WebhookEvents } from '../webhook-events.ts'
 import { CodeClaims, inactiveTried, type MintResult, refused, type Step } from './claim-code.ts'
 import { noAccount, type Providers, providerOf } from './providers.ts'
@@ -18,11 +19,24 @@ interface Deps {
   clock: Clock
   webhookEvents: WebhookEvents
   providers: Providers
+  /** Claims are held in this name while other daemons use the database. */
+  holder: string
 }
 
 const codesTried = 50
+/** Longer than a provider takes for one code; a daemon that ends holds its claims no longer. */
+const heldMs = 90_000
+/** A request waits so long for what another daemon asks. */
+const waitMs = 15_000
+const waitStepMs = 200
 
 const isSettled = (step: MintResult | Step): step is MintResult => !step.kind.startsWith('code-')
+
+const lost: MintResult = {
+  kind: 'open',
+  retryAfterMs: 2000,
+  reason: 'another daemon is asking the provider',
+}
 
 interface Passing {
   code: string
@@ -50,7 +64,7 @@ export class Settler {
     if (isAwaited) this.#awaited.add(id)
     const running = this.#running.get(id)
     if (running) return running
-    const settled = this.#orLeaveOpen(id).finally(() => {
+    const settled = this.#alone(id).finally(() => {
       this.#running.delete(id)
       this.#awaited.delete(id)
     })
@@ -61,6 +75,22 @@ export class Settler {
   /** Waits for all calls in progress. */
   async drained(): Promise<void> {
     await Promise.allSettled(this.#running.values())
+  }
+
+  /** Two daemons that ask about one claim would each give it the next code. */
+  async #alone(id: number): Promise<MintResult> {
+    const { db, holder } = this.#deps
+    if (!isShared(db)) return this.#orLeaveOpen(id)
+    const until = performance.now() + waitMs
+    for (;;) {
+      const claim = await findClaim(db.read, id)
+      // Without a provider's code, one write decides.
+      if (claim?.state !== 'open' || claim.codeNumber === null) return this.#orLeaveOpen(id)
+      if (await this.#hold(id)) break
+      if (performance.now() > until) return lost
+      await delay(waitStepMs)
+    }
+    return this.#orLeaveOpen(id).finally(() => db.write((trx) => letGoOfClaim(trx, { id, holder })))
   }
 
   /** After an unexpected failure, such as a full disk, the claim stays open for a retry. */
@@ -83,19 +113,26 @@ export class Settler {
     if (!provider) return this.#claims.later(claim, { retryAfterMs: 60_000, reason: noAccount })
     const seen = { missing: undefined as number | undefined, inactive: 0 }
     for (let tried = 0; tried < codesTried; tried += 1) {
+      if (tried > 0 && isShared(this.#deps.db) && !(await this.#hold(claim.id))) return lost
       const code = await this.#codeOf(claim)
       const step = await this.#claims.claim(provider, claim, code)
       if (isSettled(step)) return step
       const settled = await this.#passOver(provider, claim, { code, step, seen })
       if (settled) return settled
-      const lost: BadgeClaimRow = claim
+      const passed: BadgeClaimRow = claim
       const fate = step.kind === 'code-inactive' ? 'behind' : 'lost'
-      claim = await this.#deps.db.write((trx) => swapCode(trx, this.#deps.box, lost, fate))
+      claim = await this.#deps.db.write((trx) => swapCode(trx, this.#deps.box, passed, fate))
       if (!claim) return step.kind === 'code-inactive' ? refused(step.message) : { kind: 'codes-gone' }
-      seen.missing = step.kind === 'code-missing' ? (lost.codeNumber ?? undefined) : undefined
+      seen.missing = step.kind === 'code-missing' ? (passed.codeNumber ?? undefined) : undefined
     }
     const reason = 'too many of its codes were claimed elsewhere'
     return this.#claims.later(claim, { retryAfterMs: 1_000, reason })
+  }
+
+  #hold(id: number): Promise<boolean> {
+    const { db, clock, holder } = this.#deps
+    const now = clock.now()
+    return db.write((trx) => holdClaim(trx, { id, holder, now: iso(now), until: iso(now + heldMs) }))
   }
 
   /** @returns undefined if the next code may be tried */

@@ -3,6 +3,7 @@ import { parsePlan } from '../../../nfc/provision/plan.ts'
 import type { AppliedChip } from '../../store/applied-chips.ts'
 import { findChips } from '../../store/chips.ts'
 import type { Queries } from '../../store/database.ts'
+import { findKeySet } from '../../store/key-sets.ts'
 import { nfcPlansOf } from '../../store/nfc-plans.ts'
 import type { ChipGroupRow } from '../../store/schema.ts'
 import { type AppliedValues, type ApplyRow, type Changes, changesBetween, valuesOf } from './apply-row.ts'
@@ -180,7 +181,9 @@ export class Planner {
     if (chip.family === 'halo') return { reason: 'keySet must be empty: a HaLo chip has none' }
     if (keySet === null) return { reason: 'keySet must not be empty: it verifies the taps of the chip' }
     const set = this.#keyRing.get(keySet)
-    if (!set) return { reason: `keySet ${keySet} does not exist. Create it first: tapchip key-sets create` }
+    // Another daemon may have removed it, which memory learns later.
+    if (!set || !(await findKeySet(this.#db, keySet)))
+      return { reason: `keySet ${keySet} does not exist. Create it first: tapchip key-sets create` }
     if (set.diversification === 'listed' && chip.fileReadKey === null)
       return {
         reason: `keySet ${keySet} stores a separate key for each chip, and there is none for this chip. Remove the chip, and import it with its fileReadKey`,

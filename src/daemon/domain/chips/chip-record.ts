@@ -1,5 +1,6 @@
 import type { Chains } from '../../chain/chains.ts'
 import { badgeEventsOf } from '../../store/badge-events.ts'
+import type { CarriedChip } from '../../store/carried-chips.ts'
 import { type ChipRecordRow, findChipRecord, hasAssignments } from '../../store/chip-records.ts'
 import type { TappedChip } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
@@ -86,13 +87,16 @@ export interface ChipAssets {
 }
 
 /** @param now ISO 8601 */
-export async function assetsOf(db: Queries, chip: TappedChip, now: string): Promise<ChipAssets> {
+export async function assetsOf(db: Queries, chip: CarriedChip, now: string): Promise<ChipAssets> {
   const token = linkedToken(chip)
-  const assigned = chip.hasBadgeEvents ? await badgeEventsOf(db, chip) : []
+  const { carried } = chip
+  const assigned = carried?.badgeEvents ?? (chip.hasBadgeEvents ? await badgeEventsOf(db, chip) : [])
+  const guestbooks =
+    carried?.guestbookEvents ?? (chip.hasGuestbookEvents ? await guestbookEventsOf(db, chip.uid) : [])
   return {
     token: token && chip.tokenRow !== null ? { ...token, row: chip.tokenRow } : undefined,
     badgeEvents: listedNow(assigned, now),
-    guestbookEvents: chip.hasGuestbookEvents ? await guestbookEventsOf(db, chip.uid) : [],
+    guestbookEvents: guestbooks,
     isUnminted: chip.itemId !== null && chip.tokenRow === null,
   }
 }

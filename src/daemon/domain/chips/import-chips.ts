@@ -1,5 +1,6 @@
 import { Pace } from '../../../values/slices.ts'
 import { recordChange } from '../../store/audit.ts'
+import { rowsAtOnce } from '../../store/database.ts'
 import { DomainError, storeFailure } from '../errors.ts'
 import { iso } from '../time.ts'
 import { ensureGroupIn, findGroup } from './chip-groups.ts'
@@ -75,7 +76,7 @@ export async function* importChips(
   const counts: ImportCounts = { created: 0, unchanged: 0, failed: 0 }
   let firstRow = 1
   let phase = 'stopped'
-  const pace = new Pace(rowsAWrite)
+  const pace = new Pace(rowsAtOnce(deps.db, rowsAWrite))
   try {
     for await (const rows of windowsOf(blocks)) {
       const { results, failure } = await registerWindow(deps, plan, rows, pace)

@@ -3,6 +3,7 @@ import { type Pace, piecesOf, Slice, sorted } from '../../../values/slices.ts'
 import type { Actor } from '../../store/audit.ts'
 import { findChipGroup } from '../../store/chip-groups.ts'
 import type { Db, Queries } from '../../store/database.ts'
+import { findKeySet } from '../../store/key-sets.ts'
 import type { ChipGroupRow } from '../../store/schema.ts'
 import type { Clock } from '../time.ts'
 import { ensureChipGroupIn } from './chip-groups.ts'
@@ -134,7 +135,8 @@ async function registerPiece(
     const group = await groupOf(trx, plan)
     if (!group)
       return failAll(chips, 'The chip was not registered: its chip group was removed in the meantime')
-    if (keySetId !== null && !deps.keyRing.get(keySetId))
+    // Another daemon may have removed it, which memory learns later.
+    if (keySetId !== null && !(await findKeySet(trx, keySetId)))
       return failAll(chips, 'The chip was not registered: its key set was removed in the meantime')
     return registerCheckedChips(
       trx,

@@ -4,6 +4,7 @@ import { an10922, chipKeyInput } from '../../../nfc/ntag424/diversify.ts'
 import { uidToBytes } from '../../../nfc/uid.ts'
 import type { Queries } from '../../store/database.ts'
 import { allKeySets } from '../../store/key-sets.ts'
+import { LoadOrder } from '../../store/load-order.ts'
 import type { KeySetRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 
@@ -40,6 +41,7 @@ export const chipKeyContext = (uid: string) => `chips:${uid}:fileRead`
 /** Keeps ciphers open, so that a tap costs two AES calls and no setup. */
 export class KeyRing {
   readonly #box: SecretBox
+  readonly #order = new LoadOrder()
   #sets = new Map<number, KeySet>()
   #templates: readonly KeySet['names'][] = [usualNames]
   #parameterNames = namesIn([usualNames])
@@ -50,7 +52,9 @@ export class KeyRing {
   }
 
   async load(db: Queries): Promise<void> {
+    const isNewest = this.#order.begin()
     const rows = await allKeySets(db)
+    if (!isNewest()) return
     this.#derivedKeys.clear()
     this.#sets = new Map(rows.map((row) => [row.id, this.#open(row)]))
     const distinct = new Map(

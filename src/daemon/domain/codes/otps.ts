@@ -6,6 +6,7 @@ import type { Db, Queries } from '../../store/database.ts'
 import { findGuestbookEvent, type LocatedGuestbookEvent } from '../../store/guestbook-events.ts'
 import { deleteOtp, type FoundOtp, findOtp, insertOtp, takeOtp } from '../../store/otps.ts'
 import type { BadgeEventRow, OtpRow } from '../../store/schema.ts'
+import type { OtpOfTap } from '../../store/tap-to-take.ts'
 import { findToken, type LocatedToken } from '../../store/tokens.ts'
 import { type BadgeStatus, badgeStatus } from '../badge-status.ts'
 import type { ChipAssets } from '../chips/chip-record.ts'
@@ -45,21 +46,26 @@ export interface OtpDeps {
   otpLifetime: number
 }
 
-export async function makeOtp(db: Queries, deps: OtpDeps, origin: Origin, subject: OtpSubject) {
-  const { chipUid, tapId, tappedAt, now } = origin
-  const code = deps.codes.code()
-  const expiresAt = iso(now + deps.otpLifetime)
-  await insertOtp(db, code, {
-    type: subject.type,
-    chipUid,
-    tapId,
-    tokenRow: subject.type === 'PHYGITAL_CLAIM' ? subject.tokenRow : null,
-    badgeEventId: subject.type === 'POAP_EVENT' ? subject.badgeEventId : null,
-    guestbookEventId: subject.type === 'GUESTBOOK_EVENT' ? subject.guestbookEventId : null,
-    createdAt: tappedAt,
-    expiresAt,
-  })
-  return { code, expiresAt }
+/** A new code, which is not stored yet. @param now milliseconds since the epoch */
+export const newOtp = (deps: OtpDeps, now: number, subject: OtpSubject): OtpOfTap & { code: string } => ({
+  code: deps.codes.code(),
+  type: subject.type,
+  tokenRow: subject.type === 'PHYGITAL_CLAIM' ? subject.tokenRow : null,
+  badgeEventId: subject.type === 'POAP_EVENT' ? subject.badgeEventId : null,
+  guestbookEventId: subject.type === 'GUESTBOOK_EVENT' ? subject.guestbookEventId : null,
+  expiresAt: iso(now + deps.otpLifetime),
+})
+
+/** @returns the code */
+export async function makeOtp(
+  db: Queries,
+  deps: OtpDeps,
+  { chipUid, tapId, tappedAt, now }: Origin,
+  subject: OtpSubject,
+): Promise<string> {
+  const { code, ...otp } = newOtp(deps, now, subject)
+  await insertOtp(db, code, { ...otp, chipUid, tapId, createdAt: tappedAt })
+  return code
 }
 
 /**

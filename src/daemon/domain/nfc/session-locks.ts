@@ -3,9 +3,9 @@ import type { Clock } from '../time.ts'
 import type { NfcSession, SessionLock } from './session.ts'
 
 /** Whoever has the chip on another reader after this much silence may have it: it cannot be on both. */
-const silentAfterMs = 2_000
+export const silentAfterMs = 2_000
 /** A label or a row is not to be had by presenting it, so its holder may only be slow for as long. */
-const lostAfterMs = 10_000
+export const lostAfterMs = 10_000
 
 /** Another session holds what this one needs. Nothing was written. */
 export class ChipBusy extends DomainError {
@@ -25,12 +25,16 @@ interface LockDeps {
   readonly takeOver: (session: NfcSession) => void
 }
 
-const nameOf = (held: SessionLock): string => {
-  if ('uid' in held) return held.uid
-  return 'label' in held ? `${held.teamId}/${held.label}` : `row ${held.row} of ${held.run}`
+/** Unique among all that can be held. */
+export const nameOf = (held: SessionLock): string => {
+  if ('uid' in held) return `chip ${held.uid}`
+  return 'label' in held ? `label ${held.teamId}/${held.label}` : `${rowsOf(held.run)}${held.row}`
 }
 
-/** The holders of locks, in memory only. Each rule that they speed up is also a condition in the store. */
+/** Begins the names of a run's rows. */
+export const rowsOf = (run: number): string => `row of ${run}: `
+
+/** The holders of locks in this process. Each rule that they speed up is also a condition in the store. */
 export class SessionLocks {
   readonly #holders = new Map<string, NfcSession>()
 

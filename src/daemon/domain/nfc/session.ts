@@ -29,7 +29,7 @@ interface NfcSessionStart {
     /** @throws ChipBusy */
     take(session: NfcSession, held: SessionLock): Promise<void>
     /** @returns false if another session holds it */
-    tryTake(session: NfcSession, held: SessionLock, isSpare?: boolean): boolean
+    tryTake(session: NfcSession, held: SessionLock, isSpare?: boolean): Promise<boolean>
     release(session: NfcSession, held: SessionLock): void
   }
 }
@@ -79,8 +79,8 @@ export class NfcSession {
    * Exchanges the row that it holds for another one. @param isSpare there are other rows
    * @returns false if another session holds that
    */
-  takePlace(place: SheetPlace, isSpare = false): boolean {
-    if (!this.#locks.tryTake(this, place, isSpare)) return false
+  async takePlace(place: SheetPlace, isSpare = false): Promise<boolean> {
+    if (!(await this.#locks.tryTake(this, place, isSpare))) return false
     if (this.#place && this.#place.row !== place.row) this.#locks.release(this, this.#place)
     this.#place = place
     return true

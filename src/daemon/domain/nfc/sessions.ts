@@ -12,7 +12,16 @@ import {
   type Step,
 } from './session.ts'
 import { failureOf, type SessionFailure } from './session-failure.ts'
-import { isSilent, SessionLocks } from './session-locks.ts'
+import {
+  ChipBusy,
+  isSilent,
+  lostAfterMs,
+  nameOf,
+  rowsOf,
+  SessionLocks,
+  silentAfterMs,
+} from './session-locks.ts'
+import { SharedHolds } from './shared-holds.ts'
 
 type Deps = { db: Db; clock: Clock }
 
@@ -47,13 +56,19 @@ const lifeMs = 900_000
 /** Sessions whose clients are told, if they come back, that another one took their chip over. */
 const rememberedAtMost = 64
 
+const takenOver = (): DomainError =>
+  conflict(
+    'Another session took this chip over, since this one was silent or its station began anew. Put the chip on the reader again.',
+  )
+
 /** The first value sent to a generator is ignored. */
 const started: Reply = { type: 'answers', answers: [] }
 
-/** Active sessions with cards, in memory only: the journal keeps what must survive them. */
+/** Active sessions with cards, in this daemon's memory only: the journal keeps what must survive them. */
 export class NfcSessions {
   readonly #sessions = new Map<string, NfcSession>()
   readonly #locks = new SessionLocks()
+  readonly #shared = new SharedHolds()
   /** IDs, oldest first. */
   readonly #takenOver = new Set<string>()
 
@@ -100,7 +115,7 @@ export class NfcSessions {
     // The running step is finished before another session may have the chip.
     await session.running
     if (!this.#sessions.has(id)) return
-    this.#drop(session)
+    await this.#drop(deps, session)
     await this.#noteLost(deps, session, 'The card was lifted too early, or the program was stopped')
   }
 
@@ -115,68 +130,91 @@ export class NfcSessions {
     const { conversation, id } = session
     if (!conversation) throw new Error('A session without a conversation')
     try {
+      await this.#assertHeld(deps, session)
       const result = await conversation.next(reply ?? started)
       session.step += 1
-      if (result.done) return this.#ended(session, result.value)
+      if (result.done) return await this.#ended(deps, session, result.value)
       session.expects = result.value.type === 'apdus' ? 'answers' : 'details'
       return { id, step: session.step, next: result.value }
     } catch (error) {
       const failure = failureOf(error)
-      this.#drop(session)
+      void this.#drop(deps, session)
       const { uid, keySet, url, planId, actor } = session
       if (planId !== undefined && uid !== null)
         await recordProblem(deps, actor, { id: planId, uid }, failure?.error ?? 'An internal error occurred')
       if (!failure) throw error
       session.step += 1
-      return this.#ended(session, { status: 'failed', uid, keySet, url, ...failure })
+      return this.#ended(deps, session, { status: 'failed', uid, keySet, url, ...failure })
     } finally {
+      await this.#shared.rest(deps.db, session).catch(() => undefined)
       session.running = undefined
       session.usedAt = deps.clock.monotonic()
     }
   }
 
-  #ended(session: NfcSession, outcome: SessionEnd): SessionStep {
-    this.#drop(session)
+  /** @throws DomainError conflict if another daemon's session has taken its chip, since this one was silent */
+  async #assertHeld({ db }: Deps, session: NfcSession): Promise<void> {
+    const lost = await this.#shared.lost(db, session)
+    if (session.uid !== null && lost.includes(nameOf({ uid: session.uid }))) throw takenOver()
+  }
+
+  async #ended(deps: Deps, session: NfcSession, outcome: SessionEnd): Promise<SessionStep> {
+    await this.#drop(deps, session)
     return { id: session.id, step: session.step, next: { type: 'ended', outcome } }
   }
 
   #find(token: string, id: string): NfcSession {
     const session = this.#sessions.get(id)
     if (session && session.token === token) return session
-    if (this.#takenOver.has(id))
-      throw conflict(
-        'Another session took this chip over, since this one was silent or its station began anew. Put the chip on the reader again.',
-      )
+    if (this.#takenOver.has(id)) throw takenOver()
     throw new DomainError(
       'not_found',
-      'This session does not exist: it ended, or the daemon was restarted. Put the card on the reader again.',
+      'This session does not exist here: it ended, the daemon was restarted, or it is with another daemon, which alone can continue it. Put the card on the reader again.',
     )
   }
 
   /** @throws DomainError conflict if a session is working on the chip */
-  assertFree(deps: Deps, uid: string): void {
-    this.#locks.assertFree(deps, { uid })
+  async assertFree({ db, clock }: Deps, uid: string): Promise<void> {
+    this.#locks.assertFree({ clock }, { uid })
+    if ((await this.#shared.elsewhere(db, nameOf({ uid }), silentAfterMs)).length > 0)
+      throw new ChipBusy({ uid })
   }
 
   /** @returns the number of a sheet's rows that sessions work on */
-  heldRows(deps: Deps, run: number): number {
-    return this.#locks.heldRows(deps, run)
+  async heldRows(deps: Deps, run: number): Promise<number> {
+    const elsewhere = await this.#shared.elsewhere(deps.db, rowsOf(run), silentAfterMs)
+    return this.#locks.heldRows(deps, run) + elsewhere.length
   }
 
   #locksFor(deps: Deps) {
     const takeOver = (session: NfcSession) => {
-      this.#drop(session)
+      void this.#drop(deps, session)
       this.#takenOver.add(session.id)
       for (const id of this.#takenOver)
         if (this.#takenOver.size > rememberedAtMost) this.#takenOver.delete(id)
       void this.#noteLost(deps, session, 'The program that was at it was not heard any more')
     }
     const lockDeps = { clock: deps.clock, takeOver }
+    const { db } = deps
+    /** Gives back what another daemon's session holds. */
+    const isOurs = async (session: NfcSession, held: SessionLock, silentMs: number) => {
+      if (await this.#shared.take(db, session, nameOf(held), silentMs)) return true
+      this.#locks.release(session, held)
+      return false
+    }
     return {
-      take: (session: NfcSession, held: SessionLock) => this.#locks.take(lockDeps, session, held),
-      tryTake: (session: NfcSession, held: SessionLock, isSpare?: boolean) =>
-        this.#locks.tryTake(lockDeps, session, held, isSpare),
-      release: (session: NfcSession, held: SessionLock) => this.#locks.release(session, held),
+      take: async (session: NfcSession, held: SessionLock) => {
+        await this.#locks.take(lockDeps, session, held)
+        if (!(await isOurs(session, held, 'uid' in held ? silentAfterMs : lostAfterMs)))
+          throw new ChipBusy(held)
+      },
+      tryTake: async (session: NfcSession, held: SessionLock, isSpare = false) =>
+        this.#locks.tryTake(lockDeps, session, held, isSpare) &&
+        isOurs(session, held, isSpare ? idleMs : lostAfterMs),
+      release: (session: NfcSession, held: SessionLock) => {
+        this.#locks.release(session, held)
+        void this.#shared.release(db, session, nameOf(held)).catch(() => undefined)
+      },
     }
   }
 
@@ -184,7 +222,7 @@ export class NfcSessions {
     const now = deps.clock.monotonic()
     for (const session of [...this.#sessions.values()]) {
       if (session.running || (now - session.usedAt < idleMs && now - session.openedAt < lifeMs)) continue
-      this.#drop(session)
+      void this.#drop(deps, session)
       void this.#noteLost(deps, session, 'The program that was at it was not heard any more')
     }
   }
@@ -193,12 +231,14 @@ export class NfcSessions {
   #dropSilent(deps: Deps): void {
     const mayGo = (session: NfcSession) => session.planId === undefined && isSilent(deps.clock, session)
     const [silent] = [...this.#sessions.values()].filter(mayGo).sort((a, b) => a.usedAt - b.usedAt)
-    if (silent) this.#drop(silent)
+    if (silent) void this.#drop(deps, silent)
   }
 
-  #drop(session: NfcSession): void {
+  /** At once for this daemon. @returns when it is for the others, which otherwise wait until it is silent */
+  #drop({ db }: Deps, session: NfcSession): Promise<void> {
     this.#sessions.delete(session.id)
     this.#locks.releaseAll(session)
+    return this.#shared.release(db, session).catch(() => undefined)
   }
 
   async #noteLost(deps: Deps, { planId, uid, actor }: NfcSession, problem: string): Promise<void> {

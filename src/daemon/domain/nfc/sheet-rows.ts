@@ -71,7 +71,7 @@ export const holdRow = async (
   isSpare = false,
 ): Promise<boolean> =>
   // It may have been taken after it was looked up, and before it was held.
-  session.takePlace(place, isSpare) && !(await isSheetRowTaken(db, place.run, place.row))
+  (await session.takePlace(place, isSpare)) && !(await isSheetRowTaken(db, place.run, place.row))
 
 /** @returns false if another chip has the row, or is getting it */
 export const isRowLeft = async (

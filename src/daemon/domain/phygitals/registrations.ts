@@ -6,6 +6,7 @@ import {
 } from '../../store/claim-registrations.ts'
 import type { Queries } from '../../store/database.ts'
 import type { OtpRow } from '../../store/schema.ts'
+import { isLaterTap } from '../../store/taps.ts'
 import type { LocatedToken, TokenLocation } from '../../store/tokens.ts'
 import { chainOf } from '../chain/read-chain.ts'
 import { type Asker, resolveRecipient } from '../chain/recipients.ts'
@@ -180,7 +181,7 @@ export async function assertSecondTap(
       'registration_expired',
       `The registration of ${recipient} expired at ${row.expiresAt}. Register again, then tap again. ${stillGood}`,
     )
-  if (row.tapId !== null && otp.tapId <= row.tapId)
+  if (row.tapId !== null && !(await isLaterTap(trx, otp.tapId, row.tapId)))
     throw new DomainError(
       'registration_same_tap',
       `This code is from the tap that registered ${recipient}, or from an earlier one. Tap the chip again for the second code. ${stillGood}`,

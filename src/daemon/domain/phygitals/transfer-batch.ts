@@ -46,7 +46,11 @@ async function transferRow(deps: BatchDeps, caller: Caller, wanted: TransferRow)
   try {
     const hash = await deps.idempotency.once<string>({
       claim,
-      run: async () => hashOf(deps, await record(deps, caller, wanted)),
+      run: async (recorded) => {
+        const id = await record(deps, caller, wanted)
+        recorded()
+        return hashOf(deps, id)
+      },
       resume: (transactionId) => hashOf(deps, transactionId),
       answer: { parse: String },
     })

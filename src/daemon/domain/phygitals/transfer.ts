@@ -114,7 +114,7 @@ async function record(
     idempotency,
   }: Requester & { token: LocatedToken; recipient: string; move: Move; chipUid?: string },
 ): Promise<number> {
-  const call = move.call === 'mintNFT' && (await isMintUnderWay(trx, token)) ? 'claimNFT' : move.call
+  const call = move.call === 'mintNFT' && (await isMinted(trx, token)) ? 'claimNFT' : move.call
   const id = await recordTransfer(trx, deps, { token, recipient, call, counted: move.chain, idempotency })
   const { contractAddress, chainId, tokenId, teamId } = token
   const at = iso(deps.clock.now())
@@ -133,10 +133,13 @@ async function record(
   return id
 }
 
-/** The first request mints the token to its recipient; the next one moves it on. */
-async function isMintUnderWay(trx: Queries, { mintTransactionId }: LocatedToken): Promise<boolean> {
+/**
+ * The first request mints the token to its recipient; the next one moves it on, also where that was looked at before
+ * the first was mined.
+ */
+async function isMinted(trx: Queries, { mintTransactionId }: LocatedToken): Promise<boolean> {
   const mint = mintTransactionId === null ? undefined : await findTransaction(trx, mintTransactionId)
-  return mint !== undefined && mint.settledAt === null
+  return mint !== undefined && (mint.settledAt === null || mint.state === 'confirmed')
 }
 
 /** @throws DomainError chain_unavailable (it is recorded and sent later), transaction_refused */

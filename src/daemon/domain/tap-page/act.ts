@@ -98,7 +98,12 @@ function stepsOf(
     case 'badge': {
       const minted = (claim: number | null) => badgeMinted(deps, claim ?? 0).then(() => null)
       const wanted = { recipient, eventId, deviceId }
-      return { run: async () => minted(await reserveBadge(deps, asking, wanted)), resume: minted }
+      const run = async (reserved: () => void) => {
+        const claim = await reserveBadge(deps, asking, wanted)
+        reserved()
+        return minted(claim)
+      }
+      return { run, resume: minted }
     }
     case 'register': {
       // One write has the record and its answer, so there is nothing to resume.

@@ -1,10 +1,11 @@
 import { parseObject } from '../../../values/json.ts'
-import { claimRegistrationsOf } from '../../store/claim-registrations.ts'
 import type { LocatedGuestbookEvent } from '../../store/guestbook-events.ts'
 import { tapsOfBrowser } from '../../store/page-visits.ts'
+import type { ClaimRegistrationRow } from '../../store/schema.ts'
 import type { PageOfChip } from '../../store/tap-pages.ts'
+import { isLaterTap } from '../../store/taps.ts'
 import type { LocatedToken } from '../../store/tokens.ts'
-import { type ImagePlace, imagePlace } from '../badge-events/public-event.ts'
+import type { ImagePlace } from '../badge-events/public-event.ts'
 import type { ListedBadgeEvent } from '../badge-status.ts'
 import type { ChipAssets } from '../chips/chip-record.ts'
 import { isGood, mayClaim, mintsNow } from '../taps/refs.ts'
@@ -31,6 +32,10 @@ export interface PageFacts {
   carried: ChipAssets
   page: PageOfChip | undefined
   token: LocatedToken | undefined
+  /** Of the token. */
+  registrations: readonly ClaimRegistrationRow[]
+  /** Of the badges that are shown, in their order. */
+  images: readonly ImagePlace[]
   /** Of this browser's taps. */
   cookies: readonly string[]
 }
@@ -49,13 +54,16 @@ export async function actionsOf(deps: ActionDeps, facts: PageFacts): Promise<Act
     claims.push({ ...bare('claim'), state: await claimState(deps, facts, registration) })
   }
   const badges = await Promise.all(
-    carried.badgeEvents.slice(0, mostOfKind).map((event) => badgeAction(deps, facts, event)),
+    shownBadges(carried).map((event, index) => badgeAction(deps, facts, event, facts.images[index])),
   )
   const guestbooks = await Promise.all(
     carried.guestbookEvents.slice(0, mostOfKind).map((event) => guestbookAction(deps, facts, event)),
   )
   return [...claims, ...badges.flat(), ...guestbooks.flat()]
 }
+
+export const shownBadges = ({ badgeEvents }: ChipAssets): readonly ListedBadgeEvent[] =>
+  badgeEvents.slice(0, mostOfKind)
 
 const bare = (kind: 'register' | 'claim'): Omit<Action, 'state'> => ({
   kind,
@@ -77,21 +85,20 @@ type Registered = Extract<ActionState, { is: 'registered' }>
 /** The registration that this page made, or an earlier page of this browser. */
 async function registrationOf(
   deps: RecordDeps,
-  { visit, token, cookies }: PageFacts,
+  { visit, token, registrations, cookies }: PageFacts,
 ): Promise<Registered | undefined> {
   if (!token) return undefined
   const now = iso(deps.clock.now())
   const own = visit.ref.tapId
-  const known = (await claimRegistrationsOf(deps.db.read, { tokenRow: token.id })).filter(
-    ({ expiresAt }) => expiresAt > now,
-  )
+  const known = registrations.filter(({ expiresAt }) => expiresAt > now)
   const taps = known.length === 0 ? [] : await tapsOfBrowser(deps.db.read, cookies, visit.ref.uid)
   const row =
     known.find(({ tapId }) => tapId === own) ??
     known.find(({ tapId }) => tapId !== null && taps.includes(tapId))
   if (row?.tapId == null) return undefined
   const { recipient, allowedAt, expiresAt } = row
-  return { is: 'registered', recipient, allowedAt, expiresAt, isSameTap: row.tapId >= own }
+  const isSameTap = !(await isLaterTap(deps.db.read, own, row.tapId))
+  return { is: 'registered', recipient, allowedAt, expiresAt, isSameTap }
 }
 
 async function registerState(
@@ -137,14 +144,19 @@ async function claimState(
   return state
 }
 
-async function badgeAction(deps: ActionDeps, facts: PageFacts, event: ListedBadgeEvent): Promise<Action[]> {
+async function badgeAction(
+  deps: ActionDeps,
+  facts: PageFacts,
+  event: ListedBadgeEvent,
+  image: ImagePlace = { url: '' },
+): Promise<Action[]> {
   const { codes } = facts.visit.secrets
   const code = codes?.badges.find(([id]) => id === event.id)?.[1]
   // It was assigned after this tap's codes were made: the next tap has it.
   if (codes && code === undefined) return []
   const asked = code === undefined ? undefined : await badgeState(deps, code)
   const state = asked ?? badgeClosed(event) ?? (await byCode(deps, facts, code))
-  const imageUrl = deps.urlOfImage(await imagePlace(deps, event.id))
+  const imageUrl = deps.urlOfImage(image)
   return [
     {
       kind: 'badge',

@@ -1,12 +1,14 @@
 import { withRef } from '../../../values/redirect-url.ts'
+import { claimRegistrationsOf } from '../../store/claim-registrations.ts'
 import type { Db } from '../../store/database.ts'
 import { linksOfTeam } from '../../store/links.ts'
 import { pageOfChip } from '../../store/tap-pages.ts'
 import { findToken } from '../../store/tokens.ts'
 import { type Brand, brandOf } from '../access/brand.ts'
+import { imagePlace } from '../badge-events/public-event.ts'
 import { assetsOf } from '../chips/chip-record.ts'
 import { iso } from '../time.ts'
-import { type ActionDeps, actionsOf, type PageFacts } from './actions.ts'
+import { type ActionDeps, actionsOf, type PageFacts, shownBadges } from './actions.ts'
 import type { Action, ActionKind, Failure, TapPage } from './content.ts'
 import { type OwnerDeps, ownerOnPage } from './owner.ts'
 import { describePiece } from './piece.ts'
@@ -46,17 +48,22 @@ const noBrand: Brand = { name: null, color: null, background: null, logoUrl: nul
 
 /** The chip of a page as it is now. */
 export async function factsOf(
-  { db: { read }, clock }: Pick<BuildDeps, 'db' | 'clock'>,
+  { db, clock }: Pick<BuildDeps, 'db' | 'clock'>,
   visit: Visit,
   cookies: readonly string[],
 ): Promise<PageFacts> {
+  const { read } = db
   const { ref } = visit
-  const [carried, page] = await Promise.all([
-    assetsOf(read, ref, iso(clock.now())),
+  const { tokenRow } = ref
+  // Known already where a page is built while its tap is taken, so that all the rest is one round trip.
+  const carried = await assetsOf(read, ref, iso(clock.now()))
+  const [page, token, registrations, images] = await Promise.all([
     pageOfChip(read, ref.uid),
+    tokenRow === null ? undefined : findToken(read, tokenRow),
+    tokenRow === null ? [] : claimRegistrationsOf(read, { tokenRow }),
+    Promise.all(shownBadges(carried).map(({ id }) => imagePlace({ db }, id))),
   ])
-  const token = ref.tokenRow === null ? undefined : await findToken(read, ref.tokenRow)
-  return { visit, carried, page, token, cookies }
+  return { visit, carried, page, token, registrations, images, cookies }
 }
 
 /** Everything on a tap page, by the store alone; nothing is used up. */

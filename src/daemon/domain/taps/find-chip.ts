@@ -1,6 +1,6 @@
 import type { TokenLocation } from '../../store/tokens.ts'
 import { assetsOf, type ChipAssets, linkedToken } from '../chips/chip-record.ts'
-import { firstSubject, makeOtp, type OtpDeps } from '../codes/otps.ts'
+import { firstSubject, newOtp, type OtpDeps } from '../codes/otps.ts'
 import { DomainError, notFound } from '../errors.ts'
 import { iso } from '../time.ts'
 import { type TakeTapDeps, takeTap } from './take-tap.ts'
@@ -16,12 +16,11 @@ interface FoundChip {
 
 /** Takes the tap. @throws DomainError tap_malformed, not_found (unknown key set or chip) */
 export async function findChipByTap(deps: TakeTapDeps & OtpDeps, query: TapQuery): Promise<FoundChip> {
-  const judged = await takeTap(deps, query, 'find', async (trx, { chip, tapId, now }) => {
-    const carried = await assetsOf(trx, chip, iso(now))
+  const judged = await takeTap(deps, query, 'find', async (db, { chip, now }) => {
+    const carried = await assetsOf(db, chip, iso(now))
     const subject = firstSubject(carried)
-    const otp =
-      subject && (await makeOtp(trx, deps, { chipUid: chip.uid, tapId, tappedAt: iso(now), now }, subject))
-    return { carried, otp }
+    const otp = subject && newOtp(deps, now, subject)
+    return { rows: otp ? { otps: [otp] } : {}, result: () => ({ carried, otp }) }
   })
   switch (judged.kind) {
     case 'malformed':
@@ -50,7 +49,7 @@ export async function findChipByTap(deps: TakeTapDeps & OtpDeps, query: TapQuery
         uid: judged.chip.uid,
         isValidTap: true,
         token: carried.token,
-        otp,
+        otp: otp && { code: otp.code, expiresAt: otp.expiresAt },
         badgeEvent: carried.badgeEvents[0],
       }
     }

@@ -2,20 +2,21 @@ import { withRef } from '../../../values/redirect-url.ts'
 import { lastTapOf } from '../../store/chips.ts'
 import type { Queries } from '../../store/database.ts'
 import { linksOfTeam } from '../../store/links.ts'
-import { findPageVisit, insertPageVisit } from '../../store/page-visits.ts'
-import { findRef, hashCode, insertRef } from '../../store/refs.ts'
+import { findPageVisit } from '../../store/page-visits.ts'
+import { findRef, hashCode } from '../../store/refs.ts'
 import type { RefRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
+import type { TapRows } from '../../store/tap-to-take.ts'
 import type { CodeSource } from '../codes/otps.ts'
 import { iso } from '../time.ts'
 import { openSecrets, type PageSecrets, sealSecrets, type Visit } from './page-visits.ts'
-import { type JudgedTap, type TakeTapDeps, type TapOfChip, takeTap } from './take-tap.ts'
+import { type FreshTap, type JudgedTap, type TakeTapDeps, takeTap } from './take-tap.ts'
 import { type TapQuery, verifyTap } from './verify-tap.ts'
 
 /** The response to a person who opens a chip's URL. */
-export type TapResponse =
+export type TapResponse<P> =
   | { kind: 'redirect'; url: string }
-  | { kind: 'page'; visit: Visit; cookie: PageCookie | undefined }
+  | { kind: 'page'; page: P; cookie: PageCookie | undefined }
   | { kind: 'refused'; status: 400 | 404 | 410; reason: RefusalReason }
 
 /** Lets the browser of a tap load its page again. */
@@ -39,13 +40,25 @@ export type OpenTapDeps = TakeTapDeps & {
 /**
  * Takes the tap. The same browser, identified by the cookies of its taps, can load the page again until its codes
  * expire.
+ * @param build makes the page; uses nothing up
  */
-export async function openTap(
+export async function openTap<P>(
   deps: OpenTapDeps,
   query: TapQuery,
   cookies: readonly string[],
-): Promise<TapResponse> {
-  const judged = await takeTap(deps, query, 'page', (trx, tap) => makeRefs(trx, deps, tap))
+  build: (visit: Visit) => Promise<P>,
+): Promise<TapResponse<P>> {
+  let early: Promise<P> | undefined
+  const judged = await takeTap(deps, query, 'page', async (db, tap) => {
+    early = undefined
+    const { visit, ...made } = await makeRefs(db, deps, tap)
+    const meanwhile = () => {
+      early = build(visit(newest))
+      early.catch(() => undefined)
+    }
+    const result = (tapId: number) => ({ ...made, visit: visit(tapId) })
+    return { rows: made.rows, result, meanwhile: tap.chip.redirectUrl === null ? meanwhile : undefined }
+  })
   switch (judged.kind) {
     case 'malformed':
       return refused(400, 'malformed')
@@ -57,21 +70,25 @@ export async function openTap(
     case 'caught-up':
       return refused(410, 'caught-up')
     case 'replayed':
-      return openAgain(deps, judged, cookies)
+      return openAgain(deps, judged, cookies, build)
     case 'taken': {
       const { chip, result } = judged
+      const { visit, cookie } = result
       if (chip.redirectUrl !== null)
         return {
           kind: 'redirect',
-          url: withRef(chip.redirectUrl, deps.wire.refParameter, result.visit.secrets.own),
+          url: withRef(chip.redirectUrl, deps.wire.refParameter, visit.secrets.own),
         }
       const maxAgeSeconds = Math.floor(visitLifetime(deps) / 1000)
-      return { kind: 'page', visit: result.visit, cookie: { value: result.cookie, maxAgeSeconds } }
+      return { kind: 'page', page: await (early ?? build(visit)), cookie: { value: cookie, maxAgeSeconds } }
     }
   }
 }
 
-const refused = (status: 400 | 404 | 410, reason: RefusalReason): TapResponse => ({
+/** Of a tap that is being taken, which no other one follows yet. */
+const newest = Number.MAX_SAFE_INTEGER
+
+const refused = (status: 400 | 404 | 410, reason: RefusalReason): TapResponse<never> => ({
   kind: 'refused',
   status,
   reason,
@@ -81,35 +98,35 @@ const refused = (status: 400 | 404 | 410, reason: RefusalReason): TapResponse =>
 const visitLifetime = (deps: Pick<OpenTapDeps, 'refLifetime' | 'otpLifetime'>): number =>
   deps.refLifetime + deps.otpLifetime
 
-async function makeRefs(
-  trx: Queries,
-  deps: OpenTapDeps,
-  { chip, tapId, counter, now }: TapOfChip,
-): Promise<{ visit: Visit; cookie: string }> {
+interface Opened {
+  rows: TapRows
+  visit: (tapId: number) => Visit
+  cookie: string
+}
+
+/** The refs of a tap, and its page where the chip redirects to none. */
+async function makeRefs(db: Queries, deps: OpenTapDeps, { chip, now }: FreshTap): Promise<Opened> {
   const times = { createdAt: iso(now), expiresAt: iso(now + deps.refLifetime) }
-  const make = async (kind: RefRow['kind']): Promise<string> => {
-    const id = deps.codes.code()
-    await insertRef(trx, id, { kind, chipUid: chip.uid, tapId, ...times })
-    return id
+  const refs: { code: string; kind: RefRow['kind']; expiresAt: string }[] = []
+  const make = (kind: RefRow['kind']): string => {
+    const code = deps.codes.code()
+    refs.push({ code, kind, expiresAt: times.expiresAt })
+    return code
   }
-  const secrets: PageSecrets = { own: await make('redirect'), links: [] }
+  const secrets: PageSecrets = { own: make('redirect'), links: [] }
   const cookie = deps.codes.code()
-  const visit: Visit = {
+  const expiresAt = iso(now + visitLifetime(deps))
+  const visit = (tapId: number): Visit => ({
     ref: { ...chip, kind: 'redirect', tapId, ...times, queriedAt: null, isEnded: false },
     secrets,
     cookieHash: hashCode(cookie),
-    expiresAt: iso(now + visitLifetime(deps)),
-  }
-  if (chip.redirectUrl !== null) return { visit, cookie }
-  for (const link of await linksOfTeam(trx, chip.teamId)) secrets.links.push([link.id, await make('link')])
-  await insertPageVisit(trx, cookie, {
-    refHash: hashCode(secrets.own),
-    chipUid: chip.uid,
-    counter,
-    refs: sealSecrets(deps.box, secrets),
-    expiresAt: visit.expiresAt,
+    expiresAt,
   })
-  return { visit, cookie }
+  if (chip.redirectUrl !== null) return { rows: { refs }, visit, cookie }
+  const links = chip.carried?.links ?? (await linksOfTeam(db, chip.teamId))
+  for (const link of links) secrets.links.push([link.id, make('link')])
+  const page = { cookie, refHash: hashCode(secrets.own), refs: sealSecrets(deps.box, secrets), expiresAt }
+  return { rows: { refs, visit: page }, visit, cookie }
 }
 
 /** True if the browser can load the page of this tap again. Uses nothing up. */
@@ -125,11 +142,12 @@ export async function isOwnVisit(
   return row !== undefined && row.expiresAt > iso(deps.clock.now())
 }
 
-async function openAgain(
+async function openAgain<P>(
   deps: OpenTapDeps,
   { chip, counter }: Extract<JudgedTap<unknown>, { kind: 'replayed' }>,
   cookies: readonly string[],
-): Promise<TapResponse> {
+  build: (visit: Visit) => Promise<P>,
+): Promise<TapResponse<P>> {
   // A disabled chip would otherwise ask for one more tap, again and again.
   if (chip.disabledAt !== null) return refused(404, 'disabled')
   const now = deps.clock.now()
@@ -140,7 +158,8 @@ async function openAgain(
     const secrets = openSecrets(deps.box, row.refs)
     const ref = expiresAt <= iso(now) ? undefined : await findRef(deps.db.read, secrets.own)
     if (!ref) return refused(410, 'expired')
-    return { kind: 'page', visit: { ref, secrets, cookieHash, expiresAt }, cookie: undefined }
+    const page = await build({ ref, secrets, cookieHash, expiresAt })
+    return { kind: 'page', page, cookie: undefined }
   }
   const last = await lastTapOf(deps.db.read, { uid: chip.uid })
   const isLast = last?.lastCounter === counter && last.lastTapAt !== null

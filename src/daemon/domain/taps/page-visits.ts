@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { CarriedChip } from '../../store/carried-chips.ts'
 import type { RefOfChip } from '../../store/refs.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 
@@ -21,7 +22,7 @@ export interface PageSecrets {
 
 /** A tap page, found by its own ref: the chip, the tap, and what the page was given. */
 export interface Visit {
-  ref: RefOfChip
+  ref: RefOfChip & Pick<CarriedChip, 'carried'>
   secrets: PageSecrets
   cookieHash: string
   /** When the page cannot be loaded again; ISO 8601. */

@@ -85,8 +85,7 @@ export async function takeWithCodes(
   if (!chip) return undefined
   const carried = await assetsOf(trx, chip, iso(now))
   const origin: Origin = { chipUid: chip.uid, tapId: ref.tapId, tappedAt: ref.createdAt, now }
-  const make = async (subject: Parameters<typeof makeOtp>[3]) =>
-    (await makeOtp(trx, deps, origin, subject)).code
+  const make = (subject: Parameters<typeof makeOtp>[3]) => makeOtp(trx, deps, origin, subject)
 
   const codes: RefCodes = {
     carried,

@@ -1,19 +1,25 @@
+import type { CarriedChip } from '../../store/carried-chips.ts'
 import {
   type ChipState,
   findChip,
+  lastTapOf,
   noteSeal,
   type TappedChip,
   takeCatchUp,
   takeCounter,
 } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
+import { isOutcomeUnknown } from '../../store/disk.ts'
 import type { TapRow } from '../../store/schema.ts'
+import { insertTapRows } from '../../store/tap-rows.ts'
+import type { TapRows } from '../../store/tap-to-take.ts'
 import { insertTap, type NewTap } from '../../store/taps.ts'
 import type { KeyRing } from '../chips/key-ring.ts'
+import { DomainError } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import type { WebhookEvents } from '../webhook-events.ts'
 import type { TapLog } from './tap-log.ts'
-import { type TapQuery, type VerifiedTap, verifyTap } from './verify-tap.ts'
+import { type Seal, type TapQuery, type VerifiedTap, verifyTap } from './verify-tap.ts'
 
 /** Only `taken` authorizes anything, and only for the one caller that receives it. */
 export type JudgedTap<T> =
@@ -33,19 +39,27 @@ export interface TakeTapDeps {
 }
 
 /** A tap that is being taken; `now` in milliseconds. */
-export interface TapOfChip {
-  chip: TappedChip
-  tapId: number
+export interface FreshTap {
+  chip: CarriedChip
   counter: number
   now: number
 }
 
-/** Runs in the write that takes the tap, so its effects exist exactly if the tap is taken. */
-type Followed<T> = (trx: Queries, tap: TapOfChip) => Promise<T>
+/** What a tap leaves besides itself, and what its caller gets, once the tap has its ID. */
+export interface Following<T> {
+  rows: TapRows
+  result: (tapId: number) => T
+  /** Where each query is a round trip: reads of the caller that need not wait for the tap. */
+  meanwhile?: (() => void) | undefined
+}
+
+/** Only reads, and only by `db`; its rows exist exactly if the tap is taken. */
+type Followed<T> = (db: Queries, tap: FreshTap) => Promise<Following<T>>
 
 /**
  * One conditional update, committed before this resolves: of concurrent callers with the same tap, exactly one gets
  * `taken`, even across a crash.
+ * @throws DomainError outcome_unknown if the answer of the database was lost
  */
 export async function takeTap<T>(
   deps: TakeTapDeps,
@@ -78,51 +92,128 @@ export async function takeTap<T>(
   }
   const { chip, counter, seal } = read
   const judged =
-    counter <= chip.lastCounter ? undefined : await take(deps, { chip, counter, seal, now, via }, followed)
+    counter <= chip.lastCounter
+      ? undefined
+      : await take(deps, { chip, counter, seal, now, via }, followed).catch(tapAgain)
   if (judged) return judged
   refuse({ outcome: 'replayed', chipUid, teamId, keySetId, counter })
   return { kind: 'replayed', chip, counter }
 }
 
-type Genuine = Extract<VerifiedTap, { kind: 'genuine' }>
+function tapAgain(cause: unknown): never {
+  if (!isOutcomeUnknown(cause)) throw cause
+  throw new DomainError(
+    'outcome_unknown',
+    'The connection to the database was lost before it answered, so this tap may have been used up. Tap the chip again: the next tap is a new one.',
+    { retryAfterSeconds: 5, cause },
+  )
+}
+
+interface Taking {
+  chip: CarriedChip
+  counter: number
+  seal: Seal
+  now: number
+  via: 'find' | 'page'
+}
 
 async function take<T>(
   deps: TakeTapDeps,
-  {
-    chip: seen,
-    counter,
-    seal,
-    now,
-    via,
-  }: Pick<Genuine, 'chip' | 'counter' | 'seal'> & {
-    now: number
-    via: 'find' | 'page'
-  },
+  taking: Taking,
   followed: Followed<T>,
 ): Promise<JudgedTap<T> | undefined> {
-  const taken = await deps.db.write(async (trx) => {
-    const step = { uid: seen.uid, counter, at: iso(now) }
-    const caughtUp = seen.catchesUp === 1 ? await takeCatchUp(trx, step) : undefined
-    const state = caughtUp ?? (await takeCounter(trx, step))
-    if (!state) return undefined
-    // The chip may have changed since it was read; only the state within this write counts.
-    const chip = isAsSeen(state, seen) ? seen : ((await findChip(trx, seen.uid)) ?? seen)
-    const fresh = caughtUp ? 'caught-up' : 'valid'
-    const outcome = chip.disabledAt === null ? fresh : 'disabled'
-    const tap = tapOf(chip, { counter, at: iso(now), via, outcome, tamper: seal })
-    const tapId = await insertTap(trx, tap)
-    await deps.webhookEvents.recordTap(trx, tap)
-    if (seal && seal !== seen.tamper && (await noteSeal(trx, { uid: seen.uid, tamper: seal, at: iso(now) })))
-      await deps.webhookEvents.recordSeal(trx, tap)
-    // Taps of a disabled chip are used up too, so that a thief's collection is worthless once it is enabled again.
-    const judged: JudgedTap<T> =
-      outcome !== 'valid'
-        ? { kind: outcome, chip, counter }
-        : { kind: 'taken', chip, counter, result: await followed(trx, { chip, tapId, counter, now }) }
-    return { judged, tap: { ...tap, id: tapId } }
-  })
+  const atOnce = await takeAtOnce(deps, taking, followed)
+  // Of those that meet, all but one have lost, which a look tells for less than a write.
+  if (atOnce === 'not taken' && (await isUsedUp(deps, taking))) return undefined
+  let refused: ((trx: Queries) => Promise<void>) | undefined
+  const tellRefused: TellRefused = (trx, tap) => {
+    // Once, although the write may be run again.
+    refused ??= deps.webhookEvents.refusedTaps([tap])
+    return refused(trx)
+  }
+  const taken =
+    (atOnce === 'not taken' ? undefined : atOnce) ??
+    (await deps.db.write((trx) => takeIn(trx, { ...deps, tellRefused }, taking, followed)))
   if (taken) deps.tapLog.publish(taken.tap)
   return taken?.judged
+}
+
+/** Part of the write. */
+type TellRefused = (trx: Queries, tap: NewTap) => Promise<void>
+
+interface Taken<T> {
+  judged: JudgedTap<T>
+  tap: TapRow
+}
+
+/**
+ * In one statement, where the database is that far away that round trips count.
+ * @returns undefined if the tap is none of the usual ones; `not taken` if the chip has changed since it was read, its
+ * counter for example: nothing is written
+ */
+async function takeAtOnce<T>(
+  { db, webhookEvents }: TakeTapDeps,
+  { chip, counter, seal, now, via }: Taking,
+  followed: Followed<T>,
+): Promise<Taken<T> | 'not taken' | undefined> {
+  const { carried } = chip
+  const isSealNews = seal !== null && seal !== chip.tamper
+  if (!db.takeTap || !carried || chip.catchesUp === 1 || chip.disabledAt !== null || isSealNews)
+    return undefined
+  const { rows, result, meanwhile } = await followed(db.read, { chip, counter, now })
+  const tap = tapOf(chip, { counter, at: iso(now), via, outcome: 'valid', tamper: seal })
+  const message = webhookEvents.ofTap(tap)
+  meanwhile?.()
+  const id = await db.takeTap({ seen: chip, tap, rows, message, events: eventsOf(chip, rows) })
+  if (id === undefined) return 'not taken'
+  if (message) webhookEvents.recorded(chip.teamId)
+  return { judged: { kind: 'taken', chip, counter, result: result(id) }, tap: { ...tap, id } }
+}
+
+async function isUsedUp({ db }: TakeTapDeps, { chip, counter }: Taking): Promise<boolean> {
+  const last = await lastTapOf(db.read, { uid: chip.uid })
+  return last !== undefined && last.lastCounter >= counter
+}
+
+/** Codes are made of what a chip carries; refs are not. */
+function eventsOf({ carried }: CarriedChip, rows: TapRows) {
+  if (!carried || rows.otps === undefined) return undefined
+  const ascending = (events: readonly { id: number }[]) => events.map(({ id }) => id).sort((a, b) => a - b)
+  const events = {
+    badges: ascending(carried.badgeEvents),
+    guestbooks: ascending(carried.guestbookEvents),
+  }
+  return events.badges.length + events.guestbooks.length > 0 ? events : undefined
+}
+
+/** Any tap, by the state of its chip within a write. */
+async function takeIn<T>(
+  trx: Queries,
+  { webhookEvents, tellRefused }: TakeTapDeps & { tellRefused: TellRefused },
+  { chip: before, counter, seal, now, via }: Taking,
+  followed: Followed<T>,
+): Promise<Taken<T> | undefined> {
+  // Read anew, because everything that came with the chip is older than this write.
+  const seen: CarriedChip = before.carried ? { ...before, carried: undefined } : before
+  const at = iso(now)
+  const step = { uid: seen.uid, counter, at }
+  const caughtUp = seen.catchesUp === 1 ? await takeCatchUp(trx, step) : undefined
+  const state = caughtUp ?? (await takeCounter(trx, step))
+  if (!state) return undefined
+  // The chip may have changed since it was read; only the state within this write counts.
+  const chip: CarriedChip = isAsSeen(state, seen) ? seen : ((await findChip(trx, seen.uid)) ?? seen)
+  const fresh = caughtUp ? 'caught-up' : 'valid'
+  const outcome = chip.disabledAt === null ? fresh : 'disabled'
+  const tap = tapOf(chip, { counter, at, via, outcome, tamper: seal })
+  const id = await insertTap(trx, tap)
+  await (outcome === 'valid' ? webhookEvents.recordTap(trx, tap) : tellRefused(trx, tap))
+  if (seal && seal !== seen.tamper && (await noteSeal(trx, { uid: seen.uid, tamper: seal, at })))
+    await webhookEvents.recordSeal(trx, tap)
+  // Taps of a disabled chip are used up too, so that a thief's collection is worthless once it is enabled again.
+  if (outcome !== 'valid') return { judged: { kind: outcome, chip, counter }, tap: { ...tap, id } }
+  const { rows, result } = await followed(trx, { chip, counter, now })
+  await insertTapRows(trx, { tapId: id, chipUid: chip.uid, counter, at }, rows)
+  return { judged: { kind: 'taken', chip, counter, result: result(id) }, tap: { ...tap, id } }
 }
 
 const isAsSeen = (state: ChipState, seen: TappedChip): boolean =>

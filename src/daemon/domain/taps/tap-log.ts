@@ -27,8 +27,8 @@ interface TapCounts {
   judged(outcome: TapRow['outcome']): void
   /** A refused tap that arrived too fast to be stored. */
   dropped(): void
-  /** Part of the write that stores refused taps. */
-  storing?(trx: Queries, taps: readonly NewTap[]): Promise<void>
+  /** Called before refused taps are stored. @returns part of that write, which may be run again */
+  storing?(taps: readonly NewTap[]): (trx: Queries) => Promise<void>
 }
 
 /** Valid taps are stored by the write that takes them; refused ones are collected here. */
@@ -81,9 +81,10 @@ export class TapLog {
     })
     this.#recorded += taps.length
     const tooMany = Math.max(0, this.#recorded - this.#most)
+    const tell = this.#counts.storing?.(taps)
     const written = this.#db.write(async (trx) => {
       await insertTaps(trx, taps)
-      await this.#counts.storing?.(trx, taps)
+      await tell?.(trx)
       return tooMany === 0 ? 0 : deleteOldestRefusedTaps(trx, Math.min(tooMany, taps.length + deletedBesides))
     })
     const deleted = await written.catch((error: unknown) => {

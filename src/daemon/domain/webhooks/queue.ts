@@ -1,5 +1,5 @@
 import { recordChange } from '../../store/audit.ts'
-import type { Db, Queries } from '../../store/database.ts'
+import { type Db, isShared, type Queries } from '../../store/database.ts'
 import type { WebhookRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 import { countOpen, findDelivery } from '../../store/webhook-deliveries.ts'
@@ -14,6 +14,7 @@ import {
   releaseDelivery,
   settleDelivery,
   tryDeliveryAgain,
+  webhooksWithWork,
 } from '../../store/webhook-queue.ts'
 import { allWebhooks, disableWebhook, findWebhook } from '../../store/webhooks.ts'
 import { type Clock, iso } from '../time.ts'
@@ -27,6 +28,8 @@ interface Deps {
   clock: Clock
   webhookEvents: WebhookEvents
   holder: string
+  /** In whose name deliveries are claimed that are tried on request; absent: the same. */
+  onRequest?: string
   failed(error: unknown): void
 }
 
@@ -63,10 +66,13 @@ export function deliveryQueue(deps: Deps) {
       })
     },
     async releaseAll() {
-      await db.write((trx) => releaseAllDeliveries(trx, iso(clock.now())))
+      // What is tried on request on another daemon is not freed.
+      const except = isShared(db) ? '% now' : ''
+      await db.write((trx) => releaseAllDeliveries(trx, { now: iso(clock.now()), except }))
       // Retries are never that far ahead, unless the clock was when they were planned.
       await hasten(deps, 8 * 3_600_000)
     },
+    withWork: () => webhooksWithWork(db.read, iso(clock.now())),
     hasten: () => hasten(deps, 0),
     exchange(results: readonly Result[], wanted: readonly Wanted[]) {
       return db.write(async (trx) => {
@@ -85,7 +91,7 @@ export function deliveryQueue(deps: Deps) {
     },
     async claimed(id: number) {
       const row = await findDelivery(db.read, id)
-      return row?.holder === holder ? jobOf(row) : undefined
+      return row?.holder === (deps.onRequest ?? holder) ? jobOf(row) : undefined
     },
     disable: ({ id, url }: { id: number; url: string }, reason: string) => disable(deps, id, reason, url),
     async tidy(webhookId: number, isBehind: boolean) {
@@ -106,10 +112,13 @@ function targetOf(box: SecretBox, { id, teamId, url, secret, oldSecret, oldSecre
   }
 }
 
-const record = (trx: Queries, { clock, holder }: Deps, { outcome, dueAt, ...ended }: Result) =>
-  outcome === 'again'
-    ? tryDeliveryAgain(trx, { ...ended, holder, dueAt: iso(dueAt ?? clock.now()) })
-    : settleDelivery(trx, { ...ended, holder, outcome, at: iso(clock.now()) })
+function record(trx: Queries, deps: Deps, { outcome, dueAt, ...result }: Result) {
+  const { clock, holder, onRequest = holder } = deps
+  const ended = { ...result, holder, onRequest }
+  return outcome === 'again'
+    ? tryDeliveryAgain(trx, { ...ended, dueAt: iso(dueAt ?? clock.now()) })
+    : settleDelivery(trx, { ...ended, outcome, at: iso(clock.now()) })
+}
 
 async function claim(trx: Queries, { clock, holder }: Deps, { webhookId, limit }: Wanted) {
   const now = clock.now()

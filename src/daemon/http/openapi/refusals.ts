@@ -60,6 +60,7 @@ const own: Partial<Record<EndpointKey, readonly ErrorCode[]>> = {
   ],
   'POST /batches/:id/hold': ['batch_running'],
   'POST /batches/:id/journal': ['conflict'],
+  'POST /admin/backup': ['conflict'],
 }
 
 const ofAuth: Record<EndpointSpec['auth'], readonly ErrorCode[]> = {
@@ -96,6 +97,7 @@ export function refusalsOf(name: string, spec: EndpointSpec): ErrorCode[] {
       'rate_limited',
       'store_unavailable',
       'store_full',
+      'outcome_unknown',
     ]),
   ]
 }

@@ -18,23 +18,26 @@ const badgesStatus = async (
 
 export function daemonRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
-    'GET /admin/status': async ({ token, query }) => ({
-      version,
-      pid: process.pid,
-      url: ctx.baseUrl,
-      admin: ctx.adminAddress,
-      dataDir: ctx.config.dataDir,
-      ephemeral: ctx.config.ephemeral,
-      upgrade: ctx.upgrade ?? null,
-      token: { name: token.name, scopes: [...token.scopes] },
-      badges: await badgesStatus(ctx, query.check ?? false),
-      warnings: [
-        ...startWarnings(ctx.config),
-        ...(await proxyWarnings(ctx.metrics)),
-        ...ctx.clock.warnings(),
-      ],
-      ...(await daemonStatus(ctx, query.check ?? false)),
-    }),
+    'GET /admin/status': async ({ token, query }) => {
+      const status = await daemonStatus(ctx, query.check ?? false)
+      return {
+        version,
+        pid: process.pid,
+        url: ctx.baseUrl,
+        admin: ctx.adminAddress,
+        dataDir: ctx.config.dataDir,
+        ephemeral: ctx.config.ephemeral,
+        upgrade: ctx.upgrade ?? null,
+        token: { name: token.name, scopes: [...token.scopes] },
+        badges: await badgesStatus(ctx, query.check ?? false),
+        warnings: [
+          ...startWarnings(ctx.config),
+          ...(await proxyWarnings(ctx.metrics)),
+          ...ctx.clock.warnings(),
+        ],
+        ...status,
+      }
+    },
     'POST /admin/backup': async ({ body, actor }) => {
       const { warning, ...backup } = await createBackup(ctx, actor, body.passphrase)
       return { ...backup, ...(warning === undefined ? {} : { warning }) }

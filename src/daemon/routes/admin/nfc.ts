@@ -55,7 +55,7 @@ export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
     },
     'GET /admin/nfc/sheets/:run': async ({ params: { run } }) => ({
       ...(await showSheet(ctx, run)),
-      held: sessions.heldRows(ctx, run),
+      held: await sessions.heldRows(ctx, run),
     }),
     'GET /admin/nfc/journal': async ({ query }) => {
       const { uid, before, limit = usualLimit } = query
@@ -63,7 +63,7 @@ export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
       return entries.map((entry) => ({ ...entry, from: [...entry.from] }))
     },
     'DELETE /admin/nfc/journal/:uid': async ({ params, actor }) => {
-      sessions.assertFree(ctx, params.uid)
+      await sessions.assertFree(ctx, params.uid)
       await giveUpChip(ctx, actor, params.uid)
       return { success: true as const }
     },

@@ -29,6 +29,11 @@ async function upstreamIdsPerProvider(db: Kysely<unknown>): Promise<void> {
 
 export async function up(db: Kysely<unknown>): Promise<void> {
   await upstreamIdsPerProvider(db)
+  await badges(db)
+}
+
+/** Everything after the upstream IDs, which each engine changes in its own way. */
+export async function badges(db: Kysely<unknown>): Promise<void> {
   // Stored before the request to POAP, because nothing else has its secret code.
   await ofTeam(numbered(createdAt(db.schema.createTable('poapCreations'))))
     .$call(required('text', 'name fields'))

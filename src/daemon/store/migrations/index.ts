@@ -19,6 +19,7 @@ import * as publicReads from './0016-public-reads.ts'
 import * as transferSignatures from './0017-transfer-signatures.ts'
 import * as tapPage from './0018-tap-page.ts'
 import * as field from './0019-field.ts'
+import * as fleet from './0020-fleet.ts'
 
 /** Forward only, sorted by name. Never change a released migration. */
 export const migrations: Record<string, Migration> = {
@@ -42,4 +43,5 @@ export const migrations: Record<string, Migration> = {
   '0017-transfer-signatures': transferSignatures,
   '0018-tap-page': tapPage,
   '0019-field': field,
+  '0020-fleet': fleet,
 }

@@ -69,6 +69,9 @@ export interface BadgeClaimsTable {
   transactionHash: string | null
   createdAt: string
   claimedAt: string | null
+  /** The daemon that asks the provider about it now, and until when no other one does. */
+  heldBy: string | null
+  heldUntil: string | null
 }
 
 /** The badges that a recipient has of an event of the embedded provider, open claims included. */
@@ -87,9 +90,12 @@ export interface BadgeContentsTable {
   badgeEventId: number | null
 }
 
-/** Images of embedded events are files in the data directory. */
+/** Images of embedded events. */
 export interface BadgeImagesTable {
   badgeEventId: number
+  /** Unguessable, for the URL. Earlier versions kept the image in a file of this name. */
   file: string
   type: 'image/png' | 'image/gif'
+  /** null: still in its file. */
+  data: Buffer | null
 }

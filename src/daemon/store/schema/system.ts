@@ -33,6 +33,28 @@ export interface NamesTable {
   address: string
 }
 
+/** What daemons keep in memory, and another one may change. A migration makes the row of each. */
+export type ChangeKind = 'credentials' | 'keySets' | 'webhooks'
+
+export interface ChangesTable {
+  kind: ChangeKind
+  /** Grows with each change. */
+  version: number
+}
+
+/** What one holder alone may work with, until it is silent. Times are milliseconds of the database's clock. */
+export interface HoldsTable {
+  name: string
+  /** The process that the holder lives in. */
+  daemon: string
+  holder: string
+  /** Whose later holders may take it at once. */
+  station: string | null
+  /** The holder is at work, and need not be heard. */
+  busyUntil: number
+  heardAt: number
+}
+
 export interface SettingsTable {
   key: string
   value: string
@@ -82,4 +104,15 @@ export interface NfcSheetRowsTable {
   row: number
   /** null: its label is on a chip that has another row of the run. */
   uid: string | null
+}
+
+/** Lets one of several processes do something; see store/lease.ts. */
+export interface LeasesTable {
+  name: string
+  /** Empty: nobody. */
+  holder: string
+  /** Raised at each taking. */
+  fence: number
+  /** Raised at each renewal. */
+  beat: number
 }

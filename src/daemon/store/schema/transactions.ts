@@ -77,7 +77,7 @@ export interface TransactionAttemptsTable {
   error: string | null
 }
 
-/** Only the holder of the lease may sign. */
+/** Changed by the holder of its lease alone; see store/lease.ts. The columns `lease…` are of earlier versions. */
 export interface SendersTable {
   chainId: number
   address: string

@@ -21,6 +21,8 @@ const exportedRevision = revision({
 
 export const sqliteEngine: Engine = {
   name: 'sqlite',
+  isShared: false,
+  now: sql<number>`cast(unixepoch('subsec') * 1000 as integer)`,
   listed: (values) => sql`(select value from json_each(${JSON.stringify(values)}))`,
   revision,
   chipsAsElements: async (db, chipGroupId, page) => {

@@ -24,6 +24,9 @@ const byId = statement<{ id: number }>()((db, p) => transactions(db).where('id',
 export const findTransaction = (db: Queries, id: number): Promise<TransactionRow | undefined> =>
   byId.first(db, { id })
 
+export const findTransactions = (db: Queries, ids: readonly number[]): Promise<TransactionRow[]> =>
+  transactions(db).where('id', 'in', ids).execute()
+
 type OfSigner = { chainId: number; signer: string }
 
 /** Oldest first. */

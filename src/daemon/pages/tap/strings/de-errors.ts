@@ -47,6 +47,7 @@ export const failures: FailureWords = {
   badge_unavailable: 'Der Dienst für die Abzeichen antwortet gerade nicht. Es wurde nichts verbraucht.',
   store_unavailable: 'Dieser Dienst ist gerade überlastet. Es wurde nichts verbraucht.',
   store_full: 'Dieser Dienst hat gerade keinen Platz mehr. Es wurde nichts verbraucht.',
+  outcome_unknown: `Dieser Dienst wurde unterbrochen; vielleicht hat es geklappt, vielleicht nicht. ${tapAgain}`,
   too_slow: 'Die Verbindung war zu langsam. Es wurde nichts verbraucht. Versuchen Sie es noch einmal.',
   not_found: `Das gibt es nicht mehr. ${tapAgain}`,
 }

@@ -46,6 +46,7 @@ export const failures: FailureWords = {
   badge_unavailable: 'The badge service does not answer right now. Nothing was used up.',
   store_unavailable: 'This service is busy right now. Nothing was used up.',
   store_full: 'This service is out of space right now. Nothing was used up.',
+  outcome_unknown: `This service was interrupted, so this may have worked, or not. ${tapAgain}`,
   too_slow: 'The connection was too slow. Nothing was used up. Try again.',
   not_found: `This is no longer available. ${tapAgain}`,
 }

@@ -1,0 +1,72 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { nanoid } from 'nanoid'
+import type { Logger } from 'pino'
+import { replaceFile } from '../../../values/replace-file.ts'
+import { BackgroundLoop } from '../../background-loop.ts'
+import type { Db } from '../../store/database.ts'
+import { Lease, usualLeaseMs } from '../../store/lease.ts'
+
+/** Another daemon on the database runs its embedded chain. */
+export class EmbeddedElsewhere extends Error {
+  override readonly name = 'EmbeddedElsewhere'
+  constructor() {
+    super(
+      'Another daemon on this database runs its embedded chain, which is for one daemon alone: what it records would be missing here. Start this one without TAPCHIP_DEV_CHAIN, or stop the other; several daemons need a chain that all of them reach (TAPCHIP_RPC_<chain id>).',
+    )
+  }
+}
+
+const renewMs = 1000
+
+/**
+ * Keeps the embedded chain for this data directory, where its state is: a daemon that was killed may start there again
+ * at once, and one elsewhere only once this one is gone.
+ * @param lost is called once another daemon has the chain, as it may after this one stood still @returns a function that
+ * gives it back @throws EmbeddedElsewhere
+ */
+export async function aloneWithChain({
+  db,
+  log,
+  dataDir,
+  lost,
+}: {
+  db: Db
+  log: Pick<Logger, 'warn' | 'error'>
+  dataDir: string
+  lost: () => void
+}): Promise<() => Promise<void>> {
+  const lease = new Lease({ db, name: 'embedded chain', holder: holderIn(dataDir), clock: performanceClock })
+  const until = performance.now() + usualLeaseMs + renewMs
+  while (!(await lease.take())) {
+    if (performance.now() > until) throw new EmbeddedElsewhere()
+    await delay(renewMs / 4)
+  }
+  log.warn('the embedded chain is for one daemon alone: no other on this database can use it')
+  const loop = new BackgroundLoop({
+    run: async () => {
+      if (!lease.isTaken || (await lease.renew())) return
+      log.error('another daemon on this database runs its embedded chain now, so that of this one is stopped')
+      lost()
+    },
+    firstMs: renewMs,
+    restMs: () => renewMs,
+    // Whatever needs the database says so itself.
+    failed: () => undefined,
+  })
+  loop.start()
+  return async () => {
+    await loop.stop()
+    await lease.giveBack().catch(() => undefined)
+  }
+}
+
+/** A random name that stays with the data directory: machines made of one image have the same names and paths. */
+export function holderIn(dataDir: string): string {
+  const file = join(dataDir, 'embedded-chain.holder')
+  if (!existsSync(file)) replaceFile(file, `${nanoid()}\n`)
+  return readFileSync(file, 'utf8').trim()
+}
+
+const performanceClock = { monotonic: () => performance.now() }

@@ -1,0 +1,25 @@
+import type { Logger } from 'pino'
+import { type Db, isShared } from './store/database.ts'
+import { aheadOfDatabase } from './store/database-clock.ts'
+
+const toleratedMs = 1000
+
+/** Warns if this machine's clock and the one of a database that daemons share differ: they disagree about dates. */
+export async function warnOfSkew({
+  db,
+  clock,
+  log,
+}: {
+  db: Db
+  clock: { now(): number }
+  log: Pick<Logger, 'warn'>
+}): Promise<void> {
+  if (!isShared(db)) return
+  const { aheadMs, withinMs } = await aheadOfDatabase(db, clock)
+  if (Math.abs(aheadMs) <= toleratedMs + withinMs) return
+  const by = `${(Math.abs(aheadMs) / 1000).toFixed(1)} s ${aheadMs > 0 ? 'ahead of' : 'behind'}`
+  log.warn(
+    { aheadMs },
+    `This machine's clock is ${by} the database's. Codes and keys expire by each daemon's own clock: keep all of them in step, for example by chrony.`,
+  )
+}

@@ -1,0 +1,29 @@
+import { recordChange } from '../store/audit.ts'
+import { sealAuditWith } from '../store/audit-head.ts'
+import type { Db } from '../store/database.ts'
+import { endWhatWasOpen } from '../store/restored.ts'
+import type { SecretBox } from '../store/secret-box.ts'
+
+interface Restored {
+  /** ISO 8601. */
+  readonly at: string
+  /** Of the state that the database has now; null: unknown. */
+  readonly madeAt: string | null
+  /** The backup or database, for the audit log. */
+  readonly target: string
+}
+
+/** Ends what may have been used since the state that a database was restored to. @returns chips that catch up */
+export const markRestored = (
+  db: Db,
+  box: SecretBox,
+  { at, madeAt, target }: Restored,
+): Promise<{ chips: number }> =>
+  db.write(async (trx) => {
+    sealAuditWith(trx, box)
+    const ended = await endWhatWasOpen(trx, at)
+    const actor = { name: 'daemon', requestId: null }
+    const detail = { madeAt, ...ended }
+    await recordChange(trx, { at, actor, teamId: null, action: 'daemon.restore', target, detail })
+    return ended
+  })

@@ -1,0 +1,89 @@
+import { DatabaseUnavailable } from './database.ts'
+
+interface Waiting<T, R> {
+  item: T
+  resolve(value: R | PromiseLike<R>): void
+  reject(error: unknown): void
+}
+
+/** Answers in the order of the items; what it still promises for one of them holds up no other. */
+type Ask<T, R> = (items: T[]) => Promise<readonly (R | Promise<R>)[]>
+
+interface Limits<T> {
+  /** Groups under way. */
+  readonly atOnce: number
+  readonly most: number
+  /** Items of one key are never in one group. */
+  readonly keyOf?: (item: T) => unknown
+}
+
+/** More than wait in any proper moment, and less than would fill the memory. */
+const mostWaiting = 5000
+
+/**
+ * Collects what comes in one turn of the event loop, and while enough groups are under way, so that a busy daemon asks
+ * its database once for many. What comes alone is asked at once, and nothing joins a group that is under way.
+ */
+export class Groups<T, R> {
+  readonly #ask: Ask<T, R>
+  readonly #limits: Limits<T>
+  #waiting: Waiting<T, R>[] = []
+  #underWay = 0
+  #isPlanned = false
+
+  constructor(ask: Ask<T, R>, limits: Limits<T>) {
+    this.#ask = ask
+    this.#limits = limits
+  }
+
+  /** @throws what asking for its group throws; DatabaseUnavailable if too many wait */
+  ask(item: T): Promise<R> {
+    if (this.#waiting.length >= mostWaiting)
+      throw new DatabaseUnavailable(new Error('Too many wait for the database'), { isRefused: true })
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ item, resolve, reject })
+      this.#plan()
+    })
+  }
+
+  #plan(): void {
+    if (this.#isPlanned || this.#waiting.length === 0 || this.#underWay >= this.#limits.atOnce) return
+    this.#isPlanned = true
+    // Then all requests that arrived together have been read.
+    setImmediate(() => {
+      this.#isPlanned = false
+      void this.#send(this.#next())
+      this.#plan()
+    })
+  }
+
+  #next(): Waiting<T, R>[] {
+    const { most, keyOf } = this.#limits
+    if (!keyOf) return this.#waiting.splice(0, most)
+    const keys = new Set<unknown>()
+    const group: Waiting<T, R>[] = []
+    const rest: Waiting<T, R>[] = []
+    for (const one of this.#waiting) {
+      const key = keyOf(one.item)
+      const fits = group.length < most && !keys.has(key)
+      if (fits) keys.add(key)
+      const into = fits ? group : rest
+      into.push(one)
+    }
+    this.#waiting = rest
+    return group
+  }
+
+  async #send(group: readonly Waiting<T, R>[]): Promise<void> {
+    this.#underWay += 1
+    try {
+      const answers = await this.#ask(group.map(({ item }) => item))
+      for (const [at, { resolve }] of group.entries()) resolve(answers[at] as R | Promise<R>)
+    } catch (error) {
+      for (const { reject } of group) reject(error)
+    } finally {
+      this.#underWay -= 1
+      this.#plan()
+    }
+  }
+}

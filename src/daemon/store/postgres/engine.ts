@@ -1,0 +1,67 @@
+import { type Expression, type RawBuilder, sql } from 'kysely'
+import type { ChipsText, Engine } from '../database.ts'
+import { tapMonths } from './tap-months.ts'
+
+// The text that SQLite's json_array makes, so that a revision means the same on both engines.
+const element = (value: Expression<unknown> | RawBuilder<unknown>) =>
+  sql`coalesce(to_json(${value})::text, 'null')`
+
+const revision: Engine['revision'] = ({ chipGroup, contractAddress, chainId, tokenId }) => {
+  const values = [
+    ...[sql.ref('label'), chipGroup, sql.ref('keySetId'), sql.ref('redirectUrl'), sql.ref('itemId')],
+    ...[sql.ref('variantId'), contractAddress, chainId, tokenId],
+  ].map(element)
+  const isDisabled = sql`case when "disabledAt" is null then '0' else '1' end`
+  const text = sql`'[' || concat_ws(',', ${sql.join([...values, isDisabled])}) || ']'`
+  return sql<string>`'r' || substr(encode(sha256(convert_to(${text}, 'UTF8')), 'hex'), 1, 12)`
+}
+
+const exportedRevision = revision({
+  chipGroup: sql.ref('chipGroup'),
+  contractAddress: sql.ref('contractAddress'),
+  chainId: sql.ref('chainId'),
+  tokenId: sql.ref('tokenId'),
+})
+
+const isConfigured = sql`("tokenRow" is not null or "itemId" is not null or "redirectUrl" is not null
+  or exists (select 1 from "badgeAssignments" where "chipUid" = uid)
+  or exists (select 1 from "guestbookAssignments" where "chipUid" = uid))`
+
+export const postgresEngine: Engine = {
+  name: 'postgres',
+  isShared: true,
+  now: sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::bigint`,
+  listed: (values) => sql`(select value from unnest(${values}::text[]) as listed(value))`,
+  tapMonths,
+  rowsOf: (rows) => sql`(select coalesce(json_agg(found), '[]') from ${rows} as found)`,
+  revision,
+  chipsAsElements: async (db, chipGroupId, page) => {
+    const { rows } = await sql<ChipsText>`
+      select string_agg(json_build_object(
+        'uid', uid, 'createdAt', "createdAt", 'isConfigured', ${isConfigured}, 'redirectUrl', "redirectUrl"
+      )::text, ',' order by uid) as text, count(*) as rows, max(uid) as last
+      from (select * from chips where "chipGroupId" = ${chipGroupId} and uid > ${page.after} order by uid limit ${page.limit}) page
+    `.execute(db)
+    return textOf(rows)
+  },
+  chipsAsLines: async (db, chips) => {
+    const { rows } = await sql<ChipsText>`
+      select string_agg(json_build_object(
+        'uid', uid, 'chipGroup', "chipGroup", 'keySet', "keySetId", 'label', label, 'redirectUrl', "redirectUrl",
+        'item', "itemId", 'variant', "variantId", 'contractAddress', "contractAddress", 'chainId', "chainId",
+        'tokenId', "tokenId", 'disabled', "disabledAt" is not null,
+        'lastCounter', case when "lastCounter" >= 0 then "lastCounter" end, 'publicKey', "publicKey",
+        'generation', generation, 'lastTapAt', "lastTapAt", 'createdAt', "createdAt",
+        'isConfigured', ${isConfigured}, 'revision', ${exportedRevision}
+      )::text || chr(10), '' order by uid) as text, count(*) as rows, max(uid) as last
+      from ${chips} page
+    `.execute(db)
+    return textOf(rows)
+  },
+}
+
+const textOf = ([page]: ChipsText[]): ChipsText => ({
+  text: page?.text ?? '',
+  rows: page?.rows ?? 0,
+  last: page?.last ?? null,
+})

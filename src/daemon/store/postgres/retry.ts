@@ -1,0 +1,40 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { DatabaseUnavailable } from '../database.ts'
+import { isConflict, isStale, isUnprepared } from './servers.ts'
+
+/** How long work is tried again before the caller hears of it, in milliseconds. */
+const patienceMs = 5000
+const longestWaitMs = 250
+
+/** Waits grow, and differ between those that met. */
+const pause = (attempt: number): Promise<void> =>
+  delay(Math.random() * Math.min(longestWaitMs, 4 * 2 ** attempt))
+
+/** @returns true if the same work may succeed, because nothing of it was done */
+export function mayPass(error: unknown): boolean {
+  if (error instanceof DatabaseUnavailable) return !error.isOutcomeUnknown && !error.isRefused
+  return isConflict(error) || isStale(error) || isUnprepared(error)
+}
+
+// Of this process, whose databases are the same one.
+let conflicts = 0
+let lostConnections = 0
+export const repeated = () => ({ conflicts, lostConnections })
+
+/** @param once is told which try it is, from 0 @param mayRepeat of an error @throws its last error */
+export async function tried<T>(
+  once: (attempt: number, until: number) => Promise<T>,
+  mayRepeat: (error: unknown) => boolean = mayPass,
+): Promise<T> {
+  const until = performance.now() + patienceMs
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await once(attempt, until)
+    } catch (error) {
+      if (isConflict(error)) conflicts += 1
+      else if (error instanceof DatabaseUnavailable) lostConnections += 1
+      if (!mayRepeat(error) || performance.now() > until) throw error
+      await pause(attempt)
+    }
+  }
+}

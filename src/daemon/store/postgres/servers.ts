@@ -1,0 +1,138 @@
+import type { ClientConfig, QueryConfig } from 'pg'
+import { DatabaseUnavailable } from '../database.ts'
+import { driver, isServerError } from './driver.ts'
+
+/** More than one host: whichever of them accepts writes is used. */
+export interface Servers {
+  /** A URL a host, with the same user, database, and options. */
+  readonly urls: readonly string[]
+}
+
+/** Passwords are rarely encoded, so the host begins after the last @ that may stand before it. */
+function partsOf(url: string): {
+  scheme: string
+  user: string
+  hosts: string
+  path: string
+  options: string
+} {
+  const found = /^(postgres(?:ql)?:\/\/)(?:(.*)@)?([^@/?#]*)(\/[^@/?#]*)?(\?.*)?$/s.exec(url)
+  const [, scheme = 'postgres://', user = '', hosts = '', path = '', options = ''] = found ?? []
+  return { scheme, user, hosts, path, options }
+}
+
+const encoded = (user: string): string => user.replace(/[/?#@[\]]/g, encodeURIComponent)
+
+/** @param url `postgres://USER:PASSWORD@HOST[:PORT][,HOST[:PORT]…]/DATABASE[?sslmode=…]` */
+export function serversOf(url: string): Servers {
+  const { scheme, user, hosts, path, options } = partsOf(url)
+  const front = user === '' ? scheme : `${scheme}${encoded(user)}@`
+  return { urls: hosts.split(',').map((host) => front + host + path + options) }
+}
+
+/** Host and database without the password, for people. */
+export function nameOfDatabase(url: string): string {
+  const { hosts, path } = partsOf(url)
+  return `postgres://${hosts}${path}`
+}
+
+/** Of one of several, for people. */
+export const hostOf = (url: string): string => partsOf(url).hosts
+
+// Whole numbers up to 2^53 fit: IDs, counters, sums of counts. Anything larger is text in this schema.
+const int8 = 20
+const numeric = 1700
+const toNumber = (text: string): number => Number(text)
+const ownTypes = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    oid === int8 || oid === numeric ? toNumber : driver().types.getTypeParser(oid, format),
+} as ClientConfig['types']
+
+/** For a connection to be made, and for a server to say what it is, in milliseconds. */
+export const connectMs = 3000
+
+/** What all connections have in common. */
+export const common = {
+  // Begins a transaction in the same round trip as its first query.
+  pipeline: true,
+  types: ownTypes,
+  keepAlive: true,
+  connectionTimeoutMillis: connectMs,
+  application_name: 'tapchipd',
+} as ClientConfig
+
+/** What a server is asked, since a standby accepts connections as well; `on` or `off`. */
+export const isReadOnlyQuery: QueryConfig = Object.assign(
+  { text: 'show transaction_read_only' },
+  // Unknown to the types.
+  { query_timeout: connectMs },
+)
+
+/** Of the connection, of a server that starts, stops, has no room for more, or became a standby; not of the query. */
+const lostStates = /^(08|25006|25P0[34]|53(?!100)|57014|57P0[1-5]|58)/
+
+/** The answer of the server; undefined where there was none. */
+export const sqlStateOf = (error: unknown): string | undefined =>
+  isServerError(error) ? error.code : undefined
+
+/** @returns the error as DatabaseUnavailable, if the server did not answer the query */
+export function asUnavailable(error: unknown): unknown {
+  if (error instanceof DatabaseUnavailable) return error
+  const state = sqlStateOf(error)
+  if (isServerError(error) ? state !== undefined && lostStates.test(state) : error instanceof Error)
+    return new DatabaseUnavailable(error)
+  return withoutValues(error)
+}
+
+/** The server repeats what was written, which may be codes, and errors are logged. */
+function withoutValues(error: unknown): unknown {
+  if (isServerError(error))
+    Object.assign(error, { detail: undefined, where: undefined, internalQuery: undefined })
+  return error
+}
+
+/** Taps of months that have no partition yet; few, since housekeeping makes them ahead. */
+export const otherMonths = 'taps_other'
+
+/** A server that has no room is not lost: what is connected to it works. */
+export const isFull = (error: unknown): boolean => /^53/.test(sqlStateOf(error) ?? '')
+
+/** Another transaction was first: the same work succeeds when it is done again from its beginning. */
+export const isConflict = (error: unknown): boolean =>
+  (/^40|^55P03$/.test(sqlStateOf(error) ?? '') && !isAmbiguous(error)) || isMonthNew(error)
+
+/** While a tap was on its way to the partition of all other months, its month got one of its own. */
+const isMonthNew = (error: unknown): boolean =>
+  isServerError(error) && error.code === '23514' && error.table === otherMonths
+
+/** CockroachDB and YugabyteDB say so where PostgreSQL breaks the connection. */
+const isAmbiguous = (error: unknown): boolean => sqlStateOf(error) === '40003'
+
+/** What fails by itself, and leaves nothing behind. */
+const undone = /^(25006|53|57014|58)/
+
+/** @returns true if a query that commits may have been done nevertheless */
+export const mayBeDone = (error: unknown): boolean =>
+  isAmbiguous(error) ||
+  (asUnavailable(error) instanceof DatabaseUnavailable && !undone.test(sqlStateOf(error) ?? ''))
+
+/** Of two transactions that inserted the same row at once, one may be told so instead of the conflict. */
+export const isDuplicate = (error: unknown): boolean => sqlStateOf(error) === '23505'
+
+/** A pooler between daemon and server gave the query another connection than its preparation. */
+export const isUnprepared = (error: unknown): boolean => /^(26000|42P05)$/.test(sqlStateOf(error) ?? '')
+
+/** The daemon of a later version added columns, so that what is prepared has to be prepared again. */
+export const isStale = (error: unknown): boolean =>
+  isServerError(error) && error.code === '0A000' && error.routine === 'RevalidateCachedQuery'
+
+const untrusted = /CERT|SELF_SIGNED|ERR_TLS|ERR_SSL|UNABLE_TO_(GET|VERIFY)|ERR_INVALID_URL/
+const lastingWords = /SSL|SASL|client password/
+
+/** Waiting does not help: a wrong user, password, database, or certificate, or a server that refuses this client. */
+export function isLasting(error: unknown): boolean {
+  if (isServerError(error)) return /^(28|3D|42501)/.test(error.code ?? '')
+  if (!(error instanceof Error)) return false
+  const { code = '', syscall = '' } = error as NodeJS.ErrnoException
+  return untrusted.test(code) || syscall === 'open' || lastingWords.test(error.message)
+}

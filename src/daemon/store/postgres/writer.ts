@@ -1,0 +1,168 @@
+import type { PoolClient } from 'pg'
+import { DatabaseUnavailable, type WriteJob } from '../database.ts'
+import { Groups } from '../groups.ts'
+import type { TapToTake } from '../tap-to-take.ts'
+import { type Adapter, kyselyBy } from './dialect.ts'
+import { type Connections, giveBack, isWriting, type Run } from './pool.ts'
+import { mayPass, tried } from './retry.ts'
+import { asUnavailable, isConflict, isDuplicate, mayBeDone } from './servers.ts'
+import { takeOn, takingQuery } from './take-tap.ts'
+
+// A daemon that stands still must not hold the rows that others wait for, nor these hold up everything else.
+const begin = `begin isolation level serializable; set local idle_in_transaction_session_timeout = '5s'; set local lock_timeout = '2s'`
+
+interface Pools {
+  readonly writing: Connections
+  /** Of taps alone. */
+  readonly taking: Connections
+}
+
+/**
+ * Serializable transactions: a job that read what another one changed is run again, so that each may check before it
+ * writes, whichever daemon the other belongs to.
+ */
+export class Writer {
+  readonly #pools: Pools
+  readonly #adapter: Adapter
+  readonly #failed: (error: unknown, writes: number) => void
+  /** Jobs that met another one wait for each other here, since they would meet again. */
+  #last: Promise<unknown> = Promise.resolve()
+  readonly #running = new Set<Promise<unknown>>()
+  readonly #taps = new Groups((taps: TapToTake[]) => this.#takeTogether(taps), {
+    atOnce: 3,
+    most: 64,
+    keyOf: ({ seen }) => seen.uid,
+  })
+
+  constructor(pools: Pools, adapter: Adapter, failed: (error: unknown, writes: number) => void) {
+    this.#pools = pools
+    this.#adapter = adapter
+    this.#failed = failed
+  }
+
+  run<T>(job: WriteJob<T>): Promise<T> {
+    return this.#settled(() => this.#once(job))
+  }
+
+  /** @returns the ID of the tap; undefined: it was not taken */
+  takeTap(tap: TapToTake): Promise<number | undefined> {
+    // Events make a serializable transaction, in which each tap of a group would meet what any of them read.
+    return this.#settled(() => (tap.events ? this.#takeAlone(tap) : this.#taps.ask(tap)))
+  }
+
+  async #takeAlone(tap: TapToTake): Promise<number | undefined> {
+    return (await takeOn(this.#pools.taking, takingQuery([tap]))).get(tap.seen.uid)
+  }
+
+  /** A tap that its group did not take is tried alone, because someone else may only have held the chip's row. */
+  async #takeTogether(taps: readonly TapToTake[]) {
+    const taken = await takeOn(this.#pools.taking, takingQuery(taps))
+    const isOfMany = taps.length > 1
+    return taps.map((tap) => taken.get(tap.seen.uid) ?? (isOfMany ? this.#takeAlone(tap) : undefined))
+  }
+
+  #settled<T>(once: () => Promise<T>): Promise<T> {
+    const running = this.#untilDone(once)
+    this.#running.add(running)
+    const settled = () => this.#running.delete(running)
+    running.then(settled, settled)
+    return running
+  }
+
+  async close(): Promise<void> {
+    while (this.#running.size > 0) await Promise.allSettled(this.#running)
+    await Promise.all([this.#pools.writing.close(), this.#pools.taking.close()])
+  }
+
+  async #untilDone<T>(once: () => Promise<T>): Promise<T> {
+    let last: unknown
+    let duplicates = 0
+    try {
+      return await tried(
+        (_, until) => {
+          if (!isConflict(last)) return once()
+          return this.#inTurn(() => {
+            if (performance.now() > until) throw last
+            return once()
+          })
+        },
+        (error) => {
+          last = error
+          if (isDuplicate(error)) duplicates += 1
+          return mayPass(error) || (isDuplicate(error) && duplicates === 1)
+        },
+      )
+    } catch (error) {
+      this.#failed(error, 1)
+      throw isConflict(error) ? new DatabaseUnavailable(error) : error
+    }
+  }
+
+  #inTurn<T>(run: () => Promise<T>): Promise<T> {
+    const mine = this.#last.then(run)
+    this.#last = mine.catch(() => undefined)
+    return mine
+  }
+
+  async #once<T>(job: WriteJob<T>): Promise<T> {
+    const client = await this.#pools.writing.connect()
+    const { run, begun, end } = inTransaction(client)
+    let isCommitting = false
+    try {
+      const value = await job(kyselyBy(run, this.#adapter))
+      await begun
+      end()
+      isCommitting = true
+      const { command } = await client.query('commit')
+      client.release()
+      if (command === 'COMMIT') return value
+    } catch (thrown) {
+      end()
+      throw isCommitting ? uncommitted(client, thrown) : await rolledBack(client, thrown)
+    }
+    throw new Error('A query of a write failed, and the write went on: nothing of it was kept')
+  }
+}
+
+/** The transaction of one run of a job, which ends with it. */
+function inTransaction(client: PoolClient) {
+  // Whatever the server has against it, it is no fault of the job.
+  const begun = client.query(begin).catch((error: unknown) => {
+    throw new DatabaseUnavailable(error)
+  })
+  begun.catch(() => undefined)
+  let isFirst = true
+  let isOver = false
+  const run: Run = async (query) => {
+    // A question may go out together with BEGIN. What writes may not: it would be kept if BEGIN failed.
+    const goesAlong = isFirst && !isWriting(query.text)
+    isFirst = false
+    if (!goesAlong) await begun
+    // By now the connection may carry the transaction of another job.
+    if (isOver) throw new Error('A write has to await its queries: this one came after its end')
+    return client.query(query)
+  }
+  const end = () => {
+    isOver = true
+  }
+  return { run, begun, end }
+}
+
+function uncommitted(client: PoolClient, thrown: unknown): unknown {
+  const error = asUnavailable(thrown)
+  giveBack(client, error)
+  return mayBeDone(thrown) ? new DatabaseUnavailable(thrown, { isOutcomeUnknown: true }) : error
+}
+
+async function rolledBack(client: PoolClient, error: unknown): Promise<unknown> {
+  if (error instanceof DatabaseUnavailable) {
+    // The server ends the transaction of a connection that is gone.
+    giveBack(client, error)
+    return error
+  }
+  await client.query('rollback').then(
+    () => giveBack(client, error),
+    (lost: unknown) => giveBack(client, new DatabaseUnavailable(lost)),
+  )
+  return error
+}

@@ -1,0 +1,35 @@
+import { defineConfig } from 'vitest/config'
+import { define, usual } from './vitest.config.ts'
+
+/** Of a database in a file alone: its damage, its copies, and the disk that it lies on. */
+const ofFiles = [
+  'tests/daemon/admin-backup.test.ts',
+  // Edits the file by hand; that the log is whole on PostgreSQL is in tests/cli/audit.test.ts.
+  'tests/daemon/audit-chain.test.ts',
+  // A claim at POAP that a killed daemon leaves behind is another's there after 90 seconds, and here at the next start.
+  'tests/daemon/badge-crash.test.ts',
+  'tests/daemon/tap-page-crash.test.ts',
+  'tests/daemon/disk-full.test.ts',
+  'tests/daemon/restore-chain.test.ts',
+  'tests/daemon/restore.test.ts',
+  'tests/daemon/upgrade.test.ts',
+]
+
+/** The tests of everything that stores, on PostgreSQL. */
+export default defineConfig({
+  define,
+  test: {
+    ...usual,
+    include: [
+      'tests/daemon/**/*.test.ts',
+      'tests/fleet/**/*.test.ts',
+      'tests/chain/relayer*.test.ts',
+      // Of the command line, what reads and writes in ways that the others do not.
+      'tests/cli/{audit,badge-events,badge-events-undo,batch-instance,batch-rate,chips,chips-apply}.test.ts',
+      'tests/cli/{chips-edit,doctor,guestbook,json-fields,phygitals,taps-stats,transactions,webhooks}.test.ts',
+      'tests/e2e/{crash,transfers-crash}.test.ts',
+    ],
+    exclude: ofFiles,
+    globalSetup: 'tests/support/postgres-server.ts',
+  },
+})
