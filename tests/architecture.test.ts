@@ -218,11 +218,12 @@ describe('the house', () => {
     expect(users.sort()).toEqual(['src/cli/main.ts', 'src/daemon/main.ts'])
   })
 
-  test("SQLite's own words stand in the store's folder for it and in the migrations", () => {
-    const own = /json_each|json_group_array|json_object|pragma|vacuum|\bsql`/i
+  test("an engine's own words stand in the store's folder for it and in the migrations", () => {
+    const own = /json_each|json_group_array|json_object|pragma|vacuum|advisory|for update|\bsql`/i
     const users = files.filter(
       (file) =>
-        own.test(readFileSync(join(root, file), 'utf8')) && !/store\/(sqlite|migrations)\//.test(file),
+        own.test(readFileSync(join(root, file), 'utf8')) &&
+        !/store\/(sqlite|postgres|migrations)\//.test(file),
     )
     expect(users).toEqual([])
   })
@@ -230,10 +231,12 @@ describe('the house', () => {
   test('nothing outside the store knows which database there is', () => {
     const outside = files.filter((file) => roomOf(file) !== 'src/daemon/store')
     expect(
-      imports.filter(({ from, to }) => outside.includes(from) && /store\/(.*\/)?[^/]*sqlite/.test(to)),
+      imports.filter(
+        ({ from, to }) => outside.includes(from) && /store\/(.*\/)?[^/]*(sqlite|postgres)/.test(to),
+      ),
     ).toEqual([])
     // Its driver, Kysely's dialects, its error codes, and what runs a query synchronously.
-    const own = /better-sqlite3|from 'kysely|SQLITE_|\bpragma\b|\b(last)?rowid\b|openSqlite/i
+    const own = /better-sqlite3|from 'pg'|from 'kysely|SQLITE_|\bpragma\b|\b(last)?rowid\b|openSqlite/i
     expect(outside.filter((file) => own.test(readFileSync(join(root, file), 'utf8')))).toEqual([])
   })
 

@@ -2,6 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { readArguments } from '../src/daemon/config/arguments.ts'
+import { loadConfig } from '../src/daemon/config/config.ts'
 import { bin, spawnDaemon } from './support/process.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -31,6 +33,42 @@ describe('the container', () => {
     expect(healthy()).toBe(0)
     await daemon.stop()
     expect(healthy()).toBe(1)
+  })
+})
+
+describe('two daemons in containers', () => {
+  const compose = text('compose.fleet.yaml')
+
+  test('are told what a daemon knows, and end as late as it may take them', () => {
+    const [, block = ''] = /\n {2}environment:\n((?: {4}.*\n)+)/.exec(compose) ?? []
+    const env = Object.fromEntries(
+      [...block.matchAll(/^ {4}(\w+): '?(.*?)'?$/gm)].map(([, name = '', value = '']) => [name, value]),
+    )
+    const secrets = { POSTGRES_PASSWORD: 'p', TAPCHIP_DATA_KEY: '0f'.repeat(32) }
+    const filled = Object.entries(env).map(([name, value]) => [
+      name,
+      value.replace(
+        /\$\{(\w+)(?::[-?](.*))?\}/g,
+        (_, key: keyof typeof secrets, other) => secrets[key] ?? other,
+      ),
+    ])
+    const config = loadConfig(readArguments([]), Object.fromEntries(filled))
+    expect(config).toMatchObject({ databaseUrl: 'postgres://tapchip:p@database/tapchip', warnings: [] })
+    const grace = Number(/stop_grace_period: (\d+)s/.exec(compose)?.[1])
+    expect(grace).toBeGreaterThanOrEqual(config.drainSeconds + 18)
+  })
+
+  test('stand behind the proxy of the page and of the drill', () => {
+    const drill = text('scripts/failover/haproxy.mjs')
+    const [, lines = ''] = /\nbackend ready\n([\s\S]*?)\$\{/.exec(drill) ?? []
+    const wanted = lines
+      .split('\n')
+      .map((one) => one.trim())
+      .filter((one) => !/^(mode|#|$)/.test(one))
+    expect(wanted.length).toBeGreaterThan(5)
+    for (const page of [compose, text('docs/fleet.md')])
+      for (const one of [...wanted, 'use_backend anyway if { nbsrv(ready) eq 0 }'])
+        expect(page).toContain(one)
   })
 })
 

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { SenderStatus } from '../../src/daemon/chain/relayer/sender.ts'
+import { isPostgres } from '../support/postgres.ts'
 import { type Bench, openBench, slots } from '../support/relayer.ts'
 
 let bench: Bench
@@ -112,13 +114,17 @@ describe('a chain that comes back with an earlier state', () => {
 })
 
 describe('the lease', () => {
+  // Where several daemons share a database, one that does not send is as it should be.
+  const heldOff = (status?: SenderStatus) =>
+    isPostgres ? status?.isStandby === true : status?.trouble?.name === 'LeaseHeld'
+
   test('keeps a second relayer from sending with the same key until it has expired', async () => {
     const [id = 0] = await record(1)
     await bench.relayer.tick()
     const second = await bench.open({ takesOver: false })
     const late = await bench.intend(2)
     const [status] = await second.tick()
-    expect(status?.trouble?.name).toBe('LeaseHeld')
+    expect(heldOff(status)).toBe(true)
     expect(await bench.state(late)).toBe('queued')
     bench.clock.advance('31s')
     const [after] = await second.tick()
@@ -127,7 +133,7 @@ describe('the lease', () => {
     // The first one notices at its next write, and writes nothing.
     const third = await bench.intend(3)
     const [first] = await bench.relayer.tick()
-    expect(first?.trouble?.name).toBe('LeaseHeld')
+    expect(heldOff(first)).toBe(true)
     expect(await bench.state(third)).toBe('queued')
     bench.relayer = second
     await bench.finish()

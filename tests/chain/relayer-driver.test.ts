@@ -11,6 +11,7 @@ const quiet: SenderStatus = {
   unsettled: 0,
   inFlight: 0,
   waitingForFees: false,
+  isStandby: false,
   waitingForFunds: false,
   trouble: undefined,
 }

@@ -1,6 +1,7 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type CliHome, ends, withDaemon } from '../support/cli.ts'
 import type { TestDaemon } from '../support/daemon.ts'
+import { describeOfFile } from '../support/engines.ts'
 import { seed } from '../support/seeds.ts'
 
 let daemon: TestDaemon
@@ -10,7 +11,7 @@ withDaemon({ seed }, (home, started) => {
   daemon = started
 })
 
-describe('the daemon', () => {
+describeOfFile('the daemon', () => {
   test('the daemon tells how it is, and is backed up', async () => {
     expect(await here.json('daemon', 'status')).toMatchObject({
       running: true,

@@ -7,6 +7,7 @@ import { createProgram, loadAll } from '../../src/cli/program.ts'
 import { endpoints } from '../../src/daemon/contract/index.ts'
 import { type CliHome, withDaemon } from '../support/cli.ts'
 import { sections, undocumented } from '../support/documented-json.ts'
+import { isPostgres } from '../support/postgres.ts'
 import { seed, uids } from '../support/seeds.ts'
 
 /** These print no data of their own. */
@@ -146,7 +147,7 @@ describe('with the acme seed', () => {
     'doctor',
     'daemon status',
     'daemon status --all',
-    'backup --without-data-key',
+    ...(isPostgres ? [] : ['backup --without-data-key']),
     'bugreport --out -',
     '--version',
     'nfc recover --list',

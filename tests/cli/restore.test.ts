@@ -38,7 +38,11 @@ describe('tapchip restore', () => {
     const asked = await restore('new', ...withKey)
     expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('--yes')])
     expect(readdirSync(dir).filter((name) => name.startsWith('before-restore'))).toEqual([])
+    expect(first.stderr).not.toContain('TAPCHIP_DATABASE_URL')
+    here.env.TAPCHIP_DATABASE_URL = 'postgres://tapchip:secret@db1/tapchip'
     const again = await restore('new', ...withKey, '--yes', '--json')
+    expect(again.stderr).toMatch(/TAPCHIP_DATABASE_URL is set: .* tapchip store copy/)
+    delete here.env.TAPCHIP_DATABASE_URL
     expect([again.code, (again.json() as { keptAside: string }).keptAside]).toEqual([
       0,
       expect.stringContaining(join(dir, 'before-restore-')),

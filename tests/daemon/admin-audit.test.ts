@@ -41,6 +41,7 @@ test('the log is filtered by team, action, actor and time, and read page by page
   expect(await targets('action=teams')).toEqual(['Globex', 'Acme'])
   expect(await targets('action=teams.create')).toEqual(['Globex', 'Acme'])
   expect(await targets('action=team')).toEqual([])
+  expect(await targets('action=Teams')).toEqual([])
   expect(await targets('actor=admin:nobody')).toEqual([])
   expect(await targets('since=2026-06-01T12:30:00Z')).toEqual(['c', 'b', 'a'])
   expect(await targets('since=2026-06-02')).toEqual([])

@@ -43,7 +43,7 @@ test('the status says who asks, what there is, and that the database is whole', 
     dataDir: t.dataDir,
     ephemeral: false,
     token: { name: 'root', scopes: ['all'] },
-    database: { integrity: 'ok', sizeBytes: expect.any(Number) },
+    database: { engine: 'sqlite', integrity: 'ok', sizeBytes: expect.any(Number), server: null },
     counts: { teams: 1, keySets: 1, chips: 0, taps: 0 },
   })
   expect(body.database.sizeBytes).toBeGreaterThan(10_000)

@@ -16,6 +16,8 @@ import {
   wallet,
 } from '../support/badges.ts'
 import type { Options } from '../support/daemon.ts'
+import { testOfFile } from '../support/engines.ts'
+import { isPostgres } from '../support/postgres.ts'
 import { acmeKey, uids } from '../support/seeds.ts'
 
 const eventRow = {
@@ -190,16 +192,24 @@ describe('one badge a person', () => {
     expect((await before.mint(code, body)).status).toBe(200)
     // As the first write of a mint leaves it.
     await before.ctx.db.write((trx) =>
-      trx.updateTable('badgeClaims').set({ state: 'open', claimedAt: null, isAnswered: 0 }).execute(),
+      trx
+        .updateTable('badgeClaims')
+        .set({ state: 'open', claimedAt: null, isAnswered: 0, createdAt: '2026-06-01T11:00:00.000Z' })
+        .execute(),
     )
     await before.close()
     const after = await open(options)
     const another = (await after.codes()).get(event.id) ?? ''
     expect(await after.mint(another, body)).toMatchObject(refused)
-    expect((await after.mint(code, { ...body, recipient: wallet(2) })).status).toBe(409)
-    await after.ctx.badges.tick()
-    const claims = (await after.call(`GET /admin/badge-events/${event.id}/claims`)).body
-    expect(claims).toMatchObject([{ state: 'claimed' }])
+    // On a database that others may use, it may still be under way elsewhere for a while.
+    if (isPostgres) {
+      after.ctx.start()
+    } else {
+      expect((await after.mint(code, { ...body, recipient: wallet(2) })).status).toBe(409)
+      await after.ctx.badges.tick()
+    }
+    const claims = async () => (await after.call(`GET /admin/badge-events/${event.id}/claims`)).body
+    await expect.poll(claims).toMatchObject([{ state: 'claimed' }])
     // Its client was never told.
     expect((await after.mint(code, body)).status).toBe(200)
     const counted = await after.ctx.db.read.selectFrom('badgeRecipients').selectAll().execute()
@@ -235,7 +245,7 @@ describe('maxPerRecipient', () => {
   })
 })
 
-test('badges from before they were counted count, email addresses among them', async () => {
+testOfFile('badges from before they were counted count, email addresses among them', async () => {
   const options = onDisk()
   const { kysely } = openSqlite(join(options.dataDir, 'tapchip.db'), { readonly: false })
   const migrator = new Migrator({ db: kysely, provider: { getMigrations: async () => migrations } })

@@ -26,7 +26,7 @@ describe('a chain that is not configured', () => {
   test('is a 400 that says what to set, and no failure of ours', async () => {
     const refused = await transfer(await without())
     expect(refused).toMatchObject({ status: 400, body: { code: 'chain_not_configured' } })
-    expect(refused.body.message).toMatch(/embedded chain, which is turned off here.*TAPCHIP_DEV_CHAIN=off/)
+    expect(refused.body.message).toMatch(/embedded chain, which is turned off here.*TAPCHIP_DEV_CHAIN=on/)
     expect(refused.headers).not.toHaveProperty('retry-after')
     expect(lines.filter((line) => line.includes('request failed'))).toEqual([])
   })

@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { changeInPieces, namedChips } from '../../src/daemon/domain/chips/named-chips.ts'
 import { openTestApp, type TestApp } from '../support/daemon.ts'
+import { isPostgres } from '../support/postgres.ts'
 import { acmeKey, seed } from '../support/seeds.ts'
 
 const count = 5000
+/** A round trip to a server is worth more chips than one to a file. */
+const first = isPostgres ? 4000 : 250
 const uids = Array.from({ length: count }, (_, at) => String(1_260_000_000_000_000 + at * 7))
 
 let t: TestApp
@@ -57,7 +60,7 @@ test('an edit of very many chips is a write a piece, each with its own record, a
   const pieces = await records('chips.edit')
   expect(pieces.length).toBeGreaterThan(1)
   expect(pieces.reduce((sum, { chips }) => sum + chips, 0)).toBe(count)
-  expect(pieces[0]).toMatchObject({ chips: 250, of: count, redirectUrl: 'https://many.example/' })
+  expect(pieces[0]).toMatchObject({ chips: first, of: count, redirectUrl: 'https://many.example/' })
   expect(Math.max(...pieces.map(({ chips }) => chips))).toBeLessThanOrEqual(4000)
   expect(others).toBeGreaterThan(pieces.length / 2)
   expect(await urls()).toEqual(['https://many.example/'])
@@ -103,7 +106,9 @@ test('what fails in the middle says how far it came, and a chip that goes meanwh
   })
   await expect(failing).rejects.toMatchObject({
     code: 'store_unavailable',
-    message: expect.stringMatching(/^250 of 5000 chips were changed, .*Send the same request again/),
+    message: expect.stringMatching(
+      new RegExp(`^${first} of 5000 chips were changed, .*Send the same request again`),
+    ),
   })
   const gone = changeInPieces(t.ctx, { teamId: 1, uids: known }, async (_trx, { uids: piece }) => {
     pieces += 1

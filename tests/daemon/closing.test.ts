@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { closeInOrder } from '../../src/daemon/closing.ts'
+import { startTestDaemon } from '../support/daemon.ts'
 
 const quiet = { error: () => undefined }
 
@@ -51,4 +52,19 @@ describe('closing', () => {
       true,
     )
   })
+})
+
+test('a daemon that is to stop is first taken out of service by its proxy, and answers until then', async () => {
+  const daemon = await startTestDaemon({ env: { TAPCHIP_DRAIN_SECONDS: '1' } })
+  const ask = async (path: string) => {
+    const answer = await fetch(daemon.url + path)
+    const { code } = (await answer.json()) as { code?: string }
+    return [answer.status, answer.headers.get('connection'), code]
+  }
+  expect(await ask('/readyz')).toEqual([200, 'keep-alive', undefined])
+  const stopped = daemon.stop()
+  expect(await ask('/readyz')).toEqual([503, 'close', 'store_unavailable'])
+  expect(await ask('/healthz')).toEqual([200, 'close', undefined])
+  await stopped
+  await expect(ask('/healthz')).rejects.toThrow('fetch failed')
 })

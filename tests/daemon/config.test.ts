@@ -2,7 +2,8 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { loadConfig, readArguments } from '../../src/daemon/config/config.ts'
+import { readArguments } from '../../src/daemon/config/arguments.ts'
+import { loadConfig } from '../../src/daemon/config/config.ts'
 import { settings } from '../../src/daemon/config/settings.ts'
 import { help } from '../../src/daemon/help.ts'
 import { startWarnings } from '../../src/daemon/start-warnings.ts'
@@ -85,7 +86,7 @@ test('each setting is a flag as well, but secrets and the settings of chains', (
     'poapApiKey',
     'poapClientSecret',
   ]
-  expect(refused.sort()).toEqual([...secrets, 'chains', 'explorers'].sort())
+  expect(refused.sort()).toEqual([...secrets, 'chains', 'databaseUrl', 'explorers'].sort())
 })
 
 describe('every setting that does not fit is refused in the words of the daemon', () => {
@@ -206,6 +207,8 @@ describe('what is set and has no effect', () => {
       TAPCHIP_ARWEAVE_GATEWAY: 'https://arweave.example',
       TAPCHIP_ADMIN_LISTEN: '[::1]:0',
       TAPCHIP_HOST: 'localhost',
+      TAPCHIP_DATABASE_URL: 'postgres://127.0.0.1/tapchip',
+      TAPCHIP_DATA_KEY: '0'.repeat(64),
       TAPCHIP_CONFIG: '',
     }
     const all = [...new Set([...named, ...cli.map((name) => `TAPCHIP_${name}`)])]

@@ -297,6 +297,8 @@ describe('a token contract that an earlier version deployed', () => {
       updateContract(trx, jackets.id, { address, status: 'confirmed', transactionId: 1, isBound: 0 }),
     )
     t.ctx.start()
+    // Its first deployment is still under way, and would say that all is well when it is done.
+    await t.settled()
     const show = async () =>
       (await t.app.inject({ url: `/admin/contracts/${jackets.id}`, headers: t.admin })).json()
     return { ...t, chain, address, show }

@@ -2,14 +2,16 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
-import { Kysely, type KyselyPlugin, SqliteDialect } from 'kysely'
+import { type ExpressionBuilder, Kysely, type KyselyPlugin, SqliteDialect } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exportChips, listGroup } from '../../src/daemon/domain/chips/chips.ts'
 import { listKeySets } from '../../src/daemon/domain/chips/key-sets.ts'
 import type { Database } from '../../src/daemon/store/schema.ts'
 import { listTaps, type TapFilter } from '../../src/daemon/store/taps.ts'
 import { openTestApp, type TestApp } from '../support/daemon.ts'
-import { fillDatabase } from '../support/large-database.ts'
+import { testOfFile } from '../support/engines.ts'
+import { largeUid } from '../support/large-database.ts'
+import { dropDatabaseOf } from '../support/postgres.ts'
 import { seed } from '../support/seeds.ts'
 
 // Taps are served where `db.read` reads: what a list of very many reads there is how long they wait.
@@ -17,13 +19,25 @@ import { seed } from '../support/seeds.ts'
 const dataDir = mkdtempSync(join(tmpdir(), 'tapchip-lists-'))
 let t: TestApp
 beforeAll(async () => {
-  await (await openTestApp({ seed, dataDir })).close()
-  fillDatabase(join(dataDir, 'tapchip.db'), { chips: 4600, taps: 0 })
-  t = await openTestApp({ dataDir })
+  t = await openTestApp({ seed, dataDir })
+  await t.ctx.db.write(async (trx) => {
+    const chip = await trx
+      .selectFrom('chips')
+      .selectAll()
+      .where('publicKey', 'is', null)
+      .executeTakeFirstOrThrow()
+    for (let from = 0; from < 4600; from += 100) {
+      const copies = Array.from({ length: 100 }, (_, n) => ({ ...chip, uid: largeUid(from + n) }))
+      await trx.insertInto('chips').values(copies).execute()
+    }
+    const chips = (e: ExpressionBuilder<Database, 'chipGroups'>) => e('chips', '+', 4600)
+    await trx.updateTable('chipGroups').set({ chips }).where('id', '=', chip.chipGroupId).execute()
+  })
 })
 afterAll(async () => {
   await t.close()
   rmSync(dataDir, { recursive: true, force: true })
+  await dropDatabaseOf(dataDir)
 })
 
 /** The application's database, with the rows counted that go into texts. */
@@ -84,7 +98,7 @@ test('the chips of key sets are not counted where taps are served', async () => 
   expect(counted.read).toBe(keySets.length)
 })
 
-test.each<[string, Omit<TapFilter, 'limit'>, string]>([
+testOfFile.each<[string, Omit<TapFilter, 'limit'>, string]>([
   ['the refused taps of a team', { teamId: 1, outcome: 'refused' }, 'tapsRefused'],
   ['those of a rare outcome', { teamId: 1, outcome: 'disabled' }, 'tapsRefused'],
   ['all taps of a team', { teamId: 1 }, 'tapsOfTeam'],

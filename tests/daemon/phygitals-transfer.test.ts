@@ -36,6 +36,25 @@ describe('a transfer by key', () => {
     expect(await p.owner('JKT', 1)).toBe(getAddress(bob))
   })
 
+  test('ends the codes of earlier taps of its chip alone, whatever IDs those of other chips have', async () => {
+    await p.tapped(chips.jacket(2))
+    // A server hands IDs out before they can be seen, so a tap of another chip may seem to be later than it is.
+    await p.ctx.db.write(async (trx) => {
+      const taken = await trx.selectFrom('taps').selectAll().limit(1).executeTakeFirstOrThrow()
+      await trx
+        .insertInto('taps')
+        .values({ ...taken, id: 1_000_000, chipUid: chips.jacket(1) })
+        .execute()
+    })
+    const ref = await p.refOf(chips.jacket(4))
+    expect(
+      (await p.ask('/phygitals/transfer', { ...p.token('JKT', 4), recipient: bob }, { key: acmeKey })).status,
+    ).toBe(200)
+    expect((await p.ask(`/refs/${ref}`)).body.linkedToken.otp).toBeUndefined()
+    await p.ctx.db.write((trx) => trx.deleteFrom('taps').where('id', '=', 1_000_000).execute())
+    expect(await p.code(chips.jacket(4))).toMatch(/./)
+  })
+
   test('takes a name, resolved when it is accepted', async () => {
     const { body } = await p.ask(
       '/phygitals/transfer',

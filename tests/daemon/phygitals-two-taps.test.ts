@@ -26,6 +26,20 @@ const register = (code: string, recipient = bob) =>
 const pull = (code: string, recipient = bob) => p.ask('/phygitals/transfer/pullable', { recipient }, { code })
 const isUsed = async (code: string): Promise<boolean> => (await p.ask(`/otps/${code}`)).body.isExpired
 
+/** Daemons beside each other number taps in no order. */
+const numberFirstTapLast = () =>
+  p.ctx.db.write(async (trx) => {
+    const { id } = await trx
+      .selectFrom('taps')
+      .select('id')
+      .orderBy('counter')
+      .limit(1)
+      .executeTakeFirstOrThrow()
+    const moved = id + 1_000_000
+    await trx.updateTable('taps').set({ id: moved }).where('id', '=', id).execute()
+    await trx.updateTable('otps').set({ tapId: moved }).where('tapId', '=', id).execute()
+  })
+
 describe('a token that asks for two taps', () => {
   test('goes to whom one tap registered and a later one names, once the delay is over', async () => {
     const first = await p.code(chips.art(1))
@@ -54,6 +68,24 @@ describe('a token that asks for two taps', () => {
     expect(await p.owner('ART', 1)).toBe(getAddress(bob))
     // It is used up with the transfer.
     expect(await look(1, bob)).toMatchObject({ isValid: false, allowedAt: null, createdAt: null })
+  })
+
+  test('takes the later tap by the counter of the chip, and not by the number that the database gave', async () => {
+    const first = await p.code(chips.art(1))
+    const second = await p.code(chips.art(1))
+    await numberFirstTapLast()
+    expect((await register(first)).status).toBe(200)
+    clock.advance('60s')
+    expect((await pull(second)).status).toBe(200)
+  })
+
+  test('refuses a code of an earlier tap, whatever its number', async () => {
+    const earlier = await p.code(chips.art(1))
+    const later = await p.code(chips.art(1))
+    await numberFirstTapLast()
+    expect((await register(later)).status).toBe(200)
+    clock.advance('60s')
+    expect((await pull(earlier)).body).toMatchObject({ statusCode: 409, code: 'registration_same_tap' })
   })
 
   test('asks for another tap: a second code of the tap that registered does not count', async () => {

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { eventForm, poapEnv } from '../support/badges.ts'
+import { openTestStore } from '../support/engines.ts'
 import { bob, chips, phygitalSeed } from '../support/phygitals.ts'
 import { faults } from '../support/poap/faults.ts'
 import { PoapStandIn } from '../support/poap/stand-in.ts'
@@ -103,15 +103,16 @@ test('buttons that were pressed as the daemon was killed have one effect each, o
   const again = await Promise.all(buttons.map(([page, button]) => press(second, page, button)))
   expect(again.map(({ status }) => status)).toEqual(buttons.map(() => 200))
   expect((await press(second, withBadge, ['claim', 0, 'alice.eth'])).status).toBe(409)
-  const db = new Database(join(dataDir, 'tapchip.db'), { readonly: true })
-  onTestFinished(() => void db.close())
-  const count = (sql: string) => db.prepare(sql).pluck().get()
-  const moved = "SELECT count(*) FROM transactions WHERE kind = 'phygital-transfer'"
-  await expect.poll(() => count(`${moved} AND state = 'confirmed'`)).toBe(jackets.length)
-  expect(count(moved)).toBe(jackets.length)
-  expect(count("SELECT count(*) FROM badgeClaims WHERE state = 'claimed'")).toBe(1)
-  expect(count('SELECT count(*) FROM claimRegistrations')).toBe(1)
-  expect(count("SELECT count(*) FROM audit WHERE action = 'claim-registrations.create'")).toBe(1)
+  const db = await openTestStore(dataDir)
+  onTestFinished(() => db.close())
+  const moved = () =>
+    db.read.selectFrom('transactions').select('state').where('kind', '=', 'phygital-transfer').execute()
+  const confirmed = jackets.map(() => ({ state: 'confirmed' }))
+  await expect.poll(moved).toEqual(confirmed)
+  expect(await db.read.selectFrom('badgeClaims').select('state').execute()).toEqual([{ state: 'claimed' }])
+  expect(await db.read.selectFrom('claimRegistrations').selectAll().execute()).toHaveLength(1)
+  const registered = db.read.selectFrom('audit').where('action', '=', 'claim-registrations.create')
+  expect(await registered.selectAll().execute()).toHaveLength(1)
   const reloaded = await load(second, withBadge.path, withBadge.cookie)
   expect(reloaded.ref).toBe(withBadge.ref)
   expect(reloaded.body.match(/data-state="confirmed"/g)).toHaveLength(2)

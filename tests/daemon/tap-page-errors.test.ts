@@ -106,12 +106,13 @@ describe('an error below /t', () => {
 
   test('of the daemon is a page: while it starts, while its store is away, and where it is wrong', async () => {
     const { db } = t.ctx
-    const write = db.write
+    const { write, takeTap } = db
     const fresh = (counter: number) => tapPath(tap(derived, { uid: uids.blank }, counter))
     const failing = async (error: Error) => {
-      db.write = () => Promise.reject(error)
+      const refuse = () => Promise.reject(error)
+      Object.assign(db, { write: refuse, ...(takeTap && { takeTap: refuse }) })
       const answer = await ask(fresh(5))
-      db.write = write
+      Object.assign(db, { write, takeTap })
       return answer
     }
     const busy = Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' })

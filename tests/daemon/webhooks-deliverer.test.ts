@@ -36,6 +36,7 @@ function open(send: (url: string, messageId: string) => Promise<Answer>) {
   const store: DeliveryStore = {
     targets: () => hooks.targets(),
     releaseAll: async () => undefined,
+    withWork: async () => [],
     release: async () => undefined,
     claimed: async () => undefined,
     tidy: async () => false,

@@ -55,12 +55,29 @@ test('refused taps, which anyone can cause, never fill the queue of a receiver t
   await t.ctx.db.write(async (trx) => {
     for (let n = 0; n < 1200; n += 1) {
       if (n % 60 === 0) clock.advance('1m')
-      await t.ctx.webhookEvents.recordRefusedTaps(trx, [refused])
+      await t.ctx.webhookEvents.refusedTaps([refused])(trx)
     }
   })
   expect(await rows()).toHaveLength(1001)
   await record()
   expect(await rows()).toHaveLength(1002)
+})
+
+test('refused taps are counted once, however often their write is run', async () => {
+  await register()
+  const refused = { at: now(), chipUid: uids.blank, teamId, outcome: 'wrong_mac' } as never
+  const before = (await rows()).length
+  for (let n = 0; n < 100; n += 1) {
+    const tell = t.ctx.webhookEvents.refusedTaps([refused])
+    for (const run of [1, 2])
+      await t.ctx.db
+        .write(async (trx) => {
+          await tell(trx)
+          if (run === 1) throw new Error('a conflict')
+        })
+        .catch(() => undefined)
+  }
+  expect((await rows()).length - before).toBe(60)
 })
 
 test('what dropped deliveries hold goes with the days of emails, and by number at once', async () => {

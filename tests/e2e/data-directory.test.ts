@@ -178,3 +178,25 @@ test('a configuration file that is not JSON is not quoted', async () => {
   expect([ended.code, ended.stderr]).toEqual([2, expect.stringContaining('it is not valid JSON')])
   expect(ended.stderr).not.toContain('TOP-SECRET')
 })
+
+test('a daemon whose database is a file starts without the driver of PostgreSQL; one with a server has it', async () => {
+  const listing = join(dir, 'listing.cjs')
+  writeFileSync(
+    listing,
+    "process.on('exit', () => process.stderr.write(Object.keys(require.cache).join('\\n')))",
+  )
+  const NODE_OPTIONS = `--require ${listing}`
+  const daemon = await spawnDaemon(['--ephemeral', '--port', '0'], { NODE_OPTIONS })
+  await daemon.stop()
+  expect(daemon.log()).toMatch(/better-sqlite3/)
+  expect(daemon.log()).not.toMatch(/dist.postgres\.cjs/)
+
+  // A certificate that is not there ends it before it looks for the server.
+  const TAPCHIP_DATABASE_URL = `postgres://127.0.0.1:1/x?sslmode=verify-full&sslrootcert=${dir}/none`
+  const served = await run('tapchipd', ['--data-dir', join(dir, 'served'), '--port', '0'], {
+    ...{ NODE_OPTIONS, TAPCHIP_DATABASE_URL },
+    TAPCHIP_DATA_KEY: 'ab'.repeat(32),
+  })
+  expect(served.code).toBe(2)
+  expect(served.stderr).toMatch(/dist.postgres\.cjs/)
+})

@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Address, createPublicClient, getAddress, http, padHex, parseAbiItem, toHex } from 'viem'
-import { openDatabase } from '../../src/daemon/store/open.ts'
 import { killNow } from './dev-chain.ts'
+import { openTestStore } from './engines.ts'
 import { type DaemonProcess, spawnDaemon } from './process.ts'
 import { randomFrom } from './random.ts'
 import { alice, derived, tokenSeed } from './seeds.ts'
@@ -113,7 +113,7 @@ export async function crashTransfers(seed: number, kills = 2): Promise<CrashedTr
 }
 
 async function judge(daemon: DaemonProcess, dataDir: string, codes: ReadonlyMap<number, string>) {
-  const db = openDatabase(join(dataDir, 'tapchip.db'))
+  const db = await openTestStore(dataDir)
   try {
     const mine = db.read
       .selectFrom('transactions')

@@ -1,10 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import { createPublicClient, getAddress, http, padHex, toHex } from 'viem'
 import { codeIn, pidOfAnvil, transferEvent } from './crash-transfers.ts'
 import { killNow } from './dev-chain.ts'
+import { openTestStore } from './engines.ts'
 import { type DaemonProcess, spawnDaemon } from './process.ts'
 import { randomFrom } from './random.ts'
 import { acmeKey, alice, derived } from './seeds.ts'
@@ -119,7 +119,7 @@ export async function crashWithLedger(
     if (withChain) await compareChain(daemon, dataDir, holders, ledger)
     await verifyAudit(daemon, dataDir, ledger)
     await daemon.stop()
-    compareRecords(dataDir, holders, ledger)
+    await compareRecords(dataDir, holders, ledger)
     return ledger
   } finally {
     await daemon.stop()
@@ -324,13 +324,14 @@ async function compareChain(
   holders: readonly Holder[],
   ledger: Ledger,
 ): Promise<void> {
-  const db = new Database(join(dataDir, 'tapchip.db'), { readonly: true })
+  const db = await openTestStore(dataDir)
   const client = createPublicClient({ transport: http(daemon.ready.chains['31337']) })
   try {
-    const open = db.prepare('select count(*) from transactions where settledAt is null').pluck()
-    for (let round = 0; Number(open.get()) > 0 && round < 1200; round++)
+    const open = db.read.selectFrom('transactions').select('id').where('settledAt', 'is', null)
+    for (let round = 0; (await open.execute()).length > 0 && round < 1200; round++)
       await new Promise((done) => setTimeout(done, 50))
-    const address = getAddress(String(db.prepare('select address from contracts').pluck().get()))
+    const contract = await db.read.selectFrom('contracts').select('address').executeTakeFirstOrThrow()
+    const address = getAddress(contract.address)
     const logs = await client.getLogs({ address, event: transferEvent, fromBlock: 0n })
     for (const { n, recipients } of holders) {
       // The first is the mint.
@@ -343,32 +344,38 @@ async function compareChain(
         ledger.twice.push(`token ${n} went to ${moves.join()}, and was sent to ${recipients.join()}`)
     }
   } finally {
-    db.close()
+    await db.close()
   }
 }
 
 /** The records of a stopped daemon against the ledger. */
-function compareRecords(dataDir: string, holders: readonly Holder[], ledger: Ledger): void {
-  const db = new Database(join(dataDir, 'tapchip.db'), { readonly: true })
+async function compareRecords(dataDir: string, holders: readonly Holder[], ledger: Ledger): Promise<void> {
+  const db = await openTestStore(dataDir)
   try {
-    const taps = db.prepare(
-      "select counter, count(*) as times from taps where chipUid = ? and outcome = 'valid' group by counter",
-    )
-    const redirect = db.prepare('select redirectUrl from chips where uid = ?').pluck()
     for (const { n, taps: answered, redirect: changes } of holders) {
       const uid = String(Number.parseInt(uidOf(n), 16))
       const recorded = new Map<number, number>()
-      for (const row of taps.all(uid) as { counter: number; times: number }[])
-        recorded.set(row.counter, row.times)
+      const taps = await db.read
+        .selectFrom('taps')
+        .select('counter')
+        .where('chipUid', '=', uid)
+        .where('outcome', '=', 'valid')
+        .execute()
+      for (const { counter } of taps) recorded.set(Number(counter), (recorded.get(Number(counter)) ?? 0) + 1)
       for (const counter of answered) if (!recorded.has(counter)) ledger.lost.push(`tap ${counter} of ${n}`)
       for (const [counter, times] of recorded) if (times > 1) ledger.twice.push(`tap ${counter} of ${n}`)
       // Of those that were asked for after the last answer, any may have happened.
-      const is = String(redirect.get(uid))
+      const chip = await db.read
+        .selectFrom('chips')
+        .select('redirectUrl')
+        .where('uid', '=', uid)
+        .executeTakeFirst()
+      const is = String(chip?.redirectUrl)
       const change = Number(is.split('/').at(-1))
       if (is !== redirectOf(n, change) || change < changes.answered || change > changes.asked)
         ledger.lost.push(`redirect of ${n}: ${is}, after ${changes.answered} of ${changes.asked}`)
     }
   } finally {
-    db.close()
+    await db.close()
   }
 }

@@ -10,6 +10,7 @@ import type { Clock } from '../../src/daemon/domain/time.ts'
 import { createLogger } from '../../src/daemon/log.ts'
 import { loadSeed } from '../../src/daemon/seed/load.ts'
 import { reconcileChains, startDaemon as start } from '../../src/daemon/start.ts'
+import { databaseOf, dropDatabaseOf } from './postgres.ts'
 
 export const adminToken = 'adm_for-tests-only-0123456789'
 
@@ -65,13 +66,14 @@ export interface Options {
   logLevel?: Config['logLevel']
 }
 
-function prepare(options: Options) {
+async function prepare(options: Options) {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'tapchip-test-'))
   const env = {
     TAPCHIP_DATA_DIR: dataDir,
     TAPCHIP_ADMIN_TOKEN: adminToken,
     TAPCHIP_RATE_LIMIT: 'off',
     TAPCHIP_DEV_CHAIN: options.chain ? 'on' : 'off',
+    ...(options.env?.TAPCHIP_EPHEMERAL === undefined ? await databaseOf(dataDir) : {}),
     ...options.env,
   }
   const config = loadConfig({ help: false, version: false, configFile: undefined, values: {} }, env)
@@ -80,8 +82,10 @@ function prepare(options: Options) {
     : pino({ level: 'silent' })
   const seedFile = join(dataDir, 'seed.json')
   if (options.seed !== undefined) writeFileSync(seedFile, JSON.stringify(options.seed))
-  const clean = () => {
-    if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true })
+  const clean = async () => {
+    if (options.dataDir !== undefined) return
+    rmSync(dataDir, { recursive: true, force: true })
+    await dropDatabaseOf(dataDir)
   }
   return {
     config: { ...config, dev: options.dev ?? false },
@@ -103,12 +107,13 @@ export interface TestApp {
 
 /** The whole application on real SQLite, without a port: `app.inject(…)`. */
 export async function openTestApp(options: Options = {}): Promise<TestApp> {
-  const { config, log, clean, dataDir, seedFile } = prepare(options)
+  const { config, log, clean, dataDir, seedFile } = await prepare(options)
   const ctx = await beginContext(config, log, { clock: options.clock })
   await ctx.chains.opened.catch(async (error: unknown) => {
     await ctx.close()
     throw error
   })
+  await ctx.turn.check()
   if (seedFile !== undefined) await loadSeed(ctx, seedFile)
   const app = await buildApp(ctx, options.patience)
   if (options.chain) {
@@ -118,18 +123,18 @@ export async function openTestApp(options: Options = {}): Promise<TestApp> {
   const close = async () => {
     await app.close()
     await ctx.close()
-    clean()
+    await clean()
   }
   return { app, ctx, admin: { authorization: `Bearer ${adminToken}` }, dataDir, close }
 }
 
 /** A daemon in this process that listens on a free port of loopback. */
 export async function startTestDaemon(options: Options = {}) {
-  const { config, log, clean, dataDir, seedFile } = prepare(options)
+  const { config, log, clean, dataDir, seedFile } = await prepare(options)
   const daemon = await start({ ...config, port: options.port ?? 0, seed: seedFile }, log)
   const stop = async () => {
     await daemon.stop()
-    clean()
+    await clean()
   }
   return { url: daemon.ready.url, adminToken, ctx: daemon.ctx, dataDir, stop }
 }

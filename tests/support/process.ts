@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
+import { databaseOf, isPostgres } from './postgres.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const running = new Set<ChildProcess>()
@@ -44,10 +45,11 @@ export async function spawnDaemon(
   env: Record<string, string> = {},
   { ownGroup = false, node = process.execPath, script = bin('tapchipd') } = {},
 ): Promise<DaemonProcess> {
+  const database = env.TAPCHIP_DATABASE_URL === undefined ? await databaseFor(args) : {}
   const child = spawn(node, [script, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: ownGroup,
-    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...database, ...env },
   })
   running.add(child)
   const exited = once(child, 'exit').then(([code]) => {
@@ -74,6 +76,13 @@ export async function spawnDaemon(
       await exited
     },
   }
+}
+
+/** Where the tests run on a server, a daemon that is told of no database has one there, and a chain as ever. */
+async function databaseFor(args: string[]): Promise<Record<string, string>> {
+  const dataDir = args[args.indexOf('--data-dir') + 1]
+  if (!isPostgres || !args.includes('--data-dir') || dataDir === undefined) return {}
+  return { TAPCHIP_DEV_CHAIN: 'on', ...(await databaseOf(dataDir)) }
 }
 
 export interface Finished {

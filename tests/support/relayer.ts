@@ -8,10 +8,10 @@ import { type NewIntent, recordIntent } from '../../src/daemon/chain/relayer/rec
 import { openRelayer, type RelayerOptions } from '../../src/daemon/chain/relayer/relayer.ts'
 import type { ChainSettings } from '../../src/daemon/chain/relayer/sender.ts'
 import { rpcTransport } from '../../src/daemon/chain/rpc-transport.ts'
-import { migrate, openDatabase } from '../../src/daemon/store/open.ts'
 import { showTransaction } from '../../src/daemon/store/transactions/listing.ts'
 import { startAnvil } from './anvil.ts'
 import { testClock } from './daemon.ts'
+import { openTestStore } from './engines.ts'
 import { openStrictNode } from './relayer/strict-node.ts'
 
 /** The first of the dev chain's well-known keys, which has money there. */
@@ -55,12 +55,10 @@ export async function askNode(url: string, method: string, params: unknown[] = [
 /** An anvil behind geth's rules, a database, and a relayer that moves when it is told to. */
 export async function openBench(options: BenchOptions = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'tapchip-relayer-'))
-  const file = join(directory, 'tapchip.db')
-  await migrate(file)
   const anvil = await startAnvil(['--no-mining', '--order', 'fees', ...(options.anvil ?? [])])
   const node = await openStrictNode(() => anvil.url)
   const clock = testClock()
-  let db = openDatabase(file)
+  let db = await openTestStore(directory)
   let starts = 0
 
   const rpc = (method: string, params: unknown[] = []) => askNode(anvil.url, method, params)
@@ -103,7 +101,7 @@ export async function openBench(options: BenchOptions = {}) {
     /** As after kill -9: what was in memory is gone, what was written is not. */
     async restart() {
       await db.close()
-      db = openDatabase(file)
+      db = await openTestStore(directory)
       bench.relayer = await open()
     },
     /** Records that a slot of the tally is to be counted, once. */

@@ -5,14 +5,14 @@ import { Idempotency } from '../../../src/daemon/chain/relayer/idempotency.ts'
 import { recordIntent } from '../../../src/daemon/chain/relayer/record-intent.ts'
 import { openRelayer } from '../../../src/daemon/chain/relayer/relayer.ts'
 import { rpcTransport } from '../../../src/daemon/chain/rpc-transport.ts'
-import { migrate, openDatabase } from '../../../src/daemon/store/open.ts'
+import { openTestStore } from '../engines.ts'
 
 // A process that wants a number of effects, each by a request with an Idempotency-Key, and is there to be killed.
 // It says each answer on a line of its own, and `done` when all are settled.
 
-const { file, url, tally, count } = z
+const { directory, url, tally, count } = z
   .object({
-    file: z.string(),
+    directory: z.string(),
     url: z.string(),
     tally: z.templateLiteral(['0x', z.string()]),
     count: z.number(),
@@ -21,8 +21,7 @@ const { file, url, tally, count } = z
 
 // The relayer's timers keep no process alive; in the daemon its server does.
 const alive = setInterval(() => undefined, 1_000)
-await migrate(file)
-const db = openDatabase(file)
+const db = await openTestStore(directory)
 const clock = { now: () => Date.now(), monotonic: () => performance.now() }
 const relayer = await openRelayer({
   db,

@@ -6,9 +6,9 @@ import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { build } from 'esbuild'
 import { pad, toHex } from 'viem'
-import { migrate, openDatabase } from '../../../src/daemon/store/open.ts'
 import { listTransactions } from '../../../src/daemon/store/transactions/listing.ts'
 import { startAnvil } from '../anvil.ts'
+import { openTestStore } from '../engines.ts'
 import { randomFrom } from '../random.ts'
 import { askNode, relayerKey, tally } from '../relayer.ts'
 
@@ -52,8 +52,6 @@ export interface Crashed {
 export async function crashRelayer(program: string, seed: number, count = 100): Promise<Crashed> {
   const random = randomFrom(seed)
   const directory = mkdtempSync(join(tmpdir(), 'tapchip-relayer-crash-'))
-  const file = join(directory, 'tapchip.db')
-  await migrate(file)
   const answers = new Map<string, string>()
   let changedAnswers = 0
   let dump: unknown
@@ -65,7 +63,7 @@ export async function crashRelayer(program: string, seed: number, count = 100): 
       // The chain comes back as it was at some moment before, or empty.
       if (dump !== undefined && random() < 0.6) await askNode(anvil.url, 'anvil_loadState', [dump])
       await askNode(anvil.url, 'anvil_setCode', [tally.address, tally.code])
-      const options = JSON.stringify({ file, url: anvil.url, tally: tally.address, count })
+      const options = JSON.stringify({ directory, url: anvil.url, tally: tally.address, count })
       const child = spawn(process.execPath, [program, options], { stdio: ['ignore', 'pipe', 'inherit'] })
       const exited = once(child, 'exit')
       let isDone = false
@@ -99,7 +97,7 @@ export async function crashRelayer(program: string, seed: number, count = 100): 
         await pause(random() * 50)
         child.kill('SIGKILL')
         await Promise.all([anvil.kill(), exited])
-        underWay += await unsettledIn(file)
+        underWay += await unsettledIn(directory)
         over = true
         await mining
         continue
@@ -115,7 +113,7 @@ export async function crashRelayer(program: string, seed: number, count = 100): 
         )
       const used = Number(await askNode(anvil.url, 'eth_getTransactionCount', [relayerKey.address, 'latest']))
       await anvil.kill()
-      const db = openDatabase(file)
+      const db = await openTestStore(directory)
       const rows = (await listTransactions(db.read, { limit: 10_000 })).filter(({ kind }) => kind === 'tally')
       const given = (await db.read.selectFrom('senders').selectAll().executeTakeFirst())?.nextNonce ?? -1
       await db.close()
@@ -135,8 +133,8 @@ export async function crashRelayer(program: string, seed: number, count = 100): 
   }
 }
 
-async function unsettledIn(file: string): Promise<number> {
-  const db = openDatabase(file)
+async function unsettledIn(directory: string): Promise<number> {
+  const db = await openTestStore(directory)
   const rows = await listTransactions(db.read, { limit: 10_000 })
   await db.close()
   return rows.filter(({ settledAt }) => settledAt === null).length

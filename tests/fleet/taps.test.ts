@@ -1,0 +1,245 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { findChipByTap } from '../../src/daemon/domain/taps/find-chip.ts'
+import { openTestApp, type TestApp, testClock } from '../support/daemon.ts'
+import { databaseOf, dropDatabaseOf, onServer } from '../support/postgres.ts'
+import { countRoundTrips, type RoundTrips } from '../support/round-trips.ts'
+import { derived, seed, uids } from '../support/seeds.ts'
+import { tap, tapPath } from '../support/taps.ts'
+
+const shared = mkdtempSync(join(tmpdir(), 'tapchip-test-'))
+let settings: Record<string, string>
+let proxy: RoundTrips
+/** Three daemons on one database; the first reaches it through the proxy. */
+let far: TestApp
+let one: TestApp
+let other: TestApp
+const counters = new Map<string, number>()
+
+const next = (uid: string, path: string): string => {
+  const counter = (counters.get(uid) ?? 20) + 1
+  counters.set(uid, counter)
+  return tapPath(tap(derived, { uid }, counter), path)
+}
+
+beforeAll(async () => {
+  settings = await databaseOf(shared)
+  proxy = await countRoundTrips(settings.TAPCHIP_DATABASE_URL ?? '')
+  const clock = testClock()
+  far = await openTestApp({ seed, clock, env: { ...settings, TAPCHIP_DATABASE_URL: proxy.url } })
+  one = await openTestApp({ clock, env: settings })
+  other = await openTestApp({ clock, env: settings })
+})
+
+afterAll(async () => {
+  for (const daemon of [far, one, other]) await daemon?.close()
+  await proxy?.close()
+  await dropDatabaseOf(shared)
+  rmSync(shared, { recursive: true })
+})
+
+describe('a tap costs two round trips to the database', () => {
+  /** A statement is prepared once it has come three times, and connections are made when they are needed. */
+  async function tripsOf(uid: string, path: string, status: number): Promise<number> {
+    const counts: number[] = []
+    for (let round = 0; round < 5; round += 1) {
+      proxy.count()
+      const answer = await far.app.inject({ url: next(uid, path) })
+      expect(answer.statusCode).toBe(status)
+      if (path !== '/t') expect(answer.json().isValidTap).toBe(true)
+      counts.push(proxy.count())
+    }
+    return Math.min(...counts)
+  }
+
+  test.each([
+    ['found by an app, of a chip with a token', uids.twin, '/chips/find', 200],
+    ['found by an app, of a chip with events', uids.events, '/chips/find', 200],
+    ['found by an app, of a chip with nothing', uids.blank, '/chips/find', 200],
+    ['of a chip that redirects', uids.jacket, '/t', 302],
+    ['of a chip with a page', uids.twin, '/t', 200],
+    ['of a page without a token', uids.blank, '/t', 200],
+    ['of a page with events', uids.events, '/t', 200],
+  ])('%s', async (_, uid, path, status) => {
+    expect(await tripsOf(uid, path, status)).toBe(2)
+  })
+})
+
+describe('one statement', () => {
+  beforeAll(async () => {
+    const made = { url: 'https://hooks.acme.example/in', events: ['tap.valid'], team: 'Acme' }
+    const answer = await other.app.inject({
+      method: 'POST',
+      url: '/admin/webhooks',
+      headers: other.admin,
+      payload: made,
+    })
+    expect(answer.statusCode).toBe(200)
+  })
+
+  const tables = ['taps', 'refs', 'otps', 'pageVisits', 'webhookDeliveries'] as const
+  /** What is different in each tap by its nature. */
+  const own = /^(id|tapId|idHash|codeHash|cookieHash|refHash|counter|messageId|refs)$/
+
+  /** The rows that a tap left, without what is its own. */
+  async function rowsOf(chipUid: string, work: () => Promise<unknown>) {
+    const ids = async () => {
+      const rows: Record<string, unknown>[] = []
+      for (const table of tables) {
+        const found = await other.ctx.db.read
+          .selectFrom(table)
+          .selectAll()
+          .where('chipUid', '=', chipUid)
+          .execute()
+        rows.push(...found.map((row) => ({ table, ...row })))
+      }
+      return rows
+    }
+    const keyOf = (row: Record<string, unknown>) => JSON.stringify(row)
+    const before = new Set((await ids()).map(keyOf))
+    await work()
+    const made = (await ids()).filter((row) => !before.has(keyOf(row)))
+    return made.map((row) => {
+      const shown = Object.fromEntries(Object.entries(row).filter(([name]) => !own.test(name)))
+      const data = 'data' in row ? { ...JSON.parse(String(row.data)), counter: 0 } : undefined
+      return { ...shown, table: row.table, data }
+    })
+  }
+
+  type TakeTap = TestApp['ctx']['db']['takeTap']
+  /** Holds taps back until there are so many, and takes them in one turn of the event loop. */
+  function together(count: number, takeTap: TakeTap): TakeTap {
+    const waiting: (() => void)[] = []
+    return async (tap) => {
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve)
+        if (waiting.length === count) for (const go of waiting.splice(0)) go()
+      })
+      return takeTap?.(tap)
+    }
+  }
+  const tapOther = async () =>
+    expect((await other.app.inject({ url: next(uids.blank, '/t') })).statusCode).toBe(200)
+
+  test.each([
+    ['found by an app', uids.twin, '/chips/find', { taps: 1, otps: 1 }],
+    ['with events', uids.events, '/chips/find', { taps: 1, otps: 1 }],
+    ['that redirects', uids.jacket, '/t', { taps: 1, refs: 1 }],
+    ['with a page', uids.twin, '/t', { taps: 1, refs: 3, pageVisits: 1 }],
+  ])('leaves the rows of a tap in several: %s', async (_, hex, path, counts) => {
+    const uid = BigInt(`0x${hex}`).toString()
+    const tapOnce = async () =>
+      expect((await other.app.inject({ url: next(hex, path) })).statusCode).toBeLessThan(303)
+    const atOnce = await rowsOf(uid, tapOnce)
+    const { takeTap } = other.ctx.db
+    other.ctx.db.takeTap = undefined
+    try {
+      expect(await rowsOf(uid, tapOnce)).toEqual(atOnce)
+      if (path === '/t') {
+        other.ctx.db.takeTap = together(2, takeTap)
+        expect(await rowsOf(uid, () => Promise.all([tapOnce(), tapOther()]))).toEqual(atOnce)
+      }
+    } finally {
+      other.ctx.db.takeTap = takeTap
+    }
+    const found: Record<string, number> = {}
+    for (const { table } of atOnce) found[String(table)] = (found[String(table)] ?? 0) + 1
+    expect(found).toEqual({ ...counts, webhookDeliveries: 1 })
+  })
+
+  test('takes several chips, and waits for none whose row is held', async () => {
+    const name = new URL(settings.TAPCHIP_DATABASE_URL ?? '').pathname.slice(1)
+    const { takeTap } = other.ctx.db
+    other.ctx.db.takeTap = together(3, takeTap)
+    try {
+      const tapOf = async (hex: string) => (await other.app.inject({ url: next(hex, '/t') })).statusCode
+      await onServer(async (client) => {
+        const { rows } = await client.query('select coalesce(max(id), 0) as last from taps')
+        // Whatever the server's default: it has to see what others commit meanwhile.
+        await client.query('begin isolation level read committed')
+        await client.query('select 1 from chips where uid = $1 for update', [
+          BigInt(`0x${uids.twin}`).toString(),
+        ])
+        const held = tapOf(uids.twin)
+        expect(await Promise.all([tapOf(uids.blank), tapOf(uids.jacket)])).toEqual([200, 302])
+        const isOne =
+          'select count(*)::int as taps, count(distinct xmin::text)::int as writes from taps where id > $1'
+        expect((await client.query(isOne, [rows[0].last])).rows).toEqual([{ taps: 2, writes: 1 }])
+        await client.query('commit')
+        expect(await held).toBe(200)
+        expect((await client.query(isOne, [rows[0].last])).rows).toEqual([{ taps: 3, writes: 2 }])
+      }, name)
+    } finally {
+      other.ctx.db.takeTap = takeTap
+    }
+  })
+
+  test.each([
+    ['its chip is switched off', uids.unminted, { isValidTap: false }],
+    ['its chip loses its badge', uids.events, { isValidTap: true, otp: 'GUESTBOOK_EVENT' }],
+  ])('changes nothing if, since the chip was read, %s: the tap is judged anew', async (_, hex, expected) => {
+    const { db } = other.ctx
+    const uid = BigInt(`0x${hex}`).toString()
+    const { takeTap } = db
+    const seen: unknown[] = []
+    db.takeTap = async (tap) => {
+      await onServer(
+        async (client) => {
+          if (hex === uids.events)
+            await client.query('delete from "badgeAssignments" where "chipUid" = $1', [uid])
+          else await client.query('update chips set "disabledAt" = $2 where uid = $1', [uid, tap.tap.at])
+        },
+        new URL(settings.TAPCHIP_DATABASE_URL ?? '').pathname.slice(1),
+      )
+      const id = await takeTap?.(tap)
+      seen.push(id)
+      return id
+    }
+    try {
+      const { isValidTap, otp } = (await other.app.inject({ url: next(hex, '/chips/find') })).json()
+      expect(seen).toEqual([undefined])
+      const { type } = otp ? (await other.app.inject({ url: `/otps/${otp.code}` })).json() : {}
+      expect({ isValidTap, ...(type && { otp: type }) }).toEqual(expected)
+    } finally {
+      db.takeTap = takeTap
+    }
+  })
+
+  test('whose answer is lost is a 503, and its tap is valid at most once', async () => {
+    const url = next(uids.blank, '/chips/find')
+    // The chip is read by another connection than the one that takes the tap.
+    const { takeTap } = far.ctx.db
+    far.ctx.db.takeTap = (tap) => {
+      proxy.loseNextAnswer()
+      return takeTap?.(tap) ?? Promise.reject(new Error('there is none'))
+    }
+    const lost = await far.app.inject({ url })
+    expect(lost.statusCode).toBe(503)
+    expect(lost.json()).toMatchObject({
+      code: 'outcome_unknown',
+      message: expect.stringContaining('Tap the chip again'),
+    })
+    far.ctx.db.takeTap = takeTap
+    expect((await other.app.inject({ url })).json().isValidTap).toBe(false)
+  })
+})
+
+test('ten at once, split between two daemons: one of them is valid, a thousand times', async () => {
+  const rounds = 1000
+  const chips = [uids.blank, uids.twin, uids.events, uids.jacket]
+  let valid = 0
+  for (let round = 0; round < rounds; round += 1) {
+    const uid = chips[round % chips.length] ?? uids.blank
+    const counter = (counters.get(uid) ?? 20) + 1
+    counters.set(uid, counter)
+    const query = tap(derived, { uid }, counter)
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, i) => findChipByTap((i % 2 === 0 ? one : other).ctx, query)),
+    )
+    expect(answers.filter(({ isValidTap }) => isValidTap)).toHaveLength(1)
+    valid += 1
+  }
+  expect(valid).toBe(rounds)
+}, 240_000)

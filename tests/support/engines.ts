@@ -1,0 +1,22 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { type SuiteAPI, describe as suite, test } from 'vitest'
+import type { Db } from '../../src/daemon/store/database.ts'
+import { migrate, openDatabase, openPostgres } from '../../src/daemon/store/open.ts'
+import { databaseOf, isPostgres } from './postgres.ts'
+
+const noTest = Object.assign(() => undefined, { each: () => () => undefined })
+
+/** A test of what a database in a file alone has: its damage, copies, plans, and older forms. Not on PostgreSQL. */
+export const testOfFile = isPostgres ? (noTest as unknown as typeof test) : test
+export const describeOfFile = isPostgres ? (noTest as unknown as SuiteAPI) : suite
+
+/** The store of a data directory, on the engine that the tests run on. */
+export async function openTestStore(dataDir: string): Promise<Db> {
+  const { TAPCHIP_DATABASE_URL: url } = await databaseOf(dataDir)
+  if (url !== undefined) return openPostgres(url)
+  const file = join(dataDir, 'tapchip.db')
+  mkdirSync(dataDir, { recursive: true })
+  await migrate(file)
+  return openDatabase(file)
+}
