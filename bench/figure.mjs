@@ -2,8 +2,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import { measureBulk } from './figures/bulk.mjs'
 import { measureChain } from './figures/chain.mjs'
 import { measureField } from './figures/field.mjs'
@@ -11,12 +9,13 @@ import { measureHttp } from './figures/http.mjs'
 import { measureImport } from './figures/import.mjs'
 import { measureLarge } from './figures/large.mjs'
 import { measureNfc } from './figures/nfc.mjs'
+import { measurePostgres } from './figures/postgres.mjs'
 import { measureSheets } from './figures/sheets.mjs'
 import { measureStall } from './figures/stall.mjs'
 import { measureStarts } from './figures/starts.mjs'
 import { measureTapPage } from './figures/tap-page.mjs'
 import { measureWebhooks } from './figures/webhooks.mjs'
-import { keySet } from './lib/daemon.mjs'
+import { loadTapMaker } from './lib/load-tap-maker.mjs'
 import { stayOn } from './lib/machine.mjs'
 import { endAll, killAll } from './lib/processes.mjs'
 import { profileTo } from './lib/profile.mjs'
@@ -30,6 +29,7 @@ const figures = {
   chain: measureChain,
   large: measureLarge,
   nfc: measureNfc,
+  postgres: measurePostgres,
   sheets: measureSheets,
   stall: measureStall,
   starts: measureStarts,
@@ -40,21 +40,6 @@ const figures = {
 process.on('exit', killAll)
 // Whoever started this is gone.
 process.on('disconnect', () => process.exit(1))
-
-async function loadTapMaker(place) {
-  const outfile = join(place, 'tap-maker.mjs')
-  const entry = fileURLToPath(new URL('lib/tap-maker.ts', import.meta.url))
-  await build({
-    entryPoints: [entry],
-    outfile,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    logLevel: 'error',
-  })
-  const { TapMaker } = await import(outfile)
-  return new TapMaker(keySet)
-}
 
 /** @returns the rows: those that the figure announced before it measured, and those that it returned */
 async function measure({ name, plan, seconds, place, cores, only, profile }) {

@@ -1,4 +1,4 @@
-// npm run bench [-- --quick] [--only http|bulk|import|chain|field|large|nfc|sheets|starts|tap-page|webhooks|used-ref|…] [--profile FILE]: prints one table of
+// npm run bench [-- --quick] [--only http|bulk|import|chain|field|large|nfc|postgres|sheets|starts|tap-page|webhooks|used-ref|…] [--profile FILE]: prints one table of
 // what is measured against its limit. --profile keeps a CPU profile of the daemon under the HTTP figures. Each figure is a
 // process of its own with a deadline of its own: one that fails or hangs is a row that says so, and costs the others nothing.
 import { fork } from 'node:child_process'
@@ -21,6 +21,7 @@ const full = {
   chain: { seconds: 240, rounds: 5, tokens: 1000, waited: 100 },
   large: { seconds: 480, chips: 1_000_000, taps: 5_000_000, edited: 200_000, atLeast: 10 },
   nfc: { seconds: 180, rounds: 5, chips: 11 },
+  postgres: { seconds: 480, rounds: 3, window: 3, chips: 1_000_000 },
   sheets: { seconds: 480, rounds: 5 },
   stall: { seconds: 240, rounds: 1 },
   starts: { seconds: 120, rounds: 15 },
@@ -35,6 +36,7 @@ const quick = {
   chain: { seconds: 120, rounds: 2, tokens: 500, waited: 40 },
   large: { seconds: 240, chips: 200_000, taps: 1_000_000, edited: 100_000, atLeast: 4 },
   nfc: { seconds: 90, rounds: 2, chips: 6 },
+  postgres: { seconds: 240, rounds: 1, window: 2, chips: 200_000 },
   sheets: { seconds: 240, rounds: 1 },
   stall: { seconds: 180, rounds: 1 },
   starts: { seconds: 90, rounds: 5 },

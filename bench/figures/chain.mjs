@@ -47,7 +47,7 @@ export async function measureChain({ cores, dir, announce, rounds, tokens, waite
     '64 at a time; each request asks the chain for owner and recipient first, and has its key',
   )
   byWaiting.notes.push('nothing is pinned here: daemon, chain and load are three processes on these cores')
-  const peers = await bundled(dir('chain-peers'), 'viem-transfers')
+  const peers = await bundled(dir('chain-peers'), 'peers/viem-transfers')
   /** Each opens what it needs in its first round, so that one that cannot fails alone. */
   const parts = {
     slow: part([byWaiting], async () => {
@@ -61,7 +61,7 @@ export async function measureChain({ cores, dir, announce, rounds, tokens, waite
       return { run: (round) => peers.preSigned(url, contract, round * tokens, tokens), close: stop }
     }),
     relayer: part([byWaiting, bySigning], async () => {
-      const { openRelayerBench } = await bundled(dir('chain-peers'), 'relayer')
+      const { openRelayerBench } = await bundled(dir('chain-peers'), 'peers/relayer')
       const relayer = await openRelayerBench(join(dir('chain'), 'relayer'), seedOf(tokens), recipientOf)
       return { run: () => relayer.round(), close: () => relayer.close() }
     }),

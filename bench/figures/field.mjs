@@ -72,7 +72,7 @@ const aMinute = (ms) => Math.round(60_000 / ms)
 /** Each number of readers sets up as many chips a reader. */
 async function measureReaders({ daemon, home, dir, chips }, row) {
   const pcscSupport = fileURLToPath(new URL('../../tests/support/pcsc', import.meta.url))
-  const peers = await bundled(dir('field-peers'), 'field', {
+  const peers = await bundled(dir('field-peers'), 'peers/field', {
     'import.meta.dirname': JSON.stringify(pcscSupport),
   })
   const pcscd = await peers.startPcscd({ readers })

@@ -46,7 +46,7 @@ export async function measureLarge({ cores, dir, tapMaker, announce, chips, taps
   const tidying = tapRow(`housekeeping of ${expired.toLocaleString('en')} rows`)
   const alone = tapRow('nothing else')
   const data = dir('large')
-  const { fillDatabase, largeUid } = await bundled(dir('large-peers'), 'large-database')
+  const { fillDatabase, largeUid } = await bundled(dir('large-peers'), 'peers/large-database')
   const next = freshTaps(tapMaker, (n) => hexOf(largeUid(n)), chips)
   const works = worksOf({ edited, home: dir('large-home'), forged: () => forgedOf(next(10)) })
   const rows = works.map(({ name }) => tapRow(name))

@@ -30,7 +30,9 @@ export async function measureNfc({ cores, dir, rounds, chips }) {
   // Six processes take turns over one chip: on one core it would be their queue that is measured.
   stayOn([cores.server, cores.load])
   const pcscSupport = fileURLToPath(new URL('../../tests/support/pcsc', import.meta.url))
-  const peers = await bundled(dir('nfc-peers'), 'nfc', { 'import.meta.dirname': JSON.stringify(pcscSupport) })
+  const peers = await bundled(dir('nfc-peers'), 'peers/nfc', {
+    'import.meta.dirname': JSON.stringify(pcscSupport),
+  })
   let pcscd
   let daemon
   try {

@@ -1,14 +1,20 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
-/** What a TypeScript file of bench/peers exports. @param define more of what is known when it is bundled */
-export async function bundled(dir, name, define = {}) {
+/**
+ * The exports of a TypeScript file.
+ * @param dir a folder for what is built
+ * @param file in bench, without its ending: `peers/field`
+ * @param define more of what is known when it is bundled
+ */
+export async function bundled(dir, file, define = {}) {
+  const name = basename(file)
   const outfile = join(dir, `${name}.cjs`)
   await build({
-    entryPoints: [fileURLToPath(new URL(`../peers/${name}.ts`, import.meta.url))],
+    entryPoints: [fileURLToPath(new URL(`../${file}.ts`, import.meta.url))],
     outfile,
     bundle: true,
     platform: 'node',

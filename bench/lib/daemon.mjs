@@ -39,7 +39,7 @@ export const daemonEnv = (dataDir, port = 0) => ({
 })
 
 /** Starts the built daemon, on seed data unless its data directory has them. */
-export async function startDaemon(core, dataDir, profile, content = seed) {
+export async function startDaemon(core, dataDir, profile, content = seed, env = {}) {
   mkdirSync(dataDir, { recursive: true })
   const seedFile = join(dataDir, 'seed.json')
   writeFileSync(seedFile, JSON.stringify(content))
@@ -48,6 +48,7 @@ export async function startDaemon(core, dataDir, profile, content = seed) {
     [...(profile?.flags ?? []), daemonScript, '--seed', seedFile],
     {
       ...daemonEnv(dataDir),
+      ...env,
       ...profile?.env,
     },
   )

@@ -86,3 +86,28 @@ export function watchCpu(pid) {
     return cpu === undefined || now === undefined ? undefined : (now - cpu) / seconds
   }
 }
+
+/** CPU seconds of a process and its children, those that are gone included; undefined where there is no /proc. */
+export function cpuSecondsWithChildren(pid) {
+  try {
+    const fieldsOf = (of) => {
+      const stat = readFileSync(`/proc/${of}/stat`, 'utf8')
+      return stat
+        .slice(stat.lastIndexOf(')') + 2)
+        .split(' ')
+        .map(Number)
+    }
+    const [own, ...gone] = [fieldsOf(pid).slice(11, 13), fieldsOf(pid).slice(13, 15)].map(([a, b]) => a + b)
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+      .trim()
+      .split(' ')
+      .filter(Boolean)
+    const live = children.map((child) => cpuSeconds(child) ?? 0)
+    return (
+      [own, ...gone].reduce((sum, ticks) => sum + ticks / ticksASecond, 0) +
+      live.reduce((sum, of) => sum + of, 0)
+    )
+  } catch {
+    return undefined
+  }
+}
