@@ -1,7 +1,7 @@
 // What some tests need and not every machine has. Where it is missing, those tests are left out and the rest runs,
 // unless TAPCHIP_TEST_ALL=1 says, as in CI, that none may be.
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 
 const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin` }
@@ -72,6 +72,17 @@ const fakeTimes = process.env.TAPCHIP_TEST_FAKETIME
   ? [process.env.TAPCHIP_TEST_FAKETIME]
   : ['x86_64', 'aarch64'].map((machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketimeMT.so.1`)
 
+const debianPostgres = '/usr/lib/postgresql'
+/** The folder of the newest server's programs; undefined if there is none of version 15 or later. */
+export function postgresBin() {
+  if (process.env.TAPCHIP_TEST_POSTGRES_BIN) return process.env.TAPCHIP_TEST_POSTGRES_BIN
+  const versions = existsSync(debianPostgres) ? readdirSync(debianPostgres).map(Number) : []
+  const newest = Math.max(0, ...versions.filter((version) => version >= 15))
+  return newest === 0 ? undefined : `${debianPostgres}/${newest}/bin`
+}
+export const hasPostgres = () =>
+  postgresBin() !== undefined && succeeds(`${postgresBin()}/postgres`, '--version')
+
 /** Ubuntu's chromium is a script that asks for a snap, so that it is there says nothing. */
 export function hasBrowser() {
   const first = browsers.find((path) => existsSync(path))
@@ -108,6 +119,12 @@ export const tools = [
     ],
     problem: () => (hasBrowser() ? undefined : `${browsers.join(', ')} not there, or not working`),
     advice: `${apt('chromium')}. Elsewhere: TAPCHIP_TEST_BROWSER=PATH`,
+  },
+  {
+    what: 'PostgreSQL',
+    tests: ['tests/fleet/**'],
+    problem: () => (hasPostgres() ? undefined : 'PostgreSQL 15 or later not installed'),
+    advice: `${apt('postgresql')}. Elsewhere: TAPCHIP_TEST_POSTGRES_BIN=FOLDER`,
   },
   {
     what: 'systemd',
