@@ -21,13 +21,13 @@ const commit = git('rev-parse', '--show-cdup') === '' ? git('rev-parse', '--shor
 rmSync('dist', { recursive: true, force: true })
 mkdirSync('dist')
 chooseSqliteDriver()
-/** Only some commands ask questions, and one draws labels, so what that takes are files of their own. */
-const apart = { inquirer: 'prompts.cjs', './libraries.ts': 'labels.cjs' }
+/** Few commands ask questions, one draws labels, and few daemons have a server: what that takes are files of their own. */
+const apart = { inquirer: 'prompts.cjs', './libraries.ts': 'labels.cjs', pg: 'postgres.cjs' }
 const keptApart = {
   name: 'kept apart',
   setup({ onResolve }) {
     // A bundle requires as the launcher in bin/ does.
-    onResolve({ filter: /^(inquirer|\.\/libraries\.ts)$/ }, ({ path }) => ({
+    onResolve({ filter: /^(inquirer|pg|\.\/libraries\.ts)$/ }, ({ path }) => ({
       path: `../dist/${apart[path]}`,
       external: true,
     }))
@@ -50,6 +50,30 @@ const pdfFonts = {
     })
   },
 }
+/** Commander requires it for commands that are programs of their own, of which there are none. */
+const startsNothing = {
+  name: 'commander without programs',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]commander[\\/]lib[\\/]command\.js$/ }, ({ path }) => {
+      const contents = readFileSync(path, 'utf8')
+      const eager = "const childProcess = require('node:child_process');"
+      if (!contents.includes(eager))
+        throw new Error('commander loads programs differently now: see build.mjs')
+      const lazy =
+        "const childProcess = { spawn: (...given) => require('node:child_process').spawn(...given) };"
+      return { contents: contents.replace(eager, lazy) }
+    })
+  },
+}
+/** esbuild leaves tagged templates and regular expressions as they are written. */
+const inAscii = (file) =>
+  writeFileSync(
+    file,
+    readFileSync(file, 'utf8').replace(
+      /[^\0-\x7f]/g,
+      (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    ),
+  )
 const bundle = (entryPoint, outfile) =>
   build({
     entryPoints: [entryPoint],
@@ -74,7 +98,9 @@ const bundle = (entryPoint, outfile) =>
     },
     // Native code and WebAssembly.
     external: ['better-sqlite3', 'tiny-secp256k1', 'nfc-pcsc', '@pcsc-mini/*'],
-    plugins: Object.values(apart).includes(outfile.slice('dist/'.length)) ? [pdfFonts] : [keptApart],
+    plugins: Object.values(apart).includes(outfile.slice('dist/'.length))
+      ? [pdfFonts]
+      : [keptApart, startsNothing],
   })
 
 const bundled = await Promise.all([
@@ -82,6 +108,7 @@ const bundled = await Promise.all([
   bundle('src/daemon/main.ts', 'dist/tapchipd.cjs'),
   bundle('src/nfc/pcsc/host.ts', 'dist/reader-host.cjs'),
   bundle('inquirer', 'dist/prompts.cjs'),
+  bundle('pg', 'dist/postgres.cjs'),
   bundle('src/cli/labels/libraries.ts', 'dist/labels.cjs'),
   buildClient(),
   build({
@@ -95,6 +122,7 @@ const bundled = await Promise.all([
     minify: true,
   }),
 ])
+for (const name of ['tapchip', 'tapchipd']) inAscii(`dist/${name}.cjs`)
 // The page at /docs: what of the package is served.
 mkdirSync('dist/swagger-ui')
 for (const folder of ['dist/swagger-ui', 'dist/tap-page']) chmodSync(folder, 0o755)

@@ -13,7 +13,8 @@ function load(name, called) {
   }
   const cachedData = cacheOf(name)
   const script = new Script(
-    wrap(readFileSync(filename, 'utf8')),
+    // The build leaves nothing but ASCII, which V8 takes as it is.
+    wrap(readFileSync(filename, 'latin1')),
     cachedData ? { ...options, cachedData } : options,
   )
   return { filename, script }
