@@ -158,3 +158,12 @@ export function rememberedOf(
     .where((e) => e.or([e('identity', 'in', listed(by.identities)), e('uid', 'in', listed(by.uids))]))
     .execute()
 }
+
+const hold = statement<{ uid: string }>()((db, p) => {
+  const row = db.selectFrom('chips').select('uid').where('uid', '=', p.uid)
+  return engineOf(db).held?.(row) ?? row
+})
+/** Other writes that hold the chip wait until this one ends. */
+export async function holdChip(db: Queries, uid: string): Promise<void> {
+  if (engineOf(db).held) await hold.first(db, { uid })
+}

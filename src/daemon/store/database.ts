@@ -125,6 +125,8 @@ export interface Engine {
   prepare?(sql: string): Prepared
   /** The rows of a subquery as one column, on engines where each query is a round trip. */
   rowsOf?<O>(rows: Expression<O>): RawBuilder<O[]>
+  /** Makes a query keep its rows from other writes until its own ends, on engines that write at the same time. */
+  held?<Q extends { forNoKeyUpdate(): Q }>(query: Q): Q
   /** Where taps are kept in one table a month. */
   readonly tapMonths?: TapMonths
   /** A subquery with the column `value`. One parameter for any number of values keeps the SQL text constant. */

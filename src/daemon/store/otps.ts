@@ -1,5 +1,6 @@
 import { hkdfSync } from 'node:crypto'
 import type { ExpressionBuilder, SqlBool } from 'kysely'
+import { holdChip } from './chip-records.ts'
 import { lastTapBefore } from './clock-set-back.ts'
 import type { Queries } from './database.ts'
 import { hashCode } from './refs.ts'
@@ -86,9 +87,12 @@ export const findOtp = (db: Queries, code: string): Promise<FoundOtp | undefined
  * @returns false if the code is not valid
  */
 export async function takeOtp(db: Queries, code: string, now: string): Promise<boolean> {
-  if ((await take.run(db, { codeHash: hashCode(code), now })) !== 1) return false
   const otp = await findOtp(db, code)
-  if (otp) await endOthers.run(db, { ...otp, now })
+  if (!otp) return false
+  // What a code is used for may end all codes of its chip: two that did so at once would wait for each other.
+  await holdChip(db, otp.chipUid)
+  if ((await take.run(db, { codeHash: otp.codeHash, now })) !== 1) return false
+  await endOthers.run(db, { ...otp, now })
   return true
 }
 

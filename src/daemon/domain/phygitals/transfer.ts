@@ -2,6 +2,7 @@ import type { Chains } from '../../chain/chains.ts'
 import { NotSignedYet, TransactionRefused } from '../../chain/relayer/errors.ts'
 import type { KeyedRequest } from '../../chain/relayer/record-intent.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
+import { holdChip } from '../../store/chip-records.ts'
 import { findChip, type TappedChip } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import type { OtpRow } from '../../store/schema.ts'
@@ -96,6 +97,7 @@ async function tryMoveOrMint(deps: TransferDeps, wanted: MoveOrMint): Promise<nu
   return deps.db.write(async (trx) => {
     const now = iso(deps.clock.now())
     if (authority) await spendCode(trx, authority.code, now)
+    else await holdChip(trx, chip.uid)
     const token = await settleTarget(trx, deps, target, false)
     if (authority) await assertSecondTap(trx, { token, recipient, otp: authority.otp, now })
     return record(trx, deps, { token, recipient, move, chipUid: chip.uid, ...asking })

@@ -33,6 +33,7 @@ export const postgresEngine: Engine = {
   now: sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::bigint`,
   listed: (values) => sql`(select value from unnest(${values}::text[]) as listed(value))`,
   tapMonths,
+  held: (query) => query.forNoKeyUpdate(),
   rowsOf: (rows) => sql`(select coalesce(json_agg(found), '[]') from ${rows} as found)`,
   revision,
   chipsAsElements: async (db, chipGroupId, page) => {
