@@ -1,5 +1,5 @@
-// npm run bench [-- --quick] [--only http|bulk|import|chain|field|large|nfc|postgres|sheets|starts|tap-page|webhooks|used-ref|…] [--profile FILE]: prints one table of
-// what is measured against its limit. --profile keeps a CPU profile of the daemon under the HTTP figures. Each figure is a
+// npm run bench [-- --quick] [--json] [--only http|bulk|import|chain|field|large|nfc|postgres|sheets|starts|tap-page|webhooks|used-ref|…] [--profile FILE]: prints one table of
+// what is measured against its limit; --json: one object instead, as lib/results.mjs describes it. --profile keeps a CPU profile of the daemon under the HTTP figures. Each figure is a
 // process of its own with a deadline of its own: one that fails or hangs is a row that says so, and costs the others nothing.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { httpKeys } from './figures/http.mjs'
 import { chooseCores, describeMachine, fileSystemOf } from './lib/machine.mjs'
+import { reportOf } from './lib/results.mjs'
 import { notesOf, tableOf } from './lib/table.mjs'
 
 /** By name, what each is told; `seconds` is its deadline. */
@@ -47,6 +48,7 @@ const quick = {
 const { values: options } = parseArgs({
   options: {
     quick: { type: 'boolean' },
+    json: { type: 'boolean' },
     only: { type: 'string', multiple: true },
     profile: { type: 'string' },
   },
@@ -135,11 +137,20 @@ for (const name of names) {
 }
 
 const failed = rows.filter(({ error }) => error !== undefined).length
-const notes = [
-  `${describeMachine()}; ${cores.note}; data on ${fileSystemOf(root)}, synchronous FULL`,
-  `medians of interleaved rounds; ${Math.round((Date.now() - started) / 1000)} s${options.quick ? ', --quick' : ''}`,
-  ...notesOf(rows),
-  ...(failed > 0 ? [`${failed} of ${rows.length} figures failed.`] : []),
-]
-process.stdout.write(`${tableOf(rows)}\n\n${notes.join('\n')}\n`)
+const seconds = Math.round((Date.now() - started) / 1000)
+const fileSystem = fileSystemOf(root)
+const table = () => {
+  const notes = [
+    `${describeMachine()}; ${cores.note}; data on ${fileSystem}, synchronous FULL`,
+    `medians of interleaved rounds; ${seconds} s${options.quick ? ', --quick' : ''}`,
+    ...notesOf(rows),
+    ...(failed > 0 ? [`${failed} of ${rows.length} figures failed.`] : []),
+  ]
+  return `${tableOf(rows)}\n\n${notes.join('\n')}`
+}
+const report = () => {
+  const about = { machine: describeMachine(), cores: cores.note, fileSystem, seconds }
+  return JSON.stringify(reportOf(rows, { ...about, isQuick: options.quick === true, failed }), null, 2)
+}
+process.stdout.write(`${options.json ? report() : table()}\n`)
 process.exitCode = failed > 0 ? 1 : 0

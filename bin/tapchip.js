@@ -1,2 +1,3 @@
 #!/usr/bin/env node
-require('../dist/launch.cjs').launch('tapchip', require)
+const { launch, showHelp } = require('../dist/launch.cjs')
+if (!showHelp(process.argv.slice(2))) launch('tapchip', require)

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { buildClient } from './client.mjs'
+import { writeHelp } from './help.mjs'
 import { licensesOf } from './licenses.mjs'
 import { chooseSqliteDriver } from './sqlite-driver.mjs'
 
@@ -74,33 +75,35 @@ const inAscii = (file) =>
       (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
     ),
   )
+const options = {
+  bundle: true,
+  platform: 'node',
+  target: 'node20.19',
+  format: 'cjs',
+  logLevel: 'warning',
+  metafile: true,
+  sourcemap: 'linked',
+  sourcesContent: false,
+  minifySyntax: true,
+  minifyWhitespace: true,
+  // Code from a cache cannot import dynamically; Node requires ES modules since 20.19.
+  supported: { 'dynamic-import': false },
+  define: {
+    __TAPCHIP_VERSION__: JSON.stringify(version),
+    __TAPCHIP_COMMIT__: JSON.stringify(commit),
+    // What is a URL in a module is a path in a bundle; `createRequire` takes either.
+    'import.meta.url': '__filename',
+  },
+  // Native code and WebAssembly.
+  external: ['better-sqlite3', 'tiny-secp256k1', 'nfc-pcsc', '@pcsc-mini/*'],
+  plugins: [keptApart, startsNothing],
+}
 const bundle = (entryPoint, outfile) =>
   build({
+    ...options,
     entryPoints: [entryPoint],
     outfile,
-    bundle: true,
-    platform: 'node',
-    target: 'node20.19',
-    format: 'cjs',
-    logLevel: 'warning',
-    metafile: true,
-    sourcemap: 'linked',
-    sourcesContent: false,
-    minifySyntax: true,
-    minifyWhitespace: true,
-    // Code from a cache cannot import dynamically; Node requires ES modules since 20.19.
-    supported: { 'dynamic-import': false },
-    define: {
-      __TAPCHIP_VERSION__: JSON.stringify(version),
-      __TAPCHIP_COMMIT__: JSON.stringify(commit),
-      // What is a URL in a module is a path in a bundle; `createRequire` takes either.
-      'import.meta.url': '__filename',
-    },
-    // Native code and WebAssembly.
-    external: ['better-sqlite3', 'tiny-secp256k1', 'nfc-pcsc', '@pcsc-mini/*'],
-    plugins: Object.values(apart).includes(outfile.slice('dist/'.length))
-      ? [pdfFonts]
-      : [keptApart, startsNothing],
+    plugins: Object.values(apart).includes(outfile.slice('dist/'.length)) ? [pdfFonts] : options.plugins,
   })
 
 const bundled = await Promise.all([
@@ -151,6 +154,7 @@ async function cacheCode(name, args) {
     console.warn(`${name} starts without compiled code kept: it could not be run once after it was built`)
 }
 await Promise.all([
+  writeHelp(options),
   cacheCode('tapchip', ['refs', 'show', 'x', '--url', 'http://127.0.0.1:1']),
   cacheCode('tapchipd', ['--ephemeral', '--port', '0', '--log-level', 'silent']),
 ])

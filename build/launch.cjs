@@ -1,7 +1,8 @@
 // Starts a bundle with the code that V8 compiled for it when it was built: half of a command's time is compiling.
 // A cache of another version of Node is refused by V8 itself, and the bundle is then compiled as usual.
-const { readFileSync } = require('node:fs')
+const { readFileSync, writeSync } = require('node:fs')
 const { wrap } = require('node:module')
+const { isatty } = require('node:tty')
 const { Script, constants } = require('node:vm')
 
 /** @returns the bundle as a script, and where it lies @param called how stack traces name it */
@@ -11,7 +12,7 @@ function load(name, called) {
     filename: called ?? filename,
     importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   }
-  const cachedData = cacheOf(name)
+  const cachedData = read(`${name}.cache`)
   const script = new Script(
     // The build leaves nothing but ASCII, which V8 takes as it is.
     wrap(readFileSync(filename, 'latin1')),
@@ -20,9 +21,9 @@ function load(name, called) {
   return { filename, script }
 }
 
-function cacheOf(name) {
+function read(file) {
   try {
-    return readFileSync(`${__dirname}/${name}.cache`)
+    return readFileSync(`${__dirname}/${file}`)
   } catch {
     return undefined
   }
@@ -36,4 +37,33 @@ function launch(name, require, called) {
   return script
 }
 
-module.exports = { launch }
+/**
+ * Shows the help of a command as it was when this was built: in less than a tenth of the time that loading it takes.
+ * @returns false if it has to be made, for a narrow terminal or another command
+ */
+function showHelp(args) {
+  const text = helpOf(args)
+  if (text === undefined) return false
+  try {
+    for (let written = 0; written < text.length; ) written += writeSync(1, text, written)
+  } catch (error) {
+    // Nobody reads on. All else is for the program to say.
+    return error.code === 'EPIPE'
+  }
+  return true
+}
+
+function helpOf(args) {
+  const asked = args.at(-1)
+  const path = args.slice(0, -1)
+  if ((asked !== '--help' && asked !== '-h') || !path.every((name) => /^[a-z][a-z-]*$/.test(name)))
+    return undefined
+  const name = ['tapchip', ...path].join('.')
+  const columns = isatty(1) ? process.stdout.columns : 100
+  if (!(columns >= 100)) return undefined
+  // Only where a wider terminal shows another text.
+  const wide = columns > 100 ? read(`help/120/${name}.txt`) : undefined
+  return columns < 120 && wide ? undefined : (wide ?? read(`help/100/${name}.txt`))
+}
+
+module.exports = { launch, showHelp }

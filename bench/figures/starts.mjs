@@ -29,7 +29,7 @@ export async function measureStarts({ cores, dir, announce, rounds }) {
     return startUp(launcher, data)
   }
   const figures = [
-    { row: row('tapchip --help', 1.25), work: () => run(cliScript, '--help') },
+    { row: row('tapchip --help', 1.18), work: () => run(cliScript, '--help') },
     {
       row: row('tapchip chip-groups list --json', 1.45),
       work: () => run(cliScript, 'chip-groups', 'list', '--json'),

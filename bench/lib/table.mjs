@@ -1,4 +1,4 @@
-import { percentiles, spread } from './stats.mjs'
+import { resultOf, saturated } from './results.mjs'
 
 const digits = (value) =>
   value >= 100
@@ -17,47 +17,38 @@ const amount = (value, unit) =>
       : `${digits(value)} ms`
 const percent = (share) => (share === undefined ? '–' : `${Math.round(share * 100)} %`)
 
-const saturated = 0.9
-
 /** As cells: the figure, what it did, what its limit did, their ratio, the bar, whether it is reached. */
 function cellsOf(row) {
-  if (row.latencies?.length > 0) return latencyCells(row)
+  const result = resultOf(row)
+  if (result.latency) return latencyCells(result)
   // A figure that failed in a later round shows what it has, and a note says so.
-  if (!(row.ratios?.length > 0)) return [row.name, 'not measured', '', '', '', '', '']
-  const mine = spread(row.values)
-  const peer = spread(row.peers)
-  const ratio = spread(row.ratios)
-  const isAtMost = !row.unit.startsWith('/')
-  const isReached =
-    row.bar === undefined ? undefined : isAtMost ? ratio.median <= row.bar : ratio.median >= row.bar
-  const share = row.share?.length > 0 ? spread(row.share).median : undefined
-  const isSlack = share !== undefined && share < saturated
+  if (!result.ratio) return [row.name, 'not measured', '', '', '', '', '']
+  const { name, unit, value, peer, ratio, bar, serverCpu } = result
   return [
-    row.name,
-    amount(mine.median, row.unit),
-    `${amount(peer.median, row.unit)} ${row.peer}`,
+    name,
+    amount(value.median, unit),
+    `${amount(peer.value.median, unit)} ${peer.name}`,
     `${digits(ratio.median)} (${digits(ratio.min)}–${digits(ratio.max)})`,
-    row.bar === undefined ? '' : `${isAtMost ? '≤' : '≥'} ${row.bar}`,
-    isReached === undefined ? '' : isReached ? '✓' : '✗',
-    share === undefined ? '–' : `${percent(share)}${isSlack ? '*' : ''}`,
+    bar === undefined ? '' : `${unit.startsWith('/') ? '≥' : '≤'} ${bar}`,
+    tick(result),
+    serverCpu === undefined ? '–' : `${percent(serverCpu)}${serverCpu < saturated ? '*' : ''}`,
   ]
 }
 
-/** How long the slowest of so many per cent took at most. */
-const cellOf = ([middle, most, almostAll]) =>
-  `p50 ${digits(middle)}  p99 ${digits(most)}  p99.9 ${digits(almostAll)} ms`
+const tick = ({ isReached }) => (isReached === undefined ? '' : isReached ? '✓' : '✗')
 
-/** Of many single latencies: the bar is absolute, and holds for p99 and p99.9. */
-function latencyCells({ name, latencies, alone, bar }) {
-  const mine = percentiles(latencies)
-  const peer = alone?.length > 0 ? percentiles(alone) : undefined
+/** How long the slowest of so many per cent took at most. */
+const cellOf = ({ p50, p99, p999 }) => `p50 ${digits(p50)}  p99 ${digits(p99)}  p99.9 ${digits(p999)} ms`
+
+function latencyCells(result) {
+  const { name, latency, alone, bar } = result
   return [
     name,
-    cellOf(mine),
-    peer === undefined ? '' : `${digits(peer[1])} ms p99 with nothing else`,
-    peer === undefined ? '' : digits(mine[1] / peer[1]),
+    cellOf(latency),
+    alone === undefined ? '' : `${digits(alone.p99)} ms p99 with nothing else`,
+    alone === undefined ? '' : digits(latency.p99 / alone.p99),
     bar === undefined ? '' : `≤ ${bar.p99}, ${bar.p999} ms`,
-    bar === undefined ? '' : mine[1] <= bar.p99 && mine[2] <= bar.p999 ? '✓' : '✗',
+    tick(result),
     '–',
   ]
 }
@@ -79,16 +70,17 @@ export function tableOf(rows) {
 
 /** What the cells had no room for. */
 export function notesOf(rows) {
+  const results = rows.map(resultOf)
   const notes = []
-  const slack = rows.filter((row) => row.share?.length > 0 && spread(row.share).median < saturated)
+  const slack = results.filter(({ serverCpu }) => serverCpu !== undefined && serverCpu < saturated)
   if (slack.length > 0) {
     notes.push('* the server was not saturated: less than 90 % of its core went into this figure')
-    for (const row of slack.filter(({ perCpu }) => perCpu?.length > 0))
-      notes.push(`    ${row.name}: per second of CPU the ratio is ${digits(spread(row.perCpu).median)}`)
+    for (const { name, ratioPerCpu } of slack.filter((result) => result.ratioPerCpu !== undefined))
+      notes.push(`    ${name}: per second of CPU the ratio is ${digits(ratioPerCpu)}`)
   }
-  for (const row of rows) {
-    if (row.error !== undefined) notes.push(`✗ ${row.name}: ${row.error}`)
-    for (const note of row.notes ?? []) notes.push(`  ${row.name}: ${note}`)
+  for (const { name, error, notes: own } of results) {
+    if (error !== undefined) notes.push(`✗ ${name}: ${error}`)
+    for (const note of own) notes.push(`  ${name}: ${note}`)
   }
   return notes
 }

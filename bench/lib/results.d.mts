@@ -1,0 +1,5 @@
+export function resultOf(row: object): Record<string, unknown>
+export function reportOf(
+  rows: readonly object[],
+  about: object,
+): Record<string, unknown> & { figures: Record<string, unknown>[] }

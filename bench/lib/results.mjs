@@ -1,0 +1,49 @@
+import { percentiles, spread } from './stats.mjs'
+
+/** A server that used less of its core was not what limited the figure. */
+export const saturated = 0.9
+
+const isAtMost = ({ unit }) => !unit.startsWith('/')
+
+/**
+ * What a figure measured, as text and machines show it: `{ name, unit, value, peer: { name, value }, ratio, bar,
+ * isReached, serverCpu, error, notes }`, where `value` and `ratio` are `{ median, min, max }` and units are `ms`, `/s`
+ * or `%`. Of single latencies, `latency` and `alone` are `{ p50, p99, p999 }` in milliseconds and `bar` is
+ * `{ p99, p999 }`. What was not measured is absent.
+ */
+export function resultOf(row) {
+  const { name, error, notes = [] } = row
+  const about = { name, ...(error === undefined ? {} : { error }), notes }
+  if (row.latencies?.length > 0) return { ...about, ...latencies(row) }
+  // A figure that failed in a later round has what came before.
+  if (!(row.ratios?.length > 0)) return about
+  const ratio = spread(row.ratios)
+  return {
+    ...about,
+    unit: row.unit,
+    value: spread(row.values),
+    peer: { name: row.peer, value: spread(row.peers) },
+    ratio,
+    ...(row.bar === undefined
+      ? {}
+      : { bar: row.bar, isReached: isAtMost(row) ? ratio.median <= row.bar : ratio.median >= row.bar }),
+    ...(row.share?.length > 0 ? { serverCpu: spread(row.share).median } : {}),
+    ...(row.perCpu?.length > 0 ? { ratioPerCpu: spread(row.perCpu).median } : {}),
+  }
+}
+
+/** The bar is absolute, and holds for p99 and p99.9. */
+function latencies({ latencies, alone, bar }) {
+  const latency = named(percentiles(latencies))
+  return {
+    unit: 'ms',
+    latency,
+    ...(alone?.length > 0 ? { alone: named(percentiles(alone)) } : {}),
+    ...(bar === undefined ? {} : { bar, isReached: latency.p99 <= bar.p99 && latency.p999 <= bar.p999 }),
+  }
+}
+
+const named = ([p50, p99, p999]) => ({ p50, p99, p999 })
+
+/** Of a whole run, for machines. @param rows of all figures */
+export const reportOf = (rows, about) => ({ ...about, figures: rows.map(resultOf) })

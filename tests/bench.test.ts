@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { reportOf } from '../bench/lib/results.mjs'
+import { notesOf, tableOf } from '../bench/lib/table.mjs'
+
+const faster = {
+  ...{ name: 'a tap', unit: '/s', bar: 0.5, peer: 'hello' },
+  ...{ values: [30, 10, 20], peers: [40, 40, 40], ratios: [0.75, 0.25, 0.5], share: [0.5], perCpu: [0.9] },
+}
+const slower = { ...faster, name: 'a start', unit: 'ms', bar: 0.4, share: [], perCpu: [] }
+const latency = {
+  ...{ name: 'beside work', latencies: Array.from({ length: 1000 }, (_, n) => n / 100), alone: [1, 1, 2] },
+  bar: { p99: 25, p999: 9 },
+}
+const broken = { name: 'broken', error: 'it ended with 1' }
+const rows = [faster, slower, latency, broken]
+
+test('a report says of each figure what was measured, against what, and if the bar is reached', () => {
+  const { figures, failed } = reportOf(rows, { failed: 1 })
+  expect(failed).toBe(1)
+  expect(figures).toMatchObject([
+    {
+      ...{
+        name: 'a tap',
+        unit: '/s',
+        bar: 0.5,
+        isReached: true,
+        serverCpu: 0.5,
+        ratioPerCpu: 0.9,
+        notes: [],
+      },
+      value: { median: 20, min: 10, max: 30 },
+      peer: { name: 'hello', value: { median: 40 } },
+      ratio: { median: 0.5, min: 0.25, max: 0.75 },
+    },
+    { name: 'a start', isReached: false },
+    { latency: { p50: expect.closeTo(5, 1), p99: expect.closeTo(9.9, 1) }, isReached: false },
+    { name: 'broken', error: 'it ended with 1' },
+  ])
+  expect(figures[3]).not.toHaveProperty('ratio')
+})
+
+test('the table says the same', () => {
+  const lines = tableOf(rows).split('\n')
+  expect(lines[2]).toMatch(/a tap +20\/s +40\/s hello +0\.50 \(0\.25–0\.75\) +≥ 0\.5 +✓ +50 %\*/)
+  expect(lines[3]).toMatch(/a start .* ≤ 0\.4 +✗ +–/)
+  expect(lines[4]).toMatch(/beside work +p50 4\.99.* ≤ 25, 9 ms +✗/)
+  expect(lines[5]).toMatch(/broken +not measured/)
+  expect(notesOf(rows)).toEqual([
+    expect.stringMatching(/not saturated/),
+    expect.stringMatching(/a tap: per second of CPU the ratio is 0\.90/),
+    '✗ broken: it ended with 1',
+  ])
+})
