@@ -34,8 +34,8 @@ export async function measureStarts({ cores, dir, announce, rounds }) {
       row: row('tapchip chip-groups list --json', 1.45),
       work: () => run(cliScript, 'chip-groups', 'list', '--json'),
     },
-    { row: row('tapchipd to /healthz', 5), work: () => startUp(launcher, kept) },
-    { row: row('tapchipd to /healthz, first start', 5), work: fresh },
+    { row: row('tapchipd to /healthz', 3.2), work: () => startUp(launcher, kept) },
+    { row: row('tapchipd to /healthz, first start', 3.2), work: fresh },
   ]
   announce(...figures.map((figure) => figure.row))
   // The first round fills the disk's caches.

@@ -175,13 +175,15 @@ export function observe(
   const isDebug = log.isLevelEnabled('debug')
   // Finding a series by three labels costs more than counting, so each is looked up once. Routes and statuses
   // are few.
-  const series = new Map<string, { observe(seconds: number): void }>()
-  const seriesOf = (method: string, route: string, status: number) => {
-    const name = `${method} ${route} ${status}`
-    const known = series.get(name)
+  type Series = { observe(seconds: number): void }
+  const byRoute = new Map<string, Map<string, Map<number, Series>>>()
+  const seriesOf = (method: string, route: string, status: number): Series => {
+    const byMethod = byRoute.get(route) ?? new Map<string, Map<number, Series>>()
+    const byStatus = byMethod.get(method) ?? new Map<number, Series>()
+    const known = byStatus.get(status)
     if (known) return known
     const fresh = metrics.requests.labels({ method, route, status })
-    series.set(name, fresh)
+    byRoute.set(route, byMethod.set(method, byStatus.set(status, fresh)))
     return fresh
   }
   app.addHook('onResponse', (request, reply, done) => {

@@ -49,7 +49,7 @@ describe('gas', () => {
     const { admin, minter } = chain.accounts
     const factory = { abi: guestbookFactoryAbi, bytecode: guestbookFactoryBytecode, account: minter } as const
     note('factory deploy', await chain.mined(chain.client.deployContract(factory)))
-    const placed = { data: factoryDeployment.data, gas: 4_500_000n, account: minter }
+    const placed = { data: factoryDeployment().data, gas: 4_500_000n, account: minter }
     note('factory placed', await chain.mined(chain.client.sendTransaction(placed)))
     note('guestbook clone', guestbook.receipt)
     note('event', await guestbook.createEvent(1n))

@@ -61,7 +61,7 @@ export async function guestbookAt(
   minter: Address,
   at: At = {},
 ): Promise<GuestbookState> {
-  const found = await codeAt(client, address, guestbookCodeHash, at)
+  const found = await codeAt(client, address, guestbookCodeHash(), at)
   const contract = { abi: guestbookAbi, address, ...at } as const
   const [owner, isMinter] = await Promise.all([
     said(found, () => client.readContract({ ...contract, functionName: 'owner' })),

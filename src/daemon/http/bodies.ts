@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify'
 import { mayLoseDigits, parseExact } from '../../values/exact-json.ts'
 import { excessOf } from '../../values/json-bounds.ts'
 import { Slice } from '../../values/slices.ts'
@@ -96,11 +96,17 @@ async function assertBounded(body: Buffer): Promise<void> {
 
 /** Ends the stream that a GET would have answered with: nobody reads it after a HEAD, and it may never end by itself. */
 export function endHeadStreams(app: FastifyInstance): void {
-  app.addHook('onSend', (request, _reply, payload, done) => {
-    if (request.method !== 'HEAD' || !(payload instanceof Readable)) return done(null, payload)
-    payload.destroy()
-    done(null, Readable.from([]))
+  // Of these routes alone: a hook of all would be run for every answer.
+  app.addHook('onRoute', (route) => {
+    if (![route.method].flat().includes('HEAD')) return
+    route.onSend = [endStream, ...[route.onSend ?? []].flat()]
   })
+}
+
+const endStream: onSendHookHandler = (_request, _reply, payload, done) => {
+  if (!(payload instanceof Readable)) return done(null, payload)
+  payload.destroy()
+  done(null, Readable.from([]))
 }
 
 export function acceptStreams(app: FastifyInstance): void {

@@ -107,17 +107,19 @@ export function limitRates(
   // After every onRequest hook, so that browsers can read the refusal thanks to CORS; before the body is read.
   app.addHook('preParsing', (request, reply, _payload, done) => {
     const isOfTeam = request.caller !== null && 'keyId' in request.caller
-    const key = isOfTeam || isOpen(request) ? validKey(deps, request) : undefined
+    // Fastify makes the options anew each time that they are asked for.
+    const { config: route } = request.routeOptions
+    const isStrangers = request.is404 || route.isLimited === true
+    const key = isOfTeam || isStrangers ? validKey(deps, request) : undefined
     if (key !== undefined || (request.caller !== null && 'token' in request.caller))
       remember(known, ownerOf(deps, request))
-    if (key === undefined && request.routeOptions.config.takesTap) {
+    if (key === undefined && route.takesTap) {
       const charged = charge(request, spendOfStranger)
       if (charged instanceof Promise) charged.then(done, done)
       else done(charged)
       return
     }
-    const refusal =
-      key !== undefined ? spendOfKey(key) : isOpen(request) ? spendOfStranger(request) : undefined
+    const refusal = key !== undefined ? spendOfKey(key) : isStrangers ? spendOfStranger(request) : undefined
     if (refusal || key === undefined) done(refusal)
     else queue(key, request, reply, done)
   })

@@ -42,6 +42,7 @@ export function chargeTaps(app: FastifyInstance, deps: TapRateDeps, strangers: T
   const paid = new WeakMap<FastifyRequest, TokenBucket>()
 
   app.decorateRequest('isProven', false)
+  if (!strangers || !beyond) return () => undefined
   app.addHook('onResponse', (request, _reply, done) => {
     if (request.isProven) paid.get(request)?.refund(network(request.ip))
     done()
@@ -51,7 +52,6 @@ export function chargeTaps(app: FastifyInstance, deps: TapRateDeps, strangers: T
     request: FastifyRequest,
     spend: (request: FastifyRequest) => DomainError | undefined,
   ): DomainError | undefined | Promise<DomainError | undefined> => {
-    if (!strangers || !beyond) return undefined
     const refusal = spend(request)
     if (!refusal) {
       paid.set(request, strangers)

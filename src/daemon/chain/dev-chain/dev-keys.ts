@@ -31,13 +31,15 @@ export const ownDevKeys = {
   relayer: '0x3850d8fdaa9e17b04b45a24d157f53e24fdaed61ab504975c22aed8de561bb41',
   signVerifier: '0x9dbea98093c9acd55ce82aa504a666bd173effb45a4d1a3080d5698725865f66',
 } as const
-const ownAddresses: readonly Address[] = [
-  '0x912520ace1F72156E1bD3deeC92E8Fb881affA49',
-  '0x1aCEc6424206c0140520AE63d2129115C476e201',
-]
+export const ownDevAddresses = {
+  relayer: '0x912520ace1F72156E1bD3deeC92E8Fb881affA49',
+  signVerifier: '0x1aCEc6424206c0140520AE63d2129115C476e201',
+} as const
 
 const known = new Set(
-  [...devAccounts, nameServiceOwner, ...ownAddresses].map((address) => address.toLowerCase()),
+  [...devAccounts, nameServiceOwner, ...Object.values(ownDevAddresses)].map((address) =>
+    address.toLowerCase(),
+  ),
 )
 
 /** True if the key of an address is public, so that it must not be used on other chains. Any case. */

@@ -7,29 +7,20 @@ import {
   encodeDeployData,
   encodeFunctionData,
   getAddress,
-  getContractAddress,
   zeroHash,
 } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
 import { normalize } from 'viem/ens'
 import { nameServiceAbi, nameServiceBytecode } from '../artifacts/name-service.ts'
 import { deploymentProxy } from '../deterministic-deployment.ts'
+import { SigningKey } from '../keys/signing-key.ts'
 import { devChainId, nameServiceKey, nameServiceOwner } from './dev-keys.ts'
 import type { Request } from './gateway.ts'
 
-const creation = encodeDeployData({
-  abi: nameServiceAbi,
-  bytecode: nameServiceBytecode,
-  args: [nameServiceOwner],
-})
+export const nameServiceCreation = () =>
+  encodeDeployData({ abi: nameServiceAbi, bytecode: nameServiceBytecode, args: [nameServiceOwner] })
 
-/** The same address on every dev chain. */
-export const nameServiceAddress: Address = getContractAddress({
-  opcode: 'CREATE2',
-  from: deploymentProxy,
-  salt: zeroHash,
-  bytecode: creation,
-})
+/** The same on every dev chain: made with CREATE2 from `nameServiceCreation`, which takes longer to hash than a start may wait. */
+export const nameServiceAddress: Address = '0xeC1A34aCe6Fa6790F0B53eC9f5d782b57c2144B3'
 
 /** The dev chain's definition for viem's clients, including its name service. */
 export const devChainAt = (rpcUrl: string) =>
@@ -70,10 +61,11 @@ export async function ensureNames(target: Target, names: Readonly<Record<string,
       data: encodeFunctionData({ abi: nameServiceAbi, functionName: 'setName', args: [name, address] }),
       gas: 1_000_000n,
     }))
-  if (!isThere) calls.unshift({ to: deploymentProxy, data: concat([zeroHash, creation]), gas: 3_000_000n })
+  if (!isThere)
+    calls.unshift({ to: deploymentProxy, data: concat([zeroHash, nameServiceCreation()]), gas: 3_000_000n })
   if (calls.length === 0) return 0
 
-  const account = privateKeyToAccount(nameServiceKey)
+  const account = SigningKey.known(nameServiceKey, nameServiceOwner)
   const first = await client.getTransactionCount({ address: account.address })
   for (const [index, call] of calls.entries()) {
     const serializedTransaction = await account.signTransaction({

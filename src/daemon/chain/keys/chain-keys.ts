@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { devChainId, isDevKey, ownDevKeys } from '../dev-chain/dev-keys.ts'
+import { devChainId, isDevKey, ownDevAddresses, ownDevKeys } from '../dev-chain/dev-keys.ts'
 import { openKeystore } from './keystore.ts'
 import { KeyProblem, SigningKey } from './signing-key.ts'
 
@@ -100,7 +100,7 @@ function refuseTwoJobs(keys: ReadonlyMap<number, ChainKeys>): void {
 }
 
 export const devKey = (role: keyof typeof ownDevKeys): SigningKey =>
-  SigningKey.of(ownDevKeys[role], 'The dev chain')
+  SigningKey.known(ownDevKeys[role], ownDevAddresses[role])
 
 /** @throws KeyProblem if a public key pair is used on a chain other than the dev chain */
 function refuseDevKey(key: SigningKey, chainId: number, from: string): void {

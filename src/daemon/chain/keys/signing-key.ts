@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module'
 import { inspect } from 'node:util'
-import * as secp256k1 from 'tiny-secp256k1'
+import type * as Secp256k1 from 'tiny-secp256k1'
 import {
   type Address,
   bytesToHex,
@@ -19,6 +20,13 @@ export class KeyProblem extends Error {
   override readonly name = 'KeyProblem'
 }
 
+let loaded: typeof Secp256k1 | undefined
+/** Compiled when it is first used: a daemon that only serves taps starts without. */
+const secp256k1 = (): typeof Secp256k1 => {
+  loaded ??= createRequire(import.meta.url)('tiny-secp256k1') as typeof Secp256k1
+  return loaded
+}
+
 /**
  * Signs, and reveals only its address, even when it is printed, logged, copied, or converted to JSON. It uses
  * libsecp256k1 as WebAssembly, which takes a third of the time of a signature in JavaScript; at hundreds of
@@ -28,9 +36,14 @@ export class SigningKey {
   readonly address: Address
   readonly #secret: Uint8Array
 
-  private constructor(secret: Uint8Array, publicKey: Uint8Array) {
-    this.address = publicKeyToAddress(bytesToHex(publicKey))
+  private constructor(secret: Uint8Array, address: Address) {
+    this.address = address
     this.#secret = secret
+  }
+
+  /** A key of our own, whose address is known: finding it takes longer than all else that a start does for the key. */
+  static known(secret: Hex, address: Address): SigningKey {
+    return new SigningKey(hexToBytes(secret), address)
   }
 
   /**
@@ -44,10 +57,10 @@ export class SigningKey {
     if (!isHex(hex) || hex.length !== 66)
       throw new KeyProblem(`${from} does not contain a private key: it must be 64 hex digits.`)
     const bytes = hexToBytes(hex)
-    const publicKey = secp256k1.isPrivate(bytes) ? secp256k1.pointFromScalar(bytes, false) : null
+    const publicKey = secp256k1().isPrivate(bytes) ? secp256k1().pointFromScalar(bytes, false) : null
     // Without the value, because it may be a key with a typo.
     if (!publicKey) throw new KeyProblem(`${from} does not contain a private key: it is out of range.`)
-    return new SigningKey(bytes, publicKey)
+    return new SigningKey(bytes, publicKeyToAddress(bytesToHex(publicKey)))
   }
 
   async signTransaction(transaction: TransactionSerializableEIP1559): Promise<Hex> {
@@ -60,7 +73,7 @@ export class SigningKey {
   }
 
   #sign(hash: Uint8Array): { r: Hex; s: Hex; yParity: 0 | 1 } {
-    const { signature, recoveryId } = secp256k1.signRecoverable(hash, this.#secret)
+    const { signature, recoveryId } = secp256k1().signRecoverable(hash, this.#secret)
     return {
       r: bytesToHex(signature.subarray(0, 32)),
       s: bytesToHex(signature.subarray(32)),

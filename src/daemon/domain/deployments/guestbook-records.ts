@@ -156,7 +156,7 @@ export async function recordFactory(trx: Queries, { clock }: { clock: Clock }, c
   const id = await recordIntent(trx, {
     chainId: chain.id,
     signer: 'relayer',
-    call: factoryDeployment,
+    call: factoryDeployment(),
     gasHint: gas.factory,
     kind: 'guestbook-factory',
     subject: { address: guestbookFactory },
