@@ -1,8 +1,7 @@
 // Starts a bundle with the code that V8 compiled for it when it was built: half of a command's time is compiling.
 // A cache of another version of Node is refused by V8 itself, and the bundle is then compiled as usual.
-const { readFileSync, writeSync } = require('node:fs')
+const { fstatSync, readFileSync, writeSync } = require('node:fs')
 const { wrap } = require('node:module')
-const { isatty } = require('node:tty')
 const { Script, constants } = require('node:vm')
 
 /** @returns the bundle as a script, and where it lies @param called how stack traces name it */
@@ -59,11 +58,21 @@ function helpOf(args) {
   if ((asked !== '--help' && asked !== '-h') || !path.every((name) => /^[a-z][a-z-]*$/.test(name)))
     return undefined
   const name = ['tapchip', ...path].join('.')
-  const columns = isatty(1) ? process.stdout.columns : 100
+  // Asking for a terminal loads what terminals need, so this is asked first. The null device is one as well.
+  const columns = isDevice(1) ? process.stdout.columns : 100
   if (!(columns >= 100)) return undefined
   // Only where a wider terminal shows another text.
   const wide = columns > 100 ? read(`help/120/${name}.txt`) : undefined
   return columns < 120 && wide ? undefined : (wide ?? read(`help/100/${name}.txt`))
+}
+
+function isDevice(file) {
+  try {
+    return fstatSync(file).isCharacterDevice()
+  } catch {
+    // Closed: the program will say so.
+    return true
+  }
 }
 
 module.exports = { launch, showHelp }
