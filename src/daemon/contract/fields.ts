@@ -22,11 +22,24 @@ export const requiredUnless = (alternative: string, field: string) => ({
 export const isPlainText = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
 export const notPlainText = 'must not contain NUL or broken Unicode'
 
-/** Plain text. */
-export const text = (max = 1000) =>
-  z.string().max(max, `must be at most ${max} characters`).refine(isPlainText, notPlainText)
+/** One schema for all fields of a kind: each takes a start longer than checking a request takes. */
+function shared<S>(make: (...bounds: number[]) => S): (...bounds: number[]) => S {
+  const made = new Map<string, S>()
+  return (...bounds) => {
+    const key = bounds.join()
+    const schema = made.get(key) ?? make(...bounds)
+    made.set(key, schema)
+    return schema
+  }
+}
 
-export const name = (max = 200) => text(max).refine((s) => s.trim() !== '', 'must not be empty')
+/** Plain text. @param max characters */
+export const text = shared((max = 1000) =>
+  z.string().max(max, `must be at most ${max} characters`).refine(isPlainText, notPlainText),
+)
+
+/** @param max characters */
+export const name = shared((max = 200) => text(max).refine((s) => s.trim() !== '', 'must not be empty'))
 
 /** A number with more digits than JavaScript's have. */
 export const exactNumber = z
@@ -70,8 +83,11 @@ export const uidList = listBy(
   { notEmpty: 'must name at least one chip', max: 100_000 },
 )
 
-/** A whole number, or its digits: queries contain only text, and some clients send digits. */
-export const integer = (min = 0, max = Number.MAX_SAFE_INTEGER) =>
+/**
+ * A whole number, or its digits: queries contain only text, and some clients send digits.
+ * @param min @param max both included
+ */
+export const integer = shared((min = 0, max = Number.MAX_SAFE_INTEGER) =>
   z
     .union([z.number(), z.string().regex(/^-?\d{1,16}$/, 'must be a whole number')], mustBe('a whole number'))
     .meta({ type: 'integer', minimum: min, ...(max < Number.MAX_SAFE_INTEGER ? { maximum: max } : {}) })
@@ -80,7 +96,8 @@ export const integer = (min = 0, max = Number.MAX_SAFE_INTEGER) =>
       if (Number.isSafeInteger(number) && number >= min && number <= max) return number
       ctx.addIssue({ code: 'custom', message: `must be a whole number from ${min} to ${max}` })
       return z.NEVER
-    })
+    }),
+)
 
 /** A JSON boolean, or its spelling in a query, of any case: Python writes `True`. */
 export const flag = z
