@@ -39,8 +39,8 @@ export async function measureChain({ cores, dir, announce, rounds, tokens, waite
   // Relayer, chain and peers work together here: keeping them on one core would measure the queue for it.
   stayOn([cores.server, cores.load])
   const [byWaiting, bySigning, overHttp] = announce(
-    row('durable transfers, relayer', 5, 'viem write-and-wait'),
-    row('durable transfers, relayer', 0.25, 'pre-signed, mined by hand'),
+    row('durable transfers, relayer', 12, 'viem write-and-wait'),
+    row('durable transfers, relayer', 0.5, 'pre-signed, mined by hand'),
     row('durable transfers, POST /phygitals/transfer', undefined, 'pre-signed, mined by hand'),
   )
   overHttp.notes.push(
