@@ -58,20 +58,20 @@ function helpOf(args) {
   if ((asked !== '--help' && asked !== '-h') || !path.every((name) => /^[a-z][a-z-]*$/.test(name)))
     return undefined
   const name = ['tapchip', ...path].join('.')
-  // Asking for a terminal loads what terminals need, so this is asked first. The null device is one as well.
-  const columns = isDevice(1) ? process.stdout.columns : 100
+  const columns = isTerminal(1) ? process.stdout.columns : 100
   if (!(columns >= 100)) return undefined
   // Only where a wider terminal shows another text.
   const wide = columns > 100 ? read(`help/120/${name}.txt`) : undefined
   return columns < 120 && wide ? undefined : (wide ?? read(`help/100/${name}.txt`))
 }
 
-function isDevice(file) {
+function isTerminal(file) {
   try {
-    return fstatSync(file).isCharacterDevice()
+    // Nothing else is one, and Node's own question loads all that terminals need.
+    return fstatSync(file).isCharacterDevice() && require('node:tty').isatty(file)
   } catch {
-    // Closed: the program will say so.
-    return true
+    // It is closed, which writing to it tells.
+    return false
   }
 }
 
