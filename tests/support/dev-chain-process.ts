@@ -54,6 +54,8 @@ export function ownedDevChains() {
 export async function spawnOwner(dataDir: string, count: number, killAt = '') {
   const child = spawn(process.execPath, [bundled, dataDir, anvilBinary(), String(count), killAt], {
     stdio: ['ignore', 'pipe', 'inherit'],
+    // It lies in a temporary directory, from where no package is found.
+    env: { ...process.env, NODE_PATH: join(import.meta.dirname, '../../node_modules') },
   })
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const first = await lines.next()
