@@ -41,11 +41,16 @@ describe.each(backendNames)('with %s', (backend) => {
     await events.next('reader-added')
     await pcscd.kill()
     await events.next('unavailable')
-    // Time passes: that is what is measured.
-    const before = process.cpuUsage()
-    await new Promise((done) => setTimeout(done, 1_000))
-    const { user, system } = process.cpuUsage(before)
-    expect((user + system) / 1_000).toBeLessThan(300)
+    // Time passes: that is what is measured. A thread that spins does so in each of the spans; what a busy machine
+    // adds, and code that is compiled late, does not.
+    let least = Number.POSITIVE_INFINITY
+    for (let span = 0; span < 10 && least >= 150; span++) {
+      const before = process.cpuUsage()
+      await new Promise((done) => setTimeout(done, 500))
+      const { user, system } = process.cpuUsage(before)
+      least = Math.min(least, (user + system) / 1_000)
+    }
+    expect(least).toBeLessThan(150)
   })
 })
 
