@@ -8,6 +8,8 @@ export interface Metrics {
   readonly registry: Registry
   readonly requests: Histogram<'method' | 'route' | 'status'>
   readonly taps: Counter<'outcome'>
+  /** What `taps` shows. */
+  readonly tapsByOutcome: Map<string, number>
   readonly droppedTaps: Counter
   readonly unconfiguredProxy: Counter
   readonly webhookTries: Counter<'outcome'>
@@ -17,8 +19,10 @@ export function createMetrics(): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
+  const tapsByOutcome = new Map<string, number>()
   return {
     registry,
+    tapsByOutcome,
     requests: new Histogram({
       name: 'tapchip_http_request_seconds',
       help: 'Time to answer a request, by method, route and status',
@@ -31,6 +35,10 @@ export function createMetrics(): Metrics {
       help: 'Taps judged, by outcome',
       labelNames: ['outcome'],
       registers,
+      collect() {
+        this.reset()
+        for (const [outcome, taps] of tapsByOutcome) this.inc({ outcome }, taps)
+      },
     }),
     droppedTaps: new Counter({
       name: 'tapchip_refused_taps_not_recorded_total',
@@ -51,14 +59,11 @@ export function createMetrics(): Metrics {
   }
 }
 
-export function countTaps({ taps }: Pick<Metrics, 'taps'>): (outcome: string) => void {
-  const series = new Map<string, { inc(): void }>()
-  return (outcome) => {
-    const known = series.get(outcome) ?? taps.labels({ outcome })
-    series.set(outcome, known)
-    known.inc()
+export const countTaps =
+  ({ tapsByOutcome }: Pick<Metrics, 'tapsByOutcome'>) =>
+  (outcome: string): void => {
+    tapsByOutcome.set(outcome, (tapsByOutcome.get(outcome) ?? 0) + 1)
   }
-}
 
 export function watchDisk(
   { registry }: Pick<Metrics, 'registry'>,
