@@ -6,7 +6,7 @@ import { batchRow } from '../../src/daemon/contract/chips.ts'
 import { required } from '../../src/daemon/contract/list.ts'
 import { metadataRow, moveRow } from '../../src/daemon/contract/phygital-batches.ts'
 import { DomainError } from '../../src/daemon/domain/errors.ts'
-import { describeIssues, parseInput } from '../../src/daemon/http/parse-input.ts'
+import { describeIssues, inputParser } from '../../src/daemon/http/parse-input.ts'
 import { seedFile } from '../../src/daemon/seed/schema.ts'
 import { openTestApp, type TestApp, testClock } from '../support/daemon.ts'
 import { table } from '../support/hostile-requests.ts'
@@ -268,7 +268,7 @@ describe("the validator's own words", () => {
         const whole = z.object({ ...spec.params?.shape, ...spec.query?.shape, ...spec.body?.shape })
         for (const input of [...inputsOf(whole, value), refused]) {
           const given = { method, params: input, query: input, body: input }
-          const parse = async () => parseInput(spec, given)
+          const parse = async () => inputParser(spec)(given)
           const error: unknown = await parse().catch((caught: unknown) => caught)
           if (!(error instanceof Error)) continue
           expect(error).toBeInstanceOf(DomainError)

@@ -14,7 +14,13 @@ export interface AuthDeps {
 }
 
 export type Caller<A extends Auth> = A extends 'api-key'
-  ? { actor: Actor; teamId: number; keyId: number; scopes: readonly Scope[] }
+  ? {
+      actor: Actor
+      teamId: number
+      keyId: number
+      scopes: readonly Scope[]
+      keyTeam: () => number | undefined
+    }
   : A extends 'admin'
     ? { actor: Actor; token: AdminToken; keyTeam: () => number | undefined }
     : A extends 'code'

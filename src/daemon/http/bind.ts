@@ -6,7 +6,7 @@ import { assertLease } from '../domain/batches.ts'
 import type { Idempotency, Json } from '../domain/chain/transactions.ts'
 import { type AuthDeps, authenticate, type Caller } from './auth.ts'
 import { openToPages } from './cors.ts'
-import { parseInput } from './parse-input.ts'
+import { inputParser } from './parse-input.ts'
 import { answerOnce, type Recording } from './repeatable.ts'
 
 type BindDeps = AuthDeps & { idempotency: Idempotency } & Parameters<typeof assertLease>[0]
@@ -59,6 +59,21 @@ export function bind<K extends EndpointKey>(
     .map((part) => (part.startsWith(':') ? part : deps.wire.word(part)))
     .join('/')
   const isForPages = spec.part === 'interface' || spec.part === 'public'
+  const parse = inputParser(spec)
+  const serve = (request: FastifyRequest, reply: FastifyReply, input: Input<EndpointSpec>) => {
+    const { params, query, body } = input
+    const { caller } = request
+    // Copying the members of any caller takes longer than all else here, and most have only this one.
+    const call =
+      spec.auth === 'none'
+        ? { keyTeam: caller?.keyTeam, params, query, body, request, reply }
+        : { ...caller, params, query, body, request, reply }
+    const once = (recording: Recording<Json>) => answerOnce(deps, { spec, request, key, input }, recording)
+    // `endpoints[key]` gave both the schemas and the handler's type, but TypeScript cannot follow this
+    // through the union.
+    const answer = handler((spec.isRepeatable ? { ...call, once } : call) as unknown as Call<Endpoints[K]>)
+    return deps.wire.isNeutral ? answer : answer.then((one) => deps.wire.answer(one))
+  }
   app.route({
     method,
     url,
@@ -78,21 +93,17 @@ export function bind<K extends EndpointKey>(
         done(error instanceof Error ? error : new Error(String(error)))
       }
     },
-    handler: async (request, reply) => {
+    handler: (request, reply) => {
       if (spec.noStore) reply.header('cache-control', 'no-store')
       const { params, query, body } = request
-      const parsed = parseInput(spec, { method, params, query, body })
+      const input = parse({ method, params, query, body })
       // Most requests have nothing to wait for, and waiting is what they would spend most on.
-      const input = parsed instanceof Promise ? await parsed : parsed
-      // `endpoints[key]` gave both the schemas and the handler's type, but TypeScript cannot follow this
-      // through the union.
-      if (request.headers[leaseHeader] !== undefined) await refuseReplaced(deps, request)
-      const call = { ...input, ...request.caller, request, reply }
-      const once = (recording: Recording<Json>) => answerOnce(deps, { spec, request, key, input }, recording)
-      const answer = await handler(
-        (spec.isRepeatable ? { ...call, once } : call) as unknown as Call<Endpoints[K]>,
-      )
-      return answer === reply ? reply : deps.wire.answer(answer)
+      if (!(input instanceof Promise) && request.headers[leaseHeader] === undefined)
+        return serve(request, reply, input)
+      return Promise.resolve(input).then(async (checked) => {
+        if (request.headers[leaseHeader] !== undefined) await refuseReplaced(deps, request)
+        return serve(request, reply, checked)
+      })
     },
   })
 }

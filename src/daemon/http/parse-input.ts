@@ -13,31 +13,38 @@ interface Raw {
 }
 
 /**
- * Validates a request against its endpoint.
- * @returns a promise only if the endpoint has a body of its own
- * @throws DomainError invalid_input that names every invalid field
+ * Validates the requests of an endpoint.
+ * @returns a function that returns a promise only if the endpoint has a body of its own
+ * @throws DomainError invalid_input, from that function; it names every invalid field
  */
-export function parseInput<S extends EndpointSpec>(spec: S, raw: Raw): Input<S> | Promise<Input<S>> {
-  const given = raw.body === undefined || raw.body === null ? {} : raw.body
-  if (!isJsonObject(given)) throw new DomainError('invalid_input', 'body must be a JSON object')
-  const body = withoutEmpty(spec, given)
-  const query = withoutEmpty(spec, isJsonObject(raw.query) ? raw.query : {})
-  // Many clients cannot send a body with these methods, and some cannot send a query, so both may carry the
-  // same fields.
-  const fields = raw.method === 'GET' || raw.method === 'DELETE' ? { ...query, ...body } : undefined
-  const parts = {
-    params: check(spec, spec.params, raw.params),
-    query: spec.isQueryRaw ? (fields ?? query) : check(spec, spec.query, fields ?? query),
+export function inputParser<S extends EndpointSpec>(spec: S): (raw: Raw) => Input<S> | Promise<Input<S>> {
+  const checkParams = checkBy(spec, spec.params)
+  const checkQuery = spec.isQueryRaw ? (fields: unknown) => fields : checkBy(spec, spec.query)
+  const bodySchema = spec.stream ? undefined : spec.body
+  return (raw) => {
+    const given = raw.body === undefined || raw.body === null ? none : raw.body
+    if (!isJsonObject(given)) throw new DomainError('invalid_input', 'body must be a JSON object')
+    const inBody = withoutEmpty(spec, given)
+    const inQuery = withoutEmpty(spec, isJsonObject(raw.query) ? raw.query : none)
+    // Many clients cannot send a body with these methods, and some cannot send a query, so both may carry the
+    // same fields.
+    const isEither = raw.method === 'GET' || raw.method === 'DELETE'
+    const fields = isEither && given !== none ? { ...inQuery, ...inBody } : inQuery
+    const params = checkParams(raw.params)
+    const query = checkQuery(fields)
+    const whole = (body: unknown): Input<S> => {
+      assertNoNul(raw.body)
+      // Each part went through the schema from which the type is inferred.
+      return { params, query, body } as Input<S>
+    }
+    return bodySchema ? checkBody(spec, bodySchema, isEither ? fields : inBody).then(whole) : whole(none)
   }
-  const whole = (checked: unknown): Input<S> => {
-    assertNoNul(raw.body)
-    // Each part went through the schema from which the type is inferred.
-    return { ...parts, body: checked } as Input<S>
-  }
-  return spec.body && !spec.stream ? checkBody(spec, spec.body, fields ?? body).then(whole) : whole({})
 }
 
-function withoutEmpty({ emptyIsAbsent = [] }: EndpointSpec, fields: JsonObject): JsonObject {
+const none: JsonObject = Object.freeze({})
+
+function withoutEmpty({ emptyIsAbsent }: EndpointSpec, fields: JsonObject): JsonObject {
+  if (!emptyIsAbsent) return fields
   const isEmpty = (name: string) => fields[name] === '' || fields[name] === null
   if (!emptyIsAbsent.some((name) => Object.hasOwn(fields, name) && isEmpty(name))) return fields
   return Object.fromEntries(
@@ -45,8 +52,46 @@ function withoutEmpty({ emptyIsAbsent = [] }: EndpointSpec, fields: JsonObject):
   )
 }
 
-const check = (spec: EndpointSpec, schema: z.ZodObject | undefined, value: unknown): unknown =>
-  schema ? dataOf(spec, schema.safeParse(value, { error: required })) : {}
+/** Skips the schema where its answer is known, because it takes longer than the rest of most requests. */
+function checkBy(spec: EndpointSpec, schema: z.ZodObject | undefined): (fields: unknown) => unknown {
+  if (!schema) return () => none
+  const check = (fields: unknown) => dataOf(spec, schema.safeParse(fields, { error: required }))
+  let ofNone: unknown
+  let texts: readonly string[] | undefined
+  return (fields) => {
+    if (typeof fields !== 'object' || fields === null) return check(fields)
+    if (isBare(fields)) {
+      ofNone ??= Object.freeze(check(fields))
+      return ofNone
+    }
+    texts ??= textsOf(schema)
+    return textsIn(fields, texts) ?? check(fields)
+  }
+}
+
+function isBare(fields: object): boolean {
+  for (const _name in fields) return false
+  return true
+}
+
+/** The fields of a schema that takes every text, as that of a path may do; none of another schema. */
+function textsOf({ shape, def }: z.ZodObject): string[] {
+  const takesAll = ({ _zod: { def } }: z.core.$ZodType) =>
+    def.type === 'string' && !def.checks?.length && !('format' in def)
+  const isPlain = !def.checks?.length && !def.catchall
+  return isPlain && Object.values(shape).every(takesAll) ? Object.keys(shape) : []
+}
+
+function textsIn(fields: object, names: readonly string[]): JsonObject | undefined {
+  if (names.length === 0) return undefined
+  const texts: Record<string, string> = {}
+  for (const name of names) {
+    const text: unknown = fields[name as keyof typeof fields]
+    if (typeof text !== 'string') return undefined
+    texts[name] = text
+  }
+  return texts
+}
 
 const checkBody = async (spec: EndpointSpec, schema: z.ZodType, value: unknown): Promise<unknown> =>
   dataOf(spec, await schema.safeParseAsync(value, { error: required }))

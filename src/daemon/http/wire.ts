@@ -15,15 +15,19 @@ export class WireWords {
     this.#badge = words.wireBadge
   }
 
+  /** True if there is nothing to rename. */
+  get isNeutral(): boolean {
+    return this.#badge === 'badge'
+  }
+
   word(neutral: string): string {
-    if (this.#badge === 'badge') return neutral
+    if (this.isNeutral) return neutral
     return neutral.replace(/^(\/?)badge(?=-event|Event)/, `$1${this.#badge}`)
   }
 
   /** Renames the members of an answer; nested members belong to users and stay unchanged. */
   answer(body: unknown): unknown {
-    if (this.#badge === 'badge' || typeof body !== 'object' || body === null || Array.isArray(body))
-      return body
+    if (this.isNeutral || typeof body !== 'object' || body === null || Array.isArray(body)) return body
     return Object.fromEntries(Object.entries(body).map(([name, value]) => [this.word(name), value]))
   }
 }
