@@ -65,8 +65,9 @@ export async function buildApp(
   const pages = new PageAccess(ctx.wire)
   const errorPages = tapErrorPages(ctx)
   const options: FastifyServerOptions = {
-    // Typed as Fastify's base logger: its own type parameter would spread through every signature.
-    loggerInstance: ctx.log as FastifyBaseLogger,
+    // One logger for all: a child logger per request costs more than serving it. Lines about a request carry
+    // its id.
+    loggerInstance: withoutChildren(ctx.log),
     // `observe` logs answers by their route, at level debug.
     logController: new LogController({ disableRequestLogging: true }),
     // A handler whose GET uses something up asks for the method.
@@ -83,9 +84,6 @@ export async function buildApp(
     routerOptions: { maxParamLength: 300, ignoreTrailingSlash: true, constraints: listenerConstraint },
     trustProxy: trustedProxies(ctx.config.trustProxy),
     genReqId: requestIds(ctx),
-    // One logger for all: a child logger per request costs more than serving it. Lines about a request carry
-    // its id.
-    childLoggerFactory: (logger) => logger,
     clientErrorHandler: answerBrokenHttp(errorPages),
     frameworkErrors: (error, request, reply: FastifyReply) => {
       const answer = answerTo(error, request.id)
@@ -153,6 +151,16 @@ export async function buildApp(
     })
   })
   return app
+}
+
+/**
+ * Not by `childLoggerFactory`, because Fastify checks what a factory makes, for each request. Typed as Fastify's base
+ * logger: its own type parameter would spread through every signature.
+ */
+function withoutChildren(log: Context['log']): FastifyBaseLogger {
+  const alone: FastifyBaseLogger = Object.create(log)
+  alone.child = () => alone
+  return alone
 }
 
 function trustedProxies(trust: Config['trustProxy']): NonNullable<FastifyServerOptions['trustProxy']> {

@@ -76,10 +76,10 @@ export function uidToBytes(uid: string): Buffer {
 /** @returns the decimal string @throws RangeError unless there are seven bytes */
 export function uidFromBytes(bytes: Uint8Array): string {
   if (bytes.length !== BYTES) throw new RangeError(`A UID has 7 bytes, not ${bytes.length}`)
-  // Two reads of at most 32 bits; below 2^53 the sum is exact.
-  const view = Buffer.from(bytes.buffer, bytes.byteOffset, BYTES)
-  const high = view.readUIntBE(0, 3)
-  const low = view.readUInt32BE(3)
+  // In two parts of at most 32 bits; below 2^53 the sum is exact.
+  const view = new DataView(bytes.buffer, bytes.byteOffset, BYTES)
+  const high = view.getUint32(0) >>> 8
+  const low = view.getUint32(3)
   return high < 0x200000 ? String(high * 2 ** 32 + low) : ((BigInt(high) << 32n) | BigInt(low)).toString()
 }
 
