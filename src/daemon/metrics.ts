@@ -1,12 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { RequestTimes } from './request-times.ts'
 import type { Maintenance } from './store/database.ts'
 
 /** Labels are few and fixed: never a UID, a code, or an address. */
 export interface Metrics {
   readonly registry: Registry
-  readonly requests: Histogram<'method' | 'route' | 'status'>
+  /** Not in the registry. */
+  readonly requests: RequestTimes
   readonly taps: Counter<'outcome'>
   /** What `taps` shows. */
   readonly tapsByOutcome: Map<string, number>
@@ -23,13 +25,7 @@ export function createMetrics(): Metrics {
   return {
     registry,
     tapsByOutcome,
-    requests: new Histogram({
-      name: 'tapchip_http_request_seconds',
-      help: 'Time to answer a request, by method, route and status',
-      labelNames: ['method', 'route', 'status'],
-      buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
-      registers,
-    }),
+    requests: new RequestTimes(),
     taps: new Counter({
       name: 'tapchip_taps_total',
       help: 'Taps judged, by outcome',
@@ -172,29 +168,23 @@ export function watchChains({ registry }: Pick<Metrics, 'registry'>, status: () 
   )
 }
 
+/** All that is counted, in Prometheus' text format. */
+export const metricsText = async ({
+  registry,
+  requests,
+}: Pick<Metrics, 'registry' | 'requests'>): Promise<string> =>
+  `${await registry.metrics()}\n${requests.text()}`
+
 /** Counts every answer, and logs it at level debug by its route: a URL contains codes and taps. */
 export function observe(
   app: FastifyInstance,
   { metrics, log }: { metrics: Pick<Metrics, 'requests'>; log: Logger },
 ): void {
   const isDebug = log.isLevelEnabled('debug')
-  // Finding a series by three labels costs more than counting, so each is looked up once. Routes and statuses
-  // are few.
-  type Series = { observe(seconds: number): void }
-  const byRoute = new Map<string, Map<string, Map<number, Series>>>()
-  const seriesOf = (method: string, route: string, status: number): Series => {
-    const byMethod = byRoute.get(route) ?? new Map<string, Map<number, Series>>()
-    const byStatus = byMethod.get(method) ?? new Map<number, Series>()
-    const known = byStatus.get(status)
-    if (known) return known
-    const fresh = metrics.requests.labels({ method, route, status })
-    byRoute.set(route, byMethod.set(method, byStatus.set(status, fresh)))
-    return fresh
-  }
   app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? 'none'
     const seconds = reply.elapsedTime / 1000
-    seriesOf(request.method, route, reply.statusCode).observe(seconds)
+    metrics.requests.of(request.method, route, reply.statusCode).observe(seconds)
     if (isDebug)
       request.log.debug(
         { requestId: request.id, method: request.method, route, status: reply.statusCode, seconds },

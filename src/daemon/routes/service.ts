@@ -3,7 +3,7 @@ import type { Context } from '../context.ts'
 import { DomainError } from '../domain/errors.ts'
 import { probeStore } from '../domain/status.ts'
 import { keepToOperators } from '../http/administration.ts'
-import { type Sending, watchChains } from '../metrics.ts'
+import { metricsText, type Sending, watchChains } from '../metrics.ts'
 import { version } from '../version.ts'
 
 /** Health, readiness, and metrics. */
@@ -46,7 +46,7 @@ export function serviceRoutes(app: FastifyInstance, ctx: Context): void {
   app.register(async (direct) => {
     keepToOperators(direct, ctx.config)
     direct.get('/metrics', async (_request, reply) =>
-      reply.type(ctx.metrics.registry.contentType).send(await ctx.metrics.registry.metrics()),
+      reply.type(ctx.metrics.registry.contentType).send(await metricsText(ctx.metrics)),
     )
   })
 }
