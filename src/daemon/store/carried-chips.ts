@@ -84,7 +84,7 @@ function groupsOn(db: Queries): Groups<string, CarriedChip | undefined> {
 }
 
 /** As `findChip`, with all that its tap may need. */
-export const findTapped = async (db: Queries, uid: string): Promise<CarriedChip | undefined> =>
+export const findTapped = (db: Queries, uid: string): Promise<CarriedChip | undefined> =>
   engineOf(db).rowsOf ? groupsOn(db).ask(uid) : findChip(db, uid)
 
 /** @param publicKey uncompressed pk2, upper-case hex */

@@ -45,7 +45,8 @@ export async function queryRef(deps: Deps, question: RefQuestion): Promise<Queri
   const ref = await assertRef(deps, question.id)
   const now = deps.clock.now()
   const carried = await assetsOf(deps.db.read, ref, iso(now))
-  const token = await describeToken(deps, carried, question)
+  const isTokenWanted = question.includeOwner || question.includeMetadata
+  const token = isTokenWanted ? await describeToken(deps, carried, question) : undefined
   // A link's ref belongs to its team: for anyone else it is not valid and is not used up.
   const mayTake = ref.kind === 'redirect' || question.team() === ref.teamId
   const take = async () =>
@@ -133,7 +134,7 @@ async function describeToken(
   { token }: ChipAssets,
   { includeOwner, includeMetadata }: RefQuestion,
 ) {
-  if (!token || !(includeOwner || includeMetadata)) return undefined
+  if (!token) return undefined
   const row = await findToken(db.read, token.row)
   // A contract with a known problem cannot name the owner.
   const owner = includeOwner && row?.contractProblem === null ? await ownerOfToken(chains, token) : undefined

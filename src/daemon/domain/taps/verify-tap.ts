@@ -26,8 +26,8 @@ interface VerifyTapDeps {
   keyRing: KeyRing
 }
 
-/** Verifies a tap's parameters without using anything up. */
-export async function verifyTap(deps: VerifyTapDeps, query: TapQuery): Promise<VerifiedTap> {
+/** Verifies a tap's parameters without using anything up. @returns a promise if it had to read */
+export function verifyTap(deps: VerifyTapDeps, query: TapQuery): VerifiedTap | Promise<VerifiedTap> {
   const templates = deps.keyRing.templates()
   const read: Parameters = Object.create(null)
   for (const name of deps.keyRing.parameterNames()) {
