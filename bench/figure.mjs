@@ -9,6 +9,7 @@ import { measureHttp } from './figures/http.mjs'
 import { measureImport } from './figures/import.mjs'
 import { measureLarge } from './figures/large.mjs'
 import { measureNfc } from './figures/nfc.mjs'
+import { measurePeers } from './figures/peers.mjs'
 import { measurePostgres } from './figures/postgres.mjs'
 import { measureSheets } from './figures/sheets.mjs'
 import { measureStall } from './figures/stall.mjs'
@@ -29,6 +30,7 @@ const figures = {
   chain: measureChain,
   large: measureLarge,
   nfc: measureNfc,
+  peers: measurePeers,
   postgres: measurePostgres,
   sheets: measureSheets,
   stall: measureStall,

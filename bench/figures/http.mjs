@@ -6,7 +6,7 @@ import { watchCpu } from '../lib/machine.mjs'
 import { end, startHelper, startServer } from '../lib/processes.mjs'
 import { tried } from '../lib/within.mjs'
 
-const connections = 64
+export const connections = 64
 /** One round of one of them. */
 const partSeconds = 30
 // More than any machine of today gets through.
@@ -83,17 +83,17 @@ export async function measureHttp({
 /** One stretch of load. */
 export async function stretch(load, run, seconds) {
   const paths = run.paths(seconds)
-  const { port, expect, once = false } = run
+  const { port, expect, once = false, connections: open = connections } = run
   await load.ask({ op: 'prepare', paths, once })
   const share = watchCpu(run.server)
-  const result = await load.ask({ op: 'run', port, connections, seconds, expect })
+  const result = await load.ask({ op: 'run', port, connections: open, seconds, expect })
   const used = share()
   run.answered = (run.answered ?? 0) + result.answered
   if (result.wrong > 0)
     run.problems.push(`WRONG: ${result.wrong} of ${result.answered} answers, such as ${result.sample}`)
   if (once && result.used === paths.length) run.problems.push('ran out of fresh taps: the rate is too low')
   run.used?.(result.used)
-  return { rate: result.rate, share: used }
+  return { rate: result.rate, share: used, latencies: result.latencies }
 }
 
 /** The names of its figures, for --only. */

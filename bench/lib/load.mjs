@@ -36,10 +36,15 @@ function drive(port, requests, { until, expect, count }) {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true })
     let pending = nothing
+    let sentAt = 0
     const send = () => {
       const request = Date.now() < until() ? requests.take() : undefined
-      if (request === undefined) socket.end()
-      else socket.write(request, 'latin1')
+      if (request === undefined) {
+        socket.end()
+        return
+      }
+      sentAt = performance.now()
+      socket.write(request, 'latin1')
     }
     socket.on('connect', send)
     socket.on('data', (data) => {
@@ -50,6 +55,7 @@ function drive(port, requests, { until, expect, count }) {
         count(
           pending.latin1Slice(9, 12) === '200' && (expect === undefined || pending.includes(expect)),
           pending,
+          performance.now() - sentAt,
         )
         pending = pending.subarray(end)
         send()
@@ -91,11 +97,13 @@ async function run({ port, connections, seconds, expect }) {
   let answered = 0
   let wrong = 0
   let sample
-  const count = (isRight, data) => {
+  const latencies = []
+  const count = (isRight, data, ms) => {
     answered++
+    latencies.push(ms)
     if (isRight) return
     wrong++
-    sample ??= data.latin1Slice(0, 600)
+    sample ??= data.subarray(0, 600).latin1Slice()
   }
   const options = { until: () => deadline, expect, count }
   const rest = stayAwake()
@@ -105,7 +113,7 @@ async function run({ port, connections, seconds, expect }) {
     rest()
   }
   const elapsed = Number(process.hrtime.bigint() - start) / 1e9
-  return { answered, wrong, sample, rate: answered / elapsed, used: requests.used() }
+  return { answered, wrong, sample, rate: answered / elapsed, used: requests.used(), latencies }
 }
 
 let steady
@@ -134,7 +142,7 @@ function begin({ port, rate, expect }) {
       latencies.push(performance.now() - one.sentAt)
       const isRight = one.pending.latin1Slice(9, 12) === '200' && one.pending.includes(expect)
       if (isRight) open.delete(one)
-      else fail(one.pending.latin1Slice(0, 600))
+      else fail(one.pending.subarray(0, 600).latin1Slice())
       one.pending = nothing
       idle.push(one)
     })

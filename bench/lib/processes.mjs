@@ -31,8 +31,8 @@ export function killAll() {
 }
 
 /** Starts a server of ours and waits for its ready line, one JSON object. */
-export async function startServer(core, args, env = {}) {
-  const { command, args: all } = onCore(core, process.execPath, args)
+export async function startServer(core, args, env = {}, program = process.execPath) {
+  const { command, args: all } = onCore(core, program, args)
   const child = track(
     spawn(command, all, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } }),
   )

@@ -31,6 +31,14 @@ export class TapMaker {
     return `${text}${c.toString('hex').toUpperCase()}`
   }
 
+  /** Of a chip whose keys nobody has set: all zeros, and a MAC of no text. @returns hex digits */
+  withFactoryKeys(uidHex: string, counter: number): { e: string; c: string } {
+    const tap = { uid: Buffer.from(uidHex, 'hex'), counter, mode: 'aes' as const }
+    const key = new AesKey(Buffer.alloc(16))
+    const e = encryptPiccData(key, tap, randomBytes(5))
+    return { e: e.toString('hex'), c: sunMac(key, tap, '').toString('hex') }
+  }
+
   #fileKey(uidHex: string, uid: Buffer): AesKey {
     const kept = this.#keys.get(uidHex)
     if (kept) return kept

@@ -1,16 +1,17 @@
-// The limit of the bulk figures: better-sqlite3 doing the same work with nothing around it.
+// The limit of the bulk figures and of taps: better-sqlite3 doing the same work with nothing around it.
 // A child process: { op, ...settings } comes in, { ms, ...result } goes out.
 import BetterSqlite3 from 'better-sqlite3'
 
 /** As the daemon opens its database. */
-function open(file) {
-  const db = new BetterSqlite3(file)
-  db.pragma('journal_mode = WAL')
+function open(file, readonly = false) {
+  const db = new BetterSqlite3(file, { readonly })
+  if (!readonly) db.pragma('journal_mode = WAL')
   db.pragma('synchronous = FULL')
   db.pragma('foreign_keys = ON')
   db.pragma('cache_size = -65536')
   db.pragma('mmap_size = 268435456')
   db.pragma('temp_store = MEMORY')
+  db.pragma('wal_autocheckpoint = 2000')
   return db
 }
 
@@ -21,12 +22,56 @@ function timed(work) {
 }
 
 let db
+let takeTaps
+
+/** Taps by the statements of one, in turn on these chips: as many in a transaction as `group` says. */
+function tapping({ file, reads, writes, uids, group }) {
+  const [reader, writer] = [open(file, true), open(file)]
+  const prepared = (on, statements) =>
+    statements.map(({ sql, values }) => {
+      const statement = on.prepare(sql)
+      const ask = statement.reader ? statement.raw().get : statement.run
+      return (tap) => ask.apply(statement, [values.map(({ is, value }) => (is ? tap[is] : value))])
+    })
+  const steps = [
+    [reader, 'BEGIN', prepared(reader, reads)],
+    [writer, 'BEGIN IMMEDIATE', prepared(writer, writes)],
+  ]
+  let taken = 0
+  return (seconds) => {
+    const before = taken
+    const end = performance.now() + seconds * 1000
+    while (performance.now() < end) {
+      const taps = Array.from({ length: group }, (_, at) => ({
+        uid: uids[(taken + at) % uids.length],
+        // Above that of the tap that was recorded.
+        counter: 1_000_000 + Math.floor((taken + at) / uids.length),
+      }))
+      taken += group
+      for (const [on, begin, asks] of steps) {
+        on.exec(begin)
+        for (const tap of taps) for (const ask of asks) ask(tap)
+        on.exec('COMMIT')
+      }
+    }
+    return taken - before
+  }
+}
 
 const operations = {
   open({ file }) {
     db?.close()
     db = open(file)
     return {}
+  },
+
+  prepareTaps(settings) {
+    takeTaps = tapping(settings)
+    return {}
+  },
+
+  takeTaps({ seconds }) {
+    return timed(() => ({ taps: takeTaps(seconds) }))
   },
 
   /** UIDs, decimal and in order, become chips by INSERTs of a thousand rows, in one transaction. */
