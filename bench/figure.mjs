@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { measureBulk } from './figures/bulk.mjs'
 import { measureChain } from './figures/chain.mjs'
+import { measureChipsCurve } from './figures/chips-curve.mjs'
+import { measureConnectionsCurve } from './figures/connections-curve.mjs'
 import { measureField } from './figures/field.mjs'
 import { measureHttp } from './figures/http.mjs'
 import { measureImport } from './figures/import.mjs'
@@ -28,6 +30,8 @@ const figures = {
   bulk: measureBulk,
   import: measureImport,
   chain: measureChain,
+  'chips-curve': measureChipsCurve,
+  'connections-curve': measureConnectionsCurve,
   large: measureLarge,
   nfc: measureNfc,
   peers: measurePeers,

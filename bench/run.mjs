@@ -1,6 +1,7 @@
-// npm run bench [-- --quick] [--json] [--only http|bulk|import|chain|field|large|nfc|postgres|sheets|starts|tap-page|webhooks|used-ref|…] [--profile FILE]: prints one table of
-// what is measured against its limit; --json: one object instead, as lib/results.mjs describes it. --profile keeps a CPU profile of the daemon under the HTTP figures. Each figure is a
-// process of its own with a deadline of its own: one that fails or hangs is a row that says so, and costs the others nothing.
+// npm run bench [-- --quick] [--json] [--page] [--only http|bulk|import|chain|chips-curve|connections-curve|field|large|nfc|peers|postgres|sheets|starts|tap-page|webhooks|used-ref|…] [--profile FILE]:
+// prints one table of what is measured against its limit; --json: one object instead, as lib/results.mjs describes it; --page: writes docs/performance.md too, with --only the part of it
+// that was measured. --profile keeps a CPU profile of the daemon under the HTTP figures. Each figure is a process of its own with a deadline of its own: one that fails or hangs is a row
+// that says so, and costs the others nothing. Ends with 1 where a figure failed, and with 2 where it was asked for what there is not.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
@@ -12,6 +13,7 @@ import { httpKeys } from './figures/http.mjs'
 import { chooseCores, describeMachine, fileSystemOf } from './lib/machine.mjs'
 import { reportOf } from './lib/results.mjs'
 import { notesOf, tableOf } from './lib/table.mjs'
+import { writePage } from './page.mjs'
 
 /** By name, what each is told; `seconds` is its deadline. */
 const full = {
@@ -19,6 +21,8 @@ const full = {
   http: { seconds: 180, rounds: 5, window: 1.5 },
   bulk: { seconds: 180, rounds: 5 },
   import: { seconds: 240, rounds: 3, chips: 1_000_000 },
+  'chips-curve': { seconds: 240, rounds: 3, window: 0.8, sizes: [1e3, 1e4, 1e5, 1e6] },
+  'connections-curve': { seconds: 240, rounds: 3, window: 0.6, most: 512 },
   chain: { seconds: 240, rounds: 5, tokens: 1000, waited: 100 },
   large: { seconds: 480, chips: 1_000_000, taps: 5_000_000, edited: 200_000, atLeast: 10 },
   nfc: { seconds: 180, rounds: 5, chips: 11 },
@@ -35,6 +39,8 @@ const quick = {
   http: { seconds: 90, rounds: 2, window: 0.8 },
   bulk: { seconds: 90, rounds: 2 },
   import: { seconds: 120, rounds: 1, chips: 1_000_000 },
+  'chips-curve': { seconds: 120, rounds: 1, window: 0.5, sizes: [1e3, 1e4, 1e5] },
+  'connections-curve': { seconds: 120, rounds: 1, window: 0.3, most: 128 },
   chain: { seconds: 120, rounds: 2, tokens: 500, waited: 40 },
   large: { seconds: 240, chips: 200_000, taps: 1_000_000, edited: 100_000, atLeast: 4 },
   nfc: { seconds: 90, rounds: 2, chips: 6 },
@@ -47,22 +53,35 @@ const quick = {
   webhooks: { seconds: 120, rounds: 2, window: 0.8 },
 }
 
-const { values: options } = parseArgs({
-  options: {
-    quick: { type: 'boolean' },
-    json: { type: 'boolean' },
-    only: { type: 'string', multiple: true },
-    profile: { type: 'string' },
-  },
-})
-const plans = options.quick ? quick : full
+/** For the page: as many chips as fit into minutes. */
+const paged = {
+  ...full,
+  'chips-curve': { ...full['chips-curve'], seconds: 600, sizes: [1e3, 1e4, 1e5, 1e6, 1e7] },
+}
+
+function refuse(why) {
+  process.stderr.write(`${why}\n`)
+  process.exit(2)
+}
+
+function readOptions() {
+  const flag = { type: 'boolean' }
+  const known = { quick: flag, json: flag, page: flag }
+  try {
+    const more = { only: { type: 'string', multiple: true }, profile: { type: 'string' } }
+    return parseArgs({ options: { ...known, ...more } }).values
+  } catch (error) {
+    return refuse(error.message)
+  }
+}
+
+const options = readOptions()
+if (options.quick && options.page) refuse('The page takes more than --quick measures.')
+const plans = options.quick ? quick : options.page ? paged : full
 const only = options.only ?? Object.keys(plans)
 const known = [...Object.keys(plans), ...httpKeys]
 const unknown = only.find((name) => !known.includes(name))
-if (unknown !== undefined) {
-  process.stderr.write(`There is no figure "${unknown}". There are ${known.join(', ')}.\n`)
-  process.exit(2)
-}
+if (unknown !== undefined) refuse(`There is no figure "${unknown}". There are ${known.join(', ')}.`)
 const names = Object.keys(plans).filter(
   (name) => only.includes(name) || (name === 'http' && only.some((one) => httpKeys.includes(one))),
 )
@@ -134,7 +153,7 @@ const rows = []
 for (const name of names) {
   const begun = Date.now()
   process.stderr.write(`measuring ${name} …`)
-  rows.push(...(await measure(name)))
+  for (const row of await measure(name)) rows.push({ ...row, figure: name })
   process.stderr.write(` ${Math.round((Date.now() - begun) / 1000)} s\n`)
 }
 
@@ -150,9 +169,11 @@ const table = () => {
   ]
   return `${tableOf(rows)}\n\n${notes.join('\n')}`
 }
-const report = () => {
-  const about = { machine: describeMachine(), cores: cores.note, fileSystem, seconds }
-  return JSON.stringify(reportOf(rows, { ...about, isQuick: options.quick === true, failed }), null, 2)
-}
-process.stdout.write(`${options.json ? report() : table()}\n`)
+const report = () =>
+  reportOf(rows, {
+    ...{ at: new Date(started).toISOString(), machine: describeMachine(), cores: cores.note, fileSystem },
+    ...{ seconds, isQuick: options.quick === true, failed },
+  })
+process.stdout.write(`${options.json ? JSON.stringify(report(), null, 2) : table()}\n`)
+if (options.page) writePage(report())
 process.exitCode = failed > 0 ? 1 : 0

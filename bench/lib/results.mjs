@@ -1,3 +1,4 @@
+import { pointsOf } from './curve.mjs'
 import { percentiles, spread } from './stats.mjs'
 
 /** A server that used less of its core was not what limited the figure. */
@@ -6,14 +7,17 @@ export const saturated = 0.9
 const isAtMost = ({ unit }) => !unit.startsWith('/')
 
 /**
- * What a figure measured, as text and machines show it: `{ name, unit, value, peer: { name, value }, ratio, bar,
- * isReached, serverCpu, error, notes }`, where `value` and `ratio` are `{ median, min, max }` and units are `ms`, `/s`
- * or `%`. Of single latencies, `latency` and `alone` are `{ p50, p99, p999 }` in milliseconds and `bar` is
- * `{ p99, p999 }`. What was not measured is absent.
+ * What a figure measured, as text and machines show it: `{ figure, name, unit, value, peer: { name, value }, ratio,
+ * bar, isReached, serverCpu, error, notes }`, where `figure` is its name for --only, `value` and `ratio` are
+ * `{ median, min, max }` and units are `ms`, `/s` or `%`. Of single latencies, `latency` and `alone` are
+ * `{ p50, p99, p999 }` in milliseconds and `bar` is `{ p99, p999 }`. A curve has `by`, what grows along it, and
+ * `points`: `{ at, rate, cpu, p50, p99 }`, of which `rate` is answers a second at most, `cpu` microseconds an answer, and
+ * the rest milliseconds. What was not measured is absent.
  */
 export function resultOf(row) {
-  const { name, error, notes = [] } = row
-  const about = { name, ...(error === undefined ? {} : { error }), notes }
+  const { figure, name, error, notes = [] } = row
+  const about = { figure, name, ...(error === undefined ? {} : { error }), notes }
+  if (row.samples?.length > 0) return { ...about, by: row.by, points: pointsOf(row.samples) }
   if (row.latencies?.length > 0) return { ...about, ...latencies(row) }
   // A figure that failed in a later round has what came before.
   if (!(row.ratios?.length > 0)) return about

@@ -1,6 +1,6 @@
 import { resultOf, saturated } from './results.mjs'
 
-const digits = (value) =>
+export const digits = (value) =>
   value >= 100
     ? value.toFixed(0)
     : value >= 10
@@ -8,7 +8,7 @@ const digits = (value) =>
       : value >= 0.1
         ? value.toFixed(2)
         : String(Number(value.toPrecision(2)))
-const thousands = (value) => Math.round(value).toLocaleString('en')
+export const thousands = (value) => Math.round(value).toLocaleString('en')
 const amount = (value, unit) =>
   unit.startsWith('/')
     ? thousands(value) + unit
@@ -17,12 +17,12 @@ const amount = (value, unit) =>
       : `${digits(value)} ms`
 const percent = (share) => (share === undefined ? '–' : `${Math.round(share * 100)} %`)
 
-/** As cells: the figure, what it did, what its limit did, their ratio, the bar, whether it is reached. */
-function cellsOf(row) {
-  const result = resultOf(row)
+/** A result as cells: the figure, what it did, what its limit did, their ratio, the bar, whether it is reached. */
+export function cellsOf(result) {
   if (result.latency) return latencyCells(result)
+  if (result.points) return curveCells(result)
   // A figure that failed in a later round shows what it has, and a note says so.
-  if (!result.ratio) return [row.name, 'not measured', '', '', '', '', '']
+  if (!result.ratio) return [result.name, 'not measured', '', '', '', '', '']
   const { name, unit, value, peer, ratio, bar, serverCpu } = result
   return [
     name,
@@ -53,10 +53,19 @@ function latencyCells(result) {
   ]
 }
 
-const heading = ['figure', 'Tapchip', 'its limit', 'ratio (min–max)', 'bar', '', 'server CPU']
+/** From its first point to its last; the others are for machines and for the page. */
+function curveCells({ name, by, points }) {
+  const ends = [points[0], points.at(-1)]
+  const cpu = ends.map((point) => (point.cpu === undefined ? '–' : `${digits(point.cpu)} µs CPU`))
+  const did = by === 'chips' ? cpu : ends.map(({ rate }) => amount(rate, '/s'))
+  const places = ends.map(({ at }) => thousands(at))
+  return [`${name}, by ${by}`, did.join(' … '), `at ${places.join(' … ')} ${by}`, '', '', '', '']
+}
+
+export const heading = ['figure', 'Tapchip', 'its limit', 'ratio (min–max)', 'bar', '', 'server CPU']
 
 export function tableOf(rows) {
-  const lines = [heading, ...rows.map(cellsOf)]
+  const lines = [heading, ...rows.map((row) => cellsOf(resultOf(row)))]
   const widths = heading.map((_, at) => Math.max(...lines.map((cells) => cells[at].length)))
   const texts = lines.map((cells) =>
     cells
@@ -78,9 +87,10 @@ export function notesOf(rows) {
     for (const { name, ratioPerCpu } of slack.filter((result) => result.ratioPerCpu !== undefined))
       notes.push(`    ${name}: per second of CPU the ratio is ${digits(ratioPerCpu)}`)
   }
-  for (const { name, error, notes: own } of results) {
-    if (error !== undefined) notes.push(`✗ ${name}: ${error}`)
-    for (const note of own) notes.push(`  ${name}: ${note}`)
-  }
+  const errors = new Map()
+  for (const { name, error } of results)
+    if (error !== undefined) errors.set(error, [...(errors.get(error) ?? []), name])
+  for (const [error, names] of errors) notes.push(`✗ ${names.join('; ')}: ${error}`)
+  for (const { name, notes: own } of results) for (const note of own) notes.push(`  ${name}: ${note}`)
   return notes
 }
