@@ -1,6 +1,6 @@
 // npm run bench [-- --quick] [--json] [--page] [--only http|bulk|import|chain|chips-curve|connections-curve|field|large|nfc|peers|postgres|sheets|starts|tap-page|webhooks|used-ref|…] [--profile FILE]:
-// prints one table of what is measured against its limit; --json: one object instead, as lib/results.mjs describes it; --page: writes docs/performance.md too, with --only the part of it
-// that was measured. --profile keeps a CPU profile of the daemon under the HTTP figures. Each figure is a process of its own with a deadline of its own: one that fails or hangs is a row
+// prints one table of what is measured against its limit; --json: one object instead, as lib/results.mjs describes it; --page: measures what docs/performance.md shows and writes that too, with --only
+// that part of it. --profile keeps a CPU profile of the daemon under the HTTP figures. Each figure is a process of its own with a deadline of its own: one that fails or hangs is a row
 // that says so, and costs the others nothing. Ends with 1 where a figure failed, and with 2 where it was asked for what there is not.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -53,7 +53,11 @@ const quick = {
   webhooks: { seconds: 120, rounds: 2, window: 0.8 },
 }
 
-/** For the page: as many chips as fit into minutes. */
+/** They take minutes and have no bar: measured where they are asked for. */
+const curves = ['chips-curve', 'connections-curve']
+
+/** For the page: as many chips as fit into minutes, and a part of the figures, so that it takes a quarter of an hour. */
+const onPage = ['http', 'peers', ...curves]
 const paged = {
   ...full,
   'chips-curve': { ...full['chips-curve'], seconds: 600, sizes: [1e3, 1e4, 1e5, 1e6, 1e7] },
@@ -78,7 +82,8 @@ function readOptions() {
 const options = readOptions()
 if (options.quick && options.page) refuse('The page takes more than --quick measures.')
 const plans = options.quick ? quick : options.page ? paged : full
-const only = options.only ?? Object.keys(plans)
+const unasked = options.page ? onPage : Object.keys(plans).filter((name) => !curves.includes(name))
+const only = options.only ?? unasked
 const known = [...Object.keys(plans), ...httpKeys]
 const unknown = only.find((name) => !known.includes(name))
 if (unknown !== undefined) refuse(`There is no figure "${unknown}". There are ${known.join(', ')}.`)

@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process'
+import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { reportOf } from '../bench/lib/results.mjs'
 import { notesOf, tableOf } from '../bench/lib/table.mjs'
@@ -51,3 +53,19 @@ test('the table says the same', () => {
     '✗ broken: it ended with 1',
   ])
 })
+
+test.each([
+  { args: ['--only', 'taps'], why: /no figure "taps"\. There are .*chips-curve.*replayed-tap/ },
+  { args: ['--jsn'], why: /^Unknown option '--jsn'/ },
+  { args: ['--page', '--quick'], why: /more than --quick measures/ },
+])(
+  'asked for what there is not ($args), the bench says so in a line and measures nothing',
+  ({ args, why }) => {
+    const script = resolve(import.meta.dirname, '../bench/run.mjs')
+    const { status, stdout, stderr } = spawnSync(process.execPath, [script, '--json', ...args], {
+      encoding: 'utf8',
+    })
+    expect([status, stdout]).toEqual([2, ''])
+    expect(stderr.trim().split('\n')).toEqual([expect.stringMatching(why)])
+  },
+)

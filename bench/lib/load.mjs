@@ -103,7 +103,7 @@ async function run({ port, connections, seconds, expect }) {
     latencies.push(ms)
     if (isRight) return
     wrong++
-    sample ??= data.subarray(0, 600).latin1Slice()
+    sample ??= `after ${Math.round(ms)} ms ${data.subarray(0, 600).latin1Slice()}`
   }
   const options = { until: () => deadline, expect, count }
   const rest = stayAwake()

@@ -49,7 +49,14 @@ export function tablesOf({ figures, ...about }) {
 
 const figureTable = (results) => {
   const failed = results.filter(({ error }) => error !== undefined)
-  const told = failed.map(({ name, error }) => `- ${name}: ${error.split('\n')[0]}`)
+  const told = [
+    ...failed.map(({ name, error }) => `- ${name}: ${error.split('\n')[0]}`),
+    ...results.flatMap(({ name, notes }) =>
+      notes
+        .filter((note) => note.startsWith('WRONG'))
+        .map((note) => `- ${name}: ${note.split(', such as')[0]}`),
+    ),
+  ]
   const table = markdown(
     heading,
     results.map((result) => cellsOf(result).map((cell) => cell.replaceAll('|', '\\|'))),
