@@ -16,9 +16,6 @@ const tapsASecond = 12_000
 /** From one chip that is tapped to the next: a prime, so that all have their turn, far from each other. */
 const step = 7919
 
-const overtaken =
-  ' (A tap that waits longer than a turn of so few chips comes after the next one of its chip: it is to be refused.)'
-
 const [team] = seed.teams
 const content = {
   ...seed,
@@ -72,10 +69,7 @@ export async function measureChipsCurve({ cores, dir, announce, rounds, window: 
       })
     }
   for (const { at, chips } of databases)
-    for (const problem of at.problems)
-      valid.notes.push(
-        `${chips.toLocaleString('en')} chips: ${problem}${chips < tapsASecond ? overtaken : ''}`,
-      )
+    for (const problem of at.problems) valid.notes.push(`${chips.toLocaleString('en')} chips: ${problem}`)
   await load.end()
   await Promise.all(databases.map(({ daemon }) => daemon.stop()))
 }
