@@ -82,6 +82,7 @@ export async function buildApp(
     connectionTimeout: 120_000,
     bodyLimit: 1024 * 1024,
     routerOptions: { maxParamLength: 300, ignoreTrailingSlash: true, constraints: listenerConstraint },
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     trustProxy: trustedProxies(ctx.config.trustProxy),
     genReqId: requestIds(ctx),
     clientErrorHandler: answerBrokenHttp(errorPages),
@@ -161,6 +162,11 @@ function withoutChildren(log: Context['log']): FastifyBaseLogger {
   const alone: FastifyBaseLogger = Object.create(log)
   alone.child = () => alone
   return alone
+}
+
+/** Fastify loads its compilers of JSON schemas at every start, unless it is given others. No endpoint uses them. */
+function noSchemas(): never {
+  throw new Error('endpoints are described in the contract, not by schemas of Fastify')
 }
 
 function trustedProxies(trust: Config['trustProxy']): NonNullable<FastifyServerOptions['trustProxy']> {
