@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { get } from 'node:http'
@@ -8,7 +9,12 @@ import { apiKey, cliScript, daemonEnv, daemonScript, startDaemon } from '../lib/
 import { startHelper } from '../lib/processes.mjs'
 import { tried } from '../lib/within.mjs'
 
-/** How long programs take from their start to their end, against a Node that has nothing to do. */
+const helloScript = fileURLToPath(new URL('../peers/hello.mjs', import.meta.url))
+
+/**
+ * How long programs take from their start to their end, against a Node that has nothing to do; and what the daemon then
+ * holds, against a Fastify that has nothing to do.
+ */
 export async function measureStarts({ cores, dir, announce, rounds }) {
   const home = dir('start-home')
   const kept = dir('start-data')
@@ -28,6 +34,7 @@ export async function measureStarts({ cores, dir, announce, rounds }) {
     rmSync(data, { recursive: true, force: true })
     return startUp(launcher, data)
   }
+  const nothing = () => run('-e', '0')
   const figures = [
     { row: row('tapchip --help', 1.18), work: () => run(cliScript, '--help') },
     {
@@ -36,18 +43,29 @@ export async function measureStarts({ cores, dir, announce, rounds }) {
     },
     { row: row('tapchipd to /healthz', 3.2), work: () => startUp(launcher, kept) },
     { row: row('tapchipd to /healthz, first start', 3.2), work: fresh },
+    // With its chain, and what a seed has put on it.
+    {
+      row: row('tapchipd to its ready line'),
+      work: () => toFirstLine(launcher, daemonScript, daemonEnv(kept)),
+    },
+    {
+      row: { ...row('resident memory at the ready line'), unit: 'MB', peer: 'bare Fastify' },
+      work: () => toFirstLine(launcher, daemonScript, daemonEnv(kept)),
+      limit: () => toFirstLine(launcher, helloScript),
+    },
   ]
   announce(...figures.map((figure) => figure.row))
   // The first round fills the disk's caches.
   for (let round = 0; round <= rounds; round++) {
-    for (const { row: into, work } of figures) {
+    for (const { row: into, work, limit = nothing } of figures) {
       await tried([into], 30, async () => {
-        const limit = await run('-e', '0')
+        const theirs = await limit()
         const mine = await work()
         if (round === 0) return
-        into.values.push(mine.ms)
-        into.peers.push(limit.ms)
-        into.ratios.push(mine.ms / limit.ms)
+        const of = into.unit === 'MB' ? 'megabytes' : 'ms'
+        into.values.push(mine[of])
+        into.peers.push(theirs[of])
+        into.ratios.push(mine[of] / theirs[of])
       })
     }
   }
@@ -78,6 +96,15 @@ async function startUp(launcher, data) {
   const ms = Number(process.hrtime.bigint() - startedAt) / 1e6
   await launcher.ask({ op: 'stop' })
   return { ms }
+}
+
+/** From its start until it says that it is ready, and what it holds at that moment. */
+async function toFirstLine(launcher, script, env) {
+  const { pid } = await launcher.ask({ op: 'leave', command: process.execPath, args: [script], env })
+  const { ms } = await launcher.ask({ op: 'wrote' })
+  const megabytes = Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)])) / 1024
+  await launcher.ask({ op: 'stop' })
+  return { ms, megabytes }
 }
 
 async function freePort() {

@@ -2,8 +2,11 @@
 // long they took. A child process: { command, args, env } comes in, { ms, code, ... } goes out; with `detached`
 // the answer comes at once, with the moment of the start on the machine's monotonic clock.
 import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 
 let left
+/** How long after its start it wrote its first line. */
+let ready
 
 function run({ command, args, env }) {
   const start = process.hrtime.bigint()
@@ -20,7 +23,8 @@ function run({ command, args, env }) {
 
 function leave({ command, args, env }) {
   const startedAt = process.hrtime.bigint()
-  left = spawn(command, args, { env: { ...process.env, ...env }, stdio: 'ignore' })
+  left = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'ignore'] })
+  ready = once(left.stdout, 'data').then(() => ({ ms: Number(process.hrtime.bigint() - startedAt) / 1e6 }))
   return { startedAt, pid: left.pid }
 }
 
@@ -34,7 +38,7 @@ async function stop() {
 
 process.on('message', async (message) => {
   try {
-    process.send(await { run, leave, stop }[message.op](message))
+    process.send(await { run, leave, wrote: () => ready, stop }[message.op](message))
   } catch (error) {
     process.send({ error: String(error?.stack ?? error) })
   }

@@ -9,7 +9,7 @@ const isAtMost = ({ unit }) => !unit.startsWith('/')
 /**
  * What a figure measured, as text and machines show it: `{ figure, name, unit, value, peer: { name, value }, ratio,
  * bar, isReached, serverCpu, error, notes }`, where `figure` is its name for --only, `value` and `ratio` are
- * `{ median, min, max }` and units are `ms`, `/s` or `%`. Of single latencies, `latency` and `alone` are
+ * `{ median, min, max }` and units are `ms`, `MB`, `/s`, or `%`. Of single latencies, `latency` and `alone` are
  * `{ p50, p99, p999 }` in milliseconds and `bar` is `{ p99, p999 }`. A curve has `by`, what grows along it, and
  * `points`: `{ at, rate, cpu, p50, p99 }`, of which `rate` is answers a second at most, `cpu` microseconds an answer, and
  * the rest milliseconds. What was not measured is absent.

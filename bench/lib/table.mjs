@@ -14,7 +14,7 @@ const amount = (value, unit) =>
     ? thousands(value) + unit
     : unit === '%'
       ? `${(value * 100).toFixed(1)} %`
-      : `${digits(value)} ms`
+      : `${digits(value)} ${unit}`
 const percent = (share) => (share === undefined ? '–' : `${Math.round(share * 100)} %`)
 
 /** A result as cells: the figure, what it did, what its limit did, their ratio, the bar, whether it is reached. */
