@@ -12,20 +12,23 @@ import { findToken, type LocatedToken } from '../../src/daemon/store/tokens.ts'
 export interface RelayerBench {
   /** Moves every token once. @returns transfers a second, until the last is settled */
   round(): Promise<number>
+  /** How many of those that were moved so far shared a block. */
+  perBlock(): Promise<number>
   close(): Promise<void>
 }
 
-/** @param recipientOf who gets the n-th token in a round */
+/** @param recipientOf who gets the n-th token in a round; those without an owner are minted in the first @param env of the daemon */
 export async function openRelayerBench(
   dataDir: string,
   seed: object,
   recipientOf: (n: number, round: number) => string,
+  env: Record<string, string> = {},
 ): Promise<RelayerBench> {
   mkdirSync(dataDir, { recursive: true })
   const seedFile = join(dataDir, 'seed.json')
   writeFileSync(seedFile, JSON.stringify(seed))
   const none = { help: false, version: false, configFile: undefined, values: {} }
-  const config = loadConfig(none, { TAPCHIP_DATA_DIR: dataDir, TAPCHIP_RATE_LIMIT: 'off' })
+  const config = loadConfig(none, { TAPCHIP_DATA_DIR: dataDir, TAPCHIP_RATE_LIMIT: 'off', ...env })
   const ctx = await beginContext(config, pino({ level: 'silent' }))
   await ctx.chains.opened
   await loadSeed(ctx, seedFile)
@@ -47,7 +50,7 @@ export async function openRelayerBench(
           recordTransfer(trx, ctx, {
             token,
             recipient: recipientOf(n, round),
-            call: 'claimNFT',
+            call: token.owner === null && round === 1 ? 'mintNFT' : 'claimNFT',
             counted: 'owed',
           }),
         ),
@@ -58,6 +61,15 @@ export async function openRelayerBench(
       const failed = ends.filter(({ name }) => name !== 'confirmed').length
       if (failed > 0) throw new Error(`${failed} transfers were not confirmed`)
       return tokens.length / ((performance.now() - started) / 1000)
+    },
+    async perBlock() {
+      const blocks = await ctx.db.read
+        .selectFrom('transactions')
+        .select((e) => e.fn.countAll<number>().as('moved'))
+        .where('kind', 'in', ['phygital-transfer', 'phygital-mint'])
+        .groupBy('blockNumber')
+        .execute()
+      return blocks.reduce((sum, { moved }) => sum + moved, 0) / blocks.length
     },
     close: () => ctx.close(),
   }

@@ -16,7 +16,7 @@ import { claimHash } from '../../src/daemon/chain/relayer/phygital-claim.ts'
 const verifier = privateKeyToAccount(`0x${'32'.repeat(32)}`)
 const sender = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
 
-const clientOf = (url: string) =>
+export const clientOf = (url: string) =>
   createTestClient({
     mode: 'anvil',
     chain: foundry,
@@ -35,7 +35,7 @@ const patienceMs = 50
  * viem looks for a receipt again when there is another block. A chain that mines at once may have shown the block before
  * the receipt, and one that is mined by hand has none: so a block is made for whoever has waited long enough.
  */
-async function receiptOf(client: ReturnType<typeof clientOf>, hash: Hex) {
+export async function receiptOf(client: ReturnType<typeof clientOf>, hash: Hex) {
   const impatient = setInterval(() => {
     client.mine({ blocks: 1 }).catch(() => undefined)
   }, patienceMs)
@@ -49,7 +49,7 @@ async function receiptOf(client: ReturnType<typeof clientOf>, hash: Hex) {
 /** A fresh recipient each, so that the claim's nonce is 0 and nobody waits for anybody. */
 const recipientOf = (n: number): Address => `0x${(0xcc00000000 + n).toString(16).padStart(40, '0')}`
 
-async function mintArgs(contract: Address, tokenId: number) {
+export async function mintArgs(contract: Address, tokenId: number) {
   const claim = {
     blockExpiry: 10_000_000n,
     recipient: recipientOf(tokenId),
