@@ -41,8 +41,8 @@ export interface Db {
   /** Resolves after the write is on disk. A job that throws is rolled back without affecting other jobs. */
   write<T>(job: WriteJob<T>): Promise<T>
   /**
-   * On engines where each query is a round trip: takes a valid tap and writes all that follows from it in one
-   * statement, which is on disk when this resolves.
+   * Takes a valid tap and writes all that follows from it in one step, which is on disk when this resolves: in one
+   * statement where each query is a round trip, by statements that wait for nothing elsewhere.
    * @returns the ID of the tap; undefined, with nothing written, if its counter is used up or the chip has changed
    * @throws DatabaseUnavailable
    */

@@ -147,7 +147,7 @@ interface Taken<T> {
 }
 
 /**
- * In one statement, where the database is that far away that round trips count.
+ * In one step of the store, which waits for nothing in between.
  * @returns undefined if the tap is none of the usual ones; `not taken` if the chip has changed since it was read, its
  * counter for example: nothing is written
  */
@@ -156,14 +156,16 @@ async function takeAtOnce<T>(
   { chip, counter, seal, now, via }: Taking,
   followed: Followed<T>,
 ): Promise<Taken<T> | 'not taken' | undefined> {
-  const { carried } = chip
+  const { carried, hasBadgeEvents, hasGuestbookEvents } = chip
   const isSealNews = seal !== null && seal !== chip.tamper
-  if (!db.takeTap || !carried || chip.catchesUp === 1 || chip.disabledAt !== null || isSealNews)
+  // Codes for events have to be made of what is assigned at the moment of the tap.
+  const isKnown = carried || !(hasBadgeEvents || hasGuestbookEvents)
+  if (!db.takeTap || !isKnown || chip.catchesUp === 1 || chip.disabledAt !== null || isSealNews)
     return undefined
   const { rows, result, meanwhile } = await followed(db.read, { chip, counter, now })
   const tap = tapOf(chip, { counter, at: iso(now), via, outcome: 'valid', tamper: seal })
   const message = webhookEvents.ofTap(tap)
-  meanwhile?.()
+  if (carried) meanwhile?.()
   const id = await db.takeTap({ seen: chip, tap, rows, message, events: eventsOf(chip, rows) })
   if (id === undefined) return 'not taken'
   if (message) webhookEvents.recorded(chip.teamId)

@@ -101,6 +101,7 @@ const statementsKept = 500
 function prepareOn(connection: Connection, beforeQuery: () => void, sql: string): Prepared {
   let statement: BetterSqlite3.Statement | undefined
   let names: string[] = []
+  let rowOf = literalOf([])
   const ready = () => {
     statement ??= prepare()
     beforeQuery()
@@ -111,25 +112,34 @@ function prepareOn(connection: Connection, beforeQuery: () => void, sql: string)
     const fresh = connection.prepare(sql)
     return fresh.reader ? fresh.raw() : fresh
   }
-  const rowOf = (from: BetterSqlite3.Statement, values: readonly unknown[]): unknown => {
+  const fitting = (from: BetterSqlite3.Statement, values: readonly unknown[]) => {
     // A daemon of a later version may add columns, which stand among those of a join.
-    if (values.length !== names.length) names = from.columns().map(({ name }) => name)
-    const row: Record<string, unknown> = {}
-    for (let at = 0; at < names.length; at += 1) row[names[at] as string] = values[at]
-    return row
+    if (values.length !== names.length) {
+      names = from.columns().map(({ name }) => name)
+      rowOf = literalOf(names)
+    }
+    return rowOf
   }
   return {
     all: async (parameters) => {
       const from = ready()
-      return (from.all(parameters) as unknown[][]).map((values) => rowOf(from, values))
+      const rows = from.all(parameters) as unknown[][]
+      const [first] = rows
+      return first ? rows.map(fitting(from, first)) : []
     },
     first: async (parameters) => {
       const from = ready()
       const values = from.get(parameters) as unknown[] | undefined
-      return values && rowOf(from, values)
+      return values && fitting(from, values)(values)
     },
     run: async (parameters) => ready().run(parameters).changes,
   }
+}
+
+/** An object literal takes a fifth of the time of an object that is filled by names. */
+const literalOf = (names: readonly string[]): ((values: readonly unknown[]) => unknown) => {
+  const members = names.map((name, at) => `[${JSON.stringify(name)}]: values[${at}]`)
+  return new Function('values', `return { ${members.join(', ')} }`) as (values: readonly unknown[]) => unknown
 }
 
 class TransactionalAdapter extends SqliteAdapter implements EngineAdapter {

@@ -1,16 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Db, Queries, WriteJob } from '../database.ts'
+import type { TapToTake } from '../tap-to-take.ts'
 import { type Connection, checkpoint, openSqlite, sizeBytes } from './connection.ts'
 import { kyselyOver, ReaderProcess } from './reader-process.ts'
+import { tapTaker } from './take-tap.ts'
 
 const lockedForMs = 5000
 const lockedRetryMs = 10
+/** The longest that a write waits for others to share its flush. */
+const collectingMs = 5
 
 const isLocked = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
 
 interface Queued {
-  run(trx: Queries): Promise<void>
+  /** @returns a promise only if the work is one */
+  run(trx: Queries): Promise<void> | void
   /** Called after COMMIT or with the error. */
   settle(failure?: unknown): void
 }
@@ -29,6 +34,7 @@ export function openDatabase(
     read: reader.kysely,
     slow: kyselyOver(queries),
     write: (job) => group.add(job),
+    takeTap: (tap) => group.take(tap),
     maintenance: {
       sizeBytes: async () => sizeBytes(file),
       quickCheck: async () => String(await maintenance.run({ kind: 'check' })),
@@ -50,13 +56,15 @@ export function openDatabase(
   }
 }
 
-/** Writes of one event-loop turn share a commit, because it flushes the disk. Savepoints isolate failures. */
+/** Writes that come together share a commit, because it flushes the disk. Savepoints isolate failures. */
 class WriteGroup {
   readonly #connection: Connection
   readonly #trx: Queries
   readonly #onCommit: () => void
   readonly #failed: (error: unknown, writes: number) => void
-  #queue: Queued[] = []
+  readonly #takeTap
+  #jobs: Queued[] = []
+  #taps: Queued[] = []
   #flushing: Promise<void> | undefined
   readonly #begin
   readonly #commit
@@ -74,6 +82,7 @@ class WriteGroup {
     this.#failed = failed
     this.#connection = connection
     this.#trx = trx
+    this.#takeTap = tapTaker(connection)
     this.#begin = connection.prepare('BEGIN IMMEDIATE')
     this.#commit = connection.prepare('COMMIT')
     this.#savepoint = connection.prepare('SAVEPOINT job')
@@ -82,15 +91,31 @@ class WriteGroup {
   }
 
   add<T>(job: WriteJob<T>): Promise<T> {
+    return this.#queued(this.#jobs, job)
+  }
+
+  /** Before the jobs of its group, since somebody stands there with a phone. */
+  take(tap: TapToTake): Promise<number | undefined> {
+    return this.#queued(this.#taps, () => this.#takeTap(tap))
+  }
+
+  #queued<T>(queue: Queued[], work: (trx: Queries) => T | Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       let outcome: { value: T } | { error: unknown } | undefined
-      this.#queue.push({
-        run: async (trx) => {
+      const done = (value: T) => {
+        outcome = { value }
+      }
+      const failed = (error: unknown): never => {
+        outcome = { error }
+        throw error
+      }
+      queue.push({
+        run: (trx) => {
           try {
-            outcome = { value: await job(trx) }
+            const value = work(trx)
+            return value instanceof Promise ? value.then(done, failed) : done(value)
           } catch (error) {
-            outcome = { error }
-            throw error
+            return failed(error)
           }
         },
         settle: (failure) => {
@@ -107,8 +132,12 @@ class WriteGroup {
     while (this.#flushing) await this.#flushing
   }
 
+  get #waiting(): number {
+    return this.#taps.length + this.#jobs.length
+  }
+
   #schedule(): void {
-    if (this.#flushing || this.#queue.length === 0) return
+    if (this.#flushing || this.#waiting === 0) return
     this.#flushing = new Promise((resolve) => {
       const flush = () => {
         this.#flush()
@@ -119,17 +148,26 @@ class WriteGroup {
             resolve()
           })
       }
-      // If several writes are queued, one more turn collects requests that are still being parsed.
-      setImmediate(() => (this.#queue.length > 1 ? setImmediate(flush) : flush()))
+      const until = performance.now() + collectingMs
+      // While each turn brings more, requests are still being parsed that can share the flush.
+      const collect = (known: number) =>
+        setImmediate(() => {
+          const waiting = this.#waiting
+          if (waiting === known || performance.now() >= until) flush()
+          else collect(waiting)
+        })
+      collect(1)
     })
   }
 
   async #flush(): Promise<void> {
-    const jobs = this.#queue
-    this.#queue = []
+    const [taps, jobs] = [this.#taps, this.#jobs]
+    this.#taps = []
+    this.#jobs = []
     let failure: unknown
     try {
       await this.#beginOnceFree()
+      await this.#runTogether(taps)
       for (const job of jobs) await this.#runAlone(job)
       this.#commit.run()
       // Callers must be able to read what they wrote.
@@ -137,10 +175,10 @@ class WriteGroup {
     } catch (error) {
       // All writes of the group failed, for example on a full disk.
       failure = error ?? new Error('the transaction failed')
-      this.#failed(failure, jobs.length)
+      this.#failed(failure, taps.length + jobs.length)
       if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK')
     }
-    for (const job of jobs) job.settle(failure)
+    for (const one of [...taps, ...jobs]) one.settle(failure)
   }
 
   /** Waits asynchronously for other writers, so that reads continue. @throws SqliteError after 5 seconds */
@@ -155,6 +193,20 @@ class WriteGroup {
         await delay(lockedRetryMs)
       }
     }
+  }
+
+  /** A savepoint for all, because one costs as much as half a tap. If a tap fails, each gets its own. */
+  async #runTogether(taps: readonly Queued[]): Promise<void> {
+    if (taps.length === 0) return
+    this.#savepoint.run()
+    try {
+      for (const tap of taps) tap.run(this.#trx)
+    } catch (error) {
+      if (!this.#connection.inTransaction) throw error
+      this.#rollbackTo.run()
+      for (const tap of taps) await this.#runAlone(tap)
+    }
+    this.#release.run()
   }
 
   async #runAlone(job: Queued): Promise<void> {
