@@ -8,6 +8,7 @@ import { databaseOf, dropDatabaseOf, onServer } from '../support/postgres.ts'
 import { countRoundTrips, type RoundTrips } from '../support/round-trips.ts'
 import { derived, seed, uids } from '../support/seeds.ts'
 import { tap, tapPath } from '../support/taps.ts'
+import { together } from '../support/taps-together.ts'
 
 const shared = mkdtempSync(join(tmpdir(), 'tapchip-test-'))
 let settings: Record<string, string>
@@ -68,87 +69,6 @@ describe('a tap costs two round trips to the database', () => {
 })
 
 describe('one statement', () => {
-  beforeAll(async () => {
-    const made = { url: 'https://hooks.acme.example/in', events: ['tap.valid'], team: 'Acme' }
-    const answer = await other.app.inject({
-      method: 'POST',
-      url: '/admin/webhooks',
-      headers: other.admin,
-      payload: made,
-    })
-    expect(answer.statusCode).toBe(200)
-  })
-
-  const tables = ['taps', 'refs', 'otps', 'pageVisits', 'webhookDeliveries'] as const
-  /** What is different in each tap by its nature. */
-  const own = /^(id|tapId|idHash|codeHash|cookieHash|refHash|counter|messageId|refs)$/
-
-  /** The rows that a tap left, without what is its own. */
-  async function rowsOf(chipUid: string, work: () => Promise<unknown>) {
-    const ids = async () => {
-      const rows: Record<string, unknown>[] = []
-      for (const table of tables) {
-        const found = await other.ctx.db.read
-          .selectFrom(table)
-          .selectAll()
-          .where('chipUid', '=', chipUid)
-          .execute()
-        rows.push(...found.map((row) => ({ table, ...row })))
-      }
-      return rows
-    }
-    const keyOf = (row: Record<string, unknown>) => JSON.stringify(row)
-    const before = new Set((await ids()).map(keyOf))
-    await work()
-    const made = (await ids()).filter((row) => !before.has(keyOf(row)))
-    return made.map((row) => {
-      const shown = Object.fromEntries(Object.entries(row).filter(([name]) => !own.test(name)))
-      const data = 'data' in row ? { ...JSON.parse(String(row.data)), counter: 0 } : undefined
-      return { ...shown, table: row.table, data }
-    })
-  }
-
-  type TakeTap = TestApp['ctx']['db']['takeTap']
-  /** Holds taps back until there are so many, and takes them in one turn of the event loop. */
-  function together(count: number, takeTap: TakeTap): TakeTap {
-    const waiting: (() => void)[] = []
-    return async (tap) => {
-      await new Promise<void>((resolve) => {
-        waiting.push(resolve)
-        if (waiting.length === count) for (const go of waiting.splice(0)) go()
-      })
-      return takeTap?.(tap)
-    }
-  }
-  const tapOther = async () =>
-    expect((await other.app.inject({ url: next(uids.blank, '/t') })).statusCode).toBe(200)
-
-  test.each([
-    ['found by an app', uids.twin, '/chips/find', { taps: 1, otps: 1 }],
-    ['with events', uids.events, '/chips/find', { taps: 1, otps: 1 }],
-    ['that redirects', uids.jacket, '/t', { taps: 1, refs: 1 }],
-    ['with a page', uids.twin, '/t', { taps: 1, refs: 3, pageVisits: 1 }],
-  ])('leaves the rows of a tap in several: %s', async (_, hex, path, counts) => {
-    const uid = BigInt(`0x${hex}`).toString()
-    const tapOnce = async () =>
-      expect((await other.app.inject({ url: next(hex, path) })).statusCode).toBeLessThan(303)
-    const atOnce = await rowsOf(uid, tapOnce)
-    const { takeTap } = other.ctx.db
-    other.ctx.db.takeTap = undefined
-    try {
-      expect(await rowsOf(uid, tapOnce)).toEqual(atOnce)
-      if (path === '/t') {
-        other.ctx.db.takeTap = together(2, takeTap)
-        expect(await rowsOf(uid, () => Promise.all([tapOnce(), tapOther()]))).toEqual(atOnce)
-      }
-    } finally {
-      other.ctx.db.takeTap = takeTap
-    }
-    const found: Record<string, number> = {}
-    for (const { table } of atOnce) found[String(table)] = (found[String(table)] ?? 0) + 1
-    expect(found).toEqual({ ...counts, webhookDeliveries: 1 })
-  })
-
   test('takes several chips, and waits for none whose row is held', async () => {
     const name = new URL(settings.TAPCHIP_DATABASE_URL ?? '').pathname.slice(1)
     const { takeTap } = other.ctx.db

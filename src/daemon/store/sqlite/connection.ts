@@ -20,12 +20,11 @@ export type Connection = BetterSqlite3.Database
 export interface Opened {
   connection: Connection
   kysely: Kysely<Database>
-  /** Ends the read transaction, so that the next query sees all commits. */
-  refresh(): void
+  turn: ReadTurn
 }
 
 /** Reads of one event-loop turn share a transaction, because locking costs more than a read by key. */
-class ReadTurn {
+export class ReadTurn {
   readonly #connection: Connection
   readonly #begin: BetterSqlite3.Statement
   readonly #commit: BetterSqlite3.Statement
@@ -35,12 +34,16 @@ class ReadTurn {
     this.#commit = connection.prepare('COMMIT')
   }
   #isOpen = false
+  get isOpen(): boolean {
+    return this.#isOpen
+  }
   readonly begin = (): void => {
     if (this.#isOpen) return
     this.#begin.run()
     this.#isOpen = true
     setImmediate(this.end)
   }
+  /** The next query sees all commits. */
   readonly end = (): void => {
     if (!this.#isOpen) return
     this.#isOpen = false
@@ -59,16 +62,37 @@ export function openSqlite(file: string, options: { readonly: boolean; mayWait?:
   connection.pragma('cache_size = -65536')
   connection.pragma('mmap_size = 268435456')
   connection.pragma('temp_store = MEMORY')
-  // Rare checkpoints write fewer pages, but delay taps for longer.
-  connection.pragma('wal_autocheckpoint = 2000')
+  // The bound for a log that nothing else copies into the database in time. Within a commit, it delays taps.
+  connection.pragma('wal_autocheckpoint = 16000')
   // The log shrinks to 40 MB after a burst.
   connection.pragma(`journal_size_limit = ${40_960_000}`)
   connection.function('revision', { deterministic: true }, revisionOf)
-  const turn = options.readonly ? new ReadTurn(connection) : undefined
-  const beforeQuery = turn?.begin ?? (() => undefined)
-  const kysely = new Kysely<Database>({ dialect: new SqliteCachedDialect(connection, beforeQuery) })
-  return { connection, kysely, refresh: turn?.end ?? (() => undefined) }
+  const turn = new ReadTurn(connection)
+  return { connection, kysely: kyselyOn(connection, options.readonly ? turn.begin : () => undefined), turn }
 }
+
+/**
+ * Prepared queries go over the connection that writes, unless it is in the middle of a write: after each commit of another
+ * connection, SQLite forgets the pages that it knows.
+ */
+export function readsBeside(writer: Opened, reader: Opened): Kysely<Database> {
+  return kyselyOn(reader.connection, reader.turn.begin, (sql) => {
+    const warm = prepareOn(writer.connection, writer.turn.begin, sql)
+    const apart = prepareOn(reader.connection, reader.turn.begin, sql)
+    const fitting = () => (writer.turn.isOpen || !writer.connection.inTransaction ? warm : apart)
+    return {
+      all: (parameters) => fitting().all(parameters),
+      first: (parameters) => fitting().first(parameters),
+      run: (parameters) => apart.run(parameters),
+    }
+  })
+}
+
+const kyselyOn = (
+  connection: Connection,
+  beforeQuery: () => void,
+  prepare: (sql: string) => Prepared = (sql) => prepareOn(connection, beforeQuery, sql),
+) => new Kysely<Database>({ dialect: new SqliteCachedDialect(connection, beforeQuery, prepare) })
 
 /** Also truncates the write-ahead log. */
 export const checkpoint = (connection: Connection) => connection.pragma('wal_checkpoint(TRUNCATE)')
@@ -77,9 +101,11 @@ export const checkpoint = (connection: Connection) => connection.pragma('wal_che
 class SqliteCachedDialect implements Dialect {
   readonly #connection: Connection
   readonly #beforeQuery: () => void
-  constructor(connection: Connection, beforeQuery: () => void) {
+  readonly #prepare: (sql: string) => Prepared
+  constructor(connection: Connection, beforeQuery: () => void, prepare: (sql: string) => Prepared) {
     this.#connection = connection
     this.#beforeQuery = beforeQuery
+    this.#prepare = prepare
   }
   createDriver(): Driver {
     return new CachedDriver(this.#connection, this.#beforeQuery)
@@ -88,7 +114,7 @@ class SqliteCachedDialect implements Dialect {
     return new SqliteQueryCompiler()
   }
   createAdapter() {
-    return new TransactionalAdapter((sql) => prepareOn(this.#connection, this.#beforeQuery, sql))
+    return new TransactionalAdapter(this.#prepare)
   }
   createIntrospector(db: Kysely<unknown>) {
     return new SqliteIntrospector(db)

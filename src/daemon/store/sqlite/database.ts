@@ -1,24 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import type { Db, Queries, WriteJob } from '../database.ts'
-import type { TapToTake } from '../tap-to-take.ts'
-import { type Connection, checkpoint, openSqlite, sizeBytes } from './connection.ts'
+import type { Db } from '../database.ts'
+import { Checkpoints } from './checkpoints.ts'
+import { checkpoint, openSqlite, readsBeside, sizeBytes } from './connection.ts'
 import { kyselyOver, ReaderProcess } from './reader-process.ts'
-import { tapTaker } from './take-tap.ts'
-
-const lockedForMs = 5000
-const lockedRetryMs = 10
-/** The longest that a write waits for others to share its flush. */
-const collectingMs = 5
-
-const isLocked = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
-
-interface Queued {
-  /** @returns a promise only if the work is one */
-  run(trx: Queries): Promise<void> | void
-  /** Called after COMMIT or with the error. */
-  settle(failure?: unknown): void
-}
+import { WriteGroup } from './write-group.ts'
 
 /** @param file must be migrated @param failed receives errors of failed writes */
 export function openDatabase(
@@ -27,11 +11,12 @@ export function openDatabase(
 ): Db {
   const writer = openSqlite(file, { readonly: false })
   const reader = openSqlite(file, { readonly: true })
-  const group = new WriteGroup(writer.connection, writer.kysely, reader.refresh, failed)
+  const checkpoints = new Checkpoints(file, writer.connection)
+  const group = new WriteGroup(writer, { reads: reader.turn, checkpoints, failed })
   // Separate processes, so that lists do not wait for a check of the whole database.
   const [queries, maintenance] = [new ReaderProcess(file), new ReaderProcess(file)]
   return {
-    read: reader.kysely,
+    read: readsBeside(writer, reader),
     slow: kyselyOver(queries),
     write: (job) => group.add(job),
     takeTap: (tap) => group.take(tap),
@@ -44,181 +29,15 @@ export function openDatabase(
     },
     async close() {
       await group.drained()
-      await Promise.all([queries.close(), maintenance.close()])
+      await Promise.all([queries.close(), maintenance.close(), checkpoints.close()])
       // Kysely closes a connection only after a query, and an open read would block the checkpoint.
-      reader.refresh()
+      reader.turn.end()
+      writer.turn.end()
       await reader.kysely.destroy()
       reader.connection.close()
       checkpoint(writer.connection)
       await writer.kysely.destroy()
       writer.connection.close()
     },
-  }
-}
-
-/** Writes that come together share a commit, because it flushes the disk. Savepoints isolate failures. */
-class WriteGroup {
-  readonly #connection: Connection
-  readonly #trx: Queries
-  readonly #onCommit: () => void
-  readonly #failed: (error: unknown, writes: number) => void
-  readonly #takeTap
-  #jobs: Queued[] = []
-  #taps: Queued[] = []
-  #flushing: Promise<void> | undefined
-  readonly #begin
-  readonly #commit
-  readonly #savepoint
-  readonly #release
-  readonly #rollbackTo
-
-  constructor(
-    connection: Connection,
-    trx: Queries,
-    onCommit: () => void,
-    failed: (error: unknown, writes: number) => void,
-  ) {
-    this.#onCommit = onCommit
-    this.#failed = failed
-    this.#connection = connection
-    this.#trx = trx
-    this.#takeTap = tapTaker(connection)
-    this.#begin = connection.prepare('BEGIN IMMEDIATE')
-    this.#commit = connection.prepare('COMMIT')
-    this.#savepoint = connection.prepare('SAVEPOINT job')
-    this.#release = connection.prepare('RELEASE job')
-    this.#rollbackTo = connection.prepare('ROLLBACK TO job')
-  }
-
-  add<T>(job: WriteJob<T>): Promise<T> {
-    return this.#queued(this.#jobs, job)
-  }
-
-  /** Before the jobs of its group, since somebody stands there with a phone. */
-  take(tap: TapToTake): Promise<number | undefined> {
-    return this.#queued(this.#taps, () => this.#takeTap(tap))
-  }
-
-  #queued<T>(queue: Queued[], work: (trx: Queries) => T | Promise<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      let outcome: { value: T } | { error: unknown } | undefined
-      const done = (value: T) => {
-        outcome = { value }
-      }
-      const failed = (error: unknown): never => {
-        outcome = { error }
-        throw error
-      }
-      queue.push({
-        run: (trx) => {
-          try {
-            const value = work(trx)
-            return value instanceof Promise ? value.then(done, failed) : done(value)
-          } catch (error) {
-            return failed(error)
-          }
-        },
-        settle: (failure) => {
-          if (outcome && 'error' in outcome) reject(outcome.error)
-          else if (outcome && failure === undefined) resolve(outcome.value)
-          else reject(failure)
-        },
-      })
-      this.#schedule()
-    })
-  }
-
-  async drained(): Promise<void> {
-    while (this.#flushing) await this.#flushing
-  }
-
-  get #waiting(): number {
-    return this.#taps.length + this.#jobs.length
-  }
-
-  #schedule(): void {
-    if (this.#flushing || this.#waiting === 0) return
-    this.#flushing = new Promise((resolve) => {
-      const flush = () => {
-        this.#flush()
-          .catch(() => undefined)
-          .finally(() => {
-            this.#flushing = undefined
-            this.#schedule()
-            resolve()
-          })
-      }
-      const until = performance.now() + collectingMs
-      // While each turn brings more, requests are still being parsed that can share the flush.
-      const collect = (known: number) =>
-        setImmediate(() => {
-          const waiting = this.#waiting
-          if (waiting === known || performance.now() >= until) flush()
-          else collect(waiting)
-        })
-      collect(1)
-    })
-  }
-
-  async #flush(): Promise<void> {
-    const [taps, jobs] = [this.#taps, this.#jobs]
-    this.#taps = []
-    this.#jobs = []
-    let failure: unknown
-    try {
-      await this.#beginOnceFree()
-      await this.#runTogether(taps)
-      for (const job of jobs) await this.#runAlone(job)
-      this.#commit.run()
-      // Callers must be able to read what they wrote.
-      this.#onCommit()
-    } catch (error) {
-      // All writes of the group failed, for example on a full disk.
-      failure = error ?? new Error('the transaction failed')
-      this.#failed(failure, taps.length + jobs.length)
-      if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK')
-    }
-    for (const one of [...taps, ...jobs]) one.settle(failure)
-  }
-
-  /** Waits asynchronously for other writers, so that reads continue. @throws SqliteError after 5 seconds */
-  async #beginOnceFree(): Promise<void> {
-    const until = performance.now() + lockedForMs
-    for (;;) {
-      try {
-        this.#begin.run()
-        return
-      } catch (error) {
-        if (!isLocked(error) || performance.now() > until) throw error
-        await delay(lockedRetryMs)
-      }
-    }
-  }
-
-  /** A savepoint for all, because one costs as much as half a tap. If a tap fails, each gets its own. */
-  async #runTogether(taps: readonly Queued[]): Promise<void> {
-    if (taps.length === 0) return
-    this.#savepoint.run()
-    try {
-      for (const tap of taps) tap.run(this.#trx)
-    } catch (error) {
-      if (!this.#connection.inTransaction) throw error
-      this.#rollbackTo.run()
-      for (const tap of taps) await this.#runAlone(tap)
-    }
-    this.#release.run()
-  }
-
-  async #runAlone(job: Queued): Promise<void> {
-    this.#savepoint.run()
-    try {
-      await job.run(this.#trx)
-    } catch (error) {
-      // If SQLite rolled back the whole transaction, the group has failed.
-      if (!this.#connection.inTransaction) throw error
-      this.#failed(error, 1)
-      this.#rollbackTo.run()
-    }
-    this.#release.run()
   }
 }

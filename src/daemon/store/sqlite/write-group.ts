@@ -1,0 +1,194 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Queries, WriteJob } from '../database.ts'
+import type { TapToTake } from '../tap-to-take.ts'
+import type { Checkpoints } from './checkpoints.ts'
+import type { Connection, Opened, ReadTurn } from './connection.ts'
+import { tapTaker } from './take-tap.ts'
+
+const lockedForMs = 5000
+const lockedRetryMs = 10
+/** The longest that a write waits for others to share its flush. */
+const collectingMs = 5
+
+const isLocked = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
+
+interface Queued {
+  /** @returns a promise only if the work is one */
+  run(trx: Queries): Promise<void> | void
+  /** Called after COMMIT or with the error. */
+  settle(failure?: unknown): void
+}
+
+interface Beside {
+  reads: ReadTurn
+  checkpoints: Checkpoints
+  failed: (error: unknown, writes: number) => void
+}
+
+/** Writes that come together share a commit, because it flushes the disk. Savepoints isolate failures. */
+export class WriteGroup {
+  readonly #connection: Connection
+  readonly #trx: Queries
+  readonly #turn: ReadTurn
+  readonly #beside: Beside
+  readonly #takeTap
+  #jobs: Queued[] = []
+  #taps: Queued[] = []
+  #flushing: Promise<void> | undefined
+  readonly #begin
+  readonly #commit
+  readonly #savepoint
+  readonly #release
+  readonly #rollbackTo
+
+  constructor({ connection, kysely, turn }: Opened, beside: Beside) {
+    this.#connection = connection
+    this.#trx = kysely
+    this.#turn = turn
+    this.#beside = beside
+    this.#takeTap = tapTaker(connection)
+    this.#begin = connection.prepare('BEGIN IMMEDIATE')
+    this.#commit = connection.prepare('COMMIT')
+    this.#savepoint = connection.prepare('SAVEPOINT job')
+    this.#release = connection.prepare('RELEASE job')
+    this.#rollbackTo = connection.prepare('ROLLBACK TO job')
+  }
+
+  add<T>(job: WriteJob<T>): Promise<T> {
+    return this.#queued(this.#jobs, job)
+  }
+
+  /** Before the jobs of its group, since somebody stands there with a phone. */
+  take(tap: TapToTake): Promise<number | undefined> {
+    return this.#queued(this.#taps, () => this.#takeTap(tap))
+  }
+
+  #queued<T>(queue: Queued[], work: (trx: Queries) => T | Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      let outcome: { value: T } | { error: unknown } | undefined
+      const done = (value: T) => {
+        outcome = { value }
+      }
+      const failed = (error: unknown): never => {
+        outcome = { error }
+        throw error
+      }
+      queue.push({
+        run: (trx) => {
+          try {
+            const value = work(trx)
+            return value instanceof Promise ? value.then(done, failed) : done(value)
+          } catch (error) {
+            return failed(error)
+          }
+        },
+        settle: (failure) => {
+          if (outcome && 'error' in outcome) reject(outcome.error)
+          else if (outcome && failure === undefined) resolve(outcome.value)
+          else reject(failure)
+        },
+      })
+      this.#schedule()
+    })
+  }
+
+  async drained(): Promise<void> {
+    while (this.#flushing) await this.#flushing
+  }
+
+  get #waiting(): number {
+    return this.#taps.length + this.#jobs.length
+  }
+
+  #schedule(): void {
+    if (this.#flushing || this.#waiting === 0) return
+    this.#flushing = new Promise((resolve) => {
+      const flush = () => {
+        this.#flush()
+          .catch(() => undefined)
+          .finally(() => {
+            this.#flushing = undefined
+            this.#schedule()
+            resolve()
+          })
+      }
+      const until = performance.now() + collectingMs
+      // While each turn brings more, requests are still being parsed that can share the flush.
+      const collect = (known: number) =>
+        setImmediate(() => {
+          const waiting = this.#waiting
+          if (waiting === known || performance.now() >= until) flush()
+          else collect(waiting)
+        })
+      collect(1)
+    })
+  }
+
+  async #flush(): Promise<void> {
+    const [taps, jobs] = [this.#taps, this.#jobs]
+    this.#taps = []
+    this.#jobs = []
+    const { reads, checkpoints, failed } = this.#beside
+    let failure: unknown
+    try {
+      await checkpoints.between()
+      // SQLite begins its log anew only while nobody reads.
+      reads.end()
+      await this.#beginOnceFree()
+      await this.#runTogether(taps)
+      for (const job of jobs) await this.#runAlone(job)
+      this.#commit.run()
+      // Callers must be able to read what they wrote.
+      reads.end()
+    } catch (error) {
+      // All writes of the group failed, for example on a full disk.
+      failure = error ?? new Error('the transaction failed')
+      failed(failure, taps.length + jobs.length)
+      if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK')
+    }
+    for (const one of [...taps, ...jobs]) one.settle(failure)
+  }
+
+  /** Waits asynchronously for other writers, so that reads continue. @throws SqliteError after 5 seconds */
+  async #beginOnceFree(): Promise<void> {
+    const until = performance.now() + lockedForMs
+    for (;;) {
+      this.#turn.end()
+      try {
+        this.#begin.run()
+        return
+      } catch (error) {
+        if (!isLocked(error) || performance.now() > until) throw error
+        await delay(lockedRetryMs)
+      }
+    }
+  }
+
+  /** A savepoint for all, because one costs as much as half a tap. If a tap fails, each gets its own. */
+  async #runTogether(taps: readonly Queued[]): Promise<void> {
+    if (taps.length === 0) return
+    this.#savepoint.run()
+    try {
+      for (const tap of taps) tap.run(this.#trx)
+    } catch (error) {
+      if (!this.#connection.inTransaction) throw error
+      this.#rollbackTo.run()
+      for (const tap of taps) await this.#runAlone(tap)
+    }
+    this.#release.run()
+  }
+
+  async #runAlone(job: Queued): Promise<void> {
+    this.#savepoint.run()
+    try {
+      await job.run(this.#trx)
+    } catch (error) {
+      // If SQLite rolled back the whole transaction, the group has failed.
+      if (!this.#connection.inTransaction) throw error
+      this.#beside.failed(error, 1)
+      this.#rollbackTo.run()
+    }
+    this.#release.run()
+  }
+}

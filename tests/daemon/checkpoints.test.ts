@@ -1,0 +1,101 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import BetterSqlite3 from 'better-sqlite3'
+import { sql } from 'kysely'
+import { afterEach, beforeEach, expect } from 'vitest'
+import type { Db } from '../../src/daemon/store/database.ts'
+import { Checkpoints } from '../../src/daemon/store/sqlite/checkpoints.ts'
+import { openSqlite } from '../../src/daemon/store/sqlite/connection.ts'
+import { statement } from '../../src/daemon/store/statement.ts'
+import { insertTeam } from '../../src/daemon/store/teams.ts'
+import { openTestStore, testOfFile } from '../support/engines.ts'
+
+let dir: string
+let file: string
+let db: Db
+beforeEach(async () => {
+  written = 0
+  dir = mkdtempSync(join(tmpdir(), 'tapchip-checkpoints-'))
+  file = join(dir, 'tapchip.db')
+  db = await openTestStore(dir)
+})
+afterEach(async () => {
+  await db.close()
+  rmSync(dir, { recursive: true, force: true })
+})
+
+const at = '2026-06-01T12:00:00.000Z'
+// A commit does what a thread does not, from this size on.
+const bound = 16_000 * 4096
+/** Counts how often the log began anew. */
+const generation = () => readFileSync(`${file}-wal`).readUInt32BE(12)
+const teams = statement<{ prefix: string }>()((of, p) =>
+  of
+    .selectFrom('teams')
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .where('name', '>=', p.prefix),
+)
+let written: number
+const writeSome = () =>
+  Promise.all(Array.from({ length: 50 }, () => db.write((trx) => insertTeam(trx, `team ${written++}`, at))))
+
+testOfFile(
+  'the log begins anew while writes and reads go on, and before a commit has to see to it',
+  async () => {
+    await writeSome()
+    const before = generation()
+    let reads = 0
+    const reading = setInterval(() => void teams.first(db.read, { prefix: 'team' }).then(() => reads++), 1)
+    try {
+      while (generation() < before + 2) {
+        await writeSome()
+        expect(statSync(`${file}-wal`).size).toBeLessThan(bound)
+      }
+    } finally {
+      clearInterval(reading)
+    }
+    expect(reads).toBeGreaterThan(0)
+    expect(await teams.first(db.read, { prefix: 'team' })).toEqual({ count: written })
+    expect(await db.maintenance.quickCheck()).toBe('ok')
+  },
+)
+
+testOfFile('a log that somebody still reads from is left alone, and begins anew later', async () => {
+  await writeSome()
+  const before = generation()
+  const other = new BetterSqlite3(file, { readonly: true })
+  other.exec('begin')
+  const seen = other.prepare('select count(*) from teams').pluck().get()
+  const from = written
+  while (written < from + 10_000) await writeSome()
+  expect(generation()).toBe(before)
+  expect(other.prepare('select count(*) from teams').pluck().get()).toBe(seen)
+  other.close()
+  while (generation() === before) await writeSome()
+  expect(await teams.first(db.read, { prefix: 'team' })).toEqual({ count: written })
+})
+
+testOfFile('writes go on where no pass can be made', async () => {
+  const { connection, kysely } = openSqlite(join(dir, 'other.db'), { readonly: false })
+  await sql`create table numbers (n integer)`.execute(kysely)
+  const checkpoints = new Checkpoints(join(dir, 'nowhere', 'other.db'), connection)
+  const change = () =>
+    sql`insert into numbers with recursive c(n) as (select 1 union all select n + 1 from c limit 5000) select n from c`.execute(
+      kysely,
+    )
+  for (let pass = 0; pass < 3; pass++) {
+    await change()
+    expect(checkpoints.between()).toBeUndefined()
+    // Also the second pass ends, without having been made.
+    let second: Promise<void> | undefined
+    while (!second) {
+      await new Promise((resolve) => setImmediate(resolve))
+      second = checkpoints.between()
+    }
+    await second
+  }
+  await checkpoints.close()
+  connection.close()
+  expect(existsSync(join(dir, 'nowhere'))).toBe(false)
+})
