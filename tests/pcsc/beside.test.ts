@@ -8,7 +8,7 @@ import { plan } from '../../src/nfc/provision/plan.ts'
 import { readTap } from '../../src/nfc/read-tap.ts'
 import { runScript } from '../../src/nfc/script.ts'
 import { deps, TestChip, template, uid } from '../nfc/virtual-card.ts'
-import { follow, openPcscd, openReaders, pollElsewhere } from '../support/pcsc/opened.ts'
+import { follow, openPcscd, openReaders, pollElsewhere, shareElsewhere } from '../support/pcsc/opened.ts'
 import type { Chip } from '../support/pcsc/vpcd.ts'
 
 const made = plan({ uid, from: ['factory'], target: { keySet: 3, generation: 0 }, template })
@@ -53,6 +53,51 @@ describe.concurrent.each(backendNames)('beside another program, with %s', (backe
       if (done % 5 === 0) await once(field.looks, 'look')
     }
     expect(field.count).toBeGreaterThanOrEqual(10)
+  })
+
+  test('that let go while we connected, the card keeps its power', async (t) => {
+    const pcscd = await openPcscd(t, { log: true })
+    const readers = openReaders(t, { backend, env: pcscd.env })
+    const looks = new EventEmitter()
+    let blind = Promise.resolve()
+    let losses = 0
+    const chip: Chip = {
+      reset: () => {
+        losses += 1
+      },
+      seen: () => {
+        looks.emit('look')
+        return blind
+      },
+      transmit: () => Uint8Array.of(0x90, 0x00),
+    }
+    await (await pcscd.present(0, chip)).powered
+    const other = await shareElsewhere(t, pcscd, pcscd.readers[0])
+    await readers.list()
+
+    // A driver that looks for the card has all others wait: ours when it is half connected.
+    let see = () => {}
+    blind = new Promise((resolve) => {
+      see = resolve
+    })
+    await once(looks, 'look')
+    const ours = pcscd.logged('powerState: POWER_STATE_IN_USE')
+    const waiting = readers.waitForCard()
+    await ours
+    const theirs = pcscd.logged('powerState: POWER_STATE_GRACE_PERIOD')
+    other.disconnect()
+    await theirs
+    blind = Promise.resolve()
+    see()
+
+    const card = await waiting
+    losses = 0
+    // pcscd takes a card's power, if it does, at the second of its looks.
+    for (let look = 0; look < 4; look++) await once(looks, 'look')
+    expect(losses).toBe(0)
+    expect(await card.transmit(Uint8Array.of(0x00, 0xa4, 0x04, 0x00, 0x00))).toEqual(
+      Uint8Array.of(0x90, 0x00),
+    )
   })
 })
 

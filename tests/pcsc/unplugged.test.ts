@@ -31,6 +31,7 @@ const library = `
       }, 5)
     },
     connect: async (reader) => use(reader, {
+      reconnect: async () => use(reader),
       state: async () => ({ atr: Uint8Array.of(0x3b) }),
       // Longer for A: it is pulled out meanwhile.
       transmit: async () => (await delay(reader === 'A' ? 50 : 5), use(reader, Uint8Array.of(0x90, 0))),

@@ -50,5 +50,12 @@ export class PcscError extends Error {
 /** The control code of CCID's escape command. Source: ccid_ifdhandler.h of libccid, and Microsoft's usbccid */
 export const escapeCode: number = process.platform === 'win32' ? 0x310000 + 3500 * 4 : 0x42000001
 
+/**
+ * pcscd turns a card off a moment after the last program has let go of it. One that lets go while we connect passes for
+ * the last, and the card that is ours is turned off in the middle of its work, unless pcscd is told again that it is in
+ * use. Source: winscard.c of pcsc-lite, whose SCardConnect notes the use before it counts the program
+ */
+export const mayLosePower: boolean = process.platform === 'linux'
+
 /** Source: pcsclite.h, SCARD_STATE_*. The same on Linux, macOS, and Windows. */
 export const stateBits = { present: 0x20, exclusive: 0x80, mute: 0x200 } as const

@@ -4,6 +4,7 @@ import {
   type BackendEvents,
   type Connection,
   escapeCode,
+  mayLosePower,
   missing,
   PcscError,
 } from './backend.ts'
@@ -63,6 +64,9 @@ export async function openNfcPcsc(events: BackendEvents): Promise<Backend> {
       const reader = readers.get(name)
       if (reader === undefined) throw new PcscError('gone', `${name} is gone`)
       await connectExclusively(reader)
+      // The library has no SCardReconnect. Right after us, hardly anybody else lets go again.
+      const isFree = mayLosePower && (await reader.disconnect().catch(() => false))
+      if (isFree) await connectExclusively(reader)
       return connectionTo(reader, atrs.get(name) ?? new Uint8Array())
     },
   }

@@ -3,6 +3,7 @@ import {
   type BackendEvents,
   type Connection,
   escapeCode,
+  mayLosePower,
   missing,
   PcscError,
 } from './backend.ts'
@@ -31,6 +32,7 @@ interface Addon {
 interface AddonCard {
   transmit(protocol: undefined, input: Uint8Array, output: ArrayBuffer): Promise<Uint8Array>
   control(code: number, input: Uint8Array, output: ArrayBuffer): Promise<Uint8Array>
+  reconnect(mode: number, disposition: number): Promise<unknown>
   disconnect(disposition: number): Promise<void>
   state(): Promise<{ readonly atr: Uint8Array }>
 }
@@ -61,13 +63,18 @@ export async function openPcscMini(events: BackendEvents): Promise<Backend> {
   return {
     name: 'pcsc-mini',
     connect: async (reader) => {
-      const card = await client.connect(reader, addon.CardMode.EXCLUSIVE).catch(translate)
-      // The ATR in change events has the right length but the wrong bytes.
-      const { atr } = await card.state().catch(async (error: unknown) => {
-        await card.disconnect(addon.CardDisposition.LEAVE)
+      const { EXCLUSIVE } = addon.CardMode
+      const { LEAVE } = addon.CardDisposition
+      const card = await client.connect(reader, EXCLUSIVE).catch(translate)
+      try {
+        if (mayLosePower) await card.reconnect(EXCLUSIVE, LEAVE)
+        // The ATR in change events has the right length but the wrong bytes.
+        const { atr } = await card.state()
+        return connectionTo(card, atr, LEAVE)
+      } catch (error) {
+        await card.disconnect(LEAVE)
         return translate(error)
-      })
-      return connectionTo(card, atr, addon.CardDisposition.LEAVE)
+      }
     },
   }
 }

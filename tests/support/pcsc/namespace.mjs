@@ -3,6 +3,7 @@
 //
 //                → ready       the readers' sockets are there
 //   start        → started
+//   start --debug → started     what it logs comes as lines as well
 //   kill, freeze → exited, frozen   SIGKILL, SIGSTOP
 //
 // <folder>/run is where pcscd has its socket, <folder>/readers its configuration, <folder>/slot-<n>.sock leads to the
@@ -44,9 +45,9 @@ for (const [slot, port] of ports.entries()) {
 
 let pcscd
 const commands = {
-  start() {
-    pcscd = spawn('pcscd', ['--foreground', '--critical', '--config', `${folder}/readers`], {
-      stdio: ['ignore', 'ignore', 'inherit'],
+  start(level = '--critical') {
+    pcscd = spawn('pcscd', ['--foreground', level, '--config', `${folder}/readers`], {
+      stdio: ['ignore', level === '--debug' ? 'inherit' : 'ignore', 'inherit'],
       // Real readers that are plugged in are none of ours: no driver for USB is found.
       env: { PATH: process.env.PATH, PCSCLITE_HP_DROPDIR: `${folder}/no-drivers` },
     })
@@ -60,6 +61,9 @@ const commands = {
   },
 }
 createInterface({ input: process.stdin })
-  .on('line', (line) => commands[line]())
+  .on('line', (line) => {
+    const [command, ...options] = line.split(' ')
+    commands[command](...options)
+  })
   .on('close', () => process.exit())
 say('ready')

@@ -50,6 +50,21 @@ const isOfType = <T extends ReaderEvent['type']>(
   type: T,
 ): event is Extract<ReaderEvent, { type: T }> => event.type === type
 
+/** Another program, which is connected to the card on a reader, and shares it, until it is told to disconnect. */
+export async function shareElsewhere(
+  test: Test,
+  pcscd: PrivatePcscd,
+  reader: string,
+): Promise<{ disconnect(): void }> {
+  const script = `
+    client.connect(process.argv[1], addon.CardMode.SHARED).then((card) => {
+      process.on('SIGTERM', () => void card.disconnect(addon.CardDisposition.LEAVE))
+      console.log('shared')
+    })`
+  const { child } = await otherProgram(test, pcscd, script, reader)
+  return { disconnect: () => void child.kill('SIGTERM') }
+}
+
 /** Another program, which holds the card on a reader for itself until it is told to let go. */
 export async function holdElsewhere(
   test: Test,

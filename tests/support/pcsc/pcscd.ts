@@ -35,6 +35,8 @@ export interface PrivatePcscd {
   kill(): Promise<void>
   /** SIGSTOP: connections to it are taken still, and never answered. */
   freeze(): Promise<void>
+  /** Resolves at the next line of its log that ends so. Only with `log`. */
+  logged(end: string): Promise<void>
   /** From its next start on it has all of its readers, or none: virtual ones cannot come and go while it runs. */
   plugIn(): void
   unplug(): void
@@ -47,6 +49,8 @@ export interface PcscdOptions {
   readonly readers?: false | 2 | 4
   /** What PC/SC calls each pair of readers, before its two numbers. */
   readonly names?: readonly string[]
+  /** Default: false, since it is much. */
+  readonly log?: boolean
 }
 
 const port = 0x8c7b
@@ -54,6 +58,7 @@ const port = 0x8c7b
 export async function startPcscd({
   readers = 2,
   names = readers === 4 ? ['Virtual PCD', 'Virtual PCD Two'] : ['Virtual PCD'],
+  log = false,
 }: PcscdOptions = {}): Promise<PrivatePcscd> {
   const folder = mkdtempSync(join(tmpdir(), 'tapchip-pcsc-'))
   for (const name of ['run', 'readers', 'no-drivers']) mkdirSync(join(folder, name))
@@ -73,7 +78,7 @@ export async function startPcscd({
   const namespace = openNamespace([folder, ...ports.map(String)])
   const socket = join(folder, 'run/pcscd.comm')
   const start = async () => {
-    await namespace.tell('start', 'started')
+    await namespace.tell(log ? 'start --debug' : 'start', 'started')
     await listens(socket)
   }
   const end = async () => {
@@ -95,6 +100,7 @@ export async function startPcscd({
     start,
     kill: () => namespace.tell('kill', 'exited'),
     freeze: () => namespace.tell('freeze', 'frozen'),
+    logged: namespace.heard,
     plugIn: configure,
     unplug: () => rmSync(config),
     end,
@@ -121,8 +127,11 @@ function openNamespace(args: string[]) {
   })
   const waiting = new Map<string, () => void>()
   createInterface({ input: child.stdout }).on('line', (line) => {
-    waiting.get(line)?.()
-    waiting.delete(line)
+    for (const [end, resolve] of waiting) {
+      if (!line.endsWith(end)) continue
+      waiting.delete(end)
+      resolve()
+    }
   })
   const heard = async (line: string): Promise<void> => {
     const said = new Promise<'said'>((resolve) => waiting.set(line, () => resolve('said')))

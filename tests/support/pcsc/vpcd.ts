@@ -7,6 +7,8 @@ import type { VirtualChip } from '../../../src/nfc/emulator/card.ts'
 export interface Chip {
   /** The field came up, or was reset: whatever was authenticated is so no longer. */
   reset?(): void
+  /** The reader looks whether it is there still, which pcscd has it do all the time; it sees it once this resolves. */
+  seen?(): Promise<void> | void
   /** `undefined`: it was lifted in the middle of this command. */
   transmit(apdu: Uint8Array): Promise<Uint8Array | undefined> | Uint8Array | undefined
 }
@@ -57,17 +59,21 @@ export async function presentCard(
 }
 
 async function serve(socket: Socket, chip: Chip, atr: Uint8Array, onPower: () => void): Promise<void> {
+  let isPowered = false
   for await (const message of frames(socket)) {
     const [control] = message
     if (message.length !== 1 || control === undefined) {
-      const answer = await chip.transmit(message)
+      const answer = isPowered ? await chip.transmit(message) : new Uint8Array()
       if (answer === undefined) return void socket.destroy()
       send(socket, answer)
-    } else if (control === 4) send(socket, atr)
-    else {
+    } else if (control === 4) {
+      await chip.seen?.()
+      send(socket, atr)
+    } else {
       // 0 power off, 1 power on, 2 reset: none of them is answered.
       chip.reset?.()
-      if (control !== 0) onPower()
+      isPowered = control !== 0
+      if (isPowered) onPower()
     }
   }
 }
