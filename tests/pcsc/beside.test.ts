@@ -43,7 +43,7 @@ describe.concurrent.each(backendNames)('beside another program, with %s', (backe
     await (await pcscd.present(0, field)).powered
     await pollElsewhere(t, pcscd, pcscd.readers[0], { pauseMs: 10 })
     for (let done = 0; done < 50; done++) {
-      const card = await readers.waitForCard({ timeoutMs: 10_000 })
+      const card = await readers.waitForCard({ timeoutMs: 40_000 })
       field.chip = new TestChip().chip
       await runScript(card, setUp())
       expect(await runScript(card, readTap())).toMatchObject({ family: 'ntag424', d: '3' })
