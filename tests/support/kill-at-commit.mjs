@@ -1,8 +1,9 @@
 // Loaded before the daemon by `node --import`: kills it with SIGKILL right before or after (KILL_WHEN) the commit of the
-// first transaction in which a statement matches KILL_SQL.
+// first transaction, or of the KILL_AT-th, in which a statement matches KILL_SQL.
 import Database from 'better-sqlite3'
 
 const pattern = new RegExp(process.env.KILL_SQL ?? '(?!)', 'i')
+let left = Number(process.env.KILL_AT ?? 1)
 let armed
 
 const { prepare } = Database.prototype
@@ -14,7 +15,12 @@ Database.prototype.prepare = function (sql) {
     const original = statement[name].bind(statement)
     statement[name] = (...args) => {
       if (!isCommit) armed = this
-      const isLast = isCommit && armed === this
+      const isSuch = isCommit && armed === this
+      if (isSuch) {
+        armed = undefined
+        left -= 1
+      }
+      const isLast = isSuch && left === 0
       if (isLast && process.env.KILL_WHEN === 'before') process.kill(process.pid, 'SIGKILL')
       const result = original(...args)
       if (isLast) process.kill(process.pid, 'SIGKILL')
