@@ -1,6 +1,6 @@
 import { type Address, type Hex, isAddress, isHex } from 'viem'
 import type { TransactionRow } from '../../store/schema.ts'
-import { type BuildContext, type Call, type Counted, predict } from './builder.ts'
+import { type BuildContext, type Builder, type Call, type Counted, type Counter, predict } from './builder.ts'
 import { CannotBuild } from './errors.ts'
 import { type Past, pastOf } from './restored.ts'
 import type { Sender, View } from './sender.ts'
@@ -29,18 +29,18 @@ export async function buildCall(
   row: TransactionRow,
   { isFirst }: { isFirst: boolean },
 ): Promise<Built> {
-  const tried: Counted[] = []
-  let call: Call
+  let made: { call: Call; counted: Counted | undefined }
   try {
     const past = await pastOf(building.sender, building.view, row)
     if (past === 'wait') return { kind: 'wait', waiting: 'builder' }
     if (past?.kind === 'done') return past
     if (past) return { kind: 'refused', reason: `the token has been moved since the backup, by ${past.hash}` }
-    call = await callOf(building, row, tried)
+    made = await callOf(building, row)
   } catch (error) {
     if (error instanceof CannotBuild) return { kind: 'refused', reason: error.message }
     return { kind: 'wait', waiting: 'builder' }
   }
+  const { call, counted } = made
   const { to, data } = call
   const hint = call.gas ?? row.gas
   const gas = hint === null ? await estimated(building.sender, { to, data }) : hint
@@ -48,38 +48,69 @@ export async function buildCall(
     // It may depend on a pending transaction.
     return isFirst ? { kind: 'refused', reason: gas.reason } : { kind: 'wait', waiting: 'gas-estimate' }
   }
-  building.counted.push(...tried)
-  return { kind: 'call', call: { to, data }, gas, counted: tried.at(-1) }
+  if (counted) building.counted.push(counted)
+  return { kind: 'call', call: { to, data }, gas, counted }
 }
 
-async function callOf(building: Building, row: TransactionRow, tried: Counted[]): Promise<Call> {
-  if (row.builder === null) return { to: storedAddress(row.to), data: storedHex(row.data) }
+/** Asks for the counters of all rows at once: one after another, each would wait for the chain. */
+export function readCounters(building: Building, rows: readonly TransactionRow[]): void {
+  for (const row of rows) {
+    if (row.builder === null) continue
+    try {
+      const counter = building.sender.builders[row.builder]?.counter?.(argsOf(row))
+      // Whoever builds with it learns why it failed.
+      if (counter) void valueOnChain(building, counter).catch(() => undefined)
+    } catch {
+      // Refused when it is built.
+    }
+  }
+}
+
+function valueOnChain({ sender, reads }: Building, { name, read }: Counter): Promise<bigint> {
+  const value = reads.get(name) ?? read(sender.node.client)
+  reads.set(name, value)
+  return value
+}
+
+const argsOf = (row: TransactionRow): unknown => JSON.parse(row.args ?? 'null')
+
+async function callOf(
+  building: Building,
+  row: TransactionRow,
+): Promise<{ call: Call; counted: Counted | undefined }> {
+  if (row.builder === null)
+    return { call: { to: storedAddress(row.to), data: storedHex(row.data) }, counted: undefined }
   const builder = building.sender.builders[row.builder]
   if (!builder) throw new CannotBuild(`this version knows no builder "${row.builder}"`)
-  const args: unknown = JSON.parse(row.args ?? 'null')
-  const call = await builder.build(args, contextOf(building, row, tried))
+  const counted = await countedFor(building, builder, row)
+  const call = await builder.build(argsOf(row), contextOf(building, row, counted?.value ?? 0n))
   if ((call.to !== null && !isAddress(call.to)) || !isHex(call.data))
     throw new CannotBuild(`the builder "${row.builder}" made no call`)
-  return call
+  return { call, counted }
+}
+
+async function countedFor(
+  building: Building,
+  builder: Builder,
+  row: TransactionRow,
+): Promise<Counted | undefined> {
+  const counter = builder.counter?.(argsOf(row))
+  if (!counter) return undefined
+  const { name } = counter
+  return { counter: name, value: predict(await valueOnChain(building, counter), name, building.counted) }
 }
 
 const contextOf = (
-  { sender, view, counted, reads }: Building,
+  { sender, view }: Building,
   { signings }: Pick<TransactionRow, 'signings'>,
-  tried: Counted[],
+  count: bigint,
 ): BuildContext => ({
   chainId: sender.chain.chainId,
   signings,
   from: sender.signer.address,
   blockNumber: view.head.number,
   client: sender.node.client,
-  next: async (counter, onChain) => {
-    const read = reads.get(counter) ?? onChain()
-    reads.set(counter, read)
-    const value = predict(await read, counter, counted)
-    tried.push({ counter, value })
-    return value
-  },
+  count,
 })
 
 /** Adds a fifth, because earlier transactions can increase the cost. */

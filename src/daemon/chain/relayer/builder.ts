@@ -16,11 +16,14 @@ export interface BuildContext {
   signings: number
   blockNumber: number
   client: PublicClient
-  /**
-   * Predicts a counter on the chain for when this transaction runs, if earlier ones succeed: `onChain`,
-   * advanced by pending transactions with the same counter and value. A builder may use one counter.
-   */
-  next(counter: string, onChain: () => Promise<bigint>): Promise<bigint>
+  /** The builder's counter as predicted for when this transaction runs, if earlier ones succeed; 0 without one. */
+  count: bigint
+}
+
+/** A number on the chain that each successful call advances by one. */
+export interface Counter {
+  name: string
+  read(client: PublicClient): Promise<bigint>
 }
 
 /** A final transaction that was mined without taking effect. */
@@ -59,6 +62,8 @@ interface LaterMove {
 
 /** Builds an intent's call when it is signed, not when it is recorded, because its inputs change. */
 export interface Builder {
+  /** Apart from `build`, so that the counters of many intents are read together. @throws CannotBuild */
+  counter?(args: unknown): Counter
   /** @throws CannotBuild if it can never be built */
   build(args: unknown, ctx: BuildContext): Promise<Call>
   /** Absent: a revert is final. */

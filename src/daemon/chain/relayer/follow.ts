@@ -29,8 +29,10 @@ export async function follow(sender: Sender, view: View): Promise<boolean> {
         blockNumber,
         succeeded: inclusion.succeeded ? 1 : 0,
       } as const
-      changes.push({ id: row.id, write: (trx, at) => markMined(trx, { ...mined, at }) })
-      if (deep(blockNumber)) changes.push(...(await verdictOn(sender, view, { ...row, ...mined })))
+      const verdict = deep(blockNumber) ? await verdictOn(sender, view, { ...row, ...mined }) : []
+      if (!verdict.some(({ mines }) => mines))
+        changes.push({ id: row.id, write: (trx, at) => markMined(trx, { ...mined, at }) })
+      changes.push(...verdict)
     } else if (takenBack.has(row.id)) {
       changes.push({ id: row.id, write: (trx, at) => markUnmined(trx, { id: row.id, at }) })
       // A node may have dropped it from its pool when it was mined, so it is resent in this tick.

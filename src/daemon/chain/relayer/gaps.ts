@@ -1,5 +1,5 @@
 import type { TransactionRow } from '../../store/schema.ts'
-import { attemptsOf, insertAttempt } from '../../store/transactions/attempts.ts'
+import { attemptsOf, insertAttempts } from '../../store/transactions/attempts.ts'
 import { insertTransaction, transactionsFromNonce } from '../../store/transactions/intents.ts'
 import { markSigned, markUnmined } from '../../store/transactions/states.ts'
 import { type Fees, firstFees, replacementFees } from './fees.ts'
@@ -53,24 +53,21 @@ export async function closeGaps(sender: Sender, view: View): Promise<boolean> {
       const { nonce, hash: firstHash } = filler
       const none = { sequence: null, sequenceValue: null }
       await markSigned(trx, { id, at, sender: address, nonce, ...call, ...none, firstHash, signings: 1 })
-      await insertAttempt(trx, { ...filler, transactionId: id })
+      await insertAttempts(trx, [{ ...filler, transactionId: id }])
     }
   })
   return true
 }
 
+type FromNonce = Pick<TransactionRow, 'id' | 'nonce' | 'settledAt' | 'blockNumber'>
+
 /** One of several nodes behind a URL may lag: it never had the block, rather than having forgotten it. */
-function isNodeBehind({ chain }: Sender, view: View, beyond: readonly TransactionRow[]): boolean {
+function isNodeBehind({ chain }: Sender, view: View, beyond: readonly FromNonce[]): boolean {
   if (chain.forgets) return false
   return beyond.some((row) => row.settledAt !== null && (row.blockNumber ?? 0) > view.head.number)
 }
 
-async function fillersFor(
-  sender: Sender,
-  view: View,
-  gaps: readonly number[],
-  beyond: readonly TransactionRow[],
-) {
+async function fillersFor(sender: Sender, view: View, gaps: readonly number[], beyond: readonly FromNonce[]) {
   if (gaps.length === 0) return []
   const market = await marketOf(sender, view.head)
   const signed = gaps.map(async (nonce) => {

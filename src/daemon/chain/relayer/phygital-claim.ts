@@ -74,15 +74,20 @@ interface PhygitalClaimOptions {
  * together.
  */
 export const phygitalClaim = ({ signVerifier, expiryBlocks }: PhygitalClaimOptions): Builder => ({
+  counter(args) {
+    const { contract, recipient } = parse(args)
+    return {
+      name: claimCounter(contract, recipient),
+      read: (client) => claimNonce(client, contract, recipient),
+    }
+  },
+
   async build(args, ctx) {
     const { contract, recipient, tokenId, ...intended } = parse(args)
     // The token may have been minted since the intent was recorded.
     const call = ctx.signings === 0 ? intended.call : await callFor(ctx.client, contract, BigInt(tokenId))
-    const nonce = await ctx.next(claimCounter(contract, recipient), () =>
-      claimNonce(ctx.client, contract, recipient),
-    )
     const blockExpiry = BigInt(ctx.blockNumber + (await expiryBlocks(ctx.chainId)))
-    const claim = { blockExpiry, recipient, tokenId: BigInt(tokenId), contract, nonce }
+    const claim = { blockExpiry, recipient, tokenId: BigInt(tokenId), contract, nonce: ctx.count }
     const sig = await signVerifier(ctx.chainId).signMessage({ raw: claimHash(claim) })
     const data = encodeFunctionData({
       abi: phygitalAbi,

@@ -1,5 +1,5 @@
 import type { TransactionAttemptRow, TransactionRow } from '../../store/schema.ts'
-import { insertAttempt, type NewAttempt } from '../../store/transactions/attempts.ts'
+import { insertAttempts, type NewAttempt } from '../../store/transactions/attempts.ts'
 import { markWaiting } from '../../store/transactions/states.ts'
 import { type Market, replacementFees } from './fees.ts'
 import { marketOf, type Sender, type View, writeAsHolder } from './sender.ts'
@@ -41,7 +41,7 @@ export async function replace(sender: Sender, view: View): Promise<Replaced> {
   const changed = attempts.length + tooDear.length > 0
   if (changed) {
     await writeAsHolder(sender, async (trx, at) => {
-      for (const attempt of attempts) await insertAttempt(trx, attempt)
+      await insertAttempts(trx, attempts)
       for (const { transactionId: id } of attempts) await markWaiting(trx, { id, at, waiting: null })
       for (const { id } of tooDear) await markWaiting(trx, { id, at, waiting: 'fees' })
     })

@@ -7,7 +7,7 @@ import { KeyChanged, LeaseHeld, WrongChain } from './errors.ts'
 import { follow } from './follow.ts'
 import { closeGaps } from './gaps.ts'
 import { replace } from './replace.ts'
-import { send } from './send.ts'
+import { due, Sending } from './send.ts'
 import { idOf, ofSigner, type Sender, type SenderStatus, type View, writeAsHolder } from './sender.ts'
 import { signQueued } from './sign-queued.ts'
 
@@ -79,13 +79,16 @@ export class SenderLoop {
     if (await follow(sender, view)) view = await refreshView(sender, view)
     if (await closeGaps(sender, view)) view = await refreshView(sender, view)
     const replaced = await replace(sender, view)
-    const signed = await signQueued(sender, view)
-    if (replaced.changed || signed.changed) view = await refreshView(sender, view)
-    const { trouble, waitingForFunds } = await send(sender, view)
+    if (replaced.changed) view = await refreshView(sender, view)
     this.#forget(view.attempts)
+    const sending = new Sending(sender, view)
+    sending.begin(due(sender, view))
+    // What was begun ends in this tick, also if signing fails.
+    const signed = await signQueued(sender, view, sending).finally(() => sending.answered())
+    const { trouble, waitingForFunds } = await sending.end()
     return {
       unsettled: await this.#unsettled(),
-      inFlight: view.next - view.used,
+      inFlight: view.next + signed.count - view.used,
       waitingForFees: replaced.waitingForFees || signed.waitingForFees,
       waitingForFunds: waitingForFunds || isPoor,
       trouble: trouble === undefined ? undefined : new Error(trouble),

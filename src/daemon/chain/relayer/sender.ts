@@ -62,7 +62,7 @@ export interface Pace extends DriverPace {
 
 export type Settled = (
   trx: Queries,
-  transaction: { id: number; state: 'confirmed' | 'reverted' | 'cancelled'; at: string },
+  transaction: { id: number; kind?: string; state: 'confirmed' | 'reverted' | 'cancelled'; at: string },
 ) => Promise<void>
 
 /**

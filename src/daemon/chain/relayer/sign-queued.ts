@@ -1,18 +1,21 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Queries } from '../../store/database.ts'
 import type { TransactionRow } from '../../store/schema.ts'
-import { insertAttempt } from '../../store/transactions/attempts.ts'
+import { insertAttempts } from '../../store/transactions/attempts.ts'
 import { queuedTransactions } from '../../store/transactions/intents.ts'
 import { findSender, takeNonces } from '../../store/transactions/senders.ts'
 import { cancelQueued, markDoneBefore, markSigned, markWaiting } from '../../store/transactions/states.ts'
-import { type Building, type Built, buildCall } from './build-call.ts'
+import { type Building, type Built, buildCall, readCounters } from './build-call.ts'
 import { LeaseHeld } from './errors.ts'
-import { firstFees } from './fees.ts'
+import { type Fees, firstFees } from './fees.ts'
 import type { Past } from './restored.ts'
+import type { Due, Sending } from './send.ts'
 import { idOf, marketOf, ofSigner, type Sender, type View, writeAsHolder } from './sender.ts'
 import { signAttempt } from './sign-attempt.ts'
 
 export interface Signed {
-  changed: boolean
+  /** The number of nonces that were issued. */
+  count: number
   waitingForFees: boolean
 }
 
@@ -23,112 +26,162 @@ type Signing = Extract<Built, { kind: 'call' }> & {
 
 const doneBefore = 'it was sent between the backup and the restore'
 
-/** An intent was canceled during signing: the whole batch is rolled back, and nothing was sent. */
+/** An intent was canceled during signing: its whole batch is rolled back, and nothing of it was sent. */
 class Raced extends Error {}
 
+/** Signed, stored, and sent together: as many as take the node about as long as the next ones take to sign. */
+const together = 64
+
 /**
- * Issues nonces to the oldest intents, signs them, and stores the bytes in one write, so that a nonce and its
- * transaction always exist together. Signing happens before the write, because writes must not wait; the write
- * then takes the nonces if they are still free.
+ * Issues nonces to the oldest intents, signs them, stores the bytes, and begins to send them, batch after batch. A batch
+ * is stored in one write, so that a nonce and its transaction always exist together. Signing happens before the write,
+ * because writes must not wait; the write then takes the nonces if they are still free.
  */
-export async function signQueued(sender: Sender, view: View): Promise<Signed> {
+export async function signQueued(sender: Sender, view: View, sending: Sending): Promise<Signed> {
   const room = sender.pace.maxInFlight - (view.next - view.used)
   const queue =
     room <= 0 ? [] : await queuedTransactions(sender.db.read, { ...ofSigner(sender), limit: room })
-  if (queue.length === 0) return { changed: false, waitingForFees: false }
+  if (queue.length === 0) return { count: 0, waitingForFees: false }
   const fees = firstFees(await marketOf(sender, view.head))
-  if (!fees) return { changed: await wait(sender, queue, 'fees'), waitingForFees: true }
-
+  if (!fees) {
+    await wait(sender, queue, 'fees')
+    return { count: 0, waitingForFees: true }
+  }
   const building: Building = { sender, view, counted: countersUnderWay(view), reads: new Map() }
-  const signings: Signing[] = []
-  const refused: { row: TransactionRow; reason: string }[] = []
-  const done: { row: TransactionRow; by: DoneBefore['by'] }[] = []
-  const waiting: { row: TransactionRow; waiting: TransactionRow['waiting'] }[] = []
-  for (const [index, row] of queue.entries()) {
-    const nonce = view.next + signings.length
-    const built = await buildCall(building, row, { isFirst: nonce === view.used })
-    if (built.kind === 'call') {
-      const { gas, call } = built
-      const attempt = await signAttempt(sender, { purpose: 'effect', nonce, gas, fees, call })
-      signings.push({ ...built, row, attempt })
-    } else if (built.kind === 'refused') refused.push({ row, reason: built.reason })
-    else if (built.kind === 'done') done.push({ row, by: built.by })
-    else {
-      if (row.waiting !== built.waiting) waiting.push({ row, waiting: built.waiting })
-      // It waits for earlier ones: with more behind it, its turn would never come.
-      if (built.waiting === 'gas-estimate') break
-    }
-    // A signature takes about 0.3 ms; other requests may run in between.
-    if (index % 8 === 7) await nextTurn()
+  readCounters(building, queue)
+  let count = 0
+  for (let from = 0; from < queue.length; from += together) {
+    const first = view.next + count
+    const made = await build(building, queue.slice(from, from + together), first, fees)
+    const due = await store(sender, first, made, sending)
+    // The counters of later ones were predicted from it.
+    if (!due) break
+    sending.begin(due)
+    count += due.length
+    if (made.isBlocked) break
   }
-  if (signings.length + refused.length + done.length + waiting.length === 0)
-    return { changed: false, waitingForFees: false }
-  try {
-    await store(sender, view, { signings, refused, done, waiting })
-  } catch (error) {
-    if (!(error instanceof Raced)) throw error
-    return { changed: true, waitingForFees: false }
-  }
-  await sender.changed([...signings, ...refused, ...done, ...waiting].map(({ row }) => row.id))
-  return { changed: true, waitingForFees: false }
+  return { count, waitingForFees: false }
 }
 
 type DoneBefore = Extract<Past, { kind: 'done' }>
 
-interface Outcomes {
-  signings: readonly Signing[]
-  refused: readonly { row: TransactionRow; reason: string }[]
-  done: readonly { row: TransactionRow; by: DoneBefore['by'] }[]
-  waiting: readonly { row: TransactionRow; waiting: TransactionRow['waiting'] }[]
+interface Made {
+  signings: Signing[]
+  refused: { row: TransactionRow; reason: string }[]
+  done: { row: TransactionRow; by: DoneBefore['by'] }[]
+  waiting: { row: TransactionRow; waiting: TransactionRow['waiting'] }[]
+  /** One waits for earlier ones: with more behind it, its turn would never come. */
+  isBlocked: boolean
 }
 
+/** @param first the nonce of the first that is signed */
+async function build(
+  building: Building,
+  rows: readonly TransactionRow[],
+  first: number,
+  fees: Fees,
+): Promise<Made> {
+  const { sender, view } = building
+  const made: Made = { signings: [], refused: [], done: [], waiting: [], isBlocked: false }
+  for (const [index, row] of rows.entries()) {
+    const nonce = first + made.signings.length
+    const built = await buildCall(building, row, { isFirst: nonce === view.used })
+    if (built.kind === 'call') {
+      const { gas, call } = built
+      const attempt = await signAttempt(sender, { purpose: 'effect', nonce, gas, fees, call })
+      made.signings.push({ ...built, row, attempt })
+    } else if (built.kind === 'refused') made.refused.push({ row, reason: built.reason })
+    else if (built.kind === 'done') made.done.push({ row, by: built.by })
+    else {
+      if (row.waiting !== built.waiting) made.waiting.push({ row, waiting: built.waiting })
+      made.isBlocked = built.waiting === 'gas-estimate'
+      if (made.isBlocked) break
+    }
+    // A signature takes about 0.3 ms; other requests may run in between.
+    if (index % 8 === 7) await nextTurn()
+  }
+  return made
+}
+
+/** Together with what the node has answered meanwhile. @returns what to send; undefined if it was rolled back */
 async function store(
   sender: Sender,
-  view: View,
-  { signings, refused, done, waiting }: Outcomes,
-): Promise<void> {
+  first: number,
+  made: Made,
+  sending: Sending,
+): Promise<Due[] | undefined> {
+  const { signings, refused, done, waiting } = made
+  const changed = [...signings, ...refused, ...done, ...waiting].map(({ row }) => row.id)
+  if (changed.length === 0) return []
+  try {
+    const { due, recorded } = await writeAsHolder(sender, async (trx, at) => {
+      const recorded = await sending.record(trx, at)
+      return { recorded, due: await storeMade(sender, trx, at, first, made) }
+    })
+    await recorded()
+    await sender.changed(changed)
+    return due
+  } catch (error) {
+    if (error instanceof Raced) return undefined
+    throw error
+  }
+}
+
+async function storeMade(
+  sender: Sender,
+  trx: Queries,
+  at: string,
+  first: number,
+  { signings, refused, done, waiting }: Made,
+): Promise<Due[]> {
   const { chainId, address } = idOf(sender)
-  await writeAsHolder(sender, async (trx, at) => {
-    const from = (await findSender(trx, { chainId, address }))?.nextNonce ?? 0
-    const to = view.next + signings.length
-    // The next nonce is not the one that was signed for: another process wrote here.
-    if (from > view.next || !(await takeNonces(trx, { chainId, address, from, to })))
-      throw new LeaseHeld(chainId, address)
-    for (const { row, attempt, call, counted } of signings) {
-      const signed = await markSigned(trx, {
-        id: row.id,
-        at,
-        sender: address,
-        nonce: attempt.nonce,
-        ...call,
-        sequence: counted?.counter ?? null,
-        sequenceValue: counted === undefined ? null : String(counted.value),
-        firstHash: row.firstHash ?? attempt.hash,
-        signings: row.signings + 1,
-      })
-      if (!signed) throw new Raced()
-      await insertAttempt(trx, { ...attempt, transactionId: row.id })
-    }
-    for (const { row, reason } of refused) {
-      if (await cancelQueued(trx, { id: row.id, at, reason }))
-        await sender.onSettled(trx, { id: row.id, state: 'cancelled', at })
-    }
-    for (const { row, by } of done) {
-      const { id } = row
-      if (await markDoneBefore(trx, { id, at, ...by, reason: doneBefore }))
-        await sender.onSettled(trx, { id, state: 'confirmed', at })
-    }
-    for (const { row, waiting: why } of waiting) await markWaiting(trx, { id: row.id, at, waiting: why })
+  const from = (await findSender(trx, { chainId, address }))?.nextNonce ?? 0
+  const to = first + signings.length
+  // The next nonce is not the one that was signed for: another process wrote here.
+  if (from > first || !(await takeNonces(trx, { chainId, address, from, to })))
+    throw new LeaseHeld(chainId, address)
+  for (const { row, attempt, call, counted } of signings) {
+    const signed = await markSigned(trx, {
+      id: row.id,
+      at,
+      sender: address,
+      nonce: attempt.nonce,
+      ...call,
+      sequence: counted?.counter ?? null,
+      sequenceValue: counted === undefined ? null : String(counted.value),
+      firstHash: row.firstHash ?? attempt.hash,
+      signings: row.signings + 1,
+    })
+    if (!signed) throw new Raced()
+  }
+  const attempts = await insertAttempts(
+    trx,
+    signings.map(({ attempt, row }) => ({ ...attempt, transactionId: row.id })),
+  )
+  for (const { row, reason } of refused) {
+    const { id, kind } = row
+    if (await cancelQueued(trx, { id, at, reason }))
+      await sender.onSettled(trx, { id, kind, state: 'cancelled', at })
+  }
+  for (const { row, by } of done) {
+    const { id, kind } = row
+    if (await markDoneBefore(trx, { id, at, ...by, reason: doneBefore }))
+      await sender.onSettled(trx, { id, kind, state: 'confirmed', at })
+  }
+  for (const { row, waiting: why } of waiting) await markWaiting(trx, { id: row.id, at, waiting: why })
+  const byId = new Map(attempts.map((attempt) => [attempt.transactionId, attempt]))
+  return signings.flatMap(({ row }) => {
+    const attempt = byId.get(row.id)
+    return attempt ? [{ attempt, row: { ...row, state: 'signed' as const, waiting: null } }] : []
   })
 }
 
-async function wait(sender: Sender, rows: readonly TransactionRow[], waiting: 'fees'): Promise<boolean> {
+async function wait(sender: Sender, rows: readonly TransactionRow[], waiting: 'fees'): Promise<void> {
   const news = rows.filter((row) => row.waiting !== waiting)
-  if (news.length === 0) return false
+  if (news.length === 0) return
   await writeAsHolder(sender, async (trx, at) => {
     for (const { id } of news) await markWaiting(trx, { id, at, waiting })
   })
-  return true
 }
 
 /** Pending transactions that may still advance a counter. Failed ones, and those being filled, do not. */

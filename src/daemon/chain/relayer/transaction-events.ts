@@ -43,21 +43,19 @@ export class TransactionEvents {
     return () => this.#leave(id, listener)
   }
 
-  async changed(ids: Iterable<number>): Promise<void> {
-    for (const id of ids) {
-      const listeners = this.#listeners.get(id)
-      if (!listeners) continue
-      const row = await findTransaction(this.#db.read, id)
-      if (row) this.#tell(row)
-    }
+  changed(ids: Iterable<number>): Promise<void> {
+    return this.#read([...ids].filter((id) => this.#listeners.has(id)))
   }
 
   close(): Promise<void> {
     return this.#loop?.stop() ?? Promise.resolve()
   }
 
-  async #look(): Promise<void> {
-    const ids = [...this.#listeners.keys()]
+  #look(): Promise<void> {
+    return this.#read([...this.#listeners.keys()])
+  }
+
+  async #read(ids: readonly number[]): Promise<void> {
     for (let from = 0; from < ids.length; from += atOnce)
       for (const row of await findTransactions(this.#db.read, ids.slice(from, from + atOnce))) this.#tell(row)
   }

@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem'
 import type { Queries } from '../../store/database.ts'
 import type { TransactionRow } from '../../store/schema.ts'
 import { supersededBy } from '../../store/transactions/intents.ts'
-import { markQueuedAgain, markSettled } from '../../store/transactions/states.ts'
+import { markConfirmed, markQueuedAgain, markSettled } from '../../store/transactions/states.ts'
 import type { Rerun } from './node.ts'
 import type { Sender, View } from './sender.ts'
 import { storedAddress, storedHex } from './transaction.ts'
@@ -10,6 +10,8 @@ import { storedAddress, storedHex } from './transaction.ts'
 /** A change of one transaction, written together with the others of its tick. */
 export interface Change {
   id: number
+  /** Records the block as well. */
+  mines?: true
   write(trx: Queries, at: string): Promise<unknown>
 }
 
@@ -20,6 +22,7 @@ type MinedRow = Pick<
   | 'kind'
   | 'subject'
   | 'minedHash'
+  | 'blockHash'
   | 'succeeded'
   | 'blockNumber'
   | 'to'
@@ -43,7 +46,7 @@ export async function verdictOn(sender: Sender, view: View, row: MinedRow): Prom
   if (row.succeeded === 1) {
     try {
       const missing = await sender.withoutEffect(row, BigInt(view.head.number))
-      return missing === undefined ? end('confirmed', null) : end('reverted', missing)
+      return missing === undefined ? [confirm(sender, row)] : end('reverted', missing)
     } catch {
       return []
     }
@@ -66,6 +69,16 @@ export async function verdictOn(sender: Sender, view: View, row: MinedRow): Prom
   }
   return end('reverted', rerun.passes ? 'reverted, although it would succeed by now' : rerun.reason)
 }
+
+/** In one write with its block: where the latest block is final, both are news at once. */
+const confirm = (sender: Sender, { id, kind, minedHash, blockHash, blockNumber }: MinedRow): Change => ({
+  id,
+  mines: true,
+  write: async (trx, at) => {
+    if (await markConfirmed(trx, { id, at, minedHash, blockHash, blockNumber }))
+      await sender.onSettled(trx, { id, kind, state: 'confirmed', at })
+  },
+})
 
 /** Anyone can send a call whose bytes authorize its effect. @returns the transaction that did, if any */
 export async function doneBy(

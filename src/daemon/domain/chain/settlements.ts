@@ -8,7 +8,7 @@ import {
 } from '../../store/contracts.ts'
 import type { Queries } from '../../store/database.ts'
 import { forgetMints, openMintsOf } from '../../store/tokens.ts'
-import { findTransaction } from '../../store/transactions/intents.ts'
+import { findTransaction, moveKinds } from '../../store/transactions/intents.ts'
 import { cancelQueued } from '../../store/transactions/states.ts'
 import type { WebhookEvents } from '../webhook-events.ts'
 
@@ -20,11 +20,14 @@ export const settledWith =
     await webhookEvents.recordSettled(trx, transaction)
   }
 
+const moves: readonly (string | undefined)[] = Object.values(moveKinds)
+
 async function updateRecords(
   trx: Queries,
-  { id, state, at }: Parameters<Settled>[1],
+  { id, kind, state, at }: Parameters<Settled>[1],
   webhookEvents: WebhookEvents,
 ): Promise<void> {
+  if (moves.includes(kind)) return
   const contractId = await contractToldBy(trx, id)
   if (contractId !== undefined) await rememberUrl(trx, contractId, id, state === 'confirmed')
   if (state === 'confirmed') await confirmContractOf(trx, id)

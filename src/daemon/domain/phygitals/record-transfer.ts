@@ -6,6 +6,7 @@ import { deleteClaimRegistrationsOf } from '../../store/claim-registrations.ts'
 import type { Queries } from '../../store/database.ts'
 import { endClaimsOfChip, endClaimsOfEarlierTaps } from '../../store/otps.ts'
 import { type LocatedToken, setMintTransaction, tokenTopic } from '../../store/tokens.ts'
+import { moveKinds } from '../../store/transactions/intents.ts'
 import { type Counted, recordForTeam } from '../chain/budget.ts'
 import { type BudgetClock, iso } from '../time.ts'
 
@@ -40,7 +41,7 @@ export async function recordTransfer(
     chainId,
     call: { builder: claimBuilder, args },
     gasAtMost: claimGas,
-    kind: call === 'mintNFT' ? 'phygital-mint' : 'phygital-transfer',
+    kind: moveKinds[call],
     topic: tokenTopic({ contractAddress, chainId, tokenId }),
     subject: { contractAddress, chainId, tokenId, recipient },
     teamId,

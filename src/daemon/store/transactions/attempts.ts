@@ -1,21 +1,16 @@
 import { type Hex, isHex } from 'viem'
 import type { Queries } from '../database.ts'
 import type { TransactionAttemptRow } from '../schema.ts'
-import { named, statement } from '../statement.ts'
+import { statement } from '../statement.ts'
 
 export type NewAttempt = Omit<TransactionAttemptRow, 'id' | 'sentAt' | 'error'>
 
 /** Call it before sending, so that every sent transaction is known. */
-export const insertAttempt = statement<NewAttempt>()((db, p) =>
-  db
-    .insertInto('transactionAttempts')
-    .values(
-      named(p, [
-        ...(['transactionId', 'purpose', 'hash', 'raw', 'sender', 'nonce', 'gas'] as const),
-        ...(['maxFeePerGas', 'maxPriorityFeePerGas', 'signedAt'] as const),
-      ]),
-    ),
-).run
+export const insertAttempts = async (
+  db: Queries,
+  attempts: readonly NewAttempt[],
+): Promise<TransactionAttemptRow[]> =>
+  attempts.length === 0 ? [] : db.insertInto('transactionAttempts').values(attempts).returningAll().execute()
 
 const ofTransaction = statement<{ transactionId: number }>()((db, p) =>
   db.selectFrom('transactionAttempts').selectAll().where('transactionId', '=', p.transactionId).orderBy('id'),
@@ -68,13 +63,12 @@ export async function* rawAttempts(
   }
 }
 
-const taken = statement<{ id: number; at: string }>()((db, p) =>
+export const markAttemptsTaken = (db: Queries, ids: readonly number[], at: string) =>
   db
     .updateTable('transactionAttempts')
-    .set((e) => ({ sentAt: e.fn.coalesce('sentAt', e.val(p.at)), error: null }))
-    .where('id', '=', p.id),
-)
-export const markAttemptTaken = (db: Queries, id: number, at: string) => taken.run(db, { id, at })
+    .set((e) => ({ sentAt: e.fn.coalesce('sentAt', e.val(at)), error: null }))
+    .where('id', 'in', ids)
+    .execute()
 
 const refused = statement<{ id: number; error: string }>()((db, p) =>
   db.updateTable('transactionAttempts').set({ error: p.error }).where('id', '=', p.id),

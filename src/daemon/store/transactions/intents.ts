@@ -14,6 +14,9 @@ const insert = statement<NewTransaction>()((db, p) =>
     .values({ ...named(p, given), updatedAt: p.createdAt, state: 'queued', signings: 0 })
     .returning('id'),
 )
+/** By the contract's call. Their transactions move tokens, and change nothing that is recorded of a contract. */
+export const moveKinds = { claimNFT: 'phygital-transfer', mintNFT: 'phygital-mint' } as const
+
 /** Call it in the transaction that uses up its authorization. @returns its ID */
 export const insertTransaction = async (db: Queries, row: NewTransaction): Promise<number> =>
   insertedId(await insert.first(db, row))
@@ -73,7 +76,7 @@ export const transactionsFromNonce = statement<{
 }>()((db, p) =>
   db
     .selectFrom('transactions')
-    .selectAll()
+    .select(['id', 'nonce', 'state', 'settledAt', 'blockNumber'])
     .where('chainId', '=', p.chainId)
     .where('sender', '=', p.sender)
     .where('nonce', '>=', p.nonce)

@@ -2,7 +2,7 @@ import type { Queries } from '../database.ts'
 import type { TransactionAttemptRow, TransactionRow, TransactionStateName } from '../schema.ts'
 import type { TokenLocation } from '../tokens.ts'
 import { attemptsOf } from './attempts.ts'
-import { findTransaction } from './intents.ts'
+import { findTransaction, moveKinds } from './intents.ts'
 
 export interface TransactionFilter {
   teamId?: number | undefined
@@ -77,7 +77,7 @@ export async function tokensUnderWay(db: Queries, chainId: number): Promise<Map<
     .selectFrom('transactions')
     .select(['id', 'subject', 'abandonedBecause'])
     .where('chainId', '=', chainId)
-    .where('kind', 'in', ['phygital-transfer', 'phygital-mint'])
+    .where('kind', 'in', Object.values(moveKinds))
     .where('settledAt', 'is', null)
     .orderBy('id')
     .execute()

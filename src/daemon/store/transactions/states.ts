@@ -38,12 +38,14 @@ export const markSigned = statement<SignedIntent>()((db, p) =>
     .where('state', '=', 'queued'),
 ).once
 
-export const markBroadcast = statement<At>()((db, p) =>
-  byId(db, p)
-    .set({ state: 'broadcast', waiting: null, updatedAt: p.at })
-
-    .where('state', '=', 'signed'),
-).once
+/** Those that are signed. */
+export const markBroadcast = (db: Queries, { ids, at }: { ids: readonly number[]; at: string }) =>
+  db
+    .updateTable('transactions')
+    .set({ state: 'broadcast', waiting: null, updatedAt: at })
+    .where('id', 'in', ids)
+    .where('state', '=', 'signed')
+    .execute()
 
 export type Mined = At & { minedHash: string; blockHash: string; blockNumber: number; succeeded: 0 | 1 }
 export const markMined = statement<Mined>()((db, p) =>
@@ -54,6 +56,23 @@ export const markMined = statement<Mined>()((db, p) =>
     blockNumber: p.blockNumber,
     succeeded: p.succeeded,
     waiting: null,
+    updatedAt: p.at,
+  }),
+).once
+
+/** Mined with its effect, and final. */
+export const markConfirmed = statement<
+  At & Pick<TransactionRow, 'minedHash' | 'blockHash' | 'blockNumber'>
+>()((db, p) =>
+  unsettled(db, p).set({
+    state: 'confirmed',
+    minedHash: p.minedHash,
+    blockHash: p.blockHash,
+    blockNumber: p.blockNumber,
+    succeeded: 1,
+    reason: null,
+    waiting: null,
+    settledAt: p.at,
     updatedAt: p.at,
   }),
 ).once
