@@ -81,7 +81,7 @@ export interface Chains {
 }
 
 // The embedded chain mines at once, keeps everything it is sent, and may come back with an earlier state.
-const embeddedPace = { maxInFlight: 256, busyMs: 4, replaceMs: 600_000 }
+const embeddedPace = { maxInFlight: 512, busyMs: 4, replaceMs: 600_000 }
 const gwei = 1_000_000_000n
 /** More than idle time adds at once, and than a burst of thousands of transfers takes. */
 const embeddedExpiry = 1000

@@ -13,6 +13,8 @@ export interface Building {
   counted: Counted[]
   /** Counters read from the chain, once per batch. */
   reads: Map<string, Promise<bigint>>
+  /** Arguments of builders by row. */
+  args: Map<number, unknown>
 }
 
 export type Built =
@@ -57,7 +59,7 @@ export function readCounters(building: Building, rows: readonly TransactionRow[]
   for (const row of rows) {
     if (row.builder === null) continue
     try {
-      const counter = building.sender.builders[row.builder]?.counter?.(argsOf(row))
+      const counter = building.sender.builders[row.builder]?.counter?.(argsOf(building, row))
       // Whoever builds with it learns why it failed.
       if (counter) void valueOnChain(building, counter).catch(() => undefined)
     } catch {
@@ -72,7 +74,12 @@ function valueOnChain({ sender, reads }: Building, { name, read }: Counter): Pro
   return value
 }
 
-const argsOf = (row: TransactionRow): unknown => JSON.parse(row.args ?? 'null')
+/** The same object each time, so that a builder can know it. */
+function argsOf({ args }: Building, row: TransactionRow): unknown {
+  const known: unknown = args.get(row.id) ?? JSON.parse(row.args ?? 'null')
+  args.set(row.id, known)
+  return known
+}
 
 async function callOf(
   building: Building,
@@ -83,7 +90,7 @@ async function callOf(
   const builder = building.sender.builders[row.builder]
   if (!builder) throw new CannotBuild(`this version knows no builder "${row.builder}"`)
   const counted = await countedFor(building, builder, row)
-  const call = await builder.build(argsOf(row), contextOf(building, row, counted?.value ?? 0n))
+  const call = await builder.build(argsOf(building, row), contextOf(building, row, counted?.value ?? 0n))
   if ((call.to !== null && !isAddress(call.to)) || !isHex(call.data))
     throw new CannotBuild(`the builder "${row.builder}" made no call`)
   return { call, counted }
@@ -94,7 +101,7 @@ async function countedFor(
   builder: Builder,
   row: TransactionRow,
 ): Promise<Counted | undefined> {
-  const counter = builder.counter?.(argsOf(row))
+  const counter = builder.counter?.(argsOf(building, row))
   if (!counter) return undefined
   const { name } = counter
   return { counter: name, value: predict(await valueOnChain(building, counter), name, building.counted) }

@@ -47,7 +47,13 @@ export async function signQueued(sender: Sender, view: View, sending: Sending): 
     await wait(sender, queue, 'fees')
     return { count: 0, waitingForFees: true }
   }
-  const building: Building = { sender, view, counted: countersUnderWay(view), reads: new Map() }
+  const building: Building = {
+    sender,
+    view,
+    counted: countersUnderWay(view),
+    reads: new Map(),
+    args: new Map(),
+  }
   readCounters(building, queue)
   let count = 0
   for (let from = 0; from < queue.length; from += together) {
@@ -154,10 +160,8 @@ async function storeMade(
     })
     if (!signed) throw new Raced()
   }
-  const attempts = await insertAttempts(
-    trx,
-    signings.map(({ attempt, row }) => ({ ...attempt, transactionId: row.id })),
-  )
+  const attempts = signings.map(({ attempt, row }) => ({ ...attempt, transactionId: row.id }))
+  const inserted = await insertAttempts(trx, attempts)
   for (const { row, reason } of refused) {
     const { id, kind } = row
     if (await cancelQueued(trx, { id, at, reason }))
@@ -169,10 +173,12 @@ async function storeMade(
       await sender.onSettled(trx, { id, kind, state: 'confirmed', at })
   }
   for (const { row, waiting: why } of waiting) await markWaiting(trx, { id: row.id, at, waiting: why })
-  const byId = new Map(attempts.map((attempt) => [attempt.transactionId, attempt]))
-  return signings.flatMap(({ row }) => {
-    const attempt = byId.get(row.id)
-    return attempt ? [{ attempt, row: { ...row, state: 'signed' as const, waiting: null } }] : []
+  const ids = new Map(inserted.map(({ transactionId, id }) => [transactionId, id]))
+  return signings.flatMap(({ row, attempt }) => {
+    const id = ids.get(row.id)
+    if (id === undefined) return []
+    const stored = { ...attempt, id, transactionId: row.id, sentAt: null, error: null }
+    return [{ attempt: stored, row: { ...row, state: 'signed' as const, waiting: null } }]
   })
 }
 

@@ -39,7 +39,8 @@ export class TransactionEvents {
     const listeners = this.#listeners.get(id) ?? new Set()
     this.#listeners.set(id, listeners.add(listener))
     this.#loop?.start()
-    await this.changed([id])
+    const row = await findTransaction(this.#db.read, id)
+    if (row) this.#tell(row)
     return () => this.#leave(id, listener)
   }
 

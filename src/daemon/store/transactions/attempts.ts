@@ -5,12 +5,14 @@ import { statement } from '../statement.ts'
 
 export type NewAttempt = Omit<TransactionAttemptRow, 'id' | 'sentAt' | 'error'>
 
-/** Call it before sending, so that every sent transaction is known. */
+/** Call it before sending, so that every sent transaction is known. @returns their IDs, in any order */
 export const insertAttempts = async (
   db: Queries,
   attempts: readonly NewAttempt[],
-): Promise<TransactionAttemptRow[]> =>
-  attempts.length === 0 ? [] : db.insertInto('transactionAttempts').values(attempts).returningAll().execute()
+): Promise<Pick<TransactionAttemptRow, 'id' | 'transactionId'>[]> =>
+  attempts.length === 0
+    ? []
+    : db.insertInto('transactionAttempts').values(attempts).returning(['id', 'transactionId']).execute()
 
 const ofTransaction = statement<{ transactionId: number }>()((db, p) =>
   db.selectFrom('transactionAttempts').selectAll().where('transactionId', '=', p.transactionId).orderBy('id'),
