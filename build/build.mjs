@@ -3,6 +3,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import Module from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -66,15 +67,14 @@ const startsNothing = {
     })
   },
 }
-/** esbuild leaves tagged templates and regular expressions as they are written. */
-const inAscii = (file) =>
-  writeFileSync(
-    file,
-    readFileSync(file, 'utf8').replace(
-      /[^\0-\x7f]/g,
-      (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-    ),
+/** As launch.cjs takes it: in ASCII, as esbuild leaves tagged templates and expressions as they are, and a function. */
+function prepare(file) {
+  const ascii = readFileSync(file, 'utf8').replace(
+    /[^\0-\x7f]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
+  writeFileSync(file, Module.wrap(ascii))
+}
 const options = {
   bundle: true,
   platform: 'node',
@@ -129,7 +129,7 @@ const bundled = await Promise.all([
     minify: true,
   }),
 ])
-for (const name of ['tapchip', 'tapchipd']) inAscii(`dist/${name}.cjs`)
+for (const name of ['tapchip', 'tapchipd']) prepare(`dist/${name}.cjs`)
 // The page at /docs: what of the package is served.
 mkdirSync('dist/swagger-ui')
 for (const folder of ['dist/swagger-ui', 'dist/tap-page']) chmodSync(folder, 0o755)

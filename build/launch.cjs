@@ -1,7 +1,6 @@
 // Starts a bundle with the code that V8 compiled for it when it was built: half of a command's time is compiling.
 // A cache of another version of Node is refused by V8 itself, and the bundle is then compiled as usual.
 const { fstatSync, readFileSync, writeSync } = require('node:fs')
-const { wrap } = require('node:module')
 const { Script, constants } = require('node:vm')
 
 /** @returns the bundle as a script, and where it lies @param called how stack traces name it */
@@ -13,8 +12,8 @@ function load(name, called) {
   }
   const cachedData = read(`${name}.cache`)
   const script = new Script(
-    // The build leaves nothing but ASCII, which V8 takes as it is.
-    wrap(readFileSync(filename, 'latin1')),
+    // The build leaves a function of nothing but ASCII, which V8 takes as it is.
+    readFileSync(filename, 'latin1'),
     cachedData ? { ...options, cachedData } : options,
   )
   return { filename, script }
