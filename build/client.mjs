@@ -39,7 +39,7 @@ export async function buildClient() {
     ]
     const given = typeOf(input, { isInput: true, extra })
     const optional = (input.required ?? []).length + extra.length === 0 ? '?' : ''
-    const answer = typeOf(schemaOf(spec.response, 'output'))
+    const answer = typeOf(schemaOf(spec.response(), 'output'))
     const answers = yields ? `AsyncGenerator<${answer}>` : `Promise<${answer}>`
     methods.push(
       `  /** ${spec.summary}. ${key} */\n  ${spec.id}(input${optional}: ${given}, options?: CallOptions): ${answers}`,

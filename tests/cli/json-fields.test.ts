@@ -74,7 +74,7 @@ describe('docs/json.md', () => {
   )
   test.each(answers)('names every field of the answer that $heading prints', ({ endpoint, fields }) => {
     const spec = Object.entries(endpoints).find(([key]) => key === endpoint)?.[1]
-    const schema = z.toJSONSchema(spec?.response ?? z.never(), { io: 'output', unrepresentable: 'any' })
+    const schema = z.toJSONSchema(spec?.response() ?? z.never(), { io: 'output', unrepresentable: 'any' })
     const documented = fields.map(
       ({ path, isOptional, type }) =>
         `${path}${isOptional ? '?' : ''}: ${type.split(' or ').sort().join(' or ')}`,

@@ -59,7 +59,7 @@ describe('the OpenAPI document', () => {
       if (query) expect(query.safeParse(Object.fromEntries(given)).error?.issues).toBe(undefined)
       const answer = jsonOf(operation.responses[200])
       if (answer && spec.part === 'interface')
-        expect(response.safeParse(answer.example).error?.issues).toBe(undefined)
+        expect(response().safeParse(answer.example).error?.issues).toBe(undefined)
     },
   )
 

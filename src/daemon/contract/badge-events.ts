@@ -63,25 +63,26 @@ const chipOr =
   (field: 'contractAddress' | 'chainId' | 'tokenId') => (body: Partial<Record<string, unknown>>) =>
     isThere(body.tagUID) || isThere(body[field])
 /** An event as POAP describes it. */
-export const poapEvent = z.object({
-  id: z.number(),
-  fancy_id: z.string(),
-  name: z.string(),
-  description: z.string(),
-  city: z.string(),
-  country: z.string(),
-  event_url: z.string(),
-  image_url: z.string(),
-  animation_url: z.string(),
-  year: z.number(),
-  start_date: z.string(),
-  end_date: z.string(),
-  expiry_date: z.string(),
-  from_admin: z.boolean(),
-  virtual_event: z.boolean(),
-  event_template_id: z.number(),
-  private_event: z.boolean(),
-})
+export const poapEvent = () =>
+  z.object({
+    id: z.number(),
+    fancy_id: z.string(),
+    name: z.string(),
+    description: z.string(),
+    city: z.string(),
+    country: z.string(),
+    event_url: z.string(),
+    image_url: z.string(),
+    animation_url: z.string(),
+    year: z.number(),
+    start_date: z.string(),
+    end_date: z.string(),
+    expiry_date: z.string(),
+    from_admin: z.boolean(),
+    virtual_event: z.boolean(),
+    event_template_id: z.number(),
+    private_event: z.boolean(),
+  })
 
 export const badgeEvents = {
   'POST /badge-events': keyEndpoint({
@@ -99,28 +100,30 @@ export const badgeEvents = {
       contentTypes: ['multipart/form-data'],
       description: `A form with ${Object.keys(newBadgeEvent.shape).join(', ')}, and the file image: a GIF or PNG under 4 MB`,
     },
-    response: z.object({ id: z.number(), poapResponse: poapEvent, unchanged: z.boolean().optional() }),
+    response: () =>
+      z.object({ id: z.number(), poapResponse: poapEvent(), unchanged: z.boolean().optional() }),
   }),
   'GET /badge-events/:id': publicEndpoint({
     id: 'getBadgeEvent',
     summary: 'Read a badge event; a private one with an API key of its team',
     params: z.object({ id: eventId }),
-    response: z.object({
-      id: z.number(),
-      poapEventId: z.number(),
-      name: z.string(),
-      description: z.string(),
-      /** Empty if there is none. */
-      imageUrl: z.string(),
-      city: z.string(),
-      country: z.string(),
-      startDate: z.string(),
-      endDate: z.string(),
-      expiryDate: z.string(),
-      eventURL: z.string(),
-      virtualEvent: z.boolean(),
-      status: badgeStatus,
-    }),
+    response: () =>
+      z.object({
+        id: z.number(),
+        poapEventId: z.number(),
+        name: z.string(),
+        description: z.string(),
+        /** Empty if there is none. */
+        imageUrl: z.string(),
+        city: z.string(),
+        country: z.string(),
+        startDate: z.string(),
+        endDate: z.string(),
+        expiryDate: z.string(),
+        eventURL: z.string(),
+        virtualEvent: z.boolean(),
+        status: badgeStatus(),
+      }),
   }),
   'POST /badge-events/assign': keyEndpoint({
     id: 'assignBadgeEvent',
@@ -147,7 +150,7 @@ export const badgeEvents = {
       .refine(chipOr('tokenId'), requiredUnless('tagUID', 'tokenId')),
     /** `report`: the answer says whether anything changed, and whether the batch that asks replaced another window or text. */
     query: z.object({ report: flag.optional() }),
-    response: success.extend({ unchanged: z.boolean().optional(), replaced: z.boolean().optional() }),
+    response: () => success().extend({ unchanged: z.boolean().optional(), replaced: z.boolean().optional() }),
   }),
   'POST /badge-events/assign/undo': endpoint({
     id: 'undoBadgeEventAssignments',
@@ -161,9 +164,8 @@ export const badgeEvents = {
       batch: batchId,
       assignments: list(z.object({ tagUID: uid, poapEventId: eventId })),
     }),
-    response: z.array(
-      z.object({ status: z.enum(['removed', 'unchanged', 'failed']), error: z.string().optional() }),
-    ),
+    response: () =>
+      z.array(z.object({ status: z.enum(['removed', 'unchanged', 'failed']), error: z.string().optional() })),
   }),
   'POST /badge-events/mint': endpoint({
     id: 'mintBadge',

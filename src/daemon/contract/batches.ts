@@ -33,7 +33,7 @@ const list = {
   summary: 'List batches of tapchip, newest first',
   scope: 'read',
   query: z.object({ id: batchId.optional(), limit: page.limit }),
-  response: z.array(batch),
+  response: () => z.array(batch),
 } as const
 const hold = {
   summary: 'Become the one process that runs a batch, unless another was heard in the last 20 seconds',
@@ -54,20 +54,20 @@ const hold = {
     /** Of the journal at this place: a copy that has more is begun anew. */
     length: integer().optional(),
   }),
-  response: z.object({ lease: z.number(), length: z.number() }),
+  response: () => z.object({ lease: z.number(), length: z.number() }),
 } as const
 const append = {
   summary: 'Append to the journal of a batch that this process runs, and tell its progress',
   scope: 'read',
   params,
   body: z.object({ holder, state, done: integer(), failed: integer(), chunk: chunk.optional() }),
-  response: z.object({ length: z.number() }),
+  response: () => z.object({ length: z.number() }),
 } as const
 const journal = {
   summary: 'Read the journal of a batch, in pieces',
   scope: 'read',
   params,
-  response: chunk,
+  response: () => chunk,
   answerType: 'application/x-ndjson',
 } as const
 

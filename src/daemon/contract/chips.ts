@@ -4,12 +4,13 @@ import { address, integer, success, text, timestamp, tokenId, tokenRef, uidList 
 
 const longQuery = text(1000).optional()
 
-const chipOnWire = z.object({
-  uid: z.string(),
-  createdAt: timestamp,
-  isConfigured: z.boolean(),
-  redirectUrl: z.string().nullable(),
-})
+const chipOnWire = () =>
+  z.object({
+    uid: z.string(),
+    createdAt: timestamp,
+    isConfigured: z.boolean(),
+    redirectUrl: z.string().nullable(),
+  })
 
 export const batchRow = z.object({
   uid: text(64),
@@ -17,13 +18,14 @@ export const batchRow = z.object({
   expected: text(4096).nullable().optional(),
 })
 
-const batchResult = z.object({
-  row: z.number(),
-  uid: z.string(),
-  status: z.enum(['changed', 'unchanged', 'failed']),
-  previous: z.string().nullable().optional(),
-  error: z.string().optional(),
-})
+const batchResult = () =>
+  z.object({
+    row: z.number(),
+    uid: z.string(),
+    status: z.enum(['changed', 'unchanged', 'failed']),
+    previous: z.string().nullable().optional(),
+    error: z.string().optional(),
+  })
 
 export const chips = {
   'GET /chips/find': endpoint({
@@ -49,15 +51,16 @@ export const chips = {
       rnd: longQuery,
       rndsig: longQuery,
     }),
-    response: z.object({
-      uid: z.string(),
-      isValidTap: z.boolean(),
-      linkedToken: tokenRef.optional(),
-      otp: z.object({ code: z.string(), expiresAt: timestamp }).optional(),
-      badgeEvent: z
-        .object({ id: z.number(), poapEventId: z.number(), remainingCodesCount: z.number() })
-        .optional(),
-    }),
+    response: () =>
+      z.object({
+        uid: z.string(),
+        isValidTap: z.boolean(),
+        linkedToken: tokenRef().optional(),
+        otp: z.object({ code: z.string(), expiresAt: timestamp }).optional(),
+        badgeEvent: z
+          .object({ id: z.number(), poapEventId: z.number(), remainingCodesCount: z.number() })
+          .optional(),
+      }),
   }),
   'GET /chips': keyEndpoint({
     id: 'listChips',
@@ -67,7 +70,7 @@ export const chips = {
     isLong: true,
     emptyIsAbsent: ['chipGroupId', 'name'],
     query: z.object({ chipGroupId: integer().optional(), name: text(200).optional() }),
-    response: z.array(chipOnWire),
+    response: () => z.array(chipOnWire()),
   }),
   'PATCH /chips': keyEndpoint({
     id: 'editChips',
@@ -98,7 +101,7 @@ export const chips = {
       updates: z.object({ redirectUrl: text(4096) }),
       requestExpiryTime: integer(),
     }),
-    response: z.object({ success: z.literal(true), updatedTags: z.array(z.string()) }),
+    response: () => z.object({ success: z.literal(true), updatedTags: z.array(z.string()) }),
   }),
   'POST /chips/batch': endpoint({
     id: 'editChipsByLine',

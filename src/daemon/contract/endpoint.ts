@@ -34,7 +34,8 @@ export interface EndpointSpec {
   readonly stream?: StreamSpec
   /** The fields of a streamed form, for the OpenAPI document; its file is `image`. */
   readonly form?: z.ZodObject
-  readonly response: z.ZodType
+  /** Made when asked for: only documents and stored answers need it, and all of them take a start long. */
+  readonly response: () => z.ZodType
   /** If present, the answer is a stream; with JSON lines, each line is one `response`. */
   readonly answerType?: 'application/x-ndjson' | 'text/csv'
   /**
@@ -88,4 +89,4 @@ export type Request<S extends EndpointSpec> = (S['params'] extends z.ZodType
   (S['query'] extends z.ZodType ? { query?: Sent<S['query']> } : { query?: undefined }) &
   (S['body'] extends z.ZodType ? { body?: Sent<S['body']> } : { body?: undefined })
 
-export type Answer<S extends EndpointSpec> = z.output<S['response']>
+export type Answer<S extends EndpointSpec> = z.output<ReturnType<S['response']>>

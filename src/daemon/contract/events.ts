@@ -15,7 +15,7 @@ import {
 import { eventMetadata } from './metadata.ts'
 import { recipient } from './phygitals.ts'
 
-const sent = z.object({ success: z.literal(true), txnHash: z.string() })
+const sent = () => z.object({ success: z.literal(true), txnHash: z.string() })
 
 // An event is identified by ID or by contract and token ID. The sample for PATCH /events/metadata has contractId
 // beside tokenId, so that pair works too.
@@ -53,23 +53,24 @@ export const events = {
     scope: 'transfer',
     isRepeatable: true,
     body: z.object({ name: name(), symbol: name(32), chainId: integer(1) }),
-    response: z.object({ success: z.literal(true), contractId: z.number() }),
+    response: () => z.object({ success: z.literal(true), contractId: z.number() }),
   }),
   'GET /events/contracts': keyEndpoint({
     id: 'listGuestbookContracts',
     summary: "List the team's guestbook contracts",
     scope: 'read',
-    response: z.array(
-      z.object({
-        id: z.number(),
-        name: z.string(),
-        symbol: z.string(),
-        address: z.string().nullable(),
-        chainId: z.number(),
-        createdAt: timestamp,
-        status: z.enum(['pending', 'confirmed']),
-      }),
-    ),
+    response: () =>
+      z.array(
+        z.object({
+          id: z.number(),
+          name: z.string(),
+          symbol: z.string(),
+          address: z.string().nullable(),
+          chainId: z.number(),
+          createdAt: timestamp,
+          status: z.enum(['pending', 'confirmed']),
+        }),
+      ),
   }),
   'POST /events': keyEndpoint({
     id: 'createGuestbookEvent',
@@ -78,7 +79,7 @@ export const events = {
     isRepeatable: true,
     namesFields: true,
     body: z.object({ name: name(), tokenId, contractId: integer(1), metadata: eventMetadata }),
-    response: z.object({ success: z.literal(true), id: z.number() }),
+    response: () => z.object({ success: z.literal(true), id: z.number() }),
   }),
   'GET /events': keyEndpoint({
     id: 'listGuestbookEvents',
@@ -86,21 +87,22 @@ export const events = {
     scope: 'read',
     emptyIsAbsent,
     query: z.object({ contractId: integer(1).optional() }),
-    response: z.array(
-      z.object({
-        id: z.number(),
-        name: z.string(),
-        contract: z.object({
+    response: () =>
+      z.array(
+        z.object({
           id: z.number(),
-          // The interface's table calls it `address`; its sample and existing clients use `contractAddress`.
-          address: z.string().nullable(),
-          contractAddress: z.string().nullable(),
-          chainId: z.number(),
-          tokenId: z.string(),
+          name: z.string(),
+          contract: z.object({
+            id: z.number(),
+            // The interface's table calls it `address`; its sample and existing clients use `contractAddress`.
+            address: z.string().nullable(),
+            contractAddress: z.string().nullable(),
+            chainId: z.number(),
+            tokenId: z.string(),
+          }),
+          createdAt: timestamp,
         }),
-        createdAt: timestamp,
-      }),
-    ),
+      ),
   }),
   'PATCH /events/metadata': keyEndpoint({
     id: 'updateGuestbookEventMetadata',
@@ -147,7 +149,7 @@ export const events = {
     body: z.object({ tagUIDs: uidList, guestbookEventId: integer(1) }),
     /** `report`: the answer says to how many chips the event is newly assigned. */
     query: z.object({ report: flag.optional() }),
-    response: success.extend({ assigned: z.number().optional() }),
+    response: () => success().extend({ assigned: z.number().optional() }),
   }),
   'POST /events/toggle-pause-state': keyEndpoint({
     id: 'setGuestbookPauseState',

@@ -140,8 +140,9 @@ export const moment = z.string().transform((value, ctx) => {
   return z.NEVER
 })
 
-export const tokenRef = z.object({ contractAddress: z.string(), chainId: z.number(), tokenId: z.string() })
-export const success = z.object({ success: z.literal(true) })
+export const tokenRef = () =>
+  z.object({ contractAddress: z.string(), chainId: z.number(), tokenId: z.string() })
+export const success = () => z.object({ success: z.literal(true) })
 
 /** Ref IDs and OTP codes: 21 characters of the nanoid alphabet. Other values do not exist. */
 export const code21 = z.string()
@@ -152,7 +153,7 @@ export const team = { team: text(200).optional() }
 
 export const batchId = z.string().refine(isBatchId, 'must be the id of a batch, such as b_1hq3v9k7s2m4xa')
 
-export const badgeStatus = z.enum(['pending-approval', 'future', 'active', 'expired', 'rejected'])
+export const badgeStatus = () => z.enum(['pending-approval', 'future', 'active', 'expired', 'rejected'])
 
 /** The shape of every error answer. `code` is for programs; `message` says what to do. */
 export const errorOnWire = z.object({

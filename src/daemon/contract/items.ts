@@ -16,19 +16,20 @@ export const itemParts = {
   variants: list(variant, { max: 1000 }),
 }
 
-export const itemOnWire = z.object({
-  id: z.string(),
-  name: z.string(),
-  description: z.string(),
-  imageUrl: z.string(),
-  contract: z
-    .object({ name: z.string(), symbol: z.string(), address: z.string().nullable(), chainId: z.number() })
-    .nullable(),
-  media: z.array(media),
-  featuredMedia: media.nullable(),
-  attributes: z.array(attribute),
-  variants: z.array(variant),
-})
+export const itemOnWire = () =>
+  z.object({
+    id: z.string(),
+    name: z.string(),
+    description: z.string(),
+    imageUrl: z.string(),
+    contract: z
+      .object({ name: z.string(), symbol: z.string(), address: z.string().nullable(), chainId: z.number() })
+      .nullable(),
+    media: z.array(media),
+    featuredMedia: media.nullable(),
+    attributes: z.array(attribute),
+    variants: z.array(variant),
+  })
 
 export const items = {
   'GET /items': keyEndpoint({
@@ -37,7 +38,7 @@ export const items = {
     scope: 'read',
     emptyIsAbsent: ['contractAddress', 'chainId'],
     query: z.object({ contractAddress: address.optional(), chainId: integer(1).optional() }),
-    response: z.array(itemOnWire),
+    response: () => z.array(itemOnWire()),
   }),
   'GET /items/:itemId': keyEndpoint({
     id: 'getItem',
@@ -51,6 +52,6 @@ export const items = {
     summary: 'List the chips of an item',
     scope: 'read',
     params: z.object({ itemId: z.string() }),
-    response: z.array(z.object({ uid: z.string(), linkedToken: tokenRef.optional() })),
+    response: () => z.array(z.object({ uid: z.string(), linkedToken: tokenRef().optional() })),
   }),
 } as const

@@ -12,32 +12,33 @@ export const otps = {
     scope: 'read',
     noStore: true,
     params: z.object({ id: code21 }),
-    response: z.object({
-      otp: z.string(),
-      uid: z.string(),
-      isExpired: z.boolean(),
-      expiresAt: timestamp,
-      createdAt: timestamp,
-      type: z.enum(['PHYGITAL_CLAIM', 'POAP_EVENT', 'GUESTBOOK_EVENT']),
-      linkedToken: tokenRef.optional(),
-      badgeEvent: z
-        .object({
-          id: z.number(),
-          poapEventId: z.number(),
-          status: badgeStatus,
-        })
-        .optional(),
-      guestbookEvent: z
-        .object({
-          id: z.number(),
-          name: z.string(),
-          contractAddress: z.string().nullable(),
-          chainId: z.number(),
-          tokenId: z.string(),
-          createdAt: timestamp,
-        })
-        .optional(),
-    }),
+    response: () =>
+      z.object({
+        otp: z.string(),
+        uid: z.string(),
+        isExpired: z.boolean(),
+        expiresAt: timestamp,
+        createdAt: timestamp,
+        type: z.enum(['PHYGITAL_CLAIM', 'POAP_EVENT', 'GUESTBOOK_EVENT']),
+        linkedToken: tokenRef().optional(),
+        badgeEvent: z
+          .object({
+            id: z.number(),
+            poapEventId: z.number(),
+            status: badgeStatus(),
+          })
+          .optional(),
+        guestbookEvent: z
+          .object({
+            id: z.number(),
+            name: z.string(),
+            contractAddress: z.string().nullable(),
+            chainId: z.number(),
+            tokenId: z.string(),
+            createdAt: timestamp,
+          })
+          .optional(),
+      }),
   }),
   'DELETE /otps/:id': keyEndpoint({
     id: 'deleteOtp',

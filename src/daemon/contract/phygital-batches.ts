@@ -40,11 +40,10 @@ export const metadataRow = z
   })
 
 const row = z.number()
-const error = z.string().optional()
+const error = () => z.string().optional()
 /** `tokenId` is null if the token has not been minted yet. */
-const tokenThere = z
-  .object({ contractAddress: z.string(), chainId: z.number(), tokenId: z.string().nullable() })
-  .optional()
+const tokenThere = () =>
+  z.object({ contractAddress: z.string(), chainId: z.number(), tokenId: z.string().nullable() }).optional()
 
 /** Gas and wei as decimal text. */
 const chainTotals = z.object({
@@ -63,36 +62,40 @@ const chainTotals = z.object({
   canPay: z.boolean(),
 })
 
-const checked = z.object({
-  row,
-  status: z.enum(['transfer', 'mint', 'unchanged', 'refused', 'invalid']),
-  token: tokenThere,
-  owner: z.string().nullable().optional(),
-  recipient: z.string().optional(),
-  /** Why nothing would change, if not obvious. */
-  note: z.string().optional(),
-  error,
-})
-const moved = z.object({
-  row,
-  status: z.enum(['transferred', 'queued', 'failed']),
-  initialTxHash: z.string().optional(),
-  error,
-  code: z.string().optional(),
-})
-const described = z.object({
-  row,
-  status: z.enum(['changed', 'unchanged', 'failed', 'invalid']),
-  token: tokenThere,
-  previous: storedMetadata.optional(),
-  error,
-})
+const checked = () =>
+  z.object({
+    row,
+    status: z.enum(['transfer', 'mint', 'unchanged', 'refused', 'invalid']),
+    token: tokenThere(),
+    owner: z.string().nullable().optional(),
+    recipient: z.string().optional(),
+    /** Why nothing would change, if not obvious. */
+    note: z.string().optional(),
+    error: error(),
+  })
+const moved = () =>
+  z.object({
+    row,
+    status: z.enum(['transferred', 'queued', 'failed']),
+    initialTxHash: z.string().optional(),
+    error: error(),
+    code: z.string().optional(),
+  })
+const described = () =>
+  z.object({
+    row,
+    status: z.enum(['changed', 'unchanged', 'failed', 'invalid']),
+    token: tokenThere(),
+    previous: storedMetadata.optional(),
+    error: error(),
+  })
 
 const totals = z.object({ totals: z.array(chainTotals) })
 /** `budget` is present if the team's remaining daily budget is too small; the rows beyond it fail. */
-const totalsWithin = totals.extend({
-  budget: z.object({ transactionsLeft: z.number().nullable(), gasLeft: z.number().nullable() }).optional(),
-})
+const totalsWithin = () =>
+  totals.extend({
+    budget: z.object({ transactionsLeft: z.number().nullable(), gasLeft: z.number().nullable() }).optional(),
+  })
 
 const lines = (description: string) => ({
   contentTypes: ['application/x-ndjson', 'application/jsonl', 'application/json'],
@@ -109,7 +112,7 @@ export const phygitalBatches = {
     scope: 'read',
     bodyLimit: 64 * 1024 * 1024,
     stream: lines('One transfer per line'),
-    response: z.union([checked, totalsWithin]),
+    response: () => z.union([checked(), totalsWithin()]),
     answerType: 'application/x-ndjson',
   }),
   'POST /phygitals/transfer/batch': endpoint({
@@ -134,7 +137,7 @@ export const phygitalBatches = {
     bodyLimit: 64 * 1024 * 1024,
     query: z.object({ dryRun: flag.optional() }),
     stream: lines('One token per line'),
-    response: z.union([described, totals]),
+    response: () => z.union([described(), totals]),
     answerType: 'application/x-ndjson',
   }),
 } as const

@@ -7,10 +7,10 @@ const token = { contractAddress: address, chainId: integer(1), tokenId }
 /** An address, or an ENS name. */
 export const recipient = text(255).refine((value) => value.trim() !== '', 'must not be empty')
 
-const transferred = z.object({ success: z.literal(true), initialTxHash: z.string() })
+const transferred = () => z.object({ success: z.literal(true), initialTxHash: z.string() })
 // Two endpoints send the chain ID as text.
 const tokenRefText = z.object({ contractAddress: z.string(), tokenId: z.string(), chainId: z.string() })
-const signed = z.object({ signature: z.string(), blockExpiry: z.string(), tokenRef: tokenRefText })
+const signed = () => z.object({ signature: z.string(), blockExpiry: z.string(), tokenRef: tokenRefText })
 const registered = z.object({
   recipient: z.string(),
   linkedToken: tokenRefText,
@@ -47,7 +47,7 @@ export const phygitals = {
     scope: 'transfer',
     isRepeatable: true,
     body: z.object({ tagUID: uid, recipient }),
-    response: z.object({ initialTxHash: z.string(), tokenRef }),
+    response: () => z.object({ initialTxHash: z.string(), tokenRef: tokenRef() }),
   }),
   'GET /phygitals/transfer-signature': keyEndpoint({
     id: 'signTransfer',
@@ -76,7 +76,7 @@ export const phygitals = {
     auth: 'none',
     scope: 'read',
     query: z.object(token),
-    response: z.object({ uid: z.string() }),
+    response: () => z.object({ uid: z.string() }),
   }),
   'GET /phygitals/claim-registration': endpoint({
     id: 'getClaimRegistration',
@@ -86,22 +86,23 @@ export const phygitals = {
     keyIsOptional: true,
     scope: 'read',
     query: z.object({ ...token, recipient }),
-    response: z.object({
-      recipient: z.string(),
-      linkedToken: tokenRefText,
-      isRequired: z.boolean(),
-      isValid: z.boolean(),
-      allowedAt: timestamp.nullable(),
-      expiresAt: timestamp.nullable(),
-      createdAt: timestamp.nullable(),
-    }),
+    response: () =>
+      z.object({
+        recipient: z.string(),
+        linkedToken: tokenRefText,
+        isRequired: z.boolean(),
+        isValid: z.boolean(),
+        allowedAt: timestamp.nullable(),
+        expiresAt: timestamp.nullable(),
+        createdAt: timestamp.nullable(),
+      }),
   }),
   'POST /phygitals/claim-registration': keyEndpoint({
     id: 'createClaimRegistration',
     summary: "Register a recipient for one of the team's tokens",
     scope: 'transfer',
     body: z.object({ ...token, recipient }),
-    response: registered,
+    response: () => registered,
   }),
   'POST /phygitals/claim-registration/pullable': endpoint({
     id: 'createClaimRegistrationWithCode',
@@ -112,7 +113,7 @@ export const phygitals = {
     scope: 'transfer',
     isRepeatable: true,
     body: z.object({ recipient }),
-    response: registered,
+    response: () => registered,
   }),
   'DELETE /phygitals/claim-registration': keyEndpoint({
     id: 'deleteClaimRegistration',

@@ -5,13 +5,14 @@ import { address, integer, tokenId } from './fields.ts'
 
 const upstreamId = integer(1)
 
-const poapBadge = z.object({
-  event: poapEvent,
-  tokenId: z.string(),
-  owner: z.string(),
-  chain: z.string(),
-  created: z.string(),
-})
+const poapBadge = () =>
+  z.object({
+    event: poapEvent(),
+    tokenId: z.string(),
+    owner: z.string(),
+    chain: z.string(),
+    created: z.string(),
+  })
 
 /** What POAP's own clients read of events and badges, for the events of the embedded provider. */
 export const poapReads = {
@@ -26,24 +27,25 @@ export const poapReads = {
     summary:
       "Read the metadata of an event's badges as POAP gives it; it is the same for every badge of the event",
     params: z.object({ eventId: upstreamId, tokenId }),
-    response: z.object({
-      name: z.string(),
-      description: z.string(),
-      image: z.string(),
-      image_url: z.string(),
-      external_url: z.string(),
-      home_url: z.string(),
-      year: z.number(),
-      tags: z.array(z.string()),
-      attributes: z.array(z.object({ trait_type: z.string(), value: z.string() })),
-    }),
+    response: () =>
+      z.object({
+        name: z.string(),
+        description: z.string(),
+        image: z.string(),
+        image_url: z.string(),
+        external_url: z.string(),
+        home_url: z.string(),
+        year: z.number(),
+        tags: z.array(z.string()),
+        attributes: z.array(z.object({ trait_type: z.string(), value: z.string() })),
+      }),
   }),
   'GET /actions/scan/:address': publicEndpoint({
     id: 'listPoapBadges',
     summary:
       'List the badges that an address has from the embedded badge provider, newest first, as POAP lists its own',
     params: z.object({ address }),
-    response: z.array(poapBadge),
+    response: () => z.array(poapBadge()),
   }),
   'GET /actions/scan/:address/:eventId': publicEndpoint({
     id: 'getPoapBadge',

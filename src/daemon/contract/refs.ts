@@ -18,28 +18,29 @@ export const refs = {
       includeOwner: flag.optional(),
       includeMetadata: flag.optional(),
     }),
-    response: z.object({
-      uid: z.string(),
-      isValidRef: z.boolean(),
-      otp: z.string().optional(),
-      linkedToken: tokenRef
-        .extend({
-          otp: z.string().optional(),
-          ownerAddress: z.string().optional(),
-          metadata: z.record(z.string(), z.unknown()).optional(),
-        })
-        .optional(),
-      badgeEvents: z.array(
-        z.object({
-          id: z.number(),
-          poapEventId: z.number(),
-          otp: z.string().optional(),
-          status: badgeStatus,
-        }),
-      ),
-      guestbookEvents: z.array(
-        tokenRef.extend({ contractAddress: z.string().nullable(), otp: z.string().optional() }),
-      ),
-    }),
+    response: () =>
+      z.object({
+        uid: z.string(),
+        isValidRef: z.boolean(),
+        otp: z.string().optional(),
+        linkedToken: tokenRef()
+          .extend({
+            otp: z.string().optional(),
+            ownerAddress: z.string().optional(),
+            metadata: z.record(z.string(), z.unknown()).optional(),
+          })
+          .optional(),
+        badgeEvents: z.array(
+          z.object({
+            id: z.number(),
+            poapEventId: z.number(),
+            otp: z.string().optional(),
+            status: badgeStatus(),
+          }),
+        ),
+        guestbookEvents: z.array(
+          tokenRef().extend({ contractAddress: z.string().nullable(), otp: z.string().optional() }),
+        ),
+      }),
   }),
 } as const

@@ -8,10 +8,11 @@ export const team = {
     summary: 'Show the team of the API key',
     auth: 'api-key',
     scope: 'read',
-    response: z.object({
-      id: z.number(),
-      name: z.string(),
-      auditHead: z.string().describe('the hash of the last change that the daemon recorded'),
-    }),
+    response: () =>
+      z.object({
+        id: z.number(),
+        name: z.string(),
+        auditHead: z.string().describe('the hash of the last change that the daemon recorded'),
+      }),
   }),
 } as const

@@ -49,7 +49,7 @@ export async function answerOnce<T extends Json>(
       claim,
       ...stepsOf(does, claim),
       // The stored answer came from this endpoint, so it has its shape.
-      answer: spec.response as z.ZodType<T>,
+      answer: { parse: (kept) => (spec.response() as z.ZodType<T>).parse(kept) },
     })
   } catch (error) {
     if (error instanceof IdempotencyConflict) throw new DomainError('idempotency_conflict', error.message)

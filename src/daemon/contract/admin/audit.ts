@@ -29,13 +29,13 @@ export const audit = {
       since: moment.optional(),
       ...page,
     }),
-    response: z.array(change),
+    response: () => z.array(change),
   }),
   'GET /admin/audit/head': adminEndpoint({
     id: 'getAuditHead',
     summary: 'Show how many changes are recorded, and the hash of the last one',
     scope: 'read',
-    response: z.object({ entries: z.number(), head: hash }),
+    response: () => z.object({ entries: z.number(), head: hash }),
   }),
   'GET /admin/audit/verify': adminEndpoint({
     id: 'verifyAudit',
@@ -43,16 +43,20 @@ export const audit = {
       'Check that no recorded change was changed, removed, or added: how far the check is, then the result',
     scope: 'read',
     query: z.object({ expect: hash.optional() }),
-    response: z.union([
-      z.object({ checked: z.number() }),
-      z.object({
-        ok: z.boolean(),
-        entries: z.number().describe('how many there must be'),
-        head: hash,
-        firstBad: z.number().optional().describe('the ID of the first entry that was changed or is missing'),
-        expectedAt: z.number().nullable().optional().describe('the ID of the entry with the hash `expect`'),
-      }),
-    ]),
+    response: () =>
+      z.union([
+        z.object({ checked: z.number() }),
+        z.object({
+          ok: z.boolean(),
+          entries: z.number().describe('how many there must be'),
+          head: hash,
+          firstBad: z
+            .number()
+            .optional()
+            .describe('the ID of the first entry that was changed or is missing'),
+          expectedAt: z.number().nullable().optional().describe('the ID of the entry with the hash `expect`'),
+        }),
+      ]),
     answerType: 'application/x-ndjson',
   }),
   'GET /admin/audit/export': adminEndpoint({
@@ -61,15 +65,16 @@ export const audit = {
       'Export changes with their hashes, oldest first, after a line that says where they begin and end',
     scope: 'read',
     query: z.object({ since: moment.optional() }),
-    response: z.union([
-      z.object({
-        format: z.literal('tapchip-audit'),
-        version: z.literal(1),
-        previous: z.object({ id: z.number(), hash }).describe('the entry before the first one'),
-        head: hash.describe('the hash of the last one'),
-      }),
-      change.extend({ teamId: z.number().nullable(), hash: hash.nullable() }),
-    ]),
+    response: () =>
+      z.union([
+        z.object({
+          format: z.literal('tapchip-audit'),
+          version: z.literal(1),
+          previous: z.object({ id: z.number(), hash }).describe('the entry before the first one'),
+          head: hash.describe('the hash of the last one'),
+        }),
+        change.extend({ teamId: z.number().nullable(), hash: hash.nullable() }),
+      ]),
     answerType: 'application/x-ndjson',
   }),
 } as const

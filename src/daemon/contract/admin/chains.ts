@@ -1,46 +1,50 @@
 import * as z from 'zod'
 import { adminEndpoint } from '../endpoint.ts'
 
-const wei = z.string()
+const wei = () => z.string()
 
 export const chains = {
   'GET /admin/chains': adminEndpoint({
     id: 'listChains',
     summary: "Report the state of each chain: reachability, the relayer's balance, and waiting transactions",
     scope: 'read',
-    response: z.array(
-      z.object({
-        chainId: z.number(),
-        isEmbedded: z.boolean(),
-        /** Null for all but the embedded chain, since other RPC URLs contain keys. */
-        rpcUrl: z.string().nullable(),
-        isReachable: z.boolean(),
-        latestBlock: z.number().nullable(),
-        /** Wei per gas. */
-        baseFee: wei.nullable(),
-        /** Wei per gas; the highest fee ever offered. Null: the embedded chain's own fee. */
-        maxFeePerGas: wei.nullable(),
-        relayer: z.string(),
-        /** Wei. */
-        balance: wei.nullable(),
-        signVerifier: z.string(),
-        unsettled: z.number(),
-        inFlight: z.number(),
-        waiting: z.record(z.string(), z.number()),
-        trouble: z
-          .object({ code: z.enum(['wrong-chain', 'lease-held', 'key-changed', 'node']), message: z.string() })
-          .nullable(),
-        /** Missing or unexpected contracts, at most 100 across all chains. */
-        contracts: z.array(
-          z.object({
-            symbol: z.string(),
-            team: z.string(),
-            address: z.string(),
-            status: z.enum(['pending', 'confirmed']),
-            problem: z.string(),
-          }),
-        ),
-      }),
-    ),
+    response: () =>
+      z.array(
+        z.object({
+          chainId: z.number(),
+          isEmbedded: z.boolean(),
+          /** Null for all but the embedded chain, since other RPC URLs contain keys. */
+          rpcUrl: z.string().nullable(),
+          isReachable: z.boolean(),
+          latestBlock: z.number().nullable(),
+          /** Wei per gas. */
+          baseFee: wei().nullable(),
+          /** Wei per gas; the highest fee ever offered. Null: the embedded chain's own fee. */
+          maxFeePerGas: wei().nullable(),
+          relayer: z.string(),
+          /** Wei. */
+          balance: wei().nullable(),
+          signVerifier: z.string(),
+          unsettled: z.number(),
+          inFlight: z.number(),
+          waiting: z.record(z.string(), z.number()),
+          trouble: z
+            .object({
+              code: z.enum(['wrong-chain', 'lease-held', 'key-changed', 'node']),
+              message: z.string(),
+            })
+            .nullable(),
+          /** Missing or unexpected contracts, at most 100 across all chains. */
+          contracts: z.array(
+            z.object({
+              symbol: z.string(),
+              team: z.string(),
+              address: z.string(),
+              status: z.enum(['pending', 'confirmed']),
+              problem: z.string(),
+            }),
+          ),
+        }),
+      ),
   }),
 } as const

@@ -3,7 +3,7 @@ import { chipGroupOnWire } from '../chip-groups.ts'
 import { adminEndpoint } from '../endpoint.ts'
 import { integer, name, success, team } from '../fields.ts'
 
-const groupForAdmin = chipGroupOnWire.extend({ team: z.string(), chips: z.number() })
+const groupForAdmin = () => chipGroupOnWire().extend({ team: z.string(), chips: z.number() })
 
 export const adminChipGroups = {
   'GET /admin/chip-groups': adminEndpoint({
@@ -11,7 +11,7 @@ export const adminChipGroups = {
     summary: "List a team's chip groups with their number of chips",
     scope: 'read',
     query: z.object(team),
-    response: z.array(groupForAdmin),
+    response: () => z.array(groupForAdmin()),
   }),
   'POST /admin/chip-groups': adminEndpoint({
     id: 'createChipGroup',

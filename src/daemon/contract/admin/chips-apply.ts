@@ -3,15 +3,16 @@ import { appliedColumns } from '../../../values/chip-row.ts'
 import { adminEndpoint } from '../endpoint.ts'
 import { flag, team, text } from '../fields.ts'
 
-const cell = z.union([z.string(), z.number(), z.boolean()]).nullable()
-const applyResult = z.object({
-  row: z.number(),
-  /** Null if no chip has the label. */
-  uid: z.string().nullable(),
-  status: z.enum(['created', 'changed', 'removed', 'unchanged', 'conflict', 'failed']),
-  changes: z.record(z.string(), z.object({ from: cell, to: cell })).optional(),
-  error: z.string().optional(),
-})
+const cell = () => z.union([z.string(), z.number(), z.boolean()]).nullable()
+const applyResult = () =>
+  z.object({
+    row: z.number(),
+    /** Null if no chip has the label. */
+    uid: z.string().nullable(),
+    status: z.enum(['created', 'changed', 'removed', 'unchanged', 'conflict', 'failed']),
+    changes: z.record(z.string(), z.object({ from: cell(), to: cell() })).optional(),
+    error: z.string().optional(),
+  })
 
 export const adminChipsApply = {
   'POST /admin/chips/apply': adminEndpoint({

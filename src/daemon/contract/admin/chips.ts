@@ -33,69 +33,72 @@ export const importRow = z.object(
   ),
 )
 
-const importResult = z.object({
-  row: z.number(),
-  uid: z.string(),
-  status: z.enum(['created', 'unchanged', 'failed']),
-  error: z.string().optional(),
-})
+const importResult = () =>
+  z.object({
+    row: z.number(),
+    uid: z.string(),
+    status: z.enum(['created', 'unchanged', 'failed']),
+    error: z.string().optional(),
+  })
 
-const chipForAdmin = z.object({
-  uid: z.string(),
-  uidHex: z.string(),
-  team: z.string(),
-  chipGroup: z.object({ id: z.number(), name: z.string() }),
-  family: z.enum(['ntag424', 'halo']),
-  keySet: z.number().nullable(),
-  generation: z.number(),
-  publicKey: z.string().nullable(),
-  label: z.string().nullable(),
-  redirectUrl: z.string().nullable(),
-  isConfigured: z.boolean(),
-  isSimulated: z.boolean(),
-  lastCounter: z.number().nullable(),
-  lastTapAt: timestamp.nullable(),
-  /** Of a TagTamper chip: its seal, once a tap told it. One that was open stays `open`. */
-  tamper: z.enum(['closed', 'open']).nullable(),
-  /** The tap that first told that the seal is open. */
-  openedAt: timestamp.nullable(),
-  item: z.object({ id: z.string(), name: z.string(), variant: z.string().nullable() }).nullable(),
-  linkedToken: tokenRef
-    .extend({
-      /** Read from the chain. Null: the token has no owner, or `ownerNote` says why the owner is unknown. */
-      ownerAddress: z.string().nullable(),
-      ownerNote: z.string().optional(),
-    })
-    .nullable(),
-  badgeEvents: z.array(z.object({ id: z.number(), name: z.string(), status: z.string() })),
-  guestbookEvents: z.array(z.object({ id: z.number(), name: z.string() })),
-  disabledAt: timestamp.nullable(),
-  disabledReason: z.string().nullable(),
-  replacedBy: z.string().nullable(),
-  createdAt: timestamp,
-})
+const chipForAdmin = () =>
+  z.object({
+    uid: z.string(),
+    uidHex: z.string(),
+    team: z.string(),
+    chipGroup: z.object({ id: z.number(), name: z.string() }),
+    family: z.enum(['ntag424', 'halo']),
+    keySet: z.number().nullable(),
+    generation: z.number(),
+    publicKey: z.string().nullable(),
+    label: z.string().nullable(),
+    redirectUrl: z.string().nullable(),
+    isConfigured: z.boolean(),
+    isSimulated: z.boolean(),
+    lastCounter: z.number().nullable(),
+    lastTapAt: timestamp.nullable(),
+    /** Of a TagTamper chip: its seal, once a tap told it. One that was open stays `open`. */
+    tamper: z.enum(['closed', 'open']).nullable(),
+    /** The tap that first told that the seal is open. */
+    openedAt: timestamp.nullable(),
+    item: z.object({ id: z.string(), name: z.string(), variant: z.string().nullable() }).nullable(),
+    linkedToken: tokenRef()
+      .extend({
+        /** Read from the chain. Null: the token has no owner, or `ownerNote` says why the owner is unknown. */
+        ownerAddress: z.string().nullable(),
+        ownerNote: z.string().optional(),
+      })
+      .nullable(),
+    badgeEvents: z.array(z.object({ id: z.number(), name: z.string(), status: z.string() })),
+    guestbookEvents: z.array(z.object({ id: z.number(), name: z.string() })),
+    disabledAt: timestamp.nullable(),
+    disabledReason: z.string().nullable(),
+    replacedBy: z.string().nullable(),
+    createdAt: timestamp,
+  })
 
-const exportedChip = z.object({
-  uid: z.string(),
-  chipGroup: z.string(),
-  keySet: z.number().nullable(),
-  label: z.string().nullable(),
-  redirectUrl: z.string().nullable(),
-  item: z.string().nullable(),
-  variant: z.string().nullable(),
-  contractAddress: z.string().nullable(),
-  chainId: z.number().nullable(),
-  tokenId: z.string().nullable(),
-  disabled: z.boolean(),
-  lastCounter: z.number().nullable(),
-  publicKey: z.string().nullable(),
-  generation: z.number(),
-  lastTapAt: timestamp.nullable(),
-  createdAt: timestamp,
-  isConfigured: z.boolean(),
-  /** Of the values that can be applied: an apply with another revision is a conflict. */
-  revision: z.string(),
-})
+const exportedChip = () =>
+  z.object({
+    uid: z.string(),
+    chipGroup: z.string(),
+    keySet: z.number().nullable(),
+    label: z.string().nullable(),
+    redirectUrl: z.string().nullable(),
+    item: z.string().nullable(),
+    variant: z.string().nullable(),
+    contractAddress: z.string().nullable(),
+    chainId: z.number().nullable(),
+    tokenId: z.string().nullable(),
+    disabled: z.boolean(),
+    lastCounter: z.number().nullable(),
+    publicKey: z.string().nullable(),
+    generation: z.number(),
+    lastTapAt: timestamp.nullable(),
+    createdAt: timestamp,
+    isConfigured: z.boolean(),
+    /** Of the values that can be applied: an apply with another revision is a conflict. */
+    revision: z.string(),
+  })
 
 /** An empty value: the chip has none. */
 const orNone = <T>(of: z.ZodType<T>) =>
@@ -148,10 +151,8 @@ export const adminChips = {
       contentTypes: ['text/csv', 'application/x-ndjson', 'application/jsonl'],
       description: `Columns: ${chipColumns.join(', ')}`,
     },
-    response: z.union([
-      importResult,
-      z.object({ created: z.number(), unchanged: z.number(), failed: z.number() }),
-    ]),
+    response: () =>
+      z.union([importResult(), z.object({ created: z.number(), unchanged: z.number(), failed: z.number() })]),
     answerType: 'application/x-ndjson',
   }),
   'POST /admin/chips/import/undo': adminEndpoint({
@@ -161,13 +162,14 @@ export const adminChips = {
     bodyLimit: 4 * 1024 * 1024,
     query: z.object({ dryRun: flag.optional() }),
     body: z.object({ batch: batchId, uids: uidList }),
-    response: z.array(
-      z.object({
-        uid: z.string(),
-        status: z.enum(['removed', 'unchanged', 'failed']),
-        error: z.string().optional(),
-      }),
-    ),
+    response: () =>
+      z.array(
+        z.object({
+          uid: z.string(),
+          status: z.enum(['removed', 'unchanged', 'failed']),
+          error: z.string().optional(),
+        }),
+      ),
   }),
   'GET /admin/chips/export': adminEndpoint({
     id: 'exportChips',
@@ -240,16 +242,17 @@ export const adminChips = {
     scope: 'edit',
     params: one,
     body: z.object({ count: integer(1, 10_000).optional() }),
-    response: z.array(
-      z.object({
-        uid: z.string(),
-        url: z.string(),
-        e: z.string(),
-        c: z.string(),
-        d: z.string(),
-        counter: z.number(),
-      }),
-    ),
+    response: () =>
+      z.array(
+        z.object({
+          uid: z.string(),
+          url: z.string(),
+          e: z.string(),
+          c: z.string(),
+          d: z.string(),
+          counter: z.number(),
+        }),
+      ),
     noStore: true,
   }),
 } as const

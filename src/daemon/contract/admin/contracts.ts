@@ -7,7 +7,7 @@ export const twoTapPolicy = z.object({
   windowSeconds: integer(1, 31_536_000),
 })
 
-const contractFields = {
+const contractFields = () => ({
   id: z.number(),
   team: z.string(),
   kind: z.enum(['phygital', 'guestbook']),
@@ -22,13 +22,13 @@ const contractFields = {
   /** Why the contract is not deployed, or differs from the one deployed here. Null: no known problem. */
   problem: z.string().nullable(),
   createdAt: timestamp,
-}
-const contractOnWire = z.object(contractFields)
+})
+const contractOnWire = () => z.object(contractFields())
 
-const warnings = z.array(z.string())
+const warnings = () => z.array(z.string())
 
 /** State of the contract on its chain. Null: unknown, or the contract does not say. */
-const inspection = {
+const inspection = () => ({
   /** `ours`: this version's code; `none`: no code at the address. */
   code: z.enum(['ours', 'other', 'none']).nullable(),
   codeHash: z.string().nullable(),
@@ -36,8 +36,8 @@ const inspection = {
   signVerifier: z.string().nullable(),
   /** True if the contract accepts this daemon's signatures. */
   trustsSignVerifier: z.boolean().nullable(),
-  warnings,
-}
+  warnings: warnings(),
+})
 
 export const contracts = {
   'GET /admin/contracts': adminEndpoint({
@@ -45,7 +45,7 @@ export const contracts = {
     summary: "List a team's token contracts",
     scope: 'read',
     query: z.object(team),
-    response: z.array(contractOnWire),
+    response: () => z.array(contractOnWire()),
   }),
   'POST /admin/contracts': adminEndpoint({
     id: 'registerContract',
@@ -59,14 +59,14 @@ export const contracts = {
       address,
       twoTap: twoTapPolicy.nullable().optional(),
     }),
-    response: z.object({ ...contractFields, ...inspection }),
+    response: () => z.object({ ...contractFields(), ...inspection() }),
   }),
   'GET /admin/contracts/:id': adminEndpoint({
     id: 'getContract',
     summary: 'Show a contract and its state on the chain',
     scope: 'read',
     params: z.object({ id: integer(1) }),
-    response: z.object({ ...contractFields, ...inspection }),
+    response: () => z.object({ ...contractFields(), ...inspection() }),
   }),
   'POST /admin/contracts/deploy': adminEndpoint({
     id: 'deployContract',
@@ -80,7 +80,7 @@ export const contracts = {
       chainId: integer(1),
       twoTap: twoTapPolicy.nullable().optional(),
     }),
-    response: z.object({ ...contractFields, warnings }),
+    response: () => z.object({ ...contractFields(), warnings: warnings() }),
   }),
   'PATCH /admin/contracts/:id': adminEndpoint({
     id: 'editContract',
@@ -106,11 +106,12 @@ export const contracts = {
       /** Send the URL even if the contract already has it. */
       force: flag.optional(),
     }),
-    response: z.object({
-      ...contractFields,
-      /** Null: the contract already has this URL. */
-      sentTransactionId: z.number().nullable(),
-      warnings,
-    }),
+    response: () =>
+      z.object({
+        ...contractFields(),
+        /** Null: the contract already has this URL. */
+        sentTransactionId: z.number().nullable(),
+        warnings: warnings(),
+      }),
   }),
 } as const

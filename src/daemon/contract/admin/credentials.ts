@@ -6,19 +6,20 @@ import { shortList } from '../list.ts'
 const scopeList = <const S extends readonly string[]>(of: S) =>
   shortList(z.enum(of), { notEmpty: 'must name at least one scope', max: 20 })
 
-const apiKeyOnWire = z.object({
-  id: z.number(),
-  team: z.string(),
-  name: z.string(),
-  /** The first characters only: enough to tell keys apart, never enough to use one. */
-  hint: z.string(),
-  scopes: z.array(z.string()),
-  createdAt: timestamp,
-  expiresAt: timestamp.nullable(),
-  revokedAt: timestamp.nullable(),
-})
+const apiKeyOnWire = () =>
+  z.object({
+    id: z.number(),
+    team: z.string(),
+    name: z.string(),
+    /** The first characters only: enough to tell keys apart, never enough to use one. */
+    hint: z.string(),
+    scopes: z.array(z.string()),
+    createdAt: timestamp,
+    expiresAt: timestamp.nullable(),
+    revokedAt: timestamp.nullable(),
+  })
 
-const adminTokenOnWire = apiKeyOnWire.omit({ team: true, hint: true })
+const adminTokenOnWire = () => apiKeyOnWire().omit({ team: true, hint: true })
 
 export const apiKeys = {
   'GET /admin/api-keys': adminEndpoint({
@@ -26,7 +27,7 @@ export const apiKeys = {
     summary: "List a team's API keys, without the keys themselves",
     scope: 'read',
     query: z.object(team),
-    response: z.array(apiKeyOnWire),
+    response: () => z.array(apiKeyOnWire()),
   }),
   'POST /admin/api-keys': adminEndpoint({
     id: 'createApiKey',
@@ -38,7 +39,7 @@ export const apiKeys = {
       scopes: scopeList(['read', 'edit', 'transfer', 'all']).optional(),
       expiresAt: moment.nullable().optional(),
     }),
-    response: apiKeyOnWire.extend({ key: z.string() }),
+    response: () => apiKeyOnWire().extend({ key: z.string() }),
     noStore: true,
   }),
   'DELETE /admin/api-keys/:id': adminEndpoint({
@@ -55,14 +56,14 @@ export const adminTokens = {
     id: 'listAdminTokens',
     summary: 'List the admin tokens, without the tokens themselves',
     scope: 'read',
-    response: z.array(adminTokenOnWire),
+    response: () => z.array(adminTokenOnWire()),
   }),
   'POST /admin/admin-tokens': adminEndpoint({
     id: 'createAdminToken',
     summary: 'Create an admin token; only this answer shows it',
     scope: 'keys',
     body: z.object({ name: name(), scopes: scopeList(scopes), expiresAt: moment.nullable().optional() }),
-    response: adminTokenOnWire.extend({ token: z.string() }),
+    response: () => adminTokenOnWire().extend({ token: z.string() }),
     noStore: true,
   }),
   'DELETE /admin/admin-tokens/:id': adminEndpoint({

@@ -3,43 +3,44 @@ import { adminEndpoint } from '../endpoint.ts'
 import { flag, text, timestamp } from '../fields.ts'
 import { budget } from './teams.ts'
 
-const databaseState = z.object({
-  engine: z.enum(['sqlite', 'postgres']),
-  sizeBytes: z.number(),
-  integrity: z.string().nullable(),
-  /** Null: the database is a file. */
-  server: z
-    .object({
-      /** Host and database. */
-      name: z.string(),
-      version: z.string(),
-      /** Of one query. */
-      latencyMs: z.number(),
-      /** Empty where the server does not tell. */
-      standbys: z.array(
-        z.object({
-          name: z.string(),
-          syncState: z.string(),
-          lagSeconds: z.number().nullable(),
-          lagBytes: z.number().nullable(),
-        }),
-      ),
-      /** The connections of this daemon. */
-      pools: z.array(
-        z.object({
-          pool: z.enum(['read', 'tap', 'write', 'slow']),
-          inUse: z.number(),
-          idle: z.number(),
-          waiting: z.number(),
-          max: z.number(),
-        }),
-      ),
-      /** Work that was done again since the start. */
-      conflicts: z.number(),
-      lostConnections: z.number(),
-    })
-    .nullable(),
-})
+const databaseState = () =>
+  z.object({
+    engine: z.enum(['sqlite', 'postgres']),
+    sizeBytes: z.number(),
+    integrity: z.string().nullable(),
+    /** Null: the database is a file. */
+    server: z
+      .object({
+        /** Host and database. */
+        name: z.string(),
+        version: z.string(),
+        /** Of one query. */
+        latencyMs: z.number(),
+        /** Empty where the server does not tell. */
+        standbys: z.array(
+          z.object({
+            name: z.string(),
+            syncState: z.string(),
+            lagSeconds: z.number().nullable(),
+            lagBytes: z.number().nullable(),
+          }),
+        ),
+        /** The connections of this daemon. */
+        pools: z.array(
+          z.object({
+            pool: z.enum(['read', 'tap', 'write', 'slow']),
+            inUse: z.number(),
+            idle: z.number(),
+            waiting: z.number(),
+            max: z.number(),
+          }),
+        ),
+        /** Work that was done again since the start. */
+        conflicts: z.number(),
+        lostConnections: z.number(),
+      })
+      .nullable(),
+  })
 
 export const daemon = {
   'GET /admin/status': adminEndpoint({
@@ -48,40 +49,41 @@ export const daemon = {
     scope: 'read',
     // The check reads the whole database and blocks all other requests.
     query: z.object({ check: flag.optional() }),
-    response: z.object({
-      version: z.string(),
-      pid: z.number(),
-      uptimeSeconds: z.number(),
-      url: z.string(),
-      admin: z.string(),
-      dataDir: z.string(),
-      ephemeral: z.boolean(),
-      schema: z.string(),
-      /** If this start migrated a database of an earlier version; `copy`: from before, null if there is none. */
-      upgrade: z.object({ from: z.string(), to: z.string(), copy: z.string().nullable() }).nullable(),
-      token: z.object({ name: z.string(), scopes: z.array(z.string()) }),
-      database: databaseState,
-      /** Null: no backup was ever made. Only if checked. */
-      lastBackupAt: timestamp.nullable().optional(),
-      /** For the data directory. */
-      disk: z.object({
-        freeBytes: z.number().nullable(),
-        refusedWrites: z.number(),
-        state: z.enum(['writable', 'full', 'failing']),
+    response: () =>
+      z.object({
+        version: z.string(),
+        pid: z.number(),
+        uptimeSeconds: z.number(),
+        url: z.string(),
+        admin: z.string(),
+        dataDir: z.string(),
+        ephemeral: z.boolean(),
+        schema: z.string(),
+        /** If this start migrated a database of an earlier version; `copy`: from before, null if there is none. */
+        upgrade: z.object({ from: z.string(), to: z.string(), copy: z.string().nullable() }).nullable(),
+        token: z.object({ name: z.string(), scopes: z.array(z.string()) }),
+        database: databaseState(),
+        /** Null: no backup was ever made. Only if checked. */
+        lastBackupAt: timestamp.nullable().optional(),
+        /** For the data directory. */
+        disk: z.object({
+          freeBytes: z.number().nullable(),
+          refusedWrites: z.number(),
+          state: z.enum(['writable', 'full', 'failing']),
+        }),
+        /** Where new badge events are created. `trouble` says why that does not work; null if it does, or is not checked. */
+        badges: z.object({ provider: z.enum(['embedded', 'poap']), trouble: z.string().nullable() }),
+        /** Settings that have no effect or should be changed. */
+        warnings: z.array(z.string()),
+        /** Teams that sent transactions today or have waiting announcements; at most 100. */
+        budgets: z.array(budget().extend({ team: z.string() })),
+        /** `failed`: disabled by the daemon, since they could not be delivered; at most 100. */
+        webhooks: z.object({
+          enabled: z.number(),
+          failed: z.array(z.object({ id: z.number(), reason: z.string() })),
+        }),
+        counts: z.object({ teams: z.number(), keySets: z.number(), chips: z.number(), taps: z.number() }),
       }),
-      /** Where new badge events are created. `trouble` says why that does not work; null if it does, or is not checked. */
-      badges: z.object({ provider: z.enum(['embedded', 'poap']), trouble: z.string().nullable() }),
-      /** Settings that have no effect or should be changed. */
-      warnings: z.array(z.string()),
-      /** Teams that sent transactions today or have waiting announcements; at most 100. */
-      budgets: z.array(budget.extend({ team: z.string() })),
-      /** `failed`: disabled by the daemon, since they could not be delivered; at most 100. */
-      webhooks: z.object({
-        enabled: z.number(),
-        failed: z.array(z.object({ id: z.number(), reason: z.string() })),
-      }),
-      counts: z.object({ teams: z.number(), keySets: z.number(), chips: z.number(), taps: z.number() }),
-    }),
   }),
   'POST /admin/backup': adminEndpoint({
     id: 'backUp',
@@ -93,11 +95,12 @@ export const daemon = {
         .refine((words) => words.length >= 12, 'must have at least 12 characters')
         .optional(),
     }),
-    response: z.object({
-      path: z.string(),
-      sizeBytes: z.number(),
-      holdsDataKey: z.boolean(),
-      warning: z.string().optional(),
-    }),
+    response: () =>
+      z.object({
+        path: z.string(),
+        sizeBytes: z.number(),
+        holdsDataKey: z.boolean(),
+        warning: z.string().optional(),
+      }),
   }),
 } as const

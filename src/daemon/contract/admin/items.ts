@@ -29,7 +29,7 @@ export const adminItems = {
     summary: "List a team's items",
     scope: 'read',
     query: z.object(team),
-    response: z.array(itemOnWire),
+    response: () => z.array(itemOnWire()),
   }),
   'POST /admin/items': adminEndpoint({
     id: 'createItem',

@@ -29,23 +29,24 @@ export const keySetFields = {
   parameters: z.object({ e: parameterName, c: parameterName, d: parameterName }).partial().optional(),
 }
 
-const keySetOnWire = z.object({
-  id: z.number(),
-  diversification: z.enum(['none', 'an10922', 'listed']),
-  systemIdentifier: z.string(),
-  macInputFrom: z.enum(['d', 'e']).nullable(),
-  parameters: z.object({ e: z.string(), c: z.string(), d: z.string() }),
-  canProvision: z.boolean(),
-  chips: z.number(),
-  createdAt: timestamp,
-})
+const keySetOnWire = () =>
+  z.object({
+    id: z.number(),
+    diversification: z.enum(['none', 'an10922', 'listed']),
+    systemIdentifier: z.string(),
+    macInputFrom: z.enum(['d', 'e']).nullable(),
+    parameters: z.object({ e: z.string(), c: z.string(), d: z.string() }),
+    canProvision: z.boolean(),
+    chips: z.number(),
+    createdAt: timestamp,
+  })
 
 export const keySets = {
   'GET /admin/key-sets': adminEndpoint({
     id: 'listKeySets',
     summary: 'List the key sets, without their keys',
     scope: 'read',
-    response: z.array(keySetOnWire),
+    response: () => z.array(keySetOnWire()),
   }),
   'POST /admin/key-sets': adminEndpoint({
     id: 'createKeySet',

@@ -2,13 +2,14 @@ import * as z from 'zod'
 import { adminEndpoint } from '../endpoint.ts'
 import { integer, name, success, team, text, timestamp } from '../fields.ts'
 
-const linkOnWire = z.object({
-  id: z.number(),
-  team: z.string(),
-  label: z.string(),
-  baseUrl: z.string(),
-  createdAt: timestamp,
-})
+const linkOnWire = () =>
+  z.object({
+    id: z.number(),
+    team: z.string(),
+    label: z.string(),
+    baseUrl: z.string(),
+    createdAt: timestamp,
+  })
 
 export const links = {
   'GET /admin/links': adminEndpoint({
@@ -16,7 +17,7 @@ export const links = {
     summary: "List the third-party links on a team's tap page",
     scope: 'read',
     query: z.object(team),
-    response: z.array(linkOnWire),
+    response: () => z.array(linkOnWire()),
   }),
   'POST /admin/links': adminEndpoint({
     id: 'createLink',

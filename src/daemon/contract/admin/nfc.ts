@@ -13,14 +13,15 @@ const station = text(64)
   .regex(/^[\w-]+$/, 'must be letters, digits, - and _')
   .optional()
 
-const sheetProgress = z.object({ rows: z.number(), taken: z.number() })
-const sheetRun = sheetProgress.extend({
-  /** Name it when a session is opened. */
-  run: z.number(),
-  openedAt: timestamp,
-  /** Set when every row is taken, or the sheet was started over. */
-  closedAt: timestamp.nullable(),
-})
+const sheetProgress = () => z.object({ rows: z.number(), taken: z.number() })
+const sheetRun = () =>
+  sheetProgress().extend({
+    /** Name it when a session is opened. */
+    run: z.number(),
+    openedAt: timestamp,
+    /** Set when every row is taken, or the sheet was started over. */
+    closedAt: timestamp.nullable(),
+  })
 const run = integer(1)
 
 const detailFields = {
@@ -30,54 +31,57 @@ const detailFields = {
   redirectUrl: text(4096).nullable().optional(),
 }
 
-const keySource = z.union([z.literal('factory'), z.object({ keySet: z.number(), generation: z.number() })])
+const keySource = () =>
+  z.union([z.literal('factory'), z.object({ keySet: z.number(), generation: z.number() })])
 
-const nfcOutcome = z.object({
-  status: z.enum(['provisioned', 'unchanged', 'factory', 'failed']),
-  uid: z.string().nullable(),
-  keySet: z.number().nullable(),
-  /** As written on the chip, with zeros where the chip fills in values. */
-  url: z.string().nullable(),
-  /** For failures: `code` is for programs, `error` for people. */
-  code: z.string().optional(),
-  error: z.string().optional(),
-  /** Set if the chip is ready but differs from the request. */
-  warning: z.string().optional(),
-  /** With a sheet, for a chip that is ready: the row that it has. */
-  row: z.number().optional(),
-  sheet: sheetProgress.optional(),
-})
+const nfcOutcome = () =>
+  z.object({
+    status: z.enum(['provisioned', 'unchanged', 'factory', 'failed']),
+    uid: z.string().nullable(),
+    keySet: z.number().nullable(),
+    /** As written on the chip, with zeros where the chip fills in values. */
+    url: z.string().nullable(),
+    /** For failures: `code` is for programs, `error` for people. */
+    code: z.string().optional(),
+    error: z.string().optional(),
+    /** Set if the chip is ready but differs from the request. */
+    warning: z.string().optional(),
+    /** With a sheet, for a chip that is ready: the row that it has. */
+    row: z.number().optional(),
+    sheet: sheetProgress().optional(),
+  })
 
-const nfcStep = z.object({
-  id: z.string(),
-  /** Send it back with the reply. */
-  step: z.number(),
-  next: z.union([
-    z.object({
-      type: z.literal('apdus'),
-      /** Send them in order, until an answer has a status other than 9000, 9100, and 91AF. */
-      apdus: z.array(z.string()),
-      /** The card must not be lifted between `inspect` and `read-back`. */
-      phase: z.enum(['inspect', 'set-up', 'read-back']),
-    }),
-    z.object({
-      type: z.literal('inspected'),
-      uid: z.string(),
-      isBlank: z.boolean(),
-      hasOpenPlan: z.boolean(),
-      registered: z.object({ label: z.string().nullable(), keySet: z.number().nullable() }).nullable(),
-      /**
-       * With a sheet: the row for this chip, counted from 1. null: every row is taken, or held by another session. Comes
-       * again with another row, if that which the details named is not free, or its label is on another chip.
-       */
-      row: z.number().nullable(),
-      sheet: sheetProgress.nullable(),
-      /** The row that the last details named went to the chip that has its label already. */
-      passed: z.object({ row: z.number(), uid: z.string(), chipGroup: z.string() }).optional(),
-    }),
-    z.object({ type: z.literal('ended'), outcome: nfcOutcome }),
-  ]),
-})
+const nfcStep = () =>
+  z.object({
+    id: z.string(),
+    /** Send it back with the reply. */
+    step: z.number(),
+    next: z.union([
+      z.object({
+        type: z.literal('apdus'),
+        /** Send them in order, until an answer has a status other than 9000, 9100, and 91AF. */
+        apdus: z.array(z.string()),
+        /** The card must not be lifted between `inspect` and `read-back`. */
+        phase: z.enum(['inspect', 'set-up', 'read-back']),
+      }),
+      z.object({
+        type: z.literal('inspected'),
+        uid: z.string(),
+        isBlank: z.boolean(),
+        hasOpenPlan: z.boolean(),
+        registered: z.object({ label: z.string().nullable(), keySet: z.number().nullable() }).nullable(),
+        /**
+         * With a sheet: the row for this chip, counted from 1. null: every row is taken, or held by another session. Comes
+         * again with another row, if that which the details named is not free, or its label is on another chip.
+         */
+        row: z.number().nullable(),
+        sheet: sheetProgress().nullable(),
+        /** The row that the last details named went to the chip that has its label already. */
+        passed: z.object({ row: z.number(), uid: z.string(), chipGroup: z.string() }).optional(),
+      }),
+      z.object({ type: z.literal('ended'), outcome: nfcOutcome() }),
+    ]),
+  })
 
 /** The daemon talks to a card on a remote reader, so that chip keys never leave it and only APDUs travel. */
 export const nfc = {
@@ -168,29 +172,30 @@ export const nfc = {
     summary: 'Tell how many rows of a run are taken, and how many sessions hold right now',
     scope: 'provision',
     params: z.object({ run }),
-    response: sheetRun.extend({ held: z.number() }),
+    response: () => sheetRun().extend({ held: z.number() }),
   }),
   'GET /admin/nfc/journal': adminEndpoint({
     id: 'readNfcJournal',
     summary: 'List unfinished plans of chips, or all plans with all=true, newest first',
     scope: 'read',
     query: z.object({ uid: uid.optional(), all: flag.optional(), ...page }),
-    response: z.array(
-      z.object({
-        id: z.number(),
-        uid: z.string(),
-        purpose: z.enum(['provision', 'reset']),
-        from: z.array(keySource),
-        target: keySource,
-        url: z.string().nullable(),
-        openedAt: timestamp,
-        openedBy: z.string(),
-        problem: z.string().nullable(),
-        closedAt: timestamp.nullable(),
-        closedBy: z.string().nullable(),
-        outcome: z.enum(['done', 'untouched', 'superseded', 'given-up']).nullable(),
-      }),
-    ),
+    response: () =>
+      z.array(
+        z.object({
+          id: z.number(),
+          uid: z.string(),
+          purpose: z.enum(['provision', 'reset']),
+          from: z.array(keySource()),
+          target: keySource(),
+          url: z.string().nullable(),
+          openedAt: timestamp,
+          openedBy: z.string(),
+          problem: z.string().nullable(),
+          closedAt: timestamp.nullable(),
+          closedBy: z.string().nullable(),
+          outcome: z.enum(['done', 'untouched', 'superseded', 'given-up']).nullable(),
+        }),
+      ),
   }),
   'DELETE /admin/nfc/journal/:uid': adminEndpoint({
     id: 'deleteNfcPlan',

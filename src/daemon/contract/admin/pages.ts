@@ -17,13 +17,14 @@ export const pages = {
       state: text(60).optional(),
       language: z.enum(['en', 'de'], 'must be en or de').default('en'),
     }),
-    response: z.array(
-      z.object({
-        state: z.string(),
-        /** Of HTTP. */
-        status: z.number(),
-        html: z.string(),
-      }),
-    ),
+    response: () =>
+      z.array(
+        z.object({
+          state: z.string(),
+          /** Of HTTP. */
+          status: z.number(),
+          html: z.string(),
+        }),
+      ),
   }),
 } as const

@@ -13,36 +13,38 @@ const tapOutcomes = [
 ] as const
 const outcome = z.enum(tapOutcomes, `must be one of ${tapOutcomes.join(', ')}`)
 
-const tapOnWire = z.object({
-  /** Null in a stream for a refused tap that is not stored yet. */
-  id: z.number().nullable(),
-  at: timestamp,
-  uid: z.string().nullable(),
-  team: z.string().nullable(),
-  keySet: z.number().nullable(),
-  counter: z.number().nullable(),
-  outcome,
-  via: z.enum(['find', 'page']),
-  /** Of a TagTamper chip: its seal. */
-  tamper: z.enum(['closed', 'open']).nullable(),
-})
+const tapOnWire = () =>
+  z.object({
+    /** Null in a stream for a refused tap that is not stored yet. */
+    id: z.number().nullable(),
+    at: timestamp,
+    uid: z.string().nullable(),
+    team: z.string().nullable(),
+    keySet: z.number().nullable(),
+    counter: z.number().nullable(),
+    outcome,
+    via: z.enum(['find', 'page']),
+    /** Of a TagTamper chip: its seal. */
+    tamper: z.enum(['closed', 'open']).nullable(),
+  })
 
 const about = <T extends z.ZodType>(schema: T, description: string) => schema.optional().describe(description)
 
 /** The fields depend on `by`. */
-const tapCount = z.object({
-  hour: about(z.string(), 'by hour: in the time zone, 2026-11-22 14:00'),
-  day: about(z.string(), 'by day: in the time zone, 2026-11-22'),
-  from: about(timestamp, 'by hour and day: when it began'),
-  to: about(timestamp, 'by hour and day: its end, or the end of the span'),
-  chipGroup: about(z.string().nullable(), 'by group: the name; null for taps of unknown and removed chips'),
-  item: about(z.string().nullable(), 'by item: its ID; null for taps of chips without an item'),
-  team: about(z.string().nullable(), 'by group and item'),
-  outcome: about(outcome, 'by outcome'),
-  taps: z.number(),
-  valid: about(z.number(), 'not by outcome'),
-  refused: about(z.number(), 'not by outcome: all that were not valid'),
-})
+const tapCount = () =>
+  z.object({
+    hour: about(z.string(), 'by hour: in the time zone, 2026-11-22 14:00'),
+    day: about(z.string(), 'by day: in the time zone, 2026-11-22'),
+    from: about(timestamp, 'by hour and day: when it began'),
+    to: about(timestamp, 'by hour and day: its end, or the end of the span'),
+    chipGroup: about(z.string().nullable(), 'by group: the name; null for taps of unknown and removed chips'),
+    item: about(z.string().nullable(), 'by item: its ID; null for taps of chips without an item'),
+    team: about(z.string().nullable(), 'by group and item'),
+    outcome: about(outcome, 'by outcome'),
+    taps: z.number(),
+    valid: about(z.number(), 'not by outcome'),
+    refused: about(z.number(), 'not by outcome: all that were not valid'),
+  })
 
 export const taps = {
   'GET /admin/taps': adminEndpoint({
@@ -56,7 +58,7 @@ export const taps = {
       since: moment.optional(),
       ...page,
     }),
-    response: z.array(tapOnWire),
+    response: () => z.array(tapOnWire()),
   }),
   'GET /admin/taps/stats': adminEndpoint({
     id: 'getTapStats',
@@ -73,17 +75,18 @@ export const taps = {
       timeZone: text(100).optional(),
       limit: integer(1, 1000).optional(),
     }),
-    response: z.object({
-      since: timestamp,
-      until: timestamp,
-      keptSince: z.object({
-        taps: timestamp.nullable().describe('the oldest tap, if earlier ones were deleted'),
-        refused: timestamp.nullable().describe('the oldest refused tap, if earlier ones were deleted'),
+    response: () =>
+      z.object({
+        since: timestamp,
+        until: timestamp,
+        keptSince: z.object({
+          taps: timestamp.nullable().describe('the oldest tap, if earlier ones were deleted'),
+          refused: timestamp.nullable().describe('the oldest refused tap, if earlier ones were deleted'),
+        }),
+        newest: timestamp.nullable().describe('the newest tap, also outside the span'),
+        more: z.number().describe('groups or items beyond the limit'),
+        rows: z.array(tapCount()),
       }),
-      newest: timestamp.nullable().describe('the newest tap, also outside the span'),
-      more: z.number().describe('groups or items beyond the limit'),
-      rows: z.array(tapCount),
-    }),
   }),
   'GET /admin/taps/follow': adminEndpoint({
     id: 'followTaps',

@@ -5,14 +5,15 @@ import { adminEndpoint } from '../endpoint.ts'
 import { integer, name, success, text, timestamp } from '../fields.ts'
 
 /** Daily limits (UTC) by count and gas. Null: the default; the embedded chain has no limit. */
-export const budget = z.object({
-  transactionsPerDay: z.number().nullable(),
-  gasPerDay: z.number().nullable(),
-  transactionsToday: z.number(),
-  gasToday: z.number(),
-  /** Tokens with changed metadata that will be announced when the budget allows. */
-  waiting: z.number(),
-})
+export const budget = () =>
+  z.object({
+    transactionsPerDay: z.number().nullable(),
+    gasPerDay: z.number().nullable(),
+    transactionsToday: z.number(),
+    gasToday: z.number(),
+    /** Tokens with changed metadata that will be announced when the budget allows. */
+    waiting: z.number(),
+  })
 /** The look of tap pages. Null: the page's own. Colours: `#rrggbb`. */
 const brand = z.object({
   name: z.string().nullable(),
@@ -20,7 +21,8 @@ const brand = z.object({
   background: z.string().nullable(),
   logoUrl: z.string().nullable(),
 })
-const teamOnWire = z.object({ id: z.number(), name: z.string(), createdAt: timestamp, budget, brand })
+const teamOnWire = () =>
+  z.object({ id: z.number(), name: z.string(), createdAt: timestamp, budget: budget(), brand })
 
 const color = z.string().transform((written, ctx) => {
   const parsed = parseColor(written)
@@ -49,7 +51,7 @@ export const teams = {
     id: 'listTeams',
     summary: 'List the teams',
     scope: 'read',
-    response: z.array(teamOnWire),
+    response: () => z.array(teamOnWire()),
   }),
   'POST /admin/teams': adminEndpoint({
     id: 'createTeam',

@@ -13,9 +13,9 @@ const transactionStates = [
 ] as const
 const state = z.enum(transactionStates, `must be one of ${transactionStates.join(', ')}`)
 
-const waiting = z.enum(['fees', 'funds', 'gas-estimate', 'builder', 'node'])
+const waiting = () => z.enum(['fees', 'funds', 'gas-estimate', 'builder', 'node'])
 
-const transactionFields = {
+const transactionFields = () => ({
   id: z.number(),
   /** Null: one of the daemon's own transactions. */
   team: z.string().nullable(),
@@ -24,7 +24,7 @@ const transactionFields = {
   /** A token, a contract, or an event. */
   subject: z.record(z.string(), z.unknown()),
   state,
-  waiting: waiting.nullable(),
+  waiting: waiting().nullable(),
   reason: z.string().nullable(),
   /** The reason for replacing it with an empty transaction. */
   cancelling: z.string().nullable(),
@@ -38,26 +38,27 @@ const transactionFields = {
   createdAt: timestamp,
   updatedAt: timestamp,
   settledAt: timestamp.nullable(),
-}
-
-const attempt = z.object({
-  hash: z.string(),
-  /** A filler has no effect: it only uses up the nonce. */
-  purpose: z.enum(['effect', 'filler']),
-  sender: z.string(),
-  nonce: z.number(),
-  gas: z.number(),
-  /** Wei per gas. */
-  maxFeePerGas: z.string(),
-  maxPriorityFeePerGas: z.string(),
-  signedAt: timestamp,
-  /** When a node first accepted it. */
-  sentAt: timestamp.nullable(),
-  error: z.string().nullable(),
 })
 
-const transactionOnWire = z.object(transactionFields)
-const shownTransaction = z.object({ ...transactionFields, attempts: z.array(attempt) })
+const attempt = () =>
+  z.object({
+    hash: z.string(),
+    /** A filler has no effect: it only uses up the nonce. */
+    purpose: z.enum(['effect', 'filler']),
+    sender: z.string(),
+    nonce: z.number(),
+    gas: z.number(),
+    /** Wei per gas. */
+    maxFeePerGas: z.string(),
+    maxPriorityFeePerGas: z.string(),
+    signedAt: timestamp,
+    /** When a node first accepted it. */
+    sentAt: timestamp.nullable(),
+    error: z.string().nullable(),
+  })
+
+const transactionOnWire = () => z.object(transactionFields())
+const shownTransaction = () => z.object({ ...transactionFields(), attempts: z.array(attempt()) })
 
 export const transactions = {
   'GET /admin/transactions': adminEndpoint({
@@ -74,7 +75,7 @@ export const transactions = {
       hash: transactionHash.optional(),
       ...page,
     }),
-    response: z.array(transactionOnWire),
+    response: () => z.array(transactionOnWire()),
   }),
   'GET /admin/transactions/:id': adminEndpoint({
     id: 'showTransaction',

@@ -4,43 +4,45 @@ import { adminEndpoint } from '../endpoint.ts'
 import { integer, name, page, success, team, timestamp } from '../fields.ts'
 import { shortList } from '../list.ts'
 
-const webhookOnWire = z.object({
-  id: z.number(),
-  team: z.string(),
-  /** Without path and query for tokens that may not edit. */
-  url: z.string(),
-  events: z.array(z.string()),
-  createdAt: timestamp,
-  disabledAt: timestamp.nullable(),
-  disabledReason: z.string().nullable(),
-  /** Until then, the previous secret signs too. */
-  rollingUntil: timestamp.nullable(),
-  /** Deliveries that wait, counted up to 100,000. */
-  waiting: z.number(),
-})
+const webhookOnWire = () =>
+  z.object({
+    id: z.number(),
+    team: z.string(),
+    /** Without path and query for tokens that may not edit. */
+    url: z.string(),
+    events: z.array(z.string()),
+    createdAt: timestamp,
+    disabledAt: timestamp.nullable(),
+    disabledReason: z.string().nullable(),
+    /** Until then, the previous secret signs too. */
+    rollingUntil: timestamp.nullable(),
+    /** Deliveries that wait, counted up to 100,000. */
+    waiting: z.number(),
+  })
 
-const withSecret = webhookOnWire.extend({ secret: z.string().describe('whsec_ and base64') })
+const withSecret = () => webhookOnWire().extend({ secret: z.string().describe('whsec_ and base64') })
 
 const states = ['waiting', 'delivered', 'failed', 'dropped'] as const
 
-const deliveryOnWire = z.object({
-  id: z.number(),
-  webhook: z.number(),
-  team: z.string(),
-  /** The header `webhook-id`, the same at each try. */
-  messageId: z.string(),
-  type: z.string(),
-  /** `dropped`: the webhook was disabled, or a backup was restored. */
-  state: z.enum(states),
-  /** Finished tries, or failed ones while it waits. */
-  attempts: z.number(),
-  nextTryAt: timestamp.nullable(),
-  /** Of the last answer. */
-  statusCode: z.number().nullable(),
-  error: z.string().nullable(),
-  at: timestamp.describe('when it happened'),
-  settledAt: timestamp.nullable(),
-})
+const deliveryOnWire = () =>
+  z.object({
+    id: z.number(),
+    webhook: z.number(),
+    team: z.string(),
+    /** The header `webhook-id`, the same at each try. */
+    messageId: z.string(),
+    type: z.string(),
+    /** `dropped`: the webhook was disabled, or a backup was restored. */
+    state: z.enum(states),
+    /** Finished tries, or failed ones while it waits. */
+    attempts: z.number(),
+    nextTryAt: timestamp.nullable(),
+    /** Of the last answer. */
+    statusCode: z.number().nullable(),
+    error: z.string().nullable(),
+    at: timestamp.describe('when it happened'),
+    settledAt: timestamp.nullable(),
+  })
 
 const params = z.object({ id: integer(1) })
 const type = z.enum(webhookTypes, `must be one of ${webhookTypes.join(', ')}`)
@@ -53,7 +55,7 @@ export const webhooks = {
     summary: "List a team's webhooks",
     scope: 'read',
     query: z.object(team),
-    response: z.array(webhookOnWire),
+    response: () => z.array(webhookOnWire()),
   }),
   'POST /admin/webhooks': adminEndpoint({
     id: 'createWebhook',
@@ -104,7 +106,7 @@ export const webhooks = {
       state: z.enum(states, `must be one of ${states.join(', ')}`).optional(),
       ...page,
     }),
-    response: z.array(deliveryOnWire),
+    response: () => z.array(deliveryOnWire()),
   }),
   'POST /admin/webhook-deliveries/:id/redeliver': adminEndpoint({
     id: 'redeliverWebhook',

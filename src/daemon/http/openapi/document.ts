@@ -102,7 +102,7 @@ const idempotencyKey = {
 
 function answerOf(spec: EndpointSpec, about: string, wire: WireWords): Json {
   const { answerType: type = 'application/json', response } = spec
-  const schema = schemaOf(response, { io: 'output', about, wire })
+  const schema = schemaOf(response(), { io: 'output', about, wire })
   const isDone = { description: type === 'application/json' ? 'Done' : 'Done; one line per row' }
   return { ...isDone, content: { [type]: { schema, ...exampleIn(spec, exampleOf(schema, true)) } } }
 }
