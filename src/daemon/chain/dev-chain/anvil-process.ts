@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { accessSync, chmodSync, constants, existsSync, readlinkSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -171,10 +170,11 @@ export async function spawnAnvil(settings: AnvilSettings): Promise<AnvilProcess>
     throw error
   }
 
-  const lines = createInterface({ input: child.stdout })
+  let printed = ''
   const listening = new Promise<number>((resolve) => {
-    lines.on('line', (line) => {
-      const [, port] = /^Listening on [\d.]+:(\d+)$/.exec(line) ?? []
+    child.stdout.on('data', (chunk: Buffer) => {
+      printed = (printed + chunk.toString()).slice(-10_000)
+      const [, port] = /^Listening on [\d.]+:(\d+)$/m.exec(printed) ?? []
       if (port !== undefined) resolve(Number(port))
     })
   })
@@ -184,8 +184,7 @@ export async function spawnAnvil(settings: AnvilSettings): Promise<AnvilProcess>
       hasRun: true,
     })
   // anvil prints a line for every call: unread output would fill the pipe and block it.
-  lines.close()
-  child.stdout.resume()
+  child.stdout.removeAllListeners('data').resume()
   if ('socket' in address)
     await untilItListens(address.socket, exited).catch((error: unknown) => {
       child.kill('SIGKILL')
