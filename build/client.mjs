@@ -16,8 +16,8 @@ export async function buildClient() {
     const form = forms[key]
     const yields = spec.answerType === 'application/x-ndjson'
     const sends = form ? 'form' : spec.stream ? 'lines' : undefined
-    const names = Object.keys(spec.query?.shape ?? {})
-    const parts = [spec.params, spec.query, spec.body, form].filter(Boolean)
+    const names = Object.keys(spec.query?.().shape ?? {})
+    const parts = [spec.params?.(), spec.query?.(), spec.body?.(), form].filter(Boolean)
     const clash = doubled(parts.flatMap(({ shape }) => Object.keys(shape)))
     if (clash) throw new Error(`${spec.id}: ${clash} stands in two parts of the request`)
     operations[spec.id] = {

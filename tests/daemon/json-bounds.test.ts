@@ -25,7 +25,7 @@ function* arraysIn(schema: unknown, path: string): Generator<{ path: string; max
 }
 
 const inputs = Object.entries<EndpointSpec>(endpoints).flatMap(([key, { params, query, body }]) =>
-  Object.entries({ params, query, body }).map(([part, schema]) => ({ of: `${key} ${part}`, schema })),
+  Object.entries({ params, query, body }).map(([part, make]) => ({ of: `${key} ${part}`, schema: make?.() })),
 )
 const rows = Object.entries({ batchRow, metadataRow, moveRow }).map(([of, schema]) => ({ of, schema }))
 const arrays = [...inputs, ...rows].flatMap(({ of, schema }) => [...arraysIn(schema, of)])

@@ -265,7 +265,7 @@ describe("the validator's own words", () => {
     '$key never shows them',
     async ({ method, spec }) => {
       for (const value of wrong) {
-        const whole = z.object({ ...spec.params?.shape, ...spec.query?.shape, ...spec.body?.shape })
+        const whole = z.object({ ...spec.params?.().shape, ...spec.query?.().shape, ...spec.body?.().shape })
         for (const input of [...inputsOf(whole, value), refused]) {
           const given = { method, params: input, query: input, body: input }
           const parse = async () => inputParser(spec)(given)

@@ -50,13 +50,13 @@ describe('the OpenAPI document', () => {
     async ({ spec, operation }) => {
       const { body, query, response } = spec
       if (body) {
-        const { success, error } = await body.safeParseAsync(jsonOf(operation.requestBody).example)
+        const { success, error } = await body().safeParseAsync(jsonOf(operation.requestBody).example)
         expect([success, error?.issues]).toEqual([true, undefined])
       }
       const given = operation.parameters
         .filter((one: Json) => one.in === 'query' && one.schema.examples)
         .map(({ name, schema }: Json) => [name, String(schema.examples[0])])
-      if (query) expect(query.safeParse(Object.fromEntries(given)).error?.issues).toBe(undefined)
+      if (query) expect(query().safeParse(Object.fromEntries(given)).error?.issues).toBe(undefined)
       const answer = jsonOf(operation.responses[200])
       if (answer && spec.part === 'interface')
         expect(response().safeParse(answer.example).error?.issues).toBe(undefined)

@@ -39,10 +39,10 @@ test.each(reads)('what $key makes of a request is what its schema says', ({ meth
     }
   }
   fc.assert(
-    fc.property(fieldsOf(spec.params), fieldsOf(spec.query), (params, query) => {
+    fc.property(fieldsOf(spec.params?.()), fieldsOf(spec.query?.()), (params, query) => {
       const bySchema = (schema: z.ZodObject | undefined, fields: unknown) =>
         schema?.safeParse(fields, { error: required }) ?? { success: true as const, data: {} }
-      const parts = { params: bySchema(spec.params, params), query: bySchema(spec.query, query) }
+      const parts = { params: bySchema(spec.params?.(), params), query: bySchema(spec.query?.(), query) }
       const expected = !parts.params.success
         ? describeIssues(parts.params.error.issues)
         : !parts.query.success

@@ -240,9 +240,9 @@ function streamOf(known: Known): fc.Arbitrary<{ payload: string; type: string }>
 
 /** The text of a body: as it should be, cut off, with a member given twice, or nothing of the kind. */
 function bodyOf(spec: EndpointSpec, known: Known, isLarge: boolean): fc.Arbitrary<string> {
-  const fields = objectOf(spec.body ? shapeOf(spec.body) : {}, known)
+  const fields = objectOf(spec.body ? shapeOf(spec.body()) : {}, known)
   const whole = fields.map((body) => JSON.stringify(body))
-  const names = Object.keys(spec.body?.shape ?? {})
+  const names = Object.keys(spec.body?.().shape ?? {})
   const plain = fc.oneof(
     { weight: 12, arbitrary: whole },
     { weight: 1, arbitrary: fc.tuple(whole, fc.nat({ max: 60 })).map(([text, cut]) => text.slice(0, -cut)) },
@@ -273,7 +273,7 @@ const asText = (content: unknown): string =>
   typeof content === 'string' ? content.toWellFormed() : (JSON.stringify(content) ?? '')
 
 function searchOf(spec: EndpointSpec, method: Method, known: Known): fc.Arbitrary<string> {
-  const both = { ...spec.query?.shape, ...(method === 'GET' ? spec.body?.shape : {}) }
+  const both = { ...spec.query?.().shape, ...(method === 'GET' ? spec.body?.().shape : {}) }
   const fields = objectOf(Object.keys(both).length > 0 ? shapeOf(z.object(both)) : {}, known)
   const search = fc.tuple(fields, fc.boolean()).map(([query, isTwice]) => {
     const parameters = new URLSearchParams()

@@ -18,7 +18,7 @@ type InHeaders<S> = (S extends { auth: 'code' } ? { readonly code: string } : un
 
 /** The request is required if it has path parameters, a code or a form. */
 export type CallArguments<K extends EndpointKey> = Endpoints[K] extends
-  | { params: z.ZodObject }
+  | { params: () => z.ZodObject }
   | { auth: 'code' }
   | { stream: StreamSpec }
   ? [request: Request<Endpoints[K]> & InHeaders<Endpoints[K]>]

@@ -94,8 +94,8 @@ export const badgeEvents = {
     isRepeatable: true,
     bodyLimit: 4 * 1024 * 1024 + 256 * 1024,
     /** `once`: an event that the team created of the same fields and image is the answer, as `unchanged`. */
-    query: z.object({ once: flag.optional() }),
-    form: newBadgeEvent,
+    query: () => z.object({ once: flag.optional() }),
+    form: () => newBadgeEvent,
     stream: {
       contentTypes: ['multipart/form-data'],
       description: `A form with ${Object.keys(newBadgeEvent.shape).join(', ')}, and the file image: a GIF or PNG under 4 MB`,
@@ -106,7 +106,7 @@ export const badgeEvents = {
   'GET /badge-events/:id': publicEndpoint({
     id: 'getBadgeEvent',
     summary: 'Read a badge event; a private one with an API key of its team',
-    params: z.object({ id: eventId }),
+    params: () => z.object({ id: eventId }),
     response: () =>
       z.object({
         id: z.number(),
@@ -133,23 +133,24 @@ export const badgeEvents = {
     example: { poapEventId: 1, tagUID: '1293660434600336' },
     scope: 'transfer',
     emptyIsAbsent: ['startsAt', 'endsAt', 'contractAddress', 'chainId', 'tokenId', 'tagUID'],
-    body: z
-      .object({
-        poapEventId: eventId,
-        startsAt: instant.nullish(),
-        endsAt: instant.nullish(),
-        title: text(500).nullish(),
-        description: text(5000).nullish(),
-        contractAddress: address.nullish(),
-        chainId: integer(1).nullish(),
-        tokenId: tokenId.nullish(),
-        tagUID: uid.nullish(),
-      })
-      .refine(chipOr('contractAddress'), requiredUnless('tagUID', 'contractAddress'))
-      .refine(chipOr('chainId'), requiredUnless('tagUID', 'chainId'))
-      .refine(chipOr('tokenId'), requiredUnless('tagUID', 'tokenId')),
+    body: () =>
+      z
+        .object({
+          poapEventId: eventId,
+          startsAt: instant.nullish(),
+          endsAt: instant.nullish(),
+          title: text(500).nullish(),
+          description: text(5000).nullish(),
+          contractAddress: address.nullish(),
+          chainId: integer(1).nullish(),
+          tokenId: tokenId.nullish(),
+          tagUID: uid.nullish(),
+        })
+        .refine(chipOr('contractAddress'), requiredUnless('tagUID', 'contractAddress'))
+        .refine(chipOr('chainId'), requiredUnless('tagUID', 'chainId'))
+        .refine(chipOr('tokenId'), requiredUnless('tagUID', 'tokenId')),
     /** `report`: the answer says whether anything changed, and whether the batch that asks replaced another window or text. */
-    query: z.object({ report: flag.optional() }),
+    query: () => z.object({ report: flag.optional() }),
     response: () => success().extend({ unchanged: z.boolean().optional(), replaced: z.boolean().optional() }),
   }),
   'POST /badge-events/assign/undo': endpoint({
@@ -159,11 +160,12 @@ export const badgeEvents = {
       'Take events from the chips to which a batch assigned them, where no badge was minted with them since; one result per row, in order',
     auth: 'api-key',
     scope: 'transfer',
-    query: z.object({ dryRun: flag.optional() }),
-    body: z.object({
-      batch: batchId,
-      assignments: list(z.object({ tagUID: uid, poapEventId: eventId })),
-    }),
+    query: () => z.object({ dryRun: flag.optional() }),
+    body: () =>
+      z.object({
+        batch: batchId,
+        assignments: list(z.object({ tagUID: uid, poapEventId: eventId })),
+      }),
     response: () =>
       z.array(z.object({ status: z.enum(['removed', 'unchanged', 'failed']), error: z.string().optional() })),
   }),
@@ -176,11 +178,12 @@ export const badgeEvents = {
       "The code is the `otp` that a ref gives for the event. If the mint is refused, the code is still good, and the message is the provider's.",
     scope: 'transfer',
     isRepeatable: true,
-    body: z.object({
-      recipient,
-      poapEventId: eventId,
-      deviceId: text(1000).nullish(),
-    }),
+    body: () =>
+      z.object({
+        recipient,
+        poapEventId: eventId,
+        deviceId: text(1000).nullish(),
+      }),
     response: success,
   }),
 } as const

@@ -5,7 +5,7 @@ import { batchId, flag, integer, moment, name, page, text, timestamp } from './f
 // Copies of the journals of the CLI's batches: with an API key for those of its team, under /admin for an operator's.
 
 const state = z.enum(['running', 'stopped', 'done'])
-const params = z.object({ id: batchId })
+const params = () => z.object({ id: batchId })
 const batch = z.object({
   id: z.string(),
   kind: z.string(),
@@ -32,35 +32,36 @@ const chunk = z.object({ offset: integer(), bytes: integer(1, 16 * 2 ** 20), dat
 const list = {
   summary: 'List batches of tapchip, newest first',
   scope: 'read',
-  query: z.object({ id: batchId.optional(), limit: page.limit }),
+  query: () => z.object({ id: batchId.optional(), limit: page.limit }),
   response: () => z.array(batch),
 } as const
 const hold = {
   summary: 'Become the one process that runs a batch, unless another was heard in the last 20 seconds',
   scope: 'read',
   params,
-  body: z.object({
-    kind: name(100),
-    total: integer(),
-    startedAt: moment,
-    host: name(255),
-    /** Which journal it is run from, of all on all machines. */
-    place: name(100),
-    context: text(200).nullable(),
-    holder,
-    takeOver: flag.optional(),
-    /** The lease of a process that is known to have ended: it need not be silent first. */
-    gone: integer(1).optional(),
-    /** Of the journal at this place: a copy that has more is begun anew. */
-    length: integer().optional(),
-  }),
+  body: () =>
+    z.object({
+      kind: name(100),
+      total: integer(),
+      startedAt: moment,
+      host: name(255),
+      /** Which journal it is run from, of all on all machines. */
+      place: name(100),
+      context: text(200).nullable(),
+      holder,
+      takeOver: flag.optional(),
+      /** The lease of a process that is known to have ended: it need not be silent first. */
+      gone: integer(1).optional(),
+      /** Of the journal at this place: a copy that has more is begun anew. */
+      length: integer().optional(),
+    }),
   response: () => z.object({ lease: z.number(), length: z.number() }),
 } as const
 const append = {
   summary: 'Append to the journal of a batch that this process runs, and tell its progress',
   scope: 'read',
   params,
-  body: z.object({ holder, state, done: integer(), failed: integer(), chunk: chunk.optional() }),
+  body: () => z.object({ holder, state, done: integer(), failed: integer(), chunk: chunk.optional() }),
   response: () => z.object({ length: z.number() }),
 } as const
 const journal = {

@@ -40,17 +40,18 @@ export const chips = {
     takesTap: true,
     // The key set decides the parameter names; these are the defaults and those of the HaLo family.
     isQueryRaw: true,
-    query: z.looseObject({
-      e: longQuery,
-      c: longQuery,
-      d: longQuery,
-      t: longQuery,
-      static: longQuery,
-      pk1: longQuery,
-      pk2: longQuery,
-      rnd: longQuery,
-      rndsig: longQuery,
-    }),
+    query: () =>
+      z.looseObject({
+        e: longQuery,
+        c: longQuery,
+        d: longQuery,
+        t: longQuery,
+        static: longQuery,
+        pk1: longQuery,
+        pk2: longQuery,
+        rnd: longQuery,
+        rndsig: longQuery,
+      }),
     response: () =>
       z.object({
         uid: z.string(),
@@ -69,7 +70,7 @@ export const chips = {
     scope: 'read',
     isLong: true,
     emptyIsAbsent: ['chipGroupId', 'name'],
-    query: z.object({ chipGroupId: integer().optional(), name: text(200).optional() }),
+    query: () => z.object({ chipGroupId: integer().optional(), name: text(200).optional() }),
     response: () => z.array(chipOnWire()),
   }),
   'PATCH /chips': keyEndpoint({
@@ -77,10 +78,11 @@ export const chips = {
     summary: 'Set or clear the redirect URL of chips',
     scope: 'edit',
     bodyLimit: 24 * 1024 * 1024,
-    body: z.object({
-      tagUIDs: uidList,
-      updates: z.object({ redirectUrl: text(4096).nullable() }),
-    }),
+    body: () =>
+      z.object({
+        tagUIDs: uidList,
+        updates: z.object({ redirectUrl: text(4096).nullable() }),
+      }),
     response: success,
   }),
   'PATCH /chips/self-service': endpoint({
@@ -91,16 +93,17 @@ export const chips = {
     description:
       'The signature is over EIP-712 data: domain name `Update Self Service Tag`, version `1`; primary type `UpdateRequest` with token (contractAddress, tokenId, chainId), updates (redirectUrl), and requestExpiryTime. It works once.',
     scope: 'edit',
-    body: z.object({
-      contractAddress: address,
-      chainId: integer(1),
-      tokenId,
-      ownerSignature: z
-        .string()
-        .regex(/^0x([0-9a-fA-F]{2}){1,8192}$/, 'must be a signature: 0x and hex digits'),
-      updates: z.object({ redirectUrl: text(4096) }),
-      requestExpiryTime: integer(),
-    }),
+    body: () =>
+      z.object({
+        contractAddress: address,
+        chainId: integer(1),
+        tokenId,
+        ownerSignature: z
+          .string()
+          .regex(/^0x([0-9a-fA-F]{2}){1,8192}$/, 'must be a signature: 0x and hex digits'),
+        updates: z.object({ redirectUrl: text(4096) }),
+        requestExpiryTime: integer(),
+      }),
     response: () => z.object({ success: z.literal(true), updatedTags: z.array(z.string()) }),
   }),
   'POST /chips/batch': endpoint({
@@ -111,7 +114,7 @@ export const chips = {
     auth: 'api-key',
     scope: 'edit',
     bodyLimit: 64 * 1024 * 1024,
-    query: z.object({ dryRun: z.enum(['true', 'false']).optional() }),
+    query: () => z.object({ dryRun: z.enum(['true', 'false']).optional() }),
     stream: {
       contentTypes: ['application/x-ndjson', 'application/jsonl', 'application/json'],
       description: 'One row per line',

@@ -25,16 +25,17 @@ export interface EndpointSpec {
   /** Needs no API key, but may say more, or decide otherwise, with one. */
   readonly keyIsOptional?: true
   readonly scope: Scope
-  readonly params?: z.ZodObject
-  readonly query?: z.ZodObject
+  /** As all schemas here, made when asked for: all of them together take a start long. */
+  readonly params?: () => z.ZodObject
+  readonly query?: () => z.ZodObject
   /** The schema is for documentation only: the handler receives and checks the raw query. */
   readonly isQueryRaw?: true
-  readonly body?: z.ZodObject
+  readonly body?: () => z.ZodObject
   /** If present, the body is streamed, not JSON. */
   readonly stream?: StreamSpec
   /** The fields of a streamed form, for the OpenAPI document; its file is `image`. */
-  readonly form?: z.ZodObject
-  /** Made when asked for: only documents and stored answers need it, and all of them take a start long. */
+  readonly form?: () => z.ZodObject
+  /** Only documents and stored answers need it. */
   readonly response: () => z.ZodType
   /** If present, the answer is a stream; with JSON lines, each line is one `response`. */
   readonly answerType?: 'application/x-ndjson' | 'text/csv'
@@ -74,8 +75,9 @@ export const publicEndpoint = <const S extends Omit<EndpointSpec, 'part' | 'auth
 export const adminEndpoint = <const S extends Omit<EndpointSpec, 'part' | 'auth'>>(spec: S) =>
   ({ part: 'admin', auth: 'admin', ...spec }) as const
 
-type Parsed<T> = T extends z.ZodType ? z.output<T> : Record<string, never>
-type Sent<T> = T extends z.ZodType ? z.input<T> : undefined
+type Schema = () => z.ZodType
+type Parsed<T> = T extends Schema ? z.output<ReturnType<T>> : Record<string, never>
+type Sent<T> = T extends Schema ? z.input<ReturnType<T>> : undefined
 
 export interface Input<S extends EndpointSpec> {
   params: Parsed<S['params']>
@@ -83,10 +85,10 @@ export interface Input<S extends EndpointSpec> {
   body: Parsed<S['body']>
 }
 
-export type Request<S extends EndpointSpec> = (S['params'] extends z.ZodType
+export type Request<S extends EndpointSpec> = (S['params'] extends Schema
   ? { params: Sent<S['params']> }
   : { params?: undefined }) &
-  (S['query'] extends z.ZodType ? { query?: Sent<S['query']> } : { query?: undefined }) &
-  (S['body'] extends z.ZodType ? { body?: Sent<S['body']> } : { body?: undefined })
+  (S['query'] extends Schema ? { query?: Sent<S['query']> } : { query?: undefined }) &
+  (S['body'] extends Schema ? { body?: Sent<S['body']> } : { body?: undefined })
 
 export type Answer<S extends EndpointSpec> = z.output<ReturnType<S['response']>>

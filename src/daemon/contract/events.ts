@@ -52,7 +52,7 @@ export const events = {
     summary: 'Deploy a guestbook contract',
     scope: 'transfer',
     isRepeatable: true,
-    body: z.object({ name: name(), symbol: name(32), chainId: integer(1) }),
+    body: () => z.object({ name: name(), symbol: name(32), chainId: integer(1) }),
     response: () => z.object({ success: z.literal(true), contractId: z.number() }),
   }),
   'GET /events/contracts': keyEndpoint({
@@ -78,7 +78,7 @@ export const events = {
     scope: 'transfer',
     isRepeatable: true,
     namesFields: true,
-    body: z.object({ name: name(), tokenId, contractId: integer(1), metadata: eventMetadata }),
+    body: () => z.object({ name: name(), tokenId, contractId: integer(1), metadata: eventMetadata }),
     response: () => z.object({ success: z.literal(true), id: z.number() }),
   }),
   'GET /events': keyEndpoint({
@@ -86,7 +86,7 @@ export const events = {
     summary: "List the team's guestbook events",
     scope: 'read',
     emptyIsAbsent,
-    query: z.object({ contractId: integer(1).optional() }),
+    query: () => z.object({ contractId: integer(1).optional() }),
     response: () =>
       z.array(
         z.object({
@@ -116,7 +116,7 @@ export const events = {
     scope: 'edit',
     emptyIsAbsent,
     namesFields: true,
-    body: aboutEvent({ name: text(200).optional(), metadata: eventMetadata }),
+    body: () => aboutEvent({ name: text(200).optional(), metadata: eventMetadata }),
     response: success,
   }),
   'POST /events/mint': keyEndpoint({
@@ -128,7 +128,7 @@ export const events = {
     scope: 'transfer',
     emptyIsAbsent,
     isRepeatable: true,
-    body: aboutEvent({ recipient }),
+    body: () => aboutEvent({ recipient }),
     response: sent,
   }),
   'POST /events/mint/self': endpoint({
@@ -138,7 +138,7 @@ export const events = {
     auth: 'code',
     scope: 'transfer',
     isRepeatable: true,
-    body: z.object({ recipient }),
+    body: () => z.object({ recipient }),
     response: sent,
   }),
   'POST /events/assign/legacy': keyEndpoint({
@@ -146,9 +146,9 @@ export const events = {
     summary: 'Assign a guestbook event to chips, whose taps then give codes for it',
     scope: 'transfer',
     bodyLimit: 4 * 1024 * 1024,
-    body: z.object({ tagUIDs: uidList, guestbookEventId: integer(1) }),
+    body: () => z.object({ tagUIDs: uidList, guestbookEventId: integer(1) }),
     /** `report`: the answer says to how many chips the event is newly assigned. */
-    query: z.object({ report: flag.optional() }),
+    query: () => z.object({ report: flag.optional() }),
     response: () => success().extend({ assigned: z.number().optional() }),
   }),
   'POST /events/toggle-pause-state': keyEndpoint({
@@ -159,15 +159,16 @@ export const events = {
     scope: 'transfer',
     emptyIsAbsent,
     isRepeatable: true,
-    body: z
-      .object({
-        contractId: event.contractId,
-        contractAddress: event.contractAddress,
-        chainId: event.chainId,
-        pauseState: z.boolean('must be true or false'),
-      })
-      .refine(hasContract('contractAddress'), requiredUnless('contractId', 'contractAddress'))
-      .refine(hasContract('chainId'), requiredUnless('contractId', 'chainId')),
+    body: () =>
+      z
+        .object({
+          contractId: event.contractId,
+          contractAddress: event.contractAddress,
+          chainId: event.chainId,
+          pauseState: z.boolean('must be true or false'),
+        })
+        .refine(hasContract('contractAddress'), requiredUnless('contractId', 'contractAddress'))
+        .refine(hasContract('chainId'), requiredUnless('contractId', 'chainId')),
     response: sent,
   }),
 } as const

@@ -11,7 +11,7 @@ export const otps = {
     description: 'Uses nothing up. `createdAt` is the time of the tap, so that a server can refuse old ones.',
     scope: 'read',
     noStore: true,
-    params: z.object({ id: code21 }),
+    params: () => z.object({ id: code21 }),
     response: () =>
       z.object({
         otp: z.string(),
@@ -44,7 +44,7 @@ export const otps = {
     id: 'deleteOtp',
     summary: 'Delete an OTP, so that nobody can use it',
     scope: 'edit',
-    params: z.object({ id: code21 }),
+    params: () => z.object({ id: code21 }),
     response: success,
   }),
 } as const

@@ -135,7 +135,7 @@ export const phygitalBatches = {
     auth: 'api-key',
     scope: 'edit',
     bodyLimit: 64 * 1024 * 1024,
-    query: z.object({ dryRun: flag.optional() }),
+    query: () => z.object({ dryRun: flag.optional() }),
     stream: lines('One token per line'),
     response: () => z.union([described(), totals]),
     answerType: 'application/x-ndjson',

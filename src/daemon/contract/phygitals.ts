@@ -26,7 +26,7 @@ export const phygitals = {
     description: 'Answers once a node has the transaction.',
     scope: 'transfer',
     isRepeatable: true,
-    body: z.object({ ...token, recipient }),
+    body: () => z.object({ ...token, recipient }),
     response: transferred,
   }),
   'POST /phygitals/transfer/pullable': endpoint({
@@ -38,7 +38,7 @@ export const phygitals = {
       'If the token needs two taps, its recipient must be registered with the code of an earlier tap. If the request is refused, the code is still good.',
     scope: 'transfer',
     isRepeatable: true,
-    body: z.object({ recipient }),
+    body: () => z.object({ recipient }),
     response: transferred,
   }),
   'POST /phygitals/transfer/self-service': keyEndpoint({
@@ -46,7 +46,7 @@ export const phygitals = {
     summary: 'Transfer, or mint, the token of a chip',
     scope: 'transfer',
     isRepeatable: true,
-    body: z.object({ tagUID: uid, recipient }),
+    body: () => z.object({ tagUID: uid, recipient }),
     response: () => z.object({ initialTxHash: z.string(), tokenRef: tokenRef() }),
   }),
   'GET /phygitals/transfer-signature': keyEndpoint({
@@ -54,7 +54,7 @@ export const phygitals = {
     summary: 'Sign a transfer for the client to submit',
     scope: 'transfer',
     noStore: true,
-    query: z.object({ ...token, recipient }),
+    query: () => z.object({ ...token, recipient }),
     response: signed,
   }),
   'GET /phygitals/transfer-signature/pullable': endpoint({
@@ -66,7 +66,7 @@ export const phygitals = {
       'The same code and recipient get the same signature again until it expires, if the answer was lost.',
     scope: 'transfer',
     noStore: true,
-    query: z.object({ recipient }),
+    query: () => z.object({ recipient }),
     response: signed,
   }),
   'GET /phygitals/chip': endpoint({
@@ -75,7 +75,7 @@ export const phygitals = {
     summary: 'Find the chip that is linked to a token',
     auth: 'none',
     scope: 'read',
-    query: z.object(token),
+    query: () => z.object(token),
     response: () => z.object({ uid: z.string() }),
   }),
   'GET /phygitals/claim-registration': endpoint({
@@ -85,7 +85,7 @@ export const phygitals = {
     auth: 'none',
     keyIsOptional: true,
     scope: 'read',
-    query: z.object({ ...token, recipient }),
+    query: () => z.object({ ...token, recipient }),
     response: () =>
       z.object({
         recipient: z.string(),
@@ -101,7 +101,7 @@ export const phygitals = {
     id: 'createClaimRegistration',
     summary: "Register a recipient for one of the team's tokens",
     scope: 'transfer',
-    body: z.object({ ...token, recipient }),
+    body: () => z.object({ ...token, recipient }),
     response: () => registered,
   }),
   'POST /phygitals/claim-registration/pullable': endpoint({
@@ -112,14 +112,14 @@ export const phygitals = {
     description: 'The first of two taps. The transfer needs the code of a later one.',
     scope: 'transfer',
     isRepeatable: true,
-    body: z.object({ recipient }),
+    body: () => z.object({ recipient }),
     response: () => registered,
   }),
   'DELETE /phygitals/claim-registration': keyEndpoint({
     id: 'deleteClaimRegistration',
     summary: 'Delete a registration',
     scope: 'transfer',
-    body: z.object({ ...token, recipient }),
+    body: () => z.object({ ...token, recipient }),
     response: success,
   }),
   'PATCH /phygitals/metadata': keyEndpoint({
@@ -128,7 +128,7 @@ export const phygitals = {
     description: "`metadata` replaces all of the token's metadata. Further fields are kept.",
     scope: 'edit',
     namesFields: true,
-    body: z.object({ ...token, metadata: phygitalMetadata }),
+    body: () => z.object({ ...token, metadata: phygitalMetadata }),
     response: success,
   }),
 } as const

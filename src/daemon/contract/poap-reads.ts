@@ -19,14 +19,14 @@ export const poapReads = {
   'GET /events/id/:id': publicEndpoint({
     id: 'getPoapEvent',
     summary: 'Read an event of the embedded badge provider as POAP describes its own',
-    params: z.object({ id: upstreamId }),
+    params: () => z.object({ id: upstreamId }),
     response: poapEvent,
   }),
   'GET /metadata/:eventId/:tokenId': publicEndpoint({
     id: 'getPoapMetadata',
     summary:
       "Read the metadata of an event's badges as POAP gives it; it is the same for every badge of the event",
-    params: z.object({ eventId: upstreamId, tokenId }),
+    params: () => z.object({ eventId: upstreamId, tokenId }),
     response: () =>
       z.object({
         name: z.string(),
@@ -44,14 +44,14 @@ export const poapReads = {
     id: 'listPoapBadges',
     summary:
       'List the badges that an address has from the embedded badge provider, newest first, as POAP lists its own',
-    params: z.object({ address }),
+    params: () => z.object({ address }),
     response: () => z.array(poapBadge()),
   }),
   'GET /actions/scan/:address/:eventId': publicEndpoint({
     id: 'getPoapBadge',
     summary:
       "Read an address's badge of one event, as POAP's clients do before they offer one; 404 if it has none",
-    params: z.object({ address, eventId: upstreamId }),
+    params: () => z.object({ address, eventId: upstreamId }),
     response: poapBadge,
   }),
 } as const

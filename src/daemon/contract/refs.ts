@@ -13,11 +13,12 @@ export const refs = {
       'The first query of a ref within half an hour after its tap gives codes; a later one answers with `isValidRef` false. A ref from a redirect needs no key. One from a link on the tap page needs the API key of its team: without it, the ref reads as invalid, and is not used up.',
     scope: 'read',
     noStore: true,
-    params: z.object({ id: code21 }),
-    query: z.object({
-      includeOwner: flag.optional(),
-      includeMetadata: flag.optional(),
-    }),
+    params: () => z.object({ id: code21 }),
+    query: () =>
+      z.object({
+        includeOwner: flag.optional(),
+        includeMetadata: flag.optional(),
+      }),
     response: () =>
       z.object({
         uid: z.string(),

@@ -7,7 +7,7 @@ export const publicTransactions = {
     id: 'getTransaction',
     summary: 'Follow a transaction by any hash that it ever had, and learn which one counts now',
     noStore: true,
-    params: z.object({ hash: transactionHash }),
+    params: () => z.object({ hash: transactionHash }),
     response: () =>
       z.object({
         /** May change until the state is confirmed or failed. */

@@ -20,7 +20,7 @@ interface Raw {
 export function inputParser<S extends EndpointSpec>(spec: S): (raw: Raw) => Input<S> | Promise<Input<S>> {
   const checkParams = checkBy(spec, spec.params)
   const checkQuery = spec.isQueryRaw ? (fields: unknown) => fields : checkBy(spec, spec.query)
-  const bodySchema = spec.stream ? undefined : spec.body
+  const checkBody = spec.stream || !spec.body ? undefined : bodyCheck(spec, spec.body)
   return (raw) => {
     const given = raw.body === undefined || raw.body === null ? none : raw.body
     if (!isJsonObject(given)) throw new DomainError('invalid_input', 'body must be a JSON object')
@@ -37,7 +37,7 @@ export function inputParser<S extends EndpointSpec>(spec: S): (raw: Raw) => Inpu
       // Each part went through the schema from which the type is inferred.
       return { params, query, body } as Input<S>
     }
-    return bodySchema ? checkBody(spec, bodySchema, isEither ? fields : inBody).then(whole) : whole(none)
+    return checkBody ? checkBody(isEither ? fields : inBody).then(whole) : whole(none)
   }
 }
 
@@ -53,9 +53,13 @@ function withoutEmpty({ emptyIsAbsent }: EndpointSpec, fields: JsonObject): Json
 }
 
 /** Skips the schema where its answer is known, because it takes longer than the rest of most requests. */
-function checkBy(spec: EndpointSpec, schema: z.ZodObject | undefined): (fields: unknown) => unknown {
-  if (!schema) return () => none
-  const check = (fields: unknown) => dataOf(spec, schema.safeParse(fields, { error: required }))
+function checkBy(spec: EndpointSpec, make: EndpointSpec['query']): (fields: unknown) => unknown {
+  if (!make) return () => none
+  let schema: z.ZodObject | undefined
+  const check = (fields: unknown) => {
+    schema ??= make()
+    return dataOf(spec, schema.safeParse(fields, { error: required }))
+  }
   let ofNone: unknown
   let texts: readonly string[] | undefined
   return (fields) => {
@@ -64,6 +68,7 @@ function checkBy(spec: EndpointSpec, schema: z.ZodObject | undefined): (fields: 
       ofNone ??= Object.freeze(check(fields))
       return ofNone
     }
+    schema ??= make()
     texts ??= textsOf(schema)
     return textsIn(fields, texts) ?? check(fields)
   }
@@ -93,8 +98,13 @@ function textsIn(fields: object, names: readonly string[]): JsonObject | undefin
   return texts
 }
 
-const checkBody = async (spec: EndpointSpec, schema: z.ZodType, value: unknown): Promise<unknown> =>
-  dataOf(spec, await schema.safeParseAsync(value, { error: required }))
+function bodyCheck(spec: EndpointSpec, make: () => z.ZodObject): (value: unknown) => Promise<unknown> {
+  let schema: z.ZodObject | undefined
+  return async (value) => {
+    schema ??= make()
+    return dataOf(spec, await schema.safeParseAsync(value, { error: required }))
+  }
+}
 
 function dataOf(spec: EndpointSpec, parsed: z.ZodSafeParseResult<unknown>): unknown {
   if (parsed.success) return parsed.data

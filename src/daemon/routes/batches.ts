@@ -18,8 +18,8 @@ const callerOf = (call: WithKey | WithToken): BatchCaller =>
     ? { actor: call.actor, teamId: undefined, scopes: call.token.scopes }
     : { actor: call.actor, teamId: call.teamId, scopes: call.scopes }
 
-type Hold = z.output<(typeof endpoints)['POST /batches/:id/hold']['body']>
-type Append = z.output<(typeof endpoints)['POST /batches/:id/journal']['body']>
+type Hold = z.output<ReturnType<(typeof endpoints)['POST /batches/:id/hold']['body']>>
+type Append = z.output<ReturnType<(typeof endpoints)['POST /batches/:id/journal']['body']>>
 
 const list = async (
   ctx: Context,

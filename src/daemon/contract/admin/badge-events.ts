@@ -35,7 +35,7 @@ const claim = () =>
     claimedAt: timestamp.nullable(),
   })
 
-const params = z.object({ id: integer(1) })
+const params = () => z.object({ id: integer(1) })
 const decided = () => z.object({ id: z.number(), name: z.string(), status: badgeStatus() })
 
 export const adminBadgeEvents = {
@@ -43,7 +43,7 @@ export const adminBadgeEvents = {
     id: 'listBadgeEvents',
     summary: 'List badge events with their status and remaining codes, newest first',
     scope: 'read',
-    query: z.object({ ...team, ...page }),
+    query: () => z.object({ ...team, ...page }),
     response: () => z.array(badgeEvent()),
   }),
   'GET /admin/badge-events/:id/claims': adminEndpoint({
@@ -51,7 +51,7 @@ export const adminBadgeEvents = {
     summary: 'List the claims of a badge event, newest first',
     scope: 'read',
     params,
-    query: z.object(page),
+    query: () => z.object(page),
     response: () => z.array(claim()),
   }),
   'POST /admin/badge-events/:id/approve': adminEndpoint({

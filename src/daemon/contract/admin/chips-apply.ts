@@ -21,11 +21,12 @@ export const adminChipsApply = {
       'Make chips as each row says, from JSON lines: register, change, move, link, unlink, remove; answers one line per row. With dryRun, the plan',
     scope: 'edit',
     bodyLimit: 64 * 1024 * 1024,
-    query: z.object({
-      ...team,
-      dryRun: flag.optional(),
-      reason: text(500).optional().meta({ description: 'Why chips are disabled, for the record' }),
-    }),
+    query: () =>
+      z.object({
+        ...team,
+        dryRun: flag.optional(),
+        reason: text(500).optional().meta({ description: 'Why chips are disabled, for the record' }),
+      }),
     stream: {
       contentTypes: ['application/x-ndjson', 'application/jsonl', 'application/json'],
       description: `One row per line: uid or label, and any of ${appliedColumns.join(', ')}; revision or expected for a conflict, remove`,

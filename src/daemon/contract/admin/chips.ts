@@ -138,15 +138,16 @@ export const adminChips = {
     summary:
       'Register chips from CSV or JSON lines; answers one line per row (with report=failures, only failed rows and a summary)',
     scope: 'edit',
-    query: z.object({
-      ...team,
-      chipGroup: text(200),
-      keySet: integer().optional(),
-      /** `failures` and `exceptions` (rows that were failed or unchanged) end with a line of counts. */
-      report: z.enum(['all', 'failures', 'exceptions']).optional(),
-      dryRun: flag.optional(),
-      simulated: flag.optional(),
-    }),
+    query: () =>
+      z.object({
+        ...team,
+        chipGroup: text(200),
+        keySet: integer().optional(),
+        /** `failures` and `exceptions` (rows that were failed or unchanged) end with a line of counts. */
+        report: z.enum(['all', 'failures', 'exceptions']).optional(),
+        dryRun: flag.optional(),
+        simulated: flag.optional(),
+      }),
     stream: {
       contentTypes: ['text/csv', 'application/x-ndjson', 'application/jsonl'],
       description: `Columns: ${chipColumns.join(', ')}`,
@@ -160,8 +161,8 @@ export const adminChips = {
     summary: 'Remove the chips that a batch imported and that nothing has happened to since',
     scope: 'edit',
     bodyLimit: 4 * 1024 * 1024,
-    query: z.object({ dryRun: flag.optional() }),
-    body: z.object({ batch: batchId, uids: uidList }),
+    query: () => z.object({ dryRun: flag.optional() }),
+    body: () => z.object({ batch: batchId, uids: uidList }),
     response: () =>
       z.array(
         z.object({
@@ -175,7 +176,7 @@ export const adminChips = {
     id: 'exportChips',
     summary: "Stream a team's chips as JSON lines: all, or those for which every given condition holds",
     scope: 'read',
-    query: z.object({ ...team, ...chipFilter }),
+    query: () => z.object({ ...team, ...chipFilter }),
     response: exportedChip,
     answerType: 'application/x-ndjson',
   }),
@@ -183,65 +184,66 @@ export const adminChips = {
     id: 'getChip',
     summary: 'Show a chip with its last tap, key set, token and assignments',
     scope: 'read',
-    params: one,
+    params: () => one,
     response: chipForAdmin,
   }),
   'POST /admin/chips/:uid/link': adminEndpoint({
     id: 'linkChip',
     summary: 'Link a chip to a token, to an item, or to both',
     scope: 'edit',
-    params: one,
-    body: z.object({
-      token: z.object({ contractAddress: address, chainId: integer(1), tokenId }).optional(),
-      item: name(64).optional(),
-      variant: name(64).optional(),
-    }),
+    params: () => one,
+    body: () =>
+      z.object({
+        token: z.object({ contractAddress: address, chainId: integer(1), tokenId }).optional(),
+        item: name(64).optional(),
+        variant: name(64).optional(),
+      }),
     response: chipForAdmin,
   }),
   'POST /admin/chips/:uid/unlink': adminEndpoint({
     id: 'unlinkChip',
     summary: 'Remove the token, the item, or both from a chip',
     scope: 'edit',
-    params: one,
-    body: z.object({ token: z.boolean().optional(), item: z.boolean().optional() }),
+    params: () => one,
+    body: () => z.object({ token: z.boolean().optional(), item: z.boolean().optional() }),
     response: chipForAdmin,
   }),
   'POST /admin/chips/:uid/replace': adminEndpoint({
     id: 'replaceChip',
     summary: 'Move everything from a chip to another registered chip, and disable the first',
     scope: 'edit',
-    params: one,
-    body: z.object({ with: uid }),
+    params: () => one,
+    body: () => z.object({ with: uid }),
     response: chipForAdmin,
   }),
   'POST /admin/chips/:uid/disable': adminEndpoint({
     id: 'disableChip',
     summary: 'Disable a stolen or lost chip, which invalidates its taps, refs, and codes',
     scope: 'edit',
-    params: one,
-    body: z.object({ reason: text(500).optional() }),
+    params: () => one,
+    body: () => z.object({ reason: text(500).optional() }),
     response: chipForAdmin,
   }),
   'POST /admin/chips/:uid/enable': adminEndpoint({
     id: 'enableChip',
     summary: 'Enable a disabled chip again',
     scope: 'edit',
-    params: one,
+    params: () => one,
     response: chipForAdmin,
   }),
   'DELETE /admin/chips/:uid': adminEndpoint({
     id: 'deleteChip',
     summary: 'Remove a chip from the registry',
     scope: 'edit',
-    params: one,
+    params: () => one,
     response: success,
   }),
   'POST /admin/chips/:uid/simulate': adminEndpoint({
     id: 'simulateTap',
     summary: "Create the URLs of a simulated chip's next taps",
     scope: 'edit',
-    params: one,
-    body: z.object({ count: integer(1, 10_000).optional() }),
+    params: () => one,
+    body: () => z.object({ count: integer(1, 10_000).optional() }),
     response: () =>
       z.array(
         z.object({

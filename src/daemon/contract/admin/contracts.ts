@@ -44,28 +44,29 @@ export const contracts = {
     id: 'listContracts',
     summary: "List a team's token contracts",
     scope: 'read',
-    query: z.object(team),
+    query: () => z.object(team),
     response: () => z.array(contractOnWire()),
   }),
   'POST /admin/contracts': adminEndpoint({
     id: 'registerContract',
     summary: 'Register an existing token contract',
     scope: 'transfer',
-    body: z.object({
-      ...team,
-      symbol: name(32),
-      name: name(),
-      chainId: integer(1),
-      address,
-      twoTap: twoTapPolicy.nullable().optional(),
-    }),
+    body: () =>
+      z.object({
+        ...team,
+        symbol: name(32),
+        name: name(),
+        chainId: integer(1),
+        address,
+        twoTap: twoTapPolicy.nullable().optional(),
+      }),
     response: () => z.object({ ...contractFields(), ...inspection() }),
   }),
   'GET /admin/contracts/:id': adminEndpoint({
     id: 'getContract',
     summary: 'Show a contract and its state on the chain',
     scope: 'read',
-    params: z.object({ id: integer(1) }),
+    params: () => z.object({ id: integer(1) }),
     response: () => z.object({ ...contractFields(), ...inspection() }),
   }),
   'POST /admin/contracts/deploy': adminEndpoint({
@@ -73,39 +74,41 @@ export const contracts = {
     summary: 'Deploy a token contract',
     scope: 'transfer',
     isRepeatable: true,
-    body: z.object({
-      ...team,
-      symbol: name(32),
-      name: name(),
-      chainId: integer(1),
-      twoTap: twoTapPolicy.nullable().optional(),
-    }),
+    body: () =>
+      z.object({
+        ...team,
+        symbol: name(32),
+        name: name(),
+        chainId: integer(1),
+        twoTap: twoTapPolicy.nullable().optional(),
+      }),
     response: () => z.object({ ...contractFields(), warnings: warnings() }),
   }),
   'PATCH /admin/contracts/:id': adminEndpoint({
     id: 'editContract',
     summary: 'Set or clear the two-tap policy of a token contract',
     scope: 'transfer',
-    params: z.object({ id: integer(1) }),
-    body: z.object({ twoTap: twoTapPolicy.nullable() }),
+    params: () => z.object({ id: integer(1) }),
+    body: () => z.object({ twoTap: twoTapPolicy.nullable() }),
     response: contractOnWire,
   }),
   'DELETE /admin/contracts/:id': adminEndpoint({
     id: 'deleteContract',
     summary: 'Remove an unused contract that was registered by mistake or never deployed',
     scope: 'edit',
-    params: z.object({ id: integer(1) }),
+    params: () => z.object({ id: integer(1) }),
     response: success,
   }),
   'POST /admin/contracts/:id/service-url': adminEndpoint({
     id: 'setContractServiceUrl',
     summary: 'Set the metadata base URL of a contract to that of this daemon',
     scope: 'transfer',
-    params: z.object({ id: integer(1) }),
-    body: z.object({
-      /** Send the URL even if the contract already has it. */
-      force: flag.optional(),
-    }),
+    params: () => z.object({ id: integer(1) }),
+    body: () =>
+      z.object({
+        /** Send the URL even if the contract already has it. */
+        force: flag.optional(),
+      }),
     response: () =>
       z.object({
         ...contractFields(),

@@ -26,19 +26,20 @@ export const apiKeys = {
     id: 'listApiKeys',
     summary: "List a team's API keys, without the keys themselves",
     scope: 'read',
-    query: z.object(team),
+    query: () => z.object(team),
     response: () => z.array(apiKeyOnWire()),
   }),
   'POST /admin/api-keys': adminEndpoint({
     id: 'createApiKey',
     summary: 'Create an API key; only this answer shows it',
     scope: 'keys',
-    body: z.object({
-      ...team,
-      name: name(),
-      scopes: scopeList(['read', 'edit', 'transfer', 'all']).optional(),
-      expiresAt: moment.nullable().optional(),
-    }),
+    body: () =>
+      z.object({
+        ...team,
+        name: name(),
+        scopes: scopeList(['read', 'edit', 'transfer', 'all']).optional(),
+        expiresAt: moment.nullable().optional(),
+      }),
     response: () => apiKeyOnWire().extend({ key: z.string() }),
     noStore: true,
   }),
@@ -46,7 +47,7 @@ export const apiKeys = {
     id: 'revokeApiKey',
     summary: 'Revoke an API key',
     scope: 'keys',
-    params: z.object({ id: integer(1) }),
+    params: () => z.object({ id: integer(1) }),
     response: success,
   }),
 } as const
@@ -62,7 +63,8 @@ export const adminTokens = {
     id: 'createAdminToken',
     summary: 'Create an admin token; only this answer shows it',
     scope: 'keys',
-    body: z.object({ name: name(), scopes: scopeList(scopes), expiresAt: moment.nullable().optional() }),
+    body: () =>
+      z.object({ name: name(), scopes: scopeList(scopes), expiresAt: moment.nullable().optional() }),
     response: () => adminTokenOnWire().extend({ token: z.string() }),
     noStore: true,
   }),
@@ -70,7 +72,7 @@ export const adminTokens = {
     id: 'revokeAdminToken',
     summary: 'Revoke an admin token',
     scope: 'keys',
-    params: z.object({ id: integer(1) }),
+    params: () => z.object({ id: integer(1) }),
     response: success,
   }),
 } as const

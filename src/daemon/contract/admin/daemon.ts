@@ -48,7 +48,7 @@ export const daemon = {
     summary: "Report the caller, the daemon's contents, and its environment",
     scope: 'read',
     // The check reads the whole database and blocks all other requests.
-    query: z.object({ check: flag.optional() }),
+    query: () => z.object({ check: flag.optional() }),
     response: () =>
       z.object({
         version: z.string(),
@@ -89,12 +89,13 @@ export const daemon = {
     id: 'backUp',
     summary: 'Back up the database consistently to a folder of the daemon while taps continue',
     scope: 'all',
-    body: z.object({
-      /** Wraps the data key into the backup. Without it, the backup can only be read with the daemon's own key. */
-      passphrase: text(1000)
-        .refine((words) => words.length >= 12, 'must have at least 12 characters')
-        .optional(),
-    }),
+    body: () =>
+      z.object({
+        /** Wraps the data key into the backup. Without it, the backup can only be read with the daemon's own key. */
+        passphrase: text(1000)
+          .refine((words) => words.length >= 12, 'must have at least 12 characters')
+          .optional(),
+      }),
     response: () =>
       z.object({
         path: z.string(),

@@ -52,14 +52,14 @@ export const keySets = {
     id: 'createKeySet',
     summary: 'Create a key set. Its keys are never shown',
     scope: 'keys',
-    body: z.object(keySetFields),
+    body: () => z.object(keySetFields),
     response: keySetOnWire,
   }),
   'DELETE /admin/key-sets/:id': adminEndpoint({
     id: 'deleteKeySet',
     summary: 'Remove a key set that no chip uses',
     scope: 'keys',
-    params: z.object({ id: integer() }),
+    params: () => z.object({ id: integer() }),
     response: success,
   }),
 } as const

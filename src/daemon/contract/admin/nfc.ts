@@ -89,33 +89,34 @@ export const nfc = {
     id: 'openNfcSession',
     summary: 'Start to set up, recover, or reset the chip on a reader; answers the first commands for it',
     scope: 'provision',
-    body: z.object({
-      purpose: z.enum(['provision', 'recover', 'reset'], 'must be provision, recover or reset'),
-      /**
-       * A random ID of the computer and user at the reader. A chip that a session of the same station holds is taken over
-       * at once; another's once that is silent for two seconds. Until then the outcome is `failed` with code `chip_busy`.
-       */
-      station,
-      /** The largest Lc that the reader passes, if it refused a longer command with 6F00. */
-      maxLc: integer(59, 255).optional(),
-      /** The chips that may be set up from factory keys: those that NXP signed, virtual ones as well, or any. */
-      originality: z.enum(['genuine', 'emulated', 'any'], 'must be genuine, emulated or any').optional(),
-      /** Give each chip a row of this run of a sheet. Needs waitForDetails. */
-      sheet: z.object({ run }).optional(),
-      /** Identifies a card that is not a supported tag. */
-      atr: hex(64).optional(),
-      ...team,
-      keySet: integer(0, 0xffffffff).optional(),
-      /** A name or an ID; a missing group is created. */
-      chipGroup: text(200).optional(),
-      /** Give new keys to a chip that is already set up. */
-      rekey: flag.optional(),
-      /** Write the base URL even if the check of it fails. */
-      acceptUrl: flag.optional(),
-      /** Pause once the chip is known, and take its details from the reply. */
-      waitForDetails: flag.optional(),
-      ...detailFields,
-    }),
+    body: () =>
+      z.object({
+        purpose: z.enum(['provision', 'recover', 'reset'], 'must be provision, recover or reset'),
+        /**
+         * A random ID of the computer and user at the reader. A chip that a session of the same station holds is taken over
+         * at once; another's once that is silent for two seconds. Until then the outcome is `failed` with code `chip_busy`.
+         */
+        station,
+        /** The largest Lc that the reader passes, if it refused a longer command with 6F00. */
+        maxLc: integer(59, 255).optional(),
+        /** The chips that may be set up from factory keys: those that NXP signed, virtual ones as well, or any. */
+        originality: z.enum(['genuine', 'emulated', 'any'], 'must be genuine, emulated or any').optional(),
+        /** Give each chip a row of this run of a sheet. Needs waitForDetails. */
+        sheet: z.object({ run }).optional(),
+        /** Identifies a card that is not a supported tag. */
+        atr: hex(64).optional(),
+        ...team,
+        keySet: integer(0, 0xffffffff).optional(),
+        /** A name or an ID; a missing group is created. */
+        chipGroup: text(200).optional(),
+        /** Give new keys to a chip that is already set up. */
+        rekey: flag.optional(),
+        /** Write the base URL even if the check of it fails. */
+        acceptUrl: flag.optional(),
+        /** Pause once the chip is known, and take its details from the reply. */
+        waitForDetails: flag.optional(),
+        ...detailFields,
+      }),
     response: nfcStep,
     noStore: true,
   }),
@@ -123,20 +124,21 @@ export const nfc = {
     id: 'answerNfcSession',
     summary: "Send the card's answers, or the details for an inspected chip; answers the next commands",
     scope: 'provision',
-    params: z.object({ id: text(64) }),
-    body: z.object({
-      step: integer(),
-      /** The card's answers, including their status bytes, up to the first that failed. */
-      answers: shortList(hex(4096)).optional(),
-      details: z
-        .object({
-          ...detailFields,
-          rekey: flag.optional(),
-          /** With a sheet, the row that the details are from: that of `inspected`, or another one that is free. */
-          row: integer(1).optional(),
-        })
-        .optional(),
-    }),
+    params: () => z.object({ id: text(64) }),
+    body: () =>
+      z.object({
+        step: integer(),
+        /** The card's answers, including their status bytes, up to the first that failed. */
+        answers: shortList(hex(4096)).optional(),
+        details: z
+          .object({
+            ...detailFields,
+            rekey: flag.optional(),
+            /** With a sheet, the row that the details are from: that of `inspected`, or another one that is free. */
+            row: integer(1).optional(),
+          })
+          .optional(),
+      }),
     response: nfcStep,
     noStore: true,
   }),
@@ -144,7 +146,7 @@ export const nfc = {
     id: 'closeNfcSession',
     summary: 'End a session whose card is gone; its plan stays in the journal',
     scope: 'provision',
-    params: z.object({ id: text(64) }),
+    params: () => z.object({ id: text(64) }),
     response: success,
   }),
   'POST /admin/nfc/sheets': adminEndpoint({
@@ -152,33 +154,34 @@ export const nfc = {
     summary: 'Join the run of a sheet whose rows several stations give to chips, or begin one',
     scope: 'provision',
     bodyLimit: 4 * 1024 * 1024,
-    body: z.object({
-      ...team,
-      /** The same at every station with the same rows; best a hash of them. */
-      id: name(64),
-      /** What the chips get besides, as in a session: with another key set or group it is another run. */
-      keySet: integer(0, 0xffffffff).optional(),
-      chipGroup: text(200).optional(),
-      rows: integer(1, 1_000_000),
-      /** The items and variants that rows name: unknown ones are refused before the first chip. */
-      items: list(z.object({ item: text(64), variant: text(64).optional() })).optional(),
-      /** Close the open run, and begin a new one. */
-      startOver: flag.optional(),
-    }),
+    body: () =>
+      z.object({
+        ...team,
+        /** The same at every station with the same rows; best a hash of them. */
+        id: name(64),
+        /** What the chips get besides, as in a session: with another key set or group it is another run. */
+        keySet: integer(0, 0xffffffff).optional(),
+        chipGroup: text(200).optional(),
+        rows: integer(1, 1_000_000),
+        /** The items and variants that rows name: unknown ones are refused before the first chip. */
+        items: list(z.object({ item: text(64), variant: text(64).optional() })).optional(),
+        /** Close the open run, and begin a new one. */
+        startOver: flag.optional(),
+      }),
     response: sheetRun,
   }),
   'GET /admin/nfc/sheets/:run': adminEndpoint({
     id: 'showNfcSheet',
     summary: 'Tell how many rows of a run are taken, and how many sessions hold right now',
     scope: 'provision',
-    params: z.object({ run }),
+    params: () => z.object({ run }),
     response: () => sheetRun().extend({ held: z.number() }),
   }),
   'GET /admin/nfc/journal': adminEndpoint({
     id: 'readNfcJournal',
     summary: 'List unfinished plans of chips, or all plans with all=true, newest first',
     scope: 'read',
-    query: z.object({ uid: uid.optional(), all: flag.optional(), ...page }),
+    query: () => z.object({ uid: uid.optional(), all: flag.optional(), ...page }),
     response: () =>
       z.array(
         z.object({
@@ -201,7 +204,7 @@ export const nfc = {
     id: 'deleteNfcPlan',
     summary: 'Give up a lost chip, so that it no longer holds its key set',
     scope: 'keys',
-    params: z.object({ uid }),
+    params: () => z.object({ uid }),
     response: success,
   }),
 } as const

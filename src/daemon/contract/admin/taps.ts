@@ -51,13 +51,14 @@ export const taps = {
     id: 'listTaps',
     summary: 'List taps, newest first, with the reason for refused ones',
     scope: 'read',
-    query: z.object({
-      ...team,
-      uid: uid.optional(),
-      outcome: z.union([outcome, z.literal('refused')]).optional(),
-      since: moment.optional(),
-      ...page,
-    }),
+    query: () =>
+      z.object({
+        ...team,
+        uid: uid.optional(),
+        outcome: z.union([outcome, z.literal('refused')]).optional(),
+        since: moment.optional(),
+        ...page,
+      }),
     response: () => z.array(tapOnWire()),
   }),
   'GET /admin/taps/stats': adminEndpoint({
@@ -65,16 +66,17 @@ export const taps = {
     summary:
       'Count taps by hour, day, chip group, item, or outcome; hours and days without taps are listed too',
     scope: 'read',
-    query: z.object({
-      ...team,
-      by: z.enum(['hour', 'day', 'group', 'item', 'outcome'], 'must be hour, day, group, item, or outcome'),
-      since: moment.optional(),
-      until: moment.optional(),
-      chipGroup: text(200).optional(),
-      outcome: z.union([outcome, z.literal('refused')]).optional(),
-      timeZone: text(100).optional(),
-      limit: integer(1, 1000).optional(),
-    }),
+    query: () =>
+      z.object({
+        ...team,
+        by: z.enum(['hour', 'day', 'group', 'item', 'outcome'], 'must be hour, day, group, item, or outcome'),
+        since: moment.optional(),
+        until: moment.optional(),
+        chipGroup: text(200).optional(),
+        outcome: z.union([outcome, z.literal('refused')]).optional(),
+        timeZone: text(100).optional(),
+        limit: integer(1, 1000).optional(),
+      }),
     response: () =>
       z.object({
         since: timestamp,
@@ -92,7 +94,7 @@ export const taps = {
     id: 'followTaps',
     summary: 'Stream taps as they happen, one JSON line each; empty lines keep the connection open',
     scope: 'read',
-    query: z.object({ ...team, uid: uid.optional() }),
+    query: () => z.object({ ...team, uid: uid.optional() }),
     response: tapOnWire,
     answerType: 'application/x-ndjson',
   }),

@@ -57,7 +57,7 @@ export const teams = {
     id: 'createTeam',
     summary: 'Create a team',
     scope: 'all',
-    body: z.object({ name: name() }),
+    body: () => z.object({ name: name() }),
     response: teamOnWire,
   }),
   'PATCH /admin/teams/:id': adminEndpoint({
@@ -68,15 +68,16 @@ export const teams = {
       'The limits take the scope `all`, since they bind everyone with a lesser one. The look takes `edit`. A brand colour ' +
       'that cannot be seen on the background is refused with the nearest one that can.',
     scope: 'edit',
-    params: z.object({ id: integer(1) }),
-    body: z.object({ transactionsPerDay: limit, gasPerDay: limit, brand: z.object(brandFields).optional() }),
+    params: () => z.object({ id: integer(1) }),
+    body: () =>
+      z.object({ transactionsPerDay: limit, gasPerDay: limit, brand: z.object(brandFields).optional() }),
     response: teamOnWire,
   }),
   'DELETE /admin/teams/:id': adminEndpoint({
     id: 'deleteTeam',
     summary: 'Remove an empty team',
     scope: 'edit',
-    params: z.object({ id: integer(1) }),
+    params: () => z.object({ id: integer(1) }),
     response: success,
   }),
 } as const

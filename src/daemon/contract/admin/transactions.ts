@@ -65,31 +65,32 @@ export const transactions = {
     id: 'listTransactions',
     summary: 'List transactions, newest first',
     scope: 'read',
-    query: z.object({
-      ...team,
-      chainId: integer(1).optional(),
-      state: state.optional(),
-      kind: text(100).optional(),
-      waiting: flag.optional(),
-      /** Matches any attempt. */
-      hash: transactionHash.optional(),
-      ...page,
-    }),
+    query: () =>
+      z.object({
+        ...team,
+        chainId: integer(1).optional(),
+        state: state.optional(),
+        kind: text(100).optional(),
+        waiting: flag.optional(),
+        /** Matches any attempt. */
+        hash: transactionHash.optional(),
+        ...page,
+      }),
     response: () => z.array(transactionOnWire()),
   }),
   'GET /admin/transactions/:id': adminEndpoint({
     id: 'showTransaction',
     summary: 'Show a transaction with all of its signed attempts',
     scope: 'read',
-    params: z.object({ id: integer(1) }),
+    params: () => z.object({ id: integer(1) }),
     response: shownTransaction,
   }),
   'POST /admin/transactions/:id/cancel': adminEndpoint({
     id: 'cancelTransaction',
     summary: 'Cancel a transaction, at once or with an empty one in its place',
     scope: 'transfer',
-    params: z.object({ id: integer(1) }),
-    body: z.object({ reason: name(500) }),
+    params: () => z.object({ id: integer(1) }),
+    body: () => z.object({ reason: name(500) }),
     response: shownTransaction,
   }),
 } as const

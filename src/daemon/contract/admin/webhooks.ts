@@ -44,7 +44,7 @@ const deliveryOnWire = () =>
     settledAt: timestamp.nullable(),
   })
 
-const params = z.object({ id: integer(1) })
+const params = () => z.object({ id: integer(1) })
 const type = z.enum(webhookTypes, `must be one of ${webhookTypes.join(', ')}`)
 const events = shortList(type, { notEmpty: 'must name at least one type', max: 50 })
 const url = name(2048)
@@ -54,14 +54,14 @@ export const webhooks = {
     id: 'listWebhooks',
     summary: "List a team's webhooks",
     scope: 'read',
-    query: z.object(team),
+    query: () => z.object(team),
     response: () => z.array(webhookOnWire()),
   }),
   'POST /admin/webhooks': adminEndpoint({
     id: 'createWebhook',
     summary: 'Register a webhook, by default for all types of events; only this answer shows its secret',
     scope: 'edit',
-    body: z.object({ ...team, url, events: events.optional() }),
+    body: () => z.object({ ...team, url, events: events.optional() }),
     response: withSecret,
     noStore: true,
   }),
@@ -71,7 +71,8 @@ export const webhooks = {
       'Change the URL or events of a webhook, or disable it: what waits is dropped, and nothing more is recorded',
     scope: 'edit',
     params,
-    body: z.object({ url: url.optional(), events: events.optional(), disabled: z.boolean().optional() }),
+    body: () =>
+      z.object({ url: url.optional(), events: events.optional(), disabled: z.boolean().optional() }),
     response: webhookOnWire,
   }),
   'DELETE /admin/webhooks/:id': adminEndpoint({
@@ -100,12 +101,13 @@ export const webhooks = {
     id: 'listWebhookDeliveries',
     summary: 'List deliveries of webhooks, newest first',
     scope: 'read',
-    query: z.object({
-      ...team,
-      webhook: integer(1).optional(),
-      state: z.enum(states, `must be one of ${states.join(', ')}`).optional(),
-      ...page,
-    }),
+    query: () =>
+      z.object({
+        ...team,
+        webhook: integer(1).optional(),
+        state: z.enum(states, `must be one of ${states.join(', ')}`).optional(),
+        ...page,
+      }),
     response: () => z.array(deliveryOnWire()),
   }),
   'POST /admin/webhook-deliveries/:id/redeliver': adminEndpoint({

@@ -82,8 +82,8 @@ function operation(key: string, spec: EndpointSpec, wire: WireWords): Json {
     ...(spec.description ? { description: spec.description } : {}),
     security: securityOf(spec),
     parameters: [
-      ...parametersOf(spec.params, 'path', about, wire),
-      ...parametersOf(spec.query, 'query', about, wire),
+      ...parametersOf(spec.params?.(), 'path', about, wire),
+      ...parametersOf(spec.query?.(), 'query', about, wire),
       ...(spec.isRepeatable ? [idempotencyKey] : []),
     ],
     ...bodyOf(spec, about, wire),
@@ -144,13 +144,13 @@ function bodyOf(spec: EndpointSpec, about: string, wire: WireWords): Json {
     const content = Object.fromEntries(
       stream.contentTypes.map((type) => [
         type,
-        { schema: form ? formOf(form, about, wire) : { type: 'string' } },
+        { schema: form ? formOf(form(), about, wire) : { type: 'string' } },
       ]),
     )
     return { requestBody: { required: true, description: stream.description, content } }
   }
   if (!body) return {}
-  const schema = schemaOf(body, { io: 'input', about, wire })
+  const schema = schemaOf(body(), { io: 'input', about, wire })
   const example = spec.example ?? exampleOf(schema, false)
   const content = { 'application/json': { schema, ...exampleIn(spec, example) } }
   return { requestBody: { required: true, content } }
