@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type * as z from 'zod'
+import * as z from 'zod'
 import { required } from '../../src/daemon/contract/list.ts'
 import { DomainError } from '../../src/daemon/domain/errors.ts'
 import { describeIssues, inputParser } from '../../src/daemon/http/parse-input.ts'
@@ -52,4 +52,23 @@ test.each(reads)('what $key makes of a request is what its schema says', ({ meth
     }),
     { numRuns: 60 },
   )
+})
+
+test('the schemas of an endpoint are made at its first request, and once', async () => {
+  let made = 0
+  const make = () => {
+    made += 1
+    return z.object({ id: z.string().min(1) })
+  }
+  const parse = inputParser({
+    ...{ id: 'one', summary: '', auth: 'none', scope: 'read', part: 'public', response: make },
+    ...{ params: make, query: make, body: make },
+  })
+  expect(made).toBe(0)
+  const fields = { id: 'a' }
+  for (let times = 0; times < 2; times++)
+    expect(await parse({ method: 'POST', params: fields, query: fields, body: fields })).toEqual({
+      ...{ params: fields, query: fields, body: fields },
+    })
+  expect(made).toBe(3)
 })

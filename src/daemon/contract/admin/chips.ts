@@ -21,7 +21,6 @@ import {
 import { shortList } from '../list.ts'
 
 const one = z.object({ uid })
-
 const numbers: readonly string[] = ['chainId', 'tokenId', 'lastCounter']
 /** One row of an import as JSON. Empty text means absent; the values are checked with the chip. */
 export const importRow = z.object(
@@ -32,14 +31,6 @@ export const importRow = z.object(
     }),
   ),
 )
-
-const importResult = () =>
-  z.object({
-    row: z.number(),
-    uid: z.string(),
-    status: z.enum(['created', 'unchanged', 'failed']),
-    error: z.string().optional(),
-  })
 
 const chipForAdmin = () =>
   z.object({
@@ -153,7 +144,15 @@ export const adminChips = {
       description: `Columns: ${chipColumns.join(', ')}`,
     },
     response: () =>
-      z.union([importResult(), z.object({ created: z.number(), unchanged: z.number(), failed: z.number() })]),
+      z.union([
+        z.object({
+          row: z.number(),
+          uid: z.string(),
+          status: z.enum(['created', 'unchanged', 'failed']),
+          error: z.string().optional(),
+        }),
+        z.object({ created: z.number(), unchanged: z.number(), failed: z.number() }),
+      ]),
     answerType: 'application/x-ndjson',
   }),
   'POST /admin/chips/import/undo': adminEndpoint({
