@@ -35,6 +35,41 @@ class Changing implements Chip {
   }
 }
 
+/** Its reader may take long to see it. Meanwhile pcscd has all wait who connect, when they are half connected. */
+class SlowlySeen implements Chip {
+  readonly looks = new EventEmitter()
+  losses = 0
+  #sight = Promise.resolve()
+
+  reset(): void {
+    this.losses += 1
+  }
+
+  seen(): Promise<void> {
+    this.looks.emit('look')
+    return this.#sight
+  }
+
+  transmit(): Uint8Array {
+    return Uint8Array.of(0x90, 0x00)
+  }
+
+  /** @returns what ends the look that has begun */
+  async lookLong(): Promise<() => void> {
+    let see = () => {}
+    this.#sight = new Promise((resolve) => {
+      see = resolve
+    })
+    await once(this.looks, 'look')
+    this.#sight = Promise.resolve()
+    return see
+  }
+}
+
+const select = Uint8Array.of(0x00, 0xa4, 0x04, 0x00, 0x00)
+const inUse = 'powerState: POWER_STATE_IN_USE'
+const unused = 'powerState: POWER_STATE_GRACE_PERIOD'
+
 describe.concurrent.each(backendNames)('beside another program, with %s', (backend) => {
   test('that polls the card, 50 of 50 set-ups are done', async (t) => {
     const pcscd = await openPcscd(t)
@@ -43,7 +78,7 @@ describe.concurrent.each(backendNames)('beside another program, with %s', (backe
     await (await pcscd.present(0, field)).powered
     await pollElsewhere(t, pcscd, pcscd.readers[0], { pauseMs: 10 })
     for (let done = 0; done < 50; done++) {
-      const card = await readers.waitForCard({ timeoutMs: 40_000 })
+      const card = await readers.waitForCard({ timeoutMs: 10_000 })
       field.chip = new TestChip().chip
       await runScript(card, setUp())
       expect(await runScript(card, readTap())).toMatchObject({ family: 'ntag424', d: '3' })
@@ -58,46 +93,52 @@ describe.concurrent.each(backendNames)('beside another program, with %s', (backe
   test('that let go while we connected, the card keeps its power', async (t) => {
     const pcscd = await openPcscd(t, { log: true })
     const readers = openReaders(t, { backend, env: pcscd.env })
-    const looks = new EventEmitter()
-    let blind = Promise.resolve()
-    let losses = 0
-    const chip: Chip = {
-      reset: () => {
-        losses += 1
-      },
-      seen: () => {
-        looks.emit('look')
-        return blind
-      },
-      transmit: () => Uint8Array.of(0x90, 0x00),
-    }
+    const chip = new SlowlySeen()
     await (await pcscd.present(0, chip)).powered
     const other = await shareElsewhere(t, pcscd, pcscd.readers[0])
     await readers.list()
 
-    // A driver that looks for the card has all others wait: ours when it is half connected.
-    let see = () => {}
-    blind = new Promise((resolve) => {
-      see = resolve
-    })
-    await once(looks, 'look')
-    const ours = pcscd.logged('powerState: POWER_STATE_IN_USE')
+    const see = await chip.lookLong()
+    const ours = pcscd.logged(inUse)
     const waiting = readers.waitForCard()
     await ours
-    const theirs = pcscd.logged('powerState: POWER_STATE_GRACE_PERIOD')
+    const theirs = pcscd.logged(unused)
     other.disconnect()
     await theirs
-    blind = Promise.resolve()
     see()
 
     const card = await waiting
-    losses = 0
+    chip.losses = 0
     // pcscd takes a card's power, if it does, at the second of its looks.
-    for (let look = 0; look < 4; look++) await once(looks, 'look')
-    expect(losses).toBe(0)
-    expect(await card.transmit(Uint8Array.of(0x00, 0xa4, 0x04, 0x00, 0x00))).toEqual(
-      Uint8Array.of(0x90, 0x00),
-    )
+    for (let look = 0; look < 4; look++) await once(chip.looks, 'look')
+    expect(chip.losses).toBe(0)
+    expect(await card.transmit(select)).toEqual(chip.transmit())
+  })
+
+  test('that connects while we do, neither waits for the other without end', async (t) => {
+    const pcscd = await openPcscd(t, { log: true })
+    const readers = openReaders(t, { backend, env: pcscd.env })
+    const chip = new SlowlySeen()
+    await (await pcscd.present(0, chip)).powered
+    // Nobody has it, but its power is still on.
+    const before = await shareElsewhere(t, pcscd, pcscd.readers[0])
+    await readers.list()
+    const see = await chip.lookLong()
+    const free = pcscd.logged(unused)
+    before.disconnect()
+    await free
+
+    // pcscd asks whether the card is free before it has us wait, so it lets in both.
+    const ours = pcscd.logged(inUse)
+    const waiting = readers.waitForCard()
+    await ours
+    const theirs = pcscd.logged(inUse)
+    await pollElsewhere(t, pcscd, pcscd.readers[0])
+    await theirs
+    see()
+
+    const card = await waiting
+    expect(await card.transmit(select)).toEqual(chip.transmit())
   })
 })
 

@@ -70,8 +70,14 @@ export class HostProcess {
     })
     const { script, env, backend, timeouts } = settings
     this.#child = fork(script, [], {
-      // Each command that a reader works on takes a thread, and there are four by default.
-      env: { UV_THREADPOOL_SIZE: '16', ...env },
+      env: {
+        // Each command that a reader works on takes a thread, and there are four by default.
+        UV_THREADPOOL_SIZE: '16',
+        ...env,
+        // pcscd's library repeats what pcscd refuses until it works. Where pcscd has let in another program beside us,
+        // each would wait for the other. Source: winscard_clnt.c of pcsc-lite
+        PCSCLITE_NO_BLOCKING: '1',
+      },
       execArgv: [],
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
