@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { allTeams, insertTeam } from '../../src/daemon/store/teams.ts'
 import { openTestApp, type TestApp, testClock } from '../support/daemon.ts'
 import { testOfFile } from '../support/engines.ts'
 import { derived, seed, uids } from '../support/seeds.ts'
@@ -122,3 +123,39 @@ test('a chip that is switched off since it was read is judged anew', async () =>
     db.takeTap = takeTap
   }
 })
+
+testOfFile(
+  'a tap does not wait for a job that takes long, which still has its turn while taps come',
+  async () => {
+    const { db } = t.ctx
+    const { takeTap } = db
+    const long = (name: string) =>
+      db.write(async (trx) => {
+        const until = performance.now() + 10
+        while (performance.now() < until);
+        await insertTeam(trx, name, new Date(0).toISOString())
+      })
+    const isThere = async (name: string) => (await allTeams(db.read)).some((team) => team.name === name)
+    await long('before')
+    let job: Promise<unknown> | undefined
+    let isDone = false
+    const wereDone: boolean[] = []
+    db.takeTap = async (tap) => {
+      job ??= long('beside').then(() => {
+        isDone = true
+      })
+      const id = await takeTap?.(tap)
+      wereDone.push(await isThere('beside'))
+      return id
+    }
+    try {
+      while (!isDone) expect((await t.app.inject({ url: next(uids.blank, '/t') })).statusCode).toBe(200)
+      await job
+      // The first was taken before the job; the job was done before the third at the latest.
+      expect(wereDone[0]).toBe(false)
+      expect(wereDone.length).toBeLessThan(4)
+    } finally {
+      db.takeTap = takeTap
+    }
+  },
+)

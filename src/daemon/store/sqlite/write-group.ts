@@ -9,6 +9,8 @@ const lockedForMs = 5000
 const lockedRetryMs = 10
 /** The longest that a write waits for others to share its flush. */
 const collectingMs = 5
+/** Jobs that take longer, with their commit, are not committed together with taps. */
+const longMs = 3
 
 const isLocked = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
@@ -36,6 +38,8 @@ export class WriteGroup {
   #jobs: Queued[] = []
   #taps: Queued[] = []
   #flushing: Promise<void> | undefined
+  #jobsTookMs = 0
+  #areJobsDue = false
   readonly #begin
   readonly #commit
   readonly #savepoint
@@ -126,19 +130,20 @@ export class WriteGroup {
   }
 
   async #flush(): Promise<void> {
-    const [taps, jobs] = [this.#taps, this.#jobs]
-    this.#taps = []
-    this.#jobs = []
     const { reads, checkpoints, failed } = this.#beside
+    await checkpoints.between()
+    const { taps, jobs } = this.#nextGroup()
     let failure: unknown
     try {
-      await checkpoints.between()
       // SQLite begins its log anew only while nobody reads.
       reads.end()
       await this.#beginOnceFree()
       await this.#runTogether(taps)
+      const begun = performance.now()
       for (const job of jobs) await this.#runAlone(job)
       this.#commit.run()
+      // Short ones come between the pieces of a long edit.
+      if (jobs.length > 0) this.#jobsTookMs = Math.max(performance.now() - begun, this.#jobsTookMs / 2)
       // Callers must be able to read what they wrote.
       reads.end()
     } catch (error) {
@@ -148,6 +153,16 @@ export class WriteGroup {
       if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK')
     }
     for (const one of [...taps, ...jobs]) one.settle(failure)
+  }
+
+  /** Taps do not wait for jobs that take long, as the pieces of a large edit do, which in turn have every other group. */
+  #nextGroup(): { taps: readonly Queued[]; jobs: readonly Queued[] } {
+    const [taps, jobs] = [this.#taps, this.#jobs]
+    this.#taps = []
+    this.#areJobsDue = !this.#areJobsDue && taps.length > 0 && this.#jobsTookMs > longMs
+    if (this.#areJobsDue) return { taps, jobs: [] }
+    this.#jobs = []
+    return { taps, jobs }
   }
 
   /** Waits asynchronously for other writers, so that reads continue. @throws SqliteError after 5 seconds */
