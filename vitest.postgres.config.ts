@@ -9,6 +9,7 @@ const ofFiles = [
   // A claim at POAP that a killed daemon leaves behind is another's there after 90 seconds, and here at the next start.
   'tests/daemon/badge-crash.test.ts',
   'tests/daemon/tap-page-crash.test.ts',
+  'tests/daemon/checkpoints.test.ts',
   'tests/daemon/disk-full.test.ts',
   'tests/daemon/restore-chain.test.ts',
   'tests/daemon/restore.test.ts',

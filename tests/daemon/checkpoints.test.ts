@@ -5,7 +5,7 @@ import BetterSqlite3 from 'better-sqlite3'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect } from 'vitest'
 import type { Db } from '../../src/daemon/store/database.ts'
-import { Checkpoints } from '../../src/daemon/store/sqlite/checkpoints.ts'
+import { beginThread, Checkpoints } from '../../src/daemon/store/sqlite/checkpoints.ts'
 import { openSqlite } from '../../src/daemon/store/sqlite/connection.ts'
 import { statement } from '../../src/daemon/store/statement.ts'
 import { insertTeam } from '../../src/daemon/store/teams.ts'
@@ -61,6 +61,22 @@ testOfFile(
   },
 )
 
+testOfFile('a few large rows are copied as well before a commit has to see to it', async () => {
+  await writeSome()
+  const before = generation()
+  const large = 'x'.repeat(900_000)
+  for (let n = 0; generation() === before; n++) {
+    await db.write((trx) => insertTeam(trx, `${n}${large}`, at))
+    expect(statSync(`${file}-wal`).size).toBeLessThan(bound)
+  }
+})
+
+testOfFile('a write after the database was closed is refused, and no other waits for it', async () => {
+  await db.close()
+  await expect(db.write((trx) => insertTeam(trx, 'late', at))).rejects.toThrow('not open')
+  db = await openTestStore(dir)
+})
+
 testOfFile('a log that somebody still reads from is left alone, and begins anew later', async () => {
   await writeSome()
   const before = generation()
@@ -76,26 +92,63 @@ testOfFile('a log that somebody still reads from is left alone, and begins anew 
   expect(await teams.first(db.read, { prefix: 'team' })).toEqual({ count: written })
 })
 
-testOfFile('writes go on where no pass can be made', async () => {
-  const { connection, kysely } = openSqlite(join(dir, 'other.db'), { readonly: false })
-  await sql`create table numbers (n integer)`.execute(kysely)
-  const checkpoints = new Checkpoints(join(dir, 'nowhere', 'other.db'), connection)
+/** A database with one table, without the daemon's. */
+async function numbers() {
+  const path = join(dir, 'other.db')
+  const { connection, kysely } = openSqlite(path, { readonly: false })
+  await sql`create table numbers (n text)`.execute(kysely)
   const change = () =>
-    sql`insert into numbers with recursive c(n) as (select 1 union all select n + 1 from c limit 5000) select n from c`.execute(
+    sql`insert into numbers with recursive c(n) as (select 1 union all select n + 1 from c limit 5000) select hex(zeroblob(2000)) from c`.execute(
       kysely,
     )
+  return { path, connection, change, copied: () => connection.pragma('wal_checkpoint(NOOP)') }
+}
+
+/** Both passes, between writes. */
+async function bothPasses(checkpoints: Checkpoints): Promise<void> {
+  expect(checkpoints.between()).toBeUndefined()
+  let second: Promise<void> | undefined
+  while (!second) {
+    await new Promise((resolve) => setImmediate(resolve))
+    second = checkpoints.between()
+  }
+  await second
+}
+
+testOfFile('writes go on where no pass can be made', async () => {
+  const { connection, change } = await numbers()
+  const checkpoints = new Checkpoints(join(dir, 'nowhere', 'other.db'), connection)
   for (let pass = 0; pass < 3; pass++) {
     await change()
-    expect(checkpoints.between()).toBeUndefined()
-    // Also the second pass ends, without having been made.
-    let second: Promise<void> | undefined
-    while (!second) {
-      await new Promise((resolve) => setImmediate(resolve))
-      second = checkpoints.between()
-    }
-    await second
+    await bothPasses(checkpoints)
   }
   await checkpoints.close()
   connection.close()
   expect(existsSync(join(dir, 'nowhere'))).toBe(false)
+})
+
+testOfFile('a machine without a thread to spare is asked again', async () => {
+  const { path, connection, change, copied } = await numbers()
+  connection.pragma('wal_autocheckpoint = 0')
+  let refused = 0
+  const checkpoints = new Checkpoints(path, connection, (file) => {
+    if (refused < 2) {
+      refused += 1
+      throw new Error('none')
+    }
+    return beginThread(file)
+  })
+  await change()
+  await bothPasses(checkpoints)
+  expect(refused).toBe(2)
+  expect(copied()).toMatchObject([{ checkpointed: 0 }])
+  await change()
+  await bothPasses(checkpoints)
+  const [{ log, checkpointed } = { log: -1, checkpointed: 0 }] = copied() as {
+    log: number
+    checkpointed: number
+  }[]
+  expect(checkpointed).toBe(log)
+  await checkpoints.close()
+  connection.close()
 })

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
 import type { Connection } from './connection.ts'
 
-/** Rows that are changed before the log is copied: a few thousand of its pages. */
-const changesBetween = 4000
+/** Pages in the log from which on it is copied: 12 MB. */
+const pagesBetween = 3000
 
 /** Passed as text to the thread, because there is no bundle in tests. */
 const program = `
@@ -33,17 +33,17 @@ parentPort.on('message', (order) => {
  * A pass that fails leaves the log as it is: it grows until a commit does the same, within the bound of `openSqlite`.
  */
 export class Checkpoints {
-  readonly #file: string
-  readonly #changes
+  readonly #begin: () => Worker
+  readonly #look
   #worker: Worker | undefined
-  #changesBefore = 0
+  #logBefore = 0
   #pass: 'none' | 'first' | 'second is due' = 'none'
   #running: Promise<void> = Promise.resolve()
   #ended: () => void = () => undefined
 
-  constructor(file: string, connection: Connection) {
-    this.#file = file
-    this.#changes = connection.prepare<[], number>('SELECT total_changes()').pluck()
+  constructor(file: string, connection: Connection, begin: (file: string) => Worker = beginThread) {
+    this.#begin = () => this.#watched(begin(file))
+    this.#look = connection.prepare<[], { log: number; checkpointed: number }>('PRAGMA wal_checkpoint(NOOP)')
   }
 
   /** To be called between writes. @returns what they have to wait for */
@@ -52,9 +52,12 @@ export class Checkpoints {
       this.#pass = 'none'
       return this.#run()
     }
-    const changes = this.#changes.get() ?? 0
-    if (this.#pass === 'first' || changes - this.#changesBefore < changesBetween) return
-    this.#changesBefore = changes
+    if (this.#pass === 'first') return
+    const { log, checkpointed } = this.#look.get() ?? { log: 0, checkpointed: 0 }
+    // It has begun anew. While somebody reads from its beginning, it cannot, and only its growth is copied.
+    if (log < this.#logBefore) this.#logBefore = 0
+    if (log - Math.max(checkpointed, this.#logBefore) < pagesBetween) return
+    this.#logBefore = log
     this.#pass = 'first'
     void this.#run().then(() => {
       this.#pass = 'second is due'
@@ -73,7 +76,12 @@ export class Checkpoints {
   }
 
   #run(): Promise<void> {
-    this.#worker ??= this.#begin()
+    try {
+      this.#worker ??= this.#begin()
+    } catch {
+      // It may have one later.
+      return Promise.resolve()
+    }
     const worker = this.#worker
     // An idle thread must not keep the daemon running.
     worker.ref()
@@ -87,11 +95,7 @@ export class Checkpoints {
     return this.#running
   }
 
-  #begin(): Worker {
-    const driver = createRequire(import.meta.url).resolve('better-sqlite3')
-    const workerData = { driver, file: this.#file }
-    // The environment of the daemon may contain keys.
-    const worker = new Worker(program, { eval: true, workerData, env: {}, execArgv: [] })
+  #watched(worker: Worker): Worker {
     worker.on('message', () => this.#ended())
     // It exits after an error. The next pass begins another.
     worker.on('error', () => undefined)
@@ -101,4 +105,11 @@ export class Checkpoints {
     })
     return worker
   }
+}
+
+/** @throws Error if the machine has no thread to spare */
+export function beginThread(file: string): Worker {
+  const driver = createRequire(import.meta.url).resolve('better-sqlite3')
+  // The environment of the daemon may contain keys.
+  return new Worker(program, { eval: true, workerData: { driver, file }, env: {}, execArgv: [] })
 }

@@ -14,6 +14,7 @@ import {
 import type { EngineAdapter, Prepared } from '../database.ts'
 import type { Database } from '../schema.ts'
 import { revisionOf, sqliteEngine } from './engine.ts'
+import { ReadTurn } from './read-turn.ts'
 
 export type Connection = BetterSqlite3.Database
 
@@ -21,34 +22,6 @@ export interface Opened {
   connection: Connection
   kysely: Kysely<Database>
   turn: ReadTurn
-}
-
-/** Reads of one event-loop turn share a transaction, because locking costs more than a read by key. */
-export class ReadTurn {
-  readonly #connection: Connection
-  readonly #begin: BetterSqlite3.Statement
-  readonly #commit: BetterSqlite3.Statement
-  constructor(connection: Connection) {
-    this.#connection = connection
-    this.#begin = connection.prepare('BEGIN')
-    this.#commit = connection.prepare('COMMIT')
-  }
-  #isOpen = false
-  get isOpen(): boolean {
-    return this.#isOpen
-  }
-  readonly begin = (): void => {
-    if (this.#isOpen) return
-    this.#begin.run()
-    this.#isOpen = true
-    setImmediate(this.end)
-  }
-  /** The next query sees all commits. */
-  readonly end = (): void => {
-    if (!this.#isOpen) return
-    this.#isOpen = false
-    if (this.#connection.open) this.#commit.run()
-  }
 }
 
 /** synchronous = FULL protects answered writes against power failure. @param options `mayWait` waits for locks */
@@ -79,6 +52,8 @@ export function readsBeside(writer: Opened, reader: Opened): Kysely<Database> {
   return kyselyOn(reader.connection, reader.turn.begin, (sql) => {
     const warm = prepareOn(writer.connection, writer.turn.begin, sql)
     const apart = prepareOn(reader.connection, reader.turn.begin, sql)
+    // What changes something would be answered before its commit. The connection that only reads refuses it.
+    if (!sql.startsWith('select ')) return apart
     const fitting = () => (writer.turn.isOpen || !writer.connection.inTransaction ? warm : apart)
     return {
       all: (parameters) => fitting().all(parameters),

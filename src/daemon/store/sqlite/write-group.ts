@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Queries, WriteJob } from '../database.ts'
 import type { TapToTake } from '../tap-to-take.ts'
 import type { Checkpoints } from './checkpoints.ts'
-import type { Connection, Opened, ReadTurn } from './connection.ts'
+import type { Connection, Opened } from './connection.ts'
+import type { ReadTurn } from './read-turn.ts'
 import { tapTaker } from './take-tap.ts'
 
 const lockedForMs = 5000
@@ -131,10 +132,11 @@ export class WriteGroup {
 
   async #flush(): Promise<void> {
     const { reads, checkpoints, failed } = this.#beside
-    await checkpoints.between()
     const { taps, jobs } = this.#nextGroup()
     let failure: unknown
     try {
+      this.#turn.end()
+      await checkpoints.between()
       // SQLite begins its log anew only while nobody reads.
       reads.end()
       await this.#beginOnceFree()
@@ -159,7 +161,8 @@ export class WriteGroup {
   #nextGroup(): { taps: readonly Queued[]; jobs: readonly Queued[] } {
     const [taps, jobs] = [this.#taps, this.#jobs]
     this.#taps = []
-    this.#areJobsDue = !this.#areJobsDue && taps.length > 0 && this.#jobsTookMs > longMs
+    const areBoth = taps.length > 0 && jobs.length > 0
+    this.#areJobsDue = !this.#areJobsDue && areBoth && this.#jobsTookMs > longMs
     if (this.#areJobsDue) return { taps, jobs: [] }
     this.#jobs = []
     return { taps, jobs }
