@@ -41,7 +41,8 @@ describe('a slow request', () => {
   })
 
   test('is ended where what may be long comes byte by byte, and is no stream', async () => {
-    const t = await openForTest({ patience })
+    // As above, and this one's key is looked up first.
+    const t = await openForTest({ patience: { ...patience, requestMs: 1500 } })
     const headers = { ...withKey(acmeKey), 'content-type': 'application/json', 'content-length': 1_000_000 }
     const { socket, heard } = await dial(await listening(t), `${head('PATCH /chips', headers)}{`)
     trickle(socket)

@@ -13,7 +13,7 @@ const preload = join(import.meta.dirname, '../support/kill-at-commit.mjs')
 const writes = {
   'the plan': 'insert into "nfcPlans"',
   'the chip, its row and its tap': 'insert into "nfcSheetRows"',
-  'its counter': 'update "chips" set "lastCounter"',
+  'its counter': 'update "?chips"? set "lastCounter"',
   'the end of the plan': 'update "nfcPlans" set "closedAt"',
 }
 
