@@ -72,7 +72,7 @@ export async function openPcscMini(events: BackendEvents): Promise<Backend> {
         const { atr } = await card.state()
         return connectionTo(card, atr, LEAVE)
       } catch (error) {
-        await card.disconnect(LEAVE)
+        await card.disconnect(LEAVE).catch(() => undefined)
         return translate(error)
       }
     },

@@ -174,7 +174,7 @@ export async function spawnAnvil(settings: AnvilSettings): Promise<AnvilProcess>
   const listening = new Promise<number>((resolve) => {
     child.stdout.on('data', (chunk: Buffer) => {
       printed = (printed + chunk.toString()).slice(-10_000)
-      const [, port] = /^Listening on [\d.]+:(\d+)$/m.exec(printed) ?? []
+      const [, port] = /^Listening on [\d.]+:(\d+)\r?\n/m.exec(printed) ?? []
       if (port !== undefined) resolve(Number(port))
     })
   })
