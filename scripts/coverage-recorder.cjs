@@ -8,18 +8,18 @@ session.connect()
 session.post('Profiler.enable')
 session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
 
-/** Offsets, in characters of the bundle, at which functions begin that have run. The bundle itself is none. */
+/** Offsets, in characters of the bundle, at which functions begin that have run. The bundle and its wrapper are none. */
 function functionsRun() {
   let offsets = []
   session.post('Profiler.takePreciseCoverage', (error, coverage) => {
     if (error) throw new Error(error.message)
     offsets = coverage.result
-      .filter(({ url }) => basename(url) === basename(process.argv[1]))
+      .filter(({ url }) => basename(url) === `${basename(process.argv[1], '.js')}.cjs`)
       .flatMap(({ functions }) => functions)
       // esbuild puts a module that is loaded on demand into a function named after its file: loading is no use yet.
       .filter(({ functionName }) => !functionName.includes('/'))
       .map(({ ranges: [whole] }) => whole)
-      .filter(({ count, startOffset }) => count > 0 && startOffset > 0)
+      .filter(({ count, startOffset }) => count > 0 && startOffset > 1)
       .map(({ startOffset }) => startOffset)
   })
   return offsets

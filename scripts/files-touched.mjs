@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { SourceMap } from 'node:module'
+import Module, { SourceMap } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -21,7 +21,7 @@ const state = mkdtempSync(join(tmpdir(), 'tapchip-files-'))
 function start(name, args, env = {}) {
   return spawn(
     process.execPath,
-    ['--require', './scripts/coverage-recorder.cjs', `dist/${name}.cjs`, ...args],
+    ['--require', './scripts/coverage-recorder.cjs', `bin/${name}.js`, ...args],
     {
       env: { ...process.env, XDG_STATE_HOME: state, ...env },
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
@@ -30,6 +30,8 @@ function start(name, args, env = {}) {
 }
 
 const maps = new Map()
+/** What the build puts before a bundle, on its first line. */
+const [prefix] = Module.wrapper
 /** The files of src in which the functions at these offsets of a bundle are written. */
 function sourcesOf(name, offsets) {
   if (!maps.has(name)) {
@@ -42,7 +44,8 @@ function sourcesOf(name, offsets) {
   const { lineStarts, map } = maps.get(name)
   const files = offsets.map((offset) => {
     const line = lineStarts.findLastIndex((lineStart) => lineStart <= offset)
-    return posix.normalize(`dist/${map.findEntry(line, offset - lineStarts[line]).originalSource}`)
+    const column = offset - lineStarts[line] - (line === 0 ? prefix.length : 0)
+    return posix.normalize(`dist/${map.findEntry(line, column).originalSource}`)
   })
   return new Set(files.filter((file) => file.startsWith('src/')))
 }
