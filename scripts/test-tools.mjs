@@ -107,6 +107,12 @@ export const tools = [
     advice: `${apt(...Object.keys(readerPackages))}, then: node scripts/install-pcsc.mjs`,
   },
   {
+    what: 'mounts that only a test sees',
+    tests: ['tests/e2e/chain-network.test.ts'],
+    problem: () => (namespaceProblem() === undefined ? undefined : 'this user may have no namespaces'),
+    advice: 'Run as root, or allow user namespaces',
+  },
+  {
     what: 'a browser',
     tests: [
       'tests/e2e/claim-page.test.ts',

@@ -1,4 +1,4 @@
-import { type ChildProcessByStdio, execFile, spawn } from 'node:child_process'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { accessSync, chmodSync, constants, existsSync, readlinkSync, rmSync } from 'node:fs'
@@ -6,9 +6,8 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import { devChainId } from './dev-keys.ts'
-import { AnvilNotStarted, isShortage, notSpawned } from './not-started.ts'
+import { AnvilNotStarted, notSpawned } from './not-started.ts'
 
 /**
  * Runs a command in its own empty network namespace. unshare replaces itself with the command, so the pid is
@@ -23,24 +22,22 @@ const killedWithParent = ['/usr/bin/setpriv', '--pdeathsig', 'KILL'] as const
 const longestPath = 107
 
 /**
- * Returns the path of a Unix socket in the user's private directory, for an anvil whose own port no one can
- * reach, because it runs in a network of its own. undefined if the system or a container's rules do not allow
- * that, or if the path is too long.
- * @throws AnvilNotStarted if the system is short of resources, so that the chain does not fall back to an
- * exposed port
+ * Returns the path of a Unix socket in the user's private directory, for an anvil that is to run in a network of its
+ * own, where no one can reach its port. undefined if this system has none to give, or if the path is too long.
  */
-export async function privateSocketPath(dir: string): Promise<string | undefined> {
+export function privateSocketPath(dir: string): string | undefined {
   const path = join(dir, 'anvil.sock')
-  if (process.platform !== 'linux' || Buffer.byteLength(path) > longestPath) return undefined
-  const [command, ...args] = ownNetworkCommand
-  const own = '/proc/self/ns/net'
+  const isPossible = process.platform === 'linux' && existsSync(ownNetworkCommand[0])
+  return isPossible && Buffer.byteLength(path) <= longestPath ? path : undefined
+}
+
+/** @param pid of a process that has been started by {@link ownNetworkCommand} and runs */
+function isInOwnNetwork(pid: number): boolean {
+  const networkOf = (process: string) => readlinkSync(`/proc/${process}/ns/net`)
   try {
-    // The exit code alone is not trusted: the namespace must differ.
-    const { stdout } = await promisify(execFile)(command, [...args, '/usr/bin/readlink', own], { env: {} })
-    return stdout.trim() !== '' && stdout.trim() !== readlinkSync(own) ? path : undefined
-  } catch (error) {
-    if (isShortage(error)) throw notSpawned(command, error)
-    return undefined
+    return networkOf(String(pid)) !== networkOf('self')
+  } catch {
+    return false
   }
 }
 
@@ -186,10 +183,14 @@ export async function spawnAnvil(settings: AnvilSettings): Promise<AnvilProcess>
   // anvil prints a line for every call: unread output would fill the pipe and block it.
   child.stdout.removeAllListeners('data').resume()
   if ('socket' in address)
-    await untilItListens(address.socket, exited).catch((error: unknown) => {
+    try {
+      // That the command succeeds is not proof enough.
+      if (!isInOwnNetwork(child.pid)) throw new Error('the system gives anvil no network of its own')
+      await untilItListens(address.socket, exited)
+    } catch (error) {
       child.kill('SIGKILL')
       throw error
-    })
+    }
   const where = 'socket' in address ? address : { ...address, port }
   return {
     pid: child.pid,

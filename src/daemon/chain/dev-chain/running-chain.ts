@@ -131,7 +131,7 @@ async function startSomewhere(
   last: AnvilAddress | undefined,
   start: (address: AnvilAddress) => Promise<AnvilProcess>,
 ): Promise<AnvilProcess> {
-  const socket = await privateSocketPath(dir)
+  const socket = privateSocketPath(dir)
   if (socket !== undefined)
     try {
       return await start({ socket })
