@@ -18,6 +18,7 @@ import {
   zeroHash,
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
+import { getTransactionReceipt } from 'viem/actions'
 import { foundry } from 'viem/chains'
 import { afterEach, describe, expect, test } from 'vitest'
 import { guestbookAbi } from '../../src/daemon/chain/artifacts/guestbook.ts'
@@ -205,7 +206,7 @@ describe('a token contract on a chain that others run', () => {
       await send({}),
     ]
     await chain.client.mine({ blocks: 1 })
-    const receipts = await Promise.all(hashes.map((hash) => chain.client.getTransactionReceipt({ hash })))
+    const receipts = await Promise.all(hashes.map((hash) => getTransactionReceipt(chain.client, { hash })))
     expect(receipts.map(({ status }) => status)).toEqual([
       'success',
       'success',
@@ -465,7 +466,7 @@ describe('a token contract on the embedded chain, whose address anybody can gues
     if (!('data' in call)) throw new Error('it is fixed')
     const hash = await wallet.sendTransaction({ data: call.data, gas: 6_000_000n })
     // viem's own waiting looks at new blocks alone, and misses the one that comes while it looks: here no other comes.
-    const mined = () => chain.client.getTransactionReceipt({ hash }).catch(() => undefined)
+    const mined = () => getTransactionReceipt(chain.client, { hash }).catch(() => undefined)
     await expect.poll(mined, { interval: 5 }).toBeDefined()
     t.ctx.start()
     await reconcileChains(t.ctx)

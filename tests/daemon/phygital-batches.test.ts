@@ -1,4 +1,5 @@
 import { getAddress, type Hex } from 'viem'
+import { getTransactionReceipt } from 'viem/actions'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { emptyMetadata } from '../../src/values/token.ts'
 import { bob, carol, chips, openPhygitals, type Phygitals } from '../support/phygitals.ts'
@@ -340,7 +341,7 @@ describe('POST /phygitals/metadata/batch', () => {
     const settled = await Promise.all(
       (await p.transactions())
         .slice(before)
-        .map(({ minedHash }) => client.getTransactionReceipt({ hash: minedHash as Hex })),
+        .map(({ minedHash }) => getTransactionReceipt(client, { hash: minedHash as Hex })),
     )
     expect(settled.map(({ status, logs }) => [status, logs.length])).toEqual([
       ['success', 3],

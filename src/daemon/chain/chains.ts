@@ -1,7 +1,8 @@
 import type { Logger } from 'pino'
-import { type Address, createPublicClient, type PublicClient } from 'viem'
+import type { Address } from 'viem'
 import { type Db, isShared } from '../store/database.ts'
 import { rawAttempts } from '../store/transactions/attempts.ts'
+import { type ChainClient, createChainClient } from './chain-client.ts'
 import { aloneWithChain } from './dev-chain/alone.ts'
 import { type DevChain, type DevChainSettings, startDevChain } from './dev-chain/dev-chain.ts'
 import { devChainId } from './dev-chain/dev-keys.ts'
@@ -17,7 +18,7 @@ import { rpcTransport } from './rpc-transport.ts'
 export interface Chain {
   readonly id: number
   readonly isEmbedded: boolean
-  readonly client: PublicClient
+  readonly client: ChainClient
   /** Pays for and sends transactions, and administers the contracts deployed from here. */
   readonly relayer: Address
   readonly signVerifier: SigningKey
@@ -205,7 +206,7 @@ const withSilence =
 const closed = { cacheTime: 0, ccipRead: false } as const
 
 function embeddedAccess(chain: DevChain, keys: ChainKeys): Chain {
-  const client = createPublicClient({ ...closed, chain: chain.chain, transport: chain.transport })
+  const client = createChainClient({ ...closed, chain: chain.chain, transport: chain.transport })
   return {
     id: devChainId,
     isEmbedded: true,
@@ -222,7 +223,7 @@ function embeddedAccess(chain: DevChain, keys: ChainKeys): Chain {
 }
 
 function remoteAccess({ chainId, rpcUrl, maxFeePerGas, expiryBlocks }: RemoteChain, keys: ChainKeys): Chain {
-  const client = createPublicClient({ ...closed, transport: rpcTransport(rpcUrl) })
+  const client = createChainClient({ ...closed, transport: rpcTransport(rpcUrl) })
   const measured = expiryBlocksOf(client)
   return {
     id: chainId,

@@ -8,10 +8,10 @@ import {
   type Hex,
   InvalidBytesBooleanError,
   keccak256,
-  type PublicClient,
 } from 'viem'
 import { guestbookAbi } from './artifacts/guestbook.ts'
 import { phygitalAbi, phygitalCodeHash } from './artifacts/phygital.ts'
+import type { ChainClient } from './chain-client.ts'
 import { guestbookCodeHash } from './deterministic-deployment.ts'
 import { revertOf } from './revert.ts'
 import { MalformedAnswer } from './rpc-connection.ts'
@@ -40,11 +40,7 @@ interface GuestbookState extends ContractState {
  */
 type At = { blockNumber?: bigint }
 
-export async function phygitalAt(
-  client: PublicClient,
-  address: Address,
-  at: At = {},
-): Promise<PhygitalState> {
+export async function phygitalAt(client: ChainClient, address: Address, at: At = {}): Promise<PhygitalState> {
   const found = await codeAt(client, address, phygitalCodeHash, at)
   const contract = { abi: phygitalAbi, address, ...at } as const
   const [owner, pendingOwner, signVerifier] = await Promise.all([
@@ -56,7 +52,7 @@ export async function phygitalAt(
 }
 
 export async function guestbookAt(
-  client: PublicClient,
+  client: ChainClient,
   address: Address,
   minter: Address,
   at: At = {},
@@ -72,7 +68,7 @@ export async function guestbookAt(
 
 type Found = Pick<ContractState, 'codeHash' | 'isOurCode'>
 
-async function codeAt(client: PublicClient, address: Address, ours: Hex, at: At): Promise<Found> {
+async function codeAt(client: ChainClient, address: Address, ours: Hex, at: At): Promise<Found> {
   const code = await client.getCode({ address, ...at })
   const codeHash = code && keccak256(code)
   return { codeHash, isOurCode: codeHash === ours }
@@ -97,7 +93,7 @@ async function said<T>({ codeHash, isOurCode }: Found, ask: () => Promise<T>): P
  * @throws MalformedAnswer, and errors of the connection
  */
 export async function ownerOf(
-  client: PublicClient,
+  client: ChainClient,
   contract: Address,
   tokenId: bigint,
   isThere = false,
@@ -135,5 +131,5 @@ export const isUnreadable = (error: unknown): boolean =>
       (cause instanceof Error && cause.name === 'PositionOutOfBoundsError'),
   ) !== null
 
-export const hasCode = async (client: PublicClient, address: Address): Promise<boolean> =>
+export const hasCode = async (client: ChainClient, address: Address): Promise<boolean> =>
   (await client.getCode({ address })) !== undefined

@@ -1,4 +1,4 @@
-import type { PublicClient } from 'viem'
+import type { ChainClient } from './chain-client.ts'
 
 const lifetimeSeconds = 1800
 const sample = 100n
@@ -10,7 +10,7 @@ const measuredForMs = 3_600_000
  * Returns the number of blocks in half an hour, measured over the latest hundred blocks and cached for an hour.
  * A chain that is too young is assumed to make a block every twelve seconds.
  */
-export function expiryBlocksOf(client: PublicClient): () => Promise<number> {
+export function expiryBlocksOf(client: ChainClient): () => Promise<number> {
   let known: Promise<number> | undefined
   let at = 0
   const measure = async (): Promise<number> => {

@@ -1,7 +1,6 @@
 import {
   type Address,
   concat,
-  createPublicClient,
   custom,
   defineChain,
   encodeDeployData,
@@ -11,6 +10,7 @@ import {
 } from 'viem'
 import { normalize } from 'viem/ens'
 import { nameServiceAbi, nameServiceBytecode } from '../artifacts/name-service.ts'
+import { createChainClient } from '../chain-client.ts'
 import { deploymentProxy } from '../deterministic-deployment.ts'
 import { SigningKey } from '../keys/signing-key.ts'
 import { devChainId, nameServiceKey, nameServiceOwner } from './dev-keys.ts'
@@ -44,7 +44,7 @@ interface Target {
  * @returns the number of transactions
  */
 export async function ensureNames(target: Target, names: Readonly<Record<string, string>>): Promise<number> {
-  const client = createPublicClient({
+  const client = createChainClient({
     chain: devChainAt(target.url),
     transport: custom({ request: target.request }, { retryCount: 0 }),
     cacheTime: 0,

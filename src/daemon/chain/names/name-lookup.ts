@@ -12,13 +12,13 @@ import {
   type Hex,
   isAddress,
   isHex,
-  type PublicClient,
 } from 'viem'
 import { getCode, getEnsAddress, getEnsName } from 'viem/actions'
 import { berachain, holesky, linea, lineaSepolia, mainnet, sepolia, story } from 'viem/chains'
 import { OutboundFailed } from '../../outbound/errors.ts'
 import { plainText } from '../../outbound/foreign-text.ts'
 import type { SendRequest } from '../../outbound/outbound.ts'
+import type { ChainClient } from '../chain-client.ts'
 import { devChainId } from '../dev-chain/dev-keys.ts'
 import { NameChainMissing, NameUnavailable } from './recipient.ts'
 
@@ -154,18 +154,18 @@ function revertIn(error: unknown): string | undefined {
   return revert instanceof ContractFunctionRevertedError ? revert.data?.errorName : undefined
 }
 
-export type ClientFor = (chainId: number) => PublicClient | undefined
+export type ClientFor = (chainId: number) => ChainClient | undefined
 
 export interface NameService {
   chainId: number
-  client: PublicClient
+  client: ChainClient
   universalResolver: Address
 }
 
 /** Chains whose name service viem knows; a client may lack its chain's definition. */
 const known: readonly Chain[] = [mainnet, sepolia, holesky, linea, lineaSepolia, berachain, story]
 
-const definitionOf = (chainId: number, client: PublicClient | undefined): Chain | undefined =>
+const definitionOf = (chainId: number, client: ChainClient | undefined): Chain | undefined =>
   client?.chain?.contracts?.ensUniversalResolver ? client.chain : known.find(({ id }) => id === chainId)
 
 /** Finds the name service for a chain: its own one, or ENS. @throws NameChainMissing, NameUnavailable */

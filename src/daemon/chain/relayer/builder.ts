@@ -1,4 +1,5 @@
-import type { Address, Hex, PublicClient } from 'viem'
+import type { Address, Hex } from 'viem'
+import type { ChainClient } from '../chain-client.ts'
 import type { Rerun } from './node.ts'
 
 /** `to` null creates a contract. */
@@ -15,7 +16,7 @@ export interface BuildContext {
   /** Earlier signings of this intent that had no effect. */
   signings: number
   blockNumber: number
-  client: PublicClient
+  client: ChainClient
   /** The builder's counter as predicted for when this transaction runs, if earlier ones succeed; 0 without one. */
   count: bigint
 }
@@ -23,7 +24,7 @@ export interface BuildContext {
 /** A number on the chain that each successful call advances by one. */
 export interface Counter {
   name: string
-  read(client: PublicClient): Promise<bigint>
+  read(client: ChainClient): Promise<bigint>
 }
 
 /** A final transaction that was mined without taking effect. */
@@ -34,7 +35,7 @@ export interface Reverted {
   blockNumber: number
   rerun: Rerun
   signings: number
-  client: PublicClient
+  client: ChainClient
 }
 
 interface DoneQuestion {
@@ -42,7 +43,7 @@ interface DoneQuestion {
   data: Hex
   /** The last block that may contain the copy. */
   untilBlock: number
-  client: PublicClient
+  client: ChainClient
 }
 
 export interface SinceQuestion {
@@ -50,7 +51,7 @@ export interface SinceQuestion {
   untilBlock: bigint
   /** Transactions that are known to be other intents'. */
   others: ReadonlySet<string>
-  client: PublicClient
+  client: ChainClient
 }
 
 /** `done`: the effect is there. `overtaken`: something later has replaced it. */

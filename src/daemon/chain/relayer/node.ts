@@ -1,7 +1,6 @@
 import {
   type Address,
   BaseError,
-  createPublicClient,
   FeeCapTooLowError,
   type Hex,
   hexToBigInt,
@@ -12,7 +11,6 @@ import {
   isAddressEqual,
   NonceTooLowError,
   numberToHex,
-  type PublicClient,
   RpcRequestError,
   TipAboveFeeCapError,
   TransactionTypeNotSupportedError,
@@ -20,6 +18,7 @@ import {
 } from 'viem'
 import { getNodeError } from 'viem/utils'
 import { plainText } from '../../outbound/foreign-text.ts'
+import { type ChainClient, createChainClient } from '../chain-client.ts'
 import { revertOf } from '../revert.ts'
 
 export interface Head {
@@ -42,9 +41,9 @@ export type Rerun = { passes: true } | { passes: false; reason: string; data: He
 
 /** The relayer's calls to a node. Their answers are read raw; builders use the typed client. */
 export class Node {
-  readonly client: PublicClient
+  readonly client: ChainClient
   constructor(transport: Transport) {
-    this.client = createPublicClient({ transport, cacheTime: 0, ccipRead: false })
+    this.client = createChainClient({ transport, cacheTime: 0, ccipRead: false })
   }
 
   async chainId(): Promise<number> {

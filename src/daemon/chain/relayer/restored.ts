@@ -1,6 +1,7 @@
-import type { Hex, PublicClient } from 'viem'
+import type { Hex } from 'viem'
 import type { TransactionRow } from '../../store/schema.ts'
 import { othersOfTopic } from '../../store/transactions/intents.ts'
+import type { ChainClient } from '../chain-client.ts'
 import type { Sender, View } from './sender.ts'
 
 export type Past =
@@ -42,7 +43,7 @@ export async function pastOf(
   return blockHash === null ? 'wait' : { kind, by: { hash, sender, nonce, blockHash, block } }
 }
 
-async function firstBlockAt(client: PublicClient, newest: number, ms: number): Promise<bigint> {
+async function firstBlockAt(client: ChainClient, newest: number, ms: number): Promise<bigint> {
   let [before, after] = [0, newest]
   while (after - before > 1) {
     const middle = Math.floor((before + after) / 2)
