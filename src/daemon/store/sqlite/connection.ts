@@ -50,10 +50,10 @@ export function openSqlite(file: string, options: { readonly: boolean; mayWait?:
  */
 export function readsBeside(writer: Opened, reader: Opened): Kysely<Database> {
   return kyselyOn(reader.connection, reader.turn.begin, (sql) => {
-    const warm = prepareOn(writer.connection, writer.turn.begin, sql)
     const apart = prepareOn(reader.connection, reader.turn.begin, sql)
-    // What changes something would be answered before its commit. The connection that only reads refuses it.
+    // The connection that only reads refuses a change, which the writer's would answer before its commit.
     if (!sql.startsWith('select ')) return apart
+    const warm = prepareOn(writer.connection, writer.turn.begin, sql)
     const fitting = () => (writer.turn.isOpen || !writer.connection.inTransaction ? warm : apart)
     return {
       all: (parameters) => fitting().all(parameters),
