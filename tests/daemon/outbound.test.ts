@@ -330,6 +330,58 @@ describe('an answer', () => {
     expect(error).toMatchObject({ name: 'OutboundFailed', kind: 'too_large' })
   })
 
+  // Each keeps sending until the connection is closed, and never sends a final response in full.
+  test.each([
+    ['endless informational responses', '', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
+    [
+      'informational responses with headers',
+      '',
+      `HTTP/1.1 103 Early Hints\r\nx: ${'x'.repeat(9000)}\r\n\r\n`,
+    ],
+    [
+      'endless chunk extensions',
+      'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n',
+      `1;${'x'.repeat(9000)}\r\nx\r\n`,
+    ],
+  ])('of %s counts as too large', async (_title, first, more) => {
+    let gone: Promise<unknown> | undefined
+    const server = createServer((socket) => {
+      gone = new Promise((resolve) => socket.once('close', resolve))
+      socket.on('error', () => undefined)
+      socket.once('data', () => {
+        const send = () => {
+          while (!socket.destroyed && socket.write(more));
+        }
+        socket.on('drain', send)
+        socket.write(first)
+        send()
+      })
+    })
+    const origin = `http://127.0.0.1:${await listen(server)}`
+    const error = await caught(allowing(origin).request(get(origin, { maxBytes: 100_000 })))
+    expect(error).toMatchObject({ name: 'OutboundFailed', kind: 'too_large', sent: true })
+    await gone
+  })
+
+  test('may begin with a few informational responses', async () => {
+    const hint = 'HTTP/1.1 103 Early Hints\r\nlink: </a.css>\r\n\r\n'
+    const bytes = `${hint.repeat(3)}HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok`
+    const port = await listen(createServer((socket) => socket.once('data', () => socket.end(bytes))))
+    const origin = `http://127.0.0.1:${port}`
+    const answer = await allowing(origin).request(get(origin))
+    expect(answer).toMatchObject({ status: 200, body: Buffer.from('ok') })
+  })
+
+  test('too large in one packet is refused, or taken without its body where only the status matters', async () => {
+    const bytes = `HTTP/1.1 200 OK\r\n\r\n${'x'.repeat(2000)}`
+    const port = await listen(createServer((socket) => socket.once('data', () => socket.end(bytes))))
+    const origin = `http://127.0.0.1:${port}`
+    const request = get(origin, { maxBytes: 1000 })
+    expect(await caught(allowing(origin).request(request))).toMatchObject({ kind: 'too_large' })
+    const answer = await allowing(origin).request({ ...request, cutsBody: true })
+    expect(answer).toMatchObject({ status: 200, body: Buffer.alloc(0) })
+  })
+
   test.each([
     ['cut in the middle', 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf'],
     ['in another language', 'SSH-2.0-OpenSSH_9.6\r\n'],

@@ -16,6 +16,9 @@ import { OutboundFailed, type Progress } from './errors.ts'
 /** Names the program to those who see its requests in their logs. */
 const userAgent = `tapchip/${version}`
 
+/** Early hints (RFC 8297) come once or a few times; Node would parse an endless run of them. */
+const maxInformational = 16
+
 export interface Address {
   address: string
   family: number
@@ -37,6 +40,7 @@ interface Exchange {
   headers: Readonly<Record<string, string>>
   body?: Body | undefined
   via: Way
+  /** Of everything that is received: status lines, headers, framing, and body. */
   maxBytes: number
   cutsBody?: boolean | undefined
   deadline: Deadline
@@ -62,6 +66,7 @@ const ways = (via: Way): Pick<RequestOptions, 'agent' | 'lookup'> =>
 
 export async function exchange(call: Exchange): Promise<OutboundAnswer> {
   const request = open(call)
+  const received = limitAnswer(request, call)
   request.once('socket', (socket) => {
     if (request.reusedSocket) {
       call.progress.sent = true
@@ -83,14 +88,52 @@ export async function exchange(call: Exchange): Promise<OutboundAnswer> {
     // The answer may arrive before the whole request is sent ("too large", for example); then the rest is not
     // sent.
     const response = await call.deadline.race(Promise.race([answered, sent.then(() => answered)]))
-    const reading = call.deadline.race(read(response, call))
+    const reading = call.deadline.race(read(response, call, received))
     const body = await (call.cutsBody ? reading.catch(() => Buffer.alloc(0)) : reading)
     return { status: response.statusCode ?? 0, headers: response.headers, body }
   } finally {
     // After a complete answer, the connection is already back in its pool and stays open.
     request.destroy()
+    received.end()
   }
 }
+
+interface Received {
+  isTooLarge(): boolean
+  end(): void
+}
+
+/** Ends the exchange once its answer is too large, even if no final response has begun. */
+function limitAnswer(request: ClientRequest, call: Exchange): Received {
+  const { url, maxBytes } = call
+  let bytes = 0
+  let informational = 0
+  let end: () => void = () => undefined
+  const isTooLarge = () => bytes > maxBytes
+  // Listens after Node's parser, so that a head in the same packet is still delivered.
+  request.once('socket', (socket) => {
+    const count = (chunk: Buffer) => {
+      bytes += chunk.length
+      if (isTooLarge()) request.destroy(tooLarge(call))
+    }
+    socket.on('data', count)
+    end = () => void socket.off('data', count)
+  })
+  request.on('information', () => {
+    informational += 1
+    if (informational <= maxInformational) return
+    const what = `more than ${maxInformational} informational responses (1xx) before its answer`
+    request.destroy(new OutboundFailed('too_large', `${url.origin} sent ${what}`, true))
+  })
+  return { isTooLarge, end: () => end() }
+}
+
+const tooLarge = ({ url, maxBytes }: Exchange): OutboundFailed =>
+  new OutboundFailed(
+    'too_large',
+    `${url.origin} answers with more than ${maxBytes} bytes, so the rest was not read`,
+    true,
+  )
 
 function open(call: Exchange): ClientRequest {
   const { url, method, headers, body, via } = call
@@ -141,31 +184,21 @@ async function send(request: ClientRequest, call: Exchange, source: Source): Pro
   }
 }
 
-async function read(response: IncomingMessage, call: Exchange): Promise<Buffer> {
-  const { url, maxBytes } = call
-  const tooLarge = () =>
-    new OutboundFailed(
-      'too_large',
-      `${url.origin} answers with more than ${maxBytes} bytes, so the rest was not read`,
-      true,
-    )
-  if (Number(response.headers['content-length'] ?? 0) > maxBytes) throw tooLarge()
+async function read(response: IncomingMessage, call: Exchange, received: Received): Promise<Buffer> {
+  if (Number(response.headers['content-length'] ?? 0) > call.maxBytes) throw tooLarge(call)
   const chunks: Buffer[] = []
-  let size = 0
   try {
-    for await (const chunk of response as AsyncIterable<Buffer>) {
-      size += chunk.length
-      if (size > maxBytes) throw tooLarge()
-      chunks.push(chunk)
-    }
+    for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk)
   } catch (error) {
-    throw error instanceof OutboundFailed ? error : failure(call, error)
+    throw received.isTooLarge() ? tooLarge(call) : failure(call, error)
   }
+  if (received.isTooLarge()) throw tooLarge(call)
   return Buffer.concat(chunks)
 }
 
 /** Only the code: Node's own errors contain packets and addresses. */
 function failure({ url: { origin }, progress }: Exchange, error: unknown): OutboundFailed {
+  if (error instanceof OutboundFailed) return error
   // With several addresses, each attempt has a code, and they are usually the same.
   const [first] = error instanceof AggregateError ? error.errors : [error]
   const code: unknown = first instanceof Error && 'code' in first ? first.code : undefined
