@@ -5,9 +5,12 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -95,7 +98,48 @@ describe('a data directory that has held data', () => {
     }
     await held()
   })
+
+  test('is kept from no daemon by whoever holds a name that other users of the machine can read or guess', async () => {
+    await held()
+    const names = [`\0tapchip-data-dir-${statSync(data).dev}-${statSync(data).ino}`]
+    const first = await start()
+    names.push(...abstractNames().filter((name) => !names.includes(name)))
+    await first.stop()
+    const others = names.flatMap((path) => {
+      const server = createServer().on('error', () => undefined)
+      return [server.listen({ path })]
+    })
+    try {
+      await held()
+    } finally {
+      for (const server of others) server.close()
+    }
+  })
+
+  test('keeps a second daemon out by every spelling of its path, and lets one in after a kill', async () => {
+    const link = join(dir, 'link')
+    symlinkSync(data, link)
+    const first = await start()
+    for (const spelled of [link, `${dir}/./data/`, join(data, '..', 'data')]) {
+      const ended = await run('tapchipd', args(spelled), withoutChain)
+      expect(ended).toMatchObject({ code: 1, stdout: '' })
+      expect(ended.stderr).toContain('Another tapchipd uses')
+    }
+    rmSync(join(data, 'daemon.lock'))
+    expect((await run('tapchipd', args(link), withoutChain)).stderr).toContain('Another tapchipd uses')
+    expect((await run('tapchipd', args(link), withoutChain)).stderr).toContain('Another tapchipd uses')
+    await first.kill()
+    await held(link)
+  })
 })
+
+/** Names of sockets that every process of this machine can see, whoever owns them. */
+const abstractNames = (): string[] =>
+  existsSync('/proc/net/unix')
+    ? [...readFileSync('/proc/net/unix', 'utf8').matchAll(/ @(\S*tapchip\S*)$/gm)].map(
+        ([, name]) => `\0${name}`,
+      )
+    : []
 
 test('a first start that ended before it held anything starts again', async () => {
   await held()

@@ -1,8 +1,7 @@
-import { once } from 'node:events'
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
+import { holdersOf, lockFile } from '../../values/data-dir-holder.ts'
 import { replaceFile } from '../../values/replace-file.ts'
 
 export class DataDirProblem extends Error {
@@ -157,9 +156,15 @@ export class DataDirInUse extends Error {
   override readonly name = 'DataDirInUse'
 }
 
-/** SQLite frees the lock even after kill -9, so there are no stale locks. @returns a function that releases it */
+/**
+ * SQLite frees the lock even after kill -9, so there are no stale locks. Nobody else can hold it: the file is in a
+ * directory that is closed to others. @returns a function that releases it
+ */
 export async function lockDataDir(dataDir: string): Promise<() => void> {
-  const lock = new BetterSqlite3(join(dataDir, 'daemon.lock'), { timeout: 0 })
+  const path = join(dataDir, lockFile)
+  // Somebody may have removed the file of a daemon that runs, which would leave its lock without effect.
+  if (!existsSync(path) && holdersOf(dataDir).length > 0) throw inUse(dataDir)
+  const lock = new BetterSqlite3(path, { timeout: 0 })
   try {
     lock.exec('BEGIN EXCLUSIVE')
   } catch (error) {
@@ -168,32 +173,10 @@ export async function lockDataDir(dataDir: string): Promise<() => void> {
       throw error
     throw inUse(dataDir)
   }
-  try {
-    const release = await takeName(dataDir)
-    return () => {
-      release()
-      if (lock.open) lock.close()
-    }
-  } catch (error) {
-    lock.close()
-    throw error
+  return () => {
+    if (lock.open) lock.close()
   }
 }
 
 const inUse = (dataDir: string) =>
   new DataDirInUse(`Another tapchipd uses ${dataDir}. Stop it first, or give this one another --data-dir.`)
-
-/** Prevents a second daemon if the lock file is removed. Abstract sockets (unix(7)) end with the process. */
-async function takeName(dataDir: string): Promise<() => void> {
-  if (process.platform !== 'linux') return () => undefined
-  const { dev, ino } = statSync(dataDir)
-  const server = createServer((socket) => socket.destroy()).unref()
-  try {
-    server.listen({ path: `\0tapchip-data-dir-${dev}-${ino}` })
-    await once(server, 'listening')
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') throw inUse(dataDir)
-    throw error
-  }
-  return () => void server.close()
-}

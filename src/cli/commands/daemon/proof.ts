@@ -1,37 +1,15 @@
-import { existsSync, readdirSync, readlinkSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import http from 'node:http'
+import { holdersOf, holdsDataDir } from '../../../values/data-dir-holder.ts'
 import { type DaemonRecord, isRunning, isSuspended, processStart } from '../../daemon-record.ts'
 
 type Process = Pick<DaemonRecord, 'pid' | 'processStart'>
 
-/** A daemon keeps its lock file open. @returns undefined if the system does not tell */
-const holds = (pid: number, dataDir: string): boolean | undefined => {
-  const dir = `/proc/${pid}/fd`
-  try {
-    return readdirSync(dir).some((fd) => isLinkTo(`${dir}/${fd}`, `${dataDir}/daemon.lock`))
-  } catch {
-    return undefined
-  }
-}
-
-const isLinkTo = (link: string, file: string): boolean => {
-  try {
-    return readlinkSync(link).replace(/ \(deleted\)$/, '') === file
-  } catch {
-    return false
-  }
-}
-
 /** The process that holds a data directory, whoever started it. Works on Linux only. */
 export const holderOf = (dataDir: string): Process | undefined => {
-  if (!existsSync('/proc/self/fd')) return undefined
-  for (const name of readdirSync('/proc')) {
-    const pid = Number(name)
-    if (!(pid > 1) || !holds(pid, dataDir)) continue
-    const start = processStart(pid)
-    return start === undefined ? undefined : { pid, processStart: start }
-  }
-  return undefined
+  const [pid] = holdersOf(dataDir)
+  const start = pid === undefined ? undefined : processStart(pid)
+  return pid === undefined || start === undefined ? undefined : { pid, processStart: start }
 }
 
 /** Why the process of a record may not be its daemon; undefined if it is proved to be. */
@@ -40,7 +18,7 @@ export const doubtAbout = async (record: DaemonRecord): Promise<string | undefin
   if (!isRunning(record)) return `process ${record.pid} is now a different one`
   if (instance !== undefined && record.instance !== '' && instance !== record.instance)
     return `another daemon answers at ${record.url}`
-  const isHeld = holds(record.pid, record.dataDir)
+  const isHeld = holdsDataDir(record.pid, record.dataDir)
   if (isHeld === false) return `process ${record.pid} does not hold ${record.dataDir}`
   // If the system does not tell, the daemon itself must.
   return isHeld || instance !== undefined ? undefined : `nothing answers at ${record.url}`
