@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type AdminApp, openAdminApp } from '../support/admin.ts'
 import { type TestClock, testClock } from '../support/daemon.ts'
+import { acmeKey, otherKey, seed, uids } from '../support/seeds.ts'
 
 let t: AdminApp
 let clock: TestClock
@@ -261,5 +262,51 @@ describe('one process runs a batch', () => {
     const refused = await edit('1')
     expect([refused.status, refused.body.code]).toEqual([409, 'batch_taken'])
     expect((await edit('2')).status).toBe(200)
+  })
+})
+
+describe('the audit log does not name the batch of another team', () => {
+  let s: AdminApp
+  const [own, other] = [acmeKey, otherKey].map((key) => ({ 'x-svc-api-key': key }))
+  let edits = 0
+  /** @returns the batch of its entry */
+  const edit = async (headers: Record<string, string> | undefined, batch: string) => {
+    edits += 1
+    const updates = { redirectUrl: `https://acme.example/${edits}` }
+    const body = { tagUIDs: [uids.blank], updates }
+    const { status } = await s.call('PATCH /chips', body, { ...headers, 'tapchip-batch': batch })
+    expect(status).toBe(200)
+    const [entry] = await s.audit('action=chips.edit')
+    return entry && 'batch' in entry ? entry.batch : undefined
+  }
+  beforeEach(async () => {
+    s = await openAdminApp({ clock, seed })
+  })
+  afterEach(() => s.close())
+
+  test('which the daemon keeps', async () => {
+    expect((await s.call(`POST /batches/${id}/hold`, { ...about, holder }, other)).status).toBe(200)
+    expect(await edit(own, id)).toBeNull()
+    expect(await s.audit(`batch=${id}`)).toEqual([])
+    // Nor does it tell where that batch runs.
+    expect(await edit({ ...own, 'tapchip-batch-lease': '0' }, id)).toBeNull()
+  })
+
+  test('or an operator’s', async () => {
+    await s.call(`POST /admin/batches/${id}/hold`, { ...about, holder })
+    expect(await edit(own, id)).toBeNull()
+  })
+
+  test('nor one of which only the log still knows', async () => {
+    await s.call('POST /admin/chip-groups', { name: 'g', team: 'Other' }, { ...s.admin, 'tapchip-batch': id })
+    expect(await edit(own, id)).toBeNull()
+    expect(await s.audit(`batch=${id}`)).toHaveLength(1)
+  })
+
+  test('and names a team’s own, kept here or not', async () => {
+    expect(await edit(own, 'b_1hq3v9k7s2m4xb')).toBe('b_1hq3v9k7s2m4xb')
+    await s.call(`POST /batches/${id}/hold`, { ...about, holder }, own)
+    expect(await edit(own, id)).toBe(id)
+    expect(await edit({ ...own, 'tapchip-batch-lease': '1' }, id)).toBe(id)
   })
 })

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { recordChange } from '../store/audit.ts'
+import { firstChangeOfBatch, recordChange } from '../store/audit.ts'
 import {
   type BatchRow,
   emptyBatch,
@@ -181,14 +181,23 @@ export async function appendToBatch(
   })
 }
 
-/** @throws DomainError batch_taken if the batch has begun again since */
-export async function assertLease(
+/**
+ * The batch that a request says it belongs to, for the audit log. One of another team's is left out: whoever reads that
+ * batch's changes would see this one among them.
+ * @param caller `teamId` is null for a caller without a team, and undefined for an admin token
+ * @param lease what the caller held the batch by @throws DomainError batch_taken if it has begun again since
+ */
+export async function batchOfRequest(
   { db }: { db: Pick<Db, 'read'> },
-  id: string,
-  lease: number,
-): Promise<void> {
+  { teamId }: { teamId: number | null | undefined },
+  { id, lease }: { id: string; lease: number | undefined },
+): Promise<string | undefined> {
   const batch = await findBatch(db.read, id)
-  if (batch && batch.lease > lease) throw taken(batch)
+  // The daemon may keep no copy of it, or no longer.
+  const owner = batch ?? (await firstChangeOfBatch(db.read, id))
+  if (owner && teamId !== undefined && owner.teamId !== teamId) return undefined
+  if (batch && lease !== undefined && batch.lease > lease) throw taken(batch)
+  return id
 }
 
 const full = (): DomainError => new DomainError('too_large', 'The daemon keeps no more journals of batches.')

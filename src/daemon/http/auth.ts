@@ -28,12 +28,17 @@ export type Caller<A extends Auth> = A extends 'api-key'
       : { keyTeam: () => number | undefined }
 
 export function isStranger({ caller }: FastifyRequest): boolean {
-  if (!caller) return true
-  if ('teamId' in caller || 'token' in caller) return false
+  return !caller || teamOf(caller) === null
+}
+
+/** null: a stranger; undefined: an admin token, which is for all teams. */
+export function teamOf(caller: Caller<Auth>): number | null | undefined {
+  if ('teamId' in caller) return caller.teamId
+  if ('token' in caller) return undefined
   try {
-    return caller.keyTeam() === undefined
+    return caller.keyTeam() ?? null
   } catch {
-    return true
+    return null
   }
 }
 

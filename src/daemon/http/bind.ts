@@ -1,15 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
-import { leaseHeader } from '../../values/batch-id.ts'
+import { batchHeader, leaseHeader } from '../../values/batch-id.ts'
 import type { Answer, Auth, EndpointSpec, Input } from '../contract/endpoint.ts'
 import { type EndpointKey, type Endpoints, endpoints } from '../contract/index.ts'
-import { assertLease } from '../domain/batches.ts'
+import { batchOfRequest } from '../domain/batches.ts'
 import type { Idempotency, Json } from '../domain/chain/transactions.ts'
-import { type AuthDeps, authenticate, type Caller } from './auth.ts'
+import { type AuthDeps, authenticate, type Caller, teamOf } from './auth.ts'
 import { openToPages } from './cors.ts'
 import { inputParser } from './parse-input.ts'
 import { answerOnce, type Recording } from './repeatable.ts'
 
-type BindDeps = AuthDeps & { idempotency: Idempotency } & Parameters<typeof assertLease>[0]
+type BindDeps = AuthDeps & { idempotency: Idempotency } & Parameters<typeof batchOfRequest>[0]
 
 export type Call<S extends EndpointSpec> = Input<S> &
   Caller<S['auth']> & {
@@ -98,21 +98,23 @@ export function bind<K extends EndpointKey>(
       const { params, query, body } = request
       const input = parse({ method, params, query, body })
       // Most requests have nothing to wait for, and waiting is what they would spend most on.
-      if (!(input instanceof Promise) && request.headers[leaseHeader] === undefined)
+      if (!(input instanceof Promise) && request.headers[batchHeader] === undefined)
         return serve(request, reply, input)
       return Promise.resolve(input).then(async (checked) => {
-        if (request.headers[leaseHeader] !== undefined) await refuseReplaced(deps, request)
+        if (request.headers[batchHeader] !== undefined) await checkBatch(deps, request)
         return serve(request, reply, checked)
       })
     },
   })
 }
 
-/** A process from which its batch was taken over does nothing more. @throws DomainError batch_taken */
-async function refuseReplaced({ db }: BindDeps, { caller, headers }: FastifyRequest): Promise<void> {
+/** @throws DomainError batch_taken if the batch of the request was taken over by another process */
+async function checkBatch({ db }: BindDeps, { caller, headers }: FastifyRequest): Promise<void> {
+  if (!caller || !('actor' in caller) || caller.actor.batch === undefined) return
   const lease = Number(headers[leaseHeader])
-  const batch = caller && 'actor' in caller ? caller.actor.batch : undefined
-  if (batch !== undefined && Number.isSafeInteger(lease)) await assertLease({ db }, batch, lease)
+  const asked = { id: caller.actor.batch, lease: Number.isSafeInteger(lease) ? lease : undefined }
+  const batch = await batchOfRequest({ db }, { teamId: teamOf(caller) }, asked)
+  caller.actor = { ...caller.actor, batch }
 }
 
 export function bindAll<K extends EndpointKey>(

@@ -113,3 +113,8 @@ export const lastAuditBefore = (db: Queries, at: string) =>
     .orderBy('id', 'desc')
     .limit(1)
     .executeTakeFirst()
+
+const firstOfBatch = statement<{ batch: string }>()((db, p) =>
+  db.selectFrom('audit').select('teamId').where('batch', '=', p.batch).orderBy('id').limit(1),
+)
+export const firstChangeOfBatch = (db: Queries, batch: string) => firstOfBatch.first(db, { batch })
