@@ -128,6 +128,8 @@ describe('transactions', () => {
     await fund('1')
     await askNode(anvil.url, 'anvil_setNextBlockBaseFeePerGas', [toHex(90_000_000_000)])
     await askNode(anvil.url, 'evm_mine')
+    // A tick under way may have read the price of before.
+    await tick()
     const { transactionId: id } = await deploy('DEAR', 777)
     await tick()
     const shown = await here.run('transactions', 'show', String(id))

@@ -24,6 +24,13 @@ const send = async (path: string, rows: readonly (object | string)[], key = acme
 }
 const check = (...rows: (object | string)[]) => send('/phygitals/transfer/check', rows)
 const move = (...rows: (object | string)[]) => send('/phygitals/transfer/batch', rows)
+/** Sets the price of gas. From here on nothing is sent at the one before, which a tick under way may have read. */
+const price = async (wei: number) => {
+  const { embedded, relayer } = p.ctx.chains
+  await embedded?.request({ method: 'anvil_setNextBlockBaseFeePerGas', params: [`0x${wei.toString(16)}`] })
+  await embedded?.mine()
+  await relayer.tick()
+}
 const describeAll = (rows: (object | string)[], dryRun = false) =>
   send(`/phygitals/metadata/batch${dryRun ? '?dryRun=true' : ''}`, rows)
 
@@ -95,15 +102,7 @@ describe('POST /phygitals/transfer/check', () => {
   })
 
   test('a file that comes again while the first is on its way would change nothing, and says why', async () => {
-    const { embedded, relayer } = p.ctx.chains
-    const price = async (wei: number) => {
-      await embedded?.request({
-        method: 'anvil_setNextBlockBaseFeePerGas',
-        params: [`0x${wei.toString(16)}`],
-      })
-      await embedded?.mine()
-      relayer.wake()
-    }
+    const { relayer } = p.ctx.chains
     await price(2e12)
     const rows = [
       { ...p.token('JKT', 18), recipient: bob },
@@ -185,15 +184,6 @@ describe('POST /phygitals/transfer/batch', () => {
   })
 
   test('what waits for cheaper gas is owed: it is queued, and a repetition has its hash', async () => {
-    const { embedded, relayer } = p.ctx.chains
-    const price = async (wei: number) => {
-      await embedded?.request({
-        method: 'anvil_setNextBlockBaseFeePerGas',
-        params: [`0x${wei.toString(16)}`],
-      })
-      await embedded?.mine()
-      relayer.wake()
-    }
     await price(2e12)
     const row = { ...p.token('JKT', 11), recipient: bob, idempotencyKey: 'b_1:11:0' }
     const before = (await p.transactions()).length
