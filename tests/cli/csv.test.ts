@@ -1,13 +1,14 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { csvRows, sniffDelimiter } from '../../src/cli/batch/input/csv.ts'
-import { guardCell, sheetLine, unguardCell } from '../../src/cli/io/csv.ts'
-import { clean, widthOf } from '../../src/cli/io/text.ts'
+import { guardCell, csvRows as listAsCsv, sheetLine, unguardCell } from '../../src/cli/io/csv.ts'
+import { clean, shown, widthOf } from '../../src/cli/io/text.ts'
+import { parseExact } from '../../src/values/exact-json.ts'
 
 test('no cell that we write runs as a formula, and a round trip changes nothing', () => {
   fc.assert(
-    fc.property(fc.stringMatching(/^'{0,3}[=+@\-a-z\t]?.{0,9}$/), (cell) => {
-      expect(guardCell(cell)).not.toMatch(/^[=+\-@\t\r]/)
+    fc.property(fc.stringMatching(/^'{0,3}[=+@\-＝＋－＠a-z\t\r]?.{0,9}$/), (cell) => {
+      expect(guardCell(cell)).not.toMatch(/^[=+\-@＝＋－＠\t\r]/)
       expect(unguardCell(guardCell(cell))).toBe(cell)
     }),
   )
@@ -41,6 +42,12 @@ test('the delimiter is the one that the heading holds most of', () => {
   expect(sniffDelimiter('uid;"a,b,c";redirectUrl')).toBe(';')
   expect(sniffDelimiter('uid\tredirectUrl')).toBe('\t')
   expect(sniffDelimiter('uid')).toBe(',')
+})
+
+test('a number that no double holds is printed as it is, in lines and in cells', () => {
+  const previous = parseExact('{"edition":18446744073709551615}')
+  expect(shown(previous)).toBe('{"edition":18446744073709551615}')
+  expect([...listAsCsv([{ previous }])]).toEqual(['previous', '"{""edition"":18446744073709551615}"'])
 })
 
 test('text from a daemon cannot steer a terminal', () => {

@@ -276,6 +276,19 @@ describe('POST /phygitals/metadata/batch', () => {
     expect((await p.transactions()).length).toBe(before)
   })
 
+  test('numbers that no double holds stay as they are, in what was there too', async () => {
+    const edition = (n: string) =>
+      JSON.stringify({ ...p.token('JKT', 16), metadata: { ...metadata('Sixteen'), edition: 0 } }).replace(
+        '"edition":0',
+        `"edition":${n}`,
+      )
+    await describeAll([edition('18446744073709551615')])
+    for (const dryRun of [true, false]) {
+      const { text } = await describeAll([edition('18446744073709551614')], dryRun)
+      expect(text).toMatch(/"previous":\{[^}]*"edition":18446744073709551615,/)
+    }
+  })
+
   test('restores that there was none, for one of ten at once, and only for whoever says what is there', async () => {
     const token = p.token('ART', 3)
     const first = metadata('First')

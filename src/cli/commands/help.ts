@@ -89,8 +89,8 @@ UIDs are decimal, or 14 hex digits, colons allowed. Spreadsheets keep 15 digits 
 has them in hex. UIDs in scientific notation are refused; so are ten or more decimal UIDs that all end in 0,
 unless you use --yes.
 
-A spreadsheet runs a cell that begins with = + - or @ as a formula. CSV that we write puts an apostrophe before
-such a cell, and reading removes one: '=1+1 is read as =1+1. A round trip changes nothing.
+A spreadsheet runs a cell that begins with = + - or @, also fullwidth, as a formula. CSV that we write puts an
+apostrophe before such a cell, and reading removes one: '=1+1 is read as =1+1. A round trip changes nothing.
 `,
 }
 

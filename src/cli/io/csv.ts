@@ -1,12 +1,13 @@
+import { stringifyExact } from '../../values/exact-json.ts'
 import { isJsonObject, type JsonObject } from '../../values/json.ts'
 import { colons } from '../uid.ts'
 
-// A spreadsheet runs a cell that begins with = + - or @ as a formula. CSV that we write puts an apostrophe before such
-// a cell, and CSV that we read removes one, so a round trip changes nothing. A cell that already begins with
-// apostrophes and such a character gets one more.
+// A spreadsheet runs a cell that begins with = + - or @ as a formula, or with one of their fullwidth forms (OWASP, "CSV
+// Injection"). CSV that we write puts an apostrophe before such a cell, and CSV that we read removes one, so a round
+// trip changes nothing. A cell that already begins with apostrophes and such a character gets one more.
 
-const formula = /^'*[=+\-@\t\r]/
-const guarded = /^'+[=+\-@\t\r]/
+const formula = /^'*[=+\-@＝＋－＠\t\r]/
+const guarded = /^'+[=+\-@＝＋－＠\t\r]/
 
 export const guardCell = (cell: string): string => (formula.test(cell) ? `'${cell}` : cell)
 export const unguardCell = (cell: string): string =>
@@ -36,7 +37,7 @@ export function* csvRows(
 
 const cellOf = (name: string, value: unknown): string => {
   if (value === null || value === undefined) return ''
-  if (typeof value === 'object') return JSON.stringify(value)
+  if (typeof value === 'object') return stringifyExact(value)
   if (typeof value !== 'string') return String(value)
   return guardCell(name === 'uid' && value !== '' ? colons(value) : value)
 }

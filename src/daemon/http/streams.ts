@@ -29,7 +29,7 @@ async function* gathered(pieces: AsyncIterable<string>): AsyncGenerator<string> 
 export const sendLines = (reply: FastifyReply, lines: AsyncIterable<unknown>): FastifyReply =>
   sendLineText(reply, gathered(asJsonLines(lines)))
 
-async function* asJsonLines(lines: AsyncIterable<unknown>): AsyncGenerator<string> {
+export async function* asJsonLines(lines: AsyncIterable<unknown>): AsyncGenerator<string> {
   for await (const line of lines) yield `${stringifyExact(line)}\n`
 }
 
@@ -74,7 +74,7 @@ export const sendJsonArray = (reply: FastifyReply, elements: AsyncIterable<unkno
 async function* arrayText(elements: AsyncIterable<unknown>): AsyncGenerator<string> {
   let glue = '['
   for await (const element of elements) {
-    yield glue + JSON.stringify(element)
+    yield glue + stringifyExact(element)
     glue = ','
   }
   yield glue === '[' ? '[]' : ']'

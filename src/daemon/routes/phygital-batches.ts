@@ -11,7 +11,7 @@ import { checkMetadataRows, replaceMetadataRows } from '../domain/phygitals/meta
 import { type TransferRow, transferRows } from '../domain/phygitals/transfer-batch.ts'
 import { bindAll } from '../http/bind.ts'
 import { type BadLine, CheckedLines, inLineOrder, lineBy, type ReadLine } from '../http/checked-lines.ts'
-import { mapped, sendLines, sendLineText } from '../http/streams.ts'
+import { asJsonLines, mapped, sendLines, sendLineText } from '../http/streams.ts'
 
 /** A batch may be resumed much later than a request is repeated. */
 const keyLifetimeMs = 30 * 24 * 3_600_000
@@ -99,7 +99,4 @@ const inText = ({ gas, maxFeePerGas, cost, needed, balance, ...rest }: ChainTota
 
 /** Each line is sent at once: the client relies on it to know what is done. */
 const sendEach = (reply: FastifyReply, lines: AsyncIterable<unknown>): FastifyReply =>
-  sendLineText(
-    reply,
-    mapped(lines, (line) => `${JSON.stringify(line)}\n`),
-  )
+  sendLineText(reply, asJsonLines(lines))
