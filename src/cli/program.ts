@@ -79,8 +79,8 @@ export const createProgram = (system: System, ended: (code: ExitCode) => void = 
     .usage('<command> [options]')
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => void system.stdout.write(text),
-      writeErr: (text) => void system.stderr.write(text),
+      writeOut: (text) => void system.stdout.write(cleanLines(text)),
+      writeErr: (text) => void system.stderr.write(cleanLines(text)),
       outputError: (text, write) => write(asSentences(text)),
       getOutHelpWidth: () => Math.min(system.stdout.isTTY ? (system.stdout.columns ?? 100) : 100, 120),
       getErrHelpWidth: () => 100,
@@ -149,7 +149,8 @@ export const runCli = async (system: System, args: readonly string[]): Promise<E
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
     const { lines, exitCode: code } = describeError(fileProblem(error) ?? error)
     system.stderr.write(`${cleanLines(lines.join('\n'))}\n`)
-    if (system.env.TAPCHIP_DEBUG && error instanceof Error) system.stderr.write(`${error.stack}\n`)
+    if (system.env.TAPCHIP_DEBUG && error instanceof Error)
+      system.stderr.write(`${cleanLines(String(error.stack))}\n`)
     return code
   }
 }

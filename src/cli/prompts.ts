@@ -1,4 +1,5 @@
 import { Interrupted, UsageError } from './errors.ts'
+import { clean, cleanLines } from './io/text.ts'
 import { isCi, type System } from './system.ts'
 
 /** Asks on a terminal only; elsewhere, a missing value is a usage error that names the flag. */
@@ -23,6 +24,8 @@ export interface Prompts {
   ): Promise<void>
 }
 
+type Question = Readonly<Record<string, unknown>> & { readonly message: string }
+
 export const createPrompts = (
   system: System,
   flags: { readonly input: boolean; readonly dryRun: boolean },
@@ -32,18 +35,19 @@ export const createPrompts = (
   const absent = (flag: string) => new UsageError(`${flag} is missing.`)
 
   // Loaded at the first question: it is larger than the rest of the program.
-  const ask = async (question: Record<string, unknown>): Promise<unknown> => {
+  const ask = async (question: Question): Promise<unknown> => {
     const { default: inquirer } = await import('inquirer')
     const prompt = inquirer.createPromptModule({ input: system.stdin, output: system.stderr })
     try {
-      const answers: Record<string, unknown> = await prompt([{ ...question, name: 'answer' } as never])
+      const asked = { ...question, message: cleanLines(question.message), name: 'answer' }
+      const answers: Record<string, unknown> = await prompt([asked as never])
       return answers.answer
     } catch (error) {
       if (error instanceof Error && error.name === 'ExitPromptError') throw new Interrupted()
       throw error
     }
   }
-  const askText = async (question: Record<string, unknown>): Promise<string> => {
+  const askText = async (question: Question): Promise<string> => {
     const answer = await ask({
       ...question,
       validate: (text: unknown) => String(text).trim() !== '' || 'Enter a value.',
@@ -63,7 +67,13 @@ export const createPrompts = (
       if (!possible) throw absent(flag)
       const offered = await choices()
       if (offered.length === 0) throw absent(flag)
-      return String(await ask({ type: 'select', message, choices: offered }))
+      return String(
+        await ask({
+          type: 'select',
+          message,
+          choices: offered.map(({ name, value }) => ({ name: clean(name), value })),
+        }),
+      )
     },
     secret: async ({ flag, message }) => {
       if (!possible) throw absent(flag)

@@ -296,6 +296,26 @@ describe('chips export', () => {
     ])
   })
 
+  test('steers no terminal, neither as CSV nor as JSON; elsewhere it is as it was', async () => {
+    const labels = ['a\x1b[2J', 'b\x9b31m', 'c\u202egnp.exe', '＝cmd()']
+    here.stdin = labels
+      .map((label, i) => `${JSON.stringify({ uid: `0413000000000${i + 5}`, label })}\n`)
+      .join('')
+    await here.run('chips', 'import', '--file', '-', '--chip-group', 'Evil', '--key-set', '101')
+    const exported = (...args: string[]) => here.run('chips', 'export', '--chip-group', 'Evil', ...args)
+    const asCsv = await exported()
+    for (const label of labels.slice(0, 3)) expect(asCsv.stdout).toContain(`,${label},`)
+    expect(asCsv.stdout).toContain(",'＝cmd(),")
+    const asJson = await exported('--json')
+    expect(asJson.lines()).toMatchObject(labels.map((label) => ({ label })))
+    here.printsOnTerminal = true
+    const onTerminal = await exported()
+    for (const text of [asJson.stdout, onTerminal.stdout]) {
+      expect(text).toMatch(/a\\u001b\[2J.*b\\u009b31m.*c\\u202egnp\.exe/s)
+      expect(text).not.toMatch(/[^\P{Cc}\n]|\u202e/u)
+    }
+  })
+
   test('of a group that is not there leaves no file behind', async () => {
     const out = await here.run('chips', 'export', '--chip-group', 'Nope', '--file', 'none.csv')
     expect(out.code).toBe(1)

@@ -1,4 +1,4 @@
-import { Writable } from 'node:stream'
+import { Readable, Writable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { about } from '../../src/cli/commands/transactions/transaction.ts'
 import { createIo } from '../../src/cli/io/io.ts'
@@ -41,6 +41,37 @@ test('a line for people steers no terminal, whatever its data is', async () => {
   void io.line({}, () => 'Evil\x1b]0;x\x07 reader\t\u202egnp.exe\x9b31m')
   await io.flush()
   expect(both.text).toBe('Evil\\u001b]0;x\\u0007 reader\t\\u202egnp.exe\\u009b31m\n')
+})
+
+test('nothing that is printed steers a terminal; a pipe gets text as it is, and JSON the same in escapes', async () => {
+  const evil = 'a\x1b[2Jb\x7fc\x9b31m\u061c\u200e\u202e\u2066\rd'
+  const escapes = 'a\\u001b[2Jb\\u007fc\\u009b31m\\u061c\\u200e\\u202e\\u2066\\u000dd'
+  const printed = async (isTTY: boolean, flags: { json?: boolean; csv?: boolean; color?: boolean }) => {
+    const both = new Terminal(isTTY)
+    const io = createIo(
+      { stdout: both, stderr: both, env: {}, now: () => new Date(0) },
+      { json: false, quiet: false, color: false, ...flags },
+    )
+    void io.raw(`${flags.json ? JSON.stringify(evil) : evil}\n`)
+    await io.one({ evil }, (row) => row)
+    await io.line({ evil }, () => evil)
+    await io.list([{ evil }], { EVIL: (row) => row.evil }, '')
+    await io.list([], {}, flags.json ? '' : evil)
+    await io.longList(Readable.from([{ evil }]), { EVIL: (row) => row.evil }, '')
+    void io.marked('red', 'x', evil)
+    for (const say of [io.note, io.hint, io.warn]) say(evil)
+    await io.flush()
+    return both.text
+  }
+  const control = /[^\P{Cc}\n\t]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
+  for (const isTTY of [true, false])
+    for (const flags of [{}, { csv: true }, { json: true }]) {
+      const text = await printed(isTTY, flags)
+      if (isTTY || flags.json) expect(text).not.toMatch(control)
+      expect(text).toContain(escapes)
+    }
+  expect(await printed(false, {})).toContain(`${evil}\n`)
+  expect(JSON.parse((await printed(false, { json: true })).split('\n')[1] ?? '')).toEqual({ evil })
 })
 
 const address = `0x1234${'5'.repeat(32)}abcd`
@@ -106,7 +137,7 @@ test('a pause is told in words', () => {
 })
 
 test('under CI a terminal gets neither colors nor a bar that is redrawn, like a pipe', async () => {
-  const shownWith = (env: Record<string, string>) => {
+  const shownWith = (env: Record<string, string>): Promise<string> => {
     const terminal = new Terminal(true)
     let now = 0
     const io = createIo(
@@ -117,15 +148,16 @@ test('under CI a terminal gets neither colors nor a bar that is redrawn, like a 
     now = 200
     progress.advance(1)
     progress.end()
-    return io.style('bold', 'x') + terminal.text
+    void io.marked('bold', 'x', '')
+    return io.flush().then(() => terminal.text)
   }
   const esc = '\u001b'
-  expect(shownWith({})).toContain(`${esc}[1m`)
-  expect(shownWith({})).toContain(`${esc}[2K`)
+  expect(await shownWith({})).toContain(`${esc}[1m`)
+  expect(await shownWith({})).toContain(`${esc}[2K`)
   for (const env of [{ CI: '1' }, { CI: 'true' }, { TERM: 'dumb' }])
-    expect([env, shownWith(env)]).toEqual([env, 'x'])
-  expect(shownWith({ CI: 'false' })).toContain(`${esc}[1m`)
-  expect(shownWith({ NO_COLOR: '1' })).not.toContain(`${esc}[1m`)
+    expect([env, await shownWith(env)]).toEqual([env, 'x\n'])
+  expect(await shownWith({ CI: 'false' })).toContain(`${esc}[1m`)
+  expect(await shownWith({ NO_COLOR: '1' })).not.toContain(`${esc}[1m`)
 })
 
 test('a terminal that does not say how wide it is shows the whole line, as one of 80 columns', () => {

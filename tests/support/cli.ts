@@ -31,6 +31,8 @@ export interface CliHome {
   stdin: string
   /** Standard error is a terminal of 80 × 24. Default: false. */
   hasTerminal: boolean
+  /** Whether standard output is a terminal. */
+  printsOnTerminal: boolean
   run(...args: string[]): Promise<Ran>
   /** Runs with --json, which must succeed. @returns the output as JSON */
   json(...args: string[]): Promise<unknown>
@@ -58,6 +60,7 @@ export const cliHome = (env: Record<string, string> = {}): CliHome => {
     const stdout = new Capture()
     const stderr = new Capture()
     stderr.isTTY = here.hasTerminal
+    stdout.isTTY = here.printsOnTerminal
     const listeners = new Set<(signal: NodeJS.Signals) => void>()
     let interrupted = false
     const look = () => {
@@ -104,6 +107,7 @@ export const cliHome = (env: Record<string, string> = {}): CliHome => {
     env: { HOME: home, ...env },
     stdin: '',
     hasTerminal: false,
+    printsOnTerminal: false,
     run: (...args) => run(args, () => false),
     json: async (...args) => {
       const ran = await here.run(...args, '--json')

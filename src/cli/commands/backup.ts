@@ -30,7 +30,7 @@ const backup = defineCommand({
       'Holds the data key': it.holdsDataKey,
     }))
     ctx.io.hint(`Copy it to another machine: it is still in a folder of this daemon.`)
-    if (made.warning) ctx.io.warn(ctx.io.style('yellow', made.warning))
+    if (made.warning) ctx.io.warn(made.warning)
   },
 })
 

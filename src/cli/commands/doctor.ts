@@ -22,10 +22,8 @@ const doctor = defineCommand({
     if (ctx.io.json) await ctx.io.list(findings, {}, '')
     else {
       for (const { check, status, detail, fix } of findings) {
-        const mark = ctx.io.style(colors[status], status.padEnd(4))
-        await ctx.io.raw(
-          `${mark}  ${check}: ${clean(detail.replace(/\.$/, ''))}${fix === null ? '' : `. Fix: ${clean(fix)}`}\n`,
-        )
+        const text = `${check}: ${detail.replace(/\.$/, '')}${fix === null ? '' : `. Fix: ${fix}`}`
+        await ctx.io.marked(colors[status], status.padEnd(4), `  ${clean(text)}`)
       }
     }
     // The summary comes last, whichever stream is shown first.

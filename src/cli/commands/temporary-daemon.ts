@@ -8,7 +8,7 @@ import type { Client } from '../client/types.ts'
 import type { CliContext } from '../context.ts'
 import { CliError, exitCodes, Interrupted } from '../errors.ts'
 import { withFiles } from '../file-problem.ts'
-import { clean } from '../io/text.ts'
+import { clean, cleanCells } from '../io/text.ts'
 
 /** The first signal to end is passed on; the second ends this process at once, and the daemon notices. */
 export class Stop {
@@ -66,6 +66,7 @@ export async function startTemporaryDaemon(
   stop.pass(child)
   const exited = once(child, 'exit')
   let said = ''
+  child.stderr?.setEncoding('utf8')
   child.stderr?.on('data', (chunk) => {
     said = `${said}${String(chunk)}`.slice(-4096)
   })
@@ -80,7 +81,7 @@ export async function startTemporaryDaemon(
       `The daemon did not start:\n${said.trim().split('\n').slice(-3).map(clean).join('\n')}`,
     )
   }
-  child.stderr?.on('data', (chunk) => ctx.system.stderr.write(chunk))
+  child.stderr?.on('data', (chunk) => ctx.system.stderr.write(cleanCells(String(chunk))))
   const ended = exited.then(() => {
     lines.close()
     // One that was killed could not do that.

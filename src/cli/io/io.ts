@@ -7,7 +7,7 @@ import { chooseFields } from './fields.ts'
 import { type PlotArea, plotArea } from './plot.ts'
 import { type Progress, startProgress } from './progress.ts'
 import { type Columns, fieldLines, tableLines, tablePieces } from './table.ts'
-import { cleanCells, cleanLines, shortened, shown } from './text.ts'
+import { cleanCells, cleanLines, jsonLine, shortened, shown } from './text.ts'
 
 export interface IoFlags {
   readonly json: boolean
@@ -35,7 +35,10 @@ export interface Io {
   /** Called before each write: a journal is written before a reader sees its rows. */
   beforeSend(hook: () => void): void
   picked(value: unknown): unknown
+  /** Text as it is; where a terminal shows it, or it is JSON, without what could steer a terminal. */
   raw(text: string): Promise<void> | undefined
+  /** A line for people that begins with a coloured word. */
+  marked(format: Format, mark: string, text: string): Promise<void> | undefined
   /** For people, not for scripts; silent with --quiet. */
   note(message: string): void
   /** The next command; silent with --json too. */
@@ -44,8 +47,9 @@ export interface Io {
   progress(label: string, total: number | undefined): Progress
   /** Resolves once everything has left. */
   flush(): Promise<void>
-  readonly style: (format: 'bold' | 'dim' | 'red' | 'green' | 'yellow', text: string) => string
 }
+
+type Format = 'bold' | 'red' | 'green' | 'yellow'
 
 const bufferSize = 32 * 1024
 
@@ -67,7 +71,7 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
   const { env } = system
   const isLogged = env.TERM === 'dumb' || isCi(system)
   const useColor = flags.color && !env.NO_COLOR && !isLogged && system.stdout.isTTY === true
-  const style: Io['style'] = (format, text) =>
+  const style = (format: Format, text: string): string =>
     useColor ? styleText(format, text, { validateStream: false }) : text
   const heading = (text: string) => style('bold', text)
 
@@ -77,7 +81,7 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
     if (fields === undefined) return undefined
     const complaint = complained ? undefined : fields.complaint(value)
     complained = true
-    if (complaint !== undefined) system.stderr.write(`${complaint}\n`)
+    if (complaint !== undefined) say(complaint)
     return fields.pick(value)
   }
   const picked = (value: unknown): unknown => choose(value) ?? value
@@ -98,7 +102,7 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
     if (!system.stdout.listeners('error').includes(onError)) system.stdout.on('error', onError)
     if (!system.stdout.write(text)) await once(system.stdout, 'drain').catch(onError)
   }
-  const raw = (text: string): Promise<void> | undefined => {
+  const write = (text: string): Promise<void> | undefined => {
     pending += text
     if (pending.length >= bufferSize) return send()
     if (!scheduled) {
@@ -111,12 +115,19 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
     }
     return undefined
   }
+  const raw = (text: string) => write(flags.json || system.stdout.isTTY === true ? cleanCells(text) : text)
   const say = (message: string): void => {
     if (pending !== '') void send()
     system.stderr.write(`${cleanLines(message)}\n`)
   }
-  const lines = async (source: Iterable<string>): Promise<void> => {
-    for (const line of source) await raw(`${line}\n`)
+  const all = async (source: Iterable<string>, print: typeof raw): Promise<void> => {
+    for (const line of source) await print(`${line}\n`)
+    await send()
+  }
+  /** Of cells that are clean already, with headings in bold. */
+  const table = (source: Iterable<string>) => all(source, write)
+  const json = async (value: unknown): Promise<void> => {
+    await write(jsonLine(value))
     await send()
   }
 
@@ -127,7 +138,7 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
     cell: fields ? (text: string) => text : shortened,
   }
   const sayNone = (none: string) => {
-    if (!flags.quiet) system.stderr.write(`${none}\n`)
+    if (!flags.quiet) say(none)
   }
 
   return {
@@ -135,39 +146,40 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
     plot: flags.json || flags.csv || fields || flags.quiet ? undefined : plotArea(system),
     list: async (rows, columns, none) => {
       fields?.check(rows)
-      if (flags.json) return lines([stringifyExact(fields ? rows.map(fields.pick) : rows)])
+      if (flags.json) return json(fields ? rows.map(fields.pick) : rows)
       if (rows.length === 0) return sayNone(none)
-      if (flags.csv) return lines(csvRows(rows, fields?.pick))
-      return lines(tableLines(rows, fields?.columns ?? columns, layout))
+      if (flags.csv) return all(csvRows(rows, fields?.pick), raw)
+      return table(tableLines(rows, fields?.columns ?? columns, layout))
     },
     longList: async (rows, columns, none) => {
-      const table = tablePieces(fields?.columns ?? columns, layout)
+      const pieces = tablePieces(fields?.columns ?? columns, layout)
       let count = 0
       for await (const some of inPieces(rows, rowsAPiece)) {
         if (count === 0) fields?.check(some)
         if (flags.json) {
           const text = some.map((row) => stringifyExact(fields ? fields.pick(row) : row)).join(',')
           await raw((count === 0 ? '[' : ',') + text)
-        } else await lines(table(some))
+        } else await table(pieces(some))
         count += some.length
       }
-      if (flags.json) return lines([count === 0 ? '[]' : ']'])
+      if (flags.json) return all([count === 0 ? '[]' : ']'], raw)
       if (count === 0) sayNone(none)
     },
     one: (value, describe) => {
-      if (flags.json) return lines([stringifyExact(picked(value))])
-      return lines(fieldLines(choose(value) ?? describe(value), heading))
+      if (flags.json) return json(picked(value))
+      return table(fieldLines(choose(value) ?? describe(value), heading))
     },
     line: (value, forPeople) => {
-      if (flags.json) return raw(`${stringifyExact(picked(value))}\n`)
+      if (flags.json) return write(jsonLine(picked(value)))
       const chosen = choose(value)
-      return raw(`${chosen ? Object.values(chosen).map(shown).join('\t') : cleanCells(forPeople())}\n`)
+      return write(`${chosen ? Object.values(chosen).map(shown).join('\t') : cleanCells(forPeople())}\n`)
     },
     picked,
     beforeSend: (given) => {
       hook = given
     },
     raw,
+    marked: (format, mark, text) => write(`${style(format, mark)}${cleanLines(text)}\n`),
     note: (message) => {
       if (!flags.quiet) say(message)
     },
@@ -188,6 +200,5 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
       // Called back after all writes before it; standard error would overtake them on a slow terminal.
       if (!gone) await new Promise<void>((resolve) => system.stdout.write('', () => resolve()))
     },
-    style,
   }
 }

@@ -3,7 +3,7 @@ import { type Card, CardError, NoCard, NoReader } from '../../nfc/card.ts'
 import { auditHeadNow } from '../batch/instance.ts'
 import type { CliContext } from '../context.ts'
 import { CliError, type ExitCode, exitCodes, Interrupted, withAfterword } from '../errors.ts'
-import { formatNumber, shellQuoted } from '../io/text.ts'
+import { cleanLines, formatNumber, shellQuoted } from '../io/text.ts'
 import { isReaderOutage, workReader } from './box-reader.ts'
 import { Box, BoxOver, type BoxRun } from './box-state.ts'
 import { type After, summarise } from './box-view.ts'
@@ -20,7 +20,7 @@ export const runBox = async (ctx: CliContext, run: BoxRun): Promise<ExitCode> =>
   let end: unknown
   const goOn = continueWith(run)
   // A second Ctrl-C ends the process here and now.
-  const unlisten = ctx.system.atExit(() => goOn && ctx.system.stderr.write(`${goOn}\n`))
+  const unlisten = ctx.system.atExit(() => goOn && ctx.system.stderr.write(`${cleanLines(goOn)}\n`))
   void watchSheet(box)
   try {
     end = await (run.everyReader ? workEvery(box) : workOne(box))

@@ -1,7 +1,7 @@
 import { defineCommand } from '../../command/define.ts'
 import { moment, text } from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
-import { counted, shellQuoted } from '../../io/text.ts'
+import { counted, jsonLine, shellQuoted } from '../../io/text.ts'
 import { openFile } from '../chips/export.ts'
 
 export const exportAudit = defineCommand({
@@ -30,7 +30,7 @@ export const exportAudit = defineCommand({
     try {
       for await (const line of lines) {
         if (!('format' in line)) entries += 1
-        await write(`${JSON.stringify(line)}\n`)
+        await write(jsonLine(line))
       }
       await out?.end()
     } catch (error) {

@@ -7,7 +7,7 @@ import type { CliContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { fileProblem, withFiles } from '../../file-problem.ts'
 import { type Delimiter, sheetLine } from '../../io/csv.ts'
-import { counted, shellQuoted } from '../../io/text.ts'
+import { counted, jsonLine, shellQuoted } from '../../io/text.ts'
 import { colons } from '../../uid.ts'
 import { groupFlag, readConditions, type SelectedChip, selectChips, selectionFlags } from './select.ts'
 
@@ -36,7 +36,7 @@ export const exportChips = defineCommand({
   summary: 'Write chips as CSV, or as JSON lines',
   description:
     'Write chips as CSV, with UIDs in hex, since a spreadsheet keeps 15 digits of the 16; with --json as JSON lines. ' +
-    'A cell that a spreadsheet would run as a formula (it begins with = + - @) gets an apostrophe before it; reading ' +
+    'A cell that a spreadsheet would run as a formula (it begins with = + - @, also fullwidth) gets an apostrophe before it; reading ' +
     'such a file takes the apostrophe off again. chips apply takes the sheet back; the column revision tells it what ' +
     'was changed since. To import an export: --ignore-columns chipGroup,keySet. For Excel: --bom, and where it ' +
     "separates by semicolons, --delimiter ';'.",
@@ -78,11 +78,7 @@ export const exportChips = defineCommand({
       for await (const chip of chips) {
         if (count === 0 && !ctx.io.json) await write(headingOf(Object.keys(wanted)))
         count += 1
-        await write(
-          ctx.io.json
-            ? `${JSON.stringify(ctx.io.picked(onlyColumns(chip)))}\n`
-            : lineOf(cellsOf(chip, wanted)),
-        )
+        await write(ctx.io.json ? jsonLine(ctx.io.picked(onlyColumns(chip))) : lineOf(cellsOf(chip, wanted)))
       }
       if (count === 0 && !ctx.io.json) await write(headingOf(Object.keys(wanted)))
       await out?.end()
