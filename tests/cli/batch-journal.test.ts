@@ -277,6 +277,31 @@ describe('the journal of a batch that is done', () => {
     expect(archived(stopped)).toEqual([true, false])
   })
 
+  test('is removed with the daemon’s copy, archived or not', async () => {
+    const [kept, first] = [await old(1), await old(1)]
+    await done()
+    await expect.poll(() => archived(first)).toEqual([false, true])
+    const ids = async (...flags: string[]) =>
+      ((await here.json('batch', 'list', ...flags)) as { id: string }[]).map(({ id }) => id)
+    expect(await ids('--all')).toContain(first)
+    expect((await here.run('batch', 'remove', first)).stderr).toContain('Confirm with --yes')
+    const wouldSend = await here.run('batch', 'remove', first, '--dry-run')
+    expect(wouldSend.stdout).toMatch(/^DELETE .*\/batches\/b_/)
+    expect(await here.json('batch', 'remove', first, '--yes')).toEqual({ success: true })
+    expect(archived(first)).toEqual([false, false])
+    for (const all of [await ids(), await ids('--all')]) {
+      expect(all).not.toContain(first)
+      expect(all).toContain(kept)
+    }
+    const again = await here.run('batch', 'remove', first, '--yes')
+    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining(`There is no batch "${first}"`)])
+    delete here.env.TAPCHIP_URL
+    delete here.env.TAPCHIP_API_KEY
+    delete here.env.TAPCHIP_ADMIN_TOKEN
+    expect((await here.run('batch', 'remove', kept, '--yes')).code).toBe(0)
+    expect(archived(kept)).toEqual([false, false])
+  })
+
   test('is removed first if all take too much', async () => {
     here.env.TAPCHIP_JOURNALS_MB = '0.002'
     const ids = [await old(3), await old(2)]

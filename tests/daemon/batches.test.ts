@@ -36,6 +36,8 @@ const base64 = (text: string) => Buffer.from(text).toString('base64')
 const chunk = (offset: number, text: string) => ({ offset, bytes: text.length, data: base64(text) })
 const append = (more: object = {}, headers = acme) =>
   t.call(`POST /batches/${id}/journal`, { holder, state: 'running', done: 0, failed: 0, ...more }, headers)
+const remove = (of = id, headers = acme) => t.call(`DELETE /batches/${of}`, undefined, headers)
+const limitReached = 'The limit of stored batches is reached. Delete old ones: tapchip batch remove ID.'
 const journal = async (headers = acme, side = '') => {
   const { text } = await t.call(`GET ${side}/batches/${id}/journal`, undefined, headers)
   return text
@@ -143,13 +145,14 @@ describe('the journal of a batch', () => {
 
   test('has a bound, and is forgotten long after it ended', async () => {
     await hold()
+    await append({ chunk: chunk(0, 'abc') })
     await t.ctx.db.write((trx) =>
       trx
         .updateTable('batches')
         .set({ stored: 64 * 2 ** 20 })
         .execute(),
     )
-    const refused = await append({ chunk: chunk(0, 'abc') })
+    const refused = await append({ chunk: chunk(3, 'def') })
     expect([refused.status, refused.body.message]).toEqual([413, expect.stringContaining('too large')])
     await append({ state: 'done' })
     const { cleanUp } = await import('../../src/daemon/domain/housekeeping.ts')
@@ -161,7 +164,20 @@ describe('the journal of a batch', () => {
     expect(await list()).toEqual([])
   })
 
-  test('does not grow where the others fill the daemon, or where it would be too long to be read', async () => {
+  test('that stays empty is forgotten an hour after its process was last heard', async () => {
+    await hold()
+    await hold({}, acme, 'b_1hq3v9k7s2m4xb')
+    await append({ chunk: chunk(0, 'abc') })
+    const { cleanUp } = await import('../../src/daemon/domain/housekeeping.ts')
+    clock.advance('59m')
+    await cleanUp(t.ctx)
+    expect(await list()).toHaveLength(2)
+    clock.advance('2m')
+    await cleanUp(t.ctx)
+    expect(await list()).toMatchObject([{ id }])
+  })
+
+  test('does not grow where others of the team take all of its room, or where it would be too long to be read', async () => {
     await hold()
     await hold({}, acme, 'b_1hq3v9k7s2m4xb')
     const set = (stored: number, length: number) =>
@@ -174,24 +190,75 @@ describe('the journal of a batch', () => {
     await t.ctx.db.write((trx) =>
       trx
         .updateTable('batches')
-        .set({ stored: 2 ** 31 })
+        .set({ stored: 2 ** 29 })
         .where('id', '!=', id)
         .execute(),
     )
     const refused = await append({ chunk: chunk(0, 'abc') })
-    expect([refused.status, refused.body.message]).toEqual([413, expect.stringContaining('no more journals')])
+    expect([refused.status, refused.body.message]).toEqual([413, limitReached])
   })
 
-  test('is refused where too much is kept', async () => {
+  test('is refused where its team has reached its share, and to no other team nor to operators', async () => {
     await hold()
     await t.ctx.db.write((trx) =>
       trx
         .updateTable('batches')
-        .set({ stored: 2 ** 31 })
+        .set({ stored: 2 ** 29 })
         .execute(),
     )
-    expect((await hold({}, acme, 'b_1hq3v9k7s2m4xb')).status).toBe(413)
+    const other = 'b_1hq3v9k7s2m4xb'
+    const refused = await hold({}, acme, other)
+    expect([refused.status, refused.body.code, refused.body.message]).toEqual([
+      413,
+      'too_large',
+      limitReached,
+    ])
     expect(await list()).toHaveLength(1)
+    expect((await hold({}, globex, other)).status).toBe(200)
+    const body = { ...about, holder }
+    expect((await t.call('POST /admin/batches/b_1hq3v9k7s2m4xc/hold', body)).status).toBe(200)
+    // One that the daemon has goes on.
+    expect((await hold()).status).toBe(409)
+    expect((await append({ done: 3 })).status).toBe(200)
+  })
+
+  test('is refused where its team has a thousand', async () => {
+    await hold()
+    const rows = await t.ctx.db.read.selectFrom('batches').selectAll().execute()
+    const more = Array.from({ length: 999 }, (_, n) => `b_1hq3v9k7s2${String(n).padStart(4, '0')}`)
+    await t.ctx.db.write(async (trx) => {
+      for (const row of rows)
+        for (const of of more)
+          await trx
+            .insertInto('batches')
+            .values({ ...row, id: of })
+            .execute()
+    })
+    const other = 'b_1hq3v9k7s2m4xb'
+    expect((await hold({}, acme, other)).body.message).toBe(limitReached)
+    expect((await hold({}, globex, 'b_1hq3v9k7s2m4xc')).status).toBe(200)
+    clock.advance('21s')
+    expect((await remove(more[0])).status).toBe(200)
+    expect((await hold({}, acme, other)).status).toBe(200)
+  })
+
+  test('is removed by those who may run the batch, once nobody does', async () => {
+    await hold()
+    await append({ chunk: chunk(0, 'abc') })
+    const running = await remove()
+    expect([running.status, running.body.code]).toEqual([409, 'batch_running'])
+    expect(running.body.message).toMatch(/was last heard 0 s ago. It can be removed once it has stopped, or/)
+    await append({ state: 'stopped' })
+    expect((await remove(id, globex)).status).toBe(404)
+    expect((await remove(id, await keyOf('Acme', ['read']))).status).toBe(403)
+    expect((await remove()).body).toEqual({ success: true })
+    expect(await list()).toEqual([])
+    expect(await t.ctx.db.read.selectFrom('batchChunks').selectAll().execute()).toEqual([])
+    expect((await remove()).status).toBe(404)
+    expect(await t.audit('action=batches')).toMatchObject([{ action: 'batches.delete', target: id }])
+    await hold()
+    clock.advance('21s')
+    expect((await t.call(`DELETE /admin/batches/${id}`)).status).toBe(200)
   })
 })
 

@@ -168,6 +168,7 @@ describe("another team's key", () => {
       body: { holder: batchHold.holder, state: 'running', done: 0, failed: 0 },
     }),
     'GET /batches/:id/journal': () => ({ params: { id: batchId } }),
+    'DELETE /batches/:id': () => ({ params: { id: batchId } }),
     'POST /events/toggle-pause-state': () => ({ body: { contractId: 2, pauseState: true } }),
   }
 

@@ -57,10 +57,12 @@ const leadsTo = {
   batches: [
     'GET /batches',
     'GET /batches/:id/journal',
+    'DELETE /batches/:id',
     'POST /batches/:id/hold',
     'POST /batches/:id/journal',
     'GET /admin/batches',
     'GET /admin/batches/:id/journal',
+    'DELETE /admin/batches/:id',
     'POST /admin/batches/:id/hold',
     'POST /admin/batches/:id/journal',
   ],

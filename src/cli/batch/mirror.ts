@@ -68,7 +68,9 @@ export const holdBatch = async (
   } catch (error) {
     const isRefused = error instanceof ApiError && isResumed && error.code === 'scope_missing'
     if (isRefused || (error instanceof ApiError && error.code === 'batch_running')) throw error
-    ctx.io.warn(`${notKept(error)} This batch can be resumed only on this machine.`)
+    const isOlder = error instanceof ApiError && error.statusCode === 404
+    const why = isOlder ? 'The daemon keeps no copy of the journal: It is an older version.' : notKept(error)
+    ctx.io.warn(`${why} This batch can be resumed only on this machine.`)
     return undefined
   }
 }
@@ -79,12 +81,8 @@ export const releaseBatch = async (ctx: CliContext, hold: Hold, { holder }: Held
   await (await ctx.client()).call(appendKey(hold.isAdmin), { params: { id: hold.header.id }, body })
 }
 
-const notKept = (error: unknown): string => {
-  const why =
-    error instanceof ApiError && error.statusCode === 404 ? 'It is an older version.' : String(error)
-  const words = error instanceof Error && why === String(error) ? error.message : why
-  return `The daemon keeps no copy of the journal: ${words}`
-}
+const notKept = (error: unknown): string =>
+  `The daemon keeps no copy of the journal: ${error instanceof Error ? error.message : String(error)}`
 
 /**
  * Copies a journal to the daemon while it is written, and tells that this process is alive. It reads the file, so that

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { endpoint } from './endpoint.ts'
-import { batchId, flag, integer, moment, name, page, text, timestamp } from './fields.ts'
+import { batchId, flag, integer, moment, name, page, success, text, timestamp } from './fields.ts'
 
 // Copies of the journals of the CLI's batches: with an API key for those of its team, under /admin for an operator's.
 
@@ -72,6 +72,13 @@ const journal = {
   answerType: 'application/x-ndjson',
 } as const
 
+const remove = {
+  summary: 'Delete the journal of a batch that nobody runs',
+  scope: 'read',
+  params,
+  response: success,
+} as const
+
 const withKey = { part: 'beyond', auth: 'api-key' } as const
 const withToken = { part: 'admin', auth: 'admin' } as const
 
@@ -80,8 +87,10 @@ export const batches = {
   'POST /batches/:id/hold': endpoint({ id: 'holdBatch', ...withKey, ...hold }),
   'POST /batches/:id/journal': endpoint({ id: 'appendToBatchJournal', ...withKey, ...append }),
   'GET /batches/:id/journal': endpoint({ id: 'readBatchJournal', ...withKey, ...journal }),
+  'DELETE /batches/:id': endpoint({ id: 'deleteBatch', ...withKey, ...remove }),
   'GET /admin/batches': endpoint({ id: 'adminListBatches', ...withToken, ...list }),
   'POST /admin/batches/:id/hold': endpoint({ id: 'adminHoldBatch', ...withToken, ...hold }),
   'POST /admin/batches/:id/journal': endpoint({ id: 'adminAppendToBatchJournal', ...withToken, ...append }),
   'GET /admin/batches/:id/journal': endpoint({ id: 'adminReadBatchJournal', ...withToken, ...journal }),
+  'DELETE /admin/batches/:id': endpoint({ id: 'adminDeleteBatch', ...withToken, ...remove }),
 } as const

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { firstChangeOfBatch, recordChange } from '../store/audit.ts'
 import {
   type BatchRow,
+  deleteBatch,
   emptyBatch,
   findBatch,
   hearBatch,
@@ -23,16 +24,18 @@ import { type Clock, iso } from './time.ts'
 export const silentAfterMs = 20_000
 
 const most = {
-  batches: 10_000,
-  /** Bytes kept for all of them, and for one. */
-  stored: 2 ** 31,
+  /** Of one team, so that a team that fills its own share takes no room from others. Operators share one, too. */
+  batches: 1000,
+  /** Bytes kept for all of a team, and for one. */
+  stored: 2 ** 29,
   storedEach: 64 * 2 ** 20,
   /** Bytes of one before they are deflated: whoever reads it has to keep them. */
   lengthEach: 2 ** 31,
 }
-const day = 24 * 3_600_000
+const hour = 3_600_000
+const day = 24 * hour
 /** Since they were last heard. */
-const kept = { done: 90 * day, unfinished: 180 * day }
+const kept = { empty: hour, done: 90 * day, unfinished: 180 * day }
 
 type Deps = { db: Db; clock: Clock; box: SecretBox }
 
@@ -95,7 +98,7 @@ export async function holdBatch(
   return db.write(async (trx) => {
     if (!(await findBatch(trx, id))) {
       assertMayWrite(caller, { id, kind, startedBy: actor.name })
-      const { count, stored } = await sizeOfBatches(trx)
+      const { count, stored } = await sizeOfBatches(trx, teamId)
       if (count >= most.batches || stored >= most.stored) throw full()
       const counts = { done: 0, failed: 0, total, length: 0, stored: 0 }
       const about = { id, teamId, kind, startedAt, startedBy: actor.name, ...counts }
@@ -105,8 +108,9 @@ export async function holdBatch(
     const before = await ownBatch(trx, caller, id)
     assertMayWrite(caller, before)
     const { gone = 0 } = asked
-    const span = { since: iso(now - silentAfterMs), until: iso(now + silentAfterMs), gone }
-    if (!(await takeBatch(trx, id, held, takeOver ? undefined : span))) throw running(before, now)
+    const unheard = takeOver ? undefined : { ...unheardAt(now), gone }
+    if (!(await takeBatch(trx, id, held, unheard)))
+      throw running(before, now, 'It can be resumed elsewhere once')
     if ((asked.length ?? before.length) < before.length) await emptyBatch(trx, id)
     const { host, lease, length, state } = await ownBatch(trx, caller, id)
     if (state === before.state) {
@@ -124,12 +128,37 @@ export async function holdBatch(
   })
 }
 
-function running({ id, host, heardAt }: BatchRow, now: number): DomainError {
+const unheardAt = (now: number) => ({ since: iso(now - silentAfterMs), until: iso(now + silentAfterMs) })
+
+function running({ id, host, heardAt }: BatchRow, now: number, next: string): DomainError {
   const seconds = Math.max(0, Math.round((now - Date.parse(heardAt)) / 1000))
   return new DomainError(
     'batch_running',
-    `Batch ${id} is running on ${host}, which was last heard ${seconds} s ago. It can be resumed elsewhere once it has been silent for ${silentAfterMs / 1000} s.`,
+    `Batch ${id} is running on ${host}, which was last heard ${seconds} s ago. ${next} it has been silent for ${silentAfterMs / 1000} s.`,
   )
+}
+
+/**
+ * Deletes the copy of the journal, which makes room for others of the team.
+ * @throws DomainError batch_running, not_found, scope_missing
+ */
+export async function removeBatch(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  caller: BatchCaller,
+  id: string,
+): Promise<void> {
+  assertMayRun(caller)
+  const now = clock.now()
+  await db.write(async (trx) => {
+    const batch = await ownBatch(trx, caller, id)
+    assertMayWrite(caller, batch)
+    if (!(await deleteBatch(trx, id, unheardAt(now))))
+      throw running(batch, now, 'It can be removed once it has stopped, or')
+    const { teamId, kind, startedAt, startedBy } = batch
+    const detail = { kind, startedAt, startedBy }
+    const entry = { at: iso(now), actor: caller.actor, teamId, target: id, detail }
+    await recordChange(trx, { ...entry, action: 'batches.delete' })
+  })
 }
 
 /**
@@ -170,7 +199,7 @@ export async function appendToBatch(
     if (before.stored + data.length > most.storedEach || offset + bytes > most.lengthEach)
       throw new DomainError('too_large', `The journal of batch ${id} is too large to be kept here.`)
     // Many that were begun while there was room may grow at the same time.
-    if ((await sizeOfBatches(trx)).stored + data.length > most.stored) throw full()
+    if ((await sizeOfBatches(trx, before.teamId)).stored + data.length > most.stored) throw full()
     if (!(await hearBatch(trx, heard, { offset, bytes, stored: data.length })))
       throw new DomainError(
         'conflict',
@@ -200,7 +229,11 @@ export async function batchOfRequest(
   return id
 }
 
-const full = (): DomainError => new DomainError('too_large', 'The daemon keeps no more journals of batches.')
+const full = (): DomainError =>
+  new DomainError(
+    'too_large',
+    'The limit of stored batches is reached. Delete old ones: tapchip batch remove ID.',
+  )
 
 const taken = ({ id, host }: BatchRow): DomainError =>
   new DomainError('batch_taken', `Batch ${id} was taken over, and is running on ${host}.`)
@@ -227,7 +260,8 @@ async function* chunksOf({ db, box }: Pick<Deps, 'db' | 'box'>, id: string) {
 
 /** @returns how many were deleted */
 export async function forgetBatches(trx: Queries, now: number, limit: number): Promise<number> {
-  const old = await pruneBatches(trx, { heardBefore: iso(now - kept.done), isDone: true, limit })
-  const lost = await pruneBatches(trx, { heardBefore: iso(now - kept.unfinished), isDone: false, limit })
-  return Math.max(old, lost)
+  const empty = await pruneBatches(trx, { heardBefore: iso(now - kept.empty), which: 'empty', limit })
+  const old = await pruneBatches(trx, { heardBefore: iso(now - kept.done), which: 'done', limit })
+  const lost = await pruneBatches(trx, { heardBefore: iso(now - kept.unfinished), which: 'all', limit })
+  return Math.max(empty, old, lost)
 }

@@ -3,7 +3,7 @@ import type * as z from 'zod'
 import type { Context } from '../context.ts'
 import type { endpoints } from '../contract/index.ts'
 import type { BatchCaller } from '../domain/batch-rights.ts'
-import { appendToBatch, holdBatch, listOwnBatches, readJournal } from '../domain/batches.ts'
+import { appendToBatch, holdBatch, listOwnBatches, readJournal, removeBatch } from '../domain/batches.ts'
 import { bindAll, type Call } from '../http/bind.ts'
 import { mapped, sendLines } from '../http/streams.ts'
 import { pick } from './wire-shapes.ts'
@@ -59,6 +59,11 @@ const sendJournal = async (ctx: Context, caller: BatchCaller, id: string, reply:
   )
 }
 
+const remove = async (ctx: Context, caller: BatchCaller, id: string) => {
+  await removeBatch(ctx, caller, id)
+  return { success: true as const }
+}
+
 export function journalRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
     'GET /batches': async ({ query, teamId }) => list(ctx, teamId, query),
@@ -67,6 +72,7 @@ export function journalRoutes(app: FastifyInstance, ctx: Context): void {
       append(ctx, callerOf(call), params.id, body),
     'GET /batches/:id/journal': async ({ params, reply, ...call }) =>
       sendJournal(ctx, callerOf(call), params.id, reply),
+    'DELETE /batches/:id': async ({ params, ...call }) => remove(ctx, callerOf(call), params.id),
   })
 }
 
@@ -79,5 +85,6 @@ export function adminJournalRoutes(app: FastifyInstance, ctx: Context): void {
       append(ctx, callerOf(call), params.id, body),
     'GET /admin/batches/:id/journal': async ({ params, reply, ...call }) =>
       sendJournal(ctx, callerOf(call), params.id, reply),
+    'DELETE /admin/batches/:id': async ({ params, ...call }) => remove(ctx, callerOf(call), params.id),
   })
 }

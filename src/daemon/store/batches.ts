@@ -1,6 +1,6 @@
-import type { Insertable, Selectable } from 'kysely'
+import type { ExpressionBuilder, Insertable, Selectable } from 'kysely'
 import type { Queries } from './database.ts'
-import type { BatchChunksTable, BatchesTable } from './schema.ts'
+import type { BatchChunksTable, BatchesTable, Database } from './schema.ts'
 import { affected, statement } from './statement.ts'
 
 export type BatchRow = Selectable<BatchesTable>
@@ -37,31 +37,37 @@ export const listBatches = (
   return query.execute()
 }
 
+interface Unheard {
+  since: string
+  until: string
+  gone?: number
+}
+
+/** Nobody runs it: its holder stopped, was heard outside of the two times, or has the lease that is `gone`. */
+const isFree =
+  ({ since, until, gone = 0 }: Unheard) =>
+  (eb: ExpressionBuilder<Database, 'batches'>) =>
+    eb.or([
+      eb('state', '!=', 'running'),
+      eb('heardAt', '<', since),
+      eb('heardAt', '>', until),
+      eb('lease', '=', gone),
+    ])
+
 type Held = Pick<BatchesTable, 'host' | 'place' | 'context' | 'holder' | 'heardAt'>
 
-/**
- * @param unheard what lets others in: the holder was heard outside of the two times, or has the lease that is `gone`
- * @returns false if another process holds it
- */
+/** @param unheard undefined: whoever holds it @returns false if another process holds it */
 export const takeBatch = async (
   db: Queries,
   id: string,
   held: Held,
-  unheard: { since: string; until: string; gone: number } | undefined,
+  unheard: Unheard | undefined,
 ): Promise<boolean> => {
   let query = db
     .updateTable('batches')
     .set((eb) => ({ ...held, state: 'running', lease: eb('lease', '+', 1) }))
     .where('id', '=', id)
-  if (unheard)
-    query = query.where((eb) =>
-      eb.or([
-        eb('state', '!=', 'running'),
-        eb('heardAt', '<', unheard.since),
-        eb('heardAt', '>', unheard.until),
-        eb('lease', '=', unheard.gone),
-      ]),
-    )
+  if (unheard) query = query.where(isFree(unheard))
   return (await affected(query)) === 1
 }
 
@@ -103,18 +109,31 @@ export const nextChunk = (db: Queries, batchId: string, offset: number): Promise
     .limit(1)
     .executeTakeFirst()
 
-export const sizeOfBatches = async (db: Queries): Promise<{ count: number; stored: number }> => {
+/** @param teamId null: operators */
+export const sizeOfBatches = async (
+  db: Queries,
+  teamId: number | null,
+): Promise<{ count: number; stored: number }> => {
   const { count, stored } = await db
     .selectFrom('batches')
     .select((eb) => [eb.fn.countAll().as('count'), eb.fn.sum('stored').as('stored')])
+    .where('teamId', teamId === null ? 'is' : '=', teamId)
     .executeTakeFirstOrThrow()
   return { count: Number(count), stored: Number(stored ?? 0) }
 }
 
-/** @param isDone only those that are complete @returns how many were deleted */
+/** @returns false if a process that was heard since then is running it */
+export const deleteBatch = async (
+  db: Queries,
+  id: string,
+  unheard: Pick<Unheard, 'since' | 'until'>,
+): Promise<boolean> =>
+  (await affected(db.deleteFrom('batches').where('id', '=', id).where(isFree(unheard)))) === 1
+
+/** @param which all, those that are complete, or those without a journal @returns how many were deleted */
 export const pruneBatches = async (
   db: Queries,
-  { heardBefore, isDone, limit }: { heardBefore: string; isDone: boolean; limit: number },
+  { heardBefore, which, limit }: { heardBefore: string; which: 'all' | 'done' | 'empty'; limit: number },
 ): Promise<number> => {
   let oldest = db
     .selectFrom('batches')
@@ -122,7 +141,8 @@ export const pruneBatches = async (
     .where('heardAt', '<', heardBefore)
     .orderBy('heardAt')
     .limit(limit)
-  if (isDone) oldest = oldest.where('state', '=', 'done')
+  if (which === 'done') oldest = oldest.where('state', '=', 'done')
+  if (which === 'empty') oldest = oldest.where('length', '=', 0)
   const ids = (await oldest.execute()).map(({ id }) => id)
   if (ids.length === 0) return 0
   return affected(db.deleteFrom('batches').where('id', 'in', ids))

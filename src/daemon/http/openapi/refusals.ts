@@ -60,6 +60,7 @@ const own: Partial<Record<EndpointKey, readonly ErrorCode[]>> = {
   ],
   'POST /batches/:id/hold': ['batch_running'],
   'POST /batches/:id/journal': ['conflict'],
+  'DELETE /batches/:id': ['batch_running'],
   'POST /admin/backup': ['conflict'],
 }
 

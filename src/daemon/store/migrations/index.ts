@@ -20,6 +20,7 @@ import * as transferSignatures from './0017-transfer-signatures.ts'
 import * as tapPage from './0018-tap-page.ts'
 import * as field from './0019-field.ts'
 import * as fleet from './0020-fleet.ts'
+import * as batchesOfTeam from './0021-batches-of-team.ts'
 
 /** Forward only, sorted by name. Never change a released migration. */
 export const migrations: Record<string, Migration> = {
@@ -44,4 +45,5 @@ export const migrations: Record<string, Migration> = {
   '0018-tap-page': tapPage,
   '0019-field': field,
   '0020-fleet': fleet,
+  '0021-batches-of-team': batchesOfTeam,
 }
