@@ -165,7 +165,7 @@ describe("another team's key", () => {
     'POST /batches/:id/hold': () => ({ params: { id: batchId }, body: { ...batchHold, takeOver: true } }),
     'POST /batches/:id/journal': () => ({
       params: { id: batchId },
-      body: { holder: batchHold.holder, state: 'running', done: 0, failed: 0 },
+      body: { holder: batchHold.holder, state: 'stopped', done: 0, failed: 0 },
     }),
     'GET /batches/:id/journal': () => ({ params: { id: batchId } }),
     'DELETE /batches/:id': () => ({ params: { id: batchId } }),
