@@ -25,9 +25,13 @@ describe('the container', () => {
     expect(ran.status).toBe(0)
   })
 
-  test('is healthy as long as the daemon answers', async () => {
+  test('is healthy as long as the daemon answers, and shows administration to nobody outside', async () => {
     const check = / CMD (node .*)$/.exec(line('HEALTHCHECK'))?.[1] ?? ''
-    const daemon = await spawnDaemon(['--ephemeral', '--port', '0'])
+    const [, ...args] = JSON.parse(line('CMD')) as string[]
+    const daemon = await spawnDaemon([...args, '--ephemeral', '--port', '0'])
+    expect(daemon.ready.admin).toMatch(/^unix:/)
+    for (const path of ['/metrics', '/admin/status', '/admin/openapi.json'])
+      expect((await fetch(`${daemon.ready.url}${path}`)).status).toBe(404)
     const healthy = () =>
       spawnSync('sh', ['-c', check.replace('http://127.0.0.1:8484', daemon.ready.url)]).status
     expect(healthy()).toBe(0)

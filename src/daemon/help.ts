@@ -32,8 +32,8 @@ is --ref-ttl-seconds 60, TAPCHIP_DEV_CHAIN is --dev-chain off. Secrets and the s
   TAPCHIP_DRAIN_SECONDS     how long a daemon that is to stop goes on serving, while /readyz is 503 already (0)
   TAPCHIP_TRUST_PROXY       the number of proxies in front of the daemon, or their networks
   TAPCHIP_ADMIN_LISTEN      HOST:PORT for /admin and /metrics only; the port 0 picks a free one. They are always on
-                            admin.sock in the data directory. They are no longer on the public port once this is set,
-                            or a base URL that is not on loopback
+                            admin.sock in the data directory. They leave the public port once this is set, or if that
+                            port or the base URL is not on loopback
   TAPCHIP_ADMIN_REMOTE      on: /admin and /metrics stay on the public port and answer through a proxy
   TAPCHIP_ADMIN_TOKEN       the first admin token, 16 characters or more, instead of admin.token
   TAPCHIP_DATABASE_URL      postgres://USER:PASSWORD@HOST/DATABASE: a database that several daemons share, instead of one

@@ -86,6 +86,7 @@ describe('once a base URL for the public is set', () => {
         '/admin/status?check=true',
         '/%61dmin/teams',
         '/admin/teams/',
+        '/admin/openapi.json',
         '/metrics',
       ])
         for (const host of [{}, { host: 'localhost' }, { host: 'tap.example.com' }]) {
@@ -147,6 +148,43 @@ describe('once a base URL for the public is set', () => {
     )
     const told = await daemonWith(publicUrl, { TAPCHIP_TRUST_PROXY: '1' }, join(dir, 'other'))
     expect(told.log()).not.toMatch(words)
+  })
+})
+
+describe('a daemon that listens beyond loopback', () => {
+  test.each([
+    ['without a base URL', []],
+    ['whose base URL is on loopback', ['--base-url', 'http://localhost:8484']],
+  ])('%s keeps administration off that listener', async (_title, args) => {
+    const daemon = await daemonWith(['--host', '0.0.0.0', ...args])
+    const { url, admin } = daemon.ready
+    expect(admin).toBe(`unix:${daemon.socket}`)
+    expect((await at(url, '/healthz')).status).toBe(200)
+    const unknown = withoutId((await at(url, '/nothing-here')).text)
+    for (const path of ['/admin/teams', '/admin/openapi.json', '/metrics']) {
+      const answer = await at(url, path, daemon.headers)
+      expect({ path, status: answer.status }).toEqual({ path, status: 404 })
+      expect(withoutId(answer.text)).toEqual(unknown)
+      const within = await ask({ socketPath: daemon.socket, path, headers: daemon.headers })
+      expect({ path, status: within.status }).toEqual({ path, status: 200 })
+    }
+    const teams = await run('tapchip', ['teams', 'list', '--json'], {
+      HOME: dir,
+      TAPCHIP_URL: url,
+      TAPCHIP_DATA_DIR: daemon.data,
+    })
+    expect(teams).toMatchObject({ code: 0, stdout: '[]\n' })
+  })
+
+  test('has it on TAPCHIP_ADMIN_LISTEN, or on all with TAPCHIP_ADMIN_REMOTE=on', async () => {
+    const host = ['--host', '0.0.0.0']
+    const apart = await daemonWith(host, { TAPCHIP_ADMIN_LISTEN: '127.0.0.1:0' })
+    expect((await at(apart.ready.admin, '/metrics')).status).toBe(200)
+    expect((await at(apart.ready.url, '/metrics')).status).toBe(404)
+    const remote = await daemonWith(host, { TAPCHIP_ADMIN_REMOTE: 'on' }, join(dir, 'remote'))
+    expect(remote.ready.admin).toBe(remote.ready.url)
+    for (const path of ['/admin/teams', '/admin/openapi.json', '/metrics'])
+      expect((await at(remote.ready.url, path, remote.headers)).status).toBe(200)
   })
 })
 

@@ -27,9 +27,13 @@ export const listenerConstraint: Constraints = {
   },
 }
 
-const isAdminApart = ({ adminListen, adminRemote, baseUrl }: AdminConfig): boolean =>
-  !adminRemote &&
-  (adminListen !== undefined || (baseUrl !== undefined && !isLoopback(new URL(baseUrl).hostname)))
+/** Others may reach the main port: directly, or through a proxy at the base URL. */
+const isPublic = ({ host, baseUrl }: Pick<AdminConfig, 'host' | 'baseUrl'>): boolean =>
+  !isLoopback(host === '::1' ? '[::1]' : host) ||
+  (baseUrl !== undefined && !isLoopback(new URL(baseUrl).hostname))
+
+const isAdminApart = ({ adminListen, adminRemote, ...config }: AdminConfig): boolean =>
+  !adminRemote && (adminListen !== undefined || isPublic(config))
 
 /** Restricts the routes of a scope to operators: only on their listeners, and not through a proxy. */
 export function keepToOperators(scope: FastifyInstance, config: AdminConfig): void {

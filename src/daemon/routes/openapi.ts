@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
+import { keepToOperators } from '../http/administration.ts'
 import { limited } from '../http/bind.ts'
-import { refuseForwarded } from '../http/forwarded.ts'
 import { openApiDocument } from '../http/openapi/document.ts'
 
 /** Generated from the endpoint table on first request. */
@@ -16,7 +16,7 @@ export function openApiRoutes(app: FastifyInstance, ctx: Context): void {
     reply.type('application/json; charset=utf-8').send(document('public')),
   )
   app.register(async (direct) => {
-    refuseForwarded(direct, ctx.config)
+    keepToOperators(direct, ctx.config)
     direct.get('/admin/openapi.json', async (_request, reply) =>
       reply.type('application/json; charset=utf-8').send(document('admin')),
     )
