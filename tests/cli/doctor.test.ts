@@ -49,6 +49,20 @@ describeOfFile('the daemon', () => {
   })
 })
 
+test('doctor warns of key sets whose chips all share one key', async () => {
+  const keySets = async () =>
+    ((await here.json('doctor')) as { check: string }[]).filter(({ check }) => check === 'key sets')
+  const warned = (words: RegExp) => [
+    expect.objectContaining({ status: 'warn', detail: expect.stringMatching(words) }),
+  ]
+  expect(await keySets()).toEqual(warned(/of which 102 has the derivation none/))
+  const [metaReadKey, fileReadKey] = ['1', '2'].map((digit) => digit.repeat(32))
+  here.stdin = JSON.stringify({ id: 901, diversification: 'none', metaReadKey, fileReadKey })
+  await here.json('key-sets', 'create', '--file', '-')
+  expect(await keySets()).toEqual(warned(/of which 102, 901 have the derivation none/))
+  await here.json('key-sets', 'remove', '901', '--yes')
+})
+
 test('doctor fails when something is wrong, and says the fix', async () => {
   here.env.TAPCHIP_API_KEY = 'svc_wrong'
   const ran = await here.run('doctor')

@@ -123,6 +123,24 @@ describe('admin tokens', () => {
     expect((await t.call('GET /admin/admin-tokens')).body).toHaveLength(3)
   })
 
+  test('a token revokes nothing that has a scope which it lacks', async () => {
+    const issuer = bearer((await create('issuer', ['keys', 'edit'])).body.token)
+    const made = async (scopes: string[]) =>
+      (await t.call('POST /admin/api-keys', { name: scopes.join(), scopes })).body
+    for (const scopes of [['all'], ['transfer'], ['edit', 'transfer']]) {
+      const { id, key } = await made(scopes)
+      const refused = await t.call(`DELETE /admin/api-keys/${id}`, undefined, issuer)
+      expect(refused).toMatchObject({ status: 403, body: { code: 'scope_missing' } })
+      expect(refused.body.message).toContain('cannot grant or revoke what it does not have')
+      expect((await t.call('GET /chip-groups', undefined, withKey(key))).status).toBe(200)
+      const token = await create(`token ${scopes}`, scopes)
+      const kept = await t.call(`DELETE /admin/admin-tokens/${token.body.id}`, undefined, issuer)
+      expect(kept).toMatchObject({ status: 403, body: { code: 'scope_missing' } })
+    }
+    const { id } = await made(['edit'])
+    expect((await t.call(`DELETE /admin/api-keys/${id}`, undefined, issuer)).status).toBe(200)
+  })
+
   test('a token of one scope does nothing of another', async () => {
     const { token } = (await create('viewer', ['read'])).body
     expect((await t.call('GET /admin/teams', undefined, bearer(token))).status).toBe(200)

@@ -139,6 +139,54 @@ describe('a blank chip with the UID of one that is in use', () => {
   })
 })
 
+describe('the one key of all chips of a set (derivation none)', () => {
+  const one = { keySet: keySets.one.id }
+  const refusedAtOnce = async (body: object) => {
+    const { status, body: answer } = await t.call('POST /admin/nfc/sessions', { ...inA, ...body }, packing)
+    expect({ status, code: answer.code }).toEqual({ status: 403, code: 'scope_missing' })
+    expect(answer.message).toMatch(/derivation none.*scopes provision and keys.*an10922/s)
+  }
+  /** Set up by somebody with the scope keys, and lifted once some of its keys were written. */
+  const tornInOne = async (apdu: number) => {
+    const chip = new Chip()
+    const card = chip.put({ apdu, when: 'after' })
+    await expect(talk(t.call, card, { ...inA, ...one }, { headers: keeper })).rejects.toThrow(CardGone)
+    return chip
+  }
+
+  test('is written to a chip, blank or not, only for a token of scope keys', async () => {
+    await refusedAtOnce(one)
+    const moved = new Chip()
+    await provision(moved)
+    await refusedAtOnce({ ...one, rekey: true })
+    expect(await provision(new Chip(), one, keeper)).toMatchObject({ status: 'provisioned' })
+    expect(await provision(moved, { ...one, rekey: true }, keeper)).toMatchObject({ status: 'provisioned' })
+  })
+
+  test('is told by no plan that somebody else began: not by finishing it, nor by undoing it', async () => {
+    for (let apdu = 12, seen = 0; seen < 2; apdu += 1) {
+      const chip = await tornInOne(apdu)
+      const { versions } = chip
+      if (versions[1] === 0 || versions[0] !== 0) continue
+      seen += 1
+      for (const body of [{ purpose: 'recover' }, { purpose: 'reset' }, { ...inA, rekey: true }]) {
+        expect(await run(chip, body)).toMatchObject({ status: 'failed', code: 'scope_missing' })
+        expect(chip.versions).toEqual(versions)
+      }
+      // As a chip would say that got none of it yet.
+      expect(await run(blankCopy(chip), { purpose: 'recover' })).toMatchObject({ code: 'scope_missing' })
+      expect(await run(chip, { purpose: 'recover' }, keeper)).toMatchObject({ status: 'provisioned' })
+    }
+  })
+
+  test('stays secret where its chip is reset, or moved to another set, which a packing table may do', async () => {
+    const [first, second] = [new Chip(), new Chip()]
+    for (const chip of [first, second]) await provision(chip, one, keeper)
+    expect(await reset(first)).toMatchObject({ status: 'factory' })
+    expect(await provision(second, { rekey: true })).toMatchObject({ status: 'provisioned', keySet: 201 })
+  })
+})
+
 test('a chip with keys of an earlier generation than the registry has is left as it is', async () => {
   const chip = new Chip()
   await provision(chip)

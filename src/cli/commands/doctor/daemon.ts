@@ -121,9 +121,7 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
     ...status.webhooks.failed.map(({ id, reason }) =>
       warn('webhooks', `webhook ${id} is disabled: ${reason}`, `tapchip webhooks edit ${id} --enable`),
     ),
-    counts.keySets > 0
-      ? ok('key sets', String(counts.keySets))
-      : warn('key sets', 'none: no tap can be verified', 'tapchip key-sets create --help'),
+    await checkKeySets(ctx, counts.keySets),
     ...warnings.map((words) =>
       words.startsWith('The clock ')
         ? warn('clock', words, 'set the clock; the daemon keeps running')
@@ -137,6 +135,18 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
 const whereAdministrationIs = (ctx: CliContext, admin: string): string => {
   const here = ctx.config().adminUrl()
   return here === admin ? `at ${admin}` : `at ${admin}; from here ${here}`
+}
+
+const checkKeySets = async (ctx: CliContext, count: number): Promise<Finding> => {
+  if (count === 0) return warn('key sets', 'none: no tap can be verified', 'tapchip key-sets create --help')
+  const shared = (await ctx.call('GET /admin/key-sets')).filter((set) => set.diversification === 'none')
+  if (shared.length === 0) return ok('key sets', String(count))
+  const ids = shared.map(({ id }) => id).join(', ')
+  return warn(
+    'key sets',
+    `${count}, of which ${ids} ${shared.length === 1 ? 'has' : 'have'} the derivation none: one key for all chips, which a recording of the set-up of a blank one tells`,
+    'set new chips up with a key set of the derivation an10922',
+  )
 }
 
 const checkBadges = ({ provider, trouble }: AnswerOf<'GET /admin/status'>['badges']): Finding =>

@@ -12,8 +12,8 @@ import type { ApiKeyRow } from '../../store/schema.ts'
 import { alreadyExists, conflict, invalid, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import type { AdminToken, Credentials } from './credentials.ts'
-import { assertGrantable, endOf, grantable } from './grants.ts'
-import type { Scope } from './scopes.ts'
+import { assertGrantable, endOf, grantable, type Operator } from './grants.ts'
+import { parseScopes, type Scope } from './scopes.ts'
 import { hashSecret, hintOf, newSecret } from './secrets.ts'
 import { assertTeamIn } from './teams.ts'
 
@@ -96,16 +96,19 @@ export async function ensureApiKeyIn(
   )
 }
 
-/** Effective at once; revoking twice is not an error. @throws DomainError not_found */
+/** Effective at once; revoking twice is not an error. @throws DomainError not_found, scope_missing */
 export async function removeApiKey(
   { db, clock, credentials }: Deps,
-  actor: Actor,
+  { token: caller, actor }: Operator,
   id: number,
 ): Promise<void> {
   const at = iso(clock.now())
   await db.write(async (trx) => {
+    const known = await findApiKey(trx, id)
+    if (!known) throw notFound('API key')
+    // As with tokens, what has more scopes is not the caller's to revoke.
+    assertGrantable(caller, parseScopes(known.scopes))
     const revoked = await revokeApiKey(trx, id, at)
-    if (!revoked && !(await findApiKey(trx, id))) throw notFound('API key')
     if (!revoked) return
     const { teamId, name: target } = revoked
     await recordChange(trx, { at, actor, teamId, action: 'api-keys.revoke', target, detail: { id } })

@@ -1,12 +1,18 @@
 import { AesKey } from '../../../nfc/ntag424/cmac.ts'
 import { an10922, chipKeyInput, planKeys } from '../../../nfc/ntag424/diversify.ts'
-import type { KeySource, KeysOf } from '../../../nfc/provision/plan.ts'
+import {
+  type KeySource,
+  type KeysOf,
+  type Plan,
+  sourcesOn,
+  sourceVersion,
+} from '../../../nfc/provision/plan.ts'
 import type { Queries } from '../../store/database.ts'
 import { findKeySet } from '../../store/key-sets.ts'
 import type { KeySetRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
-import { keyContext } from '../chips/key-ring.ts'
-import { conflict, DomainError } from '../errors.ts'
+import { type KeyRing, type KeySet, keyContext } from '../chips/key-ring.ts'
+import { conflict, DomainError, scopeMissing } from '../errors.ts'
 
 /** The master keys for setting up chips. Kept only as long as their session, and never handed out. */
 interface ChipMasters {
@@ -57,6 +63,32 @@ async function mastersOf(db: Queries, box: SecretBox, id: number): Promise<ChipM
     diversification,
     systemIdentifier: Buffer.from(systemIdentifier, 'hex'),
   }
+}
+
+/**
+ * A key that all chips of a set share is not written to, or removed from, a chip through a session that another key
+ * opens: whoever knows that one reads the shared key from the commands. A blank chip's is public, and whoever recorded
+ * how a chip got its keys knows those.
+ * @param maySee the caller has the scope `keys` @throws DomainError scope_missing
+ */
+export function assertMayWrite(
+  { keyRing }: { keyRing: Pick<KeyRing, 'get'> },
+  { plan, versions }: { plan: Plan; versions: readonly number[] },
+  maySee: boolean,
+): void {
+  for (const source of sourcesOn(plan, versions)) {
+    if (source === 'factory' || sourceVersion(source) === versions[0]) continue
+    const set = keyRing.get(source.keySet)
+    if (set) assertMaySee(set, maySee)
+  }
+}
+
+/** @throws DomainError scope_missing */
+export function assertMaySee({ id, diversification }: KeySet, maySee: boolean): void {
+  if (maySee || diversification !== 'none') return
+  throw scopeMissing(
+    `The key set ${id} has the derivation none: all of its chips share one key, and whoever records how a chip gets it can make the taps of all. Use an admin token with the scopes provision and keys, or a key set with the derivation an10922.`,
+  )
 }
 
 export const missingKeySet = (id: number): DomainError =>

@@ -1,7 +1,7 @@
 import type { TeamRow } from '../../store/schema.ts'
 import { planImport } from '../chips/import-chips.ts'
 import { conflict, type DomainError, invalid } from '../errors.ts'
-import { chipKeys, missingKeySet } from './chip-keys.ts'
+import { assertMaySee, chipKeys, missingKeySet } from './chip-keys.ts'
 import type { SetUpDeps } from './execute-plan.ts'
 import { provision } from './provision.ts'
 import { recoverChip } from './recover.ts'
@@ -37,7 +37,9 @@ export async function openSession(
   const chip = { atr, maxLc, originality }
   switch (purpose) {
     case 'recover':
-      return sessions.open(deps, holder, (session) => recoverChip(deps, session, { ...chip, mayBind }))
+      return sessions.open(deps, holder, (session) =>
+        recoverChip(deps, session, { ...chip, mayVouch, mayBind }),
+      )
     case 'reset':
       return sessions.open(deps, holder, (session) =>
         resetChip(deps, session, { ...chip, asks: waitForDetails, mayVouch }),
@@ -55,6 +57,7 @@ export async function openSession(
       await planImport(deps, { teamId, actor, chipGroup, keySetId: keySet, ...asPlanned })
       const set = deps.keyRing.get(keySet)
       if (!set) throw missingKeySet(keySet)
+      assertMaySee(set, mayVouch)
       // Fails now, not at the first chip, if the key set cannot set up chips.
       await chipKeys({ db: deps.db.read, box: deps.box }, [{ keySet, generation: 0 }])
       await assertUrl(deps, urlCheck, request.acceptUrl)

@@ -8,7 +8,7 @@ import type { Queries } from '../../store/database.ts'
 import { ensureGroupIn, findGroup } from '../chips/chip-groups.ts'
 import type { KeySet } from '../chips/key-ring.ts'
 import { iso } from '../time.ts'
-import { chipKeys } from './chip-keys.ts'
+import { assertMayWrite, chipKeys } from './chip-keys.ts'
 import { type Choice, choosePlan, next } from './choose-plan.ts'
 import { detailsFor } from './details.ts'
 import {
@@ -77,6 +77,7 @@ export async function* provision(
   const { target } = choice
   const originality = makerOf(inspection, request.originality, known.open?.enrollment)
   await assertOwnKeys(deps.db.read, known, plan, mayBind)
+  if (choice.kind !== 'verify') assertMayWrite(deps, { plan, versions: inspection.versions }, mayVouch)
   const url = targetFile(plan).url ?? ''
   session.keySet = set.id
   session.url = url

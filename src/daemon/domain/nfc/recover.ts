@@ -5,7 +5,7 @@ import { labelsThere } from '../../store/chip-registration.ts'
 import { isMinting } from '../chips/chip-record.ts'
 import { conflict, DomainError, scopeMissing } from '../errors.ts'
 import { iso } from '../time.ts'
-import { chipKeys } from './chip-keys.ts'
+import { assertMayWrite, chipKeys } from './chip-keys.ts'
 import { executePlan, invalidateTaps, matchesPlan, readBackTap, type SetUpDeps } from './execute-plan.ts'
 import { close, type Enrollment, type JournalEntry, resumeEntry } from './journal.ts'
 import { assertOwnKeys, type KnownChip, knownChip } from './known-chip.ts'
@@ -19,7 +19,7 @@ import { isRowLeft } from './sheet-rows.ts'
 export async function* recoverChip(
   deps: SetUpDeps,
   session: NfcSession,
-  { atr, maxLc, originality, mayBind }: Omit<ChipRequest, 'mayVouch'>,
+  { atr, maxLc, originality, mayVouch, mayBind }: ChipRequest,
 ): Conversation {
   const inspection = yield* relay(inspect(atr), 'inspect')
   const { uid } = inspection
@@ -51,6 +51,7 @@ export async function* recoverChip(
     if (!(yield* matchesPlan({ ...plan, from: [] }, inspection, keysOf))) throw shownOther()
     return resultOf('provisioned', plan, target)
   }
+  assertMayWrite(deps, { plan, versions: inspection.versions }, mayVouch)
   if (target !== 'factory') makerOf(inspection, originality, open.enrollment)
   await assertOwnKeys(deps.db.read, known, plan, mayBind || target === 'factory')
   const begun = { ...open, enrollment: enrollmentFor(open, inspection, mayBind) }

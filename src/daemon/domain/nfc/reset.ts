@@ -10,7 +10,7 @@ import {
   sourceVersion,
 } from '../../../nfc/provision/plan.ts'
 import { iso } from '../time.ts'
-import { chipKeys } from './chip-keys.ts'
+import { assertMayWrite, chipKeys } from './chip-keys.ts'
 import { takesOver } from './choose-plan.ts'
 import {
   chipDeps,
@@ -60,6 +60,7 @@ export async function* resetChip(
   if (isVouched && !mayVouch) throw takesOver(known)
   const from = yield* sourcesFor(deps, inspection, known, isVouched)
   const plan = open && isOwn ? open.plan : planReset({ uid, from })
+  assertMayWrite(deps, { plan, versions: inspection.versions }, mayVouch)
   const keysOf = await chipKeys({ db: deps.db.read, box: deps.box }, sourcesOn(plan, inspection.versions))
   // Before the plan is stored: otherwise, planning a reset without having the chip would let a blank one replace it.
   let opened: SecureSession | undefined

@@ -23,8 +23,8 @@ export function credentialRoutes(app: FastifyInstance, ctx: Context): void {
       const { row, key } = await createApiKey(ctx, { teamId: team.id, actor, token }, body)
       return { ...apiKeyToWire(row, team), key }
     },
-    'DELETE /admin/api-keys/:id': async ({ params, actor }) => {
-      await removeApiKey(ctx, actor, params.id)
+    'DELETE /admin/api-keys/:id': async ({ params, actor, token }) => {
+      await removeApiKey(ctx, { actor, token }, params.id)
       return { success: true as const }
     },
     'GET /admin/admin-tokens': async () => (await listAdminTokens(ctx)).map(tokenToWire),
