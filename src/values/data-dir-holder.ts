@@ -11,8 +11,9 @@ export function holdsDataDir(pid: number, dataDir: string): boolean | undefined 
   const dir = `/proc/${pid}/fd`
   try {
     // Other users can make a file of theirs look as if it stood at any path, in a namespace of their own.
-    if (![0, statSync(dataDir).uid].includes(statSync(`/proc/${pid}`).uid)) return false
-    const file = `${realpathSync(dataDir)}/${lockFile}`
+    const there = statSync(dataDir, { throwIfNoEntry: false })
+    if (![0, there?.uid ?? process.getuid?.()].includes(statSync(`/proc/${pid}`).uid)) return false
+    const file = `${there ? realpathSync(dataDir) : dataDir}/${lockFile}`
     return readdirSync(dir).some((fd) => isLinkTo(`${dir}/${fd}`, file))
   } catch {
     return undefined
