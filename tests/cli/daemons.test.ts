@@ -194,6 +194,36 @@ describe('several daemons', () => {
     expect((await here.run('daemon', 'stop')).stderr).toBe(`Start it again: ${line}\n`)
   })
 
+  test('the log of a context is that of its own daemon, or of none', async () => {
+    const { url } = await start('--port', '0')
+    await start('--data-dir', 'b', '--port', '0')
+    // Nothing runs there that was started here, as behind a tunnel: the daemon of the default directory is another one.
+    await here.run('context', 'create', 'tunnel', '--url', 'http://127.0.0.1:1')
+    await here.run('context', 'create', 'own', '--url', url)
+    const own = await here.run('daemon', 'logs', '--context', 'own', '--json')
+    expect([own.code, own.stdout]).toEqual([0, expect.stringContaining(url)])
+    const tunnel = await here.run('daemon', 'logs', '--context', 'tunnel')
+    expect([tunnel.code, tunnel.stdout, tunnel.stderr]).toEqual([
+      1,
+      '',
+      expect.stringMatching(
+        /^The log of the daemon at http:\/\/127\.0\.0\.1:1 \(context tunnel\) is not on this/,
+      ),
+    ])
+    // Logged in to one that another took the place of.
+    const file = at('.config/tapchip/config.json')
+    const kept = JSON.parse(readFileSync(file, 'utf8'))
+    kept.contexts.own.instance = 'of-the-one-before'
+    writeFileSync(file, JSON.stringify(kept))
+    const taken = await here.run('daemon', 'logs', '--context', 'own')
+    expect([taken.code, taken.stdout, taken.stderr]).toEqual([
+      1,
+      '',
+      expect.stringContaining(`Another daemon runs at ${url} than that of the context own`),
+    ])
+    expect((await here.run('daemon', 'logs', '--url', url)).code).toBe(0)
+  })
+
   test('one on another machine is not started, stopped or looked into from here', async () => {
     const { pid, url } = await start('--port', '0')
     await here.run('context', 'create', 'far', '--url', 'https://tap.invalid')

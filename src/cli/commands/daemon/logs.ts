@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { type JsonObject, parseObject } from '../../../values/json.ts'
 import { defineCommand } from '../../command/define.ts'
 import { choice, flag, integer, moment, text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
-import { readRecords } from '../../daemon-record.ts'
+import { type DaemonRecord, readRecords } from '../../daemon-record.ts'
 import { CliError } from '../../errors.ts'
-import { clean } from '../../io/text.ts'
+import { clean, shellQuoted } from '../../io/text.ts'
+import { ownDaemonAt } from '../../local-daemon.ts'
 import type { Service } from '../../service.ts'
 import { dataDir } from '../../system.ts'
 import { chooseDaemon, dataDirFlag, isMatch, orService, serviceOf, wantedDaemon } from './choose.ts'
@@ -85,19 +87,40 @@ export const recentLines = async (ctx: CliContext, most: number): Promise<unknow
   return last.map((line) => parseObject(line) ?? line)
 }
 
-/** The log of the running daemon or its service, or of the last one that ran. */
+/** The log of the daemon that is meant, of its service, or of the last one that ran: never that of another daemon. */
 const logOf = (ctx: CliContext, dir: string | undefined): { readonly path: string } | Service => {
   const wanted = orService(ctx, wantedDaemon(ctx, dir))
+  const { instance, url, origin } = ctx.config()
+  const isMeant = (record: DaemonRecord) =>
+    !wanted.isByAddress || instance === undefined || record.instance === '' || record.instance === instance
   const running = chooseDaemon(ctx, wanted)
-  const service = running || wanted.isByAddress ? undefined : serviceOf(ctx, wanted.dataDir)
+  if (running && !isMeant(running))
+    throw new CliError(`Another daemon runs at ${url} than that of the ${origin}, whose log is not here.`, {
+      advice: `The log of the one that runs: tapchip daemon logs --url ${shellQuoted(url)}`,
+    })
+  const place = wanted.dataDir ?? (wanted.isByAddress ? dirOfOwn(ctx, url) : undefined)
+  const isElsewhere = wanted.isByAddress && place === undefined
+  const service = running || isElsewhere ? undefined : serviceOf(ctx, place)
   if (service) return service
-  const record = running ?? readRecords(ctx.system).find((candidate) => isMatch(candidate, wanted))
-  const path = record?.logFile ?? `${wanted.dataDir ?? dataDir(ctx.system)}/daemon.log`
+  const record =
+    running ?? readRecords(ctx.system).find((candidate) => isMatch(candidate, wanted) && isMeant(candidate))
+  if (isElsewhere && record === undefined)
+    throw new CliError(`The log of the daemon at ${url} (${origin}) is not on this machine.`, {
+      advice:
+        'It is where that daemon writes standard error. Daemons of this machine: tapchip daemon status --all',
+    })
+  const path = record?.logFile ?? `${place ?? dataDir(ctx.system)}/daemon.log`
   if (existsSync(path)) return { path }
   throw new CliError(`There is no log at ${path}.`, {
     advice:
       'If the daemon is a service of this machine: sudo tapchip daemon logs. If none was started yet: tapchip daemon start',
   })
+}
+
+/** The data directory of a daemon of this machine that nobody started with `daemon start`. */
+const dirOfOwn = (ctx: CliContext, url: string): string | undefined => {
+  const own = ownDaemonAt(ctx.system, url)
+  return own && dirname(own.socket)
 }
 
 const isAbout = (line: string, request: string): boolean => {
