@@ -100,11 +100,15 @@ describe('a suggestion never turns a wish into another', () => {
     ['badge-events', 'unapprove'],
     ['guestbook', 'enable'],
     ['chips', 'delink'],
-    ['daemon', 'stat'],
+    ['badge-events', 'unassign'],
+    ['chips', 'undisable'],
+    ['transactions', 'approve'],
   ])('%s %s', async (noun, verb) => {
     const ran = await here.run(noun, verb)
-    const opposites = /remove|disable|unlink|unpause|stop/
+    const opposites = /mean.*(?:remove|disable|unlink|unpause|stop)/
     expect([ran.code, ran.stderr]).toEqual([2, expect.not.stringMatching(opposites)])
+    // Nothing fits: then it says what there is.
+    expect(ran.stderr).toMatch(/^Unknown command '\w+'\.\nAvailable: \w+, /)
   })
 
   test.each([
@@ -116,6 +120,14 @@ describe('a suggestion never turns a wish into another', () => {
     [['items', 'remov'], 'Did you mean remove?'],
     [['guestbook', 'unpuase'], 'Did you mean unpause?'],
     [['guestbook', 'puase'], 'Did you mean pause?'],
+    [['restart'], 'Did you mean one of daemon start, daemon stop?'],
+    [['daemon', 'restart'], 'Did you mean one of start, stop?'],
+    [['status'], 'Did you mean daemon status?'],
+    [['logs'], 'Did you mean daemon logs?'],
+    [['chips', 'ls'], 'Did you mean list?'],
+    [['api-keys', 'delete'], 'Did you mean revoke?'],
+    [['webhooks', 'rotate'], 'Did you mean roll?'],
+    [['delete'], 'Available: chips, '],
   ])('%j still means %s', async (args, meant) => {
     expect((await here.run(...args)).stderr).toContain(meant)
   })

@@ -1,4 +1,5 @@
 import { Command, type Help } from 'commander'
+import { insteadOf } from './suggestions.ts'
 
 const examplesOf = new WeakMap<Command, readonly string[]>()
 
@@ -67,6 +68,17 @@ export class CliCommand extends Command {
 
   override createCommand(name?: string): CliCommand {
     return new CliCommand(name)
+  }
+
+  /** Commander calls it, and would suggest by letters alone. */
+  unknownCommand(): never {
+    const [typed = ''] = this.args
+    const names = this.createHelp()
+      .visibleCommands(this)
+      .map((command) => command.name())
+    return this.error(`error: unknown command '${typed}'\n${insteadOf(typed, names)}`, {
+      code: 'commander.unknownCommand',
+    })
   }
 
   override help(): never {
