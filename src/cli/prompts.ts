@@ -15,6 +15,8 @@ export interface Prompts {
     },
   ): Promise<string>
   secret(missing: { flag: string; message: string }): Promise<string>
+  /** Where nobody can be asked, the one thing that the command line names was confirmed by its name. */
+  named(yes: boolean): boolean
   confirm(yes: boolean, message: string): Promise<void>
   /** For irreversible actions: the name has to be typed, so that nobody confirms out of habit. */
   confirmByName(
@@ -79,6 +81,7 @@ export const createPrompts = (
       if (!possible) throw absent(flag)
       return askText({ type: 'password', message, mask: '*' })
     },
+    named: (yes) => yes || !possible,
     confirm: async (yes, message) => {
       // A dry run changes nothing, so there is nothing to confirm.
       if (yes || flags.dryRun) return

@@ -23,6 +23,42 @@ describe('the team meant', () => {
   })
 })
 
+describe('off a terminal, the one thing named on the command line is enough', () => {
+  test.each([
+    [['webhooks', 'roll', '999']],
+    [['webhooks', 'remove', '999']],
+    [['links', 'remove', '999']],
+    [['key-sets', 'remove', '999']],
+    [['items', 'remove', 'nothing']],
+    [['chip-groups', 'remove', 'Nothing']],
+    [['teams', 'remove', 'Nothing']],
+    [['contracts', 'remove', 'NONE']],
+    [['context', 'remove', 'nothing']],
+    [['api-keys', 'revoke', '999']],
+    [['admin-tokens', 'revoke', '999']],
+    [['otps', 'delete', 'x'.repeat(21)]],
+    [['transactions', 'cancel', '999', '--reason', 'x']],
+    [['chips', 'disable', '04FFFFFFFFFF80']],
+    [['chips', 'unlink', '04FFFFFFFFFF80']],
+    [['chips', 'remove', '04FFFFFFFFFF80']],
+    [['chips', 'replace', uids.plain, '--with', '04FFFFFFFFFF80']],
+  ])('%j', async (args) => {
+    // Asked for, and not there.
+    const ran = await here.run(...args)
+    expect([ran.stdout, ran.stderr]).toEqual(['', expect.not.stringContaining('--yes')])
+    expect([1, 2]).toContain(ran.code)
+  })
+
+  test('it is really done', async () => {
+    const made = (await here.json('links', 'create', '--label', 'x', '--base-url', 'https://x.example')) as {
+      id: number
+    }
+    expect(await here.json('links', 'remove', String(made.id))).toEqual({ success: true })
+    expect(await here.json('chips', 'disable', uids.blank)).toMatchObject({ disabledAt: expect.any(String) })
+    expect(await here.json('chips', 'enable', uids.blank)).toMatchObject({ disabledAt: null })
+  })
+})
+
 describe('access', () => {
   test('teams', async () => {
     expect(await here.json('teams', 'create', 'Third')).toMatchObject({ name: 'Third' })

@@ -105,13 +105,8 @@ describe('transactions', () => {
     )
     expect(status.stdout).toMatch(/^Chain 31337: +embedded, block \d+, /m)
 
-    ends(
-      await here.run('transactions', 'cancel', String(id), '--reason', 'too dear'),
-      2,
-      'Confirm with --yes',
-    )
-    ends(await here.run('transactions', 'cancel', String(id), '--yes'), 2, '--reason is missing')
-    const cancelled = await here.run('transactions', 'cancel', String(id), '--reason', 'too dear', '--yes')
+    ends(await here.run('transactions', 'cancel', String(id)), 2, '--reason is missing')
+    const cancelled = await here.run('transactions', 'cancel', String(id), '--reason', 'too dear')
     expect(cancelled.stdout).toMatch(/being cancelled: whichever of its attempts is mined decides/)
     expect(cancelled.stdout).toMatch(/^Cancelled for: +too dear$/m)
     await fund('1')

@@ -68,8 +68,7 @@ test('a webhook is registered, tested, rolled and removed; what arrives verifies
   const late = { ...first.headers, 'webhook-timestamp': '1700000000' }
   expect(() => verify(first.body, late, old)).toThrow('too old')
 
-  ends(await here.run('webhooks', 'roll', '1'), 2, '--yes')
-  const rolled = await here.run('webhooks', 'roll', '1', '--yes')
+  const rolled = await here.run('webhooks', 'roll', '1')
   const [, secret = ''] = /Secret: +(whsec_\S+)/.exec(rolled.stdout) ?? []
   expect(rolled.stderr).toMatch(/not shown again[\s\S]*signatures of both secrets/)
   expect((await here.run('webhooks', 'test', '1')).code).toBe(0)
@@ -83,7 +82,6 @@ test('a webhook is registered, tested, rolled and removed; what arrives verifies
   })
   ends(await here.run('webhooks', 'test', '1'), 1, 'is disabled')
   expect(await here.json('webhooks', 'edit', '1', '--enable')).toMatchObject({ disabledAt: null })
-  ends(await here.run('webhooks', 'remove', '1'), 2, '--yes')
   expect(await here.json('webhooks', 'remove', '1', '--yes')).toEqual({ success: true })
   ends(await here.run('webhooks', 'remove', '1', '--yes'), 1, 'webhook')
 })

@@ -34,7 +34,7 @@ export const disable = defineCommand({
             ctx.prompts.confirm(yes, `Disable ${counted(count, 'chip')} (${chosen.described})?`),
         },
       )
-    await ctx.prompts.confirm(yes, `Disable chip ${chosen.handle}?`)
+    await ctx.prompts.confirm(ctx.prompts.named(yes), `Disable chip ${chosen.handle}?`)
     const params = { uid: uidOnWire(uid) }
     await printChip(ctx, await ctx.call('POST /admin/chips/:uid/disable', { params, body: { reason } }))
     ctx.io.hint(`Undo it: tapchip chips enable ${shellQuoted(chosen.handle)}`)

@@ -17,7 +17,10 @@ export const replace = defineCommand({
       message: 'UID of the chip that takes its place',
     })
     const other = await chipOnWire(ctx, given, '--with')
-    await ctx.prompts.confirm(options.yes, `Replace chip ${args.uid} with ${given}, and disable it?`)
+    await ctx.prompts.confirm(
+      ctx.prompts.named(options.yes),
+      `Replace chip ${args.uid} with ${given}, and disable it?`,
+    )
     await printChip(ctx, await ctx.call('POST /admin/chips/:uid/replace', { params, body: { with: other } }))
     ctx.io.hint(`See the new chip: tapchip chips show ${given}`)
   },

@@ -43,7 +43,7 @@ export const unlink = defineCommand({
       )
     }
     const [uid = ''] = chosen.uids
-    await ctx.prompts.confirm(yes, `Unlink chip ${chosen.handle}?`)
+    await ctx.prompts.confirm(ctx.prompts.named(yes), `Unlink chip ${chosen.handle}?`)
     const request = { params: { uid: uidOnWire(uid) }, body: { token, item } }
     await printChip(ctx, await ctx.call('POST /admin/chips/:uid/unlink', request))
     ctx.io.hint(`Link it again: tapchip chips link ${shellQuoted(chosen.handle)} --help`)

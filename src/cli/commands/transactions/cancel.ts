@@ -15,7 +15,10 @@ export const cancel = defineCommand({
     ctx.needAdmin()
     const id = await findId(ctx, args.transaction)
     const reason = await ctx.prompts.text(options.reason, { flag: '--reason', message: 'Why' })
-    await ctx.prompts.confirm(options.yes, `Cancel transaction ${id}? It will not be sent again.`)
+    await ctx.prompts.confirm(
+      ctx.prompts.named(options.yes),
+      `Cancel transaction ${id}? It will not be sent again.`,
+    )
     const request = { params: { id }, body: { reason } }
     await printTransaction(ctx, await ctx.call('POST /admin/transactions/:id/cancel', request))
   },

@@ -12,7 +12,7 @@ export const roll = defineCommand({
     ctx.needAdmin()
     const id = webhookId(args.id)
     const question = `Give webhook ${id} a new secret? The old one, and any older one at once, ends in 24 hours.`
-    await ctx.prompts.confirm(options.yes, question)
+    await ctx.prompts.confirm(ctx.prompts.named(options.yes), question)
     const rolled = await ctx.call('POST /admin/webhooks/:id/roll', { params: { id } })
     await printSecret(ctx, rolled)
     ctx.io.note(`Until ${rolled.rollingUntil}, messages have the signatures of both secrets.`)
