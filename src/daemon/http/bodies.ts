@@ -4,7 +4,7 @@ import { mayLoseDigits, parseExact } from '../../values/exact-json.ts'
 import { excessOf } from '../../values/json-bounds.ts'
 import { Slice } from '../../values/slices.ts'
 import { DomainError, invalid } from '../domain/errors.ts'
-import { answerTo, rawAnswer } from './errors.ts'
+import { answerTo, disconnected, rawAnswer } from './errors.ts'
 import { noteNul } from './nul.ts'
 
 // No list of UIDs is this long. The start of a longer body is only read to explain the excess.
@@ -111,7 +111,21 @@ const endStream: onSendHookHandler = (_request, _reply, payload, done) => {
 
 export function acceptStreams(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+  app.addContentTypeParser('*', (_request, payload, done) => done(null, chunksOf(payload)))
+}
+
+/**
+ * A body as it arrives. What is left of one that is not read to its end is dropped: Node would destroy the request and
+ * set its `socket` to null, and a client that is still sending would not see the answer.
+ */
+async function* chunksOf(body: Readable): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body.iterator({ destroyOnReturn: false })
+  } catch (error) {
+    throw error instanceof DomainError ? error : disconnected()
+  } finally {
+    body.resume()
+  }
 }
 
 const usualBody = 1024 * 1024
@@ -135,10 +149,11 @@ export function endSlowBodies(app: FastifyInstance, ms: number): void {
 
 function watch(request: FastifyRequest, reply: FastifyReply, ms: number): void {
   const { raw, routeOptions } = request
+  const { socket } = raw
   const isStream = routeOptions.config.isLong === true
   const mayBeLong = isStream || (routeOptions.bodyLimit ?? 0) > usualBody
   const least = isStream ? 1 : leastBytes
-  let seen = raw.socket.bytesRead
+  let seen = socket.bytesRead
   let lacking = 0
   const timer = setInterval(() => {
     if (raw.complete) {
@@ -146,8 +161,8 @@ function watch(request: FastifyRequest, reply: FastifyReply, ms: number): void {
       return
     }
     // Data that arrived but was not read yet is not the sender's delay.
-    const hasMoved = raw.socket.bytesRead >= seen + least || raw.readableLength > 0
-    seen = raw.socket.bytesRead
+    const hasMoved = socket.bytesRead >= seen + least || raw.readableLength > 0
+    seen = socket.bytesRead
     lacking = mayBeLong && hasMoved && !reply.raw.writableEnded ? 0 : lacking + 1
     if (lacking < looks) return
     clearInterval(timer)
@@ -157,7 +172,7 @@ function watch(request: FastifyRequest, reply: FastifyReply, ms: number): void {
     )
     if (!reply.raw.headersSent) {
       const isReadable = reply.hasHeader('access-control-allow-origin')
-      raw.socket.write(rawAnswer(answerTo(error, request.id).body, isReadable))
+      socket.write(rawAnswer(answerTo(error, request.id).body, isReadable))
     }
     raw.destroy(error)
   }, ms / looks).unref()

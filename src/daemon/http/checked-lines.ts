@@ -6,6 +6,7 @@ import { LineSplitter } from '../../values/line-splitter.ts'
 import { Slice } from '../../values/slices.ts'
 import { issuesNamed, required } from '../contract/list.ts'
 import { DomainError } from '../domain/errors.ts'
+import { disconnected } from './errors.ts'
 import { holdsNul, nulProblem } from './nul.ts'
 import { describeIssues } from './parse-input.ts'
 
@@ -49,10 +50,10 @@ export class CheckedLines<T> {
   bad = 0
   readonly #chunks: Uint8Array[] = []
   readonly #check: CheckLine<T>
-  readonly #sender: Sender
+  readonly #socket: Sender['socket']
 
-  private constructor(sender: Sender, check: CheckLine<T>) {
-    this.#sender = sender
+  private constructor({ socket }: Sender, check: CheckLine<T>) {
+    this.#socket = socket
     this.#check = check
   }
 
@@ -111,7 +112,7 @@ export class CheckedLines<T> {
       if (!slice.isOver) return
       await slice.next()
       // Work for a disconnected client would still delay others.
-      if (this.#sender.socket.destroyed) throw new DomainError('invalid_input', 'The client disconnected.')
+      if (this.#socket.destroyed) throw disconnected()
     }
     for (const texts of linesOf(this.#chunks)) {
       for (const text of texts) {

@@ -1,4 +1,4 @@
-import type { Server, ServerResponse } from 'node:http'
+import type { Server } from 'node:http'
 import { BlockList, type Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
@@ -57,14 +57,12 @@ export function limitConnections(server: Server, limits: Limits, shared: BlockLi
       if (client !== undefined && ofClient?.size === 0) byClient.delete(client)
     })
   })
-  // Neither made nor removed anew for each answer, since its `close` comes once.
-  function nowIdle(this: ServerResponse): void {
-    const { socket } = this.req
-    if (!socket.destroyed) idle.add(socket)
-  }
   server.on('request', ({ socket }, answer) => {
     idle.delete(socket)
-    answer.on('close', nowIdle)
+    // Not by the request's own `socket`: Node sets it to null when a loop over the request is left early.
+    answer.on('close', () => {
+      if (!socket.destroyed) idle.add(socket)
+    })
   })
 }
 

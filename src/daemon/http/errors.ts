@@ -68,9 +68,9 @@ interface ErrorBody {
   errors?: Record<string, string>
 }
 
-/** The client disconnected before the answer: no one's fault, and no one left to tell. */
-const isAbort = (error: unknown): boolean =>
-  codeOf(error) === 'ECONNRESET' || codeOf(error) === 'ERR_STREAM_PREMATURE_CLOSE'
+/** For the log: there is no one left to answer. */
+export const disconnected = (): DomainError =>
+  new DomainError('invalid_input', 'The client disconnected before it had sent the whole body.')
 
 interface ErrorAnswer {
   body: ErrorBody
@@ -86,7 +86,7 @@ export function answerTo(error: unknown, requestId: string, isStranger = true): 
     return {
       body: bodyOf(500, 'internal', internalMessage(requestId), requestId),
       retryAfterSeconds: undefined,
-      isOurs: !isAbort(error),
+      isOurs: true,
     }
   const statusCode = statusOf[known.code]
   const message = (isStranger ? known.detail.forStrangers : undefined) ?? known.message

@@ -4,6 +4,7 @@ import Busboy from '@fastify/busboy'
 import type * as z from 'zod'
 import { required } from '../contract/list.ts'
 import { DomainError, invalid } from '../domain/errors.ts'
+import { disconnected } from './errors.ts'
 import { nulProblem } from './nul.ts'
 import { describeIssues, errorsOf } from './parse-input.ts'
 
@@ -78,7 +79,7 @@ export function readForm(headers: IncomingHttpHeaders, body: Readable, options: 
       if (reading.failure) done()
       else parser.end()
     })
-    body.on('error', (error) => reject(error))
+    body.on('error', (error) => reject(error instanceof DomainError ? error : disconnected()))
     body.on('close', () => {
       clearTimeout(drainTimer)
       // A body that was whole before anybody read it closes before the parser has finished.

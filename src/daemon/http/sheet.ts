@@ -204,9 +204,10 @@ function jsonRow(line: string, columns: readonly string[]): SheetRow {
 }
 
 interface Sheet {
+  /** Leaving it early drops the rest of the body. */
   readonly blocks: AsyncIterable<SheetBlock>
-  /** Discards the rest of the body: a client that is still sending would not see the answer otherwise. */
-  drain(): void
+  /** Drops the body where `blocks` is not read at all. */
+  drop(): void
 }
 
 /**
@@ -221,12 +222,20 @@ export async function openSheet(
 ): Promise<Sheet> {
   const open = readerOf(contentType)
   const texts = decoded(body ?? nothing())
-  const drain = () => void drainAll(texts)
+  const drop = () => void texts.return(undefined)
   try {
-    return { blocks: await open(texts, columns), drain }
+    return { blocks: ending(await open(texts, columns), drop), drop }
   } catch (error) {
-    drain()
+    drop()
     throw error
+  }
+}
+
+async function* ending<T>(items: AsyncIterable<T>, end: () => void): AsyncGenerator<T> {
+  try {
+    yield* items
+  } finally {
+    end()
   }
 }
 
@@ -246,12 +255,4 @@ async function* decoded(body: AsyncIterable<Uint8Array>): AsyncGenerator<string>
   const decoder = new TextDecoder('utf-8')
   for await (const chunk of body) yield decoder.decode(chunk, { stream: true })
   yield decoder.decode()
-}
-
-async function drainAll(texts: AsyncGenerator<string>): Promise<void> {
-  try {
-    while (!(await texts.next()).done);
-  } catch {
-    // The client disconnected; that is fine.
-  }
 }

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
 import { newBadgeEvent } from '../contract/badge-events.ts'
@@ -113,8 +112,7 @@ type Creating = Pick<Call<Endpoints[typeof creation]>, 'request' | 'query' | 'te
 async function create(ctx: Context, { request, query, teamId, actor }: Creating, incoming: IncomingImage) {
   const spec = endpoints[creation]
   const sum = createHash('sha256')
-  const body = request.body instanceof Readable ? request.body : Readable.from([])
-  const form = await readForm(request.headers, body, {
+  const form = await readForm(request.headers, request.raw, {
     fields: Object.keys(newBadgeEvent.shape),
     file: 'image',
     maxBytes: spec.bodyLimit,

@@ -146,7 +146,7 @@ export function chipStreamRoutes(app: FastifyInstance, ctx: Context): void {
         const pieces = importChips(ctx, await beginImport(ctx, plan), sheet.blocks)
         return sendLineText(reply, reportLines(pieces, query.report))
       } catch (error) {
-        sheet.drain()
+        sheet.drop()
         throw error
       }
     },
