@@ -14,7 +14,7 @@ import { keepToOperators, listenerConstraint } from './http/administration.ts'
 import { isStranger } from './http/auth.ts'
 import { acceptBodies, acceptJsonAlone, acceptStreams, endHeadStreams, endSlowBodies } from './http/bodies.ts'
 import { answerBrokenHttp } from './http/broken-http.ts'
-import { endConnections, limitConnections, sharedAddresses } from './http/connections.ts'
+import { answerInTurn, endConnections, limitConnections, sharedAddresses } from './http/connections.ts'
 import { letRead, PageAccess } from './http/cors.ts'
 import { errorLog } from './http/error-log.ts'
 import type { ErrorPages } from './http/error-pages.ts'
@@ -101,6 +101,7 @@ export async function buildApp(
   app.addHttpMethod('GET', { hasBody: true, overrideExisting: true })
   app.decorateRequest('caller', null)
   app.setReplySerializer((payload) => stringifyExact(payload))
+  answerInTurn(app)
   pages.watch(app)
   limitConnections(app.server, ctx.config, sharedAddresses(ctx.config.trustProxy), ctx.log)
   endConnections(app, ctx)

@@ -6,7 +6,8 @@ import pino from 'pino'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { isIn, limitConnections, sharedAddresses } from '../../src/daemon/http/connections.ts'
 import { startTestDaemon } from '../support/daemon.ts'
-import { dial } from '../support/raw-http.ts'
+import { dial, head, listening, openForTest, withKey } from '../support/raw-http.ts'
+import { acmeKey } from '../support/seeds.ts'
 
 describe('connections', () => {
   /** A server where nobody's address is shared, whose answers wait for `answer`. */
@@ -97,5 +98,27 @@ describe('connections', () => {
       await new Promise((closed) => first?.on('error', () => undefined).on('close', closed))
     }
     expect((await fetch(`${daemon.url}/healthz`)).status).toBe(200)
+  })
+
+  test('that go away with pipelined requests leave no place of their key taken', async () => {
+    const t = await openForTest({ patience: { requestMs: 30_000, queueMs: 300 } })
+    const port = await listening(t)
+    const ask = head('GET /chip-groups', withKey(acmeKey))
+    for (let n = 0; n < 4; n += 1) {
+      const arrived = once(t.app.server, 'request')
+      const { socket, heard } = await dial(port, ask.repeat(50))
+      await arrived
+      socket.resetAndDestroy()
+      await heard
+    }
+    await expect
+      .poll(() => new Promise((done) => t.app.server.getConnections((_, count) => done(count))))
+      .toBe(0)
+    // In turn, and with its key.
+    const { heard } = await dial(
+      port,
+      ask + head('GET /chip-groups', { ...withKey(acmeKey), connection: 'close' }),
+    )
+    expect((await heard).match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200'])
   })
 })

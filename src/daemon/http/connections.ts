@@ -66,6 +66,20 @@ export function limitConnections(server: Server, limits: Limits, shared: BlockLi
   })
 }
 
+/**
+ * Handles the requests of a connection one after another. Node never closes an answer that waits behind another one
+ * if their connection goes, so what its request holds would never be released.
+ */
+export function answerInTurn(app: FastifyInstance): void {
+  app.addHook('onRequest', (_request, { raw }, done) => {
+    if (raw.socket !== null) done()
+    else
+      raw.once('socket', (socket: Socket) => {
+        if (!socket.destroyed) done()
+      })
+  })
+}
+
 /** A proxy that keeps connections would send requests on them just when a daemon that stops closes them. */
 export function endConnections(app: FastifyInstance, daemon: { readonly isStopping: boolean }): void {
   app.addHook('onRequest', (_request, reply, done) => {
