@@ -47,6 +47,7 @@ import { tapPageAssetRoutes } from './routes/tap-page-assets.ts'
 import { tapErrorPages } from './routes/tap-page-failures.ts'
 import { teamRoutes } from './routes/team.ts'
 import { publicTransactionRoutes } from './routes/transactions.ts'
+import { rememberRequests } from './uncaught.ts'
 
 /** In milliseconds; tests use less. */
 export interface Timeouts {
@@ -102,6 +103,7 @@ export async function buildApp(
   app.decorateRequest('caller', null)
   app.setReplySerializer((payload) => stringifyExact(payload))
   answerInTurn(app)
+  rememberRequests(app)
   pages.watch(app)
   limitConnections(app.server, ctx.config, sharedAddresses(ctx.config.trustProxy), ctx.log)
   endConnections(app, ctx)

@@ -17,7 +17,7 @@ import { createLogger } from './log.ts'
 import { openStore } from './open-store.ts'
 import { SeedProblem } from './seed/seeding.ts'
 import { serviceManager } from './service-manager.ts'
-import { startDaemon } from './start.ts'
+import { longestStopMs, startDaemon } from './start.ts'
 import { stdioWriter } from './stdio.ts'
 import { assertNoDaemon } from './store/copy/open-side.ts'
 import { CopyProblem } from './store/copy/side.ts'
@@ -27,6 +27,7 @@ import { DatabaseUnavailable } from './store/database.ts'
 import { Disk } from './store/disk.ts'
 import { MigrationFailed, nameOfDatabase, SchemaTooNew, ServerProblem } from './store/open.ts'
 import { copyStores } from './store-copy.ts'
+import { uncaughtError, uncaughtExitCode } from './uncaught.ts'
 import { NoRoomForCopy } from './upgrade.ts'
 import { version } from './version.ts'
 
@@ -66,10 +67,16 @@ async function run(): Promise<number> {
     return copy(process.env.TAPCHIP_COPY_FROM, process.env.TAPCHIP_COPY_TO, loaded)
   const config = withTemporaryDir(loaded)
   try {
-    const stopping = signalled()
+    const log = createLogger(config.logLevel)
+    const uncaught = uncaughtError(log)
+    const stopping = Promise.race([signalled(), uncaught])
     const early = new AbortController()
     void stopping.then(() => early.abort())
-    const log = createLogger(config.logLevel)
+    // Also if the daemon is still starting, or does not stop.
+    void uncaught.then(() => {
+      process.exitCode = uncaughtExitCode
+      setTimeout(() => process.exit(), longestStopMs(config) + 2000).unref()
+    })
     const service = serviceManager(process.env, log)
     const daemon = await startDaemon(config, log, { stopped: early.signal, starting: service.starting })
     stdioWriter(1).write(`${JSON.stringify(daemon.ready)}\n`)
@@ -175,7 +182,8 @@ function ignoresHangups(): boolean {
 
 /** Ends with an exit code even if something that could not be closed would keep the process alive. */
 function end(code: number): void {
-  process.exitCode = code
+  // Set already where an uncaught error is why it ends.
+  process.exitCode ??= code
   setTimeout(() => process.exit(), 500).unref()
 }
 

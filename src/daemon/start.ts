@@ -121,6 +121,8 @@ const drainMs = 8000
 /** For everything after the requests; saving the chain's state is the slowest part. */
 const closingMs = 10_000
 
+export const longestStopMs = ({ drainSeconds }: Config): number => drainSeconds * 1000 + drainMs + closingMs
+
 function stop(
   ctx: Context,
   app: FastifyInstance | undefined,
@@ -138,7 +140,7 @@ function stop(
     clearTimeout(cutTimer)
   }
   const steps = [{ what: 'requests', run: drain }, ...ctx.closing]
-  return closeInOrder(steps, { log: ctx.log, withinMs: drainSeconds * 1000 + drainMs + closingMs })
+  return closeInOrder(steps, { log: ctx.log, withinMs: longestStopMs(ctx.config) })
 }
 
 // Anything slower continues after the ready line.

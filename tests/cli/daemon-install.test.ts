@@ -52,7 +52,9 @@ describe('the unit', () => {
       StateDirectoryMode: '0700',
       RuntimeDirectory: 'tapchip',
       UMask: '0077',
+      // Also after exit code 70.
       Restart: 'on-failure',
+      RestartPreventExitStatus: '2',
       KillMode: 'mixed',
       NoNewPrivileges: 'yes',
       ProtectSystem: 'strict',
