@@ -50,8 +50,10 @@ async function openFile(config: Config, { log, disk, clock, starting }: Opening)
   const file = join(config.dataDir, databaseFile)
   const held = heldInstance(config.dataDir, file)
   const databaseStats = statSync(file, { throwIfNoEntry: false })
-  if (databaseStats?.isDirectory())
-    throw new DataDirProblem(`${file} is a directory, and has to be a file. Move it away.`)
+  if (databaseStats && !databaseStats.isFile())
+    throw new DataDirProblem(
+      `${file} is ${databaseStats.isDirectory() ? 'a directory' : 'a pipe or a device'}, and has to be a file. Move it away.`,
+    )
   const databaseExists = databaseStats !== undefined
   if (databaseExists && config.dataKey === undefined)
     await restoreDataKey(config.dataDir, config.backupPassphrase)

@@ -1,5 +1,6 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { readRegular } from '../values/regular-file.ts'
 import { replaceFile } from '../values/replace-file.ts'
 import type { Config } from './config/config.ts'
 import { ConfigProblem } from './config/problem.ts'
@@ -21,7 +22,7 @@ export function rootTokens(config: Pick<Config, 'dataDir' | 'adminToken'>): stri
       `${path} can be read by others. Restrict it: chmod 600 ${path}, or remove it to get a new one`,
     )
   }
-  const token = readFileSync(path, 'utf8').trim()
+  const token = readRegular(path).trim()
   if (token.length < shortestToken)
     throw new ConfigProblem(`${path} is damaged. Remove it: the next start creates a new one`)
   return [token]

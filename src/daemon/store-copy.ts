@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Config } from './config/config.ts'
 import { ConfigProblem } from './config/problem.ts'
+import { asOwnerOf } from './store/as-owner.ts'
 import { type CopiedTable, type CopyStep, copyStore } from './store/copy/copy-store.ts'
 import { emptyLayout, openSource, openTarget, type Place } from './store/copy/open-side.ts'
 import { CopyProblem, type Side } from './store/copy/side.ts'
@@ -41,6 +42,17 @@ export async function copyStores(
     throw new ConfigProblem(
       'store copy moves a database between engines: one of --from and --to is postgres://… For a copy of a data directory: tapchip backup.',
     )
+  const [place] = [source, target].flatMap((one) => ('dataDir' in one ? [one.dataDir] : []))
+  const run = () => copyBetween(source, target, config, progress)
+  return place === undefined ? run() : asOwnerOf(place, run)
+}
+
+async function copyBetween(
+  source: Place,
+  target: Place,
+  config: Pick<Config, 'dataKey'>,
+  progress: (step: CopyStep) => void,
+): Promise<Copied> {
   const from = await openSource(source)
   try {
     await assertKey(from, [source, target], config.dataKey)

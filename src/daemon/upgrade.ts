@@ -1,7 +1,9 @@
-import { mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { replaceFile } from '../values/replace-file.ts'
 import type { Config } from './config/config.ts'
+import { digestOf, manifestBeside, manifestText } from './domain/backup-manifest.ts'
 import { type Clock, iso } from './domain/time.ts'
 import type { ServiceManager } from './service-manager.ts'
 import type { Disk } from './store/disk.ts'
@@ -49,7 +51,7 @@ export async function upgradeDatabase(file: string, options: Options): Promise<U
         await starting('copying the database before its migration')
         await assertRoom(file, disk)
         const folder = join(config.dataDir, 'backups')
-        copy = await keepCopy({ file, folder, stood, name: nameOf(from, clock) }, copyTo)
+        copy = await keepCopy({ file, folder, stood, name: nameOf(from, clock), from, clock, box }, copyTo)
         log.info({ copy }, 'copied the database before its migration')
       }
       log.info({ from, to }, 'migrating the database')
@@ -91,16 +93,21 @@ interface Source {
   readonly folder: string
   readonly name: string
   readonly stood: Stood
+  readonly from: string
+  readonly clock: Clock
+  readonly box: SecretBox
 }
 
 /** @returns the path of a complete copy: a new one, or that of an earlier attempt if nothing was written since */
-async function keepCopy({ file, folder, name, stood }: Source, copyTo: CopyTo): Promise<string> {
+async function keepCopy(source: Source, copyTo: CopyTo): Promise<string> {
+  const { file, folder, name, stood, from, clock, box } = source
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const kept = copiesIn(folder)
   const last = kept.find((copy) => copy.startsWith(name.slice(0, prefix.length + 4)))
   if (
     last !== undefined &&
     stood.isQuiet &&
+    existsSync(manifestBeside(join(folder, last))) &&
     Math.round(statSync(join(folder, last)).mtimeMs) === stood.mtimeMs
   )
     return join(folder, last)
@@ -111,12 +118,16 @@ async function keepCopy({ file, folder, name, stood }: Source, copyTo: CopyTo): 
     // Tells at the next attempt that the database has not been written since, whatever the clock says.
     const { atime, mtime } = statSync(file)
     utimesSync(partial, atime, mtime)
+    const files = { [name]: await digestOf(partial) }
+    const about = { madeAt: iso(clock.now()), schema: from, auditHead: null, files }
+    replaceFile(manifestBeside(path), manifestText(box, about), { flush: true })
     renameSync(partial, path)
   } catch (error) {
-    for (const left of [partial, `${partial}-journal`]) rmSync(left, { force: true })
+    for (const left of [partial, `${partial}-journal`, manifestBeside(path)]) rmSync(left, { force: true })
     throw error
   }
-  for (const old of copiesIn(folder).slice(copiesKept)) rmSync(join(folder, old), { force: true })
+  for (const old of copiesIn(folder).slice(copiesKept))
+    for (const part of [join(folder, old), manifestBeside(join(folder, old))]) rmSync(part, { force: true })
   return path
 }
 

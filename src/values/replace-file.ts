@@ -1,6 +1,7 @@
+import { randomBytes } from 'node:crypto'
 import {
   closeSync,
-  fchmodSync,
+  constants,
   fsyncSync,
   openSync,
   promises,
@@ -10,8 +11,17 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 
-// Two processes may write the same file. The daemon's next start removes partial files that a kill leaves behind.
-const partialOf = (path: string): string => `${path}.${process.pid}.new`
+const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
+/** A new file, or none: whoever may write to the folder cannot have it written somewhere else by a link. */
+export const newFileFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
+
+/**
+ * A name beside a file that nobody can have taken before. The daemon's next start removes the partial files that a kill
+ * leaves behind.
+ */
+export const partialOf = (path: string): string => `${path}.${randomBytes(8).toString('hex')}.new`
+
+export const isPartial = (name: string): boolean => /(\.([0-9a-f]+|json)|^disk-probe)\.new$/.test(name)
 
 /**
  * Replaces a file atomically, readable only by its owner.
@@ -20,10 +30,8 @@ const partialOf = (path: string): string => `${path}.${process.pid}.new`
 export function replaceFile(path: string, content: string, { flush = false } = {}): void {
   const partial = partialOf(path)
   try {
-    const file = openSync(partial, 'w', 0o600)
+    const file = openSync(partial, newFileFlags, 0o600)
     try {
-      // An existing file keeps its mode when opened.
-      fchmodSync(file, 0o600)
       writeFileSync(file, content)
       if (flush) fsyncSync(file)
     } finally {
@@ -52,10 +60,7 @@ export async function replaceLargeFile(
 ): Promise<void> {
   const partial = partialOf(path)
   try {
-    await flushed(partial, 'w', async (file) => {
-      await file.chmod(0o600)
-      await promises.writeFile(file, content)
-    })
+    await flushed(partial, newFileFlags, (file) => promises.writeFile(file, content))
     await promises.rename(partial, path)
   } catch (error) {
     await promises.rm(partial, { force: true })
@@ -66,7 +71,11 @@ export async function replaceLargeFile(
 
 type File = promises.FileHandle
 
-async function flushed(path: string, flags: string, write: (file: File) => Promise<void>): Promise<void> {
+async function flushed(
+  path: string,
+  flags: string | number,
+  write: (file: File) => Promise<void>,
+): Promise<void> {
   const file = await promises.open(path, flags, 0o600)
   try {
     await write(file)

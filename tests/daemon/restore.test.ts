@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   cpSync,
@@ -6,6 +7,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -16,9 +18,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { digestOf, manifestText } from '../../src/daemon/domain/backup-manifest.ts'
 import { restoreBackup } from '../../src/daemon/domain/restore.ts'
 import { hearBatch, insertBatch, takeBatch } from '../../src/daemon/store/batches.ts'
 import { wrapDataKey } from '../../src/daemon/store/data-key.ts'
+import { SecretBox } from '../../src/daemon/store/secret-box.ts'
 import { haloUid } from '../../src/nfc/halo/tap.ts'
 import { type AdminApp, openAdminApp } from '../support/admin.ts'
 import { testClock } from '../support/daemon.ts'
@@ -294,7 +298,14 @@ describe('into a directory that has data, a restore', () => {
     const own = join(dir, 'old')
     mkdirSync(join(own, 'badge-images'))
     writeFileSync(join(own, 'badge-images', 'x.png'), 'x')
-    cpSync(join(path, 'tapchip.db'), join(own, 'backups', 'before-migration-0008.db'))
+    const copy = join(own, 'backups', 'before-migration-0008.db')
+    cpSync(join(path, 'tapchip.db'), copy)
+    await expect(restore(copy, own)).rejects.toThrow('has no before-migration-0008.db.json')
+    const key = Buffer.from(readFileSync(join(own, 'data.key'), 'utf8').trim(), 'hex')
+    const madeAt = new Date(clock.now()).toISOString()
+    const files = { 'before-migration-0008.db': await digestOf(copy) }
+    const about = { madeAt, schema: '0007-budgets', auditHead: null, files }
+    writeFileSync(`${copy}.json`, manifestText(new SecretBox(key), about))
     await restore(join(own, 'backups', 'before-migration-0008.db'), own)
     expect(readFileSync(join(own, 'badge-images', 'x.png'), 'utf8')).toBe('x')
     t = await openAdminApp({ clock, dataDir: own })
@@ -337,6 +348,23 @@ describe('nothing changes, and a new directory is not left behind, where', () =>
     writeFileSync(file, bytes)
   }
   const withoutManifest = (copy: string) => rmSync(join(copy, 'backup.json'))
+  const edited = (copy: string, edit: (manifest: Record<string, unknown>) => unknown) => {
+    const file = join(copy, 'backup.json')
+    const manifest = JSON.parse(readFileSync(file, 'utf8'))
+    edit(manifest)
+    writeFileSync(file, JSON.stringify(manifest))
+  }
+  /** As the daemon that made it would, of whatever is there now. */
+  const signed = (copy: string) =>
+    edited(copy, (manifest) => {
+      const key = Buffer.from(readFileSync(join(copy, 'data.key'), 'utf8').trim(), 'hex')
+      const hash = createHash('sha256')
+        .update(readFileSync(join(copy, 'tapchip.db')))
+        .digest('hex')
+      const { madeAt, schema, auditHead } = manifest as { madeAt: string; schema: string; auditHead: string }
+      const about = { madeAt, schema, auditHead, files: { 'tapchip.db': hash } }
+      Object.assign(manifest, JSON.parse(manifestText(new SecretBox(key), about)))
+    })
 
   const withWrappedKey = (copy: string) => {
     rmSync(join(copy, 'data.key'))
@@ -359,13 +387,13 @@ describe('nothing changes, and a new directory is not left behind, where', () =>
         symlinkSync('/etc/passwd', join(copy, 'badge-images', 'x.png'))
       },
       undefined,
-      /damaged: badge-images\/x\.png is a link or a device/,
+      /damaged: badge-images\/x\.png is a link/,
     ],
     [
       'the backup is cut off',
       (copy) => {
-        withoutManifest(copy)
         truncateSync(join(copy, 'tapchip.db'), 20_000)
+        signed(copy)
       },
       undefined,
       /is damaged: .*Use another one/,
@@ -373,8 +401,8 @@ describe('nothing changes, and a new directory is not left behind, where', () =>
     [
       'it is no database',
       (copy) => {
-        withoutManifest(copy)
         writeFileSync(join(copy, 'tapchip.db'), 'nonsense')
+        signed(copy)
       },
       undefined,
       /is damaged: its database cannot be read/,
@@ -382,10 +410,10 @@ describe('nothing changes, and a new directory is not left behind, where', () =>
     [
       'a newer version made it',
       (copy) => {
-        withoutManifest(copy)
         const db = new BetterSqlite3(join(copy, 'tapchip.db'))
         db.exec(`insert into kysely_migration values ('9999-later', '2030-01-01T00:00:00.000Z')`)
         db.close()
+        signed(copy)
       },
       undefined,
       /made by a newer version of Tapchip/,
@@ -401,6 +429,60 @@ describe('nothing changes, and a new directory is not left behind, where', () =>
       (copy) => writeFileSync(join(copy, 'data.key'), '00'.repeat(32)),
       undefined,
       /not the one that this backup was made with/,
+    ],
+    [
+      'it has no manifest',
+      withoutManifest,
+      undefined,
+      /has no backup\.json, which proves that nobody has changed/,
+    ],
+    [
+      'its manifest says another time',
+      (copy) => edited(copy, (manifest) => Object.assign(manifest, { madeAt: '2026-05-01T12:00:00.000Z' })),
+      undefined,
+      /damaged: its backup\.json was changed since it was made/,
+    ],
+    [
+      'its manifest was changed together with the database',
+      (copy) => {
+        flip(join(copy, 'tapchip.db'))
+        const hash = createHash('sha256')
+          .update(readFileSync(join(copy, 'tapchip.db')))
+          .digest('hex')
+        edited(copy, (manifest) => Object.assign(manifest, { files: { 'tapchip.db': hash } }))
+      },
+      undefined,
+      /damaged: its backup\.json was changed since it was made/,
+    ],
+    ...(
+      [
+        ['a time that is none', { madeAt: '* * * * * root id\n' }],
+        ['a path that leads out', { files: { '../../etc/cron.d/x': '0'.repeat(64) } }],
+        ['no authentication', { mac: undefined }],
+      ] as const
+    ).map(([what, fields]): (typeof cases)[number] => [
+      `its manifest has ${what}`,
+      (copy) => edited(copy, (manifest) => Object.assign(manifest, fields)),
+      undefined,
+      /damaged: its backup\.json cannot be read/,
+    ]),
+    ...(['tapchip.db', 'backup.json', 'extra'] as const).map((name): (typeof cases)[number] => [
+      `a pipe stands for ${name}`,
+      (copy) => {
+        rmSync(join(copy, name), { force: true })
+        execFileSync('mkfifo', [join(copy, name)])
+      },
+      undefined,
+      new RegExp(`damaged: ${name.replace('.', '\\.')} is a pipe or a device`),
+    ]),
+    [
+      'its database is a link',
+      (copy) => {
+        renameSync(join(copy, 'tapchip.db'), join(dir, 'elsewhere.db'))
+        symlinkSync(join(dir, 'elsewhere.db'), join(copy, 'tapchip.db'))
+      },
+      undefined,
+      /damaged: tapchip\.db is a link/,
     ],
     [
       'it is a folder of something else',

@@ -37,7 +37,11 @@ async function earlierDatabase(inDir = dir): Promise<string> {
 
 const copies = (inDir = dir) => {
   const folder = join(inDir, 'backups')
-  return existsSync(folder) ? readdirSync(folder).sort() : []
+  const names = existsSync(folder) ? readdirSync(folder).sort() : []
+  const made = names.filter((name) => !name.endsWith('.db.json'))
+  // Each has what proves that nobody has changed it, and nothing else is left.
+  expect(names).toEqual(made.flatMap((name) => [name, `${name}.json`]))
+  return made
 }
 const inCopy = (name: string, sql: string): unknown => {
   const copy = new BetterSqlite3(join(dir, 'backups', name), { readonly: true })

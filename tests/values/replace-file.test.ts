@@ -6,12 +6,13 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { replaceFile, replaceLargeFile } from '../../src/values/replace-file.ts'
+import { isPartial, partialOf, replaceFile, replaceLargeFile } from '../../src/values/replace-file.ts'
 
 let dir: string
 beforeEach(() => {
@@ -45,12 +46,19 @@ test.each(ways)('where it cannot be replaced %s, no part of it is left', async (
   expect(readdirSync(dir)).toEqual(['taken'])
 })
 
-test.each(ways)(
-  'what a kill left of it before is no obstacle %s, nor who could read that',
-  async (_, replace) => {
-    const path = join(dir, 'file')
-    writeFileSync(`${path}.${process.pid}.new`, 'half', { mode: 0o644 })
-    await replace(path, 'new')
-    expect([readFileSync(path, 'utf8'), statSync(path).mode & 0o777]).toEqual(['new', 0o600])
-  },
-)
+test.each(ways)('no link that somebody planted beside it is followed %s', async (_, replace) => {
+  const path = join(dir, 'file')
+  const victim = join(dir, 'victim')
+  writeFileSync(victim, 'untouched')
+  symlinkSync(victim, path)
+  symlinkSync(victim, `${path}.${process.pid}.new`)
+  await replace(path, 'new')
+  expect([readFileSync(path, 'utf8'), readFileSync(victim, 'utf8')]).toEqual(['new', 'untouched'])
+})
+
+test('the name of the part cannot be guessed, and is cleaned up after a kill', () => {
+  const names = [1, 2].map(() => partialOf('tapchip.db'))
+  expect(new Set(names).size).toBe(2)
+  expect(names.every(isPartial)).toBe(true)
+  expect(['tapchip.db', 'a.new', 'instance'].some(isPartial)).toBe(false)
+})

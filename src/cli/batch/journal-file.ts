@@ -1,6 +1,7 @@
-import { closeSync, fstatSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, fsyncSync, mkdirSync, writeSync } from 'node:fs'
 import { basename } from 'node:path'
 import { stringifyExact } from '../../values/exact-json.ts'
+import { openToAppend } from '../../values/regular-file.ts'
 import { withFiles } from '../file-problem.ts'
 import type { SystemPaths } from '../system.ts'
 import { type Counts, type End, type JournalLine, journalDir, journalPath } from './journal.ts'
@@ -48,7 +49,7 @@ export class Journal {
     this.#progress = { done: before.changed + before.unchanged, failed: before.failed, state: 'running' }
     makeJournalDir(system)
     this.#file = withFiles({ path: journalDir(system), verb: 'written', advice: elsewhere }, () =>
-      openSync(this.path, 'a', 0o600),
+      openToAppend(this.path),
     )
     this.#size = fstatSync(this.#file).size
   }

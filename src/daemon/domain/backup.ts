@@ -1,15 +1,15 @@
-import { createHash } from 'node:crypto'
-import { createReadStream, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
-import { cp, lstat, readdir } from 'node:fs/promises'
+import { type Dirent, existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { cp, readdir } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import * as z from 'zod'
 import { replaceFile } from '../../values/replace-file.ts'
 import { type Actor, recordChange } from '../store/audit.ts'
+import { readAuditHead } from '../store/audit-head.ts'
 import { wrapDataKey, wrappedKeyFile } from '../store/data-key.ts'
 import type { Db } from '../store/database.ts'
 import type { Disk } from '../store/disk.ts'
 import { latestSchema } from '../store/open.ts'
 import type { SecretBox } from '../store/secret-box.ts'
+import { digestOf, manifestText } from './backup-manifest.ts'
 import { DomainError, invalid } from './errors.ts'
 import { type Clock, iso } from './time.ts'
 
@@ -33,68 +33,27 @@ export const backupFiles = {
   dataKey: wrappedKeyFile,
   /** A folder. */
   images: 'badge-images',
-  /** When it was made, and the digest of each file. */
+  /** When it was made, and the digest of each file, authenticated by the data key. */
   manifest: 'backup.json',
 } as const
 
-const manifest = z.object({
-  format: z.literal('tapchip-backup'),
-  version: z.literal(1),
-  madeAt: z.string(),
-  schema: z.string(),
-  /** SHA-256 by path, in hex. */
-  files: z.record(z.string(), z.string()),
-})
-
+/** By path. */
 async function digests(folder: string): Promise<Record<string, string>> {
   const found: Record<string, string> = {}
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue
     const path = join(entry.parentPath, entry.name)
-    const hash = createHash('sha256')
-    for await (const bytes of createReadStream(path)) hash.update(bytes)
-    found[relative(folder, path).replaceAll('\\', '/')] = hash.digest('hex')
+    found[relative(folder, path).replaceAll('\\', '/')] = await digestOf(path)
   }
   return found
 }
 
-/** Undefined for backups of earlier versions, which have none. */
-function manifestOf(backup: string): z.infer<typeof manifest> | undefined {
-  const path = join(backup, backupFiles.manifest)
-  return existsSync(path) ? manifest.parse(JSON.parse(readFileSync(path, 'utf8'))) : undefined
-}
-
-/** ISO 8601; null if the backup does not tell. */
-export const madeAtOf = (backup: string): string | null => manifestOf(backup)?.madeAt ?? null
-
-/** @param copy of the backup's files, without the wrapped key @returns the first difference, in words, if any */
-export async function damageOf(backup: string, copy: string): Promise<string | undefined> {
-  let told: ReturnType<typeof manifestOf>
-  try {
-    told = manifestOf(backup)
-  } catch {
-    return `its ${backupFiles.manifest} cannot be read`
-  }
-  if (told === undefined) return undefined
-  const found = await digests(copy)
-  for (const [name, digest] of Object.entries(told.files)) {
-    if (found[name] === undefined) return `${name} is missing`
-    if (found[name] !== digest) return `${name} has changed since it was made`
-  }
-  return undefined
-}
-
-/**
- * Anything but files and folders. The daemon publishes images: a link among them could publish any file of the machine.
- * @returns its path in the folder, which is empty for the folder itself; undefined if there is none
- */
-export async function strangeEntry(folder: string): Promise<string | undefined> {
-  const stats = await lstat(folder).catch(() => undefined)
-  if (stats === undefined) return undefined
-  if (!stats.isDirectory()) return ''
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+/** @param entries of a folder, and of those in it @returns the first that is neither a file nor a folder, in words */
+export function strangeEntry(folder: string, entries: readonly Dirent[]): string | undefined {
   const strange = entries.find((entry) => !entry.isFile() && !entry.isDirectory())
-  return strange && relative(folder, join(strange.parentPath, strange.name))
+  if (strange === undefined) return undefined
+  const what = strange.isSymbolicLink() ? 'a link' : 'a pipe or a device'
+  return `${relative(folder, join(strange.parentPath, strange.name))} is ${what}`
 }
 
 const noDataKey =
@@ -122,13 +81,14 @@ export async function createBackup(
   const { path, partial } = claimFolder(join(folder, `tapchip-${at.replaceAll(':', '-')}`))
   try {
     const database = join(partial, backupFiles.database)
+    const { hash: auditHead } = await readAuditHead(deps.db.read, deps.box)
     await deps.db.maintenance.backupTo(database)
     const sizeBytes = statSync(database).size
     const images = join(dataDir, backupFiles.images)
     if (existsSync(images)) await cp(images, join(partial, backupFiles.images), { recursive: true })
     const files = await digests(partial)
-    const about = { format: 'tapchip-backup', version: 1, madeAt: at, schema: latestSchema, files }
-    replaceFile(join(partial, backupFiles.manifest), `${JSON.stringify(about, null, 2)}\n`, { flush: true })
+    const about = manifestText(deps.box, { madeAt: at, schema: latestSchema, auditHead, files })
+    replaceFile(join(partial, backupFiles.manifest), about, { flush: true })
     if (passphrase !== undefined) {
       const wrapped = await deps.box.withKey((key) => wrapDataKey(key, passphrase))
       replaceFile(join(partial, backupFiles.dataKey), wrapped, { flush: true })

@@ -1,7 +1,18 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { copyFile, cp, lstat, readdir, statfs } from 'node:fs/promises'
-import { basename, dirname, join, resolve } from 'node:path'
+import {
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+} from 'node:fs'
+import { cp, statfs } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { readRegular } from '../../values/regular-file.ts'
 import { replaceFile } from '../../values/replace-file.ts'
+import { type AsRoot, asOwnerOf } from '../store/as-owner.ts'
 import {
   closeToOthers,
   DataDirInUse,
@@ -11,10 +22,10 @@ import {
   lockDataDir,
 } from '../store/data-dir.ts'
 import {
+  assertDataKey,
   DataKeyProblem,
   dataKeyFile,
   dataKeyVariable,
-  opensCheck,
   parseDataKey,
   unwrapDataKey,
 } from '../store/data-key.ts'
@@ -28,13 +39,22 @@ import {
 } from '../store/restore-dir.ts'
 import { SecretBox } from '../store/secret-box.ts'
 import { setting } from '../store/settings.ts'
-import { backupFiles, damageOf, madeAtOf, strangeEntry } from './backup.ts'
+import { backupFiles, strangeEntry } from './backup.ts'
+import { digestOf, type Manifest } from './backup-manifest.ts'
 import { markRestored } from './mark-restored.ts'
+import {
+  authenticManifest,
+  type Copied,
+  filesOf,
+  locate,
+  nothingChanged,
+  openFrom,
+  problemOf,
+  RestoreProblem,
+  readFrom,
+  type Source,
+} from './restore-source.ts'
 import { type Clock, iso } from './time.ts'
-
-export class RestoreProblem extends Error {
-  override readonly name = 'RestoreProblem'
-}
 
 interface Wanted {
   /** The folder of a backup, or a copy of a database. */
@@ -51,16 +71,18 @@ interface Restored extends Pick<RestorePlan, 'from' | 'madeAt' | 'chips'> {
   keptAside: string | null
 }
 
-const nothingChanged = 'Nothing was changed.'
-
 /**
  * Puts a backup into a data directory. The old data is valid until the last step; a restore that is interrupted after
  * it is completed by the next one, or by the next start.
  * @throws RestoreProblem, DataKeyProblem, DataDirProblem, with nothing changed
  */
 export async function restoreBackup(clock: Clock, wanted: Wanted): Promise<Restored> {
+  return asOwnerOf(wanted.dataDir, (asRoot) => restoreAsOwner(clock, wanted, asRoot))
+}
+
+async function restoreAsOwner(clock: Clock, wanted: Wanted, asRoot: AsRoot): Promise<Restored> {
   const { dataDir } = wanted
-  const source = locate(wanted.from)
+  const source = locate(wanted.from, asRoot)
   const isNew = !existsSync(dataDir)
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
@@ -90,15 +112,17 @@ async function restoreInto(clock: Clock, source: Source, wanted: Wanted): Promis
   const earlier = completeRestore(dataDir, { isStart: false })
   if (earlier?.from === source.path) return told(earlier)
   const key = await dataKeyFor(source, wanted)
-  await assertSpace(source, dataDir)
+  const made = authenticManifest(source, new SecretBox(key))
+  const files = filesOf(source, made)
+  await assertSpace(source, files, dataDir)
   let plan: RestorePlan
   try {
     const staging = stageRestore(dataDir)
     const at = iso(clock.now())
-    const made = await stage({ source, staging, dataDir, key, at })
+    const { chips } = await stage({ source, made, files, staging, dataDir, key, at })
     if (wanted.dataKey === undefined)
       replaceFile(join(staging, dataKeyFile), `${Buffer.from(key).toString('hex')}\n`, { flush: true })
-    plan = commitRestore(dataDir, { ...made, from: source.path, at })
+    plan = commitRestore(dataDir, { madeAt: made.madeAt, chips, from: source.path, at })
   } catch (error) {
     dropStaged(dataDir)
     throw error
@@ -107,54 +131,25 @@ async function restoreInto(clock: Clock, source: Source, wanted: Wanted): Promis
   return told(plan)
 }
 
-interface Source {
-  /** As given: the folder of a backup, or a copy of a database. */
-  path: string
-  database: string
-  /** Undefined for a copy of a database alone, such as the one from before a migration. */
-  folder: string | undefined
-}
-
-/** @throws RestoreProblem if it is no backup */
-function locate(from: string): Source {
-  const path = resolve(from)
-  const stats = statSync(path, { throwIfNoEntry: false })
-  if (stats === undefined) throw new RestoreProblem(`${path} does not exist. Give the folder of a backup.`)
-  const database = stats.isDirectory() ? join(path, backupFiles.database) : path
-  const size = (file: string) => statSync(file, { throwIfNoEntry: false })?.size
-  if (size(database) === undefined)
-    throw new RestoreProblem(
-      `${path} is not a backup: it has no ${backupFiles.database}. Give the whole folder that tapchip backup made.`,
-    )
-  if ((size(`${database}-wal`) ?? 0) > 0)
-    throw new RestoreProblem(
-      `${path} is the data of a daemon, and not a backup: its last changes are in ${basename(database)}-wal. ` +
-        'Start a daemon on it, or give the folder of a backup.',
-    )
-  const isOfBackup = basename(database) === backupFiles.database
-  return { path, database, folder: isOfBackup ? dirname(database) : undefined }
-}
-
 /** From the environment, the passphrase, beside the backup, or the old data. @throws DataKeyProblem, RestoreProblem */
-async function dataKeyFor(
-  { folder, path: given }: Source,
-  { dataDir, passphrase, dataKey }: Wanted,
-): Promise<Uint8Array> {
+async function dataKeyFor(source: Source, { dataDir, passphrase, dataKey }: Wanted): Promise<Uint8Array> {
+  const { folder, path: given, reach } = source
   if (dataKey !== undefined) return parseDataKey(dataKey, dataKeyVariable)
   const wrapped = folder === undefined ? undefined : join(folder, backupFiles.dataKey)
-  const isWrapped = wrapped !== undefined && existsSync(wrapped)
+  const isThere = (path: string) => reach(() => lstatSync(path, { throwIfNoEntry: false })) !== undefined
+  const isWrapped = wrapped !== undefined && isThere(wrapped)
   if (isWrapped && passphrase !== undefined) {
     try {
-      return await unwrapDataKey(readFileSync(wrapped, 'utf8'), passphrase)
+      return await unwrapDataKey(readFrom(source, wrapped), passphrase)
     } catch (error) {
       if (!(error instanceof DataKeyProblem)) throw error
       throw new DataKeyProblem(`${error.message} ${nothingChanged}`)
     }
   }
-  for (const place of [...(folder === undefined ? [] : [folder]), dataDir]) {
-    const path = join(place, dataKeyFile)
-    if (existsSync(path)) return parseDataKey(readFileSync(path, 'utf8').trim(), path)
-  }
+  const beside = folder === undefined ? undefined : join(folder, dataKeyFile)
+  if (beside !== undefined && isThere(beside)) return parseDataKey(readFrom(source, beside).trim(), beside)
+  const own = join(dataDir, dataKeyFile)
+  if (existsSync(own)) return parseDataKey(readRegular(own).trim(), own)
   throw new RestoreProblem(
     isWrapped
       ? `The data key of this backup is under a passphrase. Give it: --passphrase-file FILE, or TAPCHIP_BACKUP_PASSPHRASE. ${nothingChanged}`
@@ -163,13 +158,10 @@ async function dataKeyFor(
 }
 
 /** The copy, as much again for its changes, and something to start with. */
-async function assertSpace({ folder, database }: Source, dataDir: string): Promise<void> {
-  const files =
-    folder === undefined
-      ? [database]
-      : (await readdir(folder, { recursive: true })).map((name) => join(folder, name))
+async function assertSpace(source: Source, files: readonly Copied[], dataDir: string): Promise<void> {
   let bytes = 16 * 1024 * 1024
-  for (const path of files) bytes += 2 * (await lstat(path)).size
+  for (const { from } of files)
+    bytes += 2 * (source.reach(() => lstatSync(from, { throwIfNoEntry: false }))?.size ?? 0)
   const { bavail, bsize } = await statfs(dataDir)
   if (bavail * bsize >= bytes) return
   const mb = (count: number) => `${Math.ceil(count / 1_000_000)} MB`
@@ -180,6 +172,8 @@ async function assertSpace({ folder, database }: Source, dataDir: string): Promi
 
 interface Staging {
   source: Source
+  made: Manifest
+  files: readonly Copied[]
   staging: string
   dataDir: string
   key: Uint8Array
@@ -189,31 +183,33 @@ interface Staging {
 /** Makes the new data, complete and on disk. @throws RestoreProblem if the backup is damaged or does not fit */
 async function stage({
   source,
+  made,
+  files,
   staging,
   dataDir,
   key,
   at,
-}: Staging): Promise<Pick<RestorePlan, 'madeAt' | 'chips'>> {
+}: Staging): Promise<Pick<RestorePlan, 'chips'>> {
   const file = join(staging, backupFiles.database)
-  await copyFile(source.database, file)
+  const damage = (what: string) => problemOf(source, what)
+  for (const { from, name, digest } of files) {
+    const to = join(staging, name)
+    mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
+    const input = createReadStream(from, { fd: openFrom(source, from) })
+    await pipeline(input, createWriteStream(to, { flags: 'wx', mode: 0o600 }))
+    if ((await digestOf(to)) !== digest) throw damage(`${basename(from)} has changed since it was made`)
+  }
   // A copy from before a migration has no images of its own.
-  const images = join(source.folder ?? dataDir, backupFiles.images)
-  const damage = (what: string) =>
-    new RestoreProblem(`The backup ${source.path} is damaged: ${what}. Use another one. ${nothingChanged}`)
-  const strange = await strangeEntry(images)
-  if (strange !== undefined) throw damage(`${join(backupFiles.images, strange)} is a link or a device`)
-  if (existsSync(images)) await cp(images, join(staging, backupFiles.images), { recursive: true })
-  const changed = source.folder && (await damageOf(source.folder, staging))
-  if (changed !== undefined) throw damage(changed)
+  const images = join(dataDir, backupFiles.images)
+  if (source.folder === undefined && existsSync(images)) {
+    const strange = strangeEntry(images, readdirSync(images, { recursive: true, withFileTypes: true }))
+    if (strange !== undefined) throw damage(join(backupFiles.images, strange))
+    await cp(images, join(staging, backupFiles.images), { recursive: true })
+  }
   const box = new SecretBox(key)
-  const wrongKey = () =>
-    new DataKeyProblem(
-      `The data key is not the one that this backup was made with. Give the passphrase of the backup, or its ${dataKeyFile}. ${nothingChanged}`,
-    )
   try {
     await migrate(file, box)
   } catch (error) {
-    if (error instanceof DataKeyProblem) throw wrongKey()
     if (error instanceof SchemaTooNew)
       throw new RestoreProblem(
         `This backup was made by a newer version of Tapchip than this one, which knows the schema ${latestSchema}. Install that version, then restore. ${nothingChanged}`,
@@ -226,12 +222,11 @@ async function stage({
     if (check !== 'ok') throw damage(check.slice(0, 200))
     const sealed = await setting(db.read, 'dataKeyCheck')
     if (sealed === undefined) throw damage('it is not of a daemon that has run')
-    if (!opensCheck(box, sealed)) throw wrongKey()
-    const madeAt = source.folder === undefined ? null : madeAtOf(source.folder)
-    const { chips } = await markRestored(db, box, { at, madeAt, target: source.path })
+    assertDataKey(box, sealed, source.path)
+    const { chips } = await markRestored(db, box, { at, madeAt: made.madeAt, target: source.path })
     const instance = (await setting(db.read, 'instance')) ?? ''
     replaceFile(join(staging, instanceFile), `${instance}\n`, { flush: true })
-    return { madeAt, chips }
+    return { chips }
   } finally {
     await db.close()
   }

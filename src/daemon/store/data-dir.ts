@@ -1,8 +1,9 @@
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, lstatSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { holdersOf, lockFile } from '../../values/data-dir-holder.ts'
-import { replaceFile } from '../../values/replace-file.ts'
+import { readRegular } from '../../values/regular-file.ts'
+import { isPartial, replaceFile } from '../../values/replace-file.ts'
 
 export class DataDirProblem extends Error {
   override readonly name = 'DataDirProblem'
@@ -32,7 +33,7 @@ export function heldInstance(dataDir: string, databaseFile: string): string | un
   const path = join(dataDir, instanceFile)
   const isMarked = existsSync(path)
   if (!isMarked && !holdsChain(dataDir)) return undefined
-  const instance = isMarked ? readFileSync(path, 'utf8').trim() : ''
+  const instance = isMarked ? readRegular(path).trim() : ''
   const size = statSync(databaseFile, { throwIfNoEntry: false })?.size
   if (size === undefined || size === 0)
     throw new DataDirProblem(
@@ -64,7 +65,7 @@ const serverFile = 'server'
 /** @param name of the database on a server, without a password */
 export function holdServer(dataDir: string, name: string): void {
   const path = join(dataDir, serverFile)
-  if (existsSync(path) && readFileSync(path, 'utf8').trim() === name) return
+  if (existsSync(path) && readRegular(path).trim() === name) return
   replaceFile(path, `${name}\n`, { flush: true })
 }
 
@@ -76,19 +77,22 @@ export function assertNoServer(dataDir: string): void {
   const path = join(dataDir, serverFile)
   if (!existsSync(path)) return
   throw new DataDirProblem(
-    `The daemon of ${dataDir} had its database at ${readFileSync(path, 'utf8').trim()}, and TAPCHIP_DATABASE_URL is not set. ` +
+    `The daemon of ${dataDir} had its database at ${readRegular(path).trim()}, and TAPCHIP_DATABASE_URL is not set. ` +
       `Set it. For a database in a file, give another --data-dir; or remove ${path}, if the one that is here is to be used.`,
   )
 }
 
 export function removeUnfinished(dataDir: string): void {
-  const remove = (folder: string, ours: RegExp) => {
+  const remove = (folder: string, ours: (name: string) => boolean) => {
     if (!existsSync(folder)) return
     for (const name of readdirSync(folder))
-      if (ours.test(name)) rmSync(join(folder, name), { recursive: true, force: true })
+      if (ours(name)) rmSync(join(folder, name), { recursive: true, force: true })
   }
-  remove(dataDir, /(\.\d+|\.json|^disk-probe)\.new$/)
-  remove(join(dataDir, 'backups'), /^(tapchip|before-migration)-.*\.partial(-journal)?$/)
+  remove(dataDir, isPartial)
+  remove(
+    join(dataDir, 'backups'),
+    (name) => /^(tapchip|before-migration)-.*\.partial(-journal)?$/.test(name) || isPartial(name),
+  )
 }
 
 /** Also checks the causes of the error. */
@@ -140,6 +144,11 @@ const reasons: readonly [RegExp, (dataDir: string, code: string, path: string) =
     /^ENOTDIR$|^EEXIST$/,
     (_dir, _code, path) => `${path} is not a directory. Move it away, or give another --data-dir.`,
   ],
+  [/^EFTYPE$/, (_dir, _code, path) => `${path} is a pipe or a device, and has to be a file. Move it away.`],
+  [
+    /^ELOOP$/,
+    (_dir, _code, path) => `${path} is a link, and has to be a file or a folder of its own. Move it away.`,
+  ],
   [
     /EISDIR$/,
     (dir, _code, path) =>
@@ -163,7 +172,10 @@ export class DataDirInUse extends Error {
 export async function lockDataDir(dataDir: string): Promise<() => void> {
   const path = join(dataDir, lockFile)
   // Somebody may have removed the file of a daemon that runs, which would leave its lock without effect.
-  if (!existsSync(path) && holdersOf(dataDir).length > 0) throw inUse(dataDir)
+  const there = lstatSync(path, { throwIfNoEntry: false })
+  if (there && !there.isFile())
+    throw new DataDirProblem(`${path} is not a file. Remove it: the daemon makes its own.`)
+  if (!there && holdersOf(dataDir).length > 0) throw inUse(dataDir)
   const lock = new BetterSqlite3(path, { timeout: 0 })
   try {
     lock.exec('BEGIN EXCLUSIVE')

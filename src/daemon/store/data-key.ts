@@ -1,7 +1,8 @@
 import { createCipheriv, createDecipheriv, randomBytes, type ScryptOptions, scrypt } from 'node:crypto'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
+import { readRegular } from '../../values/regular-file.ts'
 import { replaceFile } from '../../values/replace-file.ts'
 import type { SecretBox } from './secret-box.ts'
 
@@ -28,7 +29,7 @@ export function loadDataKey({ dataDir, fromEnvironment, databaseExists }: Source
     if ((statSync(path).mode & 0o077) !== 0) {
       throw new DataKeyProblem(`${path} can be read by others. Close it: chmod 600 ${path}`)
     }
-    return parseDataKey(readFileSync(path, 'utf8').trim(), path)
+    return parseDataKey(readRegular(path).trim(), path)
   }
   if (databaseExists) {
     throw new DataKeyProblem(
@@ -155,7 +156,7 @@ export async function restoreDataKey(dataDir: string, passphrase: string | undef
       `The data key of ${dataDir} is in ${wrappedKeyFile}, under the passphrase of the backup. ` +
         'Start once with it in TAPCHIP_BACKUP_PASSPHRASE.',
     )
-  const key = await unwrapDataKey(readFileSync(wrapped, 'utf8'), passphrase)
+  const key = await unwrapDataKey(readRegular(wrapped), passphrase)
   replaceFile(path, `${Buffer.from(key).toString('hex')}\n`, { flush: true })
 }
 

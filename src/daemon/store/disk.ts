@@ -1,5 +1,6 @@
 import { rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { newFileFlags, partialOf } from '../../values/replace-file.ts'
 import { DatabaseUnavailable } from './database.ts'
 
 /** Of the server, whose disk it is. */
@@ -42,9 +43,6 @@ const roomEnough = 64 * 1024 * 1024
 /** Larger than any write of taps and codes. */
 const probeBytes = 256 * 1024
 const probeEveryMs = 1000
-
-/** A kill may leave this file behind. */
-export const probeFile = 'disk-probe.new'
 
 export class Disk {
   readonly #dataDir: string
@@ -105,10 +103,10 @@ export class Disk {
   }
 
   async #tryIt(write: () => Promise<unknown>): Promise<DiskState> {
-    const path = join(this.#dataDir, probeFile)
+    const path = partialOf(join(this.#dataDir, 'disk-probe'))
     try {
       // Some file systems store zeros without using space.
-      await writeFile(path, Buffer.alloc(probeBytes, 1), { mode: 0o600 })
+      await writeFile(path, Buffer.alloc(probeBytes, 1), { flag: newFileFlags, mode: 0o600 })
       // Quotas and file size limits may affect only the database.
       if (this.#isRefusing) await write()
       this.#isRefusing = false

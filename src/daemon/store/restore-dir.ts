@@ -1,19 +1,18 @@
 import {
   closeSync,
+  constants,
   existsSync,
   fsyncSync,
-  lchownSync,
-  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
-  readFileSync,
   renameSync,
   rmSync,
   statSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
+import { readRegular } from '../../values/regular-file.ts'
 import { replaceFile } from '../../values/replace-file.ts'
 import { DataDirProblem } from './data-dir.ts'
 
@@ -31,11 +30,14 @@ const replaced = [
 ] as const
 
 const plan = z.object({
-  from: z.string(),
-  madeAt: z.string().nullable(),
+  from: z.string().max(4096),
+  madeAt: z.iso.datetime().nullable(),
   chips: z.number(),
   /** A folder for the old data; null if there was none. */
-  keptAside: z.string().nullable(),
+  keptAside: z
+    .string()
+    .regex(/^before-restore-[0-9TZ.-]+$/)
+    .nullable(),
   old: z.array(z.enum(replaced)),
   new: z.array(z.enum(replaced)),
 })
@@ -95,7 +97,7 @@ export function completeRestore(dataDir: string, { isStart }: { isStart: boolean
     if (isInterrupted) dropStaged(dataDir)
     return undefined
   }
-  const made = plan.parse(JSON.parse(readFileSync(path, 'utf8')))
+  const made = readPlan(path)
   if (made.keptAside !== null) {
     const aside = join(dataDir, made.keptAside)
     mkdirSync(aside, { recursive: true, mode: 0o700 })
@@ -109,25 +111,22 @@ export function completeRestore(dataDir: string, { isStart }: { isStart: boolean
     const staged = join(dataDir, stagingName, name)
     if (existsSync(staged)) renameSync(staged, join(dataDir, name))
   }
-  giveToOwner(dataDir, [...made.new, 'daemon.lock', ...(made.keptAside === null ? [] : [made.keptAside])])
   flush(dataDir)
   rmSync(path)
   dropStaged(dataDir)
   return made
 }
 
-/** Root restores for the user whom the daemon runs as. */
-function giveToOwner(dataDir: string, names: readonly string[]): void {
-  if (process.platform === 'win32' || process.geteuid?.() !== 0) return
-  const { uid, gid } = statSync(dataDir)
-  const give = (path: string): void => {
-    const stats = lstatSync(path, { throwIfNoEntry: false })
-    if (stats === undefined || stats.isSymbolicLink()) return
-    // The user of the directory may put a link in its place at any time.
-    lchownSync(path, uid, gid)
-    if (stats.isDirectory()) for (const name of readdirSync(path)) give(join(path, name))
+/** @throws DataDirProblem */
+function readPlan(path: string): RestorePlan {
+  const text = readRegular(path)
+  try {
+    return plan.parse(JSON.parse(text))
+  } catch {
+    throw new DataDirProblem(
+      `${path} should say what a restore has done so far, and does not. Look at what is in the directory: the old data may be in before-restore-…, and the new in ${stagingName}. Move it away, then restore again.`,
+    )
   }
-  for (const name of names) give(join(dataDir, name))
 }
 
 function flushAll(path: string): void {
@@ -138,7 +137,8 @@ function flushAll(path: string): void {
 /** Windows cannot open a folder, and flushes by itself. */
 function flush(path: string): void {
   if (process.platform === 'win32') return
-  const file = openSync(path, 'r')
+  // A pipe in its place would wait for ever.
+  const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   try {
     fsyncSync(file)
   } finally {

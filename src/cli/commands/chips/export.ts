@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createWriteStream, renameSync, rmSync, statSync } from 'node:fs'
 import { finished } from 'node:stream/promises'
+import { partialOf } from '../../../values/replace-file.ts'
 import { defineCommand } from '../../command/define.ts'
 import { choice, flag, team, text, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
@@ -130,11 +131,11 @@ export const openFile = (ctx: CliContext, file: string) => {
   const there = withFiles(words, () => statSync(path, { throwIfNoEntry: false }))
   const isPlain = there?.isFile() ?? true
   // Pipes and devices cannot be renamed.
-  const partial = isPlain ? `${path}.partial` : path
+  const partial = isPlain ? partialOf(path) : path
   let stream: ReturnType<typeof createWriteStream> | undefined
   let failure: Error | undefined
   const open = () => {
-    stream ??= createWriteStream(partial).on('error', (error) => {
+    stream ??= createWriteStream(partial, isPlain ? { flags: 'wx' } : {}).on('error', (error) => {
       failure = error
     })
     return stream

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs'
+import { closeSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { parseObject } from '../../../values/json.ts'
+import { openToAppend } from '../../../values/regular-file.ts'
 import type { CliContext } from '../../context.ts'
 import { type DaemonRecord, isRunning, readRecords } from '../../daemon-record.ts'
 import { CliError } from '../../errors.ts'
@@ -23,7 +24,7 @@ export const launch = async (
 ): Promise<Ready> => {
   const log = withFiles({ path: logFile, verb: 'written', advice }, () => {
     mkdirSync(dirname(logFile), { recursive: true, mode: 0o700 })
-    return openSync(logFile, 'a', 0o600)
+    return openToAppend(logFile)
   })
   const from = statSync(logFile).size
   const child = spawn(process.execPath, [ctx.system.daemonScript(), ...flags], {

@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { nanoid } from 'nanoid'
 import type { Logger } from 'pino'
+import { readRegular } from '../../../values/regular-file.ts'
 import { replaceFile } from '../../../values/replace-file.ts'
 import { BackgroundLoop } from '../../background-loop.ts'
 import type { Db } from '../../store/database.ts'
@@ -66,7 +67,7 @@ export async function aloneWithChain({
 export function holderIn(dataDir: string): string {
   const file = join(dataDir, 'embedded-chain.holder')
   if (!existsSync(file)) replaceFile(file, `${nanoid()}\n`)
-  return readFileSync(file, 'utf8').trim()
+  return readRegular(file).trim()
 }
 
 const performanceClock = { monotonic: () => performance.now() }

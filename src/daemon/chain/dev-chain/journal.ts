@@ -137,7 +137,7 @@ const struck = 'x'
 /** Opens a part after its last complete line: an incomplete one was never sent. */
 function openPart(path: string, number: number) {
   // Not in append mode, because lines are struck out in place.
-  const file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600)
+  const file = openSync(path, constants.O_RDWR | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0), 0o600)
   const { size } = fstatSync(file)
   const tail = Buffer.alloc(Math.min(size, longestTail))
   readSync(file, tail, 0, tail.length, size - tail.length)

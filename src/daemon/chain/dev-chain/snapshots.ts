@@ -3,7 +3,7 @@ import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { replaceLargeFile } from '../../../values/replace-file.ts'
+import { newFileFlags, replaceLargeFile } from '../../../values/replace-file.ts'
 import { type History, withoutOld } from './history.ts'
 
 /** A saved state. Its file name contains all of this, so that file and metadata cannot diverge. */
@@ -111,7 +111,9 @@ export class Snapshots {
     const state = await readFile(join(this.#dir, snapshot.name))
     if (hashOf(state) !== snapshot.hash) return false
     const json = await unzip(state)
-    await writeFile(file, history === undefined ? json : await withoutOld(json, history), { mode: 0o600 })
+    await rm(file, { force: true })
+    const content = history === undefined ? json : await withoutOld(json, history)
+    await writeFile(file, content, { flag: newFileFlags, mode: 0o600 })
     return true
   }
 }
