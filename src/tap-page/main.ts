@@ -1,5 +1,6 @@
 // Everything here is an extra: without it the page is whole, and its forms are sent as forms.
 import { enhanceActions } from './actions.ts'
+import { giveRoomBack } from './cards.ts'
 import { countDown } from './countdown.ts'
 import { ageTap } from './freshness.ts'
 import { keepLive } from './live.ts'
@@ -14,6 +15,7 @@ if (page) {
   checkRecipients()
   offerWallets()
   countDown()
+  giveRoomBack()
   ageTap()
   playVideos()
   watchPictures()

@@ -1,4 +1,4 @@
-import { forgetRefusal } from './cards.ts'
+import { checkOf, forgetRefusal } from './cards.ts'
 import { page, post } from './page.ts'
 
 const restMs = 350
@@ -15,9 +15,8 @@ function spread(value: string): void {
     if (field.value === '' && !edited.has(field) && field !== document.activeElement) field.value = value
 }
 
-/** Says under each field what the daemon makes of it, while it is typed. It never keeps a form from being sent. */
+/** Says below each form what the daemon makes of what is typed, at once. It never keeps a form from being sent. */
 export function checkRecipients(): void {
-  const first = new Map<Element, string>()
   const asked = new Map<Element, AbortController>()
   let typed = ''
   // What the daemon has taken, or would take; nothing else is copied.
@@ -52,7 +51,7 @@ export function checkRecipients(): void {
   // The answer says more than a check could.
   document.addEventListener('submit', ({ target }) => {
     if (!(target instanceof HTMLFormElement)) return
-    const line = target.querySelector<HTMLElement>('[data-check]')
+    const line = checkOf(target)
     if (!line) return
     sent = fieldOf(target)?.value.trim() ?? ''
     clearTimeout(timer)
@@ -61,16 +60,15 @@ export function checkRecipients(): void {
   })
 
   async function check(form: HTMLFormElement): Promise<void> {
-    const line = form.querySelector<HTMLElement>('[data-check]')
+    const line = checkOf(form)
     const url = page?.dataset.checkAt
     if (!line || !url || !form.isConnected || form.getAttribute('aria-busy') === 'true') return
-    if (!first.has(line)) first.set(line, line.innerHTML)
     asked.get(line)?.abort()
     const ended = new AbortController()
     asked.set(line, ended)
     const fields = [...new FormData(form)].map(([name, value]): [string, string] => [name, String(value)])
     const value = fieldOf(form)?.value.trim() ?? ''
-    if (value === '') return tell(line, first.get(line) ?? '', undefined)
+    if (value === '') return tell(line, '', undefined)
     try {
       const answer = await post(url, fields, { signal: ended.signal })
       const said: unknown = await answer.json()

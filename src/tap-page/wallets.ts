@@ -1,3 +1,4 @@
+import { checkOf } from './cards.ts'
 import { word } from './page.ts'
 import { fieldOf } from './recipient.ts'
 
@@ -45,31 +46,28 @@ const isProvider = (value: unknown): value is Provider =>
 function offer(form: Element, wallets: Wallet[]): void {
   const field = fieldOf(form)
   if (!field || wallets.length === 0) return
-  const made = form.querySelector('[data-own]')
-  if (made?.childElementCount === wallets.length) return
-  const place = document.createElement('div')
-  place.setAttribute('data-own', '')
-  place.style.display = 'contents'
-  for (const wallet of wallets) {
+  const room = form.querySelector('[data-wallets]')
+  if (!room) return
+  if (room.childElementCount !== wallets.length) room.replaceChildren(...wallets.map(buttonOf))
+  // They stand in the field, where they move nothing; what is typed ends before them.
+  field.style.paddingInlineEnd = `${room.clientWidth + 8}px`
+
+  function buttonOf({ name, provider }: Wallet): HTMLButtonElement {
     const button = document.createElement('button')
     button.type = 'button'
     button.setAttribute('data-wallet', '')
-    button.textContent = wallet.name
-      ? word('WalletNamed').replace('{name}', () => wallet.name ?? '')
-      : word('Wallet')
-    button.addEventListener('click', () => void fill(form, field, wallet.provider))
-    place.append(button)
-  }
-  if (made) made.replaceWith(place)
-  else {
-    const room = form.querySelector('[data-wallets]')
-    if (room) room.append(place)
-    else (field.closest('label') ?? field).after(place)
+    // The daemon's HTML knows nothing of it.
+    button.setAttribute('data-own', '')
+    button.textContent = name || word('WalletShort')
+    const label = name ? word('WalletNamed').replace('{name}', () => name) : word('Wallet')
+    button.setAttribute('aria-label', label)
+    button.addEventListener('click', () => void fill(form, field as HTMLInputElement, provider))
+    return button
   }
 }
 
 async function fill(form: Element, field: HTMLInputElement, provider: Provider): Promise<void> {
-  const line = form.querySelector('[data-check]')
+  const line = checkOf(form)
   try {
     const accounts: unknown = await provider.request({ method: 'eth_requestAccounts' })
     const [account] = Array.isArray(accounts) ? accounts : []

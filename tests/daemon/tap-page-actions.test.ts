@@ -97,7 +97,7 @@ describe('what a tap page allows', () => {
     expect(refused.body).toContain('0x12')
     const pressed = await browser.submit(page, { kind: 'claim', recipient: bob })
     expect(pressed.statusCode).toBe(303)
-    expect(pressed.headers.location).toBe(`/t?${page.query}`)
+    expect(pressed.headers.location).toBe(`/t?${page.query}#claim-0-status`)
     await p.settled()
     const again = await browser.load(page.parameters)
     expect(again.answer.statusCode).toBe(200)

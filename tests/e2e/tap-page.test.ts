@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import type { Request } from 'playwright-core'
+import type { Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { audit } from '../support/axe.ts'
 import { openPhones, type Phones } from '../support/phone.ts'
@@ -58,7 +58,7 @@ test('a claim: the address is checked while it is typed, and the result comes by
   await expect.poll(() => page.locator('[data-owner]').textContent()).toMatch(/alice\.eth|0x8f/i)
 
   await claim.field.fill('nobody-here.eth')
-  const check = claim.form.locator('[data-check]')
+  const check = claim.check
   await expect.poll(() => check.getAttribute('data-good')).toBe('false')
   await claim.button.tap()
   await claim.is('failed')
@@ -131,7 +131,7 @@ test('a badge is minted once a device, and what was typed once is filled in', as
   // A mistake stays where it was made, and is said once.
   await action(page, 'badge').send('carol@@example')
   await action(page, 'badge').is('failed')
-  expect(await action(page, 'badge').form.locator('[data-check]').textContent()).toBe('')
+  expect(await action(page, 'badge').check.textContent()).toBe('')
   expect(await action(page, 'guestbook').field.inputValue()).toBe('')
   await action(page, 'badge').send('bob.eth')
   await action(page, 'badge').is('confirmed')
@@ -150,7 +150,11 @@ test('a badge is minted once a device, and what was typed once is filled in', as
 })
 
 test('without JavaScript, everything works as forms do', async () => {
-  const phone = await newPhone({ javaScriptEnabled: false })
+  const phone = await newPhone({ javaScriptEnabled: false, viewport: { width: 390, height: 664 } })
+  const isInSight = async (page: Page, kind: 'claim' | 'badge' | 'guestbook') => {
+    const { y = -1, height = 0 } = (await action(page, kind).status.boundingBox()) ?? {}
+    return y >= 0 && height > 0 && y + height <= 664
+  }
   for (const [uid, kinds] of [
     [chips.jacket(2), ['claim']],
     [chips.party(3), ['badge', 'guestbook']],
@@ -159,8 +163,16 @@ test('without JavaScript, everything works as forms do', async () => {
     for (const kind of kinds) {
       await action(page, kind).send('nobody-here.eth')
       await action(page, kind).is('failed')
+      expect([await page.title(), await isInSight(page, kind)]).toEqual([
+        expect.stringMatching(/^Problem: /),
+        true,
+      ])
       await action(page, kind).send(carol)
-      await page.waitForURL(/\/t\?/)
+      await page.waitForURL(new RegExp(`/t\\?.*#${kind}-`))
+      expect([await page.title(), await isInSight(page, kind)]).toEqual([
+        expect.not.stringMatching(/^Problem/),
+        true,
+      ])
       await expect
         .poll(async () => {
           await page.reload()
@@ -216,7 +228,7 @@ test('from the keyboard alone, with a wallet, and with nothing that axe finds', 
     await page.keyboard.press('Tab')
   }
   await page.keyboard.press('Enter')
-  await expect.poll(() => claim.form.locator('[data-check]').textContent()).toMatch(/gave no address/)
+  await expect.poll(() => claim.check.textContent()).toMatch(/gave no address/)
   await page.keyboard.press('Escape')
   await page.keyboard.press('Enter')
   await expect.poll(() => claim.field.inputValue()).toBe(carol)

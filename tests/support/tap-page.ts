@@ -96,7 +96,7 @@ const seed = {
                 metadata: { ...token('JKT', 98).metadata, animation_url: `https://${mediaHost}/film.mp4` },
               },
             },
-            ...range(4).map((n) => ({ uid: chips.art(n), keySet: 101, token: token('ART', n) })),
+            ...range(6).map((n) => ({ uid: chips.art(n), keySet: 101, token: token('ART', n) })),
             ...range(6).map((n) => ({ uid: chips.party(n), keySet: 101 })),
             ...range(3).map((n) => ({ uid: chips.unminted(n), keySet: 101, item: 'jacket', variant: 's' })),
             {
@@ -195,6 +195,8 @@ export function action(page: Page, kind: 'claim' | 'register' | 'badge' | 'guest
     card,
     form,
     status,
+    /** What a press would do with what is typed. */
+    check: card.locator('[data-check]'),
     field: form.locator('[name=recipient]'),
     button: form.locator('[type=submit]'),
     async send(recipient: string): Promise<void> {

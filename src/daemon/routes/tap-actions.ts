@@ -12,7 +12,7 @@ import { findVisit, type Visit } from '../domain/tap-page/visit.ts'
 import { statusOf } from '../http/errors.ts'
 import { acceptForms } from '../http/forms.ts'
 import { TokenBucket } from '../http/token-bucket.ts'
-import { checkLine } from '../pages/tap/cards.ts'
+import { checkLine, resultId } from '../pages/tap/cards.ts'
 import { pathOf } from '../pages/tap/settings.ts'
 import { tapPage } from '../pages/tap/tap-page.ts'
 import { type Form, formOf, refOf, wantsJson } from './tap-forms.ts'
@@ -60,8 +60,8 @@ export async function tapActionRoutes(app: FastifyInstance, ctx: Context): Promi
     const settings = pageSettings(ctx, request.headers['accept-language'])
     if (wantsJson(request)) return reply.code(status).send(cardsOf(page, settings))
     if (refusal === undefined && page.query !== undefined && isStored(page, form))
-      return reply.redirect(pathOf(settings, `/t?${page.query}`), 303)
-    return sendPage(reply, status, tapPage(page, settings), settings)
+      return reply.redirect(pathOf(settings, `/t?${page.query}#${resultId(form)}`), 303)
+    return sendPage(reply, status, tapPage(page, settings, refusal !== undefined), settings)
   })
 
   app.post('/t/check', { bodyLimit }, async (request, reply) => {

@@ -1,11 +1,11 @@
 import { httpsUrl } from '../../../values/media-url.ts'
-import type { Action, RecipientCheck, TapPage } from '../../domain/tap-page/content.ts'
+import type { Action, ActionKind, Failure, RecipientCheck, TapPage } from '../../domain/tap-page/content.ts'
 import { type Html, html } from './html.ts'
 import { ownerRow } from './item.ts'
 import { mediaOf } from './media.ts'
 import { type PageSettings, pathOf } from './settings.ts'
 import { type Strings, stringsOf } from './strings/strings.ts'
-import { brief, countdown, failureWords, party, shortened } from './wording.ts'
+import { brief, countdown, failureWords, longestFailure, party, shortened } from './wording.ts'
 
 /** A piece of the page that can change while it is open; `html` is the element that carries the key. */
 export interface Card {
@@ -25,7 +25,10 @@ export function actionCards(content: TapPage, settings: PageSettings): Card[] {
   ]
 }
 
-const keyOf = ({ kind, id }: Action): string => `${kind}-${id}`
+const keyOf = ({ kind, id }: Pick<Action, 'kind' | 'id'>): string => `${kind}-${id}`
+
+/** Of the element with the result; browsers without scripts scroll to it. */
+export const resultId = (action: Pick<Action, 'kind' | 'id'>): string => `${keyOf(action)}-status`
 
 export function timeLine({ endsAt, actions }: TapPage, settings: PageSettings): Html {
   const strings = stringsOf(settings.language)
@@ -34,10 +37,15 @@ export function timeLine({ endsAt, actions }: TapPage, settings: PageSettings): 
   const isOpen = actions.some(({ state }) => state.is === 'open')
   const words =
     left <= 0
-      ? html`${strings.timeOver}`
+      ? html`<span>${strings.timeOver}</span>`
       : html`<span class="ticks">${strings.timeLeft(countdown(endsAt, settings.now))}</span><span class="still">${strings.timeAtMost(Math.max(1, Math.floor(left / 60_000)))}</span>`
-  return html`<p class="time" data-card="time"${isOpen ? '' : hidden}>${actions.length > 0 ? words : ''}</p>`
+  return html`<p class="time" data-card="time"${roomFor(strings.timeLeft(longestTime))}${isOpen ? '' : hidden}>${actions.length > 0 ? words : ''}</p>`
 }
+
+/** Texts that may take another one's place, so that its height is theirs from the start: see style.ts. */
+const roomFor = (text: Html, other?: Html): Html =>
+  html` data-room="${text}"${other && html` data-room-too="${other}"`}`
+const longestTime = html`0:00:00`
 
 const hidden = html` hidden`
 
@@ -71,25 +79,26 @@ function body(action: Action, content: TapPage, settings: PageSettings): Html {
   const to = (recipient: string | undefined) => (recipient ? party(recipient) : html`${strings.somebody}`)
   switch (state.is) {
     case 'open':
-      return html`<p class="explain">${explain(action, content, strings)}</p>
-${result(state.failure && 'failed', state.failure && html`<p>${failureWords(state.failure, strings)}</p>`)}
-${form(action, content, settings, { recipient: state.recipient, failed: state.failure?.code })}`
+      return html`${form(action, content, settings, { recipient: state.recipient, failed: state.failure?.code })}
+${room(action, settings, { idle: html`<p>${explain(action, content, strings)}</p>`, failure: state.failure, hasForm: true })}`
     case 'closed':
-      return html`<p class="explain">${strings.closed(state.reason, state.date)}</p>${result()}`
+      return room(action, settings, { idle: html`<p>${strings.closed(state.reason, state.date)}</p>` })
     case 'registered':
       return registered(action, state, content, settings)
     case 'pending':
       return result(
+        action,
         'pending',
         html`<p>${strings.pending[kind](to(state.recipient))}</p><p class="soft">${strings.usually}</p>${transaction(state.transaction, strings)}<p class="still">${strings.loadAgain}</p>`,
       )
     case 'confirmed':
       return result(
+        action,
         'confirmed',
         html`<p>${strings.confirmed[kind](to(state.recipient))}</p>${transaction(state.transaction, strings)}`,
       )
     case 'failed':
-      return result('failed', html`<p>${failureWords(state.failure, strings)}</p>`)
+      return room(action, settings, { failure: state.failure })
   }
 }
 
@@ -112,20 +121,20 @@ function registered(action: Action, state: Registered, content: TapPage, setting
   const { recipient, allowedAt, expiresAt, isSameTap, failure } = state
   const now = settings.now.getTime()
   const wait = Date.parse(allowedAt) - now
-  const waiting = html`<p class="wait"><span class="ticks">${words.wait(countdown(allowedAt, settings.now))}</span><span class="still">${words.waitWords(Math.max(1, Math.ceil(wait / 60_000)))}</span></p>`
+  const waiting = html`<span class="ticks">${words.wait(countdown(allowedAt, settings.now))}</span><span class="still">${words.waitWords(Math.max(1, Math.ceil(wait / 60_000)))}</span>`
   if (action.kind === 'register') {
     const who = recipient ? party(recipient) : html`${somebody}`
-    return html`${result('confirmed', html`<p>${confirmed.register(who)}</p>`)}`
+    return result(action, 'confirmed', html`<p>${confirmed.register(who)}</p>`)
   }
-  const failed = result(failure && 'failed', failure && html`<p>${failureWords(failure, strings)}</p>`)
-  if (now >= Date.parse(expiresAt)) return html`<p class="explain">${words.tooLate}</p>${failed}`
+  if (now >= Date.parse(expiresAt))
+    return room(action, settings, { idle: html`<p>${words.tooLate}</p>`, failure })
   if (isSameTap)
-    return html`${wait > 0 && waiting}<p class="explain">${wait > 0 ? words.thenTap : words.nowTap}</p>${failed}`
-  const until = words.until(countdown(expiresAt, settings.now))
-  return html`<p class="explain">${explain(action, content, strings)}</p>
-${wait > 0 ? waiting : html`<p class="wait ticks">${until}</p>`}
-${failed}
-${form(action, content, settings, { recipient, failed: failure?.code, waits: wait > 0 })}`
+    return html`${wait > 0 && html`<p class="wait">${waiting}</p>`}
+${room(action, settings, { idle: html`<p>${wait > 0 ? words.thenTap : words.nowTap}</p>`, failure })}`
+  const until = html`<span class="ticks">${words.until(countdown(expiresAt, settings.now))}</span>`
+  return html`${form(action, content, settings, { recipient, failed: failure?.code, waits: wait > 0 })}
+<p class="wait"${roomFor(words.wait(longestTime), words.until(longestTime))}>${wait > 0 ? waiting : until}</p>
+${room(action, settings, { idle: html`<p>${explain(action, content, strings)}</p>`, failure, hasForm: true })}`
 }
 
 interface Filled {
@@ -145,12 +154,10 @@ function form(
   const key = keyOf(action)
   const strings = stringsOf(settings.language)
   const isWrong = filled.failed === 'recipient_invalid' || filled.failed === 'invalid_input'
-  return html`<form data-action="${kind}" method="post" action="${pathOf(settings, '/t/act')}" autocomplete="on">
+  return html`<form data-action="${kind}" method="post" action="${pathOf(settings, `/t/act#${resultId(action)}`)}" autocomplete="on">
 <input type="hidden" name="ref" value="${ref}"><input type="hidden" name="kind" value="${kind}"><input type="hidden" name="id" value="${id}"><input type="hidden" name="tap" value="${query}">${takesDevice && html`<input type="hidden" name="deviceId" value="">`}
 <label for="${key}-recipient">${kind === 'badge' ? strings.recipientOrEmail : strings.recipient}</label>
-<input id="${key}-recipient" name="recipient" placeholder="${kind === 'badge' ? strings.recipientOrEmailHint : strings.recipientHint}" value="${filled.recipient?.slice(0, 255)}" required maxlength="255" dir="ltr" autocapitalize="none" autocorrect="off" spellcheck="false" enterkeyhint="send" aria-describedby="${key}-check"${isWrong && html` aria-invalid="true"`}>
-<p data-check id="${key}-check" aria-live="polite"></p>
-<div data-wallets></div>
+<div class="field" dir="ltr"><input id="${key}-recipient" name="recipient" placeholder="${kind === 'badge' ? strings.recipientOrEmailHint : strings.recipientHint}" value="${filled.recipient?.slice(0, 255)}" required maxlength="255" autocapitalize="none" autocorrect="off" spellcheck="false" enterkeyhint="send" aria-describedby="${key}-check ${resultId(action)}"${isWrong && html` aria-invalid="true"`}><div data-wallets></div></div>
 <button type="submit"${isLater(action, actions) && html` class="quiet"`}${filled.waits && html` disabled`}>${strings.buttons[kind]}</button>
 ${filled.waits && html`<p class="hint still">${strings.registered.reload}</p>`}
 </form>`
@@ -159,8 +166,34 @@ ${filled.waits && html`<p class="hint still">${strings.registered.reload}</p>`}
 type Shown = 'pending' | 'confirmed' | 'failed'
 
 /** In every card from the start: screen readers announce only elements that were there before their text. */
-const result = (shown?: Shown | undefined, words?: Html | undefined): Html =>
-  html`<div role="status" tabindex="-1"${shown && html` data-state="${shown}"`}>${words}</div>`
+const status = (action: Action, shown?: Shown, words?: Html): Html =>
+  html`<div role="status" id="${resultId(action)}" tabindex="-1"${shown && html` data-state="${shown}"`}>${words}</div>`
+
+const result = (action: Action, shown: Shown, words: Html): Html =>
+  html`<div class="room">${status(action, shown, words)}</div>`
+
+interface Room {
+  /** As long as there is nothing else to say. */
+  idle?: Html
+  failure?: Failure | undefined
+  /** What is typed is checked, and what is pressed can be refused. */
+  hasForm?: boolean
+}
+
+/**
+ * Everything that a card says of what is typed and pressed, below the button, one at a time and in the same place: a
+ * button or a field that moved when a line appeared would not be there for the finger that is on its way.
+ */
+function room(action: Action, settings: PageSettings, { idle, failure, hasForm = false }: Room): Html {
+  const strings = stringsOf(settings.language)
+  const said = failure && html`<p>${failureWords(failure, strings)}</p>`
+  const kept =
+    hasForm && roomFor(html`${longestFailure(strings)}`, checkWords(action.kind, strings, longName))
+  return html`<div class="room"${kept}>${status(action, failure && 'failed', said)}${hasForm && html`<p data-check id="${keyOf(action)}-check" aria-live="polite"></p>`}${idle && html`<div class="explain">${idle}</div>`}</div>`
+}
+
+/** A name takes a line of its own at most. */
+const longName = html`&#10;0&#10;(0x0000…0000)`
 
 function transaction(view: { hash: string; url: string | undefined } | undefined, strings: Strings): Html {
   if (!view) return html``
@@ -171,17 +204,16 @@ function transaction(view: { hash: string; url: string | undefined } | undefined
     : html`<p class="soft">${strings.transaction(hash)}</p>`
 }
 
-/** The line under a field: who the recipient is, and what would happen. HTML for inside the element. */
+/** What would happen, and to whom, before anything is sent. HTML for inside the element. */
 export function checkLine(check: RecipientCheck, settings: PageSettings): string {
   const strings = stringsOf(settings.language)
   if (check.is === 'bad') return html`${failureWords(check.failure, strings)}`.text
-  const { recipient, kind, isMint } = check
-  const { address, name } = recipient
-  const words = strings.check
-  const who = () => {
-    if (recipient.is === 'email') return html`${words.email}`
-    if (recipient.is === 'address' && address) return words.address(party(address))
-    return address ? words.name(party(name ?? ''), party(address)) : words.nameOnly(party(name ?? ''))
-  }
-  return html`${who()} ${words.next[kind === 'claim' && isMint ? 'mint' : kind]}`.text
+  const { address, name } = check.recipient
+  const parts = [name, address].flatMap((part) => (part === undefined ? [] : [party(part)]))
+  const [first = html`${strings.check.thisEmail}`, second] = parts
+  const to = second ? html`${first} (${second})` : first
+  return checkWords(check.isMint && check.kind === 'claim' ? 'mint' : check.kind, strings, to).text
 }
+
+const checkWords = (kind: ActionKind | 'mint', { check, buttons }: Strings, to: Html): Html =>
+  check[kind](buttons[kind === 'mint' ? 'claim' : kind], to)

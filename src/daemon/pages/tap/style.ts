@@ -1,7 +1,8 @@
 /**
  * Mobile first, in logical properties. Colours are custom properties: see theme.ts. Sizes are in rem, so that larger
  * text makes all of it larger; every box may shrink, and every text may break anywhere. Places for results keep being
- * rendered while they are empty: screen readers hear only what appears in an element that they know.
+ * rendered while they are empty: screen readers hear only what appears in an element that they know. `data-room` is the
+ * longest text that may come to stand in an element, which is as high as that from the start: nothing may move then.
  */
 export const style = `
 html{--side:min(1.25rem,5.5vw)}
@@ -23,7 +24,7 @@ a{color:var(--accent);text-underline-offset:.2em}
 .team img{flex:none;block-size:2.25rem;inline-size:2.25rem;object-fit:contain;border-radius:.4rem}
 .team img:last-child{inline-size:min(9rem,100%);object-position:left}
 [dir=rtl] .team img:last-child{object-position:right}
-.state{display:inline-flex;align-items:center;gap:.45rem;color:var(--accent);font-weight:600;font-size:.95rem}
+.state{display:inline-flex;gap:.45rem;color:var(--accent);font-weight:600;font-size:.95rem}
 .tick{flex:none;display:grid;place-items:center;inline-size:1.4em;block-size:1.4em;border-radius:50%;background:var(--button);color:var(--on-button);font-size:.85em;font-weight:700}
 .bad,.state.bad{color:var(--bad)}
 .state.bad .tick{background:var(--bad);color:var(--paper)}
@@ -42,35 +43,47 @@ dt{font-size:.85rem;color:var(--soft)}
 .still{display:none}
 .broken{display:grid;place-items:center;inline-size:100%;block-size:100%;padding:1rem;color:var(--soft);text-align:center;font-size:.95rem;overflow:hidden}
 .artwork.broken{padding:0}
-.team .broken{display:none}
+.team .broken{flex:none;visibility:hidden;inline-size:2.25rem;block-size:2.25rem;padding:0}
 .address{white-space:nowrap}
+.name{display:inline-block;max-inline-size:100%;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;vertical-align:bottom}
+[data-card=owner]{flex:1 1 12rem}
+[data-owner]{display:flex;gap:.4em}
 @media (scripting:none){.still{display:initial}.ticks{display:none}}
-.card{display:grid;grid-template-columns:minmax(0,1fr);gap:.75rem;padding:min(1.15rem,4.5vw);border:1px solid var(--line);border-radius:1rem;background:var(--card)}
+.card{display:grid;grid-template-columns:minmax(0,1fr);align-content:start;gap:.75rem;padding:min(1.15rem,4.5vw);border:1px solid var(--line);border-radius:1rem;background:var(--card)}
 .top{display:flex;flex-wrap:wrap;align-items:center;gap:.75rem 1rem}
 .artwork{flex:none;inline-size:4.5rem;block-size:4.5rem;object-fit:cover;border-radius:50%;background:var(--box);color:var(--soft);font-size:.7rem}
 .words{flex:1 1 9rem;display:grid;gap:.2rem}
 .kind{font-size:.9rem}
 .card form{display:grid;grid-template-columns:minmax(0,1fr);gap:.4rem}
 label{font-weight:600}
-.hint,.explain,[data-check]{font-size:.95rem}
+.hint,.room{font-size:.95rem}
+.room,.time,.wait,[data-room]{display:grid;grid-template-columns:minmax(0,1fr)}
+.room>*,.time>*,.wait>*,[data-room]>*,[data-room]::after,[data-room-too]::before{grid-area:1/1}
+[data-room]::after{content:attr(data-room)}
+[data-room-too]::before{content:attr(data-room-too)}
+[data-room]::after,[data-room-too]::before{visibility:hidden;white-space:pre-line}
+.room::after{font-weight:500}
+[role=status]:not(:empty)~*,[data-check]:not(:empty)~.explain{visibility:hidden}
+[role=status]{scroll-margin-block-start:13rem}
 input[name=recipient]{inline-size:100%;min-block-size:2.9rem;padding:.6rem min(.8rem,3vw);border:1.5px solid var(--edge);border-radius:.65rem;background:var(--field);color:var(--ink);font:inherit}
 ::placeholder{color:var(--soft);opacity:1}
-input[aria-invalid=true]{border-color:var(--bad);border-width:2px}
-[data-wallets]:empty{display:none}
-[role=status]:empty{margin-block-start:-.75rem}
-[data-check]:empty{margin-block-start:-.4rem}
+input[aria-invalid=true]{border-color:var(--bad);box-shadow:inset 0 0 0 1px var(--bad)}
 [data-check]{color:var(--soft)}
 [data-check][data-good=false]{color:var(--bad)}
 button{min-block-size:2.9rem;padding:.65rem min(1.2rem,4vw);border:0;border-radius:.65rem;background:var(--button);color:var(--on-button);font:inherit;font-weight:650;cursor:pointer}
 button[type=submit]{margin-block-start:.35rem}
 button[disabled],button[aria-disabled=true]{opacity:.55;cursor:default}
-[data-wallets]{display:flex;flex-wrap:wrap;gap:.5rem}
+.field{position:relative}
+[data-wallets]{position:absolute;inset-block:0;inset-inline-end:0;display:flex;max-inline-size:45%;overflow-x:auto}
 [data-wallet],.quiet{background:transparent;color:var(--accent);border:1.5px solid var(--edge);font-weight:600}
+[data-wallet]{flex:none;min-block-size:0;padding-block:0;max-inline-size:100%;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 [role=status]{display:grid;gap:.3rem}
 [role=status][data-state]{padding:.8rem min(1rem,4vw);border-radius:.65rem;background:var(--field);border-inline-start:4px solid var(--accent)}
 [role=status][data-state]>p:first-child{font-weight:600}
 [role=status][data-state=failed]{border-color:var(--bad)}
 [role=status][data-state=failed]>p:first-child{color:var(--bad);font-weight:500}
+form~.room [role=status]{padding:0;border:0;background:none}
+form~.room [role=status]>p{font-weight:500}
 [data-state=confirmed]>p:first-child::before{content:"✓ ";color:var(--accent)}
 [data-state=pending]>p:first-child::before{content:"";display:inline-block;inline-size:.75em;block-size:.75em;margin-inline-end:.5em;border:2px solid var(--accent);border-block-start-color:transparent;border-radius:50%}
 section>h2{margin-block-end:.75rem}

@@ -8,8 +8,11 @@ import { type Page, type PageSettings, pathOf } from './settings.ts'
 import { type Language, stringsOf } from './strings/strings.ts'
 import { brief } from './wording.ts'
 
-/** The answer to a good tap: what the chip is in, and what can be done. Every text in `content` may be hostile. */
-export function tapPage(content: TapPage, settings: PageSettings): Page {
+/**
+ * The answer to a good tap: what the chip is in, and what can be done. Every text in `content` may be hostile.
+ * @param isRefused it answers a form, of which nothing came: a screen reader says the title first
+ */
+export function tapPage(content: TapPage, settings: PageSettings, isRefused = false): Page {
   const main = html`${banner(content, settings)}
 <main data-ref="${content.ref}" data-live="${pathOf(settings, '/t/live')}" data-check-at="${pathOf(settings, '/t/check')}"${words[settings.language]}>
 ${hero(content, settings)}
@@ -22,7 +25,9 @@ ${links(content, settings)}
 ${technical(content, settings)}
 </main>`
   const { brand } = content
-  return layout(titleOf(content, settings), main, settings, { brand, script: settings.script })
+  const title = titleOf(content, settings)
+  const { problem } = stringsOf(settings.language)
+  return layout(isRefused ? problem(title) : title, main, settings, { brand, script: settings.script })
 }
 
 /** First of all, since it is the answer to the tap: the chip is genuine, and whose it is. */
@@ -41,7 +46,7 @@ function genuine({ tappedAt }: TapPage, settings: PageSettings): Html {
   const strings = stringsOf(settings.language)
   const minutes = Math.floor((settings.now.getTime() - Date.parse(tappedAt)) / 60_000)
   return minutes < 1
-    ? html`<span data-later="${strings.genuineEarlier}">${strings.genuine}</span>`
+    ? html`<span data-room="${strings.genuineEarlier}"><span data-later="${strings.genuineEarlier}">${strings.genuine}</span></span>`
     : html`${strings.genuineSince(minutes)}`
 }
 

@@ -50,3 +50,11 @@ export function failureWords({ code, retryAfterSeconds, mistyped }: Failure, str
   const later = retryAfterSeconds === undefined ? '' : ` ${strings.tryAgainIn(retryAfterSeconds)}`
   return `${ofForm ?? words ?? failures.otherwise}${later}`
 }
+
+/** The longest one that leaves a form on the page. */
+export function longestFailure({ failures, mistyped }: Strings): string {
+  const { reverted, cancelled, ...refusals } = failures
+  const { wrongLength, ...others } = mistyped
+  const texts = [...Object.values(refusals), ...Object.values(others), wrongLength(999)]
+  return texts.reduce((longest, text) => (text.length > longest.length ? text : longest), '')
+}

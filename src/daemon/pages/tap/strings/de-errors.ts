@@ -28,7 +28,7 @@ export const failures: FailureWords = {
   transaction_refused:
     'Die Transaktion wurde schon vor dem Senden abgelehnt. Fragen Sie das Team, von dem Sie das Stück haben.',
   simulation_reverted:
-    'Der Vertrag dieses Stücks würde das ablehnen; deshalb wurde nichts gesendet und nichts verbraucht. Prüfen Sie die Wallet, oder fragen Sie das Team, von dem Sie das Stück haben.',
+    'Der Vertrag dieses Stücks würde das ablehnen. Es wurde nichts gesendet oder verbraucht. Prüfen Sie die Wallet, oder fragen Sie das Team, von dem Sie das Stück haben.',
   reverted:
     'Der Vertrag hat die Transaktion abgelehnt. Halten Sie Ihr Telefon noch einmal an den Chip, und versuchen Sie es erneut; hilft das nicht, fragen Sie das Team, von dem Sie das Stück haben.',
   transaction_budget_spent:
@@ -58,7 +58,7 @@ export const mistyped: MistypedWords = {
   wrongAddress: 'In dieser Adresse ist ein Fehler. Kopieren Sie sie noch einmal.',
   wrongLength: (count) => `Eine Wallet-Adresse besteht aus 0x und 40 Zeichen; hier sind es ${count}.`,
   badge:
-    'Das wurde nicht erkannt. Bitte prüfen Sie es auf Tippfehler: Eine Adresse besteht aus 0x und 40 Zeichen, ein Name sieht aus wie name.eth, eine E-Mail-Adresse wie name@example.com.',
+    'Das wurde nicht erkannt. Bitte prüfen Sie es auf Tippfehler: Eine Adresse ist 0x und 40 Zeichen, ein Name ist wie name.eth, eine E-Mail-Adresse wie name@example.com.',
 }
 
 export const refusals: RefusalWords = {

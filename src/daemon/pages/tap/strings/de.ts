@@ -41,7 +41,7 @@ export const de: Strings = {
   timeLeft: (time: Html) => html`Verbleibende Zeit: ${time}. Für mehr Zeit scannen Sie noch einmal.`,
   timeAtMost: (count: number) =>
     `Sie haben ab dem Laden dieser Seite ${minutes(count)} Zeit. Für mehr Zeit scannen Sie noch einmal.`,
-  timeOver: 'Die Zeit für diesen Scan ist abgelaufen. Halten Sie Ihr Telefon noch einmal an den Chip.',
+  timeOver: 'Die Zeit ist abgelaufen. Scannen Sie noch einmal.',
   recipient: 'Wallet-Adresse oder ENS-Name',
   recipientHint: '0x… oder name.eth',
   recipientOrEmail: 'Wallet, ENS-Name oder E‑Mail',
@@ -113,17 +113,16 @@ export const de: Strings = {
     }
   },
   check: {
-    address: (short: Html) => html`${short} ist eine Wallet-Adresse.`,
-    name: (name: Html, short: Html) => html`${name} ist die Wallet ${short}.`,
-    nameOnly: (name: Html) => html`${name} ist ein Name.`,
-    email: 'Das ist eine E-Mail-Adresse.',
-    next: {
-      register: 'Sie wird für Schritt 2 vorgemerkt.',
-      claim: 'Das Token wird dorthin übertragen; rückgängig machen lässt sich das nicht.',
-      mint: 'Das Token wird erzeugt und dorthin übertragen; rückgängig machen lässt sich das nicht.',
-      badge: 'Das Abzeichen wird dorthin gesendet.',
-      guestbook: 'Der Eintrag wird in ihrem Namen festgehalten.',
-    },
+    claim: (button: string, to: Html) =>
+      html`Wenn Sie auf „${button}“ tippen, geht es an ${to}. Das lässt sich nicht rückgängig machen.`,
+    mint: (button: string, to: Html) =>
+      html`Wenn Sie auf „${button}“ tippen, wird das Token erzeugt und geht an ${to}. Das lässt sich nicht rückgängig machen.`,
+    register: (button: string, to: Html) =>
+      html`Wenn Sie auf „${button}“ tippen, wird ${to} für Schritt 2 vorgemerkt.`,
+    badge: (button: string, to: Html) => html`Wenn Sie auf „${button}“ tippen, geht das Abzeichen an ${to}.`,
+    guestbook: (button: string, to: Html) =>
+      html`Wenn Sie auf „${button}“ tippen, wird der Eintrag für ${to} festgehalten.`,
+    thisEmail: 'diese E-Mail-Adresse',
   },
   script: {
     sending: 'Wird gesendet …',
@@ -132,6 +131,7 @@ export const de: Strings = {
     failed: 'Die Antwort war nicht lesbar. Ihre Eingabe ist noch da: Versuchen Sie es noch einmal.',
     busy: 'Das geht gerade nicht. Warten Sie einen Moment, und versuchen Sie es dann noch einmal.',
     wallet: 'Aus der Wallet in diesem Browser übernehmen',
+    walletShort: 'Wallet',
     walletNamed: 'Aus {name} übernehmen',
     walletRefused: 'Die Wallet hat keine Adresse freigegeben. Sie können auch eine eintippen.',
     walletFailed: 'Die Wallet antwortet nicht. Sie können eine Adresse auch eintippen.',
@@ -142,6 +142,7 @@ export const de: Strings = {
     seconds < 90
       ? `Versuchen Sie es in etwa ${seconds === 1 ? 'einer Sekunde' : `${seconds} Sekunden`} noch einmal.`
       : `Versuchen Sie es in etwa ${seconds < 5400 ? minutes(Math.ceil(seconds / 60)) : `${Math.ceil(seconds / 3600)} Stunden`} noch einmal.`,
+  problem: (title: string) => `Problem: ${title}`,
   refused: 'Nicht angenommen',
   refusals,
   printed,

@@ -27,7 +27,7 @@ export const failures: FailureWords = {
   transaction_refused:
     'The transaction was refused before it was sent. Ask the team that gave you the piece.',
   simulation_reverted:
-    'The contract of this piece would refuse that, so it was not sent. Nothing was used up. Check the wallet, or ask the team that gave you the piece.',
+    'The contract of this piece would refuse that. Nothing was sent or used up. Check the wallet, or ask the team that gave you the piece.',
   reverted:
     'The contract refused the transaction. Tap the chip again and try once more; if that does not help, ask the team that gave you the piece.',
   transaction_budget_spent:
@@ -56,7 +56,7 @@ export const mistyped: MistypedWords = {
   wrongAddress: 'There is a mistake in this address. Copy it again.',
   wrongLength: (count) => `A wallet address is 0x and 40 characters; this has ${count}.`,
   badge:
-    'This was not recognized. Check it for typing errors: an address is 0x and 40 characters, a name looks like name.eth, an email address like name@example.com.',
+    'This was not recognized. Check it for typing errors: an address is 0x and 40 characters, a name is like name.eth, an email like name@example.com.',
 }
 
 export const refusals: RefusalWords = {

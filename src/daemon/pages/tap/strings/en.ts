@@ -41,7 +41,7 @@ export const en = {
   timeLeft: (time: Html) => html`Time left: ${time}. Tap again for more.`,
   timeAtMost: (count: number) =>
     `You have ${minutes(count)} from when this page was loaded. Tap again for more time.`,
-  timeOver: 'The time for this tap is over. Tap the chip again to do more.',
+  timeOver: 'The time is over. Tap the chip again.',
   recipient: 'Wallet address or ENS name',
   recipientHint: '0x… or name.eth',
   recipientOrEmail: 'Wallet, ENS name, or email',
@@ -105,17 +105,14 @@ export const en = {
     }
   },
   check: {
-    address: (short: Html) => html`${short} is a wallet address.`,
-    name: (name: Html, short: Html) => html`${name} is the wallet ${short}.`,
-    nameOnly: (name: Html) => html`${name} is a name.`,
-    email: 'This is an email address.',
-    next: {
-      register: 'It will be registered for step 2.',
-      claim: 'The token will be sent there, and cannot be called back.',
-      mint: 'The token will be made and sent there, and cannot be called back.',
-      badge: 'The badge will be sent there.',
-      guestbook: 'The entry will be recorded in its name.',
-    },
+    claim: (button: string, to: Html) =>
+      html`When you press ${button}, it goes to ${to}. This cannot be undone.`,
+    mint: (button: string, to: Html) =>
+      html`When you press ${button}, the token is made and goes to ${to}. This cannot be undone.`,
+    register: (button: string, to: Html) => html`When you press ${button}, ${to} is registered for step 2.`,
+    badge: (button: string, to: Html) => html`When you press ${button}, the badge goes to ${to}.`,
+    guestbook: (button: string, to: Html) => html`When you press ${button}, the entry is recorded for ${to}.`,
+    thisEmail: 'this email address',
   },
   script: {
     sending: 'Sending …',
@@ -123,6 +120,7 @@ export const en = {
     failed: 'The answer could not be read. Your input is still here: try again.',
     busy: 'That is not possible right now. Wait a little, then try again.',
     wallet: 'Fill in from the wallet in this browser',
+    walletShort: 'Wallet',
     walletNamed: 'Fill in from {name}',
     walletRefused: 'The wallet gave no address. You can type one in instead.',
     walletFailed: 'The wallet does not answer. You can type an address in instead.',
@@ -133,6 +131,7 @@ export const en = {
     seconds < 90
       ? `Try again in about ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`
       : `Try again in about ${seconds < 5400 ? minutes(Math.ceil(seconds / 60)) : `${Math.ceil(seconds / 3600)} hours`}.`,
+  problem: (title: string) => `Problem: ${title}`,
   refused: 'Not accepted',
   refusals,
   printed,
