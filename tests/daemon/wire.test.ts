@@ -1,7 +1,10 @@
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { endpoints } from '../../src/daemon/contract/index.ts'
+import { openApiDocument } from '../../src/daemon/http/openapi/document.ts'
+import { WireWords } from '../../src/daemon/http/wire.ts'
 import { openTestApp, startTestDaemon, type TestApp } from '../support/daemon.ts'
+import { run } from '../support/process.ts'
 import { acmeKey, derived, seed, uids } from '../support/seeds.ts'
 import { tap, tapPath } from '../support/taps.ts'
 
@@ -243,4 +246,20 @@ describe('rate limits', () => {
     expect((await get('192.0.2.10', '198.51.100.1')).statusCode).toBe(429)
     await t.close()
   })
+})
+
+test('a word that would give two things one name is refused at the start', async () => {
+  const wire = new WireWords({ wirePrefix: 'svc', wireBadge: 'badge' })
+  const documents = (['public', 'admin'] as const).map((part) =>
+    JSON.stringify(openApiDocument({ wire, baseUrl: 'https://chips.example' }, part)),
+  )
+  const names = documents.flatMap((text) => [...text.matchAll(/["/]([a-z][a-z0-9]*)(?:-event|Event)/g)])
+  const taken = new Set(names.map(([, word = '']) => word))
+  // The word of the service whose clients work unchanged: its one field of that name is never beside a renamed one.
+  for (const word of ['badge', 'poap']) expect(taken.delete(word)).toBe(true)
+  expect([...taken]).toContain('guestbook')
+  for (const word of taken) {
+    const ran = await run('tapchipd', ['--ephemeral', '--port', '0'], { TAPCHIP_WIRE_BADGE: word })
+    expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('TAPCHIP_WIRE_BADGE')])
+  }
 })

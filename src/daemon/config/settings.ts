@@ -10,6 +10,8 @@ const limitWords = 'must be off, or a number from 1 to 1000000000'
 const limit = z.union([z.literal('off'), wholeNumber(1, 1_000_000_000, limitWords)], limitWords)
 const daysWords = 'must be off, or a number of days from 1 to 36500'
 const days = z.union([z.literal('off'), wholeNumber(1, 36_500, daysWords)], daysWords)
+/** Of names that begin like those that are made with the word for badges. */
+const wordsTaken = ['guestbook', 'private', 'virtual']
 const word = z.string().regex(/^[a-z][a-z0-9]{0,30}$/, 'must be lower-case letters and digits')
 
 const hostAndPort = z
@@ -70,7 +72,12 @@ export const settings = z.strictObject({
     .optional(),
   migrationBackup: onOff.default(true),
   wirePrefix: word.default('svc'),
-  wireBadge: word.default('badge'),
+  wireBadge: word
+    .refine(
+      (one) => !wordsTaken.includes(one),
+      `must not be ${wordsTaken.join(' or ')}: the interface has ${wordsTaken.map((one) => `${one}Event`).join(', ')} already`,
+    )
+    .default('badge'),
   devChain: onOff.optional(),
   devRpc: z.enum(['guarded', 'full'], 'must be guarded or full').default('guarded'),
   devRpcPort: wholeNumber(0, 65_535).default(0),
