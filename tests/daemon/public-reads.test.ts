@@ -53,11 +53,11 @@ describe('a badge event', () => {
   test("a private one is there for its team alone, and its image for those who know the image's address", async () => {
     const { body: made } = await t.create({ privateEvent: 'true' })
     const upstreamId = made.poapResponse.id
-    const reads = [`/badge-events/${made.id}`, `/events/id/${upstreamId}`, `/metadata/${upstreamId}/1`]
-    expect(await statuses(reads)).toEqual([404, 404, 404])
-    expect(await statuses(reads, otherKey)).toEqual([404, 404, 404])
-    expect(await statuses(reads, 'svc_unknown')).toEqual([401, 401, 401])
-    expect(await statuses(reads, acmeKey)).toEqual([200, 200, 200])
+    const reads = [`/badge-events/${made.id}`, `/events/id/${upstreamId}`]
+    expect(await statuses(reads)).toEqual([404, 404])
+    expect(await statuses(reads, otherKey)).toEqual([404, 404])
+    expect(await statuses(reads, 'svc_unknown')).toEqual([401, 401])
+    expect(await statuses(reads, acmeKey)).toEqual([200, 200])
     const { imageUrl } = (await get(`/badge-events/${made.id}`, acmeKey)).body
     expect(imageUrl).toMatch(/\/image\?file=[\w-]{21}$/)
     expect(made.poapResponse.image_url).toBe(imageUrl)
@@ -101,16 +101,25 @@ describe('a badge event', () => {
 
 describe("what POAP's clients read", () => {
   test('the event and the metadata of its badges', async () => {
-    const { body: made } = await t.create()
-    const upstreamId = made.poapResponse.id
-    expect((await get(`/events/id/${upstreamId}`)).body).toEqual(made.poapResponse)
-    const url = made.poapResponse.image_url
-    expect((await get(`/metadata/${upstreamId}/1`)).body).toEqual({
+    const { id, upstreamId, code } = await openEvent(t)
+    const event = (await get(`/events/id/${upstreamId}`)).body
+    const url = event.image_url
+    const recipient = wallet(78)
+    await t.mint(await code(), { recipient, poapEventId: id })
+    const [{ tokenId, event: ofBadge }] = (await get(`/actions/scan/${recipient}`)).body
+    expect(ofBadge).toEqual(event)
+    // Neither a badge that nobody has, nor another event's.
+    const { upstreamId: other } = await openEvent(t)
+    const none = [Number(tokenId) + 1, 0, 2 ** 53 - 1, '9'.repeat(70)].map(
+      (of) => `/metadata/${upstreamId}/${of}`,
+    )
+    expect(await statuses([...none, `/metadata/${other}/${tokenId}`])).toEqual([404, 404, 404, 404, 404])
+    expect((await get(`/metadata/${upstreamId}/${tokenId}`)).body).toEqual({
       name: 'Opening night',
       description: 'Doors open at nine.',
       image: url,
       image_url: url,
-      external_url: `${t.ctx.baseUrl}/metadata/${upstreamId}/1`,
+      external_url: `${t.ctx.baseUrl}/metadata/${upstreamId}/${tokenId}`,
       home_url: 'https://acme.example/opening',
       year: 2026,
       tags: ['poap', 'event'],

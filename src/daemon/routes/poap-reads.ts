@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
 import {
+  assertBadge,
   badgeOf,
   badgesOf,
   type PoapBadge,
@@ -24,6 +25,7 @@ export function poapReadRoutes(app: FastifyInstance, ctx: Context): void {
     'GET /events/id/:id': async ({ params, keyTeam }) => onWire(await showAsPoap(ctx, params.id, keyTeam)),
     'GET /metadata/:eventId/:tokenId': async ({ params, keyTeam }) => {
       const { event, image, response } = await showAsPoap(ctx, params.eventId, keyTeam)
+      await assertBadge(ctx, params)
       const url = imageUrl(ctx, image)
       const attributes = Object.entries({
         startDate: event.startDate,

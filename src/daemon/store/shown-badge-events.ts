@@ -35,6 +35,23 @@ export interface HeldBadge extends ShownBadgeEvent {
   claimedAt: string | null
 }
 
+/** @param eventId upstream, of the embedded provider */
+export async function isBadgeMinted(
+  db: Queries,
+  { eventId, claimId }: { eventId: number; claimId: number },
+): Promise<boolean> {
+  const found = await db
+    .selectFrom('badgeClaims')
+    .innerJoin('badgeEvents', 'badgeEvents.id', 'badgeClaims.badgeEventId')
+    .select('badgeClaims.id')
+    .where('badgeClaims.id', '=', claimId)
+    .where('badgeClaims.state', '=', 'claimed')
+    .where('badgeEvents.provider', '=', 'embedded')
+    .where('badgeEvents.upstreamId', '=', eventId)
+    .executeTakeFirst()
+  return found !== undefined
+}
+
 /**
  * The badges of an address at the embedded provider, newest first. @param recipient EIP-55 @param upstreamId of the
  * only event to look at

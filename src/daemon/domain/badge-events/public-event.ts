@@ -8,6 +8,7 @@ import {
   badgesHeldBy,
   findShownEvent,
   findShownEventAt,
+  isBadgeMinted,
   type ShownBadgeEvent,
 } from '../../store/shown-badge-events.ts'
 import { type BadgeStatus, badgeStatus } from '../badge-status.ts'
@@ -68,6 +69,16 @@ export async function badgeOf(
   const [badge] = await badgesHeld(deps, wanted, 1, team)
   if (!badge) throw notFound('badge of this event at this address')
   return badge
+}
+
+/** @param badge `eventId` at the embedded provider @throws DomainError not_found */
+export async function assertBadge(
+  { db }: Reading,
+  { eventId, tokenId }: { eventId: number; tokenId: string },
+): Promise<void> {
+  const claimId = Number(tokenId)
+  const isThere = Number.isSafeInteger(claimId) && (await isBadgeMinted(db.read, { eventId, claimId }))
+  if (!isThere) throw notFound('badge of this event')
 }
 
 async function badgesHeld(
