@@ -33,6 +33,28 @@ const fieldsIn = (schema: Json, wrong: (field: Json) => boolean, at = ''): strin
 ]
 
 describe('the OpenAPI document', () => {
+  test('says of each event by whose id it is found', () => {
+    const ofProvider = "The event's id at the badge provider"
+    for (const key of [
+      'GET /events/id/:id',
+      'GET /metadata/:eventId/:tokenId',
+      'GET /actions/scan/:address/:eventId',
+    ])
+      expect(operationOf(key).parameters).toContainEqual(
+        expect.objectContaining({
+          in: 'path',
+          name: expect.stringMatching(/^(id|eventId)$/),
+          description: ofProvider,
+        }),
+      )
+    for (const key of ['PATCH /events/metadata', 'POST /events/mint'])
+      expect(jsonOf(operationOf(key).requestBody).schema.properties.eventId.description).toMatch(
+        /guestbook event's id/,
+      )
+    const token = jsonOf(operationOf('GET /refs/:id').responses[200]).schema.properties.linkedToken
+    expect(Object.keys(token.properties.metadata.properties)).toContain('external_url')
+  })
+
   const ofInterface = open.filter(({ spec }) => spec.part !== 'beyond')
 
   test.each(ofInterface)('describes every field and parameter of $key', ({ operation }) => {

@@ -56,6 +56,10 @@ describe('refs and their codes', () => {
     const { ref } = await tapped(uids.jacket)
     const { body } = await query(ref, { search: '?includeOwner=true&includeMetadata=true' })
     expect(body.linkedToken).toMatchObject({ ownerAddress: alice, metadata: { name: 'Jacket #1' } })
+    // Each field that the interface lists.
+    for (const field of ['name', 'description', 'image', 'external_url'])
+      expect(body.linkedToken.metadata[field]).toEqual(expect.any(String))
+    expect(body.linkedToken.metadata.attributes).toEqual(expect.any(Array))
     const { body: bare } = await query(ref)
     expect(bare.linkedToken).not.toHaveProperty('ownerAddress')
   })

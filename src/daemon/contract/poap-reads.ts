@@ -3,7 +3,10 @@ import { poapEvent } from './badge-events.ts'
 import { publicEndpoint } from './endpoint.ts'
 import { address, integer, tokenId } from './fields.ts'
 
-const upstreamId = integer(1)
+const upstreamId = integer(1).meta({
+  description: "The event's id at the badge provider",
+  examples: [100000],
+})
 
 const poapBadge = () =>
   z.object({
@@ -25,7 +28,7 @@ export const poapReads = {
   'GET /metadata/:eventId/:tokenId': publicEndpoint({
     id: 'getPoapMetadata',
     summary:
-      "Read the metadata of an event's badges as POAP gives it; it is the same for every badge of the event",
+      'Read the metadata of a badge as POAP gives it; it is the same for every badge of the event, and 404 where there is no such badge',
     params: () => z.object({ eventId: upstreamId, tokenId }),
     response: () =>
       z.object({

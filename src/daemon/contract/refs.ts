@@ -2,6 +2,23 @@ import * as z from 'zod'
 import { endpoint } from './endpoint.ts'
 import { badgeStatus, code21, flag, tokenRef } from './fields.ts'
 
+const text = (description: string, example: string) => z.string().meta({ description, examples: [example] })
+
+/** A token's metadata by the standard of marketplaces, with whatever else its team put there. */
+const marketplaceMetadata = () =>
+  z.looseObject({
+    name: text("The token's name", 'Jacket #7'),
+    description: text("The token's description", 'A shell jacket.'),
+    image: text("The image's address", 'https://img.example/jacket.png'),
+    external_url: text("The token's page, or empty", 'https://acme.example/jacket'),
+    attributes: z.array(
+      z.looseObject({
+        trait_type: z.unknown().meta({ description: "The attribute's name", examples: ['Size'] }),
+        value: z.unknown().meta({ description: "The attribute's value", examples: ['M'] }),
+      }),
+    ),
+  })
+
 export const refs = {
   'GET /refs/:id': endpoint({
     id: 'getRef',
@@ -28,7 +45,7 @@ export const refs = {
           .extend({
             otp: z.string().optional(),
             ownerAddress: z.string().optional(),
-            metadata: z.record(z.string(), z.unknown()).optional(),
+            metadata: marketplaceMetadata().optional(),
           })
           .optional(),
         badgeEvents: z.array(

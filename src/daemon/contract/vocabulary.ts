@@ -172,8 +172,6 @@ export const vocabulary: Readonly<Record<string, Term>> = {
   private_event: ["Whether the provider's pages leave it out", false],
 
   // What POAP's own clients read
-  'events.eventId': ["The event's id at the badge provider", 100000],
-  'metadata.eventId': ["The event's id at the badge provider", 100000],
   event: ["The event as the badge provider's answer has it"],
   image: ["The image's address", 'https://img.example/badge.png'],
   external_url: ["The badge's page", 'https://meetup.example/'],

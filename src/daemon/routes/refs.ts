@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
 import { assertRef, queryRef } from '../domain/taps/refs.ts'
 import { bindAll } from '../http/bind.ts'
-import { shownAddress, storedObject, tokenOnWire } from './wire-shapes.ts'
+import { marketplaceMetadata, shownAddress, tokenOnWire } from './wire-shapes.ts'
 
 export function refRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
@@ -28,7 +28,7 @@ export function refRoutes(app: FastifyInstance, ctx: Context): void {
                 ...tokenOnWire(token),
                 ...(token.otp ? { otp: token.otp } : {}),
                 ...(token.owner ? { ownerAddress: token.owner } : {}),
-                ...(token.metadata ? { metadata: storedObject(token.metadata) } : {}),
+                ...(token.metadata ? { metadata: marketplaceMetadata(token.metadata) } : {}),
               },
             }
           : {}),

@@ -1,4 +1,4 @@
-import { type JsonObject, parseObject } from '../../values/json.ts'
+import { isJsonObject, type JsonObject, parseObject } from '../../values/json.ts'
 import type { ItemView } from '../domain/chips/items.ts'
 
 /** Copies the named fields only, so that no hash or key can slip into an answer. */
@@ -21,5 +21,20 @@ export const shownAddress = (event: {
 
 /** Stored JSON, validated when written. */
 export const storedObject = (json: string): JsonObject => parseObject(json) ?? {}
+
+/** Metadata as stored, with every field that the interface lists: clients read them without asking. */
+export function marketplaceMetadata(json: string) {
+  const stored = storedObject(json)
+  const text = (name: string) => String(stored[name] ?? '')
+  const attributes = Array.isArray(stored.attributes) ? stored.attributes.filter(isJsonObject) : []
+  return {
+    ...stored,
+    name: text('name'),
+    description: text('description'),
+    image: text('image'),
+    external_url: text('external_url'),
+    attributes: attributes.map(({ trait_type, value, ...rest }) => ({ trait_type, value, ...rest })),
+  }
+}
 
 export const itemToWire = (item: ItemView) => ({ ...item, featuredMedia: item.media[0] ?? null })

@@ -41,9 +41,9 @@ export function schemaOf(
 
 /** A parameter's schema and description. */
 export function parameterOf(schema: z.core.$ZodType, name: string, about: string, wire: WireWords) {
-  const { description, ...json } = schemaOf(schema, { io: 'input', about, wire })
-  const { description: known = description, ...rest } = withTerm(json, termOf(about, name))
-  return { ...(known ? { description: known } : {}), schema: rest }
+  const json = schemaOf(schema, { io: 'input', about, wire })
+  const { description, ...rest } = withTerm(json, termOf(about, name))
+  return { ...(description ? { description } : {}), schema: rest }
 }
 
 const termOf = (about: string, name: string): Term | undefined =>
@@ -56,7 +56,8 @@ function withTerm(schema: Schema, term: Term | undefined): Schema {
   const fitting = isText && typeof example === 'number' ? String(example) : example
   const takesExample =
     fitting !== undefined && !schema.properties && schema.enum === undefined && !('const' in schema)
-  return { description, ...schema, ...(takesExample ? { examples: [fitting] } : {}) }
+  // What a schema says of itself is about it alone.
+  return { description, ...(takesExample ? { examples: [fitting] } : {}), ...schema }
 }
 
 function describedBy(schema: Schema, about: string): Schema {
