@@ -36,6 +36,8 @@ export declare class TapchipError extends Error {
   readonly status: number
   /** By which the daemon's log finds the request; empty without an answer. */
   readonly requestId: string
+  /** That the request recorded, or recorded if it was done at all: see `getTransaction`. */
+  readonly transactionId: number | undefined
   /** In seconds. */
   readonly retryAfter: number | undefined
   /** Messages by dotted path, where the daemon checked a structure. */

@@ -1,12 +1,15 @@
 import type { TapchipError as Declared } from './api.d.ts'
 
-type Details = Partial<Pick<Declared, 'status' | 'requestId' | 'retryAfter' | 'errors' | 'cause'>>
+type Details = Partial<
+  Pick<Declared, 'status' | 'requestId' | 'transactionId' | 'retryAfter' | 'errors' | 'cause'>
+>
 
 export class TapchipError extends Error implements Declared {
   override readonly name = 'TapchipError'
   readonly code: string
   readonly status: number
   readonly requestId: string
+  readonly transactionId: number | undefined
   readonly retryAfter: number | undefined
   readonly errors: Readonly<Record<string, string>> | undefined
 
@@ -15,6 +18,7 @@ export class TapchipError extends Error implements Declared {
     this.code = code
     this.status = details.status ?? 0
     this.requestId = details.requestId ?? ''
+    this.transactionId = details.transactionId
     this.retryAfter = details.retryAfter
     this.errors = details.errors
   }
@@ -29,6 +33,7 @@ export function refusal(status: number, headers: Headers, text: string, host: st
   const details = {
     status,
     requestId: typeof body.requestId === 'string' ? body.requestId : '',
+    transactionId: typeof body.transactionId === 'number' ? body.transactionId : undefined,
     retryAfter: Number.isFinite(seconds) ? seconds : undefined,
     errors: messagesIn(body.errors),
   }

@@ -20,7 +20,8 @@ export function waitAfter(
   const { status, code, retryAfter } = error
   const isOurs = code !== 'not_tapchip'
   // Refused by the daemon itself, which then has used nothing up.
-  const isUntouched = isOurs && (status === 429 || (status === 503 && (isGet || always)))
+  const isUnknown = code === 'outcome_unknown' && !always
+  const isUntouched = isOurs && !isUnknown && (status === 429 || (status === 503 && (isGet || always)))
   const isLost = code === 'unreachable' || (!isOurs && [429, 502, 503, 504].includes(status))
   if (!isUntouched && !(always && isLost)) return undefined
   // Full jitter: pages that were refused together do not come back together.

@@ -22,6 +22,7 @@ import { answerTo } from './http/errors.ts'
 import { watchForProxies } from './http/forwarded.ts'
 import { refuseNulInUrls } from './http/nul.ts'
 import { limitRates } from './http/rate-limit.ts'
+import { progressOf } from './http/repeatable.ts'
 import { observe } from './metrics.ts'
 import { chipStreamRoutes } from './routes/admin/chips.ts'
 import { adminRoutes } from './routes/admin/index.ts'
@@ -196,7 +197,10 @@ function answerErrors(
   { logError, errorPages }: { logError: ReturnType<typeof errorLog>; errorPages: ErrorPages },
 ): void {
   app.setErrorHandler((error, request, reply) => {
-    const answer = answerTo(told(request, error), request.id, isStranger(request))
+    const answer = answerTo(told(request, error), request.id, {
+      isStranger: isStranger(request),
+      progress: progressOf(request),
+    })
     const { body, retryAfterSeconds } = answer
     logError(request, error, answer)
     reply.header('x-request-id', request.id)

@@ -11,6 +11,7 @@ import { assertNoServer, DataDirProblem, heldInstance, holdInstance } from './st
 import { assertDataKey, loadDataKey, restoreDataKey, sealCheck } from './store/data-key.ts'
 import type { Db } from './store/database.ts'
 import type { Disk } from './store/disk.ts'
+import { withEffects } from './store/effects.ts'
 import { awaitServer, nameOfDatabase, openDatabase, openPostgres } from './store/open.ts'
 import { SecretBox } from './store/secret-box.ts'
 import { setSettingOnce, setting } from './store/settings.ts'
@@ -62,7 +63,7 @@ async function openFile(config: Config, { log, disk, clock, starting }: Opening)
   )
   const upgrade = await upgradeDatabase(file, { config, log, clock, disk, box, starting })
   const failed = disk.failed.bind(disk)
-  const db = openDatabase(file, failed)
+  const db = withEffects(openDatabase(file, failed))
   await db.write(async (trx) => sealAuditWith(trx, box))
   const instance = await claimDatabase(db, box, config.dataDir)
   holdInstance(config.dataDir, held, instance)
@@ -81,7 +82,7 @@ async function openServer(
   await awaitServer(url, { patienceMs: serverMs, waiting, stopped })
   const upgrade = await upgradeServer(url, { log, box, starting })
   const failed = disk.failed.bind(disk)
-  const db = await openPostgres(url, failed)
+  const db = withEffects(await openPostgres(url, failed))
   sealAuditWith(db.read, box)
   const name = nameOfDatabase(url)
   const begins = () => {

@@ -159,6 +159,9 @@ describe('a request is sent again', () => {
     for (const failure of await Promise.all(uncertain.map(failureOf)))
       expect(failure).toMatchObject({ code: 'unreachable', status: 0 })
     expect(server.seen.length).toBe(uncertain.length)
+    const used = await answering(refuses(503, 'outcome_unknown'))
+    const unknown = await failureOf(createClient({ baseUrl: used.url }).getRef({ id: 'r' }))
+    expect([unknown, used.seen.length]).toEqual([expect.objectContaining({ code: 'outcome_unknown' }), 1])
     const gone = await answering(refuses(503, 'chain_unavailable'))
     const edit = createClient({ baseUrl: gone.url }).editChips({
       tagUIDs: [],

@@ -82,7 +82,11 @@ describe('a badge event', () => {
     ['/metadata/100000/x', 400, 'tokenId'],
     ['/actions/scan/0x12', 400, 'address: must be an address: 0x and 40 hex digits'],
     [`/transactions/0x${'0'.repeat(64)}`, 404, 'sent no transaction with this hash'],
-    ['/transactions/0x12', 400, 'hash: must be the hash of a transaction: 0x and 64 hex digits'],
+    [
+      '/transactions/0x12',
+      400,
+      'hash: must be the hash of a transaction, 0x and 64 hex digits, or its number',
+    ],
   ])('%s is a %i', async (url, status, words) => {
     const answer = await get(url)
     expect(answer.status).toBe(status)
@@ -199,6 +203,15 @@ describe('a transaction', () => {
         .execute(),
     )
     expect((await get(`/transactions/${replacement}`)).body).toEqual(confirmed)
+    // By its number for its team alone: numbers can be guessed.
+    const byNumber = (key?: string) =>
+      t.call(
+        `GET /transactions/${transactionId}`,
+        undefined,
+        key === undefined ? {} : { 'x-svc-api-key': key },
+      )
+    expect((await byNumber(acmeKey)).body).toMatchObject({ initialTxHash, state: 'confirmed' })
+    expect([(await byNumber(otherKey)).status, (await byNumber()).status]).toEqual([404, 404])
 
     const shown = async (state: 'queued' | 'signed' | 'broadcast' | 'mined' | 'reverted' | 'cancelled') => {
       const change = { state, minedHash: null, reason: 'Paused()' }

@@ -145,7 +145,7 @@ export const sendRows = async <R extends Row, T extends Result>(
       if (pause === undefined) throw new CliError([...retryReason.values()].at(-1) ?? '')
       // Printed once, however many requests are waiting.
       if (pause >= announcedFromMs && resting === 0)
-        io.note(`The chain is not answering. Trying again in ${pause / 1000} s.`)
+        io.note(`The chain or the database is not answering. Trying again in ${pause / 1000} s.`)
       resting += 1
       await wait(pause, undefined, { signal }).catch(() => undefined)
       resting -= 1

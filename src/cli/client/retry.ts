@@ -32,6 +32,9 @@ export const waitBefore = (
   if (next > attempts || !(mayRepeat || isRefused || key.startsWith('GET '))) return undefined
   // Full jitter, so that a hundred scripts that were refused together do not come back together.
   const backoff = 50 + random() * Math.min(2000, 100 * 2 ** next)
+  // The answer to whatever works once may be gone with it.
+  if (error instanceof ApiError && error.code === 'outcome_unknown' && !mayRepeat && !isHarmless(key))
+    return undefined
   if (error instanceof ApiError && (isRefused || error.statusCode === 503)) {
     if (!isRefused && asksHowItIs.has(key)) return undefined
     if (error.retryAfter === undefined) return backoff

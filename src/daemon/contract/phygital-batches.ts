@@ -80,6 +80,7 @@ const moved = () =>
     initialTxHash: z.string().optional(),
     error: error(),
     code: z.string().optional(),
+    transactionId: z.number().optional(),
   })
 const described = () =>
   z.object({

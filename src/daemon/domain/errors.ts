@@ -1,4 +1,7 @@
 import { isOutcomeUnknown, isOutOfSpace, isServerFull, isUnavailable } from '../store/disk.ts'
+import { transactionOf } from '../store/effects.ts'
+
+export { effectsOf } from '../store/effects.ts'
 
 /** `http/errors.ts` alone maps each code to a status. */
 export type ErrorCode =
@@ -62,6 +65,8 @@ interface ErrorDetail {
   readonly retryAfterSeconds?: number
   /** Shown instead of the message to callers with neither an API key nor an admin token. */
   readonly forStrangers?: string
+  /** Recorded by the request, or recorded if it was done at all. */
+  readonly transactionId?: number | undefined
   readonly cause?: unknown
 }
 
@@ -95,35 +100,82 @@ export const scopeMissing = refusal('scope_missing')
 
 const untouched = 'Nothing was changed; try again'
 
-/** The client's error for a failed write; undefined for other failures. @param stands anything that was achieved */
-export function storeFailure(error: unknown, stands?: string): DomainError | undefined {
+/** How far a request is when something fails. */
+export interface Progress {
+  /** At least a part of it is in the database. */
+  readonly isWritten?: boolean
+  readonly transactionId?: number | undefined
+  /** It has an Idempotency-Key. */
+  readonly isKeyed?: boolean
+  /** Authorized by a code, a tap, or a signature, each of which works once. */
+  readonly isOneUse?: boolean
+  /** Words on what was achieved before, and what to do about the rest, which was not done. */
+  readonly stands?: string
+  /** The same where the rest may have been done. */
+  readonly doubt?: string
+}
+
+/** The client's error for a failed write; undefined for other failures. */
+export function storeFailure(error: unknown, progress: Progress = {}): DomainError | undefined {
   if (error instanceof DomainError) return isStoreFailure(error) ? error : undefined
+  const failed = problemOf(error)
+  if (!failed) return undefined
+  const { code, problem, retry, retryAfterSeconds } = failed
+  if (code === 'outcome_unknown' || progress.isWritten) return outcomeUnknown(error, problem, progress)
+  const message = `${problem} ${progress.stands ?? retry}`
+  return new DomainError(code, message, { retryAfterSeconds, cause: error })
+}
+
+function problemOf(error: unknown) {
+  const unavailable = { code: 'store_unavailable', retry: `${untouched}.`, retryAfterSeconds: 5 } as const
   if (isOutOfSpace(error))
-    return new DomainError(
-      'store_full',
-      `The disk${isServerFull(error) ? ' of the database server' : ''} is full. ${stands ?? `${untouched} once there is space.`}`,
-      { retryAfterSeconds: 10, cause: error },
-    )
+    return {
+      code: 'store_full',
+      problem: `The disk${isServerFull(error) ? ' of the database server' : ''} is full.`,
+      retry: `${untouched} once there is space.`,
+      retryAfterSeconds: 10,
+    } as const
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (code === 'EMFILE' || code === 'ENFILE')
-    return new DomainError(
-      'store_unavailable',
-      `The daemon has reached its limit of open files and connections. ${stands ?? `${untouched}.`}`,
-      { retryAfterSeconds: 5, cause: error },
-    )
+    return { ...unavailable, problem: 'The daemon has reached its limit of open files and connections.' }
   if (isOutcomeUnknown(error))
-    return new DomainError(
-      'outcome_unknown',
-      `The connection to the database was lost before it answered: this may have been done, or not. ${stands ?? ''}`.trimEnd() +
-        ' Look before you try again. A request with an Idempotency-Key can be sent again as it is.',
-      { retryAfterSeconds: 5, cause: error },
-    )
-  if (!isUnavailable(error)) return undefined
-  return new DomainError(
-    'store_unavailable',
-    `The database cannot be used right now. ${stands ?? `${untouched}.`}`,
-    { retryAfterSeconds: 5, cause: error },
-  )
+    return {
+      ...unavailable,
+      code: 'outcome_unknown',
+      problem: 'The connection to the database was lost before it answered.',
+    } as const
+  return isUnavailable(error)
+    ? { ...unavailable, problem: 'The database cannot be used right now.' }
+    : undefined
+}
+
+function outcomeUnknown(cause: unknown, problem: string, progress: Progress): DomainError {
+  const { isWritten, doubt, transactionId = transactionOf(cause) } = progress
+  const outcome = isWritten ? writtenWords(transactionId) : doubtWords(transactionId)
+  const words = doubt ?? `${outcome} ${whatNext({ ...progress, transactionId })}`
+  return new DomainError('outcome_unknown', `${problem} ${words}`, {
+    ...{ retryAfterSeconds: 5, transactionId, cause },
+  })
+}
+
+const writtenWords = (transactionId: number | undefined): string =>
+  transactionId === undefined
+    ? 'At least a part of this was done before that.'
+    : `This is recorded as transaction ${transactionId}, which will be sent.`
+
+const doubtWords = (transactionId: number | undefined): string =>
+  transactionId === undefined
+    ? 'This may have been done, or not.'
+    : `This may have been done, or not: if it was, it is transaction ${transactionId}.`
+
+/** What a client may do whose request has, or may have, taken effect. */
+export function whatNext({ transactionId, isKeyed, isOneUse }: Progress): string {
+  if (isKeyed)
+    return 'Send the same request again with the same Idempotency-Key: it takes effect once, and you get its answer.'
+  if (isOneUse) return 'What authorized it works only once, so sending it again cannot do it twice.'
+  return transactionId === undefined
+    ? 'Look at what it was to change before you send it again.'
+    : `Look before you send it again: tapchip transactions show ${transactionId} (GET /transactions/${transactionId}).`
 }
 
 const isStoreFailure = ({ code }: DomainError): boolean =>

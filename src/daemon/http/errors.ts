@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import { DomainError, type ErrorCode, storeFailure } from '../domain/errors.ts'
+import { DomainError, type ErrorCode, type Progress, storeFailure, whatNext } from '../domain/errors.ts'
 
 /** The only map from error codes to HTTP statuses. */
 export const statusOf: Record<ErrorCode, number> = {
@@ -64,6 +64,7 @@ interface ErrorBody {
   message: string
   code: string
   requestId: string
+  transactionId?: number
   success?: false
   errors?: Record<string, string>
 }
@@ -80,8 +81,12 @@ interface ErrorAnswer {
 }
 
 /** Returns what a client may see of an error. Anything unexpected is a 500 without internal details. */
-export function answerTo(error: unknown, requestId: string, isStranger = true): ErrorAnswer {
-  const known = error instanceof DomainError ? error : fromFramework(error)
+export function answerTo(
+  error: unknown,
+  requestId: string,
+  { isStranger = true, progress }: { isStranger?: boolean; progress?: Progress } = {},
+): ErrorAnswer {
+  const known = storeFailure(error, progress) ?? (error instanceof DomainError ? error : fromFramework(error))
   if (!known)
     return {
       body: bodyOf(500, 'internal', internalMessage(requestId), requestId),
@@ -89,8 +94,14 @@ export function answerTo(error: unknown, requestId: string, isStranger = true): 
       isOurs: true,
     }
   const statusCode = statusOf[known.code]
-  const message = (isStranger ? known.detail.forStrangers : undefined) ?? known.message
+  const { transactionId, forStrangers } = known.detail
+  // The request waits for what it recorded.
+  const next = known.code === 'chain_unavailable' && transactionId !== undefined
+  const message =
+    ((isStranger ? forStrangers : undefined) ?? known.message) +
+    (next ? ` ${whatNext({ ...progress, transactionId })}` : '')
   const body = bodyOf(statusCode, known.code, message, requestId)
+  if (transactionId !== undefined) body.transactionId = transactionId
   if (known.code === 'invalid_metadata')
     Object.assign(body, { success: false, errors: { ...known.detail.errors } })
   return { body, retryAfterSeconds: known.detail.retryAfterSeconds, isOurs: statusCode >= 500 }
@@ -131,8 +142,6 @@ function fromFramework(error: unknown): DomainError | undefined {
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return new DomainError('not_found', 'There is nothing at this address.')
   }
-  const store = storeFailure(error)
-  if (store) return store
   return isBadRequest(error) ? new DomainError('invalid_input', 'The request is malformed.') : undefined
 }
 

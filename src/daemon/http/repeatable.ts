@@ -10,7 +10,7 @@ import {
   keepAnswer,
 } from '../domain/chain/transactions.ts'
 import { hashCode } from '../domain/codes/otps.ts'
-import { DomainError } from '../domain/errors.ts'
+import { DomainError, effectsOf, type Progress } from '../domain/errors.ts'
 
 const lifetimeMs = 24 * 3_600_000
 
@@ -44,10 +44,15 @@ export async function answerOnce<T extends Json>(
   { scope, ...does }: Recording<T>,
 ): Promise<T> {
   const claim = claimOf(idempotency, request, scope, [key, input])
+  if (claim) keyed.add(request)
+  const { caller } = request
+  const written = () => {
+    if (caller && 'actor' in caller) effectsOf(caller.actor).isWritten = true
+  }
   try {
     return await idempotency.once<T>({
       claim,
-      ...stepsOf(does, claim),
+      ...stepsOf(does, claim, written),
       // The stored answer came from this endpoint, so it has its shape.
       answer: { parse: (kept) => (spec.response() as z.ZodType<T>).parse(kept) },
     })
@@ -57,14 +62,36 @@ export async function answerOnce<T extends Json>(
   }
 }
 
-function stepsOf<T extends Json>(does: Recorded<T> | Completed<T>, claim: KeyedRequest | undefined) {
+const keyed = new WeakSet<FastifyRequest>()
+
+/** For the words of a failure. */
+export function progressOf(request: FastifyRequest): Progress {
+  const { caller } = request
+  const isOneUse = caller === null || !('actor' in caller) || 'code' in caller
+  const effects = caller && 'actor' in caller ? effectsOf(caller.actor) : {}
+  return { ...effects, isKeyed: keyed.has(request), isOneUse }
+}
+
+function stepsOf<T extends Json>(
+  does: Recorded<T> | Completed<T>,
+  claim: KeyedRequest | undefined,
+  written: () => void,
+) {
   if ('record' in does) {
     const run = async (recorded: () => void) => {
-      const id = await does.record(claim, recorded)
-      recorded()
+      const both = () => {
+        written()
+        recorded()
+      }
+      const id = await does.record(claim, both)
+      both()
       return does.answer(id)
     }
-    return { run, resume: does.answer }
+    const resume = (id: number | null) => {
+      written()
+      return does.answer(id)
+    }
+    return { run, resume }
   }
   // A key without its answer cannot be: one write has both.
   return { run: () => does.complete(keepAnswer(claim)), resume: () => does.complete(keepAnswer(claim)) }

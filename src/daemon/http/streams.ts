@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { stringifyExact } from '../../values/exact-json.ts'
-import { storeFailure } from '../domain/errors.ts'
+import type { Progress } from '../domain/errors.ts'
 import { isStranger } from './auth.ts'
 import { answerTo } from './errors.ts'
+import { progressOf } from './repeatable.ts'
 
 const flushAt = 64 * 1024
 
@@ -40,7 +41,10 @@ export async function* asJsonLines(lines: AsyncIterable<unknown>): AsyncGenerato
 export const sendLineText = (reply: FastifyReply, pieces: AsyncIterable<string>): FastifyReply =>
   reply.type('application/x-ndjson').send(Readable.from(endingInError(reply, pieces), { objectMode: false }))
 
-const doneSoFar = 'The lines above were done, and the rest was not. Send the rest again later.'
+const linesBefore: Progress = {
+  stands: 'The lines above were done, and the rest was not. Send the rest again later.',
+  doubt: 'The lines above were done; of the rest, some may have been. Look before you send it again.',
+}
 
 async function* endingInError(
   { request }: FastifyReply,
@@ -53,8 +57,9 @@ async function* endingInError(
       yield piece
     }
   } catch (error) {
-    const told = isTold ? (storeFailure(error, doneSoFar) ?? error) : error
-    const { body, isOurs } = answerTo(told, request.id, isStranger(request))
+    // What was committed was told, in lines.
+    const progress = isTold ? linesBefore : progressOf(request)
+    const { body, isOurs } = answerTo(error, request.id, { isStranger: isStranger(request), progress })
     if (isOurs)
       request.log.error(
         { requestId: request.id, err: error, route: request.routeOptions.url },

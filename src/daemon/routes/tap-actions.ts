@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
+import type { Actor } from '../domain/access/credentials.ts'
 import { hashCode } from '../domain/codes/otps.ts'
-import { DomainError } from '../domain/errors.ts'
+import { DomainError, effectsOf, storeFailure } from '../domain/errors.ts'
 import { act } from '../domain/tap-page/act.ts'
 import { buildPage } from '../domain/tap-page/build.ts'
 import { checkRecipient } from '../domain/tap-page/check.ts'
@@ -49,13 +50,20 @@ export async function tapActionRoutes(app: FastifyInstance, ctx: Context): Promi
     reply.headers(privateHeaders)
     const form = formOf(request)
     const visit = await visitOf(form.ref, 'act')
-    const refusal = await press(ctx, form, { visit, requestId: request.id })
+    // As the requests with a code are named.
+    const actor = { name: 'code', requestId: request.id }
+    const refusal = await press(ctx, form, { visit, actor })
     notices.tell(form.ref)
     const status = refusal === undefined ? 200 : statusOf[refusal.code]
     const { retryAfterSeconds } = refusal?.detail ?? {}
     if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
-    const after = await findVisit(ctx, form.ref)
-    const page = await pageAfter(ctx, form, { visit: after, request, refusal })
+    const shown = async () => {
+      const after = await findVisit(ctx, form.ref)
+      return { after, page: await pageAfter(ctx, form, { visit: after, request, refusal }) }
+    }
+    const { after, page } = await shown().catch((error: unknown) => {
+      throw storeFailure(error, { ...effectsOf(actor), isOneUse: true }) ?? error
+    })
     keepCookie(ctx, after, request, reply)
     const settings = pageSettings(ctx, request.headers['accept-language'])
     if (wantsJson(request)) return reply.code(status).send(cardsOf(page, settings))
@@ -79,11 +87,9 @@ export async function tapActionRoutes(app: FastifyInstance, ctx: Context): Promi
 async function press(
   ctx: Context,
   { kind, id, recipient, deviceId }: Form,
-  { visit, requestId }: { visit: Visit; requestId: string },
+  { visit, actor }: { visit: Visit; actor: Actor },
 ): Promise<DomainError | undefined> {
   try {
-    // As the requests with a code are named.
-    const actor = { name: 'code', requestId }
     await act(pageDeps(ctx), visit, { kind, id, recipient, deviceId, actor })
     return undefined
   } catch (error) {

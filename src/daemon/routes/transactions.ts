@@ -5,6 +5,6 @@ import { bindAll } from '../http/bind.ts'
 
 export function publicTransactionRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
-    'GET /transactions/:hash': ({ params }) => followTransaction(ctx, params.hash),
+    'GET /transactions/:hash': ({ params, keyTeam }) => followTransaction(ctx, params.hash, keyTeam),
   })
 }

@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely'
 import { hashOfEntry } from '../../values/audit-chain.ts'
 import { extendAudit } from './audit-head.ts'
 import type { Queries } from './database.ts'
+import { noteActor } from './effects.ts'
 import type { AuditTable } from './schema.ts'
 import { named, statement } from './statement.ts'
 
@@ -34,6 +35,7 @@ const insert = statement<Omit<AuditRow, 'team'>>()((db, p) =>
 
 /** Call it in the transaction of the change, so that neither is stored without the other. */
 export async function recordChange(db: Queries, { actor, detail, ...change }: Change): Promise<void> {
+  noteActor(db, actor)
   const { name, requestId, batch = null } = actor
   const entry = { ...change, actor: name, requestId, batch, detail: JSON.stringify(detail ?? {}) }
   await extendAudit(db, async (id, previous) => {

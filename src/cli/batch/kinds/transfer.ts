@@ -112,7 +112,8 @@ export const transfer: RowKind<TransferRow, TransferResult, TransferCheck> = {
     })
     return matchAnswers(answers, rows, ({ row, target }, { status, initialTxHash, error, code }) => {
       const words = error === undefined ? undefined : rowMessage(error, target)
-      return code === 'chain_unavailable'
+      // The same key tells what became of a row whose answer was lost.
+      return code === 'chain_unavailable' || code === 'outcome_unknown' || code === 'store_unavailable'
         ? { row, retryReason: words ?? '' }
         : { row, status, initialTxHash, error: words }
     })

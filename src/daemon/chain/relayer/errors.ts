@@ -57,7 +57,7 @@ export class NotSignedYet extends Error {
     readonly waiting: TransactionRow['waiting'],
   ) {
     super(
-      `Transaction ${transactionId} is recorded and waits ${waits[waiting ?? 'turn']}. It is not lost and will be sent: repeat the request with the same Idempotency-Key to get its hash.`,
+      `Transaction ${transactionId} is recorded and waits ${waits[waiting ?? 'turn']}. It is not lost and will be sent.`,
     )
   }
 }

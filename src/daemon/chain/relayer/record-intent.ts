@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem'
 import type { Queries } from '../../store/database.ts'
+import { noteTransaction } from '../../store/effects.ts'
 import { insertIdempotencyKey } from '../../store/transactions/idempotency-keys.ts'
 import { insertTransaction } from '../../store/transactions/intents.ts'
 import { IdempotencyKeyTaken } from './errors.ts'
@@ -62,6 +63,7 @@ export async function recordIntent(trx: Queries, intent: NewIntent): Promise<num
     builder: built?.builder ?? null,
     args: built ? JSON.stringify(built.args) : null,
   })
+  noteTransaction(trx, id)
   if (intent.idempotency) await reserveIdempotencyKey(trx, intent.idempotency, id)
   return id
 }

@@ -18,7 +18,7 @@ import type { SecretBox } from '../../store/secret-box.ts'
 import { badgeStatus } from '../badge-status.ts'
 import type { Names } from '../chain/recipients.ts'
 import { presentCode, spendCode } from '../codes/otps.ts'
-import { conflict, DomainError, invalid, notFound, storeFailure } from '../errors.ts'
+import { conflict, DomainError, invalid, notFound, type Progress, storeFailure } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import { deviceHashes, isRecipient, recipientKey } from './personal.ts'
 import { noAccount, type Providers } from './providers.ts'
@@ -77,8 +77,11 @@ export async function reserveBadge(
   })
 }
 
-const reserved =
-  'The badge is reserved for this recipient: once there is space, try again with the same code and recipient.'
+const reserved: Progress = {
+  isWritten: true,
+  doubt:
+    'The badge is reserved for this recipient. Send the same request again, with the same code: it gets one badge.',
+}
 
 /** Delivers a reserved badge. @throws DomainError badge_refused, badge_codes_gone, badge_unavailable */
 export async function badgeMinted({ db, badges }: MintDeps, id: number): Promise<void> {

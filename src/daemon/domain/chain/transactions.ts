@@ -51,8 +51,8 @@ export async function showTransaction({ db }: Reading, id: number): Promise<Name
 
 interface TransactionProgress {
   /** The hash that counts now: of the attempt that was mined, else of the newest one. */
-  hash: string
-  initialTxHash: string
+  hash: string | null
+  initialTxHash: string | null
   state: 'queued' | 'sent' | 'confirmed' | 'failed'
   chainId: number
   error?: string
@@ -60,14 +60,23 @@ interface TransactionProgress {
 
 /**
  * For anyone who has a hash, so it says nothing that the chain does not say.
- * @param hash that the transaction has or had, in lower case @throws DomainError not_found
+ * @param given a hash that the transaction has or had, in lower case, or its ID, which is good for its team alone
+ * @throws DomainError not_found
  */
-export async function followTransaction({ db }: Reading, hash: string): Promise<TransactionProgress> {
-  const found = await findTransactionByHash(db.read, hash)
+export async function followTransaction(
+  { db }: Reading,
+  given: string,
+  team: () => number | undefined,
+): Promise<TransactionProgress> {
+  const hash = given.startsWith('0x') ? given : null
+  const found =
+    hash === null ? await ofTeam(db.read, Number(given), team()) : await findTransactionByHash(db.read, hash)
   if (!found)
     throw new DomainError(
       'not_found',
-      'This service sent no transaction with this hash. Check the hash; a transaction of others is found on its chain.',
+      hash === null
+        ? 'Your team has no transaction with this number. Check it, and that you send the API key of its team.'
+        : 'This service sent no transaction with this hash. Check the hash; a transaction of others is found on its chain.',
     )
   const { state, minedHash, firstHash, chainId, reason, attempts } = found
   const newest = attempts.findLast(({ purpose }) => purpose === 'effect')?.hash
@@ -87,6 +96,15 @@ export async function followTransaction({ db }: Reading, hash: string): Promise<
       // The stored reason is an operator's, or a node's.
       return { ...shown, state: 'failed', error: 'It was given up, and had no effect.' }
   }
+}
+
+async function ofTeam(
+  db: Queries,
+  id: number,
+  team: number | undefined,
+): Promise<ShownTransaction | undefined> {
+  const found = team === undefined ? undefined : await show(db, id)
+  return found?.teamId === team ? found : undefined
 }
 
 /**

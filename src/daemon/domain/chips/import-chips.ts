@@ -1,7 +1,7 @@
 import { Pace } from '../../../values/slices.ts'
 import { recordChange } from '../../store/audit.ts'
 import { rowsAtOnce } from '../../store/database.ts'
-import { DomainError, storeFailure } from '../errors.ts'
+import { DomainError, type Progress, storeFailure } from '../errors.ts'
 import { iso } from '../time.ts'
 import { ensureGroupIn, findGroup } from './chip-groups.ts'
 import {
@@ -82,7 +82,7 @@ export async function* importChips(
       const { results, failure } = await registerWindow(deps, plan, rows, pace)
       for (const result of results) if (result) counts[result.status] += 1
       yield { firstRow, results }
-      if (failure) throw storeFailure(failure.error, standing(plan, counts)) ?? failure.error
+      if (failure) throw storeFailure(failure.error, progressOf(plan, counts)) ?? failure.error
       firstRow += results.length
     }
     phase = 'finished'
@@ -99,10 +99,14 @@ export async function* importChips(
   return counts
 }
 
-function standing({ request }: ImportPlan, { created, unchanged }: ImportCounts): string {
-  if (request.dryRun) return 'This was a dry run: nothing was written.'
-  return created + unchanged === 0
-    ? 'No rows were written. Run the import again after freeing some space.'
-    : `${created} rows were created, ${unchanged} were already registered, and the others were not written. ` +
-        'Run the import again after freeing some space; it will not change the registered rows.'
+function progressOf({ request }: ImportPlan, { created, unchanged }: ImportCounts): Progress {
+  if (request.dryRun) return { stands: 'This was a dry run: nothing was written.' }
+  const counts = `${created} rows were created, ${unchanged} were already registered`
+  return {
+    stands:
+      created + unchanged === 0
+        ? 'No rows were written. Run the import again after freeing some space.'
+        : `${counts}, and the others were not written. Run the import again after freeing some space; it will not change the registered rows.`,
+    doubt: `${counts}, and some of the others may have been. Run the import again: it will not change the registered rows.`,
+  }
 }

@@ -2,7 +2,8 @@ import { decimalReading } from '../../../nfc/uid.ts'
 import { Pace, piecesOf, sorted } from '../../../values/slices.ts'
 import { countOfTeam, findChip, notOfTeam } from '../../store/chips.ts'
 import { type Db, type Queries, rowsAtOnce } from '../../store/database.ts'
-import { DomainError } from '../errors.ts'
+import { isOutcomeUnknown } from '../../store/disk.ts'
+import { DomainError, storeFailure } from '../errors.ts'
 
 const unknownNamed = 20
 // Keeps the audit entry readable.
@@ -87,11 +88,13 @@ export async function changeInPieces(
       })
     } catch (error) {
       if (done === 0) throw error
-      throw new DomainError(
-        'store_unavailable',
-        `${done} of ${uids.length} chips were changed, and the others were not. Send the same request again to change the rest.`,
-        { retryAfterSeconds: 5, cause: error },
-      )
+      const changed = `${done} of ${uids.length} chips were changed`
+      const rest = 'Send the same request again to change the rest.'
+      const doubt = `${changed}; of the others, some may have been. ${rest}`
+      const message = `${changed}, and the others were not. ${rest}`
+      throw isOutcomeUnknown(error)
+        ? storeFailure(error, { doubt })
+        : new DomainError('store_unavailable', message, { retryAfterSeconds: 5, cause: error })
     }
     done += piece.length
   }

@@ -19,7 +19,7 @@ type TransferResult =
   | { row: number; status: 'transferred'; initialTxHash: string }
   /** Recorded and sent when there is room; it has no hash yet. */
   | { row: number; status: 'queued' }
-  | { row: number; status: 'failed'; error: string; code: ErrorCode }
+  | { row: number; status: 'failed'; error: string; code: ErrorCode; transactionId?: number | undefined }
 
 type BatchDeps = TransferDeps & {
   idempotency: Idempotency
@@ -43,15 +43,19 @@ export const transferRows = (
 
 async function transferRow(deps: BatchDeps, caller: Caller, wanted: TransferRow): Promise<TransferResult> {
   const { row, claim } = wanted
+  let transactionId: number | undefined
   try {
     const hash = await deps.idempotency.once<string>({
       claim,
       run: async (recorded) => {
-        const id = await record(deps, caller, wanted)
+        transactionId = await record(deps, caller, wanted)
         recorded()
+        return hashOf(deps, transactionId)
+      },
+      resume: (id) => {
+        transactionId = id ?? undefined
         return hashOf(deps, id)
       },
-      resume: (transactionId) => hashOf(deps, transactionId),
       answer: { parse: String },
     })
     return { row, status: 'transferred', initialTxHash: hash }
@@ -60,8 +64,12 @@ async function transferRow(deps: BatchDeps, caller: Caller, wanted: TransferRow)
     if (error instanceof IdempotencyConflict)
       return { row, status: 'failed', error: error.message, code: 'idempotency_conflict' }
     // Other rows may have been recorded, so each row reports its own error.
-    const known = error instanceof DomainError ? error : storeFailure(error)
-    if (known) return { row, status: 'failed', error: known.message, code: known.code }
+    const progress = { isWritten: transactionId !== undefined, transactionId, isKeyed: claim !== undefined }
+    const known = storeFailure(error, progress) ?? (error instanceof DomainError ? error : undefined)
+    if (known) {
+      const { transactionId } = known.detail
+      return { row, status: 'failed', error: known.message, code: known.code, transactionId }
+    }
     throw error
   }
 }

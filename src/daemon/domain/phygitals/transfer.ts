@@ -160,7 +160,11 @@ export async function broadcastHash(chains: Chains, transactionId: number | null
     return await chains.relayer.broadcasted(transactionId)
   } catch (cause) {
     if (cause instanceof NotSignedYet)
-      throw new DomainError('chain_unavailable', cause.message, { retryAfterSeconds: 10, cause })
+      throw new DomainError('chain_unavailable', cause.message, {
+        retryAfterSeconds: 10,
+        transactionId,
+        cause,
+      })
     if (cause instanceof TransactionRefused)
       throw new DomainError(
         'transaction_refused',
