@@ -10,32 +10,17 @@ import {
   insertChunk,
   listBatches,
   nextChunk,
-  pruneBatches,
-  sizeOfBatches,
   takeBatch,
 } from '../store/batches.ts'
 import type { Db, Queries } from '../store/database.ts'
 import type { SecretBox } from '../store/secret-box.ts'
 import { assertMayRun, assertMayWrite, type BatchCaller } from './batch-rights.ts'
+import { assertRoom, largest } from './batch-room.ts'
 import { DomainError, notFound } from './errors.ts'
 import { type Clock, iso } from './time.ts'
 
 /** A process that has not been heard for so long may be replaced. */
 export const silentAfterMs = 20_000
-
-const most = {
-  /** Of one team, so that a team that fills its own share takes no room from others. Operators share one, too. */
-  batches: 1000,
-  /** Bytes kept for all of a team, and for one. */
-  stored: 2 ** 29,
-  storedEach: 64 * 2 ** 20,
-  /** Bytes of one before they are deflated: whoever reads it has to keep them. */
-  lengthEach: 2 ** 31,
-}
-const hour = 3_600_000
-const day = 24 * hour
-/** Since they were last heard. */
-const kept = { empty: hour, done: 90 * day, unfinished: 180 * day }
 
 type Deps = { db: Db; clock: Clock; box: SecretBox }
 
@@ -98,8 +83,7 @@ export async function holdBatch(
   return db.write(async (trx) => {
     if (!(await findBatch(trx, id))) {
       assertMayWrite(caller, { id, kind, startedBy: actor.name })
-      const { count, stored } = await sizeOfBatches(trx, teamId)
-      if (count >= most.batches || stored >= most.stored) throw full()
+      await assertRoom(trx, teamId)
       const counts = { done: 0, failed: 0, total, length: 0, stored: 0 }
       const about = { id, teamId, kind, startedAt, startedBy: actor.name, ...counts }
       const isNew = await insertBatch(trx, { ...held, ...about, state: 'running', lease: 1 })
@@ -196,10 +180,10 @@ export async function appendToBatch(
     }
     const { offset, bytes } = chunk
     if (before.length === offset + bytes) return { length: before.length }
-    if (before.stored + data.length > most.storedEach || offset + bytes > most.lengthEach)
+    if (before.stored + data.length > largest.stored || offset + bytes > largest.length)
       throw new DomainError('too_large', `The journal of batch ${id} is too large to be kept here.`)
     // Many that were begun while there was room may grow at the same time.
-    if ((await sizeOfBatches(trx, before.teamId)).stored + data.length > most.stored) throw full()
+    await assertRoom(trx, before.teamId, data.length)
     if (!(await hearBatch(trx, heard, { offset, bytes, stored: data.length })))
       throw new DomainError(
         'conflict',
@@ -229,12 +213,6 @@ export async function batchOfRequest(
   return id
 }
 
-const full = (): DomainError =>
-  new DomainError(
-    'too_large',
-    'The limit of stored batches is reached. Delete old ones: tapchip batch remove ID.',
-  )
-
 const taken = ({ id, host }: BatchRow): DomainError =>
   new DomainError('batch_taken', `Batch ${id} was taken over, and is running on ${host}.`)
 
@@ -256,12 +234,4 @@ async function* chunksOf({ db, box }: Pick<Deps, 'db' | 'box'>, id: string) {
     yield { offset, bytes, data: box.open(chunk.data, contextOf(id, offset)) }
     from = offset + bytes
   }
-}
-
-/** @returns how many were deleted */
-export async function forgetBatches(trx: Queries, now: number, limit: number): Promise<number> {
-  const empty = await pruneBatches(trx, { heardBefore: iso(now - kept.empty), which: 'empty', limit })
-  const old = await pruneBatches(trx, { heardBefore: iso(now - kept.done), which: 'done', limit })
-  const lost = await pruneBatches(trx, { heardBefore: iso(now - kept.unfinished), which: 'all', limit })
-  return Math.max(empty, old, lost)
 }
