@@ -23,6 +23,7 @@ import { TapLog } from './domain/taps/tap-log.ts'
 import { type Clock, systemClock } from './domain/time.ts'
 import { Timekeeper } from './domain/timekeeper.ts'
 import { WebhookEvents } from './domain/webhook-events.ts'
+import { Fleet } from './fleet.ts'
 import { WireWords } from './http/wire.ts'
 import type { RefreshQueue } from './marketplace/refresh-queue.ts'
 import { countTaps, createMetrics, type Metrics, watchDatabase, watchDisk } from './metrics.ts'
@@ -62,6 +63,7 @@ export interface Context {
   readonly marketplace: RefreshQueue | undefined
   /** With background work that one daemon does for all on the database. */
   readonly turn: BackgroundTurn
+  readonly fleet: Fleet
   readonly webhookEvents: WebhookEvents
   readonly webhooks: WebhookService
   readonly wire: WireWords
@@ -155,6 +157,7 @@ export async function beginContext(
       holder,
     })
     const names = await allNames(db.read)
+    const fleet = new Fleet({ db, log, config })
     const chains = pendingChains(
       openChains({
         db,
@@ -178,10 +181,12 @@ export async function beginContext(
         withoutEffect: whyNotDeployed,
         writeFailed: failed,
       }),
+      fleet.hasChain,
     )
     const changes = db.pulse && changesOf({ pulse: db.pulse, log, keyRing, credentials, webhooks })
     const closing: ClosingStep[] = [
       { what: 'changes', run: () => changes?.stop() },
+      { what: 'fleet', run: () => fleet.leave() },
       { what: 'webhooks', run: () => webhooks.stop() },
       { what: 'marketplace', run: () => marketplace?.stop() },
       { what: 'badges', run: () => badges.stop() },
@@ -213,12 +218,14 @@ export async function beginContext(
       chains,
       names: createNameResolver({
         clientFor: (chainId) => (chains.has(chainId) ? chains.get(chainId).client : undefined),
+        isElsewhere: fleet.hasChain,
         fetchGateway: (request) => outbound.request(request),
       }),
       idempotency: new Idempotency({ db, lived: () => clock.lived() }),
       badges,
       marketplace,
       turn,
+      fleet,
       webhookEvents,
       webhooks,
       outbound,

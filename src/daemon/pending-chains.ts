@@ -6,11 +6,22 @@ export interface PendingChains extends Chains {
   readonly opened: Promise<void>
 }
 
+const elsewhere = (chainId: number): DomainError =>
+  new DomainError(
+    'chain_unavailable',
+    `Chain ${chainId} is served by another daemon on the same database, and not by this one. Nothing was used up and nothing was changed; try again.`,
+    { retryAfterSeconds: 5 },
+  )
+
 /**
  * Stands in for the chains until they are open: a dev chain takes a tenth of a second to start, which the
- * process would mostly spend waiting. Callers that need a chain before then are asked to come back.
+ * process would mostly spend waiting. Callers that need a chain before then are asked to come back, as those are
+ * that need one which only another daemon on the database has.
  */
-export function pendingChains(opening: Promise<Chains>): PendingChains {
+export function pendingChains(
+  opening: Promise<Chains>,
+  isElsewhere: (chainId: number) => boolean,
+): PendingChains {
   let chains: Chains | undefined
   const opened = opening.then((all) => {
     chains = all
@@ -41,7 +52,10 @@ export function pendingChains(opening: Promise<Chains>): PendingChains {
     get rpcUrls() {
       return open().rpcUrls
     },
-    get: (chainId) => open().get(chainId),
+    get: (chainId) => {
+      if (!open().has(chainId) && isElsewhere(chainId)) throw elsewhere(chainId)
+      return open().get(chainId)
+    },
     has: (chainId) => open().has(chainId),
     close: async () => {
       await opened.catch(() => undefined)

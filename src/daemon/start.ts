@@ -77,6 +77,9 @@ export async function startDaemon(
     administration = await openAdministration(app, { config, log, baseUrl: ctx.baseUrl, url })
     ctx.adminAddress = administration.address
     await ctx.chains.opened
+    await ctx.fleet
+      .join(ctx.chains.all)
+      .catch((err: unknown) => log.warn({ err }, 'the settings of other daemons could not be read'))
     ctx.start()
     await reconcileChains(ctx, stopped)
     ctx.isStarting = false

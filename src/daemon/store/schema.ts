@@ -61,6 +61,7 @@ export interface Database {
   names: system.NamesTable
   changes: system.ChangesTable
   holds: system.HoldsTable
+  daemons: system.DaemonsTable
   settings: system.SettingsTable
   leases: system.LeasesTable
   transactions: transactions.TransactionsTable

@@ -25,7 +25,10 @@ export class NameChainMissing extends NameProblem {
   override readonly name = 'NameChainMissing'
   /** For callers who cannot change the settings. */
   readonly forStrangers: string
-  constructor(name: string, chainId: number) {
+  constructor(
+    name: string,
+    readonly chainId: number,
+  ) {
     const where = `${name} is looked up on chain ${chainId}, which is not`
     const next =
       chainId === devChainId

@@ -4,7 +4,7 @@ import { Semaphore, type SemaphoreLimits } from '../../../values/semaphore.ts'
 import { Deadline } from '../../outbound/deadline.ts'
 import type { SendRequest } from '../../outbound/outbound.ts'
 import { type ClientFor, NameLookup, type NameService, nameServiceFor, tooLong } from './name-lookup.ts'
-import { NameUnavailable, readRecipient, UnknownName } from './recipient.ts'
+import { NameChainMissing, NameUnavailable, readRecipient, UnknownName } from './recipient.ts'
 
 export { guardedCcipRequest } from './name-lookup.ts'
 export { NameChainMissing, NameProblem, NameUnavailable, RecipientInvalid, UnknownName } from './recipient.ts'
@@ -44,6 +44,8 @@ interface NameResolverSettings {
   /** The chain of ENS, for chains without a name service of their own. */
   ensChainId?: number
   lanes?: Partial<Lanes>
+  /** Another daemon on the database has a chain that this one lacks. */
+  isElsewhere?(chainId: number): boolean
 }
 
 export interface NameResolver {
@@ -62,6 +64,7 @@ export interface NameResolver {
 
 export function createNameResolver(settings: NameResolverSettings): NameResolver {
   const { clientFor, fetchGateway, ensChainId = 1, now = () => performance.now() } = settings
+  const { isElsewhere = () => false } = settings
   const lanes = { ...usualLanes, ...settings.lanes }
   const busy = () =>
     new NameUnavailable('Too many names are being looked up. Try again later, or give the address (0x…)')
@@ -76,12 +79,21 @@ export function createNameResolver(settings: NameResolverSettings): NameResolver
     const question = new NameLookup(name, home, fetchGateway, { now, timeoutMs })
     return home.chainId === chainId ? question.address() : addressElsewhere(question, name, chainId)
   }
+  const serviceFor = (name: string, chainId: number) => {
+    try {
+      return nameServiceFor(name, chainId, ensChainId, clientFor)
+    } catch (error) {
+      if (!(error instanceof NameChainMissing) || !isElsewhere(error.chainId)) throw error
+      const where = `${name} is looked up on chain ${error.chainId}, which another daemon serves, and not this one`
+      throw new NameUnavailable(`${where}. Try again`)
+    }
+  }
   return {
     async resolve(asker, chainId, text) {
       const recipient = readRecipient(text)
       if (recipient.kind === 'address') return recipient.address
       const { name } = recipient
-      const home = nameServiceFor(name, chainId, ensChainId, clientFor)
+      const home = serviceFor(name, chainId)
       const { kind, key } = laneOf(asker)
       const timeoutMs = lanes[kind].nameMs
       const lookUp = () => within(timeoutMs, name, () => addressOf(name, home, chainId, timeoutMs))

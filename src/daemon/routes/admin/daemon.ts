@@ -34,6 +34,7 @@ export function daemonRoutes(app: FastifyInstance, ctx: Context): void {
           ...startWarnings(ctx.config),
           ...(await proxyWarnings(ctx.metrics)),
           ...ctx.clock.warnings(),
+          ...ctx.fleet.warnings(),
         ],
         ...status,
       }

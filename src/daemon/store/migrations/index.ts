@@ -21,6 +21,7 @@ import * as tapPage from './0018-tap-page.ts'
 import * as field from './0019-field.ts'
 import * as fleet from './0020-fleet.ts'
 import * as batchesOfTeam from './0021-batches-of-team.ts'
+import * as daemons from './0022-daemons.ts'
 
 /** Forward only, sorted by name. Never change a released migration. */
 export const migrations: Record<string, Migration> = {
@@ -46,4 +47,5 @@ export const migrations: Record<string, Migration> = {
   '0019-field': field,
   '0020-fleet': fleet,
   '0021-batches-of-team': batchesOfTeam,
+  '0022-daemons': daemons,
 }

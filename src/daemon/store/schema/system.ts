@@ -55,6 +55,18 @@ export interface HoldsTable {
   heardAt: number
 }
 
+/** The daemons on one database. */
+export interface DaemonsTable {
+  /** Stays with the data directory. */
+  id: string
+  /** For people. */
+  name: string
+  /** JSON of what all have to agree on; see fleet.ts. */
+  settings: string
+  /** Milliseconds of the database's clock. */
+  heardAt: number
+}
+
 export interface SettingsTable {
   key: string
   value: string
