@@ -48,6 +48,8 @@ import { tapPageAssetRoutes } from './routes/tap-page-assets.ts'
 import { tapErrorPages } from './routes/tap-page-failures.ts'
 import { teamRoutes } from './routes/team.ts'
 import { publicTransactionRoutes } from './routes/transactions.ts'
+import { isShared } from './store/database.ts'
+import { Patience, withPatience } from './store/patience.ts'
 import { rememberRequests } from './uncaught.ts'
 
 /** In milliseconds; tests use less. */
@@ -115,6 +117,7 @@ export async function buildApp(
   acceptBodies(app)
   endHeadStreams(app)
   observe(app, ctx)
+  if (isShared(ctx.db)) limitPatience(app)
 
   serviceRoutes(app, ctx)
   openApiRoutes(app, ctx)
@@ -190,6 +193,22 @@ const failedOf = ({ body, retryAfterSeconds }: ReturnType<typeof answerTo>) => (
   code: body.code,
   retryAfterSeconds,
 })
+
+/** A request waits for a silent database only so long, however many steps it has. */
+function limitPatience(app: FastifyInstance): void {
+  const patienceOf = new WeakMap<FastifyRequest, Patience>()
+  // The last hook before the handler: what reads the body begins elsewhere.
+  app.addHook('preHandler', (request, _reply, done) => {
+    const patience = new Patience()
+    patienceOf.set(request, patience)
+    withPatience(patience, done)
+  })
+  app.addHook('onResponse', (request, _reply, done) => {
+    const patience = patienceOf.get(request)
+    if (patience) patience.isOver = true
+    done()
+  })
+}
 
 function answerErrors(
   app: FastifyInstance,

@@ -1,7 +1,9 @@
 import pino, { type DestinationStream, type Logger } from 'pino'
 import type { Config } from './config/config.ts'
 import { stdioWriter } from './stdio.ts'
+import { whyLost } from './store/disk.ts'
 
+const debugLevel = 20
 const mostBytes = 8192
 const mostOfMessage = 1000
 const mostOfStack = 4000
@@ -13,6 +15,15 @@ export function createLogger(level: Config['logLevel'], out: DestinationStream =
       level,
       base: { pid: process.pid },
       timestamp: pino.stdTimeFunctions.isoTime,
+      hooks: {
+        // A lost database is one line when it goes, and one when it is back.
+        logMethod([fields, ...more], method, level) {
+          const err =
+            typeof fields === 'object' && fields !== null && 'err' in fields ? fields.err : undefined
+          if (level > debugLevel && whyLost(err) !== undefined) this.debug(fields, ...more)
+          else method.apply(this, [fields, ...more])
+        },
+      },
       serializers: { err: (error: Error) => shownError(pino.stdSerializers.err(error)) },
     },
     { write: (line) => out.write(shortened(line)) },

@@ -82,7 +82,14 @@ async function openServer(
   await awaitServer(url, { patienceMs: serverMs, waiting, stopped })
   const upgrade = await upgradeServer(url, { log, box, starting })
   const failed = disk.failed.bind(disk)
-  const db = withEffects(await openPostgres(url, failed))
+  const server = await openPostgres(url, failed, undefined, {
+    connections: config.databaseConnections,
+    changed: (trouble) =>
+      trouble === undefined
+        ? log.info('the database is back')
+        : log.error(trouble, 'the database cannot be used'),
+  })
+  const db = withEffects(server)
   sealAuditWith(db.read, box)
   const name = nameOfDatabase(url)
   const begins = () => {

@@ -3,8 +3,9 @@ import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { startPostgres } from '../../scripts/postgres-server.mjs'
 import { storeFailure } from '../../src/daemon/domain/errors.ts'
-import { DatabaseUnavailable, type Db } from '../../src/daemon/store/database.ts'
+import { DatabaseUnavailable, type Db, type Queries } from '../../src/daemon/store/database.ts'
 import { openPostgres } from '../../src/daemon/store/open.ts'
+import { Patience, withPatience } from '../../src/daemon/store/patience.ts'
 import { setSetting, setting } from '../../src/daemon/store/settings.ts'
 import type { TapToTake } from '../../src/daemon/store/tap-to-take.ts'
 import { databaseOf, dropDatabaseOf, onServer } from '../support/postgres.ts'
@@ -83,6 +84,18 @@ describe('a connection that is lost', () => {
     )
     expect(error).toMatchObject({ name: 'DatabaseUnavailable', isOutcomeUnknown: true })
     expect([runs, await count('after')]).toEqual([1, 1])
+  })
+
+  test('before COMMIT was sent, and the driver knows it: the write is done again, and counts once', async () => {
+    let runs = 0
+    await db.write(async (trx) => {
+      runs += 1
+      await add('unsent').execute(trx)
+      if (runs > 1) return
+      proxy.cut()
+      await failureOf(sql`select 1`.execute(trx))
+    })
+    expect([runs, await count('unsent')]).toEqual([2, 1])
   })
 
   test('under one statement: a question is asked again, and what writes is not', async () => {
@@ -240,15 +253,15 @@ test('what a read is told of a lost server speaks of no write', () => {
   )
 })
 
-test('a server without room for more connections keeps those that it has', async () => {
+test('where the server has no room for more connections, the open ones serve everything', async () => {
   const server = await startPostgres({ settings: { max_connections: 8, superuser_reserved_connections: 0 } })
   const full = await openPostgres(`${server.url}/postgres`, undefined, { everyMs: 10, answerMs: 400 })
   const others: Client[] = []
   try {
-    const pid = async () =>
-      (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(full.read)).rows[0]?.pid
-    const write = () => full.write((trx) => sql`select 1`.execute(trx))
-    const [first] = await Promise.all([pid(), write()])
+    const pid = async (on: Queries) =>
+      (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(on)).rows[0]?.pid
+    const write = () => full.write(pid)
+    const open = await Promise.all([pid(full.read), write()])
     for (let isOpen = true; isOpen; ) {
       const client = new Client({ connectionString: `${server.url}/postgres` })
       client.on('error', () => undefined)
@@ -259,12 +272,8 @@ test('a server without room for more connections keeps those that it has', async
       if (isOpen) others.push(client)
     }
     expect(others.length).toBeGreaterThan(2)
-    // The slow ones have no connection yet, and find none.
-    expect(await failureOf(sql`select 1`.execute(full.slow))).toBeInstanceOf(DatabaseUnavailable)
-    for (let times = 0; times < 100; times += 1) {
-      await write()
-      expect(await pid()).toBe(first)
-    }
+    for (let times = 0; times < 100; times += 1)
+      expect(open).toContain(await [() => pid(full.slow), write, () => pid(full.read)][times % 3]?.())
   } finally {
     for (const client of others) await client.end()
     await full.close()
@@ -311,6 +320,20 @@ test('a server that falls silent is given up within seconds, those who wait are 
   expect(refused.length).toBeGreaterThanOrEqual(500)
   proxy.isSilent = false
   expect(await setting(db.read, 'silence')).toBe('heard')
+})
+
+test('a request waits five seconds in all: a step after the one that used them up ends before that of another request', async () => {
+  proxy.isSilent = true
+  const patience = new Patience()
+  const readBy = (by: Patience) =>
+    new Promise<unknown>((resolve) => withPatience(by, () => resolve(failureOf(setting(db.read, 'silence')))))
+  expect(await readBy(patience)).toBeInstanceOf(DatabaseUnavailable)
+  const order: string[] = []
+  await Promise.all([
+    readBy(new Patience()).then(() => order.push('fresh')),
+    readBy(patience).then(() => order.push('spent')),
+  ])
+  expect(order).toEqual(['spent', 'fresh'])
 })
 
 test('of several hosts the one that accepts writes is used, and found again where it went', async () => {

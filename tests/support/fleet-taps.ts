@@ -10,9 +10,9 @@ import { type DaemonProcess, spawnDaemon } from './process.ts'
 import { acmeKey, derived } from './seeds.ts'
 import { tap, tapPath } from './taps.ts'
 
-const uidOf = (n: number): string => `04D0${n.toString(16).padStart(8, '0').toUpperCase()}80`
+export const uidOf = (n: number): string => `04D0${n.toString(16).padStart(8, '0').toUpperCase()}80`
 
-const seedOf = (chips: number) => ({
+export const seedOf = (chips: number) => ({
   version: 1,
   keySets: [derived],
   teams: [

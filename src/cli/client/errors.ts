@@ -1,4 +1,4 @@
-import { isJsonObject, parseObject } from '../../values/json.ts'
+import { isJsonObject, type JsonObject, parseObject } from '../../values/json.ts'
 import { type Listener, shownListener } from './address.ts'
 
 export class ApiError extends Error {
@@ -9,6 +9,8 @@ export class ApiError extends Error {
   readonly retryAfter: number | undefined
   /** Messages by dotted path, for structures that the daemon validated. */
   readonly errors: Readonly<Record<string, string>> | undefined
+  /** Of a database that cannot be used. */
+  readonly trouble: ServerTrouble | undefined
   /** Advice that is printed last. */
   afterword: string | undefined
 
@@ -19,6 +21,7 @@ export class ApiError extends Error {
     requestId: string
     retryAfter: number | undefined
     errors?: Readonly<Record<string, string>> | undefined
+    trouble?: ServerTrouble | undefined
   }) {
     super(answer.message)
     this.statusCode = answer.statusCode
@@ -26,6 +29,7 @@ export class ApiError extends Error {
     this.requestId = answer.requestId
     this.retryAfter = answer.retryAfter
     this.errors = answer.errors
+    this.trouble = answer.trouble
   }
 }
 
@@ -73,8 +77,20 @@ export const readApiError = (
     requestId: typeof body?.requestId === 'string' ? body.requestId : '',
     retryAfter: Number.isFinite(seconds) ? seconds : undefined,
     errors: messagesIn(body?.errors),
+    trouble: troubleIn(body),
   })
 }
+
+/** Which server of the database, and why. */
+export interface ServerTrouble {
+  readonly server: string
+  readonly reason: string
+}
+
+export const troubleIn = (body: JsonObject | undefined): ServerTrouble | undefined =>
+  typeof body?.server === 'string' && typeof body.reason === 'string'
+    ? { server: body.server, reason: body.reason }
+    : undefined
 
 const messagesIn = (value: unknown): Record<string, string> | undefined =>
   isJsonObject(value)

@@ -1,6 +1,8 @@
+import type { ServerTrouble } from '../store/database.ts'
 import { isOutcomeUnknown, isOutOfSpace, isServerFull, isUnavailable } from '../store/disk.ts'
 import { transactionOf } from '../store/effects.ts'
 
+export { whyLost } from '../store/disk.ts'
 export { effectsOf } from '../store/effects.ts'
 
 /** `http/errors.ts` alone maps each code to a status. */
@@ -67,6 +69,8 @@ interface ErrorDetail {
   readonly forStrangers?: string
   /** Recorded by the request, or recorded if it was done at all. */
   readonly transactionId?: number | undefined
+  /** Which server of the database, and why; part of the answer. */
+  readonly trouble?: ServerTrouble
   readonly cause?: unknown
 }
 

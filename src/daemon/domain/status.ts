@@ -1,5 +1,11 @@
 import { listAudit } from '../store/audit.ts'
-import { type Db, isShared, type ServerState } from '../store/database.ts'
+import {
+  DatabaseUnavailable,
+  type Db,
+  isShared,
+  type ServerState,
+  type ServerTrouble,
+} from '../store/database.ts'
 import type { Disk, DiskState } from '../store/disk.ts'
 import { latestSchema } from '../store/open.ts'
 import { setSetting, setting } from '../store/settings.ts'
@@ -111,21 +117,40 @@ export const diskState = ({ db, disk, clock }: { db: Db; disk: Disk; clock: Cloc
 // Shorter than proxies wait, who take no answer for a daemon that is gone.
 const probeMs = 2500
 
-const unanswered = (cause: unknown) =>
-  new DomainError('store_unavailable', 'The database does not answer.', { retryAfterSeconds: 5, cause })
+const words: Record<ServerTrouble['reason'], string> = {
+  no_room: 'The database server has no room for another connection.',
+  read_only: 'The database accepts no writes.',
+  refused: 'The database server refuses this daemon, or is still starting.',
+  silent: 'The database does not answer.',
+  down: 'The database server cannot be reached.',
+}
 
-/** Reads, and tries a write if in doubt. @throws DomainError store_unavailable after 2.5 seconds at most */
+const unready = (reason: ServerTrouble['reason'], trouble?: ServerTrouble, cause?: unknown) =>
+  new DomainError('store_unavailable', words[reason], {
+    retryAfterSeconds: 5,
+    ...(trouble && { trouble }),
+    cause: cause ?? new DatabaseUnavailable(reason),
+  })
+
+/**
+ * Asks as taps do, over a connection that they would get, and tries a write if in doubt.
+ * @throws DomainError store_unavailable after 2.5 seconds at most
+ */
 export async function probeStore(deps: { db: Db; disk: Disk; clock: Clock }): Promise<DiskState> {
   const { db } = deps
   const probe = async () => {
-    await setting(db.pulse ?? db.read, 'instance').catch((cause: unknown) => {
-      throw unanswered(cause)
-    })
+    const trouble = await db.maintenance.serverTrouble?.(probeMs)
+    if (trouble) throw unready(trouble.reason, trouble)
+    if (!isShared(db))
+      await setting(db.read, 'instance').catch((cause: unknown) => {
+        throw unready('silent', undefined, cause)
+      })
     return diskState(deps)
   }
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(unanswered(undefined)), probeMs)
+    // A server that is silent is named first.
+    timer = setTimeout(() => reject(unready('silent')), probeMs + 100)
   })
   return Promise.race([probe(), late]).finally(() => clearTimeout(timer))
 }

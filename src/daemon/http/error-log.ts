@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
+import { whyLost } from '../domain/errors.ts'
 import type { Clock } from '../domain/time.ts'
 import { isStranger } from './auth.ts'
 import type { answerTo } from './errors.ts'
@@ -24,12 +25,14 @@ export function errorLog(
   return (request, error, { body: { statusCode: status, code }, isOurs }) => {
     const { id: requestId, method, routeOptions } = request
     const fields = { requestId, method, route: routeOptions?.url ?? 'none', status, code }
-    if (isOurs) return always.error({ ...fields, err: error }, 'request failed')
+    const why = whyLost(error)
+    if (isOurs && why === undefined) return always.error({ ...fields, err: error }, 'request failed')
     if (bucket.spend(isStranger(request) ? 'stranger' : 'known') !== undefined) {
       unlisted += 1
       return
     }
-    always.info({ ...fields, ...(unlisted === 0 ? {} : { unlisted }) }, 'request refused')
+    const message = isOurs ? 'request failed' : 'request refused'
+    always.info({ ...fields, why, ...(unlisted === 0 ? {} : { unlisted }) }, message)
     unlisted = 0
   }
 }

@@ -67,6 +67,9 @@ interface ErrorBody {
   transactionId?: number
   success?: false
   errors?: Record<string, string>
+  /** Of a database that cannot be used. */
+  server?: string
+  reason?: string
 }
 
 /** For the log: there is no one left to answer. */
@@ -104,6 +107,7 @@ export function answerTo(
   if (transactionId !== undefined) body.transactionId = transactionId
   if (known.code === 'invalid_metadata')
     Object.assign(body, { success: false, errors: { ...known.detail.errors } })
+  Object.assign(body, known.detail.trouble)
   return { body, retryAfterSeconds: known.detail.retryAfterSeconds, isOurs: statusCode >= 500 }
 }
 

@@ -66,7 +66,7 @@ const unwritable = {
     ),
 }
 
-/** Of a database on a server; nothing that tells strangers where it is. */
+/** Of a database on a server. */
 function databaseWords({ db }: Context) {
   const use = db.maintenance.serverUse?.()
   if (use === undefined) return {}

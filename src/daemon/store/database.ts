@@ -34,8 +34,8 @@ export interface Db {
   /** For slow queries, which do not delay taps. */
   readonly slow: Queries
   /**
-   * A connection of its own for what is asked several times a second, so that it never waits behind requests. Fails
-   * at once where others would try again. Absent if no other daemon writes to this database.
+   * For what is asked several times a second: goes before requests, and fails at once where others would try again.
+   * Absent if no other daemon writes to this database.
    */
   readonly pulse?: Queries
   /** Resolves after the write is on disk. A job that throws is rolled back without affecting other jobs. */
@@ -63,8 +63,20 @@ export interface Maintenance {
   backupTo(path: string): Promise<void>
   /** Of a database on a server. @throws DatabaseUnavailable */
   serverState?(): Promise<ServerState>
+  /** Why a server serves no taps, found out within the time given; undefined: it does. */
+  serverTrouble?(withinMs: number): Promise<ServerTrouble | undefined>
   /** As it is now, without a question to the server. */
   serverUse?(): Pick<ServerState, 'pools' | 'conflicts' | 'lostConnections'>
+}
+
+export interface ServerTrouble {
+  /** Host and port. */
+  readonly server: string
+  /**
+   * `no_room`: all its connections are taken. `refused`: it answers, and does not let the daemon in, or not yet. `silent`:
+   * no answer in time. `down`: nothing listens there, or it ends connections.
+   */
+  readonly reason: 'no_room' | 'read_only' | 'refused' | 'silent' | 'down'
 }
 
 export interface ServerState {
@@ -89,10 +101,11 @@ export interface Standby {
   readonly lagBytes: number | null
 }
 
-/** Connections of this daemon. */
+/** Connections of this daemon, by what they are used for. */
 export interface PoolCounts {
   readonly pool: 'read' | 'tap' | 'write' | 'slow'
   readonly inUse: number
+  /** By their last use; anything else may use them next. */
   readonly idle: number
   /** Requests that wait for one. */
   readonly waiting: number

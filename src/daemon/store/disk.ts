@@ -24,6 +24,17 @@ export const isUnavailable = (error: unknown): boolean =>
 export const isOutcomeUnknown = (error: unknown): boolean =>
   error instanceof DatabaseUnavailable && error.isOutcomeUnknown
 
+/**
+ * Why the server of the database could not be used. The store tells once that it is lost, so whatever fails because of
+ * that need not. Undefined for all other errors, also where writes only met each other.
+ */
+export function whyLost(error: unknown): string | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if (cause instanceof DatabaseUnavailable)
+      return cause.isRefused || hasCode(cause, (code) => /^(40|55P03)/.test(code)) ? undefined : cause.message
+  return undefined
+}
+
 const isLocked = (error: unknown): boolean =>
   error instanceof Error &&
   'code' in error &&

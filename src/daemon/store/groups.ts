@@ -1,4 +1,5 @@
 import { DatabaseUnavailable } from './database.ts'
+import { type Patience, patienceOfRequest } from './patience.ts'
 
 interface Waiting<T, R> {
   item: T
@@ -15,6 +16,8 @@ interface Limits<T> {
   readonly most: number
   /** Items of one key are never in one group. */
   readonly keyOf?: (item: T) => unknown
+  /** What is under way may be done although nobody waits for its answer any longer. */
+  readonly isWriting?: boolean
 }
 
 /** More than wait in any proper moment, and less than would fill the memory. */
@@ -40,10 +43,34 @@ export class Groups<T, R> {
   ask(item: T): Promise<R> {
     if (this.#waiting.length >= mostWaiting)
       throw new DatabaseUnavailable(new Error('Too many wait for the database'), { isRefused: true })
+    const patience = patienceOfRequest()
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ item, resolve, reject })
+      const waiting = { item, resolve, reject }
+      this.#waiting.push(waiting)
       this.#plan()
+      if (patience) this.#endWith(patience, waiting)
     })
+  }
+
+  /** The group may wait by the patience of another request. */
+  #endWith(patience: Patience, waiting: Waiting<T, R>): void {
+    const began = performance.now()
+    const { resolve, reject } = waiting
+    const late = setTimeout(() => {
+      patience.lost(began)
+      const isUnderWay = !this.#waiting.includes(waiting)
+      this.#waiting = this.#waiting.filter((one) => one !== waiting)
+      const isOutcomeUnknown = isUnderWay && this.#limits.isWriting === true
+      reject(new DatabaseUnavailable(new Error('timeout: no answer'), { isOutcomeUnknown }))
+    }, patience.leftMs())
+    waiting.resolve = (value) => {
+      clearTimeout(late)
+      resolve(value)
+    }
+    waiting.reject = (error) => {
+      clearTimeout(late)
+      reject(error)
+    }
   }
 
   #plan(): void {

@@ -1,4 +1,5 @@
-import { ApiError, DaemonUnreachable, elsewhere } from '../../client/errors.ts'
+import { parseObject } from '../../../values/json.ts'
+import { ApiError, DaemonUnreachable, elsewhere, type ServerTrouble, troubleIn } from '../../client/errors.ts'
 import type { AnswerOf } from '../../client/types.ts'
 import type { CliContext } from '../../context.ts'
 import { counted } from '../../io/text.ts'
@@ -26,11 +27,13 @@ export const checkDaemon = async (ctx: CliContext): Promise<Finding[]> => {
       ]
     }
     const ready = await client.probe('/readyz')
+    const answer = parseObject(ready.text)
+    const trouble = troubleIn(answer)
     return [
       ok('daemon', `${url} (address from ${origin})`),
       ready.status === 200
         ? ok('ready', 'it accepts requests')
-        : fail('ready', `/readyz answers ${ready.status}`, 'see why: tapchip daemon logs'),
+        : fail('ready', unready(ready.status, answer?.message), serverFix(trouble), trouble),
       checkClock(ctx, health.date),
       ready.status === 503 && ready.text.includes('"store_unavailable"')
         ? warn('API key', 'not checked, since the daemon is not ready', 'run this again once it is')
@@ -47,6 +50,21 @@ export const checkDaemon = async (ctx: CliContext): Promise<Finding[]> => {
       : [fail('daemon', lost, 'it is running on this machine: check the name and the route to it'), ...inside]
   }
 }
+
+const unready = (status: number, message: unknown): string =>
+  typeof message === 'string' ? message.replace(/\.$/, '') : `/readyz answers ${status}`
+
+const serverFixes: Readonly<Record<string, (server: string) => string>> = {
+  no_room: (server) => `raise max_connections of ${server}, or lower TAPCHIP_DATABASE_CONNECTIONS`,
+  read_only: (server) => `see whether ${server} is a standby, or was set to default_transaction_read_only`,
+  refused: (server) =>
+    `check user, password and database in TAPCHIP_DATABASE_URL, and pg_hba.conf of ${server}; its log says why`,
+  silent: (server) => `look at ${server}, and at the network to it`,
+  down: (server) => `start the server at ${server}, or correct TAPCHIP_DATABASE_URL`,
+}
+
+const serverFix = (trouble: ServerTrouble | undefined): string =>
+  (trouble && serverFixes[trouble.reason]?.(trouble.server)) ?? 'see why: tapchip daemon logs'
 
 /** A daemon of this machine whose public address does not lead here can still be asked. */
 const throughSocket = async (ctx: CliContext): Promise<Finding[]> => {
@@ -103,7 +121,7 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
         ),
       ]
     if (error instanceof ApiError && error.statusCode === 503)
-      return [fail('database', messageOf(error).replace(/\.$/, ''), 'see why: tapchip daemon logs')]
+      return [fail('database', messageOf(error).replace(/\.$/, ''), serverFix(error.trouble), error.trouble)]
     return [fail('admin token', messageOf(error), 'set TAPCHIP_ADMIN_TOKEN, or tapchip login --admin')]
   }
   const { database, disk, counts, version, token, warnings, admin } = status

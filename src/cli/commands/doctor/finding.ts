@@ -1,4 +1,7 @@
-export interface Finding {
+import type { ServerTrouble } from '../../client/errors.ts'
+
+/** With server and reason where the database cannot be used. */
+export interface Finding extends Partial<ServerTrouble> {
   readonly check: string
   readonly status: 'ok' | 'warn' | 'fail'
   readonly detail: string
@@ -13,9 +16,10 @@ export const warn = (check: string, detail: string, fix: string): Finding => ({
   detail,
   fix,
 })
-export const fail = (check: string, detail: string, fix: string): Finding => ({
+export const fail = (check: string, detail: string, fix: string, trouble?: ServerTrouble): Finding => ({
   check,
   status: 'fail',
   detail,
   fix,
+  ...trouble,
 })

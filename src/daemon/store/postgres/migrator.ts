@@ -1,8 +1,10 @@
 import type { Kysely } from 'kysely'
+import type { Client } from 'pg'
+import { DatabaseUnavailable } from '../database.ts'
 import type { Database } from '../schema.ts'
+import { connectTo, end } from './connection.ts'
 import { Adapter, kyselyBy } from './dialect.ts'
-import { loadDriver } from './driver.ts'
-import { openPool } from './pool.ts'
+import type { Query } from './lent.ts'
 import { Primary } from './primary.ts'
 import { serversOf } from './servers.ts'
 
@@ -19,36 +21,44 @@ const heldUpMs = 500
 export async function connectToMigrate(
   url: string,
 ): Promise<{ kysely: Kysely<Database>; close(): Promise<void> }> {
-  await loadDriver()
-  const pool = openPool(new Primary(serversOf(url)), { max: 1, queryMs })
-  const client = await pool.connect()
+  const client = await connected(url)
+  const query = (asked: Query) => client.query<never>({ ...asked, query_timeout: queryMs } as Query)
   const adapter = new Adapter()
   let isOpen = false
-  const end = async (word: 'commit' | 'rollback') => {
+  const over = async (text: 'commit' | 'rollback') => {
     if (!isOpen) return
     isOpen = false
-    await client.query(word)
+    await query({ text })
   }
   adapter.lock = {
     acquire: async () => {
       // Each statement sees what a daemon that held the lock has done.
-      await client.query('begin isolation level read committed')
+      await query({ text: 'begin isolation level read committed' })
       isOpen = true
-      await client.query(`select 1 from kysely_migration_lock where id = 'migration_lock' for update`)
-      await client.query(`set local lock_timeout = '${heldUpMs}ms'`)
+      await query({ text: `select 1 from kysely_migration_lock where id = 'migration_lock' for update` })
+      await query({ text: `set local lock_timeout = '${heldUpMs}ms'` })
     },
-    release: () => end('rollback'),
+    release: () => over('rollback'),
   }
-  const kysely = kyselyBy((query) => client.query(query), adapter, {
+  const kysely = kyselyBy(query, adapter, {
     begin: async () => undefined,
-    commit: () => end('commit'),
-    rollback: () => end('rollback'),
+    commit: () => over('commit'),
+    rollback: () => over('rollback'),
   })
-  return {
-    kysely,
-    close: async () => {
-      client.release(true)
-      await pool.close()
-    },
+  return { kysely, close: () => end(client) }
+}
+
+async function connected(url: string): Promise<Client> {
+  const primary = new Primary(serversOf(url))
+  let found: Client | undefined
+  primary.found = (client) => {
+    if (found) void end(client)
+    else found = client
+  }
+  await primary.known()
+  try {
+    return found ?? (await connectTo(primary.url))
+  } catch (error) {
+    throw new DatabaseUnavailable(error)
   }
 }

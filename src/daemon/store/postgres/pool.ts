@@ -1,114 +1,269 @@
-import type { Client as AnyClient, ClientConfig, PoolClient, PoolConfig, QueryResult } from 'pg'
-import { DatabaseUnavailable } from '../database.ts'
-import { driver } from './driver.ts'
+import type { Client } from 'pg'
+import { DatabaseUnavailable, type ServerTrouble } from '../database.ts'
+import { patienceOfRequest } from '../patience.ts'
+import { assertWritable, breakOff, connectTo, end } from './connection.ts'
+import { defaultConnections, type Kind, kinds, type Limits, limitsOf } from './kinds.ts'
+import { Lent, type Query } from './lent.ts'
 import type { Primary } from './primary.ts'
-import {
-  asUnavailable,
-  common,
-  isFull,
-  isReadOnlyQuery,
-  isStale,
-  isUnprepared,
-  mayBeDone,
-} from './servers.ts'
+import { asUnavailable, connectMs, isStale, isUnprepared, mayBeDone } from './servers.ts'
+import { isFull, troubleOf } from './trouble.ts'
 
-/** More than wait in any proper moment, and less than would fill the memory. */
-const mostWaiting = 1000
+/** Of one kind. More than wait in any proper moment, and less than would fill the memory. */
+const maxWaiting = 1000
+/** One that was not needed for so long is closed, since other daemons may be short of it. */
+const idleMs = 5000
+/** Until a server that refused another connection is asked for one again. */
+const fullPauseMs = 1000
+const failedPauseMs = 100
+/** A daemon that is refused another connection gives up one of its own for other daemons, down to these. */
+const keptWhenFull = 2
 
-interface PoolSize {
-  /** Most connections. */
-  readonly max: number
-  /** Deadline of one query, in milliseconds. */
-  readonly queryMs: number
+interface Waiting {
+  readonly since: number
+  readonly timer: NodeJS.Timeout
+  resolve(client: Client): void
+  reject(error: unknown): void
 }
 
-export interface Connections {
+/**
+ * All connections of a daemon to the server that accepts writes, opened when they are needed. They are alike, so that
+ * none is idle while anyone waits. Writes and slow queries leave one to taps, however few there are.
+ */
+export class Pool {
+  readonly #primary: Primary
+  readonly #max: number
+  readonly #limits: Readonly<Record<Kind, Limits>>
+  readonly #inUse: Record<Kind, number> = { pulse: 0, tap: 0, read: 0, write: 0, slow: 0 }
+  readonly #waiting: Record<Kind, Waiting[]> = { pulse: [], tap: [], read: [], write: [], slow: [] }
+  /** Each with what it was used for last. */
+  readonly #open = new Map<Client, Kind>()
+  /** The one at the end was used last, and is taken first. */
+  readonly #idle: { client: Client; since: number }[] = []
+  readonly #ending = new Set<Promise<void>>()
+  readonly #tidying: NodeJS.Timeout
+  #opening = 0
+  /** Why the last one could not be opened. */
+  #refusal: unknown
+  #pausedUntil = 0
+  /** To be closed as soon as they are released. */
+  #surplus = 0
+  #isClosing = false
+  #allClosed = () => {}
+
+  constructor(primary: Primary, connections = defaultConnections) {
+    this.#primary = primary
+    this.#max = connections
+    this.#limits = limitsOf(connections)
+    primary.found = (client) => this.#add(client)
+    this.#tidying = setInterval(() => this.#closeIdle(performance.now() - idleMs, 1), idleMs / 10).unref()
+  }
+
   /** @throws DatabaseUnavailable; `isRefused` if too many wait already */
-  connect(): Promise<PoolClient>
-  /** Breaks off everything that waits for an answer. */
-  cut(): void
-  counts(): { total: number; idle: number; waiting: number; max: number }
-  close(): Promise<void>
-}
+  async connect(kind: Kind, withinMs = connectMs): Promise<Lent> {
+    const waiting = this.#waiting[kind]
+    if (waiting.length >= maxWaiting || this.#isClosing)
+      throw new DatabaseUnavailable(new Error('Too many wait for the database'), { isRefused: true })
+    const since = performance.now()
+    const patienceMs = patienceOfRequest()?.leftMs() ?? Number.POSITIVE_INFINITY
+    const client = await new Promise<Client>((resolve, reject) => {
+      const late = () => {
+        waiting.splice(waiting.indexOf(one), 1)
+        reject(new DatabaseUnavailable(this.#refusal ?? new Error('timeout: no connection is free')))
+      }
+      const timer = setTimeout(late, Math.min(withinMs, patienceMs))
+      const one = { since, timer, resolve, reject }
+      waiting.push(one)
+      this.#lend()
+    })
+    const released = (error: unknown) => this.#release(client, kind, error)
+    const { queryMs } = this.#limits[kind]
+    // Slow queries are known to be slow.
+    return new Lent(client, {
+      ...{ queryMs, released, since },
+      patienceMs: kind === 'slow' ? Number.POSITIVE_INFINITY : patienceMs,
+    })
+  }
 
-/** Connections to the server that accepts writes, opened when they are needed. */
-export function openPool(primary: Primary, { max, queryMs }: PoolSize): Connections {
-  const { Client, Pool } = driver()
-  class PrimaryClient extends Client {
-    constructor(config: ClientConfig) {
-      super({ ...config, connectionString: primary.url })
+  /** @returns why the server takes no writes over a connection that taps would use now; undefined: it does */
+  async trouble(withinMs: number): Promise<ServerTrouble | undefined> {
+    const until = performance.now() + withinMs
+    let lent: Lent | undefined
+    try {
+      lent = await this.connect('pulse', withinMs)
+      await assertWritable(lent, Math.max(1, until - performance.now()))
+      lent.release()
+      return undefined
+    } catch (error) {
+      lent?.release(new DatabaseUnavailable(error))
+      return troubleOf(error, this.#primary.url)
     }
   }
-  const pool = new Pool({
-    ...common,
-    Client: PrimaryClient as unknown as new () => AnyClient,
-    max,
-    query_timeout: queryMs,
-    idleTimeoutMillis: 30_000,
-    verify: (client: PoolClient, done: (error?: Error) => void) => {
-      client.query(isReadOnlyQuery).then(
-        ({ rows }) => {
-          const isPrimary = rows[0]?.transaction_read_only === 'off'
-          done(isPrimary ? undefined : new Error('The server accepts no writes'))
-        },
-        (error: Error) => done(error),
-      )
-    },
-  } as PoolConfig)
-  const open = new Set<PoolClient>()
-  // A connection that ends while it is idle is replaced when the next one is needed; the queries of others tell.
-  pool.on('error', () => undefined)
-  pool.on('connect', (client) => {
-    client.on('error', () => undefined)
-    open.add(client)
-  })
-  pool.on('remove', (client) => open.delete(client))
-  let waiting = 0
-  return {
-    connect: async () => {
-      if (waiting >= mostWaiting)
-        throw new DatabaseUnavailable(new Error('Too many wait for the database'), { isRefused: true })
-      waiting += 1
-      let { url } = primary
-      try {
-        // One that is open says for itself whether it still works.
-        if (pool.idleCount === 0) await primary.known()
-        url = primary.url
-        return await pool.connect()
-      } catch (error) {
-        if (!isExhausted(error) && !isFull(error)) primary.lost(url)
-        throw error instanceof DatabaseUnavailable ? error : new DatabaseUnavailable(error)
-      } finally {
-        waiting -= 1
-      }
-    },
-    cut: () => {
-      for (const client of open) breakOff(client)
-    },
-    counts: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting, max }),
-    close: () => pool.end(),
+
+  /** Breaks off everything that waits for an answer. */
+  cut(): void {
+    for (const client of this.#open.keys()) breakOff(client)
   }
-}
 
-/** All connections are in use, which says nothing about the server. */
-const isExhausted = (error: unknown): boolean =>
-  error instanceof Error && error.message === 'timeout exceeded when trying to connect'
+  counts(kind: Kind): { inUse: number; idle: number; waiting: number; max: number } {
+    const idle = this.#idle.filter(({ client }) => this.#open.get(client) === kind).length
+    const { max } = this.#limits[kind]
+    const inUse = this.#inUse[kind]
+    // Others wait for a new connection to be made, which is no lack of them.
+    const isMade = inUse < max && this.#opening > 0
+    return { inUse, idle, waiting: isMade ? 0 : this.#waiting[kind].length, max }
+  }
 
-/** Ends a connection without a word, because the server may not listen. */
-function breakOff(client: PoolClient): void {
-  const { connection } = client as unknown as { connection?: { stream?: { destroy(): void } } }
-  connection?.stream?.destroy()
-}
+  async close(): Promise<void> {
+    this.#isClosing = true
+    clearInterval(this.#tidying)
+    this.#refuse(new Error('The store is closing'))
+    this.#closeIdle(Number.POSITIVE_INFINITY, 0)
+    if (this.#open.size > 0)
+      await new Promise<void>((resolve) => {
+        this.#allClosed = resolve
+      })
+    await Promise.all(this.#ending)
+  }
 
-/** Gives a connection back after an error; one that cannot be relied on is not used again. */
-export function giveBack(client: PoolClient, error: unknown): void {
-  const isLost = error instanceof DatabaseUnavailable
-  if (isLost) breakOff(client)
-  client.release(isLost || isStale(error) || isUnprepared(error))
+  get #isPaused(): boolean {
+    return performance.now() < this.#pausedUntil
+  }
+
+  /** Where there is more than one, writes and slow queries leave one to taps. */
+  #isAllowed(kind: Kind): boolean {
+    if (this.#inUse[kind] >= this.#limits[kind].max) return false
+    if (kind !== 'write' && kind !== 'slow') return true
+    const total = this.#refusal === undefined ? this.#max : this.#open.size
+    const least = kind === 'write' ? 1 : 0
+    return this.#inUse.write + this.#inUse.slow < Math.max(total - 1, least)
+  }
+
+  /** Who asked first, but the pulse goes before, and one tap at a time. */
+  #next(): Kind | undefined {
+    const allowed = kinds.filter((kind) => this.#waiting[kind].length > 0 && this.#isAllowed(kind))
+    if (allowed.includes('pulse')) return 'pulse'
+    if (allowed.includes('tap') && this.#inUse.tap === 0) return 'tap'
+    const since = (kind: Kind) => this.#waiting[kind][0]?.since ?? Number.POSITIVE_INFINITY
+    return allowed.sort((a, b) => since(a) - since(b))[0]
+  }
+
+  #lend(): void {
+    for (let kind = this.#next(); kind !== undefined; kind = this.#next()) {
+      const client = this.#idle.pop()?.client
+      if (client === undefined) break
+      const one = this.#waiting[kind].shift()
+      this.#inUse[kind] += 1
+      this.#open.set(client, kind)
+      clearTimeout(one?.timer)
+      one?.resolve(client)
+    }
+    const most = this.#isPaused ? 1 : this.#max
+    while (this.#opening < this.#wanted && this.#open.size + this.#opening < most) void this.#openOne()
+  }
+
+  /** Connections that those who wait may use; more of them lets writes begin that left the last one to taps. */
+  get #wanted(): number {
+    return kinds.reduce(
+      (sum, kind) => sum + Math.min(this.#waiting[kind].length, this.#limits[kind].max - this.#inUse[kind]),
+      0,
+    )
+  }
+
+  async #openOne(): Promise<void> {
+    this.#opening += 1
+    let { url } = this.#primary
+    try {
+      await this.#primary.known()
+      url = this.#primary.url
+      // The look for the server has brought one.
+      if (this.#wanted > 0) this.#add(await connectTo(url))
+    } catch (error) {
+      if (!isFull(error)) this.#primary.lost(url)
+      this.#refused(error)
+    } finally {
+      this.#opening -= 1
+    }
+    this.#lend()
+  }
+
+  #add(client: Client): void {
+    if (this.#isClosing || this.#open.size >= this.#max) {
+      this.#end(client)
+      return
+    }
+    this.#refusal = undefined
+    this.#open.set(client, 'read')
+    const gone = () => {
+      this.#drop(client)
+      this.#lend()
+    }
+    client.once('error', gone).once('end', gone)
+    this.#idle.push({ client, since: performance.now() })
+    this.#lend()
+  }
+
+  /** With those that are open, work goes on; without any, nobody waits in vain. */
+  #refused(error: unknown): void {
+    this.#refusal = error
+    if (this.#open.size === 0 && this.#opening === 1) {
+      this.#refuse(error)
+      return
+    }
+    const isNews = !this.#isPaused
+    const pauseMs = isFull(error) ? fullPauseMs * (1 + Math.random()) : failedPauseMs
+    this.#pausedUntil = performance.now() + pauseMs
+    setTimeout(() => this.#lend(), pauseMs).unref()
+    if (!isNews || !isFull(error) || this.#open.size - this.#surplus <= keptWhenFull) return
+    if (this.#idle.length > 0) this.#closeIdle(Number.POSITIVE_INFINITY, this.#open.size - 1)
+    else this.#surplus += 1
+  }
+
+  #refuse(error: unknown): void {
+    for (const waiting of Object.values(this.#waiting))
+      for (const { timer, reject } of waiting.splice(0)) {
+        clearTimeout(timer)
+        reject(error instanceof DatabaseUnavailable ? error : new DatabaseUnavailable(error))
+      }
+  }
+
+  #release(client: Client, kind: Kind, error: unknown): void {
+    this.#inUse[kind] -= 1
+    if (error instanceof DatabaseUnavailable) {
+      breakOff(client)
+      this.#drop(client)
+    } else if (this.#isClosing || this.#surplus > 0 || isStale(error) || isUnprepared(error)) {
+      this.#drop(client)
+      this.#end(client)
+    } else if (this.#open.has(client)) this.#idle.push({ client, since: performance.now() })
+    this.#lend()
+  }
+
+  #drop(client: Client): void {
+    if (!this.#open.delete(client)) return
+    const at = this.#idle.findIndex((one) => one.client === client)
+    if (at >= 0) this.#idle.splice(at, 1)
+    if (this.#surplus > 0) this.#surplus -= 1
+    if (this.#open.size === 0) this.#allClosed()
+  }
+
+  #end(client: Client): void {
+    const ending = end(client).finally(() => this.#ending.delete(ending))
+    this.#ending.add(ending)
+  }
+
+  /** Those that have not been used since then, the longest unused first, until so many are open. */
+  #closeIdle(since: number, kept: number): void {
+    while (this.#open.size > kept) {
+      const [oldest] = this.#idle
+      if (oldest === undefined || oldest.since > since) return
+      this.#drop(oldest.client)
+      this.#end(oldest.client)
+    }
+  }
 }
 
 /** Runs one query on some connection. @throws DatabaseUnavailable, DatabaseError */
-export type Run = (query: { text: string; values: unknown[]; name?: string }) => Promise<Answer>
+export type Run = (query: Query & { values: unknown[] }) => Promise<Answer>
 
 export interface Answer {
   rows: unknown[]
@@ -117,16 +272,16 @@ export interface Answer {
 
 /** One query on a connection of its own. @throws DatabaseUnavailable, DatabaseError */
 export const queryOn =
-  (pool: Connections): Run =>
+  (pool: Pool, kind: Kind): Run =>
   async (query) => {
-    const client = await pool.connect()
+    const connection = await pool.connect(kind)
     try {
-      const answer: QueryResult = await client.query(query)
-      client.release()
+      const answer = await connection.query(query)
+      connection.release()
       return answer
     } catch (thrown) {
       const error = asUnavailable(thrown)
-      giveBack(client, error)
+      connection.release(error)
       // Without a transaction around it, a query that writes may have been done when its answer is lost.
       throw mayBeDone(thrown) && isWriting(query.text)
         ? new DatabaseUnavailable(thrown, { isOutcomeUnknown: true })

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Client } from 'pg'
 import { DatabaseUnavailable } from '../database.ts'
-import { driver, loadDriver } from './driver.ts'
-import { common, hostOf, isFull, isLasting, isReadOnlyQuery, type Servers } from './servers.ts'
+import { connectTo, end } from './connection.ts'
+import { addressOf, isLasting, isNoRoom, type Servers } from './servers.ts'
 
 /** Between two looks for the server, so that those who wait do not storm it. */
 const restMs = 100
@@ -14,11 +15,14 @@ export class NoPrimary extends Error {
   /** Every host that answers refuses this client, and will go on to. */
   readonly isLasting: boolean
   /** A host answered that it has no room. */
-  readonly isFull: boolean
-  constructor(reasons: readonly { host: string; error: Error }[]) {
-    super(reasons.map(({ host, error }) => (host === '' ? '' : `${host}: `) + error.message).join('; '))
+  readonly hasNoRoom: boolean
+  /** One that is missing has not answered. */
+  readonly reasons: readonly { server: string; error: Error }[]
+  constructor(reasons: readonly { server: string; error: Error }[]) {
+    super(reasons.map(({ server, error }) => `${server}: ${error.message}`).join('; '))
+    this.reasons = reasons
     this.isLasting = reasons.some(({ error }) => isLasting(error))
-    this.isFull = reasons.some(({ error }) => isFull(error))
+    this.hasNoRoom = reasons.some(({ error }) => isNoRoom(error))
   }
 }
 
@@ -28,6 +32,8 @@ export class Primary {
   #url: string
   #isLost: boolean
   #looking: Promise<void> | undefined
+  /** Takes the connection by which a look found the server, since there may be no room for another one. */
+  found: (client: Client) => void = (client) => void end(client)
 
   constructor({ urls }: Servers) {
     this.#urls = urls
@@ -57,20 +63,21 @@ export class Primary {
 
   /** Asks all hosts at once, because one that is gone may not even refuse. */
   async #look(): Promise<void> {
-    const failures: { host: string; error: Error }[] = []
+    const failures: { server: string; error: Error }[] = []
     let refused = () => {}
     const refusal = new Promise<void>((resolve) => {
       refused = resolve
     })
     const tries = this.#urls.map(async (url) => {
       try {
-        await assertPrimary(url)
+        const client = await connectTo(url)
         // Counts as well when nobody waits for it any more: a server far away answers late.
         this.#url = url
         this.#isLost = false
+        this.found(client)
       } catch (thrown) {
         const error = thrown instanceof Error ? thrown : new Error(String(thrown))
-        failures.push({ host: hostOf(url), error })
+        failures.push({ server: addressOf(url), error })
         refused()
         throw error
       }
@@ -82,19 +89,5 @@ export class Primary {
       await delay(restMs)
       throw new DatabaseUnavailable(new NoPrimary(failures))
     }
-  }
-}
-
-async function assertPrimary(url: string): Promise<void> {
-  await loadDriver()
-  const client = new (driver().Client)({ ...common, connectionString: url })
-  client.on('error', () => undefined)
-  try {
-    await client.connect()
-    const { rows } = await client.query<{ transaction_read_only: string }>(isReadOnlyQuery)
-    if (rows[0]?.transaction_read_only !== 'off') throw new Error('accepts no writes')
-  } finally {
-    // A server that does not answer does not say goodbye either.
-    void client.end().catch(() => undefined)
   }
 }

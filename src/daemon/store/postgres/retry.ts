@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { DatabaseUnavailable } from '../database.ts'
+import { Patience, patienceOfRequest } from '../patience.ts'
 import { isConflict, isStale, isUnprepared } from './servers.ts'
 
-/** How long work is tried again before the caller hears of it, in milliseconds. */
-const patienceMs = 5000
 const longestWaitMs = 250
 
 /** Waits grow, and differ between those that met. */
@@ -21,16 +20,19 @@ let conflicts = 0
 let lostConnections = 0
 export const repeated = () => ({ conflicts, lostConnections })
 
-/** @param once is told which try it is, from 0 @param mayRepeat of an error @throws its last error */
+/** For as long as the patience of the request lasts. @param once is told which try it is, from 0 @param mayRepeat of an error @throws its last error */
 export async function tried<T>(
   once: (attempt: number, until: number) => Promise<T>,
   mayRepeat: (error: unknown) => boolean = mayPass,
 ): Promise<T> {
-  const until = performance.now() + patienceMs
+  const began = performance.now()
+  const patience = patienceOfRequest() ?? new Patience()
+  const until = began + patience.leftMs()
   for (let attempt = 0; ; attempt += 1) {
     try {
       return await once(attempt, until)
     } catch (error) {
+      patience.lost(began)
       if (isConflict(error)) conflicts += 1
       else if (error instanceof DatabaseUnavailable) lostConnections += 1
       if (!mayRepeat(error) || performance.now() > until) throw error

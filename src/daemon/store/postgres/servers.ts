@@ -1,4 +1,4 @@
-import type { ClientConfig, QueryConfig } from 'pg'
+import type { ClientConfig } from 'pg'
 import { DatabaseUnavailable } from '../database.ts'
 import { driver, isServerError } from './driver.ts'
 
@@ -36,8 +36,11 @@ export function nameOfDatabase(url: string): string {
   return `postgres://${hosts}${path}`
 }
 
-/** Of one of several, for people. */
-export const hostOf = (url: string): string => partsOf(url).hosts
+/** Host and port. @param url of one server */
+export function addressOf(url: string): string {
+  const { hosts } = partsOf(url)
+  return /:\d+$/.test(hosts) ? hosts : `${hosts}:5432`
+}
 
 // Whole numbers up to 2^53 fit: IDs, counters, sums of counts. Anything larger is text in this schema.
 const int8 = 20
@@ -60,13 +63,6 @@ export const common = {
   connectionTimeoutMillis: connectMs,
   application_name: 'tapchipd',
 } as ClientConfig
-
-/** What a server is asked, since a standby accepts connections as well; `on` or `off`. */
-export const isReadOnlyQuery: QueryConfig = Object.assign(
-  { text: 'show transaction_read_only' },
-  // Unknown to the types.
-  { query_timeout: connectMs },
-)
 
 /** Of the connection, of a server that starts, stops, has no room for more, or became a standby; not of the query. */
 const lostStates = /^(08|25006|25P0[34]|53(?!100)|57014|57P0[1-5]|58)/
@@ -94,8 +90,9 @@ function withoutValues(error: unknown): unknown {
 /** Taps of months that have no partition yet; few, since housekeeping makes them ahead. */
 export const otherMonths = 'taps_other'
 
-/** A server that has no room is not lost: what is connected to it works. */
-export const isFull = (error: unknown): boolean => /^53/.test(sqlStateOf(error) ?? '')
+/** Of the server, or of a pooler before it. Neither is lost: what is connected to it works. */
+export const isNoRoom = (error: unknown): boolean =>
+  sqlStateOf(error) === '53300' || (isServerError(error) && error.message.startsWith('no more connections'))
 
 /** Another transaction was first: the same work succeeds when it is done again from its beginning. */
 export const isConflict = (error: unknown): boolean =>
@@ -111,10 +108,16 @@ const isAmbiguous = (error: unknown): boolean => sqlStateOf(error) === '40003'
 /** What fails by itself, and leaves nothing behind. */
 const undone = /^(25006|53|57014|58)/
 
+/** The driver knew that the connection was gone, and sent nothing. */
+const isUnsent = (error: unknown): boolean =>
+  error instanceof Error && !isServerError(error) && error.message.endsWith('is not queryable')
+
 /** @returns true if a query that commits may have been done nevertheless */
 export const mayBeDone = (error: unknown): boolean =>
   isAmbiguous(error) ||
-  (asUnavailable(error) instanceof DatabaseUnavailable && !undone.test(sqlStateOf(error) ?? ''))
+  (asUnavailable(error) instanceof DatabaseUnavailable &&
+    !undone.test(sqlStateOf(error) ?? '') &&
+    !isUnsent(error))
 
 /** Of two transactions that inserted the same row at once, one may be told so instead of the conflict. */
 export const isDuplicate = (error: unknown): boolean => sqlStateOf(error) === '23505'

@@ -1,21 +1,15 @@
 import { sql } from 'kysely'
 import type { PoolCounts, Queries, ServerState, Standby } from '../database.ts'
-import type { Connections } from './pool.ts'
+import type { Pool } from './pool.ts'
 import { repeated } from './retry.ts'
 
-/** Pools by what they are for. */
-export type Pools = Readonly<Record<PoolCounts['pool'], Connections>>
+const kinds = ['read', 'tap', 'write', 'slow'] as const
 
-export const countsOf = (pools: Pools): PoolCounts[] =>
-  (Object.keys(pools) as PoolCounts['pool'][]).map((pool) => {
-    const { total, idle, waiting, max } = pools[pool].counts()
-    const inUse = total - idle
-    // Others wait for a new connection to be made, which is no lack of them.
-    return { pool, inUse, idle, waiting: inUse < max ? 0 : waiting, max }
-  })
+export const countsOf = (pool: Pool): PoolCounts[] =>
+  kinds.map((kind) => ({ pool: kind, ...pool.counts(kind) }))
 
 /** @param name of the database, for people @throws DatabaseUnavailable */
-export async function serverState(db: Queries, name: string, pools: Pools): Promise<ServerState> {
+export async function serverState(db: Queries, name: string, pool: Pool): Promise<ServerState> {
   const asked = performance.now()
   const { rows } = await sql<{ version: string }>`
     select current_setting('server_version') as version
@@ -26,7 +20,7 @@ export async function serverState(db: Queries, name: string, pools: Pools): Prom
     version: rows[0]?.version ?? '',
     latencyMs,
     standbys: await standbysOf(db),
-    pools: countsOf(pools),
+    pools: countsOf(pool),
     ...repeated(),
   }
 }

@@ -2,7 +2,7 @@ import { DatabaseUnavailable } from '../database.ts'
 import { hashCode } from '../refs.ts'
 import type { TapToTake } from '../tap-to-take.ts'
 import { preparedNames } from './dialect.ts'
-import { type Connections, giveBack } from './pool.ts'
+import type { Pool } from './pool.ts'
 import { asUnavailable, isUnprepared, mayBeDone } from './servers.ts'
 
 type Column = 'text' | 'bigint' | 'bytea'
@@ -131,26 +131,30 @@ export function takingQuery(taps: readonly TapToTake[]): TakingQuery {
  * @throws DatabaseError of a conflict, after which it may be tried again; DatabaseUnavailable
  */
 export async function takeOn(
-  pool: Connections,
+  pool: Pool,
   { text, values, isSerializable }: TakingQuery,
 ): Promise<ReadonlyMap<string, number>> {
   const name = preparedNames.of(text)
-  const client = await pool.connect()
-  const taking = () => client.query({ text, values, ...(name && { name }) })
+  const connection = await pool.connect('tap')
+  const taking = () => connection.query({ text, values, ...(name && { name }) })
   // They go out together: none waits for the answer to the one before.
   const asked = isSerializable
-    ? [client.query('begin isolation level serializable'), taking(), client.query('commit')]
+    ? [
+        connection.query({ text: 'begin isolation level serializable' }),
+        taking(),
+        connection.query({ text: 'commit' }),
+      ]
     : [taking()]
   const answers = await Promise.allSettled(asked)
   const refused = answers.find((answer) => answer.status === 'rejected')
   const taken = answers[isSerializable ? 1 : 0]
   if (refused === undefined) {
-    client.release()
+    connection.release()
     const rows: { uid: string; id: number }[] = taken?.status === 'fulfilled' ? taken.value.rows : []
     return new Map(rows.map(({ uid, id }) => [uid, id]))
   }
   const error = asUnavailable(refused.reason)
-  giveBack(client, error)
+  connection.release(error)
   if (isUnprepared(error)) preparedNames.off()
   // Without BEGIN it would be kept.
   const isOdd = refused === answers[0] && taken?.status === 'fulfilled'

@@ -1,9 +1,9 @@
-import type { PoolClient } from 'pg'
 import { DatabaseUnavailable, type WriteJob } from '../database.ts'
 import { Groups } from '../groups.ts'
 import type { TapToTake } from '../tap-to-take.ts'
 import { type Adapter, kyselyBy } from './dialect.ts'
-import { type Connections, giveBack, isWriting, type Run } from './pool.ts'
+import type { Lent } from './lent.ts'
+import { isWriting, type Pool, type Run } from './pool.ts'
 import { mayPass, tried } from './retry.ts'
 import { asUnavailable, isConflict, isDuplicate, mayBeDone } from './servers.ts'
 import { takeOn, takingQuery } from './take-tap.ts'
@@ -11,18 +11,12 @@ import { takeOn, takingQuery } from './take-tap.ts'
 // A daemon that stands still must not hold the rows that others wait for, nor these hold up everything else.
 const begin = `begin isolation level serializable; set local idle_in_transaction_session_timeout = '5s'; set local lock_timeout = '2s'`
 
-interface Pools {
-  readonly writing: Connections
-  /** Of taps alone. */
-  readonly taking: Connections
-}
-
 /**
  * Serializable transactions: a job that read what another one changed is run again, so that each may check before it
  * writes, whichever daemon the other belongs to.
  */
 export class Writer {
-  readonly #pools: Pools
+  readonly #pool: Pool
   readonly #adapter: Adapter
   readonly #failed: (error: unknown, writes: number) => void
   /** Jobs that met another one wait for each other here, since they would meet again. */
@@ -31,11 +25,12 @@ export class Writer {
   readonly #taps = new Groups((taps: TapToTake[]) => this.#takeTogether(taps), {
     atOnce: 3,
     most: 64,
+    isWriting: true,
     keyOf: ({ seen }) => seen.uid,
   })
 
-  constructor(pools: Pools, adapter: Adapter, failed: (error: unknown, writes: number) => void) {
-    this.#pools = pools
+  constructor(pool: Pool, adapter: Adapter, failed: (error: unknown, writes: number) => void) {
+    this.#pool = pool
     this.#adapter = adapter
     this.#failed = failed
   }
@@ -51,12 +46,12 @@ export class Writer {
   }
 
   async #takeAlone(tap: TapToTake): Promise<number | undefined> {
-    return (await takeOn(this.#pools.taking, takingQuery([tap]))).get(tap.seen.uid)
+    return (await takeOn(this.#pool, takingQuery([tap]))).get(tap.seen.uid)
   }
 
   /** A tap that its group did not take is tried alone, because someone else may only have held the chip's row. */
   async #takeTogether(taps: readonly TapToTake[]) {
-    const taken = await takeOn(this.#pools.taking, takingQuery(taps))
+    const taken = await takeOn(this.#pool, takingQuery(taps))
     const isOfMany = taps.length > 1
     return taps.map((tap) => taken.get(tap.seen.uid) ?? (isOfMany ? this.#takeAlone(tap) : undefined))
   }
@@ -69,9 +64,9 @@ export class Writer {
     return running
   }
 
+  /** Resolves when all writes have ended. */
   async close(): Promise<void> {
     while (this.#running.size > 0) await Promise.allSettled(this.#running)
-    await Promise.all([this.#pools.writing.close(), this.#pools.taking.close()])
   }
 
   async #untilDone<T>(once: () => Promise<T>): Promise<T> {
@@ -105,29 +100,29 @@ export class Writer {
   }
 
   async #once<T>(job: WriteJob<T>): Promise<T> {
-    const client = await this.#pools.writing.connect()
-    const { run, begun, end } = inTransaction(client)
+    const connection = await this.#pool.connect('write')
+    const { run, begun, end } = inTransaction(connection)
     let isCommitting = false
     try {
       const value = await job(kyselyBy(run, this.#adapter))
       await begun
       end()
       isCommitting = true
-      const { command } = await client.query('commit')
-      client.release()
+      const { command } = await connection.query({ text: 'commit' })
+      connection.release()
       if (command === 'COMMIT') return value
     } catch (thrown) {
       end()
-      throw isCommitting ? uncommitted(client, thrown) : await rolledBack(client, thrown)
+      throw isCommitting ? uncommitted(connection, thrown) : await rolledBack(connection, thrown)
     }
     throw new Error('A query of a write failed, and the write went on: nothing of it was kept')
   }
 }
 
 /** The transaction of one run of a job, which ends with it. */
-function inTransaction(client: PoolClient) {
+function inTransaction(connection: Lent) {
   // Whatever the server has against it, it is no fault of the job.
-  const begun = client.query(begin).catch((error: unknown) => {
+  const begun = connection.query({ text: begin }).catch((error: unknown) => {
     throw new DatabaseUnavailable(error)
   })
   begun.catch(() => undefined)
@@ -140,7 +135,7 @@ function inTransaction(client: PoolClient) {
     if (!goesAlong) await begun
     // By now the connection may carry the transaction of another job.
     if (isOver) throw new Error('A write has to await its queries: this one came after its end')
-    return client.query(query)
+    return connection.query(query)
   }
   const end = () => {
     isOver = true
@@ -148,21 +143,19 @@ function inTransaction(client: PoolClient) {
   return { run, begun, end }
 }
 
-function uncommitted(client: PoolClient, thrown: unknown): unknown {
+function uncommitted(connection: Lent, thrown: unknown): unknown {
   const error = asUnavailable(thrown)
-  giveBack(client, error)
+  connection.release(error)
   return mayBeDone(thrown) ? new DatabaseUnavailable(thrown, { isOutcomeUnknown: true }) : error
 }
 
-async function rolledBack(client: PoolClient, error: unknown): Promise<unknown> {
-  if (error instanceof DatabaseUnavailable) {
-    // The server ends the transaction of a connection that is gone.
-    giveBack(client, error)
-    return error
-  }
-  await client.query('rollback').then(
-    () => giveBack(client, error),
-    (lost: unknown) => giveBack(client, new DatabaseUnavailable(lost)),
-  )
+async function rolledBack(connection: Lent, error: unknown): Promise<unknown> {
+  // The server ends the transaction of a connection that is gone.
+  if (error instanceof DatabaseUnavailable) connection.release(error)
+  else
+    await connection.query({ text: 'rollback' }).then(
+      () => connection.release(error),
+      (lost: unknown) => connection.release(new DatabaseUnavailable(lost)),
+    )
   return error
 }

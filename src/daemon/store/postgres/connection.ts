@@ -1,0 +1,54 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Client, QueryConfig } from 'pg'
+import { driver, loadDriver } from './driver.ts'
+import { common, connectMs } from './servers.ts'
+
+/** The connection works, and the server takes no writes over it: a standby, or one that was set so. */
+export class TakesNoWrites extends Error {
+  override readonly name = 'TakesNoWrites'
+  constructor() {
+    super('accepts no writes')
+  }
+}
+
+/** Of a server that accepts writes. @throws DatabaseError, TakesNoWrites, errors of the network */
+export async function connectTo(url: string): Promise<Client> {
+  await loadDriver()
+  const client = new (driver().Client)({ ...common, connectionString: url })
+  // Queries tell, and the event `end`.
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    await assertWritable(client)
+    return client
+  } catch (error) {
+    void end(client)
+    throw error
+  }
+}
+
+/** A standby accepts connections as well. @throws TakesNoWrites, DatabaseError, errors of the network */
+export async function assertWritable(
+  client: { query(query: QueryConfig): Promise<{ rows: unknown[] }> },
+  withinMs = connectMs,
+): Promise<void> {
+  // Unknown to the types.
+  const query = { text: 'show transaction_read_only', query_timeout: withinMs }
+  const [row] = (await client.query(query)).rows as { transaction_read_only: string }[]
+  if (row?.transaction_read_only !== 'off') throw new TakesNoWrites()
+}
+
+/** Without a word, because the server may not listen. */
+export function breakOff(client: Client): void {
+  const { connection } = client as unknown as { connection?: { stream?: { destroy(): void } } }
+  connection?.stream?.destroy()
+}
+
+/** A server that does not answer does not say goodbye either. */
+const goodbyeMs = 1000
+
+export async function end(client: Client): Promise<void> {
+  const ended = client.end().catch(() => undefined)
+  await Promise.race([ended, delay(goodbyeMs, undefined, { ref: false })])
+  breakOff(client)
+}

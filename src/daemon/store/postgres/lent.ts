@@ -1,0 +1,47 @@
+import type { Client, QueryResult } from 'pg'
+
+export interface Query {
+  text: string
+  values?: unknown[]
+  name?: string
+  /** Shorter than usual, in milliseconds. */
+  query_timeout?: number
+}
+
+interface Terms {
+  /** Deadline of one query. */
+  readonly queryMs: number
+  /** From one answer, or from the time when the connection was asked for, to the next. */
+  readonly patienceMs: number
+  readonly since: number
+  /** @param error of the last query */
+  readonly released: (error: unknown) => void
+}
+
+/** A connection for one piece of work, which has to release it. */
+export class Lent {
+  readonly #client: Client
+  readonly #terms: Terms
+  #until: number
+
+  constructor(client: Client, terms: Terms) {
+    this.#client = client
+    this.#terms = terms
+    this.#until = terms.since + terms.patienceMs
+  }
+
+  /** @throws DatabaseError, errors of the network */
+  async query(query: Query): Promise<QueryResult> {
+    const { queryMs, patienceMs } = this.#terms
+    const leftMs = Math.max(1, this.#until - performance.now())
+    const asked = { ...query, query_timeout: Math.min(query.query_timeout ?? queryMs, leftMs) }
+    const result = await this.#client.query(asked)
+    this.#until = performance.now() + patienceMs
+    return result
+  }
+
+  /** @param error of the last query: a connection that cannot be relied on is not used again */
+  release(error?: unknown): void {
+    this.#terms.released(error)
+  }
+}
