@@ -18,7 +18,7 @@ import { answerInTurn, endConnections, limitConnections, sharedAddresses } from 
 import { letRead, PageAccess } from './http/cors.ts'
 import { errorLog } from './http/error-log.ts'
 import type { ErrorPages } from './http/error-pages.ts'
-import { answerTo } from './http/errors.ts'
+import { answerTo, disconnected, isUnsent } from './http/errors.ts'
 import { watchForProxies } from './http/forwarded.ts'
 import { refuseNulInUrls } from './http/nul.ts'
 import { limitRates } from './http/rate-limit.ts'
@@ -215,7 +215,8 @@ function answerErrors(
   told: ReturnType<typeof limitRates>,
   { logError, errorPages }: { logError: ReturnType<typeof errorLog>; errorPages: ErrorPages },
 ): void {
-  app.setErrorHandler((error, request, reply) => {
+  app.setErrorHandler((thrown, request, reply) => {
+    const error = isUnsent(thrown, reply.raw) ? disconnected() : thrown
     const answer = answerTo(told(request, error), request.id, {
       isStranger: isStranger(request),
       progress: progressOf(request),

@@ -58,6 +58,8 @@ export interface StreamedBody {
   path: string
   headers: Record<string, string>
   pieces: Iterable<string | Buffer>
+  /** The Content-Length that is told, true or not; without it, the pieces are chunks. */
+  length?: number | undefined
   /**
    * `whole`: the body has an end. `cut`: its connection is reset once all pieces are sent. `half`: it is half closed
    * then. `abandoned`: it is reset as soon as an answer begins, or all pieces are sent.
@@ -73,6 +75,7 @@ export async function sendStreamed({
   path,
   headers,
   pieces,
+  length,
   end,
   pauseMs = 0,
 }: StreamedBody): Promise<string> {
@@ -86,19 +89,22 @@ export async function sendStreamed({
     if (end === 'abandoned') socket.resetAndDestroy()
   })
   socket.on('end', () => socket.end())
-  const all = { host: 'localhost', connection: 'close', 'transfer-encoding': 'chunked', ...headers }
+  const framing =
+    length === undefined ? { 'transfer-encoding': 'chunked' } : { 'content-length': String(length) }
+  const all = { host: 'localhost', connection: 'close', ...framing, ...headers }
   const head = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.write(`POST ${path} HTTP/1.1\r\n${head.join('')}\r\n`)
   for (const piece of pieces) {
-    if (socket.destroyed || socket.writableEnded || piece.length === 0) break
-    socket.write(`${Buffer.byteLength(piece).toString(16)}\r\n`)
-    socket.write(piece)
-    const isFlowing = socket.write('\r\n')
+    if (socket.destroyed || socket.writableEnded) break
+    if (piece.length === 0) continue
+    if (length === undefined) socket.write(`${Buffer.byteLength(piece).toString(16)}\r\n`)
+    const isFlowing = socket.write(piece)
+    if (length === undefined) socket.write('\r\n')
     if (!isFlowing)
       await Promise.race([closed, new Promise((resolve) => socket.once('drain', () => resolve(undefined)))])
     if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
-  if (end === 'whole') socket.write('0\r\n\r\n')
+  if (end === 'whole') socket.write(length === undefined ? '0\r\n\r\n' : '')
   else if (end === 'half') socket.end()
   else await new Promise((resolve) => socket.write('', resolve))
   if (end === 'cut' || end === 'abandoned') socket.resetAndDestroy()

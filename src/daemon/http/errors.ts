@@ -74,7 +74,11 @@ interface ErrorBody {
 
 /** For the log: there is no one left to answer. */
 export const disconnected = (): DomainError =>
-  new DomainError('invalid_input', 'The client disconnected before it had sent the whole body.')
+  new DomainError('invalid_input', 'The client disconnected before it was answered.')
+
+/** An answer that is a stream, and ended before it began because its connection did. */
+export const isUnsent = (error: unknown, answer: { readonly destroyed: boolean }): boolean =>
+  answer.destroyed && codeOf(error) === 'ERR_STREAM_PREMATURE_CLOSE'
 
 interface ErrorAnswer {
   body: ErrorBody
