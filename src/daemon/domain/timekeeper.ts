@@ -167,7 +167,8 @@ export class Timekeeper implements Clock {
       const { aheadMs } = await aheadOfDatabase(db, clock)
       if (aheadMs < -toleratedMs) {
         this.#setBack = undefined
-        const mine = `This machine's clock is ${spanOf(aheadMs)} behind the database's. Nothing has ended, but what this daemon makes expires later than it should: correct the clock.`
+        const span = spanOf(aheadMs)
+        const mine = `This machine's clock is ${span} behind the database's. Nothing has ended. Until it is corrected, the refs and codes of taps at this daemon expire ${span} too early at the others, and all that others make is accepted here ${span} too long, as are keys with an expiry.`
         this.#jump = { at: this.monotonic(), words: mine }
         this.#log(aheadMs, mine)
         return
