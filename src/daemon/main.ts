@@ -25,6 +25,7 @@ import { CopyProblem } from './store/copy/side.ts'
 import { DataDirInUse, DataDirProblem } from './store/data-dir.ts'
 import { DataKeyProblem } from './store/data-key.ts'
 import { DatabaseUnavailable } from './store/database.ts'
+import { lacksDescriptors, NoDescriptors } from './store/descriptors.ts'
 import { Disk } from './store/disk.ts'
 import { MigrationFailed, nameOfDatabase, SchemaTooNew, ServerProblem } from './store/open.ts'
 import { copyStores } from './store-copy.ts'
@@ -47,11 +48,15 @@ const known = [
   SchemaTooNew,
   MigrationFailed,
   ServerProblem,
+  NoDescriptors,
   NoRoomForCopy,
   SeedProblem,
   KeyProblem,
   WrongChain,
 ]
+
+/** With fewer, a start fails somewhere, and not always with the reason. */
+const neededDescriptors = 32
 
 async function run(): Promise<number> {
   // Files are for their owner only: the database contains live codes.
@@ -61,6 +66,7 @@ async function run(): Promise<number> {
     process.stdout.write(args.help ? help : `tapchipd ${version}\n`)
     return 0
   }
+  if (lacksDescriptors(neededDescriptors)) throw new NoDescriptors()
   const loaded = loadConfig(args, process.env)
   if (args.restore !== undefined) return restore(args.restore, loaded)
   if (args.store === 'mark-restored') return restoredElsewhere(loaded)

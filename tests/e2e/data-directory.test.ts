@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import {
   copyFileSync,
   existsSync,
@@ -14,7 +15,10 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { run, spawnDaemon } from '../support/process.ts'
+import { listenerAt } from '../../src/cli/client/address.ts'
+import { unreachable } from '../../src/cli/client/connection.ts'
+import { dataDirProblem } from '../../src/daemon/store/data-dir.ts'
+import { bin, run, spawnDaemon } from '../support/process.ts'
 
 let dir: string
 let data: string
@@ -243,4 +247,19 @@ test('a daemon whose database is a file starts without the driver of PostgreSQL;
   })
   expect(served.code).toBe(2)
   expect(served.stderr).toMatch(/dist.postgres\.cjs/)
+})
+
+test('too few files and connections are named as such, not as a fault of the data directory or its owner', async () => {
+  for (const limit of [24, 40]) {
+    const limited = ['-c', `ulimit -n ${limit}; exec "$0" "$@"`, process.execPath, bin('tapchipd'), ...args()]
+    const { status, stderr } = spawnSync('sh', limited, { env: withoutChain, encoding: 'utf8' })
+    expect(status).toBe(1)
+    expect(stderr).toMatch(/^tapchipd: This process has reached its limit of open files .*ulimit -n.*\n$/)
+  }
+  const full = Object.assign(new Error('unable to open database file'), { code: 'SQLITE_CANTOPEN' })
+  expect(dataDirProblem(full, data)).toMatchObject({ message: expect.stringContaining('Check who owns it') })
+  const many = Object.assign(new Error('EMFILE: too many open files'), { code: 'EMFILE', path: data })
+  expect(dataDirProblem(many, data)).toMatchObject({ message: expect.stringContaining('ulimit -n') })
+  const call = unreachable(listenerAt('http://127.0.0.1:8484'), many)
+  expect(`${call.message} ${call.advice}`).toMatch(/too many files .* are open\. Raise the limit/)
 })

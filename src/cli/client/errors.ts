@@ -44,12 +44,20 @@ export class DaemonUnreachable extends Error {
 
   /** @param isSilent something listens there, but did not answer in time */
   constructor(listener: Listener, why: string, cause: unknown, isSilent = false) {
-    super(`Daemon not reachable at ${shownListener(listener)}${why === '' ? '' : ` (${why})`}.`, { cause })
-    this.advice = isSilent
-      ? 'It is busy, or its process is suspended. The request may still be processed. To wait longer: --timeout SECONDS'
-      : isLoopback(listener.url.hostname)
-        ? 'Start it: tapchip daemon start'
-        : 'Check the address: tapchip context show'
+    const isOutOfFiles = cause instanceof Error && 'code' in cause && /^E[MN]FILE$/.test(String(cause.code))
+    super(
+      isOutOfFiles
+        ? `Cannot connect to ${shownListener(listener)}: too many files and connections are open.`
+        : `Daemon not reachable at ${shownListener(listener)}${why === '' ? '' : ` (${why})`}.`,
+      { cause },
+    )
+    this.advice = isOutOfFiles
+      ? 'Raise the limit: ulimit -n 1024'
+      : isSilent
+        ? 'It is busy, or its process is suspended. The request may still be processed. To wait longer: --timeout SECONDS'
+        : isLoopback(listener.url.hostname)
+          ? 'Start it: tapchip daemon start'
+          : 'Check the address: tapchip context show'
   }
 }
 

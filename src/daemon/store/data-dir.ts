@@ -4,6 +4,7 @@ import BetterSqlite3 from 'better-sqlite3'
 import { holdersOf, lockFile } from '../../values/data-dir-holder.ts'
 import { readRegular } from '../../values/regular-file.ts'
 import { isPartial, replaceFile } from '../../values/replace-file.ts'
+import { isOfDescriptors, lacksDescriptors, NoDescriptors } from './descriptors.ts'
 
 export class DataDirProblem extends Error {
   override readonly name = 'DataDirProblem'
@@ -102,9 +103,11 @@ export function isDamaged(error: unknown): boolean {
   return /^SQLITE_(CORRUPT|NOTADB)/.test(code) || isDamaged(error.cause)
 }
 
-/** @returns a DataDirProblem for disk and database errors, and other errors unchanged */
+/** @returns a DataDirProblem or NoDescriptors for disk and database errors, and other errors unchanged */
 export function dataDirProblem(error: unknown, dataDir: string): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (isOfDescriptors(error) || (code === 'SQLITE_CANTOPEN' && lacksDescriptors(8)))
+    return new NoDescriptors(error)
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : undefined
   if (code === '' && cause !== undefined) {
     const known = dataDirProblem(cause, dataDir)

@@ -1,3 +1,5 @@
+import { limitReached } from '../../store/descriptors.ts'
+
 /**
  * There is no anvil. If no process was started at all (`hasRun` false), another state or address would not
  * help; a running daemon retries, because the missing resource may become free.
@@ -11,12 +13,9 @@ export class AnvilNotStarted extends Error {
   }
 }
 
-const noFiles =
-  'this process has reached its limit of open files and connections. Raise it (ulimit -n, LimitNOFILE= in the unit)'
-
 /** Shortages that may pass at any moment, and how to fix them. */
 const shortages: Readonly<Record<string, string>> = {
-  EMFILE: noFiles,
+  EMFILE: limitReached,
   ENFILE: 'the system has reached its limit of open files. Close some, or raise fs.file-max',
   EAGAIN:
     'this user has reached the limit of processes. End some, or raise it (ulimit -u, TasksMax= in the unit)',
