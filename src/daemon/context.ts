@@ -101,10 +101,12 @@ export async function beginContext(
     clock: machineClock = systemClock,
     starting = async () => undefined,
     stopped,
+    broadcastTimeoutMs,
   }: {
     clock?: Clock | undefined
     starting?: ServiceManager['starting']
     stopped?: AbortSignal | undefined
+    broadcastTimeoutMs?: number | undefined
   } = {},
 ): Promise<Context> {
   let unlock = () => {}
@@ -180,6 +182,7 @@ export async function beginContext(
         onSettled: settledWith({ webhookEvents }),
         withoutEffect: whyNotDeployed,
         writeFailed: failed,
+        broadcastTimeoutMs,
       }),
       fleet.hasChain,
     )

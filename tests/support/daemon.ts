@@ -58,6 +58,8 @@ export interface Options {
   port?: number
   /** How long requests are waited for. */
   patience?: Timeouts
+  /** How long a request waits until a node has its transaction; 5 s by default. */
+  broadcastTimeoutMs?: number
   /** As `tapchip dev` starts it. */
   dev?: boolean
   /** Where log lines go. */
@@ -108,7 +110,8 @@ export interface TestApp {
 /** The whole application on real SQLite, without a port: `app.inject(…)`. */
 export async function openTestApp(options: Options = {}): Promise<TestApp> {
   const { config, log, clean, dataDir, seedFile } = await prepare(options)
-  const ctx = await beginContext(config, log, { clock: options.clock })
+  const { clock, broadcastTimeoutMs } = options
+  const ctx = await beginContext(config, log, { clock, broadcastTimeoutMs })
   await ctx.chains.opened.catch(async (error: unknown) => {
     await ctx.close()
     throw error

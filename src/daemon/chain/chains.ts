@@ -57,6 +57,8 @@ interface ChainsOptions {
   onSettled: Settled
   withoutEffect: (chain: Chain, ...of: Parameters<WithoutEffect>) => ReturnType<WithoutEffect>
   writeFailed(error: unknown): void
+  /** See RelayerOptions. */
+  broadcastTimeoutMs?: number | undefined
 }
 
 export class ChainNotConfigured extends Error {
@@ -156,6 +158,7 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
       chains: settings,
       holder: options.holder,
       takesOver: !isShared(db),
+      broadcastTimeoutMs: options.broadcastTimeoutMs,
       onSettled,
       withoutEffect: (row, blockNumber) => options.withoutEffect(get(row.chainId), row, blockNumber),
       builders: {

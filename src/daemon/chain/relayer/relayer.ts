@@ -35,7 +35,7 @@ export interface RelayerOptions {
   onSettled?: Settled
   withoutEffect?: WithoutEffect
   /** The time that `broadcasted` waits for a node before it answers with the stored hash. */
-  broadcastTimeoutMs?: number
+  broadcastTimeoutMs?: number | undefined
   schedule?: Schedule
 }
 
