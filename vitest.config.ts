@@ -1,17 +1,31 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { missingTools } from './scripts/test-tools.mjs'
 
 const missing = missingTools('fast')
 const leftOut = missing.flatMap(({ tests }) => tests)
+
+/**
+ * Where no times of an earlier run are known, vitest begins with the largest files. Those that start daemons are small
+ * and take longest: at the end they would run alone.
+ */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files)
+    const isLong = ({ moduleId }: TestSpecification) => /\/tests\/(e2e|pcsc|nfc\/provision)\//.test(moduleId)
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
+  }
+}
 
 export const usual = {
   setupFiles: 'tests/support/documented-refusals.ts',
   pool: 'forks',
   // A worker loads the code once and not once a file, which was a quarter of the time: no test replaces a module.
   isolate: false,
-  // Most of these tests wait for a process, a disk or a chain: a core that is left free stays idle.
-  maxWorkers: Math.max(2, availableParallelism() - 1),
+  // Tests wait for processes, disks, and chains half of their time.
+  maxWorkers: availableParallelism() + 1,
+  sequence: { sequencer: LongestFirst },
   // Deadlines only end what hangs: a machine whose cores are busy takes several times as long.
   testTimeout: 60_000,
   hookTimeout: 60_000,
