@@ -2,7 +2,7 @@ import { getAddress } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { allSettled, testClock } from '../support/daemon.ts'
 import { bob, carol, chips, openPhygitals, type Phygitals, phygitalSeed } from '../support/phygitals.ts'
-import { seed } from '../support/seeds.ts'
+import { acmeKey, seed } from '../support/seeds.ts'
 import { Browser } from '../support/tap-browser.ts'
 
 const guest = '04AA0000000180'
@@ -159,6 +159,58 @@ describe('two taps', () => {
     expect(await browser.states(first)).toMatchObject({
       'register-0': { is: 'confirmed', recipient: getAddress(bob) },
       'claim-0': { is: 'closed', reason: 'claimed' },
+    })
+  })
+  test('registering the same wallet from another browser keeps its time, and both pages say so', async () => {
+    const [one, other] = [new Browser(p), new Browser(p)]
+    const first = await one.tap(chips.art(2), 1)
+    expect(await one.press(first, { kind: 'register', recipient: bob })).toMatchObject({ status: 200 })
+    const before = await one.states(first)
+    expect(before['claim-0']).toMatchObject({ is: 'registered', recipient: getAddress(bob), isSameTap: true })
+    clock.advance('30s')
+    const second = await other.tap(chips.art(2), 2)
+    const pressed = await other.press(second, { kind: 'register', recipient: 'bob.eth' })
+    expect(pressed).toMatchObject({ status: 200, state: 'confirmed' })
+    expect(await one.states(first)).toEqual(before)
+    expect(await other.states(second)).toEqual(before)
+    // It took no part of the audit log, and no webhook.
+    const registered = await p.ctx.db.read
+      .selectFrom('audit')
+      .select('id')
+      .where('action', '=', 'claim-registrations.create')
+      .where('target', 'like', '%/2')
+      .execute()
+    expect(registered).toHaveLength(1)
+
+    clock.advance('30s')
+    // Either browser knows it at the next tap.
+    for (const [browser, counter] of [
+      [one, 3],
+      [other, 4],
+    ] as const) {
+      const page = await browser.tap(chips.art(2), counter)
+      expect((await browser.states(page))['claim-0']).toMatchObject({ is: 'registered', isSameTap: false })
+      if (browser !== other) continue
+      expect(await browser.press(page, { kind: 'claim', recipient: bob })).toMatchObject({ status: 200 })
+    }
+    expect((await one.states(first))['claim-0']).toMatchObject({ is: 'closed', reason: 'claimed' })
+  })
+
+  test('what became of a registration is told as it is: registered anew by an app, or withdrawn by the team', async () => {
+    const browser = new Browser(p)
+    const page = await browser.tap(chips.art(3), 1)
+    await browser.press(page, { kind: 'register', recipient: bob })
+    const before = (await browser.states(page))['claim-0']
+    clock.advance('10s')
+    const token = { ...p.token('ART', 3), recipient: bob }
+    const { body } = await p.ask('/phygitals/claim-registration', token, { method: 'POST', key: acmeKey })
+    const anew = (await browser.states(page))['claim-0']
+    expect(anew).toMatchObject({ is: 'registered', allowedAt: body.allowedAt, isSameTap: true })
+    expect(anew).not.toEqual(before)
+    await p.ask('/phygitals/claim-registration', token, { method: 'DELETE', key: acmeKey })
+    expect(await browser.states(page)).toEqual({
+      'register-0': { is: 'closed', reason: 'withdrawn' },
+      'claim-0': { is: 'closed', reason: 'withdrawn' },
     })
   })
 })

@@ -19,8 +19,7 @@ export const claimRegistrationsOf = statement<{ tokenRow: number }>()((db, p) =>
     .selectFrom('claimRegistrations')
     .selectAll()
     .where('tokenRow', '=', p.tokenRow)
-    .where('tapId', 'is not', null)
-    .orderBy('tapId', 'desc')
+    .orderBy('createdAt', 'desc')
     .limit(100),
 ).all
 

@@ -50,19 +50,18 @@ export const findPageVisit = (
     .where('counter', '=', tap.counter)
     .executeTakeFirst()
 
-/** The taps of a chip that a browser has visits of. */
-export async function tapsOfBrowser(
+/** A browser's visits of a chip, with their taps. */
+export async function visitsOfBrowser(
   db: Queries,
   cookies: readonly string[],
   chipUid: string,
-): Promise<number[]> {
+): Promise<(Pick<PageVisitRow, 'refs'> & { tapId: number })[]> {
   if (cookies.length === 0) return []
-  const rows = await ofBrowser(db, cookies)
+  return ofBrowser(db, cookies)
     .innerJoin('refs', 'refs.idHash', 'pageVisits.refHash')
-    .select('refs.tapId')
+    .select(['refs.tapId', 'pageVisits.refs'])
     .where('pageVisits.chipUid', '=', chipUid)
     .execute()
-  return rows.map(({ tapId }) => tapId)
 }
 
 export const sealPageVisit = seal.run

@@ -69,10 +69,13 @@ export async function registerClaim(
   return deps.db.write((trx) => register(trx, deps, { token, recipient, code: undefined, actor }))
 }
 
-/** Uses up the code. A chip without a token gets the one that will be minted. @param answer is part of the write */
+/**
+ * Uses up the code. A chip without a token gets the one that will be minted. @param answer is part of the write
+ * @param keepsTime a registration of the same recipient that has not run out stays as it is, and does not start anew
+ */
 export async function registerClaimByCode<T>(
   deps: TransferDeps,
-  { code, actor }: { code: string; actor: Actor },
+  { code, actor, keepsTime = false }: { code: string; actor: Actor; keepsTime?: boolean },
   to: string,
   answer: (trx: Queries, made: ClaimRegistration) => Promise<T>,
 ): Promise<T> {
@@ -83,7 +86,12 @@ export async function registerClaimByCode<T>(
   return deps.db.write(async (trx) => {
     await spendCode(trx, code, iso(deps.clock.now()))
     const token = await settleTarget(trx, deps, target, false)
-    return answer(trx, await register(trx, deps, { token, recipient, code: otp, actor }))
+    const before = keepsTime ? await findClaimRegistration(trx, { tokenRow: token.id, recipient }) : undefined
+    const isKept = before !== undefined && before.expiresAt > iso(deps.clock.now())
+    const made = isKept
+      ? { ...before, token }
+      : await register(trx, deps, { token, recipient, code: otp, actor })
+    return answer(trx, made)
   })
 }
 

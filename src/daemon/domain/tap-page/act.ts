@@ -108,7 +108,7 @@ function stepsOf(
     case 'register': {
       // One write has the record and its answer, so there is nothing to resume.
       const run = () =>
-        registerClaimByCode<Json>(deps, { code, actor }, recipient, async (trx, made) => {
+        registerClaimByCode<Json>(deps, { code, actor, keepsTime: true }, recipient, async (trx, made) => {
           await extendPageVisit(trx, { cookieHash, expiresAt: made.expiresAt })
           return keepAnswer<Json>(idempotency)(trx, registered.parse(made))
         })

@@ -1,13 +1,15 @@
 import { parseObject } from '../../../values/json.ts'
 import type { LocatedGuestbookEvent } from '../../store/guestbook-events.ts'
-import { tapsOfBrowser } from '../../store/page-visits.ts'
+import { visitsOfBrowser } from '../../store/page-visits.ts'
 import type { ClaimRegistrationRow } from '../../store/schema.ts'
+import type { SecretBox } from '../../store/secret-box.ts'
 import type { PageOfChip } from '../../store/tap-pages.ts'
 import { isLaterTap } from '../../store/taps.ts'
 import type { LocatedToken } from '../../store/tokens.ts'
 import type { ImagePlace } from '../badge-events/public-event.ts'
 import type { ListedBadgeEvent } from '../badge-status.ts'
 import type { ChipAssets } from '../chips/chip-record.ts'
+import { openSecrets } from '../taps/page-visits.ts'
 import { isGood, mayClaim, mintsNow } from '../taps/refs.ts'
 import { iso } from '../time.ts'
 import type { Action, ActionState, ClosedReason } from './content.ts'
@@ -21,7 +23,7 @@ import {
 } from './records.ts'
 import type { Visit } from './visit.ts'
 
-export type ActionDeps = RecordDeps & { urlOfImage(image: ImagePlace): string }
+export type ActionDeps = RecordDeps & { box: SecretBox; urlOfImage(image: ImagePlace): string }
 
 /** A chip can carry any number of events; the active ones come first. */
 const mostOfKind = 50
@@ -84,36 +86,50 @@ type Registered = Extract<ActionState, { is: 'registered' }>
 
 /** The registration that this page made, or an earlier page of this browser. */
 async function registrationOf(
-  deps: RecordDeps,
+  deps: ActionDeps,
   { visit, token, registrations, cookies }: PageFacts,
 ): Promise<Registered | undefined> {
   if (!token) return undefined
   const now = iso(deps.clock.now())
-  const own = visit.ref.tapId
   const known = registrations.filter(({ expiresAt }) => expiresAt > now)
-  const taps = known.length === 0 ? [] : await tapsOfBrowser(deps.db.read, cookies, visit.ref.uid)
-  const row =
-    known.find(({ tapId }) => tapId === own) ??
-    known.find(({ tapId }) => tapId !== null && taps.includes(tapId))
-  if (row?.tapId == null) return undefined
-  const { recipient, allowedAt, expiresAt } = row
-  const isSameTap = !(await isLaterTap(deps.db.read, own, row.tapId))
-  return { is: 'registered', recipient, allowedAt, expiresAt, isSameTap }
+  if (known.length === 0) return undefined
+  const { tapId: own, uid } = visit.ref
+  const others = (await visitsOfBrowser(deps.db.read, cookies, uid)).filter(({ tapId }) => tapId !== own)
+  const pages = [
+    { tapId: own, codes: visit.secrets.codes },
+    ...others.map(({ tapId, refs }) => ({ tapId, codes: openSecrets(deps.box, refs).codes })),
+  ]
+  for (const { tapId, codes } of pages) {
+    // Whoever registers the same wallet later has the same registration, which is of the first tap.
+    const made = codes?.claim === undefined ? undefined : await recordedRegistration(deps, codes.claim)
+    const row = known.find((one) => one.tapId === tapId || one.recipient === made?.recipient)
+    if (!row) continue
+    const { recipient, allowedAt, expiresAt } = row
+    const isLater = tapId !== own && (row.tapId === null || (await isLaterTap(deps.db.read, own, row.tapId)))
+    return { is: 'registered', recipient, allowedAt, expiresAt, isSameTap: !isLater }
+  }
+  return undefined
+}
+
+/** What a page's code was used to register, whatever became of it. */
+async function recordedRegistration(deps: RecordDeps, code: string) {
+  const record = await findRecord(deps, code, 'register')
+  return record?.answer == null ? undefined : registered.parse(JSON.parse(record.answer))
 }
 
 async function registerState(
-  deps: RecordDeps,
+  deps: ActionDeps,
   facts: PageFacts,
   registration: Registered | undefined,
 ): Promise<ActionState> {
   if (registration) return registration
   const code = facts.visit.secrets.codes?.claim
-  const record = code === undefined ? undefined : await findRecord(deps, code, 'register')
-  if (record?.answer != null) {
-    if (lapsed(deps, record.answer)) return { is: 'closed', reason: 'expired' }
+  const own = code === undefined ? undefined : await recordedRegistration(deps, code)
+  if (own) {
+    const reason = whyGone(deps, facts, own)
     // A transfer has used it up.
-    const { recipient } = registered.parse(JSON.parse(record.answer))
-    return { is: 'confirmed', recipient, transaction: undefined }
+    if (reason === 'claimed') return { is: 'confirmed', recipient: own.recipient, transaction: undefined }
+    return { is: 'closed', reason }
   }
   const claimed = code === undefined ? undefined : await transactionState(deps, code, 'claim')
   if (claimed && 'recipient' in claimed)
@@ -121,11 +137,18 @@ async function registerState(
   return claimByCode(deps, facts, code)
 }
 
-const lapsed = ({ clock }: Pick<RecordDeps, 'clock'>, answer: string): boolean =>
-  registered.parse(JSON.parse(answer)).expiresAt <= iso(clock.now())
+/** Why what this page registered is not there any more. */
+function whyGone(
+  { clock }: Pick<RecordDeps, 'clock'>,
+  { visit: { ref } }: PageFacts,
+  { expiresAt }: { expiresAt: string },
+): ClosedReason {
+  if (expiresAt <= iso(clock.now())) return 'expired'
+  return mayClaim(ref, ref) ? 'withdrawn' : 'claimed'
+}
 
 async function claimState(
-  deps: RecordDeps,
+  deps: ActionDeps,
   facts: PageFacts,
   registration: Registered | undefined,
 ): Promise<ActionState> {
@@ -134,10 +157,9 @@ async function claimState(
   if (asked) return asked
   const state = await claimByCode(deps, facts, code)
   if (code !== undefined && !registration && state.is === 'closed' && state.reason === 'used') {
-    const record = await findRecord(deps, code, 'register')
-    // This page used its code up itself, and a claim ends what it registered.
-    if (record?.answer != null)
-      return { is: 'closed', reason: lapsed(deps, record.answer) ? 'expired' : 'claimed' }
+    const own = await recordedRegistration(deps, code)
+    // This page used its code up itself.
+    if (own) return { is: 'closed', reason: whyGone(deps, facts, own) }
   }
   // The code of the tap that registered is used up, as it has to be.
   if (registration && (state.is === 'open' || registration.isSameTap)) return registration

@@ -70,8 +70,11 @@ export type ActionState =
   /** Nothing more to do on this page. */
   | { is: 'failed'; failure: Failure }
 
-/** `claimed`: since this tap. `used`: with this tap, but elsewhere. `expired`: this tap's time is over. */
-export type ClosedReason = 'future' | 'over' | 'not-approved' | 'used' | 'expired' | 'claimed'
+/**
+ * `claimed`: since this tap. `used`: with this tap, but elsewhere. `expired`: this tap's time is over. `withdrawn`: the
+ * team took the registration back.
+ */
+export type ClosedReason = 'future' | 'over' | 'not-approved' | 'used' | 'expired' | 'claimed' | 'withdrawn'
 
 export interface TransactionView {
   hash: string

@@ -106,6 +106,8 @@ export const de: Strings = {
         return 'Das ist im Moment nicht möglich.'
       case 'claimed':
         return 'Das Stück wurde nach diesem Scan übernommen.'
+      case 'withdrawn':
+        return 'Das Team hat die Vormerkung zurückgezogen. Halten Sie Ihr Telefon noch einmal an den Chip, um die Wallet erneut vorzumerken.'
       case 'used':
         return 'Dieser Scan wurde anderswo verwendet, in einer App oder auf einer anderen Seite. Halten Sie Ihr Telefon noch einmal an den Chip, um das hier zu tun.'
       case 'expired':

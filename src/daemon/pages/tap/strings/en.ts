@@ -98,6 +98,8 @@ export const en = {
         return 'This is not available at the moment.'
       case 'claimed':
         return 'The piece was claimed after this tap.'
+      case 'withdrawn':
+        return 'The team has withdrawn the registration. Tap the chip again to register once more.'
       case 'used':
         return 'This tap was used elsewhere, in an app or on another page. Tap the chip again to do this here.'
       case 'expired':
