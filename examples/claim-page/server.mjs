@@ -5,7 +5,10 @@ import { createServer } from 'node:http'
 const tapchip = process.env.TAPCHIP_URL ?? 'http://127.0.0.1:8484'
 const page = readFileSync(new URL('index.html', import.meta.url))
 
-/** What a browser's taps gave, by its cookie. In memory: one server, and a restart forgets them. */
+/**
+ * What a browser's taps gave, by its cookie and by the chip: `{ recipient, chips, latest }`. In memory: one server, and a
+ * restart forgets them.
+ */
 const visits = new Map()
 
 /** Asks Tapchip. What it refuses is thrown: `{ statusCode, code, message }`. */
@@ -22,13 +25,22 @@ async function ask(path, code, body) {
 
 /** The chip sent a phone here. A ref is good for one query, so it is made here, where no page can repeat it. */
 async function tapped(ref, visit) {
-  if (visit.refs.includes(ref)) return // The address was loaded again.
+  const known = [...visit.chips].find(([, chip]) => chip.ref === ref)?.[0]
+  if (known) {
+    visit.latest = known // The address was loaded again.
+    return
+  }
   const { isValidRef, ...tap } = await ask(`/refs/${encodeURIComponent(ref)}?includeMetadata=true`)
   if (!isValidRef)
     throw { statusCode: 410, code: 'ref_used', message: 'This tap was used before. Tap the chip again.' }
-  visit.refs.push(ref)
-  visit.tap = tap
-  if (visit.results.claim?.state === 'registered') visit.results.claim = { state: 'tapped-again' }
+  const { results = {} } = visit.chips.get(tap.uid) ?? {}
+  // Every tap brings new codes, so what was done with the last one's can be done again.
+  for (const [name, { state, ...result }] of Object.entries(results))
+    results[name] = { ...result, state: state === 'registered' ? 'tapped-again' : state, again: true }
+  visit.chips.delete(tap.uid)
+  visit.chips.set(tap.uid, { ref, tap, results })
+  visit.latest = tap.uid
+  if (visit.chips.size > 20) visit.chips.delete(visit.chips.keys().next().value)
 }
 
 const actions = {
@@ -57,7 +69,8 @@ const actions = {
 }
 
 /** What the page may know: everything but the codes. */
-const shown = ({ tap, recipient, results }) => ({
+const shown = (recipient, { tap, results } = { results: {} }) => ({
+  chip: tap?.uid,
   recipient,
   results,
   token: tap && (tap.linkedToken || tap.otp) ? (tap.linkedToken?.metadata ?? {}) : null,
@@ -67,27 +80,33 @@ const shown = ({ tap, recipient, results }) => ({
 
 async function answer(request, url, visit) {
   const [, what, name] = url.pathname.split('/')
-  if (request.method === 'GET' && what === 'visit') return shown(visit)
+  if (request.method === 'GET' && what === 'visit')
+    return shown(visit.recipient, visit.chips.get(visit.latest))
   if (request.method === 'GET' && what === 'transactions')
     return ask(`/transactions/${encodeURIComponent(name)}`)
   if (request.method !== 'POST' || what !== 'actions' || !Object.hasOwn(actions, name))
     throw { statusCode: 404 }
-  if (!visit.tap) throw { statusCode: 409, code: 'no_tap', message: 'Tap the chip first.' }
   let text = ''
   for await (const piece of request) {
     text += piece
     if (text.length > 1000) throw { statusCode: 413 }
   }
-  visit.recipient = String(JSON.parse(text).recipient)
+  const { recipient, chip: uid = visit.latest } = JSON.parse(text)
+  // The page says which chip it shows: another one may have been tapped since, in another tab.
+  const chip = visit.chips.get(uid)
+  if (!chip) throw { statusCode: 409, code: 'no_tap', message: 'Tap the chip first.' }
+  // Done already, and only the answer was lost on its way.
+  if (chip.results[name] && !chip.results[name].again) return chip.results[name]
+  visit.recipient = String(recipient)
   const act = actions[name]
-  visit.results[name] = await act(visit, visit.recipient)
-  return visit.results[name]
+  chip.results[name] = await act(chip, visit.recipient)
+  return chip.results[name]
 }
 
 const server = createServer(async (request, response) => {
   const url = new URL(request.url, 'http://localhost')
   const id = /(?:^|; )visit=([\w-]+)/.exec(request.headers.cookie ?? '')?.[1]
-  const visit = visits.get(id) ?? { refs: [], results: {} }
+  const visit = visits.get(id) ?? { chips: new Map() }
   const send = (status, type, body, more) =>
     response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store', ...more }).end(body)
   try {
@@ -97,7 +116,10 @@ const server = createServer(async (request, response) => {
     // A browser that only guesses that the address will be opened must not use the ref up.
     if (request.method !== 'GET' || request.headers['sec-purpose']) return send(503, 'text/plain', '')
     const refusal = await tapped(url.searchParams.get('svcRef') ?? '', visit).catch((error) => error)
-    if (refusal) return send(303, 'text/plain', '', { location: `/?refused=${refusal.code}` })
+    if (refusal) {
+      const code = refusal.statusCode === 503 ? 'unreachable' : refusal.code
+      return send(303, 'text/plain', '', { location: `/?refused=${code}` })
+    }
     const kept = visits.has(id) ? id : randomUUID()
     visits.set(kept, visit)
     if (visits.size > 10_000) visits.delete(visits.keys().next().value)

@@ -141,7 +141,7 @@ describe('metadata', () => {
     expect(JSON.parse(await served())).toEqual({ name: 'Jacket #1', ...empty })
     const ref = await refOf(uids.jacket)
     const { linkedToken } = (await call('GET', `/refs/${ref}?includeMetadata=true`)).json()
-    expect(linkedToken.metadata).toEqual({ name: 'Jacket #1', ...empty })
+    expect(linkedToken.metadata).toEqual({ name: 'Jacket #1', external_url: '', ...empty })
   })
 
   test('keeps the digits of large numbers, in and out', async () => {
