@@ -2,8 +2,9 @@ import { expect, test } from 'vitest'
 import { cliHome } from '../support/cli.ts'
 import { adminToken, type Options, startTestDaemon } from '../support/daemon.ts'
 import { callOn, startFleet } from '../support/fleet.ts'
-import { bob, phygitalSeed } from '../support/phygitals.ts'
-import { acmeKey } from '../support/seeds.ts'
+import { bob, chips, phygitalSeed } from '../support/phygitals.ts'
+import { acmeKey, derived } from '../support/seeds.ts'
+import { tap, tapPath } from '../support/taps.ts'
 
 const doctorOf = async (url: string): Promise<string[]> => {
   const here = cliHome({ TAPCHIP_URL: url, TAPCHIP_ADMIN_TOKEN: adminToken })
@@ -77,6 +78,28 @@ test('a chain that only another daemon has is 503 here, and named by its address
       expect(refused).toMatchObject({ status: 503, body: { code: 'chain_unavailable' } })
       expect(refused.body.message).toMatch(/another daemon/)
     }
+    const metadata = await callOn(other.url)(
+      'PATCH /phygitals/metadata',
+      {
+        ...body,
+        metadata: {
+          name: 'New',
+          collection: '',
+          description: '',
+          image: 'https://a.example/1.png',
+          attributes: [],
+          media_gallery: [],
+        },
+      },
+      { 'x-svc-api-key': acmeKey },
+    )
+    expect(metadata).toMatchObject({ status: 503, body: { code: 'chain_unavailable' } })
+    const found = tapPath(tap(derived, { uid: chips.jacket(1) }, 1))
+    const page = await callOn(other.url)(`GET ${found}`, undefined, { accept: 'text/html' })
+    const ref = /data-ref="([^"]+)"/.exec(page.text)?.[1]
+    const refAt = (url: string) => callOn(url)(`GET /refs/${ref}?includeOwner=true`)
+    expect((await refAt(other.url)).status).toBe(503)
+    expect((await refAt(first?.url ?? '')).body).toMatchObject({ isValidRef: true })
     expect(other.ctx.fleet.warnings()).toEqual([
       expect.stringMatching(
         /differ in chain 31337 .*: not configured here, relayer 0x\w{40}, sign verifier 0x\w{40}/,

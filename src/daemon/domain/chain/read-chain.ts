@@ -21,6 +21,20 @@ export function chainOf(chains: Chains, chainId: number): Chain {
   }
 }
 
+/**
+ * False for a chain that no daemon on the database has, so that nothing is asked of it or told to it.
+ * @throws DomainError chain_unavailable if only another daemon has it
+ */
+export function isServed(chains: Pick<Chains, 'has' | 'get'>, chainId: number): boolean {
+  if (chains.has(chainId)) return true
+  try {
+    return chains.get(chainId) !== undefined
+  } catch (error) {
+    if (error instanceof ChainNotConfigured) return false
+    throw error
+  }
+}
+
 /** @throws DomainError chain_unavailable if the chain does not answer; reverts pass through */
 export async function readChain<T>(chain: Pick<Chain, 'id'>, read: () => Promise<T>): Promise<T> {
   try {

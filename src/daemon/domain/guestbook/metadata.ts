@@ -9,6 +9,7 @@ import {
   type LocatedGuestbookEvent,
 } from '../../store/guestbook-events.ts'
 import { announceTokens } from '../chain/announcements.ts'
+import { isServed } from '../chain/read-chain.ts'
 import { DomainError, notFound } from '../errors.ts'
 import { type BudgetClock, iso } from '../time.ts'
 import { assertMinter, guestbookOf, isForeign } from './authority.ts'
@@ -62,7 +63,7 @@ export async function replaceEventMetadata(
 /** A contract deployed elsewhere may refuse; marketplaces are still told. */
 async function mayAnnounce({ chains }: Deps, event: LocatedGuestbookEvent): Promise<boolean> {
   const { chainId } = event
-  if (!chains.has(chainId)) return false
+  if (!isServed(chains, chainId)) return false
   const guestbook = guestbookOf(event)
   if (!isForeign(guestbook)) return true
   try {

@@ -15,6 +15,7 @@ import {
   type TokenLocation,
 } from '../../store/tokens.ts'
 import { announceTokens } from '../chain/announcements.ts'
+import { isServed } from '../chain/read-chain.ts'
 import { notFound } from '../errors.ts'
 import { type BudgetClock, iso } from '../time.ts'
 import { asStored, tokenOfTeam } from './find-token.ts'
@@ -89,11 +90,11 @@ export async function contractMetadata(
   return { name: contract.name, symbol: contract.symbol }
 }
 
-/** A contract deployed elsewhere may lack the function; marketplaces are still told. */
+/** A contract deployed elsewhere may lack the function; marketplaces are still told. @throws as isServed */
 export const isAnnounced = (
-  { chains }: { chains: Pick<Chains, 'has'> },
+  { chains }: { chains: Pick<Chains, 'has' | 'get'> },
   { contractTransactionId, chainId }: Pick<LocatedToken, 'contractTransactionId' | 'chainId'>,
-): boolean => contractTransactionId !== null && chains.has(chainId)
+): boolean => contractTransactionId !== null && isServed(chains, chainId)
 
 export function byContract<T extends Pick<LocatedToken, 'contractId'>>(tokens: readonly T[]): T[][] {
   const groups = new Map<number, T[]>()

@@ -7,7 +7,7 @@ import type { Db, Queries } from '../../store/database.ts'
 import { findRef, type RefOfChip, takeRef } from '../../store/refs.ts'
 import { findToken, type TokenLocation } from '../../store/tokens.ts'
 import type { BadgeStatus } from '../badge-status.ts'
-import { readChain } from '../chain/read-chain.ts'
+import { isServed, readChain } from '../chain/read-chain.ts'
 import { assetsOf, type ChipAssets } from '../chips/chip-record.ts'
 import { isCode, makeOtp, type Origin, type OtpDeps } from '../codes/otps.ts'
 import { notFound } from '../errors.ts'
@@ -124,7 +124,7 @@ async function ownerOfToken(
   chains: Chains,
   { chainId, contractAddress, tokenId }: TokenLocation,
 ): Promise<string | undefined> {
-  if (!chains.has(chainId)) return undefined
+  if (!isServed(chains, chainId)) return undefined
   const chain = chains.get(chainId)
   return readChain(chain, () => ownerOf(chain.client, getAddress(contractAddress), BigInt(tokenId)))
 }
