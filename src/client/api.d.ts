@@ -92,6 +92,7 @@ export interface WebhookData {
   }
   readonly 'tap.refused': { readonly uid: string; readonly outcome: string }
   readonly 'chip.opened': { readonly uid: string } & Readonly<Record<string, unknown>>
+  readonly 'audit.broken': { readonly at: string; readonly lastId: number; readonly expected: number }
   readonly 'claim.registered': {
     readonly contractAddress: string
     readonly chainId: number

@@ -2,7 +2,9 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { nanoid } from 'nanoid'
 import type { Logger } from 'pino'
+import { chainStart } from '../values/audit-chain.ts'
 import { adminSocketName } from '../values/local-daemon.ts'
+import { auditWatch } from './audit-watch.ts'
 import { BackgroundTurn } from './background-turn.ts'
 import { openChains } from './chain/chains.ts'
 import { createNameResolver } from './chain/names/resolver.ts'
@@ -26,12 +28,20 @@ import { WebhookEvents } from './domain/webhook-events.ts'
 import { Fleet } from './fleet.ts'
 import { WireWords } from './http/wire.ts'
 import type { RefreshQueue } from './marketplace/refresh-queue.ts'
-import { countTaps, createMetrics, type Metrics, watchDatabase, watchDisk } from './metrics.ts'
+import {
+  countTaps,
+  createMetrics,
+  type Metrics,
+  watchAuditSeal,
+  watchDatabase,
+  watchDisk,
+} from './metrics.ts'
 import { openStore } from './open-store.ts'
 import type { Outbound } from './outbound/outbound.ts'
 import { type PendingChains, pendingChains } from './pending-chains.ts'
 import { rootTokens } from './root-token.ts'
 import type { ServiceManager } from './service-manager.ts'
+import { type AuditSeal, checkAuditHead } from './store/audit-head.ts'
 import { closeToOthers, dataDirProblem, holdServer, lockDataDir, removeUnfinished } from './store/data-dir.ts'
 import type { Db } from './store/database.ts'
 import { Disk } from './store/disk.ts'
@@ -51,6 +61,7 @@ export interface Context {
   readonly db: Db
   readonly disk: Disk
   readonly box: SecretBox
+  readonly auditSeal: AuditSeal
   readonly keyRing: KeyRing
   readonly credentials: Credentials
   readonly tapLog: TapLog
@@ -118,7 +129,7 @@ export async function beginContext(
       log.info('the restore that was interrupted is complete')
     removeUnfinished(config.dataDir)
     const disk = new Disk(config.dataDir)
-    const { db, box, upgrade, failed, instance } = await openStore(config, {
+    const { db, box, seal, upgrade, failed, instance } = await openStore(config, {
       ...{ log, disk, clock: machineClock, starting, stopped },
     })
     if (config.databaseUrl !== undefined) holdServer(config.dataDir, nameOfDatabase(config.databaseUrl))
@@ -126,18 +137,22 @@ export async function beginContext(
 
     const keyRing = new KeyRing(box)
     await keyRing.load(db.read)
-    const credentials = new Credentials(clock, rootTokens(config))
+    const credentials = new Credentials(clock, box, rootTokens(config))
     await credentials.load(db.read)
     const metrics = createMetrics()
     watchDisk(metrics, disk)
     watchDatabase(metrics, db.maintenance)
     const webhookEvents = await WebhookEvents.open(db.read, clock)
+    await checkAuditHead(db.read, seal)
+    watchAuditSeal(metrics, seal)
+    const auditing = auditWatch({ db, seal, clock, log, webhookEvents })
     const holder = nanoid()
     const turn = new BackgroundTurn({
       ...{ db, holder },
       failed: (err) => log.error({ err }, 'whose turn it is with background work cannot be told'),
     })
-    const webhooks = webhookService({ config, db, box, clock, log, metrics, webhookEvents, turn })
+    const auditHead = () => seal.newest?.hash ?? chainStart
+    const webhooks = webhookService({ auditHead, config, db, box, clock, log, metrics, webhookEvents, turn })
     const tapLog = new TapLog(db, {
       judged: countTaps(metrics),
       dropped: () => metrics.droppedTaps.inc(),
@@ -190,6 +205,7 @@ export async function beginContext(
     const closing: ClosingStep[] = [
       { what: 'changes', run: () => changes?.stop() },
       { what: 'fleet', run: () => fleet.leave() },
+      { what: 'audit log', run: () => auditing.stop() },
       { what: 'webhooks', run: () => webhooks.stop() },
       { what: 'marketplace', run: () => marketplace?.stop() },
       { what: 'badges', run: () => badges.stop() },
@@ -213,6 +229,7 @@ export async function beginContext(
       db,
       disk,
       box,
+      auditSeal: seal,
       keyRing,
       credentials,
       tapLog,
@@ -241,6 +258,7 @@ export async function beginContext(
       isStarting: false,
       isStopping: false,
       start() {
+        auditing.start()
         changes?.start()
         turn.start()
         chains.relayer.start()

@@ -85,6 +85,20 @@ export function watchDisk(
   })
 }
 
+export function watchAuditSeal(
+  { registry }: Pick<Metrics, 'registry'>,
+  seal: { readonly broken: object | undefined },
+): void {
+  new Gauge({
+    name: 'tapchip_audit_broken',
+    help: '1 once somebody has edited the audit log, or put an earlier one in its place',
+    registers: [registry],
+    collect() {
+      this.set(Number(seal.broken !== undefined))
+    },
+  })
+}
+
 /** Nothing for a database in a file. */
 export function watchDatabase(
   { registry }: Pick<Metrics, 'registry'>,

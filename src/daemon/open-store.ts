@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import type { Config } from './config/config.ts'
 import type { Clock } from './domain/time.ts'
 import type { ServiceManager } from './service-manager.ts'
-import { sealAuditWith } from './store/audit-head.ts'
+import { type AuditSeal, rememberHeads, sealAuditWith } from './store/audit-head.ts'
 import { copyMark } from './store/copy/mark.ts'
 import { assertNoServer, DataDirProblem, heldInstance, holdInstance } from './store/data-dir.ts'
 import { assertDataKey, loadDataKey, restoreDataKey, sealCheck } from './store/data-key.ts'
@@ -34,6 +34,7 @@ interface Opening {
 interface OpenStore {
   db: Db
   box: SecretBox
+  seal: AuditSeal
   upgrade: Upgraded | undefined
   failed: (error: unknown, writes?: number) => void
   instance: string
@@ -63,11 +64,12 @@ async function openFile(config: Config, { log, disk, clock, starting }: Opening)
   )
   const upgrade = await upgradeDatabase(file, { config, log, clock, disk, box, starting })
   const failed = disk.failed.bind(disk)
-  const db = withEffects(openDatabase(file, failed))
-  await db.write(async (trx) => sealAuditWith(trx, box))
+  const opened = openDatabase(file, failed)
+  const seal = await opened.write(async (trx) => sealAuditWith(trx, box))
+  const db = rememberHeads(withEffects(opened), seal)
   const instance = await claimDatabase(db, box, config.dataDir)
   holdInstance(config.dataDir, held, instance)
-  return { db, box, upgrade, failed, instance }
+  return { db, box, seal, upgrade, failed, instance }
 }
 
 /** A database on PostgreSQL, which other daemons may use at the same time. */
@@ -89,8 +91,8 @@ async function openServer(
         ? log.info('the database is back')
         : log.error(trouble, 'the database cannot be used'),
   })
-  const db = withEffects(server)
-  sealAuditWith(db.read, box)
+  const seal = sealAuditWith(server.read, box)
+  const db = rememberHeads(withEffects(server), seal)
   const name = nameOfDatabase(url)
   const begins = () => {
     if (existsSync(join(dataDir, databaseFile)))
@@ -99,7 +101,7 @@ async function openServer(
           `tapchip store copy --data-dir ${dataDir} --to ${name}. To begin with nothing, give another --data-dir.`,
       )
   }
-  return { db, box, upgrade, failed, instance: await claimDatabase(db, box, name, begins) }
+  return { db, box, seal, upgrade, failed, instance: await claimDatabase(db, box, name, begins) }
 }
 
 /**

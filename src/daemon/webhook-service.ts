@@ -23,6 +23,7 @@ interface Deps {
   log: Logger
   metrics: Pick<Metrics, 'webhookTries'>
   webhookEvents: WebhookEvents
+  auditHead: () => string
   turn: Pick<BackgroundTurn, 'isMine' | 'check' | 'onTaken'>
 }
 
@@ -48,6 +49,7 @@ export function webhookService(deps: Deps): WebhookService {
     failed,
     ...(isShared(db) ? { turn } : {}),
     pace: new Pace({ monotonic: () => performance.now(), utilization }),
+    auditHead: deps.auditHead,
     tried: (outcome) => metrics.webhookTries.inc({ outcome }),
     send: async (request) => {
       // The setting may have changed since the URL was registered.

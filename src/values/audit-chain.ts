@@ -1,4 +1,5 @@
 import { hash as digest } from 'node:crypto'
+import type { JsonObject } from './json.ts'
 
 /** Comes before the first entry. */
 export const chainStart = '0'.repeat(64)
@@ -15,6 +16,10 @@ export interface ChainedEntry {
   requestId: string | null
   batch: string | null
 }
+
+/** Whether a migration, or a restore, had to seal the log anew: nothing proves what is older than its entry. */
+export const beginsAnew = (action: unknown, detail: JsonObject | undefined): boolean =>
+  (action === 'daemon.migrate' || action === 'daemon.restore') && detail?.beganAnew === true
 
 const sha256 = (text: string): string => digest('sha256', text)
 

@@ -8,6 +8,7 @@ export const webhookTypes = [
   'badge.minted',
   'transaction.settled',
   'chip.opened',
+  'audit.broken',
 ] as const
 export type WebhookType = (typeof webhookTypes)[number]
 

@@ -109,7 +109,13 @@ describe('the chain of the audit log', () => {
     const whole = await here.run('audit', 'verify', '--json')
     expect([whole.code, whole.json()]).toEqual([
       0,
-      { ok: true, entries: expect.any(Number), head: expect.stringMatching(/^[0-9a-f]{64}$/) },
+      {
+        beganAnew: [],
+        sealedSince: expect.any(String),
+        ok: true,
+        entries: expect.any(Number),
+        head: expect.stringMatching(/^[0-9a-f]{64}$/),
+      },
     ])
     const before = await firstTarget()
     const id = await edit('something else')

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type AdminApp, bearer, openAdminApp, tenTimes } from '../support/admin.ts'
 import { type TestClock, testClock } from '../support/daemon.ts'
@@ -14,6 +15,48 @@ beforeEach(async () => {
 afterEach(() => t.close())
 
 const withKey = (key: string) => ({ 'x-svc-api-key': key })
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+
+describe('what is stored of a credential', () => {
+  test('is known to nobody by the credential alone', async () => {
+    const { key } = (await t.call('POST /admin/api-keys', { name: 'ops' })).body
+    const { token } = (await t.call('POST /admin/admin-tokens', { name: 'desk', scopes: ['read'] })).body
+    const { read } = t.ctx.db
+    const rows = [
+      ...(await read.selectFrom('apiKeys').selectAll().execute()),
+      ...(await read.selectFrom('adminTokens').selectAll().execute()),
+    ]
+    expect(rows).toHaveLength(2)
+    const text = JSON.stringify(rows)
+    for (const secret of [key, token]) {
+      const hash = createHash('sha256').update(secret).digest()
+      for (const form of [secret, hash.toString('hex'), hash.toString('base64url')])
+        expect(text).not.toContain(form)
+    }
+  })
+
+  test('makes no credential where it was written by hand', async () => {
+    const own = 'svc_written_by_hand_0123456789'
+    const { read } = t.ctx.db
+    await t.call('POST /admin/api-keys', { name: 'ops' })
+    const row = await read.selectFrom('apiKeys').selectAll().executeTakeFirstOrThrow()
+    const { id: _, ...columns } = row
+    for (const [name, forged] of Object.entries({
+      a: { hash: sha256(own), mac: null },
+      b: { hash: 'b', mac: sha256(own) },
+      c: { hash: 'c', mac: createHash('sha256').update(own).digest('base64url') },
+    }))
+      await t.ctx.db.write((trx) =>
+        trx
+          .insertInto('apiKeys')
+          .values({ ...columns, name, ...forged })
+          .execute(),
+      )
+    await t.ctx.credentials.load(read)
+    expect((await t.call('GET /chip-groups', undefined, withKey(own))).body.code).toBe('api_key_unknown')
+  })
+})
 
 describe('API keys', () => {
   test('a key works from its creation on, and is shown once', async () => {

@@ -73,6 +73,7 @@ test('by default it gets all types', async () => {
     'badge.minted',
     'transaction.settled',
     'chip.opened',
+    'audit.broken',
   ])
 })
 

@@ -2,12 +2,14 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
+import { Migrator } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type AuditVerdict, verifyAudit } from '../../src/daemon/domain/audit.ts'
+import { markRestored } from '../../src/daemon/domain/mark-restored.ts'
 import { recordChange } from '../../src/daemon/store/audit.ts'
 import { sealAuditWith } from '../../src/daemon/store/audit-head.ts'
 import { migrations } from '../../src/daemon/store/migrations/index.ts'
-import { openDatabase } from '../../src/daemon/store/open.ts'
+import { latestSchema, openDatabase } from '../../src/daemon/store/open.ts'
 import { SecretBox } from '../../src/daemon/store/secret-box.ts'
 import { openSqlite } from '../../src/daemon/store/sqlite/connection.ts'
 import { chainStart, hashOfEntry } from '../../src/values/audit-chain.ts'
@@ -19,6 +21,7 @@ const dataDir = join(folder, 'data')
 const file = join(dataDir, 'tapchip.db')
 const copy = join(folder, 'whole.db')
 let entries = 0
+const sealed = { sealedSince: expect.stringMatching(/^20.*Z$/), beganAnew: [] }
 
 const change = (target: string) => ({
   at: '2026-06-01T12:00:00.000Z',
@@ -112,7 +115,7 @@ describe('the chain of the audit log', () => {
   test('is whole as it was written, and its head stands in the answer', async () => {
     const found = await verdictAfter(() => undefined)
     expect(entries).toBeGreaterThan(6)
-    expect(found).toEqual({ ok: true, entries, head: expect.stringMatching(/^[0-9a-f]{64}$/) })
+    expect(found).toEqual({ ok: true, entries, head: expect.stringMatching(/^[0-9a-f]{64}$/), ...sealed })
   })
 
   const changed = {
@@ -162,6 +165,12 @@ describe('the chain of the audit log', () => {
     ['an edited count', 'update auditHead set entries = entries - 1', () => entries + 1],
     ['an edited head', `update auditHead set hash = '${'0'.repeat(64)}'`, () => entries + 1],
     ['a removed seal', 'update auditHead set seal = null', () => entries + 1],
+    [
+      'an edited time since when it is sealed',
+      "update auditHead set sealedSince = '2020-01-01T00:00:00.000Z'",
+      () => entries + 1,
+    ],
+    ['a removed one', 'update auditHead set sealedSince = null, sinceSeal = null', () => entries + 1],
   ]
   for (const [what, sql, firstBad] of cases)
     test(`shows ${what}`, async () => {
@@ -226,18 +235,94 @@ test('ten writes at once, of two processes and some of them undone, each add one
       return verdict(t)
     },
   )
-  expect(found).toEqual({ ok: true, entries: entries + 8, head: expect.any(String) })
+  expect(found).toEqual({ ok: true, entries: entries + 8, head: expect.any(String), ...sealed })
 })
 
-test('entries from before there was a chain are chained by the migration, gaps among their IDs included', async () => {
-  const found = await verdictAfter(async (db) => {
-    db.exec('delete from audit where id = 3; alter table audit drop column hash; drop table auditHead')
-    const { kysely } = openSqlite(file, { readonly: false })
-    sealAuditWith(kysely, dataKey())
-    await kysely.transaction().execute((trx) => migrations['0010-audit']?.up(trx) ?? Promise.reject())
-    await kysely.destroy()
+/** A log that somebody wrote by hand, in a schema of before. */
+async function forged(schema: string): Promise<string> {
+  const old = join(folder, `forged-${schema}`)
+  mkdirSync(old)
+  const { kysely, connection } = openSqlite(join(old, 'tapchip.db'), { readonly: false })
+  const provider = { getMigrations: async () => migrations }
+  const { error } = await new Migrator({ db: kysely, provider }).migrateTo(schema)
+  if (error) throw error
+  copyFileSync(join(dataDir, 'data.key'), join(old, 'data.key'))
+  const settings = new BetterSqlite3(copy).prepare("select * from settings where key = 'dataKeyCheck'").get()
+  connection.prepare('insert into settings (key, value) values (:key, :value)').run(settings)
+  const add = connection.prepare(
+    "insert into audit (id, at, actor, action, target, detail) values (?, '2020-01-01T00:00:00.000Z', 'admin:root', 'x.y', 'z', '{}')",
+  )
+  // A gap, as a rolled back write leaves on PostgreSQL.
+  for (const id of [1, 2, 4]) add.run(id)
+  if (schema >= '0010') rechain(connection)
+  await kysely.destroy()
+  return old
+}
+
+for (const schema of ['0009-batches', '0020-fleet'])
+  test(`a log that was forged in the schema ${schema} does not pass for one that was always sealed`, async () => {
+    const t = await openTestApp({ dataDir: await forged(schema) })
+    try {
+      const found = await verdict(t)
+      expect(found.beganAnew).toHaveLength(1)
+      expect(found.sealedSince).toBe(found.beganAnew[0])
+      // With a head that was never sealed, it is not whole either.
+      expect(found.ok).toBe(schema < '0010')
+      const [entry] = await t.ctx.db.read
+        .selectFrom('audit')
+        .selectAll()
+        .orderBy('id', 'desc')
+        .limit(1)
+        .execute()
+      expect(entry).toMatchObject({ action: 'daemon.migrate', actor: 'daemon', target: latestSchema })
+    } finally {
+      await t.close()
+    }
   })
-  expect(found).toMatchObject({ ok: true, entries: entries - 1 })
+
+test('a head that was put back while the daemon was stopped lacks what is known elsewhere', async () => {
+  let later = ''
+  const found = await running(
+    () => undefined,
+    async (t) => {
+      const before = await verdict(t)
+      await t.ctx.db.write((trx) => recordChange(trx, change('cut off')))
+      later = (await verdict(t)).head
+      return before
+    },
+  )
+  // The saved file has the head, and nothing that came after it.
+  await edit(() => undefined)
+  const { kysely } = openSqlite(file, { readonly: true })
+  const back = { ctx: { db: { read: kysely, slow: kysely }, box: dataKey() } }
+  expect(await verdict(back)).toEqual(found)
+  expect(await verdict(back, later)).toMatchObject({ ok: false, expectedAt: null })
+  await kysely.destroy()
+})
+
+test('a log that is no longer sealed is sealed anew by a restore, which says so', async () => {
+  const found = await running(
+    (db) => db.exec('update auditHead set seal = null'),
+    async (t) => {
+      expect((await verdict(t)).ok).toBe(false)
+      const at = '2026-07-01T12:00:00.000Z'
+      await markRestored(t.ctx.db, t.ctx.box, { at, madeAt: null, target: 'here' })
+      return verdict(t)
+    },
+  )
+  const at = '2026-07-01T12:00:00.000Z'
+  expect(found).toMatchObject({ ok: true, sealedSince: at, beganAnew: [at] })
+})
+
+test('a daemon that starts on a log that was edited says so', async () => {
+  await running(
+    (db) => db.exec('update auditHead set seal = null'),
+    async (t) => {
+      const { audit } = (await t.app.inject({ url: '/admin/status', headers: t.admin })).json()
+      expect(audit.broken).toEqual({ lastId: entries, expected: entries })
+      return verdict(t)
+    },
+  )
 })
 
 test('a team reads the head with its own key; the log itself is for administration', async () => {
@@ -250,7 +335,7 @@ test('a team reads the head with its own key; the log itself is for administrati
       expect(team.json()).toEqual({ id: 1, name: 'Acme', auditHead: head })
       expect((await get('/admin/audit/head', t.admin)).json()).toEqual({ entries, head })
       const verified = (await get('/admin/audit/verify', t.admin)).body.trim().split('\n')
-      expect(JSON.parse(verified.at(-1) ?? '')).toEqual({ ok: true, entries, head })
+      expect(JSON.parse(verified.at(-1) ?? '')).toEqual({ ok: true, entries, head, ...sealed })
       expect((await get('/admin/audit/verify?expect=short', t.admin)).statusCode).toBe(400)
       const [about, ...rows] = (await get('/admin/audit/export', t.admin)).body.trim().split('\n')
       expect(JSON.parse(about ?? '')).toMatchObject({ format: 'tapchip-audit', version: 1, head })

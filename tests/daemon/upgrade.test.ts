@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -52,6 +53,42 @@ const inCopy = (name: string, sql: string): unknown => {
   }
 }
 const schemaOf = 'select max(name) from kysely_migration'
+
+test('keys and tokens of an earlier version go on, and their hashes are not kept', async () => {
+  const file = await earlierDatabase()
+  const at = '2026-01-01T00:00:00.000Z'
+  const [key, token] = ['svc_of-before-0123456789', 'adm_of-before-0123456789']
+  const hashes = [key, token].map((secret) => createHash('sha256').update(secret).digest('hex'))
+  const old = new BetterSqlite3(file)
+  old
+    .prepare('insert into apiKeys (teamId, name, hash, hint, scopes, createdAt) values (1, ?, ?, ?, ?, ?)')
+    .run('ops', hashes[0], 'svc_…', '["all"]', at)
+  old
+    .prepare('insert into adminTokens (name, hash, scopes, createdAt) values (?, ?, ?, ?)')
+    .run('desk', hashes[1], '["all"]', at)
+  old.close()
+  const { app, ctx, close } = await openTestApp({ dataDir: dir, env })
+  const statusOf = async (url: string, headers: Record<string, string>) =>
+    (await app.inject({ url, headers })).statusCode
+  expect(await statusOf('/chip-groups', { 'x-svc-api-key': key })).toBe(200)
+  expect(await statusOf('/admin/teams', { authorization: `Bearer ${token}` })).toBe(200)
+  const rows = [
+    await ctx.db.read.selectFrom('apiKeys').selectAll().execute(),
+    await ctx.db.read.selectFrom('adminTokens').selectAll().execute(),
+  ]
+  for (const hash of hashes) expect(JSON.stringify(rows)).not.toContain(hash)
+  await close()
+  // A row of that form that is added later counts for nothing.
+  const later = new BetterSqlite3(file)
+  later
+    .prepare('insert into adminTokens (name, hash, scopes, createdAt) values (?, ?, ?, ?)')
+    .run('later', createHash('sha256').update('adm_added-by-hand-0123456789').digest('hex'), '["all"]', at)
+  later.close()
+  const again = await openTestApp({ dataDir: dir, env })
+  const headers = { authorization: 'Bearer adm_added-by-hand-0123456789' }
+  expect((await again.app.inject({ url: '/admin/teams', headers })).statusCode).toBe(401)
+  await again.close()
+})
 
 test('a newer version copies the database before it migrates it, and says so', async () => {
   await earlierDatabase()

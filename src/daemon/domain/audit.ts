@@ -1,4 +1,4 @@
-import { ChainCheck, chainStart } from '../../values/audit-chain.ts'
+import { beginsAnew, ChainCheck, chainStart } from '../../values/audit-chain.ts'
 import { type JsonObject, parseObject } from '../../values/json.ts'
 import { pagesOf } from '../../values/slices.ts'
 import {
@@ -43,6 +43,10 @@ export interface AuditVerdict {
   /** How many there must be. */
   entries: number
   head: string
+  /** Since when the data key seals the log; null if nothing proves it. */
+  sealedSince: string | null
+  /** When the log went through a schema in which it could be forged: nothing proves what is older. */
+  beganAnew: string[]
   /** The ID of the first entry that was changed or is missing; with a false head, the one after the last. */
   firstBad?: number
   /** The ID of the entry with the expected hash; null if there is none. */
@@ -59,9 +63,11 @@ export async function* verifyAudit(
   const head = await readAuditHead(db.slow, box)
   const check = new ChainCheck()
   let expectedAt = expected === chainStart ? 0 : null
+  const beganAnew: string[] = []
   for await (const row of entriesUpTo(db, head.lastId, Number.MIN_SAFE_INTEGER)) {
     if (!check.take(row)) break
     if (check.hash === expected) expectedAt = row.id
+    if (beginsAnew(row.action, parseObject(row.detail))) beganAnew.push(row.at)
     if (check.entries % progressEvery === 0) yield { checked: check.entries }
   }
   check.end(head)
@@ -71,6 +77,11 @@ export async function* verifyAudit(
     ok: firstBad === undefined && (expected === undefined || expectedAt !== null),
     entries: head.entries,
     head: head.hash,
+    // An earlier time may have been put back.
+    sealedSince: [head.sealedSince, ...beganAnew].reduce((last, at) =>
+      last !== null && at !== null && at > last ? at : last,
+    ),
+    beganAnew,
     ...(firstBad === undefined ? {} : { firstBad }),
     ...(expected === undefined ? {} : { expectedAt }),
   }
@@ -84,6 +95,7 @@ export interface ExportHead {
   previous: { id: number; hash: string }
   /** The hash of the last entry. */
   head: string
+  sealedSince: string | null
 }
 
 /** Oldest first. @param since leaves out all up to the last entry that is older */
@@ -91,10 +103,10 @@ export async function* exportAudit(
   { db, box }: Reading,
   since: string | undefined,
 ): AsyncGenerator<ExportHead | RecordedChange> {
-  const { hash: head, lastId } = await readAuditHead(db.slow, box)
+  const { hash: head, lastId, sealedSince } = await readAuditHead(db.slow, box)
   const before = since === undefined ? undefined : await lastAuditBefore(db.slow, since)
   const previous = { id: before?.id ?? 0, hash: before?.hash ?? chainStart }
-  yield { format: 'tapchip-audit', version: 1, previous, head }
+  yield { format: 'tapchip-audit', version: 1, previous, head, sealedSince }
   for await (const row of entriesUpTo(db, lastId, previous.id))
     yield { ...row, detail: parseObject(row.detail) ?? {} }
 }

@@ -1,5 +1,5 @@
 import { recordChange } from '../store/audit.ts'
-import { sealAuditWith } from '../store/audit-head.ts'
+import { readAuditHead, sealAnew, sealAuditWith } from '../store/audit-head.ts'
 import type { Db } from '../store/database.ts'
 import { endWhatWasOpen } from '../store/restored.ts'
 import type { SecretBox } from '../store/secret-box.ts'
@@ -21,9 +21,11 @@ export const markRestored = (
 ): Promise<{ chips: number }> =>
   db.write(async (trx) => {
     sealAuditWith(trx, box)
+    const { isSealed } = await readAuditHead(trx, box)
     const ended = await endWhatWasOpen(trx, at)
     const actor = { name: 'daemon', requestId: null }
-    const detail = { madeAt, ...ended }
+    const detail = { madeAt, ...ended, ...(isSealed ? {} : { beganAnew: true }) }
     await recordChange(trx, { at, actor, teamId: null, action: 'daemon.restore', target, detail })
+    if (!isSealed) await sealAnew(trx, at)
     return ended
   })

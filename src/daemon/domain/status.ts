@@ -1,4 +1,5 @@
 import { listAudit } from '../store/audit.ts'
+import { type AuditSeal, checkAuditHead, readAuditHead } from '../store/audit-head.ts'
 import {
   DatabaseUnavailable,
   type Db,
@@ -39,6 +40,13 @@ export interface Status {
     refusedWrites: number
     state: DiskState
   }
+  audit: {
+    entries: number
+    head: string
+    sealedSince: string | null
+    /** IDs of the last entry, found and expected, once the log does not go on from what this daemon knows. */
+    broken: { lastId: number; expected: number } | null
+  }
   webhooks: {
     enabled: number
     /** Disabled by the daemon; at most 100. */
@@ -51,6 +59,7 @@ interface Deps {
   db: Db
   disk: Disk
   tapLog: TapLog
+  auditSeal: AuditSeal
   clock: BudgetClock
   /** Monotonic. */
   startedAt: number
@@ -61,7 +70,7 @@ interface Deps {
  * @throws DomainError store_unavailable soon, if the database is on a server that does not answer
  */
 export async function daemonStatus(deps: Deps, check: boolean): Promise<Status> {
-  const { db, disk, tapLog, clock, startedAt } = deps
+  const { db, disk, tapLog, auditSeal, clock, startedAt } = deps
   // Asked first, because the rest waits longer for a server that does not answer.
   const state = await (isShared(db) ? probeStore(deps) : diskState(deps))
   await tapLog.flush()
@@ -79,9 +88,16 @@ export async function daemonStatus(deps: Deps, check: boolean): Promise<Status> 
     ...(check && !isShared(db) ? { lastBackupAt: await lastBackup(db) } : {}),
     budgets: budgetsOf(await listTeams({ db, clock })),
     disk: { freeBytes: (await disk.freeBytes()) ?? null, refusedWrites: disk.refusedWrites, state },
+    audit: await auditOf(db, auditSeal),
     webhooks: await webhooksOf(db),
     counts: await countAll(db.read),
   }
+}
+
+async function auditOf(db: Pick<Db, 'read'>, seal: AuditSeal): Promise<Status['audit']> {
+  await checkAuditHead(db.read, seal)
+  const { entries, hash, sealedSince } = await readAuditHead(db.read, seal.box)
+  return { entries, head: hash, sealedSince, broken: seal.broken ?? null }
 }
 
 const maxFailed = 100

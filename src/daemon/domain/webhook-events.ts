@@ -80,6 +80,10 @@ export class WebhookEvents {
     return teamId !== null && (this.#wanted.get(teamId)?.has(type) ?? false)
   }
 
+  teamsThatWant(type: WebhookType): number[] {
+    return [...this.#wanted].flatMap(([teamId, types]) => (types.has(type) ? [teamId] : []))
+  }
+
   /** Call it in the write of what happened, so that neither is stored without the other. */
   async record(trx: Queries, event: WebhookEvent): Promise<void> {
     const { teamId, type, at, data, chipUid = null, transactionId = null } = event

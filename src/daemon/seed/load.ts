@@ -81,13 +81,13 @@ async function seedTeam(seeding: Seeding, seed: SeedTeam, path: string): Promise
 }
 
 async function seedKeysAndLinks(
-  { trx, at: now, team: { id: teamId } }: TeamSeeding,
+  { trx, ctx: { credentials }, at: now, team: { id: teamId } }: TeamSeeding,
   seed: SeedTeam,
   path: string,
 ): Promise<void> {
   for (const [index, key] of seed.apiKeys.entries())
     await at(`${path}.apiKeys.${index}`, () =>
-      ensureApiKeyIn(trx, { teamId, ...key, scopes: ['all'], expiresAt: null, at: now }),
+      ensureApiKeyIn(trx, credentials, { teamId, ...key, scopes: ['all'], expiresAt: null, at: now }),
     )
   const labels = new Set((await listLinks({ db: { read: trx } }, teamId)).map((link) => link.label))
   for (const [index, link] of seed.links.entries())

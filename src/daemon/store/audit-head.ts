@@ -1,49 +1,60 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { chainStart } from '../../values/audit-chain.ts'
-import type { Queries } from './database.ts'
+import type { Db, Queries } from './database.ts'
 import type { AuditHeadTable } from './schema.ts'
 import type { SecretBox } from './secret-box.ts'
 import { named, statement } from './statement.ts'
 
 /** The count and the last hash of the audit log, kept apart from it, so that a log that was cut off does not fit. */
-export type AuditHead = Omit<AuditHeadTable, 'id' | 'seal'>
+export type AuditHead = Pick<AuditHeadTable, 'entries' | 'lastId' | 'hash'>
 
-interface Sealer {
+/** What a running daemon knows of the log, which is not in the database. */
+export interface AuditSeal {
+  readonly box: SecretBox
   readonly key: Uint8Array
-  /** The newest head that was sealed here, with its seal. */
+  /** The newest head that was sealed here, with its seal, whether it was committed or not. */
   known: string
+  /** The newest head that is on disk. The log may grow from there, and never be shorter or another one. */
+  newest: AuditHead | undefined
+  /** Once the log does not go on from there: nothing is sealed any more. IDs of the last entry, found and expected. */
+  broken: { readonly lastId: number; readonly expected: number } | undefined
 }
 
-const sealerBy = (box: SecretBox): Sealer => {
+const sealBy = (box: SecretBox): AuditSeal => {
   const derived = box.withKey((key) => hkdfSync('sha256', key, '', 'tapchip audit head', 32))
-  return { key: new Uint8Array(derived), known: '' }
+  return { box, key: new Uint8Array(derived), known: '', newest: undefined, broken: undefined }
 }
 
 // Kysely transactions keep the adapter of their connection, so it can find the key without passing it to every change.
-const sealers = new WeakMap<object, Sealer>()
-const sealerOf = (db: Pick<Queries, 'getExecutor'>): Sealer | undefined =>
-  sealers.get(db.getExecutor().adapter)
+const seals = new WeakMap<object, AuditSeal>()
+/** Undefined: the data key is not known here. */
+export const sealOfConnection = (db: Pick<Queries, 'getExecutor'>): AuditSeal | undefined =>
+  seals.get(db.getExecutor().adapter)
 
 /**
  * From now on, changes that are recorded on this connection seal the head by a key that is derived from the data key.
  * Whoever edits the database by hand cannot make such a seal.
  */
-export function sealAuditWith(db: Pick<Queries, 'getExecutor'>, box: SecretBox): void {
-  sealers.set(db.getExecutor().adapter, sealerBy(box))
+export function sealAuditWith(db: Pick<Queries, 'getExecutor'>, box: SecretBox): AuditSeal {
+  const seal = sealBy(box)
+  seals.set(db.getExecutor().adapter, seal)
+  return seal
 }
 
 const textOf = ({ entries, lastId, hash }: AuditHead): string => JSON.stringify([entries, lastId, hash])
 
-const sealOf = ({ key }: Sealer, head: AuditHead): string =>
-  createHmac('sha256', key).update(textOf(head)).digest('hex')
+const macOf = ({ key }: AuditSeal, text: string): string =>
+  createHmac('sha256', key).update(text).digest('hex')
 
-function isSealed(sealer: Sealer, head: AuditHead, seal: string | null): boolean {
-  if (textOf(head) + seal === sealer.known) return true
-  const expected = Buffer.from(sealOf(sealer, head))
-  const given = Buffer.from(seal ?? '')
+const isMac = (seal: AuditSeal, text: string, mac: string | null): boolean => {
+  const expected = Buffer.from(macOf(seal, text))
+  const given = Buffer.from(mac ?? '')
   return given.length === expected.length && timingSafeEqual(given, expected)
 }
+
+const isSealed = (seal: AuditSeal, head: AuditHead, mac: string | null): boolean =>
+  textOf(head) + mac === seal.known || isMac(seal, textOf(head), mac)
 
 // Locks the row until the write ends, on engines that write at the same time, so that each entry has one successor.
 const advance = statement<Record<never, never>>()((db) =>
@@ -56,6 +67,9 @@ const finish = statement<{ hash: string; seal: string | null }>()((db, p) =>
   db.updateTable('auditHead').set(named(p, ['hash', 'seal'])),
 )
 
+/** Heads that a write made, until it ends. */
+const written = new WeakMap<Queries, AuditHead>()
+
 /** Adds an entry in the same write. @param append stores the entry under the ID, after the previous hash, and returns its own */
 export async function extendAudit(
   db: Queries,
@@ -63,33 +77,117 @@ export async function extendAudit(
 ): Promise<void> {
   const head = await advance.first(db, {})
   if (!head) throw new Error('The head of the audit log is missing from the database: restore a backup')
-  const { entries, lastId, seal } = head
+  const { entries, lastId, seal: mac } = head
   const hash = await append(lastId, head.hash)
   const next = { entries, lastId, hash }
   const before = { entries: entries - 1, lastId: lastId - 1, hash: head.hash }
-  const sealer = sealerOf(db)
+  const seal = sealOfConnection(db)
+  if (seal) breakIfBack(seal, before)
   // A head that somebody else wrote stays without a valid seal, whatever comes after it.
-  const made = sealer && isSealed(sealer, before, seal) ? sealOf(sealer, next) : seal
-  if (sealer && made !== seal) sealer.known = textOf(next) + made
+  const made = seal && !seal.broken && isSealed(seal, before, mac) ? macOf(seal, textOf(next)) : mac
+  if (seal && made !== mac) {
+    seal.known = textOf(next) + made
+    written.set(db, next)
+  }
   await finish.run(db, { hash, seal: made })
+}
+
+function breakIfBack(seal: AuditSeal, { lastId, hash }: AuditHead): void {
+  const { newest } = seal
+  if (newest && (lastId < newest.lastId || (lastId === newest.lastId && hash !== newest.hash)))
+    seal.broken ??= { lastId, expected: newest.lastId }
+}
+
+/** Remembers which head each write has left on disk. */
+export function rememberHeads(db: Db, seal: AuditSeal): Db {
+  const write: Db['write'] = async (job) => {
+    let made: AuditHead | undefined
+    const result = await db.write(async (trx) => {
+      // Writes of one group use one connection, one after the other.
+      written.delete(trx)
+      const done = await job(trx)
+      made = written.get(trx)
+      return done
+    })
+    if (made) remember(seal, made)
+    return result
+  }
+  return { ...db, write }
+}
+
+function remember(seal: AuditSeal, head: AuditHead): void {
+  if (head.lastId > (seal.newest?.lastId ?? -1)) seal.newest = head
+}
+
+const entryAt = statement<{ id: number }>()((db, p) =>
+  db.selectFrom('audit').select('hash').where('id', '=', p.id),
+)
+const hasEntry = async (db: Queries, { lastId, hash }: AuditHead): Promise<boolean> =>
+  (await entryAt.first(db, { id: lastId }))?.hash === hash || (lastId === 0 && hash === chainStart)
+
+/** Whether the log still goes on from the newest head that this daemon knows; else `seal.broken` says so from now on. */
+export async function checkAuditHead(db: Queries, seal: AuditSeal): Promise<void> {
+  // Before the head is read: it may only be newer.
+  const { newest } = seal
+  const { isSealed: isOurs, ...head } = await readAuditHead(db, seal.box)
+  if (seal.broken) return
+  const isBack = newest !== undefined && (head.lastId < newest.lastId || !(await hasEntry(db, newest)))
+  if (isBack || !isOurs || !(await hasEntry(db, head)))
+    seal.broken = { lastId: head.lastId, expected: Math.max(newest?.lastId ?? 0, head.lastId) }
+  else remember(seal, head)
 }
 
 /** The first head, of the entries that there already are. */
 export async function beginAuditHead(db: Kysely<unknown>, head: AuditHead): Promise<void> {
-  const sealer = sealerOf(db)
-  const seal = sealer ? sealOf(sealer, head) : null
+  const seal = sealOfConnection(db)
   await db
-    .withTables<{ auditHead: AuditHeadTable }>()
+    .withTables<{ auditHead: Omit<AuditHeadTable, 'sealedSince' | 'sinceSeal'> }>()
     .insertInto('auditHead')
-    .values({ id: 1, ...head, seal })
+    .values({ id: 1, ...head, seal: seal ? macOf(seal, textOf(head)) : null })
     .execute()
 }
 
-/** @returns also whether the data key sealed it */
-export async function readAuditHead(db: Queries, box: SecretBox): Promise<AuditHead & { isSealed: boolean }> {
+const sinceText = (at: string): string => JSON.stringify(['since', at])
+
+/** From now on the log says since when it is sealed. Without the data key, it does not. */
+export async function sealSince(db: Queries, at: string): Promise<void> {
+  const seal = sealOfConnection(db)
+  if (!seal) return
+  await db
+    .updateTable('auditHead')
+    .set({ sealedSince: at, sinceSeal: macOf(seal, sinceText(at)) })
+    .execute()
+}
+
+/** Seals the log as it is, whoever wrote it: its last entry says so. @param at since when */
+export async function sealAnew(db: Queries, at: string): Promise<void> {
+  const seal = sealOfConnection(db)
+  const head = await db.selectFrom('auditHead').selectAll().executeTakeFirst()
+  if (!seal || !head) return
+  await db
+    .updateTable('auditHead')
+    .set({ seal: macOf(seal, textOf(head)) })
+    .execute()
+  await sealSince(db, at)
+}
+
+interface SealedHead extends AuditHead {
+  /** Whether the data key sealed the head, and since when. */
+  isSealed: boolean
+  /** null: nothing proves it. */
+  sealedSince: string | null
+}
+
+export async function readAuditHead(db: Queries, box: SecretBox): Promise<SealedHead> {
   const row = await db.selectFrom('auditHead').selectAll().executeTakeFirst()
-  if (!row) return { entries: 0, lastId: 0, hash: chainStart, isSealed: false }
-  const { entries, lastId, hash, seal } = row
+  if (!row) return { entries: 0, lastId: 0, hash: chainStart, isSealed: false, sealedSince: null }
+  const { entries, lastId, hash, seal: mac, sealedSince, sinceSeal } = row
   const head = { entries, lastId, hash }
-  return { ...head, isSealed: isSealed(sealerBy(box), head, seal) }
+  const seal = sealBy(box)
+  const hasSince = sealedSince !== null && isMac(seal, sinceText(sealedSince), sinceSeal)
+  return {
+    ...head,
+    isSealed: hasSince && isSealed(seal, head, mac),
+    sealedSince: hasSince ? sealedSince : null,
+  }
 }

@@ -19,8 +19,8 @@ export const findLiveApiKey = (db: Queries, teamId: number, name: string) =>
     .where('revokedAt', 'is', null)
     .executeTakeFirst()
 
-export const findApiKeyOfHash = (db: Queries, hash: string) =>
-  apiKeys(db).where('hash', '=', hash).executeTakeFirst()
+export const findApiKeyByMac = (db: Queries, mac: string) =>
+  apiKeys(db).where('mac', '=', mac).executeTakeFirst()
 
 export async function insertApiKey(db: Queries, key: Insertable<ApiKeysTable>): Promise<ApiKeyRow> {
   await noteChange(db, 'credentials')

@@ -1,10 +1,11 @@
 import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Kysely, type Migration, Migrator } from 'kysely'
+import { recordChange } from './audit.ts'
 import { sealAuditWith } from './audit-head.ts'
 import { assertDataKey } from './data-key.ts'
 import { engineOf } from './database.ts'
-import { migrations } from './migrations/index.ts'
+import { migrations, sealedSchema } from './migrations/index.ts'
 import { postgresMigrations } from './postgres/migrations.ts'
 import { connectToMigrate } from './postgres/migrator.ts'
 import { isConflict, nameOfDatabase } from './postgres/servers.ts'
@@ -55,7 +56,7 @@ export async function migrate(
     if (box && sealed !== undefined) assertDataKey(box, sealed, dirname(file))
     const upgrade = from === undefined ? undefined : { from, to: latestSchema }
     if (upgrade) await before(upgrade, (to) => copyDatabase(file, to))
-    await migrateToLatest(kysely, migrations, file)
+    await migrateToLatest(kysely, recorded(migrations, upgrade), file)
     return upgrade
   } finally {
     if (connection.open) await kysely.destroy()
@@ -67,6 +68,29 @@ export async function migrateEmpty(): Promise<Kysely<Database>> {
   const { kysely } = openSqlite(':memory:', { readonly: false })
   await migrateToLatest(kysely, migrations, 'in memory')
   return kysely
+}
+
+/**
+ * An upgrade is an entry of the audit log, in the same write. A log of a schema that does not say since when it is sealed
+ * could be forged by hand, so the entry says that it began anew.
+ */
+function recorded(known: Record<string, Migration>, upgrade: Upgrade | undefined): Record<string, Migration> {
+  const last = Object.keys(known).sort().at(-1)
+  const migration = last === undefined ? undefined : known[last]
+  if (last === undefined || !migration || !upgrade) return known
+  const { from, to } = upgrade
+  const up = async (db: Kysely<Database>) => {
+    await migration.up(db)
+    await recordChange(db, {
+      at: new Date().toISOString(),
+      actor: { name: 'daemon', requestId: null },
+      teamId: null,
+      action: 'daemon.migrate',
+      target: to,
+      detail: { from, beganAnew: from < sealedSchema },
+    })
+  }
+  return { ...known, [last]: { up } }
 }
 
 /** @param name of the database, for people @throws MigrationFailed */
@@ -102,7 +126,7 @@ export async function migratePostgres(
     if (box && sealed !== undefined) assertDataKey(box, sealed, name)
     const upgrade = from === undefined ? undefined : { from, to: latest }
     if (upgrade) await before(upgrade)
-    await migrateWhileServed(kysely, name)
+    await migrateWhileServed(kysely, recorded(postgresMigrations, upgrade), name)
     return upgrade
   } finally {
     await close()
@@ -114,11 +138,15 @@ const giveWayMs = 400
 const patienceMs = 600_000
 
 /** Gives way to the daemons of the version before, and tries again. @throws MigrationFailed */
-async function migrateWhileServed(db: Kysely<Database>, name: string): Promise<void> {
+async function migrateWhileServed(
+  db: Kysely<Database>,
+  known: Record<string, Migration>,
+  name: string,
+): Promise<void> {
   const until = performance.now() + patienceMs
   for (;;) {
     try {
-      return await migrateToLatest(db, postgresMigrations, name)
+      return await migrateToLatest(db, known, name)
     } catch (error) {
       const mayPass = error instanceof MigrationFailed && isConflict(error.cause)
       if (!mayPass || performance.now() > until) throw error

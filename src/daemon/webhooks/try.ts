@@ -19,6 +19,8 @@ export interface TryDeps {
   send(request: OutboundRequest): Promise<Pick<OutboundAnswer, 'status' | 'headers'>>
   /** `settled`: a date that a jump of the clock does not change at once. */
   clock: { now(): number; monotonic(): number; settled(): number }
+  /** The hash of the newest entry of the audit log, so that it is known elsewhere as well. */
+  auditHead?(): string
   tried?(outcome: Result['outcome']): void
   /** From 0 to 1. */
   chance?(): number
@@ -56,7 +58,11 @@ async function send(deps: TryDeps, job: Job, { url, secrets }: Target): Promise<
   const now = deps.clock.now()
   const good = secrets.filter(({ until }) => until === null || Date.parse(until) > now)
   const signing = good.map(({ bytes }) => bytes)
-  const headers = signedHeaders({ id, body }, signing, Math.floor(now / 1000))
+  const auditHead = deps.auditHead?.()
+  const headers = {
+    ...signedHeaders({ id, body }, signing, Math.floor(now / 1000)),
+    ...(auditHead === undefined ? {} : { 'tapchip-audit-head': auditHead }),
+  }
   try {
     const request = { url, method: 'POST', headers, body, timeoutMs, maxBytes, cutsBody: true }
     const answer = await deps.send(request)

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { ChainCheck, type ChainLink } from '../../../values/audit-chain.ts'
+import { beginsAnew, ChainCheck, type ChainLink } from '../../../values/audit-chain.ts'
 import { isJsonObject, type JsonObject, parseObject } from '../../../values/json.ts'
 import { linesOf } from '../../../values/line-splitter.ts'
 import { readBatch } from '../../batch/history.ts'
@@ -42,13 +42,21 @@ export const verify = defineCommand({
     const verdict = await (options.file === undefined
       ? verifyDaemon(ctx, expected)
       : verifyFile(ctx, options.file, expected))
-    await ctx.io.one(verdict, ({ entries, head, firstBad, expectedAt }) => ({
+    await ctx.io.one(verdict, ({ entries, head, sealedSince, beganAnew, firstBad, expectedAt }) => ({
       Whole: firstBad === undefined,
       Entries: entries,
       Head: head,
+      'Sealed since': sealedSince ?? undefined,
+      'Began anew': beganAnew.length > 0 ? beganAnew.join(', ') : undefined,
       'First bad': firstBad,
       'Expected at': expectedAt,
     }))
+    const anew = verdict.beganAnew.at(-1)
+    if (anew !== undefined)
+      ctx.io.warn(
+        `The log went through an earlier schema, in which it could be edited unnoticed, at ${anew}. If that was not your own upgrade, ` +
+          'do not trust older entries; otherwise compare them with an export or a backup from before.',
+      )
     if (verdict.firstBad !== undefined)
       ctx.io.warn(
         `The audit log is not whole: entry ${verdict.firstBad} was changed, removed, or added, or the end was cut off. ` +
@@ -104,6 +112,8 @@ const verifyFile = async (ctx: CliContext, file: string, expected: string | unde
     })
   let check: ChainCheck | undefined
   let head = ''
+  let sealedSince: string | null = null
+  const beganAnew: string[] = []
   let expectedAt: number | null = null
   try {
     const source = file === '-' ? ctx.system.stdin : createReadStream(path)
@@ -114,10 +124,15 @@ const verifyFile = async (ctx: CliContext, file: string, expected: string | unde
         if (line?.format !== 'tapchip-audit' || line.version !== 1 || !isJsonObject(previous))
           throw noExport(1)
         head = String(line.head)
+        if (typeof line.sealedSince === 'string') ({ sealedSince } = line)
         check = new ChainCheck({ hash: String(previous.hash), id: Number(previous.id) })
         if (check.hash === expected) expectedAt = check.lastId
       } else if (!check.take(entryOf(line ?? {}, check.lastId + 1))) break
-      else if (check.hash === expected) expectedAt = check.lastId
+      else {
+        if (check.hash === expected) expectedAt = check.lastId
+        if (line && beginsAnew(line.action, isJsonObject(line.detail) ? line.detail : undefined))
+          beganAnew.push(String(line.at))
+      }
     }
   } catch (error) {
     throw fileProblem(error, { path: file, verb: 'read', advice: 'Check the name.' }) ?? error
@@ -129,6 +144,8 @@ const verifyFile = async (ctx: CliContext, file: string, expected: string | unde
     ok: firstBad === undefined && (expected === undefined || expectedAt !== null),
     entries,
     head,
+    sealedSince,
+    beganAnew,
     ...(firstBad === undefined ? {} : { firstBad }),
     ...(expected === undefined ? {} : { expectedAt }),
   }

@@ -136,6 +136,10 @@ const printStatus = async (ctx: CliContext): Promise<void> => {
       : {
           'Migrated at this start': `from ${it.upgrade.from}; copy from before: ${it.upgrade.copy ?? 'none'}`,
         }),
+    // An older daemon does not say.
+    ...(it.audit
+      ? { 'Audit log': `${it.audit.broken ? 'BROKEN, see tapchip doctor; ' : ''}head ${it.audit.head}` }
+      : {}),
     Teams: it.counts.teams,
     'Key sets': it.counts.keySets,
     Chips: it.counts.chips,

@@ -135,6 +135,7 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
     version === ours
       ? ok('version', version)
       : warn('version', `the daemon is ${version}, this is ${ours}`, 'update the older one'),
+    checkAudit(status.audit),
     checkBadges(status.badges),
     ...status.webhooks.failed.map(({ id, reason }) =>
       warn('webhooks', `webhook ${id} is disabled: ${reason}`, `tapchip webhooks edit ${id} --enable`),
@@ -147,6 +148,18 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
     ),
     ...(await checkChains(ctx)),
   ]
+}
+
+/** An older daemon does not say. */
+const checkAudit = (audit: AnswerOf<'GET /admin/status'>['audit'] | undefined): Finding => {
+  if (!audit) return warn('audit log', 'this daemon does not watch it', 'update the daemon')
+  const { broken, entries, head } = audit
+  if (!broken) return ok('audit log', `${counted(entries, 'entry', 'entries')}, head ${head.slice(0, 16)}`)
+  return fail(
+    'audit log',
+    `it ends at entry ${broken.lastId}, and does not go on from entry ${broken.expected} as it was recorded: somebody edited the database, or put an earlier one in its place`,
+    'compare it with a backup or an export: tapchip audit verify',
+  )
 }
 
 /** Adds the address that this command used, if it differs: a socket or a tunnel. */

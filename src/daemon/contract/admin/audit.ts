@@ -51,6 +51,14 @@ export const audit = {
           ok: z.boolean(),
           entries: z.number().describe('how many there must be'),
           head: hash,
+          sealedSince: timestamp
+            .nullable()
+            .describe('since when the data key seals the log; null: nothing proves it'),
+          beganAnew: z
+            .array(timestamp)
+            .describe(
+              'when the log went through a schema in which it could be forged: nothing proves what is older',
+            ),
           firstBad: z
             .number()
             .optional()
@@ -73,6 +81,7 @@ export const audit = {
           version: z.literal(1),
           previous: z.object({ id: z.number(), hash }).describe('the entry before the first one'),
           head: hash.describe('the hash of the last one'),
+          sealedSince: timestamp.nullable(),
         }),
         change.extend({ teamId: z.number().nullable(), hash: hash.nullable() }),
       ]),

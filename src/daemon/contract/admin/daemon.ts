@@ -77,6 +77,13 @@ export const daemon = {
         warnings: z.array(z.string()),
         /** Teams that sent transactions today or have waiting announcements; at most 100. */
         budgets: z.array(budget().extend({ team: z.string() })),
+        /** `broken`: IDs of the last entry, found and expected, once the log does not go on from what the daemon has recorded. */
+        audit: z.object({
+          entries: z.number(),
+          head: z.string(),
+          sealedSince: timestamp.nullable(),
+          broken: z.object({ lastId: z.number(), expected: z.number() }).nullable(),
+        }),
         /** `failed`: disabled by the daemon, since they could not be delivered; at most 100. */
         webhooks: z.object({
           enabled: z.number(),

@@ -14,7 +14,7 @@ import { assertFuture, type NewCredential } from './api-keys.ts'
 import { type AdminToken, type Credentials, rootName } from './credentials.ts'
 import { assertGrantable, endOf } from './grants.ts'
 import { parseScopes, type Scope } from './scopes.ts'
-import { hashSecret, newSecret } from './secrets.ts'
+import { newSecret, stored } from './secrets.ts'
 
 export type { AdminTokenRow }
 
@@ -45,7 +45,7 @@ export async function createAdminToken(
     }
     const made = await insertAdminToken(trx, {
       name,
-      hash: hashSecret(token),
+      ...stored(credentials.macOf(token)),
       scopes: JSON.stringify([...new Set(scopes)]),
       createdAt: at,
       expiresAt,

@@ -2,7 +2,7 @@ import { type Actor, recordChange } from '../../store/audit.ts'
 import {
   apiKeysOfTeam,
   findApiKey,
-  findApiKeyOfHash,
+  findApiKeyByMac,
   findLiveApiKey,
   insertApiKey,
   revokeApiKey,
@@ -14,7 +14,7 @@ import { type Clock, iso } from '../time.ts'
 import type { AdminToken, Credentials } from './credentials.ts'
 import { assertGrantable, endOf, grantable, type Operator } from './grants.ts'
 import { parseScopes, type Scope } from './scopes.ts'
-import { hashSecret, hintOf, newSecret } from './secrets.ts'
+import { hintOf, newSecret, stored } from './secrets.ts'
 import { assertTeamIn } from './teams.ts'
 
 export type { ApiKeyRow }
@@ -53,7 +53,7 @@ export async function createApiKey(
         `The team already has an API key named "${name}". Revoke it, or choose another name.`,
       )
     }
-    const made = await ensureApiKeyIn(trx, { teamId, name, key, scopes, expiresAt, at })
+    const made = await ensureApiKeyIn(trx, credentials, { teamId, name, key, scopes, expiresAt, at })
     const detail = { id: made.id, scopes, expiresAt }
     await recordChange(trx, { at, actor, teamId, action: 'api-keys.create', target: name, detail })
     return made
@@ -68,6 +68,7 @@ export async function createApiKey(
  */
 export async function ensureApiKeyIn(
   trx: Queries,
+  credentials: Pick<Credentials, 'macOf'>,
   given: {
     teamId: number
     name: string
@@ -78,15 +79,15 @@ export async function ensureApiKeyIn(
   },
 ): Promise<ApiKeyRow> {
   const { teamId, name, key, scopes, expiresAt, at: createdAt } = given
-  const hash = hashSecret(key)
-  const known = await findApiKeyOfHash(trx, hash)
+  const mac = credentials.macOf(key)
+  const known = await findApiKeyByMac(trx, mac)
   if (known && known.teamId !== teamId) throw conflict('the key belongs to another team')
   return (
     known ??
     insertApiKey(trx, {
       teamId,
       name,
-      hash,
+      ...stored(mac),
       hint: hintOf(key),
       scopes: JSON.stringify([...new Set(scopes)]),
       createdAt,

@@ -1,7 +1,9 @@
+import { credentialMac } from '../../store/credential-mac.ts'
 import { allAdminTokens, allApiKeys } from '../../store/credentials.ts'
 import { DatabaseUnavailable, type Queries } from '../../store/database.ts'
 import { LoadOrder } from '../../store/load-order.ts'
 import type { AdminTokenRow, ApiKeyRow } from '../../store/schema.ts'
+import type { SecretBox } from '../../store/secret-box.ts'
 import { DomainError } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import { parseScopes, type Scope } from './scopes.ts'
@@ -28,18 +30,20 @@ export const rootName = 'root'
 
 type Held<Row> = { row: Row; scopes: readonly Scope[] }
 
-/** Credentials by hash, in memory, since every request needs one. */
+/** Credentials by HMAC, in memory, since every request needs one. */
 export class Credentials {
   readonly #clock: Clock
   readonly #rootHashes: ReadonlySet<string>
+  readonly #macOfHash: (hash: string) => string
   readonly #order = new LoadOrder()
   #isCurrent = (): boolean => true
   #apiKeys = new Map<string, Held<ApiKeyRow>>()
   #adminTokens = new Map<string, Held<AdminTokenRow>>()
 
   /** @param rootTokens have the scope `all`; they come from a file or the environment */
-  constructor(clock: Clock, rootTokens: readonly string[]) {
+  constructor(clock: Clock, box: SecretBox, rootTokens: readonly string[]) {
     this.#clock = clock
+    this.#macOfHash = credentialMac(box)
     this.#rootHashes = new Set(rootTokens.map(hashSecret))
   }
 
@@ -50,6 +54,11 @@ export class Credentials {
     if (!isNewest()) return
     this.#apiKeys = apiKeys
     this.#adminTokens = adminTokens
+  }
+
+  /** By which a secret is recognized in the store. */
+  macOf(secret: string): string {
+    return this.#macOfHash(hashSecret(secret))
   }
 
   /** Other daemons change them as well. @param isCurrent false: so long ago that a revocation may be missing */
@@ -79,7 +88,7 @@ export class Credentials {
     { code, name }: { code: 'api_key' | 'admin_token'; name: string },
   ): Held<Row> {
     if (!this.#isCurrent()) throw new DatabaseUnavailable('It has not told for a while what was revoked')
-    const found = held.get(hashSecret(secret))
+    const found = held.get(this.macOf(secret))
     if (!found) throw new DomainError(`${code}_unknown`, `This ${name} is not known.${hintFor(secret, code)}`)
     const { row } = found
     if (row.revokedAt !== null)
@@ -98,6 +107,10 @@ const hintFor = (secret: string, code: 'api_key' | 'admin_token'): string =>
     ? ' It looks truncated or mistyped: check that you copied all of it.'
     : ' Check which daemon it belongs to.'
 
-function held<Row extends { hash: string; scopes: string }>(rows: readonly Row[]): Map<string, Held<Row>> {
-  return new Map(rows.map((row) => [row.hash, { row, scopes: parseScopes(row.scopes) }]))
+function held<Row extends { mac: string | null; scopes: string }>(
+  rows: readonly Row[],
+): Map<string, Held<Row>> {
+  return new Map(
+    rows.flatMap((row) => (row.mac === null ? [] : [[row.mac, { row, scopes: parseScopes(row.scopes) }]])),
+  )
 }

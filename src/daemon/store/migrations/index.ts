@@ -22,6 +22,10 @@ import * as field from './0019-field.ts'
 import * as fleet from './0020-fleet.ts'
 import * as batchesOfTeam from './0021-batches-of-team.ts'
 import * as daemons from './0022-daemons.ts'
+import * as sealed from './0023-sealed.ts'
+
+/** From this one on, the audit log says since when it is sealed. */
+export const sealedSchema = '0023-sealed'
 
 /** Forward only, sorted by name. Never change a released migration. */
 export const migrations: Record<string, Migration> = {
@@ -48,4 +52,5 @@ export const migrations: Record<string, Migration> = {
   '0020-fleet': fleet,
   '0021-batches-of-team': batchesOfTeam,
   '0022-daemons': daemons,
+  [sealedSchema]: sealed,
 }

@@ -24,8 +24,11 @@ export interface AuditHeadTable {
   lastId: number
   /** Of the last entry. */
   hash: string
-  /** HMAC of the other columns by a key derived from the data key. */
+  /** HMAC of the columns before by a key derived from the data key. */
   seal: string | null
+  /** When the data key began to seal the log, and the HMAC of that. Null while nobody who knows the key has begun. */
+  sealedSince: string | null
+  sinceSeal: string | null
 }
 
 export interface NamesTable {

@@ -25,7 +25,10 @@ export interface ApiKeysTable {
   teamId: number
   name: string
   /** SHA-256 of the key, hex. The key is not stored. */
+  /** The `mac` as well; on PostgreSQL, those of before are hashes, for daemons that look for them. */
   hash: string
+  /** By which it is recognized. null: it never is. */
+  mac: string | null
   hint: string
   /** JSON: Scope[] */
   scopes: string
@@ -37,7 +40,10 @@ export interface ApiKeysTable {
 export interface AdminTokensTable {
   id: Generated<number>
   name: string
+  /** The `mac` as well; on PostgreSQL, those of before are hashes, for daemons that look for them. */
   hash: string
+  /** By which it is recognized. null: it never is. */
+  mac: string | null
   /** JSON: Scope[] */
   scopes: string
   createdAt: string
