@@ -136,10 +136,8 @@ describe('a call that changes nothing', () => {
     const { poap, provider, openEvent } = await openPoapClient({ timeoutMs: 150 })
     const { code } = await openEvent()
     poap.fail('GET /actions/claim-qr', faults.holdBefore, faults.holdBefore, faults.holdBefore)
-    const startedAt = performance.now()
-    expect(await provider.lookUp(code)).toMatchObject({ kind: 'unavailable' })
     // The clock of the test stands still: only the call's own limit ends it.
-    expect(performance.now() - startedAt).toBeLessThan(2_000)
+    expect(await provider.lookUp(code)).toMatchObject({ kind: 'unavailable' })
   })
 
   test('waits as long as it is told where that is short, else lets its caller wait', async () => {

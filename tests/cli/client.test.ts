@@ -13,6 +13,7 @@ afterEach(() => {
 /** A server that answers as told, a client of it, and how long the client waited between attempts. */
 const pair = async (
   answer: (request: IncomingMessage, response: ServerResponse, attempt: number) => void,
+  timeoutMs = 30_000,
 ) => {
   let attempt = 0
   const server = createServer((request, response) => answer(request, response, ++attempt))
@@ -24,7 +25,7 @@ const pair = async (
     url: `http://127.0.0.1:${port}`,
     apiKey: 'svc_x',
     adminToken: () => 'adm_x',
-    timeoutMs: 500,
+    timeoutMs,
     sleep: async (ms) => void waits.push(ms),
     onWait: (seconds) => void told.push(seconds),
     random: () => 0.5,
@@ -95,7 +96,7 @@ describe('errors', () => {
   })
 
   test('no answer in time is a daemon out of reach', async () => {
-    const { client } = await pair(() => undefined)
+    const { client } = await pair(() => undefined, 200)
     await expect(client.call('POST /admin/teams', { body: { name: 'x' } })).rejects.toThrow(
       /no answer in time/,
     )

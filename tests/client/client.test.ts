@@ -241,10 +241,10 @@ describe('what goes wrong is a TapchipError', () => {
       says(404, '<html>'),
       says(302, '', { location: 'https://elsewhere.example' }),
     )
-    const client = createClient({ baseUrl: server.url, timeoutMs: 300, retries: 0 })
-    const code = async () => (await failureOf(client.getTeam())).code
-    expect([await code(), await code()]).toEqual(['timeout', 'timeout'])
-    expect([await code(), await code(), await code()]).toEqual(['not_tapchip', 'not_tapchip', 'not_tapchip'])
+    const codeWithin = async (timeoutMs: number) =>
+      (await failureOf(createClient({ baseUrl: server.url, timeoutMs, retries: 0 }).getTeam())).code
+    expect([await codeWithin(300), await codeWithin(300)]).toEqual(['timeout', 'timeout'])
+    for (let n = 0; n < 3; n++) expect(await codeWithin(30_000)).toBe('not_tapchip')
   })
 
   test('in the middle of lines, after those that came', async () => {

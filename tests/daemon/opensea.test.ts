@@ -14,8 +14,8 @@ beforeEach(async () => {
 })
 afterEach(() => stand.close())
 
-const outbound = (allowPrivate: string[]) =>
-  createOutbound({ allowPrivate, timeoutMs: 150, maxBytes: 10_000 })
+const outbound = (allowPrivate: string[], timeoutMs = 10_000) =>
+  createOutbound({ allowPrivate, timeoutMs, maxBytes: 10_000 })
 
 const openSea = (more: Partial<OpenSeaSettings> = {}) =>
   createOpenSea({
@@ -107,7 +107,7 @@ describe('what OpenSea says', () => {
 describe('no answer', () => {
   test('within the time is tried again, and shows no key', async () => {
     stand.answer({ status: 0, hang: true })
-    const result = await openSea().refresh(token)
+    const result = await openSea({ request: outbound([stand.url], 150).request }).refresh(token)
     expect(result).toMatchObject({ kind: 'retry', scope: 'all' })
     expect(JSON.stringify(result)).toContain('did not answer in full within 150 ms')
     expect(JSON.stringify(result)).not.toContain(apiKey)

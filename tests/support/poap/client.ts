@@ -47,8 +47,17 @@ export async function openPoapClient(
   const poap = await PoapStandIn.open(() => now)
   onTestFinished(() => poap.close().catch(() => undefined))
   const outbound = createOutbound({ allowPrivate: [poap.url], timeoutMs: 10_000, maxBytes: 1_000_000 })
+  const usual = poap.config
+  const { timeoutMs = usual.timeoutMs, ...others } = config
   const provider = new PoapProvider(
-    { ...poap.config, ...config },
+    {
+      ...usual,
+      ...others,
+      // A time that is short ends what is held. All else may take as long as a busy machine takes.
+      get timeoutMs() {
+        return poap.isHolding ? timeoutMs : usual.timeoutMs
+      },
+    },
     {
       send: (request) => instead(request) ?? outbound.request(request),
       clock: { now: () => now, monotonic: () => now },

@@ -75,6 +75,11 @@ export class PoapStandIn {
     this.#faults.push(...next.map((fault) => ({ endpoint, fault })))
   }
 
+  /** One of the next calls gets no answer, and its connection stays open. */
+  get isHolding(): boolean {
+    return this.#faults.some(({ fault }) => 'silence' in fault && fault.silence === 'hold')
+  }
+
   event(id: number): LedgerEvent {
     const event = this.ledger.events.get(id)
     if (!event) throw new Error(`The stand-in has no event ${id}`)
