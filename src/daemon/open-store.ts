@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import type { Config } from './config/config.ts'
 import type { Clock } from './domain/time.ts'
 import type { ServiceManager } from './service-manager.ts'
-import { type AuditSeal, rememberHeads, sealAuditWith } from './store/audit-head.ts'
+import { type AuditSeal, sealAuditWith } from './store/audit-head.ts'
 import { copyMark } from './store/copy/mark.ts'
 import { assertNoServer, DataDirProblem, heldInstance, holdInstance } from './store/data-dir.ts'
 import { assertDataKey, loadDataKey, restoreDataKey, sealCheck } from './store/data-key.ts'
@@ -64,9 +64,8 @@ async function openFile(config: Config, { log, disk, clock, starting }: Opening)
   )
   const upgrade = await upgradeDatabase(file, { config, log, clock, disk, box, starting })
   const failed = disk.failed.bind(disk)
-  const opened = openDatabase(file, failed)
-  const seal = await opened.write(async (trx) => sealAuditWith(trx, box))
-  const db = rememberHeads(withEffects(opened), seal)
+  const db = withEffects(openDatabase(file, failed))
+  const seal = await db.write(async (trx) => sealAuditWith(trx, box))
   const instance = await claimDatabase(db, box, config.dataDir)
   holdInstance(config.dataDir, held, instance)
   return { db, box, seal, upgrade, failed, instance }
@@ -91,8 +90,8 @@ async function openServer(
         ? log.info('the database is back')
         : log.error(trouble, 'the database cannot be used'),
   })
-  const seal = sealAuditWith(server.read, box)
-  const db = rememberHeads(withEffects(server), seal)
+  const db = withEffects(server)
+  const seal = sealAuditWith(db.read, box)
   const name = nameOfDatabase(url)
   const begins = () => {
     if (existsSync(join(dataDir, databaseFile)))

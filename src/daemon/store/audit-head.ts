@@ -1,7 +1,8 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { chainStart } from '../../values/audit-chain.ts'
-import type { Db, Queries } from './database.ts'
+import type { Queries } from './database.ts'
+import { whenCommitted } from './effects.ts'
 import type { AuditHeadTable } from './schema.ts'
 import type { SecretBox } from './secret-box.ts'
 import { named, statement } from './statement.ts'
@@ -67,9 +68,6 @@ const finish = statement<{ hash: string; seal: string | null }>()((db, p) =>
   db.updateTable('auditHead').set(named(p, ['hash', 'seal'])),
 )
 
-/** Heads that a write made, until it ends. */
-const written = new WeakMap<Queries, AuditHead>()
-
 /** Adds an entry in the same write. @param append stores the entry under the ID, after the previous hash, and returns its own */
 export async function extendAudit(
   db: Queries,
@@ -87,7 +85,7 @@ export async function extendAudit(
   const made = seal && !seal.broken && isSealed(seal, before, mac) ? macOf(seal, textOf(next)) : mac
   if (seal && made !== mac) {
     seal.known = textOf(next) + made
-    written.set(db, next)
+    whenCommitted(db, () => remember(seal, next))
   }
   await finish.run(db, { hash, seal: made })
 }
@@ -96,23 +94,6 @@ function breakIfBack(seal: AuditSeal, { lastId, hash }: AuditHead): void {
   const { newest } = seal
   if (newest && (lastId < newest.lastId || (lastId === newest.lastId && hash !== newest.hash)))
     seal.broken ??= { lastId, expected: newest.lastId }
-}
-
-/** Remembers which head each write has left on disk. */
-export function rememberHeads(db: Db, seal: AuditSeal): Db {
-  const write: Db['write'] = async (job) => {
-    let made: AuditHead | undefined
-    const result = await db.write(async (trx) => {
-      // Writes of one group use one connection, one after the other.
-      written.delete(trx)
-      const done = await job(trx)
-      made = written.get(trx)
-      return done
-    })
-    if (made) remember(seal, made)
-    return result
-  }
-  return { ...db, write }
 }
 
 function remember(seal: AuditSeal, head: AuditHead): void {

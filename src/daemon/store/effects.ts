@@ -14,6 +14,7 @@ type Actor = object
 interface WriteNotes {
   readonly actors: Set<Actor>
   transactionId: number | undefined
+  whenCommitted: () => void
 }
 
 // Kept apart from the arguments of every write: whoever makes a change is in its audit entry already.
@@ -32,6 +33,12 @@ export function effectsOf(actor: Actor): Effects {
 /** Part of a write: once it is committed, it counts as an effect of the actor's request. */
 export function noteActor(trx: Queries, actor: Actor): void {
   writes.get(trx)?.actors.add(actor)
+}
+
+/** Part of a write: the last of these is called once it is committed. */
+export function whenCommitted(trx: Queries, run: () => void): void {
+  const notes = writes.get(trx)
+  if (notes) notes.whenCommitted = run
 }
 
 /** Part of a write that records a transaction. */
@@ -53,7 +60,7 @@ export function withEffects(db: Db): Db {
       try {
         const value = await db.write((trx) => {
           // Anew for each run of the job. Jobs that share a connection run one after another.
-          notes = { actors: new Set(), transactionId: undefined }
+          notes = { actors: new Set(), transactionId: undefined, whenCommitted: () => undefined }
           writes.set(trx, notes)
           return job(trx)
         })
@@ -68,7 +75,8 @@ export function withEffects(db: Db): Db {
   }
 }
 
-function count({ actors, transactionId }: WriteNotes): void {
+function count({ actors, transactionId, whenCommitted }: WriteNotes): void {
+  whenCommitted()
   for (const actor of actors) {
     const known = effectsOf(actor)
     known.isWritten = true
