@@ -207,7 +207,7 @@ describe('several daemons', () => {
       1,
       '',
       expect.stringMatching(
-        /^The log of the daemon at http:\/\/127\.0\.0\.1:1 \(context tunnel\) is not on this/,
+        /^There is no log of the daemon at http:\/\/127\.0\.0\.1:1 \(context tunnel\) on this machine/,
       ),
     ])
     // Logged in to one that another took the place of.

@@ -105,7 +105,7 @@ const logOf = (ctx: CliContext, dir: string | undefined): { readonly path: strin
   const record =
     running ?? readRecords(ctx.system).find((candidate) => isMatch(candidate, wanted) && isMeant(candidate))
   if (isElsewhere && record === undefined)
-    throw new CliError(`The log of the daemon at ${url} (${origin}) is not on this machine.`, {
+    throw new CliError(`There is no log of the daemon at ${url} (${origin}) on this machine.`, {
       advice:
         'It is where that daemon writes standard error. Daemons of this machine: tapchip daemon status --all',
     })
