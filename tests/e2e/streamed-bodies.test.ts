@@ -93,5 +93,8 @@ test('nothing of that was an error of the daemon, and it stops in order', async 
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line))
   expect(logged.filter(({ level, status = 0 }) => level >= 50 || status >= 500)).toEqual([])
+  const { text } = await attacked.ask('/metrics', { headers: attacked.admin })
+  expect(text).toContain('status="413"')
+  expect(text).not.toMatch(/status="5\d\d"/)
   expect(await daemon.stop()).toBe(0)
 })
