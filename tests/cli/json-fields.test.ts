@@ -35,6 +35,7 @@ const typesOf = ({ type, format, const: fixed, anyOf }: Schema): string[] => {
   if (anyOf) return [...new Set(anyOf.flatMap(typesOf))]
   if (fixed === true) return ['true']
   if (format === 'date-time') return ['time']
+  if (type === undefined && fixed === undefined) return ['any']
   return [type ?? typeof fixed].flat().map((one) => words[one] ?? one)
 }
 
