@@ -25,7 +25,7 @@ const fatal = (daemon: DaemonProcess): any[] =>
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line))
-    .filter(({ level }) => level === 60)
+    .filter(({ level }) => level >= 50)
 
 /** A batch that the daemon is reading. @returns a function that sends its last row and returns the answer */
 async function beginBatch({ daemon }: Attacked) {

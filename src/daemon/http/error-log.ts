@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import { whyLost } from '../domain/errors.ts'
+import { DomainError, whyLost } from '../domain/errors.ts'
 import type { Clock } from '../domain/time.ts'
 import { isStranger } from './auth.ts'
 import type { answerTo } from './errors.ts'
@@ -26,12 +26,15 @@ export function errorLog(
     const { id: requestId, method, routeOptions } = request
     const fields = { requestId, method, route: routeOptions?.url ?? 'none', status, code }
     const why = whyLost(error)
-    if (isOurs && why === undefined) return always.error({ ...fields, err: error }, 'request failed')
+    // A probe that is told "not ready" got what it asked for.
+    const isProbe = error instanceof DomainError && routeOptions?.url === '/readyz'
+    if (isOurs && why === undefined && !isProbe)
+      return always.error({ ...fields, err: error }, 'request failed')
     if (bucket.spend(isStranger(request) ? 'stranger' : 'known') !== undefined) {
       unlisted += 1
       return
     }
-    const message = isOurs ? 'request failed' : 'request refused'
+    const message = isOurs && !isProbe ? 'request failed' : 'request refused'
     always.info({ ...fields, why, ...(unlisted === 0 ? {} : { unlisted }) }, message)
     unlisted = 0
   }
