@@ -58,7 +58,7 @@ export const mistyped: MistypedWords = {
   wrongAddress: 'In dieser Adresse ist ein Fehler. Kopieren Sie sie noch einmal.',
   wrongLength: (count) => `Eine Wallet-Adresse besteht aus 0x und 40 Zeichen; hier sind es ${count}.`,
   badge:
-    'Das wurde nicht erkannt. Bitte prüfen Sie es auf Tippfehler: Eine Adresse ist 0x und 40 Zeichen, ein Name ist wie name.eth, eine E-Mail-Adresse wie name@example.com.',
+    'Das wurde nicht erkannt. Bitte prüfen Sie es auf Tippfehler: Eine Adresse ist 0x und 40 Zeichen, ein Name ist wie name.eth. Auch E-Mail-Adressen gehen.',
 }
 
 export const refusals: RefusalWords = {

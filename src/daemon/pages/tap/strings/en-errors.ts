@@ -56,7 +56,7 @@ export const mistyped: MistypedWords = {
   wrongAddress: 'There is a mistake in this address. Copy it again.',
   wrongLength: (count) => `A wallet address is 0x and 40 characters; this has ${count}.`,
   badge:
-    'This was not recognized. Check it for typing errors: an address is 0x and 40 characters, a name is like name.eth, an email like name@example.com.',
+    'This was not recognized. Check it for typing errors: an address is 0x and 40 characters, a name is like name.eth. Email addresses work, too.',
 }
 
 export const refusals: RefusalWords = {
