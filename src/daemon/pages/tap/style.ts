@@ -48,6 +48,7 @@ dt{font-size:.85rem;color:var(--soft)}
 .name{display:inline-block;max-inline-size:100%;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;vertical-align:bottom}
 [data-card=owner]{flex:1 1 12rem}
 [data-owner]{display:flex;gap:.4em}
+[data-owner] .address{flex:none}
 @media (scripting:none){.still{display:initial}.ticks{display:none}}
 .card{display:grid;grid-template-columns:minmax(0,1fr);align-content:start;gap:.75rem;padding:min(1.15rem,4.5vw);border:1px solid var(--line);border-radius:1rem;background:var(--card)}
 .top{display:flex;flex-wrap:wrap;align-items:center;gap:.75rem 1rem}
