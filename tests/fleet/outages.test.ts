@@ -5,7 +5,7 @@ import { startPostgres } from '../../scripts/postgres-server.mjs'
 import { storeFailure } from '../../src/daemon/domain/errors.ts'
 import { DatabaseUnavailable, type Db } from '../../src/daemon/store/database.ts'
 import { openPostgres } from '../../src/daemon/store/open.ts'
-import { Patience, withPatience } from '../../src/daemon/store/patience.ts'
+import { followRequests, Patience, withPatience } from '../../src/daemon/store/patience.ts'
 import { setSetting, setting } from '../../src/daemon/store/settings.ts'
 import type { TapToTake } from '../../src/daemon/store/tap-to-take.ts'
 import { databaseOf, dropDatabaseOf, onServer } from '../support/postgres.ts'
@@ -325,6 +325,7 @@ test('a server that falls silent is given up within seconds, those who wait are 
 })
 
 test('a request waits five seconds in all: a step after the one that used them up ends before that of another request', async () => {
+  followRequests()
   proxy.isSilent = true
   const patience = new Patience()
   const readBy = (by: Patience) =>

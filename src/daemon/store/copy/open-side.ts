@@ -66,7 +66,7 @@ const reach = (url: string, setting: string): Promise<void> =>
 
 async function openSide(place: Place, isTarget = false): Promise<Side> {
   if ('url' in place) {
-    const db = await openPostgres(named(place.url))
+    const db = await openPostgres(named(place.url), undefined, undefined, { isBulk: true })
     const users = () => daemonConnections(db.read)
     return {
       ...{ db, users, reader: db.slow, copying: postgresCopying, name: nameOfDatabase(place.url) },

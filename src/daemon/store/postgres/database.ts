@@ -15,6 +15,8 @@ const defaultBeat: Beat = { everyMs: 1000, answerMs: 3000 }
 interface Options {
   /** The most that are open at once. */
   readonly connections?: number
+  /** For whoever moves whole tables. */
+  readonly isBulk?: boolean
   /** Called once when the server is lost, and once when it is back. */
   readonly changed?: (trouble: ServerTrouble | undefined) => void
 }
@@ -24,12 +26,12 @@ export async function openPostgres(
   url: string,
   failed: (error: unknown, writes: number) => void = () => undefined,
   beat = defaultBeat,
-  { connections, changed = () => undefined }: Options = {},
+  { changed = () => undefined, ...sized }: Options = {},
 ): Promise<Db> {
   await loadDriver()
   const primary = new Primary(serversOf(url))
   const adapter = new Adapter()
-  const pool = new Pool(primary, connections)
+  const pool = new Pool(primary, sized)
   const writer = new Writer(pool, adapter, failed)
   // Opens the first connection, and keeps one open.
   const endHeartbeat = startHeartbeat(primary, pool, beat, changed)
@@ -59,7 +61,7 @@ export async function openPostgres(
 const retried =
   (run: Run): Run =>
   (query) =>
-    tried(() => run(query))
+    tried((leftMs) => run(query, leftMs))
 
 const maintenanceOf = (db: Queries): Maintenance => ({
   sizeBytes: async () => {

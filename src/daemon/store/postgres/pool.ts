@@ -1,6 +1,6 @@
 import type { Client } from 'pg'
 import { DatabaseUnavailable, type ServerTrouble } from '../database.ts'
-import { patienceOfRequest } from '../patience.ts'
+import { patienceMs, patienceOfRequest } from '../patience.ts'
 import { assertWritable, breakOff, connectTo, end } from './connection.ts'
 import { defaultConnections, type Kind, kinds, type Limits, limitsOf } from './kinds.ts'
 import { Lent, type Query } from './lent.ts'
@@ -32,6 +32,7 @@ interface Waiting {
 export class Pool {
   readonly #primary: Primary
   readonly #max: number
+  readonly #isBulk: boolean
   readonly #limits: Readonly<Record<Kind, Limits>>
   readonly #inUse: Record<Kind, number> = { pulse: 0, tap: 0, read: 0, write: 0, slow: 0 }
   readonly #waiting: Record<Kind, Waiting[]> = { pulse: [], tap: [], read: [], write: [], slow: [] }
@@ -50,27 +51,31 @@ export class Pool {
   #isClosing = false
   #allClosed = () => {}
 
-  constructor(primary: Primary, connections = defaultConnections) {
+  /** @param options `isBulk`: statements may take as long as those of their kind, since no request waits for them */
+  constructor(primary: Primary, { connections = defaultConnections, isBulk = false } = {}) {
     this.#primary = primary
+    this.#isBulk = isBulk
     this.#max = connections
     this.#limits = limitsOf(connections)
     primary.found = (client) => this.#add(client)
     this.#tidying = setInterval(() => this.#closeIdle(performance.now() - idleMs, 1), idleMs / 10).unref()
   }
 
-  /** @throws DatabaseUnavailable; `isRefused` if too many wait already */
-  async connect(kind: Kind, withinMs = connectMs): Promise<Lent> {
+  /**
+   * @param leftMs how long the work waits for an answer of the database, from now on
+   * @throws DatabaseUnavailable; `isRefused` if too many wait already
+   */
+  async connect(kind: Kind, leftMs = patienceOfRequest()?.leftMs() ?? patienceMs): Promise<Lent> {
     const waiting = this.#waiting[kind]
     if (waiting.length >= maxWaiting || this.#isClosing)
       throw new DatabaseUnavailable(new Error('Too many wait for the database'), { isRefused: true })
     const since = performance.now()
-    const patienceMs = patienceOfRequest()?.leftMs() ?? Number.POSITIVE_INFINITY
     const client = await new Promise<Client>((resolve, reject) => {
       const late = () => {
         waiting.splice(waiting.indexOf(one), 1)
         reject(new DatabaseUnavailable(this.#refusal ?? new Error('timeout: no connection is free')))
       }
-      const timer = setTimeout(late, Math.min(withinMs, patienceMs))
+      const timer = setTimeout(late, Math.min(connectMs, leftMs))
       const one = { since, timer, resolve, reject }
       waiting.push(one)
       this.#lend()
@@ -80,7 +85,7 @@ export class Pool {
     // Slow queries are known to be slow.
     return new Lent(client, {
       ...{ queryMs, released, since },
-      patienceMs: kind === 'slow' ? Number.POSITIVE_INFINITY : patienceMs,
+      patienceMs: kind === 'slow' || this.#isBulk ? Number.POSITIVE_INFINITY : leftMs,
     })
   }
 
@@ -263,7 +268,7 @@ export class Pool {
 }
 
 /** Runs one query on some connection. @throws DatabaseUnavailable, DatabaseError */
-export type Run = (query: Query & { values: unknown[] }) => Promise<Answer>
+export type Run = (query: Query & { values: unknown[] }, leftMs?: number) => Promise<Answer>
 
 export interface Answer {
   rows: unknown[]
@@ -273,8 +278,8 @@ export interface Answer {
 /** One query on a connection of its own. @throws DatabaseUnavailable, DatabaseError */
 export const queryOn =
   (pool: Pool, kind: Kind): Run =>
-  async (query) => {
-    const connection = await pool.connect(kind)
+  async (query, leftMs) => {
+    const connection = await pool.connect(kind, leftMs)
     try {
       const answer = await connection.query(query)
       connection.release()

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { DatabaseUnavailable } from '../database.ts'
-import { Patience, patienceOfRequest } from '../patience.ts'
+import { followRequests, Patience, patienceOfRequest } from '../patience.ts'
 import { isConflict, isStale, isUnprepared } from './servers.ts'
 
 const longestWaitMs = 250
@@ -20,9 +20,14 @@ let conflicts = 0
 let lostConnections = 0
 export const repeated = () => ({ conflicts, lostConnections })
 
-/** For as long as the patience of the request lasts. @param once is told which try it is, from 0 @param mayRepeat of an error @throws its last error */
+/**
+ * For as long as the patience of the request lasts.
+ * @param once is told how long it may wait for an answer, and until when it may be tried again
+ * @param mayRepeat of an error
+ * @throws its last error
+ */
 export async function tried<T>(
-  once: (attempt: number, until: number) => Promise<T>,
+  once: (leftMs: number, until: number) => Promise<T>,
   mayRepeat: (error: unknown) => boolean = mayPass,
 ): Promise<T> {
   const began = performance.now()
@@ -30,11 +35,14 @@ export async function tried<T>(
   const until = began + patience.leftMs()
   for (let attempt = 0; ; attempt += 1) {
     try {
-      return await once(attempt, until)
+      return await once(patience.leftMs(), until)
     } catch (error) {
-      patience.lost(began)
       if (isConflict(error)) conflicts += 1
-      else if (error instanceof DatabaseUnavailable) lostConnections += 1
+      else if (error instanceof DatabaseUnavailable) {
+        lostConnections += 1
+        patience.lost(began)
+        followRequests()
+      }
       if (!mayRepeat(error) || performance.now() > until) throw error
       await pause(attempt)
     }

@@ -36,7 +36,7 @@ export class Writer {
   }
 
   run<T>(job: WriteJob<T>): Promise<T> {
-    return this.#settled(() => this.#once(job))
+    return this.#settled((leftMs) => this.#once(job, leftMs))
   }
 
   /** @returns the ID of the tap; undefined: it was not taken */
@@ -56,7 +56,7 @@ export class Writer {
     return taps.map((tap) => taken.get(tap.seen.uid) ?? (isOfMany ? this.#takeAlone(tap) : undefined))
   }
 
-  #settled<T>(once: () => Promise<T>): Promise<T> {
+  #settled<T>(once: (leftMs: number) => Promise<T>): Promise<T> {
     const running = this.#untilDone(once)
     this.#running.add(running)
     const settled = () => this.#running.delete(running)
@@ -69,16 +69,16 @@ export class Writer {
     while (this.#running.size > 0) await Promise.allSettled(this.#running)
   }
 
-  async #untilDone<T>(once: () => Promise<T>): Promise<T> {
+  async #untilDone<T>(once: (leftMs: number) => Promise<T>): Promise<T> {
     let last: unknown
     let duplicates = 0
     try {
       return await tried(
-        (_, until) => {
-          if (!isConflict(last)) return once()
+        (leftMs, until) => {
+          if (!isConflict(last)) return once(leftMs)
           return this.#inTurn(() => {
             if (performance.now() > until) throw last
-            return once()
+            return once(leftMs)
           })
         },
         (error) => {
@@ -99,8 +99,8 @@ export class Writer {
     return mine
   }
 
-  async #once<T>(job: WriteJob<T>): Promise<T> {
-    const connection = await this.#pool.connect('write')
+  async #once<T>(job: WriteJob<T>, leftMs: number): Promise<T> {
+    const connection = await this.#pool.connect('write', leftMs)
     const { run, begun, end } = inTransaction(connection)
     let isCommitting = false
     try {
