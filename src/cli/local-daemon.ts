@@ -1,7 +1,8 @@
-import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseObject } from '../values/json.ts'
 import { adminSocketName, type LocalDaemon, localDaemonName } from '../values/local-daemon.ts'
+import { readRegular } from '../values/regular-file.ts'
 import { readRecords } from './daemon-record.ts'
 import { placesOf } from './service.ts'
 import { dataDir, type SystemPaths, stateDir } from './system.ts'
@@ -64,7 +65,7 @@ const isOurs = (system: SystemPaths, dir: string): boolean => {
 
 const readToken = (path: string): string | undefined => {
   try {
-    return readFileSync(path, 'utf8').trim() || undefined
+    return readRegular(path).trim() || undefined
   } catch {
     return undefined
   }
@@ -75,7 +76,7 @@ export const servedFrom = (dir: string): string | undefined => readLocal(dir)?.u
 
 const readLocal = (dir: string): Omit<LocalDaemon, 'pid'> | undefined => {
   try {
-    const left = parseObject(readFileSync(join(dir, localDaemonName), 'utf8'))
+    const left = parseObject(readRegular(join(dir, localDaemonName)))
     return left && { url: String(left.url), baseUrl: String(left.baseUrl), admin: String(left.admin) }
   } catch {
     return undefined

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { readRegular } from '../../../values/regular-file.ts'
 import { isLoopback } from '../../client/errors.ts'
 import { defineCommand } from '../../command/define.ts'
 import { choice, flag, integer, text, type Values } from '../../command/options.ts'
@@ -115,7 +115,7 @@ const assertDirFitsContext = (ctx: CliContext, dir: string): void => {
 
 const instanceIn = (dir: string): string | undefined => {
   try {
-    return readFileSync(`${dir}/instance`, 'utf8').trim() || undefined
+    return readRegular(`${dir}/instance`).trim() || undefined
   } catch {
     return undefined
   }
