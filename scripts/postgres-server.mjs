@@ -39,12 +39,17 @@ export function runAsOwner(program, args) {
 const hasty = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
 
 /**
- * @param options `durable`: as it is installed; `settings`: of postgresql.conf
+ * @param options `durable`: as it is installed; `settings`: of postgresql.conf; `parent`: where its folder is to be
  * @returns its URL, without a database, and what ends it with its data
  */
-export async function startPostgres({ durable = false, settings = {}, port: wanted } = {}) {
+export async function startPostgres({
+  durable = false,
+  settings = {},
+  port: wanted,
+  parent = tmpdir(),
+} = {}) {
   if (!hasPostgres()) throw new Error('PostgreSQL 15 or later is needed: node scripts/install-postgres.mjs')
-  const folder = mkdtempSync(join(tmpdir(), 'tapchip-postgres-'))
+  const folder = mkdtempSync(join(parent, 'tapchip-postgres-'))
   const { uid, gid } = owner()
   if (uid !== undefined) chownSync(folder, uid, gid)
   const data = join(folder, 'data')
@@ -72,36 +77,67 @@ export async function startPostgres({ durable = false, settings = {}, port: want
     ...(durable ? {} : hasty),
     ...settings,
   }
-  const flags = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  let said = ''
+  let running = launch(data, folder, all, (text) => {
+    // The rest is read, so that the server is not held up, and not kept.
+    if (said.length < 100_000) said += text
+  })
+  const stop = async () => {
+    // Ends sessions at once, without a checkpoint: nothing is kept.
+    await running.end('SIGQUIT')
+    rmSync(folder, { recursive: true, force: true })
+  }
+  const started = async () => {
+    if (await running.accepts) return
+    await stop()
+    throw new Error(`postgres ended: ${said.slice(-2000)}`)
+  }
+  await started()
+  return {
+    url: `postgres://tapchip@127.0.0.1:${port}`,
+    port,
+    data,
+    get pid() {
+      return running.pid
+    },
+    /** Ends it by a signal, if it has not ended by itself, and starts it again later, with other settings on top. */
+    restart: async (signal, { awayMs = 0, settings: other = {} } = {}) => {
+      await running.end(signal)
+      await new Promise((done) => setTimeout(done, awayMs))
+      running = launch(data, folder, { ...all, ...other }, (text) => {
+        said = (said + text).slice(-100_000)
+      })
+      await started()
+    },
+    stop,
+    log: () => said,
+  }
+}
+
+function launch(data, folder, settings, say) {
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const child = spawn(join(postgresBin(), 'postgres'), ['-D', data, ...flags], {
     ...owner(),
     cwd: folder,
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  let said = ''
   let isGone = false
   const gone = new Promise((resolve) => child.once('exit', resolve)).then(() => {
     isGone = true
   })
-  const accepts = new Promise((resolve) => {
+  const accepting = new Promise((resolve) => {
+    let start = ''
     child.stderr.setEncoding('utf8').on('data', (text) => {
-      // The rest is read, so that the server is not held up, and not kept.
-      if (said.length < 100_000) said += text
-      if (said.includes('ready to accept connections')) resolve()
+      say(text)
+      if (start.length < 100_000) start += text
+      if (start.includes('ready to accept connections')) resolve(true)
     })
   })
-  const stop = async () => {
-    // Ends sessions at once, without a checkpoint: nothing is kept.
-    if (!isGone) child.kill('SIGQUIT')
+  const end = async (signal) => {
+    if (!isGone) child.kill(signal)
     await gone
-    rmSync(folder, { recursive: true, force: true })
   }
-  await Promise.race([accepts, gone])
-  if (isGone) {
-    await stop()
-    throw new Error(`postgres ended: ${said.slice(-2000)}`)
-  }
-  return { url: `postgres://tapchip@127.0.0.1:${port}`, port, data, pid: child.pid, stop, log: () => said }
+  return { pid: child.pid, accepts: Promise.race([accepting, gone.then(() => false)]), end }
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

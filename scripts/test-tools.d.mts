@@ -11,3 +11,4 @@ export function describeMissing(missing: readonly MissingTool[]): string
 export const tools: readonly Pick<MissingTool, 'what' | 'tests' | 'advice'>[]
 /** The package of pcsc-mini's binary for this computer. */
 export const pcscMini: string
+export function hasFakeTime(): boolean

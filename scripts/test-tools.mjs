@@ -128,7 +128,7 @@ export const tools = [
   },
   {
     what: 'PostgreSQL',
-    tests: ['tests/fleet/**'],
+    tests: ['tests/fleet/**', 'tests/long/ledger.test.ts'],
     problem: () => (hasPostgres() ? undefined : 'PostgreSQL 15 or later not installed'),
     advice: `${apt('postgresql')}. Elsewhere: TAPCHIP_TEST_POSTGRES_BIN=FOLDER`,
   },

@@ -9,6 +9,10 @@ export interface TcpProxy {
   judge: (bytes: Buffer) => Verdict
   /** While true, bytes are swallowed in both directions, and new connections are accepted and left alone. */
   isSilent: boolean
+  /** While true, what the server says is swallowed, and what clients say is not. */
+  isDeaf: boolean
+  /** Milliseconds by which bytes are late, in both directions. */
+  delayMs: number
   /** Connections so far. */
   accepted: number
   /** Breaks all connections. */
@@ -33,18 +37,29 @@ export async function startTcpProxy(target: number, port = 0): Promise<TcpProxy>
         upstream.destroy()
       })
     }
+    /** In their order, also where those before are still late. */
+    const late = { count: 0, ms: 0 }
+    const write = (to: Socket, bytes: Buffer) => {
+      if (proxy.delayMs > 0) late.ms = proxy.delayMs
+      if (proxy.delayMs === 0 && late.count === 0) return to.write(bytes)
+      late.count += 1
+      return setTimeout(() => {
+        late.count -= 1
+        if (!to.destroyed) to.write(bytes)
+      }, late.ms)
+    }
     client.on('data', (bytes) => {
       if (proxy.isSilent) return
       const verdict = proxy.judge(bytes)
       if (verdict === 'cut') client.destroy()
-      else upstream.write(verdict instanceof Buffer ? verdict : bytes)
+      else write(upstream, verdict instanceof Buffer ? verdict : bytes)
       if (verdict === 'last') isLast = true
     })
     upstream.on('data', (bytes) => {
-      if (proxy.isSilent) return
+      if (proxy.isSilent || proxy.isDeaf) return
       // The server has done it, and its answer is lost.
       if (isLast) client.destroy()
-      else client.write(bytes)
+      else write(client, bytes)
     })
   })
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
@@ -56,6 +71,8 @@ export async function startTcpProxy(target: number, port = 0): Promise<TcpProxy>
     port: typeof address === 'object' && address !== null ? address.port : 0,
     judge: () => 'pass',
     isSilent: false,
+    isDeaf: false,
+    delayMs: 0,
     accepted: 0,
     cut,
     close: () => {
