@@ -200,6 +200,7 @@ describe('what is set and has no effect', () => {
       TAPCHIP_BADGE_APPROVAL: 'auto',
       TAPCHIP_WIRE_PREFIX: 'svc',
       TAPCHIP_WIRE_BADGE: 'badge',
+      TAPCHIP_DATABASE_CONNECTIONS: '24',
       TAPCHIP_DEV_RPC: 'full',
       TAPCHIP_DEV_RPC_ORIGINS: 'http://localhost:*',
       TAPCHIP_OPENSEA_URL: rpc,
