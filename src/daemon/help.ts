@@ -39,7 +39,7 @@ is --ref-ttl-seconds 60, TAPCHIP_DEV_CHAIN is --dev-chain off. Secrets and the s
   TAPCHIP_DATABASE_URL      postgres://USER:PASSWORD@HOST/DATABASE: a database that several daemons share, instead of one
                             in the data directory (databaseUrl in the configuration file); needs TAPCHIP_DATA_KEY
   TAPCHIP_DATABASE_CONNECTIONS
-                            the most connections that this daemon opens to that database (24), two or more
+                            the most connections that this daemon opens to that database (24)
   TAPCHIP_DATA_KEY          the data key, 64 hex digits, instead of the file data.key
   TAPCHIP_BACKUP_PASSPHRASE the passphrase of the backup, for --restore
   TAPCHIP_MIGRATION_BACKUP  off: no copy of the database before a newer version changes its schema

@@ -70,7 +70,7 @@ export const settings = z.strictObject({
     .string()
     .regex(/^postgres(ql)?:\/\/[^/]+\/[^/?]+/, 'must be postgres://USER:PASSWORD@HOST:PORT/DATABASE')
     .optional(),
-  databaseConnections: wholeNumber(2, 1000).default(24),
+  databaseConnections: wholeNumber(1, 1000).default(24),
   migrationBackup: onOff.default(true),
   wirePrefix: word.default('svc'),
   wireBadge: word

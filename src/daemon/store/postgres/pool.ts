@@ -139,7 +139,7 @@ export class Pool {
     if (this.#inUse[kind] >= this.#limits[kind].max) return false
     if (kind !== 'write' && kind !== 'slow') return true
     const total = this.#refusal === undefined ? this.#max : this.#open.size
-    const least = kind === 'write' ? 1 : 0
+    const least = kind === 'write' || this.#max === 1 ? 1 : 0
     return this.#inUse.write + this.#inUse.slow < Math.max(total - 1, least)
   }
 
