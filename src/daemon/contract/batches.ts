@@ -4,7 +4,9 @@ import { batchId, flag, integer, moment, name, page, success, text, timestamp } 
 
 // Copies of the journals of the CLI's batches: with an API key for those of its team, under /admin for an operator's.
 
-const state = z.enum(['running', 'stopped', 'done'])
+const state = z
+  .enum(['running', 'stopped', 'done'])
+  .meta({ description: 'Whether it runs, was stopped before its end, or is done', examples: ['running'] })
 const params = () => z.object({ id: batchId })
 const batch = z.object({
   id: z.string(),
