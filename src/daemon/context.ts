@@ -50,7 +50,7 @@ import { completeRestore } from './store/restore-dir.ts'
 import type { SecretBox } from './store/secret-box.ts'
 import { allNames } from './store/settings.ts'
 import type { Upgraded } from './upgrade.ts'
-import { marketplaceQueue, outboundOf } from './upstreams.ts'
+import { chainSettings, marketplaceQueue, outboundOf } from './upstreams.ts'
 import { type WebhookService, webhookService } from './webhook-service.ts'
 
 export interface Context {
@@ -162,42 +162,19 @@ export async function beginContext(
     const marketplace = marketplaceQueue({ config, db, log, turn }, outbound, clock)
     const send = outbound.request.bind(outbound)
     const badges = await openBadges(config.badges, {
-      db,
-      box,
-      clock,
-      log,
-      send,
+      ...{ db, box, clock, log, send, webhookEvents, turn, holder },
       dataDir: config.dataDir,
       writeFailed: failed,
-      webhookEvents,
-      turn,
-      holder,
     })
     const names = await allNames(db.read)
     const fleet = new Fleet({ db, log, config })
     const chains = pendingChains(
       openChains({
-        db,
-        clock,
-        log,
-        dataDir: config.dataDir,
-        devChain: config.devChain
-          ? {
-              rpcMode: config.devRpc,
-              rpcPort: config.devRpcPort,
-              rpcOrigins: config.devRpcOrigins,
-              // Nobody comes back for the chain of an ephemeral daemon that was killed.
-              endsWithDaemon: config.ephemeral,
-              names,
-            }
-          : undefined,
-        remote: config.chains,
-        keys: { environment: config.chainKeys, keystore: config.keystore },
-        holder,
+        ...{ db, clock, log, holder, broadcastTimeoutMs },
+        ...chainSettings(config, names),
         onSettled: settledWith({ webhookEvents }),
         withoutEffect: whyNotDeployed,
         writeFailed: failed,
-        broadcastTimeoutMs,
       }),
       fleet.hasChain,
     )

@@ -54,3 +54,20 @@ export function marketplaceQueue(
     },
   })
 }
+
+/** @param names of the embedded chain's name service */
+export const chainSettings = (config: Config, names: Readonly<Record<string, string>>) => ({
+  dataDir: config.dataDir,
+  devChain: config.devChain
+    ? {
+        rpcMode: config.devRpc,
+        rpcPort: config.devRpcPort,
+        rpcOrigins: config.devRpcOrigins,
+        // Nobody comes back for the chain of an ephemeral daemon that was killed.
+        endsWithDaemon: config.ephemeral,
+        names,
+      }
+    : undefined,
+  remote: config.chains,
+  keys: { environment: config.chainKeys, keystore: config.keystore },
+})

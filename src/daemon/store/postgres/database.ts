@@ -3,10 +3,12 @@ import { BackupElsewhere, type Db, type Maintenance, type Queries, type ServerTr
 import { Adapter, kyselyBy } from './dialect.ts'
 import { loadDriver } from './driver.ts'
 import { type Beat, startHeartbeat } from './heartbeat.ts'
-import { Pool, queryOn, type Run } from './pool.ts'
+import { Pool } from './pool.ts'
 import { Primary } from './primary.ts'
 import { repeated, tried } from './retry.ts'
+import { serverTrouble } from './server-trouble.ts'
 import { nameOfDatabase, serversOf } from './servers.ts'
+import { queryOn, type Run } from './single-query.ts'
 import { countsOf, serverState } from './state.ts'
 import { Writer } from './writer.ts'
 
@@ -46,7 +48,7 @@ export async function openPostgres(
       ...maintenanceOf(kyselyBy(queryOn(pool, 'slow'), adapter)),
       serverState: () => serverState(pulse, nameOfDatabase(url), pool),
       serverUse: () => ({ pools: countsOf(pool), ...repeated() }),
-      serverTrouble: (withinMs) => pool.trouble(withinMs),
+      serverTrouble: (withinMs) => serverTrouble(pool, withinMs),
     },
     async close() {
       await writer.close()

@@ -15,8 +15,8 @@ import {
 import type { EngineAdapter } from '../database.ts'
 import type { Database } from '../schema.ts'
 import { postgresEngine } from './engine.ts'
-import type { Run } from './pool.ts'
 import { asUnavailable, isUnprepared } from './servers.ts'
+import type { Run } from './single-query.ts'
 
 /** Shared by all connections of a store, because what belongs to a store is found by it. */
 export class Adapter extends PostgresAdapter implements EngineAdapter {

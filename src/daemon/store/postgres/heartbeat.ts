@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { ServerTrouble } from '../database.ts'
 import type { Pool } from './pool.ts'
 import type { Primary } from './primary.ts'
+import { serverTrouble } from './server-trouble.ts'
 import { isFull } from './trouble.ts'
 
 /** In milliseconds; tests use less. */
@@ -31,7 +32,7 @@ export function startHeartbeat(
   }
   const beat = async () => {
     const { url } = primary
-    const trouble = await pool.trouble(answerMs)
+    const trouble = await serverTrouble(pool, answerMs)
     if (trouble === undefined) return note(undefined)
     // Only a second look can tell the server's silence from this process's own.
     primary.lost(url)

@@ -1,12 +1,12 @@
 import type { Client } from 'pg'
-import { DatabaseUnavailable, type ServerTrouble } from '../database.ts'
+import { DatabaseUnavailable } from '../database.ts'
 import { patienceMs, patienceOfRequest } from '../patience.ts'
-import { assertWritable, breakOff, connectTo, end } from './connection.ts'
+import { breakOff, connectTo, end } from './connection.ts'
 import { defaultConnections, type Kind, kinds, type Limits, limitsOf } from './kinds.ts'
-import { Lent, type Query } from './lent.ts'
+import { Lent } from './lent.ts'
 import type { Primary } from './primary.ts'
-import { asUnavailable, connectMs, isStale, isUnprepared, mayBeDone } from './servers.ts'
-import { isFull, troubleOf } from './trouble.ts'
+import { connectMs, isStale, isUnprepared } from './servers.ts'
+import { isFull } from './trouble.ts'
 
 /** Of one kind. More than wait in any proper moment, and less than would fill the memory. */
 const maxWaiting = 1000
@@ -89,19 +89,9 @@ export class Pool {
     })
   }
 
-  /** @returns why the server takes no writes over a connection that taps would use now; undefined: it does */
-  async trouble(withinMs: number): Promise<ServerTrouble | undefined> {
-    const until = performance.now() + withinMs
-    let lent: Lent | undefined
-    try {
-      lent = await this.connect('pulse', withinMs)
-      await assertWritable(lent, Math.max(1, until - performance.now()))
-      lent.release()
-      return undefined
-    } catch (error) {
-      lent?.release(new DatabaseUnavailable(error))
-      return troubleOf(error, this.#primary.url)
-    }
+  /** Of the server that is used now, or was used last. */
+  get url(): string {
+    return this.#primary.url
   }
 
   /** Breaks off everything that waits for an answer. */
@@ -266,35 +256,3 @@ export class Pool {
     }
   }
 }
-
-/** Runs one query on some connection. @throws DatabaseUnavailable, DatabaseError */
-export type Run = (query: Query & { values: unknown[] }, leftMs?: number) => Promise<Answer>
-
-export interface Answer {
-  rows: unknown[]
-  rowCount: number | null
-}
-
-/** One query on a connection of its own. @throws DatabaseUnavailable, DatabaseError */
-export const queryOn =
-  (pool: Pool, kind: Kind): Run =>
-  async (query, leftMs) => {
-    const connection = await pool.connect(kind, leftMs)
-    try {
-      const answer = await connection.query(query)
-      connection.release()
-      return answer
-    } catch (thrown) {
-      const error = asUnavailable(thrown)
-      connection.release(error)
-      // Without a transaction around it, a query that writes may have been done when its answer is lost.
-      throw mayBeDone(thrown) && isWriting(query.text)
-        ? new DatabaseUnavailable(thrown, { isOutcomeUnknown: true })
-        : error
-    }
-  }
-
-/** Anything but a plain question counts as one. */
-export const isWriting = (text: string): boolean =>
-  !/^\s*(select|show|with)\b/i.test(text) ||
-  (/^\s*with\b/i.test(text) && /\b(insert|update|delete|merge)\b/i.test(text))

@@ -3,9 +3,10 @@ import { Groups } from '../groups.ts'
 import type { TapToTake } from '../tap-to-take.ts'
 import { type Adapter, kyselyBy } from './dialect.ts'
 import type { Lent } from './lent.ts'
-import { isWriting, type Pool, type Run } from './pool.ts'
+import type { Pool } from './pool.ts'
 import { mayPass, tried } from './retry.ts'
 import { asUnavailable, isConflict, isDuplicate, mayBeDone } from './servers.ts'
+import { isWriting, type Run } from './single-query.ts'
 import { takeOn, takingQuery } from './take-tap.ts'
 
 // A daemon that stands still must not hold the rows that others wait for, nor these hold up everything else.

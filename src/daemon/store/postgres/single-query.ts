@@ -1,0 +1,37 @@
+import { DatabaseUnavailable } from '../database.ts'
+import type { Kind } from './kinds.ts'
+import type { Query } from './lent.ts'
+import type { Pool } from './pool.ts'
+import { asUnavailable, mayBeDone } from './servers.ts'
+
+/** Runs one query on some connection. @throws DatabaseUnavailable, DatabaseError */
+export type Run = (query: Query & { values: unknown[] }, leftMs?: number) => Promise<Answer>
+
+export interface Answer {
+  rows: unknown[]
+  rowCount: number | null
+}
+
+/** One query on a connection of its own. @throws DatabaseUnavailable, DatabaseError */
+export const queryOn =
+  (pool: Pool, kind: Kind): Run =>
+  async (query, leftMs) => {
+    const connection = await pool.connect(kind, leftMs)
+    try {
+      const answer = await connection.query(query)
+      connection.release()
+      return answer
+    } catch (thrown) {
+      const error = asUnavailable(thrown)
+      connection.release(error)
+      // Without a transaction around it, a query that writes may have been done when its answer is lost.
+      throw mayBeDone(thrown) && isWriting(query.text)
+        ? new DatabaseUnavailable(thrown, { isOutcomeUnknown: true })
+        : error
+    }
+  }
+
+/** Anything but a plain question counts as one. */
+export const isWriting = (text: string): boolean =>
+  !/^\s*(select|show|with)\b/i.test(text) ||
+  (/^\s*with\b/i.test(text) && /\b(insert|update|delete|merge)\b/i.test(text))
