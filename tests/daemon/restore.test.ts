@@ -464,7 +464,7 @@ describe('nothing changes, and a new directory is not left behind, where', () =>
       `its manifest has ${what}`,
       (copy) => edited(copy, (manifest) => Object.assign(manifest, fields)),
       undefined,
-      /damaged: its backup\.json cannot be read/,
+      /damaged: its backup\.json cannot be read\. If it was made by an earlier version .* restore it with that version/,
     ]),
     ...(['tapchip.db', 'backup.json', 'extra'] as const).map((name): (typeof cases)[number] => [
       `a pipe stands for ${name}`,

@@ -77,7 +77,12 @@ export function authenticManifest(source: Source, box: SecretBox): Manifest {
       `${source.path} has no ${name}, which proves that nobody has changed the backup. Give all that tapchip backup made, with its ${name}. ${nothingChanged}`,
     )
   const made = parseManifest(readFrom(source, source.manifest))
-  if (made === undefined) throw problemOf(source, `its ${name} cannot be read`)
+  if (made === undefined)
+    throw problemOf(
+      source,
+      `its ${name} cannot be read`,
+      'If it was made by an earlier version of Tapchip, whose backups prove nothing, restore it with that version and then upgrade; otherwise use another one.',
+    )
   const verdict = checkManifest(box, made)
   if (verdict === 'other key')
     throw new DataKeyProblem(
