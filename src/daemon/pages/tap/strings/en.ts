@@ -41,7 +41,7 @@ export const en = {
   timeLeft: (time: Html) => html`Time left: ${time}. Tap again for more.`,
   timeAtMost: (count: number) =>
     `You have ${minutes(count)} from when this page was loaded. Tap again for more time.`,
-  timeOver: 'The time is over. Tap the chip again.',
+  timeOver: 'Time is up. Tap the chip again.',
   recipient: 'Wallet address or ENS name',
   recipientHint: '0x… or name.eth',
   recipientOrEmail: 'Wallet, ENS name, or email',
