@@ -24,7 +24,6 @@ export interface ApiKeysTable {
   id: Generated<number>
   teamId: number
   name: string
-  /** SHA-256 of the key, hex. The key is not stored. */
   /** The `mac` as well; on PostgreSQL, those of before are hashes, for daemons that look for them. */
   hash: string
   /** By which it is recognized. null: it never is. */
