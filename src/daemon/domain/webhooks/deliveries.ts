@@ -1,5 +1,6 @@
 import { testType } from '../../../values/webhook-types.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
+import { noteActor } from '../../store/effects.ts'
 import { allTeams } from '../../store/teams.ts'
 import {
   type DeliveryFilter,
@@ -32,14 +33,16 @@ export async function listDeliveries(
 }
 
 /** Sends a message that says nothing, once. @throws DomainError not_found, conflict if it is disabled, or many are being sent */
-export const testWebhook = (deps: WebhookDeps, id: number): Promise<DeliveryView> =>
-  onRequest(deps, () => test(deps, id))
+export const testWebhook = (deps: WebhookDeps, actor: Actor, id: number): Promise<DeliveryView> =>
+  onRequest(deps, () => test(deps, actor, id))
 
-async function test(deps: WebhookDeps, id: number): Promise<DeliveryView> {
+async function test(deps: WebhookDeps, actor: Actor, id: number): Promise<DeliveryView> {
   const { db, clock, webhooks } = deps
   const now = clock.now()
   const row = await db.write(async (trx) => {
     assertEnabled(await findWebhook(trx, id))
+    // It has no entry in the audit log.
+    noteActor(trx, actor)
     return insertClaimed(trx, {
       ...{ webhookId: id, messageId: newMessageId(), type: testType, at: iso(now) },
       data: JSON.stringify({ webhook: id }),

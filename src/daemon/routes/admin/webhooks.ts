@@ -45,7 +45,8 @@ export function webhookRoutes(app: FastifyInstance, ctx: Context): void {
       const webhook = await rollSecret(ctx, actor, params.id)
       return { ...(await named(webhook)), secret: webhook.secret }
     },
-    'POST /admin/webhooks/:id/test': async ({ params }) => deliveryToWire(await testWebhook(ctx, params.id)),
+    'POST /admin/webhooks/:id/test': async ({ params, actor }) =>
+      deliveryToWire(await testWebhook(ctx, actor, params.id)),
     'GET /admin/webhook-deliveries': async ({ query, keyTeam }) => {
       const { team: name, webhook: webhookId, limit = usualLimit, ...filter } = query
       const teamId = (await namedTeam(ctx, { name, keyTeam }))?.id
