@@ -284,10 +284,9 @@ describe('the journal of a batch that is done', () => {
     const ids = async (...flags: string[]) =>
       ((await here.json('batch', 'list', ...flags)) as { id: string }[]).map(({ id }) => id)
     expect(await ids('--all')).toContain(first)
-    expect((await here.run('batch', 'remove', first)).stderr).toContain('Confirm with --yes')
     const wouldSend = await here.run('batch', 'remove', first, '--dry-run')
     expect(wouldSend.stdout).toMatch(/^DELETE .*\/batches\/b_/)
-    expect(await here.json('batch', 'remove', first, '--yes')).toEqual({ success: true })
+    expect(await here.json('batch', 'remove', first)).toEqual({ success: true })
     expect(archived(first)).toEqual([false, false])
     for (const all of [await ids(), await ids('--all')]) {
       expect(all).not.toContain(first)

@@ -178,15 +178,12 @@ describe('exit codes before any request', () => {
     ])
   })
 
-  test('what destroys asks, and off a terminal wants --yes', async () => {
+  test('what removes asks, and off a terminal wants --yes', async () => {
     here.env.TAPCHIP_API_KEY = 'svc_x'
     here.env.TAPCHIP_ADMIN_TOKEN = 'adm_x'
     for (const args of [
       ['otps', 'delete', 'x'],
       ['chips', 'remove', '04DE5F1EACC040'],
-      ['chips', 'disable', '04DE5F1EACC040'],
-      ['chips', 'unlink', '04DE5F1EACC040', '--token'],
-      ['chips', 'replace', '04DE5F1EACC040', '--with', '049893CAAA1190'],
       ['teams', 'remove', 'x'],
       ['chip-groups', 'remove', 'x'],
       ['items', 'remove', 'x'],

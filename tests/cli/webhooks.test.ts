@@ -82,6 +82,7 @@ test('a webhook is registered, tested, rolled and removed; what arrives verifies
   })
   ends(await here.run('webhooks', 'test', '1'), 1, 'is disabled')
   expect(await here.json('webhooks', 'edit', '1', '--enable')).toMatchObject({ disabledAt: null })
+  ends(await here.run('webhooks', 'remove', '1'), 2, '--yes')
   expect(await here.json('webhooks', 'remove', '1', '--yes')).toEqual({ success: true })
   ends(await here.run('webhooks', 'remove', '1', '--yes'), 1, 'webhook')
 })

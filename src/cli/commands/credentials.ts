@@ -36,10 +36,7 @@ export const revokeCommand = ({
     run: async (ctx, { args, options }) => {
       ctx.needAdmin()
       const id = readId(args.id, { noun, list })
-      await ctx.prompts.confirm(
-        ctx.prompts.named(options.yes),
-        `Revoke ${noun} ${id}? This cannot be undone.`,
-      )
+      await ctx.prompts.confirm(options.yes, `Revoke ${noun} ${id}? This cannot be undone.`)
       await ctx.io.one(await spec.revoke(ctx, id), () => ({ Revoked: id }))
       ctx.io.hint(spec.hint)
     },

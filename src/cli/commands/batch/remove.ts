@@ -30,7 +30,10 @@ export const remove = defineCommand({
     if (!isHere && !isKept)
       throw new UsageError(`There is no batch "${id}".`, 'List them: tapchip batch list --all')
     if (isHere && !isKept) await assertStopped(ctx, id)
-    await ctx.prompts.confirm(options.yes, `Remove batch ${id}? It can no longer be resumed or undone.`)
+    await ctx.prompts.confirm(
+      ctx.prompts.named(options.yes),
+      `Remove batch ${id}? It can no longer be resumed or undone.`,
+    )
     if (isKept) {
       const key = isAdmin ? 'DELETE /admin/batches/:id' : 'DELETE /batches/:id'
       await ctx.call(key, { params: { id } })

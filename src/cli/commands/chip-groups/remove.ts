@@ -10,7 +10,7 @@ export const remove = defineCommand({
   options: { team, yes },
   run: async (ctx, { args, options }) => {
     ctx.needAdmin()
-    await ctx.prompts.confirm(ctx.prompts.named(options.yes), `Remove the chip group "${args.group}"?`)
+    await ctx.prompts.confirm(options.yes, `Remove the chip group "${args.group}"?`)
     const { id } = await findGroup(ctx, args.group, options.team)
     await ctx.io.one(await ctx.call('DELETE /admin/chip-groups/:id', { params: { id } }), () => ({
       Removed: args.group,

@@ -41,7 +41,7 @@ export const remove = defineCommand({
       )
     const [uid = ''] = chosen.uids
     await ctx.prompts.confirmByName(
-      ctx.prompts.named(yes),
+      yes,
       `Remove chip ${bothForms(uid)}? Its links are deleted; the record of its taps is kept.`,
       { what: 'its UID', is: (typed) => isSameUid(typed, uid) },
     )

@@ -13,10 +13,7 @@ export const remove = defineCommand({
   run: async (ctx, { args, options }) => {
     const file = readConfigFile(ctx.system)
     assertExists(file, args.name)
-    await ctx.prompts.confirm(
-      ctx.prompts.named(options.yes),
-      `Remove the context "${args.name}" and its keys?`,
-    )
+    await ctx.prompts.confirm(options.yes, `Remove the context "${args.name}" and its keys?`)
     await ctx.beforeChange(`Would remove the context "${args.name}"`)
     const contexts = Object.fromEntries(Object.entries(file.contexts).filter(([name]) => name !== args.name))
     writeConfigFile(ctx.system, { current: file.current === args.name ? undefined : file.current, contexts })

@@ -12,7 +12,7 @@ export const remove = defineCommand({
     ctx.needAdmin()
     const { id, symbol, address, chainId } = await findContract(ctx, args.symbol, options.team)
     const where = address === null ? `chain ${chainId}` : `${address} on chain ${chainId}`
-    await ctx.prompts.confirm(ctx.prompts.named(options.yes), `Remove the contract ${symbol} (${where})?`)
+    await ctx.prompts.confirm(options.yes, `Remove the contract ${symbol} (${where})?`)
     const request = { params: { id } }
     await ctx.io.one(await ctx.call('DELETE /admin/contracts/:id', request), () => ({ Removed: symbol }))
     ctx.io.hint('Its symbol and its address are free again: tapchip contracts register')

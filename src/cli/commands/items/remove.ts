@@ -10,7 +10,7 @@ export const remove = defineCommand({
   options: { team, yes },
   run: async (ctx, { args, options }) => {
     ctx.needAdmin()
-    await ctx.prompts.confirm(ctx.prompts.named(options.yes), `Remove the item "${args.item}"?`)
+    await ctx.prompts.confirm(options.yes, `Remove the item "${args.item}"?`)
     const request = { params: { id: args.item }, query: { team: options.team } }
     await ctx.io.one(await ctx.call('DELETE /admin/items/:id', request), () => ({ Removed: args.item }))
     ctx.io.hint('See what is left: tapchip items list')

@@ -11,14 +11,10 @@ export const remove = defineCommand({
   run: async (ctx, { args, options }) => {
     ctx.needAdmin()
     const id = readId(args.id, { noun: 'key set', list: 'key-sets list' })
-    await ctx.prompts.confirmByName(
-      ctx.prompts.named(options.yes),
-      `Remove key set ${id}? Its keys cannot be recovered.`,
-      {
-        what: 'its number',
-        is: (typed) => typed === String(id),
-      },
-    )
+    await ctx.prompts.confirmByName(options.yes, `Remove key set ${id}? Its keys cannot be recovered.`, {
+      what: 'its number',
+      is: (typed) => typed === String(id),
+    })
     await ctx.io.one(await ctx.call('DELETE /admin/key-sets/:id', { params: { id } }), () => ({
       Removed: id,
     }))

@@ -11,7 +11,7 @@ export const remove = defineCommand({
   run: async (ctx, { args, options }) => {
     ctx.needAdmin()
     const id = readId(args.id, { noun: 'link', list: 'links list' })
-    await ctx.prompts.confirm(ctx.prompts.named(options.yes), `Remove link ${id}?`)
+    await ctx.prompts.confirm(options.yes, `Remove link ${id}?`)
     await ctx.io.one(await ctx.call('DELETE /admin/links/:id', { params: { id } }), () => ({ Removed: id }))
     ctx.io.hint('See what is left: tapchip links list')
   },

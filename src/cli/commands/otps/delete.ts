@@ -9,7 +9,7 @@ export const remove = defineCommand({
   options: { yes },
   run: async (ctx, { args, options }) => {
     ctx.needApiKey()
-    await ctx.prompts.confirm(ctx.prompts.named(options.yes), 'Delete this code? This cannot be undone.')
+    await ctx.prompts.confirm(options.yes, 'Delete this code? This cannot be undone.')
     const answer = await ctx.call('DELETE /otps/:id', { params: { id: args.otp } })
     await ctx.io.one(answer, () => ({ Deleted: args.otp }))
     ctx.io.hint('The person gets a fresh one by tapping the chip again.')

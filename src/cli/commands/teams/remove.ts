@@ -10,9 +10,11 @@ export const remove = defineCommand({
   options: { yes },
   run: async (ctx, { args, options }) => {
     ctx.needAdmin()
+    // Without a terminal, nothing is looked up for a question that cannot be asked.
+    const question = (name: string) => `Remove the team "${name}"? This cannot be undone.`
+    await ctx.prompts.confirm(options.yes || ctx.prompts.possible, question(args.team))
     const found = await findTeam(ctx, args.team)
-    const question = `Remove the team "${found.name}"? This cannot be undone.`
-    await ctx.prompts.confirmByName(ctx.prompts.named(options.yes), question, {
+    await ctx.prompts.confirmByName(options.yes, question(found.name), {
       what: 'its name',
       is: (typed) => typed === found.name,
     })

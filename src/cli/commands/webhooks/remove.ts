@@ -11,10 +11,7 @@ export const remove = defineCommand({
   run: async (ctx, { args, options }) => {
     ctx.needAdmin()
     const id = webhookId(args.id)
-    await ctx.prompts.confirm(
-      ctx.prompts.named(options.yes),
-      `Remove webhook ${id}? What waits for it is not sent.`,
-    )
+    await ctx.prompts.confirm(options.yes, `Remove webhook ${id}? What waits for it is not sent.`)
     await ctx.io.one(await ctx.call('DELETE /admin/webhooks/:id', { params: { id } }), () => ({
       Removed: id,
     }))
