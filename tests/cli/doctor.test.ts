@@ -55,11 +55,11 @@ test('doctor warns of key sets whose chips all share one key', async () => {
   const warned = (words: RegExp) => [
     expect.objectContaining({ status: 'warn', detail: expect.stringMatching(words) }),
   ]
-  expect(await keySets()).toEqual(warned(/of which 102 has the derivation none/))
+  expect(await keySets()).toEqual(warned(/with the derivation none: 102\./))
   const [metaReadKey, fileReadKey] = ['1', '2'].map((digit) => digit.repeat(32))
   here.stdin = JSON.stringify({ id: 901, diversification: 'none', metaReadKey, fileReadKey })
   await here.json('key-sets', 'create', '--file', '-')
-  expect(await keySets()).toEqual(warned(/of which 102, 901 have the derivation none/))
+  expect(await keySets()).toEqual(warned(/with the derivation none: 102, 901\./))
   await here.json('key-sets', 'remove', '901', '--yes')
 })
 

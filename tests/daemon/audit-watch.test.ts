@@ -68,7 +68,7 @@ describe('a head that is put back while the daemon runs', () => {
     expect((await verdict()).ok).toBe(false)
     const messages = await told()
     expect(messages).toHaveLength(2)
-    expect(lines.filter((line) => line.includes('the audit log does not go on'))).toHaveLength(1)
+    expect(lines.filter((line) => line.includes('the audit log does not continue'))).toHaveLength(1)
     t.ctx.webhooks.start()
     await expect.poll(() => receiver.received.length).toBe(2)
     expect(receiver.received[0]).toMatchObject({

@@ -164,7 +164,7 @@ function outcomeUnknown(cause: unknown, problem: string, progress: Progress): Do
 
 const writtenWords = (transactionId: number | undefined): string =>
   transactionId === undefined
-    ? 'At least a part of this was done before that.'
+    ? 'At least part of this was already done.'
     : `This is recorded as transaction ${transactionId}, which will be sent.`
 
 const doubtWords = (transactionId: number | undefined): string =>

@@ -44,7 +44,7 @@ export interface Status {
     entries: number
     head: string
     sealedSince: string | null
-    /** IDs of the last entry, found and expected, once the log does not go on from what this daemon knows. */
+    /** IDs of the last entry, found and expected, once the log does not continue from what this daemon knows. */
     broken: { lastId: number; expected: number } | null
   }
   webhooks: {

@@ -18,7 +18,7 @@ export interface AuditSeal {
   known: string
   /** The newest head that is on disk. The log may grow from there, and never be shorter or another one. */
   newest: AuditHead | undefined
-  /** Once the log does not go on from there: nothing is sealed any more. IDs of the last entry, found and expected. */
+  /** Once the log does not continue from there: nothing is sealed any more. IDs of the last entry, found and expected. */
   broken: { readonly lastId: number; readonly expected: number } | undefined
 }
 

@@ -113,7 +113,7 @@ const logOf = (ctx: CliContext, dir: string | undefined): { readonly path: strin
   if (existsSync(path)) return { path }
   throw new CliError(`There is no log at ${path}.`, {
     advice:
-      'If the daemon is a service of this machine: sudo tapchip daemon logs. If none was started yet: tapchip daemon start',
+      'If the daemon is a service of this machine: sudo tapchip daemon logs. If it runs in the foreground, its log is where it was started. If none was started yet: tapchip daemon start',
   })
 }
 

@@ -157,7 +157,7 @@ const checkAudit = (audit: AnswerOf<'GET /admin/status'>['audit'] | undefined): 
   if (!broken) return ok('audit log', `${counted(entries, 'entry', 'entries')}, head ${head.slice(0, 16)}`)
   return fail(
     'audit log',
-    `it ends at entry ${broken.lastId}, and does not go on from entry ${broken.expected} as it was recorded: somebody edited the database, or put an earlier one in its place`,
+    `it ends at entry ${broken.lastId}, and does not continue from entry ${broken.expected} as the daemon recorded it: somebody edited the database, or put an earlier one in its place`,
     'compare it with a backup or an export: tapchip audit verify',
   )
 }
@@ -175,7 +175,7 @@ const checkKeySets = async (ctx: CliContext, count: number): Promise<Finding> =>
   const ids = shared.map(({ id }) => id).join(', ')
   return warn(
     'key sets',
-    `${count}, of which ${ids} ${shared.length === 1 ? 'has' : 'have'} the derivation none: one key for all chips, which a recording of the set-up of a blank one tells`,
+    `${count}; with the derivation none: ${ids}. All chips of such a set share one key, and whoever records the set-up of a blank chip learns it`,
     'set new chips up with a key set of the derivation an10922',
   )
 }

@@ -77,7 +77,7 @@ export const daemon = {
         warnings: z.array(z.string()),
         /** Teams that sent transactions today or have waiting announcements; at most 100. */
         budgets: z.array(budget().extend({ team: z.string() })),
-        /** `broken`: IDs of the last entry, found and expected, once the log does not go on from what the daemon has recorded. */
+        /** `broken`: IDs of the last entry, found and expected, once the log does not continue from what the daemon has recorded. */
         audit: z.object({
           entries: z.number(),
           head: z.string(),
