@@ -137,7 +137,7 @@ export async function beginContext(
 
     const keyRing = new KeyRing(box)
     await keyRing.load(db.read)
-    const credentials = new Credentials(clock, box, rootTokens(config))
+    const credentials = new Credentials(clock, box, rootTokens(config), log)
     await credentials.load(db.read)
     const metrics = createMetrics()
     watchDisk(metrics, disk)

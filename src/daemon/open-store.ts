@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import type { Config } from './config/config.ts'
 import type { Clock } from './domain/time.ts'
 import type { ServiceManager } from './service-manager.ts'
-import { type AuditSeal, sealAuditWith } from './store/audit-head.ts'
+import { type AuditSeal, auditSeal, sealAuditWith } from './store/audit-head.ts'
 import { copyMark } from './store/copy/mark.ts'
 import { assertNoServer, DataDirProblem, heldInstance, holdInstance } from './store/data-dir.ts'
 import { assertDataKey, loadDataKey, restoreDataKey, sealCheck } from './store/data-key.ts'
@@ -62,10 +62,11 @@ async function openFile(config: Config, { log, disk, clock, starting }: Opening)
   const box = new SecretBox(
     loadDataKey({ dataDir: config.dataDir, fromEnvironment: config.dataKey, databaseExists }),
   )
-  const upgrade = await upgradeDatabase(file, { config, log, clock, disk, box, starting })
+  const seal = auditSeal(box)
+  const upgrade = await upgradeDatabase(file, { config, log, clock, disk, seal, starting })
   const failed = disk.failed.bind(disk)
   const db = withEffects(openDatabase(file, failed))
-  const seal = await db.write(async (trx) => sealAuditWith(trx, box))
+  await db.write(async (trx) => sealAuditWith(trx, seal))
   const instance = await claimDatabase(db, box, config.dataDir)
   holdInstance(config.dataDir, held, instance)
   return { db, box, seal, upgrade, failed, instance }
@@ -81,7 +82,8 @@ async function openServer(
   await starting('connecting to the database')
   const waiting = (why: string) => log.warn({ why }, 'waiting for the database')
   await awaitServer(url, { patienceMs: serverMs, waiting, stopped })
-  const upgrade = await upgradeServer(url, { log, box, starting })
+  const seal = auditSeal(box)
+  const upgrade = await upgradeServer(url, { log, seal, starting })
   const failed = disk.failed.bind(disk)
   const server = await openPostgres(url, failed, undefined, {
     connections: config.databaseConnections,
@@ -91,7 +93,7 @@ async function openServer(
         : log.error(trouble, 'the database cannot be used'),
   })
   const db = withEffects(server)
-  const seal = sealAuditWith(db.read, box)
+  sealAuditWith(db.read, seal)
   const name = nameOfDatabase(url)
   const begins = () => {
     if (existsSync(join(dataDir, databaseFile)))

@@ -6,6 +6,7 @@ import type { Config } from './config/config.ts'
 import { digestOf, manifestBeside, manifestText } from './domain/backup-manifest.ts'
 import { type Clock, iso } from './domain/time.ts'
 import type { ServiceManager } from './service-manager.ts'
+import type { AuditSeal } from './store/audit-head.ts'
 import type { Disk } from './store/disk.ts'
 import { type CopyTo, MigrationFailed, migrate, migratePostgres } from './store/open.ts'
 import type { SecretBox } from './store/secret-box.ts'
@@ -32,7 +33,8 @@ interface Options {
   readonly log: Pick<Logger, 'info'>
   readonly clock: Clock
   readonly disk: Pick<Disk, 'freeBytes'>
-  readonly box: SecretBox
+  /** Knows afterwards how the audit log has to go on. */
+  readonly seal: AuditSeal
   readonly starting: ServiceManager['starting']
 }
 
@@ -41,17 +43,20 @@ interface Options {
  * @throws SchemaTooNew, MigrationFailed, NoRoomForCopy: then the database is as it was
  */
 export async function upgradeDatabase(file: string, options: Options): Promise<Upgraded | undefined> {
-  const { config, log, clock, disk, box, starting } = options
+  const { config, log, clock, disk, seal, starting } = options
   let copy: string | undefined
   try {
     // Read before anything opens the database, which may write to its files.
     const stood = stateOf(file)
-    const upgrade = await migrate(file, box, async ({ from, to }, copyTo) => {
+    const upgrade = await migrate(file, seal, async ({ from, to }, copyTo) => {
       if (config.migrationBackup && !config.ephemeral) {
         await starting('copying the database before its migration')
         await assertRoom(file, disk)
         const folder = join(config.dataDir, 'backups')
-        copy = await keepCopy({ file, folder, stood, name: nameOf(from, clock), from, clock, box }, copyTo)
+        copy = await keepCopy(
+          { file, folder, stood, name: nameOf(from, clock), from, clock, box: seal.box },
+          copyTo,
+        )
         log.info({ copy }, 'copied the database before its migration')
       }
       log.info({ from, to }, 'migrating the database')
@@ -71,9 +76,9 @@ export async function upgradeDatabase(file: string, options: Options): Promise<U
 /** Copies are made with the server's own tools. @throws SchemaTooNew, MigrationFailed, DataKeyProblem */
 export async function upgradeServer(
   url: string,
-  { log, box, starting }: Pick<Options, 'log' | 'box' | 'starting'>,
+  { log, seal, starting }: Pick<Options, 'log' | 'seal' | 'starting'>,
 ): Promise<Upgraded | undefined> {
-  const upgrade = await migratePostgres(url, box, async ({ from, to }) => {
+  const upgrade = await migratePostgres(url, seal, async ({ from, to }) => {
     log.info({ from, to }, 'migrating the database')
     await starting('migrating the database', migratingMs)
   })

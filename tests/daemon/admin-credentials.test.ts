@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type AdminApp, bearer, openAdminApp, tenTimes } from '../support/admin.ts'
 import { type TestClock, testClock } from '../support/daemon.ts'
@@ -43,7 +44,7 @@ describe('what is stored of a credential', () => {
     const row = await read.selectFrom('apiKeys').selectAll().executeTakeFirstOrThrow()
     const { id: _, ...columns } = row
     for (const [name, forged] of Object.entries({
-      a: { hash: sha256(own), mac: null },
+      a: { hash: sha256(own), mac: null, seal: null },
       b: { hash: 'b', mac: sha256(own) },
       c: { hash: 'c', mac: createHash('sha256').update(own).digest('base64url') },
     }))
@@ -55,6 +56,71 @@ describe('what is stored of a credential', () => {
       )
     await t.ctx.credentials.load(read)
     expect((await t.call('GET /chip-groups', undefined, withKey(own))).body.code).toBe('api_key_unknown')
+  })
+})
+
+describe('a row that was edited by hand', () => {
+  const told = () =>
+    lines
+      .map((line) => JSON.parse(line))
+      .filter(({ msg }) => msg.startsWith('a credential was made or changed outside the daemon'))
+      .map(({ kind, id }) => [kind, id])
+
+  test('makes no admin token of an API key', async () => {
+    const { id, key } = (await t.call('POST /admin/api-keys', { name: 'ops', scopes: ['read'] })).body
+    const { db, credentials } = t.ctx
+    const { mac, seal } = await db.read.selectFrom('apiKeys').selectAll().executeTakeFirstOrThrow()
+    const forged = { name: 'evil', scopes: '["all"]', createdAt: '2026-06-01T12:00:00.000Z' }
+    for (const [name, columns] of Object.entries({ a: { mac, seal }, b: { mac: null, seal } }))
+      await db.write((trx) =>
+        trx
+          .insertInto('adminTokens')
+          .values({ ...forged, ...columns, name, hash: name })
+          .execute(),
+      )
+    for (let n = 0; n < 2; n++) await credentials.load(db.read)
+    expect((await t.call('GET /admin/teams', undefined, bearer(key))).body.code).toBe('admin_token_unknown')
+    expect((await t.call('GET /chip-groups', undefined, withKey(key))).status).toBe(200)
+    expect(id).toBe(1)
+    expect(told()).toEqual([
+      ['adminTokens', 1],
+      ['adminTokens', 2],
+    ])
+    expect(lines.join('\n')).not.toContain(mac)
+  })
+
+  const edits = {
+    scopes: `'["all"]'`,
+    expiresAt: 'null',
+    name: "'root'",
+    seal: 'null',
+    mac: `(select mac from "apiKeys" where name = 'ops')`,
+  }
+  for (const [column, value] of Object.entries(edits))
+    test(`is no admin token once its ${column} was changed`, async () => {
+      const { key } = (await t.call('POST /admin/api-keys', { name: 'ops' })).body
+      const wanted = { name: 'desk', scopes: ['read'], expiresAt: '2026-06-02' }
+      const { token } = (await t.call('POST /admin/admin-tokens', wanted)).body
+      const { db, credentials } = t.ctx
+      expect((await t.call('GET /admin/teams', undefined, bearer(token))).status).toBe(200)
+      await db.write((trx) => sql.raw(`update "adminTokens" set "${column}" = ${value}`).execute(trx))
+      await credentials.load(db.read)
+      for (const secret of [token, key])
+        expect((await t.call('GET /admin/teams', undefined, bearer(secret))).body.code).toBe(
+          'admin_token_unknown',
+        )
+      expect(told()).toEqual([['adminTokens', 1]])
+    })
+
+  test('is no API key once its team was changed, and says so no more once it is revoked', async () => {
+    await t.call('POST /admin/teams', { name: 'Globex' })
+    const { key } = (await t.call('POST /admin/api-keys', { name: 'ops', team: 'Acme' })).body
+    const { db, credentials } = t.ctx
+    await db.write((trx) => trx.updateTable('apiKeys').set({ teamId: 2 }).execute())
+    expect((await t.call('DELETE /admin/api-keys/1')).status).toBe(200)
+    await credentials.load(db.read)
+    expect((await t.call('GET /chip-groups', undefined, withKey(key))).body.code).toBe('api_key_unknown')
+    expect(told()).toEqual([])
   })
 })
 

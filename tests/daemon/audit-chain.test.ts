@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type AuditVerdict, verifyAudit } from '../../src/daemon/domain/audit.ts'
 import { markRestored } from '../../src/daemon/domain/mark-restored.ts'
 import { recordChange } from '../../src/daemon/store/audit.ts'
-import { sealAuditWith } from '../../src/daemon/store/audit-head.ts'
-import { migrations } from '../../src/daemon/store/migrations/index.ts'
+import { auditSeal, sealAuditWith } from '../../src/daemon/store/audit-head.ts'
+import { migrations, sealedSchema } from '../../src/daemon/store/migrations/index.ts'
 import { latestSchema, openDatabase } from '../../src/daemon/store/open.ts'
 import { SecretBox } from '../../src/daemon/store/secret-box.ts'
 import { openSqlite } from '../../src/daemon/store/sqlite/connection.ts'
@@ -223,7 +223,7 @@ test('ten writes at once, of two processes and some of them undone, each add one
     () => undefined,
     async (t) => {
       const other = openDatabase(file)
-      await other.write(async (trx) => sealAuditWith(trx, dataKey()))
+      await other.write(async (trx) => sealAuditWith(trx, auditSeal(dataKey())))
       const record = (n: number) =>
         (n % 2 === 0 ? t.ctx.db : other).write(async (trx) => {
           await recordChange(trx, change(`at once ${n}`))
@@ -278,6 +278,37 @@ for (const schema of ['0009-batches', '0020-fleet'])
     } finally {
       await t.close()
     }
+  })
+
+const replays = {
+  'and its head is put back': '',
+  'which was never sealed, and a sealed head is put back': 'update auditHead set seal = null;',
+}
+for (const [what, first] of Object.entries(replays))
+  test(`a log whose migration is played again, ${what}, is not whole`, async () => {
+    const found = await running(
+      (db) => {
+        db.exec(`create table saved as select * from auditHead;
+          ${first}
+          delete from kysely_migration where name = '${sealedSchema}';
+          ${['apiKeys', 'adminTokens'].map((table) => `drop index ${table}ByMac; alter table ${table} drop column mac; alter table ${table} drop column seal;`).join('')}
+          alter table auditHead drop column sealedSince;
+          alter table auditHead drop column sinceSeal;
+          create trigger again after insert on kysely_migration when new.name = '${sealedSchema}' begin
+            delete from audit where action = 'daemon.migrate';
+            update auditHead set (entries, lastId, hash, seal, sealedSince, sinceSeal) =
+              (select entries, lastId, hash, seal, sealedSince, sinceSeal from saved);
+          end`)
+      },
+      async (t) => {
+        const { audit } = (await t.app.inject({ url: '/admin/status', headers: t.admin })).json()
+        expect(audit.broken).toEqual({ lastId: entries, expected: entries + 1 })
+        // What the daemon records leaves it so.
+        await t.ctx.db.write((trx) => recordChange(trx, change('later')))
+        return verdict(t)
+      },
+    )
+    expect(found.ok).toBe(false)
   })
 
 test('a head that was put back while the daemon was stopped lacks what is known elsewhere', async () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { Migrator } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { auditSeal } from '../../src/daemon/store/audit-head.ts'
 import { migrations } from '../../src/daemon/store/migrations/index.ts'
 import { latestSchema } from '../../src/daemon/store/open.ts'
 import { SecretBox } from '../../src/daemon/store/secret-box.ts'
@@ -209,7 +210,7 @@ test('without room for the copy, nothing is migrated, and the error says what to
     log: { info: () => undefined },
     clock: testClock(),
     starting: async (what: string) => void steps.push(what),
-    box: new SecretBox(new Uint8Array(32)),
+    seal: auditSeal(new SecretBox(new Uint8Array(32))),
   }
   const little = { freeBytes: async () => 1_000_000 }
   const refused = upgradeDatabase(file, { config, disk: little, ...options })

@@ -1,5 +1,6 @@
 import type { TestProject } from 'vitest/node'
 import { startPostgres } from '../../scripts/postgres-server.mjs'
+import { auditSeal } from '../../src/daemon/store/audit-head.ts'
 import { migratePostgres } from '../../src/daemon/store/open.ts'
 import { SecretBox } from '../../src/daemon/store/secret-box.ts'
 import { onServer, testDataKey } from './postgres.ts'
@@ -14,7 +15,10 @@ export default async function setup(project: TestProject) {
   project.config.env = { ...project.config.env, TAPCHIP_TEST_POSTGRES: server.url }
   try {
     await onServer((client) => client.query('create database tapchip_empty'), 'postgres', server.url)
-    await migratePostgres(`${server.url}/tapchip_empty`, new SecretBox(Buffer.from(testDataKey, 'hex')))
+    await migratePostgres(
+      `${server.url}/tapchip_empty`,
+      auditSeal(new SecretBox(Buffer.from(testDataKey, 'hex'))),
+    )
   } catch (error) {
     await server.stop()
     throw error

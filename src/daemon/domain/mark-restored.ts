@@ -1,5 +1,5 @@
 import { recordChange } from '../store/audit.ts'
-import { readAuditHead, sealAnew, sealAuditWith } from '../store/audit-head.ts'
+import { auditSeal, readAuditHead, sealAnew, sealAuditWith } from '../store/audit-head.ts'
 import type { Db } from '../store/database.ts'
 import { endWhatWasOpen } from '../store/restored.ts'
 import type { SecretBox } from '../store/secret-box.ts'
@@ -20,7 +20,7 @@ export const markRestored = (
   { at, madeAt, target }: Restored,
 ): Promise<{ chips: number }> =>
   db.write(async (trx) => {
-    sealAuditWith(trx, box)
+    sealAuditWith(trx, auditSeal(box))
     const { isSealed } = await readAuditHead(trx, box)
     const ended = await endWhatWasOpen(trx, at)
     const actor = { name: 'daemon', requestId: null }

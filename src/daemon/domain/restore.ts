@@ -13,6 +13,7 @@ import { pipeline } from 'node:stream/promises'
 import { readRegular } from '../../values/regular-file.ts'
 import { replaceFile } from '../../values/replace-file.ts'
 import { type AsRoot, asOwnerOf } from '../store/as-owner.ts'
+import { auditSeal } from '../store/audit-head.ts'
 import {
   closeToOthers,
   DataDirInUse,
@@ -208,7 +209,7 @@ async function stage({
   }
   const box = new SecretBox(key)
   try {
-    await migrate(file, box)
+    await migrate(file, auditSeal(box))
   } catch (error) {
     if (error instanceof SchemaTooNew)
       throw new RestoreProblem(

@@ -22,7 +22,7 @@ export interface AuditSeal {
   broken: { readonly lastId: number; readonly expected: number } | undefined
 }
 
-const sealBy = (box: SecretBox): AuditSeal => {
+export const auditSeal = (box: SecretBox): AuditSeal => {
   const derived = box.withKey((key) => hkdfSync('sha256', key, '', 'tapchip audit head', 32))
   return { box, key: new Uint8Array(derived), known: '', newest: undefined, broken: undefined }
 }
@@ -37,8 +37,7 @@ export const sealOfConnection = (db: Pick<Queries, 'getExecutor'>): AuditSeal | 
  * From now on, changes that are recorded on this connection seal the head by a key that is derived from the data key.
  * Whoever edits the database by hand cannot make such a seal.
  */
-export function sealAuditWith(db: Pick<Queries, 'getExecutor'>, box: SecretBox): AuditSeal {
-  const seal = sealBy(box)
+export function sealAuditWith(db: Pick<Queries, 'getExecutor'>, seal: AuditSeal): AuditSeal {
   seals.set(db.getExecutor().adapter, seal)
   return seal
 }
@@ -68,11 +67,14 @@ const finish = statement<{ hash: string; seal: string | null }>()((db, p) =>
   db.updateTable('auditHead').set(named(p, ['hash', 'seal'])),
 )
 
-/** Adds an entry in the same write. @param append stores the entry under the ID, after the previous hash, and returns its own */
+/**
+ * Adds an entry in the same write. @param append stores the entry under the ID, after the previous hash, and returns its
+ * own @returns the head if the write is committed
+ */
 export async function extendAudit(
   db: Queries,
   append: (id: number, previous: string) => Promise<string>,
-): Promise<void> {
+): Promise<AuditHead> {
   const head = await advance.first(db, {})
   if (!head) throw new Error('The head of the audit log is missing from the database: restore a backup')
   const { entries, lastId, seal: mac } = head
@@ -88,6 +90,7 @@ export async function extendAudit(
     whenCommitted(db, () => remember(seal, next))
   }
   await finish.run(db, { hash, seal: made })
+  return next
 }
 
 function breakIfBack(seal: AuditSeal, { lastId, hash }: AuditHead): void {
@@ -164,7 +167,7 @@ export async function readAuditHead(db: Queries, box: SecretBox): Promise<Sealed
   if (!row) return { entries: 0, lastId: 0, hash: chainStart, isSealed: false, sealedSince: null }
   const { entries, lastId, hash, seal: mac, sealedSince, sinceSeal } = row
   const head = { entries, lastId, hash }
-  const seal = sealBy(box)
+  const seal = auditSeal(box)
   const hasSince = sealedSince !== null && isMac(seal, sinceText(sealedSince), sinceSeal)
   return {
     ...head,

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import { hashOfEntry } from '../../values/audit-chain.ts'
-import { extendAudit } from './audit-head.ts'
+import { type AuditHead, extendAudit } from './audit-head.ts'
 import type { Queries } from './database.ts'
 import { noteActor } from './effects.ts'
 import type { AuditTable } from './schema.ts'
@@ -33,12 +33,12 @@ const insert = statement<Omit<AuditRow, 'team'>>()((db, p) =>
     ),
 )
 
-/** Call it in the transaction of the change, so that neither is stored without the other. */
-export async function recordChange(db: Queries, { actor, detail, ...change }: Change): Promise<void> {
+/** Call it in the transaction of the change, so that neither is stored without the other. @returns the head after it */
+export async function recordChange(db: Queries, { actor, detail, ...change }: Change): Promise<AuditHead> {
   noteActor(db, actor)
   const { name, requestId, batch = null } = actor
   const entry = { ...change, actor: name, requestId, batch, detail: JSON.stringify(detail ?? {}) }
-  await extendAudit(db, async (id, previous) => {
+  return extendAudit(db, async (id, previous) => {
     const hash = hashOfEntry(previous, { id, ...entry })
     await insert.run(db, { id, ...entry, hash })
     return hash

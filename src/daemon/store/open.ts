@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Kysely, type Migration, Migrator } from 'kysely'
 import { recordChange } from './audit.ts'
-import { sealAuditWith } from './audit-head.ts'
+import { type AuditHead, type AuditSeal, sealAuditWith } from './audit-head.ts'
 import { assertDataKey } from './data-key.ts'
 import { engineOf } from './database.ts'
 import { migrations, sealedSchema } from './migrations/index.ts'
@@ -10,7 +10,6 @@ import { postgresMigrations } from './postgres/migrations.ts'
 import { connectToMigrate } from './postgres/migrator.ts'
 import { isConflict, nameOfDatabase } from './postgres/servers.ts'
 import type { Database } from './schema.ts'
-import type { SecretBox } from './secret-box.ts'
 import { setting } from './settings.ts'
 import { openSqlite } from './sqlite/connection.ts'
 import { copyDatabase } from './sqlite/reader-process.ts'
@@ -36,27 +35,27 @@ interface Upgrade {
 }
 
 /**
- * @param box seals the audit log
+ * @param seal of the audit log; knows afterwards how it has to go on
  * @param before is called first if the database has an older schema, so that its state can be kept
  * @returns undefined if the database is new, or has the latest schema already
  * @throws without changes: SchemaTooNew if a newer program made the schema, DataKeyProblem, MigrationFailed
  */
 export async function migrate(
   file: string,
-  box?: SecretBox,
+  seal?: AuditSeal,
   before: (upgrade: Upgrade, copyTo: CopyTo) => Promise<void> = async () => undefined,
 ): Promise<Upgrade | undefined> {
   const { kysely, connection } = openSqlite(file, { readonly: false, mayWait: true })
-  if (box) sealAuditWith(kysely, box)
+  if (seal) sealAuditWith(kysely, seal)
   try {
     const from = (await appliedTo(kysely, file)).at(-1)
     if (from === latestSchema) return undefined
     // Before anything is sealed with it.
-    const sealed = box && from !== undefined ? await setting(kysely, 'dataKeyCheck') : undefined
-    if (box && sealed !== undefined) assertDataKey(box, sealed, dirname(file))
+    const sealed = seal && from !== undefined ? await setting(kysely, 'dataKeyCheck') : undefined
+    if (seal && sealed !== undefined) assertDataKey(seal.box, sealed, dirname(file))
     const upgrade = from === undefined ? undefined : { from, to: latestSchema }
     if (upgrade) await before(upgrade, (to) => copyDatabase(file, to))
-    await migrateToLatest(kysely, recorded(migrations, upgrade), file)
+    await migrateToLatest(kysely, migrations, file, { upgrade, seal })
     return upgrade
   } finally {
     if (connection.open) await kysely.destroy()
@@ -74,23 +73,34 @@ export async function migrateEmpty(): Promise<Kysely<Database>> {
  * An upgrade is an entry of the audit log, in the same write. A log of a schema that does not say since when it is sealed
  * could be forged by hand, so the entry says that it began anew.
  */
-function recorded(known: Record<string, Migration>, upgrade: Upgrade | undefined): Record<string, Migration> {
+function recorded(
+  known: Record<string, Migration>,
+  upgrade: Upgrade | undefined,
+  note: (head: AuditHead) => void,
+): Record<string, Migration> {
   const last = Object.keys(known).sort().at(-1)
   const migration = last === undefined ? undefined : known[last]
   if (last === undefined || !migration || !upgrade) return known
   const { from, to } = upgrade
   const up = async (db: Kysely<Database>) => {
     await migration.up(db)
-    await recordChange(db, {
-      at: new Date().toISOString(),
-      actor: { name: 'daemon', requestId: null },
-      teamId: null,
-      action: 'daemon.migrate',
-      target: to,
-      detail: { from, beganAnew: from < sealedSchema },
-    })
+    note(
+      await recordChange(db, {
+        at: new Date().toISOString(),
+        actor: { name: 'daemon', requestId: null },
+        teamId: null,
+        action: 'daemon.migrate',
+        target: to,
+        detail: { from, beganAnew: from < sealedSchema },
+      }),
+    )
   }
   return { ...known, [last]: { up } }
+}
+
+interface Recording {
+  upgrade?: Upgrade | undefined
+  seal?: AuditSeal | undefined
 }
 
 /** @param name of the database, for people @throws MigrationFailed */
@@ -98,12 +108,19 @@ async function migrateToLatest(
   db: Kysely<Database>,
   known: Record<string, Migration>,
   name: string,
+  { upgrade, seal }: Recording = {},
 ): Promise<void> {
+  let head: AuditHead | undefined
+  const recording = recorded(known, upgrade, (made) => {
+    head = made
+  })
   const { error } = await new Migrator({
     db,
-    provider: { getMigrations: async () => known },
+    provider: { getMigrations: async () => recording },
   }).migrateToLatest()
   if (error) throw new MigrationFailed(name, error)
+  // A trigger may have removed the entry again: the start looks whether the log goes on from it.
+  if (seal) seal.newest = head
 }
 
 /**
@@ -112,21 +129,21 @@ async function migrateToLatest(
  */
 export async function migratePostgres(
   url: string,
-  box?: SecretBox,
+  seal?: AuditSeal,
   before: (upgrade: Upgrade) => Promise<void> = async () => undefined,
 ): Promise<Upgrade | undefined> {
   const { kysely, close } = await connectToMigrate(url)
   const name = nameOfDatabase(url)
-  if (box) sealAuditWith(kysely, box)
+  if (seal) sealAuditWith(kysely, seal)
   try {
     const latest = Object.keys(postgresMigrations).sort().at(-1) ?? ''
     const from = (await appliedTo(kysely, name, postgresMigrations, besideNewer)).at(-1)
     if (from === latest) return undefined
-    const sealed = box && from !== undefined ? await setting(kysely, 'dataKeyCheck') : undefined
-    if (box && sealed !== undefined) assertDataKey(box, sealed, name)
+    const sealed = seal && from !== undefined ? await setting(kysely, 'dataKeyCheck') : undefined
+    if (seal && sealed !== undefined) assertDataKey(seal.box, sealed, name)
     const upgrade = from === undefined ? undefined : { from, to: latest }
     if (upgrade) await before(upgrade)
-    await migrateWhileServed(kysely, recorded(postgresMigrations, upgrade), name)
+    await migrateWhileServed(kysely, postgresMigrations, name, { upgrade, seal })
     return upgrade
   } finally {
     await close()
@@ -142,11 +159,12 @@ async function migrateWhileServed(
   db: Kysely<Database>,
   known: Record<string, Migration>,
   name: string,
+  recording: Recording,
 ): Promise<void> {
   const until = performance.now() + patienceMs
   for (;;) {
     try {
-      return await migrateToLatest(db, known, name)
+      return await migrateToLatest(db, known, name, recording)
     } catch (error) {
       const mayPass = error instanceof MigrationFailed && isConflict(error.cause)
       if (!mayPass || performance.now() > until) throw error

@@ -14,7 +14,7 @@ import { assertFuture, type NewCredential } from './api-keys.ts'
 import { type AdminToken, type Credentials, rootName } from './credentials.ts'
 import { assertGrantable, endOf } from './grants.ts'
 import { parseScopes, type Scope } from './scopes.ts'
-import { newSecret, stored } from './secrets.ts'
+import { newSecret } from './secrets.ts'
 
 export type { AdminTokenRow }
 
@@ -44,11 +44,12 @@ export async function createAdminToken(
       throw alreadyExists(`An admin token named "${name}" already exists. Choose another name.`)
     }
     const made = await insertAdminToken(trx, {
-      name,
-      ...stored(credentials.macOf(token)),
-      scopes: JSON.stringify([...new Set(scopes)]),
+      ...credentials.stored('adminTokens', token, {
+        name,
+        scopes: JSON.stringify([...new Set(scopes)]),
+        expiresAt,
+      }),
       createdAt: at,
-      expiresAt,
       revokedAt: null,
     })
     const detail = { id: made.id, scopes, expiresAt }

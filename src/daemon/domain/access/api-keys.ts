@@ -14,7 +14,7 @@ import { type Clock, iso } from '../time.ts'
 import type { AdminToken, Credentials } from './credentials.ts'
 import { assertGrantable, endOf, grantable, type Operator } from './grants.ts'
 import { parseScopes, type Scope } from './scopes.ts'
-import { hintOf, newSecret, stored } from './secrets.ts'
+import { hintOf, newSecret } from './secrets.ts'
 import { assertTeamIn } from './teams.ts'
 
 export type { ApiKeyRow }
@@ -68,7 +68,7 @@ export async function createApiKey(
  */
 export async function ensureApiKeyIn(
   trx: Queries,
-  credentials: Pick<Credentials, 'macOf'>,
+  credentials: Pick<Credentials, 'macOf' | 'stored'>,
   given: {
     teamId: number
     name: string
@@ -79,19 +79,19 @@ export async function ensureApiKeyIn(
   },
 ): Promise<ApiKeyRow> {
   const { teamId, name, key, scopes, expiresAt, at: createdAt } = given
-  const mac = credentials.macOf(key)
-  const known = await findApiKeyByMac(trx, mac)
+  const known = await findApiKeyByMac(trx, credentials.macOf('apiKeys', key))
   if (known && known.teamId !== teamId) throw conflict('the key belongs to another team')
   return (
     known ??
     insertApiKey(trx, {
-      teamId,
-      name,
-      ...stored(mac),
+      ...credentials.stored('apiKeys', key, {
+        teamId,
+        name,
+        scopes: JSON.stringify([...new Set(scopes)]),
+        expiresAt,
+      }),
       hint: hintOf(key),
-      scopes: JSON.stringify([...new Set(scopes)]),
       createdAt,
-      expiresAt,
       revokedAt: null,
     })
   )

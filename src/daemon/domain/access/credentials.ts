@@ -1,4 +1,5 @@
-import { credentialMac } from '../../store/credential-mac.ts'
+import type { Logger } from 'pino'
+import { type CredentialKind, CredentialMac, type Granted } from '../../store/credential-mac.ts'
 import { allAdminTokens, allApiKeys } from '../../store/credentials.ts'
 import { DatabaseUnavailable, type Queries } from '../../store/database.ts'
 import { LoadOrder } from '../../store/load-order.ts'
@@ -34,36 +35,68 @@ type Held<Row> = { row: Row; scopes: readonly Scope[] }
 export class Credentials {
   readonly #clock: Clock
   readonly #rootHashes: ReadonlySet<string>
-  readonly #macOfHash: (hash: string) => string
+  readonly #macs: CredentialMac
+  readonly #log: Pick<Logger, 'error'>
+  readonly #told = new Set<string>()
   readonly #order = new LoadOrder()
   #isCurrent = (): boolean => true
   #apiKeys = new Map<string, Held<ApiKeyRow>>()
   #adminTokens = new Map<string, Held<AdminTokenRow>>()
 
   /** @param rootTokens have the scope `all`; they come from a file or the environment */
-  constructor(clock: Clock, box: SecretBox, rootTokens: readonly string[]) {
+  constructor(clock: Clock, box: SecretBox, rootTokens: readonly string[], log: Pick<Logger, 'error'>) {
     this.#clock = clock
-    this.#macOfHash = credentialMac(box)
+    this.#macs = new CredentialMac(box)
+    this.#log = log
     this.#rootHashes = new Set(rootTokens.map(hashSecret))
   }
 
   async load(db: Queries): Promise<void> {
     const isNewest = this.#order.begin()
-    const apiKeys = held(await allApiKeys(db))
-    const adminTokens = held(await allAdminTokens(db))
+    const apiKeys = this.#held('apiKeys', await allApiKeys(db))
+    const adminTokens = this.#held('adminTokens', await allAdminTokens(db))
     if (!isNewest()) return
     this.#apiKeys = apiKeys
     this.#adminTokens = adminTokens
   }
 
   /** By which a secret is recognized in the store. */
-  macOf(secret: string): string {
-    return this.#macOfHash(hashSecret(secret))
+  macOf(kind: CredentialKind, secret: string): string {
+    return this.#macs.macOf(kind, hashSecret(secret))
+  }
+
+  /** The columns of a new credential that allows this. */
+  stored<Columns extends Granted>(kind: CredentialKind, secret: string, granted: Columns) {
+    const mac = this.macOf(kind, secret)
+    return { ...granted, hash: mac, mac, seal: this.#macs.sealOf(kind, mac, granted) }
   }
 
   /** Other daemons change them as well. @param isCurrent false: so long ago that a revocation may be missing */
   trustedWhile(isCurrent: () => boolean): void {
     this.#isCurrent = isCurrent
+  }
+
+  /** Leaves out rows that no daemon with the data key made as they are, and says so once. */
+  #held<Row extends ApiKeyRow | AdminTokenRow>(
+    kind: CredentialKind,
+    rows: readonly Row[],
+  ): Map<string, Held<Row>> {
+    const byMac = new Map<string, Held<Row>>()
+    for (const row of rows)
+      if (row.mac !== null && this.#macs.isSealed(kind, row))
+        byMac.set(row.mac, { row, scopes: parseScopes(row.scopes) })
+      else if (row.revokedAt === null) this.#refuse(kind, row.id)
+    return byMac
+  }
+
+  #refuse(kind: CredentialKind, id: number): void {
+    const which = `${kind} ${id}`
+    if (this.#told.has(which)) return
+    this.#told.add(which)
+    this.#log.error(
+      { kind, id },
+      'a credential was made or changed outside the daemon, or made by a daemon of an earlier version: it is not accepted. Find out who can write to the database, revoke the credential, and create another one',
+    )
   }
 
   /** @throws DomainError api_key_unknown, api_key_revoked, api_key_expired; DatabaseUnavailable */
@@ -88,7 +121,7 @@ export class Credentials {
     { code, name }: { code: 'api_key' | 'admin_token'; name: string },
   ): Held<Row> {
     if (!this.#isCurrent()) throw new DatabaseUnavailable('It has not told for a while what was revoked')
-    const found = held.get(this.macOf(secret))
+    const found = held.get(this.macOf(code === 'api_key' ? 'apiKeys' : 'adminTokens', secret))
     if (!found) throw new DomainError(`${code}_unknown`, `This ${name} is not known.${hintFor(secret, code)}`)
     const { row } = found
     if (row.revokedAt !== null)
@@ -106,11 +139,3 @@ const hintFor = (secret: string, code: 'api_key' | 'admin_token'): string =>
   secret.startsWith(code === 'api_key' ? 'svc_' : 'adm_') && !isWhole(secret)
     ? ' It looks truncated or mistyped: check that you copied all of it.'
     : ' Check which daemon it belongs to.'
-
-function held<Row extends { mac: string | null; scopes: string }>(
-  rows: readonly Row[],
-): Map<string, Held<Row>> {
-  return new Map(
-    rows.flatMap((row) => (row.mac === null ? [] : [[row.mac, { row, scopes: parseScopes(row.scopes) }]])),
-  )
-}

@@ -36,8 +36,5 @@ function checksum(text: string): string {
 /** In memory; what is stored is an HMAC of it. */
 export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
-/** The columns of a new credential. */
-export const stored = (mac: string) => ({ hash: mac, mac })
-
 /** Enough to tell keys apart in a list, and never enough to use one. */
 export const hintOf = (secret: string): string => `${secret.slice(0, secret.length < 20 ? 1 : 7)}…`

@@ -173,7 +173,7 @@ function record(
     id,
     phase,
   }: Pick<JournalEntry, 'id' | 'plan' | 'enrollment'> & { phase: string },
-): Promise<void> {
+): Promise<unknown> {
   const action = target === 'factory' ? 'nfc.reset' : 'nfc.provision'
   const about = target === 'factory' ? {} : { keySet: target.keySet, generation: target.generation }
   const detail = {

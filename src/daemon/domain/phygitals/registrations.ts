@@ -157,7 +157,7 @@ async function register(
 const audit = (
   trx: Queries,
   of: { token: LocatedToken; recipient: string; actor: Actor; action: string; at: string },
-): Promise<void> =>
+): Promise<unknown> =>
   recordChange(trx, {
     at: of.at,
     actor: of.actor,

@@ -220,7 +220,7 @@ export async function deleteRemoved({ db, clock }: Pick<Deps, 'db' | 'clock'>): 
 const audit = (
   trx: Queries,
   of: { row: WebhookRow; actor: Actor; at: string; verb: string; detail?: Record<string, unknown> },
-): Promise<void> =>
+): Promise<unknown> =>
   recordChange(trx, {
     at: of.at,
     actor: of.actor,

@@ -28,6 +28,8 @@ export interface ApiKeysTable {
   hash: string
   /** By which it is recognized. null: it never is. */
   mac: string | null
+  /** HMAC of what it allows; see credential-mac.ts. */
+  seal: string | null
   hint: string
   /** JSON: Scope[] */
   scopes: string
@@ -43,6 +45,8 @@ export interface AdminTokensTable {
   hash: string
   /** By which it is recognized. null: it never is. */
   mac: string | null
+  /** HMAC of what it allows; see credential-mac.ts. */
+  seal: string | null
   /** JSON: Scope[] */
   scopes: string
   createdAt: string
