@@ -38,14 +38,19 @@ const pair = async (
   return { client, waits, told, attempts: () => attempt }
 }
 
-const refuse = (response: ServerResponse, status: number, headers: Record<string, string> = {}) => {
+const refuse = (
+  response: ServerResponse,
+  status: number,
+  headers: Record<string, string> = {},
+  code = 'some_code',
+) => {
   response.writeHead(status, { 'content-type': 'application/json', ...headers })
   response.end(
     JSON.stringify({
       statusCode: status,
       error: 'x',
       message: 'Because.',
-      code: 'some_code',
+      code,
       requestId: 'r1',
     }),
   )
@@ -157,6 +162,35 @@ describe('another try', () => {
     const busy = await pair((_, response) => refuse(response, 503, { 'retry-after': '3600' }))
     await expect(busy.client.call('GET /chip-groups')).rejects.toMatchObject({ retryAfter: 3600 })
     expect(busy.attempts()).toBe(1)
+  })
+})
+
+describe('an outcome that is unknown', () => {
+  const unknown = (response: ServerResponse) =>
+    refuse(response, 503, { 'retry-after': '5' }, 'outcome_unknown')
+
+  test('is not asked for again where the request works only once', async () => {
+    const { client, attempts } = await pair((_, response) => unknown(response))
+    const once = [
+      client.call('GET /refs/:id', { params: { id: 'x' } }),
+      client.call('GET /chips/find', { query: { e: '1' } }),
+      client.call('POST /admin/teams', { body: { name: 'x' } }),
+    ]
+    for (const call of once) await expect(call).rejects.toMatchObject({ code: 'outcome_unknown' })
+    expect(attempts()).toBe(once.length)
+  })
+
+  test('is asked for again with the same Idempotency-Key, and where nothing is used up', async () => {
+    const keys: unknown[] = []
+    const { client, attempts } = await pair((request, response, attempt) => {
+      keys.push(request.headers['idempotency-key'])
+      if (attempt % 2 === 1) unknown(response)
+      else ok(response, [])
+    })
+    const body = { name: 'Guests', symbol: 'G', chainId: 31337 }
+    await client.call('POST /events/contracts', { body, idempotencyKey: 'one' })
+    await client.call('GET /chip-groups')
+    expect([attempts(), keys]).toEqual([4, ['one', 'one', undefined, undefined]])
   })
 })
 

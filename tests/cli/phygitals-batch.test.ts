@@ -1,7 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { getAddress } from 'viem'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { colons, readUid } from '../../src/cli/uid.ts'
 import { ownerOf } from '../../src/daemon/chain/contract-state.ts'
 import { type CliHome, cliHome } from '../support/cli.ts'
@@ -49,6 +52,67 @@ const owner = async (n: number) => {
   await settled()
   return ownerOf(daemon.ctx.chains.get(31337).client, getAddress(jackets), BigInt(n))
 }
+/** Stands before the daemon, which does all that it is asked, and says of some transfers that nobody knows. */
+async function answeringTransfers() {
+  const unknown = { code: 'outcome_unknown', transactionId: 1 }
+  const message =
+    'The connection to the database was lost before it answered. This may have been done, or not.'
+  const between = {
+    url: '',
+    /** Of the rows of each request. */
+    keys: [] as string[][],
+    /** @param row of the batch @param times that it was sent */
+    isUnknown: (_row: number, _times: number) => false,
+    /** The answer is lost before its first row. */
+    isWhole: false,
+  }
+  const server = createServer(async (request, response) => {
+    const body = await buffer(request)
+    const { host, connection, 'transfer-encoding': coding, ...headers } = request.headers
+    const { method = '', url = '' } = request
+    const asked = await fetch(daemon.url + url, {
+      ...{ method, headers: headers as Record<string, string> },
+      ...(body.length > 0 && { body: new Uint8Array(body) }),
+    })
+    let text = await asked.text()
+    let { status } = asked
+    if (url === '/phygitals/transfer/batch') {
+      const keys = body
+        .toString()
+        .trim()
+        .split('\n')
+        .map((line) => String(JSON.parse(line).idempotencyKey))
+      between.keys.push(keys)
+      const timesOf = (key: string) => between.keys.flat().filter((one) => one === key).length
+      const answers = text
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+      text = answers
+        .map((answer) => {
+          const key = keys[answer.row - 1] ?? ''
+          const isLost = between.isUnknown(Number(key.split(':')[1]), timesOf(key))
+          return isLost ? { row: answer.row, status: 'failed', error: message, ...unknown } : answer
+        })
+        .map((answer) => `${JSON.stringify(answer)}\n`)
+        .join('')
+      if (between.isWhole) {
+        status = 503
+        text = JSON.stringify({ statusCode: 503, error: 'x', message, requestId: 'r1', ...unknown })
+      }
+    }
+    const type = status === 503 ? 'application/json' : (asked.headers.get('content-type') ?? 'text/plain')
+    response.writeHead(status, { 'content-type': type }).end(text)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  between.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return between
+}
+
 const batchId = (stderr: string): string => /b_[0-9a-z]{14}/.exec(stderr)?.[0] ?? ''
 
 describe('phygitals transfer --file', () => {
@@ -311,6 +375,79 @@ describe('phygitals transfer --file', () => {
     const looked = await here.run('batch', 'resume', id, '--dry-run')
     expect([looked.code, looked.stdout]).toEqual([0, expect.stringContaining(`${getAddress(carol)} → `)])
     expect((await transactions()).length).toBe(before)
+  })
+
+  test('a row of which nobody knows what became of it has not failed, and is asked for again under its key', async () => {
+    const between = await answeringTransfers()
+    here.env.TAPCHIP_URL = between.url
+    const before = (await transactions()).length
+    sheet('unknown.csv', [
+      [5, carol],
+      [6, carol],
+    ])
+    between.isUnknown = (row, times) => row === 1 && times === 1
+    const ran = await transfer('--file', 'unknown.csv', '--json', '--yes')
+    const both = [1, 2].map((row) => ({ row, status: 'transferred', initialTxHash: hash }))
+    expect([ran.code, ran.lines()]).toEqual([0, both])
+    const [first, second] = between.keys[0] ?? []
+    expect(between.keys).toEqual([[first, second], [first]])
+    expect((await transactions()).length).toBe(before + 2)
+  })
+
+  test('neither has one that stays unknown until the batch is stopped: to retry what failed leaves it its key', async () => {
+    const between = await answeringTransfers()
+    here.env.TAPCHIP_URL = between.url
+    const before = (await transactions()).length
+    sheet('doubt.csv', [
+      [7, carol],
+      [999, bob],
+    ])
+    between.isUnknown = (row) => row === 1
+    const waits = (_: string, stderr: string) => stderr.includes('is not answering. Trying again in')
+    const ran = await here.interruptedRun(
+      waits,
+      ...['phygitals', 'transfer', '--file', 'doubt.csv', '--yes', '--json'],
+    )
+    expect([ran.code, ran.lines()]).toEqual([130, [expect.objectContaining({ row: 2, status: 'failed' })]])
+    const id = batchId(ran.stderr)
+    expect((await here.run('batch', 'status', id, '--json')).json()).toMatchObject({ changed: 0, failed: 1 })
+    between.isUnknown = () => false
+    const resumed = await here.run('batch', 'resume', id, '--retry-failed', '--json')
+    expect([resumed.code, resumed.lines()]).toEqual([
+      3,
+      [
+        { row: 1, status: 'transferred', initialTxHash: hash },
+        expect.objectContaining({ row: 2, status: 'failed' }),
+      ],
+    ])
+    const sent = between.keys.flat()
+    expect(sent.filter((key) => key.startsWith(`${id}:1:`))).toEqual(
+      sent.filter((key) => key === `${id}:1:0`),
+    )
+    expect(sent).toContain(`${id}:2:1`)
+    expect((await transactions()).length).toBe(before + 1)
+  })
+
+  test('a request that is answered so as a whole stops the batch, which goes on under the same keys', async () => {
+    const between = await answeringTransfers()
+    here.env.TAPCHIP_URL = between.url
+    const before = (await transactions()).length
+    sheet('whole.csv', [[8, carol]])
+    between.isWhole = true
+    const ran = await transfer('--file', 'whole.csv', '--json', '--yes')
+    expect([ran.code === 0, ran.lines(), ran.stderr]).toEqual([
+      false,
+      [],
+      expect.stringContaining('may have been done'),
+    ])
+    between.isWhole = false
+    const resumed = await here.run('batch', 'resume', batchId(ran.stderr), '--retry-failed', '--json')
+    expect([resumed.code, resumed.lines()]).toEqual([
+      0,
+      [{ row: 1, status: 'transferred', initialTxHash: hash }],
+    ])
+    expect(new Set(between.keys.flat()).size).toBe(1)
+    expect((await transactions()).length).toBe(before + 1)
   })
 
   test('Ctrl-C before the first row sends nothing', async () => {
