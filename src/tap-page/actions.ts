@@ -35,7 +35,7 @@ async function send(form: HTMLFormElement): Promise<void> {
     const said: unknown = await answer.json().catch(() => undefined)
     setBusy(form, false)
     if (over.includes(answer.status)) return location.reload()
-    if (!isAnswer(said)) return say(form, word(refusals[answer.status] ?? 'Failed'), 'failed')
+    if (!isAnswer(said)) return say(form, word(wordFor(answer.status, said)), 'failed')
     show(said, true)
     if (said.isLive) follow()
   } catch {
@@ -45,6 +45,9 @@ async function send(form: HTMLFormElement): Promise<void> {
     clearTimeout(timer)
   }
 }
+
+const wordFor = (status: number, said: unknown): string =>
+  Object(said).code === 'outcome_unknown' ? 'Unknown' : (refusals[status] ?? 'Failed')
 
 /** Not `disabled`, which would take the focus away. */
 function setBusy(form: HTMLFormElement, isBusy: boolean): void {

@@ -81,6 +81,8 @@ interface Told {
   code?: string
   message?: string
   transactionId?: number
+  /** Written for people: without codes and numbers. */
+  isPage?: boolean
 }
 
 async function send(method: string, request: WritingRequest, key: string | undefined): Promise<Told[]> {
@@ -91,12 +93,31 @@ async function send(method: string, request: WritingRequest, key: string | undef
     ...(payload === undefined ? {} : { payload }),
   })
   const { statusCode: status } = answer
+  if (url.startsWith('/t')) return [toldByPage(status, answer.body)]
   if (!String(answer.headers['content-type']).includes('ndjson'))
     return [{ status, ...objectIn(answer.body) }]
   return answer.body
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => ({ message: JSON.parse(line).error, ...JSON.parse(line), status }))
+}
+
+/** What a person reads, or the page's script, of which people see the pieces of the page alone. */
+function toldByPage(status: number, body: string): Told {
+  const { cards, ...error } = objectIn(body)
+  if (cards === undefined && 'code' in error) return { status, ...error }
+  const html: string = cards?.map((card: { html: string }) => card.html).join('') ?? body
+  // What the script may have to say stands in attributes.
+  const message = html.replace(/<[^>]*>/g, ' ')
+  const isDoubtful = message.includes('This may have worked, or not') || message.includes('so this may have')
+  const isUntouched = /Nothing was used up|was not used up/.test(message)
+  const code = isDoubtful ? 'outcome_unknown' : isUntouched ? 'store_unavailable' : undefined
+  return {
+    status,
+    isPage: true,
+    message: isUntouched ? 'Nothing was used up' : message,
+    ...(code && { code }),
+  }
 }
 
 const objectIn = (text: string) => {
@@ -121,7 +142,7 @@ function contradictions(
   const changed = Object.keys(after.sums).filter((of) => after.sums[of] !== before.sums[of])
   const hasChanged = changed.length > 0 || made.length > 0
   const wrong: string[] = []
-  for (const { status, code, message = '', transactionId } of told) {
+  for (const { status, code, message = '', transactionId, isPage } of told) {
     const say = (what: string) => wrong.push(`${what} [${status} ${code} ${transactionId}: ${message}]`)
     if (
       status >= 500 &&
@@ -137,6 +158,7 @@ function contradictions(
     if (isUntouched && hasChanged && told.length === 1) say(`${[...changed, ...made].join()} was changed`)
     if (
       code === 'outcome_unknown' &&
+      !isPage &&
       made.length > 0 &&
       (transactionId === undefined || !isRecorded(transactionId))
     )
@@ -147,6 +169,7 @@ function contradictions(
     if (key === undefined && /Idempotency-Key/.test(message)) say('tells of a key that it did not have')
     if (
       code === 'outcome_unknown' &&
+      !isPage &&
       made.length > 0 &&
       key === undefined &&
       !/transactions show|works only once/.test(message)
@@ -172,56 +195,82 @@ describe('the words agree with the ledger, wherever the database is lost', () =>
     '%s',
     { timeout: 300_000 },
     async (endpoint, spec) => {
-      const prepare = world.requests[endpoint as keyof typeof endpoints]
+      const { id } = spec
       const [method = ''] = endpoint.split(' ')
-      const isRepeatable = 'isRepeatable' in spec && spec.isRepeatable
-      const wrong: string[] = []
-      const codes = new Set<string>()
-      // An event is created in the write that mints its first token.
-      const most = /Guestbook/.test(spec.id) ? 2 : 1
-      /** @returns whether there was such a message, and whether it was to commit */
-      const lose = async (message: number, verdict: 'cut' | 'last') => {
-        const request = await prepare?.()
-        if (request === undefined) throw new Error('There is no such request')
-        await untilSettled()
-        const key = isRepeatable && message % 2 === 1 ? `${spec.id}-${message}-${verdict}` : undefined
-        const before = await ledger()
-        const restore = cutAt(message, verdict)
-        const told = await send(method, request, key)
-        const { came, commits } = restore()
-        if (!came && told.some(({ status }) => status >= 300))
-          wrong.push(`fails anyway: ${JSON.stringify(told)}`)
-        if (came) await untilItAnswers()
-        const after = await ledger()
-        for (const { status, code } of told) codes.add(code ?? String(status))
-        wrong.push(
-          ...contradictions(told, { before, after, key }).map((what) => `${verdict} at ${message}: ${what}`),
-        )
-        if (key !== undefined && told[0]?.code === 'outcome_unknown') {
-          const [again] = await send(method, request, key)
-          const made = (await ledger()).transactions.length - before.transactions.length
-          if ((again?.status ?? 0) >= 300 || made > most)
-            wrong.push(`again: ${made} ${JSON.stringify(again)}`)
-        }
-        return { came, commits, told }
-      }
-      // Until a request has no message there, or has been recorded for a while: then it only waits.
-      let [message, unknown] = [0, 0]
-      for (let came = true; came && unknown < 4 && message < 40; message += 1) {
-        const lost = await lose(message, 'last')
-        came = lost.came
-        unknown = lost.told[0]?.code === 'outcome_unknown' ? unknown + 1 : 0
-        // What is lost before it is done looks the same from here.
-        if (lost.commits) await lose(message, 'cut')
-      }
-      // Messages of the daemon's own come in between, so that its commit may have been passed over.
-      for (let times = 0; !codes.has('outcome_unknown') && times < 20; times += 1)
-        await lose(message - 2 - (times % 4), 'last')
-      expect(wrong).toEqual([])
-      expect([...codes]).toContain('outcome_unknown')
+      await loseEverywhere({
+        ...{ id, method, prepare: world.requests[endpoint as keyof typeof endpoints] },
+        isRepeatable: 'isRepeatable' in spec && spec.isRepeatable,
+        // An event is created in the write that mints its first token.
+        most: /Guestbook/.test(id) ? 2 : 1,
+      })
     },
   )
+
+  test.each([
+    'a tap',
+    'a claim by a form',
+    'a claim by the script',
+    'a guestbook entry by a form',
+    'a guestbook entry by the script',
+  ])('of the tap page: %s', { timeout: 300_000 }, async (id) => {
+    const page = world.pages[id]
+    await loseEverywhere({ id, method: page?.method ?? '', prepare: page?.prepare, most: 1 })
+  })
 })
+
+interface Lost {
+  id: string
+  method: string
+  prepare: (() => Promise<WritingRequest>) | undefined
+  /** By an Idempotency-Key. */
+  isRepeatable?: boolean
+  /** Transactions that it records. */
+  most: number
+}
+
+async function loseEverywhere({ id, method, prepare, isRepeatable, most }: Lost) {
+  const wrong: string[] = []
+  const codes = new Set<string>()
+  /** @returns whether there was such a message, and whether it was to commit */
+  const lose = async (message: number, verdict: 'cut' | 'last') => {
+    const request = await prepare?.()
+    if (request === undefined) throw new Error('There is no such request')
+    await untilSettled()
+    const key = isRepeatable && message % 2 === 1 ? `${id}-${message}-${verdict}` : undefined
+    const before = await ledger()
+    const restore = cutAt(message, verdict)
+    const told = await send(method, request, key)
+    const { came, commits } = restore()
+    if (!came && told.some(({ status }) => status >= 400)) wrong.push(`fails anyway: ${JSON.stringify(told)}`)
+    if (came) await untilItAnswers()
+    const after = await ledger()
+    for (const { status, code } of told) codes.add(code ?? String(status))
+    wrong.push(
+      ...contradictions(told, { before, after, key }).map((what) => `${verdict} at ${message}: ${what}`),
+    )
+    // A button has the effect of one, however often it is pressed.
+    if ((key !== undefined || request.url === '/t/act') && told[0]?.code === 'outcome_unknown') {
+      const [again] = await send(method, request, key)
+      const made = (await ledger()).transactions.length - before.transactions.length
+      if ((again?.status ?? 0) >= 400 || made > most) wrong.push(`again: ${made} ${JSON.stringify(again)}`)
+    }
+    return { came, commits, told }
+  }
+  // Until a request has no message there, or has been recorded for a while: then it only waits.
+  let [message, unknown] = [0, 0]
+  for (let came = true; came && unknown < 4 && message < 40; message += 1) {
+    const lost = await lose(message, 'last')
+    came = lost.came
+    unknown = lost.told[0]?.code === 'outcome_unknown' ? unknown + 1 : 0
+    // What is lost before it is done looks the same from here.
+    if (lost.commits) await lose(message, 'cut')
+  }
+  // Messages of the daemon's own come in between, so that its commit may have been passed over.
+  for (let times = 0; !codes.has('outcome_unknown') && times < 20; times += 1)
+    await lose(message - 2 - (times % 4), 'last')
+  expect(wrong).toEqual([])
+  expect([...codes]).toContain('outcome_unknown')
+}
 
 const untilSettled = () =>
   expect

@@ -93,12 +93,13 @@ export async function openWorld(env: Record<string, string>) {
   }
   const newSpare = () => spare(next() % spares)
   let visits = 0
-  const visitRef = async () => {
+  const nextTap = () => {
     visits += 1
     const counter = Math.ceil(visits / visitors)
-    const page = await p.app.inject({
-      url: tapPath(tap(derived, { uid: visitor(visits % visitors) }, counter)),
-    })
+    return tapPath(tap(derived, { uid: visitor(visits % visitors) }, counter))
+  }
+  const visitRef = async () => {
+    const page = await p.app.inject({ url: nextTap() })
     return /data-ref="([^"]+)"/.exec(page.body)?.[1] ?? ''
   }
   const codesOfVisit = async () => json('GET', `/refs/${await visitRef()}`)
@@ -507,7 +508,38 @@ export async function openWorld(env: Record<string, string>) {
       ...ofAdmin,
     }),
   }
+  /** A form of a page whose codes are made already. @param accept as a browser asks, or the page's script */
+  const pressed = async (accept: string, ref: string, fields: Record<string, string>) => {
+    const url = '/t/act'
+    const headers = { accept, 'content-type': 'application/x-www-form-urlencoded' }
+    const form = (recipient: string) => new URLSearchParams({ ref, id: '0', ...fields, recipient }).toString()
+    await p.app.inject({ method: 'POST', url, headers, payload: form('nobody') })
+    return { url, headers, payload: form(wallet()) }
+  }
+  const byScript = 'application/json'
+  const byForm = 'text/html'
+  const entry = async () => ({ kind: 'guestbook', id: String(await guestbookEvent()) })
+  /** Of people with a phone, by what they do. */
+  const pages: Record<string, { method: 'GET' | 'POST'; prepare: () => Promise<WritingRequest> }> = {
+    'a tap': { method: 'GET', prepare: async () => ({ url: nextTap(), headers: { accept: byForm } }) },
+    'a claim by a form': {
+      ...{
+        method: 'POST',
+        prepare: async () => pressed(byForm, await p.refOf(newSpare()), { kind: 'claim' }),
+      },
+    },
+    'a claim by the script': {
+      method: 'POST',
+      prepare: async () => pressed(byScript, await p.refOf(newSpare()), { kind: 'claim' }),
+    },
+    'a guestbook entry by a form': {
+      ...{ method: 'POST', prepare: async () => pressed(byForm, await visitRef(), await entry()) },
+    },
+    'a guestbook entry by the script': {
+      ...{ method: 'POST', prepare: async () => pressed(byScript, await visitRef(), await entry()) },
+    },
+  }
   await json('POST', '/phygitals/transfer', { ...p.token('JKT', 1), recipient: owner.address }, key)
   await p.settled()
-  return { ...p, requests }
+  return { ...p, requests, pages }
 }

@@ -62,7 +62,8 @@ export async function tapActionRoutes(app: FastifyInstance, ctx: Context): Promi
       return { after, page: await pageAfter(ctx, form, { visit: after, request, refusal }) }
     }
     const { after, page } = await shown().catch((error: unknown) => {
-      throw storeFailure(error, { ...effectsOf(actor), isOneUse: true }) ?? error
+      // What may have been done is not undone because the page cannot be shown.
+      throw refusal?.code === 'outcome_unknown' ? refusal : (failureOfStore(error, actor) ?? error)
     })
     keepCookie(ctx, after, request, reply)
     const settings = pageSettings(ctx, request.headers['accept-language'])
@@ -93,10 +94,15 @@ async function press(
     await act(pageDeps(ctx), visit, { kind, id, recipient, deviceId, actor })
     return undefined
   } catch (error) {
-    if (error instanceof DomainError) return error
+    const refusal = failureOfStore(error, actor) ?? error
+    if (refusal instanceof DomainError) return refusal
     throw error
   }
 }
+
+/** Pressed again, a button does nothing twice. */
+const failureOfStore = (error: unknown, actor: Actor): DomainError | undefined =>
+  storeFailure(error, { ...effectsOf(actor), isOneUse: true })
 
 function pageAfter(
   ctx: Context,

@@ -8,6 +8,7 @@ import type { RefRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 import type { TapRows } from '../../store/tap-to-take.ts'
 import type { CodeSource } from '../codes/otps.ts'
+import { type Progress, storeFailure } from '../errors.ts'
 import { iso } from '../time.ts'
 import { openSecrets, type PageSecrets, sealSecrets, type Visit } from './page-visits.ts'
 import { type FreshTap, type JudgedTap, type TakeTapDeps, takeTap } from './take-tap.ts'
@@ -80,9 +81,17 @@ export async function openTap<P>(
           url: withRef(chip.redirectUrl, deps.wire.refParameter, visit.secrets.own),
         }
       const maxAgeSeconds = Math.floor(visitLifetime(deps) / 1000)
-      return { kind: 'page', page: await (early ?? build(visit)), cookie: { value: cookie, maxAgeSeconds } }
+      const page = await (early ?? build(visit)).catch((error: unknown) => {
+        throw storeFailure(error, usedUp) ?? error
+      })
+      return { kind: 'page', page, cookie: { value: cookie, maxAgeSeconds } }
     }
   }
+}
+
+const usedUp: Progress = {
+  isWritten: true,
+  doubt: 'This tap was used up. Tap the chip again: the next tap is a new one.',
 }
 
 /** Of a tap that is being taken, which no other one follows yet. */

@@ -32,7 +32,8 @@ export function failurePage(failed: Failed | number, settings: PageSettings): Pa
   const { title, advice } = unable[kind]
   const state = kind === 'missing' ? notFound : kind === 'malformed' ? refused : notNow
   const wait = known.retryAfterSeconds ?? usualWait[known.status]
-  const when = wait === undefined ? [] : [tryAgainIn(wait)]
+  // Whoever sees what came of it may have nothing to try again.
+  const when = wait === undefined || kind === 'interrupted' ? [] : [tryAgainIn(wait)]
   return notice({ state, title, advice: [advice, ...when], isTap: true }, settings)
 }
 
@@ -61,7 +62,8 @@ const pictogram = raw(
 /** Seconds, if nobody said how long. */
 const usualWait: Record<number, number | undefined> = { 429: 60, 503: 10 }
 
-function kindOf({ status, isStarting, isForm }: Failed): Unable {
+function kindOf({ status, code, isStarting, isForm }: Failed): Unable {
+  if (code === 'outcome_unknown') return 'interrupted'
   if (isStarting) return 'starting'
   if (status === 429) return isForm ? 'often' : 'busy'
   if (status === 503) return 'away'

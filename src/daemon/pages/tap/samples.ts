@@ -162,6 +162,7 @@ export function samples(now: Date): Sample[] {
     failure('too-many', { status: 429, retryAfterSeconds: 42 }),
     failure('away', { status: 503, retryAfterSeconds: 10 }),
     failure('starting', { status: 503, retryAfterSeconds: 5, isStarting: true }),
+    failure('interrupted', { status: 503, code: 'outcome_unknown' }),
     failure('missing', { status: 404 }),
     failure('wrong', { status: 500 }),
   ]

@@ -118,6 +118,11 @@ export const unable: UnableWords = {
     advice:
       'Dieser Dienst startet gerade. Ihr Scan wurde nicht verbraucht: Sie können diese Seite neu laden.',
   },
+  interrupted: {
+    title: 'Vielleicht hat es geklappt, vielleicht nicht',
+    advice:
+      'Dieser Dienst wurde unterbrochen. Halten Sie Ihr Telefon noch einmal an den Chip, um zu sehen, was daraus geworden ist.',
+  },
   missing: {
     title: 'Hier ist nichts',
     advice:

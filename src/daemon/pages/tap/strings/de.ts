@@ -132,6 +132,8 @@ export const de: Strings = {
       'Der Dienst ist nicht erreichbar. Ihre Eingabe ist noch da: Versuchen Sie es gleich noch einmal.',
     failed: 'Die Antwort war nicht lesbar. Ihre Eingabe ist noch da: Versuchen Sie es noch einmal.',
     busy: 'Das geht gerade nicht. Warten Sie einen Moment, und versuchen Sie es dann noch einmal.',
+    unknown:
+      'Vielleicht hat es geklappt, vielleicht nicht. Laden Sie diese Seite gleich neu, um zu sehen, was daraus geworden ist.',
     wallet: 'Aus der Wallet in diesem Browser übernehmen',
     walletShort: 'Wallet',
     walletNamed: 'Aus {name} übernehmen',

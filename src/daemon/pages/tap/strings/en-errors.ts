@@ -113,6 +113,10 @@ export const unable: UnableWords = {
     title: 'One moment, please',
     advice: 'This service is just starting. Your tap was not used up: this page can be loaded again.',
   },
+  interrupted: {
+    title: 'This may have worked, or not',
+    advice: 'This service was interrupted. Hold your phone to the chip again to see what came of it.',
+  },
   missing: {
     title: 'There is nothing here',
     advice: 'The address may have been changed along the way. Hold your phone to the chip again.',

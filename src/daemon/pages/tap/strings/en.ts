@@ -121,6 +121,7 @@ export const en = {
     offline: 'The service cannot be reached. What you typed is kept: try again in a moment.',
     failed: 'The answer could not be read. Your input is still here: try again.',
     busy: 'That is not possible right now. Wait a little, then try again.',
+    unknown: 'This may have worked, or not. Load this page again in a moment to see what came of it.',
     wallet: 'Fill in from the wallet in this browser',
     walletShort: 'Wallet',
     walletNamed: 'Fill in from {name}',

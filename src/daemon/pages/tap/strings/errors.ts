@@ -22,6 +22,14 @@ export interface Words {
 
 export type RefusalWords = Record<RefusalReason, Words>
 
-export type Unable = 'busy' | 'often' | 'away' | 'starting' | 'missing' | 'malformed' | 'wrong'
+export type Unable =
+  | 'busy'
+  | 'often'
+  | 'away'
+  | 'starting'
+  | 'interrupted'
+  | 'missing'
+  | 'malformed'
+  | 'wrong'
 
 export type UnableWords = Record<Unable, Words>
