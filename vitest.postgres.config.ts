@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { define, usual } from './vitest.config.ts'
 
@@ -21,6 +22,8 @@ export default defineConfig({
   define,
   test: {
     ...usual,
+    // The server and the chains take a core of their own.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     include: [
       'tests/daemon/**/*.test.ts',
       'tests/fleet/**/*.test.ts',
