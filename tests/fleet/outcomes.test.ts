@@ -34,13 +34,18 @@ afterAll(async () => {
 /** What the daemon writes by itself, and what moves on once a transaction is recorded. */
 const ofItself = ['leases', 'settings', 'senders', 'transactions', 'transactionAttempts', 'names']
 
+// The last one, because the daemon goes on with badges that are left half way.
+const last = 'POST /badge-events/mint'
+
 /** Everything that the database holds, in brief, and its transactions. */
-async function ledger() {
+async function ledger(id: string) {
   const { rows: tables } = await direct.query<{ name: string }>(
     `select tablename as name from pg_tables where schemaname = 'public' and tablename not like 'taps\\_%'`,
   )
   const parts = tables
     .filter(({ name }) => !ofItself.includes(name))
+    // Badges of tries before are delivered, and told, while the next one is made.
+    .filter(({ name }) => !(id === endpoints[last].id && name === 'webhookDeliveries'))
     .map(
       ({ name }) =>
         `select '${name}' as of, md5(coalesce(string_agg(t::text, ',' order by t::text), '')) as sum from "${name}" t`,
@@ -179,8 +184,6 @@ function contradictions(
   return wrong
 }
 
-// The last one, because the daemon goes on with badges that are left half way.
-const last = 'POST /badge-events/mint'
 const writing = Object.entries(endpoints)
   .filter(([key]) => changesSomething(key))
   .sort(([a], [b]) => Number(a === last) - Number(b === last))
@@ -191,6 +194,18 @@ test('each endpoint that changes something is tried here, or named', () => {
 })
 
 describe('the words agree with the ledger, wherever the database is lost', () => {
+  // First, while the contract lets a token be claimed by one tap.
+  test.each([
+    'a tap',
+    'a claim by a form',
+    'a claim by the script',
+    'a guestbook entry by a form',
+    'a guestbook entry by the script',
+  ])('of the tap page: %s', { timeout: 300_000 }, async (id) => {
+    const page = world.pages[id]
+    await loseEverywhere({ id, method: page?.method ?? '', prepare: page?.prepare, most: 1 })
+  })
+
   test.each(writing.filter(([key]) => !(key in leftOut)))(
     '%s',
     { timeout: 300_000 },
@@ -205,17 +220,6 @@ describe('the words agree with the ledger, wherever the database is lost', () =>
       })
     },
   )
-
-  test.each([
-    'a tap',
-    'a claim by a form',
-    'a claim by the script',
-    'a guestbook entry by a form',
-    'a guestbook entry by the script',
-  ])('of the tap page: %s', { timeout: 300_000 }, async (id) => {
-    const page = world.pages[id]
-    await loseEverywhere({ id, method: page?.method ?? '', prepare: page?.prepare, most: 1 })
-  })
 })
 
 interface Lost {
@@ -237,13 +241,13 @@ async function loseEverywhere({ id, method, prepare, isRepeatable, most }: Lost)
     if (request === undefined) throw new Error('There is no such request')
     await untilSettled()
     const key = isRepeatable && message % 2 === 1 ? `${id}-${message}-${verdict}` : undefined
-    const before = await ledger()
+    const before = await ledger(id)
     const restore = cutAt(message, verdict)
     const told = await send(method, request, key)
     const { came, commits } = restore()
     if (!came && told.some(({ status }) => status >= 400)) wrong.push(`fails anyway: ${JSON.stringify(told)}`)
     if (came) await untilItAnswers()
-    const after = await ledger()
+    const after = await ledger(id)
     for (const { status, code } of told) codes.add(code ?? String(status))
     wrong.push(
       ...contradictions(told, { before, after, key }).map((what) => `${verdict} at ${message}: ${what}`),
@@ -251,7 +255,7 @@ async function loseEverywhere({ id, method, prepare, isRepeatable, most }: Lost)
     // A button has the effect of one, however often it is pressed.
     if ((key !== undefined || request.url === '/t/act') && told[0]?.code === 'outcome_unknown') {
       const [again] = await send(method, request, key)
-      const made = (await ledger()).transactions.length - before.transactions.length
+      const made = (await ledger(id)).transactions.length - before.transactions.length
       if ((again?.status ?? 0) >= 400 || made > most) wrong.push(`again: ${made} ${JSON.stringify(again)}`)
     }
     return { came, commits, told }
