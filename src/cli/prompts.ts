@@ -15,7 +15,7 @@ export interface Prompts {
     },
   ): Promise<string>
   secret(missing: { flag: string; message: string }): Promise<string>
-  /** Where nobody can be asked, the one thing that the command line names was confirmed by its name. */
+  /** Off a terminal, naming the one thing on the command line confirms it. Not for removals. */
   named(yes: boolean): boolean
   confirm(yes: boolean, message: string): Promise<void>
   /** For irreversible actions: the name has to be typed, so that nobody confirms out of habit. */

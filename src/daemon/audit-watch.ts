@@ -24,7 +24,7 @@ export function auditWatch(deps: Deps): BackgroundLoop {
   return new BackgroundLoop({
     async run() {
       const { db, seal } = deps
-      // What an earlier process has found, and reported.
+      // An earlier process may have found and reported it.
       const isOld = seal.newest === undefined
       await checkAuditHead(db.read, seal)
       if (seal.broken === undefined || isTold) return

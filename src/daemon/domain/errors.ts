@@ -104,7 +104,7 @@ export const scopeMissing = refusal('scope_missing')
 
 const untouched = 'Nothing was changed; try again'
 
-/** How far a request is when something fails. */
+/** Decides what a failed request may claim: that nothing was changed, or that it may have been done. */
 export interface Progress {
   /** At least a part of it is in the database. */
   readonly isWritten?: boolean

@@ -92,13 +92,13 @@ export function authenticManifest(source: Source, box: SecretBox): Manifest {
   return made
 }
 
-const mostOfText = 32 * 1024 * 1024
+const maxTextBytes = 32 * 1024 * 1024
 
 /** @throws RestoreProblem if it is a link, a pipe, or a device, or too long */
 export function readFrom(source: Source, path: string): string {
   const file = openFrom(source, path)
   try {
-    if (fstatSync(file).size > mostOfText) throw problemOf(source, `${basename(path)} is too large`)
+    if (fstatSync(file).size > maxTextBytes) throw problemOf(source, `${basename(path)} is too large`)
     return readFileSync(file, 'utf8')
   } finally {
     closeSync(file)
@@ -125,7 +125,7 @@ export interface Copied {
   digest: string
 }
 
-/** What the manifest lists, in a folder that holds nothing but files. @throws RestoreProblem */
+/** Files to copy, from the manifest. @throws RestoreProblem if the folder holds anything but files */
 export function filesOf(source: Source, { files }: Manifest): Copied[] {
   const { folder, database, reach } = source
   const listed = Object.entries(files)

@@ -5,7 +5,7 @@ export const patienceMs = 5000
 /** Requests that take hours, such as imports, recover their patience. */
 const recoveredPerMs = 0.1
 /** A database that is back gets this chance, however long it was away. */
-const leastMs = 500
+const minMs = 500
 
 /**
  * How long one piece of work waits for a database that does not answer, in all its steps together. Answers cost nothing,
@@ -18,7 +18,7 @@ export class Patience {
 
   leftMs(): number {
     const recovered = (performance.now() - this.#at) * recoveredPerMs
-    return Math.max(leastMs, Math.min(patienceMs, this.#leftMs + recovered))
+    return Math.max(minMs, Math.min(patienceMs, this.#leftMs + recovered))
   }
 
   /** Counts the time since then as lost, though none of it twice. */
