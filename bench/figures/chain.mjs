@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { privateKeyToAccount } from 'viem/accounts'
 import { startAnvil } from '../lib/anvil.mjs'
+import { openBatchProxy } from '../lib/batch-proxy.mjs'
 import { bundled } from '../lib/bundle.mjs'
 import { apiKey, call, cliScript, keySet, startDaemonWith } from '../lib/daemon.mjs'
 import { stayOn } from '../lib/machine.mjs'
@@ -46,12 +47,13 @@ const partSeconds = 60
 export async function measureChain({ cores, dir, announce, rounds, tokens, waited, blockSeconds }) {
   // Relayer, chain and peers work together here: keeping them on one core would measure the queue for it.
   stayOn([cores.server, cores.load])
-  const [byWaiting, byQueue, bySigning, overHttp, bySheet, aBlock] = announce(
+  const [byWaiting, byQueue, bySigning, overHttp, bySheet, small, aBlock] = announce(
     row('durable transfers, relayer', 12, 'viem write-and-wait'),
     row('durable transfers, relayer', undefined, 'queue that sends one at a time'),
     row('durable transfers, relayer', 0.5, 'pre-signed, mined by hand'),
     row('durable transfers, POST /phygitals/transfer', undefined, 'pre-signed, mined by hand'),
     row('durable transfers, tapchip phygitals transfer --file', 0.8, 'the relayer alone'),
+    row('durable transfers, batches of at most 3', 0.33, 'batches of any size'),
     { ...row('durable transfers in a block', 0.9, 'that may be in flight'), unit: '/block' },
   )
   overHttp.notes.push(
@@ -68,6 +70,9 @@ export async function measureChain({ cores, dir, announce, rounds, tokens, waite
     'the queue flushes each job to the disk, but not the signed bytes: a crash between sending and writing sends twice; no replacement, no repair of gaps, no reorganizations',
   )
   bySigning.notes.push('the limit keeps nothing, and asks for no receipt')
+  small.notes.push(
+    `${throughNode} transfers a round on a chain that others run, with a proxy before its node in both cases`,
+  )
   aBlock.notes.push(
     `a chain that others run, with a block every ${blockSeconds} s: 64 may be in flight, since geth keeps as many that cannot run yet`,
   )
@@ -99,6 +104,8 @@ export async function measureChain({ cores, dir, announce, rounds, tokens, waite
       const relayer = await openRelayerBench(join(dir('chain'), 'relayer'), seedOf(tokens), recipientOf)
       return { run: () => relayer.round(), close: () => relayer.close() }
     }),
+    large: part([small], () => openThroughNode(join(dir('chain-large'), 'relayer'), openRelayerBench, 1000)),
+    small: part([small], () => openThroughNode(join(dir('chain-small'), 'relayer'), openRelayerBench, 3)),
     http: part([overHttp, bySheet], async () => {
       const daemon = await startDaemonWith(dir('chain-http'), seedOf(tokens))
       const run = async (round) => ({
@@ -114,6 +121,7 @@ export async function measureChain({ cores, dir, announce, rounds, tokens, waite
     const limit = await parts.limit.round(round)
     const ours = await parts.relayer.round(round)
     const http = await parts.http.round(round)
+    add(small, await parts.small.round(round), await parts.large.round(round))
     add(byWaiting, ours, slow)
     add(byQueue, ours, queue)
     add(bySigning, ours, limit)
@@ -130,12 +138,36 @@ export async function measureChain({ cores, dir, announce, rounds, tokens, waite
   )
 }
 
+/** A node of somebody else's that takes batches of at most `max` calls. */
+async function openThroughNode(place, openRelayerBench, max) {
+  const { url, stop } = await startAnvil(['--block-time', '0.1', '--chain-id', String(chainId)])
+  const proxy = await openBatchProxy(url, max)
+  await fund(url, privateKeyToAccount(`0x${secret}`).address)
+  const seed = seedOf(throughNode, chainId)
+  const relayer = await openRelayerBench(place, seed, recipientOf, remoteSettings(proxy.url))
+  const close = async () => {
+    await relayer.close()
+    proxy.close()
+    await stop()
+  }
+  return { run: () => relayer.round(), close }
+}
+
+const chainId = 7
+const secret = '31'.repeat(32)
+const remoteSettings = (url) => ({
+  [`TAPCHIP_RPC_${chainId}`]: url,
+  [`TAPCHIP_RELAYER_KEY_${chainId}`]: secret,
+  [`TAPCHIP_SIGN_VERIFIER_KEY_${chainId}`]: '32'.repeat(32),
+  TAPCHIP_DEV_CHAIN: 'off',
+})
+
+const throughNode = 256
 const inFlight = 64
 const fullBlocks = 4
 
 /** Of a chain whose blocks come by themselves, after the contract is there. */
 async function transfersABlock(place, openRelayerBench, blockSeconds) {
-  const chainId = 7
   const { url, stop } = await startAnvil([
     '--block-time',
     String(blockSeconds),
@@ -143,14 +175,9 @@ async function transfersABlock(place, openRelayerBench, blockSeconds) {
     String(chainId),
   ])
   try {
-    const secret = '31'.repeat(32)
     await fund(url, privateKeyToAccount(`0x${secret}`).address)
-    const relayer = await openRelayerBench(place, seedOf(fullBlocks * inFlight, chainId), recipientOf, {
-      [`TAPCHIP_RPC_${chainId}`]: url,
-      [`TAPCHIP_RELAYER_KEY_${chainId}`]: secret,
-      [`TAPCHIP_SIGN_VERIFIER_KEY_${chainId}`]: '32'.repeat(32),
-      TAPCHIP_DEV_CHAIN: 'off',
-    })
+    const seed = seedOf(fullBlocks * inFlight, chainId)
+    const relayer = await openRelayerBench(place, seed, recipientOf, remoteSettings(url))
     await relayer.round()
     const perBlock = await relayer.perBlock()
     await relayer.close()

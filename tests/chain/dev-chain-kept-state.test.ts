@@ -7,7 +7,7 @@ import { Journal } from '../../src/daemon/chain/dev-chain/journal.ts'
 import { keepState } from '../../src/daemon/chain/dev-chain/keeper.ts'
 import { Snapshots } from '../../src/daemon/chain/dev-chain/snapshots.ts'
 import { RpcConnection } from '../../src/daemon/chain/rpc-connection.ts'
-import { rpcOverHttp } from '../../src/daemon/chain/rpc-transport.ts'
+import { rpcOverHttp } from '../../src/daemon/chain/rpc-http.ts'
 import { startAnvil } from '../support/anvil.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'tapchip-kept-state-'))

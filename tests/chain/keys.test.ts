@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
@@ -14,32 +14,36 @@ import { makeKeystore } from '../support/keystore.ts'
 
 const secret = '7a28b5ba57c53603b0b07b56bba752f7784bf506fa95edc395f5cf6c7514fe9d'
 const other = '22'.repeat(32)
-// From geth's accounts/keystore/testdata/v3_test_vector.json, "31_byte_key".
-const vector = JSON.stringify({
-  crypto: {
-    cipher: 'aes-128-ctr',
-    cipherparams: { iv: 'e0c41130a323adc1446fc82f724bca2f' },
-    ciphertext: '9517cd5bdbe69076f9bf5057248c6c050141e970efa36ce53692d5d59a3984',
-    kdf: 'scrypt',
-    kdfparams: {
-      dklen: 32,
-      n: 2,
-      r: 8,
-      p: 1,
-      salt: '711f816911c92d649fb4c84b047915679933555030b3552c1212609b38208c63',
-    },
-    mac: 'd5e116151c6aa71470e67a7d42c9620c75c4d23229847dcc127794f0732b0db5',
-  },
-  id: 'fecfc4ce-e956-48fd-953b-30f8b52ed66c',
-  version: 3,
-})
-const vectorKey = '00fa7b3db73dc7dfdf8c5fbdb796d741e4488628c41fc4febd9160a866ba0f35'
+const {
+  source: _,
+  '31_byte_key': scrypt,
+  wikipage_test_vector_pbkdf2: pbkdf2,
+  ...others
+} = JSON.parse(readFileSync(new URL('../../fixtures/vectors/keystores.json', import.meta.url), 'utf8'))
+const vector = JSON.stringify(scrypt.json)
 const address = '0x008AeEda4D805471dF9b2A5B0f38A0C3bCBA786b'
 
 describe('a keystore', () => {
-  test('opens as geth’s vector says', async () => {
-    const expected = SigningKey.of(vectorKey, 'test').address
-    expect((await openKeystore(vector, 'foo', 'vector')).address).toBe(expected)
+  test.each([scrypt, pbkdf2, ...Object.values<typeof scrypt>(others)])(
+    'opens as geth’s vector says: $json.id',
+    async ({ json, password, priv }) => {
+      const expected = SigningKey.of(priv.padStart(64, '0'), 'test').address
+      expect((await openKeystore(JSON.stringify(json), password, 'vector')).address).toBe(expected)
+    },
+  )
+
+  test.each([
+    [
+      'as ethers writes it',
+      (json: string) => json.replace('"crypto"', '"x-ethers":{"version":"0.1"},"Crypto"'),
+    ],
+    [
+      'with names in capitals',
+      (json: string) => json.replace(/"(crypto|kdf|kdfparams|cipher)":/gi, (name) => name.toUpperCase()),
+    ],
+  ])('opens %s', async (_, written) => {
+    const expected = SigningKey.of(scrypt.priv.padStart(64, '0'), 'test').address
+    expect((await openKeystore(written(vector), 'foo', 'file')).address).toBe(expected)
   })
 
   test('that was made here opens here, with its password alone', async () => {
@@ -52,7 +56,10 @@ describe('a keystore', () => {
   test.each([
     ['no JSON', '{'],
     ['another version', vector.replace('"version":3', '"version":1')],
-    ['another derivation', vector.replace('"scrypt"', '"pbkdf2"')],
+    ['another derivation', vector.replace('"scrypt"', '"argon2id"')],
+    ['one whose parameters are of another derivation', vector.replace('"scrypt"', '"pbkdf2"')],
+    ['one with another hash', JSON.stringify(pbkdf2.json).replace('hmac-sha256', 'hmac-sha1')],
+    ['one that would take minutes', JSON.stringify(pbkdf2.json).replace('"c":262144', '"c":4294967296')],
     ['one with impossible parameters', vector.replace('"r":8', '"r":1').replace('"n":2,', '"n":262144,')],
     ['one that would take all memory', vector.replace('"n":2,', '"n":1073741824,')],
   ])('that is %s is refused with a reason', async (_, json) => {
@@ -112,6 +119,21 @@ describe('the keys of chains', () => {
     const both = { ...environment, TAPCHIP_RELAYER_KEY_5: '33'.repeat(32) }
     const fromEnvironment = await loadChainKeys([5], { environment: both, keystore })
     expect(fromEnvironment.get(5)?.relayer.address).not.toBe(address)
+  })
+
+  test.each([
+    ['UTF-8', (text: string) => Buffer.from(`\uFEFF${text}`)],
+    ['UTF-16', (text: string) => Buffer.from(`\uFEFF${text}`, 'utf16le')],
+  ])('are read from files with a byte order mark: %s', async (_, encoded) => {
+    const passwordFile = join(folder, 'password-of-windows')
+    writeFileSync(passwordFile, encoded('testpassword\r\n'))
+    const kept = makeKeystore(Buffer.from(secret, 'hex'), 'testpassword', 1024)
+    writeFileSync(join(folder, '9-relayer.json'), encoded(JSON.stringify(kept)))
+    const sources = {
+      environment: { TAPCHIP_SIGN_VERIFIER_KEY_9: other },
+      keystore: { folder, passwordFile },
+    }
+    expect((await loadChainKeys([9], sources)).get(9)?.relayer.address).toBe(address)
   })
 
   test('of the dev chain are its own, two of them, unless others are given', async () => {

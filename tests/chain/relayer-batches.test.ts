@@ -2,7 +2,7 @@ import { custom, type Hex, keccak256, pad, RpcRequestError, toHex } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { rpcTransport } from '../../src/daemon/chain/rpc-transport.ts'
 import type { Db } from '../../src/daemon/store/database.ts'
-import { type Bench, gwei, openBench, relayerKey, slots, tally } from '../support/relayer.ts'
+import { type Bench, defaultLimits, gwei, openBench, relayerKey, slots, tally } from '../support/relayer.ts'
 
 /** Several batches, and a part of one. */
 const many = 150
@@ -29,6 +29,7 @@ function chainWith(
     transport: custom({ request }, { retryCount: 0 }),
     confirmations: 1,
     maxFeePerGas: 100n * gwei,
+    ...defaultLimits,
     tip: gwei,
     signers: { relayer: { address: relayerKey.address, signTransaction } },
   }

@@ -125,6 +125,25 @@ describe('claims', () => {
     expect(await phygital().read.balanceOf([alice])).toBe(21n)
   })
 
+  test('signed anew keep to the new transaction, where a node has receipts of the old one alone', async () => {
+    const id = await claim(1, alice)
+    await bench.relayer.tick()
+    await overtake()
+    await bench.mine()
+    const show = () => bench.show(id)
+    while ((await show()).signings < 2) await bench.relayer.tick()
+    const { attempts } = await show()
+    const isOfNew = (hash: unknown) => hash === attempts.at(-1)?.hash
+    bench.node.fault = (method, [hash]) =>
+      method === 'eth_getTransactionReceipt' && isOfNew(hash) ? 'null' : undefined
+    await bench.mine()
+    for (let ticks = 0; ticks < 3; ticks++) await bench.relayer.tick()
+    bench.node.fault = undefined
+    await bench.finish()
+    expect(await show()).toMatchObject({ state: 'confirmed', signings: 2, minedHash: attempts.at(-1)?.hash })
+    expect(await phygital().read.claimNonces([alice])).toBe(2n)
+  })
+
   test.each(['given up', 'kept'] as const)(
     'that are held up while a later one of the token is %s: the last one that anybody wants decides',
     async (fate) => {
@@ -165,6 +184,54 @@ describe('claims', () => {
     expect(await phygital().read.balanceOf([alice])).toBe(99n)
   })
 
+  test('whose receiver takes more gas by the time than when they were signed are signed anew with more', async () => {
+    const receiver: Address = '0x00000000000000000000000000000000000c0de3'
+    const accepts = '63150b7a0260e01b5f5260205ff3'
+    await bench.rpc('anvil_setCode', [receiver, `0x${accepts}`])
+    const id = await claim(1, receiver)
+    await bench.relayer.tick()
+    expect((await bench.show(id)).attempts[0]?.gas).toBe(200_000)
+    // Stores to 25 slots first.
+    const stores = slots(25).map((slot) => `600160${slot.toString(16).padStart(2, '0')}55`)
+    await bench.rpc('anvil_setCode', [receiver, `0x${stores.join('')}${accepts}`])
+    await bench.finish()
+    expect(await bench.show(id)).toMatchObject({ state: 'confirmed', signings: 2 })
+    expect(await phygital().read.ownerOf([1n])).toBe(getAddress(receiver))
+  })
+
+  test('whose receiver takes more gas than is allowed are refused, and hold nobody up', async () => {
+    const receiver: Address = '0x00000000000000000000000000000000000c0de4'
+    // Stores to 110 slots, for 22,100 each, and accepts.
+    const stores = slots(110).map((slot) => `600160${slot.toString(16).padStart(2, '0')}55`)
+    await bench.rpc('anvil_setCode', [receiver, `0x${stores.join('')}63150b7a0260e01b5f5260205ff3`])
+    const [dear, other] = [await claim(1, receiver), await claim(2, bob)]
+    await bench.finish()
+    expect(await bench.show(dear)).toMatchObject({
+      state: 'cancelled',
+      reason: expect.stringMatching(/gas, and TAPCHIP_MAX_GAS_31337 allows 2,000,000/),
+    })
+    expect(await bench.state(other)).toBe('confirmed')
+  })
+
+  test('that take more gas than is allowed without a receiver of their own wait for a higher limit', async () => {
+    let needed = 3_000_000
+    bench.node.fault = (method, [call]) =>
+      method === 'eth_estimateGas' && Object(call).to?.toLowerCase() === contract.toLowerCase()
+        ? { result: `0x${needed.toString(16)}` }
+        : undefined
+    const id = await claim(1, alice)
+    await bench.relayer.tick()
+    expect(await bench.show(id)).toMatchObject({
+      state: 'queued',
+      waiting: 'gas',
+      waitingWords: 'it needs 3,000,000 gas, and TAPCHIP_MAX_GAS_31337 allows 2,000,000',
+    })
+    needed = 300_000
+    await bench.mine()
+    await bench.finish()
+    expect(await bench.state(id)).toBe('confirmed')
+  })
+
   test('that can never go through revert with the reason, and are not signed anew', async () => {
     const refused = await claim(1, wall.address)
     const unknown = await bench.intend(0, { call: { builder: 'no-such', args: {} } })
@@ -193,4 +260,23 @@ describe('claims', () => {
     await bench.finish()
     expect(await bench.show(id)).toMatchObject({ state: 'confirmed', signings: 2 })
   })
+})
+
+test('a claim that a node refuses for its gas at any limit waits for a higher one, and is not given up', async () => {
+  bench.node.fault = (method) =>
+    method === 'eth_sendRawTransaction'
+      ? { error: { code: -32000, message: 'intrinsic gas too low' } }
+      : undefined
+  const id = await claim(1, alice)
+  for (let round = 0; round < 15; round++) {
+    bench.clock.advance('2s')
+    await bench.relayer.tick()
+  }
+  const row = await bench.show(id)
+  expect(row).toMatchObject({ waiting: 'gas', waitingWords: 'intrinsic gas too low', abandonedBecause: null })
+  expect(row.attempts.at(-1)).toMatchObject({ purpose: 'effect', gas: 2_000_000 })
+  bench.node.fault = undefined
+  await bench.finish()
+  expect(await bench.state(id)).toBe('confirmed')
+  expect((await bench.show(id)).waiting).toBeNull()
 })

@@ -41,8 +41,10 @@ describe('killed', () => {
   })
 
   test('after sending, before it was noted: sent again, which does nothing', async () => {
+    await bench.close()
+    bench = await openBench({ confirmations: 2, timeoutMs: 1_000 })
     const ids = await record(5)
-    bench.node.fault = (method) => (method === 'eth_sendRawTransaction' ? 'answer-lost' : undefined)
+    bench.node.fault = (method) => (method === 'eth_sendRawTransaction' ? 'silent' : undefined)
     await bench.relayer.tick()
     expect(await bench.state(ids[0] ?? 0)).toBe('signed')
     bench.node.fault = undefined

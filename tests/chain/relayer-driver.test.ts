@@ -13,6 +13,7 @@ const quiet: SenderStatus = {
   waitingForFees: false,
   isStandby: false,
   waitingForFunds: false,
+  stuck: undefined,
   trouble: undefined,
 }
 

@@ -5,7 +5,17 @@ import { WrongChain } from '../../src/daemon/chain/relayer/errors.ts'
 import { recordIntent } from '../../src/daemon/chain/relayer/record-intent.ts'
 import { rpcTransport } from '../../src/daemon/chain/rpc-transport.ts'
 import { attemptsOf } from '../../src/daemon/store/transactions/attempts.ts'
-import { type Bench, gwei, openBench, poorKey, relayerKey, slots, tally, wall } from '../support/relayer.ts'
+import {
+  type Bench,
+  defaultLimits,
+  gwei,
+  openBench,
+  poorKey,
+  relayerKey,
+  slots,
+  tally,
+  wall,
+} from '../support/relayer.ts'
 
 let bench: Bench
 beforeEach(async () => {
@@ -95,10 +105,9 @@ describe('a node', () => {
     bench.node.fault = sends('silent')
     const id = await bench.intend(1)
     await bench.relayer.tick()
-    expect(await bench.state(id)).toBe('signed')
-    bench.node.fault = undefined
-    await bench.relayer.tick()
     expect(bench.node.refusals).toEqual(['already known'])
+    expect(await bench.state(id)).toBe('broadcast')
+    bench.node.fault = undefined
     await bench.finish()
     expect([(await bench.show(id)).attempts.length, await bench.tallied(1)]).toEqual([1, 1])
   })
@@ -384,13 +393,17 @@ describe('a transaction that has no effect', () => {
   })
 
   test('that no node ever takes has its nonce filled by an empty one, and those behind it go on', async () => {
-    const bad = await bench.intend(1, { gasHint: 100 })
-    const good = await bench.intend(2)
+    const [bad, good] = [await bench.intend(1), await bench.intend(2)]
+    let sent = 0
+    bench.node.fault = (method) =>
+      method === 'eth_sendRawTransaction' && sent++ === 0
+        ? { error: { code: -32000, message: 'oversized data: transaction size 9, limit 8' } }
+        : undefined
     await bench.finish()
     const shown = await bench.show(bad)
     expect(shown).toMatchObject({
       state: 'cancelled',
-      reason: expect.stringMatching(/intrinsic gas too low/),
+      reason: expect.stringMatching(/oversized data/),
     })
     expect(shown.attempts.map(({ purpose }) => purpose)).toEqual(['effect', 'filler'])
     expect([await bench.state(good), await bench.tallied(2), await bench.nonce()]).toEqual([
@@ -468,7 +481,7 @@ describe('a key', () => {
     const id = await bench.intend(1)
     await bench.relayer.tick()
     const chain = { chainId: 31337, transport: rpcTransport(bench.node.url), confirmations: 1 }
-    const changed = { ...chain, maxFeePerGas: gwei, signers: { relayer: poorKey } }
+    const changed = { ...chain, ...defaultLimits, maxFeePerGas: gwei, signers: { relayer: poorKey } }
     const [status] = await (await bench.open({ chains: [changed] })).tick()
     expect(status?.trouble?.name).toBe('KeyChanged')
     await bench.finish()

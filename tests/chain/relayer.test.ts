@@ -7,7 +7,17 @@ import {
   type TransactionFilter,
 } from '../../src/daemon/store/transactions/listing.ts'
 import { startAnvil } from '../support/anvil.ts'
-import { askNode, type Bench, gwei, isHash, openBench, relayerKey, slots, tally } from '../support/relayer.ts'
+import {
+  askNode,
+  type Bench,
+  defaultLimits,
+  gwei,
+  isHash,
+  openBench,
+  relayerKey,
+  slots,
+  tally,
+} from '../support/relayer.ts'
 
 /** One of anvil's accounts, with money. */
 const sixthAccount = mnemonicToAccount('test test test test test test test test test test test junk', {
@@ -81,7 +91,7 @@ describe('several chains and keys', () => {
     const other = await startAnvil(['--chain-id', '7'])
     try {
       await askNode(other.url, 'anvil_setCode', [tally.address, tally.code])
-      const common = { confirmations: 1, maxFeePerGas: 100n * gwei }
+      const common = { confirmations: 1, maxFeePerGas: 100n * gwei, ...defaultLimits }
       const chains = [
         {
           ...common,

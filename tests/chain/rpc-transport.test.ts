@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { createPublicClient } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ownerOf } from '../../src/daemon/chain/contract-state.ts'
-import { wordsOf } from '../../src/daemon/chain/relayer/node.ts'
+import { wordsOf } from '../../src/daemon/chain/node-answer.ts'
 import { usualPace } from '../../src/daemon/chain/relayer/relayer.ts'
 import { nodeTimeoutMs, rpcTransport } from '../../src/daemon/chain/rpc-transport.ts'
 import { type Anvil, startAnvil } from '../support/anvil.ts'
@@ -67,7 +67,7 @@ describe('a node that stalls', () => {
     try {
       const { port } = server.address() as AddressInfo
       const client = createPublicClient({ transport: rpcTransport(`http://127.0.0.1:${port}`, 20_000) })
-      await expect(client.getBlockNumber()).rejects.toThrow(/must not hold|more or fewer answers/)
+      await expect(client.getBlockNumber()).rejects.toThrow(/must not hold|not JSON-RPC/)
     } finally {
       server.closeAllConnections()
       server.close()
@@ -148,7 +148,7 @@ describe('an answer that is none', () => {
 
   test.each<[string, Fault, RegExp]>([
     ['a page', 'html', /not JSON/],
-    ['the answer to another call', 'wrong-id', /unanswered/],
+    ['the answer to another call', 'wrong-id', /answered another request/],
   ])('%s', async (_title, fault, why) => {
     node.fault = () => fault
     expect(await failure(clientWithin(60_000).getBlockNumber())).toMatch(why)
@@ -156,7 +156,8 @@ describe('an answer that is none', () => {
 
   test('is never taken for a token that nobody owns, and a revert of the contract is', async () => {
     const client = clientWithin(60_000)
-    const owner = () => ownerOf(client, tally.address, 1n)
+    // One that was told of a limit would not ask at once.
+    const owner = () => ownerOf(clientWithin(60_000), tally.address, 1n)
     const faults: Fault[] = [
       'null',
       'html',
@@ -186,6 +187,27 @@ describe('an answer that is none', () => {
     expect(await ownerOf(client, account, 1n)).toBeUndefined()
     await expect(ownerOf(client, account, 1n, true)).rejects.toThrow(/is not an address/)
   })
+})
+
+test.each([401, 429, 200, 500])('a node that quotes its URL shows no key of it: HTTP %i', async (status) => {
+  const secrets = ['s3cret-key', 'p4ssw0rd', 'other-key-1']
+  const message = `not for /v2/s3cret-key?key=other-key-1 of p4ssw0rd`
+  const server = createServer((_request, response) =>
+    response.writeHead(status).end(JSON.stringify({ id: 1, error: { code: -32000, message } })),
+  )
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const url = `http://user:p4ssw0rd@127.0.0.1:${port}/v2/s3cret-key?key=other-key-1`
+  const client = createPublicClient({ transport: rpcTransport(url) })
+  for (const asked of [client.getChainId(), Promise.all([client.getBlockNumber(), client.getChainId()])]) {
+    const error: Error = await asked.then(
+      () => expect.fail('it has an answer'),
+      (thrown: Error) => thrown,
+    )
+    for (const secret of secrets) expect(`${error.stack}${JSON.stringify(error)}`).not.toContain(secret)
+    expect(wordsOf(error)).toContain('not for /v2/…')
+  }
+  server.close()
 })
 
 test("a node's words are kept as a line", async () => {

@@ -1,46 +1,25 @@
 import type { Logger } from 'pino'
-import type { Address } from 'viem'
 import { type Db, isShared } from '../store/database.ts'
 import { rawAttempts } from '../store/transactions/attempts.ts'
-import { type ChainClient, createChainClient } from './chain-client.ts'
+import { type Chain, embeddedAccess, embeddedTip, type RemoteChain, remoteAccess } from './chain.ts'
 import { aloneWithChain } from './dev-chain/alone.ts'
 import { type DevChain, type DevChainSettings, startDevChain } from './dev-chain/dev-chain.ts'
 import { devChainId } from './dev-chain/dev-keys.ts'
-import { expiryBlocksOf } from './expiry-blocks.ts'
-import { type ChainKeys, type KeySources, loadChainKeys } from './keys/chain-keys.ts'
-import type { SigningKey } from './keys/signing-key.ts'
+import { type KeySources, loadChainKeys } from './keys/chain-keys.ts'
 import { claimBuilder, phygitalClaim } from './relayer/phygital-claim.ts'
 import { openRelayer, type Relayer } from './relayer/relayer.ts'
-import type { ChainSettings, Clock, SenderStatus, Settled, WithoutEffect } from './relayer/sender.ts'
+import {
+  type ChainSettings,
+  type Clock,
+  defaultMaxGas,
+  type SenderStatus,
+  type Settled,
+  type WithoutEffect,
+} from './relayer/sender.ts'
 import { ChainUnavailable } from './rpc-connection.ts'
-import { rpcTransport } from './rpc-transport.ts'
+import { RpcEndpoints } from './rpc-transport.ts'
 
-export interface Chain {
-  readonly id: number
-  readonly isEmbedded: boolean
-  readonly client: ChainClient
-  /** Pays for and sends transactions, and administers the contracts deployed from here. */
-  readonly relayer: Address
-  readonly signVerifier: SigningKey
-  readonly maxFeePerGas: bigint | undefined
-  /**
-   * The latest block's number; on the embedded chain, after adding the blocks that idle time would have
-   * brought.
-   */
-  latestBlock(): Promise<number>
-  expiryBlocks(): Promise<number>
-}
-
-export interface RemoteChain {
-  readonly chainId: number
-  readonly rpcUrl: string
-  /** The depth at which a transaction counts as final. */
-  readonly confirmations: number
-  /** In wei per gas; no transaction offers more. */
-  readonly maxFeePerGas: bigint
-  /** The lifetime of a transfer signature; undefined: about 30 minutes' worth of blocks. */
-  readonly expiryBlocks: number | undefined
-}
+export type { Chain, RemoteChain }
 
 interface ChainsOptions {
   db: Db
@@ -86,8 +65,6 @@ export interface Chains {
 // The embedded chain mines at once, keeps everything it is sent, and may come back with an earlier state.
 const embeddedPace = { maxInFlight: 512, busyMs: 4, replaceMs: 600_000 }
 const gwei = 1_000_000_000n
-/** More than idle time adds at once, and than a burst of thousands of transfers takes. */
-const embeddedExpiry = 1000
 const embeddedCatchUp = 200
 
 /** Opens every chain and the relayer. @throws KeyProblem, WrongChain, EmbeddedElsewhere */
@@ -118,9 +95,10 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
     })
   const embedded = await starting
   try {
+    const remotes = remote.map((chain) => ({ chain, endpoints: new RpcEndpoints(chain.rpcUrls, chain) }))
     const all = [
       ...(embedded ? [embeddedAccess(embedded, keysOf(devChainId))] : []),
-      ...remote.map((chain) => remoteAccess(chain, keysOf(chain.chainId))),
+      ...remotes.map(({ chain, endpoints }) => remoteAccess(chain, endpoints, keysOf(chain.chainId))),
     ]
     const byId = new Map(all.map((chain) => [chain.id, chain]))
     const get = (chainId: number): Chain => {
@@ -137,19 +115,21 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
               transport: embedded.transport,
               confirmations: 1,
               maxFeePerGas: 1000n * gwei,
-              tip: gwei,
+              tip: embeddedTip,
+              minTip: 0n,
+              maxTip: undefined,
+              maxGas: defaultMaxGas,
               forgets: true,
               pace: embeddedPace,
               signers: signers(devChainId),
             },
           ]
         : []),
-      ...remote.map(({ chainId, rpcUrl, confirmations, maxFeePerGas }) => ({
-        chainId,
-        transport: rpcTransport(rpcUrl),
-        confirmations,
-        maxFeePerGas,
-        signers: signers(chainId),
+      ...remotes.map(({ chain, endpoints }) => ({
+        ...chain,
+        transport: endpoints.transport,
+        market: get(chain.chainId).market,
+        signers: signers(chain.chainId),
       })),
     ]
     const relayer = await openRelayer({
@@ -201,41 +181,3 @@ const withSilence =
     status.chainId !== devChainId || status.trouble !== undefined || embedded?.isAnswering !== false
       ? status
       : { ...status, trouble: new ChainUnavailable('The embedded dev chain does not answer.') }
-
-/**
- * Untrusted contracts are called, and they must not name a URL for the daemon to call (ERC-3668). Only name
- * look-ups use gateways, through the guarded client.
- */
-const closed = { cacheTime: 0, ccipRead: false } as const
-
-function embeddedAccess(chain: DevChain, keys: ChainKeys): Chain {
-  const client = createChainClient({ ...closed, chain: chain.chain, transport: chain.transport })
-  return {
-    id: devChainId,
-    isEmbedded: true,
-    client,
-    relayer: keys.relayer.address,
-    signVerifier: keys.signVerifier,
-    maxFeePerGas: undefined,
-    latestBlock: async () => {
-      await chain.catchUp()
-      return Number(await client.getBlockNumber())
-    },
-    expiryBlocks: async () => embeddedExpiry,
-  }
-}
-
-function remoteAccess({ chainId, rpcUrl, maxFeePerGas, expiryBlocks }: RemoteChain, keys: ChainKeys): Chain {
-  const client = createChainClient({ ...closed, transport: rpcTransport(rpcUrl) })
-  const measured = expiryBlocksOf(client)
-  return {
-    id: chainId,
-    isEmbedded: false,
-    client,
-    relayer: keys.relayer.address,
-    signVerifier: keys.signVerifier,
-    maxFeePerGas,
-    latestBlock: async () => Number(await client.getBlockNumber()),
-    expiryBlocks: async () => expiryBlocks ?? measured(),
-  }
-}

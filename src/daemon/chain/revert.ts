@@ -1,4 +1,5 @@
-import { BaseError, type Hex, isHex, RpcRequestError } from 'viem'
+import { type Hex, isHex } from 'viem'
+import { nodeAnswer } from './node-answer.ts'
 
 interface Revert {
   reason: string
@@ -15,8 +16,8 @@ const failed =
 
 /** Returns why a call failed on the chain; undefined if the node or the connection failed instead. */
 export function revertOf(error: unknown): Revert | undefined {
-  const answer = error instanceof BaseError ? error.walk((cause) => cause instanceof RpcRequestError) : null
-  if (!(answer instanceof RpcRequestError) || !codes.includes(answer.code)) return undefined
+  const answer = nodeAnswer(error)
+  if (!answer || !codes.includes(answer.code)) return undefined
   const { data, details } = answer as { data: unknown; details: string }
   const bytes = isHex(data) ? data : undefined
   const hasData = bytes !== undefined && (bytes.length > 2 || answer.code === 3)

@@ -88,6 +88,10 @@ const shapes: Readonly<Record<string, Check>> = {
   eth_getBalance: quantity,
   eth_gasPrice: quantity,
   eth_maxPriorityFeePerGas: quantity,
+  eth_feeHistory: fields({
+    gasUsedRatio: list((ratio) => typeof ratio === 'number'),
+    reward: either(absent, list(list(quantity))),
+  }),
   eth_call: bytes,
   eth_getCode: bytes,
   eth_sendRawTransaction: hash,

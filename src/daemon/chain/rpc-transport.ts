@@ -1,18 +1,13 @@
-import http from 'node:http'
-import https from 'node:https'
-import { custom, RpcRequestError, type Transport } from 'viem'
-import { Deadline } from '../outbound/deadline.ts'
-import { OutboundFailed, type Progress } from '../outbound/errors.ts'
-import { exchange } from '../outbound/exchange.ts'
-import { plainText } from '../outbound/foreign-text.ts'
-import { assertShape } from './rpc-answers.ts'
-import {
-  type RpcCall,
-  RpcConnection,
-  type RpcError,
-  type RpcOutcome,
-  type RpcWire,
-} from './rpc-connection.ts'
+import { custom, type Transport } from 'viem'
+import { type Schedule, systemSchedule } from '../background-loop.ts'
+import { lacksBlock } from './node-answer.ts'
+import { answerOf } from './relayer/send-outcome.ts'
+import type { Clock } from './relayer/sender.ts'
+import { nodeError, type RpcCall, RpcConnection, type RpcOutcome, withoutUrls } from './rpc-connection.ts'
+import { RpcEndpoint } from './rpc-endpoint.ts'
+import { Heads } from './rpc-heads.ts'
+import { rpcOverHttp } from './rpc-http.ts'
+import { isRevert } from './rpc-limits.ts'
 
 /**
  * For a whole exchange. Together with the relayer's longest pause it stays below ten seconds, so that a chain
@@ -20,102 +15,223 @@ import {
  */
 export const nodeTimeoutMs = 6000
 /** A hundred receipts, or a full block. */
-const mostBytes = 8 * 1024 * 1024
+const maxBytes = 8 * 1024 * 1024
 /** Those receipts with the logs of a hundred events each. */
-const mostMembers = 100_000
-// Nodes accept a hundred calls at once, and some no more.
-const mostTogether = 100
+const maxMembers = 100_000
+/** A URL earlier in the list is used again once it has been well for this long. */
+const wellForMs = 60_000
+/** As long as that, calls wait for the only URL of a chain while it limits requests. */
+const defaultPatienceMs = 1000
+/** Other URLs may still take a transaction that the first one refused. */
+const secondOpinionMs = 1000
+
+export interface EndpointsSettings {
+  chainId?: number
+  timeoutMs?: number
+  clock?: Clock
+  schedule?: Schedule
+}
+
+export interface EndpointHealth {
+  /** Host and port. */
+  url: string
+  isWell: boolean
+  head: number | undefined
+  /** Blocks behind the best of the chain's URLs. */
+  behind: number | undefined
+  /** The largest batch that it takes; undefined: as many as usual. */
+  batch: number | undefined
+  /** In milliseconds since 1970. */
+  limitedUntil: number | undefined
+  lastError: string | undefined
+}
+
+const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() }
 
 /**
- * A viem transport for a remote node. Calls of one turn of the event loop are batched, and none is retried: the
- * caller decides what a missing answer means. An answer must be complete, in time, and well-formed.
+ * The RPC URLs of a chain. One that is well answers all calls that read, so that the answers fit together; the next takes
+ * over what it cannot answer. Transactions are sent to all of them.
  */
-export function rpcTransport(url: string, timeoutMs = nodeTimeoutMs): Transport {
-  const connection = new RpcConnection(url, rpcOverHttp(url), {
-    timeoutMs,
-    maxBytes: mostBytes,
-    maxMembers: mostMembers,
-  })
-  const ask = batchPerTurn((calls) => connection.batch(calls), mostTogether)
-  const request = async ({ method, params }: { method: string; params?: unknown }): Promise<unknown> => {
-    const call = { method, params: Array.isArray(params) ? params : [] }
-    const outcome = await ask(call)
-    if ('error' in outcome) throw nodeError(call, outcome.error, url)
-    assertShape(call, outcome.result)
-    return outcome.result
-  }
-  return custom({ request }, { key: 'node', name: 'JSON-RPC node', retryCount: 0 })
-}
+export class RpcEndpoints {
+  readonly all: readonly RpcEndpoint[]
+  readonly #schedule: Schedule
+  readonly #clock: Clock
+  readonly #heads: Heads
+  #current: RpcEndpoint | undefined
 
-// Contracts' revert reasons are shorter, and longer ones are cut wherever they are shown.
-const mostData = 8192
-
-/** Makes a node's error like viem's own transports, bounded in length, and without the API key in the URL. */
-export function nodeError(call: RpcCall, { code, message, data }: RpcError, url: string): RpcRequestError {
-  const isShort = typeof data === 'string' && data.length <= mostData
-  const error = { code, message: plainText(message), ...(isShort ? { data } : {}) }
-  return new RpcRequestError({ body: { ...call }, error, url: new URL(url).origin })
-}
-
-/** JSON-RPC over HTTP keep-alive connections, which takes a third of the time of `fetch`. */
-export function rpcOverHttp(address: string): RpcWire {
-  const url = new URL(address)
-  // Idle connections close before most servers would close them, so that a request does not hit a closing
-  // connection.
-  const options = { keepAlive: true, maxSockets: 64, timeout: 4000 }
-  const pool = url.protocol === 'https:' ? new https.Agent(options) : new http.Agent(options)
-  return {
-    async post(body, { timeoutMs, maxBytes }) {
-      const progress: Progress = { sent: false }
-      const late = `${url.origin} did not answer in full within ${timeoutMs} ms`
-      const deadline = new Deadline(timeoutMs, () => new OutboundFailed('timeout', late, progress.sent))
-      const headers = { 'content-type': 'application/json' }
-      try {
-        const call = { url, method: 'POST', headers, body, via: { pool }, maxBytes, deadline, progress }
-        const answer = await exchange(call)
-        return { status: answer.status, body: answer.body }
-      } finally {
-        deadline.clear()
-      }
-    },
-    close: () => pool.destroy(),
-  }
-}
-
-interface Waiting {
-  call: RpcCall
-  resolve(outcome: RpcOutcome): void
-  reject(error: unknown): void
-}
-
-/**
- * Batches the calls of one turn of the event loop, because a round trip costs more than a call.
- * @param mostTogether the maximum batch size
- */
-export function batchPerTurn(
-  perform: (calls: readonly RpcCall[]) => Promise<readonly RpcOutcome[]>,
-  mostTogether: number,
-): (call: RpcCall) => Promise<RpcOutcome> {
-  let waiting: Waiting[] = []
-  const endTurn = () => {
-    const turn = waiting
-    waiting = []
-    for (let at = 0; at < turn.length; at += mostTogether) {
-      const together = turn.slice(at, at + mostTogether)
-      perform(together.map(({ call }) => call)).then(
-        (outcomes) => {
-          for (const [index, { resolve }] of together.entries())
-            resolve(outcomes[index] ?? { error: { code: -32603, message: 'no answer' } })
-        },
-        (error: unknown) => {
-          for (const { reject } of together) reject(error)
-        },
-      )
-    }
-  }
-  return (call) =>
-    new Promise((resolve, reject) => {
-      if (waiting.length === 0) setImmediate(endTurn)
-      waiting.push({ call, resolve, reject })
+  constructor(urls: readonly string[], settings: EndpointsSettings = {}) {
+    const { chainId, timeoutMs = nodeTimeoutMs, clock = systemClock, schedule = systemSchedule } = settings
+    const names = namesOf(urls)
+    // Another URL answers sooner.
+    const patienceMs = urls.length > 1 ? 0 : defaultPatienceMs
+    this.#clock = clock
+    this.#schedule = schedule
+    this.all = urls.map((url, index) => {
+      const connection = new RpcConnection(url, rpcOverHttp(url), { timeoutMs, maxBytes, maxMembers })
+      const name = names[index] ?? url
+      return new RpcEndpoint({ name, connection, clock, chainId, patienceMs, schedule })
     })
+    this.#heads = new Heads(this.all, clock)
+  }
+
+  /** For viem. None of its calls is retried: the caller decides what a missing answer means. */
+  get transport(): Transport {
+    const request = async ({ method, params }: { method: string; params?: unknown }): Promise<unknown> => {
+      const call = { method, params: Array.isArray(params) ? params : [] }
+      const { outcome, endpoint } = await this.ask(call)
+      if ('error' in outcome) throw nodeError(call, outcome.error, endpoint.url)
+      return outcome.result
+    }
+    return custom({ request }, { key: 'node', name: 'JSON-RPC node', retryCount: 0 })
+  }
+
+  health(): EndpointHealth[] {
+    return this.all.map((endpoint) => ({
+      url: endpoint.name,
+      isWell: this.#isWell(endpoint),
+      ...this.#heads.of(endpoint),
+      batch: endpoint.batches.learnt,
+      limitedUntil: endpoint.limitedUntil,
+      lastError: endpoint.trouble && withoutUrls(endpoint.trouble.message),
+    }))
+  }
+
+  /** Asks all URLs for their latest block. */
+  checkHeads(): Promise<void> {
+    return this.#heads.check()
+  }
+
+  async ask(call: RpcCall): Promise<Answered> {
+    const [only, ...others] = this.all
+    if (only !== undefined && others.length === 0) {
+      const outcome = await only.ask(call)
+      this.#heads.learn(only, call, outcome)
+      return { outcome, endpoint: only }
+    }
+    this.#heads.checkInBackground()
+    if (call.method === 'eth_sendRawTransaction') return this.#sendToAll(call)
+    let kept: Answered | undefined
+    let failure: unknown
+    for (const endpoint of this.#inOrder(call)) {
+      // What has an answer is not worth the wait for a URL that gave none.
+      if (kept && kept.endpoint.state !== 'other-chain' && endpoint.state === 'failing') break
+      try {
+        const outcome = await endpoint.ask(call)
+        if (this.#isUseful(call, outcome, endpoint)) return { outcome, endpoint }
+        kept ??= { outcome, endpoint }
+      } catch (error) {
+        failure ??= error
+      }
+    }
+    // While one of the URLs may be right, the chain is out of reach, and not another one.
+    if (kept && (failure === undefined || kept.endpoint.state !== 'other-chain')) return kept
+    throw failure
+  }
+
+  /** The best first, and one of those that failed, in case that it is back. Never one of another chain beside others. */
+  #inOrder({ method }: RpcCall): readonly RpcEndpoint[] {
+    const ofChain = this.all.filter(({ state }) => state !== 'other-chain')
+    const asked = ofChain.filter(({ state }) => state !== 'limited')
+    const ok = asked.filter(({ state }) => state === 'ok')
+    const well = ok.filter((endpoint) => this.#isWell(endpoint))
+    const now = this.#clock.monotonic()
+    const isPreferred = (endpoint: RpcEndpoint) =>
+      endpoint === this.#current || now - endpoint.wellSince >= wellForMs
+    this.#current = well.find(isPreferred) ?? well[0]
+    const lagging = ok.filter((endpoint) => !well.includes(endpoint))
+    const failing = asked.filter(({ state }) => state === 'failing')
+    const [longest] = failing.sort((one, other) => one.failedAt - other.failedAt)
+    const best = this.#current === undefined ? [] : [this.#current]
+    const usable = [...best, ...well.filter((one) => one !== this.#current), ...lagging]
+    const lacks = (endpoint: RpcEndpoint) => Number(endpoint.missing.has(method))
+    const inOrder = usable.sort((one, other) => lacks(one) - lacks(other))
+    if (longest) inOrder.push(longest)
+    if (inOrder.length > 0) return inOrder
+    return (ofChain.length > 0 ? ofChain : this.all).slice(0, 1)
+  }
+
+  /** Whether no other URL needs to be asked. */
+  #isUseful(call: RpcCall, outcome: RpcOutcome, endpoint: RpcEndpoint): boolean {
+    if (endpoint.state === 'other-chain') return false
+    this.#heads.learn(endpoint, call, outcome)
+    if (!('error' in outcome)) return !(outcome.result === null && this.#heads.isKnown(call))
+    const { code, message } = outcome.error
+    if (isRevert(outcome.error)) return true
+    if (code === -32601 || code === -32004 || lacksMethod.test(message)) {
+      endpoint.missing.add(call.method)
+      return false
+    }
+    return !(lacksBlock.test(message) && this.#heads.isKnown(call))
+  }
+
+  #isWell(endpoint: RpcEndpoint): boolean {
+    return endpoint.state === 'ok' && !this.#heads.isLagging(endpoint)
+  }
+
+  /** Any one that takes it is enough, and a slow one is not waited for. */
+  #sendToAll(call: RpcCall): Promise<Answered> {
+    const ok = this.all.filter(({ state }) => state === 'ok')
+    const [first] = this.#inOrder(call)
+    const asked = ok.length === 0 && first ? [first] : ok
+    return new Promise((resolve, reject) => {
+      const refusals: Answered[] = []
+      let failure: unknown
+      let waiting = asked.length
+      let isTimed = false
+      const end = () => {
+        const [best] = refusals.sort((one, other) => rankOf(call, one) - rankOf(call, other))
+        if (best) resolve(best)
+        else reject(failure)
+      }
+      const answered = (answer: Answered | undefined) => {
+        waiting -= 1
+        if (answer && rankOf(call, answer) === 0) return resolve(answer)
+        if (answer) refusals.push(answer)
+        if (waiting === 0) return end()
+        if (refusals.length === 0 || isTimed) return
+        isTimed = true
+        this.#schedule(end, secondOpinionMs)
+      }
+      for (const endpoint of asked)
+        endpoint.ask(call).then(
+          (outcome) => answered({ outcome, endpoint }),
+          (error: unknown) => {
+            failure ??= error
+            answered(undefined)
+          },
+        )
+    })
+  }
 }
+
+interface Answered {
+  outcome: RpcOutcome
+  endpoint: RpcEndpoint
+}
+
+const lacksMethod = /method \S* ?.*(not (found|supported|available)|does not exist)|unsupported method/i
+
+/** The most telling first: a transaction that a node has counts, whatever others say. */
+function rankOf(call: RpcCall, { outcome, endpoint }: Answered): number {
+  if (!('error' in outcome)) return 0
+  const ranks = ['taken', 'nonce-used']
+  const { outcome: meaning } = answerOf(nodeError(call, outcome.error, endpoint.url))
+  if (['refused', 'nonce-too-high', 'unknown'].includes(meaning)) return ranks.length + 1
+  return ranks.includes(meaning) ? ranks.indexOf(meaning) : ranks.length
+}
+
+/** Host and port of each; numbered where several have the same. */
+function namesOf(urls: readonly string[]): string[] {
+  const hosts = urls.map((url) => {
+    const { hostname, port, protocol } = new URL(url)
+    return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
+  })
+  return hosts.map((host, index) => {
+    const earlier = hosts.slice(0, index).filter((other) => other === host).length
+    return earlier === 0 ? host : `${host}#${earlier + 1}`
+  })
+}
+
+/** @param urls one, or several of the same chain */
+export const rpcTransport = (urls: string | readonly string[], timeoutMs = nodeTimeoutMs): Transport =>
+  new RpcEndpoints([urls].flat(), { timeoutMs }).transport

@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net'
 import type { Address } from 'viem'
 import { OutboundFailed } from '../../outbound/errors.ts'
 import { ChainUnavailable, RpcConnection, type RpcLimits, type RpcWire } from '../rpc-connection.ts'
-import { rpcOverHttp } from '../rpc-transport.ts'
+import { rpcOverHttp } from '../rpc-http.ts'
 
 // A hundred catch-up blocks on a large state take seconds; a chain that hangs is restarted.
 const callTimeoutMs = 20_000

@@ -1,7 +1,6 @@
 import { type Hex, isHex } from 'viem'
 import { isOutOfSpace } from '../../store/disk.ts'
-import type { RpcCall, RpcOutcome } from '../rpc-connection.ts'
-import { batchPerTurn, nodeError } from '../rpc-transport.ts'
+import { nodeError, type RpcCall, type RpcOutcome } from '../rpc-connection.ts'
 import type { Entry, Journal } from './journal.ts'
 import { isRead, type RpcMode } from './rpc-guard.ts'
 import type { RunningChain } from './running-chain.ts'
@@ -20,7 +19,7 @@ interface GatewaySettings {
 
 type BatchedCall = (call: RpcCall) => Promise<RpcOutcome>
 
-const mostTogether = 100
+const maxBatch = 100
 const noAnswer: RpcOutcome = { error: { code: -32603, message: 'no answer' } }
 const notWritten = (error: unknown): RpcOutcome => ({
   error: {
@@ -110,8 +109,41 @@ export class Gateway {
   #batcherOf(chain: RunningChain): BatchedCall {
     const known = this.#batchers.get(chain)
     if (known) return known
-    const batcher = batchPerTurn((calls) => this.perform(chain, calls), mostTogether)
+    const batcher = batchPerTurn((calls) => this.perform(chain, calls))
     this.#batchers.set(chain, batcher)
     return batcher
   }
+}
+
+interface Waiting {
+  call: RpcCall
+  resolve(outcome: RpcOutcome): void
+  reject(error: unknown): void
+}
+
+/** Batches the calls of one turn of the event loop, because a round trip costs more than a call. */
+function batchPerTurn(
+  perform: (calls: readonly RpcCall[]) => Promise<readonly RpcOutcome[]>,
+): (call: RpcCall) => Promise<RpcOutcome> {
+  let waiting: Waiting[] = []
+  const endTurn = () => {
+    const turn = waiting
+    waiting = []
+    for (let at = 0; at < turn.length; at += maxBatch) {
+      const together = turn.slice(at, at + maxBatch)
+      perform(together.map(({ call }) => call)).then(
+        (outcomes) => {
+          for (const [index, { resolve }] of together.entries()) resolve(outcomes[index] ?? noAnswer)
+        },
+        (error: unknown) => {
+          for (const { reject } of together) reject(error)
+        },
+      )
+    }
+  }
+  return (call) =>
+    new Promise((resolve, reject) => {
+      if (waiting.length === 0) setImmediate(endTurn)
+      waiting.push({ call, resolve, reject })
+    })
 }

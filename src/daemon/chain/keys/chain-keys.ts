@@ -67,16 +67,22 @@ async function fromKeystore(
   file: string,
 ) {
   const path = join(folder, file)
-  const json = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const json = await readText(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
     throw new KeyProblem(`${path} cannot be read (${error.code}).`)
   })
   if (json === undefined) return undefined
-  const password = await readFile(passwordFile, 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const password = await readText(passwordFile).catch((error: NodeJS.ErrnoException) => {
     throw new KeyProblem(`The keystore's password file ${passwordFile} cannot be read (${error.code}).`)
   })
   // Editors end a file with a line break, which is not part of the password.
   return { key: await openKeystore(json, password.replace(/\r?\n$/, ''), path), path }
+}
+
+/** Editors and shells of Windows begin a file with a byte order mark, which decoding drops. */
+async function readText(path: string): Promise<string> {
+  const bytes = await readFile(path)
+  return new TextDecoder(bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : 'utf-8').decode(bytes)
 }
 
 /**

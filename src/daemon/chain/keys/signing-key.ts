@@ -12,6 +12,7 @@ import {
   serializeSignature,
   serializeTransaction,
   type TransactionSerializableEIP1559,
+  type TransactionSerializableLegacy,
 } from 'viem'
 import { publicKeyToAddress } from 'viem/accounts'
 
@@ -63,7 +64,9 @@ export class SigningKey {
     return new SigningKey(bytes, publicKeyToAddress(bytesToHex(publicKey)))
   }
 
-  async signTransaction(transaction: TransactionSerializableEIP1559): Promise<Hex> {
+  async signTransaction(
+    transaction: TransactionSerializableEIP1559 | TransactionSerializableLegacy,
+  ): Promise<Hex> {
     const unsigned = serializeTransaction(transaction)
     return serializeTransaction(transaction, this.#sign(keccak256(unsigned, 'bytes')))
   }
@@ -72,13 +75,15 @@ export class SigningKey {
     return serializeSignature(this.#sign(hashMessage({ raw }, 'bytes')))
   }
 
-  #sign(hash: Uint8Array): { r: Hex; s: Hex; yParity: 0 | 1 } {
+  #sign(hash: Uint8Array): { r: Hex; s: Hex; v: bigint; yParity: 0 | 1 } {
     const { signature, recoveryId } = secp256k1().signRecoverable(hash, this.#secret)
+    // 2 and 3 would need a point beyond the order, which never occurs in practice.
+    const yParity = recoveryId % 2 === 0 ? 0 : 1
     return {
       r: bytesToHex(signature.subarray(0, 32)),
       s: bytesToHex(signature.subarray(32)),
-      // 2 and 3 would need a point beyond the order, which never occurs in practice.
-      yParity: recoveryId % 2 === 0 ? 0 : 1,
+      v: 27n + BigInt(yParity),
+      yParity,
     }
   }
 

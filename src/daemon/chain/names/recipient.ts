@@ -1,5 +1,6 @@
 import { type Address, getAddress } from 'viem'
 import { normalize } from 'viem/ens'
+import { showInvisible } from '../../../values/invisible.ts'
 import { readRecipient as recipientForm } from '../../../values/recipient.ts'
 import { devChainId } from '../dev-chain/dev-keys.ts'
 
@@ -8,8 +9,11 @@ export abstract class NameProblem extends Error {}
 
 /** The input is neither an address nor a name; nothing was looked up. */
 export class RecipientInvalid extends NameProblem {
-  override readonly name = 'RecipientInvalid'
+  override readonly name: string = 'RecipientInvalid'
 }
+
+/** An address of another chain, or of one that is not known here. */
+export class WrongChain extends RecipientInvalid {}
 
 export class UnknownName extends NameProblem {
   override readonly name = 'UnknownName'
@@ -41,9 +45,13 @@ export class NameChainMissing extends NameProblem {
 
 export type Recipient = { kind: 'address'; address: Address } | { kind: 'name'; name: string }
 
-export function readRecipient(given: string): Recipient {
-  const read = recipientForm(given)
-  if ('reason' in read) throw new RecipientInvalid(`${JSON.stringify(given.slice(0, 100))} ${read.reason}`)
+/** @param chainId see values/recipient.ts @throws RecipientInvalid */
+export function readRecipient(given: string, chainId?: number): Recipient {
+  const read = recipientForm(given, chainId)
+  if ('reason' in read) {
+    const Problem = read.isOfChain ? WrongChain : RecipientInvalid
+    throw new Problem(`${showInvisible(JSON.stringify(given.slice(0, 100)))} ${read.reason}`)
+  }
   return read.kind === 'name'
     ? { kind: 'name', name: readName(read.name) }
     : { kind: 'address', address: readAddress(read.digits) }
@@ -66,6 +74,8 @@ function readName(text: string): string {
   } catch (error) {
     // ENSIP-15's own message names the character and the reason.
     const why = error instanceof Error ? error.message : 'it cannot be normalised'
-    throw new RecipientInvalid(`${JSON.stringify(text)} is not an address, and not a valid ENS name: ${why}`)
+    throw new RecipientInvalid(
+      `${showInvisible(JSON.stringify(text))} is not an address, and not a valid ENS name: ${why}`,
+    )
   }
 }

@@ -7,7 +7,14 @@ import { type ClientFor, NameLookup, type NameService, nameServiceFor, tooLong }
 import { NameChainMissing, NameUnavailable, readRecipient, UnknownName } from './recipient.ts'
 
 export { guardedCcipRequest } from './name-lookup.ts'
-export { NameChainMissing, NameProblem, NameUnavailable, RecipientInvalid, UnknownName } from './recipient.ts'
+export {
+  NameChainMissing,
+  NameProblem,
+  NameUnavailable,
+  RecipientInvalid,
+  UnknownName,
+  WrongChain,
+} from './recipient.ts'
 
 /**
  * The asker: a team with a key, a person with the code of a chip, one who is still typing a name on its page, or
@@ -51,7 +58,7 @@ interface NameResolverSettings {
 export interface NameResolver {
   /**
    * Returns the recipient's checksummed address.
-   * @param text an address in any case, or an ENS name
+   * @param text an address in any case, with or without the chain's prefix, or an ENS name
    * @throws RecipientInvalid, UnknownName, NameChainMissing, NameUnavailable
    */
   resolve(asker: Asker, chainId: number, text: string): Promise<Address>
@@ -90,7 +97,7 @@ export function createNameResolver(settings: NameResolverSettings): NameResolver
   }
   return {
     async resolve(asker, chainId, text) {
-      const recipient = readRecipient(text)
+      const recipient = readRecipient(text, chainId)
       if (recipient.kind === 'address') return recipient.address
       const { name } = recipient
       const home = serviceFor(name, chainId)

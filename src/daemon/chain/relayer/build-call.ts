@@ -1,9 +1,11 @@
 import { type Address, type Hex, isAddress, isHex } from 'viem'
 import type { TransactionRow } from '../../store/schema.ts'
+import { wordsOf } from '../node-answer.ts'
 import { type BuildContext, type Builder, type Call, type Counted, type Counter, predict } from './builder.ts'
 import { CannotBuild } from './errors.ts'
+import { withinLimit } from './gas.ts'
 import { type Past, pastOf } from './restored.ts'
-import type { Sender, View } from './sender.ts'
+import { isTooEarly, retryLater, type Sender, type View } from './sender.ts'
 import { storedAddress, storedHex } from './transaction.ts'
 
 export interface Building {
@@ -23,7 +25,7 @@ export type Built =
   /** It was sent before the machine was replaced. */
   | Extract<Past, { kind: 'done' }>
   /** It waits, and later intents continue. */
-  | { kind: 'wait'; waiting: 'builder' | 'gas-estimate' }
+  | { kind: 'wait'; waiting: 'builder' | 'gas-estimate' | 'gas'; words: string | null }
 
 /** @param isFirst nothing is pending before it, so a trial run is conclusive */
 export async function buildCall(
@@ -31,27 +33,46 @@ export async function buildCall(
   row: TransactionRow,
   { isFirst }: { isFirst: boolean },
 ): Promise<Built> {
+  const { sender, view } = building
+  if (row.waiting === 'builder' && isTooEarly(sender, view, row))
+    return { kind: 'wait', waiting: 'builder', words: row.waitingWords }
   let made: { call: Call; counted: Counted | undefined }
   try {
-    const past = await pastOf(building.sender, building.view, row)
-    if (past === 'wait') return { kind: 'wait', waiting: 'builder' }
+    const past = await pastOf(sender, view, row)
+    if (past === 'wait') return { kind: 'wait', waiting: 'builder', words: null }
     if (past?.kind === 'done') return past
     if (past) return { kind: 'refused', reason: `the token has been moved since the backup, by ${past.hash}` }
     made = await callOf(building, row)
   } catch (error) {
     if (error instanceof CannotBuild) return { kind: 'refused', reason: error.message }
-    return { kind: 'wait', waiting: 'builder' }
+    retryLater(sender, view, row)
+    return { kind: 'wait', waiting: 'builder', words: wordsOf(error) }
   }
   const { call, counted } = made
   const { to, data } = call
-  const hint = call.gas ?? row.gas
-  const gas = hint === null ? await estimated(building.sender, { to, data }) : hint
-  if (typeof gas !== 'number') {
-    // It may depend on a pending transaction.
-    return isFirst ? { kind: 'refused', reason: gas.reason } : { kind: 'wait', waiting: 'gas-estimate' }
-  }
+  const hints = [call.gas, row.gas].filter((gas) => typeof gas === 'number')
+  const hint = hints.length === 0 ? null : Math.max(...hints)
+  const limit = await sender.gas.limitOf({ to, data }, hint, sender.chain.maxGas)
+  // It may depend on a pending transaction.
+  if (typeof limit !== 'number')
+    return isFirst
+      ? { kind: 'refused', reason: limit.reason }
+      : { kind: 'wait', waiting: 'gas-estimate', words: null }
+  const gas = withinLimit(sender, row, limit)
+  if (typeof gas !== 'number')
+    return (await isUpToReceiver(building, row))
+      ? { kind: 'refused', reason: gas.tooMuch }
+      : { kind: 'wait', waiting: 'gas', words: gas.tooMuch }
   if (counted) building.counted.push(counted)
   return { kind: 'call', call: { to, data }, gas, counted }
+}
+
+/** The contract of one recipient holds nobody up; where others need more as well, the limit has to be raised. */
+async function isUpToReceiver(building: Building, row: TransactionRow): Promise<boolean> {
+  const { gas, builders, node } = building.sender
+  const builder = row.builder === null ? undefined : builders[row.builder]
+  const hasReceiver = builder?.isUpToReceiver?.(argsOf(building, row), node.client).catch(() => false)
+  return (await hasReceiver) === true && (await gas.isPlain())
 }
 
 /** Asks for the counters of all rows at once: one after another, each would wait for the chain. */
@@ -68,8 +89,10 @@ export function readCounters(building: Building, rows: readonly TransactionRow[]
   }
 }
 
-function valueOnChain({ sender, reads }: Building, { name, read }: Counter): Promise<bigint> {
-  const value = reads.get(name) ?? read(sender.node.client)
+/** At the head, because a node that lags answers for the latest block that it has; the embedded chain is one node. */
+function valueOnChain({ sender, view, reads }: Building, { name, read }: Counter): Promise<bigint> {
+  const block = sender.chain.forgets ? undefined : view.head.number
+  const value = reads.get(name) ?? read(sender.node.client, block)
   reads.set(name, value)
   return value
 }
@@ -119,12 +142,3 @@ const contextOf = (
   client: sender.node.client,
   count,
 })
-
-/** Adds a fifth, because earlier transactions can increase the cost. */
-async function estimated(
-  { node, signer }: Sender,
-  call: { to: Address | null; data: Hex },
-): Promise<number | { reason: string }> {
-  const gas = await node.estimate({ from: signer.address, ...call })
-  return typeof gas === 'bigint' ? Number((gas * 6n) / 5n) : gas
-}

@@ -24,7 +24,8 @@ export interface BuildContext {
 /** A number on the chain that each successful call advances by one. */
 export interface Counter {
   name: string
-  read(client: ChainClient): Promise<bigint>
+  /** @param block absent: the latest */
+  read(client: ChainClient, block?: number): Promise<bigint>
 }
 
 /** A final transaction that was mined without taking effect. */
@@ -41,7 +42,10 @@ export interface Reverted {
 interface DoneQuestion {
   to: Address | null
   data: Hex
-  /** The last block that may contain the copy. */
+  /** The counter's value that it was signed for. */
+  counted: bigint | undefined
+  /** The first and the last block that may contain the copy. */
+  signedBlock: number | null
   untilBlock: number
   client: ChainClient
 }
@@ -67,6 +71,8 @@ export interface Builder {
   counter?(args: unknown): Counter
   /** @throws CannotBuild if it can never be built */
   build(args: unknown, ctx: BuildContext): Promise<Call>
+  /** Whether code of somebody else's decides what the call takes. Absent: none does. */
+  isUpToReceiver?(args: unknown, client: ChainClient): Promise<boolean>
   /** Absent: a revert is final. */
   afterRevert?(args: unknown, reverted: Reverted): Promise<'sign anew' | 'give up'>
   /** For effects that anyone can cause by sending the same call. @returns the transaction that did */

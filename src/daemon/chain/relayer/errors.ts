@@ -42,12 +42,16 @@ export class NoSuchSigner extends Error {
 /** These may be shown to a stranger with a code. */
 const waits: Record<NonNullable<TransactionRow['waiting']> | 'turn', string> = {
   turn: 'for its turn',
+  gas: 'for a higher gas limit',
+  block: 'to be mined',
   fees: 'for gas to become cheaper',
   funds: 'for funds to pay its gas',
   node: 'for the chain to answer',
   'gas-estimate': 'for earlier transactions',
   builder: 'until the chain can be read',
 }
+
+export const whyItWaits = (waiting: TransactionRow['waiting']): string => `waits ${waits[waiting ?? 'turn']}`
 
 /** The transaction is recorded and will be sent, but has no hash yet. */
 export class NotSignedYet extends Error {
@@ -57,7 +61,7 @@ export class NotSignedYet extends Error {
     readonly waiting: TransactionRow['waiting'],
   ) {
     super(
-      `Transaction ${transactionId} is recorded and waits ${waits[waiting ?? 'turn']}. It is not lost and will be sent.`,
+      `Transaction ${transactionId} is recorded and ${whyItWaits(waiting)}. It is not lost and will be sent.`,
     )
   }
 }

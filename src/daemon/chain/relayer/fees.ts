@@ -5,9 +5,11 @@ export interface Fees {
 }
 
 export interface Market {
-  baseFee: bigint
+  /** undefined: the chain has no EIP-1559. Then `tip` is the whole price. */
+  baseFee: bigint | undefined
   /** The block producer's share. */
   tip: bigint
+  maxTip: bigint
   cap: bigint
 }
 
@@ -16,10 +18,10 @@ const smaller = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 
 /**
  * Twice the base fee keeps a transaction minable for six full blocks, each of which may raise it by an eighth.
- * @returns undefined while the chain's fees exceed the cap
+ * @returns undefined while the chain's fees exceed the caps
  */
-export function firstFees({ baseFee, tip, cap }: Market): Fees | undefined {
-  if (baseFee + tip > cap) return undefined
+export function firstFees({ baseFee = 0n, tip, maxTip, cap }: Market): Fees | undefined {
+  if (baseFee + tip > cap || tip > maxTip) return undefined
   return { maxFeePerGas: smaller(2n * baseFee + tip, cap), maxPriorityFeePerGas: tip }
 }
 
@@ -35,7 +37,7 @@ const raise = (fee: bigint): bigint => larger((fee * 1125n + 999n) / 1000n, fee 
 export function replacementFees(previous: Fees, market: Market): Fees | undefined {
   const least = { fee: raise(previous.maxFeePerGas), tip: raise(previous.maxPriorityFeePerGas) }
   const now = firstFees(market)
-  if (!now || least.fee > market.cap || least.tip > market.cap) return undefined
+  if (!now || least.fee > market.cap || least.tip > market.maxTip) return undefined
   const tip = larger(least.tip, now.maxPriorityFeePerGas)
   const fee = larger(least.fee, now.maxFeePerGas)
   return { maxFeePerGas: larger(fee, tip), maxPriorityFeePerGas: tip }

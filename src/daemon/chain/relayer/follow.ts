@@ -1,8 +1,9 @@
 import type { Hex } from 'viem'
 import type { TransactionRow } from '../../store/schema.ts'
-import { markMined, markUnmined } from '../../store/transactions/states.ts'
+import { markMined, markUnmined, markWaiting } from '../../store/transactions/states.ts'
+import { wordsOf } from '../node-answer.ts'
 import type { Inclusion } from './node.ts'
-import { type Sender, type View, writeAsHolder } from './sender.ts'
+import { isTooEarly, retryLater, type Sender, type View, writeAsHolder } from './sender.ts'
 import { fillerKind } from './sign-attempt.ts'
 import { storedHex } from './transaction.ts'
 import { type Change, doneBy, settle, signAnew, verdictOn } from './verdict.ts'
@@ -29,7 +30,9 @@ export async function follow(sender: Sender, view: View): Promise<boolean> {
         blockNumber,
         succeeded: inclusion.succeeded ? 1 : 0,
       } as const
-      const verdict = deep(blockNumber) ? await verdictOn(sender, view, { ...row, ...mined }) : []
+      const verdict = deep(blockNumber)
+        ? await onceReadable(sender, view, row, () => verdictOn(sender, view, { ...row, ...mined }))
+        : []
       if (!verdict.some(({ mines }) => mines))
         changes.push({ id: row.id, write: (trx, at) => markMined(trx, { ...mined, at }) })
       changes.push(...verdict)
@@ -38,12 +41,12 @@ export async function follow(sender: Sender, view: View): Promise<boolean> {
       // A node may have dropped it from its pool when it was mined, so it is resent in this tick.
       for (const { id } of view.attempts.get(row.id) ?? []) sender.memory.sent.delete(id)
     } else {
-      changes.push(...(await nonceLost(sender, view, row)))
+      changes.push(...(await onceReadable(sender, view, row, () => nonceLost(sender, view, row))))
     }
   }
   for (const row of view.rows) {
     if (row.state === 'mined' && !takenBack.has(row.id) && deep(row.blockNumber ?? Number.POSITIVE_INFINITY))
-      changes.push(...(await verdictOn(sender, view, row)))
+      changes.push(...(await onceReadable(sender, view, row, () => verdictOn(sender, view, row))))
   }
 
   if (changes.length === 0) return false
@@ -54,8 +57,26 @@ export async function follow(sender: Sender, view: View): Promise<boolean> {
   return true
 }
 
+/** What cannot be told because the chain cannot be read is asked again later, and says so meanwhile. */
+async function onceReadable(
+  sender: Sender,
+  view: View,
+  row: Pick<TransactionRow, 'id' | 'waiting' | 'waitingWords'>,
+  ask: () => Promise<Change[]>,
+): Promise<Change[]> {
+  if (isTooEarly(sender, view, row)) return []
+  try {
+    return await ask()
+  } catch (error) {
+    retryLater(sender, view, row)
+    const [id, words] = [row.id, wordsOf(error)]
+    if (row.waiting === 'builder' && row.waitingWords === words) return []
+    return [{ id, write: (trx, at) => markWaiting(trx, { id, at, waiting: 'builder', words }) }]
+  }
+}
+
 /** Rows whose block was replaced by a reorganization. Asks once per block, not per transaction. */
-async function inOtherBlocks({ node }: Sender, view: View): Promise<Set<number>> {
+async function inOtherBlocks({ node, chain }: Sender, view: View): Promise<Set<number>> {
   const mined = view.rows.filter((row) => row.state === 'mined')
   const hashes = new Map<number, Hex | undefined>()
   await Promise.all(
@@ -63,17 +84,23 @@ async function inOtherBlocks({ node }: Sender, view: View): Promise<Set<number>>
       hashes.set(number, number === view.head.number ? view.head.hash : await node.blockHash(number))
     }),
   )
-  return new Set(
-    mined.filter((row) => hashes.get(row.blockNumber ?? 0) !== row.blockHash).map(({ id }) => id),
-  )
+  // A node that lacks a block below the head lags behind the one that told the head, and knows no receipt either.
+  const isOther = ({ blockNumber, blockHash }: TransactionRow) => {
+    const hash = hashes.get(blockNumber ?? 0)
+    return hash === undefined ? chain.forgets === true : hash !== blockHash
+  }
+  return new Set(mined.filter(isOther).map(({ id }) => id))
 }
 
-/** Asks for every attempt, because a replaced one may have been mined. */
+/**
+ * Asks for every attempt at the row's nonce, because a replaced one may have been mined. Those of earlier nonces have
+ * failed for good: a node that lags may know their receipts alone, and signing anew once more would double the effect.
+ */
 async function inclusionsOf({ node }: Sender, view: View, rows: readonly TransactionRow[]) {
   const found = new Map<number, Inclusion>()
   await Promise.all(
     rows
-      .flatMap((row) => view.attempts.get(row.id) ?? [])
+      .flatMap((row) => (view.attempts.get(row.id) ?? []).filter(({ nonce }) => nonce === row.nonce))
       .map(async ({ transactionId, hash }) => {
         const inclusion = await node.inclusion(storedHex(hash))
         if (inclusion) found.set(transactionId, inclusion)

@@ -1,37 +1,40 @@
-import type { TransactionRow } from '../../store/schema.ts'
 import { attemptsOf, insertAttempts } from '../../store/transactions/attempts.ts'
 import { insertTransaction, transactionsFromNonce } from '../../store/transactions/intents.ts'
 import { markSigned, markUnmined } from '../../store/transactions/states.ts'
 import { type Fees, firstFees, replacementFees } from './fees.ts'
 import { idOf, marketOf, ofSigner, type Sender, type View, writeAsHolder } from './sender.ts'
-import { emptyCall, feesOf, fillerGas, fillerKind, signAttempt } from './sign-attempt.ts'
+import { emptyCall, feesOf, fillerKind, signAttempt } from './sign-attempt.ts'
+import { storedHex } from './transaction.ts'
+
+export interface Closed {
+  changed: boolean
+  /** The number of nonces that are used up, which a node that lags counts too low. */
+  used: number
+}
 
 /**
  * Every nonce from the lowest unmined one to the last one issued must be pending, or all later ones are stuck.
  * Resends what the chain forgot, and fills nonces that nothing will use.
- * @returns true if anything changed
  */
-export async function closeGaps(sender: Sender, view: View): Promise<boolean> {
-  if (view.next <= view.used) return false
+export async function closeGaps(sender: Sender, view: View): Promise<Closed> {
+  const { used } = view
+  if (view.next <= used) return { changed: false, used }
   const { chainId, address } = idOf(sender)
   const limit = sender.pace.maxInFlight * 4
-  const beyond = await transactionsFromNonce(sender.db.read, {
-    chainId,
-    sender: address,
-    nonce: view.used,
-    limit,
-  })
-  if (isNodeBehind(sender, view, beyond)) return false
+  const beyond = await transactionsFromNonce(sender.db.read, { chainId, sender: address, nonce: used, limit })
+  const last = beyond.findLast(({ settledAt, minedHash }) => settledAt !== null && minedHash !== null)
+  if (last && (await isStillThere(sender, view, last)))
+    return { changed: false, used: (last.nonce ?? used) + 1 }
 
-  const forgotten = beyond.filter((row) => row.state === 'confirmed')
+  const forgotten = await forgottenOf(sender, beyond)
   const alive = new Set(
     beyond.filter((row) => row.settledAt === null || row.state === 'confirmed').map(({ nonce }) => nonce),
   )
   const seen = beyond.length < limit ? view.next : (beyond.at(-1)?.nonce ?? view.next)
-  const end = Math.min(seen, view.next, view.used + sender.pace.maxInFlight)
+  const end = Math.min(seen, view.next, used + sender.pace.maxInFlight)
   const gaps: number[] = []
-  for (let nonce = view.used; nonce < end; nonce++) if (!alive.has(nonce)) gaps.push(nonce)
-  if (forgotten.length === 0 && gaps.length === 0) return false
+  for (let nonce = used; nonce < end; nonce++) if (!alive.has(nonce)) gaps.push(nonce)
+  if (forgotten.length === 0 && gaps.length === 0) return { changed: false, used }
 
   const fillers = await fillersFor(sender, view, gaps, beyond)
   await writeAsHolder(sender, async (trx, at) => {
@@ -45,31 +48,44 @@ export async function closeGaps(sender: Sender, view: View): Promise<boolean> {
         kind: fillerKind,
         subject: JSON.stringify({ nonce: filler.nonce }),
         createdAt: at,
-        gas: fillerGas,
+        gas: filler.gas,
         builder: null,
         topic: null,
         args: null,
       })
       const { nonce, hash: firstHash } = filler
       const none = { sequence: null, sequenceValue: null }
-      await markSigned(trx, { id, at, sender: address, nonce, ...call, ...none, firstHash, signings: 1 })
+      const signed = { signings: 1, signedBlock: view.head.number }
+      await markSigned(trx, { id, at, sender: address, nonce, ...call, ...none, firstHash, ...signed })
       await insertAttempts(trx, [{ ...filler, transactionId: id }])
     }
   })
-  return true
+  return { changed: true, used }
 }
 
-type FromNonce = Pick<TransactionRow, 'id' | 'nonce' | 'settledAt' | 'blockNumber'>
+type FromNonce = Awaited<ReturnType<typeof transactionsFromNonce>>[number]
 
-/** One of several nodes behind a URL may lag: it never had the block, rather than having forgotten it. */
-function isNodeBehind({ chain }: Sender, view: View, beyond: readonly FromNonce[]): boolean {
-  if (chain.forgets) return false
-  return beyond.some((row) => row.settledAt !== null && (row.blockNumber ?? 0) > view.head.number)
+/**
+ * The nonce of a settled transaction cannot be free while its block is still in the chain: the node counts wrongly, as
+ * one does that lags behind the head that another one at the same URL told.
+ */
+async function isStillThere(sender: Sender, { head }: View, row: FromNonce): Promise<boolean> {
+  const number = row.blockNumber ?? 0
+  if (number > head.number) return sender.chain.forgets !== true
+  return (number === head.number ? head.hash : await sender.node.blockHash(number)) === row.blockHash
+}
+
+/** Confirmed transactions that are in no block any more, by their receipts. */
+async function forgottenOf({ node }: Sender, beyond: readonly FromNonce[]): Promise<FromNonce[]> {
+  const confirmed = beyond.filter(({ state }) => state === 'confirmed')
+  const receipts = await Promise.all(confirmed.map(({ minedHash }) => node.inclusion(storedHex(minedHash))))
+  return confirmed.filter((_, at) => receipts[at] === undefined)
 }
 
 async function fillersFor(sender: Sender, view: View, gaps: readonly number[], beyond: readonly FromNonce[]) {
   if (gaps.length === 0) return []
-  const market = await marketOf(sender, view.head)
+  const [market, gas] = await Promise.all([marketOf(sender, view.head), sender.gas.limitOfFiller()])
+  const isLegacy = view.head.baseFee === undefined
   const signed = gaps.map(async (nonce) => {
     // A node may still hold an earlier transaction with this nonce, which the filler must be able to replace.
     const earlier = await Promise.all(
@@ -81,9 +97,8 @@ async function fillersFor(sender: Sender, view: View, gaps: readonly number[], b
       return highest && highest.maxFeePerGas > fees.maxFeePerGas ? highest : fees
     }, undefined)
     const fees = last ? (replacementFees(last, market) ?? last) : firstFees(market)
-    return (
-      fees && signAttempt(sender, { purpose: 'filler', nonce, gas: fillerGas, fees, call: emptyCall(sender) })
-    )
+    const call = emptyCall(sender)
+    return fees && signAttempt(sender, { purpose: 'filler', nonce, gas, fees, isLegacy, call })
   })
   return (await Promise.all(signed)).filter((attempt) => attempt !== undefined)
 }

@@ -1,30 +1,22 @@
 import {
   type Address,
-  BaseError,
-  FeeCapTooLowError,
   type Hex,
   hexToBigInt,
   hexToNumber,
-  InsufficientFundsError,
-  IntrinsicGasTooHighError,
-  IntrinsicGasTooLowError,
   isAddressEqual,
-  NonceTooLowError,
   numberToHex,
-  RpcRequestError,
-  TipAboveFeeCapError,
-  TransactionTypeNotSupportedError,
   type Transport,
 } from 'viem'
-import { getNodeError } from 'viem/utils'
-import { plainText } from '../../outbound/foreign-text.ts'
 import { type ChainClient, createChainClient } from '../chain-client.ts'
+import { wordsOf } from '../node-answer.ts'
 import { revertOf } from '../revert.ts'
+import { answerOf, type SendAnswer } from './send-outcome.ts'
 
 export interface Head {
   number: number
   hash: Hex
-  baseFee: bigint
+  /** In wei per gas; undefined on a chain without EIP-1559. */
+  baseFee: bigint | undefined
 }
 
 export interface Inclusion {
@@ -56,7 +48,7 @@ export class Node {
     return {
       number: hexToNumber(block.number),
       hash: block.hash,
-      baseFee: hexToBigInt(block.baseFeePerGas ?? '0x0'),
+      baseFee: block.baseFeePerGas ? hexToBigInt(block.baseFeePerGas) : undefined,
     }
   }
 
@@ -69,11 +61,10 @@ export class Node {
     return block?.hash ?? undefined
   }
 
-  async nonce(address: Address, block: 'latest' | number): Promise<number> {
-    const at = block === 'latest' ? block : numberToHex(block)
-    return hexToNumber(
-      await this.client.request({ method: 'eth_getTransactionCount', params: [address, at] }),
-    )
+  /** At a block, because a node behind a load balancer may lag behind the head that another one told. */
+  async nonce(address: Address, block: number): Promise<number> {
+    const params = [address, numberToHex(block)] as const
+    return hexToNumber(await this.client.request({ method: 'eth_getTransactionCount', params: [...params] }))
   }
 
   async balance(address: Address): Promise<bigint> {
@@ -101,16 +92,12 @@ export class Node {
     return undefined
   }
 
-  async tip(): Promise<bigint> {
-    return hexToBigInt(await this.client.request({ method: 'eth_maxPriorityFeePerGas' }))
-  }
-
-  async send(raw: Hex): Promise<{ outcome: SendOutcome; words: string | null }> {
+  async send(raw: Hex): Promise<SendAnswer> {
     try {
       await this.client.request({ method: 'eth_sendRawTransaction', params: [raw] })
       return { outcome: 'taken', words: null }
     } catch (error) {
-      return { outcome: outcomeOf(error), words: wordsOf(error) }
+      return answerOf(error)
     }
   }
 
@@ -149,54 +136,4 @@ export class Node {
       throw error
     }
   }
-}
-
-/** The meaning of a node's answer to eth_sendRawTransaction. */
-export type SendOutcome =
-  /** The node has it, now or already. */
-  | 'taken'
-  /** Used by one of our attempts or by something else. */
-  | 'nonce-used'
-  /** The node has another transaction with this nonce, or requires a higher fee. */
-  | 'underpriced'
-  | 'below-base-fee'
-  | 'no-funds'
-  | 'impossible'
-  /** No information: a timeout, a full pool, a rate limit. The node may have it. */
-  | 'unknown'
-
-// JSON-RPC has no codes for these: geth answers -32000 to all, anvil -32003, so the message must decide. viem
-// knows most, but mistakes the first two for a nonce that is too low, which is the opposite.
-const alreadyThere = /already known|transaction already imported|known transaction/i
-const underpriced =
-  /replacement transaction underpriced|transaction underpriced|tip too low|gas price too low/i
-// geth: core/txpool/errors.go, core/error.go
-const neverTaken =
-  /exceeds block gas limit|oversized data|max initcode size exceeded|invalid chain id for signer|invalid sender|gas limit too high|exceeds the configured cap/i
-
-/** The node's own message, without viem's. */
-export function wordsOf(error: unknown): string {
-  if (error instanceof BaseError) return plainText(error.details || error.shortMessage)
-  return plainText(error instanceof Error ? error.message : String(error))
-}
-
-export function outcomeOf(error: unknown): SendOutcome {
-  // Only a JSON-RPC error is the node's answer; anything else happened on the way.
-  const answer = error instanceof BaseError ? error.walk((cause) => cause instanceof RpcRequestError) : null
-  if (!(error instanceof BaseError) || !(answer instanceof RpcRequestError)) return 'unknown'
-  const words = answer.details
-  if (alreadyThere.test(words)) return 'taken'
-  if (underpriced.test(words)) return 'underpriced'
-  if (neverTaken.test(words)) return 'impossible'
-  const known = getNodeError(answer, {})
-  if (known instanceof NonceTooLowError) return 'nonce-used'
-  if (known instanceof FeeCapTooLowError) return 'below-base-fee'
-  if (known instanceof InsufficientFundsError) return 'no-funds'
-  const never = [
-    IntrinsicGasTooHighError,
-    IntrinsicGasTooLowError,
-    TransactionTypeNotSupportedError,
-    TipAboveFeeCapError,
-  ]
-  return never.some((kind) => known instanceof kind) ? 'impossible' : 'unknown'
 }

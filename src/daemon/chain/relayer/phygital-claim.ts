@@ -11,8 +11,11 @@ import {
 } from 'viem'
 import * as z from 'zod'
 import { phygitalAbi } from '../artifacts/phygital.ts'
-import { ownerOf } from '../contract-state.ts'
-import type { BuildContext, Builder, Reverted, SinceQuestion } from './builder.ts'
+import type { ChainClient } from '../chain-client.ts'
+import { hasCode, ownerOf } from '../contract-state.ts'
+import { logsNewestFirst } from '../logs.ts'
+import { nodeAnswer } from '../node-answer.ts'
+import type { Builder, Reverted } from './builder.ts'
 import { CannotBuild } from './errors.ts'
 
 export const claimBuilder = 'phygital-claim'
@@ -58,9 +61,12 @@ export const claimHash = ({ blockExpiry, recipient, tokenId, contract, nonce }: 
 export const claimCounter = (contract: Address, recipient: Address): string =>
   `claim:${contract}:${recipient}`.toLowerCase()
 
-const mostForOneWhoPasses = 3
+const maxSigningsIfRerunPasses = 3
 
-/** A mint to a new holder uses 102,000, and a receiving contract may need some more. */
+/**
+ * Where an empty call takes 21,000: a mint to a new holder uses 102,000, and a receiving contract may need some more.
+ * One that needs much more is found when the claim is checked.
+ */
 export const claimGas = 200_000
 
 interface PhygitalClaimOptions {
@@ -73,107 +79,96 @@ interface PhygitalClaimOptions {
  * pending claims for the same recipient, so that any number of transfers to one address can be pending
  * together.
  */
-export const phygitalClaim = ({ signVerifier, expiryBlocks }: PhygitalClaimOptions): Builder => ({
-  counter(args) {
-    const { contract, recipient } = parse(args)
-    return {
-      name: claimCounter(contract, recipient),
-      read: (client) => claimNonce(client, contract, recipient),
-    }
-  },
-
-  async build(args, ctx) {
-    const { contract, recipient, tokenId, ...intended } = parse(args)
-    // The token may have been minted since the intent was recorded.
-    const call = ctx.signings === 0 ? intended.call : await callFor(ctx.client, contract, BigInt(tokenId))
-    const blockExpiry = BigInt(ctx.blockNumber + (await expiryBlocks(ctx.chainId)))
-    const claim = { blockExpiry, recipient, tokenId: BigInt(tokenId), contract, nonce: ctx.count }
-    const sig = await signVerifier(ctx.chainId).signMessage({ raw: claimHash(claim) })
-    const data = encodeFunctionData({
-      abi: phygitalAbi,
-      functionName: call,
-      args: [sig, blockExpiry, recipient, claim.tokenId],
-    })
-    return { to: contract, data, gas: claimGas }
-  },
-
-  async afterRevert(args, reverted) {
-    const { contract, recipient, tokenId } = parse(args)
-    // A recipient contract can accept every trial run and refuse the real call.
-    if (reverted.rerun.passes && reverted.signings >= mostForOneWhoPasses) return 'give up'
-    const stale =
-      isExpired(reverted) ||
-      (await isOtherCall(reverted, contract, BigInt(tokenId))) ||
-      (await isStaleNonce(reverted, contract, recipient))
-    return stale ? 'sign anew' : 'give up'
-  },
-
-  async doneBy({ to, data, untilBlock, client }) {
-    const [sig, blockExpiry, recipient, tokenId] = decodeFunctionData({ abi: phygitalAbi, data }).args ?? []
-    if (to === null || typeof sig !== 'string' || typeof blockExpiry !== 'bigint') return undefined
-    // The expiry was this far away when it was signed, with a margin in case the setting has changed.
+export function phygitalClaim({ signVerifier, expiryBlocks }: PhygitalClaimOptions): Builder {
+  /** For a claim whose block was not recorded: with a margin, in case the setting has changed. */
+  const oldestFor = async (client: ChainClient, blockExpiry: bigint): Promise<bigint> => {
     const margin = BigInt(4 * (await expiryBlocks(await client.getChainId())))
-    const logs = await client.getContractEvents({
-      abi: phygitalAbi,
-      address: to,
-      eventName: 'Transfer',
-      args: { to: getAddress(String(recipient)), tokenId: BigInt(String(tokenId)) },
-      fromBlock: blockExpiry > margin ? blockExpiry - margin : 0n,
-      toBlock: BigInt(untilBlock),
-    })
-    for (const { transactionHash } of logs) {
-      const { input } = await client.getTransaction({ hash: transactionHash })
-      // The signature is valid only for this transfer, so its sender does not matter.
-      if (input.includes(sig.slice(2))) return transactionHash
-    }
-    return undefined
-  },
+    return blockExpiry > margin ? blockExpiry - margin : 0n
+  }
+  return {
+    counter(args) {
+      const { contract, recipient } = parse(args)
+      return {
+        name: claimCounter(contract, recipient),
+        read: (client, block) => claimNonce(client, contract, recipient, block),
+      }
+    },
 
-  async since(args, question) {
-    const { contract, recipient, tokenId } = parse(args)
-    const moves = (await transfersOf(question, contract, BigInt(tokenId))).filter(
-      ({ hash }) => !question.others.has(hash),
-    )
-    const own = moves.findLast(({ to }) => to === recipient)
-    if (own) return { kind: 'done', ...own }
-    const last = moves.at(-1)
-    return last && { kind: 'overtaken', ...last }
-  },
-})
+    async build(args, ctx) {
+      const { contract, recipient, tokenId, ...intended } = parse(args)
+      // The token may have been minted since the intent was recorded.
+      const call = ctx.signings === 0 ? intended.call : await callFor(ctx.client, contract, BigInt(tokenId))
+      const blockExpiry = BigInt(ctx.blockNumber + (await expiryBlocks(ctx.chainId)))
+      const claim = { blockExpiry, recipient, tokenId: BigInt(tokenId), contract, nonce: ctx.count }
+      const sig = await signVerifier(ctx.chainId).signMessage({ raw: claimHash(claim) })
+      const data = encodeFunctionData({
+        abi: phygitalAbi,
+        functionName: call,
+        args: [sig, blockExpiry, recipient, claim.tokenId],
+      })
+      return { to: contract, data, gas: claimGas }
+    },
 
-/** The moves of a token, in order. Nodes limit how much they search at once, so a range that is refused is halved. */
-async function transfersOf(
-  { client, fromBlock, untilBlock }: Pick<SinceQuestion, 'client' | 'fromBlock' | 'untilBlock'>,
-  contract: Address,
-  tokenId: bigint,
-): Promise<{ hash: Hex; block: number; to: Address }[]> {
-  try {
-    const logs = await client.getContractEvents({
-      abi: phygitalAbi,
-      address: contract,
-      eventName: 'Transfer',
-      args: { tokenId },
-      fromBlock,
-      toBlock: untilBlock,
-    })
-    return logs.map(({ transactionHash: hash, blockNumber, args }) => ({
-      hash,
-      block: Number(blockNumber),
-      to: getAddress(String(args.to)),
-    }))
-  } catch (error) {
-    if (untilBlock - fromBlock < leastBlocks) throw error
-    const middle = (fromBlock + untilBlock) / 2n
-    const first = await transfersOf({ client, fromBlock, untilBlock: middle }, contract, tokenId)
-    return [
-      ...first,
-      ...(await transfersOf({ client, fromBlock: middle + 1n, untilBlock }, contract, tokenId)),
-    ]
+    isUpToReceiver: (args, client) => hasCode(client, parse(args).recipient),
+
+    async afterRevert(args, reverted) {
+      const { contract, recipient, tokenId } = parse(args)
+      // A recipient contract can accept every trial run and refuse the real call.
+      if (reverted.rerun.passes && reverted.signings >= maxSigningsIfRerunPasses) return 'give up'
+      const stale =
+        isExpired(reverted) ||
+        (await isOtherCall(reverted, contract, BigInt(tokenId))) ||
+        (await isStaleNonce(reverted, contract, recipient))
+      return stale ? 'sign anew' : 'give up'
+    },
+
+    async doneBy({ to, data, counted, signedBlock, untilBlock, client }) {
+      const [sig, blockExpiry, recipient, tokenId] = decodeFunctionData({ abi: phygitalAbi, data }).args ?? []
+      if (to === null || typeof sig !== 'string' || typeof blockExpiry !== 'bigint') return undefined
+      const holder = getAddress(String(recipient))
+      if (counted !== undefined && (await isUnused(client, to, holder, counted, untilBlock))) return undefined
+      const range = {
+        from: BigInt(signedBlock ?? (await oldestFor(client, blockExpiry))),
+        to: blockExpiry < untilBlock ? blockExpiry : BigInt(untilBlock),
+      }
+      const args = { to: holder, tokenId: BigInt(String(tokenId)) }
+      for await (const { transactionHash } of transfersOf(client, to, args, range)) {
+        const { input } = await client.getTransaction({ hash: transactionHash })
+        // The signature is valid only for this transfer, so its sender does not matter.
+        if (input.includes(sig.slice(2))) return transactionHash
+      }
+      return undefined
+    },
+
+    async since(args, question) {
+      const { contract, recipient, tokenId } = parse(args)
+      const { client, fromBlock: from, untilBlock: to, others } = question
+      const moves: { hash: Hex; block: number; to: Address }[] = []
+      for await (const log of transfersOf(client, contract, { tokenId: BigInt(tokenId) }, { from, to }))
+        if (!others.has(log.transactionHash))
+          moves.push({
+            hash: log.transactionHash,
+            block: Number(log.blockNumber),
+            to: getAddress(String(log.args.to)),
+          })
+      const own = moves.find((move) => move.to === recipient)
+      if (own) return { kind: 'done', ...own }
+      const [last] = moves
+      return last && { kind: 'overtaken', ...last }
+    },
   }
 }
 
-/** Every node searches as many at once. */
-const leastBlocks = 100n
+/** The moves of a token, the newest first. @throws LogsUnreadable */
+const transfersOf = (
+  client: ChainClient,
+  address: Address,
+  args: { tokenId: bigint; to?: Address },
+  range: { from: bigint; to: bigint },
+) =>
+  logsNewestFirst(client, range, (fromBlock, toBlock) =>
+    client.getContractEvents({ abi: phygitalAbi, address, eventName: 'Transfer', args, fromBlock, toBlock }),
+  )
 
 const known = new WeakMap<object, ClaimArgs>()
 
@@ -187,15 +182,40 @@ function parse(args: unknown): ClaimArgs {
   return parsed.data
 }
 
-const claimNonce = (client: BuildContext['client'], contract: Address, recipient: Address): Promise<bigint> =>
-  client.readContract({ abi: phygitalAbi, address: contract, functionName: 'claimNonces', args: [recipient] })
+/** @param block absent: the latest */
+const claimNonce = (
+  client: ChainClient,
+  contract: Address,
+  recipient: Address,
+  block?: number,
+): Promise<bigint> =>
+  client.readContract({
+    abi: phygitalAbi,
+    address: contract,
+    functionName: 'claimNonces',
+    args: [recipient],
+    ...(block === undefined ? {} : { blockNumber: BigInt(block) }),
+  })
+
+/** A copy of a claim would have used its nonce up, so no log has to be read where that is free. */
+async function isUnused(
+  client: ChainClient,
+  contract: Address,
+  recipient: Address,
+  counted: bigint,
+  block: number,
+): Promise<boolean> {
+  try {
+    return (await claimNonce(client, contract, recipient, block)) <= counted
+  } catch (error) {
+    // The state of that block is gone, for example; the logs of it are kept longer.
+    if (nodeAnswer(error)) return false
+    throw error
+  }
+}
 
 /** An existing token is claimed from its holder; otherwise it is minted. */
-async function callFor(
-  client: BuildContext['client'],
-  contract: Address,
-  tokenId: bigint,
-): Promise<ClaimArgs['call']> {
+async function callFor(client: ChainClient, contract: Address, tokenId: bigint): Promise<ClaimArgs['call']> {
   return (await ownerOf(client, contract, tokenId)) === undefined ? 'mintNFT' : 'claimNFT'
 }
 

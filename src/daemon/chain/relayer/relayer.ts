@@ -3,17 +3,20 @@ import { BackgroundLoop, type Schedule, systemSchedule } from '../../background-
 import { type Db, isShared } from '../../store/database.ts'
 import { Lease, usualLeaseMs } from '../../store/lease.ts'
 import { abandon, cancelQueued } from '../../store/transactions/states.ts'
+import { FeeMarket } from '../fee-market.ts'
 import type { Builders } from './builder.ts'
 import { NoSuchSigner, WrongChain } from './errors.ts'
+import { Gas } from './gas.ts'
 import { Node } from './node.ts'
-import type {
-  ChainSettings,
-  Clock,
-  DriverPace,
-  Pace,
-  SenderStatus,
-  Settled,
-  WithoutEffect,
+import {
+  type ChainSettings,
+  type Clock,
+  type DriverPace,
+  newMemory,
+  type Pace,
+  type SenderStatus,
+  type Settled,
+  type WithoutEffect,
 } from './sender.ts'
 import { SenderLoop } from './sender-loop.ts'
 import type { SettledState } from './transaction.ts'
@@ -42,6 +45,7 @@ export interface RelayerOptions {
 export const usualPace: Pace = {
   maxInFlight: 64,
   resendMs: 15_000,
+  retryMs: 2_000,
   replaceMs: 30_000,
   leaseMs: usualLeaseMs,
   maxSignings: 10,
@@ -101,14 +105,18 @@ export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
   const changed = events.changed.bind(events)
   const senders = chains.flatMap((chain) => {
     const node = new Node(chain.transport)
+    const monotonic = () => clock.monotonic()
+    const market = chain.market ?? new FeeMarket(node.client, chain, monotonic)
     const pace = { ...usualPace, ...options.pace, ...chain.pace }
     return Object.entries(chain.signers).map(([name, signer]) => {
-      const memory = { sent: new Map(), absent: new Map(), lowest: undefined }
+      const memory = newMemory()
       const ends = { onSettled, withoutEffect }
       const { leaseMs } = pace
       const { takesOver } = options
       const lease = new Lease({ db, name: leaseOf(chain, signer), holder, clock, leaseMs, takesOver })
-      const of = { chain, name, signer, node, db, clock, builders, pace, lease, changed, memory, ...ends }
+      const gas = new Gas(node, signer.address, monotonic)
+      const own = { chain, name, signer, node, market, gas, lease, memory }
+      const of = { ...own, db, clock, builders, pace, changed, ...ends }
       const loop = new SenderLoop({ ...of, isShared: isShared(db) })
       const driver = drive(loop, pace, schedule)
       return { loop, drivers: isShared(db) ? [driver, watch(loop, driver, schedule)] : [driver] }

@@ -1,9 +1,11 @@
 import type { TransactionAttemptRow, TransactionRow } from '../../store/schema.ts'
 import { insertAttempts, type NewAttempt } from '../../store/transactions/attempts.ts'
-import { markWaiting } from '../../store/transactions/states.ts'
-import { type Market, replacementFees } from './fees.ts'
-import { marketOf, type Sender, type View, writeAsHolder } from './sender.ts'
-import { feesOf, fillerGas, signAttempt } from './sign-attempt.ts'
+import { abandon, markWaiting } from '../../store/transactions/states.ts'
+import { type Fees, firstFees, type Market, replacementFees } from './fees.ts'
+import { withinLimit } from './gas.ts'
+import type { SendOutcome } from './send-outcome.ts'
+import { isTooEarly, marketOf, retryLater, type Sender, type View, writeAsHolder } from './sender.ts'
+import { emptyCall, feesOf, signAttempt } from './sign-attempt.ts'
 import { storedAddress, storedHex } from './transaction.ts'
 
 export interface Replaced {
@@ -12,68 +14,177 @@ export interface Replaced {
   waitingForFees: boolean
 }
 
+/** An attempt that another one must take the place of. */
+interface Wanted {
+  row: TransactionRow
+  last: TransactionAttemptRow
+  purpose: 'effect' | 'filler'
+  why: 'cancelled' | 'stuck' | 'price' | 'gas' | 'type'
+}
+
+type Outcome =
+  | { kind: 'attempt'; attempt: NewAttempt }
+  | { kind: 'waits'; waiting: 'fees' | 'gas'; words: string | null }
+  | { kind: 'given-up'; words: string }
+  | { kind: 'as-it-is' }
+
 /**
- * Replaces attempts: with higher fees only at the lowest nonce, because later ones wait for it and not for
- * their fees; with an empty transaction where an intent was given up.
+ * Replaces attempts: what a node refused for its price or its gas; by higher fees only at the lowest nonce, because
+ * later ones wait for it and not for their fees; by an empty transaction where an intent was given up.
  */
 export async function replace(sender: Sender, view: View): Promise<Replaced> {
   const unmined = view.rows.filter((row) => row.state === 'signed' || row.state === 'broadcast')
   const lowest = unmined.find((row) => row.nonce === view.used)
-  const wanted: { row: TransactionRow; last: TransactionAttemptRow; purpose: 'effect' | 'filler' }[] = []
-  for (const row of unmined) {
-    const last = view.attempts.get(row.id)?.at(-1)
-    if (!last) continue
-    const toBeFilled = row.abandonedBecause !== null && last.purpose === 'effect'
-    const purpose = toBeFilled ? 'filler' : last.purpose
-    if (toBeFilled || (row === lowest && isStuck(sender, view, last))) wanted.push({ row, last, purpose })
-  }
+  const wanted = unmined.flatMap((row) => wantedOf(sender, view, row, row === lowest) ?? [])
   const overtaken = lowest && isOvertaken(view, lowest)
   if (wanted.length === 0) return { changed: false, waitingForFees: Boolean(overtaken) }
 
   const market = await marketOf(sender, view.head)
-  const attempts: NewAttempt[] = []
-  const tooDear: TransactionRow[] = []
-  for (const { row, last, purpose } of wanted) {
-    const attempt = await replacement(sender, market, row, last, purpose)
-    if (attempt) attempts.push({ ...attempt, transactionId: row.id })
-    else if (row.waiting !== 'fees') tooDear.push(row)
-  }
-  const changed = attempts.length + tooDear.length > 0
-  if (changed) {
+  const outcomes = await Promise.all(
+    wanted.map(async (one) => ({ ...one, outcome: await outcomeOf(sender, view, market, one) })),
+  )
+  const news = outcomes.filter(
+    ({ row, outcome }) =>
+      outcome.kind !== 'as-it-is' && !(outcome.kind === 'waits' && row.waiting === outcome.waiting),
+  )
+  if (news.length > 0)
     await writeAsHolder(sender, async (trx, at) => {
+      const attempts = news.flatMap(({ outcome }) => (outcome.kind === 'attempt' ? [outcome.attempt] : []))
       await insertAttempts(trx, attempts)
-      for (const { transactionId: id } of attempts) await markWaiting(trx, { id, at, waiting: null })
-      for (const { id } of tooDear) await markWaiting(trx, { id, at, waiting: 'fees' })
+      for (const { row, outcome } of news) {
+        const { id } = row
+        if (outcome.kind === 'attempt') await markWaiting(trx, { id, at, waiting: null })
+        if (outcome.kind === 'waits')
+          await markWaiting(trx, { id, at, waiting: outcome.waiting, words: outcome.words })
+        // It holds a nonce, so a transaction that can never be mined would block all later ones.
+        if (outcome.kind === 'given-up') await abandon(trx, { id, at, reason: outcome.words })
+      }
     })
+  return {
+    changed: news.length > 0,
+    waitingForFees: outcomes.some(({ outcome }) => outcome.kind === 'waits' && outcome.waiting === 'fees'),
   }
-  return { changed, waitingForFees: attempts.length < wanted.length }
 }
 
-async function replacement(
-  sender: Sender,
-  market: Market,
-  row: TransactionRow,
-  last: TransactionAttemptRow,
-  purpose: 'effect' | 'filler',
-) {
-  // No node has it, so an empty transaction can take its place at the same price.
-  const fees = replacementFees(feesOf(last), market) ?? (last.sentAt === null ? feesOf(last) : undefined)
-  if (!fees || (last.purpose === purpose && fees.maxFeePerGas <= BigInt(last.maxFeePerGas))) return undefined
+/** What another attempt at the nonce has to differ in. */
+const whyRefused: Partial<Record<SendOutcome, Wanted['why']>> = {
+  'tip-too-low': 'price',
+  'legacy-only': 'type',
+  impossible: 'gas',
+  refused: 'gas',
+}
+
+function wantedOf(sender: Sender, view: View, row: TransactionRow, isLowest: boolean): Wanted | undefined {
+  const last = view.attempts.get(row.id)?.at(-1)
+  if (!last) return undefined
+  const isCancelled = row.abandonedBecause !== null && last.purpose === 'effect'
+  const outcome = outcomeOfLast(sender, last)
+  const refused = outcome && whyRefused[outcome]
+  const stuck = isLowest && isStuck(sender, view, last) ? 'stuck' : undefined
+  const why = isCancelled ? 'cancelled' : (refused ?? stuck)
+  return why && { row, last, purpose: isCancelled ? 'filler' : last.purpose, why }
+}
+
+/** Typed transactions begin with the byte of their type (EIP-2718). */
+const isLegacy = ({ raw }: TransactionAttemptRow): boolean => !raw.startsWith('0x0')
+
+const outcomeOfLast = ({ memory }: Sender, { id }: { id: number }): SendOutcome | undefined =>
+  memory.sent.get(id)?.outcome
+
+async function outcomeOf(sender: Sender, view: View, market: Market, wanted: Wanted): Promise<Outcome> {
+  const { row, last, purpose, why } = wanted
+  const words = sender.memory.sent.get(last.id)?.words ?? null
+  if (why === 'type' && isLegacy(last)) return { kind: 'as-it-is' }
+  const gas = why === 'gas' ? await gasAfterRefusal(sender, view, wanted) : await gasOf(sender, wanted)
+  if (gas === 'later') return { kind: 'as-it-is' }
+  if (gas === 'other reason') {
+    const isNever = outcomeOfLast(sender, last) === 'impossible' && purpose === 'effect'
+    return isNever ? { kind: 'given-up', words: words ?? 'no node accepts it' } : { kind: 'as-it-is' }
+  }
+  if (typeof gas === 'object') return { kind: 'waits', waiting: 'gas', words: gas.tooMuch }
+  const fees = feesFor(sender, view.attempts.get(row.id) ?? [], market)
+  const isSame = fees && why !== 'type' && purpose === last.purpose && gas === last.gas
+  if (!fees || (isSame && fees.maxFeePerGas <= BigInt(last.maxFeePerGas)))
+    return { kind: 'waits', waiting: 'fees', words }
   const call = { to: storedAddress(row.to), data: storedHex(row.data) }
-  const gas = purpose === 'filler' ? fillerGas : last.gas
-  return signAttempt(sender, { purpose, nonce: last.nonce, gas, fees, call })
+  const asLegacy = view.head.baseFee === undefined
+  const unsigned = { purpose, nonce: last.nonce, gas, fees, isLegacy: asLegacy, call }
+  const signed = await signAttempt(sender, unsigned)
+  return { kind: 'attempt', attempt: { ...signed, transactionId: row.id } }
 }
 
-/** Time alone does not make a transaction stuck: without a new block, higher fees do not help. */
-function isStuck({ memory, clock, pace }: Sender, view: View, last: TransactionAttemptRow): boolean {
-  if (memory.sent.get(last.id)?.outcome === 'underpriced') return true
+/**
+ * Those of a replacement, if a node may have one of the attempts. What every node refused is not in the way, so its
+ * place costs no more than any other.
+ */
+function feesFor(
+  { memory }: Sender,
+  attempts: readonly TransactionAttemptRow[],
+  market: Market,
+): Fees | undefined {
+  const isRefused = (outcome: SendOutcome | undefined) =>
+    outcome !== undefined && (outcome === 'nonce-too-high' || whyRefused[outcome] !== undefined)
+  const there = attempts.filter(
+    ({ id, sentAt }) => sentAt !== null || !isRefused(memory.sent.get(id)?.outcome),
+  )
+  const [highest] = there.map(feesOf).sort((a, b) => (a.maxFeePerGas < b.maxFeePerGas ? 1 : -1))
+  if (highest === undefined) return firstFees(market)
+  // No node is known to have it, so another one can take its place at the same price.
+  const isUnsent = there.every(({ sentAt }) => sentAt === null)
+  return replacementFees(highest, market) ?? (isUnsent ? highest : undefined)
+}
+
+const gasOf = ({ gas }: Sender, { last, purpose }: Wanted): number | Promise<number> =>
+  purpose === 'filler' && last.purpose === 'effect' ? gas.limitOfFiller() : last.gas
+
+/** Whether gas was the reason is told by a new estimate, since nodes have many words for it. */
+async function gasAfterRefusal(
+  sender: Sender,
+  view: View,
+  { row, last, purpose }: Wanted,
+): Promise<number | { tooMuch: string } | 'other reason' | 'later'> {
+  const { gas, memory } = sender
+  if (isTooEarly(sender, view, row)) return 'later'
+  retryLater(sender, view, row)
+  const call =
+    purpose === 'filler' ? emptyCall(sender) : { to: storedAddress(row.to), data: storedHex(row.data) }
+  const need = await gas.limitNow(call)
+  const words = memory.sent.get(last.id)?.words ?? ''
+  const isTooHigh = /block gas limit|gas (limit )?too high|exceeds the configured cap/i.test(words)
+  if (typeof need === 'number' && (isTooHigh ? need < last.gas : need > last.gas))
+    return withinLimit(sender, row, need)
+  if (!/gas/i.test(words) || isTooHigh) return 'other reason'
+  // The node may refuse what it estimates itself.
+  const limit = Math.max(sender.chain.maxGas, 2 * (row.gas ?? 0))
+  if (last.gas < limit) return Math.min(Math.ceil(last.gas * 1.5), limit)
+  // The code of a claim is used up, and its limit can be raised.
+  return row.builder !== null && purpose === 'effect' ? { tooMuch: words } : 'other reason'
+}
+
+/**
+ * What no node took is not stuck for its price. Time alone does not make a transaction stuck either: without a new
+ * block, higher fees do not help.
+ */
+function isStuck(sender: Sender, view: View, last: TransactionAttemptRow): boolean {
+  const { memory, clock, pace } = sender
+  if (outcomeOfLast(sender, last) === 'underpriced') {
+    // Some nodes say so whatever is offered.
+    const transaction = { id: last.transactionId }
+    if (isTooEarly(sender, view, transaction)) return false
+    retryLater(sender, view, transaction)
+    return true
+  }
   if (memory.lowest?.attemptId !== last.id) {
     memory.lowest = { attemptId: last.id, block: view.head.number }
     return false
   }
   const since = memory.sent.get(last.id)?.firstAt ?? clock.monotonic()
-  return clock.monotonic() - since >= pace.replaceMs && view.head.number > memory.lowest.block
+  return (
+    last.sentAt !== null &&
+    clock.monotonic() - since >= pace.replaceMs &&
+    view.head.number > memory.lowest.block
+  )
 }
 
-const isOvertaken = (view: View, row: TransactionRow): boolean =>
-  view.head.baseFee > BigInt(view.attempts.get(row.id)?.at(-1)?.maxFeePerGas ?? 0)
+const isOvertaken = ({ head, attempts }: View, row: TransactionRow): boolean =>
+  (head.baseFee ?? 0n) > BigInt(attempts.get(row.id)?.at(-1)?.maxFeePerGas ?? 0)

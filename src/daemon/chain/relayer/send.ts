@@ -1,8 +1,8 @@
 import type { Queries } from '../../store/database.ts'
 import type { TransactionAttemptRow, TransactionRow } from '../../store/schema.ts'
 import { markAttemptError, markAttemptsTaken } from '../../store/transactions/attempts.ts'
-import { abandon, markBroadcast, markWaiting } from '../../store/transactions/states.ts'
-import type { SendOutcome } from './node.ts'
+import { markBroadcast, markWaiting } from '../../store/transactions/states.ts'
+import type { SendAnswer, SendOutcome } from './send-outcome.ts'
 import { type Sender, type View, writeAsHolder } from './sender.ts'
 import { storedHex } from './transaction.ts'
 
@@ -11,7 +11,7 @@ export interface Due {
   attempt: TransactionAttemptRow
 }
 
-type Answer = Due & { outcome: SendOutcome; words: string | null }
+type Answer = Due & SendAnswer
 
 export interface Sent {
   /** An error of the connection or the node that says nothing about the transaction. */
@@ -25,7 +25,9 @@ export interface Sent {
  */
 export class Sending {
   readonly #sender: Sender
-  readonly #underWay: Promise<void>[] = []
+  readonly #underWay: Promise<unknown>[] = []
+  /** Where nonces are taken in their order alone: whether the one before was taken. */
+  #before: Promise<boolean> = Promise.resolve(true)
   /** Not recorded yet. */
   #news: Answer[] = []
   #trouble: string | undefined
@@ -36,9 +38,14 @@ export class Sending {
     this.#poor = new Set(view.rows.flatMap(({ id, waiting }) => (waiting === 'funds' ? [id] : [])))
   }
 
+  /** @param attempts in the order of their nonces */
   begin(attempts: readonly Due[]): void {
     const now = this.#sender.clock.monotonic()
-    for (const due of attempts) this.#underWay.push(this.#send(due, now))
+    for (const due of attempts) {
+      if (this.#sender.memory.isStrict)
+        this.#before = this.#before.then((wasTaken) => wasTaken && this.#send(due, now))
+      this.#underWay.push(this.#sender.memory.isStrict ? this.#before : this.#send(due, now))
+    }
   }
 
   /** Records what the node has answered by now, as a part of a write. @returns what to call once that is committed */
@@ -65,18 +72,27 @@ export class Sending {
     return { trouble: this.#trouble, waitingForFunds: this.#poor.size > 0 }
   }
 
-  async #send({ row, attempt }: Due, now: number): Promise<void> {
-    const { node, memory } = this.#sender
+  /** @returns whether the node has it */
+  async #send({ row, attempt }: Due, now: number): Promise<boolean> {
+    const { node, memory, market } = this.#sender
     const answer = { row, attempt, ...(await node.send(storedHex(attempt.raw))) }
-    const { outcome, words } = answer
+    const { outcome, words, minTip } = answer
     const firstAt = memory.sent.get(attempt.id)?.firstAt ?? now
-    memory.sent.set(attempt.id, { firstAt, at: now, outcome })
-    if (outcome === 'unknown') this.#trouble ??= words ?? undefined
+    memory.sent.set(attempt.id, { firstAt, at: now, outcome, words })
+    if (outcome === 'unknown' || outcome === 'refused') this.#trouble ??= words ?? undefined
+    if (outcome === 'nonce-too-high') memory.isStrict = true
+    if (outcome === 'legacy-only') memory.isLegacy = true
+    if (outcome === 'tip-too-low') market.refused(BigInt(attempt.maxPriorityFeePerGas), minTip)
     if (outcome === 'no-funds') this.#poor.add(row.id)
     else this.#poor.delete(row.id)
     if (isNews(answer)) this.#news.push(answer)
+    return outcome === 'taken' || outcome === 'nonce-used'
   }
 }
+
+/** As it is, the node will not take it in the next moment either. */
+const isRefused = (outcome: SendOutcome): boolean =>
+  ['impossible', 'refused', 'tip-too-low', 'legacy-only'].includes(outcome)
 
 /** The last attempt of each transaction until a node accepts it, and again now and then. */
 export function due({ memory, pace, clock }: Sender, view: View): Due[] {
@@ -85,10 +101,12 @@ export function due({ memory, pace, clock }: Sender, view: View): Due[] {
   for (const row of view.rows) {
     if (row.state === 'mined') continue
     const attempt = view.attempts.get(row.id)?.at(-1)
-    if (!attempt) continue
+    // What was given up is not sent again: an empty one takes its place.
+    if (!attempt || (row.abandonedBecause !== null && attempt.purpose === 'effect')) continue
     const last = memory.sent.get(attempt.id)
     const taken = row.state === 'broadcast' && attempt.sentAt !== null
-    if (!last || !taken || now - last.at >= pace.resendMs) list.push({ row, attempt })
+    const pause = taken ? pace.resendMs : last && isRefused(last.outcome) ? pace.retryMs : 0
+    if (!last || now - last.at >= pause) list.push({ row, attempt })
   }
   return list
 }
@@ -96,7 +114,18 @@ export function due({ memory, pace, clock }: Sender, view: View): Due[] {
 const isNews = ({ row, attempt, outcome, words }: Answer): boolean =>
   outcome === 'taken'
     ? row.state === 'signed' || attempt.sentAt === null || attempt.error !== null
-    : attempt.error !== words
+    : attempt.error !== words || (waits[outcome] !== undefined && row.waiting === null)
+
+/** The wait of a transaction that a node did not take, by its answer; of others, its next tick decides. */
+const waits: Partial<Record<SendOutcome, NonNullable<TransactionRow['waiting']>>> = {
+  'no-funds': 'funds',
+  'below-base-fee': 'fees',
+  'tip-too-low': 'fees',
+  impossible: 'node',
+  'legacy-only': 'node',
+  refused: 'node',
+  unknown: 'node',
+}
 
 /** True if the wait is due to sending, not to the chain's fees. */
 const isAboutSending = (waiting: TransactionRow['waiting']): boolean =>
@@ -112,20 +141,10 @@ async function record(trx: Queries, news: readonly Answer[], at: string): Promis
   for (const { row } of taken)
     if (row.state !== 'signed' && isAboutSending(row.waiting))
       await markWaiting(trx, { id: row.id, at, waiting: null })
-  for (const answer of news) if (answer.outcome !== 'taken') await recordRefusal(trx, answer, at)
-}
-
-async function recordRefusal(
-  trx: Queries,
-  { row, attempt, outcome, words }: Answer,
-  at: string,
-): Promise<void> {
-  const { id } = row
-  await markAttemptError(trx, attempt.id, words ?? outcome)
-  // It holds a nonce, so a transaction that can never be mined would block all later ones.
-  if (outcome === 'impossible' && attempt.purpose === 'effect')
-    await abandon(trx, { id, at, reason: words ?? 'no node accepts it' })
-  else if (outcome === 'no-funds') await markWaiting(trx, { id, at, waiting: 'funds' })
-  else if (outcome === 'below-base-fee') await markWaiting(trx, { id, at, waiting: 'fees' })
-  else if (outcome === 'unknown') await markWaiting(trx, { id, at, waiting: 'node' })
+  for (const { row, attempt, outcome, words } of news) {
+    if (outcome === 'taken') continue
+    await markAttemptError(trx, attempt.id, words ?? outcome)
+    const waiting = waits[outcome]
+    if (waiting) await markWaiting(trx, { id: row.id, at, waiting, words })
+  }
 }

@@ -3,6 +3,7 @@ import { openAttempts } from '../../store/transactions/attempts.ts'
 import { countUnsettled, openTransactions } from '../../store/transactions/intents.ts'
 import { findSender, insertSender } from '../../store/transactions/senders.ts'
 import { hasUnexplained, markAllWithNode, markAllWithoutNode } from '../../store/transactions/states.ts'
+import { lacksBlock, wordsOf } from '../node-answer.ts'
 import { KeyChanged, LeaseHeld, WrongChain } from './errors.ts'
 import { follow } from './follow.ts'
 import { closeGaps } from './gaps.ts'
@@ -10,6 +11,7 @@ import { replace } from './replace.ts'
 import { due, Sending } from './send.ts'
 import { idOf, ofSigner, type Sender, type SenderStatus, type View, writeAsHolder } from './sender.ts'
 import { signQueued } from './sign-queued.ts'
+import { markUnmined, stuckOf } from './stuck.ts'
 
 /** A key with funds is assumed to keep some for this long. */
 const trustMs = 60_000
@@ -35,6 +37,7 @@ export class SenderLoop {
       inFlight: 0,
       waitingForFees: false,
       waitingForFunds: false,
+      stuck: undefined,
       isStandby: false,
       trouble: undefined,
     }
@@ -52,17 +55,21 @@ export class SenderLoop {
 
   async #guarded(): Promise<SenderStatus> {
     try {
-      this.status = { ...this.status, isStandby: false, trouble: undefined, ...(await this.#once()) }
+      const news = await this.#once()
+      const stuck = await stuckOf(this.sender)
+      this.status = { ...this.status, isStandby: false, trouble: undefined, ...news, stuck }
     } catch (error) {
       // Everything important is stored, so the next tick starts by reading.
       this.#verified = false
       const isHeld = error instanceof LeaseHeld
-      if (!isHeld && !(error instanceof KeyChanged)) await this.#markWithoutNode()
+      if (!isHeld && !(error instanceof KeyChanged)) await this.#markWithoutNode(wordsOf(error))
       const isStandby = isHeld && this.sender.isShared
       if (isStandby) this.#marked = true
       const thrown = error instanceof Error ? error : new Error(String(error))
       const trouble = isStandby ? undefined : thrown
-      this.status = { ...this.status, isStandby, trouble, unsettled: await this.#unsettled() }
+      const unsettled = await this.#unsettled()
+      const stuck = isStandby ? undefined : await stuckOf(this.sender, thrown)
+      this.status = { ...this.status, isStandby, trouble, unsettled, stuck }
     }
     return this.status
   }
@@ -77,7 +84,8 @@ export class SenderLoop {
     await this.#markWithNode()
     const isPoor = await this.#isPoor(view)
     if (await follow(sender, view)) view = await refreshView(sender, view)
-    if (await closeGaps(sender, view)) view = await refreshView(sender, view)
+    const { changed, used } = await closeGaps(sender, view)
+    if (changed || used !== view.used) view = await refreshView(sender, { ...view, used })
     const replaced = await replace(sender, view)
     if (replaced.changed) view = await refreshView(sender, view)
     this.#forget(view.attempts)
@@ -86,6 +94,7 @@ export class SenderLoop {
     // What was begun ends in this tick, also if signing fails.
     const signed = await signQueued(sender, view, sending).finally(() => sending.answered())
     const { trouble, waitingForFunds } = await sending.end()
+    await markUnmined(sender, view)
     return {
       unsettled: await this.#unsettled(),
       inFlight: view.next + signed.count - view.used,
@@ -96,12 +105,12 @@ export class SenderLoop {
   }
 
   /** Makes lists show what is waited for. A failure to write that is secondary. */
-  async #markWithoutNode(): Promise<void> {
+  async #markWithoutNode(words: string): Promise<void> {
     const { sender } = this
     try {
       if (!sender.lease.isTaken || !(await hasUnexplained(sender.db.read, ofSigner(sender)))) return
       this.#marked = true
-      await writeAsHolder(sender, (trx, at) => markAllWithoutNode(trx, { ...ofSigner(sender), at }))
+      await writeAsHolder(sender, (trx, at) => markAllWithoutNode(trx, { ...ofSigner(sender), at, words }))
     } catch {
       // The next tick tells why.
     }
@@ -159,8 +168,10 @@ export class SenderLoop {
 
   #forget(attempts: ReadonlyMap<number, readonly { id: number }[]>): void {
     const open = new Set([...attempts.values()].flat().map(({ id }) => id))
-    const { sent } = this.sender.memory
+    const { sent, retryAt } = this.sender.memory
     for (const id of sent.keys()) if (!open.has(id)) sent.delete(id)
+    const now = this.sender.clock.monotonic()
+    for (const [id, { at }] of retryAt) if (at < now) retryAt.delete(id)
   }
 
   #unsettled(): Promise<number> {
@@ -174,12 +185,17 @@ export class SenderLoop {
   }
 }
 
-async function readView(sender: Sender): Promise<View> {
-  const [head, used] = await Promise.all([
-    sender.node.head(),
-    sender.node.nonce(sender.signer.address, 'latest'),
-  ])
-  return { head, used, ...(await underWay(sender, used)) }
+async function readView(sender: Sender, isRepeated = false): Promise<View> {
+  const latest = await sender.node.head()
+  const head = sender.memory.isLegacy ? { ...latest, baseFee: undefined } : latest
+  try {
+    const used = await sender.node.nonce(sender.signer.address, head.number)
+    return { head, used, ...(await underWay(sender, used)) }
+  } catch (error) {
+    // Nodes that take turns at one URL would answer the same calls of each tick, so another one is asked at once.
+    if (isRepeated || !lacksBlock.test(wordsOf(error))) throw error
+    return readView(sender, true)
+  }
 }
 
 const refreshView = async (sender: Sender, view: View): Promise<View> => ({

@@ -1,11 +1,20 @@
-import type { Address, Hex, TransactionSerializableEIP1559, Transport } from 'viem'
+import type {
+  Address,
+  Hex,
+  TransactionSerializableEIP1559,
+  TransactionSerializableLegacy,
+  Transport,
+} from 'viem'
 import type { Db, Queries } from '../../store/database.ts'
 import { type Lease, LeaseLost } from '../../store/lease.ts'
 import type { TransactionAttemptRow, TransactionRow } from '../../store/schema.ts'
+import type { FeeMarket } from '../fee-market.ts'
 import type { Builders } from './builder.ts'
 import { LeaseHeld } from './errors.ts'
 import type { Market } from './fees.ts'
-import type { Head, Node, SendOutcome } from './node.ts'
+import type { Gas } from './gas.ts'
+import type { Head, Node } from './node.ts'
+import type { SendOutcome } from './send-outcome.ts'
 
 /** In milliseconds. */
 export interface Clock {
@@ -17,8 +26,11 @@ export interface Clock {
 /** A sending key. chain/keys makes them; nothing here sees the secret. */
 interface TransactionSigner {
   readonly address: Address
-  signTransaction(transaction: TransactionSerializableEIP1559): Promise<Hex>
+  signTransaction(transaction: TransactionSerializableEIP1559 | TransactionSerializableLegacy): Promise<Hex>
 }
+
+/** Of a transfer by code. Contracts of others may need several times the 86,000 of ours. */
+export const defaultMaxGas = 2_000_000
 
 export interface ChainSettings {
   chainId: number
@@ -27,8 +39,15 @@ export interface ChainSettings {
   confirmations: number
   /** The maximum in wei per gas. While the chain's fees exceed it, intents wait and show that. */
   maxFeePerGas: bigint
+  /** In wei per gas; offered also if the node suggests less. */
+  minTip: bigint
+  maxTip: bigint | undefined
+  /** The most gas that a transfer by code may use. */
+  maxGas: number
   /** The block producer's tip in wei per gas; absent: as suggested by the node. */
   tip?: bigint
+  /** Shared with those who estimate costs; absent: one of its own. */
+  market?: FeeMarket | undefined
   /** A dev chain may come back with an earlier state: transactions that it forgot are sent again. */
   forgets?: boolean
   /** Overrides the usual pace: an embedded chain is fast and accepts more at once. */
@@ -52,6 +71,8 @@ export interface Pace extends DriverPace {
   maxInFlight: number
   /** An accepted transaction is resent after this time, because nodes may forget it. */
   resendMs: number
+  /** What was refused, or cannot be told yet, is tried again this often. */
+  retryMs: number
   /** After this time and another block, the lowest nonce gets higher fees. */
   replaceMs: number
   /** The lifetime of a lease that is not renewed. */
@@ -80,6 +101,8 @@ export interface Sender {
   readonly name: string
   readonly signer: TransactionSigner
   readonly node: Node
+  readonly market: FeeMarket
+  readonly gas: Gas
   readonly db: Db
   readonly clock: Clock
   readonly builders: Builders
@@ -105,6 +128,8 @@ export interface SenderStatus {
   /** The chain's fees exceed the cap: nothing is lost, but nothing moves. */
   waitingForFees: boolean
   waitingForFunds: boolean
+  /** The first transaction that has been unable to go on for a while, and why, in the node's own words. */
+  stuck: { id: number; why: string } | undefined
   /** Another daemon on the same database sends for this key. */
   isStandby: boolean
   trouble: Error | undefined
@@ -113,12 +138,33 @@ export interface SenderStatus {
 /** State that may be lost: that costs a repetition, never an effect. */
 interface Memory {
   /** By attempt: when it was first and last sent by this process (monotonic), and the outcome. */
-  readonly sent: Map<number, { firstAt: number; at: number; outcome: SendOutcome }>
+  readonly sent: Map<number, { firstAt: number; at: number; outcome: SendOutcome; words: string | null }>
+  /** By transaction: what is not asked again before this time (monotonic), or until others have used nonces up. */
+  readonly retryAt: Map<number, { at: number; used: number }>
   /** By transaction: the latest block when its nonce was used but no attempt was found, for the first time. */
   readonly absent: Map<number, number>
   /** The lowest unmined attempt, and the block since when it has been that. */
   lowest: { attemptId: number; block: number } | undefined
+  /** The lowest unmined transaction, and since when it has been that. */
+  first: { id: number; at: number; block: number } | undefined
+  /** The first transaction that waits, and since when. */
+  waits: { id: number; at: number } | undefined
+  /** The node takes no nonce above the account's. */
+  isStrict: boolean
+  /** It takes legacy transactions alone. */
+  isLegacy: boolean
 }
+
+export const newMemory = (): Memory => ({
+  sent: new Map(),
+  retryAt: new Map(),
+  absent: new Map(),
+  lowest: undefined,
+  first: undefined,
+  waits: undefined,
+  isStrict: false,
+  isLegacy: false,
+})
 
 export interface View {
   head: Head
@@ -129,6 +175,16 @@ export interface View {
   /** Unsettled transactions with a nonce, in nonce order. */
   rows: readonly TransactionRow[]
   attempts: ReadonlyMap<number, readonly TransactionAttemptRow[]>
+}
+
+/** For what costs a node much to answer, and will hardly be answered otherwise in the next moment. */
+export function isTooEarly({ memory, clock }: Sender, { used }: View, { id }: { id: number }): boolean {
+  const retry = memory.retryAt.get(id)
+  return retry !== undefined && retry.used === used && clock.monotonic() < retry.at
+}
+
+export function retryLater({ memory, clock, pace }: Sender, { used }: View, { id }: { id: number }): void {
+  memory.retryAt.set(id, { at: clock.monotonic() + pace.retryMs, used })
 }
 
 export const idOf = ({ chain, signer }: Sender) => ({ chainId: chain.chainId, address: signer.address })
@@ -149,6 +205,5 @@ export async function writeAsHolder<T>(
   }
 }
 
-export async function marketOf({ chain, node }: Sender, head: Head): Promise<Market> {
-  return { baseFee: head.baseFee, tip: chain.tip ?? (await node.tip()), cap: chain.maxFeePerGas }
-}
+export const marketOf = ({ chain, market }: Sender, head: Head): Promise<Market> =>
+  market.at(head, chain.maxFeePerGas)

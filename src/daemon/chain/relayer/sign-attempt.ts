@@ -6,13 +6,13 @@ import { isoNow, type Sender } from './sender.ts'
 /** The kind of a transaction that only fills a gap in the nonces. */
 export const fillerKind = 'filler'
 
-export const fillerGas = 21_000
-
 interface Unsigned {
   purpose: 'effect' | 'filler'
   nonce: number
   gas: number
   fees: Fees
+  /** The chain has no EIP-1559. */
+  isLegacy: boolean
   /** For an effect; a filler is an empty call to the sender itself. */
   call: { to: Address | null; data: Hex }
 }
@@ -20,19 +20,22 @@ interface Unsigned {
 /** Signs without sending: the bytes must be stored first. */
 export async function signAttempt(
   sender: Sender,
-  { purpose, nonce, gas, fees, call }: Unsigned,
+  { purpose, nonce, gas, fees, isLegacy, call }: Unsigned,
 ): Promise<Omit<NewAttempt, 'transactionId'>> {
   const { signer, chain } = sender
   const { to, data } = purpose === 'filler' ? emptyCall(sender) : call
-  const raw = await signer.signTransaction({
-    type: 'eip1559',
+  const unsigned = {
     chainId: chain.chainId,
     nonce,
     gas: BigInt(gas),
     data,
     ...(to === null ? {} : { to }),
-    ...fees,
-  })
+  }
+  const raw = await signer.signTransaction(
+    isLegacy
+      ? { type: 'legacy', ...unsigned, gasPrice: fees.maxFeePerGas }
+      : { type: 'eip1559', ...unsigned, ...fees },
+  )
   return {
     purpose,
     nonce,

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { formatGwei } from 'viem'
 import type { Queries } from '../../store/database.ts'
 import type { TransactionRow } from '../../store/schema.ts'
 import { insertAttempts } from '../../store/transactions/attempts.ts'
@@ -42,9 +43,11 @@ export async function signQueued(sender: Sender, view: View, sending: Sending): 
   const queue =
     room <= 0 ? [] : await queuedTransactions(sender.db.read, { ...ofSigner(sender), limit: room })
   if (queue.length === 0) return { count: 0, waitingForFees: false }
-  const fees = firstFees(await marketOf(sender, view.head))
+  const market = await marketOf(sender, view.head)
+  const fees = firstFees(market)
   if (!fees) {
-    await wait(sender, queue, 'fees')
+    const { tip, maxTip } = market
+    await wait(sender, queue, tip > maxTip ? `the node takes no tip below ${formatGwei(tip)} gwei` : null)
     return { count: 0, waitingForFees: true }
   }
   const building: Building = {
@@ -59,7 +62,7 @@ export async function signQueued(sender: Sender, view: View, sending: Sending): 
   for (let from = 0; from < queue.length; from += together) {
     const first = view.next + count
     const made = await build(building, queue.slice(from, from + together), first, fees)
-    const due = await store(sender, first, made, sending)
+    const due = await store(sender, { first, block: view.head.number }, made, sending)
     // The counters of later ones were predicted from it.
     if (!due) break
     sending.begin(due)
@@ -75,7 +78,7 @@ interface Made {
   signings: Signing[]
   refused: { row: TransactionRow; reason: string }[]
   done: { row: TransactionRow; by: DoneBefore['by'] }[]
-  waiting: { row: TransactionRow; waiting: TransactionRow['waiting'] }[]
+  waiting: { row: TransactionRow; waiting: TransactionRow['waiting']; words: string | null }[]
   /** One waits for earlier ones: with more behind it, its turn would never come. */
   isBlocked: boolean
 }
@@ -88,18 +91,20 @@ async function build(
   fees: Fees,
 ): Promise<Made> {
   const { sender, view } = building
+  const isLegacy = view.head.baseFee === undefined
   const made: Made = { signings: [], refused: [], done: [], waiting: [], isBlocked: false }
   for (const [index, row] of rows.entries()) {
     const nonce = first + made.signings.length
     const built = await buildCall(building, row, { isFirst: nonce === view.used })
     if (built.kind === 'call') {
       const { gas, call } = built
-      const attempt = await signAttempt(sender, { purpose: 'effect', nonce, gas, fees, call })
+      const attempt = await signAttempt(sender, { purpose: 'effect', nonce, gas, fees, isLegacy, call })
       made.signings.push({ ...built, row, attempt })
     } else if (built.kind === 'refused') made.refused.push({ row, reason: built.reason })
     else if (built.kind === 'done') made.done.push({ row, by: built.by })
     else {
-      if (row.waiting !== built.waiting) made.waiting.push({ row, waiting: built.waiting })
+      const { waiting, words } = built
+      if (row.waiting !== waiting || row.waitingWords !== words) made.waiting.push({ row, waiting, words })
       made.isBlocked = built.waiting === 'gas-estimate'
       if (made.isBlocked) break
     }
@@ -109,10 +114,16 @@ async function build(
   return made
 }
 
+/** The first nonce, and the latest block. */
+interface Start {
+  first: number
+  block: number
+}
+
 /** Together with what the node has answered meanwhile. @returns what to send; undefined if it was rolled back */
 async function store(
   sender: Sender,
-  first: number,
+  { first, block }: Start,
   made: Made,
   sending: Sending,
 ): Promise<Due[] | undefined> {
@@ -122,7 +133,7 @@ async function store(
   try {
     const { due, recorded } = await writeAsHolder(sender, async (trx, at) => {
       const recorded = await sending.record(trx, at)
-      return { recorded, due: await storeMade(sender, trx, at, first, made) }
+      return { recorded, due: await storeMade(sender, trx, at, { first, block }, made) }
     })
     await recorded()
     await sender.changed(changed)
@@ -137,7 +148,7 @@ async function storeMade(
   sender: Sender,
   trx: Queries,
   at: string,
-  first: number,
+  { first, block }: Start,
   { signings, refused, done, waiting }: Made,
 ): Promise<Due[]> {
   const { chainId, address } = idOf(sender)
@@ -157,6 +168,7 @@ async function storeMade(
       sequenceValue: counted === undefined ? null : String(counted.value),
       firstHash: row.firstHash ?? attempt.hash,
       signings: row.signings + 1,
+      signedBlock: block,
     })
     if (!signed) throw new Raced()
   }
@@ -172,7 +184,8 @@ async function storeMade(
     if (await markDoneBefore(trx, { id, at, ...by, reason: doneBefore }))
       await sender.onSettled(trx, { id, kind, state: 'confirmed', at })
   }
-  for (const { row, waiting: why } of waiting) await markWaiting(trx, { id: row.id, at, waiting: why })
+  for (const { row, waiting: why, words } of waiting)
+    await markWaiting(trx, { id: row.id, at, waiting: why, words })
   const ids = new Map(inserted.map(({ transactionId, id }) => [transactionId, id]))
   return signings.flatMap(({ row, attempt }) => {
     const id = ids.get(row.id)
@@ -182,11 +195,11 @@ async function storeMade(
   })
 }
 
-async function wait(sender: Sender, rows: readonly TransactionRow[], waiting: 'fees'): Promise<void> {
-  const news = rows.filter((row) => row.waiting !== waiting)
+async function wait(sender: Sender, rows: readonly TransactionRow[], words: string | null): Promise<void> {
+  const news = rows.filter(({ waiting }) => waiting !== 'fees')
   if (news.length === 0) return
   await writeAsHolder(sender, async (trx, at) => {
-    for (const { id } of news) await markWaiting(trx, { id, at, waiting })
+    for (const { id } of news) await markWaiting(trx, { id, at, waiting: 'fees', words })
   })
 }
 

@@ -31,11 +31,12 @@ type MinedRow = Pick<
   | 'args'
   | 'signings'
   | 'sequenceValue'
+  | 'signedBlock'
   | 'abandonedBecause'
   | 'topic'
 >
 
-/** The result of a transaction that is deep enough; empty if its builder cannot tell yet. */
+/** The result of a transaction that is deep enough. @throws if the chain cannot be read: a later tick asks again */
 export async function verdictOn(sender: Sender, view: View, row: MinedRow): Promise<Change[]> {
   const { id } = row
   const end = (state: 'confirmed' | 'reverted' | 'cancelled', reason: string | null): Change[] => [
@@ -44,12 +45,8 @@ export async function verdictOn(sender: Sender, view: View, row: MinedRow): Prom
   const attempt = view.attempts.get(id)?.find(({ hash }) => hash === row.minedHash)
   if (attempt?.purpose === 'filler') return end('cancelled', row.abandonedBecause ?? 'given up')
   if (row.succeeded === 1) {
-    try {
-      const missing = await sender.withoutEffect(row, BigInt(view.head.number))
-      return missing === undefined ? [confirm(sender, row)] : end('reverted', missing)
-    } catch {
-      return []
-    }
+    const missing = await sender.withoutEffect(row, BigInt(view.head.number))
+    return missing === undefined ? [confirm(sender, row)] : end('reverted', missing)
   }
 
   // It was given up while pending, so nothing is signed again.
@@ -59,14 +56,11 @@ export async function verdictOn(sender: Sender, view: View, row: MinedRow): Prom
   const block = row.blockNumber ?? view.head.number
   const gas = attempt?.gas ?? 0
   const rerun = await sender.node.rerun({ ...call, gas, from: sender.signer.address }, block)
-  try {
-    const copy = await doneBy(sender, row, block)
-    if (copy) return end('confirmed', `its effect came by another transaction, ${copy}`)
-    if (await isToBeSignedAnew(sender, row, call, rerun)) return [signAnew(sender, row, 'reverted')]
-  } catch {
-    // The builder could not read the chain. The next tick asks again.
-    return []
-  }
+  const copy = await doneBy(sender, row, block)
+  if (copy) return end('confirmed', `its effect came by another transaction, ${copy}`)
+  const isWorthIt =
+    (await isToBeSignedAnew(sender, row, call, rerun)) || (await ranOutOfGas(sender, row, call, gas, rerun))
+  if (isWorthIt) return [signAnew(sender, row, 'reverted')]
   return end('reverted', rerun.passes ? 'reverted, although it would succeed by now' : rerun.reason)
 }
 
@@ -83,13 +77,15 @@ const confirm = (sender: Sender, { id, kind, minedHash, blockHash, blockNumber }
 /** Anyone can send a call whose bytes authorize its effect. @returns the transaction that did, if any */
 export async function doneBy(
   { builders, node }: Pick<Sender, 'builders' | 'node'>,
-  row: Pick<TransactionRow, 'builder' | 'to' | 'data'>,
+  row: Pick<TransactionRow, 'builder' | 'to' | 'data' | 'sequenceValue' | 'signedBlock'>,
   untilBlock: number,
 ): Promise<Hex | undefined> {
   const builder = row.builder === null ? undefined : builders[row.builder]
   if (!builder?.doneBy || row.to === null || row.data === null) return undefined
   const call = { to: storedAddress(row.to), data: storedHex(row.data) }
-  return builder.doneBy({ ...call, untilBlock, client: node.client })
+  const counted = row.sequenceValue === null ? undefined : BigInt(row.sequenceValue)
+  const { signedBlock } = row
+  return builder.doneBy({ ...call, counted, signedBlock, untilBlock, client: node.client })
 }
 
 /**
@@ -120,6 +116,24 @@ export async function settle(
 ): Promise<void> {
   if (await markSettled(trx, to)) await onSettled(trx, to)
 }
+
+/** Contracts of others may by now take more than they took when the call was checked. */
+async function ranOutOfGas(
+  { node, gas: known, signer, chain }: Sender,
+  { builder, signings, blockNumber }: MinedRow,
+  call: { to: Address | null; data: Hex },
+  gas: number,
+  rerun: Rerun,
+): Promise<boolean> {
+  if (builder === null || rerun.passes || gas >= chain.maxGas || signings >= maxShortOfGas) return false
+  const more = { ...call, gas: chain.maxGas, from: signer.address }
+  if (!(await node.rerun(more, blockNumber ?? 'latest')).passes) return false
+  known.forget(call)
+  return true
+}
+
+/** A contract may always take a little more than it gets. */
+const maxShortOfGas = 3
 
 /** The nonce is used and the effect is absent for good: only then is signing again safe. */
 async function isToBeSignedAnew(

@@ -50,7 +50,7 @@ export async function announceTokens(
   const about = length === 1 ? { tokenId: tokenIds[0] ?? '' } : { tokens: length }
   const intent = {
     chainId,
-    call: { to: getAddress(address), data: callFor(kind, tokenIds.map(BigInt)) },
+    call: { to: getAddress(address), data: announceData(kind, tokenIds.map(BigInt)) },
     gasHint: gasLimitOf(kind, length),
     kind: `${kind}-refresh`,
     subject: { contractAddress: address, chainId, ...about },
@@ -62,7 +62,7 @@ export async function announceTokens(
   return id !== undefined
 }
 
-function callFor(kind: ContractRow['kind'], ids: readonly bigint[]): Hex {
+export function announceData(kind: ContractRow['kind'], ids: readonly bigint[]): Hex {
   if (kind === 'guestbook')
     return encodeFunctionData({ abi: guestbookAbi, functionName: 'refreshMetadata', args: [ids] })
   const [first = 0n] = ids

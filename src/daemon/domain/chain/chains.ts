@@ -1,13 +1,18 @@
 import { BaseError } from 'viem'
 import type { Chain, Chains } from '../../chain/chains.ts'
+import { checkEndpoint, type EndpointCheck } from '../../chain/check-endpoint.ts'
+import { wordsOf } from '../../chain/node-answer.ts'
 import { KeyChanged, LeaseHeld, WrongChain } from '../../chain/relayer/errors.ts'
-import { wordsOf } from '../../chain/relayer/node.ts'
+import type { SenderStatus } from '../../chain/relayer/sender.ts'
+import { withoutUrls } from '../../chain/rpc-connection.ts'
+import type { RpcEndpoint } from '../../chain/rpc-endpoint.ts'
+import type { EndpointHealth } from '../../chain/rpc-transport.ts'
 import { contractsInTrouble } from '../../store/contracts.ts'
 import type { Db } from '../../store/database.ts'
 import type { ContractRow } from '../../store/schema.ts'
 import { listTransactions } from '../../store/transactions/listing.ts'
 
-type TroubleCode = 'wrong-chain' | 'lease-held' | 'key-changed' | 'node'
+type TroubleCode = 'wrong-chain' | 'lease-held' | 'key-changed' | 'node' | 'stuck'
 
 interface TroubledContract extends Pick<ContractRow, 'symbol' | 'address' | 'status'> {
   team: string
@@ -26,8 +31,15 @@ interface ChainState {
   unsettled: number
   inFlight: number
   waiting: Readonly<Record<string, number>>
-  trouble: { code: TroubleCode; message: string } | undefined
+  /** `stuck` has the transaction that cannot go on. */
+  trouble: { code: TroubleCode; message: string; transactionId: number | null } | undefined
+  endpoints: Endpoint[]
   contracts: TroubledContract[]
+}
+
+interface Endpoint extends EndpointHealth {
+  /** undefined: it was not checked. */
+  checks: EndpointCheck[] | undefined
 }
 
 interface Deps {
@@ -36,12 +48,15 @@ interface Deps {
   config: { chains: readonly { chainId: number; maxFeePerGas: bigint }[] }
 }
 
-/** Queries all chains at once. Never throws because of a chain: the error becomes part of its state. */
-export async function chainStates(deps: Deps): Promise<ChainState[]> {
+/**
+ * Queries all chains at once. Never throws because of a chain: the error becomes part of its state.
+ * @param isChecked whether each URL gets the calls that a transfer makes
+ */
+export async function chainStates(deps: Deps, isChecked: boolean): Promise<ChainState[]> {
   const troubled = await contractsInTrouble(deps.db.read, maxContracts)
   return Promise.all(
     deps.chains.all.map(async (chain) => ({
-      ...(await stateOf(deps, chain)),
+      ...(await stateOf(deps, chain, isChecked)),
       contracts: troubled.flatMap(({ chainId, problem, ...contract }) =>
         chainId === chain.id && problem !== null ? [{ ...contract, problem }] : [],
       ),
@@ -52,11 +67,20 @@ export async function chainStates(deps: Deps): Promise<ChainState[]> {
 /** More than an operator fixes at once. */
 const maxContracts = 100
 
-async function stateOf({ db, chains, config }: Deps, chain: Chain): Promise<Omit<ChainState, 'contracts'>> {
-  const [answer, waiting] = await Promise.all([headOf(chain), waitingOn(db, chain.id)])
+async function stateOf(
+  { db, chains, config }: Deps,
+  chain: Chain,
+  isChecked: boolean,
+): Promise<Omit<ChainState, 'contracts'>> {
+  const [answer, waiting, endpoints] = await Promise.all([
+    headOf(chain),
+    waitingOn(db, chain.id),
+    endpointsOf(chain, isChecked),
+  ])
   const status = chains.relayer.status().filter(({ chainId }) => chainId === chain.id)
   const sum = (count: 'unsettled' | 'inFlight') => status.reduce((all, one) => all + one[count], 0)
   const error = status.find(({ trouble }) => trouble !== undefined)?.trouble ?? answer.error
+  const stuck = status.find((one) => one.stuck !== undefined)?.stuck
   return {
     chain,
     rpcUrl: chains.rpcUrls[chain.id],
@@ -65,8 +89,42 @@ async function stateOf({ db, chains, config }: Deps, chain: Chain): Promise<Omit
     unsettled: sum('unsettled'),
     inFlight: sum('inFlight'),
     waiting,
-    trouble: error === undefined ? undefined : { code: codeOf(error), message: withoutUrls(wordsOf(error)) },
+    trouble: troubleOf(error, stuck),
+    endpoints,
   }
+}
+
+function troubleOf(error: unknown, stuck: SenderStatus['stuck']): ChainState['trouble'] {
+  const code = error === undefined ? undefined : codeOf(error)
+  // Why a transaction cannot go on says more than that the node does not answer.
+  if (stuck && (code === undefined || code === 'node'))
+    return { code: 'stuck', message: stuckWords(stuck), transactionId: stuck.id }
+  return code && { code, message: withoutUrls(wordsOf(error)), transactionId: null }
+}
+
+/** Whoever asks for readiness may read them, and a node may quote the key that it was given. */
+export function stuckWords({ id, why }: NonNullable<SenderStatus['stuck']>): string {
+  const words = withoutUrls(why).replace(/(?<![\w-])(?!0x)[\w-]{24,}/g, '…')
+  return `transaction ${id} cannot go on: ${words.replace(/\.$/, '')}`
+}
+
+async function endpointsOf(chain: Chain, isChecked: boolean): Promise<Endpoint[]> {
+  const { endpoints, id, relayer } = chain
+  if (endpoints === undefined) return []
+  const health = () => endpoints.health()
+  if (!isChecked) return health().map((one) => ({ ...one, checks: undefined }))
+  const expiryBlocks = chain.expiryBlocks().catch(() => undefined)
+  const check = (one: RpcEndpoint) => checkEndpoint(one, { id, relayer, expiryBlocks })
+  const [all] = await Promise.all([Promise.all(endpoints.all.map(check)), endpoints.checkHeads()])
+  const isUsable = (checks: EndpointCheck[]) => checks.every(({ status }) => status !== 'fail')
+  const anyUsable = all.some(isUsable)
+  // One URL that can be used is enough.
+  const judged = all.map((checks) =>
+    checks.map((check) =>
+      check.status === 'fail' && anyUsable ? { ...check, status: 'warn' as const } : check,
+    ),
+  )
+  return health().map((one, index) => ({ ...one, checks: judged[index] }))
 }
 
 async function headOf({
@@ -102,7 +160,3 @@ function codeOf(error: unknown): TroubleCode {
   if (error instanceof LeaseHeld) return 'lease-held'
   return error instanceof KeyChanged ? 'key-changed' : 'node'
 }
-
-/** RPC URLs contain keys. */
-const withoutUrls = (text: string): string =>
-  text.replace(/\b(https?:\/\/)(?:[^\s/@]*@)?([^\s/?#]+)\S*/g, '$1$2')

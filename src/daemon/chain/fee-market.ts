@@ -1,0 +1,148 @@
+import { hexToBigInt } from 'viem'
+import type { ChainClient } from './chain-client.ts'
+import { isUnusable, nodeAnswer, wordsOf } from './node-answer.ts'
+import type { Market } from './relayer/fees.ts'
+
+const gwei = 1_000_000_000n
+/** Blocks whose tips show what others pay. */
+const sampled = 20
+/** What a node that lacks a method is not asked again for. */
+const missingForMs = 600_000
+/** After this time the node may take less again; the first is for what it named itself. */
+const learnedForMs = { named: 3_600_000, guessed: 600_000 }
+/** In wei per gas; public chains whose nodes do not name their lowest tip take less. */
+const maxGuess = 50n * gwei
+
+interface FeeMarketSettings {
+  /** In wei per gas. Absent: as the chain asks. */
+  tip?: bigint | undefined
+  minTip?: bigint | undefined
+  maxTip?: bigint | undefined
+}
+
+/** What a block says of fees; without a base fee, the chain has no EIP-1559. */
+interface Head {
+  hash: string
+  baseFee: bigint | undefined
+}
+
+/** What a chain asks for gas, of which one is shared by the relayer and by dry runs. */
+export class FeeMarket {
+  readonly #client: Pick<ChainClient, 'request'>
+  readonly #settings: FeeMarketSettings
+  readonly #monotonic: () => number
+  #learned: { tip: bigint; until: number } | undefined
+  #latestSuggestion = 0n
+  #suggested: { hash: string; tip: Promise<bigint> } | undefined
+  /** By method, when the node said that it has none. */
+  readonly #missing = new Map<string, number>()
+  /** Why it did not tell, in its words. */
+  #words = ''
+
+  constructor(
+    client: Pick<ChainClient, 'request'>,
+    settings: FeeMarketSettings,
+    monotonic: () => number = () => performance.now(),
+  ) {
+    this.#client = client
+    this.#settings = settings
+    this.#monotonic = monotonic
+  }
+
+  /** @throws errors of the node and the connection */
+  async at(head: Head, cap: bigint): Promise<Market> {
+    const suggested = await this.#suggestion(head)
+    this.#latestSuggestion = suggested
+    const { minTip = 0n, maxTip } = this.#settings
+    const least = larger(minTip, this.#lowestTaken())
+    // The price of a legacy transaction includes what takes the place of the base fee.
+    const most = maxTip !== undefined && head.baseFee !== undefined ? maxTip : cap
+    return { baseFee: head.baseFee, tip: larger(smaller(suggested, most), least), maxTip: most, cap }
+  }
+
+  /**
+   * Learns the lowest tip that a node takes from one that it refused, both in wei per gas. One that it does not name is found
+   * in steps, which keep what is paid below twice of it. They end somewhere, because nodes say the same when their pool is
+   * full.
+   */
+  refused(tip: bigint, named: bigint | undefined): void {
+    const isNamed = named !== undefined && named > tip
+    const bound = larger(maxGuess, 2n * this.#latestSuggestion)
+    const needed = isNamed ? named : smaller((tip * 3n) / 2n + 1n, bound)
+    if (needed <= this.#lowestTaken()) return
+    this.#learned = {
+      tip: needed,
+      until: this.#monotonic() + learnedForMs[isNamed ? 'named' : 'guessed'],
+    }
+  }
+
+  #lowestTaken(): bigint {
+    return this.#learned && this.#monotonic() < this.#learned.until ? this.#learned.tip : 0n
+  }
+
+  /** Once for each block. */
+  #suggestion(head: Head): Promise<bigint> {
+    if (this.#settings.tip !== undefined) return Promise.resolve(this.#settings.tip)
+    if (this.#suggested?.hash === head.hash) return this.#suggested.tip
+    const tip = this.#ask(head)
+    this.#suggested = { hash: head.hash, tip }
+    tip.catch(() => {
+      if (this.#suggested?.tip === tip) this.#suggested = undefined
+    })
+    return tip
+  }
+
+  async #ask({ baseFee }: Head): Promise<bigint> {
+    if (baseFee === undefined) return hexToBigInt(await this.#client.request({ method: 'eth_gasPrice' }))
+    const said = await this.#quantity('eth_maxPriorityFeePerGas')
+    // Most of the price is then the base fee, or it costs next to nothing.
+    if (said !== undefined && said <= larger(baseFee, 2n * gwei)) return said
+    const { usual, most } = await this.#paid()
+    if (said !== undefined) return smaller(said, most ?? larger(baseFee, gwei))
+    if (usual !== undefined) return usual
+    const price = await this.#quantity('eth_gasPrice')
+    if (price === undefined) {
+      // It lacks all of them only for now, perhaps.
+      this.#missing.clear()
+      throw new Error(`the node gives no tip, no fee history, and no gas price (${this.#words})`)
+    }
+    return price > baseFee ? price - baseFee : 0n
+  }
+
+  /** The tips of recent blocks that had transactions; undefined if there were none, or the node cannot tell. */
+  async #paid(): Promise<{ usual?: bigint | undefined; most?: bigint | undefined }> {
+    const history = await this.#optional('eth_feeHistory', () =>
+      this.#client.request({
+        method: 'eth_feeHistory',
+        params: [`0x${sampled.toString(16)}`, 'latest', [50]],
+      }),
+    )
+    const tips = (history?.reward ?? [])
+      .filter((_, block) => (history?.gasUsedRatio[block] ?? 0) > 0)
+      .flatMap((percentiles) => percentiles.slice(0, 1))
+      .map((tip) => hexToBigInt(tip))
+      .sort((one, other) => (one < other ? -1 : 1))
+    return { usual: tips[Math.floor(tips.length / 2)], most: tips.at(-1) }
+  }
+
+  async #quantity(method: 'eth_maxPriorityFeePerGas' | 'eth_gasPrice'): Promise<bigint | undefined> {
+    const said = await this.#optional(method, () => this.#client.request({ method }))
+    return said === undefined ? undefined : hexToBigInt(said)
+  }
+
+  async #optional<T>(method: string, ask: () => Promise<T>): Promise<T | undefined> {
+    const since = this.#missing.get(method)
+    if (since !== undefined && this.#monotonic() - since < missingForMs) return undefined
+    try {
+      return await ask()
+    } catch (error) {
+      if (!nodeAnswer(error) && !isUnusable(error)) throw error
+      this.#words = wordsOf(error)
+      this.#missing.set(method, this.#monotonic())
+      return undefined
+    }
+  }
+}
+
+const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b)
+const smaller = (a: bigint, b: bigint): bigint => (a < b ? a : b)

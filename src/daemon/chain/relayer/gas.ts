@@ -1,0 +1,133 @@
+import type { Address, Hex } from 'viem'
+import type { TransactionRow } from '../../store/schema.ts'
+import type { Node } from './node.ts'
+
+/** What an empty call takes on most chains. Others, such as rollups, add what the data costs elsewhere. */
+export const plainGas = 21_000
+/** Estimates differ by some of it between nodes. */
+const isPlain = (empty: number): boolean => empty < plainGas * 1.05
+const knownForMs = 600_000
+const revertsForMs = 2_000
+/** Contracts and functions of which an estimate is kept. */
+const maxKnown = 1_000
+
+export interface GasCall {
+  to: Address | null
+  data: Hex
+}
+
+/** `reason`: the call would revert. */
+export type GasEstimate = number | { reason: string }
+
+/** For claims, which may call contracts of others; other calls are the daemon's own. */
+export function withinLimit(
+  { chain: { chainId, maxGas } }: { chain: { chainId: number; maxGas: number } },
+  { builder }: Pick<TransactionRow, 'builder'>,
+  gas: number,
+): number | { tooMuch: string } {
+  if (builder === null || gas <= maxGas) return gas
+  // The margin is wanted, not needed.
+  if (gas <= withMargin(maxGas)) return maxGas
+  const needed = Math.floor((gas * 5) / 6)
+  return {
+    tooMuch: `it needs ${counted(needed)} gas, and TAPCHIP_MAX_GAS_${chainId} allows ${counted(maxGas)}`,
+  }
+}
+
+const counted = (gas: number): string => gas.toLocaleString('en-US')
+
+/** What the calls of one key need, as the node estimates it. */
+export class Gas {
+  readonly #node: Pick<Node, 'estimate'>
+  readonly #from: Address
+  readonly #monotonic: () => number
+  /** By contract and function, since one call of it costs about as much as another. With the call that was asked for. */
+  readonly #known = new Map<string, { until: number; data: Hex; estimate: Promise<GasEstimate> }>()
+
+  constructor(node: Pick<Node, 'estimate'>, from: Address, monotonic: () => number) {
+    this.#node = node
+    this.#from = from
+    this.#monotonic = monotonic
+  }
+
+  /**
+   * The gas limit for a call.
+   * @param hint what it takes where an empty call takes 21,000; null: not known
+   * @param maxGas bounds what is a guess
+   * @returns `reason` if the call reverts and nothing else tells what it takes
+   * @throws errors of the node, likewise
+   */
+  async limitOf(call: GasCall, hint: number | null, maxGas: number): Promise<GasEstimate> {
+    if (hint === null) return this.limitNow(call)
+    const noEstimate = (): GasEstimate => ({ reason: 'the node does not tell' })
+    const [empty, shared] = await Promise.all([this.#empty(), this.#estimate(call).catch(noEstimate)])
+    // Estimates can fall short too: of a call to a contract that is still to be deployed, for example.
+    const floor = isPlain(empty) ? hint : hint + 3 * (empty - plainGas)
+    const isMore = typeof shared === 'number' && withMargin(shared) > floor
+    // A recipient's contract may have taken most of it.
+    const estimate = isMore ? await this.#estimate(call, call.data).catch(noEstimate) : shared
+    if (typeof estimate === 'number') return Math.max(floor, withMargin(estimate))
+    return Math.max(floor, Math.min(Math.ceil((hint * empty) / plainGas), maxGas))
+  }
+
+  /** After a call ran out of what was estimated. */
+  forget({ to, data }: GasCall): void {
+    this.#known.delete(keyOf({ to, data }))
+  }
+
+  /** By this very call. @throws errors of the node */
+  async limitNow(call: GasCall): Promise<GasEstimate> {
+    const estimate = await this.#ask(call)
+    return typeof estimate === 'number' ? withMargin(estimate) : estimate
+  }
+
+  /** The gas limit of a transaction that only uses up a nonce. */
+  async limitOfFiller(): Promise<number> {
+    const empty = await this.#empty()
+    return isPlain(empty) ? plainGas : withMargin(empty)
+  }
+
+  /** An empty call takes 21,000: what needs much more is the fault of the contract that is called. */
+  async isPlain(): Promise<boolean> {
+    return isPlain(await this.#empty())
+  }
+
+  async #empty(): Promise<number> {
+    const estimate = await this.#estimate({ to: this.#from, data: '0x' }).catch(() => plainGas)
+    return typeof estimate === 'number' ? Math.max(estimate, plainGas) : plainGas
+  }
+
+  /** @param data absent: that of any call of the same function will do */
+  #estimate(call: GasCall, data?: Hex): Promise<GasEstimate> {
+    const key = keyOf(call)
+    const now = this.#monotonic()
+    const known = this.#known.get(key)
+    if (known && now < known.until && (data === undefined || known.data === data)) return known.estimate
+    const entry = { until: now + knownForMs, data: call.data, estimate: this.#ask(call) }
+    this.#known.delete(key)
+    this.#known.set(key, entry)
+    const [oldest] = this.#known.keys()
+    if (this.#known.size > maxKnown && oldest !== undefined) this.#known.delete(oldest)
+    entry.estimate.then(
+      (estimate) => {
+        // It may depend on transactions that are under way.
+        if (typeof estimate !== 'number') entry.until = now + revertsForMs
+      },
+      () => {
+        entry.until = now
+      },
+    )
+    return entry.estimate
+  }
+
+  async #ask(call: GasCall): Promise<GasEstimate> {
+    const gas = await this.#node.estimate({ from: this.#from, ...call })
+    return typeof gas === 'bigint' ? Number(gas) : gas
+  }
+}
+
+const keyOf = ({ to, data }: GasCall): string =>
+  to === null ? `create ${data.length}` : `${to} ${data.slice(0, 10)}`
+
+/** A fifth more, because earlier transactions can increase the cost. */
+const withMargin = (gas: number): number => Math.ceil((gas * 6) / 5)

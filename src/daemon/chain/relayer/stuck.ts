@@ -1,0 +1,43 @@
+import { firstWaiting } from '../../store/transactions/intents.ts'
+import { markWaiting } from '../../store/transactions/states.ts'
+import { wordsOf } from '../node-answer.ts'
+import { whyItWaits } from './errors.ts'
+import { ofSigner, type Sender, type SenderStatus, type View, writeAsHolder } from './sender.ts'
+
+// Together with the time after which what a node has accepted is sent again, less than half a minute.
+const stuckAfterMs = 10_000
+/** On chains with slow blocks, the second number is the longer time. */
+const unminedFor = { ms: 15_000, blocks: 12 }
+/** A node that lags takes the lowest nonce sooner. */
+const refusedForMs = 10_000
+
+/** The first transaction that could not go on for a while. @param trouble of a tick that failed */
+export async function stuckOf(sender: Sender, trouble?: Error): Promise<SenderStatus['stuck']> {
+  const { db, memory, clock } = sender
+  const first = await firstWaiting(db.read, ofSigner(sender))
+  const now = clock.monotonic()
+  if (!first) memory.waits = undefined
+  else if (memory.waits?.id !== first.id) memory.waits = { id: first.id, at: now }
+  if (!first || !memory.waits || now - memory.waits.at < stuckAfterMs) return undefined
+  return { id: first.id, why: first.waitingWords ?? (trouble ? wordsOf(trouble) : whyItWaits(first.waiting)) }
+}
+
+/** Says of the lowest nonce that no block contains it although a node has it, or why none has it. */
+export async function markUnmined(sender: Sender, { head, rows, attempts }: View): Promise<void> {
+  const { memory, clock } = sender
+  const row = rows.find(({ state }) => state === 'signed' || state === 'broadcast')
+  const now = clock.monotonic()
+  if (!row) memory.first = undefined
+  else if (memory.first?.id !== row.id) memory.first = { id: row.id, at: now, block: head.number }
+  if (!row || row.waiting !== null || !memory.first) return
+  const ms = now - memory.first.at
+  const blocks = head.number - memory.first.block
+  const mark = (waiting: 'node' | 'block', words: string) =>
+    writeAsHolder(sender, (trx, at) => markWaiting(trx, { id: row.id, at, waiting, words }))
+  const last = memory.sent.get(attempts.get(row.id)?.at(-1)?.id ?? 0)
+  if (row.state === 'signed') {
+    if (last?.words && ms >= refusedForMs) await mark('node', last.words)
+    // Sent again in this tick, it may have been refused.
+  } else if (last?.outcome === 'taken' && ms >= unminedFor.ms && blocks >= unminedFor.blocks)
+    await mark('block', `the node has accepted it, and none of the ${blocks} blocks since contains it`)
+}

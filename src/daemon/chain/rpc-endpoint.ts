@@ -1,0 +1,255 @@
+import type { Schedule } from '../background-loop.ts'
+import { OutboundFailed } from '../outbound/errors.ts'
+import { BatchLimit } from './batch-limit.ts'
+import type { Clock } from './relayer/sender.ts'
+import {
+  MalformedAnswer,
+  type RpcCall,
+  type RpcConnection,
+  type RpcError,
+  type RpcOutcome,
+  TooManyRequests,
+} from './rpc-connection.ts'
+import { isRateLimit, isSameError, RateLimited, Rest, refusedTogether } from './rpc-limits.ts'
+import {
+  type Answer,
+  ChainCheck,
+  type EndpointSettings,
+  settleAll,
+  settleWith,
+  type Waiting,
+} from './rpc-waiting.ts'
+
+const maxRequests = 16
+/** For limits of requests a second. */
+const maxWaitMs = 4000
+
+/**
+ * One RPC URL of a chain. Calls of one turn of the event loop are sent together, because a round trip costs more than a
+ * call, and in smaller batches where the node refuses large ones. Only what the node limited for a second, or lost by a passing
+ * fault, is repeated: the caller decides what a missing answer means.
+ */
+export class RpcEndpoint {
+  readonly name: string
+  /** With its secrets. */
+  readonly url: string
+  readonly batches = new BatchLimit()
+  /** The methods that the node does not have. */
+  readonly missing = new Set<string>()
+  readonly #connection: RpcConnection
+  readonly #clock: Clock
+  readonly #chain: ChainCheck
+  readonly #patienceMs: number
+  readonly #schedule: Schedule
+  readonly #rest: Rest
+  readonly #queue: Waiting[] = []
+  #requests = 0
+  #isTimed = false
+  #maxRequests = maxRequests
+  /** The latest one answered a single call after it had refused more. */
+  #answersAlone = false
+  #isRecovering = false
+  #failure: Error | undefined
+  /** Monotonic; infinite while it is not well. */
+  wellSince = Number.NEGATIVE_INFINITY
+  failedAt = Number.NEGATIVE_INFINITY
+
+  constructor({ name, connection, clock, chainId, patienceMs, schedule }: EndpointSettings) {
+    this.name = name
+    this.url = connection.url
+    this.#connection = connection
+    this.#clock = clock
+    this.#chain = new ChainCheck(name, chainId)
+    this.#patienceMs = patienceMs
+    this.#schedule = schedule
+    this.#rest = new Rest(name, clock)
+  }
+
+  get state(): 'ok' | 'failing' | 'limited' | 'other-chain' {
+    if (this.#chain.otherChain !== undefined) return 'other-chain'
+    if (this.#rest.leftMs !== undefined) return 'limited'
+    return this.#failure === undefined ? 'ok' : 'failing'
+  }
+
+  /** Why it is not asked, or was not of use. */
+  get trouble(): Error | undefined {
+    return this.state === 'limited' ? this.#rest.error : this.#failure
+  }
+
+  /** In milliseconds since 1970. */
+  get limitedUntil(): number | undefined {
+    const { leftMs } = this.#rest
+    return leftMs && this.#clock.now() + leftMs
+  }
+
+  /** @throws RateLimited, MalformedAnswer, OutboundFailed without a complete answer, and for another chain */
+  async ask(call: RpcCall): Promise<RpcOutcome> {
+    const outcome = await new Promise<RpcOutcome>((resolve, reject) => {
+      if (this.#queue.length === 0) setImmediate(() => this.#pump())
+      this.#queue.push({ call, since: this.#clock.monotonic(), resolve, reject })
+    })
+    // What answers there may have changed since.
+    const trouble = call.method === 'eth_chainId' && this.#chain.isDone && this.#chain.judge(outcome)
+    if (trouble) this.#failed(trouble)
+    return outcome
+  }
+
+  #pump(): void {
+    const { leftMs } = this.#rest
+    if (leftMs !== undefined) this.#wait(leftMs)
+    while (leftMs === undefined && this.#queue.length > 0 && this.#requests < this.#maxRequests) {
+      const isVerified = this.#chain.isDone
+      // Nothing is sent beside the question for the chain.
+      if (!isVerified && this.#requests > 0) return
+      this.#requests += 1
+      const done = isVerified ? this.#send(this.#queue.splice(0, this.batches.size)) : this.#verify()
+      void done.finally(() => {
+        this.#requests -= 1
+        this.#pump()
+      })
+    }
+  }
+
+  /** Many nodes limit the requests of a second. */
+  #wait(leftMs: number): void {
+    if (leftMs > this.#patienceMs) this.#rejectAll(this.#queue.splice(0), this.#rest.error)
+    if (this.#isTimed || this.#queue.length === 0) return
+    this.#isTimed = true
+    this.#schedule(() => {
+      this.#isTimed = false
+      this.#pump()
+    }, leftMs)
+  }
+
+  async #verify(): Promise<void> {
+    const answer = await this.#askAlone({ method: 'eth_chainId' })
+    const waiting = this.#queue.splice(0)
+    if ('failure' in answer) return this.#rejectAll(waiting, answer.failure)
+    const trouble = this.#chain.judge(answer)
+    if (trouble === undefined) this.#queue.unshift(...waiting)
+    else {
+      // Whoever asks for the chain is told which it is.
+      const isAnswered = ({ call }: Waiting) => call.method === 'eth_chainId' && this.#chain.otherChain
+      for (const one of waiting.filter(isAnswered)) one.resolve(answer)
+      const others = waiting.filter((one) => !isAnswered(one))
+      this.#rejectAll(others, this.#failed(trouble).failure)
+    }
+  }
+
+  async #send(waiting: readonly Waiting[]): Promise<void> {
+    const [first, ...others] = waiting
+    if (first === undefined || (others.length > 0 && !this.#isRecovering)) return this.#sendTogether(waiting)
+    // One call tells whether a node that limited requests, or was silent, is back.
+    const answer = await this.#sendAlone(first)
+    if ('failure' in answer) this.#rejectAll(waiting, answer.failure)
+    else this.#queue.unshift(...others)
+  }
+
+  async #sendTogether(waiting: readonly Waiting[]): Promise<void> {
+    const calls = waiting.map(({ call }) => call)
+    let outcomes: RpcOutcome[] = []
+    try {
+      outcomes = await this.#connection.batch(calls)
+    } catch (error) {
+      if (error instanceof OutboundFailed && error.kind === 'timeout') this.#wasSilent()
+      if (!this.#mayBeRefusal(error, waiting.length))
+        return this.#rejectAll(waiting, this.#failed(error).failure)
+    }
+    const refused = outcomes.length === 0 ? [...waiting.keys()] : refusedTogether(calls, outcomes)
+    settleAll(waiting, outcomes, (index) => !refused.includes(index))
+    const [at, ...rest] = refused
+    const first = at === undefined ? undefined : waiting[at]
+    if (first === undefined || at === undefined) return this.#worked(waiting.length)
+    // Answered by itself, it tells that the batch was at fault, and not the node.
+    const answeredAlone = this.#answersAlone
+    const alone = await this.#sendAlone(first)
+    const others = rest.flatMap((index) => waiting[index] ?? [])
+    if ('failure' in alone) {
+      // A node that counts the calls of a second, and answered one just before.
+      if (answeredAlone && alone.failure instanceof RateLimited)
+        this.batches.refused(waiting.length, this.#clock.monotonic())
+      return this.#rejectAll([first, ...others], alone.failure)
+    }
+    const together = outcomes[at]
+    if (together && isSameError(together, alone)) {
+      settleAll(waiting, outcomes, (index) => rest.includes(index))
+      return this.#worked(waiting.length)
+    }
+    this.batches.refused(waiting.length, this.#clock.monotonic())
+    this.#maxRequests = 1
+    this.#queue.unshift(...others)
+  }
+
+  /** To a batch. If single calls are answered, each attempt at smaller batches would cost a deadline. */
+  #wasSilent(): void {
+    if (this.#answersAlone) this.batches.refused(2, this.#clock.monotonic())
+    this.#isRecovering = true
+  }
+
+  /** Of a batch that got no usable answer: because of its size, perhaps. */
+  #mayBeRefusal(error: unknown, count: number): boolean {
+    if (error instanceof TooManyRequests)
+      return error.retryAfter === undefined || this.#answersAlone || this.batches.isTrial(count)
+    if (error instanceof OutboundFailed) return error.kind !== 'timeout' && error.sent
+    return error instanceof MalformedAnswer
+  }
+
+  /** The caller rejects what has no answer. */
+  async #sendAlone(waiting: Waiting): Promise<Answer> {
+    const answer = await this.#askAlone(waiting.call)
+    if ('failure' in answer) return answer
+    this.#answersAlone = true
+    settleWith(waiting, answer)
+    return answer
+  }
+
+  async #askAlone(call: RpcCall): Promise<Answer> {
+    try {
+      const outcome = await this.#connection.askAgain(call, this.#patienceMs > 0)
+      if ('error' in outcome && isRateLimit(call, outcome.error)) return this.#limited(outcome.error)
+      this.#worked(1)
+      return outcome
+    } catch (error) {
+      return this.#failed(error)
+    }
+  }
+
+  /** @param count of the calls that were answered together */
+  #worked(count: number): void {
+    this.batches.answered(count, this.#clock.monotonic())
+    if (count > 1) this.#answersAlone = false
+    this.#rest.end()
+    this.#isRecovering = false
+    this.#maxRequests = Math.min(maxRequests, this.#maxRequests * 2)
+    this.#failure = undefined
+    this.wellSince = Math.min(this.wellSince, this.#clock.monotonic())
+  }
+
+  #limited(cause: TooManyRequests | RpcError): { failure: Error } {
+    this.#rest.begin(cause)
+    this.#isRecovering = true
+    this.#answersAlone = false
+    this.#maxRequests = 1
+    this.wellSince = Number.POSITIVE_INFINITY
+    return { failure: this.#rest.error }
+  }
+
+  #failed(cause: unknown): { failure: Error } {
+    if (cause instanceof TooManyRequests) return this.#limited(cause)
+    const failure = cause instanceof Error ? cause : new Error(String(cause))
+    this.#failure = failure
+    this.failedAt = this.#clock.monotonic()
+    this.wellSince = Number.POSITIVE_INFINITY
+    this.#chain.reset()
+    return { failure }
+  }
+
+  #rejectAll(waiting: readonly Waiting[], error: Error): void {
+    const { leftMs } = this.#rest
+    const isShort = error instanceof RateLimited && leftMs !== undefined && leftMs <= this.#patienceMs
+    const now = this.#clock.monotonic()
+    const again = waiting.filter(({ since }) => isShort && now - since < maxWaitMs)
+    for (const one of waiting) if (!again.includes(one)) one.reject(error)
+    this.#queue.unshift(...again)
+  }
+}

@@ -1,0 +1,84 @@
+import type { Schedule } from '../background-loop.ts'
+import { plainText } from '../outbound/foreign-text.ts'
+import type { Clock } from './relayer/sender.ts'
+import { assertShape } from './rpc-answers.ts'
+import { MalformedAnswer, type RpcCall, type RpcConnection, type RpcOutcome } from './rpc-connection.ts'
+
+export interface EndpointSettings {
+  /** Host and port: paths, queries, and users of RPC URLs are secrets. */
+  name: string
+  connection: RpcConnection
+  clock: Clock
+  /** undefined: any chain. */
+  chainId: number | undefined
+  /** As long as this, calls wait for a node that limits requests; those to one of several URLs do not. */
+  patienceMs: number
+  schedule: Schedule
+}
+
+/** A call in the queue of an RPC URL. */
+export interface Waiting {
+  readonly call: RpcCall
+  /** Monotonic. */
+  readonly since: number
+  resolve(outcome: RpcOutcome): void
+  reject(error: Error): void
+}
+
+export type Answer = RpcOutcome | { failure: Error }
+
+/** A malformed answer carries no information. */
+export function settleWith({ call, resolve, reject }: Waiting, outcome: RpcOutcome): void {
+  try {
+    if ('result' in outcome) assertShape(call, outcome.result)
+    resolve(outcome)
+  } catch (error) {
+    reject(error instanceof Error ? error : new Error(String(error)))
+  }
+}
+
+/** Of a batch: those that are chosen by their index. */
+export function settleAll(
+  waiting: readonly Waiting[],
+  outcomes: readonly RpcOutcome[],
+  isChosen: (index: number) => boolean,
+): void {
+  for (const [index, outcome] of outcomes.entries()) {
+    const one = waiting[index]
+    if (one && isChosen(index)) settleWith(one, outcome)
+  }
+}
+
+/** Whether an RPC URL leads to the chain that it should. */
+export class ChainCheck {
+  readonly #name: string
+  readonly #chainId: number | undefined
+  isDone: boolean
+  /** The one that it leads to. */
+  otherChain: number | undefined
+
+  /** @param chainId undefined: any chain */
+  constructor(name: string, chainId: number | undefined) {
+    this.#name = name
+    this.#chainId = chainId
+    this.isDone = chainId === undefined
+  }
+
+  /** Something else may answer there next time. */
+  reset(): void {
+    this.isDone = this.#chainId === undefined
+  }
+
+  /** @param outcome of eth_chainId @returns why nothing can be sent there */
+  judge(outcome: RpcOutcome): Error | undefined {
+    if (this.#chainId === undefined) return undefined
+    const actual = 'result' in outcome ? Number(outcome.result) : Number.NaN
+    if (Number.isSafeInteger(actual)) {
+      this.isDone = actual === this.#chainId
+      this.otherChain = this.isDone ? undefined : actual
+      return this.isDone ? undefined : new Error(`${this.#name} answers for chain ${actual}`)
+    }
+    const words = 'error' in outcome ? plainText(outcome.error.message) : 'its answer is malformed'
+    return new MalformedAnswer(`${this.#name} was asked for its chain (eth_chainId): ${words}`)
+  }
+}
