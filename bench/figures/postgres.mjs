@@ -1,10 +1,10 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { bundled } from '../lib/bundle.mjs'
 import { csvOfChips, range, uidDecimal, uidHex } from '../lib/chips.mjs'
-import { call, importChips, keySet, startDaemon } from '../lib/daemon.mjs'
+import { call, importChips, startDaemon } from '../lib/daemon.mjs'
 import { cpuSeconds, cpuSecondsWithChildren } from '../lib/machine.mjs'
 import { pgbench, scriptOf, startDatabase } from '../lib/postgres.mjs'
+import { recordStatements } from '../lib/postgres-statements.mjs'
 import { startHelper } from '../lib/processes.mjs'
 import { median } from '../lib/stats.mjs'
 import { tried } from '../lib/within.mjs'
@@ -37,7 +37,7 @@ export async function measurePostgres({ cores, dir, announce, rounds, window: se
     const find = (index, counter) => `/chips/find?${tapMaker.query(uidHex(index), counter)}`
     const runOf = ({ pid, port }) => ({ ...freshTaps(range(0, tapped), find), server: pid, port })
     const [mine, beside] = [runOf(daemon), runOf(lite)]
-    const script = await tapScript(dir('statements'), database)
+    const script = await tapScript(database, daemon, tapMaker)
     const peer = () => pgbench(database, { dir: dir('pgbench'), clients, seconds, ...script })
     await stretch(load, mine, 1)
     const onSqlite = []
@@ -72,12 +72,13 @@ export async function measurePostgres({ cores, dir, announce, rounds, window: se
     )
     const [alone, server, own] = [0, 1, 2].map((part) => median(cpu.map((one) => one[part])))
     taps.notes.push(`CPU a tap: server ${server} µs and daemon ${own} µs; server under pgbench ${alone} µs`)
-    const [{ count }] = await database.ask(
-      `select count(*) from taps where outcome = 'valid' and "chipUid" < $1`,
-      [uidDecimal(tapped)],
-    )
+    const countOf = async (condition) => {
+      const query = `select count(*) from taps where outcome = 'valid' and "chipUid" ${condition}`
+      return Number((await database.ask(query, [uidDecimal(tapped)]))[0].count)
+    }
+    const [count, byPgbench] = [await countOf('< $1'), await countOf('>= $1')]
     taps.notes.push(
-      `${mine.answered} fresh taps were answered; ${count} valid ones are in the database${Number(count) === mine.answered ? '' : ': WRONG'}`,
+      `${mine.answered} fresh taps were answered; ${count} valid ones are in the database${count === mine.answered ? '' : ': WRONG'}, and ${byPgbench} of pgbench`,
     )
   } finally {
     await Promise.all([daemon.stop(), lite.stop()])
@@ -107,23 +108,26 @@ function add(into, mine, limit) {
 }
 
 /** Taps of chips of its own, each client of others. */
-export async function tapScript(place, database) {
-  const { tapStatements } = await bundled(place, 'peers/tap-statements')
-  const [uid, counter] = ['7777777777777777', 424_242]
-  const [{ id }] = await database.ask('select id from teams')
-  const { read, take } = await tapStatements(uid, counter, id, keySet.id)
+async function tapScript(database, daemon, tapMaker) {
+  // Of a chip that nothing else taps, and that was tapped before.
+  const [index, counter] = [2 * tapped - 1, 424_242]
+  const tap = async (n) => {
+    const { text } = await call(daemon, 'GET', `/chips/find?${tapMaker.query(uidHex(index), n)}`)
+    if (!text().includes('"isValidTap":true')) throw new Error(text())
+  }
+  await tap(1)
   const places = new Map([
-    [uid, ':uid'],
-    [counter, ':n'],
+    [uidDecimal(index), ':uid'],
+    [String(counter), ':n'],
   ])
+  const statements = await recordStatements(database, [...places.keys()], () => tap(counter))
   const [first, step] = [Number(uidDecimal(tapped)), Number(uidDecimal(1)) - Number(uidDecimal(0))]
   const script = [
     '\\set n :n + 1',
     `\\set uid ${first} + ${step} * (:client_id + ${clients} * random(0, ${Math.floor(tapped / clients) - 1}))`,
-    scriptOf(read, places),
-    scriptOf(take, places),
+    ...statements.map((statement) => scriptOf(statement, places)),
   ].join('\n')
-  return { script, variables: { n: 0 } }
+  return { script, variables: { n: counter } }
 }
 
 /** A million chips into an empty group, and the same rows by COPY into the same empty table. */

@@ -43,10 +43,16 @@ export function scriptOf({ text, values }, variables) {
         ? 'null'
         : typeof value === 'number'
           ? String(value)
-          : `'${String(value).replaceAll("'", "''")}'`
+          : textOf(`'${String(value).replaceAll("'", "''")}'`)
+  /** Also finds them within JSON. What follows a colon would be a variable to pgbench. */
+  const textOf = (quoted) =>
+    [...variables].reduce(
+      (text, [value, name]) => text.replaceAll(value, `' || cast(${name} as text) || '`),
+      quoted.replace(/:(?=\w)/g, `:' || '`),
+    )
   const filled = text.replace(/\$(\d+)/g, (_, number) => {
     const value = values[Number(number) - 1]
-    return variables.get(value) ?? literal(value)
+    return variables.get(value) ?? `(${literal(value)})`
   })
   return `${filled.replace(/\s+/g, ' ')};`
 }

@@ -110,7 +110,7 @@ describe('an error below /t', () => {
     const fresh = (counter: number) => tapPath(tap(derived, { uid: uids.blank }, counter))
     const failing = async (error: Error) => {
       const refuse = () => Promise.reject(error)
-      Object.assign(db, { write: refuse, ...(takeTap && { takeTap: refuse }) })
+      Object.assign(db, { write: refuse, takeTap: refuse })
       const answer = await ask(fresh(5))
       Object.assign(db, { write, takeTap })
       return answer

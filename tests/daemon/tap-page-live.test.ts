@@ -162,6 +162,7 @@ describe('POST /t/check', () => {
     const short = getAddress(bob).slice(-4)
     expect(await check('bob.eth')).toEqual({ isGood: true, html: expect.stringContaining(short) })
     expect(await check(bob)).toMatchObject({ isGood: true })
+    expect(await check(`eip155:31337:${bob}`)).toMatchObject({ isGood: true })
     const mistyped = bob.replace('e', 'E')
     for (const [typed, words] of [
       ['nobody.eth', 'There is no wallet behind this name.'],
@@ -169,6 +170,8 @@ describe('POST /t/check', () => {
       [`0x${'0'.repeat(40)}`, 'There is a mistake in this address.'],
       [bob.slice(0, -1), '0x and 40 characters; this has 39.'],
       ['nobody', 'a name looks like name.eth.'],
+      [`base:${bob}`, 'names another blockchain than this piece’s.'],
+      [`eip155:31337:${mistyped}`, 'There is a mistake in this address.'],
       [`<b>${'x'.repeat(300)}`, 'This was not recognized.'],
     ] as const)
       expect(await check(typed)).toEqual({ isGood: false, html: expect.stringContaining(words) })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { takeOtp } from '../../src/daemon/store/otps.ts'
+import { spendCode } from '../../src/daemon/domain/codes/otps.ts'
 import { haloUid } from '../../src/nfc/halo/tap.ts'
 import { openTestApp, type TestApp, testClock } from '../support/daemon.ts'
 import { haloChip } from '../support/halo.ts'
@@ -39,9 +39,12 @@ describe('one tap', () => {
     const now = new Date(clock.now()).toISOString()
     const guestbook = codes.filter((_, index) => index % 2 === 0)
     const uses = Array.from({ length: 10 }, (_, i) =>
-      t.ctx.db.write((trx) => takeOtp(trx, guestbook[i % 3] ?? '', now)),
+      t.ctx.db.write((trx) => spendCode(trx, t.ctx, guestbook[i % 3] ?? '', now)),
     )
-    expect((await Promise.all(uses)).filter(Boolean)).toHaveLength(1)
+    const used = await Promise.allSettled(uses)
+    expect(used.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    for (const use of used)
+      if (use.status === 'rejected') expect(use.reason.code).toMatch(/^otp_(used|expired)$/)
     const [, badge = ''] = codes
     expect((await t.app.inject({ url: `/otps/${badge}` })).json().isExpired).toBe(false)
   })

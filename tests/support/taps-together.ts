@@ -8,6 +8,6 @@ export function together(count: number, takeTap: Db['takeTap']): Db['takeTap'] {
       waiting.push(resolve)
       if (waiting.length === count) for (const go of waiting.splice(0)) go()
     })
-    return takeTap?.(tap)
+    return takeTap(tap)
   }
 }

@@ -2,22 +2,23 @@ import { sql } from 'kysely'
 import { engineOf, type Queries } from './database.ts'
 import type { TapRow } from './schema.ts'
 import { setting } from './settings.ts'
-import { insertedId, named, statement } from './statement.ts'
+import { named, statement } from './statement.ts'
 
-export type NewTap = Omit<TapRow, 'id' | 'tamper'> & Partial<Pick<TapRow, 'tamper'>>
+const shown = ['id', 'at', 'chipUid', 'teamId', 'keySetId', 'counter', 'outcome', 'via', 'tamper'] as const
 
-const insert = statement<Omit<TapRow, 'id'>>()((db, p) =>
+/** A tap as it is shown. */
+export type ShownTap = Pick<TapRow, (typeof shown)[number]>
+export type NewTap = Omit<ShownTap, 'id' | 'tamper'> & Partial<Pick<TapRow, 'tamper'>>
+
+const insert = statement<Omit<ShownTap, 'id'>>()((db, p) =>
   db
     .insertInto('taps')
-    .values(named(p, ['at', 'chipUid', 'teamId', 'keySetId', 'counter', 'outcome', 'via', 'tamper']))
-    .returning('id'),
+    .values(named(p, ['at', 'chipUid', 'teamId', 'keySetId', 'counter', 'outcome', 'via', 'tamper'])),
 )
 
-export const insertTap = async (db: Queries, tap: NewTap): Promise<number> =>
-  insertedId(await insert.first(db, { tamper: null, ...tap }))
-
-export async function insertTaps(db: Queries, taps: readonly NewTap[]): Promise<void> {
-  for (const tap of taps) await insertTap(db, tap)
+/** Those that used nothing up. */
+export async function insertRefusedTaps(db: Queries, taps: readonly NewTap[]): Promise<void> {
+  for (const tap of taps) await insert.run(db, { tamper: null, ...tap })
 }
 
 /**
@@ -80,7 +81,8 @@ export interface TapFilter {
 }
 
 /** Newest first; may be slow. Taps of unknown chips have no team and are listed for every team. */
-export async function listTaps(db: Queries, { teamId, ...filter }: TapFilter): Promise<TapRow[]> {
+export async function listTaps(db: Queries, { teamId, uid, ...filter }: TapFilter): Promise<ShownTap[]> {
+  if (uid !== undefined) return tapsOfChip(db, uid, { teamId, ...filter })
   if (teamId === undefined) return tapsWhere(db, filter).execute()
   const { outcome } = filter
   const isDense = outcome === undefined || outcome === 'valid'
@@ -95,9 +97,67 @@ export async function listTaps(db: Queries, { teamId, ...filter }: TapFilter): P
   return [...own, ...nobodys].sort((a, b) => b.id - a.id).slice(0, filter.limit)
 }
 
-function tapsWhere(db: Queries, { uid, outcome, since, before, limit }: Omit<TapFilter, 'teamId'>) {
-  let query = db.selectFrom('taps').selectAll().orderBy('id', 'desc').limit(limit)
-  if (uid !== undefined) query = query.where('chipUid', '=', uid)
+/** The valid ones are a chain; the others are few enough for an index. */
+async function tapsOfChip(
+  db: Queries,
+  uid: string,
+  { teamId, outcome, ...filter }: Omit<TapFilter, 'uid'>,
+): Promise<ShownTap[]> {
+  const ofTeam = (query: ReturnType<typeof tapsWhere>) =>
+    teamId === undefined
+      ? query
+      : query.where((e) => e.or([e('teamId', '=', teamId), e('teamId', 'is', null)]))
+  const found: ShownTap[] = []
+  if (outcome === undefined || outcome === 'valid') {
+    const ids = await chainOf(db, uid, filter.before)
+    for (let at = 0; at < ids.length && found.length < filter.limit; at += rowsAt) {
+      const used = tapsWhere(db, { ...filter, outcome: undefined })
+        .where('id', 'in', ids.slice(at, at + rowsAt))
+        // The chain of a HaLo chip goes on under another UID.
+        .where('chipUid', '=', uid)
+      found.push(...(await ofTeam(used).execute()))
+    }
+  }
+  if (outcome !== 'valid') {
+    const refused = tapsWhere(db, { ...filter, outcome: outcome ?? 'refused' }).where('chipUid', '=', uid)
+    found.push(...(await ofTeam(refused).execute()))
+  }
+  return found.sort((a, b) => b.id - a.id).slice(0, filter.limit)
+}
+
+const rowsAt = 500
+
+/**
+ * Newest first; also of a chip that was removed. A query of its own: in that of the taps, PostgreSQL would take it for half
+ * of all taps, and read them all.
+ */
+async function chainOf(db: Queries, uid: string, before = Number.POSITIVE_INFINITY): Promise<number[]> {
+  const rows = await db
+    .withRecursive('chain', (recursive) =>
+      recursive
+        .selectFrom('chips')
+        .select('lastTap as id')
+        .where('uid', '=', uid)
+        .union(recursive.selectFrom('removedChips').select('lastTap as id').where('uid', '=', uid))
+        .union(
+          // Not a join, for which PostgreSQL may read all taps at each step.
+          recursive
+            .selectFrom('chain')
+            .select((e) =>
+              e.selectFrom('taps').select('taps.previous').whereRef('taps.id', '=', 'chain.id').as('id'),
+            )
+            .where('chain.id', 'is not', null),
+        ),
+    )
+    .selectFrom('chain')
+    .select('chain.id')
+    .execute()
+  const ids = rows.flatMap(({ id }) => (id === null || id >= before ? [] : [id]))
+  return ids.sort((a, b) => b - a)
+}
+
+function tapsWhere(db: Queries, { outcome, since, before, limit }: Omit<TapFilter, 'teamId' | 'uid'>) {
+  let query = db.selectFrom('taps').select(shown).orderBy('id', 'desc').limit(limit)
   if (outcome !== undefined && outcome !== 'valid') query = query.where('outcome', '!=', valid)
   if (outcome !== undefined && outcome !== 'refused') query = query.where('outcome', '=', outcome)
   if (since !== undefined) query = query.where('at', '>=', since)
@@ -137,9 +197,11 @@ async function countTaps(db: Queries): Promise<number> {
   const { tapMonths } = engineOf(db)
   if (tapMonths) return tapMonths.count(db)
   // Every recorded tap took the next ID.
-  const { last } = await db
-    .selectFrom('taps')
-    .select(({ fn }) => fn.max<number | null>('id').as('last'))
-    .executeTakeFirstOrThrow()
-  return Number(last ?? 0) - Number((await setting(db, 'tapsDeleted')) ?? 0)
+  return (await newestTap(db)) - Number((await setting(db, 'tapsDeleted')) ?? 0)
+}
+
+/** Its ID; 0: there is none. */
+export async function newestTap(db: Queries): Promise<number> {
+  const newest = db.selectFrom('taps').select((e) => e.fn.max<number | null>('id').as('id'))
+  return Number((await newest.executeTakeFirstOrThrow()).id ?? 0)
 }

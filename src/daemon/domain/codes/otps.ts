@@ -1,105 +1,159 @@
-import { nanoid } from 'nanoid'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { findBadgeEvent } from '../../store/badge-events.ts'
-import { findChip } from '../../store/chips.ts'
+import type { TappedChip } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
+import { hasGuestbook } from '../../store/guestbook-assignments.ts'
 import { findGuestbookEvent, type LocatedGuestbookEvent } from '../../store/guestbook-events.ts'
-import { deleteOtp, type FoundOtp, findOtp, insertOtp, takeOtp } from '../../store/otps.ts'
-import type { BadgeEventRow, OtpRow } from '../../store/schema.ts'
-import type { OtpOfTap } from '../../store/tap-to-take.ts'
+import type { BadgeEventRow } from '../../store/schema.ts'
+import { type CodeSubject, madeCodes, subjectKey } from '../../store/taps/made-codes.ts'
+import { findTapOfCodes, type TapOfCodes } from '../../store/taps/recorded-taps.ts'
+import { deleteCode, hashCode, isAssigned, spentCodesOf, takeCode } from '../../store/taps/spent-codes.ts'
 import { findToken, type LocatedToken } from '../../store/tokens.ts'
 import { type BadgeStatus, badgeStatus } from '../badge-status.ts'
 import type { ChipAssets } from '../chips/chip-record.ts'
 import { DomainError, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
+import { isOf, type Seals } from './seals.ts'
 
-export { hashCode } from '../../store/refs.ts'
+export { hashCode }
 
-/** The source of refs, codes, and cookies. Tests provide their own. */
-export interface CodeSource {
-  /** 21 characters of the nanoid alphabet from a CSPRNG. */
-  code(): string
-}
-
-export const randomCodes: CodeSource = { code: () => nanoid(21) }
-
-/** False for text that can be neither a ref nor a code. */
-export const isCode = (text: string): boolean => /^[A-Za-z0-9_-]{21}$/.test(text)
-
-type OtpSubject =
-  | { type: 'PHYGITAL_CLAIM'; tokenRow: number | null }
-  | { type: 'POAP_EVENT'; badgeEventId: number }
-  | { type: 'GUESTBOOK_EVENT'; guestbookEventId: number }
-
-export interface Origin {
+/** A code, by what its tap and its use say. */
+export interface Otp {
+  codeHash: string
+  subject: CodeSubject
+  type: CodeSubject['type']
+  tokenRow: number | null
+  badgeEventId: number | null
+  guestbookEventId: number | null
   chipUid: string
+  /** Of the chip; null: it was removed. */
+  teamId: number | null
   tapId: number
-  /** The tap's time: the code says when the chip was tapped. ISO 8601. */
-  tappedAt: string
-  /** Milliseconds since the epoch; the code's life begins here. */
-  now: number
+  /** How many codes the tap has made. */
+  made: number
+  /** When the chip was tapped; ISO 8601. */
+  createdAt: string
+  /** ISO 8601; of a code that ended early, when that was, or earlier. */
+  expiresAt: string
+  isEnded: boolean
+  usedAt: string | null
+  deletedAt: string | null
+  /** See keepSignature. */
+  signature: Uint8Array | null
 }
 
 export interface OtpDeps {
-  codes: CodeSource
+  seals: Seals
   /** Milliseconds. */
   otpLifetime: number
 }
 
-/** A new code, which is not stored yet. @param now milliseconds since the epoch */
-export const newOtp = (deps: OtpDeps, now: number, subject: OtpSubject): OtpOfTap & { code: string } => ({
-  code: deps.codes.code(),
-  type: subject.type,
-  tokenRow: subject.type === 'PHYGITAL_CLAIM' ? subject.tokenRow : null,
-  badgeEventId: subject.type === 'POAP_EVENT' ? subject.badgeEventId : null,
-  guestbookEventId: subject.type === 'GUESTBOOK_EVENT' ? subject.guestbookEventId : null,
-  expiresAt: iso(now + deps.otpLifetime),
-})
-
-/** @returns the code */
-export async function makeOtp(
-  db: Queries,
-  deps: OtpDeps,
-  { chipUid, tapId, tappedAt, now }: Origin,
-  subject: OtpSubject,
-): Promise<string> {
-  const { code, ...otp } = newOtp(deps, now, subject)
-  await insertOtp(db, code, { ...otp, chipUid, tapId, createdAt: tappedAt })
-  return code
-}
-
 /**
  * The subject of a chip lookup's code, in order: token, first badge event if active, mint, that badge event, first
- * guestbook event.
+ * guestbook event. @param claimRound of the chip
  */
-export function firstSubject(carried: ChipAssets): OtpSubject | undefined {
+export function firstSubject(
+  carried: ChipAssets,
+  { claimRound: round }: Pick<TappedChip, 'claimRound'>,
+): CodeSubject | undefined {
   const [badge] = carried.badgeEvents
   const [guestbook] = carried.guestbookEvents
-  if (carried.token) return { type: 'PHYGITAL_CLAIM', tokenRow: carried.token.row }
-  if (carried.isUnminted && badge?.status !== 'active') return { type: 'PHYGITAL_CLAIM', tokenRow: null }
-  if (badge) return { type: 'POAP_EVENT', badgeEventId: badge.id }
+  if (carried.token) return { type: 'PHYGITAL_CLAIM', tokenRow: carried.token.row, round }
+  if (carried.isUnminted && badge?.status !== 'active')
+    return { type: 'PHYGITAL_CLAIM', tokenRow: null, round }
+  if (badge) return { type: 'POAP_EVENT', badgeEventId: badge.id, assignmentId: badge.assignmentId }
   return guestbook && { type: 'GUESTBOOK_EVENT', guestbookEventId: guestbook.id }
 }
 
+type Finding = { seals: Seals }
+
+/** Undefined if there was never such a code, or its tap is not kept any more. */
+export async function findOtp(db: Queries, { seals }: Finding, code: string): Promise<Otp | undefined> {
+  const sealed = seals.openCode(code)
+  const tap = sealed && (await findTapOfCodes(db, sealed.tapId))
+  if (!tap || !isOf(sealed, tap)) return undefined
+  const { ordinal } = sealed
+  const made = madeCodes(tap.codes)
+  const last = made.at(-1)
+  for (const { until, subjects, first } of made) {
+    const subject = subjects[ordinal - first]
+    const all = last ? last.first + last.subjects.length : 0
+    if (subject) return otpOf(db, tap, { codeHash: hashCode(code), until, subject, ordinal, made: all })
+  }
+  return undefined
+}
+
+async function otpOf(
+  db: Queries,
+  tap: TapOfCodes,
+  {
+    codeHash,
+    until,
+    subject,
+    ordinal,
+    made,
+  }: Pick<Otp, 'codeHash' | 'subject' | 'made'> & { until: string; ordinal: number },
+): Promise<Otp> {
+  const key = subjectKey(subject)
+  const spent = (await spentCodesOf(db, tap.tapId)).filter((one) => one.subject === key)
+  const own = spent.find((one) => one.codeHash === codeHash)
+  // Of the tap's codes for the same subject, the first that is used ends those that there are.
+  const other = spent.find(
+    (one) => one.codeHash !== codeHash && one.takenAt !== null && ordinal < one.madeThen,
+  )
+  const endedAt = other?.takenAt ?? (await endOf(db, tap, subject))
+  return {
+    codeHash,
+    subject,
+    type: subject.type,
+    tokenRow: subject.type === 'PHYGITAL_CLAIM' ? subject.tokenRow : null,
+    badgeEventId: subject.type === 'POAP_EVENT' ? subject.badgeEventId : null,
+    guestbookEventId: subject.type === 'GUESTBOOK_EVENT' ? subject.guestbookEventId : null,
+    chipUid: tap.chipUid ?? '',
+    teamId: tap.teamId,
+    tapId: tap.tapId,
+    made,
+    createdAt: tap.at,
+    expiresAt: endedAt !== undefined && endedAt < until ? endedAt : until,
+    isEnded: endedAt !== undefined,
+    usedAt: own?.usedAt ?? null,
+    deletedAt: own?.deletedAt ?? null,
+    signature: own?.signature ?? null,
+  }
+}
+
+/** When a code ended early, other than by a use; the time of its tap where that is not known. */
+async function endOf(db: Queries, tap: TapOfCodes, subject: CodeSubject): Promise<string | undefined> {
+  if (tap.isEnded) return tap.endedAt !== null && tap.endedAt > tap.at ? tap.endedAt : tap.at
+  if (subject.type === 'PHYGITAL_CLAIM' && subject.round !== tap.claimRound)
+    return tap.claimsEndedAt ?? tap.at
+  if (subject.type === 'POAP_EVENT' && !(await isAssigned(db, subject.assignmentId))) return tap.at
+  if (subject.type !== 'GUESTBOOK_EVENT' || tap.chipUid === null) return undefined
+  const { guestbookEventId } = subject
+  if (!(await hasGuestbook(db, { chipUid: tap.chipUid, guestbookEventId }))) return tap.at
+  return undefined
+}
+
 interface DescribedOtp {
-  otp: OtpRow
+  otp: Otp
   isExpired: boolean
   token: LocatedToken | undefined
   badgeEvent: (BadgeEventRow & { status: BadgeStatus }) | undefined
   guestbookEvent: LocatedGuestbookEvent | undefined
 }
 
-type Reading = { db: Pick<Db, 'read'>; clock: Clock }
+export type Reading = Finding & { db: Pick<Db, 'read'>; clock: Clock }
 
 /** Does not use the code. A used code reads as expired. @throws DomainError not_found */
-export async function describeOtp({ db, clock }: Reading, code: string): Promise<DescribedOtp> {
-  const otp = isCode(code) ? await findOtp(db.read, code) : undefined
+export async function describeOtp(deps: Reading, code: string): Promise<DescribedOtp> {
+  const { db, clock } = deps
+  const otp = await findOtp(db.read, deps, code)
   if (!otp || otp.deletedAt !== null) throw notFound('OTP')
   const now = iso(clock.now())
   const badge = otp.badgeEventId === null ? undefined : await findBadgeEvent(db.read, otp.badgeEventId)
   return {
     otp,
-    isExpired: otp.usedAt !== null || Boolean(otp.isEnded) || otp.expiresAt <= now,
+    isExpired: otp.usedAt !== null || isOver(otp, now),
     token: otp.tokenRow === null ? undefined : await findToken(db.read, otp.tokenRow),
     badgeEvent: badge && { ...badge, status: badgeStatus(badge, now) },
     guestbookEvent:
@@ -107,17 +161,24 @@ export async function describeOtp({ db, clock }: Reading, code: string): Promise
   }
 }
 
+const spendingOf = ({ codeHash, chipUid, tapId, subject, made }: Otp) => ({
+  codeHash,
+  chipUid,
+  tapId,
+  made,
+  subject: subjectKey(subject),
+})
+
 /** Only the team of the code's chip can delete it. @throws DomainError not_found */
 export async function removeOtp(
-  { db, clock }: { db: Db; clock: Clock },
+  deps: Finding & { db: Db; clock: Clock },
   team: { id: number; actor: Actor },
   code: string,
 ): Promise<void> {
-  const at = iso(clock.now())
-  await db.write(async (trx) => {
-    const otp = isCode(code) ? await findOtp(trx, code) : undefined
-    const chip = otp && (await findChip(trx, otp.chipUid))
-    if (!otp || chip?.teamId !== team.id || !(await deleteOtp(trx, code, at))) throw notFound('OTP')
+  const at = iso(deps.clock.now())
+  await deps.db.write(async (trx) => {
+    const otp = await findOtp(trx, deps, code)
+    if (otp?.teamId !== team.id || !(await deleteCode(trx, spendingOf(otp), at))) throw notFound('OTP')
     // The audit log must not contain the code itself.
     const detail = { type: otp.type, tap: otp.tapId }
     await recordChange(trx, {
@@ -125,27 +186,23 @@ export async function removeOtp(
       actor: team.actor,
       teamId: team.id,
       action: 'otps.delete',
-      target: chip.uid,
+      target: otp.chipUid,
       detail,
     })
   })
 }
 
 const tapAgain = 'Tap the chip again for a new one.'
-const meantFor: Record<OtpRow['type'], string> = {
+const meantFor: Record<Otp['type'], string> = {
   PHYGITAL_CLAIM: 'claims a token',
   POAP_EVENT: 'mints a badge',
   GUESTBOOK_EVENT: 'signs a guestbook',
 }
 
 /** Does not use the code. @throws DomainError otp_unknown, otp_deleted, otp_used, otp_expired, otp_unsupported */
-export async function presentCode(
-  { db, clock }: Reading,
-  code: string,
-  type: OtpRow['type'],
-): Promise<OtpRow> {
-  const otp = isCode(code) ? await findOtp(db.read, code) : undefined
-  assertGood(otp, iso(clock.now()))
+export async function presentCode(deps: Reading, code: string, type: Otp['type']): Promise<Otp> {
+  const otp = await findOtp(deps.db.read, deps, code)
+  assertGood(otp, iso(deps.clock.now()))
   if (otp.type !== type)
     throw new DomainError(
       'otp_unsupported',
@@ -155,16 +212,20 @@ export async function presentCode(
 }
 
 /** Of concurrent attempts, one succeeds. @throws DomainError why the code is not valid, which undoes the write */
-export async function spendCode(trx: Queries, code: string, now: string): Promise<void> {
-  if (await takeOtp(trx, code, now)) return
-  assertGood(await findOtp(trx, code), now)
+export async function spendCode(trx: Queries, deps: Finding, code: string, now: string): Promise<void> {
+  const otp = await findOtp(trx, deps, code)
+  assertGood(otp, now)
+  if (await takeCode(trx, spendingOf(otp), now)) return
+  assertGood(await findOtp(trx, deps, code), now)
   throw new Error('a code that is good could not be taken')
 }
 
-function assertGood(otp: FoundOtp | undefined, now: string): asserts otp is FoundOtp {
+/** @param now ISO 8601 */
+export const isOver = ({ isEnded, expiresAt }: Otp, now: string): boolean => isEnded || expiresAt <= now
+
+function assertGood(otp: Otp | undefined, now: string): asserts otp is Otp {
   if (!otp) throw new DomainError('otp_unknown', `This code does not exist. ${tapAgain}`)
   if (otp.deletedAt !== null) throw new DomainError('otp_deleted', `This code was deleted. ${tapAgain}`)
   if (otp.usedAt !== null) throw new DomainError('otp_used', `This code has already been used. ${tapAgain}`)
-  if (otp.isEnded || otp.expiresAt <= now)
-    throw new DomainError('otp_expired', `This code has expired. ${tapAgain}`)
+  if (isOver(otp, now)) throw new DomainError('otp_expired', `This code has expired. ${tapAgain}`)
 }

@@ -1,5 +1,5 @@
 import type { Actor } from '../../store/audit.ts'
-import { extendPageVisit } from '../../store/page-visits.ts'
+import { extendPage } from '../../store/taps/recorded-taps.ts'
 import { type MintDeps as BadgeDeps, badgeMinted, reserveBadge } from '../badge-events/mint.ts'
 import {
   type Idempotency,
@@ -8,12 +8,12 @@ import {
   type KeyedRequest,
   keepAnswer,
 } from '../chain/transactions.ts'
+import { claimOf, type GivenCodes } from '../codes/given-codes.ts'
 import { DomainError } from '../errors.ts'
 import { type MintDeps as GuestbookDeps, mintByCode } from '../guestbook/mint.ts'
 import { registerClaimByCode } from '../phygitals/registrations.ts'
 import type { TransferDeps } from '../phygitals/target.ts'
 import { transferByCode } from '../phygitals/transfer.ts'
-import type { PageCodes } from '../taps/page-visits.ts'
 import { type ActionDeps, actionsOf } from './actions.ts'
 import { factsOf } from './build.ts'
 import type { ActionKind } from './content.ts'
@@ -72,16 +72,15 @@ export async function act(deps: ActDeps, visit: Visit, press: Press): Promise<vo
   }
 }
 
-function codeFor({ claim, badges, guestbooks }: PageCodes, { kind, id }: Press): string | undefined {
-  const of = (list: readonly [number, string][]) => list.find(([event]) => event === id)?.[1]
-  if (kind === 'badge') return of(badges)
-  return kind === 'guestbook' ? of(guestbooks) : claim
+function codeFor(codes: GivenCodes, { kind, id }: Press): string | undefined {
+  if (kind === 'badge') return codes.badges.get(id)
+  return kind === 'guestbook' ? codes.guestbooks.get(id) : claimOf(codes)
 }
 
 /** The rule of each button, with what is left to do where a crash came between record and answer. */
 function stepsOf(
   deps: ActDeps,
-  { cookieHash }: Visit,
+  { tap }: Visit,
   { kind, id: eventId, recipient, deviceId, actor }: Press,
   { code, idempotency }: { code: string; idempotency: KeyedRequest },
 ) {
@@ -109,7 +108,7 @@ function stepsOf(
       // One write has the record and its answer, so there is nothing to resume.
       const run = () =>
         registerClaimByCode<Json>(deps, { code, actor, keepsTime: true }, recipient, async (trx, made) => {
-          await extendPageVisit(trx, { cookieHash, expiresAt: made.expiresAt })
+          await extendPage(trx, { id: tap.tapId, until: made.expiresAt })
           return keepAnswer<Json>(idempotency)(trx, registered.parse(made))
         })
       return { run, resume: run }

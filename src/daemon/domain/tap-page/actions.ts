@@ -1,16 +1,15 @@
 import { parseObject } from '../../../values/json.ts'
 import type { LocatedGuestbookEvent } from '../../store/guestbook-events.ts'
-import { visitsOfBrowser } from '../../store/page-visits.ts'
 import type { ClaimRegistrationRow } from '../../store/schema.ts'
-import type { SecretBox } from '../../store/secret-box.ts'
 import type { PageOfChip } from '../../store/tap-pages.ts'
 import { isLaterTap } from '../../store/taps.ts'
 import type { LocatedToken } from '../../store/tokens.ts'
 import type { ImagePlace } from '../badge-events/public-event.ts'
 import type { ListedBadgeEvent } from '../badge-status.ts'
 import type { ChipAssets } from '../chips/chip-record.ts'
-import { openSecrets } from '../taps/page-visits.ts'
-import { isGood, mayClaim, mintsNow } from '../taps/refs.ts'
+import { claimOf } from '../codes/given-codes.ts'
+import { visitsOfBrowser } from '../taps/page-visits.ts'
+import { isGood, isQueried, mayClaim, mintsNow } from '../taps/refs.ts'
 import { iso } from '../time.ts'
 import type { Action, ActionState, ClosedReason } from './content.ts'
 import {
@@ -23,7 +22,7 @@ import {
 } from './records.ts'
 import type { Visit } from './visit.ts'
 
-export type ActionDeps = RecordDeps & { box: SecretBox; urlOfImage(image: ImagePlace): string }
+export type ActionDeps = RecordDeps & { urlOfImage(image: ImagePlace): string }
 
 /** A chip can carry any number of events; the active ones come first. */
 const mostOfKind = 50
@@ -49,7 +48,7 @@ export async function actionsOf(deps: ActionDeps, facts: PageFacts): Promise<Act
   const isClaim = token !== undefined || (future !== undefined && mintsNow(carried))
   const delay = token ? token.twoTapDelaySeconds : (future?.twoTapDelaySeconds ?? null)
   const claims: Action[] = []
-  if (isClaim || visit.secrets.codes?.claim !== undefined) {
+  if (isClaim || claimOf(visit.codes) !== undefined) {
     const registration = delay === null ? undefined : await registrationOf(deps, facts)
     if (delay !== null)
       claims.push({ ...bare('register'), state: await registerState(deps, facts, registration) })
@@ -77,9 +76,10 @@ const bare = (kind: 'register' | 'claim'): Omit<Action, 'state'> => ({
 })
 
 /** The state of everything on a page whose codes are not made (yet). */
-function withoutCodes({ visit: { ref } }: PageFacts, now: number): ActionState {
+function withoutCodes({ visit: { tap } }: PageFacts, now: number): ActionState {
+  const ref = { ...tap, ordinal: 0 }
   if (isGood(ref, now)) return { is: 'open' }
-  return { is: 'closed', reason: ref.queriedAt === null ? 'expired' : 'used' }
+  return { is: 'closed', reason: isQueried(ref) ? 'used' : 'expired' }
 }
 
 type Registered = Extract<ActionState, { is: 'registered' }>
@@ -93,15 +93,15 @@ async function registrationOf(
   const now = iso(deps.clock.now())
   const known = registrations.filter(({ expiresAt }) => expiresAt > now)
   if (known.length === 0) return undefined
-  const { tapId: own, uid } = visit.ref
-  const others = (await visitsOfBrowser(deps.db.read, cookies, uid)).filter(({ tapId }) => tapId !== own)
-  const pages = [
-    { tapId: own, codes: visit.secrets.codes },
-    ...others.map(({ tapId, refs }) => ({ tapId, codes: openSecrets(deps.box, refs).codes })),
-  ]
-  for (const { tapId, codes } of pages) {
+  const { tapId: own, uid } = visit.tap
+  const others = (await visitsOfBrowser(deps, cookies, uid)).filter(
+    ({ tap, expiresAt }) => tap.tapId !== own && expiresAt > now,
+  )
+  for (const { tap, codes } of [visit, ...others]) {
+    const { tapId } = tap
     // Whoever registers the same wallet later has the same registration, which is of the first tap.
-    const made = codes?.claim === undefined ? undefined : await recordedRegistration(deps, codes.claim)
+    const claim = claimOf(codes)
+    const made = claim === undefined ? undefined : await recordedRegistration(deps, claim)
     const row = known.find((one) => one.tapId === tapId || one.recipient === made?.recipient)
     if (!row) continue
     const { recipient, allowedAt, expiresAt } = row
@@ -123,7 +123,7 @@ async function registerState(
   registration: Registered | undefined,
 ): Promise<ActionState> {
   if (registration) return registration
-  const code = facts.visit.secrets.codes?.claim
+  const code = claimOf(facts.visit.codes)
   const own = code === undefined ? undefined : await recordedRegistration(deps, code)
   if (own) {
     const reason = whyGone(deps, facts, own)
@@ -140,11 +140,11 @@ async function registerState(
 /** Why what this page registered is not there any more. */
 function whyGone(
   { clock }: Pick<RecordDeps, 'clock'>,
-  { visit: { ref } }: PageFacts,
+  { visit: { tap } }: PageFacts,
   { expiresAt }: { expiresAt: string },
 ): ClosedReason {
   if (expiresAt <= iso(clock.now())) return 'expired'
-  return mayClaim(ref, ref) ? 'withdrawn' : 'claimed'
+  return mayClaim(tap, tap) ? 'withdrawn' : 'claimed'
 }
 
 async function claimState(
@@ -152,7 +152,7 @@ async function claimState(
   facts: PageFacts,
   registration: Registered | undefined,
 ): Promise<ActionState> {
-  const code = facts.visit.secrets.codes?.claim
+  const code = claimOf(facts.visit.codes)
   const asked = code === undefined ? undefined : await transactionState(deps, code, 'claim')
   if (asked) return asked
   const state = await claimByCode(deps, facts, code)
@@ -172,8 +172,8 @@ async function badgeAction(
   event: ListedBadgeEvent,
   image: ImagePlace = { url: '' },
 ): Promise<Action[]> {
-  const { codes } = facts.visit.secrets
-  const code = codes?.badges.find(([id]) => id === event.id)?.[1]
+  const { codes } = facts.visit
+  const code = codes?.badges.get(event.id)
   // It was assigned after this tap's codes were made: the next tap has it.
   if (codes && code === undefined) return []
   const asked = code === undefined ? undefined : await badgeState(deps, code)
@@ -212,8 +212,8 @@ async function guestbookAction(
   facts: PageFacts,
   event: LocatedGuestbookEvent,
 ): Promise<Action[]> {
-  const { codes } = facts.visit.secrets
-  const code = codes?.guestbooks.find(([id]) => id === event.id)?.[1]
+  const { codes } = facts.visit
+  const code = codes?.guestbooks.get(event.id)
   if (codes && code === undefined) return []
   const asked = code === undefined ? undefined : await transactionState(deps, code, 'guestbook')
   const { name, description, image } = parseObject(event.metadata) ?? {}
@@ -238,13 +238,13 @@ async function claimByCode(
   code: string | undefined,
 ): Promise<ActionState> {
   const state = await byCode(deps, facts, code)
-  const { ref } = facts.visit
+  const { tap } = facts.visit
   const isUnused = state.is === 'open' || (state.is === 'closed' && state.reason === 'expired')
-  return isUnused && !mayClaim(ref, ref) ? { is: 'closed', reason: 'claimed' } : state
+  return isUnused && !mayClaim(tap, tap) ? { is: 'closed', reason: 'claimed' } : state
 }
 
 async function byCode(deps: RecordDeps, facts: PageFacts, code: string | undefined): Promise<ActionState> {
-  if (!facts.visit.secrets.codes) return withoutCodes(facts, deps.clock.now())
+  if (!facts.visit.codes) return withoutCodes(facts, deps.clock.now())
   const reason: ClosedReason | undefined = code === undefined ? 'expired' : await closedReason(deps, code)
   return reason === undefined ? { is: 'open' } : { is: 'closed', reason }
 }

@@ -53,12 +53,11 @@ export async function factsOf(
   cookies: readonly string[],
 ): Promise<PageFacts> {
   const { read } = db
-  const { ref } = visit
-  const { tokenRow } = ref
-  // Known already where a page is built while its tap is taken, so that all the rest is one round trip.
-  const carried = await assetsOf(read, ref, iso(clock.now()))
+  const { tap } = visit
+  const { tokenRow } = tap
+  const carried = await assetsOf(read, tap, iso(clock.now()))
   const [page, token, registrations, images] = await Promise.all([
-    pageOfChip(read, ref.uid),
+    pageOfChip(read, tap.uid),
     tokenRow === null ? undefined : findToken(read, tokenRow),
     tokenRow === null ? [] : claimRegistrationsOf(read, { tokenRow }),
     Promise.all(shownBadges(carried).map(({ id }) => imagePlace({ db }, id))),
@@ -68,12 +67,12 @@ export async function factsOf(
 
 /** Everything on a tap page, by the store alone; nothing is used up. */
 export async function buildPage(deps: BuildDeps, visit: Visit, viewing: Viewing): Promise<TapPage> {
-  const { ref, secrets } = visit
+  const { tap } = visit
   const { cookies, watch } = viewing
   const [facts, links] = await Promise.all([
     factsOf(deps, visit, cookies),
     // A link that was made since has no ref on this page.
-    secrets.links.length === 0 ? [] : linksOfTeam(deps.db.read, ref.teamId),
+    visit.links.length === 0 ? [] : linksOfTeam(deps.db.read, tap.teamId),
   ])
   const { page, token } = facts
   const described = describePiece(token?.metadata ?? null, page?.item)
@@ -83,11 +82,11 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: Viewing)
     token && ownerOnPage(deps, token, { since: settledClaim(actions), isFollowed: watch !== undefined })
   const known = await reading?.soon
   if (reading && !known?.isFinal) watch?.owner(reading.told)
-  const refs = new Map(secrets.links)
+  const refs = new Map(visit.links)
   return {
-    ref: secrets.own,
+    ref: visit.own,
     query: viewing.query,
-    uid: ref.uid,
+    uid: tap.uid,
     brand: page ? brandOf(page.brand) : noBrand,
     piece: {
       ...described,
@@ -107,8 +106,8 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: Viewing)
       const own = refs.get(id)
       return own === undefined ? [] : [{ label, url: withRef(baseUrl, deps.wire.refParameter, own) }]
     }),
-    tappedAt: ref.createdAt,
-    endsAt: secrets.codes?.endsAt ?? ref.expiresAt,
+    tappedAt: tap.at,
+    endsAt: visit.codes?.until ?? tap.refsUntil ?? tap.at,
     isLive: actions.some(({ state }) => state.is === 'pending' || state.is === 'registered'),
   }
 }

@@ -30,7 +30,7 @@ export async function checkRecipient(deps: Deps, visit: Visit, typed: Typed): Pr
   const { kind, recipient } = typed
   try {
     const address = await addressOf(deps, visit, typed)
-    const isMint = kind === 'claim' && visit.ref.tokenRow === null
+    const isMint = kind === 'claim' && visit.tap.tokenRow === null
     const form = readRecipient(recipient)
     const name = 'kind' in form && form.kind === 'name' ? form.name : undefined
     if (address.includes('@')) return good('email', undefined, undefined)
@@ -52,10 +52,10 @@ export async function checkRecipient(deps: Deps, visit: Visit, typed: Typed): Pr
 }
 
 /** @returns EIP-55, an e-mail address, or a name that the provider looks up @throws DomainError */
-async function addressOf(deps: Deps, { ref }: Visit, { kind, id, recipient }: Typed): Promise<string> {
-  const asker = { typing: ref.uid }
+async function addressOf(deps: Deps, { tap }: Visit, { kind, id, recipient }: Typed): Promise<string> {
+  const asker = { typing: tap.uid }
   // Other teams' events are none of the page's business.
-  const { token, badgeEvents, guestbookEvents } = await assetsOf(deps.db.read, ref, iso(deps.clock.now()))
+  const { token, badgeEvents, guestbookEvents } = await assetsOf(deps.db.read, tap, iso(deps.clock.now()))
   if (kind === 'badge') {
     if (!badgeEvents.some((event) => event.id === id)) throw notFound('badge event')
     return badgeRecipient(deps, asker, recipient, await isPoapEvent(deps.db.read, id))
@@ -63,7 +63,7 @@ async function addressOf(deps: Deps, { ref }: Visit, { kind, id, recipient }: Ty
   const chainId =
     kind === 'guestbook'
       ? guestbookEvents.find((event) => event.id === id)?.chainId
-      : (token ?? (await pageOfChip(deps.db.read, ref.uid))?.future)?.chainId
+      : (token ?? (await pageOfChip(deps.db.read, tap.uid))?.future)?.chainId
   if (chainId === undefined) throw notFound('token')
   return resolveRecipient(deps, asker, chainId, recipient)
 }

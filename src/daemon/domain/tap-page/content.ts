@@ -92,7 +92,7 @@ export interface Failure {
 
 /** A wrong recipient, told apart by what was typed. `count`: characters after 0x. */
 export type Mistyped =
-  | { is: 'unknown-name' | 'wrong-address' | 'badge' | 'other' }
+  | { is: 'unknown-name' | 'wrong-address' | 'other-chain' | 'badge' | 'other' }
   | { is: 'wrong-length'; count: number }
 
 export interface TapPage {

@@ -1,4 +1,5 @@
-import { UnknownName } from '../../chain/names/resolver.ts'
+import { tidyCell } from '../../../values/invisible.ts'
+import { UnknownName, WrongChain } from '../../chain/names/resolver.ts'
 import type { DomainError } from '../errors.ts'
 import type { ActionKind, Failure, Mistyped } from './content.ts'
 
@@ -20,8 +21,9 @@ export function failureOf(error: DomainError, typed: Typed): Failure {
 
 function mistypedOf({ kind, recipient }: Typed, cause: unknown): Mistyped {
   if (cause instanceof UnknownName) return { is: 'unknown-name' }
+  if (cause instanceof WrongChain) return { is: 'other-chain' }
   // With a dot it is a name, such as 0xabc.eth.
-  const typed = /^0x([^.@]*)$/i.exec(recipient.trim())?.[1]
+  const typed = /^0x([^.@]*)$/i.exec(tidyCell('recipient', recipient).replace(/^.*:/, ''))?.[1]
   if (typed === undefined) return { is: kind === 'badge' ? 'badge' : 'other' }
   const count = [...typed].length
   return count === 40 ? { is: 'wrong-address' } : { is: 'wrong-length', count }

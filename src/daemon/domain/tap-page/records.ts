@@ -2,16 +2,17 @@ import * as z from 'zod'
 import type { Explorers } from '../../chain/explorers.ts'
 import { findClaimOfOtp } from '../../store/badge-claims.ts'
 import type { Db } from '../../store/database.ts'
-import { findOtp } from '../../store/otps.ts'
-import { hashCode } from '../../store/refs.ts'
 import type { TransactionRow } from '../../store/schema.ts'
 import { findIdempotencyKey } from '../../store/transactions/idempotency-keys.ts'
 import { findTransaction } from '../../store/transactions/intents.ts'
+import { findOtp, hashCode, isOver } from '../codes/otps.ts'
+import type { Seals } from '../codes/seals.ts'
 import { iso } from '../time.ts'
 import type { ActionKind, ActionState, ClosedReason } from './content.ts'
 
 export interface RecordDeps {
   db: Pick<Db, 'read'>
+  seals: Seals
   clock: { now(): number; lived(): number }
   explorers: Explorers
   /** Told of each transaction that is not settled. */
@@ -70,12 +71,9 @@ export async function badgeState(
 }
 
 /** Why a code cannot be used (any more); undefined: it can. */
-export async function closedReason(
-  { db, clock }: RecordDeps,
-  code: string,
-): Promise<ClosedReason | undefined> {
-  const otp = await findOtp(db.read, code)
-  if (!otp || otp.deletedAt !== null || otp.isEnded) return 'expired'
+export async function closedReason(deps: RecordDeps, code: string): Promise<ClosedReason | undefined> {
+  const otp = await findOtp(deps.db.read, deps, code)
+  if (!otp || otp.deletedAt !== null) return 'expired'
   if (otp.usedAt !== null) return 'used'
-  return otp.expiresAt <= iso(clock.now()) ? 'expired' : undefined
+  return isOver(otp, iso(deps.clock.now())) ? 'expired' : undefined
 }

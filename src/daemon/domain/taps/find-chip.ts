@@ -1,6 +1,7 @@
+import { storedCodes } from '../../store/taps/made-codes.ts'
 import type { TokenLocation } from '../../store/tokens.ts'
 import { assetsOf, type ChipAssets, linkedToken } from '../chips/chip-record.ts'
-import { firstSubject, newOtp, type OtpDeps } from '../codes/otps.ts'
+import { firstSubject, type OtpDeps } from '../codes/otps.ts'
 import { DomainError, notFound } from '../errors.ts'
 import { iso } from '../time.ts'
 import { type TakeTapDeps, takeTap } from './take-tap.ts'
@@ -16,11 +17,13 @@ interface FoundChip {
 
 /** Takes the tap. @throws DomainError tap_malformed, not_found (unknown key set or chip) */
 export async function findChipByTap(deps: TakeTapDeps & OtpDeps, query: TapQuery): Promise<FoundChip> {
-  const judged = await takeTap(deps, query, 'find', async (db, { chip, now }) => {
-    const carried = await assetsOf(db, chip, iso(now))
-    const subject = firstSubject(carried)
-    const otp = subject && newOtp(deps, now, subject)
-    return { rows: otp ? { otps: [otp] } : {}, result: () => ({ carried, otp }) }
+  const judged = await takeTap(deps, query, 'find', async (chip, now) => {
+    const { read } = deps.db
+    const carried = await assetsOf(read, chip, iso(now))
+    const subject = firstSubject(carried, chip)
+    const until = iso(now + deps.otpLifetime)
+    const codes = subject && { codes: storedCodes({ by: 'find', until, subjects: [subject] }) }
+    return { ...codes, events: chip.events, made: { carried, expiresAt: codes && until } }
   })
   switch (judged.kind) {
     case 'malformed':
@@ -44,12 +47,13 @@ export async function findChipByTap(deps: TakeTapDeps & OtpDeps, query: TapQuery
       return { uid: judged.chip.uid, isValidTap: false, token, otp: undefined, badgeEvent: undefined }
     }
     case 'taken': {
-      const { carried, otp } = judged.result
+      const { carried, expiresAt } = judged.made
+      const otp = expiresAt === undefined ? undefined : { code: deps.seals.code(judged.tap, 0), expiresAt }
       return {
         uid: judged.chip.uid,
         isValidTap: true,
         token: carried.token,
-        otp: otp && { code: otp.code, expiresAt: otp.expiresAt },
+        otp,
         badgeEvent: carried.badgeEvents[0],
       }
     }

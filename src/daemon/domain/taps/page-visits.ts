@@ -1,47 +1,48 @@
-import * as z from 'zod'
-import type { CarriedChip } from '../../store/carried-chips.ts'
-import type { RefOfChip } from '../../store/refs.ts'
-import type { SecretBox } from '../../store/secret-box.ts'
+import type { Db } from '../../store/database.ts'
+import { type TapOfChip, tapsOf } from '../../store/taps/recorded-taps.ts'
+import { type GivenCodes, givenCodes } from '../codes/given-codes.ts'
+import { isOf, type Seals } from '../codes/seals.ts'
 
-/** The codes of a page's tap, once its first action has made them. */
-export interface PageCodes {
-  /** ISO 8601 */
-  endsAt: string
-  /** Of the token, or of the one to be minted. */
-  claim?: string | undefined
-  badges: [eventId: number, code: string][]
-  guestbooks: [eventId: number, code: string][]
-}
-
-/** Given to a tap page: its own ref, those of its links by link ID, and its codes. */
-export interface PageSecrets {
-  own: string
-  links: [linkId: number, ref: string][]
-  codes?: PageCodes | undefined
-}
-
-/** A tap page, found by its own ref: the chip, the tap, and what the page was given. */
+/** A tap page, found by its own ref or by its browser: the chip, the tap, and what the page was given. */
 export interface Visit {
-  ref: RefOfChip & Pick<CarriedChip, 'carried'>
-  secrets: PageSecrets
-  cookieHash: string
+  tap: TapOfChip
+  /** Its own ref. */
+  own: string
+  /** Refs of its links, by link ID. */
+  links: [linkId: number, ref: string][]
+  /** Undefined until its first action. */
+  codes: GivenCodes | undefined
   /** When the page cannot be loaded again; ISO 8601. */
   expiresAt: string
 }
 
-const sealContext = 'pageVisits:refs'
-const pairs = z.array(z.tuple([z.number(), z.string()]))
-const codes = z.object({
-  endsAt: z.string(),
-  claim: z.string().optional(),
-  badges: pairs,
-  guestbooks: pairs,
-})
-const shape = z.object({ own: z.string(), links: pairs, codes: codes.optional() })
+/** The links of a page's tap: the first has the ref of ordinal 1. */
+const linksOf = (stored: string | null): number[] =>
+  stored === null || stored === '' ? [] : stored.split(',').map(Number)
 
-/** Refs and codes are stored as hashes, but a page that is loaded again needs the originals. */
-export const sealSecrets = (box: SecretBox, secrets: PageSecrets): Buffer =>
-  box.seal(Buffer.from(JSON.stringify(secrets)), sealContext)
+/** Undefined for a tap that has no page. */
+export function visitOf(seals: Seals, tap: TapOfChip): Visit | undefined {
+  if (tap.pageUntil === null) return undefined
+  const of = { id: tap.tapId, at: tap.at }
+  return {
+    tap,
+    own: seals.ref(of, 0),
+    links: linksOf(tap.links).map((link, index) => [link, seals.ref(of, index + 1)]),
+    codes: givenCodes(seals, of, tap.codes, 'page'),
+    expiresAt: tap.pageUntil,
+  }
+}
 
-export const openSecrets = (box: SecretBox, sealed: Uint8Array): PageSecrets =>
-  shape.parse(JSON.parse(box.open(sealed, sealContext).toString()))
+/** The visits of a chip by one browser, even if their time is over. @param cookies of any taps */
+export async function visitsOfBrowser(
+  { db, seals }: { db: Pick<Db, 'read'>; seals: Seals },
+  cookies: readonly string[],
+  uid: string,
+): Promise<Visit[]> {
+  const sealed = cookies.flatMap((cookie) => seals.openCookie(cookie) ?? []).filter((one) => one.isCurrent)
+  if (sealed.length === 0) return []
+  const taps = await tapsOf(db.read, { ids: sealed.map(({ tapId }) => tapId), uid })
+  return taps
+    .filter((tap) => !tap.isEnded && sealed.some((one) => one.tapId === tap.tapId && isOf(one, tap)))
+    .flatMap((tap) => visitOf(seals, tap) ?? [])
+}

@@ -2,17 +2,19 @@ import { getAddress } from 'viem/utils'
 import { emptyMetadata } from '../../../values/token.ts'
 import type { Chains } from '../../chain/chains.ts'
 import { ownerOf } from '../../chain/contract-state.ts'
-import { findChip } from '../../store/chips.ts'
+import { findChip, type TappedChip } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
-import { findRef, type RefOfChip, takeRef } from '../../store/refs.ts'
+import { type CodeSubject, type MadeCodes, storedCodes } from '../../store/taps/made-codes.ts'
+import { findTap, queryRefOf, type TapOfChip } from '../../store/taps/recorded-taps.ts'
 import { findToken, type TokenLocation } from '../../store/tokens.ts'
 import type { BadgeStatus } from '../badge-status.ts'
 import { isServed, readChain } from '../chain/read-chain.ts'
 import { assetsOf, type ChipAssets } from '../chips/chip-record.ts'
-import { isCode, makeOtp, type Origin, type OtpDeps } from '../codes/otps.ts'
+import { type GivenCodes, givenCodes } from '../codes/given-codes.ts'
+import type { OtpDeps } from '../codes/otps.ts'
+import { isOf, type Seals } from '../codes/seals.ts'
 import { notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
-import type { RepeatedRefs } from './repeated-refs.ts'
 
 interface RefQuestion {
   id: string
@@ -36,8 +38,7 @@ type Deps = OtpDeps & {
   db: Db
   clock: Clock
   chains: Chains
-  /** Undefined everywhere but in development. */
-  repeatedRefs: RepeatedRefs<RefCodes> | undefined
+  config: { dev: boolean }
 }
 
 /** The first query within the ref's lifetime is valid. @throws DomainError not_found, chain_unavailable */
@@ -48,71 +49,99 @@ export async function queryRef(deps: Deps, question: RefQuestion): Promise<Queri
   const isTokenWanted = question.includeOwner || question.includeMetadata
   const token = isTokenWanted ? await describeToken(deps, carried, question) : undefined
   // A link's ref belongs to its team: for anyone else it is not valid and is not used up.
-  const mayTake = ref.kind === 'redirect' || question.team() === ref.teamId
-  const take = async () =>
-    isGood(ref, now) ? deps.db.write((trx) => takeWithCodes(trx, deps, question.id, { ref, now })) : undefined
-  const { repeatedRefs } = deps
-  const codes = mayTake ? await (repeatedRefs ? repeatedRefs.codes(question.id, take) : take()) : undefined
-  return describe(ref.uid, codes?.carried ?? carried, token, codes)
+  const mayTake = ref.ordinal === 0 || question.team() === ref.teamId
+  const taken = mayTake ? await take(deps, ref, now) : undefined
+  const codes = taken ?? (mayTake ? await repeated(deps, ref, now) : undefined)
+  return describe(ref.uid, taken?.carried ?? carried, token, codes)
+}
+
+const take = async (deps: Deps, ref: RefOfTap, now: number) =>
+  isGood(ref, now)
+    ? deps.db.write((trx) => takeWithCodes(trx, deps, ref, { by: ref.ordinal, now }))
+    : undefined
+
+const repeatMs = 5000
+
+/**
+ * For development alone: a ref that is queried again within five seconds of its first query gets the same codes, since
+ * pages under React's StrictMode, or ones that reload as their source changes, query twice.
+ */
+async function repeated(
+  { db, seals, config, otpLifetime }: Deps,
+  { tapId, ordinal }: RefOfTap,
+  now: number,
+): Promise<GivenCodes | undefined> {
+  const tap = config.dev ? await findTap(db.read, tapId) : undefined
+  const given = tap && givenCodes(seals, { id: tapId, at: tap.at }, tap.codes, ordinal)
+  return given && Date.parse(given.until) > now + otpLifetime - repeatMs ? given : undefined
+}
+
+/** A ref, as its tap and its chip say. */
+export interface RefOfTap extends TapOfChip {
+  /** 0: the tap's own; the others are of links. */
+  ordinal: number
 }
 
 /** Uses nothing up. @throws DomainError not_found */
-export async function assertRef({ db }: { db: Pick<Db, 'read'> }, id: string): Promise<RefOfChip> {
-  const ref = isCode(id) ? await findRef(db.read, id) : undefined
-  if (!ref) throw notFound('ref')
-  return ref
+export async function assertRef(
+  { db, seals }: { db: Pick<Db, 'read'>; seals: Seals },
+  id: string,
+): Promise<RefOfTap> {
+  const sealed = seals.openRef(id)
+  const tap = sealed && (await findTap(db.read, sealed.tapId))
+  if (!tap || !isOf(sealed, tap)) throw notFound('ref')
+  return Object.assign(tap, { ordinal: sealed.ordinal })
 }
 
-export const isGood = (ref: RefOfChip, now: number): boolean =>
-  ref.queriedAt === null && !ref.isEnded && ref.expiresAt > iso(now)
+export const isQueried = ({ queried, ordinal }: Pick<RefOfTap, 'queried' | 'ordinal'>): boolean =>
+  Math.floor(queried / 2 ** ordinal) % 2 === 1
 
-export interface RefCodes {
-  carried: ChipAssets
-  token: string | undefined
-  unminted: string | undefined
-  badges: Map<number, string>
-  guestbooks: Map<number, string>
-}
+export const isGood = (ref: RefOfTap, now: number): boolean =>
+  !isQueried(ref) && !ref.isEnded && (ref.refsUntil ?? '') > iso(now)
 
-/** One conditional update uses the ref up. @returns undefined if it is not valid (any more) */
+/**
+ * One conditional update uses the ref up, and says what codes that made.
+ * @param by the ordinal of the ref, or `page` for the tap's own @returns undefined if it is not valid (any more)
+ */
 export async function takeWithCodes(
   trx: Queries,
   deps: OtpDeps,
-  id: string,
-  { ref, now }: { ref: Pick<RefOfChip, 'uid' | 'tapId' | 'createdAt'>; now: number },
-): Promise<RefCodes | undefined> {
-  if (!(await takeRef(trx, id, iso(now)))) return undefined
-  const chip = await findChip(trx, ref.uid)
+  { uid, tapId: id, at }: Pick<RefOfTap, 'uid' | 'tapId' | 'at'>,
+  { by, now }: { by: Exclude<MadeCodes['by'], 'find'>; now: number },
+): Promise<(GivenCodes & { carried: ChipAssets }) | undefined> {
+  const chip = await findChip(trx, uid)
   if (!chip) return undefined
   const carried = await assetsOf(trx, chip, iso(now))
-  const origin: Origin = { chipUid: chip.uid, tapId: ref.tapId, tappedAt: ref.createdAt, now }
-  const make = (subject: Parameters<typeof makeOtp>[3]) => makeOtp(trx, deps, origin, subject)
+  const subjects = subjectsOf(chip, carried, id)
+  const until = iso(now + deps.otpLifetime)
+  const stored = await queryRefOf(trx, {
+    id,
+    ordinal: by === 'page' ? 0 : by,
+    now: iso(now),
+    codes: storedCodes({ by, until, subjects }),
+  })
+  const codes = stored === undefined ? undefined : givenCodes(deps.seals, { id, at }, stored, by)
+  return codes && { ...codes, carried }
+}
 
-  const codes: RefCodes = {
-    carried,
-    token: undefined,
-    unminted: undefined,
-    badges: new Map(),
-    guestbooks: new Map(),
-  }
-  const isClaim = mayClaim(chip, ref)
-  if (carried.token && isClaim)
-    codes.token = await make({ type: 'PHYGITAL_CLAIM', tokenRow: carried.token.row })
-  else if (isClaim && mintsNow(carried))
-    codes.unminted = await make({ type: 'PHYGITAL_CLAIM', tokenRow: null })
-  for (const { id } of carried.badgeEvents) {
-    codes.badges.set(id, await make({ type: 'POAP_EVENT', badgeEventId: id }))
-  }
-  for (const { id } of carried.guestbookEvents) {
-    codes.guestbooks.set(id, await make({ type: 'GUESTBOOK_EVENT', guestbookEventId: id }))
-  }
-  return codes
+function subjectsOf(chip: TappedChip, carried: ChipAssets, tapId: number): CodeSubject[] {
+  const { token, badgeEvents, guestbookEvents } = carried
+  const isClaim = mayClaim(chip, { tapId }) && (token !== undefined || mintsNow(carried))
+  return [
+    ...(isClaim
+      ? [{ type: 'PHYGITAL_CLAIM' as const, tokenRow: token?.row ?? null, round: chip.claimRound }]
+      : []),
+    ...badgeEvents.map(({ id, assignmentId }) => ({
+      ...{ type: 'POAP_EVENT' as const, badgeEventId: id, assignmentId },
+    })),
+    ...guestbookEvents.map(({ id }) => ({ type: 'GUESTBOOK_EVENT' as const, guestbookEventId: id })),
+  ]
 }
 
 /** A tap from before the token was last claimed must not take it back. */
 export const mayClaim = (
-  { claimsEndedTap }: Pick<RefOfChip, 'claimsEndedTap'>,
-  { tapId }: Pick<RefOfChip, 'tapId'>,
+  { claimsEndedTap }: Pick<TappedChip, 'claimsEndedTap'>,
+  { tapId }: Pick<RefOfTap, 'tapId'>,
 ): boolean => claimsEndedTap === null || tapId > claimsEndedTap
 
 /** Only an active badge event keeps the code away that mints a chip's token. */
@@ -148,7 +177,7 @@ function describe(
   uid: string,
   carried: ChipAssets,
   details: { owner?: string; metadata?: string } | undefined,
-  codes: RefCodes | undefined,
+  codes: GivenCodes | undefined,
 ): QueriedRef {
   return {
     uid,

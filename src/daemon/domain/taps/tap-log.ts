@@ -4,15 +4,16 @@ import type { TapRow } from '../../store/schema.ts'
 import {
   countRefusedTaps,
   deleteOldestRefusedTaps,
-  insertTaps,
+  insertRefusedTaps,
   listTaps,
   type NewTap,
+  type ShownTap,
   type TapFilter,
 } from '../../store/taps.ts'
 import { findTeam } from '../../store/teams.ts'
 
 /** A refused tap has no ID until it is stored. */
-type SeenTap = Omit<TapRow, 'id'> & { id: number | null }
+type SeenTap = Omit<ShownTap, 'id'> & { id: number | null }
 
 // Anyone can send endless refused taps. They are stored in batches and beyond this number only counted, so that they
 // cost neither disk space nor other taps' time.
@@ -83,7 +84,7 @@ export class TapLog {
     const tooMany = Math.max(0, this.#recorded - this.#most)
     const tell = this.#counts.storing?.(taps)
     const written = this.#db.write(async (trx) => {
-      await insertTaps(trx, taps)
+      await insertRefusedTaps(trx, taps)
       await tell?.(trx)
       return tooMany === 0 ? 0 : deleteOldestRefusedTaps(trx, Math.min(tooMany, taps.length + deletedBesides))
     })

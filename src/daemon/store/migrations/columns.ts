@@ -30,4 +30,4 @@ export const credential = (table: Table): Table =>
     .addColumn('name', 'text', (c) => c.notNull())
     .addColumn('hash', 'text', (c) => c.notNull().unique())
     .$call(required('text', 'scopes createdAt'))
-    .$call(optional('text', 'expiresAt revokedAt'))
+    .$call(optional('text', 'expiresAt revokedAt mac seal'))

@@ -34,7 +34,6 @@ export const postgresEngine: Engine = {
   listed: (values) => sql`(select value from unnest(${values}::text[]) as listed(value))`,
   tapMonths,
   held: (query) => query.forNoKeyUpdate(),
-  rowsOf: (rows) => sql`(select coalesce(json_agg(found), '[]') from ${rows} as found)`,
   revision,
   chipsAsElements: async (db, chipGroupId, page) => {
     const { rows } = await sql<ChipsText>`

@@ -1,13 +1,13 @@
-import { DatabaseUnavailable, type WriteJob } from '../database.ts'
+import { DatabaseUnavailable, type Queries, type WriteJob } from '../database.ts'
 import { Groups } from '../groups.ts'
-import type { TapToTake } from '../tap-to-take.ts'
+import type { TapToTake } from '../taps/tap-to-take.ts'
 import { type Adapter, kyselyBy } from './dialect.ts'
 import type { Lent } from './lent.ts'
 import type { Pool } from './pool.ts'
 import { mayPass, tried } from './retry.ts'
 import { asUnavailable, isConflict, isDuplicate, mayBeDone } from './servers.ts'
-import { isWriting, type Run } from './single-query.ts'
-import { takeOn, takingQuery } from './take-tap.ts'
+import { isWriting, queryOn, type Run } from './single-query.ts'
+import { takeOn } from './take-tap.ts'
 
 // A daemon that stands still must not hold the rows that others wait for, nor these hold up everything else.
 const begin = `begin isolation level serializable; set local idle_in_transaction_session_timeout = '5s'; set local lock_timeout = '2s'`
@@ -19,6 +19,8 @@ const begin = `begin isolation level serializable; set local idle_in_transaction
 export class Writer {
   readonly #pool: Pool
   readonly #adapter: Adapter
+  /** Compiles, and asks nothing. */
+  readonly #queries: Queries
   readonly #failed: (error: unknown, writes: number) => void
   /** Jobs that met another one wait for each other here, since they would meet again. */
   #last: Promise<unknown> = Promise.resolve()
@@ -33,6 +35,7 @@ export class Writer {
   constructor(pool: Pool, adapter: Adapter, failed: (error: unknown, writes: number) => void) {
     this.#pool = pool
     this.#adapter = adapter
+    this.#queries = kyselyBy(queryOn(pool, 'tap'), adapter)
     this.#failed = failed
   }
 
@@ -42,19 +45,18 @@ export class Writer {
 
   /** @returns the ID of the tap; undefined: it was not taken */
   takeTap(tap: TapToTake): Promise<number | undefined> {
-    // Events make a serializable transaction, in which each tap of a group would meet what any of them read.
-    return this.#settled(() => (tap.events ? this.#takeAlone(tap) : this.#taps.ask(tap)))
-  }
-
-  async #takeAlone(tap: TapToTake): Promise<number | undefined> {
-    return (await takeOn(this.#pool, takingQuery([tap]))).get(tap.seen.uid)
+    return this.#settled(() => this.#taps.ask(tap))
   }
 
   /** A tap that its group did not take is tried alone, because someone else may only have held the chip's row. */
   async #takeTogether(taps: readonly TapToTake[]) {
-    const taken = await takeOn(this.#pool, takingQuery(taps))
-    const isOfMany = taps.length > 1
-    return taps.map((tap) => taken.get(tap.seen.uid) ?? (isOfMany ? this.#takeAlone(tap) : undefined))
+    const isAlone = taps.length === 1
+    const taken = await takeOn(this.#pool, this.#queries, taps, isAlone ? 'waits' : 'skips')
+    return taps.map((tap) => taken.get(tap.seen.uid) ?? (isAlone ? undefined : this.#takeAlone(tap)))
+  }
+
+  async #takeAlone(tap: TapToTake): Promise<number | undefined> {
+    return (await takeOn(this.#pool, this.#queries, [tap], 'waits')).get(tap.seen.uid)
   }
 
   #settled<T>(once: (leftMs: number) => Promise<T>): Promise<T> {

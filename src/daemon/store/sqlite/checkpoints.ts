@@ -1,31 +1,11 @@
 import { once } from 'node:events'
-import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
+import type { Order } from './checkpoint-thread.ts'
 import type { Connection } from './connection.ts'
+import { programFile } from './program-file.ts'
 
 /** Pages in the log from which on it is copied: 12 MB. */
 const pagesBetween = 3000
-
-/** Passed as text to the thread, because there is no bundle in tests. */
-const program = `
-const { parentPort, workerData } = require('node:worker_threads')
-const Database = require(workerData.driver)
-const db = new Database(workerData.file, { fileMustExist: true })
-const pass = db.prepare('PRAGMA wal_checkpoint(PASSIVE)')
-parentPort.on('message', (order) => {
-  if (order === 'end') {
-    db.close()
-    parentPort.close()
-    return
-  }
-  try {
-    pass.all()
-  } catch {
-    // The next pass begins where this one did.
-  }
-  parentPort.postMessage('done')
-})
-`
 
 /**
  * Copies the write-ahead log into the database beside the event loop, because in a commit it would hold up every request.
@@ -71,7 +51,7 @@ export class Checkpoints {
     if (!worker) return
     const gone = once(worker, 'exit')
     worker.ref()
-    worker.postMessage('end')
+    worker.postMessage('end' satisfies Order)
     await gone
   }
 
@@ -85,7 +65,7 @@ export class Checkpoints {
     const worker = this.#worker
     // An idle thread must not keep the daemon running.
     worker.ref()
-    worker.postMessage('pass')
+    worker.postMessage('pass' satisfies Order)
     this.#running = new Promise((resolve) => {
       this.#ended = () => {
         worker.unref()
@@ -109,7 +89,6 @@ export class Checkpoints {
 
 /** @throws Error if the machine has no thread to spare */
 export function beginThread(file: string): Worker {
-  const driver = createRequire(import.meta.url).resolve('better-sqlite3')
   // The environment of the daemon may contain keys.
-  return new Worker(program, { eval: true, workerData: { driver, file }, env: {}, execArgv: [] })
+  return new Worker(programFile('checkpoint-thread'), { workerData: file, env: {}, execArgv: [] })
 }

@@ -1,4 +1,5 @@
 import type { Db } from '../database.ts'
+import { takeTapIn } from '../taps/take-tap.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { checkpoint, openSqlite, readsBeside, sizeBytes } from './connection.ts'
 import { kyselyOver, ReaderProcess } from './reader-process.ts'
@@ -19,7 +20,7 @@ export function openDatabase(
     read: readsBeside(writer, reader),
     slow: kyselyOver(queries),
     write: (job) => group.add(job),
-    takeTap: (tap) => group.take(tap),
+    takeTap: (tap) => group.addTap((trx) => takeTapIn(trx, tap)),
     maintenance: {
       sizeBytes: async () => sizeBytes(file),
       quickCheck: async () => String(await maintenance.run({ kind: 'check' })),

@@ -1,10 +1,5 @@
-import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { ChipsText, Engine } from '../database.ts'
-
-/** The SQL function `revision`. The first letter keeps spreadsheets from reading it as a number. */
-export const revisionOf = (values: unknown): string =>
-  `r${hash('sha256', String(values), 'hex').slice(0, 12)}`
 
 const revision: Engine['revision'] = ({ chipGroup, contractAddress, chainId, tokenId }) =>
   sql`revision(json_array(label, ${chipGroup}, "keySetId", "redirectUrl", "itemId", "variantId",

@@ -1,6 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { createRequire } from 'node:module'
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -13,89 +12,11 @@ import {
 } from 'kysely'
 import type { EngineAdapter } from '../database.ts'
 import type { Database } from '../schema.ts'
+import type { Job, Order, Reply } from './database-reader.ts'
 import { sqliteEngine } from './engine.ts'
+import { programFile } from './program-file.ts'
 
 // SQLite is synchronous and would block taps. In a thread it could not be interrupted on shutdown.
-
-/** Passed as text to the process, because there is no bundle in tests. */
-const program = `
-const { hash } = require('node:crypto')
-const { closeSync, openSync } = require('node:fs')
-const { Worker } = require('node:worker_threads')
-// A single flush at the end would write a gigabyte at once and delay the commits of taps.
-const flushing = (path) =>
-  new Worker(
-    \`
-    const { closeSync, fdatasyncSync, openSync } = require('node:fs')
-    const { parentPort, workerData } = require('node:worker_threads')
-    const file = openSync(workerData, 'r+')
-    const flush = () => {
-      fdatasyncSync(file)
-      timer = setTimeout(flush, 10)
-    }
-    let timer = setTimeout(flush, 10)
-    parentPort.once('message', () => {
-      clearTimeout(timer)
-      closeSync(file)
-    })
-    \`,
-    { eval: true, workerData: path },
-  )
-let Database
-let db
-const jobs = {
-  open: ({ file, driver }) => {
-    Database = require(driver)
-    db = new Database(file, { readonly: true })
-    db.pragma('busy_timeout = 5000')
-    // Statistics look up chips all over the file: pages that the system has cached are not copied.
-    db.pragma('mmap_size = 1073741824')
-    // As in engine.ts.
-    db.function('revision', { deterministic: true }, (values) => 'r' + hash('sha256', values, 'hex').slice(0, 12))
-  },
-  query: ({ sql, parameters }) => db.prepare(sql).all(parameters),
-  check: () => db.prepare('PRAGMA quick_check(20)').pluck().all().map(String).join('; '),
-  backup: async ({ path }) => {
-    // SQLite keeps the mode of an existing file.
-    closeSync(openSync(path, 'wx', 0o600))
-    // Copies all pages in one step, because a write between steps would restart the copy. Writers do not wait.
-    const worker = flushing(path)
-    const ended = new Promise((resolve) => worker.once('exit', resolve))
-    // The final flush of the copy reports any error.
-    worker.on('error', () => undefined)
-    try {
-      await db.backup(path, { progress: () => 0x7fffffff })
-    } finally {
-      worker.postMessage('end')
-      await ended
-    }
-    const copy = new Database(path)
-    try {
-      // Makes the copy a single file without a log.
-      copy.pragma('journal_mode = DELETE')
-      if (copy.prepare('SELECT 1 FROM sqlite_schema').get() === undefined)
-        throw new Error('The copy of the database is empty')
-    } finally {
-      copy.close()
-    }
-  },
-}
-process.on('message', async ({ id, kind, ...job }) => {
-  try {
-    process.send({ id, value: await jobs[kind](job) })
-  } catch (error) {
-    process.send({ id, error: { message: error.message, code: error.code } })
-  }
-})
-`
-
-type Job =
-  | { kind: 'open'; file: string; driver: string }
-  | { kind: 'query'; sql: string; parameters: readonly unknown[] }
-  | { kind: 'check' }
-  | { kind: 'backup'; path: string }
-
-type Reply = { id: number } & ({ value: unknown } | { error: { message: string; code?: string } })
 
 /** `code` is from SQLite or the system. */
 class ReaderFailure extends Error {
@@ -122,12 +43,7 @@ export class ReaderProcess {
 
   run(job: Job): Promise<unknown> {
     if (this.#isClosed) return Promise.reject(ended())
-    if (!this.#child) {
-      this.#child = this.#begin()
-      const driver = createRequire(import.meta.url).resolve('better-sqlite3')
-      // If this fails, the next job fails with the reason.
-      this.#send(this.#child, { kind: 'open', file: this.#file, driver }).catch(() => undefined)
-    }
+    this.#child ??= this.#begin()
     return this.#send(this.#child, job)
   }
 
@@ -138,7 +54,7 @@ export class ReaderProcess {
       child.ref()
       child.channel?.ref()
       // If the process has ended, its exit event rejects the job.
-      child.send({ id, ...job }, () => undefined)
+      child.send({ id, file: this.#file, job } satisfies Order, () => undefined)
     })
   }
 
@@ -156,7 +72,8 @@ export class ReaderProcess {
   }
 
   #begin(): ChildProcess {
-    const child = spawn(process.execPath, ['-e', program], {
+    const child = fork(programFile('database-reader'), [], {
+      execArgv: [],
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       serialization: 'advanced',
       // The environment of the daemon may contain keys.

@@ -1,10 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Queries, WriteJob } from '../database.ts'
-import type { TapToTake } from '../tap-to-take.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import type { Connection, Opened } from './connection.ts'
 import type { ReadTurn } from './read-turn.ts'
-import { tapTaker } from './take-tap.ts'
 
 const lockedForMs = 5000
 const lockedRetryMs = 10
@@ -17,8 +15,7 @@ const isLocked = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
 
 interface Queued {
-  /** @returns a promise only if the work is one */
-  run(trx: Queries): Promise<void> | void
+  run(trx: Queries): Promise<void>
   /** Called after COMMIT or with the error. */
   settle(failure?: unknown): void
 }
@@ -35,7 +32,6 @@ export class WriteGroup {
   readonly #trx: Queries
   readonly #turn: ReadTurn
   readonly #beside: Beside
-  readonly #takeTap
   #jobs: Queued[] = []
   #taps: Queued[] = []
   #flushing: Promise<void> | undefined
@@ -52,7 +48,6 @@ export class WriteGroup {
     this.#trx = kysely
     this.#turn = turn
     this.#beside = beside
-    this.#takeTap = tapTaker(connection)
     this.#begin = connection.prepare('BEGIN IMMEDIATE')
     this.#commit = connection.prepare('COMMIT')
     this.#savepoint = connection.prepare('SAVEPOINT job')
@@ -65,27 +60,20 @@ export class WriteGroup {
   }
 
   /** Before the jobs of its group, since somebody stands there with a phone. */
-  take(tap: TapToTake): Promise<number | undefined> {
-    return this.#queued(this.#taps, () => this.#takeTap(tap))
+  addTap<T>(job: WriteJob<T>): Promise<T> {
+    return this.#queued(this.#taps, job)
   }
 
-  #queued<T>(queue: Queued[], work: (trx: Queries) => T | Promise<T>): Promise<T> {
+  #queued<T>(queue: Queued[], job: WriteJob<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       let outcome: { value: T } | { error: unknown } | undefined
-      const done = (value: T) => {
-        outcome = { value }
-      }
-      const failed = (error: unknown): never => {
-        outcome = { error }
-        throw error
-      }
       queue.push({
-        run: (trx) => {
+        run: async (trx) => {
           try {
-            const value = work(trx)
-            return value instanceof Promise ? value.then(done, failed) : done(value)
+            outcome = { value: await job(trx) }
           } catch (error) {
-            return failed(error)
+            outcome = { error }
+            throw error
           }
         },
         settle: (failure) => {
@@ -188,7 +176,7 @@ export class WriteGroup {
     if (taps.length === 0) return
     this.#savepoint.run()
     try {
-      for (const tap of taps) tap.run(this.#trx)
+      for (const tap of taps) await tap.run(this.#trx)
     } catch (error) {
       if (!this.#connection.inTransaction) throw error
       this.#rollbackTo.run()

@@ -1,0 +1,38 @@
+import type { Kysely } from 'kysely'
+import { createdAt, credential, numbered, ofTeam, optional, required, strict } from '../columns.ts'
+
+/** Who there is, and what may be done in whose name. */
+export async function teams(db: Kysely<unknown>): Promise<void> {
+  await numbered(createdAt(db.schema.createTable('teams')))
+    .addColumn('name', 'text', (c) => c.notNull().unique())
+    .$call(optional('integer', 'transactionsPerDay gasPerDay'))
+    .addColumn('spentDay', 'text')
+    .addColumn('spentTransactions', 'integer', (c) => c.notNull().defaultTo(0))
+    .addColumn('spentGas', 'integer', (c) => c.notNull().defaultTo(0))
+    .$call(optional('text', 'brandName brandColor brandBackground brandLogoUrl'))
+    .modifyEnd(strict)
+    .execute()
+  await credential(ofTeam(numbered(db.schema.createTable('apiKeys'))))
+    .addColumn('hint', 'text', (c) => c.notNull())
+    .modifyEnd(strict)
+    .execute()
+  await credential(numbered(db.schema.createTable('adminTokens')))
+    .modifyEnd(strict)
+    .execute()
+  for (const table of ['apiKeys', 'adminTokens'])
+    await db.schema.createIndex(`${table}ByMac`).on(table).column('mac').unique().execute()
+  await createdAt(db.schema.createTable('keySets'))
+    .addColumn('id', 'integer', (c) => c.primaryKey())
+    .addColumn('metaReadKey', 'blob', (c) => c.notNull())
+    .$call(optional('blob', 'fileReadKey appMasterKey'))
+    .$call(required('text', 'diversification systemIdentifier'))
+    .addColumn('macInputFrom', 'text')
+    .$call(required('text', 'nameOfE nameOfC nameOfD'))
+    .modifyEnd(strict)
+    .execute()
+  await ofTeam(numbered(createdAt(db.schema.createTable('links'))))
+    .$call(required('text', 'label baseUrl'))
+    .addUniqueConstraint('linksOneOfALabel', ['teamId', 'label'])
+    .modifyEnd(strict)
+    .execute()
+}

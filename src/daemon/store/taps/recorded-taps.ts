@@ -1,0 +1,142 @@
+import { type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import { type CarryingChip, carrying } from '../chips.ts'
+import { lastTapBefore } from '../clock-set-back.ts'
+import type { Queries } from '../database.ts'
+import type { Database, TapRow } from '../schema.ts'
+import { affected, statement } from '../statement.ts'
+
+/** A tap that was taken, with its chip as it is now. */
+export interface TapOfChip
+  extends CarryingChip,
+    Pick<TapRow, 'at' | 'counter' | 'refsUntil' | 'pageUntil' | 'links' | 'queried' | 'codes'> {
+  tapId: number
+  /** True if its refs, codes, and page have ended early. */
+  isEnded: SqlBool
+}
+
+const hasEnded = (e: ExpressionBuilder<Database, 'taps' | 'chips'>) =>
+  e.or([e('taps.id', '<=', lastTapBefore), e('taps.id', '<=', e.fn.coalesce('chips.endedTap', e.lit(-1)))])
+
+const ofChip = (db: Queries) =>
+  carrying(db)
+    .innerJoin('taps', 'taps.chipUid', 'chips.uid')
+    .select([
+      'taps.id as tapId',
+      'taps.at',
+      'taps.counter',
+      'taps.refsUntil',
+      'taps.pageUntil',
+      'taps.links',
+      'taps.queried',
+      'taps.codes',
+    ])
+    .select((e) => hasEnded(e).as('isEnded'))
+    .where('taps.outcome', '=', 'valid')
+
+const byId = statement<{ id: number }>()((db, p) => ofChip(db).where('taps.id', '=', p.id))
+
+const ofCodes = statement<{ id: number }>()((db, p) =>
+  db
+    .selectFrom('taps')
+    .leftJoin('chips', 'chips.uid', 'taps.chipUid')
+    .select(['taps.id as tapId', 'taps.at', 'taps.codes', 'taps.chipUid'])
+    .select(['chips.teamId', 'chips.claimRound', 'chips.claimsEndedAt', 'chips.endedAt'])
+    .select((e) => e.or([hasEnded(e), e('chips.uid', 'is', null)]).as('isEnded'))
+    .where('taps.id', '=', p.id),
+)
+
+/** What the codes of a tap depend on; `teamId` null: its chip was removed. */
+export type TapOfCodes = NonNullable<Awaited<ReturnType<typeof ofCodes.first>>>
+
+export const findTapOfCodes = (db: Queries, id: number): Promise<TapOfCodes | undefined> =>
+  ofCodes.first(db, { id })
+
+/** Undefined also if its chip was removed. */
+export const findTap = (db: Queries, id: number): Promise<TapOfChip | undefined> => byId.first(db, { id })
+
+// A condition on `queried` is what uses a ref up; the rest may have changed since the tap was read.
+const query = statement<{ id: number; bit: number; now: string; codes: string }>()((db, p) =>
+  db
+    .updateTable('taps')
+    .set({
+      queried: sql<number>`queried | ${sql`cast(${p.bit} as bigint)`}`,
+      codes: sql<string>`coalesce(codes, '') || ${sql`cast(${p.codes} as text)`}`,
+    })
+    .where('id', '=', p.id)
+    .where(sql<number>`queried & ${sql`cast(${p.bit} as bigint)`}`, '=', 0)
+    .where('refsUntil', '>', p.now)
+    .where('id', '>', lastTapBefore)
+    .where((e) =>
+      e(
+        'id',
+        '>',
+        e
+          .selectFrom('chips')
+          .select((f) => f.fn.coalesce('chips.endedTap', f.lit(-1)).as('ended'))
+          .whereRef('chips.uid', '=', 'taps.chipUid'),
+      ),
+    )
+    .returning('codes'),
+)
+
+/** With the tap's own ref, fewer than the bits of a number. */
+export const linksAtMost = 50
+
+/**
+ * Uses up one ref of a tap for the codes that it makes. Atomic.
+ * @param ordinal of the ref @param codes see storedCodes
+ * @returns all codes of the tap; undefined if the ref was queried, or has expired
+ */
+export const queryRefOf = async (
+  db: Queries,
+  { id, ordinal, now, codes }: { id: number; ordinal: number; now: string; codes: string },
+): Promise<string | undefined> =>
+  (await query.first(db, { id, bit: 2 ** ordinal, now, codes }))?.codes ?? undefined
+
+const extend = statement<{ id: number; until: string }>()((db, p) =>
+  db.updateTable('taps').set({ pageUntil: p.until }).where('id', '=', p.id).where('pageUntil', '<', p.until),
+)
+/** Never shortens it. */
+export const extendPage = extend.run
+
+/** Those of some taps that are of the chip. */
+export const tapsOf = (
+  db: Queries,
+  { ids, uid }: { ids: readonly number[]; uid: string },
+): Promise<TapOfChip[]> => ofChip(db).where('taps.id', 'in', ids).where('chips.uid', '=', uid).execute()
+
+/** Ends the refs, codes, and pages of all taps of a chip so far. */
+export const endTapsOfChip = (db: Queries, uid: string, now: string) =>
+  affected(
+    db
+      .updateTable('chips')
+      .set((e) => ({ endedTap: e.ref('lastTap'), endedAt: now }))
+      .where('uid', '=', uid)
+      // A chip that was registered again ended with all taps of that time.
+      .where((e) => e('lastTap', '>', e.fn.coalesce('endedTap', e.lit(-1)))),
+  )
+
+/** Ends the codes that claim what a chip carries. Refs that were not queried give new ones. */
+export const endClaimCodes = (db: Queries, uid: string, now: string) =>
+  affected(
+    db
+      .updateTable('chips')
+      .set((e) => ({ claimRound: e('claimRound', '+', 1), claimsEndedAt: now }))
+      .where('uid', '=', uid),
+  )
+
+/**
+ * Ends the claim codes of all chips of a token, since they were issued for its former state: also those that refs of
+ * earlier taps would still give.
+ */
+export const endClaimsOfToken = (db: Queries, tokenRow: number, now: string) =>
+  affected(
+    db
+      .updateTable('chips')
+      .set((e) => ({
+        claimRound: e('claimRound', '+', 1),
+        claimsEndedAt: now,
+        claimsEndedTap: e.fn.coalesce('lastTap', 'claimsEndedTap'),
+      }))
+      .where('tokenRow', '=', tokenRow),
+  )

@@ -1,0 +1,122 @@
+import { hash, hkdfSync } from 'node:crypto'
+import { holdChip } from '../chip-records.ts'
+import type { Queries } from '../database.ts'
+import type { SpentCodeRow } from '../schema.ts'
+import { SecretBox } from '../secret-box.ts'
+import { affected, exists, statement } from '../statement.ts'
+
+/** What may be stored of a code. It is long and unguessable, so a plain hash is enough. */
+export const hashCode = (code: string): string => hash('sha256', code, 'base64url')
+
+const ofTap = statement<{ tapId: number }>()((db, p) =>
+  db.selectFrom('spentCodes').selectAll().where('tapId', '=', p.tapId),
+)
+
+/** Those of a tap's codes that were spent or deleted. */
+export const spentCodesOf = (db: Queries, tapId: number): Promise<SpentCodeRow[]> => ofTap.all(db, { tapId })
+
+export interface Spending {
+  codeHash: string
+  chipUid: string
+  tapId: number
+  /** See subjectKey. */
+  subject: string
+  /** How many codes the tap has made. */
+  made: number
+}
+
+const take = statement<Omit<Spending, 'chipUid'> & { now: string }>()((db, p) =>
+  db
+    .insertInto('spentCodes')
+    .values({
+      ...{ codeHash: p.codeHash, tapId: p.tapId, subject: p.subject, madeThen: p.made },
+      takenAt: p.now,
+      usedAt: p.now,
+    })
+    .onConflict((conflict) =>
+      conflict
+        .column('codeHash')
+        .doUpdateSet({ takenAt: p.now, usedAt: p.now, madeThen: p.made })
+        .where('spentCodes.usedAt', 'is', null)
+        .where('spentCodes.deletedAt', 'is', null),
+    ),
+)
+
+/**
+ * Uses a code up, which also ends the other codes of its tap for the same subject. Call it in the write that records what
+ * for, after a look whether the code is good. @returns false if another caller was first
+ */
+export async function takeCode(db: Queries, { chipUid, ...code }: Spending, now: string): Promise<boolean> {
+  // What a code is used for may end all codes of its chip: two that did so at once would wait for each other.
+  await holdChip(db, chipUid)
+  return take.once(db, { ...code, now })
+}
+
+const remove = statement<Omit<Spending, 'chipUid'> & { now: string }>()((db, p) =>
+  db
+    .insertInto('spentCodes')
+    .values({
+      ...{ codeHash: p.codeHash, tapId: p.tapId, subject: p.subject, madeThen: p.made },
+      deletedAt: p.now,
+    })
+    .onConflict((conflict) =>
+      conflict.column('codeHash').doUpdateSet({ deletedAt: p.now }).where('spentCodes.deletedAt', 'is', null),
+    ),
+)
+/** @returns false if it was deleted before */
+export const deleteCode = (db: Queries, { chipUid: _, ...code }: Spending, now: string): Promise<boolean> =>
+  remove.once(db, { ...code, now })
+
+const sign = statement<{ codeHash: string; signature: Uint8Array }>()((db, p) =>
+  db.updateTable('spentCodes').set({ signature: p.signature }).where('codeHash', '=', p.codeHash),
+)
+
+// Whoever reads the database or a backup gets no signature: only the code opens it.
+const boxOf = (code: string): SecretBox =>
+  new SecretBox(new Uint8Array(hkdfSync('sha256', code, '', 'transfer signature', 32)))
+
+/** Keeps the signature that a code is used up for. @param signature text of any shape, for `signatureOf` */
+export const keepSignature = (db: Queries, code: string, signature: string): Promise<number> => {
+  const codeHash = hashCode(code)
+  return sign.run(db, { codeHash, signature: boxOf(code).seal(Buffer.from(signature), codeHash) })
+}
+
+/** Undefined if the code was not used up for a signature. */
+export const signatureOf = (
+  { signature, codeHash }: { signature: Uint8Array | null; codeHash: string },
+  code: string,
+): string | undefined => (signature === null ? undefined : boxOf(code).open(signature, codeHash).toString())
+
+/** Lets a code that was taken be presented again, for the same thing. */
+export const makeCodeGood = (db: Queries, codeHash: string) =>
+  affected(db.updateTable('spentCodes').set({ usedAt: null }).where('codeHash', '=', codeHash))
+
+/** Reverts makeCodeGood, if it was called. */
+export const endCode = (db: Queries, codeHash: string, now: string) =>
+  affected(
+    db
+      .updateTable('spentCodes')
+      .set({ usedAt: now })
+      .where('codeHash', '=', codeHash)
+      .where('usedAt', 'is', null),
+  )
+
+/** Reverts takeCode, including the end of other codes. */
+export const restoreCode = (db: Queries, codeHash: string) =>
+  affected(db.updateTable('spentCodes').set({ takenAt: null, usedAt: null }).where('codeHash', '=', codeHash))
+
+/** Whether the event that a code is for was not taken off its chip since. */
+export const isAssigned = (db: Queries, assignmentId: number): Promise<boolean> =>
+  exists(db.selectFrom('badgeAssignments').select('id').where('id', '=', assignmentId))
+
+/** Those of taps that are not kept any more. @returns the number of deleted rows */
+export const pruneSpentCodes = (db: Queries, limit: number) =>
+  affected(
+    db.deleteFrom('spentCodes').where('codeHash', 'in', (of) =>
+      of
+        .selectFrom('spentCodes')
+        .select('codeHash')
+        .where('tapId', '<', (taps) => taps.selectFrom('taps').select((e) => e.fn.min('id').as('first')))
+        .limit(limit),
+    ),
+  )

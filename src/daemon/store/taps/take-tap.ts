@@ -1,0 +1,136 @@
+import { type Expression, type RawBuilder, type SqlBool, sql } from 'kysely'
+import type { Queries } from '../database.ts'
+import { statement } from '../statement.ts'
+import { insertMessage } from '../webhook-deliveries.ts'
+import { eventsOfChip } from './events-of-chip.ts'
+import type { TapToTake } from './tap-to-take.ts'
+
+/** One value each, with the types of PostgreSQL. */
+export const takenValues = {
+  uid: 'text',
+  teamId: 'bigint',
+  keySetId: 'bigint',
+  generation: 'bigint',
+  tokenRow: 'bigint',
+  redirectUrl: 'text',
+  itemId: 'text',
+  disabledAt: 'text',
+  catchesUp: 'bigint',
+  seal: 'text',
+  claimRound: 'bigint',
+  events: 'text',
+  at: 'text',
+  counter: 'bigint',
+  outcome: 'text',
+  via: 'text',
+  tamper: 'text',
+  refsUntil: 'text',
+  pageUntil: 'text',
+  links: 'text',
+  codes: 'text',
+} as const
+
+type Value = keyof typeof takenValues
+type Values = Record<Value, unknown>
+/** Parameters, or columns of those that are given. */
+export type ValueRefs = Readonly<Record<Value, unknown>>
+
+// Named one by one, since a copy of both objects takes a fifth of the write.
+export const valuesOf = ({ seen, events, tap }: TapToTake): Values => ({
+  uid: seen.uid,
+  teamId: seen.teamId,
+  keySetId: seen.keySetId,
+  generation: seen.generation,
+  tokenRow: seen.tokenRow,
+  redirectUrl: seen.redirectUrl,
+  itemId: seen.itemId,
+  disabledAt: seen.disabledAt,
+  catchesUp: seen.catchesUp,
+  seal: seen.tamper,
+  claimRound: seen.claimRound,
+  events,
+  at: tap.at,
+  counter: tap.counter,
+  outcome: tap.outcome,
+  via: tap.via,
+  tamper: tap.tamper,
+  refsUntil: tap.refsUntil,
+  pageUntil: tap.pageUntil,
+  links: tap.links,
+  codes: tap.codes,
+})
+
+const isAsSeen = (column: string, value: unknown): RawBuilder<SqlBool> =>
+  sql`chips.${sql.ref(column)} is not distinct from ${value}`
+
+/**
+ * All that a tap depends on, checked by the write itself: a tap is of the chip as it is when it is recorded. (PostgreSQL
+ * looks at assignments as of the statement's beginning, so one that is made or removed meanwhile counts as later.)
+ */
+export const tapConditions: Record<string, (p: ValueRefs) => Expression<SqlBool>> = {
+  counter: (p) => sql`chips."lastCounter" < ${p.counter}`,
+  disabled: (p) => isAsSeen('disabledAt', p.disabledAt),
+  catchingUp: (p) => isAsSeen('catchesUp', p.catchesUp),
+  team: (p) => isAsSeen('teamId', p.teamId),
+  keySet: (p) => isAsSeen('keySetId', p.keySetId),
+  generation: (p) => isAsSeen('generation', p.generation),
+  token: (p) => isAsSeen('tokenRow', p.tokenRow),
+  item: (p) => isAsSeen('itemId', p.itemId),
+  redirect: (p) => isAsSeen('redirectUrl', p.redirectUrl),
+  seal: (p) => isAsSeen('tamper', p.seal),
+  claims: (p) => isAsSeen('claimRound', p.claimRound),
+  events: (p) => sql`(${p.events} is null or ${eventsOfChip} = ${p.events})`,
+}
+
+/** Records a tap if its chip is as it was seen, as the next one of the chip's chain. @param source chips, and how it is locked */
+export const recordTap = (
+  p: ValueRefs,
+  source: { from: RawBuilder<unknown>; lock: RawBuilder<unknown> },
+) => sql<{
+  id: number
+}>`
+  insert into taps (at, "chipUid", "teamId", "keySetId", counter, outcome, via, tamper, previous, "refsUntil",
+    "pageUntil", links, codes)
+  select ${p.at}, chips.uid, chips."teamId", chips."keySetId", ${p.counter}, ${p.outcome}, ${p.via}, ${p.tamper},
+    chips."lastTap", ${p.refsUntil}, ${p.pageUntil}, ${p.links}, ${p.codes}
+  from ${source.from} where chips.uid = ${p.uid}
+    and ${sql.join(
+      Object.values(tapConditions).map((condition) => condition(p)),
+      sql` and `,
+    )} ${source.lock}`
+
+type Recorded = Readonly<Record<'id' | 'chipUid' | 'counter' | 'at' | 'outcome' | 'tamper', unknown>>
+
+/** Uses the tap up. What was open once stays so. Only valid taps are a chain, since of others the oldest are deleted. */
+export const raiseChip = (tap: Recorded, from: RawBuilder<unknown>) => sql`
+  update chips set "lastCounter" = ${tap.counter}, "lastTapAt" = ${tap.at}, "catchesUp" = 0,
+    "lastTap" = case when ${tap.outcome} = 'valid' then ${tap.id} else chips."lastTap" end,
+    "tagTamper" = case when ${tap.tamper} is null then chips."tagTamper" else 1 end,
+    tamper = case when chips."openedAt" is null then coalesce(${tap.tamper}, chips.tamper) else chips.tamper end,
+    "openedAt" = case when ${tap.tamper} = 'open' then coalesce(chips."openedAt", ${tap.at}) else chips."openedAt" end
+  ${from} where chips.uid = ${tap.chipUid}`
+
+const nothing = sql``
+
+const record = statement<Values>()((db, p) => ({
+  compile: () =>
+    sql<{ id: number }>`${recordTap(p, { from: sql`chips`, lock: nothing })} returning id`.compile(db),
+}))
+const raise = statement<{
+  id: number
+  chipUid: string
+  counter: number
+  at: string
+  outcome: string
+  tamper: string | null
+}>()((db, p) => ({ compile: () => raiseChip(p, nothing).compile(db) }))
+
+/** Part of a write. @returns the ID of the tap; undefined, with nothing written: it is used up, or its chip has changed */
+export async function takeTapIn(db: Queries, taken: TapToTake): Promise<number | undefined> {
+  const recorded = await record.first(db, valuesOf(taken))
+  if (!recorded) return undefined
+  const { at, counter, outcome, tamper } = taken.tap
+  await raise.run(db, { id: recorded.id, chipUid: taken.seen.uid, counter, at, outcome, tamper })
+  for (const message of taken.messages) await insertMessage(db, message)
+  return recorded.id
+}
