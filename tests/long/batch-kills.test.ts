@@ -7,13 +7,10 @@ vi.mock('node:os', async (original) => ({
   hostname: () => 'another-machine',
 }))
 
-const { large, ...others } = kinds
 // CI has time for some of them: TAPCHIP_KILLS=30 is the whole drill.
 const kills = Number(process.env.TAPCHIP_KILLS ?? 6)
 
-test.each(Object.keys(others))(
+test.each(Object.keys(kinds))(
   `${kills} kills amid %s, of its machine, its daemon, or both: another machine finishes, each row once`,
   (name) => killBatches(name, kills),
 )
-
-test('no row of a large import is told twice, whatever is killed', () => killBatches('large', 3))

@@ -1,81 +1,158 @@
 import * as z from 'zod'
+import { batchNamePattern, batchStates } from '../../values/batch-state.ts'
 import { endpoint } from './endpoint.ts'
-import { batchId, flag, integer, moment, name, page, success, text, timestamp } from './fields.ts'
+import { flag, integer, moment, name, page, success, team, text, timestamp } from './fields.ts'
 
-// Copies of the journals of the CLI's batches: with an API key for those of its team, under /admin for an operator's.
+// Batches that the daemon runs: with an API key those of its team, under /admin those of all teams.
 
-const state = z
-  .enum(['running', 'stopped', 'done'])
-  .meta({ description: 'Whether it runs, was stopped before its end, or is done', examples: ['running'] })
-const params = () => z.object({ id: batchId })
-const batch = z.object({
+const count = z.number()
+/** What a row does, or did. Kinds add members of their own. */
+const result = () =>
+  z.looseObject({ row: count, status: z.string().optional(), error: z.string().optional() })
+
+export const batchOnWire = z.object({
   id: z.string(),
+  name: z.string().nullable(),
   kind: z.string(),
-  state,
-  host: z.string(),
-  place: z.string(),
-  context: z.string().nullable(),
-  team: z.string().nullable(),
-  startedAt: timestamp,
+  state: z.enum(batchStates),
+  team: z.string(),
   startedBy: z.string(),
-  heardAt: timestamp,
-  length: z.number(),
-  lease: z.number(),
-  done: z.number(),
-  failed: z.number(),
-  total: z.number(),
+  approvedBy: z.string().nullable(),
+  note: z.string().nullable(),
+  at: timestamp.nullable(),
+  until: timestamp.nullable(),
+  host: z.string().nullable(),
+  context: z.string().nullable(),
+  settings: z.record(z.string(), z.unknown()),
+  undoes: z.string().nullable(),
+  total: count,
+  /** Rows that have arrived. */
+  uploaded: count,
+  /** Rows with a result: the sum of the four that follow. */
+  done: count,
+  changed: count,
+  unchanged: count,
+  failed: count,
+  conflict: count,
+  /** Totals of the plan: rows by status, and what a question repeats. */
+  plan: z.record(z.string(), z.unknown()).nullable(),
+  /** Why it waits, was paused, or failed. */
+  error: z.string().nullable(),
+  /** Seconds that it started after its time, if that was more than a minute. */
+  lateSeconds: count.nullable(),
+  auditHead: z.string().nullable(),
+  createdAt: timestamp,
+  startedAt: timestamp.nullable(),
+  endedAt: timestamp.nullable(),
 })
-/** A secret of the process that runs the batch. */
-const holder = text(100).min(16)
-/** Base64 of deflated bytes. */
-const data = z.base64().max(900_000)
-const chunk = z.object({ offset: integer(), bytes: integer(1, 16 * 2 ** 20), data })
+
+/** Its id, or the name that it was given. */
+const params = () => z.object({ id: text(64).regex(batchNamePattern) })
+const lines = {
+  contentTypes: ['application/x-ndjson', 'application/jsonl', 'application/json'],
+  description: 'One row per line, each with its number `row`; what else it has is up to the kind',
+}
 
 const list = {
-  summary: 'List batches of tapchip, newest first',
+  summary: 'List batches, newest first',
   scope: 'read',
-  query: () => z.object({ id: batchId.optional(), limit: page.limit }),
-  response: () => z.array(batch),
+  query: () => z.object({ ...team, state: z.enum(batchStates).optional(), limit: page.limit }),
+  response: () => z.array(batchOnWire),
 } as const
-const hold = {
-  summary: 'Become the one process that runs a batch, unless another was heard in the last 20 seconds',
+const show = { summary: 'Show a batch', scope: 'read', params, response: () => batchOnWire } as const
+const create = {
+  summary:
+    'Begin a batch, whose rows are uploaded next. With the name and rows of one that is there, answers that one',
   scope: 'read',
-  params,
   body: () =>
     z.object({
+      ...team,
       kind: name(100),
-      total: integer(),
-      startedAt: moment,
-      host: name(255),
-      /** Which journal it is run from, of all on all machines. */
-      place: name(100),
-      context: text(200).nullable(),
-      holder,
-      takeOver: flag.optional(),
-      /** The lease of a process that is known to have ended: it need not be silent first. */
-      gone: integer(1).optional(),
-      /** Of the journal at this place: a copy that has more is begun anew. */
-      length: integer().optional(),
+      name: text(64).regex(batchNamePattern, 'must be 1 to 64 of A-Z a-z 0-9 . _ -').optional(),
+      note: text(500).optional(),
+      at: moment.optional(),
+      until: moment.optional(),
+      propose: flag.optional(),
+      host: text(255).optional(),
+      context: text(200).optional(),
+      settings: z.record(z.string(), z.unknown()).optional(),
+      rate: z.number().positive().optional(),
+      total: integer(1),
+      rowsHash: z
+        .string()
+        .regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hex')
+        .meta({
+          description: 'SHA-256 of the rows as they are uploaded, in hex',
+          examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
+        }),
     }),
-  response: () => z.object({ lease: z.number(), length: z.number() }),
+  response: () => z.object({ isNew: z.boolean(), batch: batchOnWire }),
 } as const
-const append = {
-  summary: 'Append to the journal of a batch that this process runs, and tell its progress',
+const upload = {
+  summary: 'Upload the next rows of a batch. `from` is the number of rows that are there already',
   scope: 'read',
   params,
-  body: () => z.object({ holder, state, done: integer(), failed: integer(), chunk: chunk.optional() }),
-  response: () => z.object({ length: z.number() }),
+  bodyLimit: 16 * 1024 * 1024,
+  query: () => z.object({ from: integer() }),
+  stream: lines,
+  response: () => z.object({ uploaded: count }),
 } as const
-const journal = {
-  summary: 'Read the journal of a batch, in pieces',
+const uploadFile = {
+  summary: 'Upload a file that rows refer to by its SHA-256, such as an image',
+  scope: 'read',
+  params: () => params().extend({ hash: z.string().regex(/^[0-9a-f]{64}$/) }),
+  bodyLimit: 8 * 1024 * 1024,
+  stream: {
+    contentTypes: ['image/png', 'image/gif', 'image/jpeg', 'image/svg+xml', 'image/webp'],
+    description: 'The file',
+  },
+  response: success,
+} as const
+const plan = {
+  summary:
+    'Plan a batch whose rows are all there: one line per row that says what it would do, then { totals, costs? }',
   scope: 'read',
   params,
-  response: () => chunk,
+  query: () => z.object({ report: z.enum(['all', 'exceptions', 'none']).optional() }),
+  response: () =>
+    z.union([
+      z.object({ totals: z.record(z.string(), z.number()), costs: z.looseObject({}).optional() }),
+      result(),
+    ]),
   answerType: 'application/x-ndjson',
 } as const
-
+const act = (summary: string) => ({ summary, scope: 'read', params, response: () => batchOnWire }) as const
+const start = act('Start a batch: now, at its time, or once it is approved')
+const approve = act('Approve a batch that somebody else proposed')
+const pause = act('Pause a batch; the rows that are being handled are finished first')
+const resume = {
+  ...act('Resume a batch that was paused or has failed, or retry its failed rows'),
+  body: () => z.object({ retryFailed: flag.optional(), rate: z.number().positive().optional() }),
+} as const
+const cancel = act('Cancel a batch that does not run')
+const undo = {
+  ...act('Make the batch that takes this one back. It is planned and started like any other'),
+  body: () => z.object({ host: text(255).optional(), context: text(200).optional() }),
+} as const
+const follow = {
+  summary:
+    'The results of a batch as they come, after the first `after` ones, in the order of its rows; each second a line { batch }, and one at its end',
+  scope: 'read',
+  params,
+  query: () => z.object({ after: integer().optional() }),
+  response: () => z.union([z.object({ batch: batchOnWire }), result()]),
+  answerType: 'application/x-ndjson',
+} as const
+const report = {
+  summary: 'Every row of a batch with its last result',
+  scope: 'read',
+  params,
+  query: () => z.object({ failed: flag.optional() }),
+  response: result,
+  answerType: 'application/x-ndjson',
+} as const
 const remove = {
-  summary: 'Delete the journal of a batch that nobody runs',
+  summary: 'Delete a batch that does not run',
   scope: 'read',
   params,
   response: success,
@@ -86,13 +163,40 @@ const withToken = { part: 'admin', auth: 'admin' } as const
 
 export const batches = {
   'GET /batches': endpoint({ id: 'listBatches', ...withKey, ...list }),
-  'POST /batches/:id/hold': endpoint({ id: 'holdBatch', ...withKey, ...hold }),
-  'POST /batches/:id/journal': endpoint({ id: 'appendToBatchJournal', ...withKey, ...append }),
-  'GET /batches/:id/journal': endpoint({ id: 'readBatchJournal', ...withKey, ...journal }),
-  'DELETE /batches/:id': endpoint({ id: 'deleteBatch', ...withKey, ...remove }),
+  'POST /batches': endpoint({ id: 'createBatch', ...withKey, ...create }),
+  'GET /batches/:id': endpoint({ id: 'showBatch', ...withKey, ...show }),
+  'DELETE /batches/:id': endpoint({ id: 'removeBatch', ...withKey, ...remove }),
+  'POST /batches/:id/rows': endpoint({ id: 'uploadBatchRows', ...withKey, ...upload }),
+  'POST /batches/:id/plan': endpoint({ id: 'planBatch', ...withKey, ...plan }),
+  'POST /batches/:id/start': endpoint({ id: 'startBatch', ...withKey, ...start }),
+  'POST /batches/:id/approve': endpoint({ id: 'approveBatch', ...withKey, ...approve }),
+  'POST /batches/:id/pause': endpoint({ id: 'pauseBatch', ...withKey, ...pause }),
+  'POST /batches/:id/resume': endpoint({ id: 'resumeBatch', ...withKey, ...resume }),
+  'POST /batches/:id/cancel': endpoint({ id: 'cancelBatch', ...withKey, ...cancel }),
+  'POST /batches/:id/undo': endpoint({ id: 'undoBatch', ...withKey, ...undo }),
+  'GET /batches/:id/follow': endpoint({ id: 'followBatch', ...withKey, ...follow }),
+  'GET /batches/:id/report': endpoint({ id: 'reportBatch', ...withKey, ...report }),
   'GET /admin/batches': endpoint({ id: 'adminListBatches', ...withToken, ...list }),
-  'POST /admin/batches/:id/hold': endpoint({ id: 'adminHoldBatch', ...withToken, ...hold }),
-  'POST /admin/batches/:id/journal': endpoint({ id: 'adminAppendToBatchJournal', ...withToken, ...append }),
-  'GET /admin/batches/:id/journal': endpoint({ id: 'adminReadBatchJournal', ...withToken, ...journal }),
-  'DELETE /admin/batches/:id': endpoint({ id: 'adminDeleteBatch', ...withToken, ...remove }),
+  'POST /admin/batches': endpoint({ id: 'adminCreateBatch', ...withToken, ...create }),
+  'GET /admin/batches/:id': endpoint({ id: 'adminShowBatch', ...withToken, ...show }),
+  'DELETE /admin/batches/:id': endpoint({ id: 'adminRemoveBatch', ...withToken, ...remove }),
+  'POST /admin/batches/:id/rows': endpoint({ id: 'adminUploadBatchRows', ...withToken, ...upload }),
+  'POST /admin/batches/:id/plan': endpoint({ id: 'adminPlanBatch', ...withToken, ...plan }),
+  'POST /admin/batches/:id/start': endpoint({ id: 'adminStartBatch', ...withToken, ...start }),
+  'POST /admin/batches/:id/approve': endpoint({ id: 'adminApproveBatch', ...withToken, ...approve }),
+  'POST /admin/batches/:id/pause': endpoint({ id: 'adminPauseBatch', ...withToken, ...pause }),
+  'POST /admin/batches/:id/resume': endpoint({ id: 'adminResumeBatch', ...withToken, ...resume }),
+  'POST /admin/batches/:id/cancel': endpoint({ id: 'adminCancelBatch', ...withToken, ...cancel }),
+  'POST /admin/batches/:id/undo': endpoint({ id: 'adminUndoBatch', ...withToken, ...undo }),
+  'GET /admin/batches/:id/follow': endpoint({ id: 'adminFollowBatch', ...withToken, ...follow }),
+  'GET /admin/batches/:id/report': endpoint({ id: 'adminReportBatch', ...withToken, ...report }),
+} as const
+
+export const batchFiles = {
+  'POST /batches/:id/files/:hash': endpoint({ id: 'uploadBatchFile', ...withKey, ...uploadFile }),
+  'POST /admin/batches/:id/files/:hash': endpoint({
+    id: 'adminUploadBatchFile',
+    ...withToken,
+    ...uploadFile,
+  }),
 } as const

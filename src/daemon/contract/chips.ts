@@ -100,7 +100,10 @@ export const chips = {
         tokenId,
         ownerSignature: z
           .string()
-          .regex(/^0x([0-9a-fA-F]{2}){1,8192}$/, 'must be a signature: 0x and hex digits'),
+          .regex(
+            /^0x([0-9a-fA-F]{2}){1,8192}$/,
+            'must be a signature: 0x and hex digits, at most 8,192 bytes',
+          ),
         updates: z.object({ redirectUrl: text(4096) }),
         requestExpiryTime: integer(),
       }),

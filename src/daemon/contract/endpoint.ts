@@ -4,7 +4,7 @@ import type * as z from 'zod'
 export type Auth = 'none' | 'api-key' | 'code' | 'admin'
 
 /** Scopes of API keys and admin tokens. `all` includes every other. */
-export const scopes = ['read', 'edit', 'provision', 'transfer', 'keys', 'all'] as const
+export const scopes = ['read', 'edit', 'provision', 'transfer', 'keys', 'approve', 'all'] as const
 export type Scope = (typeof scopes)[number]
 
 /** A body of lines or CSV that the handler reads itself. */

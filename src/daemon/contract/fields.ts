@@ -3,6 +3,7 @@ import { parseUid } from '../../nfc/uid.ts'
 import { isBatchId } from '../../values/batch-id.ts'
 import { readMoment } from '../../values/date.ts'
 import { ExactNumber } from '../../values/exact-json.ts'
+import { isPlainText, notPlainText } from '../../values/plain-text.ts'
 import { addressForm, canonicalTokenId, checkTokenId, notAnAddress } from '../../values/token.ts'
 import { listBy } from './list.ts'
 
@@ -17,10 +18,6 @@ export const requiredUnless = (alternative: string, field: string) => ({
   message: `Required, unless ${alternative} is given`,
   when: () => true,
 })
-
-/** Text that databases and terminals can hold: no NUL and no broken surrogate pairs. */
-export const isPlainText = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
-export const notPlainText = 'must not contain NUL or broken Unicode'
 
 /** One schema for all fields of a kind: each takes a start longer than checking a request takes. */
 function shared<S>(make: (...bounds: number[]) => S): (...bounds: number[]) => S {
@@ -46,7 +43,7 @@ export const exactNumber = z
   .custom<ExactNumber>((value) => value instanceof ExactNumber)
   .meta({ type: 'number' })
 
-const uidForms = 'a UID: 14 hex digits, colons allowed, or a decimal number'
+const uidForms = 'a UID: 14 hex digits, alone or in pairs (04:A1:…), or a decimal number'
 const inexactUid = {
   ok: false,
   reason: 'must be text: as a number, a UID above 2^53 loses its last digits',

@@ -17,7 +17,8 @@ import { teams } from './admin/teams.ts'
 import { transactions } from './admin/transactions.ts'
 import { webhooks } from './admin/webhooks.ts'
 import { badgeEvents } from './badge-events.ts'
-import { batches } from './batches.ts'
+import { batchJournals } from './batch-journals.ts'
+import { batches, batchFiles } from './batches.ts'
 import { chipGroups } from './chip-groups.ts'
 import { chips } from './chips.ts'
 import { events } from './events.ts'
@@ -40,7 +41,9 @@ export const endpoints = {
   ...phygitals,
   ...events,
   ...phygitalBatches,
+  ...batchJournals,
   ...batches,
+  ...batchFiles,
   ...badgeEvents,
   ...poapReads,
   ...publicTransactions,

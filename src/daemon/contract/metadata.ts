@@ -1,61 +1,35 @@
 import * as z from 'zod'
 import { parseExact } from '../../values/exact-json.ts'
-import { harmfulScheme } from '../../values/harmful-url.ts'
-import { isJsonObject } from '../../values/json.ts'
+import { isJsonObject, type JsonObject } from '../../values/json.ts'
 import { excessOf } from '../../values/json-bounds.ts'
 import { emptyMetadata } from '../../values/token.ts'
-import { exactNumber, isPlainText, mustBe, notPlainText } from './fields.ts'
-import { list } from './list.ts'
+import { harmIn, metadataProblems, unreadableIn } from '../../values/token-metadata.ts'
+import { mustBe } from './fields.ts'
+import { issuesNamed } from './list.ts'
 
-// Extra fields are kept, since marketplaces and wallets read more than the standard ones.
-const attribute = z.looseObject({
-  trait_type: z.string(),
-  value: z.union([z.string(), z.number(), exactNumber], mustBe('text or a number')),
-  display_type: z.string().optional(),
-})
-const media = z.looseObject({ media: z.string(), type: z.string() })
-
-const fields = {
-  name: z.string(),
-  collection: z.string(),
-  description: z.string(),
-  image: z.string(),
-  attributes: list(attribute),
-}
-
-const ofPhygital = z.looseObject({ ...fields, media_gallery: list(media) })
-const ofEvent = z.looseObject({ ...fields, media_gallery: list(media).optional() })
-
-/** Shown as text wherever it appears. */
-const prose = new Set(['name', 'collection', 'description', 'attributes'])
-
-/** Refuses text that databases cannot hold, and URLs that would run in the browser of whoever opens them. */
-function refuseHarmful(metadata: object, ctx: z.core.$RefinementCtx): void {
-  const refuse = (path: readonly (string | number)[], message: string) =>
-    ctx.addIssue({ code: 'custom', path: [...path], message })
-  const walk = (value: unknown, path: readonly (string | number)[], isProse: boolean): void => {
-    if (typeof value === 'string') {
-      if (!isPlainText(value)) refuse(path, notPlainText)
-      const scheme = isProse ? undefined : harmfulScheme(value)
-      if (scheme !== undefined) refuse(path, `must not use the scheme ${scheme}:`)
-    } else if (Array.isArray(value))
-      for (const [index, element] of value.entries()) walk(element, [...path, index], isProse)
-    else if (isJsonObject(value)) {
-      for (const [name, member] of Object.entries(value)) {
-        if (!isPlainText(name)) refuse(path, `has a member whose name ${notPlainText}`)
-        walk(member, [...path, name], isProse || (path.length === 0 && prose.has(name)))
-      }
-    }
+function refuse(
+  problems: ReturnType<typeof metadataProblems>,
+  ctx: z.core.$RefinementCtx,
+  ...at: string[]
+): void {
+  let named = 0
+  for (const { path, message } of problems) {
+    ctx.addIssue({ code: 'custom', message, path: [...at, ...path] })
+    named += 1
+    if (named === issuesNamed) return
   }
-  walk(metadata, [], false)
 }
+
+/** Refuses what marketplaces leave out without a word. @param at where it stands in what was sent */
+export const refuseUnreadable = (metadata: JsonObject, ctx: z.core.$RefinementCtx, ...at: string[]): void =>
+  refuse(unreadableIn(metadata), ctx, ...at)
 
 /** Metadata as a JSON string; the output is the whole parsed object. */
-const inText = <S extends z.ZodObject>(shape: S) =>
+const inText = (rules: Parameters<typeof metadataProblems>[1]) =>
   z
     .union([z.string(), z.record(z.string(), z.unknown())], mustBe('a JSON string of the token metadata'))
     .meta({ type: 'string' })
-    .transform(async (value, ctx): Promise<unknown> => {
+    .transform(async (value, ctx): Promise<JsonObject> => {
       if (typeof value !== 'string') return value
       const excess = await excessOf(Buffer.from(value))
       if (excess) {
@@ -72,7 +46,7 @@ const inText = <S extends z.ZodObject>(shape: S) =>
       ctx.addIssue({ code: 'custom', message })
       return z.NEVER
     })
-    .pipe(shape.superRefine(refuseHarmful))
+    .superRefine((metadata, ctx) => refuse(metadataProblems(metadata, rules), ctx))
 
 function read(text: string): unknown {
   try {
@@ -83,11 +57,16 @@ function read(text: string): unknown {
 }
 
 /** The gallery is required but may be empty. */
-export const phygitalMetadata = inText(ofPhygital)
-export const eventMetadata = inText(ofEvent)
+export const phygitalMetadata = inText({ of: 'phygital' })
+export const eventMetadata = inText({ of: 'event' })
+/** As it was before such things were refused. */
+export const restoredMetadata = inText({ of: 'phygital', isRestored: true })
 
 /** As a seed gives it: any field may be missing, and becomes an empty one. */
 export const partialMetadata = z
   .record(z.string(), z.unknown())
-  .superRefine(refuseHarmful)
+  .superRefine((metadata, ctx) => {
+    refuse(harmIn(metadata), ctx)
+    refuseUnreadable(metadata, ctx)
+  })
   .transform((given) => ({ ...emptyMetadata, ...given }))

@@ -1,7 +1,8 @@
 import * as z from 'zod'
+import { isJsonObject } from '../../values/json.ts'
 import { endpoint } from './endpoint.ts'
 import { address, flag, integer, text, tokenId, uid } from './fields.ts'
-import { phygitalMetadata } from './metadata.ts'
+import { refuseUnreadable, restoredMetadata } from './metadata.ts'
 import { recipient } from './phygitals.ts'
 
 // Batches of tokens, for scripts with an API key. A row names a token or the chip that carries it.
@@ -32,11 +33,14 @@ export const moveRow = z
 const storedMetadata = z.record(z.string(), z.unknown()).nullable()
 /** Null: none. That is only restored, by whoever says what is there now. */
 export const metadataRow = z
-  .object({ ...target, metadata: phygitalMetadata.nullable(), expected: storedMetadata.optional() })
+  .object({ ...target, metadata: restoredMetadata.nullable(), expected: storedMetadata.optional() })
   .refine(namesOne, whichToken)
   .refine(({ metadata, expected }) => metadata !== null || expected !== undefined, {
     path: ['metadata'],
     message: 'must be an object; null only together with `expected`',
+  })
+  .superRefine(({ metadata, expected }, ctx) => {
+    if (isJsonObject(metadata) && expected === undefined) refuseUnreadable(metadata, ctx, 'metadata')
   })
 
 const row = z.number()
@@ -55,7 +59,9 @@ const chainTotals = z.object({
   isOverCap: z.boolean(),
   /** All of the gas at that price. */
   cost: z.string(),
-  /** The balance that the relayer needs. */
+  /** What the OP stack charges beside gas for all transactions; null if it cannot be read now. */
+  l1Fee: z.string().nullable().optional(),
+  /** The balance that the relayer needs, with the L1 fee. */
   needed: z.string(),
   relayer: z.string(),
   balance: z.string(),

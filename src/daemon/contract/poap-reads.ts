@@ -1,7 +1,9 @@
 import * as z from 'zod'
+import { withoutChainPrefix } from '../../values/chain-prefix.ts'
+import { addressForm, notAnAddress } from '../../values/token.ts'
 import { poapEvent } from './badge-events.ts'
 import { publicEndpoint } from './endpoint.ts'
-import { address, integer, tokenId } from './fields.ts'
+import { integer, tokenId } from './fields.ts'
 
 const upstreamId = integer(1).meta({
   description: "The event's id at the badge provider",
@@ -16,6 +18,15 @@ const poapBadge = () =>
     chain: z.string(),
     created: z.string(),
   })
+
+/** Badges of the embedded provider are on no chain, so a wallet may name any. */
+const wallet = z
+  .string()
+  .overwrite((text) => {
+    const read = withoutChainPrefix(text, undefined)
+    return read && 'address' in read ? read.address : text
+  })
+  .regex(addressForm, notAnAddress)
 
 /** What POAP's own clients read of events and badges, for the events of the embedded provider. */
 export const poapReads = {
@@ -47,14 +58,14 @@ export const poapReads = {
     id: 'listPoapBadges',
     summary:
       'List the badges that an address has from the embedded badge provider, newest first, as POAP lists its own',
-    params: () => z.object({ address }),
+    params: () => z.object({ address: wallet }),
     response: () => z.array(poapBadge()),
   }),
   'GET /actions/scan/:address/:eventId': publicEndpoint({
     id: 'getPoapBadge',
     summary:
       "Read an address's badge of one event, as POAP's clients do before they offer one; 404 if it has none",
-    params: () => z.object({ address, eventId: upstreamId }),
+    params: () => z.object({ address: wallet, eventId: upstreamId }),
     response: poapBadge,
   }),
 } as const

@@ -40,11 +40,12 @@ export const vocabulary: Readonly<Record<string, Term>> = {
   'chips.createdAt': ['When it was registered', '2026-06-01T12:00:00.000Z'],
   'chips.requestExpiryTime': ['Until when the signature counts: Unix time, in seconds', 1780315200],
   ownerSignature: [
-    "The owner's EIP-712 signature over the change (a contract wallet's by ERC-1271)",
+    "The owner's EIP-712 signature over the change (a contract wallet's by ERC-1271, or ERC-6492 before it is deployed)",
     '0x5b19',
   ],
   dryRun: ['Nothing is changed; the answer says what would be', 'true'],
   row: ['Of the input, from 1', 1],
+  'batches.from': ['How many rows are there already', 0],
   previous: ['The value before'],
   error: ['Why it failed'],
 

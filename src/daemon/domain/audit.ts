@@ -45,7 +45,7 @@ export interface AuditVerdict {
   head: string
   /** Since when the data key seals the log; null if nothing proves it. */
   sealedSince: string | null
-  /** When the log went through a schema in which it could be forged: nothing proves what is older. */
+  /** When a restore sealed a log anew whose seal was broken: nothing proves what is older. */
   beganAnew: string[]
   /** The ID of the first entry that was changed or is missing; with a false head, the one after the last. */
   firstBad?: number

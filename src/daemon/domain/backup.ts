@@ -1,5 +1,5 @@
 import { type Dirent, existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
-import { cp, readdir } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { replaceFile } from '../../values/replace-file.ts'
 import { type Actor, recordChange } from '../store/audit.ts'
@@ -31,8 +31,6 @@ interface Deps {
 export const backupFiles = {
   database: 'tapchip.db',
   dataKey: wrappedKeyFile,
-  /** A folder. */
-  images: 'badge-images',
   /** When it was made, and the digest of each file, authenticated by the data key. */
   manifest: 'backup.json',
 } as const
@@ -84,10 +82,8 @@ export async function createBackup(
     const { hash: auditHead } = await readAuditHead(deps.db.read, deps.box)
     await deps.db.maintenance.backupTo(database)
     const sizeBytes = statSync(database).size
-    const images = join(dataDir, backupFiles.images)
-    if (existsSync(images)) await cp(images, join(partial, backupFiles.images), { recursive: true })
     const files = await digests(partial)
-    const about = manifestText(deps.box, { madeAt: at, schema: latestSchema, auditHead, files })
+    const about = manifestText(deps.box, { madeAt: at, schema: latestSchema(), auditHead, files })
     replaceFile(join(partial, backupFiles.manifest), about, { flush: true })
     if (passphrase !== undefined) {
       const wrapped = await deps.box.withKey((key) => wrapDataKey(key, passphrase))

@@ -1,5 +1,5 @@
 import type { Actor } from '../store/audit.ts'
-import type { BatchRow } from '../store/batches.ts'
+import type { BatchJournalRow } from '../store/batch-journals.ts'
 import { permits, type Scope } from './access/scopes.ts'
 import { scopeMissing } from './errors.ts'
 
@@ -28,7 +28,7 @@ const scopeOfKind = new Map<string, Scope>([
 /** Their rows may give chips power over tokens, if whoever runs them may. */
 const bindsChips = new Set(['chips apply', 'chips apply undo', 'chips import'])
 
-type Begun = Pick<BatchRow, 'id' | 'kind' | 'startedBy'>
+type Begun = Pick<BatchJournalRow, 'id' | 'kind' | 'startedBy'>
 
 /**
  * Whoever resumes a batch runs what its journal says, with more rights perhaps than those of whoever wrote it.

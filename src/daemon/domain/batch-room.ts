@@ -1,4 +1,4 @@
-import { pruneBatches, sizeOfBatches } from '../store/batches.ts'
+import { pruneBatches, sizeOfBatches } from '../store/batch-journals.ts'
 import type { Queries } from '../store/database.ts'
 import { DomainError } from './errors.ts'
 import { iso } from './time.ts'

@@ -27,6 +27,8 @@ export type ErrorCode =
   | 'already_exists'
   | 'batch_running'
   | 'batch_taken'
+  | 'batch_name_taken'
+  | 'own_batch'
   | 'too_large'
   | 'unsupported_media_type'
   | 'rate_limited'

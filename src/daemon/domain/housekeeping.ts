@@ -1,10 +1,11 @@
 import { BackgroundLoop } from '../background-loop.ts'
 import { pruneRefreshes } from '../store/announcements.ts'
 import type { Db, Queries } from '../store/database.ts'
-import { prunePageVisits } from '../store/page-visits.ts'
+import { pruneSpentCodes } from '../store/taps/spent-codes.ts'
 import { clampSpentDays } from '../store/teams.ts'
 import { pruneIdempotencyKeys } from '../store/transactions/idempotency-keys.ts'
-import { forgetBatches } from './batch-room.ts'
+import { forgetBatches as forgetJournals } from './batch-room.ts'
+import { forgetBatches } from './batches/room.ts'
 import { announceDeferred } from './chain/announcements.ts'
 import { dayOf } from './chain/budget.ts'
 import { forgetSheets } from './nfc/sheet-runs.ts'
@@ -29,13 +30,13 @@ type Deps = { db: Db; clock: BudgetClock & { lived(): number } }
  * recorded. Idempotency keys expire by daemon uptime, so that a wrong clock cannot cause a request to run twice.
  */
 export async function cleanUp({ db, clock }: Deps): Promise<void> {
-  const now = iso(clock.now())
   const inPieces = async (prune: (trx: Queries, limit: number) => Promise<number>): Promise<void> => {
     while ((await db.write((trx) => prune(trx, atOnce))) === atOnce) await new Promise(setImmediate)
   }
-  await inPieces((trx, limit) => prunePageVisits(trx, now, limit))
+  await inPieces(pruneSpentCodes)
   await inPieces((trx, limit) => pruneIdempotencyKeys(trx, iso(clock.lived()), limit))
   await db.write((trx) => clampSpentDays(trx, dayOf(clock.settled())))
+  await inPieces((trx, limit) => forgetJournals(trx, clock.now(), limit))
   await inPieces((trx, limit) => forgetBatches(trx, clock.now(), limit))
   await inPieces((trx, limit) => forgetSheets(trx, clock.now(), limit))
   await inPieces((trx, limit) => pruneRefreshes(trx, iso(clock.now() - refreshesKeptMs), limit))

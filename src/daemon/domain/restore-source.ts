@@ -81,7 +81,7 @@ export function authenticManifest(source: Source, box: SecretBox): Manifest {
     throw problemOf(
       source,
       `its ${name} cannot be read`,
-      'If it was made by an earlier version of Tapchip, whose backups prove nothing, restore it with that version and then upgrade; otherwise use another one.',
+      'If it was made by an earlier version of Tapchip, whose backups prove nothing, restore it with that version, and take its chips over as docs/daemon.md says; otherwise use another one.',
     )
   const verdict = checkManifest(box, made)
   if (verdict === 'other key')
@@ -134,9 +134,7 @@ export function filesOf(source: Source, { files }: Manifest): Copied[] {
   const entries = reach(() => readdirSync(folder, { recursive: true, withFileTypes: true }))
   const strange = strangeEntry(folder, entries)
   if (strange !== undefined) throw problemOf(source, strange)
-  const unknown = listed.find(
-    ([name]) => name !== backupFiles.database && dirname(name) !== backupFiles.images,
-  )
+  const unknown = listed.find(([name]) => name !== backupFiles.database)
   if (unknown) throw problemOf(source, `its ${backupFiles.manifest} names ${unknown[0]}`)
   return listed.map(([name, digest]) => ({ from: join(folder, name), name, digest }))
 }

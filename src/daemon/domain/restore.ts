@@ -1,13 +1,5 @@
-import {
-  createReadStream,
-  createWriteStream,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  rmSync,
-} from 'node:fs'
-import { cp, statfs } from 'node:fs/promises'
+import { createReadStream, createWriteStream, existsSync, lstatSync, mkdirSync, rmSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { readRegular } from '../../values/regular-file.ts'
@@ -30,7 +22,7 @@ import {
   parseDataKey,
   unwrapDataKey,
 } from '../store/data-key.ts'
-import { latestSchema, migrate, openDatabase, SchemaTooNew } from '../store/open.ts'
+import { latestSchema, migrate, openDatabase, SchemaTooNew, SchemaTooOld } from '../store/open.ts'
 import {
   commitRestore,
   completeRestore,
@@ -40,7 +32,7 @@ import {
 } from '../store/restore-dir.ts'
 import { SecretBox } from '../store/secret-box.ts'
 import { setting } from '../store/settings.ts'
-import { backupFiles, strangeEntry } from './backup.ts'
+import { backupFiles } from './backup.ts'
 import { digestOf, type Manifest } from './backup-manifest.ts'
 import { markRestored } from './mark-restored.ts'
 import {
@@ -120,7 +112,7 @@ async function restoreInto(clock: Clock, source: Source, wanted: Wanted): Promis
   try {
     const staging = stageRestore(dataDir)
     const at = iso(clock.now())
-    const { chips } = await stage({ source, made, files, staging, dataDir, key, at })
+    const { chips } = await stage({ source, made, files, staging, key, at })
     if (wanted.dataKey === undefined)
       replaceFile(join(staging, dataKeyFile), `${Buffer.from(key).toString('hex')}\n`, { flush: true })
     plan = commitRestore(dataDir, { madeAt: made.madeAt, chips, from: source.path, at })
@@ -176,7 +168,6 @@ interface Staging {
   made: Manifest
   files: readonly Copied[]
   staging: string
-  dataDir: string
   key: Uint8Array
   at: string
 }
@@ -187,7 +178,6 @@ async function stage({
   made,
   files,
   staging,
-  dataDir,
   key,
   at,
 }: Staging): Promise<Pick<RestorePlan, 'chips'>> {
@@ -200,21 +190,22 @@ async function stage({
     await pipeline(input, createWriteStream(to, { flags: 'wx', mode: 0o600 }))
     if ((await digestOf(to)) !== digest) throw damage(`${basename(from)} has changed since it was made`)
   }
-  // A copy from before a migration has no images of its own.
-  const images = join(dataDir, backupFiles.images)
-  if (source.folder === undefined && existsSync(images)) {
-    const strange = strangeEntry(images, readdirSync(images, { recursive: true, withFileTypes: true }))
-    if (strange !== undefined) throw damage(join(backupFiles.images, strange))
-    await cp(images, join(staging, backupFiles.images), { recursive: true })
-  }
   const box = new SecretBox(key)
   try {
     await migrate(file, auditSeal(box))
   } catch (error) {
     if (error instanceof SchemaTooNew)
       throw new RestoreProblem(
-        `This backup was made by a newer version of Tapchip than this one, which knows the schema ${latestSchema}. Install that version, then restore. ${nothingChanged}`,
+        `This backup was made by a newer version of Tapchip than this one, which knows the schema ${latestSchema()}. Install that version, then restore. ${nothingChanged}`,
       )
+    if (error instanceof SchemaTooOld) {
+      const { message } = new SchemaTooOld(
+        'This backup',
+        error.schema,
+        'Restore it with that version, and start that one',
+      )
+      throw new RestoreProblem(message)
+    }
     throw isDamaged(error) ? damage('its database cannot be read') : error
   }
   const db = openDatabase(file)

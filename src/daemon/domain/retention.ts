@@ -1,6 +1,6 @@
 import { endOfTime } from '../store/clock-set-back.ts'
 import { type Db, engineOf } from '../store/database.ts'
-import { deleteCodesOfMonth, deleteOldTaps, dropTapMonth, hideEmails } from '../store/retention.ts'
+import { deleteOldTaps, dropTapMonth, hideEmails } from '../store/retention.ts'
 import type { SecretBox } from '../store/secret-box.ts'
 import { hiddenEmail } from './badge-events/personal.ts'
 import type { TapLog } from './taps/tap-log.ts'
@@ -16,7 +16,12 @@ interface Deps {
   box: SecretBox
   tapLog: Pick<TapLog, 'removed'>
   clock: BudgetClock
-  config: { keepTapsDays: number | 'off'; keepEmailsDays: number | 'off' }
+  config: {
+    keepTapsDays: number | 'off'
+    keepEmailsDays: number | 'off'
+    refLifetimeMs: number
+    otpLifetimeMs: number
+  }
 }
 
 /**
@@ -24,9 +29,12 @@ interface Deps {
  * jump of the clock counts only after a day.
  */
 export async function deleteOld({ db, box, tapLog, clock, config }: Deps): Promise<void> {
-  const before = (days: number) => iso(clock.settled() - days * dayMs)
-  const { keepTapsDays, keepEmailsDays } = config
-  const oldTaps = keepTapsDays === 'off' ? undefined : await dropMonths({ db, tapLog }, before(keepTapsDays))
+  const before = (ms: number) => iso(clock.settled() - ms)
+  const { keepTapsDays, keepEmailsDays, refLifetimeMs, otpLifetimeMs } = config
+  // Refs and codes end with their tap.
+  const tapsMs = (days: number) => Math.max(days * dayMs, refLifetimeMs + otpLifetimeMs)
+  const oldTaps =
+    keepTapsDays === 'off' ? undefined : await dropMonths({ db, tapLog }, before(tapsMs(keepTapsDays)))
   while (oldTaps !== undefined) {
     const deleted = await db.write((trx) => deleteOldTaps(trx, oldTaps, atOnce))
     tapLog.removed(deleted.refused)
@@ -34,7 +42,7 @@ export async function deleteOld({ db, box, tapLog, clock, config }: Deps): Promi
     await new Promise(setImmediate)
   }
   while (keepEmailsDays !== 'off') {
-    const of = { before: before(keepEmailsDays), hidden: hiddenEmail(box), limit: atOnce }
+    const of = { before: before(keepEmailsDays * dayMs), hidden: hiddenEmail(box), limit: atOnce }
     if ((await db.write((trx) => hideEmails(trx, of))) < atOnce) break
     await new Promise(setImmediate)
   }
@@ -52,11 +60,6 @@ async function dropMonths({ db, tapLog }: Pick<Deps, 'db' | 'tapLog'>, before: s
   if (!tapMonths) return before
   const ends = monthOf(before)
   for (const month of await tapMonths.before(db.slow, ends)) {
-    let after: string | undefined = ''
-    do {
-      const piece: Parameters<typeof deleteCodesOfMonth>[1] = { month, before, after, limit: atOnce }
-      after = await db.write((trx) => deleteCodesOfMonth(trx, piece))
-    } while (after !== undefined)
     tapLog.removed((await db.write((trx) => dropTapMonth(trx, month))).refused)
   }
   return (await tapMonths.before(db.slow, endOfTime)).includes(ends) ? ends : before

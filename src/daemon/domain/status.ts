@@ -77,7 +77,7 @@ export async function daemonStatus(deps: Deps, check: boolean): Promise<Status> 
   const { maintenance } = db
   return {
     uptimeSeconds: Math.floor((clock.monotonic() - startedAt) / 1000),
-    schema: latestSchema,
+    schema: latestSchema(),
     database: {
       engine: isShared(db) ? 'postgres' : 'sqlite',
       sizeBytes: await maintenance.sizeBytes(),

@@ -13,13 +13,8 @@ export interface BudgetClock extends Clock {
 
 export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() }
 
-let last = { ms: Number.NaN, text: '' }
-
-/** ISO 8601. Many writes share a millisecond, and each asks several times. */
-export function iso(ms: number): string {
-  if (last.ms !== ms) last = { ms, text: new Date(ms).toISOString() }
-  return last.text
-}
+/** ISO 8601 */
+export const iso = (ms: number): string => new Date(ms).toISOString()
 
 /** The first instant of a day, YYYY-MM-DD, in UTC. */
 export const dayStart = (day: string): string => `${day}T00:00:00.000Z`

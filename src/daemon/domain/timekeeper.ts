@@ -1,10 +1,9 @@
 import type { Logger } from 'pino'
 import * as z from 'zod'
 import { BackgroundLoop } from '../background-loop.ts'
-import { endOfTime, endWhatLiesAhead } from '../store/clock-set-back.ts'
+import { endWhatLiesAhead } from '../store/clock-set-back.ts'
 import { type Db, isShared } from '../store/database.ts'
 import { aheadOfDatabase } from '../store/database-clock.ts'
-import { prunePageVisits } from '../store/page-visits.ts'
 import { setSetting, setting } from '../store/settings.ts'
 import { type Clock, iso } from './time.ts'
 
@@ -16,7 +15,6 @@ const toleratedMs = 5 * minute
 /** A longer gap since the last run is reported, since the clock may be wrong. */
 const longOffMs = 30 * day
 const checkMs = 1000
-const atOnce = 500
 
 type Deps = { db: Db; clock: Clock; log: Pick<Logger, 'warn'> }
 
@@ -176,8 +174,6 @@ export class Timekeeper implements Clock {
     }
     const now = iso(this.now())
     await db.write((trx) => endWhatLiesAhead(trx, now))
-    while ((await db.write((trx) => prunePageVisits(trx, endOfTime, atOnce))) === atOnce)
-      await new Promise(setImmediate)
     this.#setBack = undefined
     this.#log(byMs, words)
   }

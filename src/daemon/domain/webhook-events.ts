@@ -2,10 +2,11 @@ import { nanoid } from 'nanoid'
 import { type WebhookType, webhookTypes } from '../../values/webhook-types.ts'
 import type { Queries } from '../store/database.ts'
 import { LoadOrder } from '../store/load-order.ts'
-import type { TapMessage } from '../store/tap-to-take.ts'
+import type { NewMessage } from '../store/schema.ts'
 import type { NewTap } from '../store/taps.ts'
 import { findTransaction } from '../store/transactions/intents.ts'
-import { groupOfChip, insertMessage, isMoreOpen } from '../store/webhook-deliveries.ts'
+import { markTold } from '../store/transactions/states.ts'
+import { insertMessage, isMoreOpen } from '../store/webhook-deliveries.ts'
 import { allWebhooks } from '../store/webhooks.ts'
 import type { Clock } from './time.ts'
 
@@ -105,32 +106,31 @@ export class WebhookEvents {
     if (isAny) this.#recorded(teamId)
   }
 
-  /** For a tap that is taken in one statement, which names the chip's group itself. @returns undefined: none is told */
-  ofTap({ at, chipUid, teamId, counter, via, keySetId: keySet }: NewTap): TapMessage | undefined {
-    const webhooks = teamId === null ? undefined : this.#wanted.get(teamId)?.get('tap.valid')
-    if (!webhooks) return undefined
-    const data = JSON.stringify({ uid: chipUid, counter, via, keySet })
-    return { webhooks, messageId: newMessageId(), type: 'tap.valid', at, data }
+  /** What a tap that is being taken tells, for the write that takes it. */
+  ofTap(
+    { at, chipUid, teamId, counter, outcome, via, keySetId: keySet, tamper }: NewTap,
+    { chipGroup, tamper: before }: { chipGroup: string; tamper: string | null },
+  ): NewMessage[] {
+    if (teamId === null || !this.#wanted.has(teamId)) return []
+    const told = (type: WebhookType, data: Record<string, unknown>): NewMessage[] => {
+      const webhooks = this.#wanted.get(teamId)?.get(type) ?? []
+      if (webhooks.length === 0) return []
+      const message = {
+        ...{ messageId: newMessageId(), type, at, chipUid, transactionId: null, data: JSON.stringify(data) },
+      }
+      return webhooks.map((webhookId) => ({ webhookId, ...message }))
+    }
+    const uid = chipUid
+    return [
+      ...(outcome === 'valid' ? told('tap.valid', { uid, counter, via, keySet, chipGroup }) : []),
+      // The first tap that tells that its chip's seal is open; of others, nothing is told.
+      ...(tamper === 'open' && before !== 'open' ? told('chip.opened', { uid, counter }) : []),
+    ]
   }
 
   /** Call it once such a tap was taken. */
   recorded(teamId: number): void {
     this.#recorded(teamId)
-  }
-
-  /** A valid tap. */
-  async recordTap(trx: Queries, tap: NewTap): Promise<void> {
-    const { at, chipUid, teamId, counter, via, keySetId: keySet } = tap
-    if (chipUid === null || !this.wants(teamId, 'tap.valid')) return
-    const chipGroup = await groupOfChip(trx, chipUid)
-    const data = { uid: chipUid, counter, via, keySet, chipGroup }
-    await this.record(trx, { teamId, type: 'tap.valid', at, data, chipUid })
-  }
-
-  /** Of a tap that is the first to tell that its chip's seal is open; of others, nothing is told. */
-  async recordSeal(trx: Queries, { at, chipUid, teamId, counter, tamper }: NewTap): Promise<void> {
-    if (chipUid === null || tamper !== 'open') return
-    await this.record(trx, { teamId, type: 'chip.opened', at, data: { uid: chipUid, counter }, chipUid })
   }
 
   /**
@@ -169,6 +169,7 @@ export class WebhookEvents {
     if (!row || !this.wants(row.teamId, 'transaction.settled')) return
     const { teamId, chainId, minedHash, firstHash: initialTxHash } = row
     const outcome = state === 'confirmed' ? 'confirmed' : 'failed'
+    if (!(await markTold(trx, { id, outcome }))) return
     const data = { hash: minedHash ?? initialTxHash, initialTxHash, state: outcome, chainId }
     await this.record(trx, { teamId, type: 'transaction.settled', at, data })
   }

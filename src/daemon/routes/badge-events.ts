@@ -4,7 +4,12 @@ import type { Context } from '../context.ts'
 import { newBadgeEvent } from '../contract/badge-events.ts'
 import { type Endpoints, endpoints } from '../contract/index.ts'
 import { assignBadgeEvent } from '../domain/badge-events/assign.ts'
-import { type CreatedBadgeEvent, createBadgeEvent, createdBefore } from '../domain/badge-events/create.ts'
+import {
+  type CreatedBadgeEvent,
+  contentHash,
+  createBadgeEvent,
+  createdBefore,
+} from '../domain/badge-events/create.ts'
 import type { IncomingImage } from '../domain/badge-events/image.ts'
 import { badgeMinted, reserveBadge } from '../domain/badge-events/mint.ts'
 import {
@@ -128,10 +133,7 @@ async function create(ctx: Context, { request, query, teamId, actor }: Creating,
   // An Idempotency-Key covers the fields and the image together.
   const input = { ...fields, image: sum.digest('hex') }
   const wanted = { ...event, eventUrl, privateEvent, maxPerRecipient }
-  // As it was hashed before there was a maximum, so that older sheets still find their events.
-  const identity = { ...event, eventUrl, privateEvent, ...(maxPerRecipient === 1 ? {} : { maxPerRecipient }) }
-  const content = JSON.stringify([identity, input.image])
-  const hash = createHash('sha256').update(content).digest('hex')
+  const hash = contentHash(wanted, input.image)
   return answerOnce(
     ctx,
     { spec, request, key: creation, input },

@@ -4,7 +4,7 @@ import { KeyedMutex } from '../../values/keyed-mutex.ts'
 import type { Context } from '../context.ts'
 import { endpoints } from '../contract/index.ts'
 import { metadataRow, moveRow } from '../contract/phygital-batches.ts'
-import type { ChainTotals } from '../domain/phygitals/batch-costs.ts'
+import { type ChainTotals, totalsInText } from '../domain/phygitals/batch-costs.ts'
 import type { RowTarget } from '../domain/phygitals/batch-row.ts'
 import { checkMoves } from '../domain/phygitals/check-batch.ts'
 import { checkMetadataRows, replaceMetadataRows } from '../domain/phygitals/metadata-batch.ts'
@@ -50,8 +50,9 @@ export function phygitalBatchRoutes(app: FastifyInstance, ctx: Context): void {
         metadata: value.metadata,
         expected: value.expected,
       }))
-      if (!dryRun) return sendEach(reply, replaceMetadataRows(ctx, { teamId, actor }, rows))
-      const checked = checkMetadataRows(ctx, { teamId, feeCap }, rows)
+      if (!dryRun)
+        return sendEach(reply, mapped(replaceMetadataRows(ctx, { teamId, actor }, rows), conflictOnWire))
+      const checked = mapped(checkMetadataRows(ctx, { teamId, feeCap }, rows), conflictOnWire)
       return sendLines(reply, inLineOrder(invalidIn(lines), mapped(checked, totalsOnWire)))
     },
   })
@@ -86,16 +87,11 @@ function moveOf(
 }
 
 const totalsOnWire = <T extends object>(line: T | { totals: ChainTotals[] }) =>
-  'totals' in line ? { ...line, totals: line.totals.map(inText) } : line
+  'totals' in line ? { ...line, totals: line.totals.map(totalsInText) } : line
 
-const inText = ({ gas, maxFeePerGas, cost, needed, balance, ...rest }: ChainTotals) => ({
-  ...rest,
-  gas: String(gas),
-  maxFeePerGas: String(maxFeePerGas),
-  cost: String(cost),
-  needed: String(needed),
-  balance: String(balance),
-})
+/** Older clients know no conflicts. */
+const conflictOnWire = <T extends object>(line: T) =>
+  'status' in line && line.status === 'conflict' ? { ...line, status: 'failed' as const } : line
 
 /** Each line is sent at once: the client relies on it to know what is done. */
 const sendEach = (reply: FastifyReply, lines: AsyncIterable<unknown>): FastifyReply =>

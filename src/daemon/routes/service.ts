@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
+import { stuckWords } from '../domain/chain/chains.ts'
 import { DomainError } from '../domain/errors.ts'
 import { probeStore } from '../domain/status.ts'
 import { keepToOperators } from '../http/administration.ts'
-import { metricsText, type Sending, watchChains } from '../metrics.ts'
+import { metricsText, type Sending, watchChains, watchRpcUrls } from '../metrics.ts'
 import { version } from '../version.ts'
 
 /** Health, readiness, and metrics. */
@@ -34,6 +35,15 @@ export function serviceRoutes(app: FastifyInstance, ctx: Context): void {
           retryAfterSeconds: 1,
         },
       )
+    for (const { chainId, stuck } of ctx.chains.relayer.status())
+      if (stuck !== undefined)
+        throw new DomainError(
+          'chain_unavailable',
+          `Chain ${chainId}: ${stuckWords(stuck)}. See: tapchip transactions show ${stuck.id}`,
+          {
+            retryAfterSeconds: 10,
+          },
+        )
     const chains = chainWords(ctx)
     return {
       status: 'ready',
@@ -43,6 +53,11 @@ export function serviceRoutes(app: FastifyInstance, ctx: Context): void {
     }
   })
   watchChains(ctx.metrics, () => (ctx.isStarting ? [] : ctx.chains.relayer.status()))
+  watchRpcUrls(ctx.metrics, () =>
+    (ctx.isStarting ? [] : ctx.chains.all).flatMap(({ id, endpoints }) =>
+      (endpoints?.health() ?? []).map((url) => ({ chainId: id, ...url })),
+    ),
+  )
   app.register(async (direct) => {
     keepToOperators(direct, ctx.config)
     direct.get('/metrics', async (_request, reply) =>
@@ -76,13 +91,13 @@ function databaseWords({ db }: Context) {
   }
 }
 
-/** One word per chain. Taps and most other requests work without chains, so they do not affect readiness. */
+/** One word per chain. Taps work without chains, so one that is out of reach makes nothing unready. */
 function chainWords({ chains }: Context): Record<string, string> {
   return Object.fromEntries(chains.relayer.status().map((sending) => [sending.chainId, wordOf(sending)]))
 }
 
-function wordOf({ trouble, waitingForFunds, waitingForFees }: Sending) {
-  if (trouble !== undefined) return 'trouble'
+function wordOf({ trouble, stuck, waitingForFunds, waitingForFees }: Sending) {
+  if (trouble !== undefined || stuck !== undefined) return 'trouble'
   if (waitingForFunds) return 'waiting-for-funds'
   return waitingForFees ? 'waiting-for-fees' : 'ok'
 }

@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
 import type { Actor } from '../domain/access/credentials.ts'
-import { hashCode } from '../domain/codes/otps.ts'
 import { DomainError, effectsOf, storeFailure } from '../domain/errors.ts'
 import { act } from '../domain/tap-page/act.ts'
 import { buildPage } from '../domain/tap-page/build.ts'
@@ -110,7 +109,7 @@ function pageAfter(
   { visit, request, refusal }: { visit: Visit; request: FastifyRequest; refusal: DomainError | undefined },
 ): Promise<TapPage> {
   const { values: cookies } = cookiesOf(request)
-  const isOwn = cookies.some((cookie) => hashCode(cookie) === visit.cookieHash)
+  const isOwn = cookies.includes(cookieOf(ctx, visit))
   const tried = refusal && { kind, id, recipient, failure: failureOf(refusal, { kind, recipient }) }
   return buildPage(pageDeps(ctx), visit, { cookies, query: isOwn ? tap : undefined, tried })
 }
@@ -121,10 +120,13 @@ const isStored = ({ actions }: TapPage, form: Form): boolean =>
     ({ kind, id, state }) => kind === form.kind && id === form.id && !/^(open|closed)$/.test(state.is),
   )
 
+/** What the browser of a page's tap was given. */
+const cookieOf = ({ seals }: Context, { tap }: Visit): string => seals.cookie({ id: tap.tapId, at: tap.at })
+
 /** A registration can make a visit last longer than its cookie. */
 function keepCookie(ctx: Context, visit: Visit, request: FastifyRequest, reply: FastifyReply): void {
   const { names, values } = cookiesOf(request)
-  const at = values.findIndex((value) => hashCode(value) === visit.cookieHash)
+  const at = values.indexOf(cookieOf(ctx, visit))
   const [name, value] = [names[at], values[at]]
   const maxAgeSeconds = Math.floor((Date.parse(visit.expiresAt) - ctx.clock.now()) / 1000)
   if (name !== undefined && value !== undefined)

@@ -40,7 +40,7 @@ export function liveRoute(
     if (!/\bevent-stream\b/.test(request.headers.accept ?? ''))
       return answerOf(await buildPage(pageDeps(ctx), visit, { cookies, query: undefined }))
 
-    const ref = visit.secrets.own
+    const ref = visit.own
     let granted = 0
     const told = (mayGo: boolean) => {
       granted += Number(mayGo)

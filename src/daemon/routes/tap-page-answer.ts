@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify'
+import { nanoid } from 'nanoid'
 import type { Context } from '../context.ts'
 import { contentSecurityPolicy, type Page, type PageSettings } from '../pages/tap/settings.ts'
 import { chooseLanguage } from '../pages/tap/strings/strings.ts'
@@ -7,7 +8,7 @@ import { tapPageScript } from './tap-page-assets.ts'
 /** @param acceptLanguage the header of the request */
 export const pageSettings = (ctx: Context, acceptLanguage: string | undefined): PageSettings => ({
   language: chooseLanguage(acceptLanguage),
-  nonce: ctx.codes.code(),
+  nonce: nanoid(),
   now: new Date(ctx.clock.now()),
   gateways: ctx.config.gateways,
   script: tapPageScript,

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { nanoid } from 'nanoid'
 import type { Context } from '../context.ts'
 import { buildPage, type Viewing } from '../domain/tap-page/build.ts'
 import type { TapPage } from '../domain/tap-page/content.ts'
@@ -69,7 +70,7 @@ export function setCookie(
   reply: FastifyReply,
   cookie: PageCookie & { name?: string },
 ): void {
-  const name = cookie.name ?? `tapchip_tap_${ctx.codes.code().slice(0, 8)}`
+  const name = cookie.name ?? `tapchip_tap_${nanoid(8)}`
   reply.header('set-cookie', cookieLines(ctx, request, { ...cookie, name }))
 }
 

@@ -121,25 +121,23 @@ export async function checkAuditHead(db: Queries, seal: AuditSeal): Promise<void
   else remember(seal, head)
 }
 
-/** The first head, of the entries that there already are. */
-export async function beginAuditHead(db: Kysely<unknown>, head: AuditHead): Promise<void> {
-  const seal = sealOfConnection(db)
-  await db
-    .withTables<{ auditHead: Omit<AuditHeadTable, 'sealedSince' | 'sinceSeal'> }>()
-    .insertInto('auditHead')
-    .values({ id: 1, ...head, seal: seal ? macOf(seal, textOf(head)) : null })
-    .execute()
-}
-
 const sinceText = (at: string): string => JSON.stringify(['since', at])
 
-/** From now on the log says since when it is sealed. Without the data key, it does not. */
-export async function sealSince(db: Queries, at: string): Promise<void> {
+/** That the log is sealed since then. */
+const since = (seal: AuditSeal, at: string) => ({
+  sealedSince: at,
+  sinceSeal: macOf(seal, sinceText(at)),
+})
+
+/** The head of a log without entries. Without the data key, it has no seal. @param at since when it is sealed */
+export async function beginAuditHead(db: Kysely<unknown>, at: string): Promise<void> {
   const seal = sealOfConnection(db)
-  if (!seal) return
+  const head = { entries: 0, lastId: 0, hash: chainStart }
+  const sealed = seal ? { seal: macOf(seal, textOf(head)), ...since(seal, at) } : {}
   await db
-    .updateTable('auditHead')
-    .set({ sealedSince: at, sinceSeal: macOf(seal, sinceText(at)) })
+    .withTables<{ auditHead: AuditHeadTable }>()
+    .insertInto('auditHead')
+    .values({ id: 1, ...head, seal: null, sealedSince: null, sinceSeal: null, ...sealed })
     .execute()
 }
 
@@ -150,9 +148,8 @@ export async function sealAnew(db: Queries, at: string): Promise<void> {
   if (!seal || !head) return
   await db
     .updateTable('auditHead')
-    .set({ seal: macOf(seal, textOf(head)) })
+    .set({ seal: macOf(seal, textOf(head)), ...since(seal, at) })
     .execute()
-  await sealSince(db, at)
 }
 
 interface SealedHead extends AuditHead {

@@ -126,13 +126,12 @@ const ofOtp = statement<{ otpHash: string }>()((db, p) =>
 export const findClaimOfOtp = (db: Queries, otpHash: string): Promise<BadgeClaimRow | undefined> =>
   ofOtp.first(db, { otpHash })
 
-export const hasDeviceClaimed = statement<{ badgeEventId: number; deviceHash: string; before: string }>()(
-  (db, p) =>
-    db
-      .selectFrom('badgeClaims')
-      .select('id')
-      .where('badgeEventId', '=', p.badgeEventId)
-      .where('deviceHash', 'in', [p.deviceHash, p.before]),
+export const hasDeviceClaimed = statement<{ badgeEventId: number; deviceHash: string }>()((db, p) =>
+  db
+    .selectFrom('badgeClaims')
+    .select('id')
+    .where('badgeEventId', '=', p.badgeEventId)
+    .where('deviceHash', '=', p.deviceHash),
 ).exists
 
 export const updateClaim = (db: Queries, id: number, change: Partial<Omit<BadgeClaimRow, 'id'>>) =>
@@ -191,38 +190,6 @@ export const letGoOfClaim = statement<Held>()((db, p) =>
     .where('id', '=', p.id)
     .where('heldBy', '=', p.holder),
 ).run
-
-/** Reactivates the code of an open claim, so that the request can be repeated. */
-export const makeOtpGood = (db: Queries, codeHash: string) =>
-  affected(db.updateTable('otps').set({ usedAt: null }).where('codeHash', '=', codeHash))
-
-/** Reverts makeOtpGood, if it was called. */
-export const endOtp = (db: Queries, codeHash: string, now: string) =>
-  affected(
-    db.updateTable('otps').set({ usedAt: now }).where('codeHash', '=', codeHash).where('usedAt', 'is', null),
-  )
-
-/** Reverts takeOtp, including the end of other codes. @param takenAt when the code was taken */
-export async function restoreOtp(db: Queries, codeHash: string, takenAt: string): Promise<void> {
-  await makeOtpGood(db, codeHash)
-  const otp = await db.selectFrom('otps').selectAll().where('codeHash', '=', codeHash).executeTakeFirst()
-  if (!otp) return
-  const ended = await db
-    .selectFrom('otps')
-    .select(['codeHash', 'createdAt'])
-    .where('chipUid', '=', otp.chipUid)
-    .where('tapId', '=', otp.tapId)
-    .where('type', '=', otp.type)
-    .where('badgeEventId', '=', otp.badgeEventId)
-    .where('expiresAt', '=', takenAt)
-    .where('usedAt', 'is', null)
-    .execute()
-  const lifetime = Date.parse(otp.expiresAt) - Date.parse(otp.createdAt)
-  for (const other of ended) {
-    const expiresAt = new Date(Date.parse(other.createdAt) + lifetime).toISOString()
-    await db.updateTable('otps').set({ expiresAt }).where('codeHash', '=', other.codeHash).execute()
-  }
-}
 
 /** After a failed mint, the request may be repeated with its Idempotency-Key. */
 export async function forgetMintKeys(db: Queries, { id, otpHash }: { id: number; otpHash: string }) {

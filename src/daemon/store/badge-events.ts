@@ -1,5 +1,5 @@
 import type { Insertable } from 'kysely'
-import { disown } from './batch-assignments.ts'
+import { disown } from './badge-assignments.ts'
 import type { Queries } from './database.ts'
 import type { BadgeEventRow, BadgeEventsTable, BadgeImagesTable } from './schema.ts'
 import { affected, once, statement } from './statement.ts'
@@ -15,7 +15,7 @@ export interface AssignedBadgeEvent extends BadgeEventRow {
 }
 
 /** In the order of their assignment. */
-export const assignedBadgeEvents = (db: Queries) =>
+const assignedBadgeEvents = (db: Queries) =>
   db
     .selectFrom('badgeAssignments')
     .innerJoin('badgeEvents', 'badgeEvents.id', 'badgeAssignments.badgeEventId')
@@ -43,13 +43,9 @@ export async function badgeEventsOf(
 ): Promise<AssignedBadgeEvent[]> {
   const own = await ofChip.all(db, { chipUid: chip.uid })
   if (chip.tokenRow === null) return own
-  return ownBeforeShared(own, await ofToken.all(db, { tokenRow: chip.tokenRow }))
+  const shared = await ofToken.all(db, { tokenRow: chip.tokenRow })
+  return [...own, ...shared.filter((event) => !own.some((other) => other.id === event.id))]
 }
-
-export const ownBeforeShared = <E extends { id: number }>(own: readonly E[], shared: readonly E[]): E[] => [
-  ...own,
-  ...shared.filter((event) => !own.some((other) => other.id === event.id)),
-]
 
 const byId = statement<{ id: number }>()((db, p) =>
   db.selectFrom('badgeEvents').selectAll().where('id', '=', p.id),
@@ -192,7 +188,7 @@ export async function putBadgeAssignment(
     )
     .returning('batch')
     .executeTakeFirst()
-  if (put === undefined && 'chipUid' in to) await disown(db, { uid: to.chipUid, badgeEventId, batch })
+  if (put === undefined && 'chipUid' in to) await disown(db, { uids: [to.chipUid], badgeEventId, batch })
   if (put === undefined) return 'unchanged'
   return batch !== null && put.batch === null ? 'replaced' : 'assigned'
 }
@@ -212,21 +208,3 @@ export const findImageFile = async (db: Queries, badgeEventId: number): Promise<
 
 export const findImage = (db: Queries, badgeEventId: number): Promise<BadgeImagesTable | undefined> =>
   db.selectFrom('badgeImages').selectAll().where('badgeEventId', '=', badgeEventId).executeTakeFirst()
-
-export async function allImageFiles(db: Queries): Promise<string[]> {
-  return (await db.selectFrom('badgeImages').select('file').execute()).map(({ file }) => file)
-}
-
-/** Those that earlier versions put into files. */
-export const imagesInFiles = (db: Queries): Promise<Pick<BadgeImagesTable, 'badgeEventId' | 'file'>[]> =>
-  db.selectFrom('badgeImages').select(['badgeEventId', 'file']).where('data', 'is', null).execute()
-
-/** @returns false if it was stored before */
-export const storeImage = (db: Queries, badgeEventId: number, data: Buffer): Promise<boolean> =>
-  once(
-    db
-      .updateTable('badgeImages')
-      .set({ data })
-      .where('badgeEventId', '=', badgeEventId)
-      .where('data', 'is', null),
-  )

@@ -1,5 +1,4 @@
-import type { Db, Queries } from './database.ts'
-import { setting } from './settings.ts'
+import type { Queries } from './database.ts'
 import { affected, statement } from './statement.ts'
 
 type Place = {
@@ -33,23 +32,3 @@ export const countBadgeIn = (db: Queries, { badgeEventId, recipient }: Place) =>
       .where('badgeEventId', '=', badgeEventId)
       .where('badges', '>', 0),
   )
-
-const uncounted = 'badgeEmailsUncounted'
-
-/** Counts the badges of email addresses from before they were counted, once. @param key of an address */
-export async function countEarlierEmails(db: Db, key: (email: string) => string): Promise<void> {
-  if ((await setting(db.read, uncounted)) !== undefined) await db.write((trx) => countEmails(trx, key))
-}
-
-async function countEmails(db: Queries, key: (email: string) => string): Promise<void> {
-  // Another daemon that starts now may have done it since the setting was read.
-  if ((await affected(db.deleteFrom('settings').where('key', '=', uncounted))) === 0) return
-  const claims = await db
-    .selectFrom('badgeClaims')
-    .select(['badgeEventId', 'recipient'])
-    .where('codeNumber', 'is', null)
-    .where('recipient', 'like', '%@%')
-    .execute()
-  for (const { badgeEventId, recipient } of claims)
-    await countBadgeOut(db, { badgeEventId, recipient: key(recipient), most: Number.MAX_SAFE_INTEGER })
-}

@@ -1,149 +1,239 @@
-import type { ExpressionBuilder, Insertable, Selectable } from 'kysely'
+import type { Insertable, Selectable, Updateable } from 'kysely'
+import type { BatchState } from '../../values/batch-state.ts'
 import type { Queries } from './database.ts'
-import type { BatchChunksTable, BatchesTable, Database } from './schema.ts'
-import { affected, statement } from './statement.ts'
+import type { BatchesTable, BatchPiecesTable } from './schema.ts'
+import { affected, once } from './statement.ts'
 
 export type BatchRow = Selectable<BatchesTable>
-export type ChunkRow = Selectable<BatchChunksTable>
+export type BatchPieceRow = Selectable<BatchPiecesTable>
+/** With the name of its team. */
+export type NamedBatch = BatchRow & { team: string }
 
-const byId = statement<{ id: string }>()((db, p) =>
-  db.selectFrom('batches').selectAll().where('id', '=', p.id),
-)
-export const findBatch = (db: Queries, id: string): Promise<BatchRow | undefined> => byId.first(db, { id })
-
-/** @returns false if the batch is there already */
-export const insertBatch = async (db: Queries, batch: Insertable<BatchesTable>): Promise<boolean> =>
-  (await affected(
-    db
-      .insertInto('batches')
-      .values(batch)
-      .onConflict((c) => c.column('id').doNothing()),
-  )) === 1
-
-/** Newest first, since ids sort by time. */
-export const listBatches = (
-  db: Queries,
-  { teamId, id, limit }: { teamId?: number | undefined; id?: string | undefined; limit: number },
-) => {
-  let query = db
+const withTeam = (db: Queries) =>
+  db
     .selectFrom('batches')
-    .leftJoin('teams', 'teams.id', 'batches.teamId')
+    .innerJoin('teams', 'teams.id', 'batches.teamId')
     .selectAll('batches')
     .select('teams.name as team')
-    .orderBy('batches.id', 'desc')
-    .limit(limit)
+
+export const findBatch = (db: Queries, id: string): Promise<NamedBatch | undefined> =>
+  withTeam(db).where('batches.id', '=', id).executeTakeFirst()
+
+/** @param teamId undefined: of any team, in each of which a name is unique */
+export const batchesNamed = (
+  db: Queries,
+  name: string,
+  teamId: number | undefined,
+): Promise<NamedBatch[]> => {
+  const query = withTeam(db).where('batches.name', '=', name)
+  return (teamId === undefined ? query : query.where('batches.teamId', '=', teamId)).limit(2).execute()
+}
+
+interface BatchFilter {
+  teamId?: number | undefined
+  state?: BatchState | undefined
+  limit: number
+}
+
+/** Newest first, since IDs sort by time. */
+export const listBatches = (db: Queries, { teamId, state, limit }: BatchFilter): Promise<NamedBatch[]> => {
+  let query = withTeam(db).orderBy('batches.id', 'desc').limit(limit)
   if (teamId !== undefined) query = query.where('batches.teamId', '=', teamId)
-  if (id !== undefined) query = query.where('batches.id', '=', id)
+  if (state !== undefined) query = query.where('batches.state', '=', state)
   return query.execute()
 }
 
-interface Unheard {
-  since: string
-  until: string
-  gone?: number
+/** Oldest first. */
+export const batchesIn = (db: Queries, state: BatchState, limit: number): Promise<BatchRow[]> =>
+  db.selectFrom('batches').selectAll().where('state', '=', state).orderBy('id').limit(limit).execute()
+
+/** Oldest first. @param now ISO 8601 */
+export const batchesDue = (db: Queries, now: string, limit: number): Promise<BatchRow[]> =>
+  db
+    .selectFrom('batches')
+    .selectAll()
+    .where('state', '=', 'scheduled')
+    .where((eb) => eb.or([eb('at', '<=', now), eb('at', 'is', null)]))
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+
+/** Those that rest, whose time is over, and that nobody takes back yet; an undo that was not started counts for nothing. */
+export const batchesToTakeBack = (db: Queries, now: string, limit: number): Promise<BatchRow[]> =>
+  db
+    .selectFrom('batches')
+    .selectAll()
+    .where('state', 'in', ['done', 'paused', 'failed'])
+    .where('startedAt', 'is not', null)
+    .where('until', '<=', now)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('batches as undo')
+            .select('undo.id')
+            .whereRef('undo.undoes', '=', 'batches.id')
+            .where('undo.startedAt', 'is not', null),
+        ),
+      ),
+    )
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+
+/** Newest first. */
+export const undosOf = (db: Queries, id: string): Promise<BatchRow[]> =>
+  db.selectFrom('batches').selectAll().where('undoes', '=', id).orderBy('id', 'desc').execute()
+
+/** @returns false if the team has one of the same name */
+export const insertBatch = async (db: Queries, batch: Insertable<BatchesTable>): Promise<boolean> =>
+  once(
+    db
+      .insertInto('batches')
+      .values(batch)
+      .onConflict((c) => c.columns(['teamId', 'name']).doNothing()),
+  )
+
+/** What is still so, for a change to be made. */
+interface Expected {
+  readonly states: readonly BatchState[]
+  readonly uploaded?: number
+  readonly nextPiece?: number
+  readonly nextRow?: number
 }
 
-/** Nobody runs it: its holder stopped, was heard outside of the two times, or has the lease that is `gone`. */
-const isFree =
-  ({ since, until, gone = 0 }: Unheard) =>
-  (eb: ExpressionBuilder<Database, 'batches'>) =>
-    eb.or([
-      eb('state', '!=', 'running'),
-      eb('heardAt', '<', since),
-      eb('heardAt', '>', until),
-      eb('lease', '=', gone),
-    ])
-
-type Held = Pick<BatchesTable, 'host' | 'place' | 'context' | 'holder' | 'heardAt'>
-
-/** @param unheard undefined: whoever holds it @returns false if another process holds it */
-export const takeBatch = async (
+/** @returns false if it is in another state by now */
+export const changeBatch = (
   db: Queries,
   id: string,
-  held: Held,
-  unheard: Unheard | undefined,
+  { states, uploaded, nextPiece, nextRow }: Expected,
+  change: Updateable<BatchesTable>,
+): Promise<boolean> => {
+  let query = db.updateTable('batches').set(change).where('id', '=', id).where('state', 'in', states)
+  if (uploaded !== undefined) query = query.where('uploaded', '=', uploaded)
+  if (nextPiece !== undefined) query = query.where('nextPiece', '=', nextPiece)
+  if (nextRow !== undefined) query = query.where('nextRow', '=', nextRow)
+  return once(query)
+}
+
+/** Where a batch stands. Each write that goes on from a position fences off all others that would. */
+export type Position = Pick<BatchRow, 'pass' | 'nextPiece' | 'nextRow'>
+
+export interface Advance extends Position {
+  readonly changed: number
+  readonly unchanged: number
+  readonly failed: number
+  readonly conflict: number
+  /** Bytes that it grows by. */
+  readonly stored: number
+}
+
+/** @param state undefined: any @returns false if it is elsewhere by now */
+export const advanceBatch = (
+  db: Queries,
+  { id, pass, nextPiece, nextRow }: Position & { id: string },
+  state: BatchState | undefined,
+  { changed, unchanged, failed, conflict, stored, ...to }: Advance,
+  change: Updateable<BatchesTable>,
 ): Promise<boolean> => {
   let query = db
     .updateTable('batches')
-    .set((eb) => ({ ...held, state: 'running', lease: eb('lease', '+', 1) }))
+    .set((eb) => ({
+      ...change,
+      ...to,
+      changed: eb('changed', '+', changed),
+      unchanged: eb('unchanged', '+', unchanged),
+      failed: eb('failed', '+', failed),
+      conflict: eb('conflict', '+', conflict),
+      stored: eb('stored', '+', stored),
+    }))
     .where('id', '=', id)
-  if (unheard) query = query.where(isFree(unheard))
-  return (await affected(query)) === 1
+    .where('pass', '=', pass)
+    .where('nextPiece', '=', nextPiece)
+    .where('nextRow', '=', nextRow)
+  if (state !== undefined) query = query.where('state', '=', state)
+  return once(query)
 }
 
-type Progress = Pick<BatchesTable, 'id' | 'holder' | 'heardAt' | 'state' | 'done' | 'failed'>
+export const insertPiece = (db: Queries, piece: Insertable<BatchPiecesTable>) =>
+  db.insertInto('batchPieces').values(piece).execute()
 
-/** @returns false if another process holds it, or its journal does not end at `offset` */
-export const hearBatch = async (
-  db: Queries,
-  { id, holder, ...heard }: Progress,
-  chunk: { offset: number; bytes: number; stored: number } | undefined,
-): Promise<boolean> => {
-  let query = db.updateTable('batches').set(heard).where('id', '=', id).where('holder', '=', holder)
-  if (chunk)
-    query = query
-      .set((eb) => ({
-        length: eb('length', '+', chunk.bytes),
-        stored: eb('stored', '+', chunk.stored),
-      }))
-      .where('length', '=', chunk.offset)
-  return (await affected(query)) === 1
-}
-
-/** Its journal begins anew. */
-export const emptyBatch = async (db: Queries, id: string): Promise<void> => {
-  await db.deleteFrom('batchChunks').where('batchId', '=', id).execute()
-  await db.updateTable('batches').set({ length: 0, stored: 0 }).where('id', '=', id).execute()
-}
-
-export const insertChunk = (db: Queries, chunk: Insertable<BatchChunksTable>) =>
-  db.insertInto('batchChunks').values(chunk).execute()
-
-export const nextChunk = (db: Queries, batchId: string, offset: number): Promise<ChunkRow | undefined> =>
+export const findPiece = (db: Queries, batchId: string, piece: number): Promise<BatchPieceRow | undefined> =>
   db
-    .selectFrom('batchChunks')
+    .selectFrom('batchPieces')
     .selectAll()
     .where('batchId', '=', batchId)
-    .where('offset', '>=', offset)
-    .orderBy('offset')
-    .limit(1)
+    .where('piece', '=', piece)
     .executeTakeFirst()
 
-/** @param teamId null: operators */
+export const countPieces = async (db: Queries, batchId: string): Promise<number> => {
+  const { count } = await db
+    .selectFrom('batchPieces')
+    .select((eb) => eb.fn.countAll().as('count'))
+    .where('batchId', '=', batchId)
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
+export const updatePiece = (
+  db: Queries,
+  batchId: string,
+  piece: number,
+  change: Pick<Updateable<BatchPiecesTable>, 'plan' | 'results'>,
+) =>
+  db
+    .updateTable('batchPieces')
+    .set(change)
+    .where('batchId', '=', batchId)
+    .where('piece', '=', piece)
+    .execute()
+
+export const growBatch = (db: Queries, id: string, bytes: number) =>
+  db
+    .updateTable('batches')
+    .set((eb) => ({ stored: eb('stored', '+', bytes) }))
+    .where('id', '=', id)
+    .execute()
+
 export const sizeOfBatches = async (
   db: Queries,
-  teamId: number | null,
+  teamId: number,
 ): Promise<{ count: number; stored: number }> => {
   const { count, stored } = await db
     .selectFrom('batches')
     .select((eb) => [eb.fn.countAll().as('count'), eb.fn.sum('stored').as('stored')])
-    .where('teamId', teamId === null ? 'is' : '=', teamId)
+    .where('teamId', '=', teamId)
     .executeTakeFirstOrThrow()
   return { count: Number(count), stored: Number(stored ?? 0) }
 }
 
-/** @returns false if a process that was heard since then is running it */
-export const deleteBatch = async (
-  db: Queries,
-  id: string,
-  unheard: Pick<Unheard, 'since' | 'until'>,
-): Promise<boolean> =>
-  (await affected(db.deleteFrom('batches').where('id', '=', id).where(isFree(unheard)))) === 1
+/** With its pieces and files. @returns false if it is in another state */
+export const deleteBatch = (db: Queries, id: string, states: readonly BatchState[]): Promise<boolean> =>
+  once(db.deleteFrom('batches').where('id', '=', id).where('state', 'in', states))
 
-/** @param which all, those that are complete, or those without a journal @returns how many were deleted */
-export const pruneBatches = async (
-  db: Queries,
-  { heardBefore, which, limit }: { heardBefore: string; which: 'all' | 'done' | 'empty'; limit: number },
-): Promise<number> => {
-  let oldest = db
+interface Old {
+  /** Without a sign of life since then. */
+  readonly before: string
+  readonly states: readonly BatchState[]
+  readonly limit: number
+}
+
+/** Not those that are yet to be taken back. @returns how many were deleted */
+export const pruneBatches = async (db: Queries, { before, states, limit }: Old): Promise<number> => {
+  const oldest = await db
     .selectFrom('batches')
     .select('id')
-    .where('heardAt', '<', heardBefore)
-    .orderBy('heardAt')
+    .where('touchedAt', '<', before)
+    .where('state', 'in', states)
+    .where((eb) => eb.or([eb('until', 'is', null), eb('until', '<', before)]))
+    .orderBy('touchedAt')
     .limit(limit)
-  if (which === 'done') oldest = oldest.where('state', '=', 'done')
-  if (which === 'empty') oldest = oldest.where('length', '=', 0)
-  const ids = (await oldest.execute()).map(({ id }) => id)
-  if (ids.length === 0) return 0
-  return affected(db.deleteFrom('batches').where('id', 'in', ids))
+    .execute()
+  if (oldest.length === 0) return 0
+  return affected(
+    db.deleteFrom('batches').where(
+      'id',
+      'in',
+      oldest.map(({ id }) => id),
+    ),
+  )
 }

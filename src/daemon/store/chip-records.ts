@@ -1,4 +1,4 @@
-import type { ExpressionBuilder } from 'kysely'
+import type { ExpressionBuilder, Selectable } from 'kysely'
 import { addToChipGroup } from './chip-groups.ts'
 import { type ChipWithToken, withToken } from './chips.ts'
 import { engineOf, type Queries } from './database.ts'
@@ -121,6 +121,7 @@ export interface Remembered {
   uid: string
   proof: string | null
   lastCounter: number
+  lastTap: number | null
   catchesUp: number
   generation: number
   /** 0: a physical chip. */
@@ -133,13 +134,29 @@ export async function rememberChip(
   proof: string | null,
   removedAt: string,
 ): Promise<void> {
-  const { uid, lastCounter, catchesUp, generation, simulated } = chip
-  const left = { uid, proof, lastCounter, catchesUp, generation, simulated, removedAt }
-  await db
-    .insertInto('removedChips')
-    .values({ identity: chipIdentity(chip), ...left })
-    .onConflict((conflict) => conflict.column('identity').doUpdateSet(left))
-    .execute()
+  const { uid, lastCounter, lastTap, catchesUp, generation, simulated } = chip
+  const identity = chipIdentity(chip)
+  if (chip.publicKey !== null) await keepOtherUid(db, identity, uid)
+  await put(db, { identity, uid, proof, lastCounter, lastTap, catchesUp, generation, simulated, removedAt })
+}
+
+const put = (db: Queries, { identity, ...left }: Selectable<Database['removedChips']>) =>
+  affected(
+    db
+      .insertInto('removedChips')
+      .values({ identity, ...left })
+      .onConflict((conflict) => conflict.column('identity').doUpdateSet(left)),
+  )
+
+/** A HaLo chip may have been removed under another UID before: its taps of then are found by that one. */
+async function keepOtherUid(db: Queries, identity: string, uid: string): Promise<void> {
+  const before = await db
+    .selectFrom('removedChips')
+    .selectAll()
+    .where('identity', '=', identity)
+    .where('uid', '!=', uid)
+    .executeTakeFirst()
+  if (before) await put(db, { ...before, identity: `${identity} ${before.uid}` })
 }
 
 const any = statement<Record<never, never>>()((db) => db.selectFrom('removedChips').select('uid').limit(1))
@@ -154,7 +171,7 @@ export function rememberedOf(
   const { listed } = engineOf(db)
   return db
     .selectFrom('removedChips')
-    .select(['identity', 'uid', 'proof', 'lastCounter', 'catchesUp', 'generation', 'simulated'])
+    .select(['identity', 'uid', 'proof', 'lastCounter', 'lastTap', 'catchesUp', 'generation', 'simulated'])
     .where((e) => e.or([e('identity', 'in', listed(by.identities)), e('uid', 'in', listed(by.uids))]))
     .execute()
 }

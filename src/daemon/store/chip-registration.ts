@@ -3,6 +3,7 @@ import { addToChipGroup } from './chip-groups.ts'
 import { type ChipWithToken, withToken } from './chips.ts'
 import { engineOf, type Queries } from './database.ts'
 import type { ChipRow, ChipsTable } from './schema.ts'
+import { newestTap } from './taps.ts'
 
 export interface Commons {
   teamId: number
@@ -13,12 +14,13 @@ export interface Commons {
 }
 
 /** @returns false, without any insert, if a UID is repeated or already registered */
-export function insertBareChips(
+export async function insertBareChips(
   db: Queries,
   { teamId, chipGroupId, simulated, createdAt, importBatch }: Commons,
   keySetId: number,
   uids: readonly string[],
 ): Promise<boolean> {
+  const endedTap = await newestTap(db)
   const given = engineOf(db).listed(uids).$castTo<{ value: string }>()
   const insert = db
     .insertInto('chips')
@@ -33,6 +35,7 @@ export function insertBareChips(
       'simulated',
       'createdAt',
       'importBatch',
+      'endedTap',
     ])
     .expression(
       db
@@ -48,6 +51,7 @@ export function insertBareChips(
           e.val(simulated).as('simulated'),
           e.val(createdAt).as('createdAt'),
           e.val(importBatch).as('importBatch'),
+          e.val(endedTap).as('endedTap'),
         ])
         // Without WHERE, SQLite parses ON CONFLICT as a join condition.
         .where((e) => e.lit(true)),
@@ -82,6 +86,7 @@ const columns = [
   'fileReadKey',
   'generation',
   'lastCounter',
+  'lastTap',
   'catchesUp',
   'redirectUrl',
   'itemId',
@@ -93,9 +98,14 @@ const columns = [
 export type NewChip = Pick<ChipRow, (typeof columns)[number]>
 
 /** @returns false, without any insert, if a UID, label, or public key already exists */
-export function insertChips(db: Queries, commons: Commons, chips: readonly NewChip[]): Promise<boolean> {
+export async function insertChips(
+  db: Queries,
+  commons: Commons,
+  chips: readonly NewChip[],
+): Promise<boolean> {
   const { teamId, chipGroupId, simulated, createdAt, importBatch } = commons
-  const shared = [teamId, chipGroupId, simulated, createdAt, importBatch]
+  // A chip may be registered again: its earlier taps give nothing then.
+  const shared = [teamId, chipGroupId, simulated, createdAt, importBatch, await newestTap(db)]
   const insert = async (rows: readonly NewChip[]) => {
     const parameters: unknown[] = []
     for (const row of rows) {
@@ -124,7 +134,7 @@ function insertOf(db: Queries, size: number): CompiledQuery {
   const known = compiled.get(key)
   if (known) return known
   // Placeholder values, since only the names and their order matter.
-  const names = [...columns, 'teamId', 'chipGroupId', 'simulated', 'createdAt', 'importBatch']
+  const names = [...columns, 'teamId', 'chipGroupId', 'simulated', 'createdAt', 'importBatch', 'endedTap']
   const row = Object.fromEntries(names.map((name) => [name, ''])) as unknown as Insertable<ChipsTable>
   const query = db
     .insertInto('chips')

@@ -1,7 +1,8 @@
-import type { SqlBool } from 'kysely'
 import { engineOf, type Queries } from './database.ts'
+import { Groups } from './groups.ts'
 import type { ChipRow } from './schema.ts'
 import { affected, once, statement } from './statement.ts'
+import { eventsOfChip } from './taps/events-of-chip.ts'
 
 export interface ChipWithToken extends ChipRow {
   linkedAddress: string | null
@@ -21,34 +22,25 @@ export const withToken = (db: Queries) =>
       'tokens.tokenId as linkedTokenId',
     ])
 
-/** Has only the columns that taps use, because every tap reads one. */
-export interface TappedChip
+/** What a chip gives to those who tap it: only the columns for that, because each ref reads them. */
+export interface CarryingChip
   extends Pick<
     ChipWithToken,
     | 'uid'
     | 'teamId'
-    | 'keySetId'
-    | 'generation'
-    | 'fileReadKey'
-    | 'lastCounter'
-    | 'catchesUp'
-    | 'redirectUrl'
     | 'itemId'
     | 'tokenRow'
     | 'disabledAt'
     | 'claimsEndedTap'
-    | 'tagTamper'
-    | 'tamper'
     | 'linkedAddress'
     | 'linkedChainId'
     | 'linkedTokenId'
   > {
-  /** False for most chips, which saves a query. */
-  hasBadgeEvents: SqlBool
-  hasGuestbookEvents: SqlBool
+  /** See eventsOfChip. */
+  events: string
 }
 
-export const tapped = (db: Queries) =>
+export const carrying = (db: Queries) =>
   db
     .selectFrom('chips')
     .leftJoin('tokens', 'tokens.id', 'chips.tokenRow')
@@ -56,37 +48,49 @@ export const tapped = (db: Queries) =>
     .select([
       'chips.uid',
       'chips.teamId',
+      'chips.itemId',
+      'chips.tokenRow',
+      'chips.disabledAt',
+      'chips.claimsEndedTap',
+      'contracts.address as linkedAddress',
+      'contracts.chainId as linkedChainId',
+      'tokens.tokenId as linkedTokenId',
+    ])
+    .select(eventsOfChip.as('events'))
+
+/** With what a tap is judged by. */
+export interface TappedChip
+  extends CarryingChip,
+    Pick<
+      ChipRow,
+      | 'keySetId'
+      | 'generation'
+      | 'fileReadKey'
+      | 'lastCounter'
+      | 'catchesUp'
+      | 'redirectUrl'
+      | 'claimRound'
+      | 'tagTamper'
+      | 'tamper'
+    > {
+  chipGroup: string
+}
+
+const tapped = (db: Queries) =>
+  carrying(db)
+    .innerJoin('chipGroups', 'chipGroups.id', 'chips.chipGroupId')
+    .select([
+      'chipGroups.name as chipGroup',
       'chips.keySetId',
       'chips.generation',
       'chips.fileReadKey',
       'chips.lastCounter',
       'chips.catchesUp',
       'chips.redirectUrl',
-      'chips.itemId',
-      'chips.tokenRow',
-      'chips.disabledAt',
-      'chips.claimsEndedTap',
+      'chips.claimRound',
       'chips.tagTamper',
       'chips.tamper',
-      'contracts.address as linkedAddress',
-      'contracts.chainId as linkedChainId',
-      'tokens.tokenId as linkedTokenId',
     ])
-    .select((eb) => {
-      const badges = eb.selectFrom('badgeAssignments').select('badgeAssignments.id')
-      const guestbooks = eb.selectFrom('guestbookAssignments').select('guestbookAssignments.chipUid')
-      return [
-        eb
-          .or([
-            eb.exists(badges.whereRef('badgeAssignments.chipUid', '=', 'chips.uid')),
-            eb.exists(badges.whereRef('badgeAssignments.tokenRow', '=', 'chips.tokenRow')),
-          ])
-          .as('hasBadgeEvents'),
-        eb
-          .exists(guestbooks.whereRef('guestbookAssignments.chipUid', '=', 'chips.uid'))
-          .as('hasGuestbookEvents'),
-      ]
-    })
 
 const byUid = statement<{ uid: string }>()((db, p) => tapped(db).where('chips.uid', '=', p.uid))
 const byPublicKey = statement<{ publicKey: string }>()((db, p) =>
@@ -96,6 +100,31 @@ const byPublicKey = statement<{ publicKey: string }>()((db, p) =>
 export const findChip = (db: Queries, uid: string): Promise<TappedChip | undefined> =>
   byUid.first(db, { uid })
 
+const groups = new WeakMap<Queries, Groups<string, TappedChip | undefined>>()
+
+/** Where each query is a round trip, chips whose taps come together are read together. */
+function groupsOn(db: Queries): Groups<string, TappedChip | undefined> {
+  const known = groups.get(db)
+  if (known) return known
+  const made = new Groups(
+    async (uids: string[]) => {
+      const chips = new Map((await byUids.all(db, { uids })).map((chip) => [chip.uid, chip]))
+      return uids.map((uid) => chips.get(uid))
+    },
+    { atOnce: 3, most: 64 },
+  )
+  groups.set(db, made)
+  return made
+}
+
+const byUids = statement<{ uids: readonly string[] }>()((db, p) =>
+  tapped(db).where('chips.uid', 'in', engineOf(db).listed(p.uids)),
+)
+
+/** The chip of a tap. */
+export const findTapped = (db: Queries, uid: string): Promise<TappedChip | undefined> =>
+  engineOf(db).isShared ? groupsOn(db).ask(uid) : findChip(db, uid)
+
 /** @param publicKey uncompressed pk2, upper-case hex */
 export const findChipByPublicKey = (db: Queries, publicKey: string): Promise<TappedChip | undefined> =>
   byPublicKey.first(db, { publicKey })
@@ -104,57 +133,6 @@ export const findChipByPublicKey = (db: Queries, publicKey: string): Promise<Tap
 export const lastTapOf = statement<{ uid: string }>()((db, p) =>
   db.selectFrom('chips').select(['lastCounter', 'lastTapAt']).where('uid', '=', p.uid),
 ).first
-
-/** Columns that affect a tap and can change between taps. */
-const chipState = ['teamId', 'redirectUrl', 'itemId', 'tokenRow', 'disabledAt'] as const
-export type ChipState = Pick<ChipRow, (typeof chipState)[number]>
-
-const advance = statement<{ uid: string; counter: number; at: string }>()((db, p) =>
-  db
-    .updateTable('chips')
-    .set({ lastCounter: p.counter, lastTapAt: p.at })
-    .where('uid', '=', p.uid)
-    .where('lastCounter', '<', p.counter)
-    .where('catchesUp', '=', 0)
-    .returning(chipState),
-)
-const catchUp = statement<{ uid: string; counter: number; at: string }>()((db, p) =>
-  db
-    .updateTable('chips')
-    .set({ lastCounter: p.counter, lastTapAt: p.at, catchesUp: 0 })
-    .where('uid', '=', p.uid)
-    .where('lastCounter', '<', p.counter)
-    .where('catchesUp', '=', 1)
-    .returning(chipState),
-)
-
-/** Atomic. @returns the state of the chip, or undefined if the counter is not above the last accepted one */
-export const takeCounter = (
-  db: Queries,
-  tap: { uid: string; counter: number; at: string },
-): Promise<ChipState | undefined> => advance.first(db, tap)
-
-/** Atomic, for the first tap after a restore. @returns undefined as takeCounter does, or if the chip has caught up */
-export const takeCatchUp = (
-  db: Queries,
-  tap: { uid: string; counter: number; at: string },
-): Promise<ChipState | undefined> => catchUp.first(db, tap)
-
-const setSeal = statement<{ uid: string; tamper: 'closed' | 'open'; openedAt: string | null }>()((db, p) =>
-  db
-    .updateTable('chips')
-    .set({ tagTamper: 1, tamper: p.tamper, openedAt: p.openedAt })
-    .where('uid', '=', p.uid)
-    // What was open once stays so.
-    .where('openedAt', 'is', null),
-)
-
-/** @returns false if the seal is known to be open already */
-export const noteSeal = (
-  db: Queries,
-  seen: { uid: string; tamper: 'closed' | 'open'; at: string },
-): Promise<boolean> =>
-  setSeal.once(db, { uid: seen.uid, tamper: seen.tamper, openedAt: seen.tamper === 'open' ? seen.at : null })
 
 const rowsAt = 500
 

@@ -2,6 +2,7 @@ import { expressionBuilder } from 'kysely'
 import type { Queries } from './database.ts'
 import type { Database } from './schema.ts'
 import { setSetting } from './settings.ts'
+import { newestTap } from './taps.ts'
 
 export const endOfTime = '9999-12-31T23:59:59.999Z'
 
@@ -27,11 +28,7 @@ export async function endWhatLiesAhead(db: Queries, now: string): Promise<void> 
 
 /** The refs and codes of all taps so far expire. */
 export async function endTapsSoFar(db: Queries): Promise<void> {
-  const { last } = await db
-    .selectFrom('taps')
-    .select((e) => e.fn.max('id').as('last'))
-    .executeTakeFirstOrThrow()
-  await setSetting(db, settingKey, String(last ?? 0))
+  await setSetting(db, settingKey, String(await newestTap(db)))
 }
 
 /** Refs and codes of taps up to this one have expired. */

@@ -1,6 +1,6 @@
 import type { DialectAdapter, Expression, Kysely, RawBuilder } from 'kysely'
 import type { Database } from './schema.ts'
-import type { TapToTake } from './tap-to-take.ts'
+import type { TapToTake } from './taps/tap-to-take.ts'
 
 export type Queries = Kysely<Database>
 
@@ -41,12 +41,11 @@ export interface Db {
   /** Resolves after the write is on disk. A job that throws is rolled back without affecting other jobs. */
   write<T>(job: WriteJob<T>): Promise<T>
   /**
-   * Takes a valid tap and writes all that follows from it in one step, which is on disk when this resolves: in one
-   * statement where each query is a round trip, by statements that wait for nothing elsewhere.
-   * @returns the ID of the tap; undefined, with nothing written, if its counter is used up or the chip has changed
+   * Uses a tap up and records it, on disk when this resolves. Taps that come together share a commit.
+   * @returns the ID of the tap; undefined, with nothing written: its counter is used up, or its chip has changed
    * @throws DatabaseUnavailable
    */
-  takeTap?: ((tap: TapToTake) => Promise<number | undefined>) | undefined
+  takeTap(tap: TapToTake): Promise<number | undefined>
   readonly maintenance: Maintenance
   close(): Promise<void>
 }
@@ -136,8 +135,6 @@ export interface Engine {
   readonly now: RawBuilder<number>
   /** Bypasses Kysely where the engine supports it. */
   prepare?(sql: string): Prepared
-  /** The rows of a subquery as one column, on engines where each query is a round trip. */
-  rowsOf?<O>(rows: Expression<O>): RawBuilder<O[]>
   /** Makes a query keep its rows from other writes until its own ends, on engines that write at the same time. */
   held?<Q extends { forNoKeyUpdate(): Q }>(query: Q): Q
   /** Where taps are kept in one table a month. */

@@ -29,13 +29,11 @@ const located = (db: Queries) =>
       'contracts.isBound as contractIsBound',
     ])
 
-export const assignedGuestbookEvents = (db: Queries) =>
+const ofChip = statement<{ chipUid: string }>()((db, p) =>
   located(db)
     .innerJoin('guestbookAssignments', 'guestbookAssignments.guestbookEventId', 'guestbookEvents.id')
-    .orderBy('guestbookEvents.id')
-
-const ofChip = statement<{ chipUid: string }>()((db, p) =>
-  assignedGuestbookEvents(db).where('guestbookAssignments.chipUid', '=', p.chipUid),
+    .where('guestbookAssignments.chipUid', '=', p.chipUid)
+    .orderBy('guestbookEvents.id'),
 )
 const byId = statement<{ id: number }>()((db, p) => located(db).where('guestbookEvents.id', '=', p.id))
 

@@ -5,7 +5,7 @@ import { recordChange } from './audit.ts'
 import { type AuditHead, type AuditSeal, sealAuditWith } from './audit-head.ts'
 import { assertDataKey } from './data-key.ts'
 import { engineOf } from './database.ts'
-import { migrations, sealedSchema } from './migrations/index.ts'
+import { initialSchema, migrations } from './migrations/index.ts'
 import { postgresMigrations } from './postgres/migrations.ts'
 import { connectToMigrate } from './postgres/migrator.ts'
 import { isConflict, nameOfDatabase } from './postgres/servers.ts'
@@ -23,7 +23,25 @@ export class SchemaTooNew extends Error {
   override readonly name = 'SchemaTooNew'
 }
 
-export const latestSchema = Object.keys(migrations).sort().at(-1) ?? ''
+/** No migration leads from its schema to the first one that there is now. */
+export class SchemaTooOld extends Error {
+  override readonly name = 'SchemaTooOld'
+  /** @param what for people @param way to the version that still reads it */
+  constructor(what: string, schema: string, way = 'Start that version on it again') {
+    super(
+      `${what} was made by an earlier version of Tapchip: it has the schema ${schema}, and this version reads none before ${initialSchema}. ` +
+        `Nothing was changed. ${way}, write its chips to files with tapchip chips export, and import these into a daemon ` +
+        'of this version that begins with nothing. docs/daemon.md says how, and what cannot be taken over.',
+    )
+    this.schema = schema
+  }
+  /** The last migration that it has. */
+  readonly schema: string
+}
+
+export const latestSchema = (): string => lastOf(migrations)
+
+const lastOf = (known: Record<string, Migration>): string => Object.keys(known).sort().at(-1) ?? ''
 
 /** Copies the database while it is open elsewhere. @param to must not exist */
 export type CopyTo = (to: string) => Promise<void>
@@ -38,7 +56,8 @@ interface Upgrade {
  * @param seal of the audit log; knows afterwards how it has to go on
  * @param before is called first if the database has an older schema, so that its state can be kept
  * @returns undefined if the database is new, or has the latest schema already
- * @throws without changes: SchemaTooNew if a newer program made the schema, DataKeyProblem, MigrationFailed
+ * @throws without changes: SchemaTooNew if a newer program made the schema, SchemaTooOld, DataKeyProblem,
+ * MigrationFailed
  */
 export async function migrate(
   file: string,
@@ -49,11 +68,12 @@ export async function migrate(
   if (seal) sealAuditWith(kysely, seal)
   try {
     const from = (await appliedTo(kysely, file)).at(-1)
-    if (from === latestSchema) return undefined
+    const latest = latestSchema()
+    if (from === latest) return undefined
     // Before anything is sealed with it.
     const sealed = seal && from !== undefined ? await setting(kysely, 'dataKeyCheck') : undefined
     if (seal && sealed !== undefined) assertDataKey(seal.box, sealed, dirname(file))
-    const upgrade = from === undefined ? undefined : { from, to: latestSchema }
+    const upgrade = from === undefined ? undefined : { from, to: latest }
     if (upgrade) await before(upgrade, (to) => copyDatabase(file, to))
     await migrateToLatest(kysely, migrations, file, { upgrade, seal })
     return upgrade
@@ -69,18 +89,15 @@ export async function migrateEmpty(): Promise<Kysely<Database>> {
   return kysely
 }
 
-/**
- * An upgrade is an entry of the audit log, in the same write. A log of a schema that does not say since when it is sealed
- * could be forged by hand, so the entry says that it began anew.
- */
+/** An upgrade is an entry of the audit log, in the same write. */
 function recorded(
   known: Record<string, Migration>,
   upgrade: Upgrade | undefined,
   note: (head: AuditHead) => void,
 ): Record<string, Migration> {
-  const last = Object.keys(known).sort().at(-1)
-  const migration = last === undefined ? undefined : known[last]
-  if (last === undefined || !migration || !upgrade) return known
+  const last = lastOf(known)
+  const migration = known[last]
+  if (!migration || !upgrade) return known
   const { from, to } = upgrade
   const up = async (db: Kysely<Database>) => {
     await migration.up(db)
@@ -91,7 +108,7 @@ function recorded(
         teamId: null,
         action: 'daemon.migrate',
         target: to,
-        detail: { from, beganAnew: from < sealedSchema },
+        detail: { from },
       }),
     )
   }
@@ -125,7 +142,7 @@ async function migrateToLatest(
 
 /**
  * As `migrate`. Daemons that start at the same time wait for the first.
- * @throws without changes: SchemaTooNew, DataKeyProblem, MigrationFailed
+ * @throws without changes: SchemaTooNew, SchemaTooOld, DataKeyProblem, MigrationFailed
  */
 export async function migratePostgres(
   url: string,
@@ -136,7 +153,7 @@ export async function migratePostgres(
   const name = nameOfDatabase(url)
   if (seal) sealAuditWith(kysely, seal)
   try {
-    const latest = Object.keys(postgresMigrations).sort().at(-1) ?? ''
+    const latest = lastOf(postgresMigrations)
     const from = (await appliedTo(kysely, name, postgresMigrations, besideNewer)).at(-1)
     if (from === latest) return undefined
     const sealed = seal && from !== undefined ? await setting(kysely, 'dataKeyCheck') : undefined
@@ -177,14 +194,14 @@ export class MigrationFailed extends Error {
   override readonly name = 'MigrationFailed'
   constructor(file: string, cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause)
-    super(`The database ${file} could not be migrated to ${latestSchema} (${why})`, { cause })
+    super(`The database ${file} could not be migrated to ${latestSchema()} (${why})`, { cause })
   }
 }
 
 const besideNewer =
   'A daemon of a newer version has migrated it: start that version here too. Daemons of this version that run already go on until they end.'
 
-/** @returns undefined if the database has the schema of this program, else words @throws SchemaTooNew */
+/** @returns undefined if the database has the schema of this program, else words @throws SchemaTooNew, SchemaTooOld */
 export async function otherSchema(db: Kysely<Database>, name: string): Promise<string | undefined> {
   const known = engineOf(db).name === 'postgres' ? postgresMigrations : migrations
   const applied = await appliedTo(db, name, known)
@@ -192,7 +209,7 @@ export async function otherSchema(db: Kysely<Database>, name: string): Promise<s
   return applied.at(-1) ?? 'no schema'
 }
 
-/** @returns the names of its migrations, in order @throws SchemaTooNew */
+/** @returns the names of its migrations, in order @throws SchemaTooNew, SchemaTooOld */
 async function appliedTo(
   db: Kysely<Database>,
   file: string,
@@ -210,7 +227,9 @@ async function appliedTo(
   const names = applied.map(({ name }) => name)
   const unknown = names.filter((name) => !Object.hasOwn(known, name))
   if (unknown.length === 0) return names
+  if (unknown.some((name) => name < initialSchema))
+    throw new SchemaTooOld(`The database ${file}`, names.at(-1) ?? '')
   throw new SchemaTooNew(
-    `The database ${file} has the schema ${unknown.at(-1)}, which is newer than this tapchipd knows (${Object.keys(known).sort().at(-1)}). ${advice}`,
+    `The database ${file} has the schema ${unknown.at(-1)}, which is newer than this tapchipd knows (${lastOf(known)}). ${advice}`,
   )
 }

@@ -1,6 +1,7 @@
 import { endTapsSoFar } from './clock-set-back.ts'
 import type { Queries } from './database.ts'
 import { freeAllLeases } from './leases.ts'
+import { beginSealEra } from './seal-eras.ts'
 import { affected } from './statement.ts'
 
 /**
@@ -10,7 +11,8 @@ import { affected } from './statement.ts'
  */
 export async function endWhatWasOpen(db: Queries, now: string): Promise<{ chips: number }> {
   await endTapsSoFar(db)
-  await db.deleteFrom('pageVisits').execute()
+  // Taps since the backup were lost, and their IDs are given again.
+  await beginSealEra(db)
   await db.deleteFrom('claimRegistrations').execute()
   // The provider is asked before the code is sent.
   await db.updateTable('badgeClaims').set({ isSent: 1, dueAt: now }).where('state', '=', 'open').execute()
@@ -28,9 +30,18 @@ export async function endWhatWasOpen(db: Queries, now: string): Promise<{ chips:
   await db.updateTable('transactions').set({ isRestored: 1 }).where('settledAt', 'is', null).execute()
   // Whoever runs one has done more than the copy of its journal says, so it has to be resumed.
   await db
-    .updateTable('batches')
+    .updateTable('batchJournals')
     .set({ state: 'stopped', holder: '' })
     .where('state', '=', 'running')
+    .execute()
+  await db
+    .updateTable('batches')
+    .set({
+      state: 'paused',
+      error:
+        'A backup was restored, and rows may have been done since it was made. Look before you resume it.',
+    })
+    .where('state', 'in', ['running', 'scheduled'])
     .execute()
   await freeAllLeases(db)
   await db.updateTable('removedChips').set({ catchesUp: 1 }).execute()

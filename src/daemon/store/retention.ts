@@ -2,10 +2,10 @@ import type { ExpressionBuilder } from 'kysely'
 import { engineOf, type Queries } from './database.ts'
 import type { Database } from './schema.ts'
 import { setSetting, setting } from './settings.ts'
-import { countDeletedTaps } from './taps.ts'
+import { countDeletedTaps, newestTap } from './taps.ts'
 
 /**
- * Deletes the oldest taps with their refs and codes. The newest tap stays, since its ID must not be used again.
+ * Deletes the oldest taps. The newest tap stays, since its ID must not be used again.
  * @param before ISO 8601 @returns the number of deleted taps, and how many of them were refused
  */
 export async function deleteOldTaps(
@@ -13,14 +13,10 @@ export async function deleteOldTaps(
   before: string,
   limit: number,
 ): Promise<{ taps: number; refused: number }> {
-  const { newest } = await db
-    .selectFrom('taps')
-    .select((e) => e.fn.max<number | null>('id').as('newest'))
-    .executeTakeFirstOrThrow()
   const oldest = await db
     .selectFrom('taps')
-    .select(['id', 'at', 'chipUid', 'outcome'])
-    .where('id', '<', newest ?? 0)
+    .select(['id', 'at', 'outcome'])
+    .where('id', '<', await newestTap(db))
     .orderBy('id')
     .limit(limit)
     .execute()
@@ -28,43 +24,9 @@ export async function deleteOldTaps(
   const old = firstKept < 0 ? oldest : oldest.slice(0, firstKept)
   const last = old.at(-1)
   if (last === undefined) return { taps: 0, refused: 0 }
-  const uids = [...new Set(old.flatMap(({ chipUid }) => chipUid ?? []))]
-  await deleteCodes(db, uids, before)
   await db.deleteFrom('taps').where('id', '<=', last.id).execute()
   await countDeletedTaps(db, old.length)
   return { taps: old.length, refused: old.filter(({ outcome }) => outcome !== 'valid').length }
-}
-
-/** Refs and codes of taps of one month, so that the month can go as a whole. @param before as in deleteOldTaps @param after the last UID; '' at first */
-export async function deleteCodesOfMonth(
-  db: Queries,
-  { month, before, after, limit }: { month: string; before: string; after: string; limit: number },
-): Promise<string | undefined> {
-  const chips = await db
-    .selectFrom('taps')
-    .select('chipUid')
-    .distinct()
-    .where('at', '>=', month)
-    .where('at', '<', endOfMonth(month))
-    .where('chipUid', '>', after)
-    .orderBy('chipUid')
-    .limit(limit)
-    .execute()
-  const uids = chips.flatMap(({ chipUid }) => chipUid ?? [])
-  await deleteCodes(db, uids, before)
-  return uids.at(-1)
-}
-
-// Sorts after any day of it.
-const endOfMonth = (month: string): string => `${month}-~`
-
-async function deleteCodes(db: Queries, uids: readonly string[], before: string): Promise<void> {
-  for (const table of ['refs', 'otps'] as const)
-    await db
-      .deleteFrom(table)
-      .where('chipUid', 'in', engineOf(db).listed(uids))
-      .where('expiresAt', '<', before)
-      .execute()
 }
 
 /** @returns what deleteOldTaps does */

@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import type * as badges from './schema/badges.ts'
+import type * as batchJournals from './schema/batch-journals.ts'
 import type * as batches from './schema/batches.ts'
 import type * as chips from './schema/chips.ts'
 import type * as contracts from './schema/contracts.ts'
@@ -11,6 +12,7 @@ import type * as transactions from './schema/transactions.ts'
 import type * as webhooks from './schema/webhooks.ts'
 
 export type * from './schema/badges.ts'
+export type * from './schema/batch-journals.ts'
 export type * from './schema/batches.ts'
 export type * from './schema/chips.ts'
 export type * from './schema/contracts.ts'
@@ -51,11 +53,12 @@ export interface Database {
   badgeContents: badges.BadgeContentsTable
   badgeRecipients: badges.BadgeRecipientsTable
   taps: taps.TapsTable
-  refs: taps.RefsTable
-  otps: taps.OtpsTable
-  pageVisits: taps.PageVisitsTable
+  spentCodes: taps.SpentCodesTable
   batches: batches.BatchesTable
-  batchChunks: batches.BatchChunksTable
+  batchPieces: batches.BatchPiecesTable
+  batchFiles: batches.BatchFilesTable
+  batchJournals: batchJournals.BatchJournalsTable
+  batchChunks: batchJournals.BatchChunksTable
   audit: system.AuditTable
   auditHead: system.AuditHeadTable
   names: system.NamesTable
@@ -89,10 +92,10 @@ export type ChipRow = Selectable<Database['chips']>
 export type LinkRow = Selectable<Database['links']>
 export type GuestbookEventRow = Selectable<Database['guestbookEvents']>
 export type BadgeEventRow = Selectable<Database['badgeEvents']>
+export type BadgeAssignmentRow = Selectable<Database['badgeAssignments']>
 export type BadgeClaimRow = Selectable<Database['badgeClaims']>
 export type TapRow = Selectable<Database['taps']>
-export type RefRow = Selectable<Database['refs']>
-export type OtpRow = Selectable<Database['otps']>
+export type SpentCodeRow = Selectable<Database['spentCodes']>
 export type TransactionRow = Selectable<Database['transactions']>
 export type TransactionAttemptRow = Selectable<Database['transactionAttempts']>
 export type IdempotencyKeyRow = Selectable<Database['idempotencyKeys']>

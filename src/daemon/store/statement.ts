@@ -29,8 +29,8 @@ export interface Statement<P extends Values, O> {
 }
 
 /**
- * Compiling costs several times as much as running: `statement<{ id: number }>()((db, p) => …)`. All variable
- * values must come from `p`; lists for `in` are not supported.
+ * `statement<{ id: number }>()((db, p) => …)`. Compiling each time would make a used ref take 2.5 times as long, and a valid
+ * tap 1.25 times. All variable values must come from `p`; lists for `in` are not supported.
  */
 export const statement =
   <P extends Values>() =>

@@ -1,18 +1,6 @@
 import type { Queries } from './database.ts'
-import type { WebhookDeliveryRow } from './schema.ts'
+import type { NewMessage, WebhookDeliveryRow } from './schema.ts'
 import { affected, once, statement } from './statement.ts'
-
-export type NewMessage = {
-  webhookId: number
-  messageId: string
-  type: string
-  /** ISO 8601 */
-  at: string
-  chipUid: string | null
-  transactionId: number | null
-  /** JSON */
-  data: string
-}
 
 const columns = ['webhookId', 'messageId', 'type', 'at', 'chipUid', 'transactionId', 'data'] as const
 
@@ -53,18 +41,6 @@ const beyond = statement<{ webhookId: number; waiting: number }>()((db, p) =>
 
 /** More deliveries than `waiting` are open. */
 export const isMoreOpen = beyond.exists
-
-const group = statement<{ uid: string }>()((db, p) =>
-  db
-    .selectFrom('chips')
-    .innerJoin('chipGroups', 'chipGroups.id', 'chips.chipGroupId')
-    .select('chipGroups.name')
-    .where('chips.uid', '=', p.uid),
-)
-
-/** The name of a chip's group. */
-export const groupOfChip = async (db: Queries, uid: string): Promise<string | null> =>
-  (await group.first(db, { uid }))?.name ?? null
 
 /** For one webhook, already claimed by `holder`. */
 export const insertClaimed = async (

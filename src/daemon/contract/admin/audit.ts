@@ -56,9 +56,7 @@ export const audit = {
             .describe('since when the data key seals the log; null: nothing proves it'),
           beganAnew: z
             .array(timestamp)
-            .describe(
-              'when the log went through a schema in which it could be forged: nothing proves what is older',
-            ),
+            .describe('when a restore sealed a log anew whose seal was broken: nothing proves what is older'),
           firstBad: z
             .number()
             .optional()

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { adminEndpoint } from '../endpoint.ts'
+import { flag } from '../fields.ts'
 
 const wei = () => z.string()
 
@@ -8,6 +9,12 @@ export const chains = {
     id: 'listChains',
     summary: "Report the state of each chain: reachability, the relayer's balance, and waiting transactions",
     scope: 'read',
+    query: () =>
+      z.object({
+        check: flag.optional().meta({
+          description: 'Make the calls that a transfer makes, of each RPC URL; takes up to half a minute',
+        }),
+      }),
     response: () =>
       z.array(
         z.object({
@@ -30,10 +37,38 @@ export const chains = {
           waiting: z.record(z.string(), z.number()),
           trouble: z
             .object({
-              code: z.enum(['wrong-chain', 'lease-held', 'key-changed', 'node']),
+              code: z.enum(['wrong-chain', 'lease-held', 'key-changed', 'node', 'stuck']),
               message: z.string(),
+              /** Of `stuck`: the one that cannot go on. */
+              transactionId: z.number().nullable(),
             })
             .nullable(),
+          /** The RPC URLs; none for the embedded chain. */
+          endpoints: z.array(
+            z.object({
+              /** Host and port. */
+              url: z.string(),
+              isWell: z.boolean(),
+              latestBlock: z.number().nullable(),
+              /** Blocks behind the best of the chain's URLs. */
+              behind: z.number().nullable(),
+              /** The largest batch of calls that it takes. Null: as many as usual. */
+              batch: z.number().nullable(),
+              /** While it limits requests. */
+              limitedUntil: z.string().nullable(),
+              lastError: z.string().nullable(),
+              /** Null without `check`. */
+              checks: z
+                .array(
+                  z.object({
+                    status: z.enum(['ok', 'warn', 'fail']),
+                    detail: z.string(),
+                    fix: z.string().nullable(),
+                  }),
+                )
+                .nullable(),
+            }),
+          ),
           /** Missing or unexpected contracts, at most 100 across all chains. */
           contracts: z.array(
             z.object({

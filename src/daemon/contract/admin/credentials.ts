@@ -37,7 +37,7 @@ export const apiKeys = {
       z.object({
         ...team,
         name: name(),
-        scopes: scopeList(['read', 'edit', 'transfer', 'all']).optional(),
+        scopes: scopeList(['read', 'edit', 'transfer', 'approve', 'all']).optional(),
         expiresAt: moment.nullable().optional(),
       }),
     response: () => apiKeyOnWire().extend({ key: z.string() }),

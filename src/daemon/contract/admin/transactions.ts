@@ -13,8 +13,6 @@ const transactionStates = [
 ] as const
 const state = z.enum(transactionStates, `must be one of ${transactionStates.join(', ')}`)
 
-const waiting = () => z.enum(['fees', 'funds', 'gas-estimate', 'builder', 'node'])
-
 const transactionFields = () => ({
   id: z.number(),
   /** Null: one of the daemon's own transactions. */
@@ -24,7 +22,8 @@ const transactionFields = () => ({
   /** A token, a contract, or an event. */
   subject: z.record(z.string(), z.unknown()),
   state,
-  waiting: waiting().nullable(),
+  /** `fees`, `funds`, `gas-estimate`, `gas`, `builder`, `node`, or `block`, and the node's own words after a colon. */
+  waiting: z.string().nullable(),
   reason: z.string().nullable(),
   /** The reason for replacing it with an empty transaction. */
   cancelling: z.string().nullable(),

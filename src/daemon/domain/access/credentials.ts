@@ -20,6 +20,8 @@ export interface ApiKey {
 }
 
 export interface AdminToken {
+  /** 0: the root token. */
+  readonly id: number
   readonly name: string
   readonly scopes: readonly Scope[]
   /** ISO 8601 */
@@ -95,7 +97,7 @@ export class Credentials {
     this.#told.add(which)
     this.#log.error(
       { kind, id },
-      'a credential was made or changed outside the daemon, or made by a daemon of an earlier version: it is not accepted. Find out who can write to the database, revoke the credential, and create another one',
+      'a credential was made or changed outside the daemon: it is not accepted. Find out who can write to the database, revoke the credential, and create another one',
     )
   }
 
@@ -107,12 +109,13 @@ export class Credentials {
 
   /** @throws DomainError admin_token_unknown, admin_token_revoked, admin_token_expired; DatabaseUnavailable */
   adminToken(secret: string): AdminToken {
-    if (this.#rootHashes.has(hashSecret(secret))) return { name: rootName, scopes: ['all'], expiresAt: null }
+    if (this.#rootHashes.has(hashSecret(secret)))
+      return { id: 0, name: rootName, scopes: ['all'], expiresAt: null }
     const { row, scopes } = this.#live(this.#adminTokens, secret, {
       code: 'admin_token',
       name: 'admin token',
     })
-    return { name: row.name, scopes, expiresAt: row.expiresAt }
+    return { id: row.id, name: row.name, scopes, expiresAt: row.expiresAt }
   }
 
   #live<Row extends ApiKeyRow | AdminTokenRow>(

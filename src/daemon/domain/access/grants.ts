@@ -24,7 +24,7 @@ export function assertMayTransfer(
   )
 }
 
-const ofApiKeys: readonly Scope[] = ['read', 'edit', 'transfer']
+const ofApiKeys: readonly Scope[] = ['read', 'edit', 'transfer', 'approve']
 
 /** Default scopes of a new API key: all that its creator can grant. */
 export const grantable = (creator: AdminToken): readonly Scope[] =>

@@ -1,6 +1,6 @@
-export type Scope = 'read' | 'edit' | 'provision' | 'transfer' | 'keys' | 'all'
+export type Scope = 'read' | 'edit' | 'provision' | 'transfer' | 'keys' | 'approve' | 'all'
 
-const known: readonly Scope[] = ['read', 'edit', 'provision', 'transfer', 'keys', 'all']
+const known: readonly Scope[] = ['read', 'edit', 'provision', 'transfer', 'keys', 'approve', 'all']
 
 /** @param json as stored; unknown scopes from newer versions are dropped */
 export function parseScopes(json: string): Scope[] {

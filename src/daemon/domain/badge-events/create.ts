@@ -33,7 +33,7 @@ import {
 } from './record-created.ts'
 
 export { createdBefore } from './created-before.ts'
-export type { CreatedBadgeEvent } from './record-created.ts'
+export { type CreatedBadgeEvent, contentHash } from './record-created.ts'
 
 /** @throws DomainError invalid_input (days, codes), badge_refused, badge_unavailable, conflict */
 export async function createBadgeEvent(
@@ -77,7 +77,8 @@ async function inOnePiece({ size, bytes }: BadgeImage): Promise<Buffer> {
   return piece.subarray(0, at)
 }
 
-function assertSound(event: NewBadgeEvent, isForPoap: boolean): void {
+/** @throws DomainError invalid_input */
+export function assertSound(event: NewBadgeEvent, isForPoap: boolean): void {
   const problems = dayProblems(event)
   if (problems.length > 0) {
     const errors = Object.fromEntries(problems.map(({ field, message }) => [field, message]))

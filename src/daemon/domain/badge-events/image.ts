@@ -8,13 +8,12 @@ import {
   rmSync,
   writeSync,
 } from 'node:fs'
-import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { nanoid } from 'nanoid'
 import { type BadImage, ImageJudge } from '../../../values/image.ts'
 import type { BadgeImage } from '../../badges/provider.ts'
-import { allImageFiles, findImage, imagesInFiles, storeImage } from '../../store/badge-events.ts'
+import { findImage } from '../../store/badge-events.ts'
 import type { Db } from '../../store/database.ts'
 import { DomainError, type ErrorCode, notFound, storeFailure } from '../errors.ts'
 
@@ -24,19 +23,14 @@ export interface ReceivedImage extends BadgeImage {
   readonly file: string
 }
 
-// The copies of the database from before images were in it refer to their files.
-const copyFromBefore = /^before-migration-00(0\d|1\d|20)-/
-
 /** One file per image while it is uploaded. */
 export class ImageFolder {
   readonly #path: string
-  readonly #copies: string
   readonly #writeFailed: (error: unknown) => void
 
   /** @param writeFailed receives write errors */
   constructor(dataDir: string, writeFailed: (error: unknown) => void = () => undefined) {
     this.#path = join(dataDir, 'badge-images')
-    this.#copies = join(dataDir, 'backups')
     this.#writeFailed = writeFailed
   }
 
@@ -46,31 +40,16 @@ export class ImageFolder {
     return new IncomingImage(file, join(this.#path, file), this.#writeFailed)
   }
 
-  /** @throws DomainError not_found, before reading starts */
+  /** @throws DomainError not_found */
   async open({ db }: { db: Pick<Db, 'read'> }, badgeEventId: number) {
     const image = await findImage(db.read, badgeEventId)
-    if (image?.data) return { type: image.type, size: image.data.length, bytes: image.data }
-    const path = image && join(this.#path, image.file)
-    const found = path && (await stat(path).catch(() => undefined))
-    if (!image || !path || !found) throw notFound('image')
-    return { type: image.type, size: found.size, bytes: createReadStream(path) }
+    if (!image) throw notFound('image')
+    return { type: image.type, size: image.data.length, bytes: image.data }
   }
 
-  /**
-   * Stores the images that earlier versions put into files, one a write, so that it may be killed at any point. Then
-   * removes their files, and partial uploads left by a killed daemon.
-   */
-  async sweep({ db }: { db: Pick<Db, 'read' | 'write'> }): Promise<void> {
-    const files = new Set(filesIn(this.#path))
-    if (files.size === 0) return
-    for (const { badgeEventId, file } of await imagesInFiles(db.read)) {
-      if (!files.has(file)) continue
-      const data = await readFile(join(this.#path, file))
-      await db.write((trx) => storeImage(trx, badgeEventId, data))
-    }
-    const isCopied = filesIn(this.#copies).some((name) => copyFromBefore.test(name))
-    const kept = new Set(isCopied ? await allImageFiles(db.read) : [])
-    for (const file of files) if (!kept.has(file)) rmSync(join(this.#path, file), { force: true })
+  /** Removes what a killed daemon left of uploads. */
+  sweep(): void {
+    for (const file of filesIn(this.#path)) rmSync(join(this.#path, file), { force: true })
   }
 }
 
@@ -101,7 +80,7 @@ export class IncomingImage {
   /** @returns an error if the rest need not be read */
   take(chunk: Buffer): DomainError | undefined {
     const flaw = this.#judge.push(chunk)
-    if (flaw) return refusal(flaw)
+    if (flaw) return imageRefusal(flaw)
     this.#isEmpty &&= chunk.length === 0
     try {
       this.#descriptor ??= openSync(this.#path, 'wx', 0o600)
@@ -121,7 +100,7 @@ export class IncomingImage {
     if (this.#isEmpty)
       throw new DomainError('invalid_input', 'image: Required', { errors: { image: 'Required' } })
     const judged = this.#judge.end()
-    if (judged.kind !== 'image') throw refusal(judged)
+    if (judged.kind !== 'image') throw imageRefusal(judged)
     if (this.#descriptor !== undefined) await promisify(fsync)(this.#descriptor)
     const { type, extension, size } = judged
     return { type, extension, size, file: this.#file, bytes: () => createReadStream(this.#path) }
@@ -143,7 +122,7 @@ const codeOf: Record<BadImage['kind'], ErrorCode> = {
   'too-many-pixels': 'invalid_input',
 }
 
-const refusal = ({ kind, reason }: BadImage): DomainError =>
+export const imageRefusal = ({ kind, reason }: BadImage): DomainError =>
   new DomainError(
     codeOf[kind],
     `image: it ${reason}${reason.endsWith('PNG or GIF') ? ', under 4 MB.' : '. Send a PNG or GIF under 4 MB.'}`,

@@ -12,15 +12,15 @@ import { countCodeOut, findBadgeEvent } from '../../store/badge-events.ts'
 import { countBadgeOut } from '../../store/badge-recipients.ts'
 import { isPoapEvent } from '../../store/badge-upstream.ts'
 import type { Db, Queries } from '../../store/database.ts'
-import { hashCode } from '../../store/refs.ts'
-import type { BadgeClaimRow, BadgeEventRow, OtpRow } from '../../store/schema.ts'
+import type { BadgeClaimRow, BadgeEventRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 import { badgeStatus } from '../badge-status.ts'
 import type { Names } from '../chain/recipients.ts'
-import { presentCode, spendCode } from '../codes/otps.ts'
+import { hashCode, type Otp, presentCode, spendCode } from '../codes/otps.ts'
+import type { Seals } from '../codes/seals.ts'
 import { conflict, DomainError, invalid, notFound, type Progress, storeFailure } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
-import { deviceHashes, isRecipient, recipientKey } from './personal.ts'
+import { deviceHashOf, isRecipient, recipientKey } from './personal.ts'
 import { noAccount, type Providers } from './providers.ts'
 import { badgeRecipient } from './recipient.ts'
 import type { MintResult, Settler } from './settle.ts'
@@ -28,6 +28,7 @@ import type { MintResult, Settler } from './settle.ts'
 export interface MintDeps {
   db: Db
   box: SecretBox
+  seals: Seals
   clock: Clock
   chains: Chains
   names: Names
@@ -64,14 +65,14 @@ export async function reserveBadge(
   if (!before) assertActive(event, iso(deps.clock.now()))
   if (isAtPoap && !deps.badges.providers.poap) throw outOfReach({ retryAfterMs: 60_000, reason: noAccount })
   const recipient = await badgeRecipient(deps, { chip: otp.chipUid }, wanted.recipient, isAtPoap)
-  const device = wanted.deviceId ? deviceHashes(deps.box, wanted.deviceId) : undefined
+  const deviceHash = wanted.deviceId ? deviceHashOf(deps.box, wanted.deviceId) : null
   return deps.db.write(async (trx) => {
     const now = iso(deps.clock.now())
-    await spendCode(trx, code, now)
+    await spendCode(trx, deps, code, now)
     const open = await findClaimOfOtp(trx, otp.codeHash)
     const id = open
       ? await resumeClaim(trx, deps.box, open, recipient)
-      : await reserve(trx, deps, { otp, recipient, device, isAtPoap, now })
+      : await reserve(trx, deps, { otp, recipient, deviceHash, isAtPoap, now })
     if (idempotency) await reserveIdempotencyKey(trx, idempotency, id)
     return id
   })
@@ -109,7 +110,7 @@ async function untoldMint(deps: MintDeps, code: string, wanted: WantedBadge): Pr
   return isRecipient(deps.box, claim.recipient, recipient) ? claim.id : undefined
 }
 
-async function eventOf(db: Queries, otp: OtpRow): Promise<BadgeEventRow> {
+async function eventOf(db: Queries, otp: Otp): Promise<BadgeEventRow> {
   const event = otp.badgeEventId === null ? undefined : await findBadgeEvent(db, otp.badgeEventId)
   if (!event) throw notFound('badge event')
   return event
@@ -148,9 +149,9 @@ async function resumeClaim(
 }
 
 interface Reservation {
-  otp: OtpRow
+  otp: Otp
   recipient: string
-  device: readonly [string, string] | undefined
+  deviceHash: string | null
   isAtPoap: boolean
   now: string
 }
@@ -160,13 +161,12 @@ async function reserve(
   { box, config }: Pick<MintDeps, 'box' | 'config'>,
   wanted: Reservation,
 ): Promise<number> {
-  const { otp, recipient, device, isAtPoap, now } = wanted
+  const { otp, recipient, deviceHash, isAtPoap, now } = wanted
   const { id: badgeEventId, ...event } = await eventOf(trx, otp)
   assertActive({ ...event, id: badgeEventId }, now)
   const place = { badgeEventId, recipient: recipientKey(box, recipient), most: event.maxPerRecipient }
   if (!isAtPoap && !(await countBadgeOut(trx, place))) throw hasBadge(config.wireBadge)
-  const [deviceHash = null, before = ''] = device ?? []
-  if (deviceHash !== null && (await hasDeviceClaimed(trx, { badgeEventId, deviceHash, before })))
+  if (deviceHash !== null && (await hasDeviceClaimed(trx, { badgeEventId, deviceHash })))
     throw new DomainError(
       'badge_device_used',
       'This device has already minted a badge of this event, and each device can mint only one. The code is still good.',

@@ -1,13 +1,11 @@
-import { hashCode } from '../../store/refs.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
+import { hashCode } from '../codes/otps.ts'
 
 // Device IDs and email addresses can be guessed, so a hash of them alone would tell who they are.
 
-/** @returns what is stored of a device, and what earlier versions stored */
-export const deviceHashes = (box: SecretBox, deviceId: string): readonly [string, string] => {
-  const plain = hashCode(deviceId)
-  return [box.keyedHash(plain, 'badgeClaims:device'), plain]
-}
+/** What is stored of a device. */
+export const deviceHashOf = (box: SecretBox, deviceId: string): string =>
+  box.keyedHash(hashCode(deviceId), 'badgeClaims:device')
 
 /** What remains of an email address once it is no longer kept. */
 export const hiddenEmail =

@@ -1,15 +1,9 @@
 import { BackgroundLoop } from '../../background-loop.ts'
 import type { BadgeProvider } from '../../badges/provider.ts'
-import {
-  abandonedClaims,
-  codeContext,
-  dueClaims,
-  makeOtpGood,
-  sealedCode,
-  updateClaim,
-} from '../../store/badge-claims.ts'
+import { abandonedClaims, codeContext, dueClaims, sealedCode, updateClaim } from '../../store/badge-claims.ts'
 import { duePoapEvents, nextDue, setPoll } from '../../store/badge-upstream.ts'
 import type { BadgeClaimRow } from '../../store/schema.ts'
+import { makeCodeGood } from '../../store/taps/spent-codes.ts'
 import { iso } from '../time.ts'
 import { type PollDeps, pollAfter, pollEvent } from './poll-event.ts'
 import type { Settler } from './settle.ts'
@@ -66,7 +60,7 @@ export class Poller {
           dueAt: iso(clock.now()),
           reason: 'the daemon stopped',
         })
-        await makeOtpGood(trx, otpHash)
+        await makeCodeGood(trx, otpHash)
       }
     })
   }

@@ -1,11 +1,13 @@
 import type { Chains } from '../../chain/chains.ts'
 import { devChainId } from '../../chain/dev-chain/dev-keys.ts'
-import { readRecipient } from '../../chain/names/recipient.ts'
+import { type Recipient, readRecipient } from '../../chain/names/recipient.ts'
 import { RecipientInvalid } from '../../chain/names/resolver.ts'
 import { type Asker, type Names, resolveRecipient } from '../chain/recipients.ts'
 import { DomainError } from '../errors.ts'
 
 const ethereum = 1
+/** POAP mints there. */
+const gnosis = 100
 
 type Deps = { names: Names; chains: Pick<Chains, 'has'> }
 
@@ -21,11 +23,15 @@ export async function badgeRecipient(
 ): Promise<string> {
   const text = given.trim()
   if (text.includes('@')) return emailAddress(text)
-  if (!isAtPoap)
-    return resolveRecipient(deps, asker, deps.chains.has(devChainId) ? devChainId : ethereum, text)
+  const read = readAs(text, isAtPoap ? gnosis : undefined)
+  if (read.kind === 'address') return read.address
+  if (isAtPoap) return read.name
+  return resolveRecipient(deps, asker, deps.chains.has(devChainId) ? devChainId : ethereum, text)
+}
+
+function readAs(text: string, chainId: number | undefined): Recipient {
   try {
-    const read = readRecipient(text)
-    return read.kind === 'address' ? read.address : read.name
+    return readRecipient(text, chainId)
   } catch (cause) {
     if (!(cause instanceof RecipientInvalid)) throw cause
     throw refused(cause.message, cause)

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { CreateResult, CreationResponse, NewBadgeEvent } from '../../badges/provider.ts'
 import type { KeyedRequest } from '../../chain/relayer/record-intent.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
@@ -22,7 +23,20 @@ export interface TeamRequester {
   recorded?: () => void
 }
 
-/** What identifies an event for a sheet that is sent again. */
+/** What identifies an event for a sheet that is sent again. @param image SHA-256, in hex */
+export function contentHash(event: NewBadgeEvent, image: string): string {
+  const { name, description, city, country, startDate, endDate, expiryDate } = event
+  const { requestedCodes, virtualEvent, eventUrl, privateEvent, maxPerRecipient } = event
+  // In this order, and as before there was a maximum, so that older sheets still find their events.
+  const identity = {
+    ...{ name, description, city, country, startDate, endDate, expiryDate, requestedCodes, virtualEvent },
+    ...{ eventUrl, privateEvent, ...(maxPerRecipient === 1 ? {} : { maxPerRecipient }) },
+  }
+  return createHash('sha256')
+    .update(JSON.stringify([identity, image]))
+    .digest('hex')
+}
+
 export interface Content {
   hash: string
   /** The event that was created of this content before is wanted, if there is one. */

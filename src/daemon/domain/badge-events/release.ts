@@ -1,13 +1,10 @@
 import { recordChange } from '../../store/audit.ts'
 import {
   deleteClaim,
-  endOtp,
   type Fate,
   findClaim,
   findCodeAgain,
   forgetMintKeys,
-  makeOtpGood,
-  restoreOtp,
   settleCode,
   takeFreeCode,
   updateClaim,
@@ -17,6 +14,7 @@ import { countBadgeIn } from '../../store/badge-recipients.ts'
 import type { Queries } from '../../store/database.ts'
 import type { BadgeClaimRow } from '../../store/schema.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
+import { endCode, makeCodeGood, restoreCode } from '../../store/taps/spent-codes.ts'
 import type { WebhookEvents } from '../webhook-events.ts'
 import { recipientKey } from './personal.ts'
 
@@ -33,7 +31,7 @@ export async function closeClaim(
   { now, dueAt, isAnswered }: { now: string; dueAt: string | null; isAnswered: boolean },
 ): Promise<void> {
   if (!(await isOpen(trx, claim.id))) return
-  await endOtp(trx, claim.otpHash, now)
+  await endCode(trx, claim.otpHash, now)
   await updateClaim(trx, claim.id, {
     state: 'claimed',
     claimedAt: now,
@@ -70,12 +68,12 @@ export async function releaseClaim(
   fate: Fate = 'free',
 ): Promise<void> {
   if (!(await isOpen(trx, claim.id))) return
-  const { id, badgeEventId, codeNumber, otpHash, createdAt } = claim
+  const { id, badgeEventId, codeNumber, otpHash } = claim
   await deleteClaim(trx, id)
   if (codeNumber !== null) await settleCode(trx, { badgeEventId, number: codeNumber }, fate)
   else await countBadgeIn(trx, { badgeEventId, recipient: recipientKey(box, claim.recipient) })
   if (fate !== 'lost') await countCodeIn(trx, badgeEventId)
-  await restoreOtp(trx, otpHash, createdAt)
+  await restoreCode(trx, otpHash)
   await forgetMintKeys(trx, { id, otpHash })
 }
 
@@ -87,7 +85,7 @@ export async function leaveOpen(
 ): Promise<void> {
   if (!(await isOpen(trx, claim.id))) return
   await updateClaim(trx, claim.id, { attempts: claim.attempts + 1, dueAt, reason })
-  await makeOtpGood(trx, claim.otpHash)
+  await makeCodeGood(trx, claim.otpHash)
 }
 
 /** A code assumed lost goes to the end of the queue. */

@@ -1,13 +1,11 @@
 import type { Logger } from 'pino'
 import type { SendRequest } from '../../badges/poap-deps.ts'
-import { countEarlierEmails } from '../../store/badge-recipients.ts'
 import { allCreations } from '../../store/badge-upstream.ts'
 import { type Db, isShared } from '../../store/database.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 import type { Clock } from '../time.ts'
 import type { WebhookEvents } from '../webhook-events.ts'
 import { ImageFolder } from './image.ts'
-import { hiddenEmail } from './personal.ts'
 import { Poller } from './poll.ts'
 import { openProviders, type ProviderSettings, type Providers } from './providers.ts'
 import { Settler } from './settle.ts'
@@ -44,11 +42,12 @@ export async function openBadges(settings: ProviderSettings, deps: Deps): Promis
   const { log, send, dataDir, writeFailed, turn, ...parts } = deps
   const hasOthers = isShared(deps.db)
   const images = new ImageFolder(dataDir, writeFailed)
-  await images.sweep(parts).catch((err: unknown) => {
+  try {
+    images.sweep()
+  } catch (err) {
     writeFailed(err)
-    log.warn({ err }, 'images could not be moved into the database; they are served from their files')
-  })
-  await countEarlierEmails(parts.db, hiddenEmail(parts.box))
+    log.warn({ err }, 'what an earlier run left of uploads could not be removed')
+  }
   const providers = openProviders(settings, { ...parts, send })
   const settler = new Settler({ ...parts, providers })
   const poller = new Poller({

@@ -5,10 +5,9 @@ import {
   findAssignment,
   isAssignmentOpen,
   type MadeAssignment,
-} from '../../store/batch-assignments.ts'
+} from '../../store/badge-assignments.ts'
 import { findChipRecord } from '../../store/chip-records.ts'
 import type { Db, Queries } from '../../store/database.ts'
-import { endBadgeCodes } from '../../store/otps.ts'
 import { type Clock, iso } from '../time.ts'
 
 /** `unchanged`: the chip no longer has the event. */
@@ -44,7 +43,6 @@ export async function undoAssignments(
         const isDone = await (dryRun ? isAssignmentOpen : deleteAssignment)(db, made)
         done.push(isDone ? { status: 'removed' } : await whyNot(db, made))
         if (!isDone || dryRun) continue
-        await endBadgeCodes(db, { chipUid: uid, badgeEventId, now: at })
         const detail = { badgeEvent: badgeEventId, assignedBy: batch }
         await recordChange(db, { at, actor, teamId, action: 'badge-events.unassign', target: uid, detail })
       }

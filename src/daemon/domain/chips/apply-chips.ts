@@ -6,7 +6,7 @@ import { addToChipGroup } from '../../store/chip-groups.ts'
 import { rememberChip, voidSimulatedTaps } from '../../store/chip-records.ts'
 import { findChips, updateChip } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
-import { endClaimsOfChip } from '../../store/otps.ts'
+import { endClaimCodes, endTapsOfChip } from '../../store/taps/recorded-taps.ts'
 import { type Clock, iso } from '../time.ts'
 import type {
   ApplyCaller,
@@ -20,14 +20,15 @@ import { planRows } from './apply-plan.ts'
 import type { Changes } from './apply-row.ts'
 import { tokenRowsOf } from './chip-bindings.ts'
 import { ensureGroupIn } from './chip-groups.ts'
-import { endAll, proofOfChip, removeIn } from './chip-state.ts'
+import { proofOfChip, removeIn } from './chip-state.ts'
 import { withoutTrace } from './import-window.ts'
 import { type RegisterDeps, registerChipsIn } from './register-chips.ts'
 
-type Deps = RegisterDeps & { db: Db; clock: Clock }
+type ApplyDeps = RegisterDeps & { clock: Clock }
+type Deps = ApplyDeps & { db: Db }
 export type AppliedRow = Pick<PlannedRow, 'row' | 'uid' | 'status' | 'changes' | 'error'>
 
-type ApplyingCaller = ApplyCaller & {
+export type ApplyingCaller = ApplyCaller & {
   actor: Actor
   /** Why chips are disabled. */
   reason?: string | undefined
@@ -48,7 +49,7 @@ export async function* applyRows(
   for await (const piece of piecesOf(rows, pace)) {
     const plan = (db: Queries) => planRows({ db, keyRing: deps.keyRing }, caller, piece, named)
     const apply = (trx: Queries) =>
-      pace.timed(piece.length, async () => new Writing(trx, deps, caller).apply(await plan(trx)))
+      pace.timed(piece.length, async () => new ApplyRun(trx, deps, caller).apply(await plan(trx)))
     if (!dryRun) {
       yield* await deps.db.write(apply)
       continue
@@ -61,7 +62,7 @@ export async function* applyRows(
   }
 }
 
-const resultOf = ({ row, uid, status, changes, error }: Planned): AppliedRow => ({
+export const resultOf = ({ row, uid, status, changes, error }: Planned): AppliedRow => ({
   row,
   uid,
   status,
@@ -69,16 +70,17 @@ const resultOf = ({ row, uid, status, changes, error }: Planned): AppliedRow => 
   ...(error === undefined ? {} : { error }),
 })
 
-class Writing {
+/** Writes what was decided on rows. */
+export class ApplyRun {
   readonly #trx: Queries
-  readonly #deps: Deps
+  readonly #deps: ApplyDeps
   readonly #caller: ApplyingCaller
   readonly #at: string
   readonly #groups = new Map<string, number>()
   /** Chips that each group gains. */
   readonly #gains = new Map<number, number>()
 
-  constructor(trx: Queries, deps: Deps, caller: ApplyingCaller) {
+  constructor(trx: Queries, deps: ApplyDeps, caller: ApplyingCaller) {
     this.#trx = trx
     this.#deps = deps
     this.#caller = caller
@@ -144,10 +146,10 @@ class Writing {
       if (changes.keySet) await this.#remember(chip.uid, chip.keySetId)
       // Unused codes were issued for the previous token or item.
       if (isTokenOther || changes.item) {
-        await endClaimsOfChip(trx, chip.uid, this.#at)
+        await endClaimCodes(trx, chip.uid, this.#at)
         if (to.tokenId !== null || to.item !== null) bound.push(chip.uid)
       }
-      if (changes.disabled && to.disabled) await endAll(trx, chip.uid, this.#at)
+      if (changes.disabled && to.disabled) await endTapsOfChip(trx, chip.uid, this.#at)
     }
     if (bound.length > 0) await voidSimulatedTaps(trx, bound)
     for (const [group, chips] of this.#gains) await addToChipGroup(trx, group, chips)

@@ -136,6 +136,7 @@ export function chipRow(
     fileReadKey: fileReadKey && box.seal(fileReadKey, chipKeyContext(uid)),
     generation,
     lastCounter: Math.max(given.lastCounter ?? -1, goesOn ? before.lastCounter : -1),
+    lastTap: before?.lastTap ?? null,
     catchesUp: goesOn ? before.catchesUp : 0,
     redirectUrl: given.redirectUrl || null,
     itemId: given.item ?? null,

@@ -2,8 +2,8 @@ import { type Actor, recordChange } from '../../store/audit.ts'
 import { type ChipRecordRow, voidSimulatedTaps } from '../../store/chip-records.ts'
 import { updateChip } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
-import { endClaimsOfChip } from '../../store/otps.ts'
 import type { ChipRow } from '../../store/schema.ts'
+import { endClaimCodes } from '../../store/taps/recorded-taps.ts'
 import { ensureToken, type TokenLocation } from '../../store/tokens.ts'
 import { assertMayTransfer, type Operator } from '../access/grants.ts'
 import { DomainError, invalid } from '../errors.ts'
@@ -117,7 +117,7 @@ async function apply(trx: Queries, { chip, change, at, actor, action, detail }: 
   if (!isOther && variantId === chip.variantId) return
   await updateChip(trx, uid, change)
   // Unused codes were issued for the previous token or item.
-  if (isOther) await endClaimsOfChip(trx, uid, at)
+  if (isOther) await endClaimCodes(trx, uid, at)
   if (isOther && (tokenRow ?? itemId) !== null) await voidSimulatedTaps(trx, [uid])
   await recordChange(trx, { at, actor, teamId, action, target: uid, detail })
 }

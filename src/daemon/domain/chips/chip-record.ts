@@ -1,12 +1,12 @@
 import type { Chains } from '../../chain/chains.ts'
 import { badgeEventsOf } from '../../store/badge-events.ts'
-import type { CarriedChip } from '../../store/carried-chips.ts'
 import { type ChipRecordRow, findChipRecord, hasAssignments } from '../../store/chip-records.ts'
-import type { TappedChip } from '../../store/chips.ts'
+import type { CarryingChip } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import { guestbookEventsOf, type LocatedGuestbookEvent } from '../../store/guestbook-events.ts'
 import { findItem } from '../../store/items.ts'
 import type { ChipRow } from '../../store/schema.ts'
+import { hasBadges, hasGuestbooks } from '../../store/taps/events-of-chip.ts'
 import type { TokenLocation } from '../../store/tokens.ts'
 import { type BadgeStatus, badgeStatus, type ListedBadgeEvent, listedNow } from '../badge-status.ts'
 import { type KnownOwner, ownerByChain } from '../chain/read-chain.ts'
@@ -87,12 +87,10 @@ export interface ChipAssets {
 }
 
 /** @param now ISO 8601 */
-export async function assetsOf(db: Queries, chip: CarriedChip, now: string): Promise<ChipAssets> {
+export async function assetsOf(db: Queries, chip: CarryingChip, now: string): Promise<ChipAssets> {
   const token = linkedToken(chip)
-  const { carried } = chip
-  const assigned = carried?.badgeEvents ?? (chip.hasBadgeEvents ? await badgeEventsOf(db, chip) : [])
-  const guestbooks =
-    carried?.guestbookEvents ?? (chip.hasGuestbookEvents ? await guestbookEventsOf(db, chip.uid) : [])
+  const assigned = hasBadges(chip.events) ? await badgeEventsOf(db, chip) : []
+  const guestbooks = hasGuestbooks(chip.events) ? await guestbookEventsOf(db, chip.uid) : []
   return {
     token: token && chip.tokenRow !== null ? { ...token, row: chip.tokenRow } : undefined,
     badgeEvents: listedNow(assigned, now),
@@ -101,7 +99,7 @@ export async function assetsOf(db: Queries, chip: CarriedChip, now: string): Pro
   }
 }
 
-type Linked = Pick<TappedChip, 'linkedAddress' | 'linkedChainId' | 'linkedTokenId'>
+type Linked = Pick<CarryingChip, 'linkedAddress' | 'linkedChainId' | 'linkedTokenId'>
 
 export function linkedToken(chip: Linked): TokenLocation | undefined {
   const { linkedAddress, linkedChainId, linkedTokenId } = chip

@@ -8,8 +8,7 @@ import {
 } from '../../store/chip-records.ts'
 import { updateChip } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
-import { endOtpsOfChip } from '../../store/otps.ts'
-import { endRefsOfChip } from '../../store/refs.ts'
+import { endTapsOfChip } from '../../store/taps/recorded-taps.ts'
 import { assertMayTransfer, type Operator } from '../access/grants.ts'
 import { DomainError } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
@@ -48,8 +47,7 @@ export async function replaceChip(
     await addToChipGroup(trx, chipGroupId, 1)
     const assignments = await moveAssignments(trx, uid, fresh.uid)
     await voidSimulatedTaps(trx, [fresh.uid])
-    await endRefsOfChip(trx, uid, at)
-    await endOtpsOfChip(trx, uid, at)
+    await endTapsOfChip(trx, uid, at)
     const detail = {
       with: fresh.uid,
       chipGroup: chipGroupId,

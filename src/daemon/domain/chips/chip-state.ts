@@ -2,10 +2,8 @@ import { type Actor, recordChange } from '../../store/audit.ts'
 import { deleteChip, rememberChip } from '../../store/chip-records.ts'
 import { updateChip } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
-import { endOtpsOfChip } from '../../store/otps.ts'
-import { endPageVisits } from '../../store/page-visits.ts'
-import { endRefsOfChip } from '../../store/refs.ts'
 import type { ChipRow } from '../../store/schema.ts'
+import { endTapsOfChip } from '../../store/taps/recorded-taps.ts'
 import { assertMayTransfer, type Operator } from '../access/grants.ts'
 import { DomainError } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
@@ -27,7 +25,7 @@ export async function disableChip(
     if (disabledAt !== null) return
     const disabledReason = reason || null
     await updateChip(trx, uid, { disabledAt: at, disabledReason })
-    await endAll(trx, uid, at)
+    await endTapsOfChip(trx, uid, at)
     const detail = { reason: disabledReason }
     await recordChange(trx, { at, actor, teamId, action: 'chips.disable', target: uid, detail })
   })
@@ -82,7 +80,6 @@ export async function removeChip(
 }
 
 export async function removeIn(trx: Queries, keyRing: KeyRing, chip: ChipRow, at: string): Promise<void> {
-  await endAll(trx, chip.uid, at)
   await rememberChip(trx, chip, proofOfChip(keyRing, chip), at)
   await deleteChip(trx, chip)
 }
@@ -91,11 +88,4 @@ export async function removeIn(trx: Queries, keyRing: KeyRing, chip: ChipRow, at
 export function proofOfChip(keyRing: KeyRing, chip: ChipRow, keySetId = chip.keySetId): string | null {
   const set = keySetId === null ? undefined : keyRing.get(keySetId)
   return keyRing.proofOf(set && keyRing.fileReadKey(set, chip), chip.uid)
-}
-
-/** Ends the refs, codes, and pages of the chip. */
-export async function endAll(trx: Queries, uid: string, at: string): Promise<void> {
-  await endRefsOfChip(trx, uid, at)
-  await endOtpsOfChip(trx, uid, at)
-  await endPageVisits(trx, uid)
 }

@@ -2,7 +2,7 @@ import { decimalReading, parseUid } from '../../../nfc/uid.ts'
 import { checkRedirectUrl } from '../../../values/redirect-url.ts'
 import { Pace, piecesOf } from '../../../values/slices.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
-import { findChips, setRedirect } from '../../store/chips.ts'
+import { findChips, setRedirect, setRedirects } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import { type Clock, iso } from '../time.ts'
 
@@ -52,23 +52,35 @@ export async function* editRows(
 ): AsyncGenerator<EditResult> {
   const pace = new Pace({ least: 50, most: 500 })
   for await (const piece of piecesOf(rows, pace)) {
-    const edit = (db: Queries) => pace.timed(piece.length, () => editPiece(db, caller.teamId, piece, dryRun))
     if (dryRun) {
-      yield* await edit(db.read)
+      yield* await pace.timed(piece.length, () => planEdits(db.read, caller.teamId, piece))
       continue
     }
-    yield* await db.write(async (trx) => {
-      const results = await edit(trx)
-      const changed = results.filter((result) => result.status === 'changed')
-      if (changed.length === 0) return results
-      const rows = changed.slice(0, rowsInRecord).map(({ uid, previous }) => ({ uid, previous }))
-      const detail = { changed: changed.length, rows }
-      const target = changed.length === 1 ? (changed[0]?.uid ?? '') : `${changed.length} chips`
-      await recordChange(trx, { ...caller, at: iso(clock.now()), action: 'chips.batch', target, detail })
-      return results
-    })
+    yield* await db.write((trx) =>
+      pace.timed(piece.length, () => editRowsIn(trx, { ...caller, at: iso(clock.now()) }, piece)),
+    )
   }
 }
+
+/** In one write with its entry in the audit log. */
+export async function editRowsIn(
+  trx: Queries,
+  caller: { teamId: number; actor: Actor; at: string },
+  piece: readonly EditRow[],
+): Promise<EditResult[]> {
+  const results = await editPiece(trx, caller.teamId, piece, false)
+  const changed = results.filter((result) => result.status === 'changed')
+  if (changed.length === 0) return results
+  const rows = changed.slice(0, rowsInRecord).map(({ uid, previous }) => ({ uid, previous }))
+  const detail = { changed: changed.length, rows }
+  const target = changed.length === 1 ? (changed[0]?.uid ?? '') : `${changed.length} chips`
+  await recordChange(trx, { ...caller, action: 'chips.batch', target, detail })
+  return results
+}
+
+/** What the rows would do. */
+export const planEdits = (db: Queries, teamId: number, rows: readonly EditRow[]): Promise<EditResult[]> =>
+  editPiece(db, teamId, rows, true)
 
 async function editPiece(
   db: Queries,
@@ -83,6 +95,7 @@ async function editPiece(
     chips.filter((chip) => chip.teamId === teamId).map((chip) => [chip.uid, chip.redirectUrl]),
   )
   const results: EditResult[] = []
+  const written = new Map<string, string | null>()
   for (const { row, value } of rows) {
     const { uid: given, redirectUrl, expected } = value
     const uid = current.has(given) ? given : (decimalReading(given) ?? given)
@@ -100,10 +113,30 @@ async function editPiece(
     } else if (previous === redirectUrl) {
       results.push({ row, uid, status: 'unchanged', previous })
     } else {
-      if (!dryRun) await setRedirect(db, { uid, teamId, redirectUrl })
+      written.set(uid, redirectUrl)
       current.set(uid, redirectUrl)
       results.push({ row, uid, status: 'changed', previous })
     }
   }
+  if (!dryRun) await writeRedirects(db, teamId, written)
   return results
+}
+
+/** Chips that get the same URL share a statement, which most of a large batch do. */
+async function writeRedirects(
+  db: Queries,
+  teamId: number,
+  written: ReadonlyMap<string, string | null>,
+): Promise<void> {
+  const uidsOf = new Map<string | null, string[]>()
+  for (const [uid, redirectUrl] of written) {
+    const uids = uidsOf.get(redirectUrl)
+    if (uids) uids.push(uid)
+    else uidsOf.set(redirectUrl, [uid])
+  }
+  for (const [redirectUrl, uids] of uidsOf) {
+    const [uid = ''] = uids
+    if (uids.length === 1) await setRedirect(db, { uid, teamId, redirectUrl })
+    else await setRedirects(db, { teamId, uids: uids.sort(), redirectUrl })
+  }
 }

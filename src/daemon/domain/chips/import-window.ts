@@ -128,24 +128,9 @@ async function registerPiece(
   chips: readonly CheckedChip[],
   pace: Pace,
 ): Promise<Registered[]> {
-  const { request, at } = plan
-  const { teamId, isSimulated, mayBind, keySetId = null, actor } = request
-  const job = (trx: Queries) => pace.timed(chips.length, () => register(trx))
-  const register = async (trx: Queries): Promise<Registered[]> => {
-    const group = await groupOf(trx, plan)
-    if (!group)
-      return failAll(chips, 'The chip was not registered: its chip group was removed in the meantime')
-    // Another daemon may have removed it, which memory learns later.
-    if (keySetId !== null && !(await findKeySet(trx, keySetId)))
-      return failAll(chips, 'The chip was not registered: its key set was removed in the meantime')
-    return registerCheckedChips(
-      trx,
-      deps,
-      { teamId, chipGroupId: group, keySetId, isSimulated, mayBind, at, batch: actor.batch },
-      chips,
-    )
-  }
-  return request.dryRun ? withoutTrace(deps.db, job) : deps.db.write(job)
+  const job = (trx: Queries) =>
+    pace.timed(chips.length, async () => registerInGroup(trx, deps, plan, await groupOf(trx, plan), chips))
+  return plan.request.dryRun ? withoutTrace(deps.db, job) : deps.db.write(job)
 }
 
 async function groupOf(trx: Queries, { request, group, at }: ImportPlan): Promise<number | undefined> {
@@ -153,6 +138,24 @@ async function groupOf(trx: Queries, { request, group, at }: ImportPlan): Promis
   if (group) return (await findChipGroup(trx, teamId, group.id))?.id
   // Only a dry run gets here, because beginImport creates the group.
   return (await ensureChipGroupIn(trx, { teamId, name, at })).id
+}
+
+/** A step of a larger write: registers chips in a group, undefined if there is no such group any more. */
+export async function registerInGroup(
+  trx: Queries,
+  deps: RegisterDeps,
+  { request, at }: Pick<ImportPlan, 'request' | 'at'>,
+  chipGroupId: number | undefined,
+  chips: readonly CheckedChip[],
+): Promise<Registered[]> {
+  const { teamId, isSimulated, mayBind, keySetId = null, actor } = request
+  if (chipGroupId === undefined)
+    return failAll(chips, 'The chip was not registered: its chip group was removed in the meantime')
+  // Another daemon may have removed it, which memory learns later.
+  if (keySetId !== null && !(await findKeySet(trx, keySetId)))
+    return failAll(chips, 'The chip was not registered: its key set was removed in the meantime')
+  const registration = { teamId, chipGroupId, keySetId, isSimulated, mayBind, at, batch: actor.batch }
+  return registerCheckedChips(trx, deps, registration, chips)
 }
 
 const failAll = (chips: readonly CheckedChip[], error: string): Registered[] =>

@@ -92,22 +92,51 @@ export async function editItem(
   await deps.db.write(async (trx) => {
     const before = await findItem(trx, teamId, id)
     if (!before) throw notFound('item')
-    const change = await columnsOf(trx, teamId, fields)
-    if (isOther(before, change) && isOther(before, await columnsOf(trx, teamId, expected)))
+    const columns = await columnsOf(trx, teamId, fields)
+    if (isOther(before, columns) && isOther(before, await columnsOf(trx, teamId, expected)))
       throw new DomainError('conflict', 'The item was changed in the meantime, so it was not edited.')
-    const { contractId = null } = change
-    // Adding a contract causes tokens to be minted for the chips of the item.
-    if (contractId !== null && contractId !== before.contractId && (await isItemBound(trx, teamId, id)))
-      assertMayTransfer(token, 'giving an item that chips are bound to a contract')
-    const changed = Object.keys(change)
+    const change = await itemChange(trx, { teamId, token }, before, fields)
     // An edit that comes again, as from a batch that is resumed, is no second change.
-    if (!isOther(before, change)) return
-    if (fields.variants) await assertVariantsStay(trx, { teamId, id }, fields.variants)
-    await updateItem(trx, { teamId, id }, change)
-    const members = changed.map((column) => (column === 'contractId' ? 'contract' : column))
-    await recordChange(trx, { at, actor, teamId, action: 'items.edit', target: id, detail: { members } })
+    if (isOther(before, change)) await changeItemIn(trx, { teamId, actor }, id, change, at)
   })
   return getItem(deps, teamId, id)
+}
+
+export type ItemChange = Columns
+
+/**
+ * What fields make of an item, or of a new one.
+ * @throws DomainError invalid_input, in_use, scope_missing
+ */
+export async function itemChange(
+  db: Queries,
+  { teamId, token }: { teamId: number; token: Pick<AdminToken, 'name' | 'scopes'> | undefined },
+  before: ItemRow | undefined,
+  fields: ItemFields,
+): Promise<ItemChange> {
+  const change = await columnsOf(db, teamId, fields)
+  if (!before) return change
+  const { id } = before
+  const { contractId = null } = change
+  // Adding a contract causes tokens to be minted for the chips of the item.
+  if (token && contractId !== null && contractId !== before.contractId && (await isItemBound(db, teamId, id)))
+    assertMayTransfer(token, 'giving an item that chips are bound to a contract')
+  if (fields.variants && isOther(before, change))
+    await assertVariantsStay(db, { teamId, id }, fields.variants)
+  return change
+}
+
+/** A step of a larger write. */
+export async function changeItemIn(
+  trx: Queries,
+  { teamId, actor }: Caller,
+  id: string,
+  change: ItemChange,
+  at: string,
+): Promise<void> {
+  await updateItem(trx, { teamId, id }, change)
+  const members = Object.keys(change).map((column) => (column === 'contractId' ? 'contract' : column))
+  await recordChange(trx, { at, actor, teamId, action: 'items.edit', target: id, detail: { members } })
 }
 
 /** @throws DomainError not_found, in_use */

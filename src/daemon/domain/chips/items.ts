@@ -74,7 +74,7 @@ async function* chipsOfItemInPages({ db }: Deps, of: { teamId: number; itemId: s
     yield { uid: chip.uid, token: linkedToken(chip) }
 }
 
-function toView(item: ItemWithContract): ItemView {
+export function toView(item: ItemWithContract): ItemView {
   const { id, name, description, imageUrl, contractName, contractSymbol, contractAddress, chainId } = item
   const hasContract =
     contractName !== null && contractSymbol !== null && contractAddress !== null && chainId !== null

@@ -3,8 +3,9 @@ import { type Actor, recordChange } from '../../store/audit.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import { deleteLink, findLink, findLinkLabelled, insertLink, linksOfTeam } from '../../store/links.ts'
 import type { LinkRow } from '../../store/schema.ts'
+import { linksAtMost } from '../../store/taps/recorded-taps.ts'
 import { assertTeamIn } from '../access/teams.ts'
-import { DomainError, invalid, notFound } from '../errors.ts'
+import { conflict, DomainError, invalid, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 
 export type { LinkRow }
@@ -14,7 +15,7 @@ type Deps = { db: Db; clock: Clock }
 export const listLinks = ({ db }: { db: Pick<Db, 'read'> }, teamId: number): Promise<LinkRow[]> =>
   linksOfTeam(db.read, teamId)
 
-/** For use in a larger transaction. @throws DomainError invalid_input, already_exists */
+/** For use in a larger transaction. @throws DomainError invalid_input, already_exists, conflict */
 export async function createLinkIn(
   trx: Queries,
   link: { teamId: number; label: string; baseUrl: string; createdAt: string },
@@ -27,10 +28,14 @@ export async function createLinkIn(
       `The team already has a link labeled "${link.label}". Choose another label.`,
     )
   }
+  if ((await linksOfTeam(trx, link.teamId)).length >= linksAtMost)
+    throw conflict(
+      `The team has ${linksAtMost} links already, and a page has room for no more. Remove one first.`,
+    )
   return insertLink(trx, link)
 }
 
-/** @throws DomainError invalid_input, already_exists */
+/** @throws DomainError invalid_input, already_exists, conflict */
 export function createLink(
   { db, clock }: Deps,
   { teamId, actor }: { teamId: number; actor: Actor },

@@ -31,6 +31,20 @@ export async function namedChips(
   return read
 }
 
+/**
+ * The team's chip that each row of a batch names.
+ * @param rows by their readings: the second one counts if the team has no chip with the first
+ */
+export async function ownChips(
+  db: Queries,
+  teamId: number,
+  rows: readonly { uids: readonly string[] }[],
+): Promise<(string | undefined)[]> {
+  const named = [...new Set(rows.flatMap(({ uids }) => uids))]
+  const unknown = new Set(await notOfTeam(db, teamId, named))
+  return rows.map(({ uids }) => uids.find((uid) => !unknown.has(uid)))
+}
+
 export const teamOfChip = async (db: Queries, uid: string): Promise<number | undefined> =>
   (await findChip(db, uid))?.teamId
 

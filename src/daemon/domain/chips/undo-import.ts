@@ -9,9 +9,6 @@ import {
   rememberChip,
 } from '../../store/chip-records.ts'
 import type { Db, Queries } from '../../store/database.ts'
-import { endOtpsOfChip } from '../../store/otps.ts'
-import { endPageVisits } from '../../store/page-visits.ts'
-import { endRefsOfChip } from '../../store/refs.ts'
 import { tokenTopic } from '../../store/tokens.ts'
 import { type Clock, iso } from '../time.ts'
 import { linkedToken } from './chip-record.ts'
@@ -45,7 +42,7 @@ export async function undoImport(
       pace.timed(piece.length, async () => {
         const done: { result: Unregistered; teamId?: number }[] = []
         for (const uid of piece) done.push(await undoOne(trx, deps, { uid, batch, at }))
-        await record(trx, { at, actor, batch }, done)
+        await recordUndo(trx, { at, actor, batch }, done)
         return done
       }),
     )
@@ -54,9 +51,21 @@ export async function undoImport(
   return results
 }
 
-async function checkOne(db: Queries, { uid, batch }: { uid: string; batch: string }): Promise<Unregistered> {
+interface Imported {
+  uid: string
+  /** The batch that imported it. */
+  batch: string
+  /** undefined: any team's chip. */
+  teamId?: number | undefined
+}
+
+const isOf = (teamId: number | undefined, chip: ChipRecordRow | undefined): chip is ChipRecordRow =>
+  chip !== undefined && (teamId === undefined || chip.teamId === teamId)
+
+/** What an undo would do. */
+export async function checkOne(db: Queries, { uid, batch, teamId }: Imported): Promise<Unregistered> {
   const chip = await findChipRecord(db, uid)
-  if (!chip) return { uid, status: 'unchanged' }
+  if (!isOf(teamId, chip)) return { uid, status: 'unchanged' }
   if (await isUntouched(db, { uid, batch, topic: topicOf(chip) })) return { uid, status: 'removed' }
   return { uid, status: 'failed', error: await whyNot(db, chip, batch) }
 }
@@ -66,19 +75,17 @@ const topicOf = (chip: ChipRecordRow): string | null => {
   return token ? tokenTopic(token) : null
 }
 
-async function undoOne(
+/** A step of a larger write. @returns `teamId` of a chip that was removed */
+export async function undoOne(
   trx: Queries,
-  { keyRing }: Deps,
-  { uid, batch, at }: { uid: string; batch: string; at: string },
+  { keyRing }: Pick<Deps, 'keyRing'>,
+  { uid, batch, at, teamId: of }: Imported & { at: string },
 ): Promise<{ result: Unregistered; teamId?: number }> {
   const chip = await findChipRecord(trx, uid)
-  if (!chip) return { result: { uid, status: 'unchanged' } }
+  if (!isOf(of, chip)) return { result: { uid, status: 'unchanged' } }
   const { chipGroupId, teamId } = chip
   if (!(await deleteUntouched(trx, { uid, batch, chipGroupId, topic: topicOf(chip) })))
     return { result: { uid, status: 'failed', error: await whyNot(trx, chip, batch) } }
-  await endRefsOfChip(trx, uid, at)
-  await endOtpsOfChip(trx, uid, at)
-  await endPageVisits(trx, uid)
   // A chip without a counter has no taps to keep invalid.
   if (chip.lastCounter >= 0) {
     const set = chip.keySetId === null ? undefined : keyRing.get(chip.keySetId)
@@ -96,7 +103,7 @@ async function whyNot(trx: Queries, chip: ChipRecordRow, batch: string): Promise
   return `The token of the chip was transferred since the import. ${left}`
 }
 
-async function record(
+export async function recordUndo(
   trx: Queries,
   { at, actor, batch }: { at: string; actor: Actor; batch: string },
   done: readonly { result: Unregistered; teamId?: number }[],

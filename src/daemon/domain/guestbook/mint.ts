@@ -1,10 +1,11 @@
+import { nanoid } from 'nanoid'
 import { keccak256, stringToBytes } from 'viem'
 import { recordChange } from '../../store/audit.ts'
 import { findGuestbookEvent, type LocatedGuestbookEvent } from '../../store/guestbook-events.ts'
-import { hashCode } from '../../store/refs.ts'
 import { chainOf } from '../chain/read-chain.ts'
 import { type Asker, type Names, resolveRecipient } from '../chain/recipients.ts'
-import { type CodeSource, presentCode, spendCode } from '../codes/otps.ts'
+import { hashCode, presentCode, spendCode } from '../codes/otps.ts'
+import type { Seals } from '../codes/seals.ts'
 import type { DeployDeps } from '../contracts/contract-address.ts'
 import { assertOurs } from '../contracts/deployed.ts'
 import type { TeamRequester } from '../deployments/guestbook-contracts.ts'
@@ -16,7 +17,7 @@ import { ensureEventCreated } from './events.ts'
 import { type EventRef, eventOfTeam } from './find.ts'
 import { gasToMintTo } from './receiver.ts'
 
-export type MintDeps = DeployDeps & { names: Names; codes: CodeSource }
+export type MintDeps = DeployDeps & { names: Names; seals: Seals }
 type Requester = Omit<TeamRequester, 'teamId'>
 
 /** @returns the transaction @throws DomainError not_found, recipient_invalid, chain_unavailable, conflict */
@@ -51,22 +52,45 @@ interface Wanted {
   code: string | undefined
 }
 
-async function mint(deps: MintDeps, { asker, event, recipient: to, asking, code }: Wanted): Promise<number> {
+/** What a mint needs to know of the chain; it only reads. */
+async function prepareMint(
+  deps: Pick<MintDeps, 'chains' | 'names'>,
+  asker: Asker,
+  event: LocatedGuestbookEvent,
+  to: string,
+) {
   const chain = chainOf(deps.chains, event.chainId)
   const recipient = await resolveRecipient(deps, asker, event.chainId, to)
-  const { address, tokenId } = event
   const guestbook = guestbookOf(event)
   if (isForeign(guestbook)) await assertMinter(chain, guestbook)
   else if (guestbook.status === 'confirmed') await assertOurs(chain, guestbook)
   const [gasHint, isThere] = await Promise.all([
     gasToMintTo(chain, event, recipient),
-    isEventThere(chain, address, tokenId),
+    isEventThere(chain, event.address, event.tokenId),
   ])
+  return { chain, recipient, gasHint, isThere }
+}
+
+/** A dry run. `gas` is a limit. @throws as `mintEvent` */
+export async function checkMint(
+  deps: Pick<MintDeps, 'db' | 'chains' | 'names'>,
+  teamId: number,
+  { event: ref, recipient: to }: { event: EventRef; recipient: string },
+): Promise<{ contractAddress: string; chainId: number; tokenId: string; recipient: string; gas: number }> {
+  const event = await eventOfTeam(deps, teamId, ref)
+  const { recipient, gasHint: gas } = await prepareMint(deps, { team: teamId }, event, to)
+  const { address: contractAddress, chainId, tokenId } = event
+  return { contractAddress, chainId, tokenId, recipient, gas }
+}
+
+async function mint(deps: MintDeps, { asker, event, recipient: to, asking, code }: Wanted): Promise<number> {
+  const { chain, recipient, gasHint, isThere } = await prepareMint(deps, asker, event, to)
+  const { tokenId } = event
   // Derived from the code, so that the contract itself rejects a used code that the store has forgotten.
-  const intentId = keccak256(stringToBytes(code === undefined ? deps.codes.code() : `otp:${hashCode(code)}`))
+  const intentId = keccak256(stringToBytes(code === undefined ? nanoid() : `otp:${hashCode(code)}`))
   const at = iso(deps.clock.now())
   return deps.db.write(async (trx) => {
-    if (code !== undefined) await spendCode(trx, code, at)
+    if (code !== undefined) await spendCode(trx, deps, code, at)
     const current = await ensureEventCreated(trx, deps, chain, { event, isThere })
     const { idempotency, actor } = asking
     const id = await recordMintOf(trx, deps, current, chain, { recipient, intentId, gasHint, idempotency })

@@ -13,12 +13,15 @@ import { plainText as plain } from '../../outbound/foreign-text.ts'
 import { readChain } from '../chain/read-chain.ts'
 import { DomainError } from '../errors.ts'
 
-/** A mint takes 82,000 gas. */
+const usedByMint = 82_000
 const mintGas = 150_000
 /** Gas for a recipient contract's hook; the contract's batch mint allows as much. */
 const hookGas = 250_000
 // The caller keeps 1/64 of a call's gas (EIP-150).
 const mintWithHookGas = mintGas + Math.ceil((hookGas * 64) / 63)
+
+/** What a mint takes at most. @param limit as of `gasToMintTo` */
+export const gasTaken = (limit: number): number => (limit === mintGas ? usedByMint : limit)
 
 const receiverAbi = parseAbi([
   'function onERC1155Received(address operator, address from, uint256 id, uint256 value, bytes data) returns (bytes4)',

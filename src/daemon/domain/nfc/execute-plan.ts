@@ -19,9 +19,7 @@ import { maxCounter } from '../../../values/chip-row.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { findChips, updateChip } from '../../store/chips.ts'
 import type { Queries } from '../../store/database.ts'
-import { endOtpsOfChip } from '../../store/otps.ts'
-import { endPageVisits } from '../../store/page-visits.ts'
-import { endRefsOfChip } from '../../store/refs.ts'
+import { endTapsOfChip } from '../../store/taps/recorded-taps.ts'
 import { chipKeys } from './chip-keys.ts'
 import { verificationPlan } from './choose-plan.ts'
 import { close, type JournalEntry } from './journal.ts'
@@ -114,9 +112,7 @@ export const invalidateTaps =
     const [row] = isReset(plan) ? await findChips(trx, [uid]) : []
     if (!row || row.keySetId === null) return
     await updateChip(trx, uid, { lastCounter: maxCounter })
-    await endRefsOfChip(trx, uid, at)
-    await endOtpsOfChip(trx, uid, at)
-    await endPageVisits(trx, uid)
+    await endTapsOfChip(trx, uid, at)
     const { teamId, keySetId: keySet, generation, lastCounter } = row
     const detail = { keySet, generation, lastCounter }
     await recordChange(trx, { at, actor, teamId, action: 'chips.reset', target: uid, detail })

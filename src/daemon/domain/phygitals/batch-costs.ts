@@ -1,9 +1,10 @@
-import { getAddress, hexToBigInt } from 'viem'
+import { getAddress, type Hex, maxUint256 } from 'viem'
 import { phygitalAbi } from '../../chain/artifacts/phygital.ts'
 import type { Chain, Chains } from '../../chain/chains.ts'
 import { firstFees } from '../../chain/relayer/fees.ts'
 import { type ClaimArgs, claimGas } from '../../chain/relayer/phygital-claim.ts'
 import type { TokenLocation } from '../../store/tokens.ts'
+import { claimSample, l1FeeOf } from '../chain/l1-fee.ts'
 import { chainOf, readChain } from '../chain/read-chain.ts'
 import { signClaim } from './sign-claim.ts'
 
@@ -17,12 +18,25 @@ export interface ChainTotals {
   isOverCap: boolean
   /** Gas times the maximum fee. */
   cost: bigint
-  /** The required balance: the cost, but at least what a node requires to accept one transaction. */
+  /** Charged beside gas on chains of the OP stack, for all transactions; null if it cannot be read now. */
+  l1Fee: bigint | null
+  /** The required balance: both, but at least what a node requires to accept one transaction. */
   needed: bigint
   relayer: string
   balance: bigint
   canPay: boolean
 }
+
+/** Gas and wei as decimal text, which JSON keeps. */
+export const totalsInText = ({ gas, maxFeePerGas, cost, l1Fee, needed, balance, ...rest }: ChainTotals) => ({
+  ...rest,
+  gas: String(gas),
+  maxFeePerGas: String(maxFeePerGas),
+  cost: String(cost),
+  l1Fee: l1Fee === 0n ? undefined : l1Fee === null ? null : String(l1Fee),
+  needed: String(needed),
+  balance: String(balance),
+})
 
 type Call = ClaimArgs['call']
 interface Sample {
@@ -32,8 +46,8 @@ interface Sample {
 
 /** Used if a contract cannot be measured: slightly more than our own contract takes. */
 const usualGas: Record<Call, bigint> = { claimNFT: 92_000n, mintNFT: 110_000n }
-/** The relayer signs with this gas limit, and nodes require a balance for it. */
-const gasLimit = BigInt(claimGas)
+/** The relayer signs with this gas limit at least, and nodes require a balance for it. */
+const leastGasLimit = BigInt(claimGas)
 
 /** Sums up transfers and estimates their cost from a few samples of each contract and kind. */
 export class Costs {
@@ -62,33 +76,49 @@ export class Costs {
   async #ofChain(chain: Chain, cap: bigint | undefined): Promise<ChainTotals> {
     const kinds = [...this.#kinds.values()].filter(({ chainId }) => chainId === chain.id)
     const gasEach = await Promise.all(kinds.map(({ call, samples }) => gasOf(chain, call, samples)))
+    const gasLimit = gasEach.reduce((most, gas) => larger(most, (gas * 6n) / 5n), leastGasLimit)
     return priced(chain, cap, {
       transactions: kinds.reduce((sum, { count }) => sum + count, 0),
       gas: kinds.reduce((sum, { count }, at) => sum + BigInt(count) * (gasEach[at] ?? 0n), 0n),
       gasLimit,
+      data: claimSample(),
     })
   }
 }
 
-/** @param gasLimit the highest of a single transaction @throws DomainError chain_unavailable */
+const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b)
+
+/** Transactions of one chain. The largest of them has this gas limit and call data. */
+export interface Sending {
+  transactions: number
+  gas: bigint
+  gasLimit: bigint
+  data: Hex
+}
+
+/** @throws DomainError chain_unavailable */
 export async function priced(
   chain: Chain,
   cap: bigint | undefined,
-  { transactions, gas, gasLimit }: { transactions: number; gas: bigint; gasLimit: bigint },
+  { transactions, gas, gasLimit, data }: Sending,
 ): Promise<ChainTotals> {
-  const [balance, fees] = await Promise.all([
+  const [balance, fees, l1Each] = await Promise.all([
     readChain(chain, () => chain.client.getBalance({ address: chain.relayer })),
     feesOf(chain, cap),
+    l1FeeOf(chain, data),
   ])
   const cost = gas * fees.maxFeePerGas
-  const least = gasLimit * fees.maxFeePerGas
-  const needed = cost > least ? cost : least
+  const l1Fee = l1Each === undefined ? null : BigInt(transactions) * l1Each
+  const all = cost + (l1Fee ?? 0n)
+  const least = gasLimit * fees.maxFeePerGas + (l1Each ?? 0n)
+  const needed = larger(all, least)
   return {
     chainId: chain.id,
     transactions,
     gas,
     ...fees,
     cost,
+    l1Fee,
     needed,
     relayer: chain.relayer,
     balance,
@@ -124,13 +154,10 @@ export async function feesOf(
   chain: Chain,
   cap: bigint | undefined,
 ): Promise<{ maxFeePerGas: bigint; isOverCap: boolean }> {
-  const [block, tip] = await readChain(chain, () =>
-    Promise.all([
-      chain.client.getBlock({ includeTransactions: false }),
-      chain.client.request({ method: 'eth_maxPriorityFeePerGas' }),
-    ]),
-  )
-  const market = { baseFee: block.baseFeePerGas ?? 0n, tip: hexToBigInt(tip) }
-  const fees = firstFees({ ...market, cap: cap ?? 2n * market.baseFee + market.tip })
+  const market = await readChain(chain, async () => {
+    const { hash, baseFeePerGas } = await chain.client.getBlock({ includeTransactions: false })
+    return chain.market.at({ hash, baseFee: baseFeePerGas ?? undefined }, cap ?? maxUint256)
+  })
+  const fees = firstFees(market)
   return { maxFeePerGas: fees?.maxFeePerGas ?? cap ?? 0n, isOverCap: fees === undefined }
 }

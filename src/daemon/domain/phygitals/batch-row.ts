@@ -2,12 +2,15 @@ import { findChip, type TappedChip } from '../../store/chips.ts'
 import type { Db } from '../../store/database.ts'
 import type { LocatedToken, TokenLocation } from '../../store/tokens.ts'
 import { conflict, notFound } from '../errors.ts'
-import { tokenOfTeam } from './find-token.ts'
+import { locationOf, tokenOfTeam } from './find-token.ts'
 
 /** A token, or whichever token a chip carries. */
 export type RowTarget = { uid: string } | TokenLocation
 
 export const isChip = (target: RowTarget): target is { uid: string } => 'uid' in target
+
+/** Without the rest of the row. */
+export const targetOfRow = (row: RowTarget): RowTarget => (isChip(row) ? { uid: row.uid } : locationOf(row))
 
 /** @throws DomainError not_found */
 export async function chipOfTeam(
@@ -36,7 +39,7 @@ export async function tokenOfRow(
 
 /** Yields results in order; a job that throws ends the iteration, but jobs already started complete. */
 export async function* mapConcurrently<T, R>(
-  items: AsyncIterable<T>,
+  items: AsyncIterable<T> | Iterable<T>,
   atOnce: number,
   job: (item: T) => Promise<R>,
 ): AsyncGenerator<R> {

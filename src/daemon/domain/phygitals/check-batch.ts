@@ -3,18 +3,20 @@ import type { Chains } from '../../chain/chains.ts'
 import { ownerOf } from '../../chain/contract-state.ts'
 import { RecipientInvalid } from '../../chain/names/resolver.ts'
 import { claimGas } from '../../chain/relayer/phygital-claim.ts'
+import { findContractAt } from '../../store/contracts.ts'
 import type { Db } from '../../store/database.ts'
 import type { TokenLocation } from '../../store/tokens.ts'
 import { tokenKey, tokensUnderWay, type UnderWay } from '../../store/transactions/listing.ts'
 import { budgetLeft } from '../chain/budget.ts'
 import { chainOf, readChain } from '../chain/read-chain.ts'
 import { type Names, resolveRecipient } from '../chain/recipients.ts'
-import { DomainError } from '../errors.ts'
+import { DomainError, notFound } from '../errors.ts'
 import type { BudgetClock } from '../time.ts'
 import { type ChainTotals, Costs } from './batch-costs.ts'
 import { chipOfTeam, isChip, mapConcurrently, type RowTarget } from './batch-row.ts'
 import { assertUsable, checkMove } from './check-move.ts'
 import { locationOf, tokenOfTeam } from './find-token.ts'
+import { futureTokenOf } from './mint-token.ts'
 import { type Target, targetOf, tokenInfoOf } from './target.ts'
 
 interface WantedMove {
@@ -24,9 +26,9 @@ interface WantedMove {
 }
 
 /** `tokenId` is null if the token has not been minted yet. */
-type TokenThere = Omit<TokenLocation, 'tokenId'> & { tokenId: string | null }
+export type TokenThere = Omit<TokenLocation, 'tokenId'> & { tokenId: string | null }
 
-type CheckedMove =
+export type CheckedMove =
   | {
       row: number
       status: 'transfer' | 'mint' | 'unchanged'
@@ -37,23 +39,93 @@ type CheckedMove =
       note?: string
     }
   /** `invalid`: can never succeed; `refused`: not in the current state. */
-  | { row: number; status: 'refused' | 'invalid'; token?: TokenThere; owner?: string | null; error: string }
+  | {
+      row: number
+      status: 'refused' | 'invalid'
+      token?: TokenThere
+      owner?: string | null
+      recipient?: never
+      error: string
+    }
 
 type CheckDeps = { db: Db; chains: Chains; names: Names; clock: BudgetClock }
+type Pricing = { teamId: number; feeCap: (chainId: number) => bigint | undefined }
 
 const atOnce = 200
 
 /** A dry run, with the total cost at the end. @param feeCap wei per gas; the relayer's maximum */
 export async function* checkMoves(
   deps: CheckDeps,
-  { teamId, feeCap }: { teamId: number; feeCap: (chainId: number) => bigint | undefined },
+  pricing: Pricing,
   rows: AsyncIterable<WantedMove>,
-): AsyncGenerator<CheckedMove | { totals: ChainTotals[]; budget?: RemainingBudget }> {
+): AsyncGenerator<CheckedMove | MoveCosts> {
+  const costs = new BatchCosts(deps)
+  for await (const move of checkEachMove(deps, pricing.teamId, rows)) {
+    await costs.add(move)
+    yield move
+  }
+  yield costs.totals(pricing)
+}
+
+/** @throws DomainError chain_unavailable */
+export function checkEachMove(
+  deps: CheckDeps,
+  teamId: number,
+  rows: AsyncIterable<WantedMove> | Iterable<WantedMove>,
+): AsyncGenerator<CheckedMove> {
   const check = new Check(deps, teamId)
-  yield* mapConcurrently(rows, atOnce, (row) => check.row(row))
-  const totals = await check.costs.totals(feeCap)
-  const budget = await remainingBudget(deps, teamId, totals)
-  yield { totals, ...(budget && { budget }) }
+  return mapConcurrently(rows, atOnce, (row) => check.row(row))
+}
+
+/** @throws DomainError chain_unavailable */
+export const checkOneMove = (deps: CheckDeps, teamId: number, row: WantedMove): Promise<CheckedMove> =>
+  new Check(deps, teamId).row(row)
+
+/** `budget` is present if the team's is too small. */
+export interface MoveCosts {
+  totals: ChainTotals[]
+  budget?: RemainingBudget
+}
+
+interface Priced {
+  readonly status: string
+  readonly token?: TokenThere | undefined
+  readonly recipient?: string | undefined
+}
+
+/** Sums up what checked moves cost. */
+export class BatchCosts {
+  readonly #deps: CheckDeps
+  readonly #costs: Costs
+  /** Of contracts whose tokens are yet to be minted, the next one. */
+  readonly #nextIds = new Map<string, Promise<string>>()
+  constructor(deps: CheckDeps) {
+    this.#deps = deps
+    this.#costs = new Costs(deps.chains)
+  }
+
+  /** @throws DomainError chain_unavailable */
+  async add(move: Priced): Promise<void> {
+    const { token, recipient, status } = move
+    if ((status !== 'transfer' && status !== 'mint') || !token || recipient === undefined) return
+    const tokenId = token.tokenId ?? (await this.#nextId(token))
+    this.#costs.add({ ...token, tokenId }, recipient, status === 'mint' ? 'mintNFT' : 'claimNFT')
+  }
+
+  /** @throws DomainError chain_unavailable */
+  async totals({ teamId, feeCap }: Pricing): Promise<MoveCosts> {
+    const totals = await this.#costs.totals(feeCap)
+    const budget = await remainingBudget(this.#deps, teamId, totals)
+    return { totals, ...(budget && { budget }) }
+  }
+
+  #nextId({ chainId, contractAddress }: TokenThere): Promise<string> {
+    return memoized(this.#nextIds, `${chainId}/${contractAddress}`, async () => {
+      const contract = await findContractAt(this.#deps.db.read, chainId, contractAddress)
+      if (!contract) throw notFound('contract')
+      return (await futureTokenOf(this.#deps, contract)).tokenId
+    })
+  }
 }
 
 /** A team's remaining budget for today; null: unlimited. */
@@ -78,7 +150,6 @@ async function remainingBudget(
 
 /** Caches lookups for one request. */
 class Check {
-  readonly costs: Costs
   readonly #deps: CheckDeps
   readonly #teamId: number
   readonly #recipients = new Map<string, Promise<string>>()
@@ -87,7 +158,6 @@ class Check {
   constructor(deps: CheckDeps, teamId: number) {
     this.#deps = deps
     this.#teamId = teamId
-    this.costs = new Costs(deps.chains)
   }
 
   async row(wanted: WantedMove): Promise<CheckedMove> {
@@ -124,7 +194,6 @@ class Check {
         await checkMove(this.#deps, location, recipient)
       else await assertUsable(chain, location)
       const isMint = ownerNow === undefined && underWay === undefined
-      this.costs.add(location, recipient, isMint ? 'mintNFT' : 'claimNFT')
       return { ...result, status: isMint ? 'mint' : 'transfer' }
     } catch (error) {
       // An unreachable chain is not the row's fault.

@@ -5,6 +5,7 @@ import type { Chain, Chains } from '../../chain/chains.ts'
 import { ownerOf } from '../../chain/contract-state.ts'
 import { type ClaimArgs, claimGas } from '../../chain/relayer/phygital-claim.ts'
 import type { LocatedToken } from '../../store/tokens.ts'
+import { claimSample, l1FeeOf } from '../chain/l1-fee.ts'
 import { chainOf, readChain, readContract, refusalOf, ttlCached } from '../chain/read-chain.ts'
 import { assertDeployed, assertOurs, contractOf } from '../contracts/deployed.ts'
 import { conflict, DomainError } from '../errors.ts'
@@ -25,6 +26,8 @@ type CheckedToken = Pick<
 export interface Move {
   chain: Chain
   call: ClaimArgs['call']
+  /** The gas limit, where a contract of others is called that may need more than a usual claim. */
+  gas: number
 }
 
 /** Only reads. @throws DomainError chain_unavailable, conflict (contract missing or not ours), simulation_reverted */
@@ -48,8 +51,8 @@ export async function checkMove(
   // Our own contract accepts a signed claim for any recipient without code.
   await assertOurSignature(chain, contract)
   await assertCanSend(chain)
-  if (!isOurs || code !== undefined) await simulate(chain, token, recipient, call)
-  return { chain, call }
+  const gas = isOurs && code === undefined ? claimGas : await gasOf(chain, token, recipient, call)
+  return { chain, call, gas }
 }
 
 /** @throws DomainError conflict if a contract deployed from here is missing or not ours */
@@ -91,10 +94,11 @@ const noPhygital = (chain: Chain, address: Address, error: unknown): unknown => 
 /** Refuses before anything is recorded; the embedded chain is free. @throws DomainError chain_unavailable */
 async function assertCanSend(chain: Chain): Promise<void> {
   if (chain.isEmbedded) return
-  const [{ isOverCap, maxFeePerGas }, balance] = await ttlCached(chain, 'price', 1000, () =>
+  const [{ isOverCap, maxFeePerGas }, balance, l1Fee = 0n] = await ttlCached(chain, 'price', 1000, () =>
     Promise.all([
       feesOf(chain, chain.maxFeePerGas),
       readChain(chain, () => chain.client.getBalance({ address: chain.relayer })),
+      l1FeeOf(chain, claimSample()),
     ]),
   )
   if (isOverCap)
@@ -103,7 +107,7 @@ async function assertCanSend(chain: Chain): Promise<void> {
       `Chain ${chain.id} asks for higher gas fees than this daemon may pay. Nothing was used up; try again later.`,
       { retryAfterSeconds: 60 },
     )
-  if (balance < BigInt(claimGas) * maxFeePerGas)
+  if (balance < BigInt(claimGas) * maxFeePerGas + l1Fee)
     throw new DomainError(
       'chain_unavailable',
       `The relayer of chain ${chain.id} cannot pay for this at the moment. Nothing was used up; try again later.`,
@@ -111,34 +115,42 @@ async function assertCanSend(chain: Chain): Promise<void> {
     )
 }
 
-async function simulate(
+/** @returns the gas limit @throws DomainError simulation_reverted */
+async function gasOf(
   chain: Chain,
   token: CheckedToken,
   recipient: string,
   call: ClaimArgs['call'],
-): Promise<void> {
+): Promise<number> {
   const address = getAddress(token.contractAddress)
   const { signature, blockExpiry } = await signClaim(chain, token, recipient, []).catch((error: unknown) => {
     throw noPhygital(chain, address, error)
   })
-  try {
-    await readChain(chain, () =>
-      chain.client.simulateContract({
-        abi: phygitalAbi,
-        address,
-        functionName: call,
-        args: [signature, blockExpiry, getAddress(recipient), BigInt(token.tokenId)],
-        account: chain.relayer,
-        // The relayer's gas limit: a recipient contract that needs more would revert.
-        gas: BigInt(claimGas),
-      }),
-    )
-  } catch (error) {
-    const reason = refusalOf(error)
-    if (reason === undefined) throw error
-    throw new DomainError(
+  const refused = (reason: string) =>
+    new DomainError(
       'simulation_reverted',
       `The contract refuses to move token ${token.tokenId} to ${recipient}: ${reason}. Nothing was used up.`,
     )
+  let needed: number
+  try {
+    needed = Number(
+      await readChain(chain, () =>
+        chain.client.estimateContractGas({
+          abi: phygitalAbi,
+          address,
+          functionName: call,
+          args: [signature, blockExpiry, getAddress(recipient), BigInt(token.tokenId)],
+          account: chain.relayer,
+        }),
+      ),
+    )
+  } catch (error) {
+    const reason = refusalOf(error)
+    throw reason === undefined ? error : refused(reason)
   }
+  if (needed > chain.maxGas)
+    throw refused(
+      `it needs ${needed.toLocaleString('en-US')} gas, and TAPCHIP_MAX_GAS_${chain.id} allows ${chain.maxGas.toLocaleString('en-US')}`,
+    )
+  return Math.min(Math.max(claimGas, Math.ceil((needed * 5) / 4)), chain.maxGas)
 }

@@ -3,18 +3,18 @@ import { parseObject } from '../../../values/json.ts'
 import { Slice } from '../../../values/slices.ts'
 import type { Chains } from '../../chain/chains.ts'
 import type { Actor } from '../../store/audit.ts'
-import type { Db } from '../../store/database.ts'
-import { findToken, type LocatedToken, type TokenLocation } from '../../store/tokens.ts'
-import { announcedTogether, announceGas, announceGasLimit } from '../chain/announcements.ts'
+import type { Db, Queries } from '../../store/database.ts'
+import type { LocatedToken, TokenLocation } from '../../store/tokens.ts'
+import { announceData, announcedTogether, announceGas, announceGasLimit } from '../chain/announcements.ts'
 import { chainOf } from '../chain/read-chain.ts'
-import { DomainError, notFound } from '../errors.ts'
+import { DomainError } from '../errors.ts'
 import type { BudgetClock } from '../time.ts'
-import { type ChainTotals, priced } from './batch-costs.ts'
+import { type ChainTotals, priced, type Sending } from './batch-costs.ts'
 import { type RowTarget, tokenOfRow } from './batch-row.ts'
 import { locationOf } from './find-token.ts'
 import { announce, byContract, isAnnounced, writeMetadata } from './metadata.ts'
 
-type Metadata = Readonly<Record<string, unknown>>
+export type Metadata = Readonly<Record<string, unknown>>
 
 export interface MetadataRow {
   row: number
@@ -25,7 +25,7 @@ export interface MetadataRow {
   expected?: Metadata | null | undefined
 }
 
-type MetadataResult =
+export type MetadataResult =
   | {
       row: number
       status: 'changed' | 'unchanged'
@@ -33,7 +33,14 @@ type MetadataResult =
       /** Null: there was none. */
       previous: Metadata | null
     }
-  | { row: number; status: 'failed'; error: string }
+  | {
+      row: number
+      /** `conflict`: it is not what the row expected. */
+      status: 'failed' | 'conflict'
+      token?: never
+      previous?: never
+      error: string
+    }
 
 type Deps = { db: Db; clock: BudgetClock; chains: Chains; marketplace: object | undefined }
 interface Caller {
@@ -49,70 +56,110 @@ const lengthTogether = 128 * 1024
 /** A bad row fails alone, and an unchanged one costs no gas. @returns one result per row, in order */
 export async function* replaceMetadataRows(
   deps: Deps,
-  { teamId, actor }: Caller,
+  caller: Caller,
   rows: AsyncIterable<MetadataRow>,
 ): AsyncGenerator<MetadataResult> {
   for await (const group of groupsOf(rows)) {
-    const found = await tokensOf(deps, teamId, group)
-    const now = deps.clock.now()
-    const results = await deps.db.write(async (trx) => {
-      const changed: LocatedToken[] = []
-      const described: MetadataResult[] = []
-      for (const { row, token: before } of found) {
-        // Read again, since an earlier row may have changed the same token.
-        const token =
-          before instanceof DomainError ? before : ((await findToken(trx, before.id)) ?? notFound('token'))
-        const result = judge(row, token)
-        described.push(result)
-        if (result.status !== 'changed' || token instanceof DomainError) continue
-        await writeMetadata(trx, deps, { token, metadata: row.metadata, actor, now })
-        changed.push(token)
-      }
-      await announce(trx, deps, changed)
-      return described
-    })
+    const results = await deps.db.write((trx) => replaceMetadataIn(trx, deps, caller, group))
     deps.chains.relayer.wake()
     yield* results
   }
 }
 
-/**
- * A dry run. An unreachable chain is left out of the totals, since the metadata itself does not need it. @param
- * feeCap wei per gas; the relayer's maximum
- */
+/** A step of a larger write. Announces the rows' tokens, one transaction per contract. */
+export async function replaceMetadataIn(
+  trx: Queries,
+  deps: Omit<Deps, 'db'>,
+  { teamId, actor }: Caller,
+  rows: readonly MetadataRow[],
+): Promise<MetadataResult[]> {
+  const now = deps.clock.now()
+  const changed: LocatedToken[] = []
+  const results: MetadataResult[] = []
+  // One by one, since an earlier row may have changed the same token.
+  for (const row of rows) {
+    const token = await tokenOrError({ db: { read: trx } }, teamId, row)
+    const result = judge(row, token)
+    results.push(result)
+    if (result.status !== 'changed' || token instanceof DomainError) continue
+    await writeMetadata(trx, deps, { token, metadata: row.metadata, actor, now })
+    changed.push(token)
+  }
+  await announce(trx, deps, changed)
+  return results
+}
+
+/** What rows would do. */
+export const checkMetadata = (
+  deps: { db: Pick<Db, 'read'> },
+  teamId: number,
+  rows: readonly MetadataRow[],
+): Promise<{ result: MetadataResult; token: LocatedToken | undefined }[]> =>
+  Promise.all(
+    rows.map(async (row) => {
+      const token = await tokenOrError(deps, teamId, row)
+      const result = judge(row, token)
+      return { result, token: token instanceof DomainError ? undefined : token }
+    }),
+  )
+
+/** A dry run, with the cost of the announcements at the end. @param feeCap wei per gas; the relayer's maximum */
 export async function* checkMetadataRows(
   deps: Deps,
-  { teamId, feeCap }: { teamId: number; feeCap: (chainId: number) => bigint | undefined },
+  { teamId, feeCap }: { teamId: number; feeCap: FeeCap },
   rows: AsyncIterable<MetadataRow>,
 ): AsyncGenerator<MetadataResult | { totals: ChainTotals[] }> {
-  const sums = new Map<number, { transactions: number; gas: bigint; gasLimit: bigint }>()
+  const costs = new AnnouncementCosts(deps)
   for await (const group of groupsOf(rows)) {
-    const changed: LocatedToken[] = []
-    for (const { row, token } of await tokensOf(deps, teamId, group)) {
-      const result = judge(row, token)
-      if (result.status === 'changed' && !(token instanceof DomainError)) changed.push(token)
-      yield result
-    }
-    for (const tokens of byContract(changed.filter((token) => isAnnounced(deps, token)))) {
-      const count = new Set(tokens.map(({ tokenId }) => tokenId)).size
+    const checked = await checkMetadata(deps, teamId, group)
+    costs.add(checked.flatMap(({ result, token }) => (result.status === 'changed' && token ? [token] : [])))
+    yield* checked.map(({ result }) => result)
+  }
+  yield { totals: await costs.totals(feeCap) }
+}
+
+/** Of a token whose metadata changed. */
+type Announced = Pick<LocatedToken, 'contractId' | 'contractTransactionId' | 'chainId' | 'tokenId'>
+type FeeCap = (chainId: number) => bigint | undefined
+
+/** Sums up what announcing changed metadata costs. */
+export class AnnouncementCosts {
+  readonly #deps: Pick<Deps, 'chains'>
+  readonly #sums = new Map<number, Sending>()
+  constructor(deps: Pick<Deps, 'chains'>) {
+    this.#deps = deps
+  }
+
+  /** @param changed in one write */
+  add(changed: readonly Announced[]): void {
+    for (const tokens of byContract(changed.filter((token) => isAnnounced(this.#deps, token)))) {
+      const ids = [...new Set(tokens.map(({ tokenId }) => tokenId))].map(BigInt)
+      const count = ids.length
       const chainId = tokens[0]?.chainId ?? 0
-      const sum = sums.get(chainId) ?? { transactions: 0, gas: 0n, gasLimit: 0n }
+      const sum = this.#sums.get(chainId) ?? { transactions: 0, gas: 0n, gasLimit: 0n, data: '0x' }
       const gasLimit = BigInt(announceGasLimit(count))
-      sums.set(chainId, {
+      const isLargest = gasLimit > sum.gasLimit
+      this.#sums.set(chainId, {
         transactions: sum.transactions + 1,
         gas: sum.gas + BigInt(announceGas(count)),
-        gasLimit: gasLimit > sum.gasLimit ? gasLimit : sum.gasLimit,
+        gasLimit: isLargest ? gasLimit : sum.gasLimit,
+        data: isLargest ? announceData('phygital', ids) : sum.data,
       })
     }
   }
-  const ids = [...sums].sort(([one], [other]) => one - other)
-  const totals = ids.map(([id, sum]) =>
-    priced(chainOf(deps.chains, id), feeCap(id), sum).catch((error: unknown) => {
-      if (error instanceof DomainError) return undefined
-      throw error
-    }),
-  )
-  yield { totals: (await Promise.all(totals)).filter((total) => total !== undefined) }
+
+  /** Without chains that cannot be reached: the metadata itself does not need them. */
+  async totals(feeCap: FeeCap): Promise<ChainTotals[]> {
+    const { chains } = this.#deps
+    const ids = [...this.#sums].sort(([one], [other]) => one - other)
+    const totals = ids.map(([id, sum]) =>
+      priced(chainOf(chains, id), feeCap(id), sum).catch((error: unknown) => {
+        if (error instanceof DomainError) return undefined
+        throw error
+      }),
+    )
+    return (await Promise.all(totals)).filter((total) => total !== undefined)
+  }
 }
 
 async function* groupsOf(rows: AsyncIterable<MetadataRow>): AsyncGenerator<readonly MetadataRow[]> {
@@ -131,21 +178,15 @@ async function* groupsOf(rows: AsyncIterable<MetadataRow>): AsyncGenerator<reado
   if (group.length > 0) yield group
 }
 
-/** Each row's token, or the error. */
-const tokensOf = (
-  deps: Deps,
+const tokenOrError = (
+  deps: { db: Pick<Db, 'read'> },
   teamId: number,
-  rows: readonly MetadataRow[],
-): Promise<{ row: MetadataRow; token: LocatedToken | DomainError }[]> =>
-  Promise.all(
-    rows.map(async (row) => {
-      const token = await tokenOfRow(deps, teamId, row.target).catch((error: unknown) => {
-        if (error instanceof DomainError) return error
-        throw error
-      })
-      return { row, token }
-    }),
-  )
+  { target }: MetadataRow,
+): Promise<LocatedToken | DomainError> =>
+  tokenOfRow(deps, teamId, target).catch((error: unknown) => {
+    if (error instanceof DomainError) return error
+    throw error
+  })
 
 /** Validated when written. */
 const storedMetadata = (json: string): Metadata => parseObject(json) ?? {}
@@ -156,6 +197,6 @@ function judge({ row, metadata, expected }: MetadataRow, found: LocatedToken | D
   const previous = found.metadata === null ? null : storedMetadata(found.metadata)
   if (isDeepStrictEqual(previous, metadata)) return { row, status: 'unchanged', token, previous }
   if (expected !== undefined && !isDeepStrictEqual(previous, expected))
-    return { row, status: 'failed', error: 'It was changed in the meantime and was left unchanged.' }
+    return { row, status: 'conflict', error: 'It was changed in the meantime and was left unchanged.' }
   return { row, status: 'changed', token, previous }
 }

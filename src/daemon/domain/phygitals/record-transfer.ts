@@ -1,10 +1,9 @@
 import { getAddress } from 'viem/utils'
 import { type ClaimArgs, claimBuilder, claimGas } from '../../chain/relayer/phygital-claim.ts'
 import type { KeyedRequest } from '../../chain/relayer/record-intent.ts'
-import { chipsOfToken } from '../../store/chips.ts'
 import { deleteClaimRegistrationsOf } from '../../store/claim-registrations.ts'
 import type { Queries } from '../../store/database.ts'
-import { endClaimsOfChip, endClaimsOfEarlierTaps } from '../../store/otps.ts'
+import { endClaimsOfToken } from '../../store/taps/recorded-taps.ts'
 import { type LocatedToken, setMintTransaction, tokenTopic } from '../../store/tokens.ts'
 import { moveKinds } from '../../store/transactions/intents.ts'
 import { type Counted, recordForTeam } from '../chain/budget.ts'
@@ -15,6 +14,8 @@ interface NewTransfer {
   /** EIP-55 */
   recipient: string
   call: ClaimArgs['call']
+  /** The gas limit, as `checkMove` found it. */
+  gas?: number
   counted: Counted
   idempotency?: KeyedRequest | undefined
 }
@@ -26,7 +27,7 @@ interface NewTransfer {
 export async function recordTransfer(
   trx: Queries,
   { clock }: { clock: BudgetClock },
-  { token, recipient, call, counted, idempotency }: NewTransfer,
+  { token, recipient, call, gas = claimGas, counted, idempotency }: NewTransfer,
 ): Promise<number> {
   await endClaimsOfToken(trx, token.id, iso(clock.now()))
   await deleteClaimRegistrationsOf(trx, token.id)
@@ -40,7 +41,7 @@ export async function recordTransfer(
   const intent = {
     chainId,
     call: { builder: claimBuilder, args },
-    gasAtMost: claimGas,
+    gasHint: gas,
     kind: moveKinds[call],
     topic: tokenTopic({ contractAddress, chainId, tokenId }),
     subject: { contractAddress, chainId, tokenId, recipient },
@@ -59,14 +60,3 @@ export const recordMint = (
   token: LocatedToken,
 ): Promise<number> =>
   recordTransfer(trx, deps, { token, recipient: token.owner ?? '', call: 'mintNFT', counted: 'owed' })
-
-/**
- * Ends the claim codes of all chips of a token, since they were issued for its former state: also those that refs of
- * earlier taps would still give.
- */
-export async function endClaimsOfToken(trx: Queries, tokenRow: number, now: string): Promise<void> {
-  for (const { uid } of await chipsOfToken(trx, tokenRow)) {
-    await endClaimsOfChip(trx, uid, now)
-    await endClaimsOfEarlierTaps(trx, uid)
-  }
-}

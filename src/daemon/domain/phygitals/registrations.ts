@@ -5,12 +5,11 @@ import {
   putClaimRegistration,
 } from '../../store/claim-registrations.ts'
 import type { Queries } from '../../store/database.ts'
-import type { OtpRow } from '../../store/schema.ts'
 import { isLaterTap } from '../../store/taps.ts'
 import type { LocatedToken, TokenLocation } from '../../store/tokens.ts'
 import { chainOf } from '../chain/read-chain.ts'
 import { type Asker, resolveRecipient } from '../chain/recipients.ts'
-import { presentCode, spendCode } from '../codes/otps.ts'
+import { type Otp, presentCode, spendCode } from '../codes/otps.ts'
 import { DomainError, notFound } from '../errors.ts'
 import { iso } from '../time.ts'
 import { assertUsable } from './check-move.ts'
@@ -84,7 +83,7 @@ export async function registerClaimByCode<T>(
   const { target, recipient } = await resolveTarget(deps, { chip: chip.uid }, chip, to)
   await assertStillUsable(deps, tokenInfoOf(target))
   return deps.db.write(async (trx) => {
-    await spendCode(trx, code, iso(deps.clock.now()))
+    await spendCode(trx, deps, code, iso(deps.clock.now()))
     const token = await settleTarget(trx, deps, target, false)
     const before = keepsTime ? await findClaimRegistration(trx, { tokenRow: token.id, recipient }) : undefined
     const isKept = before !== undefined && before.expiresAt > iso(deps.clock.now())
@@ -132,7 +131,7 @@ async function register(
     recipient,
     code,
     actor,
-  }: { token: LocatedToken; recipient: string; code: OtpRow | undefined; actor: Actor },
+  }: { token: LocatedToken; recipient: string; code: Otp | undefined; actor: Actor },
 ): Promise<ClaimRegistration> {
   const now = clock.now()
   const allowed = now + (token.twoTapDelaySeconds ?? 0) * 1000
@@ -174,7 +173,7 @@ const audit = (
  */
 export async function assertSecondTap(
   trx: Queries,
-  { token, recipient, otp, now }: { token: LocatedToken; recipient: string; otp: OtpRow; now: string },
+  { token, recipient, otp, now }: { token: LocatedToken; recipient: string; otp: Otp; now: string },
 ): Promise<void> {
   if (token.twoTapDelaySeconds === null) return
   const row = await findClaimRegistration(trx, { tokenRow: token.id, recipient })

@@ -1,23 +1,15 @@
-import {
-  type Address,
-  encodeFunctionData,
-  type Hex,
-  hashTypedData,
-  parseAbi,
-  recoverAddress,
-  size,
-} from 'viem'
+import { type Address, type Hex, hashTypedData } from 'viem'
 import { getAddress } from 'viem/utils'
 import { type OwnerRequest, ownerTypedData } from '../../../values/owner-edit.ts'
-import type { Chain, Chains } from '../../chain/chains.ts'
+import type { Chains } from '../../chain/chains.ts'
 import { ownerOf } from '../../chain/contract-state.ts'
-import { revertOf } from '../../chain/revert.ts'
 import { recordChange } from '../../store/audit.ts'
 import { chipsOfToken, updateChip } from '../../store/chips.ts'
 import { useSignature } from '../../store/claim-registrations.ts'
 import type { Db } from '../../store/database.ts'
 import type { LocatedToken } from '../../store/tokens.ts'
-import { chainOf, outOfReach, readChain } from '../chain/read-chain.ts'
+import { chainOf, readChain } from '../chain/read-chain.ts'
+import { reasonAgainstSignature } from '../chain/wallet-signature.ts'
 import { redirectUrlFrom } from '../chips/chips.ts'
 import { DomainError, invalid } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
@@ -90,40 +82,9 @@ async function ownerWhoSigned({ chains }: Deps, edit: OwnerEdit, token: LocatedT
       : await readChain(chain, () => ownerOf(chain.client, contract, BigInt(edit.tokenId)))
   const refuse = (message: string) => new DomainError('signature_invalid', message)
   if (owner === undefined) throw refuse('This token has no owner yet, so no one can sign for it.')
-  if (await isSignedBy(chain, owner, digestOf(edit), edit.ownerSignature)) return owner
+  const reason = await reasonAgainstSignature(chain, owner, digestOf(edit), edit.ownerSignature)
+  if (reason === undefined) return owner
   throw refuse(
-    `ownerSignature is not the signature of the owner (${owner}) for this request. Sign exactly what you send: token, updates, and requestExpiryTime.`,
+    `ownerSignature ${reason}. The owner is ${owner}. Sign exactly what you send: token, updates, and requestExpiryTime. Nothing was used up.`,
   )
 }
-
-const erc1271 = parseAbi(['function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)'])
-const isGood = '0x1626ba7e'
-
-/** Gas for a wallet's own check: enough for a few signatures. */
-const checkGas = 1_000_000n
-
-/**
- * By an account's key, or by its contract (ERC-1271). Code in the signature is never run, so wrappers that first
- * deploy a wallet (ERC-6492) are rejected. @throws DomainError chain_unavailable
- */
-async function isSignedBy(chain: Chain, signer: Address, hash: Hex, signature: Hex): Promise<boolean> {
-  if (size(signature) === 65 && (await recovered(hash, signature)) === signer) return true
-  const code = await readChain(chain, () => chain.client.getCode({ address: signer }))
-  return code !== undefined && (await saysYes(chain, signer, hash, signature))
-}
-
-async function saysYes(chain: Chain, signer: Address, hash: Hex, signature: Hex): Promise<boolean> {
-  const data = encodeFunctionData({ abi: erc1271, args: [hash, signature] })
-  try {
-    const answer = await chain.client.call({ to: signer, data, gas: checkGas })
-    return answer.data?.startsWith(isGood) ?? false
-  } catch (error) {
-    // A failure on the chain means no; anything else is a connection problem.
-    if (revertOf(error)) return false
-    throw outOfReach(chain.id, error)
-  }
-}
-
-const recovered = (hash: Hex, signature: Hex): Promise<Address | undefined> =>
-  // The bytes are not a signature.
-  recoverAddress({ hash, signature }).catch(() => undefined)

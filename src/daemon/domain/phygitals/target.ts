@@ -1,9 +1,10 @@
 import type { Chains } from '../../chain/chains.ts'
 import { findChip, type TappedChip } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
-import type { OtpRow } from '../../store/schema.ts'
 import { findToken, type LocatedToken } from '../../store/tokens.ts'
 import { type Asker, type Names, resolveRecipient } from '../chain/recipients.ts'
+import type { Otp } from '../codes/otps.ts'
+import type { Seals } from '../codes/seals.ts'
 import { DomainError, notFound } from '../errors.ts'
 import type { BudgetClock } from '../time.ts'
 import type { WebhookEvents } from '../webhook-events.ts'
@@ -12,6 +13,7 @@ import { bindNewToken, type FutureToken, futureContractOf, futureTokenOf } from 
 export type TransferDeps = {
   db: Db
   clock: BudgetClock
+  seals: Seals
   chains: Chains
   names: Names
   webhookEvents: WebhookEvents
@@ -35,7 +37,10 @@ export async function resolveTarget(
 }
 
 /** The token of a chip. @throws DomainError not_found, conflict, chain_unavailable */
-export async function targetOf(deps: Omit<TransferDeps, 'webhookEvents'>, chip: TappedChip): Promise<Target> {
+export async function targetOf(
+  deps: Omit<TransferDeps, 'webhookEvents' | 'seals'>,
+  chip: TappedChip,
+): Promise<Target> {
   const token = chip.tokenRow === null ? undefined : await findToken(deps.db.read, chip.tokenRow)
   if (token) return { token }
   return { future: await futureTokenOf(deps, await futureContractOf(deps, chip)), uid: chip.uid }
@@ -73,7 +78,7 @@ export async function settleTarget(
 }
 
 /** The chip of a code, with the token that the code is for. */
-export async function chipOfCode(db: Pick<Db, 'read'>, otp: OtpRow): Promise<TappedChip> {
+export async function chipOfCode(db: Pick<Db, 'read'>, otp: Otp): Promise<TappedChip> {
   const chip = await findChip(db.read, otp.chipUid)
   if (!chip) throw notFound('chip')
   return { ...chip, tokenRow: otp.tokenRow ?? chip.tokenRow }

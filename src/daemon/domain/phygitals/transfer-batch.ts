@@ -1,11 +1,20 @@
+import { getAddress } from 'viem/utils'
 import type { KeyedMutex } from '../../../values/keyed-mutex.ts'
-import { NotSignedYet } from '../../chain/relayer/errors.ts'
+import type { Chains } from '../../chain/chains.ts'
+import { ownerOf } from '../../chain/contract-state.ts'
 import type { Actor } from '../../store/audit.ts'
-import { type Idempotency, IdempotencyConflict, type KeyedRequest } from '../chain/transactions.ts'
-import { DomainError, type ErrorCode, storeFailure } from '../errors.ts'
+import type { Db } from '../../store/database.ts'
+import { findToken, type LocatedToken } from '../../store/tokens.ts'
+import { moveUnderWay } from '../../store/transactions/listing.ts'
+import { chainOf, readChain } from '../chain/read-chain.ts'
+import type { Idempotency, KeyedRequest } from '../chain/transactions.ts'
+import type { ErrorCode } from '../errors.ts'
 import { chipOfTeam, isChip, mapConcurrently, type RowTarget } from './batch-row.ts'
+import type { TokenThere } from './check-batch.ts'
+import { tokenOfTeam } from './find-token.ts'
+import { sendRow } from './send-row.ts'
 import type { TransferDeps } from './target.ts'
-import { transferred, transferToken, transferTokenOfChip } from './transfer.ts'
+import { transferToken, transferTokenOfChip } from './transfer.ts'
 
 export interface TransferRow {
   row: number
@@ -21,7 +30,7 @@ type TransferResult =
   | { row: number; status: 'queued' }
   | { row: number; status: 'failed'; error: string; code: ErrorCode; transactionId?: number | undefined }
 
-type BatchDeps = TransferDeps & {
+export type BatchTransferDeps = TransferDeps & {
   idempotency: Idempotency
   /** Chips without a token take their IDs one at a time. */
   minting: KeyedMutex
@@ -36,48 +45,26 @@ const atOnce = 128
 
 /** Transfers rows concurrently; a bad row fails alone. @returns one result per row, in order */
 export const transferRows = (
-  deps: BatchDeps,
+  deps: BatchTransferDeps,
   caller: Caller,
   rows: AsyncIterable<TransferRow>,
 ): AsyncGenerator<TransferResult> => mapConcurrently(rows, atOnce, (row) => transferRow(deps, caller, row))
 
-async function transferRow(deps: BatchDeps, caller: Caller, wanted: TransferRow): Promise<TransferResult> {
+async function transferRow(
+  deps: BatchTransferDeps,
+  caller: Caller,
+  wanted: TransferRow,
+): Promise<TransferResult> {
   const { row, claim } = wanted
-  let transactionId: number | undefined
-  try {
-    const hash = await deps.idempotency.once<string>({
-      claim,
-      run: async (recorded) => {
-        transactionId = await record(deps, caller, wanted)
-        recorded()
-        return hashOf(deps, transactionId)
-      },
-      resume: (id) => {
-        transactionId = id ?? undefined
-        return hashOf(deps, id)
-      },
-      answer: { parse: String },
-    })
-    return { row, status: 'transferred', initialTxHash: hash }
-  } catch (error) {
-    if (waitOf(error)) return { row, status: 'queued' }
-    if (error instanceof IdempotencyConflict)
-      return { row, status: 'failed', error: error.message, code: 'idempotency_conflict' }
-    // Other rows may have been recorded, so each row reports its own error.
-    const progress = { isWritten: transactionId !== undefined, transactionId, isKeyed: claim !== undefined }
-    const known = storeFailure(error, progress) ?? (error instanceof DomainError ? error : undefined)
-    if (known) {
-      const { transactionId } = known.detail
-      return { row, status: 'failed', error: known.message, code: known.code, transactionId }
-    }
-    throw error
-  }
+  const sent = await sendRow(deps, claim, () => recordRow(deps, caller, wanted))
+  return sent.status === 'sent' ? { row, status: 'transferred', initialTxHash: sent.hash } : { row, ...sent }
 }
 
-async function record(
-  deps: BatchDeps,
+/** @returns the transaction @throws as transferToken */
+export async function recordRow(
+  deps: BatchTransferDeps,
   { teamId, actor }: Caller,
-  { target, recipient, claim }: TransferRow,
+  { target, recipient, claim }: Omit<TransferRow, 'row'>,
 ): Promise<number> {
   const asking = { teamId, actor, idempotency: claim }
   if (!isChip(target)) return transferToken(deps, asking, { ...target, recipient })
@@ -86,23 +73,41 @@ async function record(
   return tokenRow === null ? deps.minting.run(`${teamId}/${itemId}`, move) : move()
 }
 
-/** Set if the transaction is recorded but has no hash yet. */
-const waitOf = (error: unknown): NotSignedYet | undefined => {
-  const cause = error instanceof DomainError ? error.detail.cause : undefined
-  return cause instanceof NotSignedYet ? cause : undefined
+/** A token where a check saw it. `owner` null: nobody. */
+export interface SeenToken {
+  readonly token: TokenThere
+  readonly owner: string | null
 }
 
-/** Attempts of about five seconds for a row that waits only for room in a block; blocks rarely take a minute. */
-const maxRetries = 16
+/** False if the row's token has another owner by now, or is another one. @throws DomainError not_found, chain_unavailable */
+export async function isUnmoved(
+  deps: { db: Db; chains: Chains },
+  teamId: number,
+  target: RowTarget,
+  { token: seen, owner }: SeenToken,
+): Promise<boolean> {
+  const token = await tokenNow(deps, teamId, target)
+  if (token === undefined) return seen.tokenId === null
+  const { chainId, contractAddress, tokenId } = token
+  if (chainId !== seen.chainId || contractAddress !== seen.contractAddress || tokenId !== seen.tokenId)
+    return false
+  // Read before the owner, so that a transfer that settles in between appears in one of the two.
+  const underWay = await moveUnderWay(deps.db.read, token)
+  if (underWay?.recipient !== undefined) return underWay.recipient === owner
+  const chain = chainOf(deps.chains, chainId)
+  const current = await readChain(chain, () =>
+    ownerOf(chain.client, getAddress(contractAddress), BigInt(tokenId)),
+  )
+  return (current ?? null) === owner
+}
 
-async function hashOf(deps: BatchDeps, transactionId: number | null): Promise<string> {
-  for (let left = maxRetries; ; left -= 1) {
-    try {
-      return (await transferred(deps, transactionId)).hash
-    } catch (error) {
-      const wait = waitOf(error)
-      // High fees or an unreachable node can take hours.
-      if (left === 0 || wait === undefined || wait.waiting !== null) throw error
-    }
-  }
+/** undefined: the chip has none yet. */
+async function tokenNow(
+  deps: { db: Db },
+  teamId: number,
+  target: RowTarget,
+): Promise<LocatedToken | undefined> {
+  if (!isChip(target)) return tokenOfTeam(deps, teamId, target)
+  const { tokenRow } = await chipOfTeam(deps, teamId, target.uid)
+  return tokenRow === null ? undefined : findToken(deps.db.read, tokenRow)
 }

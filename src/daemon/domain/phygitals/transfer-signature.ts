@@ -2,17 +2,17 @@ import { getAddress } from 'viem/utils'
 import { claimCounter } from '../../chain/relayer/phygital-claim.ts'
 import { type Actor, recordChange } from '../../store/audit.ts'
 import { deleteClaimRegistrationsOf } from '../../store/claim-registrations.ts'
-import { findOtp, keepSignature, signatureOf } from '../../store/otps.ts'
+import { endClaimsOfToken } from '../../store/taps/recorded-taps.ts'
+import { keepSignature, signatureOf } from '../../store/taps/spent-codes.ts'
 import type { LocatedToken, TokenLocation } from '../../store/tokens.ts'
 import { countedUnderWay } from '../../store/transactions/intents.ts'
 import { chainOf, readChain } from '../chain/read-chain.ts'
 import { resolveRecipient } from '../chain/recipients.ts'
-import { presentCode, spendCode } from '../codes/otps.ts'
+import { findOtp, presentCode, spendCode } from '../codes/otps.ts'
 import { DomainError } from '../errors.ts'
 import { iso } from '../time.ts'
 import { checkMove, type Move } from './check-move.ts'
 import { locationOf, tokenOfTeam } from './find-token.ts'
-import { endClaimsOfToken } from './record-transfer.ts'
 import { assertSecondTap } from './registrations.ts'
 import { type SignedClaim, signClaim } from './sign-claim.ts'
 import {
@@ -74,11 +74,12 @@ interface Given {
 
 /** Resolves no name: one that has moved since must not turn a repeat into a refusal. */
 async function signatureGiven(
-  { db, chains }: TransferDeps,
+  deps: TransferDeps,
   code: string,
   to: string,
 ): Promise<TransferSignature | undefined> {
-  const otp = await findOtp(db.read, code)
+  const { db, chains } = deps
+  const otp = await findOtp(db.read, deps, code)
   const kept = otp && signatureOf(otp, code)
   if (kept === undefined) return undefined
   const given: Given = JSON.parse(kept)
@@ -104,7 +105,7 @@ async function signAndSpend(
     const signed = await sign(deps, await checkMove(deps, location, recipient), location, recipient)
     const token = await deps.db.write(async (trx) => {
       const now = iso(deps.clock.now())
-      await spendCode(trx, code, now)
+      await spendCode(trx, deps, code, now)
       const token = await settleTarget(trx, deps, target, true)
       await assertSecondTap(trx, { token, recipient, otp, now })
       await endClaimsOfToken(trx, token.id, now)

@@ -5,12 +5,11 @@ import { type Actor, recordChange } from '../../store/audit.ts'
 import { holdChip } from '../../store/chip-records.ts'
 import { findChip, type TappedChip } from '../../store/chips.ts'
 import type { Db, Queries } from '../../store/database.ts'
-import type { OtpRow } from '../../store/schema.ts'
 import type { LocatedToken, TokenLocation } from '../../store/tokens.ts'
 import { findTransaction } from '../../store/transactions/intents.ts'
 import { type Asker, resolveRecipient } from '../chain/recipients.ts'
 import { subjectOf } from '../chain/transactions.ts'
-import { presentCode, spendCode } from '../codes/otps.ts'
+import { type Otp, presentCode, spendCode } from '../codes/otps.ts'
 import { DomainError, notFound } from '../errors.ts'
 import { type BudgetClock, iso } from '../time.ts'
 import type { WebhookEvents } from '../webhook-events.ts'
@@ -84,7 +83,7 @@ interface MoveOrMint {
   recipient: string
   asking: Requester
   /** The code to use up; undefined: on the team's authority. */
-  authority: { code: string; otp: OtpRow } | undefined
+  authority: { code: string; otp: Otp } | undefined
 }
 
 const moveOrMint = (deps: TransferDeps, wanted: MoveOrMint): Promise<number> =>
@@ -96,7 +95,7 @@ async function tryMoveOrMint(deps: TransferDeps, wanted: MoveOrMint): Promise<nu
   const move = await checkMove(deps, tokenInfoOf(target), recipient)
   return deps.db.write(async (trx) => {
     const now = iso(deps.clock.now())
-    if (authority) await spendCode(trx, authority.code, now)
+    if (authority) await spendCode(trx, deps, authority.code, now)
     else await holdChip(trx, chip.uid)
     const token = await settleTarget(trx, deps, target, false)
     if (authority) await assertSecondTap(trx, { token, recipient, otp: authority.otp, now })
@@ -117,7 +116,8 @@ async function record(
   }: Requester & { token: LocatedToken; recipient: string; move: Move; chipUid?: string },
 ): Promise<number> {
   const call = move.call === 'mintNFT' && (await isMinted(trx, token)) ? 'claimNFT' : move.call
-  const id = await recordTransfer(trx, deps, { token, recipient, call, counted: move.chain, idempotency })
+  const { chain: counted, gas } = move
+  const id = await recordTransfer(trx, deps, { token, recipient, call, gas, counted, idempotency })
   const { contractAddress, chainId, tokenId, teamId } = token
   const at = iso(deps.clock.now())
   await recordChange(trx, {

@@ -5,8 +5,8 @@ import { bindAll } from '../../http/bind.ts'
 
 export function chainRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
-    'GET /admin/chains': async () =>
-      (await chainStates(ctx)).map(({ chain, head, trouble, waiting, contracts, ...state }) => ({
+    'GET /admin/chains': async ({ query }) =>
+      (await chainStates(ctx, query.check === true)).map(({ chain, head, ...state }) => ({
         chainId: chain.id,
         isEmbedded: chain.isEmbedded,
         rpcUrl: state.rpcUrl ?? null,
@@ -19,9 +19,19 @@ export function chainRoutes(app: FastifyInstance, ctx: Context): void {
         signVerifier: chain.signVerifier.address,
         unsettled: state.unsettled,
         inFlight: state.inFlight,
-        waiting: { ...waiting },
-        trouble: trouble ?? null,
-        contracts,
+        waiting: { ...state.waiting },
+        trouble: state.trouble ?? null,
+        endpoints: state.endpoints.map(({ head, limitedUntil, ...endpoint }) => ({
+          url: endpoint.url,
+          isWell: endpoint.isWell,
+          latestBlock: head ?? null,
+          behind: endpoint.behind ?? null,
+          batch: endpoint.batch ?? null,
+          limitedUntil: limitedUntil === undefined ? null : new Date(limitedUntil).toISOString(),
+          lastError: endpoint.lastError ?? null,
+          checks: endpoint.checks ?? null,
+        })),
+        contracts: state.contracts,
       })),
   })
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
-import { adminJournalRoutes } from '../batches.ts'
+import { adminJournalRoutes } from '../batch-journals.ts'
+import { adminBatchRoutes } from '../batches.ts'
 import { auditRoutes } from './audit.ts'
 import { adminBadgeEventRoutes } from './badge-events.ts'
 import { chainRoutes } from './chains.ts'
@@ -36,6 +37,7 @@ export function adminRoutes(app: FastifyInstance, ctx: Context): void {
   pageRoutes(app, ctx)
   auditRoutes(app, ctx)
   adminJournalRoutes(app, ctx)
+  adminBatchRoutes(app, ctx)
   daemonRoutes(app, ctx)
   nfcRoutes(app, ctx)
   webhookRoutes(app, ctx)

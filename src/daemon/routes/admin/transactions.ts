@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { waitingText } from '../../../values/waiting.ts'
 import type { Context } from '../../context.ts'
 import { namedTeam } from '../../domain/access/teams.ts'
 import {
@@ -33,8 +34,9 @@ export function transactionRoutes(app: FastifyInstance, ctx: Context): void {
 }
 
 const toWire = (row: Named<TransactionRow>) => ({
-  ...pick(row, 'id', 'team', 'chainId', 'kind', 'state', 'waiting', 'reason', 'minedHash', 'blockNumber'),
+  ...pick(row, 'id', 'team', 'chainId', 'kind', 'state', 'reason', 'minedHash', 'blockNumber'),
   ...pick(row, 'sender', 'nonce', 'createdAt', 'updatedAt', 'settledAt'),
+  waiting: waitingText(row.waiting, row.waitingWords),
   subject: storedObject(row.subject),
   cancelling: row.settledAt === null ? row.abandonedBecause : null,
   initialTxHash: row.firstHash,

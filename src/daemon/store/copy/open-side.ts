@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { closeToOthers, lockDataDir } from '../data-dir.ts'
 import type { Db } from '../database.ts'
@@ -22,7 +22,7 @@ export type Place = { readonly dataDir: string } | { readonly url: string }
 
 const databaseFile = 'tapchip.db'
 
-/** Holds its data directory. @throws CopyProblem, SchemaTooNew, DataDirInUse, DatabaseUnavailable */
+/** Holds its data directory. @throws CopyProblem, SchemaTooNew, SchemaTooOld, DataDirInUse, DatabaseUnavailable */
 export async function openSource(place: Place): Promise<Side> {
   if ('dataDir' in place && !existsSync(join(place.dataDir, databaseFile)))
     throw new CopyProblem(
@@ -38,7 +38,6 @@ export async function openSource(place: Place): Promise<Side> {
       throw new CopyProblem(
         `${side.name} has the schema ${schema} of another version. Start a daemon of this version on it once, stop it, then run this again.`,
       )
-    await assertImagesIn(side, place)
     return side
   } catch (error) {
     await side.close()
@@ -46,7 +45,10 @@ export async function openSource(place: Place): Promise<Side> {
   }
 }
 
-/** Makes its schema. @throws CopyProblem, SchemaTooNew, DataDirInUse, MigrationFailed, DatabaseUnavailable */
+/**
+ * Makes its schema.
+ * @throws CopyProblem, SchemaTooNew, SchemaTooOld, DataDirInUse, MigrationFailed, DatabaseUnavailable
+ */
 export async function openTarget(place: Place): Promise<Side> {
   if ('url' in place) {
     await reach(place.url, '--to')
@@ -102,19 +104,6 @@ export async function assertNoDaemon(url: string): Promise<void> {
 
 /** Tells its connections from those of daemons. */
 const named = (url: string): string => `${url}${url.includes('?') ? '&' : '?'}application_name=tapchip-copy`
-
-/** A daemon moves them at its start. @throws CopyProblem if some are still in files */
-async function assertImagesIn({ reader, name }: Side, place: Place): Promise<void> {
-  if (!('dataDir' in place)) return
-  const folder = join(place.dataDir, 'badge-images')
-  const files = new Set(statSync(folder, { throwIfNoEntry: false }) ? readdirSync(folder) : [])
-  const left = await reader.selectFrom('badgeImages').select('file').where('data', 'is', null).execute()
-  const count = left.filter(({ file }) => files.has(file)).length
-  if (count > 0)
-    throw new CopyProblem(
-      `${name} has ${count} badge images in files, which are not copied. Start a daemon on it once, which moves them into the database, stop it, then run this again.`,
-    )
-}
 
 /** What every empty database of this version has. */
 export async function emptyLayout(): Promise<{ tables: Table[]; initial: Map<string, number> }> {

@@ -93,9 +93,8 @@ export interface BadgeContentsTable {
 /** Images of embedded events. */
 export interface BadgeImagesTable {
   badgeEventId: number
-  /** Unguessable, for the URL. Earlier versions kept the image in a file of this name. */
+  /** Unguessable, for the URL. */
   file: string
   type: 'image/png' | 'image/gif'
-  /** null: still in its file. */
-  data: Buffer | null
+  data: Buffer
 }

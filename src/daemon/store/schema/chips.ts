@@ -42,6 +42,14 @@ export interface ChipsTable {
   createdAt: string
   /** taps.id: this tap and earlier ones claim nothing, since the token was transferred after them. */
   claimsEndedTap: Generated<number | null>
+  /** Claim codes of earlier rounds have ended, which was at `claimsEndedAt`. */
+  claimRound: Generated<number>
+  claimsEndedAt: Generated<string | null>
+  /** taps.id: the last valid one. */
+  lastTap: Generated<number | null>
+  /** taps.id: refs, codes, and pages of this tap and earlier ones have ended, which was at `endedAt`. */
+  endedTap: Generated<number | null>
+  endedAt: Generated<string | null>
   /** The batch that registered the chip; null as soon as anything but a tap changes it. */
   importBatch: Generated<string | null>
   /** 1: an NTAG 424 TagTamper whose URL carries the status of its seal. */
@@ -61,6 +69,8 @@ export interface RemovedChipsTable {
   /** Identifies chips with the same UID and keys under another key set; null for HaLo chips. */
   proof: string | null
   lastCounter: number
+  /** As of the chip. */
+  lastTap: Generated<number | null>
   catchesUp: Generated<number>
   generation: number
   removedAt: string

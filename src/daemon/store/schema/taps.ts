@@ -11,43 +11,33 @@ export interface TapsTable {
   via: 'find' | 'page'
   /** The seal of a TagTamper chip, if the tap tells it. */
   tamper: 'closed' | 'open' | null
+  /** The chip's valid tap before; see ChipsTable.lastTap. */
+  previous: number | null
+  /** When its refs expire; null: it has none. */
+  refsUntil: string | null
+  /** When its page cannot be loaded again; null: it has none. */
+  pageUntil: string | null
+  /** IDs of the links on its page, with commas. */
+  links: string | null
+  /** One bit for each of its refs that was queried. */
+  queried: Generated<number>
+  /** What codes it made: see storedCodes. */
+  codes: string | null
 }
 
-export interface RefsTable {
+/** A code that was spent or deleted. */
+export interface SpentCodesTable {
   /** See hashCode. */
-  idHash: string
-  kind: 'redirect' | 'link'
-  chipUid: string
-  tapId: number
-  createdAt: string
-  expiresAt: string
-  queriedAt: string | null
-}
-
-export interface OtpsTable {
   codeHash: string
-  type: 'PHYGITAL_CLAIM' | 'POAP_EVENT' | 'GUESTBOOK_EVENT'
-  chipUid: string
   tapId: number
-  tokenRow: number | null
-  badgeEventId: number | null
-  guestbookEventId: number | null
-  createdAt: string
-  expiresAt: string
-  usedAt: string | null
-  /** The transfer signature that the code was used up for, sealed with the code itself. */
-  signature: Uint8Array | null
-  deletedAt: string | null
-}
-
-/** Allows the browser of a tap to reload the page. */
-export interface PageVisitsTable {
-  cookieHash: string
-  /** Of the page's own ref; null: the visit is older than this column. */
-  refHash: string | null
-  chipUid: string
-  counter: number
-  /** Refs and codes of the page, encrypted with the data key: see PageSecrets. */
-  refs: Uint8Array
-  expiresAt: string
+  /** See subjectKey. */
+  subject: string
+  /** From then on the tap's other codes for the subject have ended; null: the use came to nothing. */
+  takenAt: Generated<string | null>
+  /** How many codes the tap had made by then: only those ended. */
+  madeThen: number
+  usedAt: Generated<string | null>
+  deletedAt: Generated<string | null>
+  /** The transfer signature that it was used up for, sealed with the code itself. */
+  signature: Generated<Uint8Array | null>
 }

@@ -24,7 +24,7 @@ export interface ApiKeysTable {
   id: Generated<number>
   teamId: number
   name: string
-  /** The `mac` as well; on PostgreSQL, those of before are hashes, for daemons that look for them. */
+  /** The `mac` as well. */
   hash: string
   /** By which it is recognized. null: it never is. */
   mac: string | null
@@ -41,7 +41,7 @@ export interface ApiKeysTable {
 export interface AdminTokensTable {
   id: Generated<number>
   name: string
-  /** The `mac` as well; on PostgreSQL, those of before are hashes, for daemons that look for them. */
+  /** The `mac` as well. */
   hash: string
   /** By which it is recognized. null: it never is. */
   mac: string | null

@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely'
+import type { Waiting } from '../../../values/waiting.ts'
 
 // Wei and contract counters are decimal text, because they exceed safe integers.
 
@@ -40,11 +41,17 @@ export interface TransactionsTable {
   blockNumber: number | null
   succeeded: 0 | 1 | null
   reason: string | null
-  waiting: 'fees' | 'funds' | 'gas-estimate' | 'builder' | 'node' | null
+  waiting: Waiting | null
+  /** Says more of `waiting`: the node's own words, for example. */
+  waitingWords: string | null
   signings: number
+  /** The latest block when it was signed; nobody can have sent its call before. */
+  signedBlock: number | null
   /** If set, an empty transaction must fill the nonce. */
   abandonedBecause: string | null
   settledAt: string | null
+  /** The end that webhooks were last told. It is told once, though a reorganization may undo and repeat it. */
+  toldAs: 'confirmed' | 'failed' | null
   /** 1: from a backup, so it may have been sent since: its effect is looked for before it is signed. */
   isRestored: Generated<number>
 }

@@ -1,4 +1,4 @@
-import type { Generated } from 'kysely'
+import type { Generated, Selectable } from 'kysely'
 
 export interface WebhooksTable {
   id: Generated<number>
@@ -51,3 +51,9 @@ export interface WebhookDeliveriesTable {
   statusCode: number | null
   error: string | null
 }
+
+/** A message of one webhook, of which the rest is told by its tries. */
+export type NewMessage = Pick<
+  Selectable<WebhookDeliveriesTable>,
+  'webhookId' | 'messageId' | 'type' | 'at' | 'chipUid' | 'transactionId' | 'data'
+>

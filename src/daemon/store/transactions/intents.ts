@@ -68,6 +68,20 @@ const count = statement<OfSigner>()((db, p) =>
 export const countUnsettled = async (db: Queries, of: OfSigner): Promise<number> =>
   (await count.first(db, of))?.count ?? 0
 
+/** The first that cannot go on; one that waits for earlier ones is not. */
+export const firstWaiting = statement<OfSigner>()((db, p) =>
+  db
+    .selectFrom('transactions')
+    .select(['id', 'waiting', 'waitingWords'])
+    .where('chainId', '=', p.chainId)
+    .where('signer', '=', p.signer)
+    .where('settledAt', 'is', null)
+    .where('waiting', 'is not', null)
+    .where('waiting', '!=', 'gas-estimate')
+    .orderBy('id')
+    .limit(1),
+).first
+
 export const transactionsFromNonce = statement<{
   chainId: number
   sender: string
@@ -76,7 +90,7 @@ export const transactionsFromNonce = statement<{
 }>()((db, p) =>
   db
     .selectFrom('transactions')
-    .select(['id', 'nonce', 'state', 'settledAt', 'blockNumber'])
+    .select(['id', 'nonce', 'state', 'settledAt', 'minedHash', 'blockHash', 'blockNumber'])
     .where('chainId', '=', p.chainId)
     .where('sender', '=', p.sender)
     .where('nonce', '>=', p.nonce)

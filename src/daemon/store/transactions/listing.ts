@@ -1,6 +1,6 @@
 import type { Queries } from '../database.ts'
 import type { TransactionAttemptRow, TransactionRow, TransactionStateName } from '../schema.ts'
-import type { TokenLocation } from '../tokens.ts'
+import { type TokenLocation, tokenTopic } from '../tokens.ts'
 import { attemptsOf } from './attempts.ts'
 import { findTransaction, moveKinds } from './intents.ts'
 
@@ -71,24 +71,33 @@ export interface UnderWay {
   recipient: string | undefined
 }
 
-/** @returns the last unsettled transfer or mint of each token, by `tokenKey` */
-export async function tokensUnderWay(db: Queries, chainId: number): Promise<Map<string, UnderWay>> {
-  const rows = await db
+const movesUnderWay = (db: Queries) =>
+  db
     .selectFrom('transactions')
     .select(['id', 'subject', 'abandonedBecause'])
-    .where('chainId', '=', chainId)
     .where('kind', 'in', Object.values(moveKinds))
     .where('settledAt', 'is', null)
-    .orderBy('id')
-    .execute()
-  return new Map(
-    rows.map(({ id: transactionId, subject, abandonedBecause }) => {
-      // Stored by recordClaim.
-      const { recipient, ...token }: TokenLocation & { recipient: string } = JSON.parse(subject)
-      return [
-        tokenKey(token),
-        { transactionId, recipient: abandonedBecause === null ? recipient : undefined },
-      ]
-    }),
-  )
+
+type MoveRow = Pick<TransactionRow, 'id' | 'subject' | 'abandonedBecause'>
+
+const underWay = ({ id: transactionId, subject, abandonedBecause }: MoveRow) => {
+  // Stored by recordTransfer.
+  const { recipient, ...token }: TokenLocation & { recipient: string } = JSON.parse(subject)
+  return { token, move: { transactionId, recipient: abandonedBecause === null ? recipient : undefined } }
+}
+
+/** @returns the last unsettled transfer or mint of each token, by `tokenKey` */
+export async function tokensUnderWay(db: Queries, chainId: number): Promise<Map<string, UnderWay>> {
+  const rows = await movesUnderWay(db).where('chainId', '=', chainId).orderBy('id').execute()
+  return new Map(rows.map(underWay).map(({ token, move }) => [tokenKey(token), move]))
+}
+
+/** @returns the last unsettled transfer or mint of a token */
+export async function moveUnderWay(db: Queries, token: TokenLocation): Promise<UnderWay | undefined> {
+  const row = await movesUnderWay(db)
+    .where('topic', '=', tokenTopic(token))
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row && underWay(row).move
 }

@@ -18,6 +18,7 @@ export type SignedIntent = At & {
   sequenceValue: string | null
   firstHash: string
   signings: number
+  signedBlock: number
 }
 export const markSigned = statement<SignedIntent>()((db, p) =>
   byId(db, p)
@@ -31,6 +32,7 @@ export const markSigned = statement<SignedIntent>()((db, p) =>
       sequenceValue: p.sequenceValue,
       firstHash: p.firstHash,
       signings: p.signings,
+      signedBlock: p.signedBlock,
       waiting: null,
       updatedAt: p.at,
     })
@@ -137,9 +139,14 @@ export const markQueuedAgain = statement<At>()((db, p) =>
   }),
 ).once
 
-export const markWaiting = statement<At & { waiting: TransactionRow['waiting'] }>()((db, p) =>
-  unsettled(db, p).set({ waiting: p.waiting, updatedAt: p.at }),
-).once
+const waits = statement<At & Pick<TransactionRow, 'waiting' | 'waitingWords'>>()((db, p) =>
+  unsettled(db, p).set({ waiting: p.waiting, waitingWords: p.waitingWords, updatedAt: p.at }),
+)
+/** @param words the node's own, where they say more */
+export const markWaiting = (
+  db: Queries,
+  { id, at, waiting, words = null }: At & { waiting: TransactionRow['waiting']; words?: string | null },
+): Promise<boolean> => waits.once(db, { id, at, waiting, waitingWords: words })
 
 type OfSigner = { chainId: number; signer: string }
 
@@ -157,10 +164,10 @@ export const hasUnexplained = statement<OfSigner>()((db, p) =>
 ).exists
 
 /** Transactions that already wait for another reason keep it. */
-export const markAllWithoutNode = statement<OfSigner & { at: string }>()((db, p) =>
+export const markAllWithoutNode = statement<OfSigner & { at: string; words: string }>()((db, p) =>
   db
     .updateTable('transactions')
-    .set({ waiting: 'node', updatedAt: p.at })
+    .set({ waiting: 'node', waitingWords: p.words, updatedAt: p.at })
     .where('chainId', '=', p.chainId)
     .where('signer', '=', p.signer)
     .where('state', 'in', ['queued', 'signed', 'broadcast'])
@@ -195,3 +202,13 @@ export const abandon = statement<At & { reason: string }>()((db, p) =>
     .where('state', 'in', ['signed', 'broadcast'])
     .where('abandonedBecause', 'is', null),
 ).once
+
+const told = statement<{ id: number; outcome: 'confirmed' | 'failed' }>()((db, p) =>
+  db
+    .updateTable('transactions')
+    .set({ toldAs: p.outcome })
+    .where('id', '=', p.id)
+    .where((e) => e.or([e('toldAs', 'is', null), e('toldAs', '!=', p.outcome)])),
+)
+/** @returns false if webhooks were told of this end already */
+export const markTold = told.once

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { firstChangeOfBatch, recordChange } from '../store/audit.ts'
 import {
-  type BatchRow,
+  type BatchJournalRow,
   deleteBatch,
   emptyBatch,
   findBatch,
@@ -11,7 +11,7 @@ import {
   listBatches,
   nextChunk,
   takeBatch,
-} from '../store/batches.ts'
+} from '../store/batch-journals.ts'
 import type { Db, Queries } from '../store/database.ts'
 import type { SecretBox } from '../store/secret-box.ts'
 import { assertMayRun, assertMayWrite, type BatchCaller } from './batch-rights.ts'
@@ -24,7 +24,7 @@ export const silentAfterMs = 20_000
 
 type Deps = { db: Db; clock: Clock; box: SecretBox }
 
-async function ownBatch(db: Queries, { teamId }: BatchCaller, id: string): Promise<BatchRow> {
+async function ownBatch(db: Queries, { teamId }: BatchCaller, id: string): Promise<BatchJournalRow> {
   const batch = await findBatch(db, id)
   if (!batch || (teamId !== undefined && batch.teamId !== teamId)) throw notFound('batch')
   return batch
@@ -32,7 +32,7 @@ async function ownBatch(db: Queries, { teamId }: BatchCaller, id: string): Promi
 
 const hashOf = (holder: string): string => createHash('sha256').update(holder).digest('hex')
 
-const isSilent = ({ heardAt }: BatchRow, now: number): boolean =>
+const isSilent = ({ heardAt }: BatchJournalRow, now: number): boolean =>
   Math.abs(now - Date.parse(heardAt)) > silentAfterMs
 
 /** Newest first. A process that has not been heard for a while counts as stopped. */
@@ -114,7 +114,7 @@ export async function holdBatch(
 
 const unheardAt = (now: number) => ({ since: iso(now - silentAfterMs), until: iso(now + silentAfterMs) })
 
-function running({ id, host, heardAt }: BatchRow, now: number, next: string): DomainError {
+function running({ id, host, heardAt }: BatchJournalRow, now: number, next: string): DomainError {
   const seconds = Math.max(0, Math.round((now - Date.parse(heardAt)) / 1000))
   return new DomainError(
     'batch_running',
@@ -213,7 +213,7 @@ export async function batchOfRequest(
   return id
 }
 
-const taken = ({ id, host }: BatchRow): DomainError =>
+const taken = ({ id, host }: BatchJournalRow): DomainError =>
   new DomainError('batch_taken', `Batch ${id} was taken over, and is running on ${host}.`)
 
 const contextOf = (id: string, offset: number): string => `batch ${id} ${offset}`

@@ -31,15 +31,19 @@ const about = {
 }
 const holder = 'first-holder-0001'
 const hold = (more: object = {}, headers = acme, of = id) =>
-  t.call(`POST /batches/${of}/hold`, { ...about, holder, ...more }, headers)
+  t.call(`POST /batch-journals/${of}/hold`, { ...about, holder, ...more }, headers)
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 const chunk = (offset: number, text: string) => ({ offset, bytes: text.length, data: base64(text) })
 const append = (more: object = {}, headers = acme) =>
-  t.call(`POST /batches/${id}/journal`, { holder, state: 'running', done: 0, failed: 0, ...more }, headers)
-const remove = (of = id, headers = acme) => t.call(`DELETE /batches/${of}`, undefined, headers)
+  t.call(
+    `POST /batch-journals/${id}/journal`,
+    { holder, state: 'running', done: 0, failed: 0, ...more },
+    headers,
+  )
+const remove = (of = id, headers = acme) => t.call(`DELETE /batch-journals/${of}`, undefined, headers)
 const limitReached = 'The limit of stored batches is reached. Delete old ones: tapchip batch remove ID.'
 const journal = async (headers = acme, side = '') => {
-  const { text } = await t.call(`GET ${side}/batches/${id}/journal`, undefined, headers)
+  const { text } = await t.call(`GET ${side}/batch-journals/${id}/journal`, undefined, headers)
   return text
     .split('\n')
     .filter(Boolean)
@@ -47,7 +51,7 @@ const journal = async (headers = acme, side = '') => {
     .join('')
 }
 const list = async (headers = acme, side = '') =>
-  (await t.call(`GET ${side}/batches`, undefined, headers)).body
+  (await t.call(`GET ${side}/batch-journals`, undefined, headers)).body
 
 describe('the journal of a batch', () => {
   test('is kept piece by piece, and listed with its progress', async () => {
@@ -88,7 +92,7 @@ describe('the journal of a batch', () => {
     const [row] = await t.ctx.db.read.selectFrom('batchChunks').select('data').execute()
     expect(Buffer.from(row?.data ?? []).includes('fileReadKey')).toBe(false)
     const reader = await keyOf('Acme', ['read'])
-    expect((await t.call(`GET /batches/${id}/journal`, undefined, reader)).status).toBe(403)
+    expect((await t.call(`GET /batch-journals/${id}/journal`, undefined, reader)).status).toBe(403)
     expect((await hold({ takeOver: true }, reader)).status).toBe(403)
     expect((await append({}, reader)).status).toBe(403)
     expect(await list(reader)).toHaveLength(1)
@@ -97,13 +101,15 @@ describe('the journal of a batch', () => {
 
   test('of an operator is no team’s, whatever its scopes', async () => {
     const body = { ...about, holder }
-    expect((await t.call(`POST /admin/batches/${id}/hold`, body, { ...t.admin, ...acme })).status).toBe(200)
+    expect(
+      (await t.call(`POST /admin/batch-journals/${id}/hold`, body, { ...t.admin, ...acme })).status,
+    ).toBe(200)
     const told = { holder, state: 'done', done: 9, failed: 1, chunk: chunk(0, 'secret') }
-    expect((await t.call(`POST /admin/batches/${id}/journal`, told)).status).toBe(200)
+    expect((await t.call(`POST /admin/batch-journals/${id}/journal`, told)).status).toBe(200)
     expect(await journal(t.admin, '/admin')).toBe('secret')
     expect(await list()).toEqual([])
     expect((await hold({ takeOver: true })).status).toBe(404)
-    expect((await t.call(`GET /batches/${id}/journal`, undefined, acme)).status).toBe(404)
+    expect((await t.call(`GET /batch-journals/${id}/journal`, undefined, acme)).status).toBe(404)
   })
 
   test('is begun anew where the machine that wrote it has less', async () => {
@@ -127,7 +133,11 @@ describe('the journal of a batch', () => {
     const { token } = (await t.call('POST /admin/admin-tokens', { name: 'desk', scopes: ['edit'] })).body
     const desk = { authorization: `Bearer ${token}` }
     const apply = (more: object, headers: Record<string, string>, of: string) =>
-      t.call(`POST /admin/batches/${of}/hold`, { ...about, kind: 'chips apply', holder, ...more }, headers)
+      t.call(
+        `POST /admin/batch-journals/${of}/hold`,
+        { ...about, kind: 'chips apply', holder, ...more },
+        headers,
+      )
     const [own, theirs] = ['b_1hq3v9k7s2m4xb', 'b_1hq3v9k7s2m4xc']
     expect((await apply({}, desk, own)).status).toBe(200)
     expect((await apply({ takeOver: true }, desk, own)).status).toBe(200)
@@ -148,7 +158,7 @@ describe('the journal of a batch', () => {
     await append({ chunk: chunk(0, 'abc') })
     await t.ctx.db.write((trx) =>
       trx
-        .updateTable('batches')
+        .updateTable('batchJournals')
         .set({ stored: 64 * 2 ** 20 })
         .execute(),
     )
@@ -182,14 +192,14 @@ describe('the journal of a batch', () => {
     await hold({}, acme, 'b_1hq3v9k7s2m4xb')
     const set = (stored: number, length: number) =>
       t.ctx.db.write((trx) =>
-        trx.updateTable('batches').set({ stored, length }).where('id', '=', id).execute(),
+        trx.updateTable('batchJournals').set({ stored, length }).where('id', '=', id).execute(),
       )
     await set(0, 2 ** 31)
     expect((await append({ chunk: chunk(2 ** 31, 'abc') })).status).toBe(413)
     await set(0, 0)
     await t.ctx.db.write((trx) =>
       trx
-        .updateTable('batches')
+        .updateTable('batchJournals')
         .set({ stored: 2 ** 29 })
         .where('id', '!=', id)
         .execute(),
@@ -202,7 +212,7 @@ describe('the journal of a batch', () => {
     await hold()
     await t.ctx.db.write((trx) =>
       trx
-        .updateTable('batches')
+        .updateTable('batchJournals')
         .set({ stored: 2 ** 29 })
         .execute(),
     )
@@ -216,7 +226,7 @@ describe('the journal of a batch', () => {
     expect(await list()).toHaveLength(1)
     expect((await hold({}, globex, other)).status).toBe(200)
     const body = { ...about, holder }
-    expect((await t.call('POST /admin/batches/b_1hq3v9k7s2m4xc/hold', body)).status).toBe(200)
+    expect((await t.call('POST /admin/batch-journals/b_1hq3v9k7s2m4xc/hold', body)).status).toBe(200)
     // One that the daemon has goes on.
     expect((await hold()).status).toBe(409)
     expect((await append({ done: 3 })).status).toBe(200)
@@ -224,13 +234,13 @@ describe('the journal of a batch', () => {
 
   test('is refused where its team has a thousand', async () => {
     await hold()
-    const rows = await t.ctx.db.read.selectFrom('batches').selectAll().execute()
+    const rows = await t.ctx.db.read.selectFrom('batchJournals').selectAll().execute()
     const more = Array.from({ length: 999 }, (_, n) => `b_1hq3v9k7s2${String(n).padStart(4, '0')}`)
     await t.ctx.db.write(async (trx) => {
       for (const row of rows)
         for (const of of more)
           await trx
-            .insertInto('batches')
+            .insertInto('batchJournals')
             .values({ ...row, id: of })
             .execute()
     })
@@ -258,7 +268,7 @@ describe('the journal of a batch', () => {
     expect(await t.audit('action=batches')).toMatchObject([{ action: 'batches.delete', target: id }])
     await hold()
     clock.advance('21s')
-    expect((await t.call(`DELETE /admin/batches/${id}`)).status).toBe(200)
+    expect((await t.call(`DELETE /admin/batch-journals/${id}`)).status).toBe(200)
   })
 })
 
@@ -352,7 +362,7 @@ describe('the audit log does not name the batch of another team', () => {
   afterEach(() => s.close())
 
   test('which the daemon keeps', async () => {
-    expect((await s.call(`POST /batches/${id}/hold`, { ...about, holder }, other)).status).toBe(200)
+    expect((await s.call(`POST /batch-journals/${id}/hold`, { ...about, holder }, other)).status).toBe(200)
     expect(await edit(own, id)).toBeNull()
     expect(await s.audit(`batch=${id}`)).toEqual([])
     // Nor does it tell where that batch runs.
@@ -360,7 +370,7 @@ describe('the audit log does not name the batch of another team', () => {
   })
 
   test('or an operator’s', async () => {
-    await s.call(`POST /admin/batches/${id}/hold`, { ...about, holder })
+    await s.call(`POST /admin/batch-journals/${id}/hold`, { ...about, holder })
     expect(await edit(own, id)).toBeNull()
   })
 
@@ -372,7 +382,7 @@ describe('the audit log does not name the batch of another team', () => {
 
   test('and names a team’s own, kept here or not', async () => {
     expect(await edit(own, 'b_1hq3v9k7s2m4xb')).toBe('b_1hq3v9k7s2m4xb')
-    await s.call(`POST /batches/${id}/hold`, { ...about, holder }, own)
+    await s.call(`POST /batch-journals/${id}/hold`, { ...about, holder }, own)
     expect(await edit(own, id)).toBe(id)
     expect(await edit({ ...own, 'tapchip-batch-lease': '1' }, id)).toBe(id)
   })

@@ -1,0 +1,233 @@
+import { byPlan } from '../../../values/batch-state.ts'
+import { type Actor, recordChange } from '../../store/audit.ts'
+import {
+  type Assignment,
+  assignmentsOf,
+  deleteAssignments,
+  disown,
+  mintedSince,
+  putAssignments,
+} from '../../store/badge-assignments.ts'
+import { findBadgeEvent } from '../../store/badge-events.ts'
+import { findChipRecord, voidSimulatedTaps } from '../../store/chip-records.ts'
+import type { Queries } from '../../store/database.ts'
+import { ownChips } from '../chips/named-chips.ts'
+import { notFound } from '../errors.ts'
+
+export type { Assignment }
+/** What the tap page shows, and when. */
+export type AssignmentContent = Pick<Assignment, 'startsAt' | 'endsAt' | 'title' | 'description'>
+
+export interface AssignmentRow {
+  readonly row: number
+  /** Decimal; the second reading applies if the team has no chip with the first. */
+  readonly uids: readonly string[]
+  readonly badgeEventId: number
+  /** How the chip is to have the event; null: not at all. Of an undo with all members, as it was. */
+  readonly to: AssignmentContent | Assignment | null
+  /** Of an undo: how the chip has the event if nobody has changed that since. */
+  readonly left?: Assignment | null
+}
+
+export interface AssignmentResult {
+  readonly row: number
+  readonly uid: string
+  readonly badgeEventId: number
+  readonly status: 'assigned' | 'unassigned' | 'unchanged' | 'failed' | 'conflict'
+  readonly error?: string
+  /** The chip had the event already, with another window or text. */
+  readonly replaced?: boolean
+  /** How the chip had the event before, and has it since; null: not at all. */
+  readonly previous?: Assignment | null
+  readonly left?: Assignment | null
+}
+
+interface Caller {
+  readonly teamId: number
+  readonly actor: Actor
+  /** The batch. */
+  readonly id: string
+}
+
+const contentOf = ({ startsAt, endsAt, title, description }: AssignmentContent): string =>
+  JSON.stringify([startsAt, endsAt, title, description])
+const isAlike = (one: AssignmentContent | null, other: AssignmentContent | null): boolean =>
+  one === null || other === null ? one === other : contentOf(one) === contentOf(other)
+
+interface Known {
+  readonly isOwn: boolean
+  readonly of: Map<string, Assignment>
+  readonly minted: ReadonlySet<string>
+}
+
+/**
+ * What each row does by what the database says now. Rows of the same chip follow each other.
+ * @param planned what each row was planned to do, if it was planned
+ */
+export async function decideAssignments(
+  db: Queries,
+  { teamId, id }: Caller,
+  rows: readonly AssignmentRow[],
+  { at, planned = [] }: { at: string; planned?: readonly (AssignmentResult | undefined)[] },
+): Promise<AssignmentResult[]> {
+  const chips = await ownChips(db, teamId, rows)
+  const events = await eventsOf(db, teamId, rows, chips)
+  const results: AssignmentResult[] = []
+  for (const [n, row] of rows.entries()) {
+    const uid = chips[n]
+    const event = events.get(row.badgeEventId)
+    const result =
+      uid === undefined || !event?.isOwn
+        ? failed(row, notFound(uid === undefined ? 'chip' : 'badge event').message)
+        : await decide(db, { row, uid, event, at, batch: id })
+    const bound = boundByPlan(result, planned[n])
+    if (event && bound === result && result.left !== undefined)
+      if (result.left === null) event.of.delete(result.uid)
+      else event.of.set(result.uid, result.left)
+    results.push(bound)
+  }
+  return results
+}
+
+/** The events that rows name, with how the rows' chips have them. */
+async function eventsOf(
+  db: Queries,
+  teamId: number,
+  rows: readonly AssignmentRow[],
+  chips: readonly (string | undefined)[],
+): Promise<Map<number, Known>> {
+  const events = new Map<number, Known>()
+  for (const badgeEventId of new Set(rows.map((row) => row.badgeEventId))) {
+    const named = rows.flatMap((row, n) => (row.badgeEventId === badgeEventId ? (chips[n] ?? []) : []))
+    const isUndo = rows.some(({ left }) => left !== undefined)
+    events.set(badgeEventId, {
+      isOwn: (await findBadgeEvent(db, badgeEventId))?.teamId === teamId,
+      of: await assignmentsOf(db, badgeEventId, named),
+      minted: isUndo ? await mintedSince(db, badgeEventId, named) : new Set(),
+    })
+  }
+  return events
+}
+
+const failed = ({ row, uids: [uid = ''], badgeEventId }: AssignmentRow, error: string): AssignmentResult => ({
+  ...{ row, uid, badgeEventId, status: 'failed', error },
+})
+
+interface Before {
+  readonly previous: Assignment | null
+}
+
+interface Deciding {
+  readonly row: AssignmentRow
+  readonly uid: string
+  readonly event: Known
+  readonly at: string
+  readonly batch: string
+}
+
+async function decide(db: Queries, { row, uid, event, at, batch }: Deciding): Promise<AssignmentResult> {
+  const { badgeEventId, to } = row
+  const about = { row: row.row, uid, badgeEventId }
+  const previous = event.of.get(uid) ?? null
+  const why = row.left === undefined ? undefined : await whyNot(db, { row, uid, previous, event })
+  if (why !== undefined) return { ...about, status: 'failed', error: why }
+  if (isAlike(previous, to)) return { ...about, status: 'unchanged', previous }
+  if (to === null) return { ...about, status: 'unassigned', previous, left: null }
+  const { startsAt, endsAt, title, description } = to
+  const made = 'createdAt' in to ? to : { createdAt: previous?.createdAt ?? at, batch }
+  const left = { startsAt, endsAt, title, description, createdAt: made.createdAt, batch: made.batch }
+  return { ...about, status: 'assigned', ...(previous ? { replaced: true } : {}), previous, left }
+}
+
+/** Why an undo leaves the chip alone; undefined: it is as the batch left it, or as it was before. */
+async function whyNot(
+  db: Queries,
+  { row: { left = null, to }, uid, previous, event }: Omit<Deciding, 'at' | 'batch'> & Before,
+): Promise<string | undefined> {
+  const stays = 'It was left as it is.'
+  if (previous === null) {
+    const chip = left === null ? undefined : await findChipRecord(db, uid)
+    if (chip != null && chip.replacedBy !== null)
+      return 'The chip was replaced since, and the chip in its place has the event now.'
+    return left === null || to === null ? undefined : `The event was taken from the chip since. ${stays}`
+  }
+  if (isAlike(previous, to)) return undefined
+  if (left !== null && previous.batch !== null && previous.batch !== left.batch)
+    return `Another batch assigned the event to the chip. ${stays}`
+  if (left === null || previous.batch !== left.batch || !isAlike(previous, left))
+    return `The chip has the event otherwise, or somebody has assigned it again since. ${stays}`
+  return to === null && event.minted.has(uid)
+    ? `A badge was minted with a code from the chip since. ${stays}`
+    : undefined
+}
+
+function boundByPlan(now: AssignmentResult, planned: AssignmentResult | undefined): AssignmentResult {
+  const isAsSeen = () => isAlike(now.previous ?? null, planned?.previous ?? null)
+  const verdict = byPlan(now.status, planned?.status, isAsSeen)
+  if (verdict !== 'conflict') return (verdict === 'as planned' && planned) || now
+  const { row, uid, badgeEventId } = now
+  const error = 'The assignment was changed in the meantime, and is left as it is.'
+  return { row, uid, badgeEventId, status: 'conflict', error }
+}
+
+// Keeps the audit entry readable.
+const uidsInRecord = 100
+
+/** A step of a larger write: does what was decided in the same transaction. */
+export async function assignRowsIn(
+  trx: Queries,
+  caller: Caller,
+  rows: readonly AssignmentRow[],
+  results: readonly AssignmentResult[],
+  at: string,
+): Promise<void> {
+  const given = results.filter(({ status }) => status === 'assigned')
+  for (const { badgeEventId, uids, left } of alike(results)) {
+    if (left === null) await deleteAssignments(trx, badgeEventId, uids)
+    else await putAssignments(trx, badgeEventId, left, uids)
+    const { startsAt: from, endsAt: until } = left ?? {}
+    await recordChange(trx, {
+      at,
+      actor: caller.actor,
+      teamId: caller.teamId,
+      action: `badge-events.${left === null ? 'unassign' : 'assign'}`,
+      target: uids.length === 1 ? (uids[0] ?? '') : `${uids.length} chips`,
+      detail: {
+        badgeEvent: badgeEventId,
+        ...(left === null ? {} : { from, until }),
+        ...(uids.length === 1 ? {} : { uids: uids.slice(0, uidsInRecord) }),
+      },
+    })
+  }
+  if (given.length > 0)
+    await voidSimulatedTaps(
+      trx,
+      given.map(({ uid }) => uid),
+    )
+  const relied = results.filter(({ status }, n) => status === 'unchanged' && rows[n]?.left === undefined)
+  for (const badgeEventId of new Set(relied.map((one) => one.badgeEventId))) {
+    const uids = relied.flatMap((one) => (one.badgeEventId === badgeEventId ? one.uid : []))
+    await disown(trx, { uids, badgeEventId, batch: caller.id })
+  }
+}
+
+interface Alike {
+  readonly badgeEventId: number
+  readonly left: Assignment | null
+  readonly uids: string[]
+}
+
+/** What is the same for many chips is one statement. Of rows of the same chip, the last one counts. */
+function alike(results: readonly AssignmentResult[]): Iterable<Alike> {
+  const last = new Map<string, AssignmentResult>()
+  for (const result of results)
+    if (result.left !== undefined) last.set(`${result.badgeEventId} ${result.uid}`, result)
+  const groups = new Map<string, Alike>()
+  for (const { badgeEventId, uid, left = null } of last.values()) {
+    const key = JSON.stringify([badgeEventId, left])
+    const group = groups.get(key)
+    if (group) group.uids.push(uid)
+    else groups.set(key, { badgeEventId, left, uids: [uid] })
+  }
+  return groups.values()
+}

@@ -1,0 +1,164 @@
+import { isBatchId, newBatchId } from '../../../values/batch-id.ts'
+import type { BatchState } from '../../../values/batch-state.ts'
+import { isJsonObject, parseObject } from '../../../values/json.ts'
+import {
+  type BatchRow,
+  batchesNamed,
+  findBatch,
+  insertBatch,
+  listBatches,
+  type NamedBatch,
+} from '../../store/batches.ts'
+import type { Queries } from '../../store/database.ts'
+import { parseScopes } from '../access/scopes.ts'
+import { conflict, DomainError, invalid, notFound } from '../errors.ts'
+import { iso } from '../time.ts'
+import type { BatchDeps, BatchKind, BatchRun, Settings } from './kind.ts'
+import { kindNamed } from './kinds/index.ts'
+import { assertMayRun, type BatchCaller } from './rights.ts'
+import { assertRoom } from './room.ts'
+
+export interface NewBatch {
+  readonly teamId: number
+  readonly kind: string
+  readonly name?: string | undefined
+  readonly note?: string | undefined
+  /** ISO 8601 in UTC. */
+  readonly at?: string | undefined
+  readonly until?: string | undefined
+  readonly isProposed: boolean
+  readonly host?: string | undefined
+  readonly context?: string | undefined
+  readonly settings: Settings
+  /** Rows a second. */
+  readonly rate?: number | undefined
+  readonly total: number
+  readonly rowsHash: string
+}
+
+/** Characters. They are kept with the batch, and are no rows. */
+const maxSettings = 16_384
+
+/** @throws DomainError invalid_input */
+export function kindOf(name: string): BatchKind {
+  const kind = kindNamed(name)
+  if (!kind) throw invalid('kind', `"${name}" is no kind of batch that this daemon knows`)
+  return kind
+}
+
+/** By its ID or its name. @throws DomainError not_found, conflict */
+export async function batchOf(db: Queries, { teamId }: BatchCaller, idOrName: string): Promise<NamedBatch> {
+  if (isBatchId(idOrName)) {
+    const batch = await findBatch(db, idOrName)
+    if (batch && (teamId === undefined || batch.teamId === teamId)) return batch
+    throw notFound('batch')
+  }
+  const [batch, other] = await batchesNamed(db, idOrName, teamId)
+  if (!batch) throw notFound('batch')
+  if (other) throw conflict(`Several teams have a batch named "${idOrName}". Give its ID: tapchip batch list`)
+  return batch
+}
+
+/** With what its kind needs. @throws DomainError not_found, conflict, scope_missing */
+export async function batchToRun(db: Queries, caller: BatchCaller, idOrName: string) {
+  const batch = await batchOf(db, caller, idOrName)
+  const kind = kindOf(batch.kind)
+  assertMayRun(caller, kind, batch.kind)
+  return { batch, kind }
+}
+
+/** In the words of the wire: by its team's name. Newest first. */
+export const listOwnBatches = (
+  { db }: Pick<BatchDeps, 'db'>,
+  { teamId }: Pick<BatchCaller, 'teamId'>,
+  filter: { state?: BatchState | undefined; limit: number },
+): Promise<NamedBatch[]> => listBatches(db.read, { ...filter, teamId })
+
+export const settingsOf = ({ settings }: Pick<BatchRow, 'settings'>): Settings => parseObject(settings) ?? {}
+
+export const runOf = (batch: BatchRow): BatchRun => ({
+  ...{ id: batch.id, kind: batch.kind, teamId: batch.teamId, pass: batch.pass },
+  actor: { name: batch.startedBy, requestId: null, batch: batch.id },
+  scopes: parseScopes(batch.scopes),
+  settings: settingsOf(batch),
+})
+
+/** A batch of which nothing is there yet. */
+export const emptyBatch = {
+  state: 'uploading',
+  ...{ approvedBy: null, undoes: null, uploaded: 0, plan: null, pass: 1 },
+  ...{ nextPiece: 0, nextRow: 0, changed: 0, unchanged: 0, failed: 0, conflict: 0, stored: 0 },
+  ...{ error: null, lateSeconds: null, auditHead: null, startedAt: null, endedAt: null },
+} as const
+
+/**
+ * Begins a batch, or finds the one of the same name with the same rows.
+ * @throws DomainError invalid_input, scope_missing, too_large, batch_name_taken, and what its kind refuses
+ */
+export async function createBatch(
+  deps: BatchDeps,
+  caller: BatchCaller,
+  wanted: NewBatch,
+): Promise<{ isNew: boolean; batch: NamedBatch }> {
+  const { teamId, kind: kindName, name, settings, total, rowsHash, rate } = wanted
+  const kind = kindOf(kindName)
+  assertMayRun(caller, kind, kindName)
+  const now = deps.clock.now()
+  assertTimes(kind, wanted, now)
+  const settingsText = JSON.stringify(settings)
+  if (settingsText.length > maxSettings)
+    throw invalid('settings', `must be at most ${maxSettings} characters of JSON`)
+  if (name !== undefined && isBatchId(name)) throw invalid('name', 'must not look like the ID of a batch')
+  const id = newBatchId(now)
+  const { actor, scopes, credential } = caller
+  const known = name === undefined ? undefined : await sameBatch(deps.db.read, wanted, name)
+  if (known) return { isNew: false, batch: known }
+  await kind.checkSettings?.(deps, { kind: kindName, teamId, actor, scopes, settings })
+  const row: BatchRow = {
+    ...emptyBatch,
+    ...{ id, teamId, kind: kindName, total, rowsHash, name: name ?? null, note: wanted.note ?? null },
+    ...{ at: wanted.at ?? null, until: wanted.until ?? null, isProposed: wanted.isProposed ? 1 : 0 },
+    ...{ host: wanted.host ?? null, context: wanted.context ?? null, settings: settingsText },
+    ...{ startedBy: actor.name, startedById: credential, scopes: JSON.stringify(scopes) },
+    rate: rateOf(rate),
+    ...{ createdAt: iso(now), touchedAt: iso(now) },
+  }
+  const isNew = await deps.db.write(async (trx) => {
+    await assertRoom(trx, teamId)
+    return insertBatch(trx, row)
+  })
+  const batch = isNew ? await findBatch(deps.db.read, id) : await sameBatch(deps.db.read, wanted, name ?? '')
+  if (!batch) throw notFound('batch')
+  return { isNew, batch }
+}
+
+/** As it is kept. @param rate rows a second */
+export const rateOf = (rate: number | undefined): number | null =>
+  rate === undefined ? null : Math.max(1, Math.min(Math.round(rate * 1000), 2 ** 31 - 1))
+
+/** @throws DomainError batch_name_taken */
+async function sameBatch(
+  db: Queries,
+  { teamId, kind, rowsHash }: NewBatch,
+  name: string,
+): Promise<NamedBatch | undefined> {
+  const [known] = await batchesNamed(db, name, teamId)
+  if (!known || (known.kind === kind && known.rowsHash === rowsHash)) return known
+  throw new DomainError(
+    'batch_name_taken',
+    `The batch ${known.id} (${known.kind}) is named "${name}" and has other rows. Choose another name.`,
+  )
+}
+
+/** @throws DomainError invalid_input */
+function assertTimes({ undo }: BatchKind, { at, until }: NewBatch, now: number): void {
+  if (until === undefined) return
+  if ('refusal' in undo) throw invalid('until', `cannot be kept. ${undo.refusal}`)
+  if (until <= (at ?? iso(now))) throw invalid('until', 'must be after the time when the batch starts')
+}
+
+/** Its totals, as stored. */
+export function totalsOf({ plan }: Pick<BatchRow, 'plan'>): Readonly<Record<string, unknown>> | null {
+  const totals: unknown = plan === null ? null : JSON.parse(plan)
+  return isJsonObject(totals) ? totals : null
+}

@@ -1,0 +1,125 @@
+import { countOfStatus } from '../../../values/batch-state.ts'
+import { type Advance, findPiece, type Position } from '../../store/batches.ts'
+import type { BatchDeps, BatchKind, BatchRun, NumberedRow, PlannedRow, RowResult } from './kind.ts'
+import { type Kept, type OpenPiece, openPiece, sealResults } from './pieces.ts'
+
+/** A row that is to be handled, and its place. */
+export interface Due {
+  readonly piece: number
+  readonly at: number
+  readonly planned: PlannedRow<NumberedRow, RowResult>
+}
+
+export interface Handled {
+  readonly due: Due
+  readonly result: RowResult
+}
+
+export interface Gathered {
+  readonly due: readonly Due[]
+  /** Where the rows after them begin. */
+  readonly to: Omit<Position, 'pass'>
+  readonly isEnd: boolean
+}
+
+interface SealedPiece extends OpenPiece {
+  readonly sealed: Uint8Array
+}
+
+/** What a write that keeps results changes of the batch. */
+export interface KeptResults {
+  readonly pieces: readonly SealedPiece[]
+  readonly counts: Omit<Advance, keyof Position>
+}
+
+const isDue = (kept: Kept | undefined, pass: number): boolean =>
+  kept === undefined ||
+  (kept.pass < pass && (kept.result.status === 'failed' || kept.result.status === 'conflict'))
+
+/** The rows of a batch that have no result of this pass yet, with the pieces that are open for them. */
+export class DueRows {
+  readonly #deps: Pick<BatchDeps, 'db' | 'box'>
+  readonly #kind: BatchKind
+  readonly #run: BatchRun
+  readonly #isBound: boolean
+  readonly #open = new Map<number, OpenPiece>()
+
+  /** @param isBound to its plan also where rows are tried again, since that is what was approved */
+  constructor(deps: Pick<BatchDeps, 'db' | 'box'>, kind: BatchKind, run: BatchRun, isBound: boolean) {
+    this.#deps = deps
+    this.#isBound = isBound
+    this.#kind = kind
+    this.#run = run
+  }
+
+  async gather(from: Position, limit: number, stopped: AbortSignal): Promise<Gathered> {
+    const due: Due[] = []
+    let { nextPiece: piece, nextRow: at } = from
+    for (const known of this.#open.keys()) if (known < piece) this.#open.delete(known)
+    while (!stopped.aborted) {
+      const open = await this.#piece(piece)
+      if (!open) return { due, to: { nextPiece: piece, nextRow: 0 }, isEnd: true }
+      for (; at < open.count && due.length < limit; at += 1) {
+        const row = open.rows[at]
+        const kept = open.results[at]
+        if (!row || !isDue(kept, from.pass)) continue
+        due.push({
+          piece,
+          at,
+          planned: { row, planned: kept && !this.#isBound ? undefined : open.plan?.[at] },
+        })
+      }
+      if (at < open.count) break
+      // A retry passes over pieces in which nothing failed.
+      if (due.length === 0) this.#open.delete(piece)
+      piece += 1
+      at = 0
+      if (due.length > 0 && this.#kind.how === 'written' && this.#kind.staysInPiece) break
+    }
+    return { due, to: { nextPiece: piece, nextRow: at }, isEnd: false }
+  }
+
+  async #piece(piece: number): Promise<OpenPiece | undefined> {
+    const known = this.#open.get(piece)
+    if (known) return known
+    const { db, box } = this.#deps
+    const stored = await findPiece(db.read, this.#run.id, piece)
+    if (!stored) return undefined
+    const open = openPiece(box, this.#kind, this.#run, stored)
+    this.#open.set(piece, open)
+    return open
+  }
+
+  /** Pieces as they are to be kept; a write may do it again, so it changes nothing here. */
+  keep(handled: readonly Handled[]): KeptResults {
+    const counts = { changed: 0, unchanged: 0, failed: 0, conflict: 0, stored: 0 }
+    const merged = new Map<number, OpenPiece & { results: (Kept | undefined)[] }>()
+    for (const { due, result } of handled) {
+      const before = this.#opened(due.piece)
+      const open = merged.get(due.piece) ?? { ...before, results: [...before.results] }
+      open.results[due.at] = { pass: this.#run.pass, result }
+      merged.set(due.piece, open)
+      counts[countOfStatus[result.status]] += 1
+      // A row that is tried again no longer counts as what it was.
+      const last = before.results[due.at]
+      if (last) counts[countOfStatus[last.result.status]] -= 1
+    }
+    const pieces = [...merged.values()].map((open) => {
+      const sealed = sealResults(this.#deps.box, { id: this.#run.id, piece: open.piece }, open.results)
+      counts.stored += sealed.length - open.resultBytes
+      return { ...open, sealed, resultBytes: sealed.length }
+    })
+    return { pieces, counts }
+  }
+
+  #opened(piece: number): OpenPiece {
+    const open = this.#open.get(piece)
+    if (!open) throw new Error(`Piece ${piece} of batch ${this.#run.id} is not open`)
+    return open
+  }
+
+  /** Once they are on disk. */
+  kept(pieces: readonly SealedPiece[]): void {
+    for (const { sealed: _, ...open } of pieces) this.#open.set(open.piece, open)
+  }
+}

@@ -1,0 +1,106 @@
+import { type BatchRow, findBatch, type NamedBatch } from '../../store/batches.ts'
+import { batchToRun } from './batches.ts'
+import type { BatchDeps, RowResult } from './kind.ts'
+import { openResults, piecesOfBatch, rowNumbers } from './pieces.ts'
+import type { BatchCaller } from './rights.ts'
+import { pause } from './send.ts'
+import type { BatchSignals } from './signals.ts'
+
+type Deps = Pick<BatchDeps, 'db' | 'box'>
+
+/** A batch that another daemon runs is looked at so often. */
+const lookMs = 500
+/** Not after each write: a look opens a piece. */
+const minLookMs = 50
+const tellMs = 1000
+
+export type FollowLine = RowResult | { batch: NamedBatch }
+
+/**
+ * The results of the present pass as they come, in the order of the rows, a few at a time; now and then the batch, and
+ * again at the end.
+ * @param after how many results are known @throws DomainError not_found, scope_missing
+ */
+export async function followBatch(
+  deps: Deps & { signals: BatchSignals },
+  caller: BatchCaller,
+  idOrName: string,
+  { after, stopped }: { after: number; stopped: AbortSignal },
+): Promise<AsyncGenerator<FollowLine[]>> {
+  const { batch } = await batchToRun(deps.db.read, caller, idOrName)
+  return follow(deps, batch, after, stopped)
+}
+
+async function* follow(
+  { db, box, signals }: Deps & { signals: BatchSignals },
+  first: NamedBatch,
+  after: number,
+  stopped: AbortSignal,
+): AsyncGenerator<FollowLine[]> {
+  const place = { pass: first.pass, piece: 0, row: 0, skip: after }
+  let batch: NamedBatch | undefined = first
+  for (let toldAt = 0; batch && !stopped.aborted; batch = await findBatch(db.read, batch.id)) {
+    const lookedAt = performance.now()
+    if (batch.pass !== place.pass) Object.assign(place, { pass: batch.pass, piece: 0, row: 0, skip: 0 })
+    if (batch.startedAt !== null) yield* resultsFrom({ db, box }, batch, place)
+    if (batch.state !== 'running') return yield [{ batch }]
+    if (lookedAt - toldAt >= tellMs || toldAt === 0) {
+      yield [{ batch }]
+      toldAt = lookedAt
+    }
+    await signals.next(batch.id, lookMs, stopped)
+    await pause(Math.max(0, lookedAt + minLookMs - performance.now()), stopped)
+  }
+}
+
+/** Moves the place on to where the batch stands. */
+async function* resultsFrom(
+  { db, box }: Deps,
+  { id, nextPiece, nextRow }: BatchRow,
+  place: { pass: number; piece: number; row: number; skip: number },
+): AsyncGenerator<RowResult[]> {
+  if (place.piece > nextPiece || (place.piece === nextPiece && place.row >= nextRow)) return
+  for await (const stored of piecesOfBatch(db.read, id, place.piece)) {
+    const end = stored.piece < nextPiece ? stored.count : nextRow
+    const kept = openResults(box, id, stored).slice(place.row, end)
+    const results = kept.flatMap((one) => (one?.pass === place.pass ? one.result : []))
+    const unknown = results.slice(place.skip)
+    place.skip = Math.max(0, place.skip - results.length)
+    if (unknown.length > 0) yield unknown
+    if (stored.piece >= nextPiece) {
+      place.row = end
+      return
+    }
+    place.piece += 1
+    place.row = 0
+  }
+}
+
+/**
+ * Each row with its last result, if it has one.
+ * @param onlyFailed those that failed or conflict @throws DomainError not_found, scope_missing
+ */
+export async function reportBatch(
+  { db, box }: Deps,
+  caller: BatchCaller,
+  idOrName: string,
+  onlyFailed: boolean,
+): Promise<AsyncGenerator<RowResult | { row: number }>> {
+  const { batch } = await batchToRun(db.read, caller, idOrName)
+  return report({ db, box }, batch.id, onlyFailed)
+}
+
+async function* report(
+  { db, box }: Deps,
+  id: string,
+  onlyFailed: boolean,
+): AsyncGenerator<RowResult | { row: number }> {
+  for await (const stored of piecesOfBatch(db.read, id)) {
+    const results = openResults(box, id, stored)
+    for (const [at, row] of rowNumbers(box, id, stored).entries()) {
+      const result = results[at]?.result
+      const isFailed = result?.status === 'failed' || result?.status === 'conflict'
+      if (isFailed || !onlyFailed) yield result ?? { row }
+    }
+  }
+}

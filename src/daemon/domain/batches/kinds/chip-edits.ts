@@ -1,0 +1,97 @@
+import { isJsonObject } from '../../../../values/json.ts'
+import {
+  checkEdit,
+  type Edit,
+  type EditResult,
+  type EditRow,
+  editRowsIn,
+  planEdits,
+} from '../../chips/edit-batch.ts'
+import { iso } from '../../time.ts'
+import type { PlannedRow, RowResult, WrittenKind } from '../kind.ts'
+import { uidOnLine } from './lines.ts'
+
+/** `redirectUrl`: in a plan, where taps would lead. */
+type Result = RowResult & Pick<EditResult, 'uid' | 'previous'> & { readonly redirectUrl?: string | null }
+
+const isUrl = (value: unknown): value is string | null => value === null || typeof value === 'string'
+
+function editOn(line: unknown): Edit | string {
+  if (!isJsonObject(line)) return 'must be an object'
+  const { uid, redirectUrl, expected } = line
+  if (typeof uid !== 'string') return 'uid is missing'
+  if (!isUrl(redirectUrl)) return 'redirectUrl must be a URL; to clear it, null'
+  if (expected !== undefined && !isUrl(expected)) return 'expected must be a URL, or null'
+  return { uid, redirectUrl, expected }
+}
+
+/** A chip that already has the value that an undo restores is done, whatever happened in between. */
+function settled({ value }: EditRow, result: EditResult): Result {
+  const { status, previous } = result
+  if (status !== 'failed' || previous === undefined) return result
+  if (previous === value.redirectUrl)
+    return { row: result.row, uid: result.uid, status: 'unchanged', previous }
+  return { ...result, status: 'conflict' }
+}
+
+/** What the plan saw is what must still be there. */
+function bound({ row, planned }: PlannedRow<EditRow, Result>): EditRow {
+  const seen = planned?.previous
+  return seen === undefined ? row : { ...row, value: { ...row.value, expected: seen } }
+}
+
+/** Redirect URLs, by an API key. */
+export const chipsEdit: WrittenKind<EditRow, Result> = {
+  names: ['chips edit'],
+  how: 'written',
+  isAdmin: false,
+  scope: 'edit',
+  rowsAWrite: { least: 50, most: 500 },
+  readRow: (line) => {
+    const edit = editOn(line)
+    if (typeof edit === 'string') return { problem: edit }
+    const checked = checkEdit(edit)
+    const row = isJsonObject(line) ? Number(line.row) : 0
+    return 'problem' in checked ? checked : { value: { row, value: checked.value } }
+  },
+  plan: async ({ db }, { teamId }, rows) =>
+    (await planEdits(db.read, teamId, rows)).flatMap((result, at) => {
+      const row = rows[at]
+      return row ? { ...settled(row, result), redirectUrl: row.value.redirectUrl } : []
+    }),
+  write: async (trx, { clock }, { teamId, actor }, rows) => {
+    const tried = rows.filter(({ planned }) => planned?.status !== 'failed' && planned?.status !== 'conflict')
+    const caller = { teamId, actor, at: iso(clock.now()) }
+    const results = new Map<number, Result>()
+    for (const [at, result] of (await editRowsIn(trx, caller, tried.map(bound))).entries()) {
+      const one = tried[at]
+      if (one) results.set(one.row.row, one.planned ? changedSince(result) : settled(one.row, result))
+    }
+    return rows.flatMap(
+      ({ row, planned }) => results.get(row.row) ?? (planned && withoutTarget(planned)) ?? [],
+    )
+  },
+  undo: {
+    kind: 'chips edit',
+    row: ({ row, value }, { uid, status, previous }) =>
+      status === 'changed' && previous !== undefined
+        ? {
+            row,
+            uid: uidOnLine(uid),
+            redirectUrl: previous,
+            expected: value.redirectUrl,
+          }
+        : undefined,
+  },
+}
+
+const withoutTarget = ({ redirectUrl: _, ...result }: Result): Result => result
+
+const changedSince = (result: EditResult): Result =>
+  result.status === 'failed' && result.previous !== undefined
+    ? {
+        ...result,
+        status: 'conflict',
+        error: 'The redirect URL was changed since the batch was planned, and is left as it is.',
+      }
+    : result

@@ -1,0 +1,130 @@
+import { isJsonObject, type JsonObject, parseObject } from '../../../../values/json.ts'
+import { metadataProblems } from '../../../../values/token-metadata.ts'
+import { findContractAt } from '../../../store/contracts.ts'
+import type { TokenLocation } from '../../../store/tokens.ts'
+import { announcedTogether } from '../../chain/announcements.ts'
+import { totalsInText } from '../../phygitals/batch-costs.ts'
+import { isChip, type RowTarget, targetOfRow } from '../../phygitals/batch-row.ts'
+import {
+  AnnouncementCosts,
+  checkMetadata,
+  type MetadataResult as Judged,
+  type Metadata,
+  replaceMetadataIn,
+} from '../../phygitals/metadata-batch.ts'
+import type { NumberedRow, RowResult, WrittenKind } from '../kind.ts'
+import { LineProblem, lineReader } from './lines.ts'
+import { firstWith, targetIn, wordsAbout } from './token-lines.ts'
+
+export type MetadataLine = NumberedRow &
+  RowTarget & {
+    /** null: none. */
+    readonly metadata: Metadata | null
+    /** The row applies only where this is the token's metadata. null: where it has none. */
+    readonly expected?: Metadata | null
+  }
+
+export interface MetadataResult extends RowResult {
+  readonly uid?: string
+  readonly token?: TokenLocation | undefined
+  /** null: there was none. */
+  readonly previous?: Metadata | null | undefined
+  /** It can never succeed. */
+  readonly isInvalid?: true
+}
+
+/** @throws LineProblem */
+function metadataIn({ metadata: given, expected }: JsonObject): Pick<MetadataLine, 'metadata' | 'expected'> {
+  const isRestored = expected !== undefined
+  if (isRestored && expected !== null && !isJsonObject(expected))
+    throw new LineProblem('expected must be an object or null')
+  const expecting = isRestored ? { expected } : {}
+  if (given === null) {
+    if (isRestored) return { metadata: null, ...expecting }
+    throw new LineProblem('metadata must be an object; null only together with `expected`')
+  }
+  const metadata = typeof given === 'string' ? parseObject(given) : given
+  if (!isJsonObject(metadata)) throw new LineProblem('metadata must be an object')
+  for (const { path, message } of metadataProblems(metadata, { of: 'phygital', isRestored }))
+    throw new LineProblem(`${['metadata', ...path].join('.')}: ${message}`)
+  return { metadata, ...expecting }
+}
+
+const inOrder = ({ row, metadata, expected, ...target }: MetadataLine) => ({
+  row,
+  target: targetOfRow(target),
+  metadata,
+  expected,
+})
+
+function shown(judged: Judged, line: MetadataLine): MetadataResult {
+  const about = isChip(line) ? { uid: line.uid } : {}
+  return 'error' in judged
+    ? { ...about, ...judged, error: wordsAbout(judged.error, line) }
+    : { ...about, ...judged }
+}
+
+export const phygitalMetadata: WrittenKind<MetadataLine, MetadataResult> = {
+  names: ['phygitals metadata', 'phygitals undo'],
+  how: 'written',
+  isAdmin: false,
+  scope: 'edit',
+  readRow: lineReader((line, row) => ({ row, ...targetIn(line), ...metadataIn(line) })),
+  async plan(deps, { teamId }, rows, seen) {
+    const checked = await checkMetadata(deps, teamId, rows.map(inOrder))
+    return rows.map((row, at) => {
+      const judged = checked[at]?.result ?? { row: row.row, status: 'failed', error: 'was not reached' }
+      const other = firstWith(seen, row.row, judged.token)
+      if (other === undefined) return shown(judged, row)
+      const error = `is about the same token as row ${other}`
+      return { row: row.row, status: 'failed', token: judged.token, error, isInvalid: true }
+    })
+  },
+  async costs(deps, _run, pieces) {
+    const costs = new AnnouncementCosts(deps)
+    const contracts = new Map<string, ReturnType<typeof findContractAt>>()
+    const announced = async ({ chainId, contractAddress, tokenId }: TokenLocation) => {
+      const key = `${chainId}/${contractAddress}`
+      const asking = contracts.get(key) ?? findContractAt(deps.db.read, chainId, contractAddress)
+      contracts.set(key, asking)
+      const contract = await asking
+      if (!contract) return []
+      return [{ chainId, tokenId, contractId: contract.id, contractTransactionId: contract.transactionId }]
+    }
+    for await (const results of pieces)
+      for (let from = 0; from < results.length; from += announcedTogether) {
+        const changed = results
+          .slice(from, from + announcedTogether)
+          .flatMap(({ status, token }) => (status === 'changed' && token ? [token] : []))
+        costs.add((await Promise.all(changed.map(announced))).flat())
+      }
+    const totals = await costs.totals((chainId) => deps.feeCap(chainId))
+    return { totals: totals.map(totalsInText) }
+  },
+  // Rows of one contract that are written together share an announcement, which costs gas.
+  rowsAWrite: { least: announcedTogether, most: announcedTogether },
+  staysInPiece: true,
+  async write(trx, deps, run, rows) {
+    // A row that was planned does what its plan showed, or nothing.
+    const open = rows.filter(({ planned }) => planned?.status !== 'failed')
+    const wanted = open.map(({ row, planned }) => {
+      const previous = planned?.previous
+      return { ...inOrder(row), ...(previous === undefined ? {} : { expected: previous }) }
+    })
+    const judged = new Map((await replaceMetadataIn(trx, deps, run, wanted)).map((one) => [one.row, one]))
+    return rows.map(({ row, planned }) => {
+      const result = judged.get(row.row)
+      if (result) return shown(result, row)
+      return planned ?? { row: row.row, status: 'failed', error: 'was not reached' }
+    })
+  },
+  written: ({ chains }) => chains.relayer.wake(),
+  undo: {
+    kind: 'phygitals undo',
+    // The token itself, since the chip may be linked to another one by now.
+    row: ({ row, metadata }, { status, token, previous }) =>
+      status === 'changed' && token && previous !== undefined
+        ? { row, ...token, metadata: previous, expected: metadata }
+        : undefined,
+  },
+}

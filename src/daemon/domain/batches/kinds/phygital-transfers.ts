@@ -1,0 +1,135 @@
+import { totalsInText } from '../../phygitals/batch-costs.ts'
+import { isChip, type RowTarget, targetOfRow } from '../../phygitals/batch-row.ts'
+import {
+  BatchCosts,
+  type CheckedMove,
+  checkEachMove,
+  checkOneMove,
+  type TokenThere,
+} from '../../phygitals/check-batch.ts'
+import { sendRowUnless } from '../../phygitals/send-row.ts'
+import { isUnmoved, recordRow } from '../../phygitals/transfer-batch.ts'
+import type { BatchDeps, BatchRun, NumberedRow, RowResult, SentKind } from '../kind.ts'
+import { LineProblem, lineReader, textIn } from './lines.ts'
+import { claimOfRow, isPassing } from './sent-rows.ts'
+import { firstWith, targetIn, wordsAbout } from './token-lines.ts'
+
+export type TransferLine = NumberedRow & RowTarget & { readonly recipient: string }
+
+/** A plan says who has the token, and the address behind a name. */
+export interface TransferResult extends RowResult {
+  readonly uid?: string
+  readonly token?: TokenThere | undefined
+  /** Before this row, and after any transfer under way; null: nobody. */
+  readonly owner?: string | null | undefined
+  readonly recipient?: string | undefined
+  readonly note?: string
+  /** It can never succeed. */
+  readonly isInvalid?: true
+  readonly initialTxHash?: string
+  readonly transactionId?: number | undefined
+}
+
+const statuses = {
+  transfer: 'transferred',
+  mint: 'minted',
+  unchanged: 'unchanged',
+  refused: 'failed',
+  invalid: 'failed',
+} as const satisfies Record<CheckedMove['status'], RowResult['status']>
+
+const isMove = ({ status }: RowResult): boolean => status === 'transferred' || status === 'minted'
+
+const about = (target: RowTarget) => (isChip(target) ? { uid: target.uid } : {})
+
+function planned(move: CheckedMove, target: RowTarget, seen = new Map<string, number>()): TransferResult {
+  const { row, token } = move
+  const result = { ...about(target), ...move, status: statuses[move.status] }
+  const other = firstWith(seen, row, token)
+  if (move.status === 'invalid') return { ...result, error: wordsAbout(move.error, target), isInvalid: true }
+  if (other !== undefined)
+    return { ...result, status: 'failed', error: `moves the same token as row ${other}`, isInvalid: true }
+  return move.status === 'refused' ? { ...result, error: wordsAbout(move.error, target) } : result
+}
+
+/** What was planned holds as long as the token is where it was. */
+async function asPlanned(
+  deps: BatchDeps,
+  { teamId }: BatchRun,
+  target: RowTarget,
+  { status, token, owner = null }: TransferResult,
+): Promise<Pick<TransferResult, 'status' | 'error'>> {
+  const isThere = token === undefined || (await isUnmoved(deps, teamId, target, { token, owner }))
+  if (!isThere) return { status: 'conflict', error: movedOn }
+  return { status }
+}
+
+const movedOn = 'The token has another owner than the plan showed. It was left alone.'
+
+export const phygitalTransfers: SentKind<TransferLine, TransferResult> = {
+  names: ['phygitals transfer'],
+  how: 'sent',
+  isAdmin: false,
+  scope: 'transfer',
+  concurrency: 128,
+  readRow: lineReader((line, row) => {
+    const recipient = textIn(line, 'recipient', 255)
+    if (recipient === undefined || recipient.trim() === '') throw new LineProblem('recipient is missing')
+    return { row, ...targetIn(line), recipient }
+  }),
+  async plan(deps, { teamId }, rows, seen) {
+    const wanted = rows.map((row) => ({ row: row.row, target: targetOfRow(row), recipient: row.recipient }))
+    const results: TransferResult[] = []
+    for await (const move of checkEachMove(deps, teamId, wanted)) {
+      const one = wanted[results.length]
+      if (one) results.push(planned(move, one.target, seen))
+    }
+    return results
+  },
+  totals: (_, results) => ({ transfers: results.filter(isMove).length }),
+  async costs(deps, { teamId }, pieces) {
+    const costs = new BatchCosts(deps)
+    for await (const results of pieces)
+      for (const result of results.filter(isMove))
+        await costs.add({ ...result, status: result.status === 'minted' ? 'mint' : 'transfer' })
+    const feeCap = (chainId: number) => deps.feeCap(chainId)
+    const { totals, ...rest } = await costs.totals({ teamId, feeCap })
+    return { totals: totals.map(totalsInText), ...rest }
+  },
+  async send(deps, run, { row: line, planned: seen }, key) {
+    if (seen?.status === 'failed') return seen
+    const { row } = line
+    const target = targetOfRow(line)
+    // What a plan showed is what is sent, though a name stands for another address by now.
+    const recipient = seen?.recipient ?? line.recipient
+    let found: TransferResult = { row, ...target, owner: seen?.owner, recipient, status: 'transferred' }
+    const claim = claimOfRow(deps, run, key, { target, recipient })
+    // A row without a plan whose token is already where it should be is not sent.
+    const judge = async () =>
+      seen
+        ? asPlanned(deps, run, target, seen)
+        : planned(await checkOneMove(deps, run.teamId, { row, target, recipient }), target)
+    const sent = await sendRowUnless(deps, claim, async () => {
+      found = { ...found, ...(await judge()) }
+      return isMove(found) ? recordRow(deps, run, { target, recipient, claim }) : undefined
+    })
+    switch (sent.status) {
+      case 'sent':
+        return { ...found, status: 'transferred', initialTxHash: sent.hash }
+      case 'queued':
+        return { ...found, status: 'queued' }
+      case 'skipped':
+        return found
+      case 'failed': {
+        const error = wordsAbout(sent.error, target)
+        if (isPassing(sent.code)) return { row, retryReason: error }
+        return { ...found, status: 'failed', error, transactionId: sent.transactionId }
+      }
+    }
+  },
+  undo: {
+    refusal:
+      'Transfers cannot be undone: the tokens belong to their new owners, who may have passed them on.',
+    advice: 'See who owned them before: tapchip batch report',
+  },
+}

@@ -1,0 +1,30 @@
+import type { KeyedRequest } from '../../chain/transactions.ts'
+import type { ErrorCode } from '../../errors.ts'
+import type { BatchDeps, BatchRun } from '../kind.ts'
+
+/** Longer than any batch is kept, so that a row is never sent again, however late its batch is resumed. */
+const keyLifetimeMs = 200 * 24 * 3_600_000
+
+/** What is sent for a row. @param request everything that identifies it */
+export const claimOfRow = (
+  { idempotency }: Pick<BatchDeps, 'idempotency'>,
+  { teamId }: BatchRun,
+  key: string,
+  request: unknown,
+): KeyedRequest => idempotency.claim({ scope: `batch:${teamId}`, key, request, lifetimeMs: keyLifetimeMs })
+
+/** The same key tells what became of a row whose answer was lost. */
+const passing: ReadonlySet<ErrorCode> = new Set([
+  'chain_unavailable',
+  'badge_unavailable',
+  'outcome_unknown',
+  'store_unavailable',
+  'store_full',
+])
+
+/** Not the row's fault: it is sent again later. */
+export const isPassing = (code: ErrorCode): boolean => passing.has(code)
+
+/** A message without its remark on codes: a batch uses none. */
+export const wordsOfRow = (message: string): string =>
+  message.replace(/ ?Nothing was used up(; [^.]*)?\.$/, '')

@@ -1,0 +1,48 @@
+import { parseUid } from '../../../../nfc/uid.ts'
+import type { JsonObject } from '../../../../values/json.ts'
+import { canonicalTokenId, tokenChecks } from '../../../../values/token.ts'
+import { isChip, type RowTarget } from '../../phygitals/batch-row.ts'
+import type { TokenThere } from '../../phygitals/check-batch.ts'
+import { LineProblem } from './lines.ts'
+import { wordsOfRow } from './sent-rows.ts'
+
+/** The token that a line names, by itself or by the chip that carries it. @throws LineProblem */
+export function targetIn({ uid, contractAddress, chainId, tokenId }: JsonObject): RowTarget {
+  const parts = { contractAddress, chainId, tokenId }
+  const given = Object.values(parts).filter((part) => part != null).length
+  if (given !== (uid == null ? 3 : 0))
+    throw new LineProblem('must name its token: either uid, or contractAddress, chainId and tokenId')
+  if (uid != null) {
+    const parsed = parseUid(String(uid))
+    if (!parsed.ok) throw new LineProblem(`uid ${parsed.reason}`)
+    return { uid: parsed.uid }
+  }
+  for (const column of ['contractAddress', 'chainId', 'tokenId'] as const) {
+    const why = tokenChecks[column](String(parts[column]))
+    if (why !== undefined) throw new LineProblem(`${column} ${why}`)
+  }
+  return {
+    contractAddress: String(contractAddress),
+    chainId: Number(chainId),
+    tokenId: canonicalTokenId(String(tokenId)),
+  }
+}
+
+/** Tells rows about one token. @param seen what rows before it named @returns the row that named it first */
+export function firstWith(
+  seen: Map<string, number>,
+  row: number,
+  token: TokenThere | undefined,
+): number | undefined {
+  if (!token || token.tokenId === null) return undefined
+  const key = `${token.chainId}/${token.contractAddress}/${token.tokenId}`
+  const first = seen.get(key)
+  if (first === undefined) seen.set(key, row)
+  return first
+}
+
+/** A message as `wordsOfRow` has it, in the words of whoever named a chip. */
+export const wordsAbout = (message: string, target: RowTarget): string =>
+  isChip(target) && message.startsWith('No such token')
+    ? 'The chip carries no token. Give it one: tapchip chips link'
+    : wordsOfRow(message)

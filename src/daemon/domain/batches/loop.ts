@@ -1,0 +1,200 @@
+import type { Logger } from 'pino'
+import { BackgroundLoop } from '../../background-loop.ts'
+import {
+  type BatchRow,
+  batchesDue,
+  batchesIn,
+  batchesToTakeBack,
+  changeBatch,
+  type NamedBatch,
+} from '../../store/batches.ts'
+import { DomainError, storeFailure } from '../errors.ts'
+import { iso } from '../time.ts'
+import type { BatchDeps } from './kind.ts'
+import { runBatch } from './run.ts'
+import { pause } from './send.ts'
+import { BatchSignals } from './signals.ts'
+import { makeUndo } from './undo.ts'
+
+export interface Turn {
+  readonly isMine: boolean
+  check(): Promise<boolean>
+  /** @param listener called when this daemon gets its turn */
+  onTaken(listener: () => void): void
+}
+
+/** Other daemons start batches too, and clocks jump. */
+const everyMs = 1000
+/** More of them would only divide the time. */
+const maxAtOnce = 64
+const dueAtOnce = 100
+const lateFromMs = 60_000
+/** Before each further try while the database cannot be used. */
+const pauses = [1000, 3000, 6000, 10_000]
+
+interface Job {
+  readonly stop: AbortController
+  readonly ended: Promise<void>
+}
+
+/** Runs the batches that are to run, on the one daemon that has the turn. */
+export class BatchLoop {
+  readonly signals = new BatchSignals()
+  readonly deps: BatchDeps
+  readonly #turn: Turn
+  readonly #log: Pick<Logger, 'error' | 'warn'>
+  readonly #jobs = new Map<string, Job>()
+  /** What batches wait for that this daemon runs. */
+  readonly #waiting = new Map<string, string>()
+  readonly #loop: BackgroundLoop<void>
+  #isFailing = false
+
+  constructor(deps: BatchDeps, turn: Turn, log: Pick<Logger, 'error' | 'warn'>) {
+    this.deps = deps
+    this.#turn = turn
+    this.#log = log
+    this.#loop = new BackgroundLoop({
+      run: () => this.#look(),
+      restMs: () => everyMs,
+      failed: (err) => {
+        if (!this.#isFailing) this.#log.error({ err }, 'batches cannot be looked at')
+        this.#isFailing = true
+      },
+    })
+    turn.onTaken(() => this.wake())
+  }
+
+  start(): void {
+    this.#loop.start()
+  }
+
+  /** A batch was started. */
+  wake(): void {
+    this.#loop.wake()
+  }
+
+  /** Rows that are being handled are finished, and nothing more is begun. */
+  async stop(): Promise<void> {
+    await this.#loop.stop()
+    await this.#stopJobs()
+  }
+
+  /** Looks once, and waits for what is begun then. */
+  async tick(): Promise<void> {
+    await this.#loop.tick()
+    await Promise.all([...this.#jobs.values()].map(({ ended }) => ended))
+  }
+
+  /** The batch was paused: resolves once its rows under way here have ended. */
+  async leave(id: string): Promise<void> {
+    const job = this.#jobs.get(id)
+    job?.stop.abort()
+    await job?.ended
+    this.signals.notify(id)
+  }
+
+  /** With what it waits for just now. */
+  shown(batch: NamedBatch): NamedBatch {
+    const reason = batch.state === 'running' ? this.#waiting.get(batch.id) : undefined
+    return reason === undefined ? batch : { ...batch, error: reason }
+  }
+
+  async #stopJobs(): Promise<void> {
+    const jobs = [...this.#jobs.values()]
+    for (const { stop } of jobs) stop.abort()
+    await Promise.all(jobs.map(({ ended }) => ended))
+  }
+
+  async #look(): Promise<void> {
+    if (!(await this.#turn.check())) return this.#stopJobs()
+    const { db, clock } = this.deps
+    const now = clock.now()
+    for (const batch of await batchesDue(db.read, iso(now), dueAtOnce)) await this.#startDue(batch, now)
+    for (const batch of await batchesToTakeBack(db.read, iso(now), dueAtOnce))
+      this.#begin(`undo of ${batch.id}`, () => this.#takeBack(batch))
+    for (const { id } of await batchesIn(db.read, 'running', maxAtOnce))
+      this.#begin(id, (stopped) => this.#run(id, stopped))
+    this.#isFailing = false
+  }
+
+  #begin(key: string, job: (stopped: AbortSignal) => Promise<void>): void {
+    if (this.#jobs.has(key) || this.#jobs.size >= maxAtOnce || this.#loop.isEnding) return
+    const stop = new AbortController()
+    const ended = job(stop.signal)
+      .catch((err: unknown) => this.#log.error({ err, batch: key }, 'a batch could not be run'))
+      .finally(() => this.#jobs.delete(key))
+    this.#jobs.set(key, { stop, ended })
+  }
+
+  async #startDue({ id, at, kind }: BatchRow, now: number): Promise<void> {
+    const late = at === null ? 0 : now - Date.parse(at)
+    const lateSeconds = late > lateFromMs ? Math.round(late / 1000) : null
+    const change = { state: 'running', startedAt: iso(now), touchedAt: iso(now), lateSeconds } as const
+    const isOurs = await this.deps.db.write((trx) => changeBatch(trx, id, { states: ['scheduled'] }, change))
+    if (isOurs && lateSeconds !== null)
+      this.#log.warn({ batch: id, kind, at, lateSeconds }, 'a batch was started after its time')
+  }
+
+  /** As the one who began it. */
+  async #takeBack(batch: BatchRow): Promise<void> {
+    const { db, clock } = this.deps
+    const id = await makeUndo(this.deps, batch, batch)
+    const now = iso(clock.now())
+    const change = { state: 'running', nextPiece: 0, nextRow: 0, startedAt: now, touchedAt: now } as const
+    await db.write((trx) => changeBatch(trx, id, { states: ['uploading', 'planned'] }, change))
+    this.wake()
+  }
+
+  async #run(id: string, stopped: AbortSignal): Promise<void> {
+    let failures = 0
+    const moved = () => {
+      failures = 0
+      this.#waiting.delete(id)
+      this.signals.notify(id)
+    }
+    while (!stopped.aborted && this.#turn.isMine) {
+      try {
+        await runBatch(
+          { deps: this.deps, stopped, moved, waitsFor: (reason) => this.#waitsFor(id, reason) },
+          id,
+        )
+        break
+      } catch (error) {
+        const goesOn = 'The batch goes on by itself once it can.'
+        const failure = storeFailure(error, { stands: goesOn, doubt: goesOn })
+        if (!failure) {
+          await this.#fail(id, error)
+          break
+        }
+        if (failures === 0) this.#log.warn({ batch: id, err: error }, 'a batch waits for the database')
+        this.#waiting.set(id, failure.message)
+        this.signals.notify(id)
+        await pause(pauses[Math.min(failures, pauses.length - 1)] ?? everyMs, stopped)
+        failures += 1
+      }
+    }
+    this.#waiting.delete(id)
+    this.signals.notify(id)
+  }
+
+  /** Also told to those who ask other daemons. */
+  async #waitsFor(id: string, reason: string | undefined): Promise<void> {
+    if (this.#waiting.get(id) === reason) return
+    if (reason === undefined) this.#waiting.delete(id)
+    else this.#waiting.set(id, reason)
+    const change = { error: reason ?? null }
+    await this.deps.db.write((trx) => changeBatch(trx, id, { states: ['running'] }, change))
+    this.signals.notify(id)
+  }
+
+  async #fail(id: string, cause: unknown): Promise<void> {
+    const { db, clock } = this.deps
+    const error =
+      cause instanceof DomainError
+        ? cause.message
+        : 'Something went wrong inside the daemon. Its log has the cause under the ID of this batch.'
+    if (!(cause instanceof DomainError)) this.#log.error({ err: cause, batch: id }, 'a batch failed')
+    const change = { state: 'failed', error, touchedAt: iso(clock.now()) } as const
+    await db.write((trx) => changeBatch(trx, id, { states: ['running'] }, change))
+  }
+}

@@ -1,0 +1,92 @@
+import { stringifyExact } from '../../../values/exact-json.ts'
+import { Slice } from '../../../values/slices.ts'
+import { type BatchRow, changeBatch, growBatch, type NamedBatch, updatePiece } from '../../store/batches.ts'
+import type { Queries } from '../../store/database.ts'
+import { conflict } from '../errors.ts'
+import { iso } from '../time.ts'
+import { batchToRun, runOf } from './batches.ts'
+import type { BatchDeps, BatchKind, BatchRun, RowResult } from './kind.ts'
+import { openPiece, piecesOfBatch, sealLines } from './pieces.ts'
+import { assertBegan, type BatchCaller } from './rights.ts'
+import { assertRoom } from './room.ts'
+
+export type PlanLine = RowResult | { totals: Readonly<Record<string, number>>; costs?: object | undefined }
+
+const mayBePlanned = ['uploading', 'planned'] as const
+
+/** @throws DomainError conflict if rows are missing */
+export function assertUploaded({ id, uploaded, total }: NamedBatch): void {
+  if (uploaded < total)
+    throw conflict(`Batch ${id} has ${uploaded} of its ${total} rows. Upload the others first.`)
+}
+
+/**
+ * Plans a batch, and keeps what each row would do: what changes until the row is handled is a conflict then.
+ * @returns a result per row, and the totals @throws DomainError not_found, scope_missing, conflict
+ */
+export async function planBatch(
+  deps: BatchDeps,
+  caller: BatchCaller,
+  idOrName: string,
+): Promise<AsyncGenerator<PlanLine>> {
+  const { batch, kind } = await batchToRun(deps.db.read, caller, idOrName)
+  assertBegan(caller, batch)
+  assertUploaded(batch)
+  if (!mayBePlanned.some((state) => state === batch.state)) throw noLonger(batch.id)
+  return plan(deps, batch, kind)
+}
+
+const noLonger = (id: string) =>
+  conflict(`Batch ${id} was started or planned anew meanwhile, so this plan does not hold.`)
+
+async function* plan(deps: BatchDeps, batch: NamedBatch, kind: BatchKind): AsyncGenerator<PlanLine> {
+  const { db, clock, box } = deps
+  const { id } = batch
+  const run = runOf(batch)
+  // Each plan has a number, so that none mixes with another: what is approved are the totals of one.
+  const mine = async (trx: Queries, nextRow: number, change: Partial<BatchRow>) => {
+    if (await changeBatch(trx, id, { states: mayBePlanned, nextRow }, change)) return
+    throw noLonger(id)
+  }
+  const totals: Record<string, number> = {}
+  const add = (name: string, count: number) => {
+    totals[name] = (totals[name] ?? 0) + count
+  }
+  const seen = new Map<string, number>()
+  const slice = new Slice()
+  const begun = { plan: null, nextRow: batch.nextRow + 1, touchedAt: iso(clock.now()) }
+  await db.write((trx) => mine(trx, batch.nextRow, begun))
+  for await (const stored of piecesOfBatch(db.read, id)) {
+    const { piece, rows } = openPiece(box, kind, run, { ...stored, plan: null })
+    const results = rows.length === 0 ? [] : await kind.plan(deps, run, rows, seen)
+    for (const { status } of results) add(status, 1)
+    for (const [name, count] of Object.entries(kind.totals?.(rows, results) ?? {})) add(name, count)
+    const sealed = sealLines(
+      box,
+      { id, piece, column: 'plan' },
+      results.map((result) => stringifyExact(result)),
+    )
+    const grown = sealed.length - (stored.plan?.length ?? 0)
+    await db.write(async (trx) => {
+      if (grown > 0) await assertRoom(trx, batch.teamId, grown)
+      await mine(trx, begun.nextRow, { touchedAt: iso(clock.now()) })
+      await updatePiece(trx, id, piece, { plan: sealed })
+      await growBatch(trx, id, grown)
+    })
+    yield* results
+    await slice.next()
+  }
+  const costs = await kind.costs?.(deps, run, planOf(deps, batch, kind, run))
+  const known = { state: 'planned', plan: JSON.stringify(totals), touchedAt: iso(clock.now()) } as const
+  await db.write((trx) => mine(trx, begun.nextRow, known))
+  yield costs === undefined ? { totals } : { totals, costs }
+}
+
+async function* planOf(
+  { db, box }: BatchDeps,
+  { id }: NamedBatch,
+  kind: BatchKind,
+  run: BatchRun,
+): AsyncGenerator<readonly RowResult[]> {
+  for await (const stored of piecesOfBatch(db.read, id)) yield openPiece(box, kind, run, stored).plan ?? []
+}

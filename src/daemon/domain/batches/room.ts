@@ -1,0 +1,37 @@
+import { pruneBatches, sizeOfBatches } from '../../store/batches.ts'
+import type { Queries } from '../../store/database.ts'
+import { DomainError } from '../errors.ts'
+import { iso } from '../time.ts'
+
+/** Of one team, so that a team that fills its own share takes no room from others. */
+const share = { batches: 1000, stored: 2 ** 29 }
+
+const hour = 3_600_000
+const day = 24 * hour
+
+/** How long batches are kept after their last sign of life. Those that run, or are to run, stay. */
+const kept = [
+  { ms: hour, states: ['uploading'] },
+  { ms: 90 * day, states: ['done', 'cancelled', 'undone'] },
+  { ms: 180 * day, states: ['planned', 'proposed', 'paused', 'failed'] },
+] as const
+
+/** @param bytes that a batch grows by; undefined: one more batch @throws DomainError too_large */
+export async function assertRoom(trx: Queries, teamId: number, bytes?: number): Promise<void> {
+  const { count, stored } = await sizeOfBatches(trx, teamId)
+  const isFull =
+    bytes === undefined ? count >= share.batches || stored >= share.stored : stored + bytes > share.stored
+  if (!isFull) return
+  throw new DomainError(
+    'too_large',
+    'The limit of stored batches is reached. Delete old ones: tapchip batch remove ID.',
+  )
+}
+
+/** @returns how many were deleted of one sort, at most `limit` */
+export async function forgetBatches(trx: Queries, now: number, limit: number): Promise<number> {
+  let most = 0
+  for (const { ms, states } of kept)
+    most = Math.max(most, await pruneBatches(trx, { before: iso(now - ms), states, limit }))
+  return most
+}

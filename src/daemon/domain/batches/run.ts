@@ -1,0 +1,192 @@
+import { Pace, Slice } from '../../../values/slices.ts'
+import { recordChange } from '../../store/audit.ts'
+import {
+  type Advance,
+  advanceBatch,
+  type BatchRow,
+  changeBatch,
+  findBatch,
+  type Position,
+  updatePiece,
+} from '../../store/batches.ts'
+import { type Queries, rowsAtOnce } from '../../store/database.ts'
+import { iso } from '../time.ts'
+import { kindOf, runOf } from './batches.ts'
+import { type Due, DueRows, type Gathered, type Handled } from './due-rows.ts'
+import type { BatchDeps, BatchKind, BatchRun, RowResult, SentKind, WrittenKind } from './kind.ts'
+import { pause, sendRows } from './send.ts'
+
+export interface Running {
+  readonly deps: BatchDeps
+  /** Aborted when this daemon is to let it be. */
+  readonly stopped: AbortSignal
+  /** Called after each write. */
+  moved(): void
+  /** @param reason undefined: it goes on */
+  waitsFor(reason: string | undefined): Promise<void>
+}
+
+/** Another daemon went on from here, or the batch no longer runs. */
+class Overtaken extends Error {}
+
+/** Runs a batch to its end, or until it is paused or overtaken. @throws what the store or its kind throws */
+export async function runBatch(running: Running, id: string): Promise<void> {
+  const batch = await findBatch(running.deps.db.read, id)
+  if (batch?.state !== 'running') return
+  try {
+    await new BatchRunner(running, batch).run()
+  } catch (error) {
+    if (!(error instanceof Overtaken)) throw error
+  }
+}
+
+// A write that a kill cuts off is sent again; more rows would make such a repetition longer.
+const sentAWrite = 4
+
+class BatchRunner {
+  readonly #running: Running
+  readonly #deps: BatchDeps
+  readonly #batch: BatchRow
+  readonly #kind: BatchKind
+  readonly #run: BatchRun
+  readonly #rows: DueRows
+  readonly #pace: Pace
+  /** As stored. */
+  #position: Position
+  /** When the next rows may be handled, on the monotonic clock. */
+  #nextAt: number
+
+  constructor(running: Running, batch: BatchRow) {
+    this.#running = running
+    this.#deps = running.deps
+    this.#batch = batch
+    this.#kind = kindOf(batch.kind)
+    this.#run = runOf(batch)
+    this.#rows = new DueRows(this.#deps, this.#kind, this.#run, batch.isProposed === 1)
+    const { pass, nextPiece, nextRow } = batch
+    this.#position = { pass, nextPiece, nextRow }
+    this.#nextAt = this.#deps.clock.monotonic()
+    const bounds = this.#kind.how === 'written' ? this.#kind.rowsAWrite : { least: 1, most: 1 }
+    this.#pace = new Pace(rowsAtOnce(this.#deps.db, bounds))
+  }
+
+  async run(): Promise<void> {
+    const { stopped, moved } = this.#running
+    const slice = new Slice()
+    for (;;) {
+      const early = this.#nextAt - this.#deps.clock.monotonic()
+      if (early > 0) await pause(early, stopped)
+      const gathered = await this.#rows.gather(this.#position, this.#size(), stopped)
+      if (stopped.aborted) return
+      if (this.#kind.how === 'sent') await this.#send(this.#kind, gathered)
+      else await this.#write(this.#kind, gathered)
+      moved()
+      if (gathered.isEnd) return
+      await slice.next()
+    }
+  }
+
+  #size(): number {
+    const { rate } = this.#batch
+    const size = this.#kind.how === 'sent' ? this.#kind.concurrency * sentAWrite : this.#pace.size
+    // Rows a tenth of a second, so that they are spread over each second.
+    return rate === null ? size : Math.max(1, Math.min(size, Math.floor(rate / 10_000)))
+  }
+
+  /** Keeps to the rate. */
+  #spend(rows: number): void {
+    const { rate } = this.#batch
+    if (rate !== null)
+      this.#nextAt = Math.max(this.#nextAt, this.#deps.clock.monotonic()) + (rows * 1_000_000) / rate
+  }
+
+  async #write(kind: WrittenKind, { due, to, isEnd }: Gathered): Promise<void> {
+    const rows = due.map(({ planned }) => planned)
+    const write = async (trx: Queries): Promise<Handled[]> => {
+      if (rows.length === 0) return []
+      const results = await this.#pace.timed(rows.length, () => kind.write(trx, this.#deps, this.#run, rows))
+      return due.map((one, at) => {
+        const result = results[at]
+        if (!result) throw new Error(`${this.#run.kind} left a row without a result`)
+        return { due: one, result }
+      })
+    }
+    const results = await this.#commit(to, isEnd, write)
+    kind.written?.(this.#deps, results)
+    this.#spend(rows.length)
+  }
+
+  async #send(kind: SentKind, { due, to, isEnd }: Gathered): Promise<void> {
+    const { id } = this.#batch
+    const { stopped, waitsFor } = this.#running
+    const handled: Handled[] = []
+    const { isComplete, failure } = await sendRows<Due>({
+      ...{ rows: due, concurrency: kind.concurrency, stopped, waitsFor },
+      isGone: async () => (await findBatch(this.#deps.db.read, id))?.state !== 'running',
+      send: (one) => kind.send(this.#deps, this.#run, one.planned, this.#keyOf(one)),
+      settled: (one, result) => handled.push({ due: one, result }),
+    })
+    // Those that were not sent stay next; those that were are known by their results.
+    const { nextPiece, nextRow } = this.#position
+    await this.#commit(isComplete ? to : { nextPiece, nextRow }, isComplete && isEnd, async () => handled)
+    if (failure) throw failure.error
+    if (!isComplete) throw new Overtaken()
+    this.#spend(due.length)
+  }
+
+  /** Names this attempt of a row for ever. By its place, since clients may give two rows one number. */
+  #keyOf({ piece, at }: Due): string {
+    return `${this.#batch.id}:${piece}.${at}:${this.#run.pass}`
+  }
+
+  /** Keeps results, and moves on, in one write with what `handle` writes. @throws Overtaken */
+  async #commit(
+    to: Gathered['to'],
+    isEnd: boolean,
+    handle: (trx: Queries) => Promise<readonly Handled[]>,
+  ): Promise<RowResult[]> {
+    const { db, clock } = this.#deps
+    const { id } = this.#batch
+    const { pass } = this.#position
+    const { handled, pieces } = await db.write(async (trx) => {
+      const handled = await handle(trx)
+      const { pieces, counts } = this.#rows.keep(handled)
+      if (!(await this.#advance(trx, { pass, ...to, ...counts }, isEnd, iso(clock.now()))))
+        throw new Overtaken()
+      for (const { piece, sealed } of pieces) await updatePiece(trx, id, piece, { results: sealed })
+      return { handled, pieces }
+    })
+    this.#position = { pass, ...to }
+    this.#rows.kept(pieces)
+    return handled.map(({ result }) => result)
+  }
+
+  async #advance(trx: Queries, advance: Advance, isEnd: boolean, at: string): Promise<boolean> {
+    const from = { id: this.#batch.id, ...this.#position }
+    const change = { touchedAt: at, error: null }
+    if (
+      isEnd &&
+      (await advanceBatch(trx, from, 'running', advance, { ...change, state: 'done', endedAt: at }))
+    ) {
+      await this.#end(trx, at)
+      return true
+    }
+    // What was sent is kept, whatever became of the batch meanwhile.
+    const state = this.#kind.how === 'sent' ? undefined : 'running'
+    return (!isEnd || state === undefined) && advanceBatch(trx, from, state, advance, change)
+  }
+
+  /** In the write of the last rows. What the batch took back is undone from then on. */
+  async #end(trx: Queries, at: string): Promise<void> {
+    const { id, kind, name, teamId, undoes, startedBy, total } = this.#batch
+    const actor = { name: startedBy, requestId: null, batch: id }
+    const detail = { kind, ...(name === null ? {} : { name }), total }
+    const { hash } = await recordChange(trx, { at, actor, teamId, action: 'batches.end', target: id, detail })
+    await changeBatch(trx, id, { states: ['done'] }, { auditHead: hash })
+    if (undoes === null) return
+    await changeBatch(trx, undoes, { states: ['done', 'paused', 'failed', 'cancelled'] }, { state: 'undone' })
+    // Where an undo is taken back, what it had undone is done again.
+    const first = (await findBatch(trx, undoes))?.undoes
+    if (first != null) await changeBatch(trx, first, { states: ['undone'] }, { state: 'done' })
+  }
+}

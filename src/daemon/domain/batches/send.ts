@@ -1,0 +1,86 @@
+import type { RetryLater, RowResult } from './kind.ts'
+
+/** Before each further try of rows that wait for something, in milliseconds; then the last one again and again. */
+const pauses = [1000, 3000, 6000, 10_000, 15_000, 30_000]
+/** How often a pause looks whether the batch still runs. */
+const lookMs = 500
+
+interface Sending<T> {
+  readonly rows: readonly T[]
+  readonly concurrency: number
+  readonly stopped: AbortSignal
+  /** The batch no longer runs. */
+  isGone(): Promise<boolean>
+  /** @param reason undefined: for nothing more */
+  waitsFor(reason: string | undefined): Promise<void>
+  send(row: T): Promise<RowResult | RetryLater>
+  settled(row: T, result: RowResult): void
+}
+
+interface Sent {
+  /** Every row has a result. */
+  readonly isComplete: boolean
+  readonly failure?: { readonly error: unknown } | undefined
+}
+
+/** Sends rows, several at once, and those that have to wait again and again. */
+export async function sendRows<T>(sending: Sending<T>): Promise<Sent> {
+  let left = sending.rows
+  for (let attempt = 0; left.length > 0; attempt += 1) {
+    const { waiting, isStopped, failure } = await sendOnce(sending, left)
+    if (failure || isStopped) return { isComplete: false, failure }
+    left = waiting.map(({ row }) => row)
+    const reason = waiting.at(-1)?.reason
+    await sending.waitsFor(reason)
+    if (reason === undefined) break
+    const ms = pauses[Math.min(attempt, pauses.length - 1)] ?? 0
+    if (!(await rest(sending, ms))) return { isComplete: false }
+  }
+  return { isComplete: true }
+}
+
+async function sendOnce<T>(sending: Sending<T>, rows: readonly T[]) {
+  const { concurrency, stopped, isGone, send, settled } = sending
+  const waiting: { row: T; reason: string }[] = []
+  const queue = rows.values()
+  let isStopped = false
+  let failure: { error: unknown } | undefined
+  const work = async () => {
+    for (const row of queue) {
+      isStopped ||= stopped.aborted || (await isGone())
+      if (isStopped || failure) return
+      try {
+        const result = await send(row)
+        if ('retryReason' in result) waiting.push({ row, reason: result.retryReason })
+        else settled(row, result)
+      } catch (error) {
+        failure ??= { error }
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(concurrency, rows.length) }, work))
+  return { waiting, isStopped, failure }
+}
+
+/** @returns false if it was stopped meanwhile */
+async function rest<T>({ stopped, isGone }: Sending<T>, ms: number): Promise<boolean> {
+  const until = performance.now() + ms
+  for (let left = ms; left > 0; left = until - performance.now()) {
+    await pause(Math.min(left, lookMs), stopped)
+    if (stopped.aborted || (await isGone())) return false
+  }
+  return true
+}
+
+/** Ends early once the signal aborts. */
+export const pause = (ms: number, stopped: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (stopped.aborted) return resolve()
+    const end = () => {
+      clearTimeout(timer)
+      stopped.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    stopped.addEventListener('abort', end)
+  })

@@ -1,0 +1,172 @@
+import type { BatchState } from '../../../values/batch-state.ts'
+import { recordChange } from '../../store/audit.ts'
+import { type BatchRow, changeBatch, deleteBatch, type NamedBatch } from '../../store/batches.ts'
+import type { Queries } from '../../store/database.ts'
+import { permits } from '../access/scopes.ts'
+import { conflict, DomainError, scopeMissing } from '../errors.ts'
+import { iso } from '../time.ts'
+import { batchOf, batchToRun, rateOf } from './batches.ts'
+import type { BatchDeps } from './kind.ts'
+import { assertUploaded } from './plan.ts'
+import { assertMayStart, type BatchCaller, nameOf } from './rights.ts'
+import { dropUndos } from './undo.ts'
+
+type Deps = Pick<BatchDeps, 'db' | 'clock'>
+
+const notRunning: readonly BatchState[] = [
+  'uploading',
+  'planned',
+  'proposed',
+  'paused',
+  'failed',
+  'done',
+  'cancelled',
+  'undone',
+]
+
+interface Step {
+  /** As in the audit log. */
+  readonly action: 'start' | 'approve' | 'pause' | 'resume' | 'cancel'
+  readonly from: readonly BatchState[]
+  /** Of the plan that was seen. */
+  readonly nextRow?: number
+  readonly change: Partial<BatchRow>
+  /** In the same write. */
+  also?(trx: Queries, at: string): Promise<void>
+}
+
+/** What becomes of a batch is decided once, however many ask at a time. @returns the batch as it is then */
+async function take(
+  { db, clock }: Deps,
+  caller: BatchCaller,
+  { id }: NamedBatch,
+  { action, from, change, nextRow, also }: Step,
+): Promise<NamedBatch> {
+  const at = iso(clock.now())
+  return db.write(async (trx) => {
+    const isTaken = await changeBatch(
+      trx,
+      id,
+      { states: from, ...(nextRow !== undefined && { nextRow }) },
+      { ...change, touchedAt: at },
+    )
+    const batch = await batchOf(trx, caller, id)
+    if (isTaken) {
+      await also?.(trx, at)
+      await record(trx, caller, batch, action, at)
+    }
+    return batch
+  })
+}
+
+async function record(
+  trx: Queries,
+  { actor }: BatchCaller,
+  { id, teamId, kind, name, note, total }: NamedBatch,
+  action: Step['action'] | 'delete',
+  at: string,
+): Promise<void> {
+  const detail = { kind, total, ...(name === null ? {} : { name }), ...(note === null ? {} : { note }) }
+  const entry = { at, actor: { ...actor, batch: id }, teamId, target: id, detail }
+  await recordChange(trx, { ...entry, action: `batches.${action}` })
+}
+
+/** From its first row, or at its time. */
+const begun = ({ at }: BatchRow, now: number) =>
+  at !== null && at > iso(now)
+    ? ({ state: 'scheduled', nextPiece: 0, nextRow: 0, error: null } as const)
+    : ({ state: 'running', nextPiece: 0, nextRow: 0, error: null, startedAt: iso(now) } as const)
+
+/** Asked again, it answers the batch as it is. @throws DomainError not_found, scope_missing, conflict */
+export async function startBatch(deps: Deps, caller: BatchCaller, idOrName: string): Promise<NamedBatch> {
+  const { batch } = await batchToRun(deps.db.read, caller, idOrName)
+  assertMayStart(caller, batch)
+  if (batch.state === 'cancelled') throw conflict(`Batch ${batch.id} was cancelled, so it cannot be started.`)
+  assertUploaded(batch)
+  const isProposed = batch.isProposed === 1
+  // What was approved is what runs, and only a plan says what that is.
+  if (isProposed && (batch.state === 'uploading' || (batch.state === 'planned' && batch.plan === null)))
+    throw conflict(`Batch ${batch.id} must be planned before it is proposed.`)
+  const change = isProposed ? ({ state: 'proposed' } as const) : begun(batch, deps.clock.now())
+  const from = isProposed ? (['planned'] as const) : (['uploading', 'planned'] as const)
+  const { nextRow } = batch
+  const after = await take(deps, caller, batch, { action: 'start', from, nextRow, change })
+  if (after.state !== 'uploading' && after.state !== 'planned') return after
+  throw conflict(`Batch ${batch.id} is being planned anew. Start it once its plan is complete.`)
+}
+
+/** @throws DomainError not_found, scope_missing, own_batch, conflict */
+export async function approveBatch(deps: Deps, caller: BatchCaller, idOrName: string): Promise<NamedBatch> {
+  const batch = await batchOf(deps.db.read, caller, idOrName)
+  if (!permits(caller.scopes, 'approve')) throw scopeMissing('To approve a batch takes the scope "approve".')
+  if (batch.startedById === caller.credential)
+    throw new DomainError(
+      'own_batch',
+      `Batch ${batch.id} was proposed by ${nameOf({ name: batch.startedBy })}, which is you. Another person must approve it.`,
+    )
+  if (batch.isProposed === 0) throw conflict(`Batch ${batch.id} was not proposed, so it needs no approval.`)
+  if (batch.state === 'uploading' || batch.state === 'planned')
+    throw conflict(`Batch ${batch.id} was not started yet, so it cannot be approved.`)
+  const change = { ...begun(batch, deps.clock.now()), approvedBy: caller.actor.name }
+  const after = await take(deps, caller, batch, { action: 'approve', from: ['proposed'], change })
+  if (after.state === 'cancelled') throw conflict(`Batch ${batch.id} was cancelled.`)
+  return after
+}
+
+/** @throws DomainError not_found, scope_missing, conflict */
+export async function pauseBatch(deps: Deps, caller: BatchCaller, idOrName: string): Promise<NamedBatch> {
+  const { batch } = await batchToRun(deps.db.read, caller, idOrName)
+  const change = { state: 'paused', error: `Paused by ${nameOf(caller.actor)}.` } as const
+  const after = await take(deps, caller, batch, { action: 'pause', from: ['running'], change })
+  if (after.state === 'paused' || after.state === 'done') return after
+  throw conflict(`Batch ${batch.id} does not run: it is ${after.state}.`)
+}
+
+/** @throws DomainError not_found, scope_missing, conflict */
+export async function resumeBatch(
+  deps: Deps,
+  caller: BatchCaller,
+  idOrName: string,
+  { retryFailed, rate }: { retryFailed: boolean; rate: number | undefined },
+): Promise<NamedBatch> {
+  const { batch } = await batchToRun(deps.db.read, caller, idOrName)
+  const paced = rate === undefined ? {} : { rate: rateOf(rate) }
+  const going = { state: 'running', error: null, endedAt: null, auditHead: null, ...paced } as const
+  const also = (trx: Queries, at: string) => dropUndos(trx, batch.id, at)
+  const resumed = { action: 'resume', from: ['paused', 'failed'], change: going, also } as const
+  const retried = {
+    action: 'resume',
+    from: ['paused', 'failed', 'done'],
+    change: { ...going, pass: batch.pass + 1, nextPiece: 0, nextRow: 0 },
+    also,
+  } as const
+  const after = await take(deps, caller, batch, retryFailed ? retried : resumed)
+  if (after.state === 'running' || after.state === 'done') return after
+  throw conflict(`Batch ${batch.id} cannot be resumed: it is ${after.state}.`)
+}
+
+/** @throws DomainError not_found, scope_missing, batch_running, conflict */
+export async function cancelBatch(deps: Deps, caller: BatchCaller, idOrName: string): Promise<NamedBatch> {
+  const { batch } = await batchToRun(deps.db.read, caller, idOrName)
+  const from = ['uploading', 'planned', 'proposed', 'scheduled', 'paused', 'failed'] as const
+  const change = { state: 'cancelled', endedAt: iso(deps.clock.now()) } as const
+  const after = await take(deps, caller, batch, { action: 'cancel', from, change })
+  if (after.state === 'cancelled') return after
+  if (after.state === 'running') throw stillRunning(after, 'cancelled')
+  throw conflict(`Batch ${batch.id} cannot be cancelled: it is ${after.state}.`)
+}
+
+/** With its rows and results. @throws DomainError not_found, scope_missing, batch_running, conflict */
+export async function removeBatch(deps: Deps, caller: BatchCaller, idOrName: string): Promise<void> {
+  const { batch } = await batchToRun(deps.db.read, caller, idOrName)
+  const at = iso(deps.clock.now())
+  await deps.db.write(async (trx) => {
+    if (await deleteBatch(trx, batch.id, notRunning)) return record(trx, caller, batch, 'delete', at)
+    const after = await batchOf(trx, caller, batch.id)
+    if (after.state === 'running') throw stillRunning(after, 'deleted')
+    throw conflict(`Batch ${batch.id} is ${after.state}. Cancel it first: tapchip batch cancel ${batch.id}`)
+  })
+}
+
+const stillRunning = ({ id }: NamedBatch, what: string): DomainError =>
+  new DomainError('batch_running', `Batch ${id} is running. It can be ${what} once it is paused.`)

@@ -1,0 +1,126 @@
+import { parseExact } from '../../../values/exact-json.ts'
+import { isJsonObject } from '../../../values/json.ts'
+import { Slice, sorted } from '../../../values/slices.ts'
+import { changeBatch, growBatch, insertPiece } from '../../store/batches.ts'
+import { conflict, DomainError, invalid } from '../errors.ts'
+import { iso } from '../time.ts'
+import { batchOf, batchToRun, runOf } from './batches.ts'
+import type { BatchDeps, BatchKind, BatchRun } from './kind.ts'
+import { cutLines, sealLines } from './pieces.ts'
+import { assertBegan, type BatchCaller } from './rights.ts'
+import { assertRoom } from './room.ts'
+
+const piecesAWrite = 8
+const problemsNamed = 20
+
+/**
+ * Appends rows. Those before a failure stay, so whoever goes on asks first how many are there.
+ * @param lines JSON, one row each @param from how many rows are there already
+ * @returns how many are there now @throws DomainError invalid_input, conflict, not_found, scope_missing, too_large
+ */
+export async function uploadRows(
+  deps: Pick<BatchDeps, 'db' | 'clock' | 'box'>,
+  caller: BatchCaller,
+  idOrName: string,
+  { from, lines }: { from: number; lines: readonly string[] },
+): Promise<number> {
+  const { db, box, clock } = deps
+  const { batch, kind } = await batchToRun(db.read, caller, idOrName)
+  assertBegan(caller, batch)
+  const { id, total, teamId } = batch
+  if (batch.state !== 'uploading') throw conflict(`Batch ${id} takes no more rows: it is ${batch.state}.`)
+  if (batch.undoes !== null) throw conflict(`Batch ${id} is an undo: its rows are made by the daemon.`)
+  if (batch.uploaded !== from) throw elsewhere(id, batch.uploaded, from)
+  if (from + lines.length > total)
+    throw invalid('rows', `are more than the ${total} that the batch was to have`)
+  const ordered = await inOrder(lines, await checkRows(kind, runOf(batch), lines))
+  // Rows in another order than they came are all kept or none: whoever goes on counts them as they were sent.
+  const atOnce = kind.order ? Number.POSITIVE_INFINITY : piecesAWrite
+  const slice = new Slice()
+  let uploaded = from
+  let sealed: { count: number; lines: Buffer }[] = []
+  let piece = batch.nextPiece
+  const append = async () => {
+    const count = sealed.reduce((sum, one) => sum + one.count, 0)
+    const bytes = sealed.reduce((sum, one) => sum + one.lines.length, 0)
+    const first = piece - sealed.length
+    await db.write(async (trx) => {
+      await assertRoom(trx, teamId, bytes)
+      const isNext = await changeBatch(
+        trx,
+        id,
+        { states: ['uploading'], uploaded },
+        { uploaded: uploaded + count, nextPiece: piece, touchedAt: iso(clock.now()) },
+      )
+      if (!isNext) throw elsewhere(id, (await batchOf(trx, caller, id)).uploaded, uploaded)
+      for (const [at, { count, lines: rows }] of sealed.entries())
+        await insertPiece(trx, { batchId: id, piece: first + at, count, rows, plan: null, results: null })
+      await growBatch(trx, id, bytes)
+    })
+    uploaded += count
+    sealed = []
+  }
+  for (const cut of cutLines(ordered)) {
+    sealed.push({ count: cut.length, lines: sealLines(box, { id, piece, column: 'rows' }, cut) })
+    piece += 1
+    if (sealed.length === atOnce) await append()
+    if (slice.isOver) await slice.next()
+  }
+  if (sealed.length > 0) await append()
+  return uploaded
+}
+
+const elsewhere = (id: string, uploaded: number, from: number): DomainError =>
+  conflict(`Batch ${id} has ${uploaded} rows, not ${from}. Go on from there.`)
+
+/** @param keys of the lines; empty: they stay as they are */
+async function inOrder(lines: readonly string[], keys: readonly string[]): Promise<readonly string[]> {
+  if (keys.length === 0) return lines
+  const keyed = lines.map((line, at) => ({ line, key: keys[at] ?? '' }))
+  const inOrder = await sorted(keyed, ({ key: one }, { key: other }) =>
+    one < other ? -1 : one > other ? 1 : 0,
+  )
+  return inOrder.map(({ line }) => line)
+}
+
+/**
+ * @returns what the lines are to be in the order of, if their kind has one
+ * @throws DomainError invalid_input that names the rows that do not fit
+ */
+async function checkRows(
+  kind: BatchKind,
+  run: Pick<BatchRun, 'kind' | 'settings'>,
+  lines: readonly string[],
+): Promise<string[]> {
+  const slice = new Slice()
+  const problems: string[] = []
+  const keys: string[] = []
+  for (const [at, line] of lines.entries()) {
+    const read = readLine(kind, run, line, at)
+    if ('problem' in read) problems.push(read.problem)
+    else if (kind.order) keys.push(kind.order(read.value))
+    if (problems.length === problemsNamed) break
+    if (slice.isOver) await slice.next()
+  }
+  if (problems.length > 0) throw new DomainError('invalid_input', `Nothing was done. ${problems.join('; ')}`)
+  return keys
+}
+
+function readLine(
+  kind: BatchKind,
+  run: Pick<BatchRun, 'kind' | 'settings'>,
+  line: string,
+  at: number,
+): ReturnType<BatchKind['readRow']> {
+  let value: unknown
+  try {
+    value = parseExact(line)
+  } catch {
+    return { problem: `line ${at + 1}: is not valid JSON` }
+  }
+  const row = isJsonObject(value) ? value.row : undefined
+  if (typeof row !== 'number' || !Number.isSafeInteger(row) || row < 1)
+    return { problem: `line ${at + 1}: row must be the number of the row, from 1` }
+  const read = kind.readRow(value, run)
+  return 'problem' in read ? { problem: `row ${row}: ${read.problem}` } : read
+}

@@ -1,0 +1,184 @@
+import { byPlan } from '../../../values/batch-state.ts'
+import { type Actor, recordChange } from '../../store/audit.ts'
+import { findChipRecord, voidSimulatedTaps } from '../../store/chip-records.ts'
+import type { Queries } from '../../store/database.ts'
+import {
+  deleteGuestbookChips,
+  guestbookChips,
+  insertGuestbookChips,
+} from '../../store/guestbook-assignments.ts'
+import { findGuestbookEvent } from '../../store/guestbook-events.ts'
+import { ownChips } from '../chips/named-chips.ts'
+import { notFound } from '../errors.ts'
+
+/** Since when a chip has an event; null: it does not. */
+type Since = string | null
+
+export interface GuestbookRow {
+  readonly row: number
+  /** Decimal; the second reading applies if the team has no chip with the first. */
+  readonly uids: readonly string[]
+  readonly guestbookEventId: number
+  /** `since`: of an undo, as it was. */
+  readonly to: 'assigned' | 'unassigned' | { readonly since: Since }
+  /** Of an undo: as it is if nobody has changed that since. */
+  readonly left?: Since
+}
+
+export interface GuestbookResult {
+  readonly row: number
+  readonly uid: string
+  readonly guestbookEventId: number
+  readonly status: 'assigned' | 'unassigned' | 'unchanged' | 'failed' | 'conflict'
+  readonly error?: string
+  /** Before, and after. */
+  readonly previous?: Since
+  readonly left?: Since
+}
+
+interface Caller {
+  readonly teamId: number
+  readonly actor: Actor
+}
+
+interface Known {
+  readonly isOwn: boolean
+  readonly name: string
+  readonly since: Map<string, string>
+}
+
+/**
+ * What each row does by what the database says now. Rows of the same chip follow each other.
+ * @param planned what each row was planned to do, if it was planned
+ */
+export async function decideGuestbookRows(
+  db: Queries,
+  { teamId }: Caller,
+  rows: readonly GuestbookRow[],
+  { at, planned = [] }: { at: string; planned?: readonly (GuestbookResult | undefined)[] },
+): Promise<GuestbookResult[]> {
+  const chips = await ownChips(db, teamId, rows)
+  const events = new Map<number, Known>()
+  const results: GuestbookResult[] = []
+  for (const [n, row] of rows.entries()) {
+    const { guestbookEventId, uids } = row
+    const event = events.get(guestbookEventId) ?? (await eventOf(db, teamId, guestbookEventId, chips))
+    events.set(guestbookEventId, event)
+    const about = { row: row.row, uid: chips[n] ?? uids[0] ?? '', guestbookEventId }
+    const missing = chips[n] === undefined ? 'chip' : event.isOwn ? undefined : 'guestbook event'
+    const now: GuestbookResult =
+      missing === undefined
+        ? await decide(db, { row, about, event, at })
+        : { ...about, status: 'failed', error: notFound(missing).message }
+    const before = planned[n]
+    const verdict = byPlan(now.status, before?.status, () => now.previous === before?.previous)
+    if (verdict === 'conflict') {
+      const error = 'The assignment was changed in the meantime, and is left as it is.'
+      results.push({ ...about, status: 'conflict', error })
+    } else if (verdict === 'as planned' && before) results.push(before)
+    else {
+      results.push(now)
+      if (now.left === null) event.since.delete(now.uid)
+      else if (now.left !== undefined) event.since.set(now.uid, now.left)
+    }
+  }
+  return results
+}
+
+async function eventOf(
+  db: Queries,
+  teamId: number,
+  id: number,
+  chips: readonly (string | undefined)[],
+): Promise<Known> {
+  const event = await findGuestbookEvent(db, id)
+  const named = chips.flatMap((uid) => uid ?? [])
+  return {
+    isOwn: event?.teamId === teamId,
+    name: event?.name ?? '',
+    since: await guestbookChips(db, id, named),
+  }
+}
+
+interface Deciding {
+  readonly row: GuestbookRow
+  readonly about: Pick<GuestbookResult, 'row' | 'uid' | 'guestbookEventId'>
+  readonly event: Known
+  readonly at: string
+}
+
+async function decide(db: Queries, { row, about, event, at }: Deciding): Promise<GuestbookResult> {
+  const { to, left } = row
+  const previous = event.since.get(about.uid) ?? null
+  const wanted = to === 'assigned' ? at : to === 'unassigned' ? null : to.since
+  if ((previous === null) === (wanted === null)) {
+    const chip = left && previous === null ? await findChipRecord(db, about.uid) : undefined
+    if (chip == null || chip.replacedBy === null) return { ...about, status: 'unchanged', previous }
+    const error = 'The chip was replaced since, and the chip in its place has the event now.'
+    return { ...about, status: 'failed', error }
+  }
+  if (left !== undefined && previous !== left) {
+    const error = 'Somebody has assigned the event to the chip again since. It was left as it is.'
+    return { ...about, status: 'failed', error }
+  }
+  return { ...about, status: wanted === null ? 'unassigned' : 'assigned', previous, left: wanted }
+}
+
+// Keeps the audit entry readable.
+const uidsInRecord = 100
+
+/** A step of a larger write: does what was decided in the same transaction. */
+export async function assignGuestbookRowsIn(
+  trx: Queries,
+  { teamId, actor }: Caller,
+  results: readonly GuestbookResult[],
+  at: string,
+): Promise<void> {
+  for (const { guestbookEventId, before, left, uids } of alike(results)) {
+    if (before !== null) await deleteGuestbookChips(trx, guestbookEventId, uids)
+    if (left !== null) {
+      await insertGuestbookChips(trx, { guestbookEventId, createdAt: left }, uids)
+      await voidSimulatedTaps(trx, uids)
+    }
+    if (before === left) continue
+    const event = await findGuestbookEvent(trx, guestbookEventId)
+    await recordChange(trx, {
+      at,
+      actor,
+      teamId,
+      action: `guestbook.${left === null ? 'unassign' : 'assign'}`,
+      target: uids.length === 1 ? (uids[0] ?? '') : `${uids.length} chips`,
+      detail: {
+        eventId: guestbookEventId,
+        name: event?.name,
+        [left === null ? 'unassigned' : 'assigned']: uids.length,
+        uids: uids.slice(0, uidsInRecord),
+      },
+    })
+  }
+}
+
+interface Alike {
+  readonly guestbookEventId: number
+  readonly before: Since
+  readonly left: Since
+  readonly uids: string[]
+}
+
+/** What is the same for many chips is one statement: from what was before the first row of a chip to after its last. */
+function alike(results: readonly GuestbookResult[]): Iterable<Alike> {
+  const changes = new Map<string, { uid: string; guestbookEventId: number; before: Since; left: Since }>()
+  for (const { uid, guestbookEventId, previous = null, left } of results) {
+    if (left === undefined) continue
+    const key = `${guestbookEventId} ${uid}`
+    changes.set(key, { uid, guestbookEventId, before: changes.get(key)?.before ?? previous, left })
+  }
+  const groups = new Map<string, Alike>()
+  for (const { uid, ...change } of changes.values()) {
+    const key = JSON.stringify([change.guestbookEventId, change.before === null, change.left])
+    const group = groups.get(key)
+    if (group) group.uids.push(uid)
+    else groups.set(key, { ...change, uids: [uid] })
+  }
+  return groups.values()
+}

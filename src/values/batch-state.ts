@@ -1,0 +1,59 @@
+/** Of a batch of the daemon. */
+export const batchStates = [
+  /** Its rows are arriving. */
+  'uploading',
+  /** Its rows are here, and what they would do is known. */
+  'planned',
+  /** Waits for the approval of another person. */
+  'proposed',
+  /** Waits for its time. */
+  'scheduled',
+  'running',
+  'paused',
+  /** Every row has a result. */
+  'done',
+  /** It cannot go on by itself; its `error` says why. */
+  'failed',
+  'cancelled',
+  'undone',
+] as const
+export type BatchState = (typeof batchStates)[number]
+
+/** States in which nothing happens until somebody asks for it. */
+const restingStates: ReadonlySet<BatchState> = new Set(['paused', 'done', 'failed', 'cancelled', 'undone'])
+export const isResting = (state: BatchState): boolean => restingStates.has(state)
+
+/** Each status of a row, and which of the four counts of a batch it belongs to. */
+export const countOfStatus = {
+  changed: 'changed',
+  created: 'changed',
+  assigned: 'changed',
+  unassigned: 'changed',
+  transferred: 'changed',
+  minted: 'changed',
+  /** Recorded for the chain; its hash is not known yet. */
+  queued: 'changed',
+  removed: 'changed',
+  unchanged: 'unchanged',
+  failed: 'failed',
+  conflict: 'conflict',
+} as const
+export type RowStatus = keyof typeof countOfStatus
+export type BatchCounts = Record<(typeof countOfStatus)[RowStatus], number>
+
+/** Letters, digits, `.`, `_`, `-`. */
+export const batchNamePattern = /^[A-Za-z0-9._-]{1,64}$/
+
+/**
+ * What a plan lets a row do: what was planned to fail is not tried, and what differs from what the plan saw is left alone.
+ * @param now what the row would do now @param isAsSeen whether it finds what the plan found
+ */
+export function byPlan(
+  now: RowStatus,
+  planned: RowStatus | undefined,
+  isAsSeen: () => boolean,
+): 'as now' | 'as planned' | 'conflict' {
+  if (planned === undefined) return 'as now'
+  if (planned === 'failed' || planned === 'conflict') return 'as planned'
+  return now === 'failed' || (now === planned && isAsSeen()) ? 'as now' : 'conflict'
+}
