@@ -8,7 +8,7 @@ import { lazy } from './lazy.ts'
 import { runCli } from './program.ts'
 import type { Interrupts, Output, System } from './system.ts'
 
-const listeners = new Set<(signal: NodeJS.Signals) => void>()
+const listeners = new Map<(signal: NodeJS.Signals) => void, (() => void) | undefined>()
 let interrupted = false
 /** Output was lost. */
 let lost = false
@@ -37,17 +37,18 @@ function unwritable(stream: Output, name: string, error: NodeJS.ErrnoException) 
 function onInterrupt(signal: NodeJS.Signals = 'SIGINT') {
   // A terminal that closes says so twice, by its shell too: nobody is impatient.
   if (interrupted && signal === 'SIGHUP') return
+  if (interrupted) for (const last of listeners.values()) last?.()
   if (interrupted || listeners.size === 0) process.exit(130)
   interrupted = true
-  for (const listener of listeners) listener(signal)
+  for (const listener of listeners.keys()) listener(signal)
 }
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onInterrupt)
 // The packages for prompts read it from there.
 if (process.argv.includes('--no-color')) process.env.NO_COLOR = '1'
 
 const interrupts: Interrupts = {
-  listen: (handler) => {
-    listeners.add(handler)
+  listen: (handler, last) => {
+    listeners.set(handler, last)
     return () => listeners.delete(handler)
   },
 }

@@ -24,9 +24,10 @@ export interface Interrupts {
   /**
    * From now on, the first SIGINT, SIGTERM, or SIGHUP calls `handler` instead of ending the process; the second
    * ends it, unless it is a SIGHUP.
+   * @param last called before the second one ends the process
    * @returns a function that stops listening
    */
-  listen(handler: (signal: NodeJS.Signals) => void): () => void
+  listen(handler: (signal: NodeJS.Signals) => void, last?: () => void): () => void
 }
 
 /** In a CI job nobody looks at the terminal, even if there is one. */

@@ -1,11 +1,12 @@
 import { parseUid, uidToColons, uidToHex } from '../nfc/uid.ts'
+import { showInvisible } from '../values/invisible.ts'
 import { UsageError } from './errors.ts'
 
 /** @returns the UID in decimal. @throws UsageError */
 export const readUid = (text: string, where = 'The UID'): string => {
   const parsed = parseUid(text.trim())
   if (parsed.ok) return parsed.uid
-  throw new UsageError(`${where} "${text}" ${parsed.reason}.`)
+  throw new UsageError(`${where} "${showInvisible(text)}" ${parsed.reason}.`)
 }
 
 /** The daemon would read a decimal UID of 14 digits as hex, so it is sent in hex. */

@@ -61,10 +61,9 @@ test('each change of a batch, and of its undo, names the batch', async () => {
   const ofEdit = /b_[0-9a-z]{14}/.exec(edited.stderr)?.[0] ?? ''
   const ofUndo = /b_[0-9a-z]{14}/.exec((await here.run('batch', 'undo', ofEdit, '--yes')).stderr)?.[0] ?? ''
   const actions = async (batch: string) =>
-    ((await json('audit', 'list', '--batch', batch)) as { action: string; batch: string }[]).map((entry) => [
-      entry.action,
-      entry.batch === batch,
-    ])
+    ((await json('audit', 'list', '--batch', batch)) as { action: string; batch: string }[])
+      .filter(({ action }) => !action.startsWith('batches.'))
+      .map((entry) => [entry.action, entry.batch === batch])
   expect(await actions(ofEdit)).toEqual([['chips.batch', true]])
   expect(await actions(ofUndo)).toEqual([['chips.batch', true]])
   expect((await actions(ofImport)).at(-1)).toEqual(['chip-groups.create', true])
@@ -78,8 +77,8 @@ test('a table of changes counts what --json lists', async () => {
   await load()
   write('b.csv', `uid,redirectUrl\n${lines.map((uid) => `${uid},https://example.com/`).join('\n')}\n`)
   await here.run('chips', 'edit', '--file', 'b.csv')
-  expect((await here.run('audit', 'list', '--limit', '1')).stdout).toContain('"rows":"5 entries"')
-  expect((await here.run('audit', 'list', '--limit', '1', '--json')).stdout).toContain('"rows":[{"uid"')
+  expect((await here.run('audit', 'list', '--limit', '2')).stdout).toContain('"rows":"5 entries"')
+  expect((await here.run('audit', 'list', '--limit', '2', '--json')).stdout).toContain('"rows":[{"uid"')
 })
 
 describe('the chain of the audit log', () => {

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type CliHome, cliHome } from '../support/cli.ts'
@@ -55,16 +55,16 @@ test('assignments from a sheet are undone, except where somebody has assigned th
   expect([dry.code, dry.lines()]).toMatchObject([
     3,
     [
-      { row: 1, badgeEventId: event, status: 'removed', dryRun: true },
+      { row: 1, badgeEventId: event, status: 'unassigned' },
       { row: 2, status: 'failed' },
-      { row: 3, status: 'removed' },
+      { row: 3, status: 'unassigned' },
     ],
   ])
   const asked = await here.run('batch', 'undo', id)
   expect([asked.code, asked.stderr]).toEqual([
     2,
     expect.stringContaining(
-      'Remove 2 assignments? 1 other row stays as it is: --dry-run says why. Confirm with --yes\n',
+      'Take back 2 assignments? 1 other row stays as it is: --dry-run says why. Confirm with --yes\n',
     ),
   ])
   expect(await assigned(event)).toBe(4)
@@ -72,56 +72,57 @@ test('assignments from a sheet are undone, except where somebody has assigned th
   expect([undone.code, undone.lines()]).toMatchObject([
     3,
     [
-      { row: 1, status: 'removed' },
+      { row: 1, status: 'unassigned' },
       { row: 2, status: 'failed', error: expect.stringContaining('somebody has assigned it again since') },
-      { row: 3, status: 'removed' },
+      { row: 3, status: 'unassigned' },
     ],
   ])
   expect(await assigned(event)).toBe(2)
   const report = await here.run('batch', 'report', batchId(undone.stderr))
-  expect(report.stdout).toMatch(new RegExp(`row 1 .*event ${event} +removed`))
+  expect(report.stdout).toMatch(new RegExp(`row 1 .*event ${event} +unassigned`))
+  // An undo is a batch itself.
   const twice = await here.run('batch', 'undo', batchId(undone.stderr), '--yes')
-  expect([twice.code, twice.stderr]).toEqual([2, expect.stringContaining('badge-events assign --file')])
-  // Nothing is left to ask about, and each row says why.
-  const again = await here.run('batch', 'undo', id, '--json')
-  expect([again.code, again.lines()]).toMatchObject([
-    3,
-    [{ status: 'unchanged' }, { status: 'failed' }, { status: 'unchanged' }],
-  ])
+  expect([twice.code, await assigned(event)]).toEqual([0, 4])
 })
 
-test('a batch that only replaced windows and texts promises no undo, and says so', async () => {
+test('a window and a text that a batch replaced are restored by its undo', async () => {
   const event = await newEvent()
   const chip = ['--uid', uids.blank, '--title', 'Before']
   await here.run('badge-events', 'assign', String(event), ...chip)
   const ran = await assign(event, [uids.blank])
   expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('1 assigned')])
-  expect(ran.stderr).toContain('1 chip had the event already, with another window or text')
-  expect(ran.stderr).not.toContain('Undo it')
+  const title = async () =>
+    (
+      await daemon.ctx.db.read
+        .selectFrom('badgeAssignments')
+        .select('title')
+        .where('badgeEventId', '=', event)
+        .executeTakeFirst()
+    )?.title
+  expect(await title()).toBe('')
+  expect((await here.run('batch', 'undo', batchId(ran.stderr), '--yes')).code).toBe(0)
+  expect(await title()).toBe('Before')
 })
 
-test('what was assigned before a kill, and was not heard of, is undone; while the batch runs, it is refused', async () => {
+test('an event is assigned to a group and taken from it, by flags and from a sheet, and either is undone', async () => {
   const event = await newEvent()
-  const id = batchId((await assign(event, [uids.blank, uids.plain])).stderr)
-  const journal = join(here.home, '.local/state/tapchip/batches', `${id}.jsonl`)
-  // As while it runs: the process in its journal is this one.
-  const running = readFileSync(journal, 'utf8').replace(/.*"type":"(result|end)".*\n/g, '')
-  writeFileSync(journal, running)
-  for (const more of [['--dry-run'], ['--yes']]) {
-    const refused = await here.run('batch', 'undo', id, ...more)
-    expect([refused.code, refused.stderr]).toEqual([
-      1,
-      expect.stringMatching(/is still running, as process \d+\.\nStop it with Ctrl-C/),
-    ])
-  }
-  expect(await assigned(event)).toBe(2)
-  writeFileSync(journal, running.replace(/"pid":\d+/, '"pid":0'))
-  const undone = await here.run('batch', 'undo', id, '--yes')
-  expect([undone.code, undone.stderr]).toEqual([
-    0,
-    expect.stringContaining('2 removed, 0 unchanged, 0 failed'),
-  ])
-  expect(await assigned(event)).toBe(0)
+  const group = ['--chip-group', 'Jackets'] as const
+  const all = await here.run('badge-events', 'assign', String(event), ...group, '--title', 'Hello', '--json')
+  expect([all.code, all.lines()[0]]).toMatchObject([0, { row: 1, status: 'assigned' }])
+  const count = await assigned(event)
+  expect(count).toBe(all.lines().length)
+  writeFileSync(join(here.home, 'some.csv'), `uid\n${uids.jacket}\n${uids.twin}\n`)
+  const dry = await here.run('badge-events', 'unassign', String(event), '--file', 'some.csv', '--dry-run')
+  expect([dry.code, await assigned(event)]).toEqual([0, count])
+  const taken = await here.run('badge-events', 'unassign', String(event), ...group)
+  expect([taken.code, await assigned(event)]).toEqual([0, 0])
+  expect(taken.stderr).toContain(`${count} unassigned, 0 unchanged, 0 failed. Undo it: tapchip batch undo`)
+  expect((await here.run('batch', 'undo', batchId(taken.stderr), '--yes')).code).toBe(0)
+  expect(await assigned(event)).toBe(count)
+  const one = await here.run('badge-events', 'unassign', String(event), '--uid', uids.jacket)
+  expect([one.code, one.stdout]).toEqual([0, expect.stringContaining(`event ${event}  unassigned`)])
+  const none = await here.run('badge-events', 'unassign', String(event))
+  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('Specify which chips')])
 })
 
 test('events that were created cannot be undone, and it says what to do instead', async () => {

@@ -96,12 +96,12 @@ describe('an input that does not fit is refused whole, every bad row named', () 
 
   test('a missing column', () => refused('a.csv', `uid\n${a}\n`, ['column "redirectUrl" is missing']))
 
-  test('malformed rows: too few fields, too many, a quote that goes wrong', () =>
+  test('rows without a cell, with too many, with a quote that goes wrong', () =>
     refused(
       'a.csv',
       `uid,redirectUrl\n${a}\n${b},https://example.com/?a=1,2\n04000000000001,"https://example.com/"x\n`,
       [
-        /^row 1: malformed: 1 field where the heading has 2/m,
+        /^row 1, redirectUrl: is missing; to clear it: an empty cell/m,
         /^row 2: malformed: 3 fields/m,
         /^row 3: malformed/m,
       ],
@@ -143,6 +143,17 @@ describe('an input that does not fit is refused whole, every bad row named', () 
     expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('nope.csv does not exist')])
   })
 
+  test('a UID twice, in the notation of the sheet', () =>
+    refused('a.csv', `uid,redirectUrl\n${b},${good}\n04-98-93-ca-aa-11-90,${good}\n0x049893CAAA1190,\n`, [
+      /^row 2, uid: "04-98-93-ca-aa-11-90" is already in row 1$/m,
+      /^row 3, uid: "0x049893CAAA1190" is already in row 1$/m,
+    ]))
+
+  test('what nobody sees in a value is shown where the value is quoted', () =>
+    refused('a.csv', `uid,redirectUrl\n${a},https://exa\u200Bmple.com/\n`, [
+      'row 1, redirectUrl: "https://exa<U+200B>mple.com/" must be ASCII',
+    ]))
+
   test('terminal controls in a sheet are shown, not obeyed', async () => {
     const { stderr } = await edit('a.csv', `uid,redirectUrl\n\u001b[31mx,${good}\n`)
     expect(stderr).toContain('\\u001b[31mx')
@@ -177,6 +188,28 @@ describe('an input in the shapes that people have is taken', () => {
     ))
   test('columns to pass over by name', () =>
     taken('a.csv', `uid,Remark,redirectUrl\n${a},x,${good}\n`, '--ignore-columns', 'Remark'))
+  test('rows whose last empty cells Excel left out, beside those that have them', () =>
+    taken(
+      'a.csv',
+      `uid,redirectUrl,Remark\r\n${a},${good}\r\n${b},${good},\r\n04000000000001,${good},x,\r\n`,
+      '--ignore-columns',
+    ))
+  test('what nobody sees, around cells and headings, and within a UID', () =>
+    taken(
+      'a.csv',
+      `\u200Buid\u00A0,redirectUrl\u2060\n\u200E04DE\u200B5F1EACC040\u00A0,\u200B${good}\uFEFF\n`,
+    ))
+  test('UIDs as other tools write them', () =>
+    taken(
+      'a.csv',
+      [
+        'uid,redirectUrl',
+        `04-de-5f-1e-ac-c0-40,${good}`,
+        `04 98 93 CA AA 11 90,${good}`,
+        `0x04000000000001,${good}`,
+        `04  00  00  00  00  00  02,${good}`,
+      ].join('\n'),
+    ))
   test('a JSON array', () =>
     taken('a.json', `[{"uid":"${a}","redirectUrl":null},{"uid":"${b}","redirectUrl":"${good}"}]`))
   test('JSON lines in a file without a name for it', () =>

@@ -7,7 +7,7 @@ import { adminToken, startTestDaemon } from '../support/daemon.ts'
 import { keySets } from '../support/nfc.ts'
 import { bob, chips, phygitalSeed } from '../support/phygitals.ts'
 import { png } from '../support/poap/image-bytes.ts'
-import { acmeKey, derived, seed, uids } from '../support/seeds.ts'
+import { acmeKey, derived, seed } from '../support/seeds.ts'
 
 let [daemon, other]: Awaited<ReturnType<typeof startTestDaemon>>[] = []
 let here: CliHome
@@ -20,65 +20,40 @@ afterAll(async () => {
   await other?.stop()
 })
 beforeEach(() => {
-  here = cliHome({ TAPCHIP_URL: daemon?.url ?? '', TAPCHIP_API_KEY: acmeKey })
+  here = cliHome({
+    TAPCHIP_URL: daemon?.url ?? '',
+    TAPCHIP_API_KEY: acmeKey,
+    TAPCHIP_ADMIN_TOKEN: adminToken,
+  })
 })
 afterEach(() => here.remove())
 
-const [uid = ''] = Object.values(uids)
 const begun = async () => {
-  writeFileSync(join(here.home, 'a.csv'), `uid,redirectUrl\n${uid},https://example.com/${Math.random()}\n`)
-  const ran = await here.run('chips', 'edit', '--file', 'a.csv')
+  writeFileSync(join(here.home, 'a.csv'), `id,name\njacket,Jacket ${Math.random()}\n`)
+  const ran = await here.run('items', 'edit', '--file', 'a.csv')
   expect(ran.code).toBe(0)
   const id = /b_[0-9a-z]{14}/.exec(ran.stderr)?.[0] ?? ''
-  return { id, journal: join(here.home, '.local/state/tapchip/batches', `${id}.jsonl`) }
+  return { id }
 }
-
-test.each(['resume', 'undo'])('batch %s goes to the daemon that the batch began at', async (verb) => {
-  const { id, journal } = await begun()
-  expect(JSON.parse(readFileSync(journal, 'utf8').split('\n')[0] ?? '')).toMatchObject({
-    instance: daemon?.ctx.instance,
-  })
-  here.env.TAPCHIP_URL = other?.url ?? ''
-  const before = readFileSync(journal, 'utf8')
-  for (const args of [[], ['--yes']]) {
-    const refused = await here.run('batch', verb, id, ...args)
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('another daemon')])
-    expect(refused.stderr).toContain(`the daemon at ${other?.url} is a different one`)
-  }
-  expect(readFileSync(journal, 'utf8')).toBe(before)
-  // The same one under another name is the same one.
-  here.env.TAPCHIP_URL = (daemon?.url ?? '').replace('127.0.0.1', 'localhost')
-  expect((await here.run('batch', verb, id, '--yes')).code).toBe(0)
-})
 
 test('an undo off a terminal needs --yes', async () => {
   const { id } = await begun()
   const refused = await here.run('batch', 'undo', id)
   expect([refused.code, refused.stderr]).toEqual([
     2,
-    expect.stringContaining('Restore 1 chip? Confirm with --yes'),
+    expect.stringContaining('Restore 1 item? Confirm with --yes'),
   ])
   expect((await here.run('batch', 'undo', id, '--yes')).code).toBe(0)
 })
 
 /** How a batch of each kind is begun: a new kind is not forgotten. */
 const commands: Readonly<Record<string, readonly string[]>> = {
-  'chips edit': [
-    'chips edit --file edit.csv',
-    'chips edit --chip-group Jackets --redirect-url https://example.com/group --yes',
-  ],
-  'chips apply': ['chips apply --team Acme --file apply.csv'],
-  'chips import': ['chips import --file import.csv --chip-group New --key-set 101'],
   'phygitals transfer': ['phygitals transfer --file transfer.csv --yes'],
   'phygitals metadata': ['phygitals metadata --file metadata.jsonl'],
   'badge-events create': ['badge-events create --file events.csv'],
-  'badge-events assign': ['badge-events assign --file doors.csv'],
-  'items edit': ['items edit --team Acme --file items.csv'],
   'nfc provision': [
     'nfc provision --key-set 201 --chip-group Box --team Acme --accept-url --reader emulator --count 1',
   ],
-  // Last, since the others need chips.
-  'chips remove': ['chips remove --team Acme --where keySet=101 --yes'],
 }
 
 describe('a batch belongs to the daemon that it began at', () => {
@@ -117,9 +92,6 @@ describe('a batch belongs to the daemon that it began at', () => {
   test.each(all)('%s: %s', async (kind, command) => {
     const metadata = { name: 'New', collection: 'C', description: '', image: '', attributes: [] }
     const jacket = chips.jacket(1)
-    write('edit.csv', `uid,redirectUrl\n${jacket},https://example.com/${kind.length}\n`)
-    write('apply.csv', `uid,label\n${jacket},Front door\n`)
-    write('import.csv', 'uid\n04000000000077\n')
     write('transfer.csv', `uid,recipient\n${jacket},${bob}\n`)
     write('metadata.jsonl', JSON.stringify({ uid: jacket, metadata: { ...metadata, media_gallery: [] } }))
     writeFileSync(join(here.home, 'badge.png'), png())
@@ -156,13 +128,4 @@ describe('a batch belongs to the daemon that it began at', () => {
     const resumed = await here.run('batch', 'resume', id, '--yes', '--reader', 'emulator')
     expect([resumed.code, resumed.code === 0 ? '' : resumed.stderr]).toEqual([0, ''])
   })
-})
-
-test('a journal that does not say which daemon it was goes on at the same address alone', async () => {
-  const { id, journal } = await begun()
-  writeFileSync(journal, readFileSync(journal, 'utf8').replace(/"instance":"[^"]*",/, ''))
-  expect((await here.run('batch', 'resume', id)).code).toBe(0)
-  here.env.TAPCHIP_URL = other?.url ?? ''
-  const ran = await here.run('batch', 'resume', id, '--yes')
-  expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining(`started at ${daemon?.url}`)])
 })

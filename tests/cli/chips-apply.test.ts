@@ -49,6 +49,19 @@ describe('chips apply', () => {
     expect((await apply('chips.jsonl')).stderr).toContain('0 changed, 7 unchanged, 0 failed.')
   })
 
+  test('leaves alone what a row has no cell for, and clears what its empty cell is for', async () => {
+    const [short, whole] = [await created(), await created()]
+    const values = `uid,label,redirectUrl\n${short},A,https://a.example/\n${whole},B,https://b.example/\n`
+    file('values.csv', values)
+    expect((await apply('values.csv')).code).toBe(0)
+    file('excel.csv', `uid,label,redirectUrl\r\n${short},C\r\n${whole},D,\r\n`)
+    expect((await apply('excel.csv')).code).toBe(0)
+    expect(await all()).toContainEqual(
+      expect.objectContaining({ label: 'C', redirectUrl: 'https://a.example/' }),
+    )
+    expect(await all()).toContainEqual(expect.objectContaining({ label: 'D', redirectUrl: null }))
+  })
+
   test('creates, changes, moves, and unlinks, shows it before, and takes it back', async () => {
     const before = await all()
     const fresh = newUid()
@@ -64,7 +77,13 @@ describe('chips apply', () => {
     ])
     expect(dry.stdout).toContain('chipGroup Jackets → Shelf')
     expect(await all()).toEqual(before)
-    const ran = await apply('sheet.csv', '--json')
+    const refused = await apply('sheet.csv', '--json')
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining('Apply this to 2 chips (unlinks 1)? Confirm with --yes'),
+    ])
+    expect(await all()).toEqual(before)
+    const ran = await apply('sheet.csv', '--json', '--yes')
     expect([ran.code, ran.lines()]).toEqual([
       0,
       [

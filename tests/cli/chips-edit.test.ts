@@ -1,18 +1,10 @@
-import {
-  existsSync,
-  linkSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, linkSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parseUid, uidToColons } from '../../src/nfc/uid.ts'
 import { type CliHome, withDaemon } from '../support/cli.ts'
 import type { TestDaemon } from '../support/daemon.ts'
-import { acmeKey, seed, uids } from '../support/seeds.ts'
+import { seed, uids } from '../support/seeds.ts'
 
 let daemon: TestDaemon
 let here: CliHome
@@ -41,6 +33,7 @@ const redirectsNow = async (): Promise<ReadonlyMap<string, string | null>> => {
   return found
 }
 const redirectOf = async (hex: string) => (await redirectsNow()).get(decimal(hex))
+const batches = () => here.json('batch', 'list')
 const batchId = (stderr: string): string => /b_[0-9a-z]{14}/.exec(stderr)?.[0] ?? ''
 
 describe('chips edit --file', () => {
@@ -111,6 +104,7 @@ describe('chips edit --file', () => {
     ['a hard link', () => linkSync(path('own.csv'), path('hard.csv')), 'hard.csv'],
   ])('--failed is not written onto the input: %s', async (_, make, failed) => {
     const sheet = `uid,redirectUrl\n04000000000011,https://example.com/b\n`
+    const before = await batches()
     file('own.csv', sheet)
     make()
     for (const command of [
@@ -121,7 +115,7 @@ describe('chips edit --file', () => {
       expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('is the input itself')])
     }
     expect(readFileSync(path('own.csv'), 'utf8')).toBe(sheet)
-    expect((await here.run('batch', 'list', '--json')).json()).toEqual([])
+    expect(await batches()).toEqual(before)
   })
 
   test('--failed leaves no file where nothing failed, and an older one whole where the sheet is refused', async () => {
@@ -148,7 +142,7 @@ describe('chips edit --file', () => {
   })
 
   test('a dry run shows the difference and writes nothing', async () => {
-    const before = await redirectOf(uids.blank)
+    const [before, begun] = [await redirectOf(uids.blank), await batches()]
     file('c.csv', `uid,redirectUrl\n${uids.blank},https://example.com/c\n`)
     const ran = await here.run('chips', 'edit', '--file', 'c.csv', '--dry-run')
     expect(ran.stdout).toContain(`${String(before)} → https://example.com/c`)
@@ -157,7 +151,7 @@ describe('chips edit --file', () => {
     const banned = await here.run('chips', 'edit', '--file', 'banned.csv', '--dry-run')
     expect([banned.code, banned.stderr.match(/Nothing was/g)]).toEqual([2, ['Nothing was']])
     expect(await redirectOf(uids.blank)).toBe(before)
-    expect((await here.run('batch', 'list', '--json')).json()).toEqual([])
+    expect(await batches()).toEqual(begun)
   })
 })
 
@@ -210,7 +204,7 @@ describe('one chip, and a whole group', () => {
   })
 })
 
-test('a group of more chips than one request takes', async () => {
+test('a group of more chips than one request takes', { timeout: 300_000 }, async () => {
   const uids = Array.from({ length: 100_001 }, (_, at) => String(1_260_000_000_000_000 + at))
   const imported = await fetch(
     `${daemon.url}/admin/chips/import?team=Acme&chipGroup=Large&keySet=101&report=failures`,
@@ -243,38 +237,32 @@ describe('batches', () => {
     expect(undone.code).toBe(3)
     expect(undone.lines()).toMatchObject([
       { row: 1, status: 'changed', previous: 'https://example.com/d' },
-      { row: 2, status: 'failed', error: expect.stringContaining('in the meantime') },
+      { row: 2, status: 'conflict', error: expect.stringContaining('was changed') },
     ])
     expect(await redirectOf(uids.jacket)).toBe(before.get(decimal(uids.jacket)))
     expect(await redirectOf(uids.blank)).toBe('https://example.com/since')
   })
 
-  test('are listed, shown and reported, and their journals hold no secret', async () => {
+  test('are listed, shown and reported, and leave nothing on this machine', async () => {
     file('e.csv', `uid,redirectUrl\n${uids.blank},https://example.com/e\n04000000000011,\n`)
     const id = batchId((await here.run('chips', 'edit', '--file', 'e.csv')).stderr)
     const [listed] = (await here.run('batch', 'list', '--json')).json() as unknown[]
     expect(listed).toMatchObject({
       id,
       kind: 'chips edit',
-      status: 'done',
+      state: 'done',
       total: 2,
       changed: 1,
       unchanged: 0,
       failed: 1,
     })
-    expect((await here.run('batch', 'status', id, '--json')).json()).toMatchObject({ id, status: 'done' })
+    expect((await here.run('batch', 'status', id, '--json')).json()).toMatchObject({ id, state: 'done' })
     expect((await here.run('batch', 'report', id, '--json')).lines()).toMatchObject([
       { row: 1, status: 'changed' },
       { row: 2, status: 'failed' },
     ])
-    const dir = join(here.home, '.local/state/tapchip/batches')
-    const journal = readdirSync(dir)
-      .map((name) => readFileSync(join(dir, name), 'utf8'))
-      .join('')
-    expect(journal).not.toContain(acmeKey)
-    expect(journal).not.toContain(daemon.adminToken)
     expect((await here.run('batch', 'resume', id)).stderr).toContain('Nothing to do')
     expect((await here.run('batch', 'status', 'b_nothere')).code).toBe(2)
-    expect(existsSync(dir)).toBe(true)
+    expect(existsSync(join(here.home, '.local/state/tapchip/batches'))).toBe(false)
   })
 })

@@ -29,10 +29,10 @@ describe('a dry run', () => {
       const { code, stderr } = await here.run(...args, '--file', '-', '--dry-run')
       return [code, stderr]
     }
-    expect(await dryRun('chips', 'edit')).toEqual([0, sent('POST URL/chips/batch')])
-    expect(await dryRun('chips', 'apply', '--json')).toEqual([0, sent('POST URL/admin/chips/apply')])
+    expect(await dryRun('chips', 'edit')).toEqual([0, sent('POST URL/batches/ID/rows')])
+    expect(await dryRun('chips', 'apply', '--json')).toEqual([0, sent('POST URL/admin/batches/ID/rows')])
     const imported = await dryRun('chips', 'import', '--chip-group', 'G', '--key-set', '101')
-    expect(imported[1]).toEqual(sent('POST URL/admin/chips/import'))
+    expect(imported[1]).toEqual(sent('POST URL/admin/batches/ID/rows'))
     const provision = ['nfc', 'provision', '--key-set', '101', '--chip-group', 'Dry', '--reader', 'emulator']
     const ran = await here.run(...provision, '--accept-url', '--dry-run')
     expect([ran.code, ran.stdout]).toEqual([

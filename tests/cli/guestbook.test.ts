@@ -176,17 +176,21 @@ describe('assigning', () => {
     expect(await json('assign', '2', ...uids)).toEqual({ success: true })
     expect(await assigned(2)).toBe(2)
     const file = write('doors.csv', `Tag,Where\n${seeded.blank(3)},front\n${seeded.blank(4)},back\n`)
-    expect(await json('assign', '2', '--file', file, '--map', 'uid=Tag', '--ignore-columns')).toEqual({
-      success: true,
-    })
+    expect((await run('assign', '2', '--file', file, '--map', 'uid=Tag', '--ignore-columns')).code).toBe(0)
     expect(await assigned(2)).toBe(4)
     const unknown = await run('assign', '2', seeded.blank(5), '04827F12647380')
     ends(unknown, 1, 'your team does not have: ')
     expect(unknown.stderr).toContain('(04:82:7F:12:64:73:80)')
     expect(await assigned(2)).toBe(4)
-    expect((await run('assign', '2', '--chip-group', 'Doors')).stdout).toContain(
-      '15 of 19 chips, 4 unchanged',
-    )
+    const all = await run('assign', '2', '--chip-group', 'Doors', '--json')
+    expect([all.code, all.stderr]).toEqual([
+      0,
+      expect.stringContaining('15 assigned, 4 unchanged, 0 failed.'),
+    ])
+    const taken = await run('unassign', '2', '--chip-group', 'Doors')
+    expect([taken.code, await assigned(2)]).toEqual([0, 0])
+    const id = /b_[0-9a-z]{14}/.exec(taken.stderr)?.[0] ?? ''
+    expect((await here.run('batch', 'undo', id, '--yes')).code).toBe(0)
     expect(await json('assign', '2', ...uids)).toEqual({ success: true, assigned: 0, unchanged: uids.length })
     expect(await assigned(2)).toBe(19)
   })
@@ -223,5 +227,36 @@ describe('pause and unpause', () => {
     const { id } = await guestbook()
     const ran = await run('pause', 'GB', '--dry-run')
     expect(ran.stdout).toContain(`/events/toggle-pause-state {"contractId":${id},"pauseState":true}`)
+  })
+})
+
+describe('mint --file', () => {
+  const guests = `recipient\n${bob}\nbob.eth\nnobody.eth\n`
+
+  test('mints to each guest of a sheet, in one batch of the daemon', async () => {
+    const file = write('guests.csv', guests)
+    const looked = await run('mint', '2', '--file', file, '--dry-run')
+    expect(looked.code).toBe(3)
+    expect(looked.stderr).toContain('Chain 31337: 2 transactions need 164,000 gas')
+    const before = await balance(2n)
+    const ran = await run('mint', '2', '--file', file, '--failed', 'again.csv', '--json')
+    expect(ran.code).toBe(3)
+    const rows = ran.stdout.trim().split('\n')
+    expect(rows.map((line) => JSON.parse(line))).toMatchObject([
+      { row: 1, status: 'minted', txnHash: sent.txnHash },
+      { row: 2, status: 'minted', recipient: getAddress(bob) },
+      { row: 3, status: 'failed', error: expect.stringContaining('nobody.eth') },
+    ])
+    expect(await balance(2n)).toBe(before + 2n)
+  })
+
+  test('a sheet without an event names one in each row; a bad row refuses all of it', async () => {
+    const file = write('events.csv', `eventId,recipient\n2,${bob}\nx,0x1\n`)
+    const before = await balance(2n)
+    const ran = await run('mint', '--file', file)
+    expect([ran.code, ran.stderr]).toEqual([2, expect.stringMatching(/row 2.*"x" must be the id/s)])
+    expect(await balance(2n)).toBe(before)
+    const both = await run('mint', '2', '--file', file, '--recipient', bob)
+    expect(both.code).toBe(2)
   })
 })

@@ -260,12 +260,12 @@ describe('a box that is stopped', () => {
     const first = lines(stopped)
     const [id = ''] = batches()
     const seen = { id, kind: 'nfc provision', total: 4, unchanged: 0, failed: 0 }
-    const stands = { ...seen, status: 'stopped', changed: first.length }
+    const stands = { ...seen, state: 'paused', changed: first.length }
     expect((await at.run('batch', 'list', '--json')).json()).toMatchObject([stands])
     const resumed = await at.run('batch', 'resume', id, ...onEmulator, '--json')
     expect([resumed.code, lines(resumed).length]).toEqual([0, 4 - first.length])
     // Of both runs, which the journal's last line alone does not tell.
-    const done = { ...seen, status: 'done', changed: 4 }
+    const done = { ...seen, state: 'done', changed: 4 }
     expect((await at.run('batch', 'list', '--json')).json()).toMatchObject([done])
     expect((await at.run('batch', 'status', id, '--json')).json()).toMatchObject(done)
     const report = await at.run('batch', 'report', id, '--json')

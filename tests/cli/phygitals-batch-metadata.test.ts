@@ -293,6 +293,25 @@ describe('phygitals metadata --template', () => {
     expect(await served(9)).toMatchObject({ name: 'Jacket #9' })
     file(
       'e.csv',
+      `uid,tokenId,name,size,weight,note,limited,contractAddress,chainId\n,9,A,M,"1,5",,,${jackets},31337\n,10,B,M,1e400,,,${jackets},31337\n`,
+    )
+    const numbers = await describeAll('--file', 'e.csv', '--template', 't.json')
+    expect(numbers.stderr).toContain(
+      'row 1, weight: "1,5" must be a number with a point and without commas: 1.5',
+    )
+    expect(numbers.stderr).toContain('row 2, weight: "1e400" must be a number that programs can read')
+    file('colour.json', { ...template, background_color: '{{note}}' })
+    file(
+      'e.csv',
+      `uid,tokenId,name,size,weight,note,limited,contractAddress,chainId\n,9,A,M,1,#FF8800,,${jackets},31337\n`,
+    )
+    const colour = await describeAll('--file', 'e.csv', '--template', 'colour.json')
+    expect([colour.code, colour.stderr]).toEqual([
+      2,
+      expect.stringMatching(/^row 1.*background_color.*must be six hex digits without #: FF8800/m),
+    ])
+    file(
+      'e.csv',
       `uid,tokenId,name,size,weight,note,limited,contractAddress,chainId\n,9,A,M,,,,${jackets},31337\n`,
     )
     const empty = await describeAll('--file', 'e.csv', '--template', 't.json')

@@ -131,7 +131,7 @@ describe('phygitals transfer --file', () => {
     )
     const id = batchId(ran.stderr)
     expect((await here.run('batch', 'list', '--json')).json()).toMatchObject([
-      { id, kind: 'phygitals transfer', status: 'done', total: 3, changed: 3, unchanged: 0, failed: 0 },
+      { id, kind: 'phygitals transfer', state: 'done', total: 3, changed: 3, unchanged: 0, failed: 0 },
     ])
     const report = (await here.run('batch', 'report', id, '--json')).lines()
     expect(report[1]).toEqual({
@@ -196,6 +196,7 @@ describe('phygitals transfer --file', () => {
         `${jackets.toLowerCase()},31337,05,${bob}`,
         `${jackets},31337,7,`,
         `${jackets},31337,8`,
+        `${jackets},31337,9,base:${bob}`,
         '',
       ].join('\n'),
     )
@@ -209,7 +210,9 @@ describe('phygitals transfer --file', () => {
       'row 5, recipient: "0x0000000000000000000000000000000000000000" is the zero address',
       'row 6, tokenId: "05" of this contract is already in row 1',
       'row 7, recipient: is missing',
-      'row 8: malformed: 3 fields where the heading has 4',
+      // Spreadsheets leave out the empty cells at the end of a row.
+      'row 8, recipient: is missing',
+      `row 9, recipient: "base:${bob}" names chain 8453 (base), and this token is on chain 31337`,
     ]
     for (const line of named) expect(ran.stderr).toContain(line)
     // What only the daemon sees: checksums, and two chips that carry one token.
@@ -500,6 +503,23 @@ describe('--dry-run', () => {
       recipient: getAddress(bob),
     })
     expect(json.at(-1)).toMatchObject({ totals: [{ chainId: 31337, transactions: 2, canPay: true }] })
+  })
+
+  test.each([
+    // Asks for a fifth of an ether a transaction, and cannot be read.
+    ['0x6702c68af0bb1400005f5260205ff3', / at most 0\.000\d+ ether, plus 0\.4 ether in L1 fees; 0x/],
+    ['0x5f5ffd', /^The L1 fee of chain 31337 cannot be read now\. It comes on top of the cost/m],
+  ])('says what the OP stack charges beside gas: %s', async (oracle, said) => {
+    const other = await startTestDaemon({ seed: phygitalSeed, chain: true })
+    onTestFinished(() => other.stop())
+    await other.ctx.chains.embedded?.request({
+      method: 'anvil_setCode',
+      params: ['0x420000000000000000000000000000000000000F', oracle],
+    })
+    here.env.TAPCHIP_URL = other.url
+    file('l1.csv', `uid,recipient\n${chips.jacket(1)},${bob}\n${chips.jacket(2)},${bob}\n`)
+    const ran = await transfer('--file', 'l1.csv', '--dry-run')
+    expect([ran.code, ran.stderr]).toEqual([0, expect.stringMatching(said)])
   })
 
   test('says where it is more than the team may send today; the rows beyond fail, and go through once it may', async () => {

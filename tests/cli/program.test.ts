@@ -100,7 +100,7 @@ describe('a suggestion never turns a wish into another', () => {
     ['badge-events', 'unapprove'],
     ['guestbook', 'enable'],
     ['chips', 'delink'],
-    ['badge-events', 'unassign'],
+    ['badge-events', 'undelete'],
     ['chips', 'undisable'],
     ['transactions', 'approve'],
   ])('%s %s', async (noun, verb) => {

@@ -94,7 +94,7 @@ test('a batch whose reader goes away ends in order, and says how far it came', a
   const made = await here.run('api-keys', 'create', '--name', 'pipe', '--team', 'Acme', '--json')
   const rows = chips.map((uid) => `${uid},https://example.com/`)
   writeFileSync(join(here.home, 'edits.csv'), `uid,redirectUrl\n${rows.join('\n')}\n`)
-  const command = `'${process.execPath}' '${executable}' chips edit --file edits.csv --concurrency 1 --json`
+  const command = `'${process.execPath}' '${executable}' chips edit --file edits.csv --json`
   const { key } = made.json() as { key: string }
   // The daemon runs in this process: nothing here may wait for the shell without letting it work.
   const child = spawn('bash', ['-c', `${command} | head -1; echo "\${PIPESTATUS[0]}"`], {
@@ -103,7 +103,7 @@ test('a batch whose reader goes away ends in order, and says how far it came', a
   })
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
   expect(stdout.trim().split('\n').at(-1)).toBe('130')
-  expect(stderr).toMatch(/Stopped after [12]0,000 of 24,000\. Continue: tapchip batch resume b_/)
+  expect(stderr).toMatch(/Stopped after [\d,]+ of 24,000\. Continue: tapchip batch resume b_/)
 })
 
 test('off a terminal nothing is asked', async () => {

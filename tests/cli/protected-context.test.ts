@@ -154,16 +154,12 @@ describe('through a protected context, off a terminal', () => {
   })
 
   test('a resumed batch needs it as well', async () => {
-    const ran = await here.run(...edit, '--confirm', 'shop')
-    const id = /b_[0-9a-z]{14}/.exec(ran.stderr)?.[0] ?? ''
-    const journal = join(batches(), `${id}.jsonl`)
-    const cut = readFileSync(journal, 'utf8')
-      .replace(/.*"type":"(result|end)".*\n/g, '')
-      .replace(/"pid":\d+/, '"pid":0')
-    writeFileSync(journal, cut)
-    expect((await here.run('batch', 'resume', id, '--yes')).code).toBe(2)
-    expect(readFileSync(journal, 'utf8')).toBe(cut)
-    expect((await here.run('batch', 'resume', id, '--confirm', 'shop')).code).toBe(0)
+    writeFileSync(join(here.home, 'unknown.csv'), 'uid,redirectUrl\n04000000000011,\n')
+    const sheet = ['chips', 'edit', '--file', 'unknown.csv', '--confirm', 'shop']
+    const id = /b_[0-9a-z]{14}/.exec((await here.run(...sheet)).stderr)?.[0] ?? ''
+    const resume = ['batch', 'resume', id, '--retry-failed', '--yes']
+    expect((await here.run(...resume)).code).toBe(2)
+    expect((await here.run(...resume, '--confirm', 'shop')).code).toBe(3)
   })
 
   test('reading, and a dry run, need nothing and say nothing', async () => {

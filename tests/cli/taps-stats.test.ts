@@ -4,7 +4,6 @@ import { csvRows } from '../../src/cli/io/csv.ts'
 import { createIo } from '../../src/cli/io/io.ts'
 import { bar, plotArea, sparkline } from '../../src/cli/io/plot.ts'
 import { countTaps } from '../../src/daemon/domain/taps/tap-stats.ts'
-import { insertTaps } from '../../src/daemon/store/taps.ts'
 import { parseUid } from '../../src/nfc/uid.ts'
 import { type CliHome, withDaemon } from '../support/cli.ts'
 import type { TestDaemon } from '../support/daemon.ts'
@@ -54,7 +53,7 @@ describe('before the first tap', () => {
 })
 
 describe('with taps', () => {
-  beforeAll(() => daemon.ctx.db.write((trx) => insertTaps(trx, taps)))
+  beforeAll(() => daemon.ctx.db.write((trx) => trx.insertInto('taps').values(taps).execute()))
 
   test('by hour: every hour of the span, empty ones too, as a table, as JSON, and as CSV', async () => {
     const hours = await rows('--by', 'hour', ...span)

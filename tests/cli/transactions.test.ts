@@ -1,5 +1,5 @@
 import { keccak256, parseEther, stringToBytes, toHex } from 'viem'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Anvil, startAnvil } from '../support/anvil.ts'
 import { type CliHome, cliHome, ends } from '../support/cli.ts'
 import { startTestDaemon } from '../support/daemon.ts'
@@ -91,8 +91,10 @@ describe('transactions', () => {
     const { transactionId: id } = await deploy('POOR', 777)
     await tick()
     const waiting = await here.run('transactions', 'list', '--waiting', '--chain-id', '777')
-    expect(waiting.stdout).toContain(`\n${id}\tsigned\tfunds\tphygital-deploy\tPOOR 0x`)
-    expect(waiting.stderr).toMatch(/funds on chain 777: To do: send the relayer of chain 777/)
+    expect(waiting.stdout).toMatch(
+      new RegExp(`\\n${id}\\tsigned\\tfunds: Insufficient funds[^\\t]*\\tphygital-deploy\\tPOOR 0x`),
+    )
+    expect(waiting.stderr).toMatch(/^funds on chain 777: To do: send the relayer of chain 777/)
     ends(await here.run('transactions', 'show', String(id)), 0, 'send the relayer of chain 777')
     expect(await finding(777)).toMatchObject({
       status: 'fail',
@@ -159,6 +161,43 @@ describe('doctor', () => {
     expect(await finding(777)).toMatchObject({
       status: 'warn',
       detail: expect.stringMatching(/enough for \d+ transfers/),
+    })
+  })
+
+  test('fails where a transaction cannot go on, in the words of the node', async () => {
+    const { relayer } = daemon.ctx.chains
+    const stuck = { id: 12, why: 'sender not in the allowlist' }
+    const status = () => relayer.status().map((it) => (it.chainId === 777 ? { ...it, stuck } : it))
+    const spy = vi.spyOn(daemon.ctx.chains, 'relayer', 'get').mockReturnValue({ ...relayer, status })
+    const words = 'transaction 12 cannot go on: sender not in the allowlist'
+    const found = await findings()
+    spy.mockRestore()
+    expect(found).toContainEqual({
+      check: 'ready',
+      status: 'fail',
+      detail: `Chain 777: ${words}. See: tapchip transactions show 12`,
+      fix: 'see what waits: tapchip transactions list --waiting',
+    })
+    expect(found).toContainEqual({
+      check: 'chain 777',
+      status: 'fail',
+      detail: words,
+      fix: 'see what it waits for: tapchip transactions show 12',
+    })
+  })
+
+  test('makes the calls of a transfer, of each URL of a chain', async () => {
+    const at = (chain: number, url: string) => `chain ${chain} at ${new URL(url).host}`
+    const found = new Map((await findings()).map(({ check, ...rest }) => [check, rest]))
+    expect(found.get(at(777, anvil.url))).toEqual({
+      status: 'ok',
+      detail: expect.stringMatching(/^block \d+$/),
+      fix: null,
+    })
+    expect(found.get(at(778, 'http://127.0.0.1:1'))).toEqual({
+      status: 'fail',
+      detail: 'http://127.0.0.1:1 could not be reached: ECONNREFUSED',
+      fix: 'check this URL in TAPCHIP_RPC_778, and the service behind it',
     })
   })
 
@@ -241,6 +280,34 @@ describe('contracts', () => {
       fix: 'check it: tapchip contracts show NEVER --team "Acme"',
     })
     expect((await here.run('daemon', 'status')).stdout).toContain('something is wrong with 1 contract')
+  })
+
+  test('that take longer than the waiting are under way, and it says how to look', async () => {
+    const ran = await here.run(
+      ...['contracts', 'deploy', '--symbol', 'SLOW', '--name', 'Slow', '--chain-id', '778', '--wait', '1'],
+    )
+    const [{ id }] = (await here.run('transactions', 'list', '--chain-id', '778', '--json')).json() as [
+      { id: number },
+    ]
+    ends(ran, 1, 'SLOW was not deployed within 1 s: ')
+    ends(ran, 1, `It is still under way.\nFollow it: tapchip transactions show ${id}`)
+    await here.run('transactions', 'cancel', String(id), '--reason', 'a test', '--yes')
+    ends(
+      await here.run(
+        'contracts',
+        'deploy',
+        '--symbol',
+        'X',
+        '--name',
+        'X',
+        '--chain-id',
+        '778',
+        '--wait',
+        '0',
+      ),
+      2,
+      '--wait must be a whole number from 1 to 86400',
+    )
   })
 
   test('are shown with what stands at their address', async () => {

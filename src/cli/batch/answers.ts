@@ -4,7 +4,6 @@ import { CliError, type ExitCode, exitCodes, Interrupted } from '../errors.ts'
 import { formatNumber } from '../io/text.ts'
 import type { Problems } from './input/problems.ts'
 import type { Row } from './journal.ts'
-import type { SentRows } from './requests.ts'
 import { type TokenTarget, targetKey } from './token.ts'
 
 export function* chunksOf<T>(items: readonly T[], size: number): Generator<readonly T[]> {
@@ -30,7 +29,7 @@ export class CutShort extends CliError {}
 
 export async function* matchAnswers<R extends Row, A extends Row, T>(
   answers: AsyncIterable<A | { readonly totals: unknown }>,
-  rows: SentRows<R>,
+  rows: readonly R[],
   make: (row: R, answer: A) => T,
   signal?: AbortSignal,
 ): AsyncGenerator<T> {

@@ -19,13 +19,13 @@ const inflate = promisify(inflateRaw)
 /** Bytes. */
 const largestPiece = 16 * 2 ** 20
 
-type Remote = AnswerOf<'GET /batches'>[number]
+type Remote = AnswerOf<'GET /batch-journals'>[number]
 
 /** Batches that the daemon knows: of all teams with an admin token, otherwise of the API key's. Newest first. */
 export const remoteBatches = async (ctx: CliContext, query: { id?: string; limit?: number }) => {
-  if (ctx.config().adminToken()) return ctx.call('GET /admin/batches', { query })
+  if (ctx.config().adminToken()) return ctx.call('GET /admin/batch-journals', { query })
   ctx.needApiKey()
-  return ctx.call('GET /batches', { query })
+  return ctx.call('GET /batch-journals', { query })
 }
 
 const isAdminKind = (kind: Kind): boolean => 'resume' in kind || kind.isAdmin === true
@@ -71,7 +71,7 @@ const remoteOf = async (ctx: CliContext, id: string, isNeeded: boolean): Promise
 const fetchJournal = async (ctx: CliContext, id: string, isAdmin: boolean): Promise<void> => {
   const path = journalPath(ctx.system, id)
   const client = await ctx.client()
-  const key = isAdmin ? 'GET /admin/batches/:id/journal' : 'GET /batches/:id/journal'
+  const key = isAdmin ? 'GET /admin/batch-journals/:id/journal' : 'GET /batch-journals/:id/journal'
   async function* content() {
     // A piece that claims to be small must not fill the memory.
     for await (const { data, bytes } of client.stream(key, { params: { id } }))

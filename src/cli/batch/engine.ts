@@ -206,7 +206,7 @@ export const undoBatch = async (
   if ('resume' in by) throw new UsageError(`A batch of ${kind.name} cannot be undone.`)
   needKey(ctx, by)
   await assertSameDaemon(ctx, history.header)
-  const rows = 'rows' in undo ? undo.rows(history) : rowsToRestore(history, undo)
+  const rows = rowsToRestore(history, undo)
   if (rows.length === 0) {
     ctx.io.note(`${undo.nothing} Nothing to do.`)
     return exitCodes.done

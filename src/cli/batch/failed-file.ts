@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { parseExact, stringifyExact } from '../../values/exact-json.ts'
+import { tidyCell } from '../../values/invisible.ts'
 import type { JsonObject } from '../../values/json.ts'
 import type { CliContext } from '../context.ts'
 import { exitCodes, UsageError } from '../errors.ts'
@@ -116,7 +117,7 @@ class Originals {
   #open: { readonly row: number; readonly value: readonly string[] | JsonObject } | undefined
 
   readonly heading = (names: readonly string[], delimiter: Delimiter): void => {
-    this.#heading = names.map((name) => name.trim())
+    this.#heading = names.map((name) => tidyCell(undefined, name))
     this.#delimiter = delimiter
   }
 
@@ -134,7 +135,7 @@ class Originals {
   /** @returns undefined if the row has no such cell */
   cell(row: number, name: string, at: number): string | undefined {
     const value = this.#at(row)
-    if (Array.isArray(value)) return unguardCell(String(value[at] ?? ''))
+    if (Array.isArray(value)) return at < value.length ? unguardCell(String(value[at])) : undefined
     if (!Object.hasOwn(value, name)) return undefined
     const cell: unknown = Object.getOwnPropertyDescriptor(value, name)?.value
     return typeof cell === 'string' ? cell : cell === null ? '' : stringifyExact(cell)

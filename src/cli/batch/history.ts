@@ -63,7 +63,7 @@ const readJournal = async (path: string, id: string, kinds: readonly Kind[]): Pr
     silent = isSound ? undefined : { number, isBeginning, hasEnd }
   }
   if (silent && !(silent.isBeginning && !silent.hasEnd)) damaged.push(silent.number)
-  const { header, kind, end, rows, results, failures, sent, events, sheet } = reader
+  const { header, kind, end, rows, results, failures, sent, events } = reader
   if (header === undefined || kind === undefined) throw withoutHeader(path, id, damaged)
   // The id leads to files, and names rows to the daemon.
   if (header.id !== id) throw notOfBatch(id, path)
@@ -72,13 +72,7 @@ const readJournal = async (path: string, id: string, kinds: readonly Kind[]): Pr
   const isBegun = sent.size > 0 || results.size > 0 || end !== undefined
   // A row with a damaged number counts once as unknown and once as missing.
   const unknown = new Set([...sent.keys(), ...results.keys()].filter((row) => !reader.rowNumbers.has(row)))
-  const isCut = isBegun && sheet.length < reader.sheetPieces
-  const missingRows =
-    isBegun && 'isRow' in kind
-      ? Math.max(0, header.total - rows.length, unknown.size)
-      : isCut
-        ? header.total
-        : 0
+  const missingRows = isBegun && 'isRow' in kind ? Math.max(0, header.total - rows.length, unknown.size) : 0
   const isOwn = reader.place === undefined || reader.place === placeOf(path)
   const history: History = {
     header,
@@ -91,7 +85,6 @@ const readJournal = async (path: string, id: string, kinds: readonly Kind[]): Pr
     failures,
     sent,
     events,
-    sheet: sheet.length > 0 && sheet.length === reader.sheetPieces ? sheet : undefined,
     damage: { lines: damaged, missingRows },
     isOwn,
     hasEnd: end !== undefined,

@@ -24,8 +24,6 @@ export class JournalReader {
   readonly failures = new Map<number, number>()
   readonly sent = new Map<number, number>()
   readonly events: ChipEvent[] = []
-  readonly sheet: string[] = []
-  sheetPieces = 0
   readonly #kinds: readonly Kind[]
 
   constructor(kinds: readonly Kind[]) {
@@ -38,7 +36,6 @@ export class JournalReader {
     const { kind } = this
     if (kind === undefined) return isHeader(line) && this.#begin(line)
     if (type === 'row' && 'isRow' in kind && kind.isRow(rest)) return this.#add(rest)
-    if (type === 'sheet' && 'isRepeated' in kind) return this.#addPiece(rest)
     if (type === 'result' && kind.isResult?.(rest)) return this.#settle(rest)
     if ((type === 'begun' || type === 'result') && 'isEvent' in kind && kind.isEvent?.(rest))
       return this.events.push(rest) > 0
@@ -47,8 +44,6 @@ export class JournalReader {
       this.pid = rest.pid
       this.place = rest.place
       this.end = undefined
-      // It sends all its rows again.
-      if ('isRepeated' in kind) this.results.clear()
       return true
     }
     if (type !== 'end' || !isEnd(rest)) return false
@@ -70,12 +65,6 @@ export class JournalReader {
     if (this.rowNumbers.has(row.row)) return false
     this.rowNumbers.add(row.row)
     return this.rows.push(row) > 0
-  }
-
-  #addPiece({ n, of, csv }: JsonObject): boolean {
-    if (n !== this.sheet.length + 1 || !isNumber(of) || typeof csv !== 'string') return false
-    this.sheetPieces = of
-    return this.sheet.push(csv) > 0
   }
 
   #settle(result: Result): boolean {

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
@@ -101,8 +101,6 @@ interface Resumed {
 export type JournalLine =
   | Header
   | ({ readonly type: 'row' } & Row)
-  /** A piece of a sheet, the nth `of` so many, as CSV that one reader takes piece after piece. */
-  | { readonly type: 'sheet'; readonly n: number; readonly of: number; readonly csv: string }
   /** Rows being sent: after a kill, they may or may not have been written. */
   | { readonly type: 'sent'; readonly rows: readonly number[] }
   | ({ readonly type: 'result' } & (Result | (ChipEvent & { readonly status: Status })))
@@ -183,17 +181,3 @@ export const placeOf = (journal: string): string =>
 
 export const journalDir = (system: SystemPaths): string => `${stateDir(system)}/batches`
 export const journalPath = (system: SystemPaths, id: string): string => `${journalDir(system)}/${id}.jsonl`
-
-// Crockford's base 32 has no letters that are mistaken for others.
-const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
-
-const digits = (value: number, count: number): string => {
-  let text = ''
-  for (let rest = value; text.length < count; rest = Math.floor(rest / 32))
-    text = (alphabet[rest % 32] ?? '0') + text
-  return text
-}
-
-/** IDs sort by creation time. */
-export const newBatchId = (now: Date): string =>
-  `b_${digits(now.getTime(), 9)}${digits(randomBytes(4).readUInt32BE() % 32 ** 5, 5)}`

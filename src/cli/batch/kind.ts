@@ -28,8 +28,6 @@ export interface History<R extends Row = Row, T extends Result = Result> {
   readonly sent: ReadonlyMap<number, number>
   /** Of a box of chips, in order. */
   readonly events: readonly ChipEvent[]
-  /** Of an import: its rows as CSV, in pieces. undefined if the journal does not have them all. */
-  readonly sheet: readonly string[] | undefined
   readonly damage: Damage
   /** It was last run with this journal, not with one of which this is a copy. */
   readonly isOwn: boolean
@@ -88,15 +86,6 @@ export type Undo<R extends Row, T extends Result> =
       /** The kind of that row, if it is another one. */
       readonly as?: RowKind
     }
-
-/** Undone as a batch of another kind. */
-interface UndoAs<T extends Result> {
-  readonly name: string
-  question(count: number): string
-  readonly nothing: string
-  rows(history: History<Row, T>): readonly Row[]
-  readonly as: RowKind
-}
 
 export interface ResumeOptions extends SheetFlags {
   readonly retryFailed: boolean
@@ -173,9 +162,7 @@ export interface RowKind<R extends Row = Row, T extends Result = Result, C = unk
 
 /** A batch that is not sent row by row, and resumes in its own way. */
 export interface WholeKind<T extends Result = Result> extends AnyKind {
-  readonly undo: Extract<Undo<Row, T>, { refusal: string }> | UndoAs<T>
-  /** A resume sends all rows again; its journal has the sheet. */
-  readonly isRepeated?: true
+  readonly undo: Extract<Undo<Row, T>, { refusal: string }>
   isResult?(line: unknown): line is T
   isEvent?(line: unknown): line is ChipEvent
   counts?(events: readonly ChipEvent[]): Counts

@@ -17,9 +17,9 @@ const renewAfterMs = 3000
 
 /** Which endpoints a batch uses: those for its team's API key, or an operator's. */
 export const holdKey = (isAdmin: boolean) =>
-  isAdmin ? 'POST /admin/batches/:id/hold' : 'POST /batches/:id/hold'
+  isAdmin ? 'POST /admin/batch-journals/:id/hold' : 'POST /batch-journals/:id/hold'
 const appendKey = (isAdmin: boolean) =>
-  isAdmin ? 'POST /admin/batches/:id/journal' : 'POST /batches/:id/journal'
+  isAdmin ? 'POST /admin/batch-journals/:id/journal' : 'POST /batch-journals/:id/journal'
 
 export interface Hold {
   readonly header: Pick<Header, 'id' | 'kind' | 'total' | 'startedAt'>

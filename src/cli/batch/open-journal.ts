@@ -1,19 +1,12 @@
 import { rmSync, statSync } from 'node:fs'
+import { newBatchId } from '../../values/batch-id.ts'
 import { ApiError } from '../client/errors.ts'
 import type { CliContext } from '../context.ts'
 import { CliError, withAfterword } from '../errors.ts'
 import { counted, formatNumber } from '../io/text.ts'
 import { tidyJournals } from './archive.ts'
 import { instanceNow } from './instance.ts'
-import {
-  type Counts,
-  type Header,
-  journalPath,
-  journalVersion,
-  newBatchId,
-  placeOf,
-  type Row,
-} from './journal.ts'
+import { type Counts, type Header, journalPath, journalVersion, placeOf, type Row } from './journal.ts'
 import { Journal } from './journal-file.ts'
 import type { History } from './kind.ts'
 import { type Held, type Hold, holdBatch, Mirror, releaseBatch } from './mirror.ts'
@@ -24,20 +17,17 @@ export const beginJournal = async (
   about: Pick<Header, 'kind' | 'total' | 'input' | 'undoes' | 'settings'>,
   {
     rows = [],
-    sheet = [],
     noun = 'row',
     isAdmin = true,
   }: {
     readonly rows?: Iterable<Row>
-    /** Of an import, in pieces. */
-    readonly sheet?: readonly string[]
     readonly noun?: string
     readonly isAdmin?: boolean
   } = {},
 ): Promise<{ readonly id: string; readonly journal: Journal }> => {
   await ctx.beforeWrite()
   const instance = await instanceNow(ctx)
-  const id = newBatchId(ctx.now())
+  const id = newBatchId(ctx.now().getTime())
   const journal = new Journal(ctx.system, id)
   // What cannot be tidied is left for the next batch.
   void tidyJournals(ctx.system, ctx.now()).catch(() => undefined)
@@ -57,7 +47,6 @@ export const beginJournal = async (
   }
   journal.append(header)
   for (const row of rows) journal.append({ type: 'row', ...row })
-  for (const [at, csv] of sheet.entries()) journal.append({ type: 'sheet', n: at + 1, of: sheet.length, csv })
   journal.sync()
   const hold = { header, isAdmin, takeOver: false, path: journal.path }
   await mirrored(ctx, journal, hold, await holdBatch(ctx, hold))

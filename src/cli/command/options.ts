@@ -68,6 +68,17 @@ export const integer = (
   },
 })
 
+/** @param bare the value if the option has none */
+export const integerOrBare = (
+  flags: string,
+  description: string,
+  range: readonly [number, number],
+  bare: number,
+): OptionSpec<number | undefined> => {
+  const { read } = integer(flags, description, range)
+  return { flags, description, read: (raw) => (raw === true ? bare : read(raw)) }
+}
+
 export const choice = <const C extends string>(
   flags: string,
   description: string,

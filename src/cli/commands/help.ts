@@ -85,12 +85,15 @@ nothing is written, and the exit code is 2.
   --rate 500             at most this many rows per second, to leave the daemon room for taps
   --concurrency 8        so many requests under way at once; results stay in the order of the rows
 
-UIDs are decimal, or 14 hex digits, colons allowed. Spreadsheets keep 15 digits of the 16, so CSV that we write
-has them in hex. UIDs in scientific notation are refused; so are ten or more decimal UIDs that all end in 0,
-unless you use --yes.
+UIDs are decimal, or 14 hex digits, alone or in pairs as other tools write them: 04:A1:…, 04-a1-…, 04 A1 …,
+0x04a1…. Spreadsheets keep 15 digits of the 16, so CSV that we write has them in hex. UIDs in scientific notation
+are refused; so are ten or more decimal UIDs that all end in 0, unless you use --yes.
 
 A spreadsheet runs a cell that begins with = + - or @, also fullwidth, as a formula. CSV that we write puts an
 apostrophe before such a cell, and reading removes one: '=1+1 is read as =1+1. A round trip changes nothing.
+
+Cells that are missing at the end of a row, as Excel leaves them out, are absent: what they name is left alone.
+Invisible characters are dropped at the ends of cells, and within UIDs, addresses, ids, and numbers.
 `,
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { tidyCell } from '../../values/invisible.ts'
 import { ApiError, DaemonUnreachable } from '../client/errors.ts'
 import { type OptionSpec, text } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
@@ -53,8 +54,11 @@ export const recipientFlag = {
   recipient: text('--recipient <address|name>', 'Who gets it: an address, or an ENS name'),
 }
 
-export const readRecipient = (ctx: CliContext, given: string | undefined): Promise<string> =>
-  ctx.prompts.text(given, { flag: '--recipient', message: 'Recipient: an address, or an ENS name' })
+/** Without what cannot be seen, which would be shown again. */
+export const readRecipient = async (ctx: CliContext, given: string | undefined): Promise<string> => {
+  const message = 'Recipient: an address, or an ENS name'
+  return tidyCell('recipient', await ctx.prompts.text(given, { flag: '--recipient', message }))
+}
 
 export const hintAtTransaction = (ctx: CliContext, hashOrId: string | number): void =>
   ctx.io.hint(`It is on its way. Follow it: tapchip transactions show ${hashOrId}`)

@@ -4,6 +4,7 @@ import { countedAs } from '../batch/journal.ts'
 import type { ChipOutcome, History, Kind } from '../batch/kind.ts'
 import { kinds } from '../batch/kinds.ts'
 import { ApiError } from '../client/errors.ts'
+import { batchIfAny } from '../commands/batch/find.ts'
 import { type SelectedChip, selectChips } from '../commands/chips/select.ts'
 import type { CliContext } from '../context.ts'
 import { UsageError } from '../errors.ts'
@@ -63,16 +64,15 @@ export const labelsOfBatch = async (
   id: string,
   team: string | undefined,
 ): Promise<{ readonly labels: readonly Label[]; readonly missing: number }> => {
-  const { kind, history } = await findBatch(ctx, id, kinds)
-  const uids = await succeeded(ctx, kind, history)
+  const { kind, uids, settings } = (await chipsOfBatch(ctx, id)) ?? (await chipsOfJournal(ctx, id))
   if (uids === undefined)
     throw new UsageError(
-      `Batch ${id} (${kind.name}) names no chips.`,
+      `Batch ${id} (${kind}) names no chips.`,
       'List the batches: tapchip batch list. To print a whole group: --chip-group NAME',
     )
   const open = new Set(uids)
   const found = new Map<string, Label>()
-  const { chipGroup, team: ofBatch } = history.header.settings ?? {}
+  const { chipGroup, team: ofBatch } = settings
   const ownTeam = team ?? ofBatch
   const nameOf = await itemNames(ctx, ownTeam)
   const lookThrough = async (conditions: { chipGroup?: string }) => {
@@ -99,6 +99,39 @@ export const labelsOfBatch = async (
 const unlessGone = (error: unknown): undefined => {
   if (!(error instanceof ApiError) || error.statusCode !== 404) throw error
   return undefined
+}
+
+interface ChipsOfBatch {
+  readonly kind: string
+  /** undefined if no row is about a chip. */
+  readonly uids: readonly string[] | undefined
+  readonly settings: { readonly chipGroup?: string | undefined; readonly team?: string | undefined }
+}
+
+/** Of a batch that the daemon runs; undefined if there is none. */
+const chipsOfBatch = async (ctx: CliContext, id: string): Promise<ChipsOfBatch | undefined> => {
+  const found = await batchIfAny(ctx, id)
+  if (!found) return undefined
+  const { api, batch } = found
+  const outcomes: { uid: string; row: number; isDone: boolean }[] = []
+  for await (const { row, uid, status } of api.report(batch.id, false))
+    if (typeof uid === 'string')
+      outcomes.push({
+        uid,
+        row,
+        isDone: status !== undefined && status !== 'failed' && status !== 'conflict',
+      })
+  const { chipGroup } = batch.settings
+  const settings = { team: batch.team, ...(typeof chipGroup === 'string' ? { chipGroup } : {}) }
+  if (outcomes.length === 0 && batch.done > 0) return { kind: batch.kind, uids: undefined, settings }
+  const done = outcomes.filter(({ isDone }) => isDone).sort((a, b) => a.row - b.row)
+  return { kind: batch.kind, uids: [...new Set(done.map(({ uid }) => uid))], settings }
+}
+
+const chipsOfJournal = async (ctx: CliContext, id: string): Promise<ChipsOfBatch> => {
+  const { kind, history } = await findBatch(ctx, id, kinds)
+  const uids = await succeeded(ctx, kind, history)
+  return { kind: kind.name, uids, settings: history.header.settings ?? {} }
 }
 
 /** In the order of rows, then of those without one; undefined if no row is about a chip. */

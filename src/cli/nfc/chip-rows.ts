@@ -1,7 +1,7 @@
 import { Problems } from '../batch/input/problems.ts'
 import { type Cell, readSheet, type SheetOptions } from '../batch/input/sheet.ts'
 import type { Source } from '../batch/input/source.ts'
-import { addChipProblems } from '../batch/kinds/import-sheet.ts'
+import { addChipProblems } from '../batch/kinds/chips-import.ts'
 
 export interface ChipRow {
   readonly row: number

@@ -1,3 +1,4 @@
+import { tidyCell } from '../../../values/invisible.ts'
 import { clean, shellQuoted } from '../../io/text.ts'
 import type { Problems } from './problems.ts'
 
@@ -23,7 +24,7 @@ const looksLike: Readonly<Record<string, RegExp>> = {
 
 /** The position of each of our columns in the sheet; undefined if a required one is missing. */
 export const layOut = (heading: readonly string[], options: ColumnOptions, problems: Problems) => {
-  const names = heading.map((name) => name.trim())
+  const names = heading.map((name) => tidyCell(undefined, name))
   const theirs = (column: string) => options.renamed.get(column) ?? column
   const positions = options.columns.map((column) => names.indexOf(theirs(column)))
   const unknown = new Set<string>()

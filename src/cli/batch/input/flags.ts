@@ -1,4 +1,15 @@
-import { choice, integer, repeated, text, textOrBare } from '../../command/options.ts'
+import { batchNamePattern } from '../../../values/batch-state.ts'
+import { readZonedTime } from '../../../values/zoned-time.ts'
+import {
+  choice,
+  flag,
+  integer,
+  type OptionSpec,
+  repeated,
+  text,
+  textOrBare,
+  type Values,
+} from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
 import type { Header } from '../journal.ts'
 import { inputFormats, type SheetOptions } from './sheet.ts'
@@ -35,6 +46,46 @@ export const batchFlags = {
   ...rateFlag,
   failed: text('--failed <file>', 'Write the failed rows to a CSV file that can be run again', 'file'),
 }
+
+const time = (flags: string, description: string): OptionSpec<string | undefined> => ({
+  flags,
+  description: `${description}: 2026-11-27T18:00+01:00 or "2026-11-27T18:00 Europe/Rome"`,
+  read: (raw) => {
+    if (typeof raw !== 'string') return undefined
+    const read = readZonedTime(raw)
+    if ('time' in read) return read.time
+    throw new UsageError(`${/--[a-z]+/.exec(flags)?.[0]} "${raw}" ${read.problem}.`)
+  },
+})
+
+const name: OptionSpec<string | undefined> = {
+  flags: '--name <name>',
+  description:
+    'A name for the batch. Given again with the same rows, that batch goes on instead of a new one',
+  read: (raw) => {
+    if (typeof raw !== 'string') return undefined
+    if (batchNamePattern.test(raw)) return raw
+    throw new UsageError(
+      `--name must be 1 to 64 letters, digits, dots, hyphens or underscores, not "${raw}".`,
+    )
+  },
+}
+
+/** For batches that the daemon runs. */
+export const runFlags = {
+  ...rateFlag,
+  detach: flag('--detach', 'Return once the batch has started, and print its id, name and state'),
+  name,
+  at: time('--at <time>', 'Start then'),
+  until: time('--until <time>', 'Undo it then, where nobody has changed the value since'),
+  propose: flag('--propose', 'Wait until somebody else approves it: batch approve'),
+  note: text('--note <text>', 'A note that is kept with the batch'),
+}
+export type RunFlags = Values<typeof runFlags>
+
+/** Whether one chip that was named is to be a batch nevertheless. */
+export const wantsBatch = ({ detach, name, at, until, propose, note }: RunFlags): boolean =>
+  detach || propose || [name, at, until, note].some((given) => given !== undefined)
 
 export interface SheetFlags {
   readonly format: SheetOptions['format']

@@ -1,3 +1,4 @@
+import { showInvisible } from '../../../values/invisible.ts'
 import { Interrupted, UsageError } from '../../errors.ts'
 import { clean, counted } from '../../io/text.ts'
 
@@ -51,11 +52,13 @@ export class Problems {
   }
 }
 
+const quoted = (line: string): string => clean(showInvisible(line))
+
 const lineOf = ({ row, column, why }: Problem): string => {
   const where = [row === undefined ? [] : [`row ${row}`], column === undefined ? [] : [column]]
     .flat()
     .join(', ')
-  return clean(where === '' ? why : `${where}: ${why}`)
+  return quoted(where === '' ? why : `${where}: ${why}`)
 }
 
 /** Splits the quoted cell from the reason. */
@@ -87,7 +90,7 @@ const lineOfMany = (group: readonly Problem[]): string => {
   const { cell, reason } = parts(first.why)
   const where = `rows ${ranges(group.flatMap(({ row }) => row ?? []))}`
   const example = cell === '' ? '' : ` (the first: ${cell})`
-  return clean(`${where}${first.column === undefined ? '' : `, ${first.column}`}: ${reason}${example}`)
+  return quoted(`${where}${first.column === undefined ? '' : `, ${first.column}`}: ${reason}${example}`)
 }
 
 /** 1-4, 7, 9-12. */

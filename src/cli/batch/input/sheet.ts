@@ -1,4 +1,5 @@
 import { ExactNumber, parseExact, stringifyExact } from '../../../values/exact-json.ts'
+import { tidyCell } from '../../../values/invisible.ts'
 import { isJsonObject, type JsonObject } from '../../../values/json.ts'
 import { linesOf } from '../../../values/line-splitter.ts'
 import { UsageError } from '../../errors.ts'
@@ -12,7 +13,7 @@ import type { Source } from './source.ts'
 export const inputFormats = ['csv', 'json', 'jsonl'] as const
 export type InputFormat = (typeof inputFormats)[number]
 
-/** Trimmed text; null for a JSON null; undefined if the cell is missing. */
+/** Tidy text; null for a JSON null; undefined if the cell is missing. */
 export type Cell = string | null | undefined
 
 export interface SheetOptions extends ColumnOptions {
@@ -97,16 +98,16 @@ const readCsv = async (
       row += 1
       const why = malformed.get(cells)
       if (why !== undefined) problems.add(row, undefined, `malformed: ${why}`)
-      else if (cells.length < width || cells.slice(width).some((cell) => cell !== '')) {
-        const hint = cells.length > width ? '; a value that contains the separator needs quotes' : ''
+      else if (cells.slice(width).some((cell) => cell !== '')) {
         problems.add(
           row,
           undefined,
-          `malformed: ${counted(cells.length, 'field')} where the heading has ${width}${hint}`,
+          `malformed: ${counted(cells.length, 'field')} where the heading has ${width}; a value that contains the separator needs quotes`,
         )
       } else if (positions) {
         const read = new Array<Cell>(options.columns.length)
-        for (const { column, position } of present) read[column] = readCell(cells[position])
+        for (const { column, position } of present)
+          read[column] = readCell(options.columns[column], cells[position])
         reader.original?.(row, cells)
         reader.row(row, read)
       }
@@ -114,8 +115,9 @@ const readCsv = async (
   }
 }
 
-const readCell = (cell: string | undefined): Cell =>
-  cell === undefined ? undefined : unguardCell(cell.trim())
+// Spreadsheets leave out empty cells at the end of a row, and not in every row.
+const readCell = (column: string | undefined, cell: string | undefined): Cell =>
+  cell === undefined ? undefined : unguardCell(tidyCell(column, cell))
 
 const readJson = async (
   chunks: AsyncIterable<string>,
@@ -153,7 +155,7 @@ const readJson = async (
 
 const jsonCell = (value: unknown, row: number, column: string | undefined, problems: Problems): Cell => {
   if (value === null || value === undefined) return value
-  if (typeof value === 'string') return value.trim()
+  if (typeof value === 'string') return tidyCell(column, value)
   if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value)
   const why =
     typeof value === 'number' || value instanceof ExactNumber

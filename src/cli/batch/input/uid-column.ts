@@ -1,4 +1,4 @@
-import { parseUid, uidToColons, uidToHex } from '../../../nfc/uid.ts'
+import { parseUid, uidToColons } from '../../../nfc/uid.ts'
 import type { Problems } from './problems.ts'
 
 /** This many decimal UIDs that all end in 0 are no accident. */
@@ -113,13 +113,20 @@ export const addDoubts = (
 }
 
 // The notation of a UID in the sheet, so that messages can show it the same way; 0 is decimal.
-const [isHex, hasColons, isLower] = [1, 2, 4]
+const [isHex, isLower, has0x, separatorAt] = [1, 2, 4, 3]
+const separators = ['', ':', '-', ' ']
 
-const formOf = (text: string): number =>
-  isHex | (text.includes(':') ? hasColons : 0) | (text === text.toUpperCase() ? 0 : isLower)
+const formOf = (text: string): number => {
+  const separator = Math.max(
+    0,
+    separators.findIndex((one) => one !== '' && text.includes(one)),
+  )
+  const lower = text === text.toUpperCase().replaceAll('0X', '0x') ? 0 : isLower
+  return isHex | lower | (/^0x/i.test(text) ? has0x : 0) | (separator << separatorAt)
+}
 
 const inForm = (uid: string, form: number): string => {
   if (form === 0) return uid
-  const hex = form & hasColons ? uidToColons(uid) : uidToHex(uid)
-  return form & isLower ? hex.toLowerCase() : hex
+  const hex = uidToColons(uid).replaceAll(':', separators[form >> separatorAt] ?? '')
+  return `${form & has0x ? '0x' : ''}${form & isLower ? hex.toLowerCase() : hex}`
 }

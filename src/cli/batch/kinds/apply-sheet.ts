@@ -1,16 +1,28 @@
 import { appliedColumns, checkCell, exportedAlone } from '../../../values/chip-row.ts'
+import { colons } from '../../uid.ts'
 import type { Problems } from '../input/problems.ts'
 import type { Cell } from '../input/sheet.ts'
-import { UidColumn } from '../input/uid-column.ts'
-import type { SheetSpec } from '../kind.ts'
-import {
-  type ApplyPlan,
-  type ApplyRow,
-  type Column,
-  otherColumns,
-  type Value,
-  type Values,
-} from './apply-row.ts'
+import { addDoubts, isOfNxp, UidColumn } from '../input/uid-column.ts'
+import type { RowResult, SheetRow, SheetSpec } from '../sheet-kind.ts'
+
+type Column = (typeof appliedColumns)[number]
+type Value = string | number | boolean | null
+export type Values = { readonly [column in Column]?: Value }
+
+export interface ApplyRow extends SheetRow {
+  /** Decimal. */
+  readonly uid?: string | undefined
+  /** Names the chip if there is no UID. */
+  readonly byLabel?: string | undefined
+  /** What the chip gets. */
+  readonly values: Values
+  readonly publicKey?: string | undefined
+  readonly lastCounter?: number | undefined
+  readonly revision?: string | undefined
+  readonly remove?: 'always' | undefined
+}
+
+export const otherColumns = ['publicKey', 'lastCounter', 'revision'] as const
 
 // A spreadsheet writes these in the language of its user.
 const isTrue = /^(true|yes|1|wahr|vrai|vero|verdadero)$/i
@@ -59,15 +71,18 @@ class ApplyReader {
   }
 }
 
-export const applySheet: SheetSpec<ApplyRow, ApplyPlan> = {
+export const applySheet: SheetSpec<ApplyRow> = {
   columns: ['uid', ...appliedColumns, ...otherColumns],
   required: [],
   anyOf: ['uid', 'label'],
   structured: new Set(['disabled']),
   alwaysIgnored: exportedAlone,
-  parse: ({ flags: { team } }, problems) => {
+  parse: ({ flags: { dryRun } }, problems) => {
     const uids = new UidColumn(problems)
     const reader = new ApplyReader(problems)
+    /** Rows of HaLo chips, whose UIDs are made from their keys. */
+    const withKey = new Set<number>()
+    let isAccepted = false
     return {
       row: (row, [uidText, ...cells]) => {
         const given = new Map(
@@ -83,6 +98,7 @@ export const applySheet: SheetSpec<ApplyRow, ApplyPlan> = {
         const uid = uidText ? uids.read(row, uidText) : undefined
         if (!uidText && !publicKey && byLabel === undefined)
           problems.add(row, 'uid', 'is missing: give it, or the label of the chip')
+        if (publicKey) withKey.add(row)
         const why = publicKey ? checkCell('publicKey', publicKey) : undefined
         if (why !== undefined) problems.add(row, 'publicKey', `"${publicKey}" ${why}`)
         if (counter && !/^\d{1,10}$/.test(counter))
@@ -92,14 +108,21 @@ export const applySheet: SheetSpec<ApplyRow, ApplyPlan> = {
           row,
           uid,
           byLabel,
-          team,
           values,
           publicKey: publicKey || undefined,
           lastCounter: counter ? Number(counter) : undefined,
           revision: revision || undefined,
         }
       },
-      finish: (accepted) => uids.finish(accepted),
+      finish: (accepted) => {
+        isAccepted = accepted
+        uids.finish(accepted)
+      },
+      // UIDs of chips that are there are not doubted.
+      planned: ({ row, uid, status }: RowResult) => {
+        if (isAccepted || dryRun || status !== 'created' || typeof uid !== 'string') return
+        if (!withKey.has(row) && !isOfNxp(uid)) addDoubts(problems, [{ row, text: colons(uid) }])
+      },
     }
   },
 }

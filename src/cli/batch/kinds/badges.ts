@@ -1,26 +1,14 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { isInstant } from '../../../values/date.ts'
 import { isJsonObject } from '../../../values/json.ts'
 import { exitCodes } from '../../errors.ts'
 import { clean, counted } from '../../io/text.ts'
-import { bothForms, colons, uidOnWire } from '../../uid.ts'
+import { bothForms } from '../../uid.ts'
 import { dryRunLines, refused } from '../answers.ts'
 import type { Cell } from '../input/sheet.ts'
-import { UidColumn } from '../input/uid-column.ts'
-import {
-  isNumber,
-  isStatus,
-  isText,
-  type Outcome,
-  orAbsent,
-  type Result,
-  type Row,
-  shape,
-} from '../journal.ts'
+import { isNumber, isStatus, isText, orAbsent, type Result, type Row, shape } from '../journal.ts'
 import type { RowKind } from '../kind.ts'
 import { eventColumns, eventForm, eventNeeds, eventProblems, imageJudge } from './badge-form.ts'
-import { assignmentUndo } from './removal-undo.ts'
 
 /** Cells by column. The image is an absolute path. */
 interface BadgeRow extends Row {
@@ -145,89 +133,5 @@ export const badgeCreation: BadgeKind = {
   sheetOf: () => ({
     heading: eventColumns,
     cells: ({ cells }) => eventColumns.map((column) => cells[column] ?? ''),
-  }),
-}
-
-const countReplaced = (outcomes: Iterable<Outcome>): number =>
-  [...outcomes].filter(({ replaced }) => replaced).length
-
-const assignmentColumns = ['uid', 'badgeEventId', 'startsAt', 'endsAt', 'title', 'description']
-
-export const badgeAssignment: BadgeKind = {
-  ...badges,
-  name: 'badge-events assign',
-  sheet: {
-    columns: assignmentColumns,
-    required: ['uid', 'badgeEventId'],
-    parse: (_, problems) => {
-      // A chip may have several events, but each only once.
-      const uidsOf = new Map<string, UidColumn>()
-      return {
-        row: (row, values) => {
-          const cells = named(assignmentColumns, values)
-          const { badgeEventId = '' } = cells
-          const uids = uidsOf.get(badgeEventId) ?? new UidColumn(problems)
-          uidsOf.set(badgeEventId, uids)
-          const uid = cells.uid ? uids.read(row, cells.uid) : undefined
-          if (!cells.uid) problems.add(row, 'uid', 'is missing')
-          if (badgeEventId === '') problems.add(row, 'badgeEventId', 'is missing')
-          else if (!/^[1-9]\d{0,14}$/.test(badgeEventId))
-            problems.add(row, 'badgeEventId', `"${badgeEventId}" must be the ID of a badge event`)
-          for (const column of ['startsAt', 'endsAt']) {
-            const text = cells[column]
-            if (text && !isInstant(text))
-              problems.add(row, column, `"${text}" must be a time in UTC, as 2026-12-31T18:00:00Z`)
-          }
-          return uid === undefined ? undefined : { row, cells: { ...cells, uid } }
-        },
-        finish: (accepted) => {
-          for (const uids of uidsOf.values()) uids.finish(accepted)
-        },
-      }
-    },
-  },
-  show: showRows('assigned'),
-  endpoint: 'POST /badge-events/assign',
-  send: async function* (client, rows) {
-    for (const { row, cells } of rows) {
-      const { uid = '', badgeEventId = '', ...rest } = cells
-      const body = { ...rest, tagUID: uidOnWire(uid), poapEventId: Number(badgeEventId) }
-      yield await client.call('POST /badge-events/assign', { body, query: { report: true } }).then(
-        ({ unchanged, replaced }): BadgeResult => ({
-          row,
-          status: unchanged ? 'unchanged' : 'assigned',
-          ...(replaced ? { replaced } : {}),
-        }),
-        (error: unknown) => ({ row, ...refused(error) }),
-      )
-    }
-  },
-  label: 'Assigning',
-  countedStatuses: ['assigned', 'unchanged', 'failed'],
-  next: (id, { changed }, outcomes) =>
-    changed > countReplaced(outcomes) ? `Undo it: tapchip batch undo ${id}` : '',
-  remark: (outcomes) => {
-    const count = countReplaced(outcomes)
-    return count === 0
-      ? undefined
-      : `${counted(count, 'chip')} had the event already, with another window or text, which an undo does not restore.`
-  },
-  hint: () => "See what a chip's next tap gives: tapchip refs show REF",
-  undo: {
-    name: assignmentUndo.name,
-    question: (count) => `Remove ${counted(count, 'assignment')}?`,
-    nothing: 'The batch assigned nothing that can be taken back.',
-    row: ({ row, cells: { uid = '', badgeEventId } }, _, batch) => ({
-      row,
-      uid,
-      badgeEventId: Number(badgeEventId),
-      batch,
-    }),
-    as: assignmentUndo,
-  },
-  sheetOf: () => ({
-    heading: assignmentColumns,
-    cells: ({ cells }) =>
-      assignmentColumns.map((column) => (column === 'uid' ? colons(cells.uid ?? '') : (cells[column] ?? ''))),
   }),
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { numberOf, parseExact } from '../../../values/exact-json.ts'
 import { isJsonObject, type JsonObject } from '../../../values/json.ts'
+import { reasonAgainstNumber } from '../../../values/number-text.ts'
 import { UsageError } from '../../errors.ts'
 import type { System } from '../../system.ts'
 import type { Cell } from '../input/sheet.ts'
@@ -131,8 +132,8 @@ const readField = (
   }
   if (kind === 'text') return { value: cell }
   if (kind === 'number') {
-    const isNumber = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(cell) && Number.isFinite(Number(cell))
-    return isNumber ? { value: numberOf(cell) } : { why: `"${cell}" must be a number, such as 12 or 0.5` }
+    const why = reasonAgainstNumber(cell)
+    return why === undefined ? { value: numberOf(cell) } : { why: `"${cell}" ${why}` }
   }
   if (/^(true|false)$/i.test(cell)) return { value: cell.toLowerCase() === 'true' }
   return { why: `"${cell}" must be true or false` }

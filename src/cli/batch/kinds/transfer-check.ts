@@ -4,7 +4,8 @@ import { CliError, type ExitCode, exitCodes } from '../../errors.ts'
 import { clean, counted, formatNumber, shown } from '../../io/text.ts'
 import { checkWithDaemon, chunksOf, dryRunLines, rowMessage } from '../answers.ts'
 import type { Row } from '../journal.ts'
-import { asEther, asGwei, describeTarget, roundedUp, type TokenTarget, targetOnWire } from '../token.ts'
+import { describeTarget, type TokenTarget, targetOnWire } from '../token.ts'
+import { type ChainTotals, costWords, refuseUnpayable, warnOfFees } from './chain-costs.ts'
 
 /**
  * `recipient` is an address, or a name that the check could not resolve. `owner` is the previous owner; null: nobody;
@@ -19,7 +20,6 @@ export interface TransferRow extends Row {
 type Line = AnswerOf<'POST /phygitals/transfer/check'>
 export type CheckedTransfer = Exclude<Line, { totals: unknown }>
 type Last = Extract<Line, { totals: unknown }>
-export type ChainTotals = Last['totals'][number]
 
 export interface TransferCheck {
   readonly rows: ReadonlyMap<number, CheckedTransfer>
@@ -66,34 +66,10 @@ export const checkTransfers = (ctx: CliContext, rows: readonly TransferRow[]): P
     return { rows: checked, totals: last?.totals ?? [], budget: last?.budget }
   })
 
-/** Refuses a batch that would stop halfway for lack of gas. @throws CliError */
-export const refuseUnpayable = ({ totals }: TransferCheck): void => {
-  const poor = totals.filter(({ canPay }) => !canPay)
-  if (poor.length === 0) return
-  throw new CliError(
-    `${poor.map((chain) => `The relayer of chain ${chain.chainId} cannot pay for this: ${words(chain)}`).join('\n')}\nNothing was sent.`,
-    {
-      advice: poor
-        .map(
-          ({ chainId, relayer, needed, balance }) =>
-            `Send at least ${asEther(roundedUp(BigInt(needed) - BigInt(balance)))} ether to ${relayer} on chain ${chainId}, and try again.`,
-        )
-        .join('\n'),
-    },
-  )
-}
-
-const words = ({ transactions, gas, maxFeePerGas, cost, relayer, balance }: ChainTotals): string =>
-  `${counted(transactions, 'transaction')} need ${formatNumber(Number(gas))} gas, at ${asGwei(BigInt(maxFeePerGas))} gwei at most ${asEther(BigInt(cost))} ether; ${relayer} has ${asEther(BigInt(balance))} ether.`
-
 /** Warns if gas costs more than the daemon may pay, or the batch exceeds the team's daily limit. */
 export const warnOfLimits = (ctx: CliContext, check: TransferCheck): void => {
   warnOfBudget(ctx, check)
-  for (const { chainId, isOverCap } of check.totals)
-    if (isOverCap)
-      ctx.io.warn(
-        `Gas on chain ${chainId} costs more now than TAPCHIP_MAX_FEE_GWEI_${chainId} allows: transactions wait until it is cheaper.`,
-      )
+  warnOfFees(ctx, check.totals)
 }
 
 /** Rows beyond the daily limit fail, and can be retried. */
@@ -133,9 +109,9 @@ export const showCheck = async (
   io.note(
     `Dry run: ${counted(counts.transfer, 'transfer')}, ${counted(counts.mint, 'mint')}, ${formatNumber(counts.unchanged)} unchanged, ${formatNumber(counts.refused)} would fail. Nothing was sent.`,
   )
-  for (const chain of check.totals) io.note(`Chain ${chain.chainId}: ${words(chain)}`)
+  for (const chain of check.totals) io.note(`Chain ${chain.chainId}: ${costWords(chain)}`)
   warnOfLimits(ctx, check)
-  refuseUnpayable(check)
+  refuseUnpayable(check.totals)
   return counts.refused > 0 ? exitCodes.partial : exitCodes.done
 }
 

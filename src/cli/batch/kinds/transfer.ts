@@ -14,9 +14,9 @@ import {
   tokenColumns,
   tokenNeeded,
 } from '../token.ts'
+import { refuseUnpayable } from './chain-costs.ts'
 import {
   checkTransfers,
-  refuseUnpayable,
   showCheck,
   type TransferCheck,
   type TransferRow,
@@ -42,7 +42,9 @@ export const transfer: RowKind<TransferRow, TransferResult, TransferCheck> = {
         row: (row, cells) => {
           const target = tokens.read(row, cells.slice(0, tokenColumns.length))
           const recipient = cells[tokenColumns.length]
-          const read = recipient ? readRecipient(recipient) : undefined
+          // The chain of a chip's token is the daemon's to check.
+          const chainId = target && 'chainId' in target ? target.chainId : undefined
+          const read = recipient ? readRecipient(recipient, chainId) : undefined
           const why = read && 'reason' in read ? read.reason : undefined
           if (!recipient) problems.add(row, 'recipient', 'is missing')
           if (why !== undefined) problems.add(row, 'recipient', `"${recipient}" ${why}`)
@@ -70,11 +72,11 @@ export const transfer: RowKind<TransferRow, TransferResult, TransferCheck> = {
   show: async (ctx, rows, check) => showCheck(ctx, rows, check ?? (await checkTransfers(ctx, rows))),
   approve: async (ctx, _, check, yes) => {
     warnOfLimits(ctx, check)
-    refuseUnpayable(check)
+    refuseUnpayable(check.totals)
     const moving = [...check.rows.values()].filter(({ status }) => status === 'transfer' || status === 'mint')
     // A token that is already where it should be is not sent, so there is nothing to confirm.
     if (moving.length === 0) return
-    const sum = check.totals.reduce((all, { cost }) => all + BigInt(cost), 0n)
+    const sum = check.totals.reduce((all, { cost, l1Fee }) => all + BigInt(cost) + BigInt(l1Fee ?? 0), 0n)
     const price = `This costs up to ${asEther(sum)} ether, and cannot be undone.`
     await ctx.prompts.confirm(yes, `Transfer ${counted(moving.length, 'token')}? ${price}`)
   },
@@ -96,7 +98,7 @@ export const transfer: RowKind<TransferRow, TransferResult, TransferCheck> = {
       )
     }
     warnOfLimits(ctx, check)
-    refuseUnpayable(check)
+    refuseUnpayable(check.totals)
     return check
   },
   // Three requests keep the daemon busy; an interrupt waits for at most three hundred rows.

@@ -3,7 +3,7 @@ import { chosen, repeated, text } from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
 import { expires } from '../credentials.ts'
 
-const scopes = ['read', 'edit', 'provision', 'transfer', 'keys', 'all'] as const
+const scopes = ['read', 'edit', 'provision', 'transfer', 'keys', 'approve', 'all'] as const
 
 export const create = defineCommand({
   name: 'create',

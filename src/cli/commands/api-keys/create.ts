@@ -2,7 +2,7 @@ import { defineCommand } from '../../command/define.ts'
 import { chosen, repeated, team, text } from '../../command/options.ts'
 import { expires } from '../credentials.ts'
 
-const scopes = ['read', 'edit', 'transfer', 'all'] as const
+const scopes = ['read', 'edit', 'transfer', 'approve', 'all'] as const
 
 export const create = defineCommand({
   name: 'create',

@@ -10,6 +10,7 @@ import { text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError, exitCodes, UsageError } from '../../errors.ts'
 import { fileProblem } from '../../file-problem.ts'
+import { batchIfAny } from '../batch/find.ts'
 
 type Verdict = Exclude<AnswerOf<'GET /admin/audit/verify'>, { checked: number }>
 
@@ -54,7 +55,7 @@ export const verify = defineCommand({
     const anew = verdict.beganAnew.at(-1)
     if (anew !== undefined)
       ctx.io.warn(
-        `The log went through an earlier schema, in which it could be edited unnoticed, at ${anew}. If that was not your own upgrade, ` +
+        `The log was sealed anew at ${anew}: until then, it could be edited unnoticed. If that was not your own restore, ` +
           'do not trust older entries; otherwise compare them with an export or a backup from before.',
       )
     if (verdict.firstBad !== undefined)
@@ -79,8 +80,9 @@ const expectedHash = async (
     throw new UsageError(`--expect must be a hash of 64 hex digits, not "${expect}".`)
   }
   if (expect !== undefined) throw new UsageError('Choose either --expect or --batch.')
-  const { auditHead } = (await readBatch(ctx.system, batch, kinds)).history
-  if (auditHead !== undefined) return auditHead
+  const found = await batchIfAny(ctx, batch)
+  const { auditHead } = found?.batch ?? (await readBatch(ctx.system, batch, kinds)).history
+  if (auditHead != null) return auditHead
   throw new CliError(
     `Batch ${batch} has no hash of the audit log: it has not ended, or it is of an earlier version.`,
   )

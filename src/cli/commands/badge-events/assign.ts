@@ -1,12 +1,13 @@
 import { isInstant } from '../../../values/date.ts'
-import { runSheet } from '../../batch/engine.ts'
-import { batchFlags } from '../../batch/input/flags.ts'
-import { badgeAssignment } from '../../batch/kinds/badges.ts'
+import { wantsBatch } from '../../batch/input/flags.ts'
+import { badgeAssignment } from '../../batch/kinds/badge-assignments.ts'
+import { runSheet } from '../../batch/run-sheet.ts'
 import { defineCommand } from '../../command/define.ts'
-import { type OptionSpec, optionalArgument, text, type Values, yes } from '../../command/options.ts'
+import { type OptionSpec, optionalArgument, text, type Values } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { exitCodes, UsageError } from '../../errors.ts'
 import { chipOnWire } from '../chip-handle.ts'
+import { assertOneWay, eventChipFlags, runEventChips } from '../event-chips.ts'
 import { isTokenGiven, readToken, tokenFlags } from '../token.ts'
 import { readEventId } from './event.ts'
 
@@ -22,26 +23,26 @@ const instant = (flags: string, description: string): OptionSpec<string | undefi
 })
 
 const flags = {
-  uid: text('--uid <uid>', 'The chip: its UID in decimal or hex, or its label'),
+  ...eventChipFlags,
   ...tokenFlags,
   startsAt: instant('--starts-at <time>', 'Shown from then on'),
   endsAt: instant('--ends-at <time>', 'Shown until then'),
   title: text('--title <text>', 'Its title on the tap page'),
   description: text('--description <text>', 'Its description on the tap page'),
-  ...batchFlags,
-  yes,
 }
+type Options = Values<typeof flags>
 
 export const assign = defineCommand({
   name: 'assign',
-  summary: 'Assign a badge event to a chip or a token, whose taps then give codes for it',
+  summary: 'Assign a badge event to chips or a token, whose taps then give codes for it',
   description:
-    'Assign a badge event to a chip, or to a token and so to every chip of it: taps show it and give codes for it, only ' +
-    'from --starts-at and until --ends-at if you set them. Assigning it again replaces its window and texts. Many from ' +
-    'a file with the columns uid and badgeEventId and, as needed, startsAt, endsAt, title and description.',
+    'Assign a badge event to chips, or to a token and so to every chip of it: taps show it and give codes for it, only ' +
+    'from --starts-at and until --ends-at if you set them. Assigning it again replaces its window and texts. A file has ' +
+    'the column uid and, as needed, startsAt, endsAt, title and description; without an event, also badgeEventId.',
   examples: [
     'badge-events assign 4 --uid 04:98:93:CA:AA:11:90',
     'badge-events assign 4 --uid 04:98:93:CA:AA:11:90 --starts-at 2026-12-31T18:00:00Z --title "New Year"',
+    'badge-events assign 4 --chip-group Doors --until "2026-11-29T20:00 Europe/Rome"',
     'badge-events assign 4 --contract-address 0x5FbD…0aa3 --chain-id 31337 --token-id 7',
     'badge-events assign --file doors.csv',
   ],
@@ -49,24 +50,33 @@ export const assign = defineCommand({
   options: flags,
   run: async (ctx, { args, options }) => {
     ctx.needApiKey()
-    const { file, uid, startsAt, endsAt, title, description } = options
-    if (file === undefined) {
-      const event = await ctx.prompts.text(args.event, { flag: 'The id of the event', message: 'Event' })
-      await assignOne(ctx, readEventId(event), options)
+    const { file, startsAt, endsAt, title, description } = options
+    const content = { startsAt, endsAt, title, description }
+    if (file !== undefined && args.event === undefined) {
+      if (Object.values(content).some((flag) => flag !== undefined) || isTokenGiven(options))
+        throw new UsageError(
+          '--file already says which event each chip gets: leave out the flags that say so, too, or name the event.',
+        )
+      assertOneWay(options)
+      return runSheet(ctx, badgeAssignment(), file, options)
+    }
+    const event = readEventId(
+      await ctx.prompts.text(args.event, { flag: 'The id of the event', message: 'Event' }),
+    )
+    const isSelected = options.chipGroup !== undefined || options.label.length + options.where.length > 0
+    if (isTokenGiven(options) || (file === undefined && !isSelected && !wantsBatch(options))) {
+      if (file !== undefined || isSelected) throw new UsageError('Specify either chips or a token, not both.')
+      await assignOne(ctx, event, options)
       return exitCodes.done
     }
-    if (
-      [args.event, uid, startsAt, endsAt, title, description].some((flag) => flag !== undefined) ||
-      isTokenGiven(options)
-    )
-      throw new UsageError(
-        '--file already says which event each chip gets: leave out the event and the flags that say so, too.',
-      )
-    return runSheet(ctx, badgeAssignment, file, options)
+    assertOneWay(options)
+    if (file !== undefined) return runSheet(ctx, badgeAssignment(event, content), file, options)
+    return runEventChips(ctx, badgeAssignment(event), options, {
+      rowOf: (uid, row) => ({ row, uid, badgeEventId: event, ...content }),
+      question: (chips) => `Assign event ${event} to ${chips}?`,
+    })
   },
 })
-
-type Options = Values<typeof flags>
 
 const assignOne = async (ctx: CliContext, poapEventId: number, options: Options): Promise<void> => {
   const { uid, startsAt, endsAt, title, description } = options

@@ -7,5 +7,6 @@ import { list } from './list.ts'
 import { mint } from './mint.ts'
 import { reject } from './reject.ts'
 import { show } from './show.ts'
+import { unassign } from './unassign.ts'
 
-export const verbs = [list, show, create, assign, mint, approve, reject, claims, held]
+export const verbs = [list, show, create, assign, unassign, mint, approve, reject, claims, held]

@@ -1,37 +1,45 @@
-import { remoteBatches } from '../../batch/copies.ts'
-import { listBatches } from '../../batch/history.ts'
-import { kinds } from '../../batch/kinds.ts'
+import { BatchApi } from '../../batch/batch-api.ts'
+import { listOld, listOldElsewhere } from '../../batch/old-batches.ts'
+import { hostName } from '../../batch/submit.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
-import { type CliError, type ExitCode, exitCodes } from '../../errors.ts'
-import { summaryOf } from './summary.ts'
+import { exitCodes } from '../../errors.ts'
+import { type ShownBatch, shownBatch } from './shown.ts'
+
+/** As many as the daemon lists at once. */
+const maxListed = 1000
 
 export const list = defineCommand({
   name: 'list',
-  summary: 'List the batches of this machine, newest first',
-  options: { all: flag('--all', 'List the batches of all machines that the daemon has a copy of') },
+  summary: 'List the batches that were begun on this machine, newest first',
+  options: { all: flag('--all', 'List the batches of all machines') },
   examples: [
     'batch list',
     'batch list --all',
-    'batch list --json | jq -r \'.[] | select(.status == "stopped") | .id\'',
+    'batch list --json | jq -r \'.[] | select(.state == "paused") | .id\'',
   ],
   run: async (ctx, { options }) => {
-    if (options.all) return listAll(ctx)
-    const problems: CliError[] = []
-    const batches = await listBatches(ctx.system, kinds, (problem) => problems.push(problem))
+    const batches: ShownBatch[] = (await daemonBatches(ctx, options.all)).map(shownBatch)
+    const { batches: old, problems } = options.all
+      ? { batches: await listOldElsewhere(ctx), problems: [] }
+      : await listOld(ctx)
+    const all = [...batches, ...old].toSorted((a, b) =>
+      String(b.createdAt).localeCompare(String(a.createdAt)),
+    )
     await ctx.io.list(
-      batches.map(summaryOf),
+      all,
       {
         ID: (batch) => batch.id,
+        NAME: (batch) => batch.name,
         KIND: (batch) => batch.kind,
-        STATUS: (batch) => batch.status,
-        STARTED: (batch) => batch.startedAt,
+        STATE: (batch) => batch.state,
+        ...(options.all ? { HOST: (batch: ShownBatch) => batch.host } : {}),
+        BY: (batch) => batch.startedBy,
+        CREATED: (batch) => batch.createdAt,
+        DONE: (batch) => batch.done,
+        FAILED: (batch) => (batch.failed ?? 0) + (batch.conflict ?? 0),
         TOTAL: (batch) => batch.total,
-        CHANGED: (batch) => batch.changed,
-        UNCHANGED: (batch) => batch.unchanged,
-        FAILED: (batch) => batch.failed,
-        INPUT: (batch) => batch.input,
       },
       'No batches yet. Start one: tapchip chips edit --file FILE',
     )
@@ -40,22 +48,16 @@ export const list = defineCommand({
   },
 })
 
-const listAll = async (ctx: CliContext): Promise<ExitCode> => {
-  await ctx.io.list(
-    await remoteBatches(ctx, { limit: 1000 }),
-    {
-      ID: (batch) => batch.id,
-      KIND: (batch) => batch.kind,
-      STATE: (batch) => batch.state,
-      HOST: (batch) => batch.host,
-      CONTEXT: (batch) => batch.context,
-      BY: (batch) => batch.startedBy,
-      STARTED: (batch) => batch.startedAt,
-      DONE: (batch) => batch.done,
-      FAILED: (batch) => batch.failed,
-      TOTAL: (batch) => batch.total,
-    },
-    'The daemon knows of no batches.',
-  )
-  return exitCodes.done
+const daemonBatches = async (ctx: CliContext, all: boolean) => {
+  const { adminToken, apiKey } = ctx.config()
+  const isAdmin = adminToken() !== undefined
+  // Journals here can be listed without a daemon.
+  if (!all && !isAdmin && !apiKey) return []
+  const api = await BatchApi.of(ctx, isAdmin)
+  const found = await api.list({ limit: maxListed }).catch((error: unknown) => {
+    if (all) throw error
+    return []
+  })
+  const host = hostName()
+  return all ? found : found.filter((batch) => batch.host === host)
 }

@@ -1,41 +1,25 @@
-import { findBatch } from '../../batch/copies.ts'
-import { hasFailed } from '../../batch/journal.ts'
-import type { History, Kind } from '../../batch/kind.ts'
-import { kinds } from '../../batch/kinds.ts'
+import { reportOld } from '../../batch/old-batches.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag } from '../../command/options.ts'
-import type { CliContext } from '../../context.ts'
-import { afterDamage, batchArgument, skipDamaged } from './summary.ts'
+import { exitCodes } from '../../errors.ts'
+import { batchArgument, batchIfAny } from './find.ts'
+import { skipDamaged } from './summary.ts'
 
 export const report = defineCommand({
   name: 'report',
   summary: 'Show what became of each row of a batch',
-  examples: ['batch report b_1hq3v9k7s2m4xa', 'batch report b_1hq3v9k7s2m4xa --failed --json'],
+  examples: ['batch report b_1hq3v9k7s2m4xa', 'batch report friday-sale --failed --json'],
   args: batchArgument,
-  options: { failed: flag('--failed', 'Only the failed rows'), skipDamaged },
-  run: async (ctx, { args, options }) => {
-    const { kind, history } = await findBatch(ctx, args.id, kinds, options.skipDamaged)
-    await reportBatch(ctx, kind, history, options.failed)
-    const { auditHead } = history
+  options: { failed: flag('--failed', 'Only rows that failed or are in conflict'), skipDamaged },
+  run: async (ctx, { args: { id }, options }) => {
+    const found = await batchIfAny(ctx, id)
+    if (!found) return reportOld(ctx, id, options)
+    const { api, batch, words } = found
+    for await (const result of api.report(batch.id, options.failed))
+      await ctx.io.line({ ...result, status: result.status ?? 'pending' }, () => words.describe(result))
     // On standard error, so that the rows stay the only lines of the report.
-    if (auditHead !== undefined)
-      ctx.io.note(`The audit log ended with ${auditHead}. Check it: tapchip audit verify --batch ${args.id}`)
-    return afterDamage(ctx, history)
+    if (batch.auditHead !== null)
+      ctx.io.note(`The audit log ended with ${batch.auditHead}. Check it: tapchip audit verify --batch ${id}`)
+    return exitCodes.done
   },
 })
-
-const reportBatch = async (
-  ctx: CliContext,
-  kind: Kind,
-  history: History,
-  failedAlone: boolean,
-): Promise<void> => {
-  if ('report' in kind) return kind.report(ctx, history, failedAlone)
-  for (const row of history.rows) {
-    const result = history.results.get(row.row)
-    if (failedAlone && (result === undefined || !hasFailed(result))) continue
-    await ctx.io.line({ row: row.row, ...kind.about(row), status: 'pending', ...result }, () =>
-      result ? kind.describe(result, row) : `row ${row.row}  ${kind.pending(row)}pending`,
-    )
-  }
-}

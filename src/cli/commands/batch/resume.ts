@@ -1,26 +1,25 @@
-import { findBatch } from '../../batch/copies.ts'
-import { resumeBatch } from '../../batch/engine.ts'
 import { concurrencyFlag, rateFlag, sheetFlags } from '../../batch/input/flags.ts'
-import { assertSameDaemon } from '../../batch/instance.ts'
-import { kinds } from '../../batch/kinds.ts'
+import { resumeOld } from '../../batch/old-batches.ts'
+import { runOn } from '../../batch/submit.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag, text, yes } from '../../command/options.ts'
-import { CliError } from '../../errors.ts'
+import { exitCodes, UsageError } from '../../errors.ts'
+import { formatNumber } from '../../io/text.ts'
 import { readerOption } from '../../nfc/readers.ts'
-import { batchArgument } from './summary.ts'
+import { detach } from './approve.ts'
+import { batchArgument, batchIfAny } from './find.ts'
 
 const { format, map, ignoreColumns } = sheetFlags
 
 export const resume = defineCommand({
   name: 'resume',
-  summary: 'Resume a batch that stopped: its rows without a result',
+  summary: 'Resume a batch that was paused or has failed, and follow it',
   description:
-    'Resume a batch that stopped: its rows without a result. A batch that another machine began is continued here, ' +
-    'from the copy of its journal that the daemon keeps.',
+    'Resume a batch that was paused or has failed, and follow it: its rows without a result. It may have begun on another machine.',
   examples: [
     'batch resume b_1hq3v9k7s2m4xa',
+    'batch resume friday-sale --detach',
     'batch resume b_1hq3v9k7s2m4xa --retry-failed --json',
-    'batch resume b_1hq3v9k7s2m4xa --take-over',
   ],
   args: batchArgument,
   options: {
@@ -28,7 +27,7 @@ export const resume = defineCommand({
       '--take-over',
       'Take it over at once, also if another machine gave a sign of life in the last 20 s',
     ),
-    retryFailed: flag('--retry-failed', 'Also retry the failed rows'),
+    retryFailed: flag('--retry-failed', 'Also retry the rows that failed or are in conflict'),
     file: text('-f, --file <file>', 'The same input again, if it came from standard input', 'file'),
     format,
     map,
@@ -36,19 +35,31 @@ export const resume = defineCommand({
     ...rateFlag,
     ...concurrencyFlag,
     reader: readerOption,
+    detach,
     yes,
   },
-  run: async (ctx, { args, options }) => {
-    const { kind, history } = await findBatch(ctx, args.id, kinds)
-    const { header, copy } = history
-    const isAlive = history.status === 'running'
-    // Where the daemon hears nothing of it, its process id belongs to another program now.
-    if (isAlive && copy?.state !== 'stopped' && !options.yes && !options.takeOver) {
-      throw new CliError(`Batch ${header.id} is still running, as process ${header.pid}.`, {
-        advice: 'If that process is now another program: --yes',
-      })
+  run: async (ctx, { args: { id }, options }) => {
+    const found = await batchIfAny(ctx, id)
+    if (!found) return resumeOld(ctx, id, options)
+    const { api, batch, words } = found
+    const { retryFailed, rate } = options
+    if (options.concurrency !== undefined)
+      throw new UsageError(
+        `A batch of ${batch.kind} has no --concurrency: the daemon runs its rows.`,
+        'Leave it out.',
+      )
+    if (batch.state === 'done' && (!retryFailed || batch.failed + batch.conflict === 0)) {
+      ctx.io.note('Every row has a result. Nothing to do.')
+      return exitCodes.done
     }
-    await assertSameDaemon(ctx, header)
-    return resumeBatch(ctx, kind, history, options)
+    await ctx.beforeChange(`Would resume batch ${batch.id}`)
+    const resumed = batch.state === 'running' ? batch : await api.resume(batch.id, { retryFailed, rate })
+    const left = formatNumber(
+      retryFailed ? batch.total - batch.changed - batch.unchanged : batch.total - batch.done,
+    )
+    ctx.io.note(`Batch ${batch.id}: ${left} of ${formatNumber(batch.total)} rows are left`)
+    // Rows are counted anew where failed ones are retried: then each has a result already.
+    const after = retryFailed || batch.done >= batch.total ? 0 : batch.done
+    return (await runOn(ctx, api, resumed, words, { flags: options }, after)).exitCode
   },
 })

@@ -1,29 +1,24 @@
-import { findBatch } from '../../batch/copies.ts'
-import { kinds } from '../../batch/kinds.ts'
+import { showOld } from '../../batch/old-batches.ts'
 import { defineCommand } from '../../command/define.ts'
-import { batchArgument, summaryOf } from './summary.ts'
+import { batchArgument, batchIfAny } from './find.ts'
+import { printShown, shownBatch } from './shown.ts'
 
 export const status = defineCommand({
   name: 'status',
-  summary: 'Show the progress of a batch',
-  examples: ['batch status b_1hq3v9k7s2m4xa'],
+  summary: 'Show where a batch stands',
+  examples: ['batch status b_1hq3v9k7s2m4xa', 'batch status friday-sale --json'],
   args: batchArgument,
-  run: async (ctx, { args }) => {
-    const summary = summaryOf((await findBatch(ctx, args.id, kinds)).history)
-    await ctx.io.one(summary, (batch) => ({
-      Id: batch.id,
-      Kind: batch.kind,
-      Status: batch.status,
-      Started: batch.startedAt,
-      Ended: batch.endedAt,
-      Rows: batch.total,
-      Changed: batch.changed,
-      Unchanged: batch.unchanged,
-      Failed: batch.failed,
-      Input: batch.input,
-      Daemon: batch.url,
-      Undoes: batch.undoes ?? undefined,
-    }))
-    if (summary.status === 'stopped') ctx.io.hint(`Continue: tapchip batch resume ${args.id}`)
+  run: async (ctx, { args: { id } }) => {
+    const found = await batchIfAny(ctx, id)
+    const shown = found ? shownBatch(found.batch) : await showOld(ctx, id)
+    await printShown(ctx, shown)
+    const next: { readonly [state in string]?: string } = {
+      paused: `Continue: tapchip batch resume ${id}`,
+      failed: `Continue: tapchip batch resume ${id}`,
+      running: `Follow it: tapchip batch follow ${id}`,
+      proposed: `Approve it: tapchip batch approve ${id}`,
+    }
+    const hint = next[shown.state]
+    if (hint !== undefined) ctx.io.hint(hint)
   },
 })

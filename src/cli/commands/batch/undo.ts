@@ -1,24 +1,68 @@
-import { findBatch } from '../../batch/copies.ts'
-import { undoBatch } from '../../batch/engine.ts'
 import { rateFlag } from '../../batch/input/flags.ts'
-import { kinds } from '../../batch/kinds.ts'
+import { undoOld } from '../../batch/old-batches.ts'
+import { changedIn } from '../../batch/plan.ts'
+import type { Totals } from '../../batch/sheet-kind.ts'
+import { wordsOf } from '../../batch/sheet-kinds.ts'
+import { hostName, runOn, runPlanned } from '../../batch/submit.ts'
+import { ApiError } from '../../client/errors.ts'
 import { defineCommand } from '../../command/define.ts'
 import { yes } from '../../command/options.ts'
-import { exitCodes } from '../../errors.ts'
-import { afterDamage, batchArgument, skipDamaged } from './summary.ts'
+import type { CliContext } from '../../context.ts'
+import { type ExitCode, exitCodes, UsageError } from '../../errors.ts'
+import { counted } from '../../io/text.ts'
+import { detach } from './approve.ts'
+import type { FoundBatch } from './find.ts'
+import { batchArgument, batchIfAny } from './find.ts'
+import { skipDamaged } from './summary.ts'
 
 export const undo = defineCommand({
   name: 'undo',
   summary: 'Undo what a batch changed',
   description:
-    'Undo what a batch changed. A chip that was changed again since then is left as it is, and reported as failed. ' +
+    'Undo what a batch changed. What was changed again since then is left as it is, and reported as a conflict. ' +
     'An undo is a batch itself, and can be undone, unless it undid an import or badge assignments.',
-  examples: ['batch undo b_1hq3v9k7s2m4xa --dry-run', 'batch undo b_1hq3v9k7s2m4xa --yes'],
+  examples: ['batch undo b_1hq3v9k7s2m4xa --dry-run', 'batch undo friday-sale --yes'],
   args: batchArgument,
-  options: { ...rateFlag, yes, skipDamaged },
-  run: async (ctx, { args, options }) => {
-    const { kind, history } = await findBatch(ctx, args.id, kinds, options.skipDamaged)
-    const code = await undoBatch(ctx, kind, history, options)
-    return code === exitCodes.done ? afterDamage(ctx, history) : code
+  options: { ...rateFlag, detach, yes, skipDamaged },
+  run: async (ctx, { args: { id }, options }) => {
+    const found = await batchIfAny(ctx, id)
+    return found ? undoFound(ctx, found, options) : undoOld(ctx, id, options)
   },
 })
+
+const undoFound = async (
+  ctx: CliContext,
+  { api, batch: undone, words }: FoundBatch,
+  flags: { readonly yes: boolean; readonly detach: boolean; readonly rate: number | undefined },
+): Promise<ExitCode> => {
+  await ctx.beforeWrite()
+  const { contextName } = ctx.config()
+  const from = { host: hostName(), ...(contextName === undefined ? {} : { context: contextName }) }
+  const batch = await api.undo(undone.id, from).catch((error: unknown) => {
+    if (!words.isFinal || !(error instanceof ApiError) || error.statusCode !== 409) throw error
+    throw new UsageError(error.message)
+  })
+  if (batch.total === 0) {
+    await api.remove(batch.id).catch(() => undefined)
+    ctx.io.note('The batch changed nothing. Nothing to do.')
+    return exitCodes.done
+  }
+  const undoing = wordsOf(batch.kind)
+  // It was begun before, and its question was answered then.
+  if (batch.state !== 'uploading' && batch.state !== 'planned') {
+    const goesOn = batch.state === 'paused' || batch.state === 'failed'
+    const going = goesOn ? await api.resume(batch.id, { rate: flags.rate }) : batch
+    return (await runOn(ctx, api, going, undoing, { flags })).exitCode
+  }
+  const ask = (totals: Totals) => {
+    const count = changedIn(totals)
+    const question = words.undoQuestion?.(count) ?? `Take back ${counted(count, 'row')}?`
+    return ctx.prompts.confirm(flags.yes, question + othersStay(batch.total - count))
+  }
+  return (await runPlanned(ctx, api, batch, undoing, { flags, ask })).exitCode
+}
+
+const othersStay = (count: number): string =>
+  count === 0
+    ? ''
+    : ` ${counted(count, 'other row stays as it is', 'other rows stay as they are')}: --dry-run says why.`

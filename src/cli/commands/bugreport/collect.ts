@@ -3,12 +3,12 @@ import { arch, cpus, version as osVersion, release, totalmem } from 'node:os'
 import { basename, join } from 'node:path'
 import { listBatches } from '../../batch/history.ts'
 import { kinds } from '../../batch/kinds.ts'
+import { shownOf } from '../../batch/old-batches.ts'
 import { readConfigFile } from '../../config-file.ts'
 import type { CliContext } from '../../context.ts'
 import { isRunning, readRecords } from '../../daemon-record.ts'
 import { installedServices, placesOf, readUnit } from '../../service.ts'
 import { dataDir } from '../../system.ts'
-import { summaryOf } from '../batch/summary.ts'
 import { recentLines } from '../daemon/logs.ts'
 import { stateOf } from '../daemon/systemd.ts'
 import { checkDaemon } from '../doctor/daemon.ts'
@@ -58,10 +58,7 @@ export const sections: Readonly<Record<string, (ctx: CliContext) => unknown>> = 
       ({ at, action, requestId, batch }) => ({ at, action, requestId, batch }),
     ),
   batches: async (ctx) =>
-    (await listBatches(ctx.system, kinds, () => undefined)).slice(0, most.batches).map((batch) => {
-      const { input: _, ...rest } = summaryOf(batch)
-      return rest
-    }),
+    (await listBatches(ctx.system, kinds, () => undefined)).slice(0, most.batches).map(shownOf),
   log: (ctx) => recentLines(ctx, most.lines),
 }
 

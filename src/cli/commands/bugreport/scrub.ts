@@ -3,11 +3,13 @@ export type Scrub = (value: unknown) => unknown
 
 /** Ordinary settings, which are worth knowing; everything else in the environment counts as secret. */
 const openNames =
-  /^TAPCHIP_(URL|ADMIN_URL|CONTEXT|HOST|PORT|DATA_DIR|BASE_URL|CONFIG|SEED|LOG_LEVEL|EPHEMERAL|RATE_LIMIT|.*_RATE_LIMIT|.*_TTL_SECONDS|.*_CONNECTIONS|TRUST_PROXY|ADMIN_(LISTEN|REMOTE)|WIRE_.*|DEV_.*|CONFIRMATIONS_\d+|MAX_FEE_GWEI_\d+|BADGE_.*|MIGRATION_BACKUP|KEYSTORE|DEBUG)$/
+  /^TAPCHIP_(URL|ADMIN_URL|CONTEXT|HOST|PORT|DATA_DIR|BASE_URL|CONFIG|SEED|LOG_LEVEL|EPHEMERAL|RATE_LIMIT|.*_RATE_LIMIT|.*_TTL_SECONDS|.*_CONNECTIONS|TRUST_PROXY|ADMIN_(LISTEN|REMOTE)|WIRE_.*|DEV_.*|CONFIRMATIONS_\d+|(MAX_FEE|MIN_TIP|MAX_TIP)_GWEI_\d+|MAX_GAS_\d+|BADGE_.*|MIGRATION_BACKUP|KEYSTORE|DEBUG)$/
 
 export const secretsIn = (env: Readonly<Record<string, string | undefined>>): string[] =>
   Object.entries(env).flatMap(([name, value]) =>
-    value && name.startsWith('TAPCHIP_') && !openNames.test(name) ? [value] : [],
+    value && name.startsWith('TAPCHIP_') && !openNames.test(name)
+      ? [value, ...value.split(',').map((part) => part.trim())]
+      : [],
   )
 
 /** Shorter ones would be found inside of ordinary words, and are none. */

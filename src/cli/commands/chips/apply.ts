@@ -1,6 +1,6 @@
-import { runSheet } from '../../batch/engine.ts'
-import { batchFlags } from '../../batch/input/flags.ts'
-import { apply } from '../../batch/kinds/apply.ts'
+import { batchFlags, runFlags } from '../../batch/input/flags.ts'
+import { chipsApply } from '../../batch/kinds/chips-apply.ts'
+import { runSheet } from '../../batch/run-sheet.ts'
 import { defineCommand } from '../../command/define.ts'
 import { team, yes } from '../../command/options.ts'
 
@@ -18,10 +18,10 @@ export const applySheet = defineCommand({
     'chips apply --file chips.csv --dry-run',
     'chips apply --file chips.csv --failed again.csv',
   ],
-  options: { ...batchFlags, team, yes },
+  options: { ...batchFlags, ...runFlags, team, yes },
   run: async (ctx, { options }) => {
     ctx.needAdmin()
     const file = await ctx.prompts.text(options.file, { flag: '--file', message: 'Sheet of the chips' })
-    return runSheet(ctx, apply, file, options)
+    return runSheet(ctx, chipsApply, file, options)
   },
 })

@@ -1,6 +1,7 @@
+import { wantsBatch } from '../../batch/input/flags.ts'
 import { defineCommand } from '../../command/define.ts'
 import { text } from '../../command/options.ts'
-import { counted, shellQuoted } from '../../io/text.ts'
+import { shellQuoted } from '../../io/text.ts'
 import { uidOnWire } from '../../uid.ts'
 import { printChip } from './chip.ts'
 import { applyToChips, chipArguments, chooseChips, manyFlags } from './many.ts'
@@ -22,16 +23,14 @@ export const disable = defineCommand({
     const chosen = await chooseChips(ctx, args.chips, options)
     if (chosen === undefined) return
     const [uid = ''] = chosen.uids
-    if (!chosen.isNamed)
+    if (!chosen.isNamed || wantsBatch(options))
       return applyToChips(
         ctx,
         chosen,
-        { values: { disabled: true }, reason },
+        { values: { disabled: true } },
         {
-          verb: 'disable',
-          given: options,
-          ask: (count) =>
-            ctx.prompts.confirm(yes, `Disable ${counted(count, 'chip')} (${chosen.described})?`),
+          ...{ verb: 'disable', given: options, settings: { reason } },
+          question: (chips) => `Disable ${chips} (${chosen.described})?`,
         },
       )
     await ctx.prompts.confirm(ctx.prompts.named(yes), `Disable chip ${chosen.handle}?`)

@@ -1,22 +1,20 @@
 import { checkRedirectUrl } from '../../../values/redirect-url.ts'
-import { noteRequests, showDryRun } from '../../batch/dry-run.ts'
-import { runSheet, startBatch } from '../../batch/engine.ts'
-import { batchFlags, concurrencyFlag } from '../../batch/input/flags.ts'
-import { describeEdit, type EditResult, editAlike, edit as editKind } from '../../batch/kinds/edit.ts'
+import { batchFlags, runFlags } from '../../batch/input/flags.ts'
+import { chipsEdit, describeEdit } from '../../batch/kinds/chips-edit.ts'
+import { runRows, runSheet } from '../../batch/run-sheet.ts'
 import { defineCommand } from '../../command/define.ts'
-import { flag, text, type Values, yes } from '../../command/options.ts'
+import { flag, integer, text, type Values, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { type ExitCode, exitCodes, UsageError } from '../../errors.ts'
-import { counted, formatNumber, shellQuoted } from '../../io/text.ts'
-import { chipsOf } from '../chip-groups/group.ts'
+import { counted, shellQuoted } from '../../io/text.ts'
 import { chipUid } from '../chip-handle.ts'
 import {
   type Conditions,
-  chosenChips,
   describeConditions,
   groupFlag,
   noChips,
   readConditions,
+  selectedChips,
   selectionFlags,
 } from './select.ts'
 
@@ -27,7 +25,8 @@ const flags = {
   redirectUrl: text('--redirect-url <url>', 'The URL that their taps open'),
   clear: flag('--clear', 'Clear the URL, so that taps show the tap page'),
   ...batchFlags,
-  ...concurrencyFlag,
+  ...runFlags,
+  concurrency: integer('--concurrency <n>', 'Has no effect any more: the daemon runs the rows', [1, 16]),
   yes,
 }
 type Given = Values<typeof flags>
@@ -57,7 +56,7 @@ export const edit = defineCommand({
     if ((uid ?? chipGroup ?? redirectUrl) !== undefined || clear || isSelected) {
       throw new UsageError('--file already says which chips and where: leave out the flags that also say it.')
     }
-    return runSheet(ctx, editKind, options.file, options)
+    return runSheet(ctx, chipsEdit, options.file, options)
   },
 })
 
@@ -88,58 +87,29 @@ const redirectFrom = async (ctx: CliContext, given: Given): Promise<string | nul
   return url || null
 }
 
-/** A whole group needs no more than an API key. */
-const chipsToEdit = (ctx: CliContext, conditions: Conditions, given: Given) =>
-  given.chipGroup !== undefined && Object.keys(conditions).length === 1
-    ? chipsOf(ctx, given.chipGroup)
-    : chosenChips(ctx, conditions, undefined, ({ uid, redirectUrl }) => ({ uid, redirectUrl }))
-
 const editMany = async (ctx: CliContext, conditions: Conditions, given: Given): Promise<ExitCode> => {
   const redirectUrl = await redirectFrom(ctx, given)
   const name = describeConditions(conditions)
-  const chips = await chipsToEdit(ctx, conditions, given)
+  const chips = await selectedChips(ctx, conditions, given.chipGroup)
   if (chips.length === 0) {
     if (!ctx.flags.dryRun) await ctx.confirmContext()
     ctx.io.note(noChips(name))
     return exitCodes.done
   }
-  await ctx.prompts.confirm(given.yes, `Edit ${counted(chips.length, 'chip')} (${name})?`)
   const rows = chips.map(({ uid }, i) => ({ row: i + 1, uid, redirectUrl }))
-  const check = new Map(
-    chips.map(({ uid, redirectUrl: previous }, i): [number, EditResult] => {
-      const status = previous === redirectUrl ? 'unchanged' : 'changed'
-      return [i + 1, { row: i + 1, uid, status, previous }]
-    }),
-  )
-  if (ctx.flags.dryRun) return showMany(ctx, [...check.values()], redirectUrl)
-  const input = { name, path: null, sha256: null }
-  return (await startBatch(ctx, editAlike, { input, rows, check })).exitCode
-}
-
-const showMany = async (
-  ctx: CliContext,
-  results: readonly EditResult[],
-  redirectUrl: string | null,
-): Promise<ExitCode> => {
-  for (const result of results)
-    await ctx.io.line({ ...result, redirectUrl }, () => describeEdit(result, redirectUrl))
-  const changed = results.filter(({ status }) => status === 'changed').length
-  ctx.io.note(
-    `Dry run: ${counted(changed, 'chip')} of ${formatNumber(results.length)} would change. Nothing was written.`,
-  )
-  noteRequests(ctx, editAlike.endpoint, changed)
-  return exitCodes.done
+  const ask = (): Promise<void> =>
+    ctx.prompts.confirm(given.yes, `Edit ${counted(chips.length, 'chip')} (${name})?`)
+  return (await runRows(ctx, chipsEdit, rows, { flags: given, ask })).exitCode
 }
 
 const editOne = async (ctx: CliContext, uid: string, given: Given): Promise<ExitCode> => {
   const redirectUrl = await redirectFrom(ctx, given)
-  const rows = [{ row: 1, uid, redirectUrl }]
-  if (ctx.flags.dryRun) return showDryRun(ctx, editKind, rows, await editKind.check?.(ctx, rows))
-  const input = { name: 'flags', path: null, sha256: null }
-  const { exitCode, only: result } = await startBatch(ctx, editKind, { input, rows })
-  if (result && result.status !== 'failed' && !ctx.io.json) {
-    await ctx.io.line(result, () => describeEdit(result, redirectUrl).replace(/^row 1 {2}/, ''))
-  }
+  const { exitCode, only } = await runRows(ctx, chipsEdit, [{ row: 1, uid, redirectUrl }], {
+    flags: given,
+    ask: async () => undefined,
+  })
+  if (only && only.status !== 'failed' && !ctx.io.json)
+    await ctx.io.line(only, () => describeEdit({ ...only, redirectUrl }).replace(/^row 1 {2}/, ''))
   // A single chip cannot fail in part.
   return exitCode === exitCodes.partial ? exitCodes.failed : exitCode
 }

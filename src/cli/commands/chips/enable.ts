@@ -1,8 +1,9 @@
+import { wantsBatch } from '../../batch/input/flags.ts'
 import { defineCommand } from '../../command/define.ts'
 import { shellQuoted } from '../../io/text.ts'
 import { uidOnWire } from '../../uid.ts'
 import { printChip } from './chip.ts'
-import { applyToChips, askPerson, chipArguments, chooseChips, manyFlags } from './many.ts'
+import { applyToChips, chipArguments, chooseChips, manyFlags } from './many.ts'
 
 export const enable = defineCommand({
   name: 'enable',
@@ -17,15 +18,14 @@ export const enable = defineCommand({
     ctx.needAdmin()
     const chosen = await chooseChips(ctx, args.chips, options)
     if (chosen === undefined) return
-    if (!chosen.isNamed)
+    if (!chosen.isNamed || wantsBatch(options))
       return applyToChips(
         ctx,
         chosen,
         { values: { disabled: false } },
         {
-          verb: 'enable',
-          given: options,
-          ask: askPerson(ctx, options, (chips) => `Enable ${chips} (${chosen.described})?`),
+          ...{ verb: 'enable', given: options },
+          question: (chips) => `Enable ${chips} (${chosen.described})?`,
         },
       )
     const [uid = ''] = chosen.uids

@@ -1,11 +1,10 @@
-import { openFailedFile } from '../../batch/failed-file.ts'
-import { asSettings, batchFlags, sheetOptions } from '../../batch/input/flags.ts'
-import { inputOf, openSource } from '../../batch/input/source.ts'
-import { runImport } from '../../batch/kinds/import.ts'
-import { importSheet, readImport } from '../../batch/kinds/import-sheet.ts'
+import { batchFlags, runFlags } from '../../batch/input/flags.ts'
+import { chipsImport } from '../../batch/kinds/chips-import.ts'
+import { runSheet } from '../../batch/run-sheet.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag, integer, team, text, yes } from '../../command/options.ts'
-import { exitCodes } from '../../errors.ts'
+import type { CliContext } from '../../context.ts'
+import { clean, shellQuoted } from '../../io/text.ts'
 import { chooseGroup } from '../chip-groups/group.ts'
 import { chooseKeySet } from '../key-sets/choose.ts'
 
@@ -31,6 +30,7 @@ export const importChips = defineCommand({
     ),
     keySet: integer('--key-set <id>', 'The key set that verifies the chips', [0, 0xffffffff], 'key-set'),
     ...batchFlags,
+    ...runFlags,
     simulated: flag('--simulated', 'The chips exist only in software: taps simulate works on them'),
     team,
     yes,
@@ -38,23 +38,31 @@ export const importChips = defineCommand({
   run: async (ctx, { options }) => {
     ctx.needAdmin()
     const file = await ctx.prompts.text(options.file, { flag: '--file', message: 'File with the chips' })
-    const read = sheetOptions(options, importSheet)
-    const failedFile = openFailedFile(ctx, options.failed, file, read)
-    const chipGroup = await chooseGroup(ctx, options.chipGroup, options.team)
-    const source = openSource(ctx.system, file)
-    const sheet = await readImport(source, read, options.yes, failedFile?.reading)
-    if (sheet.rows === 0) {
-      ctx.io.note(`${source.name} has no rows. Nothing to do.`)
-      return exitCodes.done
-    }
-    const keySet = sheet.needKeySet > 0 ? await chooseKeySet(ctx, options.keySet) : options.keySet
-    return runImport(ctx, {
-      input: inputOf(source),
-      sheet,
-      settings: { team: options.team, chipGroup, keySet, simulated: options.simulated },
-      sheetSettings: asSettings(options),
-      rate: options.rate,
-      failedFile,
+    const { team, simulated } = options
+    const chipGroup = await chooseGroup(ctx, options.chipGroup, team)
+    const rows = { needKeySet: 0 }
+    return runSheet(ctx, chipsImport(rows), file, options, {
+      settings: async () => {
+        const keySet = rows.needKeySet > 0 ? await chooseKeySet(ctx, options.keySet) : options.keySet
+        return { chipGroup, keySet, simulated }
+      },
+      ended: async ({ batch }) => {
+        if (batch && batch.failed === batch.total) await reportEmptyGroup(ctx, chipGroup, team)
+      },
     })
   },
 })
+
+/** The group is created before the first row, and stays if every row fails: tell the user where it came from. */
+const reportEmptyGroup = async (
+  ctx: CliContext,
+  chipGroup: string,
+  team: string | undefined,
+): Promise<void> => {
+  // This is only a courtesy, so errors are ignored.
+  const groups = await ctx.call('GET /admin/chip-groups', { query: { team } }).catch(() => [])
+  if (groups.find(({ name }) => name === chipGroup)?.chips !== 0) return
+  ctx.io.note(
+    `The chip group "${clean(chipGroup)}" was created, and is empty. Remove it: tapchip chip-groups remove ${shellQuoted(chipGroup)}`,
+  )
+}

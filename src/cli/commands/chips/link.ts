@@ -1,3 +1,4 @@
+import { wantsBatch } from '../../batch/input/flags.ts'
 import { defineCommand } from '../../command/define.ts'
 import { text } from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
@@ -5,7 +6,7 @@ import { shellQuoted } from '../../io/text.ts'
 import { uidOnWire } from '../../uid.ts'
 import { isTokenGiven, readToken, tokenFlags } from '../token.ts'
 import { printChip } from './chip.ts'
-import { applyToChips, askPerson, chipArguments, chooseChips, manyFlags } from './many.ts'
+import { applyToChips, chipArguments, chooseChips, manyFlags } from './many.ts'
 
 export const link = defineCommand({
   name: 'link',
@@ -33,15 +34,14 @@ export const link = defineCommand({
     const chosen = await chooseChips(ctx, args.chips, options)
     if (chosen === undefined) return
     const linked = item === undefined ? {} : { item, variant: variant ?? null }
-    if (!chosen.isNamed)
+    if (!chosen.isNamed || wantsBatch(options))
       return applyToChips(
         ctx,
         chosen,
         { values: { ...token, ...linked } },
         {
-          verb: 'link',
-          given: options,
-          ask: askPerson(ctx, options, (chips) => `Link ${chips} (${chosen.described})?`),
+          ...{ verb: 'link', given: options },
+          question: (chips, does) => `Link ${chips} (${chosen.described})${does}?`,
         },
       )
     const [uid = ''] = chosen.uids

@@ -1,9 +1,9 @@
-import { showDryRun } from '../../batch/dry-run.ts'
-import { startBatch } from '../../batch/engine.ts'
-import { rateFlag } from '../../batch/input/flags.ts'
-import { apply } from '../../batch/kinds/apply.ts'
-import { countPlan } from '../../batch/kinds/apply-plan.ts'
-import { type ApplyRow, describeApplied } from '../../batch/kinds/apply-row.ts'
+import { runFlags } from '../../batch/input/flags.ts'
+import type { ApplyRow } from '../../batch/kinds/apply-sheet.ts'
+import { chipSelections, describeApplied } from '../../batch/kinds/chips-apply.ts'
+import { changedIn } from '../../batch/plan.ts'
+import { runRows } from '../../batch/run-sheet.ts'
+import type { RowResult, Totals } from '../../batch/sheet-kind.ts'
 import { type ArgumentSpec, team, type Values, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError, type ExitCode, exitCodes, UsageError } from '../../errors.ts'
@@ -26,7 +26,7 @@ export const chipArguments: { readonly chips: ArgumentSpec<readonly string[]> } 
   },
 }
 /** Without --chip-group, which says where chips are moved. */
-export const someFlags = { ...selectionFlags, ...rateFlag, team, yes }
+export const someFlags = { ...selectionFlags, ...runFlags, team, yes }
 export const manyFlags = { ...groupFlag, ...someFlags }
 type Given = Values<typeof someFlags> & { readonly chipGroup?: string | undefined }
 
@@ -73,32 +73,44 @@ export const chooseChips = async (
 /** Makes the chips so in a batch. One that was named ends like a single command. */
 export const applyToChips = async (
   ctx: CliContext,
-  { uids, described, isNamed }: Chosen,
-  change: Pick<ApplyRow, 'values' | 'remove' | 'reason'>,
+  { uids, isNamed }: Chosen,
+  change: Pick<ApplyRow, 'values' | 'remove'>,
   about: {
-    /** The command, in the journal. */
-    readonly verb: string
-    readonly given: Pick<Given, 'rate' | 'team' | 'yes'>
-    readonly kind?: typeof apply
-    readonly ask: (count: number) => Promise<void>
+    readonly verb: keyof typeof chipSelections
+    readonly given: Pick<Given, keyof typeof runFlags | 'team' | 'yes'>
+    readonly settings?: Readonly<Record<string, unknown>>
+    /** @param chips "5 chips" @param does the grave part of the plan, in words */
+    question?(chips: string, does: string): string
+    ask?(totals: Totals): Promise<void>
   },
 ): Promise<ExitCode> => {
-  const { verb, given, kind = apply, ask } = about
-  const rows = uids.map((uid, i): ApplyRow => ({ row: i + 1, uid, team: given.team, ...change }))
-  const check = await kind.check?.(ctx, rows)
-  if (ctx.flags.dryRun) return showDryRun(ctx, kind, rows, check)
-  const counts = countPlan(check?.values() ?? [])
-  if (!isNamed) sayWhatStays(ctx, uids.length, counts)
-  const isAlone = isNamed && counts.changed === 0
-  if (counts.changed + counts.removed > 0) await ask(counts.changed + counts.removed)
-  else if (isAlone) return sayAlone(ctx, rows, check)
-  const input = { name: `${verb}: ${described}`, path: null, sha256: null }
-  const { exitCode, only: result } = await startBatch(ctx, kind, { input, rows, check, rate: given.rate })
-  const [row] = rows
-  if (isNamed && row && result && result.status !== 'failed' && !ctx.io.json)
-    await ctx.io.line(result, () => withoutRow(describeApplied(result, row)))
+  const { verb, given, settings, question, ask } = about
+  const words = chipSelections[verb]
+  const kind = {
+    ...words,
+    ...(isNamed && { beforeRun: () => undefined }),
+    ...(question && {
+      question: (totals: Totals, does: string) => question(counted(changedIn(totals), 'chip'), does),
+    }),
+  }
+  const rows = uids.map((uid, i): ApplyRow => ({ row: i + 1, uid, ...change }))
+  let planned: RowResult | undefined
+  const { exitCode, only, plan } = await runRows(ctx, kind, rows, {
+    ...{ flags: given, team: given.team, settings },
+    ...(ask && { ask }),
+    ...(isNamed && {
+      isIdleSkipped: true,
+      onPlanned: (result: RowResult) => {
+        planned = result
+      },
+    }),
+  })
+  if (!isNamed || ctx.flags.dryRun) return exitCode
+  if (plan && changedIn(plan.totals) === 0 && planned) return sayAlone(ctx, planned)
+  if (only && only.status !== 'failed' && !ctx.io.json)
+    await ctx.io.line(only, () => withoutRow(describeApplied(only)))
   // A single chip cannot fail in part.
-  return isNamed && exitCode === exitCodes.partial ? exitCodes.failed : exitCode
+  return exitCode === exitCodes.partial ? exitCodes.failed : exitCode
 }
 
 const someOf = (named: readonly string[]): string => {
@@ -106,36 +118,11 @@ const someOf = (named: readonly string[]): string => {
   return `${named.slice(0, 3).join(', ')}${more > 0 ? ` and ${formatNumber(more)} more` : ''}`
 }
 
-const sayWhatStays = (
-  ctx: CliContext,
-  chips: number,
-  { unchanged, conflict, failed }: ReturnType<typeof countPlan>,
-): void => {
-  const words = [
-    ...(unchanged > 0 ? [`${formatNumber(unchanged)} would stay as they are`] : []),
-    ...(conflict + failed > 0 ? [`${formatNumber(conflict + failed)} would fail`] : []),
-  ]
-  if (words.length > 0) ctx.io.note(`Of ${counted(chips, 'chip')}, ${words.join(', and ')}.`)
-}
-
 const withoutRow = (text: string): string => text.replace(/^row 1 {2}/, '')
 
 /** Nothing is left to do, or nothing can be done. */
-const sayAlone = async (
-  ctx: CliContext,
-  [row]: readonly ApplyRow[],
-  check: ReadonlyMap<number, Parameters<typeof describeApplied>[0]> | undefined,
-): Promise<ExitCode> => {
-  const result = check?.get(1)
-  if (result === undefined || row === undefined) return exitCodes.failed
+const sayAlone = async (ctx: CliContext, result: RowResult): Promise<ExitCode> => {
   if (result.error !== undefined && !ctx.io.json) throw new CliError(result.error)
-  await ctx.io.line(result, () => withoutRow(describeApplied(result, row)))
+  await ctx.io.line(result, () => withoutRow(describeApplied(result)))
   return result.status === 'unchanged' ? exitCodes.done : exitCodes.failed
 }
-
-/** For what is easily taken back: the number is confirmed by a person, and a script goes on. */
-export const askPerson =
-  (ctx: CliContext, given: { readonly yes: boolean }, question: (chips: string) => string) =>
-  async (count: number): Promise<void> => {
-    if (ctx.prompts.possible) await ctx.prompts.confirm(given.yes, question(counted(count, 'chip')))
-  }

@@ -2,7 +2,7 @@ import { defineCommand } from '../../command/define.ts'
 import { text } from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
 import { findGroup } from '../chip-groups/group.ts'
-import { applyToChips, askPerson, chipArguments, chooseChips, someFlags } from './many.ts'
+import { applyToChips, chipArguments, chooseChips, someFlags } from './many.ts'
 
 export const move = defineCommand({
   name: 'move',
@@ -30,11 +30,9 @@ export const move = defineCommand({
       chosen,
       { values: { chipGroup: group.name } },
       {
-        verb: 'move',
-        given: options,
-        ask: chosen.isNamed
-          ? async () => undefined
-          : askPerson(ctx, options, (chips) => `Move ${chips} (${chosen.described}) to ${group.name}?`),
+        ...{ verb: 'move', given: options },
+        question: (chips) => `Move ${chips} (${chosen.described}) to ${group.name}?`,
+        ...(chosen.isNamed && { ask: async () => undefined }),
       },
     )
   },

@@ -1,4 +1,5 @@
-import { removal } from '../../batch/kinds/apply.ts'
+import { wantsBatch } from '../../batch/input/flags.ts'
+import { changedIn } from '../../batch/plan.ts'
 import { defineCommand } from '../../command/define.ts'
 import { counted } from '../../io/text.ts'
 import { bothForms, isSameUid, uidOnWire } from '../../uid.ts'
@@ -22,20 +23,21 @@ export const remove = defineCommand({
     const { yes } = options
     const chosen = await chooseChips(ctx, args.chips, options)
     if (chosen === undefined) return
-    if (!chosen.isNamed)
+    if (!chosen.isNamed || wantsBatch(options))
       return applyToChips(
         ctx,
         chosen,
         { values: {}, remove: 'always' },
         {
-          verb: 'remove',
-          given: options,
-          kind: removal,
-          ask: (count) =>
+          ...{ verb: 'remove', given: options },
+          ask: (totals) =>
             ctx.prompts.confirmByName(
               yes,
-              `Remove ${counted(count, 'chip')} (${chosen.described})? Their links are deleted; the record of their taps is kept.`,
-              { what: 'their number', is: (typed) => typed.replaceAll(',', '') === String(count) },
+              `Remove ${counted(changedIn(totals), 'chip')} (${chosen.described})? Their links are deleted; the record of their taps is kept.`,
+              {
+                what: 'their number',
+                is: (typed) => typed.replaceAll(',', '') === String(changedIn(totals)),
+              },
             ),
         },
       )

@@ -1,3 +1,4 @@
+import { runFlags } from '../../batch/input/flags.ts'
 import { defineCommand } from '../../command/define.ts'
 import { argument, flag, team, text } from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
@@ -16,6 +17,7 @@ export const rename = defineCommand({
   options: {
     label: text('--label <label>', 'The new label, which no other chip of the team has'),
     clear: flag('--clear', 'Remove the label'),
+    ...runFlags,
     team,
   },
   run: async (ctx, { args, options }) => {
@@ -30,8 +32,7 @@ export const rename = defineCommand({
       chosen,
       { values: { label: label?.trim() ?? null } },
       {
-        verb: 'rename',
-        given: { rate: undefined, yes: true, team: options.team },
+        ...{ verb: 'rename', given: { ...options, yes: true } },
         ask: async () => undefined,
       },
     )

@@ -4,6 +4,7 @@ import type { AnswerOf } from '../../client/types.ts'
 import { readTime, repeated, text, type Values } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError, UsageError } from '../../errors.ts'
+import { chipsOf } from '../chip-groups/group.ts'
 
 export type SelectedChip = AnswerOf<'GET /admin/chips/export'>
 /** As a query; an empty value stands for chips without one. */
@@ -122,6 +123,16 @@ export const chosenChips = async <T>(
     { advice: 'List the chips with their labels: tapchip chips list' },
   )
 }
+
+/** For those who may have no more than an API key, which is enough for a whole group. */
+export const selectedChips = (
+  ctx: CliContext,
+  conditions: Conditions,
+  chipGroup: string | undefined,
+): Promise<readonly { readonly uid: string }[]> =>
+  chipGroup !== undefined && Object.keys(conditions).length === 1
+    ? chipsOf(ctx, chipGroup)
+    : chosenChips(ctx, conditions, undefined, ({ uid }) => ({ uid }))
 
 /** In words, for a question and as the name of a batch's input. */
 export const describeConditions = (conditions: Conditions): string =>

@@ -1,7 +1,8 @@
+import { wantsBatch } from '../../batch/input/flags.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag } from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
-import { counted, shellQuoted } from '../../io/text.ts'
+import { shellQuoted } from '../../io/text.ts'
 import { uidOnWire } from '../../uid.ts'
 import { printChip } from './chip.ts'
 import { applyToChips, chipArguments, chooseChips, manyFlags } from './many.ts'
@@ -26,7 +27,7 @@ export const unlink = defineCommand({
     ctx.needAdmin()
     const chosen = await chooseChips(ctx, args.chips, options)
     if (chosen === undefined) return
-    if (!chosen.isNamed) {
+    if (!chosen.isNamed || wantsBatch(options)) {
       const values = {
         ...(token ? { contractAddress: null, chainId: null, tokenId: null } : {}),
         ...(item ? { item: null, variant: null } : {}),
@@ -36,9 +37,8 @@ export const unlink = defineCommand({
         chosen,
         { values },
         {
-          verb: 'unlink',
-          given: options,
-          ask: (count) => ctx.prompts.confirm(yes, `Unlink ${counted(count, 'chip')} (${chosen.described})?`),
+          ...{ verb: 'unlink', given: options },
+          question: (chips) => `Unlink ${chips} (${chosen.described})?`,
         },
       )
     }

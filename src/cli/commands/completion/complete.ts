@@ -1,5 +1,3 @@
-import { readdirSync } from 'node:fs'
-import { journalDir } from '../../batch/journal.ts'
 import { defineCommand, type Verb } from '../../command/define.ts'
 import type { Completion, Raw } from '../../command/options.ts'
 import { readConfigFile } from '../../config-file.ts'
@@ -143,10 +141,9 @@ const sources = {
       value: name,
       about: url,
     })),
-  batch: async (ctx: CliContext) =>
-    readdirSync(journalDir(ctx.system))
-      .sort()
-      .reverse()
-      .slice(0, 20)
-      .map((name) => ({ value: name.replace('.jsonl', ''), about: 'batch' })),
+  batch: async (ctx: CliContext) => {
+    const key = ctx.config().adminToken() === undefined ? 'GET /batches' : 'GET /admin/batches'
+    const batches = await ctx.call(key, { query: { limit: 20 } })
+    return batches.map(({ id, name, kind, state }) => ({ value: name ?? id, about: `${kind}, ${state}` }))
+  },
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { defineCommand } from '../../command/define.ts'
-import { flag, team } from '../../command/options.ts'
+import { integerOrBare, team } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError } from '../../errors.ts'
 import { hintAtTransaction, idempotencyFlag, sendOnce } from '../sending.ts'
@@ -19,6 +19,7 @@ import {
 
 /** Blocks come every few seconds; on the embedded chain, the first attempt suffices. */
 const pollDelaysMs = [100, 400, 1000, 2000]
+const defaultWaitSeconds = 600
 
 export const deploy = defineCommand({
   name: 'deploy',
@@ -30,7 +31,12 @@ export const deploy = defineCommand({
   options: {
     ...contractFlags,
     ...twoTapFlags,
-    wait: flag('--wait', 'Wait until it is deployed, however long that takes'),
+    wait: integerOrBare(
+      '--wait [seconds]',
+      `Wait until it is deployed, at most this long (default: ${defaultWaitSeconds})`,
+      [1, 86_400],
+      defaultWaitSeconds,
+    ),
     ...idempotencyFlag,
     team,
   },
@@ -44,18 +50,25 @@ export const deploy = defineCommand({
         idempotencyKey,
       }),
     )
-    if (options.wait) await waitUntilDeployed(ctx, made)
-    const shown = options.wait ? { ...made, ...(await findContract(ctx, String(made.id), made.team)) } : made
+    const { wait } = options
+    if (wait !== undefined) await waitUntilDeployed(ctx, made, wait)
+    const shown =
+      wait !== undefined ? { ...made, ...(await findContract(ctx, String(made.id), made.team)) } : made
     await ctx.io.one(shown, fields)
     printWarnings(ctx, made.warnings)
-    if (options.wait) hintAtLink(ctx, shown)
+    if (wait !== undefined) hintAtLink(ctx, shown)
     else hintAtTransaction(ctx, made.transactionId ?? '')
   },
 })
 
-/** @throws CliError if it will never be deployed */
-const waitUntilDeployed = async (ctx: CliContext, { transactionId, symbol }: Contract): Promise<void> => {
+/** @throws CliError if it will never be deployed, or is not within this time */
+const waitUntilDeployed = async (
+  ctx: CliContext,
+  { transactionId, symbol }: Contract,
+  seconds: number,
+): Promise<void> => {
   if (transactionId === null) return
+  const until = performance.now() + seconds * 1000
   let lastPrinted: string | undefined
   for (let attempt = 0; ; attempt++) {
     const transaction = await ctx.call('GET /admin/transactions/:id', { params: { id: transactionId } })
@@ -73,6 +86,11 @@ const waitUntilDeployed = async (ctx: CliContext, { transactionId, symbol }: Con
       ctx.io.note(`${words}. ${transaction.waiting === null ? '' : (nextStep(transaction) ?? '')}`.trim())
       lastPrinted = words
     }
-    await sleep(pollDelaysMs[Math.min(attempt, pollDelaysMs.length - 1)])
+    const leftMs = until - performance.now()
+    if (leftMs <= 0)
+      throw new CliError(`${symbol} was not deployed within ${seconds} s: ${words}. It is still under way.`, {
+        advice: `Follow it: tapchip transactions show ${transactionId}`,
+      })
+    await sleep(Math.min(leftMs, pollDelaysMs[Math.min(attempt, pollDelaysMs.length - 1)] ?? 0))
   }
 }

@@ -1,6 +1,6 @@
 import { isLoopback } from '../../client/errors.ts'
 import { defineCommand } from '../../command/define.ts'
-import { integer } from '../../command/options.ts'
+import { integerOrBare } from '../../command/options.ts'
 import { defaultUrl } from '../../config.ts'
 import type { CliContext } from '../../context.ts'
 import { type DaemonRecord, isRunning, isSuspended } from '../../daemon-record.ts'
@@ -29,7 +29,7 @@ export const stop = defineCommand({
   examples: ['daemon stop', 'daemon stop --data-dir /srv/tapchip', 'daemon stop --wait 60'],
   options: {
     ...dataDirFlag,
-    wait: integer('--wait <seconds>', 'How long to wait for it (default: 30)', [1, 3600]),
+    wait: integerOrBare('--wait [seconds]', 'How long to wait for it (default: 30)', [1, 3600], 30),
   },
   run: async (ctx, { options }) => {
     const wanted = orService(ctx, wantedDaemon(ctx, options.dataDir))

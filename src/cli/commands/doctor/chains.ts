@@ -36,9 +36,13 @@ export const describeChain = (chain: Chain): string =>
   ].join(', ')
 
 export const checkChains = async (ctx: CliContext): Promise<Finding[]> => {
-  const chains = await ctx.call('GET /admin/chains')
+  const chains = await ctx.call('GET /admin/chains', { query: { check: true } })
   if (chains.length > 0)
-    return chains.flatMap((chain) => [check(chain), ...chain.contracts.map(checkContract)])
+    return chains.flatMap((chain) => [
+      check(chain),
+      ...checkUrls(chain),
+      ...chain.contracts.map(checkContract),
+    ])
   return [
     warn(
       'chains',
@@ -47,6 +51,27 @@ export const checkChains = async (ctx: CliContext): Promise<Finding[]> => {
     ),
   ]
 }
+
+/** An older daemon does not say. */
+const checkUrls = ({ chainId, endpoints = [] }: Partial<Chain>): Finding[] =>
+  endpoints.map(({ url, behind, isWell, lastError, checks }) => {
+    const lag =
+      isWell || lastError !== null || !behind
+        ? []
+        : [
+            {
+              status: 'warn' as const,
+              detail: `it is ${counted(behind, 'block')} behind the others`,
+              fix: `remove it from TAPCHIP_RPC_${chainId} if that lasts`,
+            },
+          ]
+    const all = [...(checks ?? []), ...lag]
+    const worst = (['fail', 'warn'] as const).find((one) => all.some(({ status }) => status === one)) ?? 'ok'
+    const told = all.filter(({ status }) => status === worst)
+    const detail = told.map((one) => one.detail).join(worst === 'ok' ? ', ' : '; ')
+    const fixes = new Set(told.flatMap(({ fix }) => fix ?? []))
+    return { check: `chain ${chainId} at ${url}`, status: worst, detail, fix: [...fixes].join('; ') || null }
+  })
 
 /** A contract that is not deployed yet has no tokens at risk. */
 const checkContract = ({ symbol, team, status, problem }: Chain['contracts'][number]): Finding =>
@@ -59,8 +84,8 @@ const checkContract = ({ symbol, team, status, problem }: Chain['contracts'][num
 const check = (chain: Chain): Finding => {
   const name = `chain ${chain.chainId}`
   const { trouble, balance, baseFee, maxFeePerGas } = chain
-  if (trouble !== null) return fail(name, trouble.message.replace(/\.$/, ''), fixOf(trouble.code, chain))
-  if (balance === null) return fail(name, 'it does not answer', fixOf('node', chain))
+  if (trouble !== null) return fail(name, trouble.message.replace(/\.$/, ''), fixOf(trouble, chain))
+  if (balance === null) return fail(name, 'it does not answer', fixOf({ code: 'node' }, chain))
   const pay = `send some of the chain's coin to ${chain.relayer}`
   if (chain.waiting.funds !== undefined)
     return fail(
@@ -93,7 +118,14 @@ const check = (chain: Chain): Finding => {
   return ok(name, describeChain(chain))
 }
 
-const fixOf = (code: NonNullable<Chain['trouble']>['code'], { chainId, isEmbedded }: Chain): string => {
+const fixOf = (
+  {
+    code,
+    transactionId,
+  }: Partial<NonNullable<Chain['trouble']>> & Pick<NonNullable<Chain['trouble']>, 'code'>,
+  { chainId, isEmbedded }: Chain,
+): string => {
+  if (code === 'stuck') return `see what it waits for: tapchip transactions show ${transactionId}`
   if (isEmbedded) return 'see why: tapchip daemon logs --level warn'
   return {
     'wrong-chain': `set TAPCHIP_RPC_${chainId} to a URL of chain ${chainId}, and start the daemon again`,

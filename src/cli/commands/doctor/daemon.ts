@@ -33,7 +33,7 @@ export const checkDaemon = async (ctx: CliContext): Promise<Finding[]> => {
       ok('daemon', `${url} (address from ${origin})`),
       ready.status === 200
         ? ok('ready', 'it accepts requests')
-        : fail('ready', unready(ready.status, answer?.message), serverFix(trouble), trouble),
+        : fail('ready', unready(ready.status, answer?.message), readyFix(answer?.code, trouble), trouble),
       checkClock(ctx, health.date),
       ready.status === 503 && ready.text.includes('"store_unavailable"')
         ? warn('API key', 'not checked, since the daemon is not ready', 'run this again once it is')
@@ -65,6 +65,9 @@ const serverFixes: Readonly<Record<string, (server: string) => string>> = {
 
 const serverFix = (trouble: ServerTrouble | undefined): string =>
   (trouble && serverFixes[trouble.reason]?.(trouble.server)) ?? 'see why: tapchip daemon logs'
+
+const readyFix = (code: unknown, trouble: ServerTrouble | undefined): string =>
+  code === 'chain_unavailable' ? 'see what waits: tapchip transactions list --waiting' : serverFix(trouble)
 
 /** A daemon of this machine whose public address does not lead here can still be asked. */
 const throughSocket = async (ctx: CliContext): Promise<Finding[]> => {

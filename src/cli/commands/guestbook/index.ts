@@ -6,5 +6,6 @@ import { list } from './list.ts'
 import { metadata } from './metadata.ts'
 import { mint } from './mint.ts'
 import { pause, unpause } from './pause.ts'
+import { unassign } from './unassign.ts'
 
-export const verbs = [contracts, deploy, create, list, metadata, mint, assign, pause, unpause]
+export const verbs = [contracts, deploy, create, list, metadata, mint, assign, unassign, pause, unpause]

@@ -1,5 +1,9 @@
+import { batchFlags, runFlags } from '../../batch/input/flags.ts'
+import { guestbookMint } from '../../batch/kinds/guestbook-mint.ts'
+import { runSheet } from '../../batch/run-sheet.ts'
 import { defineCommand } from '../../command/define.ts'
-import { UsageError } from '../../errors.ts'
+import { yes } from '../../command/options.ts'
+import { exitCodes, UsageError } from '../../errors.ts'
 import {
   codeFlag,
   hintAtTransaction,
@@ -15,17 +19,34 @@ export const mint = defineCommand({
   summary: 'Mint the token of an event to a guest',
   description:
     "Mint the token of an event to a guest, on the team's authority, or with the code of a tap, which names the event. " +
-    'A paused contract can still mint.',
+    'Many from a file with the column recipient, and, unless the event is named here, eventId or contractAddress, chainId ' +
+    'and tokenId. A paused contract can still mint.',
   examples: [
     'guestbook mint 4 --recipient alice.eth',
     'guestbook mint --contract GB --token-id 1 --recipient 0xde70…fb77',
+    'guestbook mint 4 --file guests.csv --dry-run',
     'guestbook mint --code V1StGXR8_Z5jdHi6B-myT --recipient alice.eth',
   ],
   args: eventArgument,
-  options: { ...eventFlags, ...codeFlag, ...recipientFlag, ...idempotencyFlag },
+  options: {
+    ...eventFlags,
+    ...codeFlag,
+    ...recipientFlag,
+    ...idempotencyFlag,
+    ...batchFlags,
+    ...runFlags,
+    yes,
+  },
   run: async (ctx, { args, options }) => {
     const given = { ...options, ...args }
-    const { code } = options
+    const { code, file } = options
+    if (file !== undefined) {
+      if ([code, options.recipient, options.idempotencyKey].some((flag) => flag !== undefined))
+        throw new UsageError('--file already says to whom: leave out the flags that also say it.')
+      ctx.needApiKey()
+      const event = isEventGiven(given) ? await readEvent(ctx, given) : undefined
+      return runSheet(ctx, guestbookMint(event), file, options)
+    }
     if (code !== undefined && isEventGiven(given))
       throw new UsageError('--code already says which event: leave out the flags that also say it.')
     if (code === undefined) ctx.needApiKey()
@@ -38,5 +59,6 @@ export const mint = defineCommand({
     )
     await ctx.io.one(sent, ({ txnHash }) => ({ Transaction: txnHash, To: recipient }))
     hintAtTransaction(ctx, sent.txnHash)
+    return exitCodes.done
   },
 })

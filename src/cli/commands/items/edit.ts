@@ -1,8 +1,8 @@
-import { runSheet } from '../../batch/engine.ts'
-import { batchFlags } from '../../batch/input/flags.ts'
-import { items } from '../../batch/kinds/items.ts'
+import { batchFlags, runFlags } from '../../batch/input/flags.ts'
+import { itemEdit } from '../../batch/kinds/items.ts'
+import { runSheet } from '../../batch/run-sheet.ts'
 import { defineCommand } from '../../command/define.ts'
-import { optionalArgument, team, text } from '../../command/options.ts'
+import { optionalArgument, team, text, yes } from '../../command/options.ts'
 import { exitCodes, UsageError } from '../../errors.ts'
 import { itemFlags, printItem, readItem } from './item.ts'
 
@@ -21,23 +21,26 @@ export const edit = defineCommand({
   ],
   args: { item: optionalArgument('item', 'Its ID; without it, --file is a sheet of many items') },
   options: {
-    ...itemFlags,
+    ...runFlags,
     ...batchFlags,
+    ...itemFlags,
+    name: text('--name <name>', 'The name of the item; with a sheet, of the batch'),
     file: text(
       '-f, --file <file>',
       'JSON with the fields of the item, or a sheet if no item is given; - for standard input',
       'file',
     ),
     team,
+    yes,
   },
   run: async (ctx, { args, options }) => {
     ctx.needAdmin()
     const { file, name, description, imageUrl, contract } = options
     if (args.item === undefined) {
       if (file === undefined) throw new UsageError('Specify which item, or give a sheet of many: --file.')
-      if ([name, description, imageUrl, contract].some((flag) => flag !== undefined))
+      if ([description, imageUrl, contract].some((flag) => flag !== undefined))
         throw new UsageError('--file already says what the items get: leave out the flags that also say it.')
-      return runSheet(ctx, items, file, options)
+      return runSheet(ctx, itemEdit, file, { ...options, name: runFlags.name.read(name) })
     }
     const members = await readItem(ctx, options)
     if (Object.keys(members).length === 0)

@@ -1,3 +1,4 @@
+import { apply } from './apply.ts'
 import { chips } from './chips.ts'
 import { create } from './create.ts'
 import { edit } from './edit.ts'
@@ -5,4 +6,4 @@ import { list } from './list.ts'
 import { remove } from './remove.ts'
 import { show } from './show.ts'
 
-export const verbs = [list, show, chips, create, edit, remove]
+export const verbs = [list, show, chips, create, edit, apply, remove]

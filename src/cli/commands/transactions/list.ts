@@ -1,3 +1,4 @@
+import { waitingParts } from '../../../values/waiting.ts'
 import { defineCommand } from '../../command/define.ts'
 import { choice, flag, integer, team, text } from '../../command/options.ts'
 import { fetchPage, pageFlags } from '../paging.ts'
@@ -54,13 +55,16 @@ export const list = defineCommand({
       'No transactions.',
     )
     hintAtMore()
-    // One hint per reason, however many transactions wait for it.
-    const reasons = new Map(
-      page.flatMap((one) => (one.waiting === null ? [] : [[`${one.waiting} ${one.chainId}`, one]])),
+    // One hint per kind, however many transactions wait, and for whichever words of the node.
+    const kinds = new Map(
+      page.flatMap((one) => {
+        const kind = one.waiting === null ? undefined : waitingParts(one.waiting).kind
+        return kind === undefined ? [] : [[`${kind} on chain ${one.chainId}`, one]]
+      }),
     )
-    for (const one of reasons.values()) {
+    for (const [kind, one] of kinds) {
       const step = nextStep(one)
-      if (step !== undefined) ctx.io.hint(`${one.waiting} on chain ${one.chainId}: ${step}`)
+      if (step !== undefined) ctx.io.hint(`${kind}: ${step}`)
     }
   },
 })

@@ -1,10 +1,10 @@
+import { type Waiting, waitingParts } from '../../../values/waiting.ts'
 import type { AnswerOf, ElementOf } from '../../client/types.ts'
 import { argument } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError, UsageError } from '../../errors.ts'
 
 export type Transaction = ElementOf<'GET /admin/transactions'>
-type Waiting = NonNullable<Transaction['waiting']>
 
 const states: Readonly<Record<Transaction['state'], string>> = {
   queued: 'recorded, not sent yet',
@@ -31,27 +31,46 @@ export const waitingReasons: Readonly<Record<Waiting, { why: string; fix: (chain
     why: 'its gas cannot be estimated before earlier transactions are mined',
     fix: () => 'nothing: it continues automatically',
   },
+  gas: {
+    why: 'it needs more gas than it may use',
+    fix: (chainId) =>
+      `start the daemon with a higher TAPCHIP_MAX_GAS_${chainId}, or cancel it: tapchip transactions cancel`,
+  },
   builder: {
     why: 'data that it needs could not be read from the chain',
     fix: () => 'nothing: it is tried again. If it persists: tapchip doctor',
   },
   node: {
-    why: 'the node does not answer, or not clearly',
+    why: 'the node does not take it',
     fix: () => 'nothing: it is sent again. If it persists: tapchip doctor',
   },
+  block: {
+    why: 'a node has it, and no block contains it',
+    fix: () =>
+      'nothing: it is sent again, with higher fees. If it persists, try another RPC URL: tapchip doctor',
+  },
+}
+
+const explained = (waiting: string): string => {
+  const { kind, words } = waitingParts(waiting)
+  const why = kind === undefined ? waiting : waitingReasons[kind].why
+  if (words === undefined || kind === undefined) return why
+  // The cap may leave room for what the node asks for.
+  return `${kind === 'fees' ? 'the node asks for a higher fee' : why} (${words})`
 }
 
 /** As in `signed; waiting: the relayer cannot pay for it`. */
 export const describeState = ({ state, waiting, cancelling }: Transaction): string =>
   [
     `${state} (${states[state]})`,
-    ...(waiting === null ? [] : [`waiting: ${waitingReasons[waiting].why}`]),
+    ...(waiting === null ? [] : [`waiting: ${explained(waiting)}`]),
     ...(cancelling === null ? [] : ['being cancelled: whichever of its attempts is mined decides']),
   ].join('; ')
 
 /** undefined if nothing needs to be done. */
 export const nextStep = ({ id, state, waiting, chainId }: Transaction): string | undefined => {
-  if (waiting !== null) return `To do: ${waitingReasons[waiting].fix(chainId)}`
+  const kind = waiting === null ? undefined : waitingParts(waiting).kind
+  if (kind !== undefined) return `To do: ${waitingReasons[kind].fix(chainId)}`
   if (state === 'reverted') return 'The contract refused it: nothing was changed, and it is not sent again.'
   if (state === 'signed' || state === 'broadcast')
     return `If it takes long, it is replaced automatically with higher fees. Cancel it: tapchip transactions cancel ${id}`

@@ -1,0 +1,106 @@
+import type { AnswerOf, CallArguments, Client } from '../client/types.ts'
+import type { CliContext } from '../context.ts'
+import type { Batch } from './sheet-kind.ts'
+
+type Creation = NonNullable<NonNullable<CallArguments<'POST /admin/batches'>[0]>['body']>
+type PlanLine = AnswerOf<'POST /batches/:id/plan'>
+type FollowLine = AnswerOf<'GET /batches/:id/follow'>
+type ReportLine = AnswerOf<'GET /batches/:id/report'>
+
+/** Batches of the daemon: with an admin token those of all teams, with an API key those of its team. */
+export class BatchApi {
+  readonly #client: Client
+  readonly isAdmin: boolean
+
+  constructor(client: Client, isAdmin: boolean) {
+    this.#client = client
+    this.isAdmin = isAdmin
+  }
+
+  /** @throws MissingCredential */
+  static async of(ctx: CliContext, isAdmin: boolean): Promise<BatchApi> {
+    if (isAdmin) ctx.needAdmin()
+    else ctx.needApiKey()
+    return new BatchApi(await ctx.client(), isAdmin)
+  }
+
+  get client(): Client {
+    return this.#client
+  }
+
+  list(query: { readonly limit?: number }): Promise<readonly Batch[]> {
+    return this.#client.call(this.isAdmin ? 'GET /admin/batches' : 'GET /batches', { query })
+  }
+
+  create(body: Creation): Promise<{ readonly isNew: boolean; readonly batch: Batch }> {
+    return this.#client.call(this.isAdmin ? 'POST /admin/batches' : 'POST /batches', { body })
+  }
+
+  show(id: string): Promise<Batch> {
+    return this.#client.call(this.isAdmin ? 'GET /admin/batches/:id' : 'GET /batches/:id', { params: { id } })
+  }
+
+  async upload(id: string, from: number, content: Iterable<Buffer>): Promise<number> {
+    const key = this.isAdmin ? 'POST /admin/batches/:id/rows' : 'POST /batches/:id/rows'
+    const upload = { contentType: 'application/x-ndjson', content }
+    return (await this.#client.call(key, { params: { id }, query: { from }, upload })).uploaded
+  }
+
+  plan(id: string, report: 'all' | 'exceptions' | 'none', signal: AbortSignal): AsyncGenerator<PlanLine> {
+    const key = this.isAdmin ? 'POST /admin/batches/:id/plan' : 'POST /batches/:id/plan'
+    return this.#client.stream(key, { params: { id }, query: { report }, signal })
+  }
+
+  start(id: string): Promise<Batch> {
+    return this.#client.call(this.isAdmin ? 'POST /admin/batches/:id/start' : 'POST /batches/:id/start', {
+      params: { id },
+    })
+  }
+
+  approve(id: string): Promise<Batch> {
+    const key = this.isAdmin ? 'POST /admin/batches/:id/approve' : 'POST /batches/:id/approve'
+    return this.#client.call(key, { params: { id } })
+  }
+
+  pause(id: string): Promise<Batch> {
+    return this.#client.call(this.isAdmin ? 'POST /admin/batches/:id/pause' : 'POST /batches/:id/pause', {
+      params: { id },
+    })
+  }
+
+  resume(id: string, body: { retryFailed?: boolean; rate?: number | undefined }): Promise<Batch> {
+    return this.#client.call(this.isAdmin ? 'POST /admin/batches/:id/resume' : 'POST /batches/:id/resume', {
+      params: { id },
+      body,
+    })
+  }
+
+  cancel(id: string): Promise<Batch> {
+    return this.#client.call(this.isAdmin ? 'POST /admin/batches/:id/cancel' : 'POST /batches/:id/cancel', {
+      params: { id },
+    })
+  }
+
+  undo(id: string, body: { host?: string; context?: string }): Promise<Batch> {
+    return this.#client.call(this.isAdmin ? 'POST /admin/batches/:id/undo' : 'POST /batches/:id/undo', {
+      params: { id },
+      body,
+    })
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#client.call(this.isAdmin ? 'DELETE /admin/batches/:id' : 'DELETE /batches/:id', {
+      params: { id },
+    })
+  }
+
+  follow(id: string, after: number, signal: AbortSignal): AsyncGenerator<FollowLine> {
+    const key = this.isAdmin ? 'GET /admin/batches/:id/follow' : 'GET /batches/:id/follow'
+    return this.#client.stream(key, { params: { id }, query: { after }, signal })
+  }
+
+  report(id: string, failed: boolean): AsyncGenerator<ReportLine> {
+    const key = this.isAdmin ? 'GET /admin/batches/:id/report' : 'GET /batches/:id/report'
+    return this.#client.stream(key, { params: { id }, query: { failed } })
+  }
+}

@@ -1,0 +1,179 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isResting } from '../../values/batch-state.ts'
+import { ApiError } from '../client/errors.ts'
+import type { CliContext } from '../context.ts'
+import { type ExitCode, exitCodes, withAfterword } from '../errors.ts'
+import { counted, formatNumber } from '../io/text.ts'
+import type { BatchApi } from './batch-api.ts'
+import { failureReporter } from './failures.ts'
+import { instanceNow } from './instance.ts'
+import { Patience } from './patience.ts'
+import { type Batch, isBad, type KindWords, type RowResult } from './sheet-kind.ts'
+
+export interface Followed {
+  readonly batch: Batch
+  readonly exitCode: ExitCode
+  /** Of a batch of a single row. */
+  readonly only: RowResult | undefined
+}
+
+export interface FollowOptions {
+  readonly after?: number
+  readonly orStatus?: boolean
+  onResult?(result: RowResult): void
+}
+
+/** A daemon that ends the answer again and again is not asked a hundred times a second. */
+const pauseMs = 500
+
+/**
+ * Prints each row once it is done, until the batch rests, and how it ended. An interrupt pauses the batch; a second one
+ * leaves it running.
+ * @param after rows with a result that are not printed
+ * @param orStatus a credential that may not read its rows is shown how many are done; it cannot pause the batch either
+ */
+export const followBatch = async (
+  ctx: CliContext,
+  api: BatchApi,
+  begun: Batch,
+  words: KindWords,
+  { after = 0, onResult, orStatus = false }: FollowOptions = {},
+): Promise<Followed> => {
+  const { io } = ctx
+  const { id } = begun
+  const failures = failureReporter(io)
+  const progress = io.progress(words.label, begun.total - after)
+  const statuses = new Map<string, number>()
+  let batch = begun
+  let only: RowResult | undefined
+  let seen = after
+  let pausing: Promise<unknown> | undefined
+  const left = new AbortController()
+  let isByStatus = false
+  const leave = () => {
+    progress.clear()
+    io.warn(`Batch ${id} keeps running at the daemon. See it: tapchip batch status ${id}`)
+    left.abort()
+  }
+  const stopListening = ctx.system.interrupts.listen(() => {
+    if (isByStatus) return leave()
+    progress.clear()
+    io.warn('Pausing the batch. Press Ctrl-C again to leave it running.')
+    pausing = api.pause(id).catch(() => undefined)
+  }, leave)
+  const show = (result: RowResult): Promise<void> | undefined => {
+    seen += 1
+    const { status = 'unchanged' } = result
+    statuses.set(status, (statuses.get(status) ?? 0) + 1)
+    if (begun.total === 1) only = result
+    progress.advance(1)
+    onResult?.(result)
+    if (io.json) return io.line(words.shown?.(result) ?? result, () => '')
+    if (!isBad(result)) return undefined
+    progress.clear()
+    failures.report(words.describe(result), { row: result.row, why: result.error ?? '' })
+    return undefined
+  }
+  const client = api.client
+  const patience = new Patience(ctx, client, left.signal, (await instanceNow(ctx)).instance)
+  const isOver = () => isResting(batch.state) || ['proposed', 'scheduled', 'planned'].includes(batch.state)
+  try {
+    for (let isFirst = true; isFirst || !(isOver() || left.signal.aborted); isFirst = false) {
+      if (!isFirst) await sleep(pauseMs)
+      try {
+        if (isByStatus) {
+          batch = await api.show(id)
+          progress.advance(Math.max(0, batch.done - seen))
+          seen = batch.done
+        } else
+          for await (const line of api.follow(id, seen, left.signal)) {
+            if ('row' in line) await show(line)
+            else batch = line.batch
+          }
+      } catch (error) {
+        isByStatus ||= orStatus && error instanceof ApiError && error.code === 'scope_missing'
+        if (!isByStatus) await patience.wait(error)
+      }
+    }
+  } catch (error) {
+    throw withAfterword(
+      error,
+      `The batch goes on once the daemon does. Follow it: tapchip batch follow ${id}`,
+    )
+  } finally {
+    stopListening()
+    progress.end()
+    failures.end(id)
+  }
+  await pausing
+  if (left.signal.aborted) return { batch, only, exitCode: exitCodes.interrupted }
+  return { batch, only, exitCode: sayEnd(ctx, batch, words, statuses, pausing !== undefined) }
+}
+
+/** The last lines, on stderr. @param statuses of the rows that were seen @param isOurs we paused it */
+export const sayEnd = (
+  ctx: CliContext,
+  batch: Batch,
+  words: KindWords,
+  statuses: ReadonlyMap<string, number> = new Map(),
+  isOurs = false,
+): ExitCode => {
+  const { io } = ctx
+  const { id, state, total, done, changed, failed, conflict, error } = batch
+  const counts = countsOf(batch, words)
+  if (state === 'done' || state === 'undone') {
+    const undo =
+      changed > 0 && !words.isFinal && !io.json && state === 'done'
+        ? ` Undo it: tapchip batch undo ${id}`
+        : ''
+    io.note(`${counts}.${undo}`)
+    const remark = words.remark?.(statuses)
+    if (remark !== undefined) io.note(remark)
+    const hint =
+      failed + conflict > 0
+        ? `See which rows failed and why: tapchip batch report ${id} --failed`
+        : words.hint?.(batch)
+    if (hint !== undefined) io.hint(hint)
+    return failed + conflict > 0 ? exitCodes.partial : exitCodes.done
+  }
+  if (state === 'paused') {
+    const stopped = `Stopped after ${formatNumber(done)} of ${formatNumber(total)}.`
+    const why = isOurs || error === null ? '' : ` ${error}`
+    io.note(`${counts}. ${stopped}${why} Continue: tapchip batch resume ${id}`)
+    return isOurs ? exitCodes.interrupted : exitCodes.failed
+  }
+  if (state === 'failed') {
+    io.warn(
+      `Batch ${id} failed after ${formatNumber(done)} of ${counted(total, 'row')}. ${error ?? ''}`.trimEnd(),
+    )
+    io.hint(`Continue: tapchip batch resume ${id}`)
+    return exitCodes.failed
+  }
+  if (state === 'cancelled') {
+    io.note(`Batch ${id} was cancelled after ${formatNumber(done)} of ${counted(total, 'row')}.`)
+    return exitCodes.failed
+  }
+  return sayWaiting(ctx, batch)
+}
+
+/** "12 changed, 3 unchanged, 0 failed" */
+export const countsOf = ({ changed, unchanged, failed, conflict }: Batch, words: KindWords): string =>
+  [
+    words.changed?.(changed) ?? `${formatNumber(changed)} changed`,
+    `${formatNumber(unchanged)} unchanged`,
+    `${formatNumber(failed)} failed`,
+    ...(conflict > 0 ? [`${formatNumber(conflict)} in conflict`] : []),
+  ].join(', ')
+
+/** A batch that does not run yet. */
+export const sayWaiting = (ctx: CliContext, { id, state, at, until }: Batch): ExitCode => {
+  const end = until === null ? '' : ` It is undone at ${until}.`
+  if (state === 'scheduled')
+    ctx.io.note(
+      `Batch ${id} starts at ${at}.${end} Follow it: tapchip batch follow ${id}. Call it off: tapchip batch cancel ${id}`,
+    )
+  else if (state === 'proposed')
+    ctx.io.note(`Batch ${id} waits until somebody else approves it: tapchip batch approve ${id}`)
+  else ctx.io.note(`Batch ${id} is ${state}. See it: tapchip batch status ${id}`)
+  return exitCodes.done
+}

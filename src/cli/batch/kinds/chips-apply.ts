@@ -1,0 +1,124 @@
+import { appliedColumns } from '../../../values/chip-row.ts'
+import { isJsonObject } from '../../../values/json.ts'
+import { counted, formatNumber, shown } from '../../io/text.ts'
+import { colons, uidOnWire } from '../../uid.ts'
+import { changedIn } from '../plan.ts'
+import { describeRow, type KindWords, type RowResult, type SheetKind, type Totals } from '../sheet-kind.ts'
+import { type ApplyRow, applySheet, otherColumns } from './apply-sheet.ts'
+
+const line = ({ uid, byLabel, values, publicKey, lastCounter, revision, remove }: ApplyRow): object => ({
+  uid: uid === undefined ? undefined : uidOnWire(uid),
+  ...values,
+  ...(byLabel === undefined ? {} : { label: byLabel }),
+  publicKey,
+  lastCounter,
+  revision,
+  remove,
+})
+
+export const describeApplied = (result: RowResult): string => {
+  const changes = isJsonObject(result.changes) && result.status !== 'failed' ? result.changes : {}
+  const words = Object.entries(changes).flatMap(([column, change]) =>
+    isJsonObject(change) ? [`${column} ${shown(change.from)} → ${shown(change.to)}`] : [],
+  )
+  return describeRow(result, ...words)
+}
+
+const some = (words: readonly (readonly [number | undefined, string])[]): string =>
+  words.flatMap(([count = 0, what]) => (count > 0 ? [`${formatNumber(count)} ${what}`] : [])).join(', ')
+
+const planTotals = (totals: Totals): string => {
+  const { created = 0, changed = 0, removed = 0, unchanged = 0, conflict = 0, failed = 0 } = totals
+  const within = some([
+    [totals.moves, 'to another chip group'],
+    [totals.unlinks, 'unlinked'],
+    [totals.disables, 'disabled'],
+  ])
+  const parts = [
+    `${formatNumber(created)} to create`,
+    `${formatNumber(changed)} to change${within === '' ? '' : ` (${within})`}`,
+    ...(removed > 0 ? [`${formatNumber(removed)} to remove`] : []),
+    `${formatNumber(unchanged)} unchanged`,
+    `${formatNumber(conflict)} in conflict`,
+    `${formatNumber(failed)} would fail`,
+  ]
+  return `Plan: ${parts.join(', ')}.`
+}
+
+/** Of all batches that change chips as `chips apply` does. */
+const words = (name: string): KindWords & Pick<SheetKind<ApplyRow>, 'line'> => ({
+  name,
+  isAdmin: true,
+  label: 'Applying',
+  describe: describeApplied,
+  planTotals,
+  question: (totals, does) => `Apply this to ${counted(changedIn(totals), 'chip')}${does}?`,
+  undoQuestion: (count) => `Restore ${counted(count, 'chip')}?`,
+  remark: (statuses) => {
+    const created = statuses.get('created') ?? 0
+    return created > 0 ? `Of these, ${counted(created, 'chip was', 'chips were')} created.` : undefined
+  },
+  line,
+})
+
+export const chipsApply: SheetKind<ApplyRow> = {
+  ...words('chips apply'),
+  isPlanShown: true,
+  sheet: applySheet,
+  sheetOf: (rows) => {
+    const columns = appliedColumns.filter((column) => rows.some(({ values }) => values[column] !== undefined))
+    const others = otherColumns.filter((column) => rows.some((row) => row[column] !== undefined))
+    const byLabel = rows.some((row) => row.byLabel !== undefined)
+    const heading = [
+      ...(rows.some(({ uid }) => uid !== undefined) ? ['uid'] : []),
+      ...(byLabel && !columns.includes('label') ? ['label'] : []),
+      ...columns,
+      ...others,
+    ]
+    return {
+      heading,
+      cells: (row) =>
+        heading.map((column) => {
+          if (column === 'uid')
+            return row.uid === undefined || row.byLabel !== undefined ? '' : colons(row.uid)
+          const known: { readonly [name in string]?: unknown } = {
+            label: row.byLabel,
+            ...row.values,
+            publicKey: row.publicKey,
+            lastCounter: row.lastCounter,
+            revision: row.revision,
+          }
+          return String(known[column] ?? '')
+        }),
+    }
+  },
+}
+
+const beforeRun = (totals: Totals): string | undefined => {
+  const { unchanged = 0, conflict = 0, failed = 0 } = totals
+  const chips = changedIn(totals) + unchanged + conflict + failed
+  const parts = [
+    ...(unchanged > 0 ? [`${formatNumber(unchanged)} would stay as they are`] : []),
+    ...(conflict + failed > 0 ? [`${formatNumber(conflict + failed)} would fail`] : []),
+  ]
+  return parts.length === 0 ? undefined : `Of ${counted(chips, 'chip')}, ${parts.join(', and ')}.`
+}
+
+const selection = (name: string) => ({ ...words(name), beforeRun })
+
+/** Chips that flags select, by the command. */
+export const chipSelections = {
+  disable: selection('chips disable'),
+  enable: selection('chips enable'),
+  link: selection('chips link'),
+  unlink: selection('chips unlink'),
+  move: selection('chips move'),
+  rename: selection('chips rename'),
+  remove: {
+    ...selection('chips remove'),
+    label: 'Removing',
+    changed: (count: number) => `${formatNumber(count)} removed`,
+    isFinal: true,
+    remark: () => undefined,
+  },
+} as const satisfies Readonly<Record<string, KindWords>>

@@ -1,0 +1,34 @@
+import { counted } from '../io/text.ts'
+import { badgeAssignment, badgeUnassignment } from './kinds/badge-assignments.ts'
+import { chipSelections, chipsApply } from './kinds/chips-apply.ts'
+import { chipsEdit } from './kinds/chips-edit.ts'
+import { chipsImport, chipsImportUndo } from './kinds/chips-import.ts'
+import { guestbookAssignment, guestbookUnassignment } from './kinds/guestbook-assignments.ts'
+import { guestbookMint } from './kinds/guestbook-mint.ts'
+import { itemApply, itemEdit } from './kinds/items.ts'
+import { changedIn } from './plan.ts'
+import { describeRow, type KindWords } from './sheet-kind.ts'
+
+const known: readonly KindWords[] = [
+  chipsApply,
+  chipsEdit,
+  guestbookMint(),
+  chipsImport(),
+  chipsImportUndo,
+  ...Object.values(chipSelections),
+  badgeAssignment(),
+  badgeUnassignment(),
+  guestbookAssignment(),
+  guestbookUnassignment(),
+  itemEdit,
+  itemApply,
+]
+
+/** How a batch is spoken of, by the daemon's name of its kind. A newer daemon may have others. */
+export const wordsOf = (kind: string): KindWords =>
+  known.find(({ name }) => name === kind) ?? {
+    name: kind,
+    label: 'Running',
+    describe: describeRow,
+    question: (totals, does) => `Run ${counted(changedIn(totals), 'row')}${does}?`,
+  }

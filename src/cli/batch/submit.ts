@@ -1,0 +1,221 @@
+import { hostname } from 'node:os'
+import { isResting } from '../../values/batch-state.ts'
+import { ApiError } from '../client/errors.ts'
+import type { CliContext } from '../context.ts'
+import { type ExitCode, exitCodes, Interrupted, UsageError } from '../errors.ts'
+import { counted } from '../io/text.ts'
+import { BatchApi } from './batch-api.ts'
+import { noteRequests } from './dry-run.ts'
+import { type Followed, followBatch, sayEnd, sayWaiting } from './follow.ts'
+import type { RunFlags } from './input/flags.ts'
+import { instanceNow } from './instance.ts'
+import { Patience } from './patience.ts'
+import { changedIn, doesIn, endOfDryRun, isGrave, type Plan, planBatch } from './plan.ts'
+import type { RowLines } from './row-lines.ts'
+import type { Batch, KindWords, RowResult, Totals } from './sheet-kind.ts'
+
+export interface Submission {
+  readonly lines: RowLines
+  readonly team?: string | undefined
+  readonly settings?: Readonly<Record<string, unknown>> | undefined
+  readonly flags: Partial<RunFlags> & { readonly yes: boolean }
+  /** False: its rows run without a plan, which only a dry run makes. */
+  readonly isPlanned?: boolean | undefined
+  onPlanned?(result: RowResult): void
+  /** If nothing would change, nothing is started. */
+  readonly isIdleSkipped?: boolean
+  /** Called after the plan, before anybody is asked. @throws UsageError to refuse the rows */
+  checkPlan?(totals: Totals): void
+  /** Instead of the kind's own question. */
+  ask?(totals: Totals): Promise<void>
+  /** Where its rows may not be read, it is followed by how many are done. */
+  readonly orStatus?: boolean
+  /** Called with each row once it is done. */
+  onResult?(result: RowResult): void
+}
+
+export interface Submitted extends Partial<Omit<Followed, 'exitCode'>> {
+  readonly exitCode: ExitCode
+  /** Every row has its result. */
+  readonly isDone: boolean
+  readonly plan?: Plan
+}
+
+/** Uploads rows, shows and confirms their plan, starts the batch, and follows it to its end. */
+export const submitBatch = async (
+  ctx: CliContext,
+  words: KindWords,
+  submission: Submission,
+): Promise<Submitted> => {
+  const { lines, flags, settings, team } = submission
+  const { dryRun } = ctx.flags
+  const api = await BatchApi.of(ctx, words.isAdmin ?? false)
+  const { name, note, at, until, propose, rate } = flags
+  const creation = {
+    kind: words.name,
+    host: hostName(),
+    context: ctx.config().contextName,
+    total: lines.count,
+    rowsHash: lines.hash(settings),
+    settings,
+    ...(api.isAdmin ? { team } : {}),
+    ...(dryRun ? {} : { name, note, at, until, rate, propose: propose || undefined }),
+  }
+  const { isNew, batch } = await api.create(creation).catch((error: unknown) => {
+    throw error instanceof ApiError && error.code === 'batch_name_taken'
+      ? new UsageError(error.message)
+      : error
+  })
+  if (!isNew && !['uploading', 'planned'].includes(batch.state))
+    return goOn(ctx, api, batch, words, submission)
+  const remove = () => (isNew ? api.remove(batch.id).catch(() => undefined) : undefined)
+  let plan: Plan | undefined
+  try {
+    plan = await prepare(ctx, api, batch, words, submission)
+    if (plan !== undefined && !dryRun) await confirm(ctx, words, plan.totals, submission)
+  } catch (error) {
+    await remove()
+    throw error
+  }
+  if (plan && !dryRun && submission.isIdleSkipped && changedIn(plan.totals) === 0) {
+    await remove()
+    return { exitCode: exitCodes.done, isDone: true, plan }
+  }
+  if (dryRun) {
+    await remove()
+    const exitCode = endOfDryRun(ctx, words, plan ?? { totals: {}, costs: undefined })
+    noteRequests(ctx, api.isAdmin ? 'POST /admin/batches/:id/rows' : 'POST /batches/:id/rows', lines.count)
+    return { exitCode, isDone: true, ...(plan ? { plan } : {}) }
+  }
+  ctx.io.note(`Batch ${batch.id}: ${counted(lines.count, 'row')}`)
+  return { ...(await runOn(ctx, api, await api.start(batch.id), words, submission)), ...(plan && { plan }) }
+}
+
+export const hostName = (): string => hostname().slice(0, 255) || 'unknown'
+
+/** Uploads and plans, until the first interrupt. */
+const prepare = async (
+  ctx: CliContext,
+  api: BatchApi,
+  batch: Batch,
+  words: KindWords,
+  { lines, isPlanned, onPlanned, checkPlan }: Submission,
+): Promise<Plan | undefined> => {
+  const stop = new AbortController()
+  const stopListening = ctx.system.interrupts.listen(() => stop.abort())
+  const assertGoing = () => {
+    if (stop.signal.aborted) throw new Interrupted('Interrupted. Nothing was written.')
+  }
+  try {
+    const patience = new Patience(ctx, api.client, stop.signal, (await instanceNow(ctx)).instance)
+    for (let uploaded = batch.uploaded; uploaded < lines.count; ) {
+      assertGoing()
+      try {
+        uploaded = await api.upload(batch.id, uploaded, lines.after(uploaded).content)
+      } catch (error) {
+        await patience.wait(error)
+        uploaded = (await api.show(batch.id)).uploaded
+      }
+    }
+    assertGoing()
+    if (isPlanned === false && !ctx.flags.dryRun) return undefined
+    const showing = {
+      isDryRun: ctx.flags.dryRun,
+      signal: stop.signal,
+      ...(onPlanned && { onRow: onPlanned }),
+    }
+    const plan = await planBatch(ctx, api, batch.id, words, showing)
+    assertGoing()
+    checkPlan?.(plan.totals)
+    return plan
+  } finally {
+    stopListening()
+  }
+}
+
+const confirm = async (
+  ctx: CliContext,
+  words: KindWords,
+  totals: Totals,
+  { ask, flags }: Pick<Submission, 'ask' | 'flags'>,
+): Promise<void> => {
+  // With nothing to change there is nothing to confirm: each row says why.
+  if (changedIn(totals) === 0) return
+  if (ask !== undefined) return ask(totals)
+  const mustConfirm = words.mustConfirm?.(totals) ?? isGrave(totals)
+  if (mustConfirm || ctx.prompts.possible)
+    await ctx.prompts.confirm(flags.yes, words.question(totals, doesIn(totals)))
+}
+
+/** Plans, asks, starts and follows a batch whose rows are there: an undo. */
+export const runPlanned = async (
+  ctx: CliContext,
+  api: BatchApi,
+  batch: Batch,
+  words: KindWords,
+  submission: Omit<Submission, 'lines'>,
+): Promise<Submitted> => {
+  const remove = () => api.remove(batch.id).catch(() => undefined)
+  const stop = new AbortController()
+  const stopListening = ctx.system.interrupts.listen(() => stop.abort())
+  try {
+    const showing = { isDryRun: ctx.flags.dryRun, signal: stop.signal }
+    const plan = await planBatch(ctx, api, batch.id, words, showing).finally(stopListening)
+    if (stop.signal.aborted) throw new Interrupted('Interrupted. Nothing was written.')
+    if (ctx.flags.dryRun) {
+      await remove()
+      return { exitCode: endOfDryRun(ctx, words, plan), isDone: true, plan }
+    }
+    await confirm(ctx, words, plan.totals, submission)
+  } catch (error) {
+    await remove()
+    throw error
+  }
+  ctx.io.note(`Batch ${batch.id}: ${counted(batch.total, 'row')}`)
+  return runOn(ctx, api, await api.start(batch.id), words, submission)
+}
+
+type Running = Pick<Submission, 'flags' | 'onResult' | 'orStatus'>
+
+/** Follows a batch that was started, unless it waits or is to be left alone. */
+export const runOn = async (
+  ctx: CliContext,
+  api: BatchApi,
+  batch: Batch,
+  words: KindWords,
+  { flags, onResult, orStatus = false }: Running,
+  after = 0,
+): Promise<Submitted> => {
+  if (flags.detach) {
+    const { id, name, state } = batch
+    await ctx.io.one({ id, name, state }, () => ({ Id: id, Name: name, State: state }))
+    if (!isResting(state)) ctx.io.hint(`Follow it: tapchip batch follow ${id}`)
+    return { exitCode: exitCodes.done, isDone: false, batch }
+  }
+  if (batch.state === 'scheduled' || batch.state === 'proposed')
+    return { exitCode: sayWaiting(ctx, batch), isDone: false, batch }
+  const followed = await followBatch(ctx, api, batch, words, {
+    after,
+    orStatus,
+    ...(onResult && { onResult }),
+  })
+  return { ...followed, isDone: followed.batch.state === 'done' }
+}
+
+/** A batch of this name and these rows was begun before: it goes on, and ends as it does. */
+const goOn = async (
+  ctx: CliContext,
+  api: BatchApi,
+  batch: Batch,
+  words: KindWords,
+  running: Running,
+): Promise<Submitted> => {
+  const { id, state, name } = batch
+  ctx.io.note(`Batch ${id} (${name}) was begun before, and is ${state}.`)
+  if (state === 'cancelled')
+    throw new UsageError(`Batch ${name} was cancelled.`, 'To run these rows, give another --name.')
+  if (state === 'undone') return { exitCode: sayEnd(ctx, batch, words), isDone: true, batch }
+  const goes =
+    state === 'paused' || state === 'failed' ? await api.resume(id, { rate: running.flags.rate }) : batch
+  return runOn(ctx, api, goes, words, running)
+}
