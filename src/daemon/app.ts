@@ -6,6 +6,7 @@ import Fastify, {
   type FastifyServerOptions,
   LogController,
 } from 'fastify'
+import { nanoid } from 'nanoid'
 import { stringifyExact } from '../values/exact-json.ts'
 import type { Config } from './config/config.ts'
 import type { Context } from './context.ts'
@@ -27,7 +28,8 @@ import { observe } from './metrics.ts'
 import { chipStreamRoutes } from './routes/admin/chips.ts'
 import { adminRoutes } from './routes/admin/index.ts'
 import { badgeEventFormRoutes, badgeEventRoutes } from './routes/badge-events.ts'
-import { journalRoutes } from './routes/batches.ts'
+import { journalRoutes } from './routes/batch-journals.ts'
+import { adminBatchUploadRoutes, batchUploadRoutes, ownBatchRoutes } from './routes/batches.ts'
 import { chipGroupRoutes } from './routes/chip-groups.ts'
 import { batchRoutes, chipRoutes } from './routes/chips.ts'
 import { docsPageRoutes } from './routes/docs-page.ts'
@@ -69,11 +71,9 @@ export async function buildApp(
   const pages = new PageAccess(ctx.wire)
   const errorPages = tapErrorPages(ctx)
   const options: FastifyServerOptions = {
-    // One logger for all: a child logger per request costs more than serving it. Lines about a request carry
-    // its id.
-    loggerInstance: withoutChildren(ctx.log),
+    loggerInstance: ctx.log as FastifyBaseLogger,
     // `observe` logs answers by their route, at level debug.
-    logController: new LogController({ disableRequestLogging: true }),
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     // A handler whose GET uses something up asks for the method.
     exposeHeadRoutes: true,
     // Requests that arrive while the daemon drains are answered; their connections close afterwards.
@@ -88,7 +88,7 @@ export async function buildApp(
     routerOptions: { maxParamLength: 300, ignoreTrailingSlash: true, constraints: listenerConstraint },
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     trustProxy: trustedProxies(ctx.config.trustProxy),
-    genReqId: requestIds(ctx),
+    genReqId: requestIds(),
     clientErrorHandler: answerBrokenHttp(errorPages),
     frameworkErrors: (error, request, reply: FastifyReply) => {
       const answer = answerTo(error, request.id)
@@ -142,9 +142,11 @@ export async function buildApp(
     chipGroupRoutes(open, ctx)
     teamRoutes(open, ctx)
     journalRoutes(open, ctx)
+    ownBatchRoutes(open, ctx)
     await open.register(async (streams) => {
       acceptStreams(streams)
       batchRoutes(streams, ctx)
+      batchUploadRoutes(streams, ctx)
       badgeEventFormRoutes(streams, ctx)
       phygitalBatchRoutes(streams, ctx)
     })
@@ -156,19 +158,10 @@ export async function buildApp(
     await admin.register(async (streams) => {
       acceptStreams(streams)
       chipStreamRoutes(streams, ctx)
+      adminBatchUploadRoutes(streams, ctx)
     })
   })
   return app
-}
-
-/**
- * Not by `childLoggerFactory`, because Fastify checks what a factory makes, for each request. Typed as Fastify's base
- * logger: its own type parameter would spread through every signature.
- */
-function withoutChildren(log: Context['log']): FastifyBaseLogger {
-  const alone: FastifyBaseLogger = Object.create(log)
-  alone.child = () => alone
-  return alone
 }
 
 /** Fastify loads its compilers of JSON schemas at every start, unless it is given others. No endpoint uses them. */
@@ -182,8 +175,8 @@ function trustedProxies(trust: Config['trustProxy']): NonNullable<FastifyServerO
 }
 
 /** Short, unique across restarts, and cheap to make. */
-function requestIds(ctx: Context): () => string {
-  const start = ctx.codes.code().slice(0, 6)
+function requestIds(): () => string {
+  const start = nanoid(6)
   let count = 0
   return () => `${start}-${(++count).toString(36)}`
 }

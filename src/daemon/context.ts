@@ -6,6 +6,7 @@ import { chainStart } from '../values/audit-chain.ts'
 import { adminSocketName } from '../values/local-daemon.ts'
 import { auditWatch } from './audit-watch.ts'
 import { BackgroundTurn } from './background-turn.ts'
+import { batchLoop } from './batch-service.ts'
 import { openChains } from './chain/chains.ts'
 import { createNameResolver } from './chain/names/resolver.ts'
 import { Idempotency } from './chain/relayer/idempotency.ts'
@@ -14,13 +15,12 @@ import { type ClosingStep, closeInOrder } from './closing.ts'
 import type { Config } from './config/config.ts'
 import { Credentials } from './domain/access/credentials.ts'
 import { type Badges, openBadges } from './domain/badge-events/service.ts'
+import type { BatchLoop } from './domain/batches/loop.ts'
 import type { Names } from './domain/chain/recipients.ts'
 import { settledWith } from './domain/chain/settlements.ts'
 import { KeyRing } from './domain/chips/key-ring.ts'
-import { type CodeSource, randomCodes } from './domain/codes/otps.ts'
+import { Seals } from './domain/codes/seals.ts'
 import { whyNotDeployed } from './domain/contracts/deployed.ts'
-import type { RefCodes } from './domain/taps/refs.ts'
-import { RepeatedRefs } from './domain/taps/repeated-refs.ts'
 import { TapLog } from './domain/taps/tap-log.ts'
 import { type Clock, systemClock } from './domain/time.ts'
 import { Timekeeper } from './domain/timekeeper.ts'
@@ -47,6 +47,7 @@ import type { Db } from './store/database.ts'
 import { Disk } from './store/disk.ts'
 import { nameOfDatabase } from './store/open.ts'
 import { completeRestore } from './store/restore-dir.ts'
+import { sealEras } from './store/seal-eras.ts'
 import type { SecretBox } from './store/secret-box.ts'
 import { allNames } from './store/settings.ts'
 import type { Upgraded } from './upgrade.ts'
@@ -57,7 +58,7 @@ export interface Context {
   readonly config: Config
   readonly log: Logger
   readonly clock: Timekeeper
-  readonly codes: CodeSource
+  readonly seals: Seals
   readonly db: Db
   readonly disk: Disk
   readonly box: SecretBox
@@ -65,7 +66,6 @@ export interface Context {
   readonly keyRing: KeyRing
   readonly credentials: Credentials
   readonly tapLog: TapLog
-  readonly repeatedRefs: RepeatedRefs<RefCodes> | undefined
   readonly metrics: Metrics
   readonly chains: PendingChains
   readonly names: Names
@@ -77,6 +77,7 @@ export interface Context {
   readonly fleet: Fleet
   readonly webhookEvents: WebhookEvents
   readonly webhooks: WebhookService
+  readonly batches: BatchLoop
   readonly wire: WireWords
   readonly outbound: Outbound
   /** The public id of this installation, which no two daemons share. */
@@ -103,7 +104,8 @@ export interface Context {
 /**
  * Opens the data directory and everything in it, while the chains are still being opened: the caller waits for them,
  * and closes the context if that fails.
- * @throws DataDirProblem, DataKeyProblem, SchemaTooNew, DataDirInUse, ServerProblem; `chains.opened` KeyProblem, WrongChain
+ * @throws DataDirProblem, DataKeyProblem, SchemaTooNew, SchemaTooOld, DataDirInUse, ServerProblem; `chains.opened`
+ * KeyProblem, WrongChain
  */
 export async function beginContext(
   config: Config,
@@ -179,10 +181,23 @@ export async function beginContext(
       fleet.hasChain,
     )
     const changes = db.pulse && changesOf({ pulse: db.pulse, log, keyRing, credentials, webhooks })
+    const resolver = createNameResolver({
+      clientFor: (chainId) => (chains.has(chainId) ? chains.get(chainId).nameClient : undefined),
+      isElsewhere: fleet.hasChain,
+      fetchGateway: (request) => outbound.request(request),
+    })
+    const seals = new Seals(box, await sealEras(db.read))
+    const idempotency = new Idempotency({ db, lived: () => clock.lived() })
+    const used = {
+      ...{ config, log, clock, seals, db, box, keyRing, chains, names: resolver, idempotency },
+      ...{ badges, marketplace, turn, webhookEvents, instance },
+    }
+    const batches = batchLoop({ ...used, baseUrl: () => context.baseUrl })
     const closing: ClosingStep[] = [
       { what: 'changes', run: () => changes?.stop() },
       { what: 'fleet', run: () => fleet.leave() },
       { what: 'audit log', run: () => auditing.stop() },
+      { what: 'batches', run: () => batches.stop() },
       { what: 'webhooks', run: () => webhooks.stop() },
       { what: 'marketplace', run: () => marketplace?.stop() },
       { what: 'badges', run: () => badges.stop() },
@@ -198,36 +213,18 @@ export async function beginContext(
         run: () => config.ephemeral && rmSync(config.dataDir, { recursive: true, force: true }),
       },
     ]
-    return {
-      config,
-      log,
-      clock,
-      codes: randomCodes,
-      db,
+    const context: Context = {
+      ...used,
       disk,
-      box,
       auditSeal: seal,
-      keyRing,
       credentials,
       tapLog,
-      repeatedRefs: config.dev ? new RepeatedRefs(clock) : undefined,
       metrics,
-      chains,
-      names: createNameResolver({
-        clientFor: (chainId) => (chains.has(chainId) ? chains.get(chainId).client : undefined),
-        isElsewhere: fleet.hasChain,
-        fetchGateway: (request) => outbound.request(request),
-      }),
-      idempotency: new Idempotency({ db, lived: () => clock.lived() }),
-      badges,
-      marketplace,
-      turn,
       fleet,
-      webhookEvents,
       webhooks,
+      batches,
       outbound,
       wire: new WireWords(config),
-      instance,
       otpLifetime: config.otpLifetimeMs,
       refLifetime: config.refLifetimeMs,
       startedAt: clock.monotonic(),
@@ -242,6 +239,7 @@ export async function beginContext(
         marketplace?.start()
         webhooks.start()
         badges.start()
+        batches.start()
       },
       baseUrl: config.baseUrl ?? `http://${config.host}:${config.port}`,
       adminAddress: `unix:${join(config.dataDir, adminSocketName)}`,
@@ -250,6 +248,7 @@ export async function beginContext(
         await closeInOrder(closing, { log, withinMs: 10_000 })
       },
     }
+    return context
   } catch (error) {
     unlock()
     throw dataDirProblem(error, config.dataDir)

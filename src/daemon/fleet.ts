@@ -2,8 +2,9 @@ import { hostname } from 'node:os'
 import type { Logger } from 'pino'
 import * as z from 'zod'
 import { BackgroundLoop } from './background-loop.ts'
-import type { Chain } from './chain/chains.ts'
+import type { Chain, RemoteChain } from './chain/chains.ts'
 import { holderIn } from './chain/dev-chain/alone.ts'
+import { defaultMaxGas } from './chain/relayer/sender.ts'
 import type { Config } from './config/config.ts'
 import { variableOf } from './config/settings.ts'
 import { hearDaemon, otherDaemons, pruneDaemons } from './store/daemons.ts'
@@ -61,7 +62,18 @@ function wordsOf({ id, relayer, signVerifier }: Chain, { chains }: Config): stri
       ? 'embedded'
       : `${remote.confirmations} confirmations, at most ${remote.maxFeePerGas} wei a gas`
   const expiry = remote?.expiryBlocks === undefined ? '' : `, signatures for ${remote.expiryBlocks} blocks`
-  return `relayer ${relayer}, sign verifier ${signVerifier.address}, ${depth}${expiry}`
+  return `relayer ${relayer}, sign verifier ${signVerifier.address}, ${depth}${expiry}${limits(remote)}`
+}
+
+/** Without those that are not set, which a daemon of an older version does not mention. */
+function limits(chain: RemoteChain | undefined): string {
+  if (chain === undefined) return ''
+  const { minTip, maxTip, maxGas } = chain
+  return [
+    ...(minTip === 0n ? [] : [`, tips of at least ${minTip} wei`]),
+    ...(maxTip === undefined ? [] : [`, tips of at most ${maxTip} wei`]),
+    ...(maxGas === defaultMaxGas ? [] : [`, ${maxGas} gas a transfer`]),
+  ].join('')
 }
 
 /** What is said of each setting in which two differ. */

@@ -53,10 +53,13 @@ is --ref-ttl-seconds 60, TAPCHIP_DEV_CHAIN is --dev-chain off. Secrets and the s
   TAPCHIP_DEV_RPC           full: its RPC allows everything, for tests (guarded)
   TAPCHIP_DEV_RPC_PORT      the port of its RPC, if it is free (any)
   TAPCHIP_DEV_RPC_ORIGINS   web pages that may use it, such as http://localhost:*,chrome-extension://* (none)
-  TAPCHIP_RPC_<id>          the RPC URL of a remote chain, by its chain id
+  TAPCHIP_RPC_<id>          the RPC URL of a remote chain, by its chain id; or several, separated by commas
   TAPCHIP_CONFIRMATIONS_<id>, TAPCHIP_MAX_FEE_GWEI_<id>, TAPCHIP_EXPIRY_BLOCKS_<id>
                             the depth of a final transaction (2), the maximum fee in gwei (200), and the lifetime of a
                             transfer signature in blocks (about 30 minutes' worth)
+  TAPCHIP_MIN_TIP_GWEI_<id>, TAPCHIP_MAX_TIP_GWEI_<id>, TAPCHIP_MAX_GAS_<id>
+                            the least and the highest tip in gwei (as the node suggests), and the most gas that a
+                            transfer by code may use (2000000)
   TAPCHIP_RELAYER_KEY_<id>, TAPCHIP_SIGN_VERIFIER_KEY_<id>
                             the keys that send transactions, and that sign transfers: 64 hex digits
   TAPCHIP_KEYSTORE, TAPCHIP_KEYSTORE_PASSWORD_FILE

@@ -27,7 +27,7 @@ import { DataKeyProblem } from './store/data-key.ts'
 import { DatabaseUnavailable } from './store/database.ts'
 import { lacksDescriptors, NoDescriptors } from './store/descriptors.ts'
 import { Disk } from './store/disk.ts'
-import { MigrationFailed, nameOfDatabase, SchemaTooNew, ServerProblem } from './store/open.ts'
+import { MigrationFailed, nameOfDatabase, SchemaTooNew, SchemaTooOld, ServerProblem } from './store/open.ts'
 import { copyStores } from './store-copy.ts'
 import { uncaughtError, uncaughtExitCode } from './uncaught.ts'
 import { NoRoomForCopy } from './upgrade.ts'
@@ -46,6 +46,7 @@ const known = [
   EmbeddedElsewhere,
   RestoreProblem,
   SchemaTooNew,
+  SchemaTooOld,
   MigrationFailed,
   ServerProblem,
   NoDescriptors,

@@ -10,8 +10,6 @@ export interface Metrics {
   /** Not in the registry. */
   readonly requests: RequestTimes
   readonly taps: Counter<'outcome'>
-  /** What `taps` shows. */
-  readonly tapsByOutcome: Map<string, number>
   readonly droppedTaps: Counter
   readonly unconfiguredProxy: Counter
   readonly webhookTries: Counter<'outcome'>
@@ -21,20 +19,14 @@ export function createMetrics(): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
-  const tapsByOutcome = new Map<string, number>()
   return {
     registry,
-    tapsByOutcome,
     requests: new RequestTimes(),
     taps: new Counter({
       name: 'tapchip_taps_total',
       help: 'Taps judged, by outcome',
       labelNames: ['outcome'],
       registers,
-      collect() {
-        this.reset()
-        for (const [outcome, taps] of tapsByOutcome) this.inc({ outcome }, taps)
-      },
     }),
     droppedTaps: new Counter({
       name: 'tapchip_refused_taps_not_recorded_total',
@@ -56,10 +48,9 @@ export function createMetrics(): Metrics {
 }
 
 export const countTaps =
-  ({ tapsByOutcome }: Pick<Metrics, 'tapsByOutcome'>) =>
-  (outcome: string): void => {
-    tapsByOutcome.set(outcome, (tapsByOutcome.get(outcome) ?? 0) + 1)
-  }
+  ({ taps }: Pick<Metrics, 'taps'>) =>
+  (outcome: string): void =>
+    taps.inc({ outcome })
 
 export function watchDisk(
   { registry }: Pick<Metrics, 'registry'>,
@@ -154,6 +145,7 @@ export interface Sending {
   inFlight: number
   waitingForFees: boolean
   waitingForFunds: boolean
+  stuck: { id: number; why: string } | undefined
   trouble: Error | undefined
 }
 
@@ -177,8 +169,50 @@ export function watchChains({ registry }: Pick<Metrics, 'registry'>, status: () 
   gauge('tapchip_chain_waiting_for_funds', '1 while the relayer has no funds on a chain', (s) =>
     Number(s.waitingForFunds),
   )
-  gauge('tapchip_chain_trouble', '1 while a chain is unreachable or misconfigured', (s) =>
-    Number(s.trouble !== undefined),
+  const trouble = '1 while a chain is unreachable or misconfigured, or a transaction cannot go on'
+  gauge('tapchip_chain_trouble', trouble, (s) => Number(s.trouble !== undefined || s.stuck !== undefined))
+}
+
+interface RpcUrl {
+  chainId: number
+  /** Host and port. */
+  url: string
+  isWell: boolean
+  behind: number | undefined
+  batch: number | undefined
+  limitedUntil: number | undefined
+}
+
+export function watchRpcUrls({ registry }: Pick<Metrics, 'registry'>, urls: () => readonly RpcUrl[]): void {
+  const gauge = (name: string, help: string, read: (url: RpcUrl) => number | undefined) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['chain', 'url'],
+      registers: [registry],
+      collect() {
+        this.reset()
+        for (const one of urls()) {
+          const value = read(one)
+          if (value !== undefined) this.set({ chain: String(one.chainId), url: one.url }, value)
+        }
+      },
+    })
+  gauge('tapchip_rpc_up', '1 while an RPC URL can be used, by chain and host:port', ({ isWell }) =>
+    Number(isWell),
+  )
+  gauge(
+    'tapchip_rpc_behind_blocks',
+    'How far an RPC URL is behind the best of its chain',
+    ({ behind }) => behind,
+  )
+  gauge('tapchip_rpc_limited', '1 while an RPC URL limits requests and is left alone', ({ limitedUntil }) =>
+    Number(limitedUntil !== undefined),
+  )
+  gauge(
+    'tapchip_rpc_batch_limit',
+    'Calls that an RPC URL takes together; absent: as many as usual',
+    ({ batch }) => batch,
   )
 }
 
@@ -200,10 +234,7 @@ export function observe(
     const seconds = reply.elapsedTime / 1000
     metrics.requests.of(request.method, route, reply.statusCode).observe(seconds)
     if (isDebug)
-      request.log.debug(
-        { requestId: request.id, method: request.method, route, status: reply.statusCode, seconds },
-        'answered',
-      )
+      request.log.debug({ method: request.method, route, status: reply.statusCode, seconds }, 'answered')
     done()
   })
 }

@@ -40,7 +40,7 @@ interface OpenStore {
   instance: string
 }
 
-/** @throws DataDirProblem, DataKeyProblem, SchemaTooNew, MigrationFailed, ServerProblem */
+/** @throws DataDirProblem, DataKeyProblem, SchemaTooNew, SchemaTooOld, MigrationFailed, ServerProblem */
 export const openStore = (config: Config, opening: Opening): Promise<OpenStore> =>
   config.databaseUrl === undefined
     ? openFile(config, opening)

@@ -10,6 +10,7 @@ import { beginContext, type Context } from './context.ts'
 import { verifyContracts } from './domain/contracts/inspect-contract.ts'
 import { recordMissing } from './domain/deployments/deployments.ts'
 import { startCleanup } from './domain/housekeeping.ts'
+import { makeTapMonths } from './domain/retention.ts'
 import { type Administration, addressOf, openAdministration } from './http/administration.ts'
 import { applySeed, readSeed } from './seed/load.ts'
 import type { ServiceManager } from './service-manager.ts'
@@ -62,6 +63,8 @@ export async function startDaemon(
   const seed = config.seed === undefined ? undefined : await readSeed(config.seed)
   const ctx = await beginContext(config, log, { starting, stopped })
   ctx.isStarting = true
+  // A tap that has to be moved into its month later cannot be seen for a moment. What fails here is done later.
+  await makeTapMonths(ctx.db, ctx.clock.now()).catch(() => undefined)
   await warnOfSkew(ctx).catch((err: unknown) =>
     log.warn({ err }, 'the clock of the database could not be read'),
   )

@@ -29,8 +29,8 @@ interface Wanted {
 
 /**
  * Copies the database of stopped daemons to another engine.
- * @throws CopyProblem, DataKeyProblem, ConfigProblem, DataDirInUse, SchemaTooNew, DatabaseUnavailable; run again, it
- * continues
+ * @throws CopyProblem, DataKeyProblem, ConfigProblem, DataDirInUse, SchemaTooNew, SchemaTooOld, DatabaseUnavailable; run
+ * again, it continues
  */
 export async function copyStores(
   wanted: Wanted,

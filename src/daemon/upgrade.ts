@@ -40,7 +40,7 @@ interface Options {
 
 /**
  * Migrates the database, and first copies one that has data: an earlier version cannot open what this one makes of it.
- * @throws SchemaTooNew, MigrationFailed, NoRoomForCopy: then the database is as it was
+ * @throws SchemaTooNew, SchemaTooOld, MigrationFailed, NoRoomForCopy: then the database is as it was
  */
 export async function upgradeDatabase(file: string, options: Options): Promise<Upgraded | undefined> {
   const { config, log, clock, disk, seal, starting } = options
@@ -73,7 +73,7 @@ export async function upgradeDatabase(file: string, options: Options): Promise<U
   }
 }
 
-/** Copies are made with the server's own tools. @throws SchemaTooNew, MigrationFailed, DataKeyProblem */
+/** Copies are made with the server's own tools. @throws SchemaTooNew, SchemaTooOld, MigrationFailed, DataKeyProblem */
 export async function upgradeServer(
   url: string,
   { log, seal, starting }: Pick<Options, 'log' | 'seal' | 'starting'>,

@@ -1,3 +1,5 @@
+import { withoutInvisible } from '../values/invisible.ts'
+
 // A chip's UID is seven bytes. On the wire and in the store it is the decimal string of those bytes, read
 // big-endian: 1293660434600336 is 04 98 93 CA AA 11 90.
 
@@ -11,17 +13,32 @@ const MAX = '72057594037927935'
 const HEX = /^[0-9A-Fa-f]{14}$/
 const SCIENTIFIC = /^[+-]?\d+([.,]\d*)?[eE][+-]?\d+$/
 const DIGITS = /^\d+$/
+const DECIMAL = /^[1-9]\d*$/
 /** At least one letter. */
 const CUT = /^(?=\d*[A-Fa-f])[0-9A-Fa-f]{10,13}$/
 
-/** @param text decimal, or 14 hex digits of any case with or without colons. 14 characters are always hex. */
-export function parseUid(text: string): UidParse {
+/** Bytes in pairs, as tools print them: `04:A1:…`, `04-a1-…`, `04  a1 …` (libnfc), `0x04 0xA1 …`; and `0x04a1…`. */
+const PAIRS =
+  /^(0x)?[0-9A-Fa-f]{2}(?:([:-]| {1,2}|, ?)\1?[0-9A-Fa-f]{2}(?:\2\1?[0-9A-Fa-f]{2}){5}|[0-9A-Fa-f]{12})$/i
+
+/**
+ * @param given decimal, or 14 hex digits of any case, alone or in the forms of PAIRS. 14 characters are always hex. What
+ * is invisible does not count.
+ */
+export function parseUid(given: string): UidParse {
+  const parsed = parse(given)
+  if (parsed.ok) return parsed
+  const text = withoutInvisible(given)
+  return text === given ? parsed : parse(text)
+}
+
+function parse(text: string): UidParse {
   const { length } = text
-  if (length !== HEX_DIGITS && isPlainDecimal(text)) {
+  if (length !== HEX_DIGITS && DECIMAL.test(text)) {
     if (length < MAX.length || (length === MAX.length && text <= MAX)) return { ok: true, uid: text }
     return invalid(`must be at most ${MAX}, which is 7 bytes`)
   }
-  const hex = text.includes(':') ? text.replaceAll(':', '') : text
+  const hex = hexIn(text)
   if (HEX.test(hex)) {
     const uid = decimalFromHex(hex)
     return uid === '0' ? invalid('must not be zero') : { ok: true, uid }
@@ -36,7 +53,8 @@ export function parseUid(text: string): UidParse {
       `must be a UID: 14 hex digits, and has ${text.length}. A spreadsheet may have dropped the zero at its beginning: ` +
         'export the column again as text',
     )
-  if (!DIGITS.test(text)) return invalid('must be a UID: 14 hex digits, colons allowed, or a decimal number')
+  if (!DIGITS.test(text))
+    return invalid('must be a UID: 14 hex digits, alone or in pairs (04:A1:…), or a decimal number')
   return invalid(
     /^0+$/.test(text) ? 'must not be zero' : 'must not begin with 0: a UID in decimal has no leading zeros',
   )
@@ -44,9 +62,7 @@ export function parseUid(text: string): UidParse {
 
 /** Seven bytes as 14 hex digits in upper case: `049893CAAA1190`. @param uid decimal, as parseUid gives it */
 export function uidToHex(uid: string): string {
-  const number = Number(uid)
-  const hex = Number.isSafeInteger(number) ? number.toString(16) : BigInt(uid).toString(16)
-  return hex.toUpperCase().padStart(HEX_DIGITS, '0')
+  return BigInt(uid).toString(16).toUpperCase().padStart(HEX_DIGITS, '0')
 }
 
 /**
@@ -76,28 +92,16 @@ export function uidToBytes(uid: string): Buffer {
 /** @returns the decimal string @throws RangeError unless there are seven bytes */
 export function uidFromBytes(bytes: Uint8Array): string {
   if (bytes.length !== BYTES) throw new RangeError(`A UID has 7 bytes, not ${bytes.length}`)
-  // In two parts of at most 32 bits; below 2^53 the sum is exact.
-  const view = new DataView(bytes.buffer, bytes.byteOffset, BYTES)
-  const high = view.getUint32(0) >>> 8
-  const low = view.getUint32(3)
-  return high < 0x200000 ? String(high * 2 ** 32 + low) : ((BigInt(high) << 32n) | BigInt(low)).toString()
+  return decimalFromHex(Buffer.from(bytes).toString('hex'))
 }
 
-function decimalFromHex(hex: string): string {
-  const number = Number.parseInt(hex, 16)
-  return Number.isSafeInteger(number) ? String(number) : BigInt(`0x${hex}`).toString()
+/** Colons may stand anywhere. Nearly all UIDs are read by the first look. */
+function hexIn(text: string): string {
+  const bare = text.includes(':') ? text.replaceAll(':', '') : text
+  return HEX.test(bare) || !PAIRS.test(text) ? bare : text.replace(/0x|[^0-9a-f]/gi, '')
 }
 
-/** A loop instead of a regular expression, since batches contain a million UIDs. */
-function isPlainDecimal(text: string): boolean {
-  const first = text.charCodeAt(0)
-  if (!(first >= 0x31 && first <= 0x39)) return false
-  for (let i = 1; i < text.length; i += 1) {
-    const code = text.charCodeAt(i)
-    if (code < 0x30 || code > 0x39) return false
-  }
-  return true
-}
+const decimalFromHex = (hex: string): string => BigInt(`0x${hex}`).toString()
 
 function invalid(reason: string): UidParse {
   return { ok: false, reason }

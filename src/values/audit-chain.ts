@@ -17,7 +17,10 @@ export interface ChainedEntry {
   batch: string | null
 }
 
-/** Whether a migration, or a restore, had to seal the log anew: nothing proves what is older than its entry. */
+/**
+ * Whether a restore, or a migration in an export of a version from before the first release, had to seal the log anew:
+ * nothing proves what is older than its entry.
+ */
 export const beginsAnew = (action: unknown, detail: JsonObject | undefined): boolean =>
   (action === 'daemon.migrate' || action === 'daemon.restore') && detail?.beganAnew === true
 

@@ -1,4 +1,5 @@
 import Papa from 'papaparse'
+import { tidyCell } from './invisible.ts'
 
 export interface CsvRows {
   readonly rows: readonly (readonly string[])[]
@@ -56,6 +57,6 @@ function dropReturn(cells: string[]): void {
 
 // A loop for speed, since imports have a million rows.
 function isNotBlank(cells: readonly string[]): boolean {
-  for (const cell of cells) if (cell.trim() !== '') return true
+  for (const cell of cells) if (cell.trim() !== '' && tidyCell(undefined, cell) !== '') return true
   return false
 }

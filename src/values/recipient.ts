@@ -1,20 +1,34 @@
+import { withoutChainPrefix } from './chain-prefix.ts'
+import { tidyCell } from './invisible.ts'
+
 /** An address without 0x, or an unresolved ENS name. */
 type RecipientForm =
   | { readonly kind: 'address'; readonly digits: string }
   | { readonly kind: 'name'; readonly name: string }
+
+interface RecipientProblem {
+  /** Can follow the text in quotes. */
+  readonly reason: string
+  /** It names another chain, or one that is not known. */
+  readonly isOfChain?: true
+}
 
 // The limit of DNS encoding, and therefore of ENS names.
 const maxLength = 255
 
 /**
  * Checks only the form of a recipient. The daemon checks an address's checksum and a name's normalization (ENSIP-15),
- * which need tables and hashes. A reason can follow the text in quotes.
+ * which need tables and hashes.
+ * @param chainId the token's chain; undefined: not known here, so that an address may name any
  */
-export function readRecipient(given: string): RecipientForm | { readonly reason: string } {
-  const text = given.trim()
-  if (text === '') return { reason: 'is empty: give an address (0x…) or an ENS name' }
-  if (text.length > maxLength)
-    return { reason: `has ${text.length} characters, which is too long for an address or a name` }
+export function readRecipient(given: string, chainId?: number): RecipientForm | RecipientProblem {
+  const whole = tidyCell('recipient', given)
+  if (whole === '') return { reason: 'is empty: give an address (0x…) or an ENS name' }
+  if (whole.length > maxLength)
+    return { reason: `has ${whole.length} characters, which is too long for an address or a name` }
+  const prefixed = withoutChainPrefix(whole, chainId)
+  if (prefixed !== undefined && 'reason' in prefixed) return { ...prefixed, isOfChain: true }
+  const text = prefixed?.address ?? whole
   // With a dot it is a name, such as 0xabc.eth.
   if (/^0x[^.]*$/i.test(text)) {
     const digits = text.slice(2)

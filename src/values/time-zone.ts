@@ -38,7 +38,8 @@ function localTime(at: number, zone: string): string {
   return `${year.padStart(4, '0')}-${month}-${day}T${hour}:${minute}:${second}`
 }
 
-const offsetAt = (at: number, zone: string): number =>
+/** The zone's distance from UTC at an instant, in ms. */
+export const offsetAt = (at: number, zone: string): number =>
   Date.parse(`${localTime(at, zone)}Z`) - Math.floor(at / 1000) * 1000
 
 /** The first instant of a date, in ms. Where clocks skip midnight, it is the first one that they show. @param date `2026-11-22` */

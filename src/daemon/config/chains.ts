@@ -1,17 +1,32 @@
 import * as z from 'zod'
 import type { RemoteChain } from '../chain/chains.ts'
 import { Explorers } from '../chain/explorers.ts'
-import { fallbackMessage } from './fields.ts'
+import { defaultMaxGas } from '../chain/relayer/sender.ts'
+import { fallbackMessage, wholeNumber } from './fields.ts'
 import { ConfigProblem } from './problem.ts'
 
 const text = z.union([z.string(), z.number()], 'must be text or a number').transform(String)
 
+const isRpcUrl = (url: string): boolean => /^https?:\/\/\S+$/.test(url) && URL.canParse(url)
+
+/** One URL, or several in a list or with commas. */
+const rpcUrls = z
+  .union([z.array(z.string()), text], 'must be an http(s) URL, or several')
+  .transform((urls) => (typeof urls === 'string' ? urls.split(',') : urls).map((url) => url.trim()))
+  .transform((urls) => [...new Set(urls)].filter((url) => url !== ''))
+  .refine((urls) => urls.length > 0 && urls.every(isRpcUrl), 'must be an http(s) URL')
+
+const amount = text.pipe(
+  z.string().regex(/^\d{1,9}(\.\d{1,9})?$/, 'must be an amount of gwei, such as 50 or 0.2'),
+)
+
 const oneChain = z.strictObject({
-  rpc: text.pipe(z.string().regex(/^https?:\/\/\S+$/, 'must be an http(s) URL')),
+  rpc: rpcUrls,
   confirmations: text.pipe(z.string().regex(/^[1-9]\d{0,3}$/, 'must be a number from 1 to 9999')).optional(),
-  maxFeeGwei: text
-    .pipe(z.string().regex(/^\d{1,9}(\.\d{1,9})?$/, 'must be an amount of gwei, such as 50 or 0.2'))
-    .optional(),
+  maxFeeGwei: amount.optional(),
+  minTipGwei: amount.optional(),
+  maxTipGwei: amount.optional(),
+  maxGas: wholeNumber(200_000, 10_000_000_000).optional(),
   expiryBlocks: text.pipe(z.string().regex(/^[1-9]\d{0,8}$/, 'must be a number of blocks')).optional(),
 })
 
@@ -28,6 +43,9 @@ const variables = {
   rpc: 'TAPCHIP_RPC',
   confirmations: 'TAPCHIP_CONFIRMATIONS',
   maxFeeGwei: 'TAPCHIP_MAX_FEE_GWEI',
+  minTipGwei: 'TAPCHIP_MIN_TIP_GWEI',
+  maxTipGwei: 'TAPCHIP_MAX_TIP_GWEI',
+  maxGas: 'TAPCHIP_MAX_GAS',
   expiryBlocks: 'TAPCHIP_EXPIRY_BLOCKS',
 } as const
 const keys = ['TAPCHIP_RELAYER_KEY', 'TAPCHIP_SIGN_VERIFIER_KEY'] as const
@@ -71,11 +89,13 @@ export function explorersFrom(
   return new Explorers(own)
 }
 
+type Settings = Partial<Record<keyof typeof variables, unknown>>
+
 export function chainsFrom(
   file: z.output<typeof chainsInFile>,
   env: Readonly<Record<string, string | undefined>>,
 ): RemoteChain[] {
-  const chains = new Map<string, Record<string, string | undefined>>(
+  const chains = new Map<string, Settings>(
     Object.entries(file).map(([id, settings]) => [id, { ...settings }]),
   )
   const sources = new Map<string, string>()
@@ -90,26 +110,42 @@ export function chainsFrom(
   return [...chains].map(([id, settings]) => parsed(Number(id), settings, sources))
 }
 
-function parsed(
-  chainId: number,
-  settings: Record<string, string | undefined>,
-  sources: ReadonlyMap<string, string>,
-): RemoteChain {
+function parsed(chainId: number, settings: Settings, sources: ReadonlyMap<string, string>): RemoteChain {
   if (settings.rpc === undefined)
     throw new ConfigProblem(`Chain ${chainId} has settings but no RPC URL. Set TAPCHIP_RPC_${chainId}.`)
+  const named = (setting: keyof typeof variables) => {
+    const path = `chains.${chainId}.${setting}`
+    return sources.get(path) ?? (setting in settings ? path : `${variables[setting]}_${chainId}`)
+  }
   const result = oneChain.safeParse(settings, { error: fallbackMessage })
   if (!result.success) {
     const [issue] = result.error.issues
     const path = `chains.${chainId}.${issue?.path.join('.')}`
     throw new ConfigProblem(`${sources.get(path) ?? path} ${issue?.message}`)
   }
-  const { rpc, confirmations = '2', maxFeeGwei = '200', expiryBlocks } = result.data
-  const [whole = '0', fraction = ''] = maxFeeGwei.split('.')
+  const { rpc, confirmations = '2', expiryBlocks, maxGas = defaultMaxGas } = result.data
+  const { maxFeeGwei = '200', minTipGwei = '0', maxTipGwei } = result.data
+  const refuseAbove = (setting: 'maxTipGwei' | 'maxFeeGwei', limit: string) => {
+    if (wei(minTipGwei) > wei(limit))
+      throw new ConfigProblem(
+        `${named('minTipGwei')} is ${minTipGwei} gwei, more than ${named(setting)} allows (${limit}).`,
+      )
+  }
+  if (maxTipGwei !== undefined) refuseAbove('maxTipGwei', maxTipGwei)
+  refuseAbove('maxFeeGwei', maxFeeGwei)
   return {
     chainId,
-    rpcUrl: rpc,
+    rpcUrls: rpc,
     confirmations: Number(confirmations),
-    maxFeePerGas: BigInt(whole) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0')),
+    maxFeePerGas: wei(maxFeeGwei),
+    minTip: wei(minTipGwei),
+    maxTip: maxTipGwei === undefined ? undefined : wei(maxTipGwei),
+    maxGas,
     expiryBlocks: expiryBlocks === undefined ? undefined : Number(expiryBlocks),
   }
+}
+
+function wei(gwei: string): bigint {
+  const [whole = '0', fraction = ''] = gwei.split('.')
+  return BigInt(whole) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0'))
 }

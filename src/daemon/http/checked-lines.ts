@@ -126,10 +126,8 @@ export class CheckedLines<T> {
   }
 
   async #line(text: string): Promise<{ value: T } | { problem: string }> {
-    // Shorter lines cannot exceed the limits.
-    const excess = text.length < boundedFrom ? undefined : await excessOf(Buffer.from(text))
-    if (excess) return { problem: `${excess.field ?? 'the line'} ${excess.reason}` }
-    if (holdsNul(text)) return { problem: nulProblem }
+    const problem = await problemOfText(text)
+    if (problem !== undefined) return { problem }
     let value: unknown
     try {
       value = parseExact(text)
@@ -159,6 +157,46 @@ function decoded(decoder: TextDecoder, chunk: Uint8Array | undefined): string {
   } catch {
     throw new DomainError('invalid_input', 'body is not valid UTF-8')
   }
+}
+
+/**
+ * The lines of a body that is read whole, as text that can be kept. Whoever parses them checks what they say.
+ * @throws DomainError too_large, invalid_input
+ */
+export async function readLines(
+  body: AsyncIterable<Uint8Array> | undefined,
+  limit: number,
+): Promise<string[]> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length
+    if (bytes > limit)
+      throw new DomainError('too_large', `The body is over ${limit} bytes. Send it in smaller parts.`)
+    chunks.push(chunk)
+  }
+  const lines: string[] = []
+  const slice = new Slice()
+  for (const texts of linesOf(chunks)) {
+    for (const text of texts) {
+      const problem = await problemOfText(text)
+      if (problem !== undefined)
+        throw new DomainError('invalid_input', `line ${lines.length + 1}: ${problem}`)
+      lines.push(text)
+      if (slice.isOver) await slice.next()
+    }
+  }
+  if (lines.length === 0)
+    throw new DomainError('invalid_input', 'body is empty: send JSON lines, one row per line')
+  return lines
+}
+
+/** What makes a line unfit to be parsed or kept. */
+async function problemOfText(text: string): Promise<string | undefined> {
+  // Shorter lines cannot exceed the limits.
+  const excess = text.length < boundedFrom ? undefined : await excessOf(Buffer.from(text))
+  if (excess) return `${excess.field ?? 'the line'} ${excess.reason}`
+  return holdsNul(text) ? nulProblem : undefined
 }
 
 /** Merges known lines with arriving ones by row; lines without a row come last. */

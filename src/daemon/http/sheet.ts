@@ -1,6 +1,7 @@
 import { TextDecoder } from 'node:util'
 import { notImported } from '../../values/chip-row.ts'
 import { CsvReader, type CsvRows } from '../../values/csv-reader.ts'
+import { tidyCell } from '../../values/invisible.ts'
 import { type JsonObject, parseObject } from '../../values/json.ts'
 import { LineSplitter } from '../../values/line-splitter.ts'
 import { importRow } from '../contract/admin/chips.ts'
@@ -54,7 +55,7 @@ export async function openCsv(
     const { rows, malformed } = next.done ? reader.end() : reader.push(next.value)
     const [first] = rows
     if (first) {
-      const heading = first.map((name) => name.trim())
+      const heading = first.map((name) => tidyCell(undefined, name))
       assertColumns(heading, columns)
       if (!heading.includes('uid') && !heading.includes('publicKey')) {
         throw new DomainError(
@@ -121,15 +122,15 @@ function csvRow(
   const [first = ''] = cells
   // By far the most common sheet has only a column of UIDs.
   if (heading.length === 1 && cells.length === 1 && only !== undefined && malformed === undefined)
-    return first.includes(replacement) ? { problem: notUtf8 } : { values: { [only]: first } }
+    return first.includes(replacement) ? { problem: notUtf8 } : { values: { [only]: tidyCell(only, first) } }
   const uid = cells[heading.indexOf('uid')]
   if (malformed !== undefined) return { problem: `is malformed: ${malformed}`, uid }
-  if (cells.length !== heading.length) {
+  // Spreadsheets leave out empty cells at the end of a row.
+  if (cells.slice(heading.length).some((cell) => cell !== ''))
     return { problem: `has ${cells.length} cells, but the first row names ${heading.length} columns`, uid }
-  }
   const values: Record<string, string> = {}
   for (const [at, name] of heading.entries()) {
-    const cell = cells[at] ?? ''
+    const cell = tidyCell(name, cells[at] ?? '')
     if (cell.includes(replacement)) return { problem: `${name} ${notUtf8}`, uid }
     if (cell !== '' && columns.includes(name)) values[name] = cell
   }
@@ -198,7 +199,7 @@ function jsonRow(line: string, columns: readonly string[]): SheetRow {
   if (!parsed.success) return { problem: describeIssues(parsed.error.issues) }
   const values: Record<string, string> = {}
   for (const [name, cell] of Object.entries(parsed.data)) {
-    if (cell !== undefined && cell !== '') values[name] = String(cell)
+    if (cell !== undefined && cell !== '') values[name] = tidyCell(name, String(cell))
   }
   return { values }
 }

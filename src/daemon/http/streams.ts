@@ -60,11 +60,7 @@ async function* endingInError(
     // What was committed was told, in lines.
     const progress = isTold ? linesBefore : progressOf(request)
     const { body, isOurs } = answerTo(error, request.id, { isStranger: isStranger(request), progress })
-    if (isOurs)
-      request.log.error(
-        { requestId: request.id, err: error, route: request.routeOptions.url },
-        'stream failed',
-      )
+    if (isOurs) request.log.error({ err: error, route: request.routeOptions.url }, 'stream failed')
     yield `${JSON.stringify(body)}\n`
   }
 }

@@ -1,5 +1,4 @@
 import { timingSafeEqual } from 'node:crypto'
-import { cmacOnce } from './aes-once.ts'
 import { AesKey, BLOCK, oddBytes } from './cmac.ts'
 import { LrpKey, lrpKey } from './lrp.ts'
 
@@ -65,7 +64,7 @@ export function encryptPiccData(metaRead: AesKey, tap: SdmInput, random: Uint8Ar
 export function sunMac(fileRead: AesKey, tap: SdmInput, macInput: string): Buffer {
   const text = Buffer.from(macInput)
   if (tap.mode === 'lrp') return oddBytes(lrpSession(fileRead, tap).cmac(text))
-  return oddBytes(cmacOnce(fileRead.cmac(sessionVector(SV2, tap)), text))
+  return oddBytes(new AesKey(fileRead.cmac(sessionVector(SV2, tap))).cmac(text))
 }
 
 /**

@@ -21,6 +21,24 @@ const secondTap: readonly ErrorCode[] = [
   'registration_same_tap',
 ]
 
+const ofBatches = (root: '/batches' | '/admin/batches') =>
+  ({
+    [`POST ${root}`]: ['batch_name_taken', 'team_required'],
+    [`GET ${root}/:id`]: ['conflict'],
+    [`DELETE ${root}/:id`]: ['batch_running', 'conflict'],
+    [`POST ${root}/:id/rows`]: ['conflict'],
+    [`POST ${root}/:id/files/:hash`]: ['conflict'],
+    [`POST ${root}/:id/plan`]: ['conflict', 'chain_unavailable'],
+    [`POST ${root}/:id/start`]: ['conflict'],
+    [`POST ${root}/:id/approve`]: ['own_batch', 'conflict'],
+    [`POST ${root}/:id/pause`]: ['conflict'],
+    [`POST ${root}/:id/resume`]: ['conflict'],
+    [`POST ${root}/:id/cancel`]: ['batch_running', 'conflict'],
+    [`POST ${root}/:id/undo`]: ['conflict'],
+    [`GET ${root}/:id/follow`]: ['conflict'],
+    [`GET ${root}/:id/report`]: ['conflict'],
+  }) as const
+
 /** Beyond those that follow from an endpoint's authentication and input. */
 const own: Partial<Record<EndpointKey, readonly ErrorCode[]>> = {
   'GET /chips/find': ['tap_malformed'],
@@ -60,9 +78,11 @@ const own: Partial<Record<EndpointKey, readonly ErrorCode[]>> = {
     'badge_unavailable',
     ...recipient,
   ],
-  'POST /batches/:id/hold': ['batch_running'],
-  'POST /batches/:id/journal': ['conflict'],
-  'DELETE /batches/:id': ['batch_running'],
+  ...ofBatches('/batches'),
+  ...ofBatches('/admin/batches'),
+  'POST /batch-journals/:id/hold': ['batch_running'],
+  'POST /batch-journals/:id/journal': ['conflict'],
+  'DELETE /batch-journals/:id': ['batch_running'],
   'POST /admin/backup': ['conflict'],
 }
 

@@ -33,6 +33,8 @@ function mistypedWords(mistyped: Mistyped, { mistyped: words, failures }: String
       return words.unknownName
     case 'wrong-address':
       return words.wrongAddress
+    case 'other-chain':
+      return words.otherChain
     case 'wrong-length':
       return words.wrongLength(mistyped.count)
     case 'badge':

@@ -56,6 +56,8 @@ export const mistyped: MistypedWords = {
   unknownName:
     'Zu diesem Namen gehört keine Wallet. Prüfen Sie die Schreibweise, oder geben Sie die Adresse selbst ein.',
   wrongAddress: 'In dieser Adresse ist ein Fehler. Kopieren Sie sie noch einmal.',
+  otherChain:
+    'Der Teil vor dem Doppelpunkt nennt eine andere Blockchain als die dieses Stücks. Geben Sie Ihre Adresse dort ohne ihn ein.',
   wrongLength: (count) => `Eine Wallet-Adresse besteht aus 0x und 40 Zeichen; hier sind es ${count}.`,
   badge:
     'Das wurde nicht erkannt. Bitte prüfen Sie es auf Tippfehler: Eine Adresse ist 0x und 40 Zeichen, ein Name ist wie name.eth. Auch E-Mail-Adressen gehen.',

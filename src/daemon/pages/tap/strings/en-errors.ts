@@ -54,6 +54,8 @@ export const failures: FailureWords = {
 export const mistyped: MistypedWords = {
   unknownName: 'There is no wallet behind this name. Check its spelling, or enter the address itself.',
   wrongAddress: 'There is a mistake in this address. Copy it again.',
+  otherChain:
+    'The part before the colon names another blockchain than this piece’s. Enter your address there, without that part.',
   wrongLength: (count) => `A wallet address is 0x and 40 characters; this has ${count}.`,
   badge:
     'This was not recognized. Check it for typing errors: an address is 0x and 40 characters, a name is like name.eth. Email addresses work, too.',

@@ -9,6 +9,8 @@ export type FailureWords = Partial<Record<ErrorCode, string>> &
 export interface MistypedWords {
   unknownName: string
   wrongAddress: string
+  /** The part before the colon names another chain, or none that is known. */
+  otherChain: string
   wrongLength: (count: number) => string
   /** As `failures.recipient_invalid`, with the e-mail address that badges take, too. */
   badge: string

@@ -1,0 +1,109 @@
+import { isJsonObject } from './json.ts'
+
+// What a sheet can set of an item, as CLI and daemon read it.
+
+export interface ItemMembers {
+  name?: string
+  description?: string
+  imageUrl?: string
+  /** The symbol of a contract. */
+  contract?: string | null
+  media?: { mimeType: string; url: string }[]
+  attributes?: { name: string; values: string[] }[]
+  variants?: { id: string; attributes: { name: string; value: string }[] }[]
+}
+export type ItemMember = keyof ItemMembers
+
+export const itemMembers = [
+  'name',
+  'description',
+  'imageUrl',
+  'contract',
+  'media',
+  'attributes',
+  'variants',
+] as const satisfies readonly ItemMember[]
+
+/** Those that are lists, with their form. */
+export const itemLists: { readonly [member in ItemMember]?: string } = {
+  media: '[{ "mimeType", "url" }]',
+  attributes: '[{ "name", "values": [] }]',
+  variants: '[{ "id", "attributes": [{ "name", "value" }] }]',
+}
+
+export const isItemId = (text: string): boolean => /^[A-Za-z0-9._-]{1,64}$/.test(text)
+
+/** Can follow the name of the member. */
+class Misfit extends Error {}
+
+type Reader<T> = (value: unknown) => T
+
+const text =
+  (max: number, { mayBeEmpty = true } = {}): Reader<string> =>
+  (value) => {
+    if (typeof value !== 'string') throw new Misfit('must be text')
+    if (value.length > max) throw new Misfit(`must be at most ${max} characters`)
+    if (value.includes('\0') || !value.isWellFormed())
+      throw new Misfit('must not contain NUL or broken Unicode')
+    if (!mayBeEmpty && value.trim() === '') throw new Misfit('must not be empty')
+    return value
+  }
+const name = text(200, { mayBeEmpty: false })
+
+const listOf =
+  <T>(max: number, read: Reader<T>): Reader<T[]> =>
+  (value) => {
+    if (!Array.isArray(value)) throw new Misfit('must be a list')
+    if (value.length > max) throw new Misfit(`must have at most ${max} elements`)
+    return value.map((element, at) => {
+      try {
+        return read(element)
+      } catch (error) {
+        throw error instanceof Misfit ? new Misfit(`element ${at + 1}: ${error.message}`) : error
+      }
+    })
+  }
+
+/** Its members in the order of their names here: the daemon stores them as text. */
+const shape =
+  <T extends object>(members: { readonly [key in keyof T]: Reader<T[key]> }): Reader<T> =>
+  (value) => {
+    if (!isJsonObject(value)) throw new Misfit('must be an object')
+    const read: Partial<T> = {}
+    for (const key in members)
+      try {
+        read[key] = members[key](value[key])
+      } catch (error) {
+        throw error instanceof Misfit ? new Misfit(`${key} ${error.message}`) : error
+      }
+    return read as T
+  }
+
+const readers: { readonly [member in ItemMember]-?: Reader<ItemMembers[member]> } = {
+  name,
+  description: text(10_000),
+  imageUrl: text(4096),
+  contract: (value) => (value === null || value === '' ? null : text(64)(value)),
+  media: listOf(100, shape({ mimeType: name, url: text(4096) })),
+  attributes: listOf(100, shape({ name, values: listOf(1000, text(1000)) })),
+  variants: listOf(
+    1000,
+    shape({
+      id: text(64, { mayBeEmpty: false }),
+      attributes: listOf(100, shape({ name, value: text(1000) })),
+    }),
+  ),
+}
+
+/** @returns the value as the daemon keeps it, or what can follow the member's name */
+export function readItemMember(
+  member: ItemMember,
+  value: unknown,
+): { readonly value: ItemMembers[ItemMember] } | { readonly problem: string } {
+  try {
+    return { value: readers[member](value) }
+  } catch (error) {
+    if (error instanceof Misfit) return { problem: error.message }
+    throw error
+  }
+}
