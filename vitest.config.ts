@@ -43,6 +43,8 @@ const store = [
   'tests/daemon/refs.test.ts',
   'tests/daemon/retention.test.ts',
   'tests/daemon/store.test.ts',
+  'tests/daemon/tap-chain.test.ts',
+  'tests/daemon/taps-guard.test.ts',
   'tests/daemon/taps.test.ts',
 ]
 

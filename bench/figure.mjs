@@ -13,10 +13,13 @@ import { measureLarge } from './figures/large.mjs'
 import { measureNfc } from './figures/nfc.mjs'
 import { measurePeers } from './figures/peers.mjs'
 import { measurePostgres } from './figures/postgres.mjs'
+import { measurePostgresTap } from './figures/postgres-tap.mjs'
 import { measureSheets } from './figures/sheets.mjs'
 import { measureStall } from './figures/stall.mjs'
 import { measureStarts } from './figures/starts.mjs'
+import { measureTapBytes } from './figures/tap-bytes.mjs'
 import { measureTapPage } from './figures/tap-page.mjs'
+import { measureTenMillion } from './figures/ten-million.mjs'
 import { measureWebhooks } from './figures/webhooks.mjs'
 import { loadTapMaker } from './lib/load-tap-maker.mjs'
 import { stayOn } from './lib/machine.mjs'
@@ -36,16 +39,26 @@ const figures = {
   nfc: measureNfc,
   peers: measurePeers,
   postgres: measurePostgres,
+  'postgres-tap': measurePostgresTap,
   sheets: measureSheets,
   stall: measureStall,
   starts: measureStarts,
+  'tap-bytes': measureTapBytes,
   'tap-page': measureTapPage,
+  'ten-million': measureTenMillion,
   webhooks: measureWebhooks,
 }
 
 process.on('exit', killAll)
 // Whoever started this is gone.
 process.on('disconnect', () => process.exit(1))
+
+/** Waits before a round while another checkout has one of its own. */
+const nextRound = () =>
+  new Promise((resolve) => {
+    process.once('message', resolve)
+    process.send({ isRoundOver: true })
+  })
 
 /** @returns the rows: those that the figure announced before it measured, and those that it returned */
 async function measure({ name, plan, seconds, place, cores, only, profile }) {
@@ -64,7 +77,7 @@ async function measure({ name, plan, seconds, place, cores, only, profile }) {
   try {
     const figure = figures[name]
     const tapMaker = await loadTapMaker(place)
-    const settings = { cores, dir, tapMaker, only, announce, ...plan }
+    const settings = { cores, dir, tapMaker, only, announce, nextRound, ...plan }
     const profiling = profile === undefined ? undefined : profileTo(profile)
     rows.push(...((await within(seconds, figure({ ...settings, profile: profiling }))) ?? []))
   } catch (error) {

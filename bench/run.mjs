@@ -1,15 +1,16 @@
-// npm run bench [-- --quick] [--json] [--page] [--only http|bulk|import|chain|chips-curve|connections-curve|field|large|nfc|peers|postgres|sheets|starts|tap-page|webhooks|used-ref|…] [--profile FILE]:
+// npm run bench [-- --quick] [--json] [--page] [--only http|bulk|import|chain|chips-curve|connections-curve|field|large|nfc|peers|postgres|sheets|starts|tap-page|webhooks|used-ref|…] [--profile FILE] [--beside CHECKOUT]:
 // prints one table of what is measured against its limit; --json: one object instead, as lib/results.mjs describes it; --page: measures what docs/performance.md shows and writes that too, with --only
-// that part of it. --profile keeps a CPU profile of the daemon under the HTTP figures. Each figure is a process of its own with a deadline of its own: one that fails or hangs is a row
+// that part of it. --beside: each figure of another checkout too, built before, in turn with this one's. --profile keeps a CPU profile of the daemon under the HTTP figures. Each figure is a process of its own with a deadline of its own: one that fails or hangs is a row
 // that says so, and costs the others nothing. Ends with 1 where a figure failed, and with 2 where it was asked for what there is not.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { httpKeys } from './figures/http.mjs'
+import { measureBeside } from './lib/beside.mjs'
 import { chooseCores, describeMachine, fileSystemOf } from './lib/machine.mjs'
 import { reportOf } from './lib/results.mjs'
 import { notesOf, tableOf } from './lib/table.mjs'
@@ -28,10 +29,13 @@ const full = {
   nfc: { seconds: 180, rounds: 5, chips: 11 },
   peers: { seconds: 180, rounds: 5, window: 1.5 },
   postgres: { seconds: 480, rounds: 3, window: 3, chips: 1_000_000 },
+  'postgres-tap': { seconds: 180, rounds: 5, window: 4 },
   sheets: { seconds: 480, rounds: 5 },
   stall: { seconds: 240, rounds: 1 },
   starts: { seconds: 120, rounds: 15 },
+  'tap-bytes': { seconds: 300, taps: 100_000 },
   'tap-page': { seconds: 180, rounds: 5, window: 1.5 },
+  'ten-million': { seconds: 300, rounds: 9, window: 1.5, patience: 80, chips: 10_000_000 },
   webhooks: { seconds: 240, rounds: 12, window: 1.5 },
 }
 const quick = {
@@ -46,15 +50,19 @@ const quick = {
   nfc: { seconds: 90, rounds: 2, chips: 6 },
   peers: { seconds: 90, rounds: 2, window: 0.8 },
   postgres: { seconds: 240, rounds: 1, window: 2, chips: 200_000 },
+  'postgres-tap': { seconds: 120, rounds: 2, window: 2 },
   sheets: { seconds: 240, rounds: 1 },
   stall: { seconds: 180, rounds: 1 },
   starts: { seconds: 90, rounds: 5 },
+  'tap-bytes': { seconds: 90, taps: 20_000 },
   'tap-page': { seconds: 90, rounds: 2, window: 0.8 },
+  'ten-million': { seconds: 120, rounds: 3, window: 1.5, patience: 40, chips: 1_000_000 },
   webhooks: { seconds: 120, rounds: 2, window: 0.8 },
 }
 
-/** They take minutes and have no bar: measured where they are asked for. */
 const curves = ['chips-curve', 'connections-curve']
+/** They take minutes: measured where they are asked for. */
+const asked = [...curves, 'ten-million']
 
 /** For the page: as many chips as fit into minutes, and a part of the figures, so that it takes a quarter of an hour. */
 const onPage = ['http', 'peers', ...curves]
@@ -72,7 +80,11 @@ function readOptions() {
   const flag = { type: 'boolean' }
   const known = { quick: flag, json: flag, page: flag }
   try {
-    const more = { only: { type: 'string', multiple: true }, profile: { type: 'string' } }
+    const more = {
+      only: { type: 'string', multiple: true },
+      profile: { type: 'string' },
+      beside: { type: 'string' },
+    }
     return parseArgs({ options: { ...known, ...more } }).values
   } catch (error) {
     return refuse(error.message)
@@ -82,7 +94,7 @@ function readOptions() {
 const options = readOptions()
 if (options.quick && options.page) refuse('The page takes more than --quick measures.')
 const plans = options.quick ? quick : options.page ? paged : full
-const unasked = options.page ? onPage : Object.keys(plans).filter((name) => !curves.includes(name))
+const unasked = options.page ? onPage : Object.keys(plans).filter((name) => !asked.includes(name))
 const only = options.only ?? unasked
 const known = [...Object.keys(plans), ...httpKeys]
 const unknown = only.find((name) => !known.includes(name))
@@ -90,6 +102,10 @@ if (unknown !== undefined) refuse(`There is no figure "${unknown}". There are ${
 const names = Object.keys(plans).filter(
   (name) => only.includes(name) || (name === 'http' && only.some((one) => httpKeys.includes(one))),
 )
+const beside = options.beside === undefined ? undefined : resolve(options.beside)
+if (beside !== undefined && options.page) refuse('The page shows one checkout.')
+if (beside !== undefined && !existsSync(join(beside, 'dist')))
+  refuse(`${beside} is no checkout that is built.`)
 const profile = options.profile === undefined ? undefined : resolve(options.profile)
 
 /** A directory on a disk: one in memory would make every write durable for nothing. */
@@ -99,9 +115,9 @@ function temporaryRoot() {
 }
 
 const root = temporaryRoot()
-let running
+const running = new Set()
 process.on('exit', () => {
-  killAllOf(running)
+  for (const child of running) killAllOf(child)
   rmSync(root, { recursive: true, force: true })
 })
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130))
@@ -121,18 +137,35 @@ const graceMs = 30_000
 
 const cores = chooseCores()
 
-/** @returns its rows; where it could not tell, one that says why */
-async function measure(name) {
-  const { seconds, ...plan } = plans[name]
-  const place = join(root, name)
-  mkdirSync(place)
+/**
+ * @param checkout another than this @param turns with it, where it must not work at the same time
+ * @returns its rows; where it could not tell, one that says why
+ */
+async function measure(name, { seconds, ...plan }, checkout, turns) {
+  const place = mkdtempSync(join(root, `${name}-`))
+  await turns?.take()
   const child = fork(fileURLToPath(new URL('figure.mjs', import.meta.url)), {
     detached: true,
     serialization: 'advanced',
+    env: { ...process.env, ...(checkout === undefined ? {} : { TAPCHIP_BENCH_CHECKOUT: checkout }) },
   })
-  running = child
-  const answers = []
-  child.on('message', (message) => answers.push(message))
+  running.add(child)
+  const gone = once(child, 'exit')
+  let answer
+  let hasTurn = true
+  child.on('message', async (message) => {
+    if (message.rows) answer = message
+    if (!message.isRoundOver) return
+    hasTurn = false
+    turns?.give()
+    await turns?.take()
+    if (!child.connected) {
+      turns?.give()
+      return
+    }
+    hasTurn = true
+    child.send('next')
+  })
   let isLate = false
   const impatient = setTimeout(
     () => {
@@ -142,12 +175,12 @@ async function measure(name) {
     seconds * 1000 + graceMs,
   )
   child.send({ name, plan, seconds, place, cores, only, profile })
-  const [code, signal] = await once(child, 'exit')
+  const [code, signal] = await gone
+  if (hasTurn) turns?.give()
   clearTimeout(impatient)
   killAllOf(child)
-  running = undefined
+  running.delete(child)
   rmSync(place, { recursive: true, force: true })
-  const [answer] = answers
   if (answer) return answer.rows
   const how = isLate ? `it was not done after ${seconds} s` : `it ended with ${signal ?? code}`
   return [{ name, error: how }]
@@ -158,7 +191,9 @@ const rows = []
 for (const name of names) {
   const begun = Date.now()
   process.stderr.write(`measuring ${name} …`)
-  for (const row of await measure(name)) rows.push({ ...row, figure: name })
+  const on = (plan, checkout, turns) => measure(name, plan, checkout, turns)
+  const measured = await (beside ? measureBeside(on, plans[name], beside) : on(plans[name]))
+  for (const row of measured) rows.push({ ...row, figure: name })
   process.stderr.write(` ${Math.round((Date.now() - begun) / 1000)} s\n`)
 }
 

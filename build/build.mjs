@@ -1,4 +1,4 @@
-// Bundles the two executables, the process that talks to card readers, the client for apps, and the tap page's script.
+// Bundles the two executables, the programs that run beside them, the client for apps, and the tap page's script.
 // One file each: a start that resolves a hundred modules costs twice as much.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -114,6 +114,9 @@ const bundled = await Promise.all([
   bundle('src/cli/main.ts', 'dist/tapchip.cjs'),
   bundle('src/daemon/main.ts', 'dist/tapchipd.cjs'),
   bundle('src/nfc/pcsc/host.ts', 'dist/reader-host.cjs'),
+  ...['database-reader', 'checkpoint-thread', 'flush-thread'].map((program) =>
+    bundle(`src/daemon/store/sqlite/${program}.ts`, `dist/${program}.cjs`),
+  ),
   bundle('inquirer', 'dist/prompts.cjs'),
   bundle('pg', 'dist/postgres.cjs'),
   bundle('src/cli/labels/libraries.ts', 'dist/labels.cjs'),

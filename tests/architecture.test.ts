@@ -114,6 +114,7 @@ const domainArrows: Record<string, readonly string[]> = {
     'badge-events',
     'taps',
   ],
+  batches: ['access', 'chain', 'chips', 'phygitals', 'guestbook', 'badge-events'],
 }
 
 /** What stands above the rooms uses them (the status, housekeeping, backups), but for what all of them are made of. */
@@ -218,12 +219,20 @@ describe('the house', () => {
     expect(users.sort()).toEqual(['src/cli/main.ts', 'src/daemon/main.ts'])
   })
 
-  test("an engine's own words stand in the store's folder for it and in the migrations", () => {
+  test('no program is text inside of another', () => {
+    const users = files.filter((file) =>
+      /new Function\(|\beval\(|\beval: true|'-e'/.test(readFileSync(join(root, file), 'utf8')),
+    )
+    expect(users).toEqual([])
+  })
+
+  // The write that takes a tap is SQL that both engines read.
+  test("an engine's own words stand in the store's folder for it, in that for taps, and in the migrations", () => {
     const own = /json_each|json_group_array|json_object|pragma|vacuum|advisory|for update|\bsql`/i
     const users = files.filter(
       (file) =>
         own.test(readFileSync(join(root, file), 'utf8')) &&
-        !/store\/(sqlite|postgres|migrations)\//.test(file),
+        !/store\/(sqlite|postgres|taps|migrations)\//.test(file),
     )
     expect(users).toEqual([])
   })

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
+import { measureBeside, type Turns } from '../bench/lib/beside.mjs'
 import { reportOf } from '../bench/lib/results.mjs'
 import { notesOf, tableOf } from '../bench/lib/table.mjs'
 
@@ -54,9 +55,47 @@ test('the table says the same', () => {
   ])
 })
 
+test('an absolute figure has its bar for what was measured, and needs no peer', () => {
+  const alone = { ...{ name: 'room', unit: 'B', bar: 200, isAbsolute: true }, values: [360, 340], ratios: [] }
+  const beside = { ...alone, bar: 400, peer: 'bare', peers: [100, 100], ratios: [3.6, 3.4] }
+  const [left, compared] = reportOf([alone, beside], {}).figures
+  expect(left).toMatchObject({ value: { median: 350 }, bar: 200, isReached: false })
+  expect(left).not.toHaveProperty('ratio')
+  expect(compared).toMatchObject({ peer: { name: 'bare' }, ratio: { median: 3.5 }, isReached: true })
+  expect(tableOf([alone]).split('\n')[2]).toMatch(/room +350 B \(340–360\) +≤ 200 B +✗/)
+})
+
+test('two checkouts are measured by turns, round by round, and compared', async () => {
+  const done: string[] = []
+  const measure = async ({ rounds }: { rounds?: number }, checkout: string | undefined, turns: Turns) => {
+    await turns.take()
+    const values: number[] = []
+    for (let round = 1; round <= Number(rounds); round++) {
+      turns.give()
+      await turns.take()
+      done.push(`${checkout ?? 'here'} ${round}`)
+      await new Promise(setImmediate)
+      values.push((checkout ? 20 : 30) + round)
+    }
+    turns.give()
+    const ratios = values.map((value) => value / 100)
+    return [{ name: 'a tap', unit: '/s', peer: 'hello', values, peers: [100, 100], ratios, notes: ['n'] }]
+  }
+  const rows = await measureBeside(measure, { seconds: 1, rounds: 2 }, '/before')
+  expect(done).toEqual(['here 1', '/before 1', 'here 2', '/before 2'])
+  expect(rows).toMatchObject([
+    { name: 'a tap', values: [31, 32] },
+    { name: 'a tap, in /before', values: [21, 22], notes: ['n'] },
+  ])
+  expect(notesOf(rows)).toContain(
+    '  a tap: against the one beside: value × 1.47 (1.45–1.48), ratio × 1.47 (1.45–1.48)',
+  )
+})
+
 test.each([
   { args: ['--only', 'taps'], why: /no figure "taps"\. There are .*chips-curve.*replayed-tap/ },
   { args: ['--jsn'], why: /^Unknown option '--jsn'/ },
+  { args: ['--beside', '/nowhere'], why: /nowhere is no checkout that is built/ },
   { args: ['--page', '--quick'], why: /more than --quick measures/ },
 ])(
   'asked for what there is not ($args), the bench says so in a line and measures nothing',

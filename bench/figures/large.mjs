@@ -18,6 +18,8 @@ const workSeconds = 60
 const lockedMs = 2000
 const expired = 100_000
 const imported = 20_000
+/** Their life is counted in time that the daemon ran. */
+const longAgo = '1970-01-01T00:00:00.000Z'
 /** From one chip that is tapped to the next: a prime, so that all have their turn, in no order. */
 const step = 7919
 
@@ -247,15 +249,17 @@ const addExpired = (file) =>
     db
       .prepare(
         `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?)
-         insert into pageVisits (cookieHash, chipUid, counter, refs, expiresAt)
-         select 'expired' || i, 'none', 1, zeroblob(200), '2025-06-01T00:00:00.000Z' from n`,
+         insert into idempotencyKeys (scope, key, requestHash, answer, createdAt, expiresAt)
+         select 'bench', 'expired' || i, hex(zeroblob(32)), hex(zeroblob(100)), '${longAgo}', '${longAgo}' from n`,
       )
       .run(expired),
   )
 
 async function untilTidy(file) {
   const left = () =>
-    withDatabase(file, (db) => db.prepare("select 1 from pageVisits where expiresAt < '2026' limit 1").get())
+    withDatabase(file, (db) =>
+      db.prepare("select 1 from idempotencyKeys where scope = 'bench' limit 1").get(),
+    )
   while (left() !== undefined) await sleep(50)
 }
 

@@ -5,8 +5,10 @@ import { fileURLToPath } from 'node:url'
 import BetterSqlite3 from 'better-sqlite3'
 import { end, startServer } from './processes.mjs'
 
-export const daemonScript = fileURLToPath(new URL('../../bin/tapchipd.js', import.meta.url))
-export const cliScript = fileURLToPath(new URL('../../bin/tapchip.js', import.meta.url))
+/** What is measured: this checkout, or another one that is built (`--beside`). */
+const checkout = process.env.TAPCHIP_BENCH_CHECKOUT ?? fileURLToPath(new URL('../..', import.meta.url))
+export const daemonScript = join(checkout, 'bin/tapchipd.js')
+export const cliScript = join(checkout, 'bin/tapchip.js')
 
 export const apiKey = 'svc_bench_0123456789abcdef'
 export const adminToken = 'adm_bench_0123456789abcdef'

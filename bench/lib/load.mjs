@@ -1,6 +1,6 @@
 // The load: many connections over which requests go as fast as they are answered. Written on sockets, since a
 // client that takes longer over a request than the server does cannot saturate it.
-// A child process: first { op: 'prepare', paths, once }, then { op: 'run', port, connections, seconds, expect } comes in;
+// A child process: first { op: 'prepare', paths, once }, then { op: 'run', port, connections, seconds, status, expect } comes in;
 // or { op: 'begin', port, rate, expect }, and later { op: 'finish' }, for a steady rate whatever the answers take.
 import { connect } from 'node:net'
 
@@ -32,7 +32,7 @@ function endOfAnswer(data) {
 }
 
 /** One connection: a request, its answer, the next request, until nothing is left or the time is over. */
-function drive(port, requests, { until, expect, count, settled }) {
+function drive(port, requests, { until, status, expect, count, settled }) {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true })
     let pending = nothing
@@ -54,7 +54,7 @@ function drive(port, requests, { until, expect, count, settled }) {
         const end = endOfAnswer(pending)
         if (end === undefined) return
         count(
-          pending.latin1Slice(9, 12) === '200' && (expect === undefined || pending.includes(expect)),
+          pending.latin1Slice(9, 12) === status && (expect === undefined || pending.includes(expect)),
           pending,
           performance.now() - sentAt,
         )
@@ -109,7 +109,7 @@ function prepare(list) {
   return {}
 }
 
-async function run({ port, connections, seconds, expect }) {
+async function run({ port, connections, seconds, status = '200', expect }) {
   let start
   let deadline = Number.POSITIVE_INFINITY
   let answered = 0
@@ -127,7 +127,7 @@ async function run({ port, connections, seconds, expect }) {
     wrong++
     sample ??= `after ${Math.round(ms)} ms ${data.subarray(0, 600).latin1Slice()}`
   }
-  const options = { until: () => deadline, expect, count, settled }
+  const options = { until: () => deadline, status, expect, count, settled }
   const rest = stayAwake()
   try {
     await Promise.all(Array.from({ length: connections }, () => drive(port, requests, options)))

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 
 /** The cores that this process may use. */
@@ -70,11 +70,29 @@ export function cpuSeconds(pid) {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     // The name, in parentheses, may hold anything; after it comes field 3.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return (Number(fields[11]) + Number(fields[12])) / ticksASecond
+    const counted = (Number(fields[11]) + Number(fields[12])) / ticksASecond
+    // To the nanosecond, though without threads that are gone.
+    return Math.max(counted, ...threadSeconds(pid))
   } catch {
     return undefined
   }
 }
+
+/** @returns nothing where the kernel does not say it */
+function threadSeconds(pid) {
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`)
+    return [threads.reduce((sum, thread) => sum + scheduled(`${pid}/task/${thread}`)[0], 0)]
+  } catch {
+    return []
+  }
+}
+
+/** Seconds that a thread ran, and that it could have run and was not let. */
+const scheduled = (path) =>
+  readFileSync(`/proc/${path}/schedstat`, 'utf8')
+    .split(' ')
+    .map((nanoseconds) => Number(nanoseconds) / 1e9)
 
 /** Measures a process's share of a core: call, work, call what it returned. */
 export function watchCpu(pid) {
@@ -85,6 +103,19 @@ export function watchCpu(pid) {
     const seconds = Number(process.hrtime.bigint() - start) / 1e9
     return cpu === undefined || now === undefined ? undefined : (now - cpu) / seconds
   }
+}
+
+/** Measures the share of time that a process's first thread could run and was not let: call, work, call what it returned. 0 where there is no /proc. */
+export function watchWaits(pid) {
+  const waited = () => {
+    try {
+      return scheduled(pid)[1]
+    } catch {
+      return 0
+    }
+  }
+  const [before, start] = [waited(), performance.now()]
+  return () => (waited() - before) / ((performance.now() - start) / 1000)
 }
 
 /** CPU seconds of a process and its children, those that are gone included; undefined where there is no /proc. */

@@ -10,7 +10,8 @@ const isAtMost = ({ unit }) => !unit.startsWith('/')
  * What a figure measured, as text and machines show it: `{ figure, name, unit, value, peer: { name, value }, ratio,
  * bar, isReached, serverCpu, error, notes }`, where `figure` is its name for --only, `value` and `ratio` are
  * `{ median, min, max }` and units are `ms`, `MB`, `/s`, or `%`. Of single latencies, `latency` and `alone` are
- * `{ p50, p99, p999 }` in milliseconds and `bar` is `{ p99, p999 }`. A curve has `by`, what grows along it, and
+ * `{ p50, p99, p999 }` in milliseconds and `bar` is `{ p99, p999 }`. A row that `isAbsolute` has its
+ * bar for the value, and a peer only for comparison, if at all. A curve has `by`, what grows along it, and
  * `points`: `{ at, rate, cpu, p50, p99 }`, of which `rate` is answers a second at most, `cpu` microseconds an answer, and
  * the rest milliseconds. What was not measured is absent.
  */
@@ -20,17 +21,20 @@ export function resultOf(row) {
   if (row.samples?.length > 0) return { ...about, by: row.by, points: pointsOf(row.samples) }
   if (row.latencies?.length > 0) return { ...about, ...latencies(row) }
   // A figure that failed in a later round has what came before.
-  if (!(row.ratios?.length > 0)) return about
-  const ratio = spread(row.ratios)
+  if (!(row.values?.length > 0)) return about
+  const value = spread(row.values)
+  const hasPeer = row.ratios?.length > 0
+  const ratio = hasPeer ? spread(row.ratios) : undefined
+  const { median } = row.isAbsolute ? value : ratio
   return {
     ...about,
     unit: row.unit,
-    value: spread(row.values),
-    peer: { name: row.peer, value: spread(row.peers) },
-    ratio,
+    value,
+    ...(hasPeer ? { peer: { name: row.peer, value: spread(row.peers) }, ratio } : {}),
+    ...(row.isAbsolute ? { isAbsolute: true } : {}),
     ...(row.bar === undefined
       ? {}
-      : { bar: row.bar, isReached: isAtMost(row) ? ratio.median <= row.bar : ratio.median >= row.bar }),
+      : { bar: row.bar, isReached: isAtMost(row) ? median <= row.bar : median >= row.bar }),
     ...(row.share?.length > 0 ? { serverCpu: spread(row.share).median } : {}),
     ...(row.perCpu?.length > 0 ? { ratioPerCpu: spread(row.perCpu).median } : {}),
   }

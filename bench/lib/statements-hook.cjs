@@ -1,5 +1,5 @@
 // Loaded into a daemon before its own code: from SIGUSR2 on it notes what SQLite is told to do, and a second one writes
-// that to a file, as [{ sql, values, readonly }].
+// that to a file, as [{ sql, values, answer }].
 const { renameSync, writeFileSync } = require('node:fs')
 const Database = require('better-sqlite3')
 
@@ -11,8 +11,9 @@ memory.close()
 for (const method of ['run', 'get', 'all']) {
   const original = statements[method]
   statements[method] = function (...given) {
-    noted?.push({ sql: this.source, values: given.flat(), readonly: this.database.readonly })
-    return original.apply(this, given)
+    const answer = original.apply(this, given)
+    noted?.push({ sql: this.source, values: given.flat(), answer })
+    return answer
   }
 }
 

@@ -22,14 +22,15 @@ export function cellsOf(result) {
   if (result.latency) return latencyCells(result)
   if (result.points) return curveCells(result)
   // A figure that failed in a later round shows what it has, and a note says so.
-  if (!result.ratio) return [result.name, 'not measured', '', '', '', '', '']
-  const { name, unit, value, peer, ratio, bar, serverCpu } = result
+  if (!result.value) return [result.name, 'not measured', '', '', '', '', '']
+  const { name, unit, value, peer, ratio, isAbsolute, bar, serverCpu } = result
+  const around = ({ min, max }) => `(${digits(min)}–${digits(max)})`
   return [
     name,
-    amount(value.median, unit),
-    `${amount(peer.value.median, unit)} ${peer.name}`,
-    `${digits(ratio.median)} (${digits(ratio.min)}–${digits(ratio.max)})`,
-    bar === undefined ? '' : `${unit.startsWith('/') ? '≥' : '≤'} ${bar}`,
+    `${amount(value.median, unit)}${isAbsolute ? ` ${around(value)}` : ''}`,
+    peer === undefined ? '' : `${amount(peer.value.median, unit)} ${peer.name}`,
+    ratio === undefined ? '' : `${digits(ratio.median)} ${around(ratio)}`,
+    bar === undefined ? '' : `${unit.startsWith('/') ? '≥' : '≤'} ${bar}${isAbsolute ? ` ${unit}` : ''}`,
     tick(result),
     serverCpu === undefined ? '–' : `${percent(serverCpu)}${serverCpu < saturated ? '*' : ''}`,
   ]
@@ -82,11 +83,10 @@ export function notesOf(rows) {
   const results = rows.map(resultOf)
   const notes = []
   const slack = results.filter(({ serverCpu }) => serverCpu !== undefined && serverCpu < saturated)
-  if (slack.length > 0) {
+  if (slack.length > 0)
     notes.push('* the server was not saturated: less than 90 % of its core went into this figure')
-    for (const { name, ratioPerCpu } of slack.filter((result) => result.ratioPerCpu !== undefined))
-      notes.push(`    ${name}: per second of CPU the ratio is ${digits(ratioPerCpu)}`)
-  }
+  for (const { name, ratioPerCpu } of results.filter((result) => result.ratioPerCpu !== undefined))
+    notes.push(`    ${name}: per second of CPU the ratio is ${digits(ratioPerCpu)}`)
   const errors = new Map()
   for (const { name, error } of results)
     if (error !== undefined) errors.set(error, [...(errors.get(error) ?? []), name])

@@ -7,12 +7,11 @@ import { call, importChips, startDaemon } from './daemon.mjs'
 
 /** In a statement it is nothing but the counter. */
 const counter = 424_242
-/** Transactions are what the bare database makes for itself. */
-const ownStatement = /^(?!begin|commit|savepoint|release)/i
 
 /**
  * Makes a database of chips with the daemon, and notes what it asks of SQLite for one valid tap. The daemon is stopped then.
- * @returns the file, and `reads` and `writes` as { sql, values }, where values are { is: 'uid' | 'counter' } or { value }
+ * @returns the file, and `reads` and `writes` as { sql, values }, where values are { is: 'uid' | 'counter' | 'id' } or
+ * { value }; `id` is what the write before answered
  */
 export async function recordTap({ core, dir, chips, tapMaker }) {
   const file = join(dir, 'statements.json')
@@ -29,16 +28,26 @@ export async function recordTap({ core, dir, chips, tapMaker }) {
   await tap(counter)
   process.kill(daemon.pid, 'SIGUSR2')
   while (!existsSync(file)) await sleep(20)
-  const noted = JSON.parse(readFileSync(file, 'utf8')).filter(({ sql }) => ownStatement.test(sql))
+  // Transactions are what the bare database makes for itself, and what is asked beside a tap is none of it.
+  const noted = JSON.parse(readFileSync(file, 'utf8')).filter(({ values }) => values.includes(uidDecimal(0)))
   await daemon.stop()
   rmSync(file)
-  const filled = ({ sql, values }) => ({ sql, values: values.map(place) })
+  // By its ID, the next statement raises the chip.
+  const id = noted.find(({ sql }) => / returning /i.test(sql))?.answer[0]
+  const filled = ({ sql, values }) => ({
+    sql,
+    values: values.map((value) => place(value, /^\s*update /i.test(sql) ? id : undefined)),
+  })
+  const isRead = ({ sql }) => /^\s*select /i.test(sql)
   return {
     databaseFile: daemon.databaseFile,
-    reads: noted.filter(({ readonly }) => readonly).map(filled),
-    writes: noted.filter(({ readonly }) => !readonly).map(filled),
+    reads: noted.filter(isRead).map(filled),
+    writes: noted.filter((one) => !isRead(one)).map(filled),
   }
 }
 
-const place = (value) =>
-  value === uidDecimal(0) ? { is: 'uid' } : value === counter ? { is: 'counter' } : { value }
+function place(value, id) {
+  if (value === uidDecimal(0)) return { is: 'uid' }
+  if (value === counter) return { is: 'counter' }
+  return id !== undefined && value === id ? { is: 'id' } : { value }
+}

@@ -30,8 +30,15 @@ function tapping({ file, reads, writes, uids, group }) {
   const prepared = (on, statements) =>
     statements.map(({ sql, values }) => {
       const statement = on.prepare(sql)
-      const ask = statement.reader ? statement.raw().get : statement.run
-      return (tap) => ask.apply(statement, [values.map(({ is, value }) => (is ? tap[is] : value))])
+      const given = (tap) => values.map(({ is, value }) => (is ? tap[is] : value))
+      if (!statement.reader) return (tap) => statement.run(given(tap))
+      statement.raw()
+      if (on.readonly) return (tap) => statement.get(given(tap))
+      return (tap) => {
+        const row = statement.get(given(tap))
+        if (row === undefined) throw new Error('A tap was not taken')
+        tap.id = row[0]
+      }
     })
   const steps = [
     [reader, 'BEGIN', prepared(reader, reads)],

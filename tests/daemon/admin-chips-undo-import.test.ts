@@ -81,12 +81,18 @@ test('whatever changes a chip, except its taps, ends the claim of its import: ev
       return { name, set }
     })
   })
+  // That what taps gave has ended is no change either: what ends it for a change of the chip records that beside.
   const ofTaps = new Set([
     'lastCounter',
+    'lastTap',
     'lastTapAt',
     'catchesUp',
     'simulatedCounter',
+    'endedTap',
+    'endedAt',
+    'claimRound',
     'claimsEndedTap',
+    'claimsEndedAt',
     'tagTamper',
     'tamper',
     'openedAt',

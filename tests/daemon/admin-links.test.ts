@@ -33,6 +33,15 @@ test('of ten links with one label registered at once there is one', async () => 
   })
 })
 
+test('a team has fifty links at most, and a tap page gives each a ref of its own', async () => {
+  const create = (n: number) => t.call('POST /admin/links', { label: `Link ${n}`, baseUrl })
+  for (let n = 1; n < 50; n++) expect((await create(n)).status).toBe(200)
+  const last = await Promise.all([50, 51, 52].map(create))
+  expect(last.map(({ status }) => status).sort()).toEqual([200, 409, 409])
+  expect(last.find(({ status }) => status === 409)?.body.message).toContain('50 links already')
+  expect((await t.call('GET /admin/links')).body).toHaveLength(50)
+})
+
 test.each([
   'javascript:alert(1)',
   'acme://tap',

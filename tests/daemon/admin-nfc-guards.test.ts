@@ -240,23 +240,34 @@ describe('a reset', () => {
     const chip = new Chip()
     await provision(chip, { item: 'jacket' })
     const found = (await t.app.inject({ url: await chip.tapPath('/chips/find') })).json()
-    const { location } = (await t.app.inject({ url: await chip.tapPath() })).headers
-    expect(location).toBeUndefined()
-    const refs = () => t.ctx.db.read.selectFrom('refs').selectAll().execute()
+    const opened = await chip.tapPath()
+    const page = await t.app.inject({ url: opened })
+    expect(page.headers.location).toBeUndefined()
+    const ref = /data-ref="([^"]+)"/.exec(page.body)?.[1] ?? ''
+    const cookie = String(page.headers['set-cookie']).split(';')[0] ?? ''
+    const unused = (await t.call(`GET ${await chip.tapPath()}`)).text.match(/data-ref="([^"]+)"/)?.[1] ?? ''
+    const { body: queried } = await t.call(`GET /refs/${ref}`)
+    expect(queried.isValidRef).toBe(true)
+    const codes = [found.otp.code, queried.otp ?? queried.linkedToken?.otp]
+    const isOver = async (code: string) => (await t.call(`GET /otps/${code}`)).body.isExpired
+    for (const code of codes) expect(await isOver(code)).toBe(false)
     const photographed = [await chip.tapPath('/chips/find'), await chip.tapPath()]
     expect(found.otp).toBeTruthy()
     await reset(chip)
     expect(await isValid(photographed[0] ?? '')).toBe(false)
     expect((await t.app.inject({ url: photographed[1] ?? '' })).statusCode).toBe(410)
-    const now = new Date(t.ctx.clock.now()).toISOString()
-    for (const { expiresAt } of await refs()) expect(expiresAt <= now).toBe(true)
-    const otps = await t.ctx.db.read.selectFrom('otps').selectAll().execute()
-    expect(otps.length).toBeGreaterThan(0)
-    for (const { expiresAt } of otps) expect(expiresAt <= now).toBe(true)
+    const allIsOver = async () => {
+      expect((await t.call(`GET /refs/${unused}`)).body.isValidRef).toBe(false)
+      for (const code of codes) expect(await isOver(code)).toBe(true)
+      const again = await t.app.inject({ url: opened, headers: { cookie } })
+      expect([404, 410]).toContain(again.statusCode)
+    }
+    await allIsOver()
     expect((await t.audit('action=chips.reset'))[0]).toMatchObject({ target: chip.uid, team: 'Acme' })
 
     expect(await provision(chip)).toMatchObject({ status: 'provisioned' })
     expect((await shown(chip)).lastCounter).toBe(chip.chip.memory.sdmReadCounter)
+    await allIsOver()
     expect(await isValid(await chip.tapPath('/chips/find'))).toBe(true)
     expect(await isValid(photographed[0] ?? '')).toBe(false)
   })

@@ -101,6 +101,7 @@ describe('on the embedded chain', () => {
         inFlight: expect.any(Number),
         waiting: {},
         trouble: null,
+        endpoints: [],
       },
     ])
     const ready = await t.app.inject({ url: '/readyz' })
@@ -185,7 +186,9 @@ describe('a chain that others run', () => {
     const id: number = body.transactionId
     await relayer.tick()
     const waiting = (await t.call('GET /admin/transactions?waiting=true')).body
-    expect(waiting).toMatchObject([{ id, state: 'signed', waiting: 'funds' }])
+    expect(waiting).toMatchObject([
+      { id, state: 'signed', waiting: expect.stringMatching(/^funds: .*funds/i) },
+    ])
     expect((await t.call('GET /admin/chains')).body[0]).toMatchObject({ waiting: { funds: 1 }, unsettled: 1 })
 
     await askNode(anvil.url, 'anvil_setBalance', [chain.relayer, toHex(parseEther('1'))])

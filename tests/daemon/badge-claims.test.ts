@@ -17,6 +17,19 @@ const claims = async (t: Test, event: Event) =>
 const notFound = (more: object = { statusCode: 404, error: 'Not Found' }): Fault =>
   faults.status(404, { ...more, message: 'Not Found' })
 
+test('POAP mints on Gnosis, so an address may name that chain and no other', async () => {
+  const t = await openPoapApp()
+  const event = await t.event()
+  const code = await event.code()
+  const mint = (recipient: string) => t.mint(code, { recipient, poapEventId: event.id })
+  expect(await mint(`eth:${wallet(1)}`)).toMatchObject({
+    status: 400,
+    body: { message: expect.stringContaining('names chain 1 (eth), and this token is on chain 100 (gno)') },
+  })
+  expect((await mint(`gno:${wallet(1)}`)).status).toBe(200)
+  expect(claimedBy(t, event)).toEqual([wallet(1)])
+})
+
 describe('one OTP, one badge', () => {
   /** A claim that POAP carried out, and whose answer and look-up did not come. */
   async function leftOpen(fault: Fault = faults.dropAfter) {

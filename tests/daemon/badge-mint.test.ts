@@ -97,6 +97,17 @@ describe('minting', () => {
     expect(await t.isGood(code)).toBe(true)
   })
 
+  test('an address may have the prefix of any chain, because these badges are on none', async () => {
+    const t = await open()
+    const event = await openEvent(t)
+    const recipient = `matic:${wallet(1)}`
+    expect((await t.mint(await event.code(), { recipient, poapEventId: event.id })).status).toBe(200)
+    const [{ owner }] = (await t.call(`GET /actions/scan/eth:${wallet(1)}`)).body
+    expect(owner.toLowerCase()).toBe(wallet(1).toLowerCase())
+    const claims = (await t.call(`GET /admin/badge-events/${event.id}/claims`)).body
+    expect(claims).toMatchObject([{ recipient: owner }])
+  })
+
   test.each([
     ['the zero address', `0x${'0'.repeat(40)}`],
     ['an address with a wrong checksum', '0x52908400098527886E0F7030069857D2E4169Ee7'],

@@ -1,11 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Migrator } from 'kysely'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { releaseClaim } from '../../src/daemon/domain/badge-events/release.ts'
-import { migrations } from '../../src/daemon/store/migrations/index.ts'
-import { openSqlite } from '../../src/daemon/store/sqlite/connection.ts'
 import {
   type BadgeApp,
   eventForm,
@@ -16,11 +13,10 @@ import {
   wallet,
 } from '../support/badges.ts'
 import type { Options } from '../support/daemon.ts'
-import { testOfFile } from '../support/engines.ts'
 import { isPostgres } from '../support/postgres.ts'
 import { acmeKey, uids } from '../support/seeds.ts'
 
-const eventRow = {
+const _eventRow = {
   teamId: 1,
   name: 'Earlier',
   description: '',
@@ -37,7 +33,7 @@ const eventRow = {
   upstreamId: 100_000,
   approval: 'approved' as const,
 }
-const claimRow = {
+const _claimRow = {
   badgeEventId: 1,
   chipUid: '0',
   state: 'claimed' as const,
@@ -243,44 +239,4 @@ describe('maxPerRecipient', () => {
     expect(second.unchanged).toBe(false)
     expect(await send('2')).toEqual({ id: second.id, unchanged: true })
   })
-})
-
-testOfFile('badges from before they were counted count, email addresses among them', async () => {
-  const options = onDisk()
-  const { kysely } = openSqlite(join(options.dataDir, 'tapchip.db'), { readonly: false })
-  const migrator = new Migrator({ db: kysely, provider: { getMigrations: async () => migrations } })
-  const { error } = await migrator.migrateTo('0013-assignment-batches')
-  if (error) throw error
-  const createdAt = '2026-05-30T12:00:00.000Z'
-  const row = { ...eventRow, createdAt }
-  await kysely.insertInto('teams').values({ name: 'Acme', createdAt }).execute()
-  await kysely.insertInto('badgeEvents').values(row).execute()
-  const claimed = [
-    '0x52908400098527886E0F7030069857D2E4169EE7',
-    'Ana@example.org',
-    'ana@example.org',
-    'bo@x.org',
-  ]
-  for (const [n, recipient] of claimed.entries())
-    await kysely
-      .insertInto('badgeClaims')
-      .values({ ...claimRow, otpHash: `otp ${n}`, recipient, createdAt, claimedAt: createdAt })
-      .execute()
-  await kysely.destroy()
-  // The second start must not count them a second time.
-  for (const _ of [1, 2]) {
-    const t = await open(options)
-    const places = await t.ctx.db.read.selectFrom('badgeRecipients').selectAll().orderBy('badges').execute()
-    expect(places.map(({ recipient, badges }) => [recipient.slice(0, 6), badges])).toEqual([
-      ['0x5290', 1],
-      ['email:', 1],
-      ['email:', 2],
-    ])
-    expect((await t.assign({ poapEventId: 1, tagUID: uids.blank })).status).toBe(200)
-    for (const recipient of ['0x52908400098527886e0f7030069857d2e4169ee7', 'ANA@example.org', 'BO@X.ORG']) {
-      const code = (await t.codes()).get(1) ?? ''
-      expect(await t.mint(code, { recipient, poapEventId: 1 })).toMatchObject(refused)
-    }
-    await t.close()
-  }
 })

@@ -124,7 +124,7 @@ test('operators, metrics, and tap pages stay closed in every spelling', async ()
     '/HEALTHZ',
     '/chips/batch',
     '/team',
-    '/batches/1/journal/',
+    '/batch-journals/1/journal/',
   ]
   for (const path of [...spellings, ...others]) {
     for (const answer of [

@@ -42,6 +42,7 @@ const writeSome = () =>
 
 testOfFile(
   'the log begins anew while writes and reads go on, and before a commit has to see to it',
+  { timeout: 300_000 },
   async () => {
     await writeSome()
     const before = generation()

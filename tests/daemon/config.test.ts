@@ -27,9 +27,23 @@ const rpc = 'https://rpc.example'
 
 describe('a setting of a chain that does not fit is named by', () => {
   test.each([
-    [{ rcp: rpc }, 'chains.84532.rcp is not a setting (known: rpc, confirmations, maxFeeGwei, expiryBlocks)'],
+    [
+      { rcp: rpc },
+      'chains.84532.rcp is not a setting (known: rpc, confirmations, maxFeeGwei, minTipGwei, maxTipGwei, maxGas, expiryBlocks)',
+    ],
     [{ rpc, confirmations: 0 }, 'chains.84532.confirmations must be a number from 1 to 9999'],
     [{ rpc: 'rpc.example' }, 'chains.84532.rpc must be an http(s) URL'],
+    [{ rpc: [rpc, 'rpc.example'] }, 'chains.84532.rpc must be an http(s) URL'],
+    [{ rpc: [] }, 'chains.84532.rpc must be an http(s) URL'],
+    [{ rpc, maxGas: 199_999 }, 'chains.84532.maxGas must be a number from 200000 to 10000000000'],
+    [
+      { rpc, minTipGwei: 30, maxTipGwei: '25' },
+      'chains.84532.minTipGwei is 30 gwei, more than chains.84532.maxTipGwei allows (25).',
+    ],
+    [
+      { rpc, minTipGwei: 300 },
+      'chains.84532.minTipGwei is 300 gwei, more than TAPCHIP_MAX_FEE_GWEI_84532 allows (200).',
+    ],
   ])('its path in the file: %j', (settings, message) => {
     expect(() => loadFile({ chains: { 84532: settings } })).toThrow(message)
   })
@@ -46,6 +60,25 @@ describe('a setting of a chain that does not fit is named by', () => {
     const more = { TAPCHIP_RPC_84532: rpc, TAPCHIP_MAX_FEE_GWEI_84532: 'lots' }
     expect(() => load(more)).toThrow(/^TAPCHIP_MAX_FEE_GWEI_84532 must be an amount of gwei/)
   })
+})
+
+test('a chain has one RPC URL or several, and limits of its tips and of gas', () => {
+  const env = {
+    TAPCHIP_RPC_1: ` ${rpc}/a , ,https://other.example, ${rpc}/a`,
+    TAPCHIP_MIN_TIP_GWEI_1: '0.05',
+    TAPCHIP_MAX_TIP_GWEI_1: '2',
+    TAPCHIP_MAX_GAS_1: '3000000',
+  }
+  const { chains } = loadFile({ chains: { 1: { rpc }, 2: { rpc: [rpc, 'https://other.example'] } } }, env)
+  expect(chains).toMatchObject([
+    {
+      rpcUrls: [`${rpc}/a`, 'https://other.example'],
+      minTip: 50_000_000n,
+      maxTip: 2_000_000_000n,
+      maxGas: 3_000_000,
+    },
+    { rpcUrls: [rpc, 'https://other.example'], minTip: 0n, maxTip: undefined, maxGas: 2_000_000 },
+  ])
 })
 
 test('explorers are known for well-known chains, and set for others by variable, then by file, over https alone', () => {

@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventForm } from '../support/badges.ts'
 import { openTestApp, type TestApp } from '../support/daemon.ts'
 import { hostileRequest, table } from '../support/hostile-requests.ts'
+import { png } from '../support/poap/image-bytes.ts'
 import { acmeKey, derived, otherKey, seed, uids } from '../support/seeds.ts'
 import { tap, tapPath } from '../support/taps.ts'
 
@@ -22,12 +24,46 @@ const batchHold = {
 }
 
 let t: TestApp
+/** A batch of the first team for each request that is about one, in a state in which its own key may make it. */
+const batchesOf: Record<string, object> = {
+  ...Object.fromEntries(
+    ['show', 'remove', 'rows', 'plan', 'start', 'cancel', 'follow', 'report'].map((step) => [
+      step,
+      { note: step },
+    ]),
+  ),
+  approve: { state: 'proposed', isProposed: 1, startedById: 'key 0' },
+  pause: { state: 'running' },
+  resume: { state: 'paused' },
+  undo: { state: 'done' },
+  files: { state: 'uploading' },
+}
+const ownBatches = new Map<string, string>()
+const ofBatch =
+  (step: string, more: object = {}) =>
+  () => ({
+    params: { id: ownBatches.get(step) ?? '' },
+    ...more,
+  })
 let badgeForm: Awaited<ReturnType<typeof eventForm>>
 beforeAll(async () => {
   badgeForm = await eventForm()
   t = await openTestApp({ seed, chain: true })
-  const held = { headers: { 'x-svc-api-key': acmeKey }, payload: batchHold }
-  await t.app.inject({ method: 'POST', url: `/batches/${batchId}/hold`, ...held })
+  const headers = { 'x-svc-api-key': acmeKey }
+  const row = JSON.stringify({ row: 1, uid: uids.blank, redirectUrl: null })
+  for (const [key, stored] of Object.entries(batchesOf)) {
+    const kind = key === 'files' ? 'badge-events create' : 'chips edit'
+    const payload = { kind, total: 1, rowsHash: '0'.repeat(64) }
+    const made = await t.app.inject({ method: 'POST', url: '/batches', headers, payload })
+    const { id } = made.json().batch
+    ownBatches.set(key, id)
+    const rows = { headers: { ...headers, 'content-type': 'application/x-ndjson' }, payload: row }
+    if (key !== 'rows' && key !== 'files')
+      await t.app.inject({ method: 'POST', url: `/batches/${id}/rows?from=0`, ...rows })
+    await t.ctx.db.write((trx) => trx.updateTable('batches').set(stored).where('id', '=', id).execute())
+  }
+  const held = { headers, payload: batchHold }
+  await t.app.inject({ method: 'POST', url: `/batch-journals/${batchId}/hold`, ...held })
 })
 afterAll(() => t.close())
 
@@ -49,17 +85,21 @@ const state = async (): Promise<string> => {
     'guestbookAssignments',
     'badgeEvents',
     'badgeAssignments',
-    'otps',
-    'refs',
+    'spentCodes',
     'batches',
+    'batchPieces',
+    'batchFiles',
+    'batchJournals',
     'batchChunks',
   ] as const
   const rows = await Promise.all(tables.map((name) => read.selectFrom(name).selectAll().execute()))
+  // With the refs that were queried and the codes that they gave. Refused ones are stored later.
+  const taps = await read.selectFrom('taps').selectAll().where('outcome', '=', 'valid').execute()
   const text = (row: unknown) =>
     JSON.stringify(row, (_name, value) =>
       value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value,
     )
-  return JSON.stringify([first, names, ...rows].map((table) => table.map(text).sort()))
+  return JSON.stringify([first, names, taps, ...rows].map((table) => table.map(text).sort()))
 }
 
 /** A state without the rows that an earlier one lacks. */
@@ -162,13 +202,39 @@ describe("another team's key", () => {
       list: true,
     }),
     'GET /batches': () => ({ list: true }),
-    'POST /batches/:id/hold': () => ({ params: { id: batchId }, body: { ...batchHold, takeOver: true } }),
-    'POST /batches/:id/journal': () => ({
+    'POST /batches': () => ({
+      body: { team: 'Acme', kind: 'chips edit', total: 1, rowsHash: '0'.repeat(64) },
+    }),
+    'GET /batches/:id': ofBatch('show'),
+    'DELETE /batches/:id': ofBatch('remove'),
+    'POST /batches/:id/rows': ofBatch('rows', {
+      query: '?from=0',
+      body: { row: 1, uid: uids.blank, redirectUrl: null },
+    }),
+    'POST /batches/:id/files/:hash': () => ({
+      params: { id: ownBatches.get('files') ?? '', hash: createHash('sha256').update(png()).digest('hex') },
+      form: { headers: { 'content-type': 'image/png' }, payload: Buffer.from(new Uint8Array(png())) },
+    }),
+    'POST /batches/:id/plan': ofBatch('plan'),
+    'POST /batches/:id/start': ofBatch('start'),
+    'POST /batches/:id/approve': ofBatch('approve'),
+    'POST /batches/:id/pause': ofBatch('pause'),
+    'POST /batches/:id/resume': ofBatch('resume', { body: {} }),
+    'POST /batches/:id/cancel': ofBatch('cancel'),
+    'POST /batches/:id/undo': ofBatch('undo', { body: {} }),
+    'GET /batches/:id/follow': ofBatch('follow'),
+    'GET /batches/:id/report': ofBatch('report'),
+    'GET /batch-journals': () => ({ list: true }),
+    'POST /batch-journals/:id/hold': () => ({
+      params: { id: batchId },
+      body: { ...batchHold, takeOver: true },
+    }),
+    'POST /batch-journals/:id/journal': () => ({
       params: { id: batchId },
       body: { holder: batchHold.holder, state: 'stopped', done: 0, failed: 0 },
     }),
-    'GET /batches/:id/journal': () => ({ params: { id: batchId } }),
-    'DELETE /batches/:id': () => ({ params: { id: batchId } }),
+    'GET /batch-journals/:id/journal': () => ({ params: { id: batchId } }),
+    'DELETE /batch-journals/:id': () => ({ params: { id: batchId } }),
     'POST /events/toggle-pause-state': () => ({ body: { contractId: 2, pauseState: true } }),
   }
 

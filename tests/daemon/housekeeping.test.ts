@@ -1,9 +1,10 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { cleanUp } from '../../src/daemon/domain/housekeeping.ts'
+import { deleteOld } from '../../src/daemon/domain/retention.ts'
 import { TapLog } from '../../src/daemon/domain/taps/tap-log.ts'
 import type { NewTap } from '../../src/daemon/store/taps.ts'
 import { openTestApp, testClock } from '../support/daemon.ts'
-import { derived, seed, uids } from '../support/seeds.ts'
+import { acmeKey, derived, seed, uids } from '../support/seeds.ts'
 import { tap, tapPath } from '../support/taps.ts'
 
 const refused = (counter: number): NewTap => ({
@@ -65,22 +66,51 @@ test('what has expired by the thousand is removed in pieces', async () => {
     }
     await cleanUp({ db: counted, clock: t.ctx.clock })
     expect(await t.ctx.db.read.selectFrom('idempotencyKeys').selectAll().execute()).toEqual([])
-    // 500, 500, 201, and one look at each of the five other tables.
-    expect(writes).toBe(8)
+    // 500, 500, 201, and one look at each of the six other tables.
+    expect(writes).toBe(9)
   } finally {
     await t.close()
   }
 })
 
-test('visits of the tap page are forgotten once they have expired', async () => {
+const openApp = async () => {
   const clock = testClock()
   const t = await openTestApp({ seed, clock })
-  await t.app.inject({ url: tapPath(tap(derived, { uid: uids.blank }, 1)) })
-  const count = async () => (await t.ctx.db.read.selectFrom('pageVisits').selectAll().execute()).length
+  onTestFinished(() => t.close())
+  return { t, clock }
+}
+
+test('visits of the tap page are forgotten once they have expired, and not before', async () => {
+  const { t, clock } = await openApp()
+  const url = tapPath(tap(derived, { uid: uids.blank }, 1))
+  const first = await t.app.inject({ url })
+  const cookie = String(first.headers['set-cookie']).split(';')[0] ?? ''
+  const again = async () => (await t.app.inject({ url, headers: { cookie } })).statusCode
   await cleanUp(t.ctx)
-  expect(await count()).toBe(1)
+  expect(await again()).toBe(200)
   clock.advance('2h')
   await cleanUp(t.ctx)
-  expect(await count()).toBe(0)
-  await t.close()
+  expect(await again()).toBe(410)
+})
+
+test('what is stored of a code that was used or deleted goes with its tap, and not before', async () => {
+  const { t, clock } = await openApp()
+  const find = async (counter: number) =>
+    (await t.app.inject({ url: tapPath(tap(derived, { uid: uids.events }, counter), '/chips/find') })).json()
+  const { otp } = await find(1)
+  const headers = { 'x-svc-api-key': acmeKey }
+  expect((await t.app.inject({ method: 'DELETE', url: `/otps/${otp.code}`, headers })).json()).toMatchObject({
+    success: true,
+  })
+  const stored = async () => (await t.ctx.db.read.selectFrom('spentCodes').selectAll().execute()).length
+  clock.advance('729d')
+  await find(2)
+  await deleteOld(t.ctx)
+  await cleanUp(t.ctx)
+  expect(await stored()).toBe(1)
+  clock.advance('2d')
+  await deleteOld(t.ctx)
+  await cleanUp(t.ctx)
+  expect(await stored()).toBe(0)
+  expect((await t.app.inject({ url: `/otps/${otp.code}` })).statusCode).toBe(404)
 })

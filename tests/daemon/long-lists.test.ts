@@ -12,7 +12,8 @@ import { openTestApp, type TestApp } from '../support/daemon.ts'
 import { testOfFile } from '../support/engines.ts'
 import { largeUid } from '../support/large-database.ts'
 import { dropDatabaseOf } from '../support/postgres.ts'
-import { seed } from '../support/seeds.ts'
+import { derived, seed, uids } from '../support/seeds.ts'
+import { tap, tapPath } from '../support/taps.ts'
 
 // Taps are served where `db.read` reads: what a list of very many reads there is how long they wait.
 
@@ -98,12 +99,7 @@ test('the chips of key sets are not counted where taps are served', async () => 
   expect(counted.read).toBe(keySets.length)
 })
 
-testOfFile.each<[string, Omit<TapFilter, 'limit'>, string]>([
-  ['the refused taps of a team', { teamId: 1, outcome: 'refused' }, 'tapsRefused'],
-  ['those of a rare outcome', { teamId: 1, outcome: 'disabled' }, 'tapsRefused'],
-  ['all taps of a team', { teamId: 1 }, 'tapsOfTeam'],
-  ['those of a chip', { uid: '1', outcome: 'disabled' }, 'tapsOfChip'],
-])('%s are found by an index that holds little else', async (_, filter, index) => {
+async function plansOf(filter: Omit<TapFilter, 'limit'>): Promise<string[]> {
   const database = new BetterSqlite3(join(dataDir, 'tapchip.db'), { readonly: true })
   const plans: string[] = []
   const db = new Kysely<Database>({
@@ -117,9 +113,35 @@ testOfFile.each<[string, Omit<TapFilter, 'limit'>, string]>([
   })
   try {
     await listTaps(db, { ...filter, limit: 10 })
-    expect(plans.length).toBeGreaterThan(0)
-    for (const plan of plans) expect(plan).toMatch(new RegExp(`USING INDEX ${index}\\b`))
   } finally {
     await db.destroy()
+  }
+  return plans
+}
+
+testOfFile.each<[string, Omit<TapFilter, 'limit'>, string]>([
+  ['the refused taps of a team', { teamId: 1, outcome: 'refused' }, 'tapsRefused'],
+  ['those of a rare outcome', { teamId: 1, outcome: 'disabled' }, 'tapsRefused'],
+  ['all taps of a team', { teamId: 1 }, 'tapsOfTeam'],
+  ['the refused ones of a chip', { uid: '1', outcome: 'disabled' }, 'tapsRefusedOfChip'],
+])('%s are found by an index that holds little else', async (_, filter, index) => {
+  const plans = await plansOf(filter)
+  expect(plans.length).toBeGreaterThan(0)
+  for (const plan of plans) expect(plan).toMatch(new RegExp(`USING INDEX ${index}\\b`))
+})
+
+testOfFile('the valid taps of a chip are found by their IDs, one after the other', async () => {
+  const { app, ctx } = t
+  const path = tapPath(tap(derived, { uid: uids.blank }, 1), '/chips/find')
+  expect((await app.inject(path)).json().isValidTap).toBe(true)
+  const [{ chipUid: uid } = { chipUid: null }] = await ctx.db.read
+    .selectFrom('taps')
+    .select('chipUid')
+    .execute()
+  const plans = await plansOf({ uid: uid ?? '', outcome: 'valid' })
+  expect(plans).toHaveLength(2)
+  for (const plan of plans) {
+    expect(plan).toContain('SEARCH taps USING INTEGER PRIMARY KEY')
+    expect(plan).not.toContain('SCAN taps')
   }
 })

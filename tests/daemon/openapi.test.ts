@@ -56,7 +56,7 @@ describe('the OpenAPI document', () => {
   })
 
   test('does not take the state of a batch for that of a transaction', () => {
-    const { items } = jsonOf(operationOf('GET /batches').responses[200]).schema
+    const { items } = jsonOf(operationOf('GET /batch-journals').responses[200]).schema
     expect(items.properties.state.description).toBe('Whether it runs, was stopped before its end, or is done')
   })
 

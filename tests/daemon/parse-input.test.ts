@@ -24,22 +24,19 @@ const fieldsOf = (schema: z.ZodObject | undefined) =>
     { noNullPrototype: false },
   )
 
-test.each(reads)('what $key makes of a request is what its schema says', ({ method, spec }) => {
+test.each(reads)('what $key makes of a request is what its schema says', async ({ method, spec }) => {
   const parse = inputParser(spec)
-  const byParser = (given: { params: unknown; query: unknown }) => {
+  const byParser = async (given: { params: unknown; query: unknown }) => {
     try {
-      const { params, query } = parse({ method, ...given, body: undefined }) as {
-        params: unknown
-        query: unknown
-      }
+      const { params, query } = await parse({ method, ...given, body: undefined })
       return { params, query }
     } catch (error) {
       if (error instanceof DomainError) return error.message
       throw error
     }
   }
-  fc.assert(
-    fc.property(fieldsOf(spec.params?.()), fieldsOf(spec.query?.()), (params, query) => {
+  await fc.assert(
+    fc.asyncProperty(fieldsOf(spec.params?.()), fieldsOf(spec.query?.()), async (params, query) => {
       const bySchema = (schema: z.ZodObject | undefined, fields: unknown) =>
         schema?.safeParse(fields, { error: required }) ?? { success: true as const, data: {} }
       const parts = { params: bySchema(spec.params?.(), params), query: bySchema(spec.query?.(), query) }
@@ -48,7 +45,7 @@ test.each(reads)('what $key makes of a request is what its schema says', ({ meth
         : !parts.query.success
           ? describeIssues(parts.query.error.issues)
           : { params: parts.params.data, query: parts.query.data }
-      expect(byParser({ params, query })).toEqual(expected)
+      expect(await byParser({ params, query })).toEqual(expected)
     }),
     { numRuns: 60 },
   )

@@ -297,7 +297,7 @@ describe('POST /phygitals/metadata/batch', () => {
     await describeAll([edition('18446744073709551615')])
     for (const dryRun of [true, false]) {
       const { text } = await describeAll([edition('18446744073709551614')], dryRun)
-      expect(text).toMatch(/"previous":\{[^}]*"edition":18446744073709551615,/)
+      expect(text).toMatch(/"previous":\{[^}]*"edition":18446744073709551615[,}]/)
     }
   })
 
@@ -372,6 +372,20 @@ describe('POST /phygitals/metadata/batch', () => {
     const row = { ...p.token('JKT', 9), metadata: metadata('Nine'), expected: metadata('Other') }
     expect((await describeAll([row])).lines).toMatchObject([
       { status: 'failed', error: expect.stringContaining('in the meantime') },
+    ])
+  })
+
+  test('restores what was stored before marketplaces’ rules were kept, and takes nothing new of that kind', async () => {
+    const token = p.token('JKT', 11)
+    const coloured = { ...metadata('Eleven'), background_color: '#ff8800' }
+    const current = (await p.ask(`/metadata/31337/${token.contractAddress}/11`)).body
+    expect((await describeAll([{ ...token, metadata: coloured }], true)).lines[0]).toEqual({
+      row: 1,
+      status: 'invalid',
+      error: 'metadata.background_color: must be six hex digits without #: ff8800',
+    })
+    expect((await describeAll([{ ...token, metadata: coloured, expected: current }])).lines).toMatchObject([
+      { status: 'changed' },
     ])
   })
 

@@ -76,16 +76,27 @@ describe('a recipient with code of its own', () => {
     expect(moves[0]?.reason).toMatch(/superseded by transaction/)
   })
 
-  test('that needs more gas than it gets is refused before the code is used', async () => {
+  test('that needs more gas than usual gets it, up to the limit; beyond it is refused before the code is used', async () => {
     const p = await phygitalsForTest()
     const address = '0x00000000000000000000000000000000000c0de2'
-    // Stores to 25 slots before it accepts.
-    const stores = Array.from({ length: 25 }, (_, n) => `600160${(n + 1).toString(16).padStart(2, '0')}55`)
-    await setCode(p, address, `0x${stores.join('')}63150b7a0260e01b5f5260205ff3`)
     const code = await p.code(chips.jacket(2))
-    const { status, body } = await p.ask('/phygitals/transfer/pullable', { recipient: address }, { code })
+    const pull = () => p.ask('/phygitals/transfer/pullable', { recipient: address }, { code })
+    /** Stores to so many slots before it accepts, for 22,100 each. */
+    const storing = (slots: number) => {
+      const stores = Array.from(
+        { length: slots },
+        (_, n) => `600160${(n + 1).toString(16).padStart(2, '0')}55`,
+      )
+      return setCode(p, address, `0x${stores.join('')}63150b7a0260e01b5f5260205ff3`)
+    }
+    await storing(110)
+    const { status, body } = await pull()
     expect({ status, code: body.code }).toEqual({ status: 400, code: 'simulation_reverted' })
+    expect(body.message).toMatch(/TAPCHIP_MAX_GAS_31337 allows 2,000,000\. Nothing was used up/)
     expect(await isUsed(p, code)).toBe(false)
+    await storing(25)
+    expect((await pull()).status).toBe(200)
+    expect(await p.owner('JKT', 2)).toBe(getAddress(address))
   })
 
   test('is quoted in a line, whatever it says', async () => {

@@ -66,12 +66,46 @@ describe('PATCH /phygitals/metadata', () => {
     expect((await p.ask(`/metadata/31337/${p.addressOf('JKT').toLowerCase()}/2`)).body).toEqual(odd)
   })
 
+  test.each([
+    { background_color: 'FF8800' },
+    { attributes: [{ trait_type: 'kg', value: '1,5' }] },
+    { attributes: [{ trait_type: 'kg', value: '1.5', display_type: 'number' }] },
+    { attributes: [{ trait_type: 'Born', value: '1 May 2026', display_type: 'date' }] },
+  ])('takes %j', async (some) => {
+    expect((await replace(JSON.stringify({ ...metadata, ...some }), { n: 3 })).status).toBe(200)
+  })
+
   test.each<[string, unknown, Record<string, string>]>([
     ['a missing field', { ...metadata, name: undefined }, { 'metadata.name': 'Required' }],
     [
       'a field of an attribute',
       { ...metadata, attributes: [{ trait_type: 'a', value: 'b' }, { value: 'c' }] },
       { 'metadata.attributes.1.trait_type': 'Required' },
+    ],
+    [
+      'a colour that marketplaces do not read',
+      { ...metadata, background_color: '#FF8800' },
+      { 'metadata.background_color': 'must be six hex digits without #: FF8800' },
+    ],
+    [
+      'a short one',
+      { ...metadata, background_color: '#f80' },
+      { 'metadata.background_color': 'must be six hex digits without #, such as ff8800' },
+    ],
+    [
+      'a number with a comma, where a number is shown',
+      { ...metadata, attributes: [{ trait_type: 'kg', value: '1,5', display_type: 'boost_number' }] },
+      { 'metadata.attributes.0.value': 'must be a number with a point and without commas: 1.5' },
+    ],
+    [
+      'a text, where a number is shown',
+      { ...metadata, attributes: [{ trait_type: 'kg', value: 'heavy', display_type: 'number' }] },
+      { 'metadata.attributes.0.value': 'must be a number, such as 12 or 0.5' },
+    ],
+    [
+      'a number that programs read as infinite',
+      JSON.stringify(metadata).replace('"value":2', '"value":1e400'),
+      { 'metadata.attributes.1.value': 'must be a number that programs can read: at most 1.7e308' },
     ],
     [
       'a gallery that is missing',
@@ -84,7 +118,7 @@ describe('PATCH /phygitals/metadata', () => {
       { 'metadata.attributes.0.value': expect.stringMatching(/text or a number/) as unknown as string },
     ],
   ])('names %s by its path', async (_what, value, errors) => {
-    const { status, body } = await replace(JSON.stringify(value))
+    const { status, body } = await replace(typeof value === 'string' ? value : JSON.stringify(value))
     expect(status).toBe(400)
     expect(body).toMatchObject({ success: false, code: 'invalid_metadata' })
     expect(body.errors).toEqual(errors)

@@ -96,7 +96,7 @@ describe('a transfer signature', () => {
     const code = await before.code(chips.jacket(1))
     const given = await pull(code, 'bob.eth', before)
     const { signature } = await before.ctx.db.read
-      .selectFrom('otps')
+      .selectFrom('spentCodes')
       .select('signature')
       .where('signature', 'is not', null)
       .executeTakeFirstOrThrow()

@@ -2,7 +2,8 @@ import { getAddress } from 'viem'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { type TestClock, testClock } from '../support/daemon.ts'
 import { bob, carol, chips, openPhygitals, type Phygitals } from '../support/phygitals.ts'
-import { acmeKey, otherKey } from '../support/seeds.ts'
+import { acmeKey, alice, derived, otherKey } from '../support/seeds.ts'
+import { tap, tapPath } from '../support/taps.ts'
 
 let clock: TestClock
 let p: Phygitals
@@ -24,20 +25,25 @@ const look = async (n: number, recipient: string) =>
 const register = (code: string, recipient = bob) =>
   p.ask('/phygitals/claim-registration/pullable', { recipient }, { code })
 const pull = (code: string, recipient = bob) => p.ask('/phygitals/transfer/pullable', { recipient }, { code })
+/** Of the tap after one that did not go through `p`. */
+const nextCode = async (uid: string): Promise<string> => {
+  await p.refOf(uid)
+  return p.code(uid)
+}
 const isUsed = async (code: string): Promise<boolean> => (await p.ask(`/otps/${code}`)).body.isExpired
 
-/** Daemons beside each other number taps in no order. */
+/** As daemons beside each other would, that number taps in no order. @returns the code of the first tap, as it is then */
 const numberFirstTapLast = () =>
   p.ctx.db.write(async (trx) => {
-    const { id } = await trx
+    const { id, at } = await trx
       .selectFrom('taps')
-      .select('id')
+      .select(['id', 'at'])
       .orderBy('counter')
       .limit(1)
       .executeTakeFirstOrThrow()
     const moved = id + 1_000_000
     await trx.updateTable('taps').set({ id: moved }).where('id', '=', id).execute()
-    await trx.updateTable('otps').set({ tapId: moved }).where('tapId', '=', id).execute()
+    return p.ctx.seals.code({ id: moved, at }, 0)
   })
 
 describe('a token that asks for two taps', () => {
@@ -71,52 +77,59 @@ describe('a token that asks for two taps', () => {
   })
 
   test('takes the later tap by the counter of the chip, and not by the number that the database gave', async () => {
-    const first = await p.code(chips.art(1))
+    await p.code(chips.art(1))
     const second = await p.code(chips.art(1))
-    await numberFirstTapLast()
+    const first = await numberFirstTapLast()
     expect((await register(first)).status).toBe(200)
     clock.advance('60s')
     expect((await pull(second)).status).toBe(200)
   })
 
   test('refuses a code of an earlier tap, whatever its number', async () => {
-    const earlier = await p.code(chips.art(1))
+    await p.code(chips.art(1))
     const later = await p.code(chips.art(1))
-    await numberFirstTapLast()
+    const earlier = await numberFirstTapLast()
     expect((await register(later)).status).toBe(200)
     clock.advance('60s')
     expect((await pull(earlier)).body).toMatchObject({ statusCode: 409, code: 'registration_same_tap' })
   })
 
-  test('asks for another tap: a second code of the tap that registered does not count', async () => {
-    const page = await p.tapped(chips.art(1))
-    const [{ tapId }] = await p.ctx.db.read
-      .selectFrom('otps')
-      .select('tapId')
-      .orderBy('createdAt', 'desc')
-      .limit(1)
-      .execute()
-      .then((rows) => rows as [{ tapId: number }])
-    await register(page.linkedToken.otp)
-    clock.advance('60s')
-    // As a link on the page of the same tap gives one.
-    const twin = 'T'.repeat(21)
-    const { insertOtp } = await import('../../src/daemon/store/otps.ts')
-    const { tokenRow } = (await p.ctx.db.read.selectFrom('otps').selectAll().executeTakeFirstOrThrow()) ?? {}
-    await p.ctx.db.write((trx) =>
-      insertOtp(trx, twin, {
-        type: 'PHYGITAL_CLAIM',
-        chipUid: BigInt(`0x${chips.art(1)}`).toString(),
-        tapId,
-        tokenRow,
-        badgeEventId: null,
-        guestbookEventId: null,
-        createdAt: at(0),
-        expiresAt: at(600),
-      }),
-    )
-    expect((await pull(twin)).body).toMatchObject({ statusCode: 409, code: 'registration_same_tap' })
-    expect(await isUsed(twin)).toBe(false)
+  describe('asks for another tap: a second code of the tap that registered does not count', () => {
+    /** Taps a chip, registers with the code of its page's ref, and queries the ref of a link on the page. */
+    const registerAndQueryLink = async (uid: string) => {
+      const link = { team: 'Acme', label: 'Care', baseUrl: 'https://care.example/' }
+      expect((await p.ask('/admin/links', link, { headers: p.admin })).status).toBe(200)
+      const page = await p.app.inject({ url: tapPath(tap(derived, { uid }, 1)) })
+      const [own, ofLink] = [...page.body.matchAll(/(?:svcRef=|data-ref=")([A-Za-z0-9_-]{21})/g)]
+        .map(([text, ref]) => ({ isLink: text.startsWith('svcRef'), ref }))
+        .sort((a, b) => Number(a.isLink) - Number(b.isLink))
+      const query = async (ref = '') => (await p.ask(`/refs/${ref}`, undefined, { key: acmeKey })).body
+      const { linkedToken, otp = linkedToken?.otp } = await query(own?.ref)
+      expect((await register(otp)).status).toBe(200)
+      clock.advance('60s')
+      const again = await query(ofLink?.ref)
+      expect(again.isValidRef).toBe(true)
+      return (again.linkedToken?.otp ?? again.otp) as string
+    }
+
+    test('of a token: it stays good for whoever registers anew', async () => {
+      const twin = await registerAndQueryLink(chips.art(1))
+      expect((await pull(twin)).body).toMatchObject({ statusCode: 409, code: 'registration_same_tap' })
+      expect(await isUsed(twin)).toBe(false)
+      expect(await p.owner('ART', 1)).toBe(getAddress(alice))
+      // Another tap is all that is missing.
+      expect((await pull(await nextCode(chips.art(1)))).status).toBe(200)
+    })
+
+    test('of a chip whose token the first one named: it stays good for whoever registers anew', async () => {
+      await p.ctx.db.write((trx) =>
+        trx.updateTable('contracts').set({ twoTapDelaySeconds: 60, twoTapWindowSeconds: 600 }).execute(),
+      )
+      const twin = await registerAndQueryLink(chips.unminted(1))
+      expect((await pull(twin)).body).toMatchObject({ statusCode: 409, code: 'registration_same_tap' })
+      expect(await isUsed(twin)).toBe(false)
+      expect((await pull(await nextCode(chips.unminted(1)))).status).toBe(200)
+    })
   })
 
   test('lets a registration expire', async () => {

@@ -1,5 +1,6 @@
+import { getAddress } from 'viem'
 import { expect, test, vi } from 'vitest'
-import { chips, phygitalsForTest } from '../support/phygitals.ts'
+import { bob, chips, phygitalsForTest } from '../support/phygitals.ts'
 import { acmeKey } from '../support/seeds.ts'
 
 test('a name is looked up in the place of whoever asks: a team, the one who tapped, or a network', async () => {
@@ -31,4 +32,27 @@ test('a name is looked up in the place of whoever asks: a team, the one who tapp
   expect(await asked(p.ask('/phygitals/transfer/pullable', to, { code }))).toEqual([
     { chip: String(BigInt(`0x${chips.jacket(2)}`)) },
   ])
+})
+
+test('an address may name the chain of its token, as wallets copy it, and no other', async () => {
+  const p = await phygitalsForTest()
+  const to = (recipient: string, n = 1) =>
+    p.ask('/phygitals/transfer', { ...p.token('JKT', n), recipient }, { key: acmeKey })
+  expect((await to(`eip155:31337:${bob}`)).status).toBe(200)
+  expect(await p.owner('JKT', 1)).toBe(getAddress(bob))
+  for (const recipient of [`base:${bob}`, `eip155:8453:${bob}`]) {
+    const { status, body } = await to(recipient, 2)
+    expect({ status, code: body.code }).toEqual({ status: 400, code: 'recipient_invalid' })
+    expect(body.message).toBe(
+      `recipient: "${recipient}" names chain 8453 (base), and this token is on chain 31337. Nothing was used up.`,
+    )
+  }
+  // A code that was refused is still good.
+  const code = await p.code(chips.jacket(3))
+  const pull = (recipient: string) => p.ask('/phygitals/transfer/pullable', { recipient }, { code })
+  expect((await pull(`polygon:${bob}`)).body).toMatchObject({
+    code: 'recipient_invalid',
+    message: expect.stringContaining('begins with polygon:, which is no chain known here'),
+  })
+  expect((await pull(`eip155:31337:${bob}`)).status).toBe(200)
 })

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { DatabaseUnavailable } from '../../src/daemon/store/database.ts'
 import { type AdminApp, openAdminApp } from '../support/admin.ts'
 import { allSettled, testClock } from '../support/daemon.ts'
 import { acmeKey, derived, seed, uids } from '../support/seeds.ts'
@@ -117,4 +118,17 @@ test("another team's events are not told, and a write that fails tells nothing",
   expect(receiver.received.slice(before).map(({ type, path }) => [type, path])).toEqual([
     ['tap.valid', '/in'],
   ])
+})
+
+test('a tap of a disabled chip is answered as one, even if that cannot be recorded for webhooks', async () => {
+  await t.call(`POST /admin/chips/${uids.blank}/disable`, {})
+  const { db } = t.ctx
+  const { write } = db
+  onTestFinished(() => {
+    db.write = write
+  })
+  db.write = () => Promise.reject(new DatabaseUnavailable(new Error('gone')))
+  counter += 1
+  const url = tapPath(tap(derived, { uid: uids.blank }, counter))
+  expect((await t.app.inject({ url })).statusCode).toBe(404)
 })

@@ -8,6 +8,7 @@ import {
   type StreamedBody,
   sendStreamed,
   statusOf,
+  streamedBatches,
   streamedEndpoint,
   streamedEndpoints,
 } from '../support/streamed-bodies.ts'
@@ -18,6 +19,11 @@ import {
 let attacked: Attacked
 beforeAll(async () => {
   attacked = await openAttacked({ seed, env: { TAPCHIP_RATE_LIMIT: 'off', TAPCHIP_DEV_CHAIN: 'off' } })
+  for (const [path, batch] of Object.entries(streamedBatches)) {
+    const body = JSON.stringify({ ...batch, total: 1_000_000, rowsHash: '0'.repeat(64) })
+    const headers = { 'content-type': 'application/json', ...credentialsOf(path, attackedToken) }
+    expect((await attacked.ask(path, { method: 'POST', headers, body })).status).toBe(200)
+  }
 })
 afterAll(() => attacked?.close())
 

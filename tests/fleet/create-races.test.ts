@@ -77,7 +77,9 @@ test('a batch is held by one of ten, taken over by one at a time, and its journa
   for (let round = 0; round < rounds; round += 1) {
     const id = `b_1hq3v9k7s2m4x${round.toString(36)}`
     const hold = (more: object) =>
-      race((call, n) => call(`POST /batches/${id}/hold`, { ...about, holder: holderOf(n), ...more }, key))
+      race((call, n) =>
+        call(`POST /batch-journals/${id}/hold`, { ...about, holder: holderOf(n), ...more }, key),
+      )
     const held = await hold({})
     expect(statuses(held), held.map(({ text }) => text).join('\n')).toEqual(oneOfTen)
     const takenOver = await hold({ takeOver: true })
@@ -88,7 +90,7 @@ test('a batch is held by one of ten, taken over by one at a time, and its journa
     const data = Buffer.from('rows').toString('base64')
     const written = await race((call, n) =>
       call(
-        `POST /batches/${id}/journal`,
+        `POST /batch-journals/${id}/journal`,
         {
           holder: holderOf(n),
           state: 'running',

@@ -1,10 +1,8 @@
-import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Kysely, sql } from 'kysely'
 import { afterAll, afterEach, expect, test } from 'vitest'
-import { sealedSchema } from '../../src/daemon/store/migrations/index.ts'
 import { migratePostgres } from '../../src/daemon/store/open.ts'
 import { postgresMigrations } from '../../src/daemon/store/postgres/migrations.ts'
 import { adminToken, openTestApp, startTestDaemon } from '../support/daemon.ts'
@@ -170,7 +168,7 @@ test('a migration that waits for a table lets those go first who wait behind it'
   }
 })
 
-test('keys of an earlier version go on, and an entry of the migration that a trigger removes is missed', async () => {
+test('an entry of the migration that a trigger removes is missed', async () => {
   const fleet = await startFleet({ seed }, 1)
   const name = new URL(fleet.env.TAPCHIP_DATABASE_URL ?? '').pathname.slice(1)
   try {
@@ -178,11 +176,6 @@ test('keys of an earlier version go on, and an entry of the migration that a tri
     await onServer(
       (client) =>
         client.query(`create table saved as select * from "auditHead";
-          delete from kysely_migration where name = '${sealedSchema}';
-          alter table "apiKeys" drop column mac, drop column seal;
-          alter table "adminTokens" drop column mac, drop column seal;
-          alter table "auditHead" drop column "sealedSince", drop column "sinceSeal";
-          update "apiKeys" set hash = '${createHash('sha256').update(acmeKey).digest('hex')}' where "teamId" = 1;
           create function again() returns trigger language plpgsql as $$ begin
             delete from audit where action = 'daemon.migrate';
             delete from "auditHead";
@@ -192,10 +185,9 @@ test('keys of an earlier version go on, and an entry of the migration that a tri
           create trigger again after insert on kysely_migration for each row execute function again()`),
       name,
     )
+    postgresMigrations[next] = { up: expand(used) }
     const { app, admin, close } = await openTestApp({ env: fleet.env, dataDir: join(dir, 'again') })
     try {
-      const own = await app.inject({ url: '/chip-groups', headers: { 'x-svc-api-key': acmeKey } })
-      expect(own.statusCode).toBe(200)
       const { audit } = (await app.inject({ url: '/admin/status', headers: admin })).json()
       expect(audit.broken.expected).toBe(audit.broken.lastId + 1)
     } finally {

@@ -1,14 +1,9 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runAsOwner } from '../../scripts/postgres-server.mjs'
-import { createBackup } from '../../src/daemon/domain/backup.ts'
-import { restoreBackup } from '../../src/daemon/domain/restore.ts'
-import { systemClock } from '../../src/daemon/domain/time.ts'
-import { affected } from '../../src/daemon/store/statement.ts'
 import { copyStores } from '../../src/daemon/store-copy.ts'
-import { openBadgeApp } from '../support/badges.ts'
 import { cliHome } from '../support/cli.ts'
 import { openTestApp, type TestApp } from '../support/daemon.ts'
 import { databaseOf, dropDatabaseOf, onServer, server, testDataKey } from '../support/postgres.ts'
@@ -122,39 +117,4 @@ test('after pg_dump, pg_restore, and mark-restored, taps from before the restore
   expect([await found(again, 4), await found(again, 4)]).toEqual([true, false])
   await again.close()
   await onServer((client) => client.query(`drop database ${loaded} with (force)`))
-})
-
-test('images of a backup from before they lived in the database are shown after its restore, and on a server', async () => {
-  const [old, restored] = [join(dir, 'old'), join(dir, 'restored')]
-  mkdirSync(old)
-  const app = await openBadgeApp({ dataDir: old, env: onSqlite })
-  const { body } = await app.create()
-  const { file: name, data } = await app.ctx.db.read
-    .selectFrom('badgeImages')
-    .selectAll()
-    .executeTakeFirstOrThrow()
-  if (data === null) throw new Error('the image is not stored')
-  await app.ctx.db.write((trx) => affected(trx.updateTable('badgeImages').set({ data: null })))
-  writeFileSync(join(old, 'badge-images', name), data)
-  const { path } = await createBackup(app.ctx, { name: 'admin:root', requestId: null }, 'a passphrase')
-  await app.close()
-  const wanted = { from: path, dataDir: restored, passphrase: undefined, dataKey: testDataKey }
-  await restoreBackup(systemClock, wanted)
-  const url = await urlOf('images')
-  await expect(copied(restored, url)).rejects.toThrow(/1 badge images in files/)
-  const shown = async (t: TestApp) => {
-    const answer = await t.app.inject({ url: `/badge-events/${body.id}/image` })
-    return answer.statusCode === 200 && answer.rawPayload.equals(data)
-  }
-  const here = await openTestApp({ dataDir: restored, env: onSqlite })
-  expect(await shown(here)).toBe(true)
-  await here.close()
-  expect(readdirSync(join(restored, 'badge-images'))).toEqual([])
-  await copied(restored, url)
-  const there = await openTestApp({
-    dataDir: join(dir, 'there'),
-    env: await databaseOf(join(dir, 'images')),
-  })
-  expect(await shown(there)).toBe(true)
-  await there.close()
 })

@@ -7,7 +7,6 @@ import { DatabaseUnavailable, type Db } from '../../src/daemon/store/database.ts
 import { openPostgres } from '../../src/daemon/store/open.ts'
 import { followRequests, Patience, withPatience } from '../../src/daemon/store/patience.ts'
 import { setSetting, setting } from '../../src/daemon/store/settings.ts'
-import type { TapToTake } from '../../src/daemon/store/tap-to-take.ts'
 import { databaseOf, dropDatabaseOf, onServer } from '../support/postgres.ts'
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 
@@ -289,8 +288,16 @@ test('a row that somebody holds keeps those who want it for seconds, and nobody 
   await holder.connect()
   await holder.query(`begin; update counts set n = n + 1 where name = 'held'`)
   const wanting = Array.from({ length: 12 }, () => failureOf(db.write((trx) => add('held').execute(trx))))
-  await db.takeTap?.({
-    seen: {
+  const tap = {
+    at: new Date().toISOString(),
+    counter: 1,
+    outcome: 'valid',
+    via: 'find',
+    tamper: null,
+  } as const
+  const gives = { refsUntil: null, pageUntil: null, links: null, codes: null }
+  const seen = {
+    ...{
       uid: '1',
       teamId: 1,
       keySetId: null,
@@ -299,11 +306,9 @@ test('a row that somebody holds keeps those who want it for seconds, and nobody 
       redirectUrl: null,
       itemId: null,
     },
-    tap: { at: new Date().toISOString(), counter: 1, via: 'find', tamper: null },
-    rows: {},
-    message: undefined,
-    events: undefined,
-  } as unknown as TapToTake)
+    ...{ disabledAt: null, catchesUp: 0, tamper: null, claimRound: 0 },
+  }
+  await db.takeTap({ seen, events: null, tap: { ...tap, ...gives }, messages: [] })
   const errors = await Promise.all(wanting)
   await holder.end()
   for (const error of errors) expect(error).toBeInstanceOf(DatabaseUnavailable)

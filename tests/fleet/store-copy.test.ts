@@ -10,7 +10,8 @@ import { tablesOf } from '../../src/daemon/store/postgres/copying.ts'
 import { copyStores } from '../../src/daemon/store-copy.ts'
 import { cliHome } from '../support/cli.ts'
 import { openTestApp } from '../support/daemon.ts'
-import { databaseOf, testDataKey } from '../support/postgres.ts'
+import { databaseOf, onServer, testDataKey } from '../support/postgres.ts'
+import { asOfBefore, refusedAsOfBefore } from '../support/schemas.ts'
 import { seed } from '../support/seeds.ts'
 
 const daemonScript = join(import.meta.dirname, '../../bin/tapchipd.js')
@@ -216,4 +217,32 @@ test('refuses what would mix, lose, or break something, and says what to do', as
   await expect(copied(source, used.TAPCHIP_DATABASE_URL ?? '')).rejects.toThrow(/used by a running daemon/)
   await app.close()
   await expect(copied(source, used.TAPCHIP_DATABASE_URL ?? '')).rejects.toThrow(/holds data already/)
+})
+
+test('a database from before the first schema is refused, as a source, as a target, and after a restore', async () => {
+  const env = await databaseOf(join(dir, 'of-before'))
+  const url = env.TAPCHIP_DATABASE_URL ?? ''
+  const old = join(dir, 'of-before')
+  mkdirSync(old)
+  await (await openTestApp({ dataDir: old, env: onSqlite })).close()
+  const file = new BetterSqlite3(join(old, 'tapchip.db'))
+  file.exec(asOfBefore)
+  file.close()
+  const name = new URL(url).pathname.slice(1)
+  await onServer((client) => client.query(asOfBefore), name)
+  const [served, unused] = [await emptyServer('served'), join(dir, 'unused')]
+  await copied(real, served)
+  for (const [from, to] of [
+    [old, await emptyServer('unused')],
+    [url, unused],
+    [real, url],
+    [served, old],
+  ] as const)
+    await expect(copied(from, to)).rejects.toThrow(refusedAsOfBefore)
+  const here = cliHome({ ...env, TAPCHIP_DATA_DIR: join(dir, 'marking-before') })
+  const marked = await here.run('store', 'mark-restored', '--yes')
+  expect([marked.code, marked.stderr]).toEqual([1, expect.stringMatching(refusedAsOfBefore)])
+  here.remove()
+  const { rows } = await onServer((client) => client.query('select name from kysely_migration'), name)
+  expect(rows.map((row) => row.name).sort()).toEqual(['0001-initial', '0012-badge-contents', '0024-nodes'])
 })

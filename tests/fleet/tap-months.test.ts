@@ -1,20 +1,25 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { cleanUp } from '../../src/daemon/domain/housekeeping.ts'
 import { deleteOld, makeTapMonths } from '../../src/daemon/domain/retention.ts'
 import { countAll } from '../../src/daemon/store/taps.ts'
 import { openTestApp, type TestApp, testClock } from '../support/daemon.ts'
 import { onServer } from '../support/postgres.ts'
-import { derived, seed, uids } from '../support/seeds.ts'
+import { acmeKey, derived, seed, uids } from '../support/seeds.ts'
 import { tap, tapPath } from '../support/taps.ts'
 
 let t: TestApp
 let counter = 20
 const clock = testClock('2026-01-20T12:00:00.000Z')
 
+/** In the order of the taps. */
+const codes: string[] = []
+
 const tapOnce = async (): Promise<void> => {
   const answer = await t.app.inject({
     url: tapPath(tap(derived, { uid: uids.twin }, ++counter), '/chips/find'),
   })
   expect(answer.json().isValidTap).toBe(true)
+  codes.push(answer.json().otp.code)
 }
 
 const database = () => new URL(t.ctx.config.databaseUrl ?? '').pathname.slice(1)
@@ -62,7 +67,9 @@ test('lists and counts read them by their indexes, the newest first', async () =
     )
   for (const query of [
     'select * from taps order by id desc limit 2',
-    `select * from taps where "chipUid" = 'x' order by id desc limit 2`,
+    `select * from taps where "chipUid" = 'x' and outcome <> 'valid' order by id desc limit 2`,
+    `select * from taps where id in (5, 10) and outcome = 'valid' and "chipUid" = 'x' order by id desc limit 2`,
+    'select previous from taps where id = 5',
     "select max(id) from taps where outcome <> 'valid'",
     'select count(*) from taps where id > 5 and id <= 10',
   ]) {
@@ -73,22 +80,38 @@ test('lists and counts read them by their indexes, the newest first', async () =
 })
 
 test('a month of which every tap is old goes as a table, with the codes of its taps, and no other tap goes', async () => {
-  const clean = () => deleteOld({ ...t.ctx, clock: { ...clock, settled: clock.now } })
+  const clean = async () => {
+    await deleteOld({ ...t.ctx, clock: { ...clock, settled: clock.now } })
+    await cleanUp(t.ctx)
+  }
+  const statuses = () =>
+    Promise.all(codes.map(async (code) => (await t.app.inject(`/otps/${code}`)).statusCode))
+  // One of January and the one of February: what is stored of a code goes with its tap as well.
+  for (const code of codes.slice(1)) {
+    const headers = { 'x-svc-api-key': acmeKey }
+    expect((await t.app.inject({ method: 'DELETE', url: `/otps/${code}`, headers })).statusCode).toBe(200)
+  }
+  const spent = () => ask<{ tapId: string }>('select "tapId" from "spentCodes"')
+  expect(await spent()).toHaveLength(2)
+  codes.splice(1, 2)
+  await tapOnce()
+  expect(await statuses()).toEqual([200, 200])
   // 40 days before 2026-03-14 is 2026-02-02: all of January, and nothing of February yet.
   clock.advance('33d')
   await clean()
-  expect(await rowsByMonth()).toEqual({ taps_2026_02: 1 })
+  expect(await rowsByMonth()).toEqual({ taps_2026_02: 2 })
   expect(await ask("select to_regclass('taps_2026_01') as there")).toEqual([{ there: null }])
-  expect((await countAll(t.ctx.db.slow)).taps).toBe(1)
-  expect(await ask('select count(*)::int as codes from otps')).toEqual([{ codes: 1 }])
+  expect((await countAll(t.ctx.db.slow)).taps).toBe(2)
+  expect([await statuses(), (await spent()).length]).toEqual([[404, 200], 1])
   await tapOnce()
   // The tap of February 9 is old on March 24, and its month on April 10.
   clock.advance('10d')
   await clean()
-  expect(await rowsByMonth()).toEqual({ taps_2026_02: 1, taps_2026_03: 1 })
+  expect(await rowsByMonth()).toEqual({ taps_2026_02: 2, taps_2026_03: 1 })
   clock.advance('18d')
   await clean()
   expect(await rowsByMonth()).toEqual({ taps_2026_03: 1 })
+  expect([await statuses(), (await spent()).length]).toEqual([[404, 404, 200], 0])
 })
 
 test('a tap that comes as its month gets a table is taken all the same', async () => {

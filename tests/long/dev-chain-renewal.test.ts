@@ -25,7 +25,7 @@ import {
 } from '../support/dev-chain.ts'
 import { ownedDevChains, spawnOwner } from '../support/dev-chain-process.ts'
 import { limitFiles } from '../support/full-disk.ts'
-import { askNode, openBench, relayerKey, slots, tally } from '../support/relayer.ts'
+import { askNode, defaultLimits, openBench, relayerKey, slots, tally } from '../support/relayer.ts'
 
 const chains = ownedDevChains()
 
@@ -108,6 +108,7 @@ describe('a chain that is started anew from its state', () => {
           transport: chain.transport,
           confirmations: 1,
           maxFeePerGas: 1000n * 10n ** 9n,
+          ...defaultLimits,
           tip: 10n ** 9n,
           forgets: true,
           signers: { relayer: relayerKey },

@@ -184,7 +184,8 @@ test('with its log on the full disk a daemon refuses in words, does nothing of i
   expect(await client.getBalance({ address: stranger })).toBe(1n)
   // States of the chain are kept again, and those that could not be left nothing behind.
   await expect.poll(() => folder('dev-chain').filter((name) => name.startsWith('state-'))).not.toEqual([])
-  expect(folder('dev-chain').filter((name) => name.endsWith('.new'))).toEqual([])
+  // A state that is just being written has such a file for a moment.
+  await expect.poll(() => folder('dev-chain').filter((name) => name.endsWith('.new'))).toEqual([])
 
   // And with a start in between.
   expect(await on.end()).toBe(0)
@@ -218,15 +219,13 @@ test('an import that the disk ends says how many rows stand, and goes on when it
   writeFileSync(file, sheet(0, rows))
   const place = ['--team', 'Acme', '--chip-group', 'Big', '--key-set', '101']
   try {
-    const stopped = await run('tapchip', ['chips', 'import', '--file', file, ...place], env)
+    const importAll = () => run('tapchip', ['chips', 'import', '--file', file, ...place], env)
+    const stopped = await importAll()
     expect(stopped.code).toBe(1)
     expect(stopped.stderr).toMatch(/disk is full|cannot be written/)
     disk.free()
     await readyAgain(on)
-    const [batch = ''] = /b_[0-9a-z]{14}/.exec(stopped.stderr) ?? []
-    expect(stopped.stderr).toContain(`tapchip batch resume ${batch}`)
-    const resumed = await run('tapchip', ['batch', 'resume', batch], env)
-    // Of the batch as a whole: its first run may have created some.
+    const resumed = await importAll()
     expect(resumed.stderr).toContain(`${(rows - created).toLocaleString('en-US')} chips created`)
     expect(resumed.code).toBe(0)
     expect(await chipCount(on)).toBe(before + rows)

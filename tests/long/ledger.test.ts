@@ -108,6 +108,11 @@ async function openCluster(ending: (() => unknown)[]) {
     await client.connect()
     return ask(client).finally(() => client.end())
   }
+  // A token of a contract that is on its way is refused, and rightly.
+  const deployed = `select 1 from contracts where status = 'confirmed'`
+  await expect
+    .poll(() => direct(async (client) => (await client.query(deployed)).rowCount), { timeout: 60_000 })
+    .toBe(1)
   return {
     chain,
     direct,

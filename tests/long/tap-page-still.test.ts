@@ -97,6 +97,7 @@ test('every text that a form may have to say has its room, however large the let
           })),
           { code: 'recipient_invalid', mistyped: { is: 'unknown-name' } as const },
           { code: 'recipient_invalid', mistyped: { is: 'badge' } as const },
+          { code: 'recipient_invalid', mistyped: { is: 'other-chain' } as const },
         ]
         const address = '0x52908400098527886E0F7030069857D2E4169EE7'
         const recipient = { is: 'name', address, name: `${'name'.repeat(60)}.eth` } as const

@@ -19,6 +19,15 @@ describe('parseUid', () => {
     ['hex in lower case', '049893caaa1190'],
     ['hex with colons', '04:98:93:CA:AA:11:90'],
     ['hex with colons in lower case', '04:98:93:ca:aa:11:90'],
+    ['hex with dashes', '04-98-93-ca-aa-11-90'],
+    ['hex with spaces, as Proxmark prints it', '04 98 93 CA AA 11 90'],
+    ['hex with two spaces, as libnfc prints it', '04  98  93  ca  aa  11  90'],
+    ['hex with 0x', '0x049893caaa1190'],
+    ['hex with 0X', '0X049893CAAA1190'],
+    ['bytes with 0x each', '0x04 0x98 0x93 0xCA 0xAA 0x11 0x90'],
+    ['bytes of a C array', '0x04, 0x98, 0x93, 0xCA, 0xAA, 0x11, 0x90'],
+    ['hex with what nobody sees', '\uFEFF04\u200B98\u00A093CA\u2060AA11\u200E90\u200D'],
+    ['decimal with what nobody sees', '\u200B1293660434600336\uFEFF'],
   ])('reads %s', (_, text) => {
     expect(parseUid(text)).toEqual({ ok: true, uid: '1293660434600336' })
   })
@@ -73,6 +82,12 @@ describe('parseUid', () => {
     '049893CAAA119G',
     ' 1293660434600336',
     '12 34',
+    '04-98:93-CA-AA-11-90',
+    '04-9893-CAAA-1190',
+    '04 98 93 CA AA 11',
+    '0x04 98 93 CA AA 11 90 00',
+    '0x1293660434600336',
+    '04 98 93\nCA AA 11 90',
     '١٢',
   ])('refuses %j as no UID', (text) => {
     expect(reason(text)).toMatch(/^must be a UID: 14 hex digits/)

@@ -8,58 +8,88 @@ export interface Call {
   params: unknown[]
 }
 
+export interface Answer {
+  result?: unknown
+  error?: { code: number; message: string } | undefined
+}
+
 /**
  * What a node does in place of an answer: `silence`, or `half` of one and silence then, or a `result` of its own, or an
- * `error`, or any `text` as the body.
+ * `error`, or any `text` as the body of all. `change` changes the honest answer, and `params` what the honest node is asked;
+ * the others never ask it.
  */
 export type Misbehaviour =
   | 'silence'
   | 'half'
   | { result: unknown }
-  | { error: string }
-  | { text: string; status?: number }
+  | { error: string; code?: number }
+  | { text: string; status?: number; headers?: Record<string, string> }
+  | { change: (honest: Answer) => Answer }
+  | { params: unknown[] }
+
+export interface Place {
+  /** How many calls came together; 0: it came alone, outside of an array. */
+  batch: number
+  /** From 0. */
+  index: number
+}
+
+type Decide = (call: Call, at: Place) => Misbehaviour | undefined | Promise<Misbehaviour | undefined>
 
 /** A node with faults, in front of one without. */
 export interface HostileNode {
   url: string
-  /** Decides about each call; undefined lets it through. */
-  misbehave: ((call: Call) => Misbehaviour | undefined) | undefined
+  /** Decides about each call, in the order of a batch; undefined lets it through. */
+  misbehave: Decide | undefined
   close(): Promise<void>
 }
 
+const honestAnswer = z.looseObject({ id: z.unknown(), result: z.unknown() })
+
 /** @param upstream the URL of the node that answers where this one does not misbehave */
 export async function openHostileNode(upstream: string): Promise<HostileNode> {
+  const forward = async (body: unknown): Promise<unknown> => {
+    const headers = { 'content-type': 'application/json' }
+    const answer = await fetch(upstream, { method: 'POST', body: JSON.stringify(body), headers })
+    return answer.json()
+  }
+
   const handle = async (text: string, response: ServerResponse) => {
     response.setHeader('content-type', 'application/json')
     const parsed: Call | Call[] = JSON.parse(text)
     const calls = [parsed].flat().map((call) => ({ ...call, params: call.params ?? [] }))
-    const odd = calls.map((call) => node.misbehave?.(call))
-    const [first] = odd.filter((one) => one !== undefined)
-    if (first === 'silence') return
-    if (first === 'half') {
+    const batch = Array.isArray(parsed) ? parsed.length : 0
+    const odd: (Misbehaviour | undefined)[] = []
+    for (const [index, call] of calls.entries()) odd.push(await node.misbehave?.(call, { batch, index }))
+    const whole = odd.find(isWhole)
+    if (whole === 'silence') return
+    if (whole === 'half') {
       response.writeHead(200, { 'content-length': '1000' })
       response.write('{"jsonrpc":"2.0","id":1,"res')
       return
     }
-    if (first !== undefined && 'text' in first) {
-      response.writeHead(first.status ?? 200).end(first.text)
+    if (whole !== undefined) {
+      response.writeHead(whole.status ?? 200, whole.headers).end(whole.text)
       return
     }
-    const answer = await fetch(upstream, {
-      method: 'POST',
-      body: text,
-      headers: { 'content-type': 'application/json' },
+    if (odd.every((one) => one === undefined)) {
+      response.end(JSON.stringify(await forward(parsed)))
+      return
+    }
+    const asked = calls.flatMap((call, index) => {
+      const own = odd[index]
+      if (!isAsked(own)) return []
+      return [own !== undefined && 'params' in own ? { ...call, params: own.params } : call]
     })
-    if (first === undefined) {
-      response.end(await answer.text())
-      return
-    }
-    const honest = z.array(z.looseObject({ id: z.unknown() })).parse([await answer.json()].flat())
+    const honest = asked.length === 0 ? [] : z.array(honestAnswer).parse(await forward(asked))
     const answers = calls.map((call, index) => {
       const own = odd[index]
-      if (own === undefined || typeof own === 'string' || 'text' in own)
-        return honest.find(({ id }) => id === call.id) ?? null
-      const said = 'error' in own ? { error: { code: -32000, message: own.error } } : own
+      if (isAsked(own)) {
+        const answer = honest.find(({ id }) => id === call.id) ?? { id: call.id, result: null }
+        return own !== undefined && 'change' in own ? { ...answer, ...own.change(answer) } : answer
+      }
+      if (isWhole(own)) return null
+      const said = 'error' in own ? { error: { code: own.code ?? -32000, message: own.error } } : own
       return { jsonrpc: '2.0', id: call.id, ...said }
     })
     response.end(JSON.stringify(Array.isArray(parsed) ? answers : answers[0]))
@@ -83,3 +113,14 @@ export async function openHostileNode(upstream: string): Promise<HostileNode> {
   }
   return node
 }
+
+type Whole = Extract<Misbehaviour, string | { text: unknown }>
+
+/** It is the answer to a whole request. */
+const isWhole = (own: Misbehaviour | undefined): own is Whole =>
+  typeof own === 'string' || (own !== undefined && 'text' in own)
+
+type Asked = Extract<Misbehaviour, { change: unknown } | { params: unknown }> | undefined
+
+const isAsked = (own: Misbehaviour | undefined): own is Asked =>
+  own === undefined || (typeof own === 'object' && ('change' in own || 'params' in own))

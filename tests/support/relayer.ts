@@ -31,6 +31,8 @@ export const tally = {
 export const wall = { address: '0x0000000000000000000000000000000000000bad', code: '0x5f5ffd' } as const
 
 export const gwei = 1_000_000_000n
+/** Of tips and gas. */
+export const defaultLimits = { minTip: 0n, maxTip: undefined, maxGas: 2_000_000 }
 
 export interface BenchOptions {
   confirmations?: number
@@ -76,6 +78,7 @@ export async function openBench(options: BenchOptions = {}) {
       transport: rpcTransport(node.url, options.timeoutMs ?? 6_000),
       confirmations: options.confirmations ?? 1,
       maxFeePerGas: 100n * gwei,
+      ...defaultLimits,
       tip: gwei,
       signers: { relayer: relayerKey },
       ...options.chain,
@@ -132,12 +135,13 @@ export async function openBench(options: BenchOptions = {}) {
       if (!shown) throw new Error(`there is no transaction ${id}`)
       return shown
     },
-    /** Ticks and mines until everything is settled. */
+    /** Ticks and mines, a block every two seconds, until everything is settled. */
     async finish(rounds = 60): Promise<void> {
       for (let round = 0; round < rounds; round++) {
         const statuses = await bench.relayer.tick()
         if (statuses.every(({ unsettled }) => unsettled === 0)) return
         await bench.mine()
+        clock.advance('2s')
       }
       throw new Error(`not settled after ${rounds} rounds: ${JSON.stringify(bench.relayer.status())}`)
     },

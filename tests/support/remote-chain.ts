@@ -17,8 +17,13 @@ const seedOn = (chainId: number) =>
   )
 
 /** A chain that others run, with the rules of geth, and a daemon that is configured for it. */
-export async function openRemoteChain({ confirmations = 1, chainId = 7 } = {}) {
-  const anvil = await startAnvil(['--no-mining', '--order', 'fees', '--chain-id', String(chainId)])
+export async function openRemoteChain({
+  confirmations = 1,
+  chainId = 7,
+  blockMs = 60,
+  args = [] as string[],
+} = {}) {
+  const anvil = await startAnvil(['--no-mining', '--order', 'fees', '--chain-id', String(chainId), ...args])
   const node = await openStrictNode(() => anvil.url)
   const rpc = (method: string, params: unknown[] = []) => askNode(anvil.url, method, params)
   await rpc('anvil_setBalance', [remoteRelayer.address, toHex(parseEther('10'))])
@@ -35,7 +40,7 @@ export async function openRemoteChain({ confirmations = 1, chainId = 7 } = {}) {
   let round = Promise.resolve<unknown>(undefined)
   const timer = setInterval(() => {
     if (mining) round = rpc('anvil_mine', ['0x1']).catch(() => undefined)
-  }, 60)
+  }, blockMs)
   return {
     anvil,
     node,

@@ -24,7 +24,23 @@ const unknown = '04827F12647380'
 const token = { contractAddress: alice, chainId: 31337, tokenId: '1' }
 const metadata = { name: 'A', description: '', image: '', attributes: [], media_gallery: [] }
 
-const details: Record<string, Omit<Endpoint, 'path'> & { query?: string }> = {
+/** Batches that bodies are uploaded to, by the path that creates each. Whoever sends them has to begin these before. */
+export const streamedBatches = {
+  '/batches': { kind: 'badge-events create', name: 'streamed' },
+  '/admin/batches': { kind: 'badge-events create', name: 'streamed-by-admin', team: 'Acme' },
+} as const
+const rowsOf = (path: string) => ({ ...lines, path, query: 'from=0' })
+const hash = 'a'.repeat(64)
+const image = { type: 'image/png', heading: '\x89PNG\r\n', row: 'x'.repeat(100), ending: '' }
+
+const details: Record<string, Omit<Endpoint, 'path'> & { path?: string; query?: string }> = {
+  'POST /batches/:id/rows': { ...rowsOf('/batches/streamed/rows'), row: '{"row":1,"name":"A"}\n' },
+  'POST /admin/batches/:id/rows': {
+    ...rowsOf('/admin/batches/streamed-by-admin/rows'),
+    row: '{"row":1,"name":"A"}\n',
+  },
+  'POST /batches/:id/files/:hash': { ...image, path: `/batches/streamed/files/${hash}` },
+  'POST /admin/batches/:id/files/:hash': { ...image, path: `/admin/batches/streamed-by-admin/files/${hash}` },
   'POST /chips/batch': { ...lines, row: `{"uid":"${uids.jacket}","redirectUrl":null}\n` },
   'POST /phygitals/transfer/check': { ...lines, row: `{"uid":"${unknown}","recipient":"alice.eth"}\n` },
   'POST /phygitals/transfer/batch': { ...lines, row: `{"uid":"${unknown}","recipient":"alice.eth"}\n` },
@@ -49,8 +65,8 @@ const details: Record<string, Omit<Endpoint, 'path'> & { query?: string }> = {
 export function streamedEndpoint(key: string): Endpoint {
   const found = details[key]
   if (!found) throw new Error(`add an example of ${key} to tests/support/streamed-bodies.ts`)
-  const { query, ...rest } = found
-  return { ...rest, path: `${key.split(' ')[1]}${query === undefined ? '' : `?${query}`}` }
+  const { query, path = key.split(' ')[1], ...rest } = found
+  return { ...rest, path: `${path}${query === undefined ? '' : `?${query}`}` }
 }
 
 export interface StreamedBody {

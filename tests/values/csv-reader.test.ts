@@ -24,6 +24,14 @@ test('rows of CSV are the same however the text is cut, with either line end', (
   )
 })
 
+test('a line of what nobody sees is blank', () => {
+  const reader = new CsvReader()
+  expect(reader.push('a,b\n\u200B,\u00A0\u2060\n1,2\n').rows).toEqual([
+    ['a', 'b'],
+    ['1', '2'],
+  ])
+})
+
 test('a quote in the wrong place is said in words, and the rows around it are good', () => {
   const reader = new CsvReader()
   const read = [reader.push('a,b\n1,"x"y"\n2,z\n3,"open\n4'), reader.end()]

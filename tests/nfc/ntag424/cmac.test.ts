@@ -2,7 +2,6 @@ import { createCipheriv } from 'node:crypto'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { cmacOnce } from '../../../src/nfc/ntag424/aes-once.ts'
 import { AesKey } from '../../../src/nfc/ntag424/cmac.ts'
 
 const block = fc.uint8Array({ minLength: 16, maxLength: 16 })
@@ -83,21 +82,5 @@ describe('AesKey', () => {
     expect(() => key.encryptCbc(short, Buffer.alloc(16))).toThrow(RangeError)
     expect(() => key.encryptCbc(Buffer.alloc(16), Buffer.alloc(17))).toThrow(RangeError)
     expect(() => key.decryptCbc(Buffer.alloc(16), Buffer.alloc(0))).toThrow(RangeError)
-  })
-})
-
-describe('cmacOnce', () => {
-  test('is the CMAC of AES, of any message under any key, whatever came before it', () => {
-    fc.assert(
-      fc.property(block, message, (key, text) => {
-        expect(cmacOnce(key, text).toString('hex')).toBe(cmacByTheBook(key, text))
-      }),
-      { numRuns: 500 },
-    )
-  })
-
-  test('takes no other key than one of 128 bits', () => {
-    for (const bytes of [0, 15, 17, 32])
-      expect(() => cmacOnce(Buffer.alloc(bytes), Buffer.alloc(1))).toThrow(RangeError)
   })
 })

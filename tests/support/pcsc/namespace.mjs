@@ -10,6 +10,7 @@
 // n-th virtual reader: one connection is one card in its field.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 
@@ -44,6 +45,13 @@ for (const [slot, port] of ports.entries()) {
 }
 
 let pcscd
+
+/** Whether every thread of a process of this namespace stands still. */
+const stands = (pid) =>
+  readdirSync(`/proc/${pid}/task`).every((thread) =>
+    /^State:\s+[Tt]/m.test(readFileSync(`/proc/${pid}/task/${thread}/status`, 'utf8')),
+  )
+
 const commands = {
   start(level = '--critical') {
     pcscd = spawn('pcscd', ['--foreground', level, '--config', `${folder}/readers`], {
@@ -55,8 +63,12 @@ const commands = {
     pcscd.on('spawn', () => say('started'))
   },
   kill: () => pcscd.kill('SIGKILL'),
-  freeze() {
+  async freeze() {
     pcscd.kill('SIGSTOP')
+    // The /proc that is there tells of the processes outside.
+    run('mount', '-t', 'proc', 'proc', '/proc')
+    // The signal is sent, but a thread on the other core may answer yet one command.
+    while (!stands(pcscd.pid)) await new Promise((resolve) => setTimeout(resolve, 1))
     say('frozen')
   },
 }

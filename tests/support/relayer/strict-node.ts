@@ -46,7 +46,7 @@ interface Pooled {
 export interface StrictNode {
   url: string
   /** Decides about each call; undefined lets it through. */
-  fault: ((method: string) => Fault | undefined) | undefined
+  fault: ((method: string, params: unknown[]) => Fault | undefined) | undefined
   /** How many connections there were so far. */
   connections: number
   /** Requests that are not answered in full, and whose connection is open. */
@@ -80,7 +80,8 @@ export async function openStrictNode(upstream: () => string): Promise<StrictNode
   const one = async (method: string, params: unknown[]) => ask({ jsonrpc: '2.0', id: 1, method, params })
 
   const judge = async (raw: TransactionSerialized) => {
-    const { nonce = 0, maxFeePerGas: fee = 0n, maxPriorityFeePerGas: tip = 0n } = parseTransaction(raw)
+    const { nonce = 0, gasPrice = 0n, maxFeePerGas, maxPriorityFeePerGas } = parseTransaction(raw)
+    const { fee, tip } = { fee: maxFeePerGas ?? gasPrice, tip: maxPriorityFeePerGas ?? gasPrice }
     const from = await recoverTransactionAddress({ serializedTransaction: raw })
     const pool = pools.get(from) ?? new Map<number, Pooled>()
     pools.set(from, pool)
@@ -100,7 +101,7 @@ export async function openStrictNode(upstream: () => string): Promise<StrictNode
 
   const answerTo = async ({ method, params }: Call): Promise<Record<string, unknown> | Fault> => {
     node.calls.set(method, (node.calls.get(method) ?? 0) + 1)
-    const fault = node.fault?.(method)
+    const fault = node.fault?.(method, params)
     if (fault === 'lost') return fault
     if (fault === 'null') return { result: null }
     if (typeof fault === 'object') return fault
