@@ -12,6 +12,7 @@ import { alreadyExists, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import { assertFuture, type NewCredential } from './api-keys.ts'
 import { type AdminToken, type Credentials, rootName } from './credentials.ts'
+import { type EndedDeps, logPaused, pauseEndedBatches } from './ended-batches.ts'
 import { assertGrantable, endOf } from './grants.ts'
 import { parseScopes, type Scope } from './scopes.ts'
 import { newSecret } from './secrets.ts'
@@ -60,20 +61,20 @@ export async function createAdminToken(
   return { row, token }
 }
 
-/** Effective at once; revoking twice is not an error. @throws DomainError not_found, scope_missing */
+/** Effective at once, also for its batches; revoking twice is not an error. @throws DomainError not_found, scope_missing */
 export async function removeAdminToken(
-  { db, clock, credentials }: Deps,
+  { db, clock, credentials, log }: Deps & EndedDeps,
   { token: caller, actor }: { token: AdminToken; actor: Actor },
   id: number,
 ): Promise<void> {
   const at = iso(clock.now())
-  await db.write(async (trx) => {
+  const paused = await db.write(async (trx) => {
     const known = await findAdminToken(trx, id)
     // A token with fewer scopes cannot revoke one with more.
     if (known) assertGrantable(caller, parseScopes(known.scopes))
     const revoked = await revokeAdminToken(trx, id, at)
     if (!known) throw notFound('admin token')
-    if (!revoked) return
+    if (!revoked) return []
     await recordChange(trx, {
       at,
       actor,
@@ -82,6 +83,8 @@ export async function removeAdminToken(
       target: revoked.name,
       detail: { id },
     })
+    return pauseEndedBatches(trx, { at, actor })
   })
+  logPaused(log, paused)
   await credentials.load(db.read)
 }

@@ -12,6 +12,7 @@ import type { ApiKeyRow } from '../../store/schema.ts'
 import { alreadyExists, conflict, invalid, notFound } from '../errors.ts'
 import { type Clock, iso } from '../time.ts'
 import type { AdminToken, Credentials } from './credentials.ts'
+import { type EndedDeps, logPaused, pauseEndedBatches } from './ended-batches.ts'
 import { assertGrantable, endOf, grantable, type Operator } from './grants.ts'
 import { parseScopes, type Scope } from './scopes.ts'
 import { hintOf, newSecret } from './secrets.ts'
@@ -97,23 +98,25 @@ export async function ensureApiKeyIn(
   )
 }
 
-/** Effective at once; revoking twice is not an error. @throws DomainError not_found, scope_missing */
+/** Effective at once, also for its batches; revoking twice is not an error. @throws DomainError not_found, scope_missing */
 export async function removeApiKey(
-  { db, clock, credentials }: Deps,
+  { db, clock, credentials, log }: Deps & EndedDeps,
   { token: caller, actor }: Operator,
   id: number,
 ): Promise<void> {
   const at = iso(clock.now())
-  await db.write(async (trx) => {
+  const paused = await db.write(async (trx) => {
     const known = await findApiKey(trx, id)
     if (!known) throw notFound('API key')
     // As with tokens, what has more scopes is not the caller's to revoke.
     assertGrantable(caller, parseScopes(known.scopes))
     const revoked = await revokeApiKey(trx, id, at)
-    if (!revoked) return
+    if (!revoked) return []
     const { teamId, name: target } = revoked
     await recordChange(trx, { at, actor, teamId, action: 'api-keys.revoke', target, detail: { id } })
+    return pauseEndedBatches(trx, { at, actor })
   })
+  logPaused(log, paused)
   await credentials.load(db.read)
 }
 

@@ -8,6 +8,7 @@ import {
   changeBatch,
   type NamedBatch,
 } from '../../store/batches.ts'
+import { endedBatches, logPaused, pauseEndedBatches } from '../access/ended-batches.ts'
 import { DomainError, storeFailure } from '../errors.ts'
 import { iso } from '../time.ts'
 import type { BatchDeps } from './kind.ts'
@@ -109,12 +110,21 @@ export class BatchLoop {
     if (!(await this.#turn.check())) return this.#stopJobs()
     const { db, clock } = this.deps
     const now = clock.now()
+    await this.#pauseEnded(iso(now))
     for (const batch of await batchesDue(db.read, iso(now), dueAtOnce)) await this.#startDue(batch, now)
     for (const batch of await batchesToTakeBack(db.read, iso(now), dueAtOnce))
       this.#begin(`undo of ${batch.id}`, () => this.#takeBack(batch))
     for (const { id } of await batchesIn(db.read, 'running', maxAtOnce))
       this.#begin(id, (stopped) => this.#run(id, stopped))
     this.#isFailing = false
+  }
+
+  /** Whoever revokes a credential pauses its batches; one that expires does so here. */
+  async #pauseEnded(at: string): Promise<void> {
+    const { db } = this.deps
+    if ((await endedBatches(db.read, at)).length === 0) return
+    const actor = { name: 'daemon', requestId: null }
+    logPaused(this.#log, await db.write((trx) => pauseEndedBatches(trx, { at, actor })))
   }
 
   #begin(key: string, job: (stopped: AbortSignal) => Promise<void>): void {

@@ -1,5 +1,6 @@
 import type { BatchState } from '../../../values/batch-state.ts'
 import { recordChange } from '../../store/audit.ts'
+import { batchesOfEnded } from '../../store/batch-credentials.ts'
 import { type BatchRow, changeBatch, deleteBatch, type NamedBatch } from '../../store/batches.ts'
 import type { Queries } from '../../store/database.ts'
 import { permits } from '../access/scopes.ts'
@@ -30,7 +31,7 @@ interface Step {
   readonly from: readonly BatchState[]
   /** Of the plan that was seen. */
   readonly nextRow?: number
-  readonly change: Partial<BatchRow>
+  readonly change: Partial<BatchRow> | ((trx: Queries, at: string) => Promise<Partial<BatchRow>>)
   /** In the same write. */
   also?(trx: Queries, at: string): Promise<void>
 }
@@ -48,7 +49,7 @@ async function take(
       trx,
       id,
       { states: from, ...(nextRow !== undefined && { nextRow }) },
-      { ...change, touchedAt: at },
+      { ...(typeof change === 'function' ? await change(trx, at) : change), touchedAt: at },
     )
     const batch = await batchOf(trx, caller, id)
     if (isTaken) {
@@ -71,11 +72,20 @@ async function record(
   await recordChange(trx, { ...entry, action: `batches.${action}` })
 }
 
-/** From its first row, or at its time. */
-const begun = ({ at }: BatchRow, now: number) =>
-  at !== null && at > iso(now)
-    ? ({ state: 'scheduled', nextPiece: 0, nextRow: 0, error: null } as const)
-    : ({ state: 'running', nextPiece: 0, nextRow: 0, error: null, startedAt: iso(now) } as const)
+/** At its time, or now where it began already. */
+const going = ({ at, startedAt }: Pick<BatchRow, 'at' | 'startedAt'>, now: string) =>
+  startedAt === null && at !== null && at > now
+    ? ({ state: 'scheduled', error: null } as const)
+    : ({ state: 'running', error: null, startedAt: startedAt ?? now } as const)
+
+/** From its first row. */
+const begun = (batch: BatchRow, now: string) => ({ ...going(batch, now), nextPiece: 0, nextRow: 0 })
+
+/** Rows run in the name of whoever began their batch; where that credential has ended, of whoever takes it over. */
+async function takenOver(trx: Queries, { actor, credential, scopes }: BatchCaller, id: string, at: string) {
+  if ((await batchesOfEnded(trx, at, { id })).length === 0) return undefined
+  return { startedBy: actor.name, startedById: credential, scopes: JSON.stringify(scopes) }
+}
 
 /** Asked again, it answers the batch as it is. @throws DomainError not_found, scope_missing, conflict */
 export async function startBatch(deps: Deps, caller: BatchCaller, idOrName: string): Promise<NamedBatch> {
@@ -87,7 +97,10 @@ export async function startBatch(deps: Deps, caller: BatchCaller, idOrName: stri
   // What was approved is what runs, and only a plan says what that is.
   if (isProposed && (batch.state === 'uploading' || (batch.state === 'planned' && batch.plan === null)))
     throw conflict(`Batch ${batch.id} must be planned before it is proposed.`)
-  const change = isProposed ? ({ state: 'proposed' } as const) : begun(batch, deps.clock.now())
+  const change = async (trx: Queries, at: string) => ({
+    ...(isProposed ? ({ state: 'proposed' } as const) : begun(batch, at)),
+    ...(await takenOver(trx, caller, batch.id, at)),
+  })
   const from = isProposed ? (['planned'] as const) : (['uploading', 'planned'] as const)
   const { nextRow } = batch
   const after = await take(deps, caller, batch, { action: 'start', from, nextRow, change })
@@ -107,9 +120,11 @@ export async function approveBatch(deps: Deps, caller: BatchCaller, idOrName: st
   if (batch.isProposed === 0) throw conflict(`Batch ${batch.id} was not proposed, so it needs no approval.`)
   if (batch.state === 'uploading' || batch.state === 'planned')
     throw conflict(`Batch ${batch.id} was not started yet, so it cannot be approved.`)
-  const change = { ...begun(batch, deps.clock.now()), approvedBy: caller.actor.name }
+  const change = { ...begun(batch, iso(deps.clock.now())), approvedBy: caller.actor.name }
   const after = await take(deps, caller, batch, { action: 'approve', from: ['proposed'], change })
   if (after.state === 'cancelled') throw conflict(`Batch ${batch.id} was cancelled.`)
+  if (after.approvedBy === null)
+    throw conflict(`Batch ${batch.id} is ${after.state}. ${after.error ?? ''}`.trimEnd())
   return after
 }
 
@@ -131,17 +146,23 @@ export async function resumeBatch(
 ): Promise<NamedBatch> {
   const { batch } = await batchToRun(deps.db.read, caller, idOrName)
   const paced = rate === undefined ? {} : { rate: rateOf(rate) }
-  const going = { state: 'running', error: null, endedAt: null, auditHead: null, ...paced } as const
+  const retried = retryFailed ? { pass: batch.pass + 1, nextPiece: 0, nextRow: 0 } : {}
+  const change = async (trx: Queries, at: string) => {
+    const heir = await takenOver(trx, caller, batch.id, at)
+    // Nobody runs in his own name what another one proposed, or approves what he proposed.
+    const mustBeApproved = batch.isProposed === 1 && (heir !== undefined || batch.approvedBy === null)
+    const to = mustBeApproved
+      ? ({ state: 'proposed', error: null, approvedBy: null } as const)
+      : going(batch, at)
+    return { ...to, endedAt: null, auditHead: null, ...paced, ...retried, ...heir }
+  }
+  const from = retryFailed ? (['paused', 'failed', 'done'] as const) : (['paused', 'failed'] as const)
   const also = (trx: Queries, at: string) => dropUndos(trx, batch.id, at)
-  const resumed = { action: 'resume', from: ['paused', 'failed'], change: going, also } as const
-  const retried = {
-    action: 'resume',
-    from: ['paused', 'failed', 'done'],
-    change: { ...going, pass: batch.pass + 1, nextPiece: 0, nextRow: 0 },
-    also,
-  } as const
-  const after = await take(deps, caller, batch, retryFailed ? retried : resumed)
+  const after = await take(deps, caller, batch, { action: 'resume', from, change, also })
   if (after.state === 'running' || after.state === 'done') return after
+  // Its time may not have come, or nobody may have approved it.
+  const isWaiting = after.state === 'scheduled' || after.state === 'proposed'
+  if (isWaiting && from.some((state) => state === batch.state)) return after
   throw conflict(`Batch ${batch.id} cannot be resumed: it is ${after.state}.`)
 }
 

@@ -1,0 +1,47 @@
+import type { Logger } from 'pino'
+import { type Actor, recordChange } from '../../store/audit.ts'
+import { batchesOfEnded } from '../../store/batch-credentials.ts'
+import { changeBatch } from '../../store/batches.ts'
+import type { Queries } from '../../store/database.ts'
+
+/** What happens by itself, or once somebody approves it. */
+const states = ['running', 'scheduled', 'proposed'] as const
+
+interface Paused {
+  readonly batch: string
+  readonly reason: string
+}
+
+export interface EndedDeps {
+  readonly log: Pick<Logger, 'warn'>
+}
+
+/** In whose name nothing may happen any more. */
+export const endedBatches = (db: Queries, now: string) => batchesOfEnded(db, now, { states })
+
+/**
+ * Nothing goes on in the name of a credential that was revoked or has expired: its batches wait until somebody else
+ * resumes them. Called in the write that revokes, so that no row is handled after it.
+ */
+export async function pauseEndedBatches(
+  trx: Queries,
+  { at, actor }: { at: string; actor: Actor },
+): Promise<Paused[]> {
+  const paused: Paused[] = []
+  for (const { id, teamId, kind, startedBy, revokedAt } of await endedBatches(trx, at)) {
+    const [sort, name] = startedBy.startsWith('key:')
+      ? ['API key', startedBy.slice('key:'.length)]
+      : ['admin token', startedBy.slice('admin:'.length)]
+    const how = revokedAt === null ? 'has expired' : 'was revoked'
+    const reason = `The ${sort} "${name}", which it was begun with, ${how}. Another credential can resume it.`
+    if (!(await changeBatch(trx, id, { states }, { state: 'paused', error: reason, touchedAt: at }))) continue
+    const entry = { at, actor: { ...actor, batch: id }, teamId, target: id, detail: { kind, reason } }
+    await recordChange(trx, { ...entry, action: 'batches.pause' })
+    paused.push({ batch: id, reason })
+  }
+  return paused
+}
+
+export function logPaused(log: EndedDeps['log'], paused: readonly Paused[]): void {
+  for (const one of paused) log.warn(one, 'a batch was paused: its credential has ended')
+}
