@@ -2,7 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { createProgram, loadAll } from '../src/cli/program.ts'
+import { createProgram } from '../src/cli/program.ts'
+import { loadAll } from './support/command-tree.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const pages = [

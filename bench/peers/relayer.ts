@@ -5,7 +5,7 @@ import pino from 'pino'
 import { loadConfig } from '../../src/daemon/config/config.ts'
 import { beginContext } from '../../src/daemon/context.ts'
 import { recordTransfer } from '../../src/daemon/domain/phygitals/record-transfer.ts'
-import { loadSeed } from '../../src/daemon/seed/load.ts'
+import { applySeed, readSeed } from '../../src/daemon/seed/load.ts'
 import { reconcileChains } from '../../src/daemon/start.ts'
 import { findToken, type LocatedToken } from '../../src/daemon/store/tokens.ts'
 
@@ -31,7 +31,7 @@ export async function openRelayerBench(
   const config = loadConfig(none, { TAPCHIP_DATA_DIR: dataDir, TAPCHIP_RATE_LIMIT: 'off', ...env })
   const ctx = await beginContext(config, pino({ level: 'silent' }))
   await ctx.chains.opened
-  await loadSeed(ctx, seedFile)
+  await applySeed(ctx, await readSeed(seedFile))
   ctx.start()
   await reconcileChains(ctx)
   const rows = await ctx.db.read.selectFrom('tokens').select('id').orderBy('id').execute()

@@ -29,7 +29,7 @@ const nouns: readonly Noun[] = [
 
 class VersionAsked extends Error {}
 
-const attachVerbs = async (command: Command, noun: Noun, invoke: Invoke): Promise<void> => {
+export const attachVerbs = async (command: Command, noun: Noun, invoke: Invoke): Promise<void> => {
   const loaded = await noun.load()
   if ('verb' in loaded) loaded.verb.configure(command, invoke)
   else {
@@ -112,15 +112,6 @@ export const createProgram = (system: System, ended: (code: ExitCode) => void = 
     if (noun) await attachVerbs(command, noun, invoke)
   })
   return program
-}
-
-/** The complete tree, for completion and the test of the help texts. */
-export const loadAll = async (program: Command): Promise<void> => {
-  const nothing: Invoke = async () => undefined
-  for (const noun of nouns) {
-    const command = program.commands.find((c) => c.name() === noun.name)
-    if (command) await attachVerbs(command, noun, nothing)
-  }
 }
 
 // Refs and OTP codes are 21 characters of A-Z a-z 0-9 _ -, so one in 64 begins with a dash and looks like a flag.

@@ -39,7 +39,6 @@ export const countOfStatus = {
   conflict: 'conflict',
 } as const
 export type RowStatus = keyof typeof countOfStatus
-export type BatchCounts = Record<(typeof countOfStatus)[RowStatus], number>
 
 /** Letters, digits, `.`, `_`, `-`. */
 export const batchNamePattern = /^[A-Za-z0-9._-]{1,64}$/

@@ -14,9 +14,9 @@ import { base, mainnet, sepolia } from 'viem/chains'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { DevChain } from '../../src/daemon/chain/dev-chain/dev-chain.ts'
 import { nameServiceAddress } from '../../src/daemon/chain/dev-chain/names.ts'
+import { guardedCcipRequest } from '../../src/daemon/chain/names/name-lookup.ts'
 import {
   createNameResolver,
-  guardedCcipRequest,
   NameChainMissing,
   NameUnavailable,
   RecipientInvalid,

@@ -1,8 +1,8 @@
 import { custom, type Hex, keccak256, pad, RpcRequestError, toHex } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { rpcTransport } from '../../src/daemon/chain/rpc-transport.ts'
 import type { Db } from '../../src/daemon/store/database.ts'
 import { type Bench, defaultLimits, gwei, openBench, relayerKey, slots, tally } from '../support/relayer.ts'
+import { rpcTransport } from '../support/rpc-transport.ts'
 
 /** Several batches, and a part of one. */
 const many = 150

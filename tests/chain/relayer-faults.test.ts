@@ -3,7 +3,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { systemSchedule } from '../../src/daemon/background-loop.ts'
 import { WrongChain } from '../../src/daemon/chain/relayer/errors.ts'
 import { recordIntent } from '../../src/daemon/chain/relayer/record-intent.ts'
-import { rpcTransport } from '../../src/daemon/chain/rpc-transport.ts'
 import { attemptsOf } from '../../src/daemon/store/transactions/attempts.ts'
 import {
   type Bench,
@@ -16,6 +15,7 @@ import {
   tally,
   wall,
 } from '../support/relayer.ts'
+import { rpcTransport } from '../support/rpc-transport.ts'
 
 let bench: Bench
 beforeEach(async () => {

@@ -1,6 +1,5 @@
 import { mnemonicToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { rpcTransport } from '../../src/daemon/chain/rpc-transport.ts'
 import {
   listTransactions,
   showTransaction,
@@ -18,6 +17,7 @@ import {
   slots,
   tally,
 } from '../support/relayer.ts'
+import { rpcTransport } from '../support/rpc-transport.ts'
 
 /** One of anvil's accounts, with money. */
 const sixthAccount = mnemonicToAccount('test test test test test test test test test test test junk', {

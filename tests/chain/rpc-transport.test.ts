@@ -5,10 +5,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ownerOf } from '../../src/daemon/chain/contract-state.ts'
 import { wordsOf } from '../../src/daemon/chain/node-answer.ts'
 import { usualPace } from '../../src/daemon/chain/relayer/relayer.ts'
-import { nodeTimeoutMs, rpcTransport } from '../../src/daemon/chain/rpc-transport.ts'
+import { nodeTimeoutMs } from '../../src/daemon/chain/rpc-transport.ts'
 import { type Anvil, startAnvil } from '../support/anvil.ts'
 import { type Fault, openStrictNode, type StrictNode } from '../support/relayer/strict-node.ts'
 import { tally, wall } from '../support/relayer.ts'
+import { rpcTransport } from '../support/rpc-transport.ts'
 
 // A node that others run can answer in any way at all. A real one stands behind one that does.
 

@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createProgram, loadAll } from '../../src/cli/program.ts'
+import { createProgram } from '../../src/cli/program.ts'
 import { type CliHome, cliHome } from '../support/cli.ts'
+import { loadAll } from '../support/command-tree.ts'
 
 let here: CliHome
 beforeEach(() => {

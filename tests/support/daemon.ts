@@ -8,7 +8,7 @@ import { type Config, loadConfig } from '../../src/daemon/config/config.ts'
 import { beginContext, type Context } from '../../src/daemon/context.ts'
 import type { Clock } from '../../src/daemon/domain/time.ts'
 import { createLogger } from '../../src/daemon/log.ts'
-import { loadSeed } from '../../src/daemon/seed/load.ts'
+import { applySeed, readSeed } from '../../src/daemon/seed/load.ts'
 import { reconcileChains, startDaemon as start } from '../../src/daemon/start.ts'
 import { databaseOf, dropDatabaseOf } from './postgres.ts'
 
@@ -117,7 +117,7 @@ export async function openTestApp(options: Options = {}): Promise<TestApp> {
     throw error
   })
   await ctx.turn.check()
-  if (seedFile !== undefined) await loadSeed(ctx, seedFile)
+  if (seedFile !== undefined) await applySeed(ctx, await readSeed(seedFile))
   const app = await buildApp(ctx, options.patience)
   if (options.chain) {
     ctx.start()

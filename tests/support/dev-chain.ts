@@ -16,9 +16,9 @@ import { privateKeyToAccount } from 'viem/accounts'
 import {
   type DevChain,
   type DevChainSettings,
-  type Renewal,
   startDevChain,
 } from '../../src/daemon/chain/dev-chain/dev-chain.ts'
+import type { Renewal } from '../../src/daemon/chain/dev-chain/types.ts'
 
 export const relayer = privateKeyToAccount(`0x${'5a'.repeat(32)}`)
 export const silent = pino({ level: 'silent' })

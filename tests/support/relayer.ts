@@ -7,12 +7,12 @@ import * as z from 'zod'
 import { type NewIntent, recordIntent } from '../../src/daemon/chain/relayer/record-intent.ts'
 import { openRelayer, type RelayerOptions } from '../../src/daemon/chain/relayer/relayer.ts'
 import type { ChainSettings } from '../../src/daemon/chain/relayer/sender.ts'
-import { rpcTransport } from '../../src/daemon/chain/rpc-transport.ts'
 import { showTransaction } from '../../src/daemon/store/transactions/listing.ts'
 import { startAnvil } from './anvil.ts'
 import { testClock } from './daemon.ts'
 import { openTestStore } from './engines.ts'
 import { openStrictNode } from './relayer/strict-node.ts'
+import { rpcTransport } from './rpc-transport.ts'
 
 /** The first of the dev chain's well-known keys, which has money there. */
 export const relayerKey = mnemonicToAccount('test test test test test test test test test test test junk')

@@ -231,7 +231,3 @@ function namesOf(urls: readonly string[]): string[] {
     return earlier === 0 ? host : `${host}#${earlier + 1}`
   })
 }
-
-/** @param urls one, or several of the same chain */
-export const rpcTransport = (urls: string | readonly string[], timeoutMs = nodeTimeoutMs): Transport =>
-  new RpcEndpoints([urls].flat(), { timeoutMs }).transport

@@ -96,7 +96,6 @@ export const settings = z.strictObject({
 })
 
 export type SettingName = keyof z.input<typeof settings>
-export type LogLevel = (typeof logLevels)[number]
 
 export const variableOf = (name: string): string =>
   `TAPCHIP_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`

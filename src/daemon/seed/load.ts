@@ -23,11 +23,6 @@ import { type Seed, type SeedTeam, seedFile } from './schema.ts'
 import { at, ensureContract, type Seeding, SeedProblem, type TeamSeeding } from './seeding.ts'
 
 /** Creates what is missing, all or nothing; existing data stays. @throws SeedProblem that names the path in the file */
-export async function loadSeed(ctx: Context, file: string): Promise<void> {
-  await applySeed(ctx, await readSeed(file))
-}
-
-/** For a seed parsed before startup, so that mistakes in it surface early. */
 export async function applySeed(ctx: Context, seed: Seed): Promise<void> {
   const at = iso(ctx.clock.now())
   await ctx.db.write(async (trx) => {

@@ -1,4 +1,4 @@
-import type { Insertable, Selectable } from 'kysely'
+import type { Insertable } from 'kysely'
 import type { Queries } from './database.ts'
 import type { PoapCreationsTable } from './schema/badges.ts'
 import type { BadgeEventRow } from './schema.ts'
@@ -64,8 +64,6 @@ export async function nextDue(db: Queries): Promise<string | undefined> {
   ])
   return [events?.at, claims?.at].filter((at) => at != null).sort()[0]
 }
-
-export type PoapCreationRow = Selectable<PoapCreationsTable>
 
 export const creationContext = (id: number): string => `poapCreations:${id}:secretCode`
 

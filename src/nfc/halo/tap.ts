@@ -64,7 +64,7 @@ export function verifyHaloTap(
 }
 
 /**
- * Verifies the manufacturer's signature of a chip's key. @param pk2 65 bytes @param attestation a DER signature, with
+ * Verifies the manufacturer's signature of a chip's key. @public @param pk2 65 bytes @param attestation a DER signature, with
  * or without the two bytes that chips prepend @param attestor 33 bytes, compressed
  */
 export function verifyHaloAttestation(

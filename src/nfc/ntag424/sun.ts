@@ -89,6 +89,7 @@ export function sdmSessionKeys(fileRead: AesKey, tap: Omit<SdmInput, 'mode'>): {
  * @returns undefined unless the input is whole blocks of 16 bytes
  * @throws RangeError when the UID or the counter does not fit
  * Source: AN12196 s3.4.3 Table 3, NT4H2421Gx s9.3.6
+ * @public
  */
 export function decryptFileData(fileRead: AesKey, tap: SdmInput, encrypted: Uint8Array): Buffer | undefined {
   if (encrypted.length === 0 || encrypted.length % BLOCK !== 0) return undefined

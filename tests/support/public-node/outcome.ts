@@ -2,8 +2,8 @@ import { getAddress, isAddressEqual, parseAbi } from 'viem'
 import { getLogs, getTransactionReceipt } from 'viem/actions'
 import { expect } from 'vitest'
 import { createChainClient } from '../../../src/daemon/chain/chain-client.ts'
-import { rpcTransport } from '../../../src/daemon/chain/rpc-transport.ts'
 import { remoteRelayer } from '../remote-chain.ts'
+import { rpcTransport } from '../rpc-transport.ts'
 import { eventually, recipients, type Stage, sheetRows, tokenOf } from './stage.ts'
 
 /** By the chain alone. */

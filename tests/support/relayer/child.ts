@@ -4,8 +4,8 @@ import * as z from 'zod'
 import { Idempotency } from '../../../src/daemon/chain/relayer/idempotency.ts'
 import { recordIntent } from '../../../src/daemon/chain/relayer/record-intent.ts'
 import { openRelayer } from '../../../src/daemon/chain/relayer/relayer.ts'
-import { rpcTransport } from '../../../src/daemon/chain/rpc-transport.ts'
 import { openTestStore } from '../engines.ts'
+import { rpcTransport } from '../rpc-transport.ts'
 
 // A process that wants a number of effects, each by a request with an Idempotency-Key, and is there to be killed.
 // It says each answer on a line of its own, and `done` when all are settled.

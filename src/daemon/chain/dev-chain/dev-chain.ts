@@ -15,7 +15,7 @@ import { Snapshots } from './snapshots.ts'
 import { Supervisor } from './supervisor.ts'
 import type { DevChain, DevChainSettings, Renewal } from './types.ts'
 
-export type { DevChain, DevChainSettings, Renewal, Wanted } from './types.ts'
+export type { DevChain, DevChainSettings } from './types.ts'
 
 const defaultKeepEvery = { blocks: 200, idleMs: 2000 }
 const defaultRenewal: Renewal = {

@@ -6,7 +6,6 @@ import type { SendRequest } from '../../outbound/outbound.ts'
 import { type ClientFor, NameLookup, type NameService, nameServiceFor, tooLong } from './name-lookup.ts'
 import { NameChainMissing, NameUnavailable, readRecipient, UnknownName } from './recipient.ts'
 
-export { guardedCcipRequest } from './name-lookup.ts'
 export {
   NameChainMissing,
   NameProblem,

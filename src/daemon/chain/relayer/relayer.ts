@@ -51,7 +51,7 @@ export const usualPace: Pace = {
   maxSignings: 10,
   busyMs: 250,
   idleMs: 10_000,
-  // The delay before a silent node is tried again after its deadline: see rpcTransport.
+  // The delay before a silent node is tried again after its deadline: see rpc-transport.ts.
   maxBackoffMs: 3000,
 }
 

@@ -92,13 +92,3 @@ export async function daemonConnections(db: Queries): Promise<number> {
   `.execute(db)
   return rows[0]?.users ?? 0
 }
-
-/** Tables of the schema, partitions left out. */
-export async function tablesOf(db: Queries): Promise<string[]> {
-  const { rows } = await sql<{ name: string }>`
-    select relname as name from pg_class
-    where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not relispartition
-    order by relname
-  `.execute(db)
-  return rows.map(({ name }) => name)
-}
