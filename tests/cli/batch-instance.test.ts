@@ -51,9 +51,6 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   'phygitals transfer': ['phygitals transfer --file transfer.csv --yes'],
   'phygitals metadata': ['phygitals metadata --file metadata.jsonl'],
   'badge-events create': ['badge-events create --file events.csv'],
-  'nfc provision': [
-    'nfc provision --key-set 201 --chip-group Box --team Acme --accept-url --reader emulator --count 1',
-  ],
 }
 
 describe('a batch belongs to the daemon that it began at', () => {

@@ -74,7 +74,7 @@ test('the labels of a box are those of its sheet, in the order of its rows', asy
   const journal = join(here.home, '.local/state/tapchip/batches', `${batchIn(stderr)}.jsonl`)
   const lines = readFileSync(journal, 'utf8').trim().split('\n')
   const isOfLast = (line: string) => line.includes(uids[2] ?? '') && line.includes('"result"')
-  const cut = lines.filter((line) => !isOfLast(line) && !line.startsWith('{"type":"end"'))
+  const cut = lines.filter((line) => !isOfLast(line) && !line.startsWith('{"type":"closed"'))
   expect(lines.length - cut.length).toBe(2)
   const failed = cut.map((line) =>
     line.includes(uids[0] ?? '') ? line.replace('"status":"provisioned"', '"status":"failed"') : line,

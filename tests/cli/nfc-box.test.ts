@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { Journal } from '../../src/cli/batch/journal-file.ts'
 import { type CliContext, createContext } from '../../src/cli/context.ts'
 import { describeError } from '../../src/cli/errors.ts'
+import { BoxFile } from '../../src/cli/nfc/box-file.ts'
 import { runBox } from '../../src/cli/nfc/box-run.ts'
 import type { BoxRun } from '../../src/cli/nfc/box-state.ts'
 import { lines } from '../../src/cli/nfc/box-view.ts'
@@ -43,7 +43,6 @@ interface Run {
   stderr: string
 }
 
-let runs = 0
 const rowsNamed = (prefix: string, count: number): ChipRow[] =>
   Array.from({ length: count }, (_, i) => ({ row: i + 1, label: `${prefix}-${i + 1}` }))
 
@@ -84,7 +83,7 @@ const startBox = async (
     stop,
     view: lines(ctx),
     everyReader: false,
-    journal: undefined,
+    file: undefined,
     id: undefined,
   }
   const order = { ...inA, originality: 'any' as const }
@@ -103,22 +102,22 @@ const box = async (
 ): Promise<Run & { rows: RowsOfChips }> => {
   const { ctx, stdout, stderr } = context()
   const taken = new RowsOfChips(rows)
-  runs += 1
-  const journal = new Journal(ctx.system, `b_${String(runs).padStart(14, '0')}`)
+  const about = { url: daemon.url, total: count, input: { name: '', path: null, sha256: null }, settings: {} }
+  const { file } = BoxFile.begin(ctx.system, new Date(), about)
   const sheet = rows.length > 0 ? { sheet: await joinSheet(rows) } : {}
   const code = await startBox(ctx, new ScriptedReaders(script), {
     order: { ...inA, originality: 'any', ...sheet, ...order },
     count,
     rows: taken,
     isSingle,
-    journal,
+    file,
     id: 'b_1',
   }).catch((error: unknown) => {
     stderr.text += describeError(error).lines.join('\n')
     return describeError(error).exitCode
   })
   await ctx.io.flush()
-  await journal.close()
+  file.close()
   ctx.close()
   const lines = stdout.text
     .split('\n')
@@ -351,7 +350,7 @@ describe('the end of a box', () => {
     expect(ran.stderr).toMatch(/2 chips of 2 done: 2 provisioned, 0 unchanged, 1 failed \([\d,]+ a minute\)/)
   })
 
-  test('its journal names chips, rows and how they ended', async () => {
+  test('its file names chips, rows and how they ended', async () => {
     await box([new Chip(), foreign()], { rows: rowsNamed('G', 2) })
     const folder = join(home, '.local/state/tapchip/batches')
     const [name = ''] = readdirSync(folder)
@@ -359,7 +358,7 @@ describe('the end of a box', () => {
       .split('\n')
       .filter(Boolean)
       .map((line) => JSON.parse(line).type)
-    expect(types).toEqual(['begun', 'result', 'begun', 'result', 'end'])
+    expect(types).toEqual(['box', 'opened', 'begun', 'result', 'begun', 'result', 'closed'])
   })
 })
 

@@ -109,8 +109,7 @@ export const tidyJournals = async (system: SystemPaths, now: Date): Promise<void
     const path = journalPath(system, id)
     const { size, mtimeMs } = statSync(path)
     const ends = size > leastBytes && now.getTime() - mtimeMs > restMs ? endsOf(path) : undefined
-    // The end of a box counts only its last run.
-    if (ends?.end.how === 'done' && ends.header.kind !== 'nfc provision') await pack(system, id, ends)
+    if (ends?.end.how === 'done') await pack(system, id, ends)
   }
   let left = most('TAPCHIP_JOURNALS_MB', usual.megabytes) * 1e6
   const oldest = now.getTime() - most('TAPCHIP_JOURNALS_DAYS', usual.days) * day

@@ -28,7 +28,7 @@ export const remoteBatches = async (ctx: CliContext, query: { id?: string; limit
   return ctx.call('GET /batch-journals', { query })
 }
 
-const isAdminKind = (kind: Kind): boolean => 'resume' in kind || kind.isAdmin === true
+const isAdminKind = (kind: Kind): boolean => kind.isAdmin === true
 
 /**
  * A batch from its journal here, or from the daemon's copy if another machine has run it since.

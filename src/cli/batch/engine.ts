@@ -126,12 +126,12 @@ export const resumeBatch = (
   history: History,
   options: ResumeOptions,
 ): Promise<ExitCode> => {
-  if (options.concurrency !== undefined && ('resume' in kind || kind.requests.isOrdered))
+  if (options.concurrency !== undefined && kind.requests.isOrdered)
     throw new UsageError(
       `A batch of ${kind.name} has no --concurrency: its rows are sent in their order.`,
       'Leave it out.',
     )
-  return 'resume' in kind ? kind.resume(ctx, history, options) : resumeRows(ctx, kind, history, options)
+  return resumeRows(ctx, kind, history, options)
 }
 
 const resumeRows = async (
@@ -203,7 +203,6 @@ export const undoBatch = async (
       advice: 'Stop it with Ctrl-C, or wait until it ends. Then undo it.',
     })
   const by = undo.as ?? kind
-  if ('resume' in by) throw new UsageError(`A batch of ${kind.name} cannot be undone.`)
   needKey(ctx, by)
   await assertSameDaemon(ctx, history.header)
   const rows = rowsToRestore(history, undo)

@@ -63,16 +63,15 @@ const readJournal = async (path: string, id: string, kinds: readonly Kind[]): Pr
     silent = isSound ? undefined : { number, isBeginning, hasEnd }
   }
   if (silent && !(silent.isBeginning && !silent.hasEnd)) damaged.push(silent.number)
-  const { header, kind, end, rows, results, failures, sent, events } = reader
+  const { header, kind, end, rows, results, failures, sent } = reader
   if (header === undefined || kind === undefined) throw withoutHeader(path, id, damaged)
   // The id leads to files, and names rows to the daemon.
   if (header.id !== id) throw notOfBatch(id, path)
-  const counts =
-    ('counts' in kind ? kind.counts?.(events) : undefined) ?? end ?? countResults(results.values())
+  const counts = end ?? countResults(results.values())
   const isBegun = sent.size > 0 || results.size > 0 || end !== undefined
   // A row with a damaged number counts once as unknown and once as missing.
   const unknown = new Set([...sent.keys(), ...results.keys()].filter((row) => !reader.rowNumbers.has(row)))
-  const missingRows = isBegun && 'isRow' in kind ? Math.max(0, header.total - rows.length, unknown.size) : 0
+  const missingRows = isBegun ? Math.max(0, header.total - rows.length, unknown.size) : 0
   const isOwn = reader.place === undefined || reader.place === placeOf(path)
   const history: History = {
     header,
@@ -84,7 +83,6 @@ const readJournal = async (path: string, id: string, kinds: readonly Kind[]): Pr
     results,
     failures,
     sent,
-    events,
     damage: { lines: damaged, missingRows },
     isOwn,
     hasEnd: end !== undefined,
@@ -160,7 +158,10 @@ export const listBatches = async (
 ): Promise<BatchSummary[]> => {
   const dir = journalDir(system)
   if (!existsSync(dir)) return []
-  const files = readdirSync(dir).filter((name) => isJournal(name) || isArchive(name))
+  const files = readdirSync(dir).filter(
+    (name) =>
+      (isJournal(name) && !readPart(`${dir}/${name}`, 0)[0]?.startsWith('{"type":"box"')) || isArchive(name),
+  )
   const batches: BatchSummary[] = []
   for (const name of files.sort().reverse()) {
     try {
@@ -184,6 +185,6 @@ const readEnds = (path: string, kinds: readonly Kind[]): BatchSummary | undefine
   if (!ends) return undefined
   const { header, end } = ends
   const kind = kindNamed(kinds, header.kind)
-  if (kind === undefined || 'counts' in kind) return undefined
+  if (kind === undefined) return undefined
   return { header, status: end.how, endedAt: end.at, counts: end }
 }

@@ -1,6 +1,5 @@
 import type { CliContext } from '../context.ts'
 import { UsageError } from '../errors.ts'
-import type { Header } from './journal.ts'
 
 /** The daemon that answers at our address, for the header of a journal. Empty if it does not tell. */
 export const instanceNow = async (ctx: CliContext): Promise<{ readonly instance?: string }> => {
@@ -31,7 +30,7 @@ export const auditHeadNow = async (ctx: CliContext): Promise<string | undefined>
  */
 export const assertSameDaemon = async (
   ctx: CliContext,
-  header: Pick<Header, 'id' | 'url' | 'instance'>,
+  header: { readonly id: string; readonly url: string; readonly instance?: string | undefined },
 ): Promise<void> => {
   const { url } = ctx.config()
   const { instance } = header.instance === undefined ? {} : await instanceNow(ctx)

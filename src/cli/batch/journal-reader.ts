@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../values/json.ts'
 import {
-  type ChipEvent,
   type End,
   type Header,
   isEnd,
@@ -23,7 +22,6 @@ export class JournalReader {
   readonly results = new Map<number, Result>()
   readonly failures = new Map<number, number>()
   readonly sent = new Map<number, number>()
-  readonly events: ChipEvent[] = []
   readonly #kinds: readonly Kind[]
 
   constructor(kinds: readonly Kind[]) {
@@ -35,10 +33,8 @@ export class JournalReader {
     const { type, ...rest } = line
     const { kind } = this
     if (kind === undefined) return isHeader(line) && this.#begin(line)
-    if (type === 'row' && 'isRow' in kind && kind.isRow(rest)) return this.#add(rest)
-    if (type === 'result' && kind.isResult?.(rest)) return this.#settle(rest)
-    if ((type === 'begun' || type === 'result') && 'isEvent' in kind && kind.isEvent?.(rest))
-      return this.events.push(rest) > 0
+    if (type === 'row' && kind.isRow(rest)) return this.#add(rest)
+    if (type === 'result' && kind.isResult(rest)) return this.#settle(rest)
     if (type === 'sent' && Array.isArray(rest.rows)) return rest.rows.every((row) => this.#send(row))
     if (type === 'resumed' && isResumed(rest)) {
       this.pid = rest.pid

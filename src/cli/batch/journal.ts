@@ -41,7 +41,6 @@ export const countedAs = {
   transferred: 'changed',
   /** Accepted by the daemon; its hash is not known yet. */
   queued: 'changed',
-  provisioned: 'changed',
   removed: 'changed',
   unchanged: 'unchanged',
   failed: 'failed',
@@ -62,13 +61,6 @@ export const hasFailed = (outcome: Outcome | undefined): boolean =>
   outcome === undefined || countedAs[outcome.status] === 'failed'
 
 export interface Result extends Row, Omit<Outcome, 'replaced'> {}
-
-export interface ChipEvent {
-  readonly uid: string
-  readonly row?: number | undefined
-  readonly status?: Status | undefined
-  readonly error?: string | undefined
-}
 
 export interface Counts {
   readonly changed: number
@@ -103,8 +95,7 @@ export type JournalLine =
   | ({ readonly type: 'row' } & Row)
   /** Rows being sent: after a kill, they may or may not have been written. */
   | { readonly type: 'sent'; readonly rows: readonly number[] }
-  | ({ readonly type: 'result' } & (Result | (ChipEvent & { readonly status: Status })))
-  | ({ readonly type: 'begun' } & ChipEvent)
+  | ({ readonly type: 'result' } & Result)
   | ({ readonly type: 'resumed' } & Resumed)
   | ({ readonly type: 'end' } & End)
 

@@ -4,7 +4,7 @@ import type { ExitCode } from '../errors.ts'
 import type { SheetFlags } from './input/flags.ts'
 import type { Problems } from './input/problems.ts'
 import type { Cell } from './input/sheet.ts'
-import type { ChipEvent, Counts, Header, Outcome, Result, Row, Status } from './journal.ts'
+import type { Counts, Header, Outcome, Result, Row, Status } from './journal.ts'
 
 export type BatchStatus = 'done' | 'stopped' | 'running'
 
@@ -26,8 +26,6 @@ export interface History<R extends Row = Row, T extends Result = Result> {
   readonly results: ReadonlyMap<number, T>
   readonly failures: ReadonlyMap<number, number>
   readonly sent: ReadonlyMap<number, number>
-  /** Of a box of chips, in order. */
-  readonly events: readonly ChipEvent[]
   readonly damage: Damage
   /** It was last run with this journal, not with one of which this is a copy. */
   readonly isOwn: boolean
@@ -97,11 +95,8 @@ export interface ResumeOptions extends SheetFlags {
   readonly takeOver: boolean
 }
 
-interface AnyKind {
+export interface RowKind<R extends Row = Row, T extends Result = Result, C = unknown> {
   readonly name: string
-}
-
-export interface RowKind<R extends Row = Row, T extends Result = Result, C = unknown> extends AnyKind {
   readonly undo: Undo<R, T>
   /** It needs an admin token, and no API key. */
   readonly isAdmin?: boolean
@@ -160,25 +155,4 @@ export interface RowKind<R extends Row = Row, T extends Result = Result, C = unk
   }
 }
 
-/** A batch that is not sent row by row, and resumes in its own way. */
-export interface WholeKind<T extends Result = Result> extends AnyKind {
-  readonly undo: Extract<Undo<Row, T>, { refusal: string }>
-  isResult?(line: unknown): line is T
-  isEvent?(line: unknown): line is ChipEvent
-  counts?(events: readonly ChipEvent[]): Counts
-  resume(ctx: CliContext, history: History<Row, T>, options: ResumeOptions): Promise<ExitCode>
-  report(ctx: CliContext, history: History<Row, T>, failedAlone: boolean): Promise<void>
-  /**
-   * The last state of each chip, with its UID as the journal has it; `row` is absent where there is no sheet. Asks the
-   * daemon where the journal does not know.
-   */
-  chips(ctx: CliContext, history: History<Row, T>): Promise<readonly ChipOutcome[]>
-}
-
-export interface ChipOutcome {
-  readonly uid: string
-  readonly row?: number | undefined
-  readonly status?: Status | 'pending' | undefined
-}
-
-export type Kind = RowKind | WholeKind
+export type Kind = RowKind

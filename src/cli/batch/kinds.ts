@@ -1,7 +1,6 @@
 import type { Kind } from './kind.ts'
 import { badgeCreation } from './kinds/badges.ts'
-import { box } from './kinds/box.ts'
 import { metadata } from './kinds/metadata.ts'
 import { transfer } from './kinds/transfer.ts'
 
-export const kinds: readonly Kind[] = [transfer, metadata, badgeCreation, box]
+export const kinds: readonly Kind[] = [transfer, metadata, badgeCreation]

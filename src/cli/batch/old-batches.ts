@@ -80,15 +80,13 @@ export const reportOld = async (
   options: { readonly failed: boolean; readonly skipDamaged: boolean },
 ): Promise<ExitCode> => {
   const { kind, history } = await findBatch(ctx, id, kinds, options.skipDamaged)
-  if ('report' in kind) await kind.report(ctx, history, options.failed)
-  else
-    for (const row of history.rows) {
-      const result = history.results.get(row.row)
-      if (options.failed && (result === undefined || !hasFailed(result))) continue
-      await ctx.io.line({ row: row.row, ...kind.about(row), status: 'pending', ...result }, () =>
-        result ? kind.describe(result, row) : `row ${row.row}  ${kind.pending(row)}pending`,
-      )
-    }
+  for (const row of history.rows) {
+    const result = history.results.get(row.row)
+    if (options.failed && (result === undefined || !hasFailed(result))) continue
+    await ctx.io.line({ row: row.row, ...kind.about(row), status: 'pending', ...result }, () =>
+      result ? kind.describe(result, row) : `row ${row.row}  ${kind.pending(row)}pending`,
+    )
+  }
   const { auditHead } = history
   // On standard error, so that the rows stay the only lines of the report.
   if (auditHead !== undefined)

@@ -1,7 +1,8 @@
 import { parseUid } from '../../nfc/uid.ts'
+import { chipsDone } from '../batch/boxes.ts'
 import { findBatch } from '../batch/copies.ts'
-import { countedAs } from '../batch/journal.ts'
-import type { ChipOutcome, History, Kind } from '../batch/kind.ts'
+import { countedAs, type Status } from '../batch/journal.ts'
+import type { History, Kind } from '../batch/kind.ts'
 import { kinds } from '../batch/kinds.ts'
 import { ApiError } from '../client/errors.ts'
 import { batchIfAny } from '../commands/batch/find.ts'
@@ -9,6 +10,7 @@ import { type SelectedChip, selectChips } from '../commands/chips/select.ts'
 import type { CliContext } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { formatNumber } from '../io/text.ts'
+import { readBox } from '../nfc/saved-box.ts'
 import { uidOnWire } from '../uid.ts'
 
 /** A chip as its label shows it. */
@@ -64,7 +66,8 @@ export const labelsOfBatch = async (
   id: string,
   team: string | undefined,
 ): Promise<{ readonly labels: readonly Label[]; readonly missing: number }> => {
-  const { kind, uids, settings } = (await chipsOfBatch(ctx, id)) ?? (await chipsOfJournal(ctx, id))
+  const { kind, uids, settings } =
+    (await chipsOfBox(ctx, id)) ?? (await chipsOfBatch(ctx, id)) ?? (await chipsOfJournal(ctx, id))
   if (uids === undefined)
     throw new UsageError(
       `Batch ${id} (${kind}) names no chips.`,
@@ -108,6 +111,11 @@ interface ChipsOfBatch {
   readonly settings: { readonly chipGroup?: string | undefined; readonly team?: string | undefined }
 }
 
+const chipsOfBox = async (ctx: CliContext, id: string): Promise<ChipsOfBatch | undefined> => {
+  const box = readBox(ctx.system, id)
+  return box && { kind: 'nfc provision', uids: await chipsDone(ctx, box), settings: box.header.settings }
+}
+
 /** Of a batch that the daemon runs; undefined if there is none. */
 const chipsOfBatch = async (ctx: CliContext, id: string): Promise<ChipsOfBatch | undefined> => {
   const found = await batchIfAny(ctx, id)
@@ -130,29 +138,29 @@ const chipsOfBatch = async (ctx: CliContext, id: string): Promise<ChipsOfBatch |
 
 const chipsOfJournal = async (ctx: CliContext, id: string): Promise<ChipsOfBatch> => {
   const { kind, history } = await findBatch(ctx, id, kinds)
-  const uids = await succeeded(ctx, kind, history)
+  const uids = succeeded(kind, history)
   return { kind: kind.name, uids, settings: history.header.settings ?? {} }
 }
 
 /** In the order of rows, then of those without one; undefined if no row is about a chip. */
-const succeeded = async (ctx: CliContext, kind: Kind, history: History): Promise<string[] | undefined> => {
-  const outcomes = [...('chips' in kind ? await kind.chips(ctx, history) : outcomesOf(kind, history))]
-  if (outcomes.length === 0 && 'isRow' in kind && history.rows.length > 0) return undefined
+const succeeded = (kind: Kind, history: History): string[] | undefined => {
+  const outcomes = [...outcomesOf(kind, history)]
+  if (outcomes.length === 0 && history.rows.length > 0) return undefined
   const last = Number.MAX_SAFE_INTEGER
   const sorted = outcomes.sort((a, b) => (a.row ?? last) - (b.row ?? last))
   const uids = new Set<string>()
   for (const { uid, status } of sorted) {
     const read = parseUid(uid)
-    if (status === undefined || status === 'pending' || countedAs[status] === 'failed') continue
+    if (status === 'pending' || countedAs[status] === 'failed') continue
     if (read.ok) uids.add(read.uid)
   }
   return [...uids]
 }
 
 function* outcomesOf(
-  kind: Extract<Kind, { isRow: unknown }>,
+  kind: Kind,
   { rows, results }: History,
-): Generator<ChipOutcome> {
+): Generator<{ readonly uid: string; readonly row: number; readonly status: Status | 'pending' }> {
   for (const row of rows) {
     const result = results.get(row.row)
     const { uid } = { ...kind.about(row), ...result } as { readonly uid?: unknown }

@@ -31,13 +31,12 @@ export const runBox = async (ctx: CliContext, run: BoxRun): Promise<ExitCode> =>
   unlisten()
   end = run.stop.now.aborted && !box.isDone ? run.stop.now.reason : (box.failure ?? end)
   if (box.isDone && isOfWaiting(end)) end = undefined
-  const how = box.isDone ? 'done' : 'stopped'
-  const { provisioned: changed, unchanged, failed } = box
-  const auditHead = run.journal && how === 'done' ? await auditHeadNow(ctx) : undefined
-  box.write({ type: 'end', at: ctx.now().toISOString(), how, changed, unchanged, failed, auditHead })
+  const { isDone } = box
+  const auditHead = run.file && isDone ? await auditHeadNow(ctx) : undefined
+  run.file?.close({ at: ctx.now().toISOString(), isDone, auditHead })
   run.view.close()
   if (!run.isSingle) summarise(ctx, box)
-  if (run.id !== undefined && how === 'done' && run.rows.done > 0)
+  if (run.id !== undefined && isDone && run.rows.done > 0)
     ctx.io.hint(`Print their labels: tapchip labels print --batch ${run.id} --out labels.pdf`)
   return exitCodeOf(ctx, box, end)
 }

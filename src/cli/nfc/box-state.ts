@@ -1,12 +1,12 @@
-import type { JournalLine } from '../batch/journal.ts'
-import type { Journal } from '../batch/journal-file.ts'
 import type { CliContext } from '../context.ts'
 import { bothForms } from '../uid.ts'
+import type { BoxFile } from './box-file.ts'
 import { type BoxView, nameOfRow, type SeenBox } from './box-view.ts'
 import type { Carrier } from './carry.ts'
 import type { ChipRow, RowsOfChips } from './chip-rows.ts'
 import { cardTimeoutMs, type OpenedReaders } from './readers.ts'
 import type { Inspected, Order, SessionResult } from './relay.ts'
+import type { BoxLine } from './saved-box.ts'
 import type { Stop } from './stop.ts'
 
 export interface BoxRun {
@@ -24,7 +24,7 @@ export interface BoxRun {
   readonly everyReader: boolean
   /** As it was joined. */
   readonly sheet?: Inspected['sheet'] | undefined
-  readonly journal: Journal | undefined
+  readonly file: BoxFile | undefined
   readonly id: string | undefined
   readonly stop: Stop
 }
@@ -131,10 +131,8 @@ export class Box implements SeenBox {
   }
 
   /** Every line is on disk before the next card is touched. */
-  write(line: JournalLine): void {
-    const { journal } = this.run
-    journal?.append(line)
-    journal?.sync()
+  write(line: BoxLine): void {
+    this.run.file?.write(line)
   }
 
   /** Records how a chip ended, and prints its line. */

@@ -1,14 +1,12 @@
 import { fromSettings, type SheetFlags, sheetOptions } from '../batch/input/flags.ts'
 import { inputOf, openSource, type Source } from '../batch/input/source.ts'
-import { instanceNow } from '../batch/instance.ts'
-import type { ChipEvent, Header } from '../batch/journal.ts'
-import type { History } from '../batch/kind.ts'
-import { beginJournal, type Resuming, reopenJournal } from '../batch/open-journal.ts'
+import { assertSameDaemon, instanceNow } from '../batch/instance.ts'
 import { ApiError, elsewhere } from '../client/errors.ts'
 import type { AnswerOf } from '../client/types.ts'
 import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes, UsageError } from '../errors.ts'
 import { counted } from '../io/text.ts'
+import { BoxFile } from './box-file.ts'
 import { runBox } from './box-run.ts'
 import type { BoxView } from './box-view.ts'
 import { makeCarrier } from './carry.ts'
@@ -16,6 +14,7 @@ import { type ChipRow, chipSheet, RowsOfChips, readChipRows } from './chip-rows.
 import { isProvisioned } from './is-provisioned.ts'
 import { ALL, withReaders } from './readers.ts'
 import { type Order, olderDaemon } from './relay.ts'
+import { assertStopped, type BoxHeader, type ChipEvent, type SavedBox } from './saved-box.ts'
 import { withStop } from './stop.ts'
 
 export interface BoxInput {
@@ -24,11 +23,11 @@ export interface BoxInput {
   readonly count: number | undefined
   readonly rows: readonly ChipRow[]
   readonly source: Source | undefined
-  readonly sheetSettings: Header['settings']
+  readonly sheetSettings: BoxHeader['settings']
   /** Begins the rows of the sheet anew, though other stations may be at them. */
   readonly startOver: boolean
   readonly view: BoxView
-  readonly resumes: (Resuming & Pick<History, 'events'>) | undefined
+  readonly resumes: SavedBox | undefined
 }
 
 export const readRows = (source: Source, flags: SheetFlags): Promise<ChipRow[]> =>
@@ -65,16 +64,17 @@ export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode
     return withReaders(ctx, { reader, fresh }, async (opened) => {
       // A reader that is not there leaves no batch behind.
       if (!opened.isEmulator) await opened.fields()
-      const { id, journal } = isSingle
-        ? { id: undefined, journal: undefined }
+      const { id, file } = isSingle
+        ? { id: undefined, file: undefined }
         : resumes
-          ? {
-              id: resumes.header.id,
-              journal: await reopenJournal(ctx, resumes, counted(left, 'chip')),
-            }
-          : await beginJournal(ctx, aboutBox({ ...input, order }, total), { noun: 'chip' })
-      for (const { uid, row } of found) journal?.append({ type: 'result', uid, row, status: 'provisioned' })
+          ? { id: resumes.header.id, file: BoxFile.reopen(resumes) }
+          : BoxFile.begin(ctx.system, ctx.now(), aboutBox(ctx, { ...input, order }, total, instance))
       try {
+        if (id !== undefined) {
+          ctx.inBatch(id)
+          ctx.io.note(`Batch ${id}: ${counted(left, 'chip')}`)
+        }
+        for (const { uid, row } of found) file?.write({ type: 'result', uid, row, status: 'provisioned' })
         return await runBox(ctx, {
           opened,
           carrier: await makeCarrier(ctx, opened, { stop, instance }),
@@ -85,13 +85,13 @@ export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode
           sheet,
           isSingle: isSingle || (opened.isEmulator && fresh === undefined),
           everyReader,
-          journal,
+          file,
           id,
           reader,
           stop,
         })
       } finally {
-        await journal?.close()
+        file?.close()
       }
     })
   })
@@ -102,7 +102,7 @@ const joinSheet = async (
   { order, rows, resumes, startOver }: BoxInput,
   source: Source,
 ): Promise<AnswerOf<'POST /admin/nfc/sheets'>> => {
-  const before = resumes?.header.settings?.sheetRun
+  const before = resumes?.header.settings.sheetRun
   const run = before === undefined ? undefined : await runNow(ctx, Number(before))
   if (run) return run
   const { keySet, chipGroup, team } = order
@@ -136,10 +136,17 @@ const runNow = async (
   }
 }
 
-const aboutBox = ({ order, count, reader, source, sheetSettings }: BoxInput, total: number) => {
+const aboutBox = (
+  ctx: CliContext,
+  { order, count, reader, source, sheetSettings }: BoxInput,
+  total: number,
+  instance: string | undefined,
+) => {
   const { team, keySet, chipGroup = '', rekey, acceptUrl, originality, sheet } = order
   return {
-    kind: 'nfc provision',
+    url: ctx.config().url,
+    instance,
+    context: ctx.config().contextName,
     total,
     input: source ? inputOf(source) : { name: '', path: null, sha256: null },
     settings: {
@@ -160,15 +167,16 @@ const aboutBox = ({ order, count, reader, source, sheetSettings }: BoxInput, tot
 /** Resumes a box with the same settings and the same sheet. */
 export const resumeBox = async (
   ctx: CliContext,
-  { header, events, copy, isOwn }: History,
+  box: SavedBox,
   given: {
     readonly file?: string | undefined
     readonly reader?: string | undefined
-    readonly takeOver?: boolean
     readonly view: BoxView
   },
 ): Promise<ExitCode> => {
-  const { settings = {}, input } = header
+  const { settings, input } = box.header
+  assertStopped(box)
+  await assertSameDaemon(ctx, box.header)
   const file = given.file ?? input.path ?? undefined
   if (file === undefined && input.sha256 !== null)
     throw new UsageError(
@@ -199,7 +207,7 @@ export const resumeBox = async (
     sheetSettings: {},
     startOver: false,
     view: given.view,
-    resumes: { header, events, copy, isOwn, takeOver: given.takeOver },
+    resumes: box,
   })
 }
 

@@ -10,6 +10,7 @@ import { text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError, exitCodes, UsageError } from '../../errors.ts'
 import { fileProblem } from '../../file-problem.ts'
+import { readBox } from '../../nfc/saved-box.ts'
 import { batchIfAny } from '../batch/find.ts'
 
 type Verdict = Exclude<AnswerOf<'GET /admin/audit/verify'>, { checked: number }>
@@ -80,8 +81,10 @@ const expectedHash = async (
     throw new UsageError(`--expect must be a hash of 64 hex digits, not "${expect}".`)
   }
   if (expect !== undefined) throw new UsageError('Choose either --expect or --batch.')
-  const found = await batchIfAny(ctx, batch)
-  const { auditHead } = found?.batch ?? (await readBatch(ctx.system, batch, kinds)).history
+  const box = readBox(ctx.system, batch)
+  const found = box ? undefined : await batchIfAny(ctx, batch)
+  const { auditHead } =
+    box?.end ?? found?.batch ?? (box ? {} : (await readBatch(ctx.system, batch, kinds)).history)
   if (auditHead != null) return auditHead
   throw new CliError(
     `Batch ${batch} has no hash of the audit log: it has not ended, or it is of an earlier version.`,

@@ -1,12 +1,14 @@
 import { isBatchId } from '../../../values/batch-id.ts'
 import { batchNamePattern } from '../../../values/batch-state.ts'
 import { BatchApi } from '../../batch/batch-api.ts'
+import { notForBox } from '../../batch/boxes.ts'
 import type { Batch, KindWords } from '../../batch/sheet-kind.ts'
 import { wordsOf } from '../../batch/sheet-kinds.ts'
 import { ApiError, DaemonUnreachable } from '../../client/errors.ts'
 import { argument } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
+import { readBox } from '../../nfc/saved-box.ts'
 
 export const batchArgument = { id: argument('id', 'Its id, or the name that it was given', 'batch') }
 
@@ -19,6 +21,7 @@ export interface FoundBatch {
 
 /** A batch of the daemon by its id or name. @throws UsageError if there is none */
 export const findBatch = async (ctx: CliContext, idOrName: string): Promise<FoundBatch> => {
+  if (readBox(ctx.system, idOrName)) throw notForBox(idOrName)
   const found = await batchIfAny(ctx, idOrName)
   if (found) return found
   throw new UsageError(`There is no batch "${idOrName}".`, 'List them: tapchip batch list --all')

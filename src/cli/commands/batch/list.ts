@@ -1,10 +1,12 @@
 import { BatchApi } from '../../batch/batch-api.ts'
+import { shownBox } from '../../batch/boxes.ts'
 import { listOld, listOldElsewhere } from '../../batch/old-batches.ts'
 import { hostName } from '../../batch/submit.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
-import { exitCodes } from '../../errors.ts'
+import { CliError, exitCodes } from '../../errors.ts'
+import { damageOf, listBoxes } from '../../nfc/saved-box.ts'
 import { type ShownBatch, shownBatch } from './shown.ts'
 
 /** As many as the daemon lists at once. */
@@ -22,9 +24,11 @@ export const list = defineCommand({
   run: async (ctx, { options }) => {
     const batches: ShownBatch[] = (await daemonBatches(ctx, options.all)).map(shownBatch)
     const { batches: old, problems } = options.all
-      ? { batches: await listOldElsewhere(ctx), problems: [] }
+      ? { batches: await listOldElsewhere(ctx), problems: [] as CliError[] }
       : await listOld(ctx)
-    const all = [...batches, ...old].toSorted((a, b) =>
+    const boxes = listBoxes(ctx.system, (problem) => problems.push(problem))
+    for (const box of boxes) if (box.damaged.length > 0) problems.push(new CliError(damageOf(box)))
+    const all = [...batches, ...boxes.map(shownBox), ...old].toSorted((a, b) =>
       String(b.createdAt).localeCompare(String(a.createdAt)),
     )
     await ctx.io.list(

@@ -1,6 +1,8 @@
+import { removeBox } from '../../batch/boxes.ts'
 import { removeOld } from '../../batch/old-batches.ts'
 import { defineCommand } from '../../command/define.ts'
 import { yes } from '../../command/options.ts'
+import { readBox } from '../../nfc/saved-box.ts'
 import { batchArgument, batchIfAny } from './find.ts'
 
 export const remove = defineCommand({
@@ -18,8 +20,10 @@ export const remove = defineCommand({
         ctx.prompts.named(options.yes),
         `Remove batch ${id}? It can no longer be resumed or undone.`,
       )
-    const found = await batchIfAny(ctx, id)
-    if (found) {
+    const box = readBox(ctx.system, id)
+    const found = box ? undefined : await batchIfAny(ctx, id)
+    if (box) await removeBox(ctx, box, confirm)
+    else if (found) {
       await ctx.beforeChange(`Would remove batch ${found.batch.id}`)
       await confirm()
       await found.api.remove(found.batch.id)

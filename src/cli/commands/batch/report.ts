@@ -1,7 +1,9 @@
+import { reportBox } from '../../batch/boxes.ts'
 import { reportOld } from '../../batch/old-batches.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag } from '../../command/options.ts'
 import { exitCodes } from '../../errors.ts'
+import { readBox } from '../../nfc/saved-box.ts'
 import { batchArgument, batchIfAny } from './find.ts'
 import { skipDamaged } from './summary.ts'
 
@@ -12,6 +14,8 @@ export const report = defineCommand({
   args: batchArgument,
   options: { failed: flag('--failed', 'Only rows that failed or are in conflict'), skipDamaged },
   run: async (ctx, { args: { id }, options }) => {
+    const box = readBox(ctx.system, id)
+    if (box) return reportBox(ctx, box, options.failed)
     const found = await batchIfAny(ctx, id)
     if (!found) return reportOld(ctx, id, options)
     const { api, batch, words } = found

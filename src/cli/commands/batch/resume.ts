@@ -3,9 +3,11 @@ import { resumeOld } from '../../batch/old-batches.ts'
 import { runOn } from '../../batch/submit.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag, text, yes } from '../../command/options.ts'
-import { exitCodes, UsageError } from '../../errors.ts'
+import type { CliContext } from '../../context.ts'
+import { type ExitCode, exitCodes, UsageError } from '../../errors.ts'
 import { formatNumber } from '../../io/text.ts'
 import { readerOption } from '../../nfc/readers.ts'
+import { readBox, type SavedBox } from '../../nfc/saved-box.ts'
 import { detach } from './approve.ts'
 import { batchArgument, batchIfAny } from './find.ts'
 
@@ -39,6 +41,8 @@ export const resume = defineCommand({
     yes,
   },
   run: async (ctx, { args: { id }, options }) => {
+    const box = readBox(ctx.system, id)
+    if (box) return resumeHere(ctx, box, options)
     const found = await batchIfAny(ctx, id)
     if (!found) return resumeOld(ctx, id, options)
     const { api, batch, words } = found
@@ -63,3 +67,22 @@ export const resume = defineCommand({
     return (await runOn(ctx, api, resumed, words, { flags: options }, after)).exitCode
   },
 })
+
+const resumeHere = async (
+  ctx: CliContext,
+  box: SavedBox,
+  given: {
+    readonly file: string | undefined
+    readonly reader: string | undefined
+    readonly concurrency: number | undefined
+  },
+): Promise<ExitCode> => {
+  ctx.needAdmin()
+  if (given.concurrency !== undefined)
+    throw new UsageError('A box of chips has no --concurrency: its readers set the pace.', 'Leave it out.')
+  const [{ resumeBox }, { lines }] = await Promise.all([
+    import('../../nfc/box.ts'),
+    import('../../nfc/box-view.ts'),
+  ])
+  return resumeBox(ctx, box, { ...given, view: lines(ctx) })
+}

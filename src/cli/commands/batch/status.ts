@@ -1,5 +1,7 @@
+import { shownBox } from '../../batch/boxes.ts'
 import { showOld } from '../../batch/old-batches.ts'
 import { defineCommand } from '../../command/define.ts'
+import { readBox } from '../../nfc/saved-box.ts'
 import { batchArgument, batchIfAny } from './find.ts'
 import { printShown, shownBatch } from './shown.ts'
 
@@ -9,8 +11,9 @@ export const status = defineCommand({
   examples: ['batch status b_1hq3v9k7s2m4xa', 'batch status friday-sale --json'],
   args: batchArgument,
   run: async (ctx, { args: { id } }) => {
-    const found = await batchIfAny(ctx, id)
-    const shown = found ? shownBatch(found.batch) : await showOld(ctx, id)
+    const box = readBox(ctx.system, id)
+    const found = box ? undefined : await batchIfAny(ctx, id)
+    const shown = box ? shownBox(box) : found ? shownBatch(found.batch) : await showOld(ctx, id)
     await printShown(ctx, shown)
     const next: { readonly [state in string]?: string } = {
       paused: `Continue: tapchip batch resume ${id}`,

@@ -1,3 +1,4 @@
+import { noUndoOfBox } from '../../batch/boxes.ts'
 import { rateFlag } from '../../batch/input/flags.ts'
 import { undoOld } from '../../batch/old-batches.ts'
 import { changedIn } from '../../batch/plan.ts'
@@ -10,6 +11,7 @@ import { yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { type ExitCode, exitCodes, UsageError } from '../../errors.ts'
 import { counted } from '../../io/text.ts'
+import { readBox } from '../../nfc/saved-box.ts'
 import { detach } from './approve.ts'
 import type { FoundBatch } from './find.ts'
 import { batchArgument, batchIfAny } from './find.ts'
@@ -25,6 +27,7 @@ export const undo = defineCommand({
   args: batchArgument,
   options: { ...rateFlag, detach, yes, skipDamaged },
   run: async (ctx, { args: { id }, options }) => {
+    if (readBox(ctx.system, id)) throw noUndoOfBox()
     const found = await batchIfAny(ctx, id)
     return found ? undoFound(ctx, found, options) : undoOld(ctx, id, options)
   },

@@ -1,12 +1,14 @@
 import { readdirSync, statSync } from 'node:fs'
 import { arch, cpus, version as osVersion, release, totalmem } from 'node:os'
 import { basename, join } from 'node:path'
+import { shownBox } from '../../batch/boxes.ts'
 import { listBatches } from '../../batch/history.ts'
 import { kinds } from '../../batch/kinds.ts'
 import { shownOf } from '../../batch/old-batches.ts'
 import { readConfigFile } from '../../config-file.ts'
 import type { CliContext } from '../../context.ts'
 import { isRunning, readRecords } from '../../daemon-record.ts'
+import { listBoxes } from '../../nfc/saved-box.ts'
 import { installedServices, placesOf, readUnit } from '../../service.ts'
 import { dataDir } from '../../system.ts'
 import { recentLines } from '../daemon/logs.ts'
@@ -58,7 +60,10 @@ export const sections: Readonly<Record<string, (ctx: CliContext) => unknown>> = 
       ({ at, action, requestId, batch }) => ({ at, action, requestId, batch }),
     ),
   batches: async (ctx) =>
-    (await listBatches(ctx.system, kinds, () => undefined)).slice(0, most.batches).map(shownOf),
+    [
+      ...listBoxes(ctx.system, () => undefined).map(shownBox),
+      ...(await listBatches(ctx.system, kinds, () => undefined)).map(shownOf),
+    ].slice(0, most.batches),
   log: (ctx) => recentLines(ctx, most.lines),
 }
 

@@ -1,9 +1,5 @@
-import { findBatch } from '../../batch/copies.ts'
 import { asSettings, sheetFlags } from '../../batch/input/flags.ts'
 import { openSource, type Source } from '../../batch/input/source.ts'
-import { assertSameDaemon } from '../../batch/instance.ts'
-import type { History } from '../../batch/kind.ts'
-import { box } from '../../batch/kinds/box.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag, integer, team, text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
@@ -13,6 +9,7 @@ import { provisionBox, readRows, resumeBox } from '../../nfc/box.ts'
 import { type BoxView, lines } from '../../nfc/box-view.ts'
 import type { ChipRow } from '../../nfc/chip-rows.ts'
 import { ALL, readerOption } from '../../nfc/readers.ts'
+import { readBox } from '../../nfc/saved-box.ts'
 import { chooseGroup } from '../chip-groups/group.ts'
 import { chooseKeySet } from '../key-sets/choose.ts'
 
@@ -63,9 +60,12 @@ export const provision = defineCommand({
       if (options.resume !== undefined) {
         if (options.count !== undefined || options.startOver)
           throw new UsageError('A box is resumed as it was begun: leave --count and --start-over out.')
-        const history = await readBox(ctx, options.resume)
-        await assertSameDaemon(ctx, history.header)
-        return resumeBox(ctx, history, { ...options, view })
+        const box = readBox(ctx.system, options.resume)
+        if (box) return resumeBox(ctx, box, { ...options, view })
+        throw new UsageError(
+          `There is no box "${options.resume}" to resume.`,
+          'The ID was printed when nfc provision started, on this machine. List all batches: tapchip batch list',
+        )
       }
       const keySet = await chooseKeySet(ctx, options.keySet, ({ canProvision }) => canProvision)
       const chipGroup = await chooseGroup(ctx, options.chipGroup, options.team)
@@ -104,20 +104,6 @@ export const provision = defineCommand({
     return options.board ? withBoard(outer, run) : run(outer, lines(outer))
   },
 })
-
-/** @throws UsageError if there is no such box */
-const readBox = async (ctx: CliContext, id: string): Promise<History> => {
-  const { kinds } = await import('../../batch/kinds.ts')
-  const found = await findBatch(ctx, id, kinds).catch((error: unknown) => {
-    if (error instanceof UsageError) return undefined
-    throw error
-  })
-  if (found?.kind === box) return found.history
-  throw new UsageError(
-    `There is no box "${id}" to resume.`,
-    'The ID was printed when nfc provision started. List all batches: tapchip batch list',
-  )
-}
 
 const assertEnough = (
   rows: readonly ChipRow[],
