@@ -10,7 +10,7 @@ import { cleanLines } from './io/text.ts'
 import { type Noun, nouns as others, running } from './nouns.ts'
 import type { System } from './system.ts'
 
-const nouns: readonly Noun[] = [
+export const nouns: readonly Noun[] = [
   ...others,
   {
     name: 'help',

@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import { nouns } from '../../src/cli/nouns.ts'
-import { attachVerbs } from '../../src/cli/program.ts'
+import { attachVerbs, nouns } from '../../src/cli/program.ts'
 
 /** Attaches the verbs of every noun, which a run does for the one that it needs. */
 export async function loadAll(program: Command): Promise<void> {
