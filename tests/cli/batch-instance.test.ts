@@ -5,7 +5,7 @@ import { kinds } from '../../src/cli/batch/kinds.ts'
 import { type CliHome, cliHome } from '../support/cli.ts'
 import { adminToken, startTestDaemon } from '../support/daemon.ts'
 import { keySets } from '../support/nfc.ts'
-import { bob, chips, phygitalSeed } from '../support/phygitals.ts'
+import { phygitalSeed } from '../support/phygitals.ts'
 import { png } from '../support/poap/image-bytes.ts'
 import { acmeKey, derived, seed } from '../support/seeds.ts'
 
@@ -48,8 +48,6 @@ test('an undo off a terminal needs --yes', async () => {
 
 /** How a batch of each kind is begun: a new kind is not forgotten. */
 const commands: Readonly<Record<string, readonly string[]>> = {
-  'phygitals transfer': ['phygitals transfer --file transfer.csv --yes'],
-  'phygitals metadata': ['phygitals metadata --file metadata.jsonl'],
   'badge-events create': ['badge-events create --file events.csv'],
 }
 
@@ -65,7 +63,7 @@ describe('a batch belongs to the daemon that it began at', () => {
       keySets: [derived, keySets.a],
       teams: [{ ...acme, badgeEvents }, ...others],
     }
-    home = await startTestDaemon({ seed: everything, chain: true })
+    home = await startTestDaemon({ seed: everything })
     away = await startTestDaemon({ seed: everything })
   })
   afterAll(async () => {
@@ -87,17 +85,11 @@ describe('a batch belongs to the daemon that it began at', () => {
     ways.map((command) => [kind, command] as const),
   )
   test.each(all)('%s: %s', async (kind, command) => {
-    const metadata = { name: 'New', collection: 'C', description: '', image: '', attributes: [] }
-    const jacket = chips.jacket(1)
-    write('transfer.csv', `uid,recipient\n${jacket},${bob}\n`)
-    write('metadata.jsonl', JSON.stringify({ uid: jacket, metadata: { ...metadata, media_gallery: [] } }))
     writeFileSync(join(here.home, 'badge.png'), png())
     write(
       'events.csv',
       `name,startDate,endDate,expiryDate,requestedCodes,image\nOpening,${day},${day},2099-01-01,3,badge.png\n`,
     )
-    write('doors.csv', `uid,badgeEventId\n${jacket},1\n`)
-    write('items.csv', 'id,name\njacket,Winter jacket\n')
     here.env.TAPCHIP_URL = home?.url ?? ''
     here.env.TAPCHIP_ADMIN_TOKEN = adminToken
     const ran = await here.run(...command.split(' '))

@@ -79,7 +79,7 @@ describe('phygitals metadata --file', () => {
     expect(undone.code).toBe(3)
     expect(undone.lines()).toEqual([
       { row: 1, status: 'changed' },
-      { row: 2, status: 'failed', error: expect.stringContaining('in the meantime') },
+      { row: 2, status: 'conflict', error: expect.stringContaining('in the meantime') },
     ])
     expect([await served(1), await served(2)]).toMatchObject([{ name: 'Jacket #1' }, { name: 'Later' }])
     const kinds = (await here.run('batch', 'list', '--json')).json() as { kind: string }[]
@@ -89,6 +89,27 @@ describe('phygitals metadata --file', () => {
       'phygitals metadata',
       'phygitals undo',
     ])
+  })
+
+  test('is replaced, and announced once the relayer can pay for that; the plan says what it costs', async () => {
+    const { relayer, client } = daemon.ctx.chains.get(31337)
+    const rich = await client.getBalance({ address: relayer })
+    const give = (wei: bigint) =>
+      daemon.ctx.chains.embedded?.request({
+        method: 'anvil_setBalance',
+        params: [relayer, `0x${wei.toString(16)}`],
+      })
+    here.stdin = `${JSON.stringify({ uid: chips.jacket(16), metadata: metadata('Sixteen') })}\n`
+    await give(20_000_000_000n)
+    try {
+      const ran = await describeAll('--file', '-')
+      expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('1 changed')])
+      expect(ran.stderr).toMatch(/^Chain 31337: 1 transaction needs [\d,]+ gas, .* has 0\.00000002 ether\.$/m)
+      expect(ran.stderr).toContain('cannot pay for this: transactions wait until')
+    } finally {
+      await give(rich)
+    }
+    expect(await served(16)).toEqual(metadata('Sixteen'))
   })
 
   test('a token that had none has none again, and gets it back when that is undone; not if somebody was faster', async () => {
@@ -111,7 +132,7 @@ describe('phygitals metadata --file', () => {
       3,
       [
         { row: 1, status: 'changed' },
-        { row: 2, status: 'failed', error: expect.stringContaining('in the meantime') },
+        { row: 2, status: 'conflict', error: expect.stringContaining('in the meantime') },
       ],
     ])
     expect([await answered(1), await answered(2)]).toEqual([none, metadata('Later')])

@@ -1,8 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { buffer } from 'node:stream/consumers'
 import { getAddress } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { colons, readUid } from '../../src/cli/uid.ts'
@@ -52,67 +49,7 @@ const owner = async (n: number) => {
   await settled()
   return ownerOf(daemon.ctx.chains.get(31337).client, getAddress(jackets), BigInt(n))
 }
-/** Stands before the daemon, which does all that it is asked, and says of some transfers that nobody knows. */
-async function answeringTransfers() {
-  const unknown = { code: 'outcome_unknown', transactionId: 1 }
-  const message =
-    'The connection to the database was lost before it answered. This may have been done, or not.'
-  const between = {
-    url: '',
-    /** Of the rows of each request. */
-    keys: [] as string[][],
-    /** @param row of the batch @param times that it was sent */
-    isUnknown: (_row: number, _times: number) => false,
-    /** The answer is lost before its first row. */
-    isWhole: false,
-  }
-  const server = createServer(async (request, response) => {
-    const body = await buffer(request)
-    const { host, connection, 'transfer-encoding': coding, ...headers } = request.headers
-    const { method = '', url = '' } = request
-    const asked = await fetch(daemon.url + url, {
-      ...{ method, headers: headers as Record<string, string> },
-      ...(body.length > 0 && { body: new Uint8Array(body) }),
-    })
-    let text = await asked.text()
-    let { status } = asked
-    if (url === '/phygitals/transfer/batch') {
-      const keys = body
-        .toString()
-        .trim()
-        .split('\n')
-        .map((line) => String(JSON.parse(line).idempotencyKey))
-      between.keys.push(keys)
-      const timesOf = (key: string) => between.keys.flat().filter((one) => one === key).length
-      const answers = text
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line))
-      text = answers
-        .map((answer) => {
-          const key = keys[answer.row - 1] ?? ''
-          const isLost = between.isUnknown(Number(key.split(':')[1]), timesOf(key))
-          return isLost ? { row: answer.row, status: 'failed', error: message, ...unknown } : answer
-        })
-        .map((answer) => `${JSON.stringify(answer)}\n`)
-        .join('')
-      if (between.isWhole) {
-        status = 503
-        text = JSON.stringify({ statusCode: 503, error: 'x', message, requestId: 'r1', ...unknown })
-      }
-    }
-    const type = status === 503 ? 'application/json' : (asked.headers.get('content-type') ?? 'text/plain')
-    response.writeHead(status, { 'content-type': type }).end(text)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  between.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return between
-}
-
+const listed = async () => (await here.run('batch', 'list', '--json')).json()
 const batchId = (stderr: string): string => /b_[0-9a-z]{14}/.exec(stderr)?.[0] ?? ''
 
 describe('phygitals transfer --file', () => {
@@ -149,12 +86,11 @@ describe('phygitals transfer --file', () => {
 
   test('off a terminal needs --yes, and sends nothing without it', async () => {
     sheet('unsure.csv', [[1, carol]])
-    const before = (await transactions()).length
+    const before = [(await transactions()).length, await listed()]
     const ran = await transfer('--file', 'unsure.csv')
     expect([ran.code, ran.stdout]).toEqual([2, ''])
     expect(ran.stderr).toMatch(/Transfer 1 token\? This costs up to .* Confirm with --yes\n$/)
-    expect((await transactions()).length).toBe(before)
-    expect((await here.run('batch', 'list', '--json')).json()).toEqual([])
+    expect([(await transactions()).length, await listed()]).toEqual(before)
   })
 
   test('the same file again changes nothing and costs nothing', async () => {
@@ -183,7 +119,7 @@ describe('phygitals transfer --file', () => {
   })
 
   test('a file with rows that do not fit is refused whole, every one of them named', async () => {
-    const before = (await transactions()).length
+    const before = [(await transactions()).length, await listed()]
     file(
       'bad.csv',
       [
@@ -237,8 +173,7 @@ describe('phygitals transfer --file', () => {
       expect.stringContaining('row 2: moves the same token as row 1'),
     ])
     expect((await transfer('--file', 'none.csv', '--recipient', bob)).code).toBe(2)
-    expect((await transactions()).length).toBe(before)
-    expect((await here.run('batch', 'list', '--json')).json()).toEqual([])
+    expect([(await transactions()).length, await listed()]).toEqual(before)
   })
 
   test('what the sheet shows and what the daemon finds is named together, in the order of the rows', async () => {
@@ -347,126 +282,87 @@ describe('phygitals transfer --file', () => {
     expect(await owner(12)).toBe(getAddress(bob))
   })
 
-  test('what was on its way at a kill is asked for again under its key, and not for ever', async () => {
-    sheet('killed.csv', [[19, bob]])
-    const ran = await transfer('--file', 'killed.csv', '--json', '--yes')
-    const id = batchId(ran.stderr)
-    const journal = join(here.home, '.local/state/tapchip/batches', `${id}.jsonl`)
-    const lines = readFileSync(journal, 'utf8').split('\n')
-    // As a kill leaves it: sent, and no word of what became of it.
-    const cut = (startedAt: string) =>
-      writeFileSync(
-        journal,
-        lines
-          .filter((line) => !/"type":"(result|end)"/.test(line))
-          .map((line) => line.replace(/"startedAt":"[^"]+"/, `"startedAt":"${startedAt}"`))
-          .map((line) => line.replace(/"pid":\d+/, '"pid":0'))
-          .join('\n'),
-      )
-    // The new owner has passed it on meanwhile: it must not come back.
-    await here.run('phygitals', 'transfer', '--uid', chips.jacket(19), '--recipient', carol)
-    const before = (await transactions()).length
-    cut(new Date().toISOString())
-    const resumed = await here.run('batch', 'resume', id, '--json')
-    expect([resumed.code, resumed.lines()]).toEqual([0, ran.lines()])
-    expect((await transactions()).length).toBe(before)
-    expect(await owner(19)).toBe(getAddress(carol))
-
-    cut('2020-01-01T00:00:00.000Z')
-    const late = await here.run('batch', 'resume', id)
-    expect([late.code, late.stderr]).toEqual([2, expect.stringContaining('would transfer again')])
-    const looked = await here.run('batch', 'resume', id, '--dry-run')
-    expect([looked.code, looked.stdout]).toEqual([0, expect.stringContaining(`${getAddress(carol)} → `)])
-    expect((await transactions()).length).toBe(before)
-  })
-
-  test('a row of which nobody knows what became of it has not failed, and is asked for again under its key', async () => {
-    const between = await answeringTransfers()
-    here.env.TAPCHIP_URL = between.url
-    const before = (await transactions()).length
-    sheet('unknown.csv', [
+  test('a batch that is named is not done twice, and another sheet does not pass for it', async () => {
+    sheet('named.csv', [
       [5, carol],
-      [6, carol],
-    ])
-    between.isUnknown = (row, times) => row === 1 && times === 1
-    const ran = await transfer('--file', 'unknown.csv', '--json', '--yes')
-    const both = [1, 2].map((row) => ({ row, status: 'transferred', initialTxHash: hash }))
-    expect([ran.code, ran.lines()]).toEqual([0, both])
-    const [first, second] = between.keys[0] ?? []
-    expect(between.keys).toEqual([[first, second], [first]])
-    expect((await transactions()).length).toBe(before + 2)
-  })
-
-  test('neither has one that stays unknown until the batch is stopped: to retry what failed leaves it its key', async () => {
-    const between = await answeringTransfers()
-    here.env.TAPCHIP_URL = between.url
-    const before = (await transactions()).length
-    sheet('doubt.csv', [
-      [7, carol],
       [999, bob],
     ])
-    between.isUnknown = (row) => row === 1
-    const waits = (_: string, stderr: string) => stderr.includes('is not answering. Trying again in')
-    const ran = await here.interruptedRun(
-      waits,
-      ...['phygitals', 'transfer', '--file', 'doubt.csv', '--yes', '--json'],
-    )
-    expect([ran.code, ran.lines()]).toEqual([130, [expect.objectContaining({ row: 2, status: 'failed' })]])
-    const id = batchId(ran.stderr)
-    expect((await here.run('batch', 'status', id, '--json')).json()).toMatchObject({ changed: 0, failed: 1 })
-    between.isUnknown = () => false
-    const resumed = await here.run('batch', 'resume', id, '--retry-failed', '--json')
-    expect([resumed.code, resumed.lines()]).toEqual([
+    const named = ['--file', 'named.csv', '--name', 'spring', '--yes', '--json']
+    const before = (await transactions()).length
+    const ran = await transfer(...named)
+    const again = await transfer(...named)
+    expect([ran.code, ran.lines()]).toEqual([
       3,
       [
         { row: 1, status: 'transferred', initialTxHash: hash },
-        expect.objectContaining({ row: 2, status: 'failed' }),
+        { row: 2, status: 'failed', error: expect.stringContaining('No such token') },
       ],
     ])
-    const sent = between.keys.flat()
-    expect(sent.filter((key) => key.startsWith(`${id}:1:`))).toEqual(
-      sent.filter((key) => key === `${id}:1:0`),
-    )
-    expect(sent).toContain(`${id}:2:1`)
+    expect([again.code, again.stdout]).toEqual([3, ran.stdout])
+    expect(again.stderr).toContain('(spring) was begun before, and is done')
+    expect((await transactions()).length).toBe(before + 1)
+    sheet('named.csv', [[6, carol]])
+    const other = await transfer(...named)
+    expect([other.code, other.stdout]).toEqual([2, ''])
     expect((await transactions()).length).toBe(before + 1)
   })
 
-  test('a request that is answered so as a whole stops the batch, which goes on under the same keys', async () => {
-    const between = await answeringTransfers()
-    here.env.TAPCHIP_URL = between.url
+  test('Ctrl-C stops after the rows on their way, and resumed, each token moves once', async () => {
+    sheet('stop.csv', [
+      [7, bob],
+      [8, bob],
+      [13, bob],
+    ])
     const before = (await transactions()).length
-    sheet('whole.csv', [[8, carol]])
-    between.isWhole = true
-    const ran = await transfer('--file', 'whole.csv', '--json', '--yes')
-    expect([ran.code === 0, ran.lines(), ran.stderr]).toEqual([
-      false,
-      [],
-      expect.stringContaining('may have been done'),
+    const ran = await here.interruptedRun(
+      (out) => out.includes('"row":1,'),
+      ...['phygitals', 'transfer', '--file', 'stop.csv', '--yes', '--json', '--rate', '1'],
+    )
+    expect([ran.code, ran.stderr]).toEqual([
+      130,
+      expect.stringMatching(/Stopped after [12] of 3\. Continue: tapchip batch resume b_/),
     ])
-    between.isWhole = false
-    const resumed = await here.run('batch', 'resume', batchId(ran.stderr), '--retry-failed', '--json')
-    expect([resumed.code, resumed.lines()]).toEqual([
+    const id = batchId(ran.stderr)
+    const resumed = await here.run('batch', 'resume', id, '--rate', '1000', '--json')
+    expect([resumed.code, [...ran.lines(), ...resumed.lines()]]).toEqual([
       0,
-      [{ row: 1, status: 'transferred', initialTxHash: hash }],
+      [1, 2, 3].map((row) => ({ row, status: 'transferred', initialTxHash: hash })),
     ])
-    expect(new Set(between.keys.flat()).size).toBe(1)
-    expect((await transactions()).length).toBe(before + 1)
+    expect((await transactions()).length).toBe(before + 3)
+    expect([await owner(7), await owner(8), await owner(13)]).toEqual(Array(3).fill(getAddress(bob)))
   })
 
-  test('Ctrl-C before the first row sends nothing', async () => {
-    sheet('stop.csv', [[13, bob]])
-    const ran = await here.interruptedRun(
-      (_, stderr) => stderr.includes('Batch'),
-      'phygitals',
-      'transfer',
-      '--file',
-      'stop.csv',
-      '--yes',
-    )
-    // One row is on its way or not; whichever it is, the journal knows.
-    expect([0, 130]).toContain(ran.code)
-    expect((await here.run('batch', 'resume', batchId(ran.stderr))).code).toBe(0)
-    expect(await owner(13)).toBe(getAddress(bob))
+  test('a token that somebody moved between plan and start stays where it is', async () => {
+    sheet('later.csv', [
+      [17, bob],
+      [18, bob],
+    ])
+    const at = new Date(Date.now() + 2000).toISOString()
+    const ran = await transfer('--file', 'later.csv', '--at', at, '--detach', '--yes', '--json')
+    const { id } = ran.json() as { id: string }
+    await here.run('phygitals', 'transfer', '--uid', chips.jacket(17), '--recipient', carol)
+    const followed = await here.run('batch', 'follow', id, '--json')
+    expect([followed.code, followed.lines()]).toEqual([
+      3,
+      [
+        { row: 1, status: 'conflict', error: expect.stringContaining('another owner') },
+        { row: 2, status: 'transferred', initialTxHash: hash },
+      ],
+    ])
+    expect(await owner(17)).toBe(getAddress(carol))
+    const report = await here.run('batch', 'report', id, '--failed')
+    expect(report.stdout).toContain(`row 1  #17 of ${jackets} on 31337  conflict  ${alice} → `)
+  })
+
+  test('one transfer is no batch: what only a batch does is not left out silently', async () => {
+    const one = ['--uid', chips.jacket(14), '--recipient', bob]
+    for (const flag of [['--at', '2099-11-27T18:00Z'], ['--propose'], ['--name', 'x'], ['--detach']]) {
+      const ran = await transfer(...one, ...flag)
+      expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('together with --file')])
+    }
+    sheet('until.csv', [[14, bob]])
+    const until = await transfer('--file', 'until.csv', '--until', '2099-11-27T18:00Z', '--yes')
+    expect([until.code, until.stderr]).toEqual([2, expect.stringContaining('cannot be undone')])
   })
 })
 
@@ -478,7 +374,7 @@ describe('--dry-run', () => {
       [15, alice],
       [16, 'nobody.eth'],
     ])
-    const before = (await transactions()).length
+    const before = [(await transactions()).length, await listed()]
     const ran = await transfer('--file', 'dry.csv', '--dry-run')
     expect(ran.code).toBe(3)
     expect(ran.stdout.split('\n')).toEqual([
@@ -492,8 +388,7 @@ describe('--dry-run', () => {
     expect(ran.stderr).toMatch(
       /Chain 31337: 2 transactions need \d{3},\d{3} gas, at [\d.]+ gwei at most 0\.000\d+ ether; 0x[0-9a-fA-F]{40} has [\d,.]+ ether\./,
     )
-    expect((await transactions()).length).toBe(before)
-    expect((await here.run('batch', 'list', '--json')).json()).toEqual([])
+    expect([(await transactions()).length, await listed()]).toEqual(before)
     const json = (await transfer('--file', 'dry.csv', '--dry-run', '--json')).lines()
     expect(json[0]).toEqual({
       row: 1,
@@ -561,10 +456,10 @@ describe('--dry-run', () => {
     const give = (wei: bigint) =>
       embedded?.request({ method: 'anvil_setBalance', params: [relayer, `0x${wei.toString(16)}`] })
     sheet('poor.csv', [
-      [17, bob],
-      [18, bob],
+      [15, bob],
+      [16, bob],
     ])
-    const before = (await transactions()).length
+    const before = [(await transactions()).length, await listed()]
     await give(20_000_000_000_000n)
     try {
       for (const args of [[], ['--dry-run']]) {
@@ -574,12 +469,11 @@ describe('--dry-run', () => {
           /The relayer of chain 31337 cannot pay for this: 2 transactions need [\d,]+ gas, at [\d.]+ gwei at most 0\.000\d+ ether; 0x\w{40} has 0\.00002 ether\.\nNothing was sent\.\nSend at least 0\.000\d+ ether to 0x\w{40} on chain 31337/,
         )
       }
-      expect((await transactions()).length).toBe(before)
-      expect((await here.run('batch', 'list', '--json')).json()).toEqual([])
+      expect([(await transactions()).length, await listed()]).toEqual(before)
     } finally {
       await give(rich)
     }
     expect((await transfer('--file', 'poor.csv', '--yes')).code).toBe(0)
-    expect(await owner(18)).toBe(getAddress(bob))
+    expect(await owner(16)).toBe(getAddress(bob))
   })
 })

@@ -3,9 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { type Address, createPublicClient, http, parseAbi } from 'viem'
 import { expect } from 'vitest'
-import { endAnvilOf } from './anvil-of.ts'
 import { type CliHome, cliHome } from './cli.ts'
 import { type Running, spawnCli } from './cli-process.ts'
 import { adminToken } from './daemon.ts'
@@ -15,7 +13,6 @@ import { randomFrom } from './random.ts'
 import { acmeKey, derived } from './seeds.ts'
 
 const chips = 300
-const tokens = 120
 const maxTries = 40
 const uidOf = (n: number, first = '04') => `${first}${n.toString(16).padStart(14 - first.length, '0')}`
 const today = new Date().toISOString().slice(0, 10)
@@ -26,30 +23,22 @@ const seed = {
     {
       name: 'Acme',
       apiKeys: [{ name: 'ops', key: acmeKey }],
-      contracts: [{ symbol: 'JKT', name: 'Jackets', chainId: 31337 }],
       chipGroups: [
         {
           name: 'All',
           chips: Array.from({ length: chips }, (_, i) => ({
             uid: uidOf(i + 1).toUpperCase(),
             keySet: 101,
-            ...(i < tokens ? { token: { contract: 'JKT', tokenId: `${i + 1}`, owner: ownerOf(0) } } : {}),
           })),
         },
       ],
     },
   ],
 }
-function ownerOf(kill: number): Address {
-  return `0x${(kill + 0xbeef0000).toString(16).padStart(40, '0')}`
-}
-
 interface Kind {
   readonly rows: number
-  /** Whether it needs the embedded chain. */
-  readonly chain?: true
   readonly args: (kill: number) => readonly string[]
-  readonly sheet?: (kill: number, contract: string) => readonly string[]
+  readonly sheet?: (kill: number) => readonly string[]
   /** Makes what the batch is about. @returns more arguments */
   readonly before?: (kill: number, desk: CliHome) => Promise<readonly string[]>
   /** What the other machine needs besides the journal. @returns more arguments of its resume */
@@ -62,44 +51,8 @@ interface Kind {
 
 const audited = (action: string, count = 'count(*)') =>
   `select ${count} from audit where batch = ? and action = '${action}'`
-const described = (name: string) => ({
-  name,
-  collection: 'Jackets',
-  description: '',
-  image: '',
-  attributes: [],
-  media_gallery: [],
-})
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i + 1)
-/** In three pieces. */
-const paced = (rows: number) => ['--rate', `${(rows / 3) * 4}`]
-
 export const kinds: Readonly<Record<string, Kind>> = {
-  'phygitals metadata': {
-    rows: tokens,
-    chain: true,
-    args: () => ['phygitals', 'metadata', '--file', 'a.csv', ...paced(tokens)],
-    sheet: (kill) => [
-      'uid,metadata',
-      ...numbers(tokens).map(
-        (n) => `${uidOf(n)},"${JSON.stringify(described(`Kill ${kill} ${n}`)).replaceAll('"', '""')}"`,
-      ),
-    ],
-    written: (kill) => `select count(*) from tokens where metadata like '%"Kill ${kill} %'`,
-    recorded: audited('phygitals.metadata'),
-  },
-  'phygitals transfer': {
-    rows: tokens,
-    chain: true,
-    args: () => ['phygitals', 'transfer', '--file', 'a.csv', '--yes', ...paced(tokens)],
-    sheet: (kill, contract) => [
-      'contractAddress,chainId,tokenId,recipient',
-      ...numbers(tokens).map((n) => `${contract},31337,${n},${ownerOf(kill)}`),
-    ],
-    written: (kill) =>
-      `select count(*) from transactions where kind = 'phygital-transfer' and lower(subject) like '%${ownerOf(kill)}%'`,
-    recorded: audited('phygitals.transfer'),
-  },
   'badge-events create': {
     rows: 30,
     args: () => ['badge-events', 'create', '--file', 'a.csv'],
@@ -130,8 +83,7 @@ export async function killBatches(name: string, kills: number): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'tapchip-kills-'))
   const seedFile = join(dataDir, 'seed.json')
   writeFileSync(seedFile, JSON.stringify(seed))
-  const chain = kind.chain ? {} : { TAPCHIP_DEV_CHAIN: 'off' }
-  const settings = { TAPCHIP_ADMIN_TOKEN: adminToken, TAPCHIP_RATE_LIMIT: 'off', ...chain }
+  const settings = { TAPCHIP_ADMIN_TOKEN: adminToken, TAPCHIP_RATE_LIMIT: 'off', TAPCHIP_DEV_CHAIN: 'off' }
   const start = (port: string, ...more: string[]) =>
     spawnDaemon(['--data-dir', join(dataDir, 'data'), '--port', port, ...more], settings)
   let daemon: DaemonProcess = await start('0', '--seed', seedFile)
@@ -145,7 +97,6 @@ export async function killBatches(name: string, kills: number): Promise<void> {
         .pluck()
         .get(...values),
     )
-  const contract = String(db.prepare('select address from contracts').pluck().get())
   const homes: CliHome[] = []
   const machine = () => {
     const home = cliHome(env)
@@ -159,7 +110,7 @@ export async function killBatches(name: string, kills: number): Promise<void> {
       expect(tries, 'batches that ended before they could be killed').toBeLessThan(maxTries)
       const run = tries + 1
       const desk = machine()
-      const lines = kind.sheet?.(run, contract) ?? []
+      const lines = kind.sheet?.(run) ?? []
       writeFileSync(join(desk.home, 'a.csv'), `${lines.join('\n')}\n`)
       writeFileSync(join(desk.home, 'badge.png'), png())
       const args = [...((await kind.before?.(run, desk)) ?? []), ...kind.args(run), '--json']
@@ -200,14 +151,12 @@ export async function killBatches(name: string, kills: number): Promise<void> {
         expect([Number(changed) + Number(unchanged), failed], context).toEqual([kind.rows, 0])
         // Whatever a chip was registered by, an earlier run of the same import or this one, it is created.
       }
-      if (name === 'phygitals transfer') await expect.poll(() => held(daemon, contract, run)).toBe(kind.rows)
       if (isAmid) kill += 1
     }
   } finally {
     db.close()
     await daemon.kill()
     for (const home of homes) home.remove()
-    endAnvilOf(join(dataDir, 'data'))
     rmSync(dataDir, { recursive: true, force: true })
   }
 }
@@ -225,16 +174,4 @@ async function reaches({ child, stderr }: Running, isThere: () => boolean): Prom
     await sleep(1)
   }
   return false
-}
-
-const abi = parseAbi(['function balanceOf(address) view returns (uint256)'])
-const held = async (daemon: DaemonProcess, contract: string, kill: number): Promise<number> => {
-  const client = createPublicClient({ transport: http(daemon.ready.chains['31337']) })
-  const call = {
-    address: contract as Address,
-    abi,
-    functionName: 'balanceOf',
-    args: [ownerOf(kill)],
-  } as const
-  return Number(await client.readContract(call))
 }

@@ -181,10 +181,12 @@ export const killedKinds = {
   'phygitals transfer': {
     rows: tokens,
     chain: true,
-    batch: (run, contractAddress) => ({
-      lines: numbers(tokens).map((n) => ({
-        ...{ contractAddress, chainId: 31337, tokenId: `${n}`, recipient: ownerOf(run) },
-      })),
+    batch: (run, contract) => ({
+      args: ['--file', 'a.csv', '--yes'],
+      sheet: [
+        'contractAddress,chainId,tokenId,recipient',
+        ...numbers(tokens).map((n) => `${contract},31337,${n},${ownerOf(run)}`),
+      ],
     }),
     written: sentTo,
   },
@@ -192,7 +194,13 @@ export const killedKinds = {
     rows: tokens,
     chain: true,
     batch: (run) => ({
-      lines: numbers(tokens).map((n) => ({ uid: uidOf(0, n), metadata: described(`Run ${run} ${n}`) })),
+      args: ['--file', 'a.csv'],
+      sheet: [
+        'uid,metadata',
+        ...numbers(tokens).map(
+          (n) => `${uidOf(0, n)},"${JSON.stringify(described(`Run ${run} ${n}`)).replaceAll('"', '""')}"`,
+        ),
+      ],
     }),
     written: (run) => `select count(*) from tokens where metadata like '%"Run ${run} %'`,
   },

@@ -68,7 +68,7 @@ export const followBatch = async (
     if (begun.total === 1) only = result
     progress.advance(1)
     onResult?.(result)
-    if (io.json) return io.line(words.shown?.(result) ?? result, () => '')
+    if (io.json) return io.line(words.shown?.(result, 'run') ?? result, () => '')
     if (!isBad(result)) return undefined
     progress.clear()
     failures.report(words.describe(result), { row: result.row, why: result.error ?? '' })

@@ -3,7 +3,6 @@ import { ApiError, DaemonUnreachable } from '../client/errors.ts'
 import type { Client } from '../client/types.ts'
 import type { CliContext } from '../context.ts'
 import { CliError } from '../errors.ts'
-import { CutShort } from './answers.ts'
 
 const usualMs = 60_000
 const everyMs = 500
@@ -11,7 +10,6 @@ const everyMs = 500
 /** The daemon is gone, or a proxy says so: a restart takes a moment. */
 const isAway = (error: unknown): boolean =>
   error instanceof DaemonUnreachable ||
-  error instanceof CutShort ||
   // It answers before its chains do.
   (error instanceof ApiError &&
     error.statusCode === 503 &&

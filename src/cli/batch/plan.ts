@@ -17,6 +17,8 @@ interface Showing {
   /** Prints the rows on standard output, as a dry run does. */
   readonly isDryRun: boolean
   onRow?(result: RowResult): void
+  /** Called after the last row, before any is shown. @throws UsageError to refuse the rows */
+  check?(totals: Totals): void
   readonly signal: AbortSignal
 }
 
@@ -26,7 +28,7 @@ export const planBatch = async (
   api: BatchApi,
   id: string,
   words: KindWords,
-  { isDryRun, onRow, signal }: Showing,
+  { isDryRun, onRow, check, signal }: Showing,
 ): Promise<Plan> => {
   const { io } = ctx
   const lines: string[] = []
@@ -47,13 +49,14 @@ export const planBatch = async (
     }
     onRow?.(line)
     if (io.json) {
-      if (isDryRun) await io.line(line, () => '')
+      if (isDryRun) await io.line(words.shown?.(line, 'plan') ?? line, () => '')
     } else if (isShown(line)) {
       shown += 1
-      if (shown <= shownAtMost) lines.push(words.describe(line))
+      if (shown <= shownAtMost) lines.push(words.describe(line, true))
     }
   }
   if (signal.aborted) return plan
+  check?.(plan.totals)
   const print = async (text: string): Promise<void> => {
     if (isDryRun && !io.json) await io.raw(`${text}\n`)
     else io.note(text)

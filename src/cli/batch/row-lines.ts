@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import { stringifyExact } from '../../values/exact-json.ts'
 import type { SheetRow } from './sheet-kind.ts'
 
 /** Characters that are deflated together. */
@@ -23,7 +24,7 @@ export class RowLines {
   count = 0
 
   add({ row }: SheetRow, line: object): void {
-    this.#text += `${JSON.stringify({ row, ...line })}\n`
+    this.#text += `${stringifyExact({ row, ...line })}\n`
     this.#rowsInText += 1
     this.count += 1
     if (this.#text.length >= blockSize) this.#close()

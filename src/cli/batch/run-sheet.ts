@@ -66,6 +66,7 @@ export const runSheet = async <R extends SheetRow>(
   const run = async (): Promise<Submitted> => {
     const rows = (await reader.complete?.(kept)) ?? kept
     if (reader.complete !== undefined) for (const row of rows) add(row)
+    if (lines.count === 0) problems.refuse(source.name)
     failures?.keep(rows)
     const { ask } = rest
     const settings = await rest.settings?.()

@@ -14,7 +14,8 @@ import type { Cell } from './input/sheet.ts'
  *    `batch report` and `batch undo` find its words. Kinds that an undo makes need words only (`KindWords`).
  * 3. `sheet` names the columns, and reads a row of cells. It adds each problem that it finds to `problems`.
  * 4. `line` makes what is uploaded of a row: what the daemon's `readRow` takes, without `row`.
- * 5. `describe` says how a row would end or ended, from the result alone: whoever reads a report has no sheet.
+ * 5. `describe` says how a row would end or ended, from the result alone: whoever reads a report has no sheet. `shown`
+ *    says what --json has of it.
  * 6. `question` asks before the start, from the totals of the plan. If `mustConfirm` says so, --yes is needed off a
  *    terminal; by default it is for plans that disable, unlink, remove, or transfer.
  * 7. A kind that refuses a sheet for what the plan found (exit 2) has `planned` in its reader, which adds to `problems`;
@@ -83,10 +84,10 @@ export interface KindWords {
   changed?(count: number): string
   /** A dry run names to people only the rows that would fail: there are many, and they are alike. */
   readonly isQuiet?: boolean
-  /** The row in words, beginning with `row 7  `. */
-  describe(result: RowResult): string
-  /** What --json has of a row that is done. Default: all that is known of it */
-  shown?(result: RowResult): object
+  /** The row in words, beginning with `row 7  `. @param isPlan it has not been done yet */
+  describe(result: RowResult, isPlan?: boolean): string
+  /** What --json has of a row. Default: all that is known of it */
+  shown?(result: RowResult, where: 'plan' | 'run' | 'report'): object
   /** A second line at the end, from the number of rows by status. */
   remark?(statuses: ReadonlyMap<string, number>): string | undefined
   /** The next command, after a run in which no row failed. */
@@ -103,8 +104,11 @@ export interface KindWords {
   dryRun?(totals: Totals): string
   /** What a plan says of the chain: prints it. @throws CliError if the batch cannot be paid for */
   showCosts?(ctx: CliContext, costs: object): Promise<void> | void
-  /** @param does the totals that nobody should overlook, last: ` (unlinks 5,000, disables 4,998)` */
-  question(totals: Totals, does: string): string
+  /**
+   * @param does the totals that nobody should overlook, last: ` (unlinks 5,000, disables 4,998)`
+   * @param costs as `showCosts` has them
+   */
+  question(totals: Totals, does: string, costs?: object): string
   /** Before it is undone: `Restore 3 chips?` */
   undoQuestion?(count: number): string
   /** Off a terminal, it needs --yes. Default: what disables, unlinks, removes, or transfers */

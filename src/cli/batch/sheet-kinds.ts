@@ -6,6 +6,8 @@ import { chipsImport, chipsImportUndo } from './kinds/chips-import.ts'
 import { guestbookAssignment, guestbookUnassignment } from './kinds/guestbook-assignments.ts'
 import { guestbookMint } from './kinds/guestbook-mint.ts'
 import { itemApply, itemEdit } from './kinds/items.ts'
+import { phygitalMetadata, phygitalMetadataUndo } from './kinds/phygital-metadata.ts'
+import { phygitalTransfers } from './kinds/phygital-transfers.ts'
 import { changedIn } from './plan.ts'
 import { describeRow, type KindWords } from './sheet-kind.ts'
 
@@ -22,6 +24,9 @@ const known: readonly KindWords[] = [
   guestbookUnassignment(),
   itemEdit,
   itemApply,
+  phygitalTransfers,
+  phygitalMetadata(),
+  phygitalMetadataUndo,
 ]
 
 /** How a batch is spoken of, by the daemon's name of its kind. A newer daemon may have others. */
@@ -29,6 +34,6 @@ export const wordsOf = (kind: string): KindWords =>
   known.find(({ name }) => name === kind) ?? {
     name: kind,
     label: 'Running',
-    describe: describeRow,
+    describe: (result) => describeRow(result),
     question: (totals, does) => `Run ${counted(changedIn(totals), 'row')}${does}?`,
   }

@@ -24,7 +24,7 @@ export interface Submission {
   onPlanned?(result: RowResult): void
   /** If nothing would change, nothing is started. */
   readonly isIdleSkipped?: boolean
-  /** Called after the plan, before anybody is asked. @throws UsageError to refuse the rows */
+  /** Called after the plan, before anybody is shown it. @throws UsageError to refuse the rows */
   checkPlan?(totals: Totals): void
   /** Instead of the kind's own question. */
   ask?(totals: Totals): Promise<void>
@@ -72,7 +72,7 @@ export const submitBatch = async (
   let plan: Plan | undefined
   try {
     plan = await prepare(ctx, api, batch, words, submission)
-    if (plan !== undefined && !dryRun) await confirm(ctx, words, plan.totals, submission)
+    if (plan !== undefined && !dryRun) await confirm(ctx, words, plan, submission)
   } catch (error) {
     await remove()
     throw error
@@ -123,10 +123,10 @@ const prepare = async (
       isDryRun: ctx.flags.dryRun,
       signal: stop.signal,
       ...(onPlanned && { onRow: onPlanned }),
+      ...(checkPlan && { check: checkPlan }),
     }
     const plan = await planBatch(ctx, api, batch.id, words, showing)
     assertGoing()
-    checkPlan?.(plan.totals)
     return plan
   } finally {
     stopListening()
@@ -136,7 +136,7 @@ const prepare = async (
 const confirm = async (
   ctx: CliContext,
   words: KindWords,
-  totals: Totals,
+  { totals, costs }: Plan,
   { ask, flags }: Pick<Submission, 'ask' | 'flags'>,
 ): Promise<void> => {
   // With nothing to change there is nothing to confirm: each row says why.
@@ -144,7 +144,7 @@ const confirm = async (
   if (ask !== undefined) return ask(totals)
   const mustConfirm = words.mustConfirm?.(totals) ?? isGrave(totals)
   if (mustConfirm || ctx.prompts.possible)
-    await ctx.prompts.confirm(flags.yes, words.question(totals, doesIn(totals)))
+    await ctx.prompts.confirm(flags.yes, words.question(totals, doesIn(totals), costs))
 }
 
 /** Plans, asks, starts and follows a batch whose rows are there: an undo. */
@@ -166,7 +166,7 @@ export const runPlanned = async (
       await remove()
       return { exitCode: endOfDryRun(ctx, words, plan), isDone: true, plan }
     }
-    await confirm(ctx, words, plan.totals, submission)
+    await confirm(ctx, words, plan, submission)
   } catch (error) {
     await remove()
     throw error

@@ -1,9 +1,10 @@
+import { isJsonObject } from '../../values/json.ts'
 import { canonicalTokenId, tokenChecks } from '../../values/token.ts'
-import { colons, uidOnWire } from '../uid.ts'
+import { bothForms, colons, uidOnWire } from '../uid.ts'
 import type { Problems } from './input/problems.ts'
 import type { Cell } from './input/sheet.ts'
 import { UidColumn } from './input/uid-column.ts'
-import { isNumber, isText, shape } from './journal.ts'
+import type { RowResult } from './sheet-kind.ts'
 
 /** The token of a row, or the chip that carries it. The UID is decimal. */
 export type TokenTarget = { readonly uid: string } | Token
@@ -12,10 +13,6 @@ export interface Token {
   readonly chainId: number
   readonly tokenId: string
 }
-
-const isChip = shape<{ uid: string }>({ uid: isText })
-const isToken = shape<Token>({ contractAddress: isText, chainId: isNumber, tokenId: isText })
-export const isTarget = (value: unknown): value is TokenTarget => isChip(value) || isToken(value)
 
 /** A row names its token by these, or by the chip that carries it. */
 export const tokenColumns = ['uid', 'contractAddress', 'chainId', 'tokenId'] as const
@@ -79,10 +76,47 @@ export class TokenColumns {
 export const targetKey = (target: Token): string =>
   `${target.chainId}/${target.contractAddress.toLowerCase()}/${target.tokenId}`
 
-export const describeTarget = (target: TokenTarget): string =>
-  'uid' in target
-    ? `${target.uid} (${colons(target.uid)})`
-    : `#${target.tokenId} of ${target.contractAddress} on ${target.chainId}`
+/** The token that a result names. `tokenId` is null where it is not minted yet. */
+export const tokenOf = (
+  result: RowResult,
+): (Omit<Token, 'tokenId'> & { readonly tokenId: string | null }) | undefined => {
+  const { contractAddress, chainId, tokenId } = isJsonObject(result.token) ? result.token : result
+  return typeof contractAddress === 'string' &&
+    typeof chainId === 'number' &&
+    (typeof tokenId === 'string' || tokenId === null)
+    ? { contractAddress, chainId, tokenId }
+    : undefined
+}
+
+/** The chip and the token of a result, in words. */
+export const describeTarget = (result: RowResult): string[] => {
+  const { uid } = result
+  const { contractAddress, chainId, tokenId } = tokenOf(result) ?? { tokenId: null }
+  return [
+    ...(typeof uid === 'string' ? [bothForms(uid)] : []),
+    ...(tokenId === null ? [] : [`#${tokenId} of ${contractAddress} on ${chainId}`]),
+  ]
+}
+
+/** What a plan says can never succeed is a problem of the sheet. */
+export const addIfInvalid = (
+  problems: Problems,
+  { row, isInvalid, error = 'is invalid' }: RowResult,
+): void => {
+  if (isInvalid !== true || problems.has(row)) return
+  const { column, why } = splitField(error)
+  problems.add(row, column, why)
+}
+
+/** Splits the daemon's message about a row into the column and the reason. */
+export const splitField = (
+  message: string,
+): { readonly column: string | undefined; readonly why: string } => {
+  const text = message.replace(/\.$/, '')
+  const [, column, why] = /^([a-zA-Z]+): (.*)$/s.exec(text) ?? []
+  if (column === undefined || why === undefined) return { column: undefined, why: text }
+  return { column, why: why.replace(/^([^\s"]+) (?=has |is |must )/, '"$1" ') }
+}
 
 export const targetOnWire = (target: TokenTarget): TokenTarget =>
   'uid' in target ? { uid: uidOnWire(target.uid) } : target

@@ -41,6 +41,14 @@ export const concurrencyFlag = {
   ),
 }
 
+/** Scripts give it to commands whose rows they once sent themselves. */
+export const formerConcurrencyFlag = {
+  concurrency: integer('--concurrency <n>', 'Has no effect any more: the daemon runs the rows', [
+    1,
+    mostAtOnce,
+  ]),
+}
+
 export const batchFlags = {
   ...sheetFlags,
   ...rateFlag,
@@ -82,6 +90,14 @@ export const runFlags = {
   note: text('--note <text>', 'A note that is kept with the batch'),
 }
 export type RunFlags = Values<typeof runFlags>
+
+/** @throws UsageError for flags of batches with a single thing, which is done at once */
+export const refuseRunFlags = (flags: RunFlags): void => {
+  if (wantsBatch(flags))
+    throw new UsageError(
+      '--detach, --name, --at, --until, --propose and --note are for a batch: give them together with --file.',
+    )
+}
 
 /** Whether one chip that was named is to be a batch nevertheless. */
 export const wantsBatch = ({ detach, name, at, until, propose, note }: RunFlags): boolean =>

@@ -1,4 +1,3 @@
-import { isJsonObject } from '../../../values/json.ts'
 import type { AnswerOf } from '../../client/types.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError } from '../../errors.ts'
@@ -7,7 +6,9 @@ import { isNumber, isText, orAbsent, orNull, shape } from '../journal.ts'
 import { asEther, asGwei, roundedUp } from '../token.ts'
 
 type Line = AnswerOf<'POST /phygitals/transfer/check'>
-export type ChainTotals = Extract<Line, { totals: unknown }>['totals'][number]
+type Last = Extract<Line, { totals: unknown }>
+type ChainTotals = Last['totals'][number]
+type Budget = NonNullable<Last['budget']>
 
 const isChainTotals = shape<ChainTotals>({
   chainId: isNumber,
@@ -23,17 +24,49 @@ const isChainTotals = shape<ChainTotals>({
   canPay: (value) => typeof value === 'boolean',
 })
 
+const chainsIn = ({ totals }: { readonly totals?: unknown }): readonly ChainTotals[] =>
+  Array.isArray(totals) ? totals.filter(isChainTotals) : []
+
+/** Wei that a batch costs at most. */
+export const priceOf = (costs: object): bigint =>
+  chainsIn(costs).reduce((sum, { cost, l1Fee }) => sum + BigInt(cost) + BigInt(l1Fee ?? 0), 0n)
+
 /** What a plan says of the chains: prints it. @throws CliError if a relayer cannot pay */
 export const showChainCosts = (ctx: CliContext, costs: object): void => {
-  const { totals } = isJsonObject(costs) ? costs : {}
-  const chains = Array.isArray(totals) ? totals.filter(isChainTotals) : []
+  refuseUnpayable(chainsIn(costs))
+  noteChainCosts(ctx, costs)
+}
+
+/** As showChainCosts, of what is done also if no relayer can pay yet. */
+export const noteChainCosts = (ctx: CliContext, costs: object): void => {
+  const chains = chainsIn(costs)
   for (const chain of chains) ctx.io.note(`Chain ${chain.chainId}: ${costWords(chain)}`)
+  warnOfBudget(ctx, chains, costs)
   warnOfFees(ctx, chains)
-  refuseUnpayable(chains)
+}
+
+const isBudget = shape<Budget>({ transactionsLeft: orNull(isNumber), gasLeft: orNull(isNumber) })
+
+/** The budget stands there if it is too small: rows beyond it fail, and can be retried. */
+const warnOfBudget = (
+  ctx: CliContext,
+  chains: readonly ChainTotals[],
+  { budget }: { readonly budget?: unknown },
+): void => {
+  if (!isBudget(budget)) return
+  const { transactionsLeft, gasLeft } = budget
+  const left = [
+    ...(transactionsLeft === null ? [] : [counted(transactionsLeft, 'transaction')]),
+    ...(gasLeft === null ? [] : [`${formatNumber(gasLeft)} gas`]),
+  ].join(' and ')
+  const wanted = chains.reduce((sum, { transactions }) => sum + transactions, 0)
+  ctx.io.warn(
+    `The team may send ${left} more today (UTC), but this needs ${counted(wanted, 'transaction')}. The rows beyond the limit will fail: retry them another day (tapchip batch resume ID --retry-failed), or raise the limit (tapchip teams edit).`,
+  )
 }
 
 /** Refuses a batch that would stop halfway for lack of gas. @throws CliError */
-export const refuseUnpayable = (totals: readonly ChainTotals[]): void => {
+const refuseUnpayable = (totals: readonly ChainTotals[]): void => {
   const poor = totals.filter(({ canPay }) => !canPay)
   if (poor.length === 0) return
   throw new CliError(
@@ -49,16 +82,20 @@ export const refuseUnpayable = (totals: readonly ChainTotals[]): void => {
   )
 }
 
-export const costWords = (totals: ChainTotals): string => {
+const costWords = (totals: ChainTotals): string => {
   const { transactions, gas, maxFeePerGas, cost, l1Fee, relayer, balance } = totals
   const l1 = BigInt(l1Fee ?? 0)
   const withL1 = l1 === 0n ? '' : `, plus ${asEther(l1)} ether in L1 fees`
   return `${counted(transactions, 'transaction needs', 'transactions need')} ${formatNumber(Number(gas))} gas, at ${asGwei(BigInt(maxFeePerGas))} gwei at most ${asEther(BigInt(cost))} ether${withL1}; ${relayer} has ${asEther(BigInt(balance))} ether.`
 }
 
-/** Transactions wait while gas costs more than the daemon may pay. */
-export const warnOfFees = (ctx: CliContext, chains: readonly ChainTotals[]): void => {
-  for (const { chainId, isOverCap, l1Fee } of chains) {
+/** Transactions wait while gas costs more than the daemon may pay, or than the relayer has. */
+const warnOfFees = (ctx: CliContext, chains: readonly ChainTotals[]): void => {
+  for (const { chainId, isOverCap, l1Fee, canPay, relayer } of chains) {
+    if (!canPay)
+      ctx.io.warn(
+        `The relayer of chain ${chainId} cannot pay for this: transactions wait until ${relayer} has more.`,
+      )
     if (l1Fee === null)
       ctx.io.warn(
         `The L1 fee of chain ${chainId} cannot be read now. It comes on top of the cost: leave the relayer some more.`,

@@ -96,7 +96,10 @@ export const itemEdit: SheetKind<ItemRow> = {
   label: 'Editing',
   describe,
   // A plan and a report have the values as well.
-  shown: ({ row, id, status, error }) => ({ row, id, status, error }),
+  shown: (result, where) => {
+    const { row, id, status, error } = result
+    return where === 'run' ? { row, id, status, error } : result
+  },
   question: (totals) => `Edit ${counted(changedIn(totals), 'item')}?`,
   undoQuestion: (count) => `Restore ${counted(count, 'item')}?`,
   hint: () => 'See them: tapchip items list',

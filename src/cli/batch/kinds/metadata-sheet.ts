@@ -2,88 +2,126 @@ import { readFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { parseExact } from '../../../values/exact-json.ts'
 import { isJsonObject } from '../../../values/json.ts'
-import type { AnswerOf } from '../../client/types.ts'
-import { splitField } from '../answers.ts'
+import { emptyMetadata } from '../../../values/token.ts'
+import { metadataProblems } from '../../../values/token-metadata.ts'
+import type { CliContext } from '../../context.ts'
+import { chunksOf } from '../answers.ts'
 import type { Cell } from '../input/sheet.ts'
-import type { Row } from '../journal.ts'
-import type { SheetSpec } from '../kind.ts'
-import { type Token, TokenColumns, type TokenTarget, tokenColumns, tokenNeeded } from '../token.ts'
+import type { SheetRow, SheetSpec } from '../sheet-kind.ts'
+import {
+  addIfInvalid,
+  splitField,
+  type Token,
+  TokenColumns,
+  type TokenTarget,
+  targetOnWire,
+  tokenColumns,
+  tokenNeeded,
+} from '../token.ts'
 import type { Metadata, Template } from './metadata-template.ts'
 
-/** `previous` is the metadata before the batch, if it was seen. In each, null: none. */
-export interface MetadataRow extends Row {
+export interface MetadataRow extends SheetRow {
   readonly target: TokenTarget
-  readonly metadata: Metadata | null
-  /** The row fails unless this is the current metadata. */
-  readonly expected?: Metadata | null | undefined
-  readonly previous?: Metadata | null | undefined
+  readonly metadata: Metadata
 }
-
-export type Described = Exclude<AnswerOf<'POST /phygitals/metadata/batch'>, { totals: unknown }>
-export type MetadataCheck = ReadonlyMap<number, Described>
 
 /** The daemon reads lines of at most 64 Ki characters. */
 const longest = 60_000
 
 /** A sheet with a metadata column, or with the columns that a template takes. */
-export const metadataSheet = (template?: Template): SheetSpec<MetadataRow, MetadataCheck> => {
+export const metadataSheet = (template?: Template): SheetSpec<MetadataRow> => {
   const others = (template?.columns ?? ['metadata']).filter(
     (column) => !tokenColumns.some((known) => known === column),
   )
   const columns = [...tokenColumns, ...others]
-  const wanted = (template?.columns ?? []).filter((column) => ofToken.some((known) => known === column))
+  const needsToken = ofToken.some((column) => template?.columns.includes(column))
   return {
     columns,
     ...tokenNeeded,
     required: others,
     structured: new Set(['metadata']),
     ...(template ? {} : { files: new Set(['metadata']) }),
-    parse: (_, problems, folder) => {
+    isCheckedByPlan: true,
+    parse: (ctx, problems, folder) => {
       const tokens = new TokenColumns(problems)
       const read = template ? fromTemplate(template, columns) : fromCells(columns.indexOf('metadata'), folder)
       // Their template needs the token of the chip: until the daemon tells it, a placeholder stands in.
       const ofChips = new Map<number, readonly Cell[]>()
+      const fits = (row: number, metadata: Metadata): boolean => {
+        const wrong = [...metadataProblems(metadata, { of: 'phygital' })]
+        for (const { path, message } of wrong)
+          problems.add(row, undefined, `${['metadata', ...path].join('.')}: ${message}`)
+        const isTooLong = JSON.stringify(metadata).length > longest
+        if (isTooLong)
+          problems.add(
+            row,
+            'metadata',
+            `is longer than ${longest} characters; set longer metadata one token at a time: phygitals metadata --token-id`,
+          )
+        return wrong.length === 0 && !isTooLong
+      }
+      const complete = async (rows: readonly MetadataRow[]): Promise<readonly MetadataRow[]> => {
+        const found = await tokensOf(
+          ctx,
+          rows.filter(({ row }) => ofChips.has(row)),
+        )
+        return rows.flatMap((one) => {
+          const cells = ofChips.get(one.row)
+          if (cells === undefined) return [one]
+          const token = found.get(one.row) ?? 'the daemon did not tell it'
+          const isKnown = typeof token !== 'string'
+          const metadata = read(isKnown ? withToken(cells, token) : cells, (column, why) =>
+            problems.add(one.row, column, isKnown ? why : `the chip's token is not known: ${token}`),
+          )
+          return metadata !== undefined && fits(one.row, metadata) ? [{ ...one, metadata }] : []
+        })
+      }
       return {
         row: (row, cells) => {
           const target = tokens.read(row, cells.slice(0, tokenColumns.length))
-          const isByChip = wanted.length > 0 && target !== undefined && 'uid' in target
+          const isByChip = needsToken && target !== undefined && 'uid' in target
           const metadata = read(isByChip ? withToken(cells, noToken) : cells, (column, why) =>
             problems.add(row, column, why),
           )
-          if (metadata && JSON.stringify(metadata).length > longest)
-            problems.add(
-              row,
-              'metadata',
-              `is longer than ${longest} characters; set longer metadata one token at a time: phygitals metadata --token-id`,
-            )
-          if (isByChip && metadata) ofChips.set(row, cells)
-          return target && metadata ? { row, target, metadata } : undefined
+          if (metadata === undefined || !fits(row, metadata) || target === undefined) return undefined
+          if (isByChip) ofChips.set(row, cells)
+          return { row, target, metadata }
         },
         finish: (accepted) => tokens.finish(accepted),
-        complete: (rows, check) => {
-          if (ofChips.size === 0) return undefined
-          return rows.flatMap((row) => {
-            const cells = ofChips.get(row.row)
-            if (cells === undefined) return [row]
-            const token = tokenIn(check.get(row.row))
-            const isKnown = typeof token !== 'string'
-            const metadata = read(isKnown ? withToken(cells, token) : cells, (column) =>
-              problems.add(row.row, column, `the chip's token is not known: ${isKnown ? '' : token}`),
-            )
-            return metadata === undefined ? [] : [{ ...row, metadata }]
-          })
-        },
+        ...(needsToken && { complete }),
+        // Tokens that two rows are about.
+        planned: (result) => addIfInvalid(problems, result),
       }
     },
   }
 }
 
-/**
- * The token of the row's chip, or the reason why it is unknown. An invalid row needs none, since it is refused anyway.
- */
-const tokenIn = ({ token, error, status }: Partial<Described> = {}): Token | string => {
-  if (token?.tokenId) return { ...token, tokenId: token.tokenId }
-  return status === 'invalid' ? noToken : splitField(error ?? 'it has none').why
+/** Rows that are asked about in one request. */
+const askedTogether = 20_000
+
+/** The token of each row's chip, or the reason why it is unknown. */
+const tokensOf = async (
+  ctx: CliContext,
+  rows: readonly MetadataRow[],
+): Promise<ReadonlyMap<number, Token | string>> => {
+  const client = await ctx.client()
+  const found = new Map<number, Token | string>()
+  for (const some of chunksOf(rows, askedTogether)) {
+    const content = some.map(
+      ({ target }) => `${JSON.stringify({ ...targetOnWire(target), metadata: emptyMetadata })}\n`,
+    )
+    const answers = client.stream('POST /phygitals/metadata/batch', {
+      query: { dryRun: 'true' },
+      upload: { contentType: 'application/x-ndjson', content },
+    })
+    for await (const answer of answers) {
+      const row = 'row' in answer ? some[answer.row - 1]?.row : undefined
+      if (row === undefined || !('row' in answer)) continue
+      const { token, error = 'it has none' } = answer
+      found.set(row, token?.tokenId ? { ...token, tokenId: token.tokenId } : splitField(error).why)
+    }
+  }
+  return found
 }
 
 /** Fields of the token that a template may use. */

@@ -19,8 +19,10 @@ export const report = defineCommand({
     const found = await batchIfAny(ctx, id)
     if (!found) return reportOld(ctx, id, options)
     const { api, batch, words } = found
-    for await (const result of api.report(batch.id, options.failed))
-      await ctx.io.line({ ...result, status: result.status ?? 'pending' }, () => words.describe(result))
+    for await (const result of api.report(batch.id, options.failed)) {
+      const shown = words.shown?.(result, 'report') ?? result
+      await ctx.io.line({ ...shown, status: result.status ?? 'pending' }, () => words.describe(result))
+    }
     // On standard error, so that the rows stay the only lines of the report.
     if (batch.auditHead !== null)
       ctx.io.note(`The audit log ended with ${batch.auditHead}. Check it: tapchip audit verify --batch ${id}`)

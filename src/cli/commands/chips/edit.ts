@@ -1,9 +1,9 @@
 import { checkRedirectUrl } from '../../../values/redirect-url.ts'
-import { batchFlags, runFlags } from '../../batch/input/flags.ts'
+import { batchFlags, formerConcurrencyFlag, runFlags } from '../../batch/input/flags.ts'
 import { chipsEdit, describeEdit } from '../../batch/kinds/chips-edit.ts'
 import { runRows, runSheet } from '../../batch/run-sheet.ts'
 import { defineCommand } from '../../command/define.ts'
-import { flag, integer, text, type Values, yes } from '../../command/options.ts'
+import { flag, text, type Values, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { type ExitCode, exitCodes, UsageError } from '../../errors.ts'
 import { counted, shellQuoted } from '../../io/text.ts'
@@ -26,7 +26,7 @@ const flags = {
   clear: flag('--clear', 'Clear the URL, so that taps show the tap page'),
   ...batchFlags,
   ...runFlags,
-  concurrency: integer('--concurrency <n>', 'Has no effect any more: the daemon runs the rows', [1, 16]),
+  ...formerConcurrencyFlag,
   yes,
 }
 type Given = Values<typeof flags>

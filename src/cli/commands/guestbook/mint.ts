@@ -1,4 +1,4 @@
-import { batchFlags, runFlags } from '../../batch/input/flags.ts'
+import { batchFlags, refuseRunFlags, runFlags } from '../../batch/input/flags.ts'
 import { guestbookMint } from '../../batch/kinds/guestbook-mint.ts'
 import { runSheet } from '../../batch/run-sheet.ts'
 import { defineCommand } from '../../command/define.ts'
@@ -47,6 +47,7 @@ export const mint = defineCommand({
       const event = isEventGiven(given) ? await readEvent(ctx, given) : undefined
       return runSheet(ctx, guestbookMint(event), file, options)
     }
+    refuseRunFlags(options)
     if (code !== undefined && isEventGiven(given))
       throw new UsageError('--code already says which event: leave out the flags that also say it.')
     if (code === undefined) ctx.needApiKey()

@@ -1,8 +1,13 @@
-import { runSheet } from '../../batch/engine.ts'
-import { batchFlags, concurrencyFlag, sheetFlags } from '../../batch/input/flags.ts'
-import { metadata as metadataKind } from '../../batch/kinds/metadata.ts'
-import { metadataSheet } from '../../batch/kinds/metadata-sheet.ts'
+import {
+  batchFlags,
+  formerConcurrencyFlag,
+  refuseRunFlags,
+  runFlags,
+  sheetFlags,
+} from '../../batch/input/flags.ts'
 import { readTemplate } from '../../batch/kinds/metadata-template.ts'
+import { phygitalMetadata } from '../../batch/kinds/phygital-metadata.ts'
+import { runSheet } from '../../batch/run-sheet.ts'
 import { defineCommand } from '../../command/define.ts'
 import { text, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
@@ -67,12 +72,14 @@ export const metadata = defineCommand({
       'file',
     ),
     ...batchFlags,
-    ...concurrencyFlag,
+    ...runFlags,
+    ...formerConcurrencyFlag,
     yes,
   },
   run: async (ctx, { options }) => {
     const { file, template, contractAddress, chainId, tokenId, metadata: written } = options
     if (file === undefined) {
+      refuseRunFlags(options)
       if (template !== undefined) throw new UsageError('--template needs --file for its values.')
       await metadataByFlags(ctx, options)
       return exitCodes.done
@@ -80,7 +87,7 @@ export const metadata = defineCommand({
     if ([contractAddress, chainId, tokenId, written].some((flag) => flag !== undefined))
       throw new UsageError('--file already says which tokens and what: leave out the flags that also say it.')
     ctx.needApiKey()
-    const sheet = metadataSheet(template === undefined ? undefined : readTemplate(ctx.system, template))
-    return runSheet(ctx, { ...metadataKind, sheet }, file, options)
+    const read = template === undefined ? undefined : readTemplate(ctx.system, template)
+    return runSheet(ctx, phygitalMetadata(read), file, options)
   },
 })

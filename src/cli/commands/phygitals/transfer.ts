@@ -1,6 +1,6 @@
-import { runSheet } from '../../batch/engine.ts'
-import { batchFlags, concurrencyFlag } from '../../batch/input/flags.ts'
-import { transfer as transferKind } from '../../batch/kinds/transfer.ts'
+import { batchFlags, formerConcurrencyFlag, refuseRunFlags, runFlags } from '../../batch/input/flags.ts'
+import { phygitalTransfers } from '../../batch/kinds/phygital-transfers.ts'
+import { runSheet } from '../../batch/run-sheet.ts'
 import { ApiError } from '../../client/errors.ts'
 import { defineCommand } from '../../command/define.ts'
 import { text, type Values, yes } from '../../command/options.ts'
@@ -26,7 +26,8 @@ const flags = {
   ...recipientFlag,
   ...idempotencyFlag,
   ...batchFlags,
-  ...concurrencyFlag,
+  ...runFlags,
+  ...formerConcurrencyFlag,
   yes,
 }
 type Given = Values<typeof flags>
@@ -49,6 +50,7 @@ export const transfer = defineCommand({
   run: async (ctx, { options }) => {
     const { file, uid, contractAddress, chainId, tokenId, code, recipient, idempotencyKey } = options
     if (file === undefined) {
+      refuseRunFlags(options)
       await transferByFlags(ctx, options)
       return exitCodes.done
     }
@@ -60,7 +62,7 @@ export const transfer = defineCommand({
       throw new UsageError(
         '--file already says which tokens and to whom: leave out the flags that also say it.',
       )
-    return runSheet(ctx, transferKind, file, options)
+    return runSheet(ctx, phygitalTransfers, file, options)
   },
 })
 

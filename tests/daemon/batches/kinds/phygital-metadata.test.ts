@@ -65,10 +65,13 @@ test('a plan says what was there, finds rows that meet, and what the announcemen
     seen,
   )
   expect(results).toMatchObject([
-    { row: 1, status: 'changed', token: p.token('JKT', 3), previous: { name: 'Jacket #3' } },
+    {
+      ...{ row: 1, status: 'changed', token: p.token('JKT', 3), previous: { name: 'Jacket #3' } },
+      metadata: { name: 'Three' },
+    },
     { row: 2, status: 'changed', uid: String(BigInt(`0x${chips.jacket(4)}`)), token: p.token('JKT', 4) },
     { row: 3, status: 'failed', error: expect.stringContaining('no token yet') },
-    { row: 4, status: 'failed', error: expect.stringContaining('No such token') },
+    { row: 4, ...p.token('JKT', 999), status: 'failed', error: expect.stringContaining('No such token') },
   ])
   expect(await plan(read([{ row: 501, ...p.token('JKT', 4), metadata: metadata('5') }]), seen)).toMatchObject(
     [{ row: 501, status: 'failed', isInvalid: true, error: 'is about the same token as row 2' }],
@@ -84,6 +87,8 @@ describe('writing', () => {
     const before = (await p.transactions()).length
     const results = await write(rows, await plan(rows))
     expect(results.map(({ status }) => status)).toEqual(Array(3).fill('changed'))
+    // The row has it, and a plan; it is not kept a third time.
+    expect(results[0]).not.toHaveProperty('metadata')
     expect(await served('JKT', 6)).toEqual(metadata('6'))
     expect((await p.transactions()).slice(before).map(({ kind }) => kind)).toEqual(['phygital-refresh'])
     expect((await write(rows)).map(({ status }) => status)).toEqual(Array(3).fill('unchanged'))

@@ -2,6 +2,7 @@ import { getAddress } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { NameUnavailable } from '../../../../src/daemon/chain/names/resolver.ts'
 import { phygitalTransfers as kind } from '../../../../src/daemon/domain/batches/kinds/phygital-transfers.ts'
+import { DatabaseUnavailable, type Db } from '../../../../src/daemon/store/database.ts'
 import { batchDeps, each, planned, readLines, runOf, sendAll } from '../../../support/kind-steps.ts'
 import { bob, carol, chips, openPhygitals, type Phygitals } from '../../../support/phygitals.ts'
 import { acmeKey, alice } from '../../../support/seeds.ts'
@@ -64,10 +65,11 @@ describe('a plan', () => {
     ])
     expect(results).toMatchObject([
       { row: 1, status: 'transferred', owner: alice, recipient: getAddress(bob) },
-      { row: 2, status: 'minted', owner: null, recipient: getAddress(bob) },
+      { row: 2, status: 'minted', owner: null, recipient: getAddress(bob), name: 'bob.eth' },
       { row: 3, status: 'unchanged', uid: decimal(chips.jacket(2)), owner: alice, recipient: alice },
       { row: 4, status: 'minted', token: { tokenId: null } },
-      { row: 5, status: 'failed', error: expect.stringContaining('No such token') },
+      // A report has no sheet that would tell what the row was about.
+      { row: 5, ...p.token('JKT', 999), recipient: bob, error: expect.stringContaining('No such token') },
       { row: 6, status: 'failed', isInvalid: true, error: expect.stringContaining('checksum') },
     ])
     expect(results[4]).not.toHaveProperty('isInvalid')
@@ -166,4 +168,29 @@ test('a row is sent again where a name cannot be looked up right now', async () 
   expect(result).toEqual({ row: 1, retryReason: 'recipient: bob.eth cannot be looked up.' })
   const [later] = await sendAll(kind, deps, run({ id: 'b_3' }), planned(rows))
   expect(later).toMatchObject({ row: 1, status: 'transferred' })
+})
+
+test('a row whose write was refused waits, and one whose write nobody answered is found by its key: one transfer', async () => {
+  const rows = readLines(kind, [{ ...p.token('JKT', 10), recipient: bob }])
+  const deps = batchDeps(p.ctx)
+  const before = (await p.transactions()).length
+  const { db } = deps
+  const failing = (error: DatabaseUnavailable, isDone: boolean): Db => ({
+    ...{ read: db.read, slow: db.slow, maintenance: db.maintenance },
+    takeTap: (tap) => db.takeTap(tap),
+    close: () => db.close(),
+    write: async (job) => {
+      if (isDone) await db.write(job)
+      throw error
+    },
+  })
+  const refused = failing(new DatabaseUnavailable(new Error('gone')), false)
+  const lost = failing(new DatabaseUnavailable(new Error('lost'), { isOutcomeUnknown: true }), true)
+  const send = (by: Db) => sendAll(kind, { ...deps, db: by }, run({ id: 'b_4' }), planned(rows))
+  expect(await send(refused)).toEqual([{ row: 1, retryReason: expect.any(String) }])
+  expect((await p.transactions()).length).toBe(before)
+  const sent = await send(lost)
+  expect(sent).toMatchObject([{ row: 1, status: 'transferred', initialTxHash: hash }])
+  expect(await send(db)).toMatchObject([{ row: 1, initialTxHash: Object(sent[0]).initialTxHash }])
+  expect((await p.transactions()).length).toBe(before + 1)
 })

@@ -29,6 +29,8 @@ export interface MetadataResult extends RowResult {
   readonly token?: TokenLocation | undefined
   /** null: there was none. */
   readonly previous?: Metadata | null | undefined
+  /** In a plan alone: what the token would get. */
+  readonly metadata?: Metadata | null
   /** It can never succeed. */
   readonly isInvalid?: true
 }
@@ -58,10 +60,8 @@ const inOrder = ({ row, metadata, expected, ...target }: MetadataLine) => ({
 })
 
 function shown(judged: Judged, line: MetadataLine): MetadataResult {
-  const about = isChip(line) ? { uid: line.uid } : {}
-  return 'error' in judged
-    ? { ...about, ...judged, error: wordsAbout(judged.error, line) }
-    : { ...about, ...judged }
+  if ('error' in judged) return { ...targetOfRow(line), ...judged, error: wordsAbout(judged.error, line) }
+  return isChip(line) ? { uid: line.uid, ...judged } : judged
 }
 
 export const phygitalMetadata: WrittenKind<MetadataLine, MetadataResult> = {
@@ -75,7 +75,8 @@ export const phygitalMetadata: WrittenKind<MetadataLine, MetadataResult> = {
     return rows.map((row, at) => {
       const judged = checked[at]?.result ?? { row: row.row, status: 'failed', error: 'was not reached' }
       const other = firstWith(seen, row.row, judged.token)
-      if (other === undefined) return shown(judged, row)
+      if (other === undefined)
+        return { ...shown(judged, row), ...('error' in judged ? {} : { metadata: row.metadata }) }
       const error = `is about the same token as row ${other}`
       return { row: row.row, status: 'failed', token: judged.token, error, isInvalid: true }
     })

@@ -1,5 +1,5 @@
 import { totalsInText } from '../../phygitals/batch-costs.ts'
-import { isChip, type RowTarget, targetOfRow } from '../../phygitals/batch-row.ts'
+import { type RowTarget, targetOfRow } from '../../phygitals/batch-row.ts'
 import {
   BatchCosts,
   type CheckedMove,
@@ -23,6 +23,8 @@ export interface TransferResult extends RowResult {
   /** Before this row, and after any transfer under way; null: nobody. */
   readonly owner?: string | null | undefined
   readonly recipient?: string | undefined
+  /** As the line has the recipient, where that is not the address. */
+  readonly name?: string
   readonly note?: string
   /** It can never succeed. */
   readonly isInvalid?: true
@@ -40,11 +42,20 @@ const statuses = {
 
 const isMove = ({ status }: RowResult): boolean => status === 'transferred' || status === 'minted'
 
-const about = (target: RowTarget) => (isChip(target) ? { uid: target.uid } : {})
+interface Wanted {
+  readonly target: RowTarget
+  readonly recipient: string
+}
 
-function planned(move: CheckedMove, target: RowTarget, seen = new Map<string, number>()): TransferResult {
+function planned(
+  move: CheckedMove,
+  { target, recipient }: Wanted,
+  seen = new Map<string, number>(),
+): TransferResult {
   const { row, token } = move
-  const result = { ...about(target), ...move, status: statuses[move.status] }
+  const isNamed = move.recipient !== undefined && move.recipient.toLowerCase() !== recipient.toLowerCase()
+  const name = isNamed ? { name: recipient } : {}
+  const result = { ...target, recipient, ...move, ...name, status: statuses[move.status] }
   const other = firstWith(seen, row, token)
   if (move.status === 'invalid') return { ...result, error: wordsAbout(move.error, target), isInvalid: true }
   if (other !== undefined)
@@ -82,7 +93,7 @@ export const phygitalTransfers: SentKind<TransferLine, TransferResult> = {
     const results: TransferResult[] = []
     for await (const move of checkEachMove(deps, teamId, wanted)) {
       const one = wanted[results.length]
-      if (one) results.push(planned(move, one.target, seen))
+      if (one) results.push(planned(move, one, seen))
     }
     return results
   },
@@ -108,7 +119,7 @@ export const phygitalTransfers: SentKind<TransferLine, TransferResult> = {
     const judge = async () =>
       seen
         ? asPlanned(deps, run, target, seen)
-        : planned(await checkOneMove(deps, run.teamId, { row, target, recipient }), target)
+        : planned(await checkOneMove(deps, run.teamId, { row, target, recipient }), { target, recipient })
     const sent = await sendRowUnless(deps, claim, async () => {
       found = { ...found, ...(await judge()) }
       return isMove(found) ? recordRow(deps, run, { target, recipient, claim }) : undefined
