@@ -7,8 +7,8 @@ const widths = [100, 120]
 
 /** @param options of the bundle of the CLI */
 export async function writeHelp(options) {
-  const { createProgram, loadAll } = await program(options)
-  const [narrow, wide] = await Promise.all(widths.map((columns) => helps(createProgram, loadAll, columns)))
+  const tree = await program(options)
+  const [narrow, wide] = await Promise.all(widths.map((columns) => helps(tree, columns)))
   for (const width of widths) mkdirSync(`dist/help/${width}`, { recursive: true })
   for (const [name, text] of narrow) {
     writeFileSync(`dist/help/${widths[0]}/${name}.txt`, text)
@@ -17,7 +17,7 @@ export async function writeHelp(options) {
   }
 }
 
-async function helps(createProgram, loadAll, columns) {
+async function helps({ createProgram, attachVerbs, nouns }, columns) {
   const shown = new Map()
   let text = ''
   const stdout = { isTTY: true, columns, write: (more) => (text += more) }
@@ -35,7 +35,10 @@ async function helps(createProgram, loadAll, columns) {
   }
   // Nothing is loaded for the first one, and what is loaded gives longer summaries.
   show(root, ['tapchip'])
-  await loadAll(root)
+  for (const noun of nouns) {
+    const command = root.commands.find((one) => one.name() === noun.name)
+    if (command) await attachVerbs(command, noun, async () => undefined)
+  }
   showAll(root.commands, ['tapchip'])
   return shown
 }
@@ -45,7 +48,7 @@ async function program(options) {
   const { outputFiles } = await build({
     ...options,
     stdin: {
-      contents: "export { createProgram, loadAll } from './src/cli/program.ts'",
+      contents: "export { attachVerbs, createProgram, nouns } from './src/cli/program.ts'",
       resolveDir: process.cwd(),
     },
     write: false,

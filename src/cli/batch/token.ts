@@ -73,7 +73,7 @@ export class TokenColumns {
 }
 
 /** Equal for the same token, however its address is written. */
-export const targetKey = (target: Token): string =>
+const targetKey = (target: Token): string =>
   `${target.chainId}/${target.contractAddress.toLowerCase()}/${target.tokenId}`
 
 /** The token that a result names. `tokenId` is null where it is not minted yet. */
