@@ -1,11 +1,17 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { buffer } from 'node:stream/consumers'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { poapEnv } from '../support/badges.ts'
 import { type CliHome, cliHome, type Ran } from '../support/cli.ts'
 import { executable } from '../support/cli-process.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { png } from '../support/poap/image-bytes.ts'
+import { PoapStandIn } from '../support/poap/stand-in.ts'
 import { acmeKey, derived, seed, uids } from '../support/seeds.ts'
 import { tap, tapPath } from '../support/taps.ts'
 
@@ -171,22 +177,34 @@ describe('many events from a file', () => {
     writeFileSync(join(here.home, 'art/a.png'), png())
   })
 
+  const create = (...args: string[]) => here.run('badge-events', 'create', '--file', 'events.csv', ...args)
+  const names = async (begin: string) =>
+    (await json('badge-events', 'list')).filter(({ name }: { name: string }) => name.startsWith(begin))
+
   test('each row is a line with its id; one that the daemon refuses fails alone', async () => {
-    const long = row('Two').replace('A party', 'x'.repeat(1501))
-    sheet('events.csv', [heading, row('One'), long, row('Three')])
-    const ran = await here.run(
-      'badge-events',
-      'create',
-      '--file',
-      'events.csv',
-      '--failed',
-      'again.csv',
-      '--json',
-    )
+    const poap = await PoapStandIn.open()
+    const atPoap = await startTestDaemon({ seed, env: poapEnv(poap) })
+    onTestFinished(async () => {
+      await atPoap.stop()
+      await poap.close()
+    })
+    here.env.TAPCHIP_URL = atPoap.url
+    sheet('events.csv', [heading, row('One'), row('Two').replace(',10,', ',0,'), row('Three')])
+    const dry = await create('--dry-run', '--json')
+    expect([dry.code, dry.lines()]).toMatchObject([
+      3,
+      [
+        { row: 1, name: 'One', status: 'created' },
+        { row: 2, name: 'Two', status: 'failed' },
+        { row: 3, status: 'created' },
+      ],
+    ])
+    expect(await names('One')).toEqual([])
+    const ran = await create('--failed', 'again.csv', '--json')
     expect(ran.code).toBe(3)
     expect(ran.lines()).toEqual([
       { row: 1, status: 'created', id: expect.any(Number) },
-      { row: 2, status: 'failed', error: expect.stringContaining('description') },
+      { row: 2, status: 'failed', error: expect.stringContaining('requestedCodes') },
       { row: 3, status: 'created', id: expect.any(Number) },
     ])
     const again = readFileSync(join(here.home, 'again.csv'), 'utf8')
@@ -194,21 +212,14 @@ describe('many events from a file', () => {
     expect(again).toContain(',art/a.png,')
     expect(again).not.toContain('Three')
     // In another folder, a path of the sheet's own would lead nowhere.
-    const moved = ['--file', 'events.csv', '--failed', 'art/again.csv', '--json']
-    expect((await here.run('badge-events', 'create', ...moved)).code).toBe(3)
+    expect((await create('--failed', 'art/again.csv', '--json')).code).toBe(3)
     expect(readFileSync(join(here.home, 'art/again.csv'), 'utf8')).toContain(`,${here.home}/art/a.png,`)
-    const id = /Batch (\S+):/.exec(ran.stderr)?.[1] ?? ''
+    const id = /b_[0-9a-z]{14}/.exec(ran.stderr)?.[0] ?? ''
     expect((await here.run('batch', 'report', id, '--failed', '--json')).lines()).toMatchObject([
       { row: 2, status: 'failed', name: 'Two' },
     ])
-    expect((await json('batch', 'list')).at(-1)).toMatchObject({
-      id,
-      kind: 'badge-events create',
-      changed: 2,
-      failed: 1,
-    })
-    sheet('again.csv', [heading, row('Two')])
-    expect((await here.run('badge-events', 'create', '--file', 'again.csv', '--json')).code).toBe(0)
+    const listed = (await json('batch', 'list')).find((batch: { id: string }) => batch.id === id)
+    expect(listed).toMatchObject({ kind: 'badge-events create', changed: 2, failed: 1 })
     ends(await here.run('batch', 'undo', id), 2, 'cannot be undone')
   })
 
@@ -219,13 +230,19 @@ describe('many events from a file', () => {
       row('One'),
       row('Two', 'art/none.png'),
       row('Three', 'art/a.png', '2020-01-01'),
+      row('Four').replace('A party', 'x'.repeat(1501)),
+      row('Five').replace('https://', 'ftp://'),
+      row('Six').replace(',10,', ',1000001,'),
     ])
     ends(
-      await here.run('badge-events', 'create', '--file', 'events.csv'),
+      await create(),
       2,
       'row 2, image: ',
       'does not exist',
       'row 3, endDate: must not be before startDate',
+      'row 4, description: must be at most 1500 characters',
+      'row 5, eventURL: "ftp://acme.example/" must be an http(s) URL',
+      'row 6, requestedCodes: "1000001" must be a whole number from 0 to 1000000',
     )
     sheet('events.csv', ['name,startDate', 'One,2026-01-01'])
     ends(await here.run('badge-events', 'create', '--file', 'events.csv'), 2, 'column "image" is missing')
@@ -235,9 +252,8 @@ describe('many events from a file', () => {
   test('a sheet that is sent again creates nothing; a row that was changed is a new event', async () => {
     const rows = Array.from({ length: 5 }, (_, n) => row(`Kept ${n}`))
     sheet('events.csv', [heading, ...rows])
-    const create = () => here.run('badge-events', 'create', '--file', 'events.csv', '--json')
-    const first = await create()
-    const again = await create()
+    const first = await create('--json')
+    const again = await create('--json')
     expect(again.code).toBe(0)
     expect(again.lines()).toEqual(
       first.lines().map((line) => ({ ...(line as { row: number; id: number }), status: 'unchanged' })),
@@ -246,7 +262,7 @@ describe('many events from a file', () => {
     // Another folder, and another image of the same bytes, are the same event.
     writeFileSync(join(here.home, 'art/copy.png'), png())
     sheet('events.csv', [heading, row('Kept 0', 'art/copy.png'), row('Kept 1').replace('Lisbon', 'Porto')])
-    expect((await create()).lines()).toMatchObject([{ status: 'unchanged' }, { status: 'created' }])
+    expect((await create('--json')).lines()).toMatchObject([{ status: 'unchanged' }, { status: 'created' }])
     // An event by flags is a new one each time.
     const [one, two] = [
       await json('badge-events', 'create', ...flags),
@@ -286,56 +302,95 @@ describe('many events from a file', () => {
     expect(await json('badge-events', 'list')).toEqual(before)
   })
 
-  test('one that stopped goes on, and no event comes twice', async () => {
+  test('one that was paused goes on without its sheet and images, and no event comes twice', async () => {
     const rows = Array.from({ length: 6 }, (_, n) => row(`Resumed ${n}`))
     sheet('events.csv', [heading, ...rows])
     const first = await here.interruptedRun(
-      (stdout) => stdout.split('\n').length > 3,
-      ...['badge-events', 'create', '--file', 'events.csv', '--json'],
+      (stdout) => stdout.includes('"row":2,'),
+      ...['badge-events', 'create', '--file', 'events.csv', '--name', 'spring', '--rate', '2', '--json'],
     )
-    expect(first.code).toBe(130)
-    const id = /Batch (\S+):/.exec(first.stderr)?.[1] ?? ''
-    // As after a kill: the last row was sent, and its answer never heard.
-    const path = join(here.home, '.local/state/tapchip/batches', `${id}.jsonl`)
-    const lines = readFileSync(path, 'utf8').trimEnd().split('\n')
-    const kept = lines.filter((line) => !line.includes('"end"'))
-    const last = kept.findLastIndex((line) => line.includes('"result"'))
-    writeFileSync(path, `${kept.filter((_, n) => n !== last).join('\n')}\n`)
-    const second = await here.run('batch', 'resume', id, '--yes', '--json')
-    expect(second.code).toBe(0)
-    const names = (await json('badge-events', 'list')).map(({ name }: { name: string }) => name)
-    for (let n = 0; n < 6; n += 1)
-      expect(names.filter((name: string) => name === `Resumed ${n}`)).toHaveLength(1)
-  })
-
-  test('one that stopped goes on elsewhere, with its sheet and images', async () => {
-    const rows = Array.from({ length: 6 }, (_, n) => row(`Elsewhere ${n}`))
-    sheet('events.csv', [heading, ...rows])
-    const first = await here.interruptedRun(
-      (stdout) => stdout.split('\n').length > 3,
-      ...['badge-events', 'create', '--file', 'events.csv', '--json'],
-    )
-    const id = /Batch (\S+):/.exec(first.stderr)?.[1] ?? ''
+    ends(first, 130, 'Stopped after ', ' of 6. Continue: tapchip batch resume b_')
     const other = cliHome(here.env)
     other.env.HOME = other.home
-    renameSync(join(here.home, 'art'), join(other.home, 'art'))
-    ends(
-      await other.run('batch', 'resume', id),
-      2,
-      `1 file that batch ${id} needs cannot be found here, and its journal does not hold them: ${here.home}/art/a.png`,
-      `tapchip batch resume ${id} --file SHEET`,
-    )
-    writeFileSync(join(other.home, 'events.csv'), `${[heading, ...rows.slice(1)].join('\n')}\n`)
-    ends(
-      await other.run('batch', 'resume', id, '--file', 'events.csv'),
-      2,
-      'events.csv is not the file that the batch started with.',
-    )
-    writeFileSync(join(other.home, 'events.csv'), `${[heading, ...rows].join('\n')}\n`)
-    ends(await other.run('batch', 'resume', id, '--file', 'events.csv'), 0, '6 created, 0 unchanged')
+    renameSync(join(here.home, 'art'), join(other.home, 'elsewhere'))
+    ends(await other.run('batch', 'resume', 'spring', '--rate', '1000'), 0, '6 created, 0 unchanged')
     other.remove()
-    const names = (await json('badge-events', 'list')).map(({ name }: { name: string }) => name)
-    expect(names.filter((name: string) => name.startsWith('Elsewhere '))).toHaveLength(6)
+    expect(await names('Resumed ')).toHaveLength(6)
+  })
+
+  /** A daemon that is gone once it was sent what `isLast` says. */
+  const untilIt = async (isLast: (request: string) => boolean) => {
+    const seen: string[] = []
+    let isGone = false
+    const proxy = createServer(async (request, response) => {
+      if (isGone) return request.socket.destroy()
+      const { method, url } = request
+      seen.push(`${method} ${url}`)
+      const body = await buffer(request)
+      const answer = await fetch(daemon.url + url, {
+        method: method ?? '',
+        headers: Object.entries(request.headers).flatMap(([name, value]) =>
+          /^(x-svc|content-type|tapchip)/.test(name) ? [[name, String(value)] as [string, string]] : [],
+        ),
+        ...(method === 'GET' ? {} : { body }),
+      })
+      const text = await answer.text()
+      isGone = isLast(`${method} ${url}`)
+      const type = answer.headers.get('content-type') ?? ''
+      response.writeHead(answer.status, { 'content-type': type }).end(text)
+    })
+    await once(proxy.listen(0, '127.0.0.1'), 'listening')
+    onTestFinished(() => {
+      proxy.closeAllConnections()
+      proxy.close()
+    })
+    return { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, seen }
+  }
+  const isFile = (request: string) => request.includes('/files/')
+
+  test.each([
+    ['image', isFile],
+    ['plan', (request: string) => request.includes('/plan')],
+  ])('one that was killed after its %s goes on by its name', async (what, isLast) => {
+    writeFileSync(join(here.home, 'art/copy.png'), png())
+    writeFileSync(join(here.home, 'art/other.png'), png(9, 9))
+    const images = ['art/a.png', 'art/copy.png', 'art/other.png']
+    sheet('events.csv', [
+      heading,
+      ...Array.from({ length: 12 }, (_, n) => row(`After ${what} ${n}`, images[n % 3])),
+    ])
+    const { url, seen } = await untilIt(isLast)
+    here.env.TAPCHIP_PATIENCE_SECONDS = '0'
+    const cut = await create('--name', `killed-${what}`, '--url', url)
+    expect(cut.code).toBe(5)
+    const state = what === 'image' ? 'uploading' : 'planned'
+    expect(await json('batch', 'status', `killed-${what}`)).toMatchObject({ state, done: 0 })
+    // Each image is sent once, whatever it is named, and however many rows have it.
+    const left = await untilIt(() => false)
+    const ran = await create('--name', `killed-${what}`, '--json', '--url', left.url)
+    expect([ran.code, ran.lines()]).toMatchObject([0, { length: 12 }])
+    const sent = [seen, left.seen].map((requests) => requests.filter(isFile).length)
+    expect(sent).toEqual(what === 'image' ? [1, 2] : [2, 0])
+    expect(await names(`After ${what} `)).toHaveLength(12)
+  })
+
+  test('a batch of one command is no other’s, and what is for batches needs a sheet', async () => {
+    const token = ['--contract-address', `0x${'1'.repeat(40)}`, '--chain-id', '31337', '--token-id', '1']
+    for (const [flag = '', ...command] of [
+      ['--propose', 'badge-events', 'create', ...flags],
+      ['--note', 'badge-events', 'assign', '1', ...token],
+      ['--detach', 'guestbook', 'assign', '1', uids.blank],
+      ['--until', 'items', 'edit', 'jacket', '--description', 'Warm'],
+      ['--name', 'guestbook', 'mint', '1', '--recipient', 'ana.eth'],
+    ]) {
+      const value = { '--propose': [], '--detach': [], '--until': ['2099-01-01T00:00Z'] }[flag] ?? ['x']
+      ends(await here.run(...command, flag, ...value), 2, `${flag} is for batches.`)
+    }
+    sheet('events.csv', [heading, row('Until')])
+    ends(await create('--until', '2099-01-01T00:00Z'), 2, 'cannot be undone')
+    ends(await create('--name', 'no name'), 2, '--name must be 1 to 64 letters')
+    ends(await create('--city', 'Porto'), 2, '--file already says what the events are')
+    expect(await names('Until')).toEqual([])
   })
 
   test('JSON and standard input do as well', async () => {

@@ -1,12 +1,7 @@
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { createServer, request as httpRequest } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { buffer } from 'node:stream/consumers'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type CliHome, withDaemon } from '../support/cli.ts'
-import { png } from '../support/poap/image-bytes.ts'
 import { seed } from '../support/seeds.ts'
 
 let here: CliHome
@@ -75,65 +70,6 @@ describe('--rate', () => {
 })
 
 describe('--concurrency', () => {
-  /** Holds creations back until so many of them wait, and lets the last one through first. */
-  const heldBack = async (upTo: number) => {
-    const waiting: (() => void)[] = []
-    let underWay = 0
-    let most = 0
-    const proxy = createServer(async (request, response) => {
-      const body = await buffer(request)
-      const isCreation = request.method === 'POST' && request.url?.startsWith('/badge-events?') === true
-      if (isCreation) {
-        underWay += 1
-        most = Math.max(most, underWay)
-        await new Promise<void>((release) => {
-          waiting.push(release)
-          if (waiting.length === upTo) for (const each of waiting.splice(0).reverse()) each()
-        })
-      }
-      const { host: _, ...headers } = request.headers
-      const { hostname, port } = new URL(here.env.TAPCHIP_URL ?? '')
-      const { method, url } = request
-      const onward = httpRequest({ hostname, port, method, path: url, headers }, (answer) => {
-        if (isCreation) underWay -= 1
-        response.writeHead(answer.statusCode ?? 500, answer.headers)
-        answer.pipe(response)
-      })
-      onward.end(body)
-    })
-    proxy.listen(0, '127.0.0.1')
-    await once(proxy, 'listening')
-    onTestFinished(() => {
-      proxy.closeAllConnections()
-      proxy.close()
-    })
-    return { port: (proxy.address() as AddressInfo).port, most: () => most }
-  }
-
-  test('keeps so many requests under way, and the results in the order of the rows', async () => {
-    const proxy = await heldBack(3)
-    writeFileSync(join(here.home, 'badge.png'), png())
-    const rows = [1, 2, 3, 4, 5, 6].map(
-      (n) => `Evening ${n},2026-12-0${n},2026-12-0${n},2026-12-31,5,badge.png`,
-    )
-    write('e.csv', `name,startDate,endDate,expiryDate,requestedCodes,image\n${rows.join('\n')}\n`)
-    const url = ['--url', `http://127.0.0.1:${proxy.port}`]
-    const made = await here.run(
-      'badge-events',
-      'create',
-      '--file',
-      'e.csv',
-      '--concurrency',
-      '3',
-      '--json',
-      ...url,
-    )
-    expect([made.code, proxy.most()]).toEqual([0, 3])
-    expect(made.lines()).toEqual(
-      rows.map((_, at) => ({ row: at + 1, status: 'created', id: expect.any(Number) })),
-    )
-  })
-
   test('is refused where the rows of a batch need their order', async () => {
     write('a.csv', `uid,label\n04240000001000,order\n`)
     const ran = await here.run('chips', 'apply', '--file', 'a.csv', '--yes')

@@ -13,6 +13,7 @@ import { type Running, spawnCli } from './cli-process.ts'
 import { adminToken } from './daemon.ts'
 import { type KilledKind, ownerOf, prepareRun, seed, uploadBatch } from './daemon-batch-kinds.ts'
 import { type Call, callOn } from './fleet.ts'
+import { png } from './poap/image-bytes.ts'
 import { type DaemonProcess, spawnDaemon } from './process.ts'
 import { randomFrom } from './random.ts'
 import { acmeKey } from './seeds.ts'
@@ -109,8 +110,9 @@ export async function daemonToKill({ chain = false }: { chain?: boolean } = {}):
     try {
       const { args, sheet = [], lines } = kind.batch(run, contract)
       writeFileSync(join(desk.home, 'a.csv'), `${sheet.join('\n')}\n`)
+      writeFileSync(join(desk.home, 'badge.png'), png())
       const running = args && spawnCli([...name.split(' '), ...args, '--json'], desk.env, desk.home)
-      const id = lines ? await uploadBatch(url, name, lines) : await idOf(running)
+      const id = running ? await idOf(running) : await uploadBatch(url, name, lines ?? [])
       const rows = 1 + Math.floor(random() * kind.rows * 0.9)
       // What a row did may stand before its result does.
       const reached = random() < 0.5 ? written : () => batchOf.get(id)?.done ?? 0

@@ -57,6 +57,7 @@ export const seed = {
 export interface KilledBatch {
   readonly args?: readonly string[]
   readonly sheet?: readonly string[]
+  /** As they are uploaded, if not as the sheet has them. */
   readonly lines?: readonly object[]
 }
 
@@ -162,6 +163,11 @@ export const killedKinds = {
   'badge-events create': {
     rows: 200,
     batch: (run) => ({
+      args: ['--file', 'a.csv'],
+      sheet: [
+        'name,startDate,endDate,expiryDate,requestedCodes,image',
+        ...numbers(200).map((n) => `Run ${run} ${n},${today},${today},${today},1,badge.png`),
+      ],
       lines: numbers(200).map((n) => ({
         ...{ name: `Run ${run} ${n}`, startDate: today, endDate: today, expiryDate: today },
         ...{ requestedCodes: 1, image: picture },

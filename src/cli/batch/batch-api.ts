@@ -1,6 +1,6 @@
 import type { AnswerOf, CallArguments, Client } from '../client/types.ts'
 import type { CliContext } from '../context.ts'
-import type { Batch } from './sheet-kind.ts'
+import type { Batch, BatchFile } from './sheet-kind.ts'
 
 type Creation = NonNullable<NonNullable<CallArguments<'POST /admin/batches'>[0]>['body']>
 type PlanLine = AnswerOf<'POST /batches/:id/plan'>
@@ -44,6 +44,12 @@ export class BatchApi {
     const key = this.isAdmin ? 'POST /admin/batches/:id/rows' : 'POST /batches/:id/rows'
     const upload = { contentType: 'application/x-ndjson', content }
     return (await this.#client.call(key, { params: { id }, query: { from }, upload })).uploaded
+  }
+
+  /** One that the batch has already stays. */
+  async uploadFile(id: string, { hash, type, read }: BatchFile): Promise<void> {
+    const key = this.isAdmin ? 'POST /admin/batches/:id/files/:hash' : 'POST /batches/:id/files/:hash'
+    await this.#client.call(key, { params: { id, hash }, upload: { contentType: type, content: [read()] } })
   }
 
   plan(id: string, report: 'all' | 'exceptions' | 'none', signal: AbortSignal): AsyncGenerator<PlanLine> {

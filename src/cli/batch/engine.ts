@@ -5,7 +5,6 @@ import { counted } from '../io/text.ts'
 import { settledIn, showDryRun } from './dry-run.ts'
 import { type FailedFile, openFailedFile } from './failed-file.ts'
 import { neverBegan } from './history.ts'
-import { withFiles } from './input/again.ts'
 import { type SheetFlags, sheetOptions } from './input/flags.ts'
 import { Problems } from './input/problems.ts'
 import { readSheet } from './input/sheet.ts'
@@ -144,11 +143,10 @@ const resumeRows = async (
   const { header, results, failures } = history
   if (history.rows.length < header.total)
     throw !history.isOwn && history.copy ? incomplete(header.id, history.copy.host) : neverBegan(header.id)
-  const left = history.rows.filter(({ row }) => {
+  const rows = history.rows.filter(({ row }) => {
     const result = results.get(row)
     return result === undefined || (options.retryFailed && result.status === 'failed')
   })
-  const rows = await withFiles(ctx, kind, left, { header, options })
   if (rows.length === 0) {
     ctx.io.note('Every row has a result. Nothing to do.')
     return exitCodes.done

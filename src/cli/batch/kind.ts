@@ -129,8 +129,6 @@ export interface RowKind<R extends Row = Row, T extends Result = Result, C = unk
     /** A row may need what a row before it does: no more requests at once than that. */
     readonly isOrdered?: true
   }
-  /** Files that sending these rows takes and that are not here. */
-  missingFiles?(rows: readonly R[]): readonly string[]
   /** Where `send` sends them, which a dry run tells. */
   readonly endpoint: EndpointKey
   /** Sends rows in one request. A row may be sent again: its idempotency key keeps it from taking effect twice. */

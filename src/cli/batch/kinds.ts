@@ -1,4 +1,3 @@
 import type { Kind } from './kind.ts'
-import { badgeCreation } from './kinds/badges.ts'
 
-export const kinds: readonly Kind[] = [badgeCreation]
+export const kinds: readonly Kind[] = []

@@ -74,6 +74,7 @@ export const runSheet = async <R extends SheetRow>(
       ...{ lines, team, isPlanned: kind.isPlanned, flags: { ...flags, yes } },
       ...(ask && { ask }),
       settings,
+      files: reader.files?.(),
       ...(reader.planned && { onPlanned: (result) => reader.planned?.(result) }),
       checkPlan: () => problems.refuse(source.name),
       ...(failures && { onResult: (result) => failures.see(result) }),

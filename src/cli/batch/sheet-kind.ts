@@ -20,7 +20,8 @@ import type { Cell } from './input/sheet.ts'
  *    terminal; by default it is for plans that disable, unlink, remove, or transfer.
  * 7. A kind that refuses a sheet for what the plan found (exit 2) has `planned` in its reader, which adds to `problems`;
  *    with `isCheckedByPlan`, they are named together with those of the sheet. `showCosts` shows what a plan says beside
- *    its totals, and may refuse by an error. `complete` asks the daemon for what rows need before they are uploaded.
+ *    its totals, and may refuse by an error. `complete` asks the daemon for what rows need before they are uploaded;
+ *    `files` are uploaded before the rows that name them.
  * 8. The command has `options: { ...batchFlags, ...runFlags, team, yes }`, and calls
  *    `runSheet(ctx, kind, file, options)`. For chips that flags select, `runRows` takes the rows. Dry run,
  *    plan, question, --failed, --detach, --name, --at, --until, --propose, following and Ctrl-C come with both.
@@ -59,6 +60,16 @@ export interface SheetSpec<R extends SheetRow> {
   parse(ctx: CliContext, problems: Problems, folder: string): SheetReader<R>
 }
 
+/** A file that rows refer to by its hash. */
+export interface BatchFile {
+  /** SHA-256, in hex. */
+  readonly hash: string
+  /** Its content type. */
+  readonly type: string
+  /** Its bytes, which are not kept: a batch may have hundreds of images. */
+  read(): Buffer
+}
+
 export interface SheetReader<R extends SheetRow> {
   /** Called once, before the first row, with the indexes of our columns that the sheet has. */
   columns?(present: readonly number[]): void
@@ -68,6 +79,8 @@ export interface SheetReader<R extends SheetRow> {
   finish?(accepted: boolean): void
   /** Called with all rows before they are uploaded: adds what they need of the daemon, and problems that it finds. */
   complete?(rows: readonly R[]): Promise<readonly R[]>
+  /** Called after the last row: files that rows refer to, which are uploaded before them. */
+  files?(): readonly BatchFile[]
   /** Called with what the plan says of each row, which may be a problem of the sheet: one refuses all of it. */
   planned?(result: RowResult): void
 }

@@ -1,5 +1,6 @@
 import { counted } from '../io/text.ts'
 import { badgeAssignment, badgeUnassignment } from './kinds/badge-assignments.ts'
+import { badgeEventCreation } from './kinds/badge-events.ts'
 import { chipSelections, chipsApply } from './kinds/chips-apply.ts'
 import { chipsEdit } from './kinds/chips-edit.ts'
 import { chipsImport, chipsImportUndo } from './kinds/chips-import.ts'
@@ -18,6 +19,7 @@ const known: readonly KindWords[] = [
   chipsImport(),
   chipsImportUndo,
   ...Object.values(chipSelections),
+  badgeEventCreation,
   badgeAssignment(),
   badgeUnassignment(),
   guestbookAssignment(),

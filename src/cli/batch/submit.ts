@@ -12,12 +12,14 @@ import { instanceNow } from './instance.ts'
 import { Patience } from './patience.ts'
 import { changedIn, doesIn, endOfDryRun, isGrave, type Plan, planBatch } from './plan.ts'
 import type { RowLines } from './row-lines.ts'
-import type { Batch, KindWords, RowResult, Totals } from './sheet-kind.ts'
+import type { Batch, BatchFile, KindWords, RowResult, Totals } from './sheet-kind.ts'
 
 export interface Submission {
   readonly lines: RowLines
   readonly team?: string | undefined
   readonly settings?: Readonly<Record<string, unknown>> | undefined
+  /** Uploaded before the rows that refer to them. */
+  readonly files?: readonly BatchFile[] | undefined
   readonly flags: Partial<RunFlags> & { readonly yes: boolean }
   /** False: its rows run without a plan, which only a dry run makes. */
   readonly isPlanned?: boolean | undefined
@@ -99,7 +101,7 @@ const prepare = async (
   api: BatchApi,
   batch: Batch,
   words: KindWords,
-  { lines, isPlanned, onPlanned, checkPlan }: Submission,
+  { lines, files = [], isPlanned, onPlanned, checkPlan }: Submission,
 ): Promise<Plan | undefined> => {
   const stop = new AbortController()
   const stopListening = ctx.system.interrupts.listen(() => stop.abort())
@@ -108,6 +110,20 @@ const prepare = async (
   }
   try {
     const patience = new Patience(ctx, api.client, stop.signal, (await instanceNow(ctx)).instance)
+    const progress = ctx.io.progress('Uploading', files.length)
+    // A batch of before that has its plan has its files, and takes no more.
+    for (let at = 0; at < files.length && batch.state === 'uploading'; ) {
+      assertGoing()
+      const file = files[at]
+      try {
+        if (file !== undefined) await api.uploadFile(batch.id, file)
+        at += 1
+        progress.advance(1)
+      } catch (error) {
+        await patience.wait(error)
+      }
+    }
+    progress.end()
     for (let uploaded = batch.uploaded; uploaded < lines.count; ) {
       assertGoing()
       try {

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { isEventUrl, maxEventCodes, maxEventText } from '../../values/badge-event.ts'
 import { isInstant, readMoment } from '../../values/date.ts'
 import { endpoint, keyEndpoint, publicEndpoint } from './endpoint.ts'
 import {
@@ -26,25 +27,22 @@ const formFlag = z
 
 const day = z.string(mustBe('a day, as YYYY-MM-DD')).transform((value) => value.trim())
 
-const website = text(2048).refine(
-  (value) => value === '' || (/^https?:\/\/[^\s/]+/i.test(value) && URL.canParse(value)),
-  'must be an http(s) URL',
-)
+const website = text(maxEventText.eventURL).refine(isEventUrl, 'must be an http(s) URL')
 
 /** The text fields of POST /badge-events. Whether the days exist is checked later. */
 export const newBadgeEvent = z.object({
-  name: name(256),
-  description: text(1500),
-  city: text(256),
-  country: text(256),
+  name: name(maxEventText.name),
+  description: text(maxEventText.description),
+  city: text(maxEventText.city),
+  country: text(maxEventText.country),
   startDate: day,
   endDate: day,
   expiryDate: day,
   eventURL: website.optional(),
-  requestedCodes: integer(0, 1_000_000),
+  requestedCodes: integer(0, maxEventCodes),
   virtualEvent: formFlag,
   privateEvent: formFlag.optional(),
-  maxPerRecipient: integer(1, 1_000_000).optional(),
+  maxPerRecipient: integer(1, maxEventCodes).optional(),
 })
 
 const instantForm = 'an existing time with its zone, as YYYY-MM-DDTHH:mm:ssZ'

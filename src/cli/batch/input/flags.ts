@@ -91,17 +91,20 @@ export const runFlags = {
 }
 export type RunFlags = Values<typeof runFlags>
 
-/** @throws UsageError for flags of batches with a single thing, which is done at once */
-export const refuseRunFlags = (flags: RunFlags): void => {
-  if (wantsBatch(flags))
-    throw new UsageError(
-      '--detach, --name, --at, --until, --propose and --note are for a batch: give them together with --file.',
-    )
-}
+const batchFlag = (given: RunFlags): string | undefined =>
+  (['detach', 'name', 'at', 'until', 'propose', 'note'] as const).find(
+    (flag) => given[flag] !== undefined && given[flag] !== false,
+  )
 
 /** Whether one chip that was named is to be a batch nevertheless. */
-export const wantsBatch = ({ detach, name, at, until, propose, note }: RunFlags): boolean =>
-  detach || propose || [name, at, until, note].some((given) => given !== undefined)
+export const wantsBatch = (given: RunFlags): boolean => batchFlag(given) !== undefined
+
+/** @throws UsageError for flags of batches with a single thing, which is done at once */
+export const refuseRunFlags = (given: RunFlags): void => {
+  const flag = batchFlag(given)
+  if (flag !== undefined)
+    throw new UsageError(`--${flag} is for batches.`, 'A batch takes a sheet (--file), or selects chips.')
+}
 
 export interface SheetFlags {
   readonly format: SheetOptions['format']

@@ -1,10 +1,11 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
+import { isEventUrl, maxEventCodes, maxEventText } from '../../../values/badge-event.ts'
 import { isDay } from '../../../values/date.ts'
 import { ImageJudge } from '../../../values/image.ts'
 import type { Upload } from '../../client/types.ts'
 import { CliError } from '../../errors.ts'
-import { fileProblem } from '../../file-problem.ts'
+import { fileProblem, withFiles } from '../../file-problem.ts'
 
 export const eventColumns = [
   'name',
@@ -26,9 +27,17 @@ export const eventNeeds = ['name', 'startDate', 'endDate', 'expiryDate', 'reques
 
 type Cells = Readonly<Record<string, string>>
 
+/** An image that the daemon would take. */
+interface GoodImage {
+  /** SHA-256, in hex. */
+  readonly hash: string
+  readonly type: string
+}
+export type JudgedImage = GoodImage | { readonly reason: string }
+
 export function* eventProblems(
   cells: Cells,
-  judge: (path: string) => string | undefined,
+  imageAt: (path: string) => JudgedImage,
 ): Generator<{ column: string; why: string }> {
   for (const column of eventNeeds) if (!cells[column]) yield { column, why: 'is missing' }
   const days = (['startDate', 'endDate', 'expiryDate'] as const).map((column) => ({
@@ -47,40 +56,48 @@ export function* eventProblems(
   for (const column of ['virtualEvent', 'privateEvent'])
     if (!/^(true|false|1|0|)$/i.test(cells[column] ?? ''))
       yield { column, why: `"${cells[column]}" must be true or false` }
-  for (const column of ['requestedCodes', 'maxPerRecipient'])
-    if (cells[column] && !/^\d{1,7}$/.test(cells[column]))
-      yield { column, why: `"${cells[column]}" must be a whole number` }
-  const why = cells.image ? judge(cells.image) : undefined
-  if (why !== undefined) yield { column: 'image', why: `"${cells.image}" ${why}` }
+  for (const [column, least] of Object.entries({ requestedCodes: 0, maxPerRecipient: 1 })) {
+    const cell = cells[column]
+    if (cell && !(/^\d{1,7}$/.test(cell) && Number(cell) >= least && Number(cell) <= maxEventCodes))
+      yield { column, why: `"${cell}" must be a whole number from ${least} to ${maxEventCodes}` }
+  }
+  for (const [column, most] of Object.entries(maxEventText))
+    if ((cells[column]?.length ?? 0) > most) yield { column, why: `must be at most ${most} characters` }
+  if (!isEventUrl(cells.eventURL ?? ''))
+    yield { column: 'eventURL', why: `"${cells.eventURL}" must be an http(s) URL` }
+  const image = cells.image ? imageAt(cells.image) : undefined
+  if (image && 'reason' in image) yield { column: 'image', why: `"${cells.image}" ${image.reason}` }
 }
 
 /** Reads each image once, however many rows of a sheet have it. */
 export const imageJudge = () => {
-  const known = new Map<string, string | undefined>()
-  return (path: string): string | undefined => {
-    if (!known.has(path)) known.set(path, imageProblem(path))
-    return known.get(path)
+  const known = new Map<string, JudgedImage>()
+  return (path: string): JudgedImage => {
+    const judged = known.get(path) ?? judgeImage(path)
+    known.set(path, judged)
+    return judged
   }
 }
 
 const pieceSize = 64 * 1024
 
 /** Judges an image as the daemon does, and reads no more of it than that takes. */
-const imageProblem = (path: string): string | undefined => {
+const judgeImage = (path: string): JudgedImage => {
   try {
     const found = statSync(path, { throwIfNoEntry: false })
-    if (!found) return 'does not exist'
-    if (!found.isFile()) return 'is not a file'
+    if (!found) return { reason: 'does not exist' }
+    if (!found.isFile()) return { reason: 'is not a file' }
     return judge(path)
   } catch (error) {
     const problem = fileProblem(error, { path, verb: 'read' })
     if (problem === undefined) throw error
-    return problem.message.slice(path.length + 1, -1)
+    return { reason: problem.message.slice(path.length + 1, -1) }
   }
 }
 
-const judge = (path: string): string | undefined => {
+const judge = (path: string): JudgedImage => {
   const judging = new ImageJudge()
+  const sum = createHash('sha256')
   const piece = Buffer.alloc(pieceSize)
   const file = openSync(path, 'r')
   try {
@@ -88,16 +105,17 @@ const judge = (path: string): string | undefined => {
       const size = readSync(file, piece)
       if (size === 0) break
       const flaw = judging.push(piece.subarray(0, size))
-      if (flaw) return flaw.reason
+      if (flaw) return flaw
+      sum.update(piece.subarray(0, size))
     }
     const judged = judging.end()
-    return judged.kind === 'image' ? undefined : judged.reason
+    return judged.kind === 'image' ? { hash: sum.digest('hex'), type: judged.type } : judged
   } finally {
     closeSync(file)
   }
 }
 
-/** The form that the daemon takes. The image is read for each event anew, so that a batch holds one at a time. */
+/** The form that the daemon takes. */
 export const eventForm = (cells: Cells): Upload => {
   const boundary = `tapchip-${randomBytes(18).toString('hex')}`
   const { image = '', ...given } = cells
@@ -118,13 +136,14 @@ export const eventForm = (cells: Cells): Upload => {
   }
 }
 
-/** Judged again: the path may come from the journal of another machine, and no other file may leave this one. */
-const bytesOf = (path: string): Buffer => {
-  const why = imageProblem(path)
-  if (why !== undefined) throw new CliError(`The image ${path} ${why}.`)
-  try {
-    return readFileSync(path)
-  } catch (cause) {
-    throw new CliError(`The image ${path} cannot be read.`, { cause })
-  }
+const bytesOf = (path: string): Buffer =>
+  withFiles({ path: `The image ${path}`, verb: 'read' }, () => readFileSync(path))
+
+/** @throws CliError if it is no longer the image that was judged */
+export const sameBytesOf = (path: string, hash: string): Buffer => {
+  const bytes = bytesOf(path)
+  if (createHash('sha256').update(bytes).digest('hex') === hash) return bytes
+  throw new CliError(`The image ${path} was changed after it was checked.`, {
+    advice: 'Run the command again.',
+  })
 }

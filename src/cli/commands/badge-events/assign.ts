@@ -1,5 +1,5 @@
 import { isInstant } from '../../../values/date.ts'
-import { wantsBatch } from '../../batch/input/flags.ts'
+import { refuseRunFlags, wantsBatch } from '../../batch/input/flags.ts'
 import { badgeAssignment } from '../../batch/kinds/badge-assignments.ts'
 import { runSheet } from '../../batch/run-sheet.ts'
 import { defineCommand } from '../../command/define.ts'
@@ -66,6 +66,7 @@ export const assign = defineCommand({
     const isSelected = options.chipGroup !== undefined || options.label.length + options.where.length > 0
     if (isTokenGiven(options) || (file === undefined && !isSelected && !wantsBatch(options))) {
       if (file !== undefined || isSelected) throw new UsageError('Specify either chips or a token, not both.')
+      refuseRunFlags(options)
       await assignOne(ctx, event, options)
       return exitCodes.done
     }

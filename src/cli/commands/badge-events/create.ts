@@ -1,17 +1,17 @@
 import { resolve } from 'node:path'
 import { isDay } from '../../../values/date.ts'
-import { runSheet } from '../../batch/engine.ts'
-import { batchFlags, concurrencyFlag } from '../../batch/input/flags.ts'
+import { batchFlags, formerConcurrencyFlag, refuseRunFlags, runFlags } from '../../batch/input/flags.ts'
+import { badgeEventCreation } from '../../batch/kinds/badge-events.ts'
 import { eventForm, eventProblems, imageJudge } from '../../batch/kinds/badge-form.ts'
-import { badgeCreation } from '../../batch/kinds/badges.ts'
+import { runSheet } from '../../batch/run-sheet.ts'
 import { defineCommand } from '../../command/define.ts'
-import { flag, text, type Values } from '../../command/options.ts'
+import { flag, text, type Values, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { exitCodes, UsageError } from '../../errors.ts'
 import { idempotencyFlag, sendOnce } from '../sending.ts'
 
 const eventFlags = {
-  name: text('--name <name>', 'Its name'),
+  name: text('--name <name>', 'Its name; with --file, a name for the batch'),
   description: text('--description <text>', 'Its description'),
   city: text('--city <city>', 'Its city'),
   country: text('--country <country>', 'Its country'),
@@ -29,7 +29,14 @@ const eventFlags = {
   privateEvent: flag('--private', "Hide it on the provider's pages"),
 }
 
-const flags = { ...eventFlags, ...idempotencyFlag, ...batchFlags, ...concurrencyFlag }
+const flags = {
+  ...runFlags,
+  ...eventFlags,
+  ...idempotencyFlag,
+  ...batchFlags,
+  ...formerConcurrencyFlag,
+  yes,
+}
 
 export const create = defineCommand({
   name: 'create',
@@ -42,21 +49,25 @@ export const create = defineCommand({
     'badge-events create --name Opening --start-date 2026-12-31 --requested-codes 100 --image badge.png',
     'badge-events create --file events.csv --dry-run',
     'badge-events create --file events.csv --failed again.csv --json',
+    'badge-events create --file events.csv --name spring-events --detach',
   ],
   options: flags,
   run: async (ctx, { options }) => {
     ctx.needApiKey()
-    if (options.file === undefined) {
+    const { file } = options
+    if (file === undefined) {
+      refuseRunFlags({ ...options, name: undefined })
       await createOne(ctx, options)
       return exitCodes.done
     }
-    const names = Object.keys(eventFlags) as (keyof typeof eventFlags)[]
+    const { name: _, ...others } = eventFlags
+    const names = Object.keys(others) as (keyof typeof others)[]
     if (
       names.some((name) => options[name] !== undefined && options[name] !== false) ||
       options.idempotencyKey
     )
       throw new UsageError('--file already says what the events are: leave out the flags that also say it.')
-    return runSheet(ctx, badgeCreation, options.file, options)
+    return runSheet(ctx, badgeEventCreation, file, { ...options, name: runFlags.name.read(options.name) })
   },
 })
 

@@ -1,3 +1,4 @@
+import { refuseRunFlags } from '../../batch/input/flags.ts'
 import { guestbookAssignment } from '../../batch/kinds/guestbook-assignments.ts'
 import { runSheet } from '../../batch/run-sheet.ts'
 import { ApiError } from '../../client/errors.ts'
@@ -38,6 +39,7 @@ export const assign = defineCommand({
       const { uid, file, chipGroup, label, where } = options
       if ((uid ?? file ?? chipGroup) !== undefined || label.length + where.length > 0)
         throw new UsageError('Specify which chips in one way: their UIDs, or flags.')
+      refuseRunFlags(options)
       await assignAll(ctx, event, args.uids)
       return exitCodes.done
     }

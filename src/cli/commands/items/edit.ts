@@ -1,4 +1,4 @@
-import { batchFlags, runFlags } from '../../batch/input/flags.ts'
+import { batchFlags, refuseRunFlags, runFlags } from '../../batch/input/flags.ts'
 import { itemEdit } from '../../batch/kinds/items.ts'
 import { runSheet } from '../../batch/run-sheet.ts'
 import { defineCommand } from '../../command/define.ts'
@@ -42,6 +42,7 @@ export const edit = defineCommand({
         throw new UsageError('--file already says what the items get: leave out the flags that also say it.')
       return runSheet(ctx, itemEdit, file, { ...options, name: runFlags.name.read(name) })
     }
+    refuseRunFlags({ ...options, name: undefined })
     const members = await readItem(ctx, options)
     if (Object.keys(members).length === 0)
       throw new UsageError(

@@ -1,4 +1,5 @@
 import { nanoid } from 'nanoid'
+import { isEventUrl, maxEventCodes, maxEventText } from '../../../../values/badge-event.ts'
 import type { JsonObject } from '../../../../values/json.ts'
 import type { NewBadgeEvent } from '../../../badges/provider.ts'
 import { eventOfContent } from '../../../store/badge-contents.ts'
@@ -18,8 +19,6 @@ export type EventLine = NumberedRow & NewBadgeEvent & { readonly image: string }
 export interface EventResult extends RowResult {
   readonly name?: string
   readonly id?: number
-  /** It can never succeed. */
-  readonly isInvalid?: true
 }
 
 const days = ['startDate', 'endDate', 'expiryDate'] as const
@@ -40,14 +39,14 @@ function numberIn(line: JsonObject, name: string, least: number, absent?: number
   const text = String(line[name] ?? '')
   if (text === '' && absent !== undefined) return absent
   const number = /^\d{1,7}$/.test(text) ? Number(text) : Number.NaN
-  if (number >= least && number <= 1_000_000) return number
-  throw new LineProblem(`${name} must be a whole number from ${least} to 1000000`)
+  if (number >= least && number <= maxEventCodes) return number
+  throw new LineProblem(`${name} must be a whole number from ${least} to ${maxEventCodes}`)
 }
 
 /** @throws LineProblem */
 function urlIn(line: JsonObject): string {
-  const url = textIn(line, 'eventURL', 2048) ?? ''
-  if (url === '' || (/^https?:\/\/[^\s/]+/i.test(url) && URL.canParse(url))) return url
+  const url = textIn(line, 'eventURL', maxEventText.eventURL) ?? ''
+  if (isEventUrl(url)) return url
   throw new LineProblem('eventURL must be an http(s) URL')
 }
 
@@ -60,13 +59,14 @@ function imageIn(line: JsonObject): string {
 
 const readRow = lineReader<EventLine, unknown>((line, row) => {
   refuseOthers(line, known)
-  const text = (name: string, max = 256) => textIn(line, name, max) ?? ''
-  const day = (name: string) => text(name, 32).trim()
+  const text = (name: 'name' | 'description' | 'city' | 'country') =>
+    textIn(line, name, maxEventText[name]) ?? ''
+  const day = (name: string) => (textIn(line, name, 32) ?? '').trim()
   if (text('name').trim() === '') throw new LineProblem('name is missing')
   return {
     row,
     name: text('name'),
-    description: text('description', 1500),
+    description: text('description'),
     city: text('city'),
     country: text('country'),
     startDate: day('startDate'),
@@ -90,12 +90,12 @@ async function planned(
   { files, seen }: { files: ReadonlySet<string>; seen: Map<string, number> },
 ): Promise<EventResult> {
   const about = { row, name: event.name }
-  if (!files.has(image)) return { ...about, status: 'failed', error: noFile, isInvalid: true }
+  if (!files.has(image)) return { ...about, status: 'failed', error: noFile }
   try {
     assertSound(event, deps.badges.providers.current.name === 'poap')
   } catch (error) {
     if (!(error instanceof DomainError)) throw error
-    return { ...about, status: 'failed', error: error.message, isInvalid: true }
+    return { ...about, status: 'failed', error: error.message }
   }
   const hash = contentHash(event, image)
   const id = await eventOfContent(deps.db.read, { teamId, hash })
