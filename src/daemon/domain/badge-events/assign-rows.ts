@@ -25,8 +25,8 @@ export interface AssignmentRow {
   readonly badgeEventId: number
   /** How the chip is to have the event; null: not at all. Of an undo with all members, as it was. */
   readonly to: AssignmentContent | Assignment | null
-  /** Of an undo: how the chip has the event if nobody has changed that since. */
-  readonly left?: Assignment | null
+  /** Of an undo: how the chip has the event if nobody has changed that since, or which batch gave it. */
+  readonly left?: Assignment | { readonly batch: string } | null
 }
 
 export interface AssignmentResult {
@@ -130,7 +130,7 @@ async function decide(db: Queries, { row, uid, event, at, batch }: Deciding): Pr
   const about = { row: row.row, uid, badgeEventId }
   const previous = event.of.get(uid) ?? null
   const why = row.left === undefined ? undefined : await whyNot(db, { row, uid, previous, event })
-  if (why !== undefined) return { ...about, status: 'failed', error: why }
+  if (why !== undefined) return { ...about, status: 'failed', error: why, previous }
   if (isAlike(previous, to)) return { ...about, status: 'unchanged', previous }
   if (to === null) return { ...about, status: 'unassigned', previous, left: null }
   const { startsAt, endsAt, title, description } = to
@@ -154,7 +154,8 @@ async function whyNot(
   if (isAlike(previous, to)) return undefined
   if (left !== null && previous.batch !== null && previous.batch !== left.batch)
     return `Another batch assigned the event to the chip. ${stays}`
-  if (left === null || previous.batch !== left.batch || !isAlike(previous, left))
+  const isOther = left === null || ('createdAt' in left && !isAlike(previous, left))
+  if (isOther || previous.batch !== left.batch)
     return `The chip has the event otherwise, or somebody has assigned it again since. ${stays}`
   return to === null && event.minted.has(uid)
     ? `A badge was minted with a code from the chip since. ${stays}`

@@ -1,52 +1,40 @@
 import { Pace, piecesOf } from '../../../values/slices.ts'
-import { type Actor, recordChange } from '../../store/audit.ts'
-import {
-  deleteAssignment,
-  findAssignment,
-  isAssignmentOpen,
-  type MadeAssignment,
-} from '../../store/badge-assignments.ts'
-import { findChipRecord } from '../../store/chip-records.ts'
+import type { Actor } from '../../store/audit.ts'
 import type { Db, Queries } from '../../store/database.ts'
 import { type Clock, iso } from '../time.ts'
+import { type AssignmentResult, assignRowsIn, decideAssignments } from './assign-rows.ts'
 
 /** `unchanged`: the chip no longer has the event. */
-export type Unassigned = { status: 'removed' | 'unchanged' } | { status: 'failed'; error: string }
-
-type Deps = { db: Db; clock: Clock }
-interface Undoing {
-  batch: string
-  assignments: readonly { uid: string; badgeEventId: number }[]
-  dryRun: boolean
-}
+type Unassigned = { status: 'removed' | 'unchanged' } | { status: 'failed'; error: string }
 
 const atOnce = { least: 50, most: 250 }
 
 /**
- * Takes events from the chips to which a batch assigned them, where no badge was minted with them since. Codes that
- * were not used are void. Rows fail independently. @returns one result per row, in order
+ * Takes events from the chips to which requests of a batch assigned them, as its undo would. Rows fail independently.
+ * @returns one result per row, in order
  */
 export async function undoAssignments(
-  deps: Deps,
+  { db, clock }: { db: Db; clock: Clock },
   { teamId, actor }: { teamId: number; actor: Actor },
-  { batch, assignments, dryRun }: Undoing,
+  given: {
+    batch: string
+    assignments: readonly { uid: string; badgeEventId: number }[]
+    dryRun: boolean
+  },
 ): Promise<Unassigned[]> {
-  const { db, clock } = deps
-  const at = iso(clock.now())
+  const { batch, assignments, dryRun } = given
+  const caller = { teamId, actor, id: batch }
   const pace = new Pace(atOnce)
   const results: Unassigned[] = []
   for await (const piece of piecesOf(assignments, pace)) {
-    const undo = async (db: Queries): Promise<Unassigned[]> => {
-      const done: Unassigned[] = []
-      for (const { uid, badgeEventId } of piece) {
-        const made = { batch, teamId, uid, badgeEventId }
-        const isDone = await (dryRun ? isAssignmentOpen : deleteAssignment)(db, made)
-        done.push(isDone ? { status: 'removed' } : await whyNot(db, made))
-        if (!isDone || dryRun) continue
-        const detail = { badgeEvent: badgeEventId, assignedBy: batch }
-        await recordChange(db, { at, actor, teamId, action: 'badge-events.unassign', target: uid, detail })
-      }
-      return done
+    const rows = piece.map(({ uid, badgeEventId }, row) => ({
+      ...{ row, uids: [uid], badgeEventId, to: null, left: { batch } },
+    }))
+    const undo = async (trx: Queries): Promise<Unassigned[]> => {
+      const at = iso(clock.now())
+      const decided = await decideAssignments(trx, caller, rows, { at })
+      if (!dryRun) await assignRowsIn(trx, caller, rows, decided, at)
+      return decided.map(onWire)
     }
     results.push(
       ...(await (dryRun ? undo(db.read) : db.write((trx) => pace.timed(piece.length, () => undo(trx))))),
@@ -55,20 +43,8 @@ export async function undoAssignments(
   return results
 }
 
-async function whyNot(db: Queries, made: MadeAssignment): Promise<Unassigned> {
-  const refused = (why: string): Unassigned => ({ status: 'failed', error: `${why} It was left as it is.` })
-  const there = await findAssignment(db, made)
-  if (there === undefined) {
-    const chip = await findChipRecord(db, made.uid)
-    return chip?.teamId === made.teamId && chip.replacedBy !== null
-      ? {
-          status: 'failed',
-          error: 'The chip was replaced since, and the chip in its place has the event now.',
-        }
-      : { status: 'unchanged' }
-  }
-  if (there.batch === made.batch) return refused('A badge was minted with a code from the chip since.')
-  if (there.batch === null)
-    return refused('The chip had the event before the batch, or somebody has assigned it again since.')
-  return refused('Another batch assigned the event to the chip.')
+/** What is not the team's has no event of the team's either. */
+const onWire = ({ status, error = '', previous }: AssignmentResult): Unassigned => {
+  if (status === 'unassigned') return { status: 'removed' }
+  return status === 'failed' && previous !== undefined ? { status, error } : { status: 'unchanged' }
 }
