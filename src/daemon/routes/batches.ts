@@ -122,8 +122,9 @@ function stepsOf(ctx: Context) {
       const stopped = streams.open(reply)
       const deps = { ...pick(ctx, 'db', 'box'), signals: batches.signals }
       const lines = await followBatch(deps, caller, id, { after, stopped })
-      const onWire = (line: FollowLine) => ('batch' in line ? { batch: show(line.batch) } : line)
-      const text = mapped(lines, (some) => some.map((line) => `${stringifyExact(onWire(line))}\n`).join(''))
+      const onWire = (line: FollowLine) =>
+        typeof line === 'string' ? line : stringifyExact({ batch: show(line.batch) })
+      const text = mapped(lines, (some) => some.map((line) => `${onWire(line)}\n`).join(''))
       // Keeping the connection open afterwards would hold up a stopping daemon.
       return sendLineText(reply.header('connection', 'close'), text)
     },

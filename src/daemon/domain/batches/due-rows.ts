@@ -1,7 +1,7 @@
 import { countOfStatus } from '../../../values/batch-state.ts'
 import { type Advance, findPiece, type Position } from '../../store/batches.ts'
 import type { BatchDeps, BatchKind, BatchRun, NumberedRow, PlannedRow, RowResult } from './kind.ts'
-import { type Kept, type OpenPiece, openPiece, sealResults } from './pieces.ts'
+import { type Kept, keptResult, type OpenPiece, openPiece, sealResults } from './pieces.ts'
 
 /** A row that is to be handled, and its place. */
 export interface Due {
@@ -97,7 +97,7 @@ export class DueRows {
     for (const { due, result } of handled) {
       const before = this.#opened(due.piece)
       const open = merged.get(due.piece) ?? { ...before, results: [...before.results] }
-      open.results[due.at] = { pass: this.#run.pass, result }
+      open.results[due.at] = keptResult(this.#run.pass, result)
       merged.set(due.piece, open)
       counts[countOfStatus[result.status]] += 1
       // A row that is tried again no longer counts as what it was.

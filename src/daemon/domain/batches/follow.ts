@@ -1,7 +1,7 @@
 import { type BatchRow, findBatch, type NamedBatch } from '../../store/batches.ts'
 import { batchToRun } from './batches.ts'
 import type { BatchDeps, RowResult } from './kind.ts'
-import { openResults, piecesOfBatch, rowNumbers } from './pieces.ts'
+import { openResults, piecesOfBatch, resultTexts, rowNumbers } from './pieces.ts'
 import type { BatchCaller } from './rights.ts'
 import { pause } from './send.ts'
 import type { BatchSignals } from './signals.ts'
@@ -14,7 +14,8 @@ const lookMs = 500
 const minLookMs = 50
 const tellMs = 1000
 
-export type FollowLine = RowResult | { batch: NamedBatch }
+/** A result in JSON as it is stored, or the batch. */
+export type FollowLine = string | { batch: NamedBatch }
 
 /**
  * The results of the present pass as they come, in the order of the rows, a few at a time; now and then the batch, and
@@ -58,12 +59,11 @@ async function* resultsFrom(
   { db, box }: Deps,
   { id, nextPiece, nextRow }: BatchRow,
   place: { pass: number; piece: number; row: number; skip: number },
-): AsyncGenerator<RowResult[]> {
+): AsyncGenerator<string[]> {
   if (place.piece > nextPiece || (place.piece === nextPiece && place.row >= nextRow)) return
   for await (const stored of piecesOfBatch(db.read, id, place.piece)) {
     const end = stored.piece < nextPiece ? stored.count : nextRow
-    const kept = openResults(box, id, stored).slice(place.row, end)
-    const results = kept.flatMap((one) => (one?.pass === place.pass ? one.result : []))
+    const results = resultTexts(box, id, stored, { pass: place.pass, from: place.row, end })
     const unknown = results.slice(place.skip)
     place.skip = Math.max(0, place.skip - results.length)
     if (unknown.length > 0) yield unknown

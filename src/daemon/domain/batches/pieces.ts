@@ -16,7 +16,13 @@ type Column = 'rows' | 'plan' | 'results'
 export interface Kept {
   readonly pass: number
   readonly result: RowResult
+  /** As it is stored: a piece is sealed again with each write to it. */
+  readonly line: string
 }
+
+export const keptResult = (pass: number, result: RowResult): Kept => ({
+  ...{ pass, result, line: stringifyExact([pass, result]) },
+})
 
 /** A piece of a batch, opened. Its lists go by the place of a row in the piece. */
 export interface OpenPiece {
@@ -55,7 +61,7 @@ export const sealResults = (
   sealLines(
     box,
     { ...place, column: 'results' },
-    results.map((kept) => (kept ? stringifyExact([kept.pass, kept.result]) : '')),
+    results.map((kept) => kept?.line ?? ''),
   )
 
 const isResult = (value: unknown): value is RowResult =>
@@ -73,7 +79,7 @@ function keptOn(line: string): Kept | undefined {
   if (line === '') return undefined
   const kept = parseExact(line)
   const [pass, result]: readonly unknown[] = Array.isArray(kept) ? kept : []
-  return { pass: Number(pass), result: resultOn(result) }
+  return { pass: Number(pass), result: resultOn(result), line }
 }
 
 type Opening = Pick<BatchRun, 'id' | 'kind' | 'settings'>
@@ -107,6 +113,20 @@ export const openResults = (box: SecretBox, id: string, stored: BatchPieceRow): 
   stored.results === null
     ? Array.from({ length: stored.count }, () => undefined)
     : linesOf(box, id, stored, 'results', stored.results).map((line) => keptOn(line))
+
+/** The JSON of the results of a pass, of rows from one place to before another. */
+export const resultTexts = (
+  box: SecretBox,
+  id: string,
+  stored: BatchPieceRow,
+  { pass, from, end }: { pass: number; from: number; end: number },
+): string[] => {
+  if (stored.results === null) return []
+  const begin = `[${pass},`
+  return linesOf(box, id, stored, 'results', stored.results)
+    .slice(from, end)
+    .flatMap((line) => (line.startsWith(begin) ? line.slice(begin.length, -1) : []))
+}
 
 export const rowNumbers = (box: SecretBox, id: string, stored: BatchPieceRow): number[] =>
   linesOf(box, id, stored, 'rows', stored.rows).map((line) => Number(parseObject(line)?.row))

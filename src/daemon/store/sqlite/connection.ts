@@ -100,55 +100,69 @@ class SqliteCachedDialect implements Dialect {
 // Exceeds the number of fixed queries. Others evict the oldest.
 const statementsKept = 500
 
-function prepareOn(connection: Connection, beforeQuery: () => void, sql: string): Prepared {
-  let statement: BetterSqlite3.Statement | undefined
-  let names: string[] = []
-  let rowOf = rowMaker([])
-  const ready = () => {
-    statement ??= prepare()
-    beforeQuery()
-    return statement
+/**
+ * Makes rows of a statement's values. The driver makes an object column by column, from outside of JavaScript, which takes
+ * longer than the query: 15 % of a used ref, 6 to 10 % of a replayed tap, and a third of what reading a piece of a sheet takes.
+ */
+class Rows {
+  readonly #from: BetterSqlite3.Statement
+  #names: string[] = []
+
+  constructor(from: BetterSqlite3.Statement) {
+    this.#from = from.raw()
   }
-  // The driver makes an object column by column, from outside of JavaScript, which takes longer than the query: 15 % of a
-  // used ref, and 6 to 10 % of a replayed tap.
-  const prepare = () => {
-    const fresh = connection.prepare(sql)
-    return fresh.reader ? fresh.raw() : fresh
+
+  all(parameters: readonly unknown[]): Row[] {
+    const rows = this.#from.all(parameters) as unknown[][]
+    if (rows[0]) this.#fit(rows[0])
+    return rows.map((values) => this.#row(values))
   }
-  const fitting = (from: BetterSqlite3.Statement, values: readonly unknown[]) => {
+
+  first(parameters: readonly unknown[]): Row | undefined {
+    const values = this.#from.get(parameters) as unknown[] | undefined
+    if (values) this.#fit(values)
+    return values && this.#row(values)
+  }
+
+  #fit(values: readonly unknown[]): void {
     // A daemon of a later version may add columns, which stand among those of a join.
-    if (values.length !== names.length) {
-      names = from.columns().map(({ name }) => name)
-      rowOf = rowMaker(names)
-    }
-    return rowOf
+    if (values.length !== this.#names.length) this.#names = this.#from.columns().map(({ name }) => name)
   }
-  return {
-    all: async (parameters) => {
-      const from = ready()
-      const rows = from.all(parameters) as unknown[][]
-      const [first] = rows
-      return first ? rows.map(fitting(from, first)) : []
-    },
-    first: async (parameters) => {
-      const from = ready()
-      const values = from.get(parameters) as unknown[] | undefined
-      return values && fitting(from, values)(values)
-    },
-    run: async (parameters) => ready().run(parameters).changes,
+
+  #row(values: readonly unknown[]): Row {
+    const row: Row = {}
+    let at = 0
+    for (const name of this.#names) row[name] = values[at++]
+    return row
   }
 }
 
 type Row = Record<string, unknown>
 
-const rowMaker =
-  (names: readonly string[]) =>
-  (values: readonly unknown[]): Row => {
-    const row: Row = {}
-    let at = 0
-    for (const name of names) row[name] = values[at++]
-    return row
+interface Ready {
+  readonly statement: BetterSqlite3.Statement
+  /** Of one that answers rows. */
+  readonly rows: Rows | undefined
+}
+
+function readyOn(connection: Connection, sql: string): Ready {
+  const statement = connection.prepare(sql)
+  return { statement, rows: statement.reader ? new Rows(statement) : undefined }
+}
+
+function prepareOn(connection: Connection, beforeQuery: () => void, sql: string): Prepared {
+  let known: Ready | undefined
+  const ready = () => {
+    known ??= readyOn(connection, sql)
+    beforeQuery()
+    return known
   }
+  return {
+    all: async (parameters) => ready().rows?.all(parameters) ?? [],
+    first: async (parameters) => ready().rows?.first(parameters),
+    run: async (parameters) => ready().statement.run(parameters).changes,
+  }
+}
 
 class TransactionalAdapter extends SqliteAdapter implements EngineAdapter {
   readonly engine
@@ -165,7 +179,7 @@ class TransactionalAdapter extends SqliteAdapter implements EngineAdapter {
 class CachedConnection implements DatabaseConnection {
   readonly #connection: Connection
   readonly #beforeQuery: () => void
-  readonly #statements = new Map<string, BetterSqlite3.Statement>()
+  readonly #statements = new Map<string, Ready>()
   constructor(connection: Connection, beforeQuery: () => void) {
     this.#connection = connection
     this.#beforeQuery = beforeQuery
@@ -174,8 +188,8 @@ class CachedConnection implements DatabaseConnection {
   // Synchronous, so that a group of writes runs within one event-loop turn.
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     this.#beforeQuery()
-    const statement = this.#prepare(query.sql)
-    if (statement.reader) return { rows: statement.all(query.parameters) as R[] }
+    const { statement, rows } = this.#prepare(query.sql)
+    if (rows) return { rows: rows.all(query.parameters) as R[] }
     const { changes, lastInsertRowid } = statement.run(query.parameters)
     return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) }
   }
@@ -186,18 +200,18 @@ class CachedConnection implements DatabaseConnection {
       yield { rows: [row as R] }
   }
 
-  #prepare(sql: string): BetterSqlite3.Statement {
+  #prepare(sql: string): Ready {
     const kept = this.#statements.get(sql)
     if (kept) return kept
-    const statement = this.#connection.prepare(sql)
+    const ready = readyOn(this.#connection, sql)
     if (this.#statements.size >= statementsKept) {
       for (const oldest of this.#statements.keys()) {
         this.#statements.delete(oldest)
         break
       }
     }
-    this.#statements.set(sql, statement)
-    return statement
+    this.#statements.set(sql, ready)
+    return ready
   }
 }
 
