@@ -5,12 +5,12 @@ import { csvOfChips, range, uidDecimal } from '../lib/chips.mjs'
 import { adminToken, apiKey, call, cliScript, importChips, keySet, startDaemon } from '../lib/daemon.mjs'
 import { distant } from '../lib/distant.mjs'
 import { watchCpu } from '../lib/machine.mjs'
-import { startHelper } from '../lib/processes.mjs'
+import { peakOf, startHelper } from '../lib/processes.mjs'
 import { tried } from '../lib/within.mjs'
 
 const chips = 100_000
 const partSeconds = 60
-const megabytes = 150
+const megabytes = 100
 const roundTripMs = 80
 
 /**
@@ -23,7 +23,7 @@ export async function measureSheets({ cores, dir, announce, rounds }) {
   const file = join(dir('sheets-file'), 'sheet.csv')
   const [edit, apply] = announce(
     row('100,000 rows, tapchip chips edit', 2),
-    row('100,000 rows, tapchip chips apply', 3),
+    row('100,000 rows, tapchip chips apply', 2.5),
   )
   const away = announce(...['import', 'edit', 'apply'].map(distantRow))
   let url = 0
@@ -114,8 +114,6 @@ async function batch(daemon, redirectUrl) {
   return answer
 }
 
-const peak = fileURLToPath(new URL('../lib/peak.cjs', import.meta.url))
-
 async function runCli(cores, home, daemon, args) {
   const launcher = startHelper(cores.load, fileURLToPath(new URL('../lib/launcher.mjs', import.meta.url)))
   const env = {
@@ -129,7 +127,7 @@ async function runCli(cores, home, daemon, args) {
   const result = await launcher.ask({
     op: 'run',
     command: process.execPath,
-    args: ['--require', peak, cliScript, ...args],
+    args: [...peakOf, cliScript, ...args],
     env,
   })
   await launcher.end()

@@ -105,6 +105,26 @@ export function watchCpu(pid) {
   }
 }
 
+/**
+ * The most memory that a process took, beyond what it has now: call, work, call what it returned.
+ * @returns megabytes; undefined where there is no /proc
+ */
+export function watchMemory(pid) {
+  const megabytes = (field) => {
+    try {
+      const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+      return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1024
+    } catch {
+      return undefined
+    }
+  }
+  const before = megabytes('VmRSS')
+  return () => {
+    const most = megabytes('VmHWM')
+    return before === undefined || most === undefined ? undefined : most - before
+  }
+}
+
 /** Measures the share of time that a process's first thread could run and was not let: call, work, call what it returned. 0 where there is no /proc. */
 export function watchWaits(pid) {
   const waited = () => {

@@ -1,7 +1,11 @@
 import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { onCore } from './machine.mjs'
+
+/** Flags of a program that tells the most memory it took. */
+export const peakOf = ['--require', fileURLToPath(new URL('peak.cjs', import.meta.url))]
 
 const running = new Set()
 
