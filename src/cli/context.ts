@@ -25,16 +25,15 @@ export interface CliContext {
   client(): Promise<Client>
   /**
    * From now on, the daemon's audit log names this batch with each change.
-   * @param lease the daemon refuses requests of a process from which the batch was taken over
    */
-  inBatch(id: string, lease?: number): void
+  inBatch(id: string): void
   call<K extends EndpointKey>(key: K, ...request: CallArguments<K>): Promise<AnswerOf<K>>
   /** Throws MissingCredential before any request. */
   needApiKey(): void
   needAdmin(): void
   /**
    * Call before the first change at the daemon: prints the target, and asks for the name of a protected context. Each
-   * request that changes something calls it; a batch calls it before its journal.
+   * request that changes something calls it; a box of chips calls it before its file.
    */
   beforeWrite(): Promise<void>
   /** Throws unless the context is unprotected or its name is given. */
@@ -52,7 +51,7 @@ export const createContext = (system: System, flags: Flags): CliContext => {
   const config = lazy(() => resolveConfig(flags, system))
   let close: () => void = () => undefined
   let made: Client | undefined
-  let batch: { readonly id: string; readonly lease: number | undefined } | undefined
+  let batch: string | undefined
   const client = lazy(async () => {
     const { createClient } = await import('./client/client.ts')
     made = createClient({
@@ -88,8 +87,8 @@ export const createContext = (system: System, flags: Flags): CliContext => {
     },
     config,
     client,
-    inBatch: (id, lease) => {
-      batch = { id, lease }
+    inBatch: (id) => {
+      batch = id
     },
     call: async (key, ...request) => {
       if (key.includes(' /admin/')) context.needAdmin()

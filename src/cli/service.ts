@@ -36,7 +36,7 @@ export const placesOf = (
         stateDirs: [`${stateDir(system)}d`, `${configDir(system)}d`],
       }
 
-/** Its state is in a directory of its own: the user's `tapchip` keeps journals in the other one. */
+/** Its state is in a directory of its own: the user's `tapchip` keeps boxes of chips in the other one. */
 export const stateName = (scope: Scope): string => (scope === 'system' ? 'tapchip' : 'tapchipd')
 
 export const readUnit = (path: string): string | undefined => {

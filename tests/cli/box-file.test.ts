@@ -170,6 +170,37 @@ test('the verbs that it does not have say what to do', async () => {
   }
 })
 
+test('the journal of an earlier version is named, and left to that version', async () => {
+  mkdirSync(folder(), { recursive: true })
+  const [id, packed] = ['b_1hq3v9k7s2m4xa', 'b_1hq3v9k7s2m4xb']
+  writeFileSync(
+    fileOf(id),
+    '{"type":"batch","version":2,"kind":"phygitals transfer"}\n{"type":"row","row":1}\n',
+  )
+  writeFileSync(`${fileOf(packed)}.gz`, 'not read')
+  const list = await at.run('batch', 'list', '--json')
+  expect([list.code, list.json(), list.stderr]).toEqual([
+    0,
+    [],
+    expect.stringContaining(`An earlier version of tapchip began ${id} (phygitals transfer) here.`),
+  ])
+  expect(list.stderr).not.toContain(packed)
+  for (const args of [['resume'], ['status'], ['report'], ['undo', '--yes'], ['follow']]) {
+    const [verb = '', ...more] = args
+    const ran = await at.run('batch', verb, id, ...more)
+    expect([verb, ran.code, ran.stderr]).toEqual([
+      verb,
+      1,
+      expect.stringContaining('undo it with that version'),
+    ])
+  }
+  expect((await at.run('batch', 'report', packed)).stderr).toContain(
+    `Batch ${packed} was begun by an earlier version`,
+  )
+  for (const one of [id, packed]) expect((await at.run('batch', 'remove', one, '--yes')).code).toBe(0)
+  expect(readdirSync(folder())).toEqual([])
+})
+
 test('where its file cannot be written no chip is touched', async () => {
   at.env.XDG_STATE_HOME = join(at.home, 'state')
   mkdirSync(join(at.home, 'state/tapchip'), { recursive: true })

@@ -2,7 +2,7 @@ import type { Io } from '../io/io.ts'
 import { clean } from '../io/text.ts'
 import { groupFrom, ranges } from './input/problems.ts'
 
-/** A person reads no more; the journal has the rest. */
+/** A person reads no more; `batch report` has the rest. */
 const shownAtMost = 50
 
 interface Failure {

@@ -77,12 +77,6 @@ export const followBatch = async (
   const client = api.client
   const patience = new Patience(ctx, client, left.signal, (await instanceNow(ctx)).instance)
   const isOver = () => isResting(batch.state) || ['proposed', 'scheduled', 'planned'].includes(batch.state)
-  const tellRows = async () => {
-    for await (const line of api.follow(id, seen, left.signal)) {
-      if ('row' in line) await show(line)
-      else batch = line.batch
-    }
-  }
   try {
     for (let isFirst = true; isFirst || !(isOver() || left.signal.aborted); isFirst = false) {
       if (!isFirst) await sleep(pauseMs)
@@ -91,15 +85,16 @@ export const followBatch = async (
           batch = await api.show(id)
           progress.advance(Math.max(0, batch.done - seen))
           seen = batch.done
-        } else await tellRows()
+        } else
+          for await (const line of api.follow(id, seen, left.signal)) {
+            if ('row' in line) await show(line)
+            else batch = line.batch
+          }
       } catch (error) {
         isByStatus ||= orStatus && error instanceof ApiError && error.code === 'scope_missing'
         if (!isByStatus) await patience.wait(error)
       }
     }
-    await pausing
-    // Rows that were on their way at the pause have ended only now.
-    if (pausing !== undefined && !left.signal.aborted) await tellRows()
   } catch (error) {
     throw withAfterword(
       error,
@@ -110,6 +105,7 @@ export const followBatch = async (
     progress.end()
     failures.end(id)
   }
+  await pausing
   if (left.signal.aborted) return { batch, only, exitCode: exitCodes.interrupted }
   return { batch, only, exitCode: sayEnd(ctx, batch, words, statuses, pausing !== undefined) }
 }

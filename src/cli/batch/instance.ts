@@ -1,7 +1,7 @@
 import type { CliContext } from '../context.ts'
 import { UsageError } from '../errors.ts'
 
-/** The daemon that answers at our address, for the header of a journal. Empty if it does not tell. */
+/** The daemon that answers at our address, for the first line of a box. Empty if it does not tell. */
 export const instanceNow = async (ctx: CliContext): Promise<{ readonly instance?: string }> => {
   try {
     const instance = await (await ctx.client()).instance()
@@ -12,20 +12,20 @@ export const instanceNow = async (ctx: CliContext): Promise<{ readonly instance?
   }
 }
 
-/** The hash of the last change that the daemon recorded, for the end of a journal. */
+/** The hash of the last change that the daemon recorded, for the end of a box. */
 export const auditHeadNow = async (ctx: CliContext): Promise<string | undefined> => {
   try {
     if (ctx.config().apiKey) return (await ctx.call('GET /team')).auditHead
     return (await ctx.call('GET /admin/audit/head')).head
   } catch {
-    // The rows are done, and the batch ends as they did. A daemon of an earlier version has no hash.
+    // The chips are done, and the box ends as they did.
     return undefined
   }
 }
 
 /**
- * Another daemon knows nothing of what a batch did, and its rows may mean other things there, so no flag lets a batch
- * continue at another daemon. If the daemon does not tell which one it is, the address must be the same.
+ * Another daemon knows nothing of what a box did, and its rows may mean other things there, so no flag lets it go on
+ * there. If the daemon does not tell which one it is, the address must be the same.
  * @throws UsageError if another daemon answers, or may be answering
  */
 export const assertSameDaemon = async (

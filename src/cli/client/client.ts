@@ -1,5 +1,5 @@
 import type http from 'node:http'
-import { batchHeader, leaseHeader } from '../../values/batch-id.ts'
+import { batchHeader } from '../../values/batch-id.ts'
 import { parseExact, stringifyExact } from '../../values/exact-json.ts'
 import { parseObject } from '../../values/json.ts'
 import { changesSomething } from '../../values/repeating.ts'
@@ -84,9 +84,8 @@ export const createClient = (options: ClientOptions): Client => {
     if (instance !== undefined && Object.keys(keys).length > 0 && (await instanceAt(connection)) !== instance)
       throw wrongDaemon(listener, options.contextName)
     const batch = options.batch?.()
-    const ofBatch = batch && { [batchHeader]: batch.id }
-    const lease = batch?.lease !== undefined && { [leaseHeader]: String(batch.lease) }
-    const headers = { ...plainHeaders, ...keys, ...ofBatch, ...lease, ...sending.headers }
+    const ofBatch = batch === undefined ? {} : { [batchHeader]: batch }
+    const headers = { ...plainHeaders, ...keys, ...ofBatch, ...sending.headers }
     return { answer: await connection.send({ ...sending, headers }), listener }
   }
 

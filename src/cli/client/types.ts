@@ -56,7 +56,7 @@ export interface ClientOptions {
   readonly instance?: string | undefined
   readonly contextName?: string | undefined
   /** The batch that is running, which the daemon's audit log names. */
-  readonly batch?: (() => { readonly id: string; readonly lease: number | undefined } | undefined) | undefined
+  readonly batch?: (() => string | undefined) | undefined
   readonly wirePrefix?: string
   readonly wireBadge?: string
   readonly timeoutMs?: number

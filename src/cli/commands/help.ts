@@ -33,13 +33,11 @@ export const topics: Readonly<Record<string, string>> = {
                               the keys of key-sets create
   TAPCHIP_BACKUP_PASSPHRASE   the passphrase of backup and restore
   TAPCHIP_PATIENCE_SECONDS    how long a batch waits for a daemon that restarts (default: 60)
-  TAPCHIP_JOURNALS_DAYS, TAPCHIP_JOURNALS_MB
-                              how long, and how much, of batches that are done is kept here (90, 500)
   TAPCHIP_EMULATOR            the kind of a new virtual chip (--reader emulator): tagtamper, clone, or lrp
   TAPCHIP_DEBUG               any value: show where an error comes from
   NO_COLOR, TERM=dumb, CI     no colors; no prompts under CI
   XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_DATA_HOME
-                              where contexts, journals of batches and the data of the daemon are kept
+                              where contexts, boxes of chips and the data of the daemon are kept
 
 Flags take precedence over the environment, the context file and the defaults, in this order. TAPCHIP_URL is --url,
 TAPCHIP_CONTEXT --context, and TAPCHIP_DATA_DIR --data-dir. Keys, tokens and passphrases have no flag, since others

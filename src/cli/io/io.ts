@@ -32,8 +32,6 @@ export interface Io {
   one<T>(value: T, fields: (value: T) => Readonly<Record<string, unknown>>): Promise<void>
   /** One line of a stream or a batch. The promise resolves when the reader has caught up. */
   line(value: unknown, forPeople: () => string): Promise<void> | undefined
-  /** Called before each write: a journal is written before a reader sees its rows. */
-  beforeSend(hook: () => void): void
   picked(value: unknown): unknown
   /** Text as it is; where a terminal shows it, or it is JSON, without what could steer a terminal. */
   raw(text: string): Promise<void> | undefined
@@ -88,14 +86,12 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
 
   let pending = ''
   let scheduled = false
-  let hook: () => void = () => undefined
   // The owner of the stream handles a closed pipe; here, writes merely stop.
   let gone = false
   const onError = () => {
     gone = true
   }
   const send = async (): Promise<void> => {
-    hook()
     const text = pending
     pending = ''
     if (text === '' || gone) return
@@ -175,9 +171,6 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
       return write(`${chosen ? Object.values(chosen).map(shown).join('\t') : cleanCells(forPeople())}\n`)
     },
     picked,
-    beforeSend: (given) => {
-      hook = given
-    },
     raw,
     marked: (format, mark, text) => write(`${style(format, mark)}${cleanLines(text)}\n`),
     note: (message) => {

@@ -1,11 +1,6 @@
-import { parseUid } from '../../nfc/uid.ts'
 import { chipsDone } from '../batch/boxes.ts'
-import { findBatch } from '../batch/copies.ts'
-import { countedAs, type Status } from '../batch/journal.ts'
-import type { History, Kind } from '../batch/kind.ts'
-import { kinds } from '../batch/kinds.ts'
 import { ApiError } from '../client/errors.ts'
-import { batchIfAny } from '../commands/batch/find.ts'
+import { findBatch } from '../commands/batch/find.ts'
 import { type SelectedChip, selectChips } from '../commands/chips/select.ts'
 import type { CliContext } from '../context.ts'
 import { UsageError } from '../errors.ts'
@@ -66,8 +61,7 @@ export const labelsOfBatch = async (
   id: string,
   team: string | undefined,
 ): Promise<{ readonly labels: readonly Label[]; readonly missing: number }> => {
-  const { kind, uids, settings } =
-    (await chipsOfBox(ctx, id)) ?? (await chipsOfBatch(ctx, id)) ?? (await chipsOfJournal(ctx, id))
+  const { kind, uids, settings } = (await chipsOfBox(ctx, id)) ?? (await chipsOfBatch(ctx, id))
   if (uids === undefined)
     throw new UsageError(
       `Batch ${id} (${kind}) names no chips.`,
@@ -116,11 +110,9 @@ const chipsOfBox = async (ctx: CliContext, id: string): Promise<ChipsOfBatch | u
   return box && { kind: 'nfc provision', uids: await chipsDone(ctx, box), settings: box.header.settings }
 }
 
-/** Of a batch that the daemon runs; undefined if there is none. */
-const chipsOfBatch = async (ctx: CliContext, id: string): Promise<ChipsOfBatch | undefined> => {
-  const found = await batchIfAny(ctx, id)
-  if (!found) return undefined
-  const { api, batch } = found
+/** Of a batch that the daemon runs. */
+const chipsOfBatch = async (ctx: CliContext, id: string): Promise<ChipsOfBatch> => {
+  const { api, batch } = await findBatch(ctx, id)
   const outcomes: { uid: string; row: number; isDone: boolean }[] = []
   for await (const { row, uid, status } of api.report(batch.id, false))
     if (typeof uid === 'string')
@@ -134,38 +126,6 @@ const chipsOfBatch = async (ctx: CliContext, id: string): Promise<ChipsOfBatch |
   if (outcomes.length === 0 && batch.done > 0) return { kind: batch.kind, uids: undefined, settings }
   const done = outcomes.filter(({ isDone }) => isDone).sort((a, b) => a.row - b.row)
   return { kind: batch.kind, uids: [...new Set(done.map(({ uid }) => uid))], settings }
-}
-
-const chipsOfJournal = async (ctx: CliContext, id: string): Promise<ChipsOfBatch> => {
-  const { kind, history } = await findBatch(ctx, id, kinds)
-  const uids = succeeded(kind, history)
-  return { kind: kind.name, uids, settings: history.header.settings ?? {} }
-}
-
-/** In the order of rows, then of those without one; undefined if no row is about a chip. */
-const succeeded = (kind: Kind, history: History): string[] | undefined => {
-  const outcomes = [...outcomesOf(kind, history)]
-  if (outcomes.length === 0 && history.rows.length > 0) return undefined
-  const last = Number.MAX_SAFE_INTEGER
-  const sorted = outcomes.sort((a, b) => (a.row ?? last) - (b.row ?? last))
-  const uids = new Set<string>()
-  for (const { uid, status } of sorted) {
-    const read = parseUid(uid)
-    if (status === 'pending' || countedAs[status] === 'failed') continue
-    if (read.ok) uids.add(read.uid)
-  }
-  return [...uids]
-}
-
-function* outcomesOf(
-  kind: Kind,
-  { rows, results }: History,
-): Generator<{ readonly uid: string; readonly row: number; readonly status: Status | 'pending' }> {
-  for (const row of rows) {
-    const result = results.get(row.row)
-    const { uid } = { ...kind.about(row), ...result } as { readonly uid?: unknown }
-    if (typeof uid === 'string') yield { uid, row: row.row, status: result?.status ?? 'pending' }
-  }
 }
 
 type ItemName = (item: string, variant: string | null) => string

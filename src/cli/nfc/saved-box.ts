@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { isBatchId } from '../../values/batch-id.ts'
 import { type JsonObject, parseObject } from '../../values/json.ts'
-import { isNumber, isText, orAbsent, orNull, shape } from '../batch/journal.ts'
 import { isRunning } from '../daemon-record.ts'
 import { CliError } from '../errors.ts'
 import { withFiles } from '../file-problem.ts'
+import { isNumber, isText, orAbsent, orNull, shape } from '../json-shape.ts'
 import { type SystemPaths, stateDir } from '../system.ts'
 
 // A box of chips has a file of its own, which holds what a resume must know and no daemon can tell: how the box was

@@ -11,7 +11,6 @@ import {
   type Values,
 } from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
-import type { Header } from '../journal.ts'
 import { inputFormats, type SheetOptions } from './sheet.ts'
 
 /** The connections that the client opens to a daemon are a few more. */
@@ -30,15 +29,6 @@ export const sheetFlags = {
 
 export const rateFlag = {
   rate: integer('--rate <n>', 'Rows per second at most (default: no limit)', [1, 1_000_000]),
-}
-
-/** For kinds of batches whose rows may be sent in any order. */
-export const concurrencyFlag = {
-  concurrency: integer(
-    '--concurrency <n>',
-    'Requests under way at once (default: 1 to 3, by what is sent); results stay in the order of the rows',
-    [1, mostAtOnce],
-  ),
 }
 
 /** Scripts give it to commands whose rows they once sent themselves. */
@@ -148,16 +138,16 @@ export const sheetOptions = (
   }
 }
 
-/** The flags as text, for the journal of a batch that reads its sheet again when it is resumed. */
+/** The flags as text, for a box that reads its sheet again when it is resumed. */
 export const asSettings = ({ format, map, ignoreColumns }: SheetFlags) => ({
   format,
   map: map.length === 0 ? undefined : map.join('\n'),
   ignoreColumns: ignoreColumns === true ? '*' : ignoreColumns,
 })
 
-/** The reverse of asSettings. @param given takes precedence */
-export const fromSettings = (settings: NonNullable<Header['settings']>, given?: SheetFlags): SheetFlags => ({
-  format: given?.format ?? inputFormats.find((known) => known === settings.format),
-  map: given?.map.length ? given.map : (settings.map ?? '').split('\n').filter((pair) => pair !== ''),
-  ignoreColumns: given?.ignoreColumns ?? (settings.ignoreColumns === '*' ? true : settings.ignoreColumns),
+/** The reverse of asSettings. */
+export const fromSettings = (settings: Readonly<Record<string, string | undefined>>): SheetFlags => ({
+  format: inputFormats.find((known) => known === settings.format),
+  map: (settings.map ?? '').split('\n').filter((pair) => pair !== ''),
+  ignoreColumns: settings.ignoreColumns === '*' ? true : settings.ignoreColumns,
 })

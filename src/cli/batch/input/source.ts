@@ -6,7 +6,6 @@ import { isJsonObject, type JsonObject } from '../../../values/json.ts'
 import { CliError, exitCodes, UsageError } from '../../errors.ts'
 import { fileProblem } from '../../file-problem.ts'
 import type { System } from '../../system.ts'
-import type { Header } from '../journal.ts'
 import { NotText, SheetDecoder } from './decode.ts'
 
 export interface Source {
@@ -22,7 +21,7 @@ export interface Source {
   readonly sha256: () => string
 }
 
-export const inputOf = ({ file, path, sha256 }: Source): Header['input'] => ({
+export const inputOf = ({ file, path, sha256 }: Source) => ({
   name: file,
   path: path ?? null,
   sha256: sha256(),

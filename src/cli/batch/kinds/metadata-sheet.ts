@@ -5,7 +5,6 @@ import { isJsonObject } from '../../../values/json.ts'
 import { emptyMetadata } from '../../../values/token.ts'
 import { metadataProblems } from '../../../values/token-metadata.ts'
 import type { CliContext } from '../../context.ts'
-import { chunksOf } from '../answers.ts'
 import type { Cell } from '../input/sheet.ts'
 import type { SheetRow, SheetSpec } from '../sheet-kind.ts'
 import {
@@ -179,4 +178,8 @@ const parse = (text: string): Metadata | string => {
   } catch (error) {
     return `is not JSON: ${error instanceof Error ? error.message : String(error)}`
   }
+}
+
+function* chunksOf<T>(items: readonly T[], size: number): Generator<readonly T[]> {
+  for (let i = 0; i < items.length; i += size) yield items.slice(i, i + size)
 }

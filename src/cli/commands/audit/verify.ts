@@ -2,8 +2,6 @@ import { createReadStream } from 'node:fs'
 import { beginsAnew, ChainCheck, type ChainLink } from '../../../values/audit-chain.ts'
 import { isJsonObject, type JsonObject, parseObject } from '../../../values/json.ts'
 import { linesOf } from '../../../values/line-splitter.ts'
-import { readBatch } from '../../batch/history.ts'
-import { kinds } from '../../batch/kinds.ts'
 import type { AnswerOf } from '../../client/types.ts'
 import { defineCommand } from '../../command/define.ts'
 import { text } from '../../command/options.ts'
@@ -11,7 +9,7 @@ import type { CliContext } from '../../context.ts'
 import { CliError, exitCodes, UsageError } from '../../errors.ts'
 import { fileProblem } from '../../file-problem.ts'
 import { readBox } from '../../nfc/saved-box.ts'
-import { batchIfAny } from '../batch/find.ts'
+import { findBatch } from '../batch/find.ts'
 
 type Verdict = Exclude<AnswerOf<'GET /admin/audit/verify'>, { checked: number }>
 
@@ -82,9 +80,7 @@ const expectedHash = async (
   }
   if (expect !== undefined) throw new UsageError('Choose either --expect or --batch.')
   const box = readBox(ctx.system, batch)
-  const found = box ? undefined : await batchIfAny(ctx, batch)
-  const { auditHead } =
-    box?.end ?? found?.batch ?? (box ? {} : (await readBatch(ctx.system, batch, kinds)).history)
+  const auditHead = box ? box.end?.auditHead : (await findBatch(ctx, batch)).batch.auditHead
   if (auditHead != null) return auditHead
   throw new CliError(
     `Batch ${batch} has no hash of the audit log: it has not ended, or it is of an earlier version.`,

@@ -1,10 +1,10 @@
-import { isBatchId } from '../../../values/batch-id.ts'
 import { batchNamePattern } from '../../../values/batch-state.ts'
 import { BatchApi } from '../../batch/batch-api.ts'
 import { notForBox } from '../../batch/boxes.ts'
+import { ofEarlierVersion, oldJournal } from '../../batch/old-journals.ts'
 import type { Batch, KindWords } from '../../batch/sheet-kind.ts'
 import { wordsOf } from '../../batch/sheet-kinds.ts'
-import { ApiError, DaemonUnreachable } from '../../client/errors.ts'
+import { ApiError } from '../../client/errors.ts'
 import { argument } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
@@ -22,24 +22,19 @@ export interface FoundBatch {
 /** A batch of the daemon by its id or name. @throws UsageError if there is none */
 export const findBatch = async (ctx: CliContext, idOrName: string): Promise<FoundBatch> => {
   if (readBox(ctx.system, idOrName)) throw notForBox(idOrName)
-  const found = await batchIfAny(ctx, idOrName)
-  if (found) return found
-  throw new UsageError(`There is no batch "${idOrName}".`, 'List them: tapchip batch list --all')
-}
-
-/**
- * While some kinds have journals: undefined if the daemon runs no such batch. A journal here needs no daemon.
- */
-export const batchIfAny = async (ctx: CliContext, idOrName: string): Promise<FoundBatch | undefined> => {
-  const { adminToken, apiKey } = ctx.config()
-  const hasToken = adminToken() !== undefined
-  if (!batchNamePattern.test(idOrName) || (!hasToken && !apiKey)) return undefined
+  const old = oldJournal(ctx.system, idOrName)
+  if (old) throw ofEarlierVersion(old)
+  const hasToken = ctx.config().adminToken() !== undefined
+  const { apiKey } = ctx.config()
+  if (!hasToken) ctx.needApiKey()
   const client = await ctx.client()
   const [asKey, asAdmin] = [new BatchApi(client, false), new BatchApi(client, true)]
+  const isId = batchNamePattern.test(idOrName)
   // What an API key may do is done with it: the batch is its team's, and the daemon tells who proposed from who approves.
-  const own = apiKey ? await showIfAny(asKey, idOrName) : undefined
-  const batch = own ?? (hasToken ? await showIfAny(asAdmin, idOrName) : undefined)
-  if (batch === undefined) return undefined
+  const own = isId && apiKey ? await showIfAny(asKey, idOrName) : undefined
+  const batch = own ?? (isId && hasToken ? await showIfAny(asAdmin, idOrName) : undefined)
+  if (batch === undefined)
+    throw new UsageError(`There is no batch "${idOrName}".`, 'List them: tapchip batch list --all')
   const words = wordsOf(batch.kind)
   const isForAdmin = own === undefined || (words.isAdmin === true && hasToken)
   return { api: isForAdmin ? asAdmin : asKey, batch, words }
@@ -49,10 +44,7 @@ const showIfAny = async (api: BatchApi, idOrName: string): Promise<Batch | undef
   try {
     return await api.show(idOrName)
   } catch (error) {
-    const isAbsent = error instanceof ApiError && (error.statusCode === 404 || error.statusCode === 403)
-    // A journal here can be read without a daemon.
-    const mayBeHere = error instanceof DaemonUnreachable && isBatchId(idOrName)
-    if (isAbsent || mayBeHere) return undefined
+    if (error instanceof ApiError && (error.statusCode === 404 || error.statusCode === 403)) return undefined
     throw error
   }
 }

@@ -1,11 +1,12 @@
 import { BatchApi } from '../../batch/batch-api.ts'
 import { shownBox } from '../../batch/boxes.ts'
-import { listOld, listOldElsewhere } from '../../batch/old-batches.ts'
+import { listOldJournals } from '../../batch/old-journals.ts'
 import { hostName } from '../../batch/submit.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError, exitCodes } from '../../errors.ts'
+import { formatNumber } from '../../io/text.ts'
 import { damageOf, listBoxes } from '../../nfc/saved-box.ts'
 import { type ShownBatch, shownBatch } from './shown.ts'
 
@@ -22,13 +23,11 @@ export const list = defineCommand({
     'batch list --json | jq -r \'.[] | select(.state == "paused") | .id\'',
   ],
   run: async (ctx, { options }) => {
-    const batches: ShownBatch[] = (await daemonBatches(ctx, options.all)).map(shownBatch)
-    const { batches: old, problems } = options.all
-      ? { batches: await listOldElsewhere(ctx), problems: [] as CliError[] }
-      : await listOld(ctx)
+    const batches: readonly ShownBatch[] = (await daemonBatches(ctx, options.all)).map(shownBatch)
+    const problems: CliError[] = []
     const boxes = listBoxes(ctx.system, (problem) => problems.push(problem))
     for (const box of boxes) if (box.damaged.length > 0) problems.push(new CliError(damageOf(box)))
-    const all = [...batches, ...boxes.map(shownBox), ...old].toSorted((a, b) =>
+    const all = [...batches, ...boxes.map(shownBox)].toSorted((a, b) =>
       String(b.createdAt).localeCompare(String(a.createdAt)),
     )
     await ctx.io.list(
@@ -48,14 +47,27 @@ export const list = defineCommand({
       'No batches yet. Start one: tapchip chips edit --file FILE',
     )
     for (const { message } of problems) ctx.io.warn(message)
+    noteOld(ctx)
     return problems.length === 0 ? exitCodes.done : exitCodes.failed
   },
 })
 
+const namedOld = 5
+
+const noteOld = (ctx: CliContext): void => {
+  const old = listOldJournals(ctx.system)
+  if (old.length === 0) return
+  const named = old.slice(0, namedOld).map(({ id, kind }) => (kind === undefined ? id : `${id} (${kind})`))
+  const more = old.length > namedOld ? ` and ${formatNumber(old.length - namedOld)} more` : ''
+  ctx.io.note(
+    `An earlier version of tapchip began ${named.join(', ')}${more} here. Finish them with that version; what is done: tapchip batch remove ID`,
+  )
+}
+
 const daemonBatches = async (ctx: CliContext, all: boolean) => {
   const { adminToken, apiKey } = ctx.config()
   const isAdmin = adminToken() !== undefined
-  // Journals here can be listed without a daemon.
+  // Boxes here can be listed without a daemon.
   if (!all && !isAdmin && !apiKey) return []
   const api = await BatchApi.of(ctx, isAdmin)
   const found = await api.list({ limit: maxListed }).catch((error: unknown) => {

@@ -1,9 +1,10 @@
+import { rmSync } from 'node:fs'
 import { removeBox } from '../../batch/boxes.ts'
-import { removeOld } from '../../batch/old-batches.ts'
+import { oldJournal } from '../../batch/old-journals.ts'
 import { defineCommand } from '../../command/define.ts'
 import { yes } from '../../command/options.ts'
 import { readBox } from '../../nfc/saved-box.ts'
-import { batchArgument, batchIfAny } from './find.ts'
+import { batchArgument, findBatch } from './find.ts'
 
 export const remove = defineCommand({
   name: 'remove',
@@ -21,13 +22,18 @@ export const remove = defineCommand({
         `Remove batch ${id}? It can no longer be resumed or undone.`,
       )
     const box = readBox(ctx.system, id)
-    const found = box ? undefined : await batchIfAny(ctx, id)
+    const old = oldJournal(ctx.system, id)
     if (box) await removeBox(ctx, box, confirm)
-    else if (found) {
+    else if (old) {
+      await ctx.beforeChange(`Would remove ${old.path}`)
+      await confirm()
+      rmSync(old.path, { force: true })
+    } else {
+      const found = await findBatch(ctx, id)
       await ctx.beforeChange(`Would remove batch ${found.batch.id}`)
       await confirm()
       await found.api.remove(found.batch.id)
-    } else await removeOld(ctx, id, confirm)
+    }
     await ctx.io.one({ success: true }, () => ({ Removed: id }))
     ctx.io.hint('See what is left: tapchip batch list --all')
   },

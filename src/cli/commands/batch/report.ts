@@ -1,24 +1,20 @@
 import { reportBox } from '../../batch/boxes.ts'
-import { reportOld } from '../../batch/old-batches.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag } from '../../command/options.ts'
 import { exitCodes } from '../../errors.ts'
 import { readBox } from '../../nfc/saved-box.ts'
-import { batchArgument, batchIfAny } from './find.ts'
-import { skipDamaged } from './summary.ts'
+import { batchArgument, findBatch } from './find.ts'
 
 export const report = defineCommand({
   name: 'report',
   summary: 'Show what became of each row of a batch',
   examples: ['batch report b_1hq3v9k7s2m4xa', 'batch report friday-sale --failed --json'],
   args: batchArgument,
-  options: { failed: flag('--failed', 'Only rows that failed or are in conflict'), skipDamaged },
+  options: { failed: flag('--failed', 'Only rows that failed or are in conflict') },
   run: async (ctx, { args: { id }, options }) => {
     const box = readBox(ctx.system, id)
     if (box) return reportBox(ctx, box, options.failed)
-    const found = await batchIfAny(ctx, id)
-    if (!found) return reportOld(ctx, id, options)
-    const { api, batch, words } = found
+    const { api, batch, words } = await findBatch(ctx, id)
     for await (const result of api.report(batch.id, options.failed)) {
       const shown = words.shown?.(result, 'report') ?? result
       await ctx.io.line({ ...shown, status: result.status ?? 'pending' }, () => words.describe(result))

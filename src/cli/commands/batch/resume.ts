@@ -1,17 +1,14 @@
-import { concurrencyFlag, rateFlag, sheetFlags } from '../../batch/input/flags.ts'
-import { resumeOld } from '../../batch/old-batches.ts'
+import { rateFlag } from '../../batch/input/flags.ts'
 import { runOn } from '../../batch/submit.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag, text, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
-import { type ExitCode, exitCodes, UsageError } from '../../errors.ts'
+import { type ExitCode, exitCodes } from '../../errors.ts'
 import { formatNumber } from '../../io/text.ts'
 import { readerOption } from '../../nfc/readers.ts'
 import { readBox, type SavedBox } from '../../nfc/saved-box.ts'
 import { detach } from './approve.ts'
-import { batchArgument, batchIfAny } from './find.ts'
-
-const { format, map, ignoreColumns } = sheetFlags
+import { batchArgument, findBatch } from './find.ts'
 
 export const resume = defineCommand({
   name: 'resume',
@@ -25,17 +22,13 @@ export const resume = defineCommand({
   ],
   args: batchArgument,
   options: {
-    takeOver: flag(
-      '--take-over',
-      'Take it over at once, also if another machine gave a sign of life in the last 20 s',
-    ),
     retryFailed: flag('--retry-failed', 'Also retry the rows that failed or are in conflict'),
-    file: text('-f, --file <file>', 'The same input again, if it came from standard input', 'file'),
-    format,
-    map,
-    ignoreColumns,
+    file: text(
+      '-f, --file <file>',
+      'The rows of a box of chips again, if they came from standard input',
+      'file',
+    ),
     ...rateFlag,
-    ...concurrencyFlag,
     reader: readerOption,
     detach,
     yes,
@@ -43,15 +36,8 @@ export const resume = defineCommand({
   run: async (ctx, { args: { id }, options }) => {
     const box = readBox(ctx.system, id)
     if (box) return resumeHere(ctx, box, options)
-    const found = await batchIfAny(ctx, id)
-    if (!found) return resumeOld(ctx, id, options)
-    const { api, batch, words } = found
+    const { api, batch, words } = await findBatch(ctx, id)
     const { retryFailed, rate } = options
-    if (options.concurrency !== undefined)
-      throw new UsageError(
-        `A batch of ${batch.kind} has no --concurrency: the daemon runs its rows.`,
-        'Leave it out.',
-      )
     if (batch.state === 'done' && (!retryFailed || batch.failed + batch.conflict === 0)) {
       ctx.io.note('Every row has a result. Nothing to do.')
       return exitCodes.done
@@ -74,12 +60,9 @@ const resumeHere = async (
   given: {
     readonly file: string | undefined
     readonly reader: string | undefined
-    readonly concurrency: number | undefined
   },
 ): Promise<ExitCode> => {
   ctx.needAdmin()
-  if (given.concurrency !== undefined)
-    throw new UsageError('A box of chips has no --concurrency: its readers set the pace.', 'Leave it out.')
   const [{ resumeBox }, { lines }] = await Promise.all([
     import('../../nfc/box.ts'),
     import('../../nfc/box-view.ts'),

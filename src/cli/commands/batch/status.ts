@@ -1,8 +1,7 @@
 import { shownBox } from '../../batch/boxes.ts'
-import { showOld } from '../../batch/old-batches.ts'
 import { defineCommand } from '../../command/define.ts'
 import { readBox } from '../../nfc/saved-box.ts'
-import { batchArgument, batchIfAny } from './find.ts'
+import { batchArgument, findBatch } from './find.ts'
 import { printShown, shownBatch } from './shown.ts'
 
 export const status = defineCommand({
@@ -12,8 +11,7 @@ export const status = defineCommand({
   args: batchArgument,
   run: async (ctx, { args: { id } }) => {
     const box = readBox(ctx.system, id)
-    const found = box ? undefined : await batchIfAny(ctx, id)
-    const shown = box ? shownBox(box) : found ? shownBatch(found.batch) : await showOld(ctx, id)
+    const shown = box ? shownBox(box) : shownBatch((await findBatch(ctx, id)).batch)
     await printShown(ctx, shown)
     const next: { readonly [state in string]?: string } = {
       paused: `Continue: tapchip batch resume ${id}`,

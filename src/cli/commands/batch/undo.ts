@@ -1,6 +1,5 @@
 import { noUndoOfBox } from '../../batch/boxes.ts'
 import { rateFlag } from '../../batch/input/flags.ts'
-import { undoOld } from '../../batch/old-batches.ts'
 import { changedIn } from '../../batch/plan.ts'
 import type { Totals } from '../../batch/sheet-kind.ts'
 import { wordsOf } from '../../batch/sheet-kinds.ts'
@@ -14,8 +13,7 @@ import { counted } from '../../io/text.ts'
 import { readBox } from '../../nfc/saved-box.ts'
 import { detach } from './approve.ts'
 import type { FoundBatch } from './find.ts'
-import { batchArgument, batchIfAny } from './find.ts'
-import { skipDamaged } from './summary.ts'
+import { batchArgument, findBatch } from './find.ts'
 
 export const undo = defineCommand({
   name: 'undo',
@@ -25,11 +23,10 @@ export const undo = defineCommand({
     'An undo is a batch itself, and can be undone, unless it undid an import or badge assignments.',
   examples: ['batch undo b_1hq3v9k7s2m4xa --dry-run', 'batch undo friday-sale --yes'],
   args: batchArgument,
-  options: { ...rateFlag, detach, yes, skipDamaged },
+  options: { ...rateFlag, detach, yes },
   run: async (ctx, { args: { id }, options }) => {
     if (readBox(ctx.system, id)) throw noUndoOfBox()
-    const found = await batchIfAny(ctx, id)
-    return found ? undoFound(ctx, found, options) : undoOld(ctx, id, options)
+    return undoFound(ctx, await findBatch(ctx, id), options)
   },
 })
 

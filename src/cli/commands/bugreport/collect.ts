@@ -2,9 +2,6 @@ import { readdirSync, statSync } from 'node:fs'
 import { arch, cpus, version as osVersion, release, totalmem } from 'node:os'
 import { basename, join } from 'node:path'
 import { shownBox } from '../../batch/boxes.ts'
-import { listBatches } from '../../batch/history.ts'
-import { kinds } from '../../batch/kinds.ts'
-import { shownOf } from '../../batch/old-batches.ts'
 import { readConfigFile } from '../../config-file.ts'
 import type { CliContext } from '../../context.ts'
 import { isRunning, readRecords } from '../../daemon-record.ts'
@@ -59,11 +56,11 @@ export const sections: Readonly<Record<string, (ctx: CliContext) => unknown>> = 
     (await ctx.call('GET /admin/audit', { query: { limit: most.audit } })).map(
       ({ at, action, requestId, batch }) => ({ at, action, requestId, batch }),
     ),
-  batches: async (ctx) =>
-    [
-      ...listBoxes(ctx.system, () => undefined).map(shownBox),
-      ...(await listBatches(ctx.system, kinds, () => undefined)).map(shownOf),
-    ].slice(0, most.batches),
+  /** Of the boxes of chips that this machine keeps. */
+  batches: (ctx) =>
+    listBoxes(ctx.system, () => undefined)
+      .slice(0, most.batches)
+      .map(shownBox),
   log: (ctx) => recentLines(ctx, most.lines),
 }
 

@@ -1,3 +1,0 @@
-import type { Kind } from './kind.ts'
-
-export const kinds: readonly Kind[] = []

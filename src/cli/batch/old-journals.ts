@@ -1,0 +1,56 @@
+import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs'
+import { isBatchId } from '../../values/batch-id.ts'
+import { parseObject } from '../../values/json.ts'
+import { CliError } from '../errors.ts'
+import { batchDir } from '../nfc/saved-box.ts'
+import type { SystemPaths } from '../system.ts'
+
+/** The journal of a batch of an earlier version, which alone can read it. */
+export interface OldJournal {
+  readonly id: string
+  /** undefined: it is compressed, or its first line cannot be read. */
+  readonly kind: string | undefined
+  readonly path: string
+}
+
+const endings = ['.jsonl', '.jsonl.gz']
+
+/** @returns undefined if there is none */
+export const oldJournal = (system: SystemPaths, id: string): OldJournal | undefined => {
+  const path = isBatchId(id)
+    ? endings.map((ending) => `${batchDir(system)}/${id}${ending}`).find((one) => existsSync(one))
+    : undefined
+  if (path === undefined) return undefined
+  const { type, kind } = firstLine(path)
+  return type === 'box' ? undefined : { id, path, kind: typeof kind === 'string' ? kind : undefined }
+}
+
+/** Those that may not be done: a journal was compressed once its batch was. Newest first. */
+export const listOldJournals = (system: SystemPaths): OldJournal[] => {
+  const dir = batchDir(system)
+  if (!existsSync(dir)) return []
+  const ids = readdirSync(dir).flatMap((name) => (name.endsWith('.jsonl') ? name.slice(0, -6) : []))
+  return ids
+    .sort()
+    .reverse()
+    .flatMap((id) => oldJournal(system, id) ?? [])
+}
+
+export const ofEarlierVersion = ({ id, kind, path }: OldJournal): CliError =>
+  new CliError(
+    `Batch ${id}${kind === undefined ? '' : ` (${kind})`} was begun by an earlier version of tapchip. Its journal is ${path}`,
+    { advice: `Resume, report, or undo it with that version. Once it is done: tapchip batch remove ${id}` },
+  )
+
+const headerBytes = 4096
+
+const firstLine = (path: string): { readonly type?: unknown; readonly kind?: unknown } => {
+  const file = openSync(path, 'r')
+  try {
+    const bytes = Buffer.alloc(headerBytes)
+    const text = bytes.toString('utf8', 0, readSync(file, bytes, 0, headerBytes, 0))
+    return parseObject(text.split('\n')[0] ?? '') ?? {}
+  } finally {
+    closeSync(file)
+  }
+}
