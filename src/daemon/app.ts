@@ -28,7 +28,6 @@ import { observe } from './metrics.ts'
 import { chipStreamRoutes } from './routes/admin/chips.ts'
 import { adminRoutes } from './routes/admin/index.ts'
 import { badgeEventFormRoutes, badgeEventRoutes } from './routes/badge-events.ts'
-import { journalRoutes } from './routes/batch-journals.ts'
 import { adminBatchUploadRoutes, batchUploadRoutes, ownBatchRoutes } from './routes/batches.ts'
 import { chipGroupRoutes } from './routes/chip-groups.ts'
 import { batchRoutes, chipRoutes } from './routes/chips.ts'
@@ -141,7 +140,6 @@ export async function buildApp(
     eventRoutes(open, ctx)
     chipGroupRoutes(open, ctx)
     teamRoutes(open, ctx)
-    journalRoutes(open, ctx)
     ownBatchRoutes(open, ctx)
     await open.register(async (streams) => {
       acceptStreams(streams)

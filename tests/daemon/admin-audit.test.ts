@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AdminApp, openAdminApp } from '../support/admin.ts'
 import { type TestClock, testClock } from '../support/daemon.ts'
+import { acmeKey, otherKey, seed, uids } from '../support/seeds.ts'
 
 let t: AdminApp
 let clock: TestClock
@@ -60,6 +61,31 @@ test('a change names the batch that its request says, and the log is filtered by
     expect([refused.status, refused.body.message]).toEqual([
       400,
       'The header tapchip-batch must be the id of a batch, such as b_1hq3v9k7s2m4xa.',
+    ])
+  }
+})
+
+test('the log does not name the batch of another team', async (context) => {
+  const s = await openAdminApp({ clock, seed })
+  context.onTestFinished(() => s.close())
+  const [acme, other] = [{ 'x-svc-api-key': acmeKey }, { 'x-svc-api-key': otherKey }]
+  const batchOf = async (headers: Record<string, string>) =>
+    String(
+      (await s.call('POST /batches', { kind: 'chips edit', total: 1, rowsHash: '0'.repeat(64) }, headers))
+        .body.batch.id,
+    )
+  const inLogAlone = 'b_1hq3v9k7s2m4xa'
+  const headers = { ...s.admin, 'tapchip-batch': inLogAlone }
+  await s.call('POST /admin/chip-groups', { name: 'g', team: 'Other' }, headers)
+  const [foreign, own, box] = [await batchOf(other), await batchOf(acme), 'b_1hq3v9k7s2m4xb']
+  for (const batch of [foreign, inLogAlone, own, box]) {
+    const updates = { redirectUrl: `https://acme.example/${batch}` }
+    const asked = { ...acme, 'tapchip-batch': batch }
+    expect((await s.call('PATCH /chips', { tagUIDs: [uids.blank], updates }, asked)).status).toBe(200)
+    const [entry] = await s.audit('action=chips.edit')
+    expect([batch, entry]).toEqual([
+      batch,
+      expect.objectContaining({ batch: batch === own || batch === box ? batch : null }),
     ])
   }
 })

@@ -124,7 +124,7 @@ test('operators, metrics, and tap pages stay closed in every spelling', async ()
     '/HEALTHZ',
     '/chips/batch',
     '/team',
-    '/batch-journals/1/journal/',
+    '/batches/1/report/',
   ]
   for (const path of [...spellings, ...others]) {
     for (const answer of [

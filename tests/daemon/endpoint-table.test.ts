@@ -13,16 +13,6 @@ import { tap, tapPath } from '../support/taps.ts'
 const forTeams = table.filter(({ spec }) => spec.auth === 'api-key')
 
 const batchId = 'b_1hq3v9k7s2m4xa'
-const batchHold = {
-  kind: 'chips edit',
-  total: 1,
-  startedAt: '2026-06-01T12:00:00Z',
-  host: 'desk',
-  place: 'journal-1',
-  context: null,
-  holder: 'a-holder-of-acme',
-}
-
 let t: TestApp
 /** A batch of the first team for each request that is about one, in a state in which its own key may make it. */
 const batchesOf: Record<string, object> = {
@@ -62,8 +52,6 @@ beforeAll(async () => {
       await t.app.inject({ method: 'POST', url: `/batches/${id}/rows?from=0`, ...rows })
     await t.ctx.db.write((trx) => trx.updateTable('batches').set(stored).where('id', '=', id).execute())
   }
-  const held = { headers, payload: batchHold }
-  await t.app.inject({ method: 'POST', url: `/batch-journals/${batchId}/hold`, ...held })
 })
 afterAll(() => t.close())
 
@@ -89,8 +77,6 @@ const state = async (): Promise<string> => {
     'batches',
     'batchPieces',
     'batchFiles',
-    'batchJournals',
-    'batchChunks',
   ] as const
   const rows = await Promise.all(tables.map((name) => read.selectFrom(name).selectAll().execute()))
   // With the refs that were queried and the codes that they gave. Refused ones are stored later.
@@ -224,17 +210,6 @@ describe("another team's key", () => {
     'POST /batches/:id/undo': ofBatch('undo', { body: {} }),
     'GET /batches/:id/follow': ofBatch('follow'),
     'GET /batches/:id/report': ofBatch('report'),
-    'GET /batch-journals': () => ({ list: true }),
-    'POST /batch-journals/:id/hold': () => ({
-      params: { id: batchId },
-      body: { ...batchHold, takeOver: true },
-    }),
-    'POST /batch-journals/:id/journal': () => ({
-      params: { id: batchId },
-      body: { holder: batchHold.holder, state: 'stopped', done: 0, failed: 0 },
-    }),
-    'GET /batch-journals/:id/journal': () => ({ params: { id: batchId } }),
-    'DELETE /batch-journals/:id': () => ({ params: { id: batchId } }),
     'POST /events/toggle-pause-state': () => ({ body: { contractId: 2, pauseState: true } }),
   }
 

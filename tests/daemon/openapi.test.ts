@@ -55,11 +55,6 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(token.properties.metadata.properties)).toContain('external_url')
   })
 
-  test('does not take the state of a batch for that of a transaction', () => {
-    const { items } = jsonOf(operationOf('GET /batch-journals').responses[200]).schema
-    expect(items.properties.state.description).toBe('Whether it runs, was stopped before its end, or is done')
-  })
-
   const ofInterface = open.filter(({ spec }) => spec.part !== 'beyond')
 
   test.each(ofInterface)('describes every field and parameter of $key', ({ operation }) => {

@@ -20,7 +20,6 @@ import BetterSqlite3 from 'better-sqlite3'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { digestOf, manifestText } from '../../src/daemon/domain/backup-manifest.ts'
 import { restoreBackup } from '../../src/daemon/domain/restore.ts'
-import { hearBatch, insertBatch, takeBatch } from '../../src/daemon/store/batch-journals.ts'
 import { wrapDataKey } from '../../src/daemon/store/data-key.ts'
 import { latestSchema } from '../../src/daemon/store/open.ts'
 import { SecretBox } from '../../src/daemon/store/secret-box.ts'
@@ -237,21 +236,6 @@ test('a restore is in the audit log, with what it ended', async () => {
     detail: { madeAt, chips },
   })
   expect(JSON.parse((await t.call('GET /admin/audit/verify')).text)).toMatchObject({ ok: true })
-})
-
-test('a batch that ran at the backup is held by nobody, and has to be resumed', async () => {
-  const heardAt = new Date(clock.now()).toISOString()
-  const held = { host: 'desk', place: 'a', context: null, holder: 'x'.repeat(64), heardAt }
-  const counts = { done: 1, failed: 0, total: 9, length: 0, stored: 0, lease: 1 }
-  const about = { id: 'b1', teamId: null, kind: 'edit', state: 'running', startedAt: heardAt } as const
-  await t.ctx.db.write((trx) => insertBatch(trx, { ...held, ...counts, ...about, startedBy: 'admin:root' }))
-  await goOnFrom(await backup())
-  const { db } = t.ctx
-  const progress = { id: 'b1', holder: held.holder, heardAt, state: 'running', done: 2, failed: 0 } as const
-  expect(await db.write((trx) => hearBatch(trx, progress, undefined))).toBe(false)
-  const other = { ...held, holder: 'y'.repeat(64) }
-  const unheard = { since: heardAt, until: heardAt, gone: -1 }
-  expect(await db.write((trx) => takeBatch(trx, 'b1', other, unheard))).toBe(true)
 })
 
 describe('into a directory that has data, a restore', () => {

@@ -86,19 +86,6 @@ const leadsTo = {
     'GET /admin/batches/:id/follow',
     'GET /admin/batches/:id/report',
   ],
-  /** Journals of batches: listed with `read`; held, written, and read with any scope that changes something. */
-  batches: [
-    'GET /batch-journals',
-    'GET /batch-journals/:id/journal',
-    'DELETE /batch-journals/:id',
-    'POST /batch-journals/:id/hold',
-    'POST /batch-journals/:id/journal',
-    'GET /admin/batch-journals',
-    'GET /admin/batch-journals/:id/journal',
-    'DELETE /admin/batch-journals/:id',
-    'POST /admin/batch-journals/:id/hold',
-    'POST /admin/batch-journals/:id/journal',
-  ],
   /** Changes records, and where taps lead: whoever may edit a redirect URL is trusted with those who tap. */
   records: [
     'POST /admin/badge-events/:id/approve',
@@ -185,7 +172,6 @@ const leadsTo = {
 } as const
 const needed = {
   sight: 'read',
-  batches: 'read',
   ownBatches: 'read',
   records: 'edit',
   recordsOrPower: 'edit',
@@ -198,7 +184,6 @@ const needed = {
 const table = Object.entries<EndpointSpec>(endpoints)
 const kinds = [
   'sight',
-  'batches',
   'ownBatches',
   'records',
   'recordsOrPower',

@@ -3,7 +3,7 @@ import type { Answered } from '../support/admin.ts'
 import { adminToken } from '../support/daemon.ts'
 import { type Call, type Fleet, startFleet } from '../support/fleet.ts'
 import { openRemoteChain, type RemoteChain } from '../support/remote-chain.ts'
-import { acmeKey, derived, seed } from '../support/seeds.ts'
+import { derived, seed } from '../support/seeds.ts'
 
 const rounds = Number(process.env.TAPCHIP_RACES ?? 3)
 const ten = Array.from({ length: 10 }, (_, n) => n)
@@ -60,48 +60,6 @@ test('a team, an API key, an admin token, a key set, a group, and a contract of 
       expect([list, named.length]).toEqual([list, 1])
       expect(there.text).toBe(here.text)
     }
-  }
-}, 600_000)
-
-test('a batch is held by one of ten, taken over by one at a time, and its journal is written by whoever has it', async () => {
-  const key = { 'x-svc-api-key': acmeKey }
-  const about = {
-    kind: 'chips edit',
-    total: 10,
-    startedAt: new Date().toISOString(),
-    host: 'desk',
-    place: 'journal-1',
-    context: null,
-  }
-  const holderOf = (n: number) => `holder-of-ten-000${n}`
-  for (let round = 0; round < rounds; round += 1) {
-    const id = `b_1hq3v9k7s2m4x${round.toString(36)}`
-    const hold = (more: object) =>
-      race((call, n) =>
-        call(`POST /batch-journals/${id}/hold`, { ...about, holder: holderOf(n), ...more }, key),
-      )
-    const held = await hold({})
-    expect(statuses(held), held.map(({ text }) => text).join('\n')).toEqual(oneOfTen)
-    const takenOver = await hold({ takeOver: true })
-    expect(statuses(takenOver)).toEqual(ten.map(() => 200))
-    const leases = takenOver.map(({ body }) => body.lease as number)
-    expect(new Set(leases).size).toBe(10)
-    const last = leases.indexOf(Math.max(...leases))
-    const data = Buffer.from('rows').toString('base64')
-    const written = await race((call, n) =>
-      call(
-        `POST /batch-journals/${id}/journal`,
-        {
-          holder: holderOf(n),
-          state: 'running',
-          done: 1,
-          failed: 0,
-          chunk: { offset: 0, bytes: 4, data },
-        },
-        key,
-      ),
-    )
-    expect(written.flatMap(({ status }, n) => (status === 200 ? [n] : []))).toEqual([last])
   }
 }, 600_000)
 

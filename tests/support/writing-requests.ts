@@ -177,21 +177,6 @@ export async function openWorld(env: Record<string, string>) {
       },
     })
   const batchId = () => `b_${next().toString(36).padStart(14, '0')}`
-  const hold = () => ({
-    ...{ kind: 'chips edit', total: 2, startedAt: new Date().toISOString(), host: 'test', place: 'here' },
-    ...{ context: null, holder: 'h'.repeat(20) },
-  })
-  const held = async (at: string, headers: Record<string, string>) => {
-    const id = batchId()
-    await json('POST', `${at}/${id}/hold`, hold(), headers)
-    return id
-  }
-  const journal = () => ({ holder: 'h'.repeat(20), state: 'running', done: 1, failed: 0 })
-  const stopped = async (at: string, headers: Record<string, string>) => {
-    const id = await held(at, headers)
-    await json('POST', `${at}/${id}/journal`, { ...journal(), state: 'stopped' }, headers)
-    return id
-  }
   const keySet = (id: number) => ({
     ...{
       id,
@@ -313,31 +298,6 @@ export async function openWorld(env: Record<string, string>) {
     'POST /phygitals/metadata/batch': async () => ({
       url: '/phygitals/metadata/batch',
       ...lines([{ ...p.token('JKT', 7), metadata: JSON.parse(metadata()) }], key),
-    }),
-    'POST /batch-journals/:id/hold': async () => ({
-      url: `/batch-journals/${batchId()}/hold`,
-      ...ofMine,
-      body: hold(),
-    }),
-    'POST /batch-journals/:id/journal': async () => ({
-      ...{ url: `/batch-journals/${await held('/batch-journals', key)}/journal`, ...ofMine, body: journal() },
-    }),
-    'DELETE /batch-journals/:id': async () => ({
-      url: `/batch-journals/${await stopped('/batch-journals', key)}`,
-      ...ofMine,
-    }),
-    'DELETE /admin/batch-journals/:id': async () => ({
-      ...{ url: `/admin/batch-journals/${await stopped('/admin/batch-journals', p.admin)}`, ...ofAdmin },
-    }),
-    'POST /admin/batch-journals/:id/hold': async () => ({
-      ...{ url: `/admin/batch-journals/${batchId()}/hold`, ...ofAdmin, body: hold() },
-    }),
-    'POST /admin/batch-journals/:id/journal': async () => ({
-      ...{
-        url: `/admin/batch-journals/${await held('/admin/batch-journals', p.admin)}/journal`,
-        ...ofAdmin,
-        body: journal(),
-      },
     }),
     'POST /badge-events': async () => {
       const { payload, headers } = await badge()

@@ -17,7 +17,6 @@ import { teams } from './admin/teams.ts'
 import { transactions } from './admin/transactions.ts'
 import { webhooks } from './admin/webhooks.ts'
 import { badgeEvents } from './badge-events.ts'
-import { batchJournals } from './batch-journals.ts'
 import { batches, batchFiles } from './batches.ts'
 import { chipGroups } from './chip-groups.ts'
 import { chips } from './chips.ts'
@@ -41,7 +40,6 @@ export const endpoints = {
   ...phygitals,
   ...events,
   ...phygitalBatches,
-  ...batchJournals,
   ...batches,
   ...batchFiles,
   ...badgeEvents,

@@ -5,11 +5,13 @@ import {
   type AuditFilter,
   type AuditRow,
   auditAfter,
+  firstChangeOfBatch,
   hasEntriesBehindHead,
   lastAuditBefore,
   listAudit,
 } from '../store/audit.ts'
 import { type AuditHead, readAuditHead } from '../store/audit-head.ts'
+import { findBatch } from '../store/batches.ts'
 import type { Db } from '../store/database.ts'
 import type { SecretBox } from '../store/secret-box.ts'
 
@@ -117,3 +119,18 @@ const entriesUpTo = (db: Pick<Db, 'slow'>, until: number, after: number): AsyncG
     (last: AuditRow | undefined, limit) => auditAfter(db.slow, { after: last?.id ?? after, until, limit }),
     { least: 20, most: 200 },
   )
+
+/**
+ * The batch that a request says it belongs to: the log does not name one of another team.
+ * @param teamId undefined: of all teams
+ */
+export async function batchOfRequest(
+  { db }: { db: Pick<Db, 'read'> },
+  teamId: number | null | undefined,
+  id: string,
+): Promise<string | undefined> {
+  if (teamId === undefined) return id
+  // A box of chips is known to the log alone.
+  const owner = (await findBatch(db.read, id)) ?? (await firstChangeOfBatch(db.read, id))
+  return owner && owner.teamId !== teamId ? undefined : id
+}

@@ -26,7 +26,6 @@ export type ErrorCode =
   | 'in_use'
   | 'already_exists'
   | 'batch_running'
-  | 'batch_taken'
   | 'batch_name_taken'
   | 'own_batch'
   | 'too_large'

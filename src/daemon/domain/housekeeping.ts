@@ -4,7 +4,6 @@ import type { Db, Queries } from '../store/database.ts'
 import { pruneSpentCodes } from '../store/taps/spent-codes.ts'
 import { clampSpentDays } from '../store/teams.ts'
 import { pruneIdempotencyKeys } from '../store/transactions/idempotency-keys.ts'
-import { forgetBatches as forgetJournals } from './batch-room.ts'
 import { forgetBatches } from './batches/room.ts'
 import { announceDeferred } from './chain/announcements.ts'
 import { dayOf } from './chain/budget.ts'
@@ -36,7 +35,6 @@ export async function cleanUp({ db, clock }: Deps): Promise<void> {
   await inPieces(pruneSpentCodes)
   await inPieces((trx, limit) => pruneIdempotencyKeys(trx, iso(clock.lived()), limit))
   await db.write((trx) => clampSpentDays(trx, dayOf(clock.settled())))
-  await inPieces((trx, limit) => forgetJournals(trx, clock.now(), limit))
   await inPieces((trx, limit) => forgetBatches(trx, clock.now(), limit))
   await inPieces((trx, limit) => forgetSheets(trx, clock.now(), limit))
   await inPieces((trx, limit) => pruneRefreshes(trx, iso(clock.now() - refreshesKeptMs), limit))

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
-import { batchHeader, leaseHeader } from '../../values/batch-id.ts'
+import { batchHeader } from '../../values/batch-id.ts'
 import type { Answer, Auth, EndpointSpec, Input } from '../contract/endpoint.ts'
 import { type EndpointKey, type Endpoints, endpoints } from '../contract/index.ts'
-import { batchOfRequest } from '../domain/batch-journals.ts'
+import { batchOfRequest } from '../domain/audit.ts'
 import type { Idempotency, Json } from '../domain/chain/transactions.ts'
 import { type AuthDeps, authenticate, type Caller, teamOf } from './auth.ts'
 import { openToPages } from './cors.ts'
@@ -103,12 +103,9 @@ export function bind<K extends EndpointKey>(
   })
 }
 
-/** @throws DomainError batch_taken if the batch of the request was taken over by another process */
-async function checkBatch({ db }: BindDeps, { caller, headers }: FastifyRequest): Promise<void> {
+async function checkBatch({ db }: BindDeps, { caller }: FastifyRequest): Promise<void> {
   if (!caller || !('actor' in caller) || caller.actor.batch === undefined) return
-  const lease = Number(headers[leaseHeader])
-  const asked = { id: caller.actor.batch, lease: Number.isSafeInteger(lease) ? lease : undefined }
-  const batch = await batchOfRequest({ db }, { teamId: teamOf(caller) }, asked)
+  const batch = await batchOfRequest({ db }, teamOf(caller), caller.actor.batch)
   caller.actor = { ...caller.actor, batch }
 }
 

@@ -23,7 +23,6 @@ export const statusOf: Record<ErrorCode, number> = {
   in_use: 409,
   already_exists: 409,
   batch_running: 409,
-  batch_taken: 409,
   batch_name_taken: 409,
   too_large: 413,
   unsupported_media_type: 415,

@@ -28,12 +28,6 @@ export async function endWhatWasOpen(db: Queries, now: string): Promise<{ chips:
     .where('settledAt', 'is', null)
     .execute()
   await db.updateTable('transactions').set({ isRestored: 1 }).where('settledAt', 'is', null).execute()
-  // Whoever runs one has done more than the copy of its journal says, so it has to be resumed.
-  await db
-    .updateTable('batchJournals')
-    .set({ state: 'stopped', holder: '' })
-    .where('state', '=', 'running')
-    .execute()
   await db
     .updateTable('batches')
     .set({

@@ -1,6 +1,5 @@
 import type { Selectable } from 'kysely'
 import type * as badges from './schema/badges.ts'
-import type * as batchJournals from './schema/batch-journals.ts'
 import type * as batches from './schema/batches.ts'
 import type * as chips from './schema/chips.ts'
 import type * as contracts from './schema/contracts.ts'
@@ -12,7 +11,6 @@ import type * as transactions from './schema/transactions.ts'
 import type * as webhooks from './schema/webhooks.ts'
 
 export type * from './schema/badges.ts'
-export type * from './schema/batch-journals.ts'
 export type * from './schema/batches.ts'
 export type * from './schema/chips.ts'
 export type * from './schema/contracts.ts'
@@ -57,8 +55,6 @@ export interface Database {
   batches: batches.BatchesTable
   batchPieces: batches.BatchPiecesTable
   batchFiles: batches.BatchFilesTable
-  batchJournals: batchJournals.BatchJournalsTable
-  batchChunks: batchJournals.BatchChunksTable
   audit: system.AuditTable
   auditHead: system.AuditHeadTable
   names: system.NamesTable

@@ -80,9 +80,6 @@ const own: Partial<Record<EndpointKey, readonly ErrorCode[]>> = {
   ],
   ...ofBatches('/batches'),
   ...ofBatches('/admin/batches'),
-  'POST /batch-journals/:id/hold': ['batch_running'],
-  'POST /batch-journals/:id/journal': ['conflict'],
-  'DELETE /batch-journals/:id': ['batch_running'],
   'POST /admin/backup': ['conflict'],
 }
 
@@ -113,8 +110,6 @@ export function refusalsOf(name: string, spec: EndpointSpec): ErrorCode[] {
       'too_large',
       'unsupported_media_type',
       ...(spec.isRepeatable ? (['idempotency_conflict'] as const) : []),
-      // From a process that runs a batch.
-      ...(spec.auth === 'none' || spec.auth === 'code' ? [] : (['batch_taken'] as const)),
       ...(isKnown(name) ? (own[name] ?? []) : []),
       'too_slow',
       'rate_limited',

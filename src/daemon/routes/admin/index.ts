@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
-import { adminJournalRoutes } from '../batch-journals.ts'
 import { adminBatchRoutes } from '../batches.ts'
 import { auditRoutes } from './audit.ts'
 import { adminBadgeEventRoutes } from './badge-events.ts'
@@ -36,7 +35,6 @@ export function adminRoutes(app: FastifyInstance, ctx: Context): void {
   tapRoutes(app, ctx)
   pageRoutes(app, ctx)
   auditRoutes(app, ctx)
-  adminJournalRoutes(app, ctx)
   adminBatchRoutes(app, ctx)
   daemonRoutes(app, ctx)
   nfcRoutes(app, ctx)

@@ -1,7 +1,6 @@
 import type { Kysely } from 'kysely'
 import { audit } from './initial/audit.ts'
 import { badges } from './initial/badges.ts'
-import { batchJournals } from './initial/batch-journals.ts'
 import { batches } from './initial/batches.ts'
 import { chips } from './initial/chips.ts'
 import { contracts } from './initial/contracts.ts'
@@ -29,7 +28,6 @@ export async function up(
   await transactions(db)
   await webhooks(db)
   await batches(db)
-  await batchJournals(db)
   await nfc(db)
   await fleet(db)
   await audit(db)
