@@ -279,6 +279,7 @@ describe('phygitals transfer --file', () => {
     const ran = await transfer('--file', 'u.csv', '--yes')
     const undone = await here.run('batch', 'undo', batchId(ran.stderr), '--yes')
     expect([undone.code, undone.stderr]).toEqual([2, expect.stringContaining('new owners')])
+    expect(undone.stderr).toContain(`tapchip batch report ${batchId(ran.stderr)}`)
     expect(await owner(12)).toBe(getAddress(bob))
   })
 
@@ -440,6 +441,7 @@ describe('--dry-run', () => {
           .map((line) => (line as { status: string }).status)
           .sort(),
       ).toEqual(['failed', 'transferred'])
+      expect(ran.stdout).toContain('would exceed that. Try again after 00:00 UTC')
       await limit('default')
       const again = await here.run('batch', 'resume', batchId(ran.stderr), '--retry-failed')
       expect(again.code).toBe(0)

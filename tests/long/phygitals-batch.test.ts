@@ -124,7 +124,7 @@ test('1,000 transfers to many, a name among them', async () => {
   expect(balances).toEqual(Array(900).fill(1n))
 })
 
-test('kill -9 in the middle, again and again: each token moves exactly once', async () => {
+test('kill -9 of the command, again and again: the batch goes on, and each token moves exactly once', async () => {
   const to = getAddress(`0x${'7'.repeat(40)}`)
   sheet(2001, () => to)
   let running = spawnCli(args, here.env, here.home)
@@ -136,7 +136,7 @@ test('kill -9 in the middle, again and again: each token moves exactly once', as
     running.child.kill('SIGKILL')
     const ended = await running.ended
     if (ended === 'SIGKILL') kills += 1
-    running = spawnCli(['batch', 'resume', id, '--json'], here.env, here.home)
+    running = spawnCli(['batch', 'follow', id, '--json'], here.env, here.home)
   }
   expect(kills).toBeGreaterThan(0)
   expect(await running.ended).toBe(0)
@@ -188,7 +188,7 @@ test('a chain that dies in the middle is waited for: each token moves exactly on
   expect([moved.length, new Set(moved).size]).toEqual([1000, 1000])
 })
 
-test('kill -9 of the daemon in the middle stops the batch, which goes on with the next one', async () => {
+test('kill -9 of the daemon in the middle ends the command, and the batch goes on with the next one', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'tapchip-batch-'))
   const seedFile = join(here.home, 'seed.json')
   writeFileSync(seedFile, JSON.stringify(seed))
@@ -201,17 +201,18 @@ test('kill -9 of the daemon in the middle stops the batch, which goes on with th
   const to = getAddress(`0x${'6'.repeat(40)}`)
   // On the embedded chain the contract has one address in every installation.
   sheet(1, () => to)
+  here.env.TAPCHIP_PATIENCE_SECONDS = '0'
   const running = spawnCli(args, here.env, here.home)
   await running.until((stdout) => stdout.includes('"transferred"'))
   await first.kill()
   const code = await running.ended
   const id = idIn(running.stderr())
-  expect([code, running.stderr()]).toEqual([5, expect.stringContaining(`tapchip batch resume ${id}`)])
+  expect([code, running.stderr()]).toEqual([5, expect.stringContaining(`tapchip batch follow ${id}`)])
 
   const second = await start()
   here.env.TAPCHIP_URL = second.ready.url
-  const resumed = spawnCli(['batch', 'resume', id, '--json'], here.env, here.home)
-  expect([await resumed.ended, resumed.stderr()]).toEqual([0, expect.stringContaining('1,000 transferred')])
+  const followed = spawnCli(['batch', 'follow', id, '--json'], here.env, here.home)
+  expect([await followed.ended, followed.stderr()]).toEqual([0, expect.stringContaining('1,000 transferred')])
   const client = createPublicClient({ transport: http(second.ready.chains['31337']) })
   const held = () => client.readContract({ address: contract, abi, functionName: 'balanceOf', args: [to] })
   await expect.poll(held).toBe(1000n)

@@ -77,6 +77,12 @@ export const followBatch = async (
   const client = api.client
   const patience = new Patience(ctx, client, left.signal, (await instanceNow(ctx)).instance)
   const isOver = () => isResting(batch.state) || ['proposed', 'scheduled', 'planned'].includes(batch.state)
+  const tellRows = async () => {
+    for await (const line of api.follow(id, seen, left.signal)) {
+      if ('row' in line) await show(line)
+      else batch = line.batch
+    }
+  }
   try {
     for (let isFirst = true; isFirst || !(isOver() || left.signal.aborted); isFirst = false) {
       if (!isFirst) await sleep(pauseMs)
@@ -85,16 +91,15 @@ export const followBatch = async (
           batch = await api.show(id)
           progress.advance(Math.max(0, batch.done - seen))
           seen = batch.done
-        } else
-          for await (const line of api.follow(id, seen, left.signal)) {
-            if ('row' in line) await show(line)
-            else batch = line.batch
-          }
+        } else await tellRows()
       } catch (error) {
         isByStatus ||= orStatus && error instanceof ApiError && error.code === 'scope_missing'
         if (!isByStatus) await patience.wait(error)
       }
     }
+    await pausing
+    // Rows that were on their way at the pause have ended only now.
+    if (pausing !== undefined && !left.signal.aborted) await tellRows()
   } catch (error) {
     throw withAfterword(
       error,
@@ -105,7 +110,6 @@ export const followBatch = async (
     progress.end()
     failures.end(id)
   }
-  await pausing
   if (left.signal.aborted) return { batch, only, exitCode: exitCodes.interrupted }
   return { batch, only, exitCode: sayEnd(ctx, batch, words, statuses, pausing !== undefined) }
 }

@@ -67,7 +67,7 @@ export interface PlannedRow<R extends NumberedRow, T extends RowResult> {
 }
 
 type Undo<R extends NumberedRow, T extends RowResult> =
-  /** Why not, and what to do instead. */
+  /** Why not, and what to do instead, where `BATCH` stands for the batch's ID. */
   | { readonly refusal: string; readonly advice?: string }
   | {
       /** The kind of the batch that takes it back, and what holds for its rows. */

@@ -126,9 +126,11 @@ class BatchRunner {
       send: (one) => kind.send(this.#deps, this.#run, one.planned, this.#keyOf(one)),
       settled: (one, result) => handled.push({ due: one, result }),
     })
-    // Those that were not sent stay next; those that were are known by their results.
-    const { nextPiece, nextRow } = this.#position
-    await this.#commit(isComplete ? to : { nextPiece, nextRow }, isComplete && isEnd, async () => handled)
+    // It goes on at the first one that was not sent; those behind it that were are known by their results.
+    const sent = new Set(handled.map((one) => one.due))
+    const next = due.find((one) => !sent.has(one))
+    const reached = next === undefined ? to : { nextPiece: next.piece, nextRow: next.at }
+    await this.#commit(reached, isComplete && isEnd, async () => handled)
     if (failure) throw failure.error
     if (!isComplete) throw new Overtaken()
     this.#spend(due.length)

@@ -82,7 +82,8 @@ export async function dropUndos(trx: Queries, id: string, at: string): Promise<v
 /** @returns its ID @throws DomainError conflict, too_large */
 export async function makeUndo(deps: Deps, batch: BatchRow, beginner: Beginner): Promise<string> {
   const { undo } = kindOf(batch.kind)
-  if ('refusal' in undo) throw conflict(undo.advice ? `${undo.refusal} ${undo.advice}` : undo.refusal)
+  if ('refusal' in undo)
+    throw conflict([undo.refusal, undo.advice?.replace('BATCH', batch.id) ?? []].flat().join(' '))
   assertMayBeUndone(batch)
   const id = await beginUndo(deps, batch, beginner)
   while (await addPiece(deps, batch, id));

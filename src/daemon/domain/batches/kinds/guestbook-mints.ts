@@ -123,6 +123,6 @@ export const guestbookMints: SentKind<MintLine, MintResult> = {
   },
   undo: {
     refusal: 'Mints cannot be undone: the tokens belong to their guests.',
-    advice: 'See who got one: tapchip batch report',
+    advice: 'See who got one: tapchip batch report BATCH',
   },
 }

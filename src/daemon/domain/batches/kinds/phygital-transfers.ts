@@ -141,6 +141,6 @@ export const phygitalTransfers: SentKind<TransferLine, TransferResult> = {
   undo: {
     refusal:
       'Transfers cannot be undone: the tokens belong to their new owners, who may have passed them on.',
-    advice: 'See who owned them before: tapchip batch report',
+    advice: 'See who owned them before: tapchip batch report BATCH',
   },
 }
