@@ -60,7 +60,7 @@ export async function measureChain({ cores, dir, announce, rounds, tokens, waite
     '64 at a time; each request asks the chain for owner and recipient first, and has its key',
   )
   bySheet.notes.push(
-    `the whole command with ${tokens} rows: its start, the check of all rows, a journal that outlives a kill, and a key for each row`,
+    `the whole command with ${tokens} rows: its start, the upload and the plan of all rows, and a key for each row`,
   )
   byWaiting.notes.push(
     'nothing is pinned here: daemon, chain and load are three processes on these cores',

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { emptyMetadata } from '../../src/values/token.ts'
 import { type CliHome, cliHome } from '../support/cli.ts'
 import { onTerminal } from '../support/cli-process.ts'
 import { startTestDaemon } from '../support/daemon.ts'
@@ -107,7 +108,10 @@ describe('through a protected context, off a terminal', () => {
     write('new.csv', 'uid\n04:98:93:CA:AA:11:77\n')
     write('edits.csv', `uid,redirectUrl\n${uids.jacket},https://example.com/b\n`)
     write('transfers.csv', `uid,recipient\n${uids.jacket},0x52908400098527886E0F7030069857D2E4169EE7\n`)
-    write('metadata.csv', `uid,metadata\n${uids.jacket},"{""name"":""x""}"\n`)
+    write(
+      'metadata.csv',
+      `uid,metadata\n${uids.jacket},"${JSON.stringify(emptyMetadata).replaceAll('"', '""')}"\n`,
+    )
     write('badges.csv', `uid,badgeEventId\n${uids.jacket},1\n`)
     write(
       'events.jsonl',

@@ -81,7 +81,6 @@ nothing is written, and the exit code is 2.
 
   --failed again.csv     write the rows that the daemon refused to a sheet that can be fixed and run again
   --rate 500             at most this many rows per second, to leave the daemon room for taps
-  --concurrency 8        so many requests under way at once; results stay in the order of the rows
 
 UIDs are decimal, or 14 hex digits, alone or in pairs as other tools write them: 04:A1:…, 04-a1-…, 04 A1 …,
 0x04a1…. Spreadsheets keep 15 digits of the 16, so CSV that we write has them in hex. UIDs in scientific notation
