@@ -25,6 +25,7 @@ import { latestSchema } from '../../src/daemon/store/open.ts'
 import { SecretBox } from '../../src/daemon/store/secret-box.ts'
 import { haloUid } from '../../src/nfc/halo/tap.ts'
 import { type AdminApp, openAdminApp } from '../support/admin.ts'
+import { batchesBy } from '../support/batches.ts'
 import { testClock } from '../support/daemon.ts'
 import { haloChip } from '../support/halo.ts'
 import { acmeKey, alice, derived, plain, seed, uids } from '../support/seeds.ts'
@@ -236,6 +237,31 @@ test('a restore is in the audit log, with what it ended', async () => {
     detail: { madeAt, chips },
   })
   expect(JSON.parse((await t.call('GET /admin/audit/verify')).text)).toMatchObject({ ok: true })
+})
+
+test('a batch that ran, or was to start, at the backup waits for whoever resumes it', async () => {
+  const begun = async (more: object) => {
+    const batches = batchesBy(t)
+    const id = await batches.uploaded(
+      'chips edit',
+      [{ row: 1, uid: uids.jacket, redirectUrl: 'https://a.example/' }],
+      more,
+    )
+    await batches.plan(id)
+    expect((await batches.call('POST', `/${id}/start`)).status).toBe(200)
+    return id
+  }
+  const [running, scheduled] = [
+    await begun({}),
+    await begun({ at: new Date(clock.now() + 3_600_000).toISOString() }),
+  ]
+  const path = await backup()
+  await goOnFrom(path)
+  for (const id of [running, scheduled])
+    expect(await batchesBy(t).show(id)).toMatchObject({
+      state: 'paused',
+      error: expect.stringContaining('A backup was restored'),
+    })
 })
 
 describe('into a directory that has data, a restore', () => {
