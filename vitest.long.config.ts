@@ -31,7 +31,7 @@ export default defineConfig({
   test: {
     pool: 'forks',
     testTimeout: 300_000,
-    hookTimeout: 60_000,
+    hookTimeout: 300_000,
     expect: { poll: { timeout: 30_000 } },
     retry: 0,
     allowOnly: false,
