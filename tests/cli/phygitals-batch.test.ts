@@ -359,7 +359,7 @@ describe('phygitals transfer --file', () => {
     const one = ['--uid', chips.jacket(14), '--recipient', bob]
     for (const flag of [['--at', '2099-11-27T18:00Z'], ['--propose'], ['--name', 'x'], ['--detach']]) {
       const ran = await transfer(...one, ...flag)
-      expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('together with --file')])
+      expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining(`${flag[0]} is for batches.`)])
     }
     sheet('until.csv', [[14, bob]])
     const until = await transfer('--file', 'until.csv', '--until', '2099-11-27T18:00Z', '--yes')
