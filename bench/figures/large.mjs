@@ -1,10 +1,11 @@
-import { rmSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import BetterSqlite3 from 'better-sqlite3'
 import { bundled } from '../lib/bundle.mjs'
-import { csvOfChips, shuffled, uidHex } from '../lib/chips.mjs'
-import { adminToken, apiKey, call, cliScript, importChips, keySet, startDaemonWith } from '../lib/daemon.mjs'
+import { csvOfChips, range, shuffled, uidHex } from '../lib/chips.mjs'
+import { adminToken, apiKey, call, cliScript, keySet, startDaemonWith } from '../lib/daemon.mjs'
 import { stayOn } from '../lib/machine.mjs'
 import { startCommand, startHelper } from '../lib/processes.mjs'
 import { tried, within } from '../lib/within.mjs'
@@ -50,7 +51,12 @@ export async function measureLarge({ cores, dir, tapMaker, announce, chips, taps
   const data = dir('large')
   const { fillDatabase, largeUid } = await bundled(dir('large-peers'), 'peers/large-database')
   const next = freshTaps(tapMaker, (n) => hexOf(largeUid(n)), chips)
-  const works = worksOf({ edited, home: dir('large-home'), forged: () => forgedOf(next(10)) })
+  const works = worksOf({
+    edited,
+    home: dir('large-home'),
+    uidOf: (n) => hexOf(largeUid(n)),
+    forged: () => forgedOf(next(10)),
+  })
   const rows = works.map(({ name }) => tapRow(name))
   const together = tapRow('all of that at once')
   const all = tapRow('all of the above')
@@ -149,7 +155,7 @@ const forgedOf = (paths) => paths.map((path) => path.slice(0, -4) + (path.endsWi
 const lists = ['', '?team=Quiet', '?outcome=disabled', '?outcome=refused', '?since=2026-01-02T00:00:00.000Z']
 
 /** What goes on, by name; `work` is one round of it. */
-function worksOf({ edited, home, forged }) {
+function worksOf({ edited, home, uidOf, forged }) {
   let round = 0
   const run = async (daemon, ...args) => {
     const { ended, errors, child } = startCommand([cliScript, ...args], {
@@ -194,7 +200,20 @@ function worksOf({ edited, home, forged }) {
         // Of the numbers above those that are there.
         const csv = csvOfChips(20_000_000 + imported * ++round, imported)
         const [heading, ...uids] = csv.trim().split('\n')
-        return importChips(daemon, 'Imported', `${[heading, ...shuffled(uids)].join('\n')}\n`, imported)
+        const file = join(home, `import-${round}.csv`)
+        writeFileSync(file, `${[heading, ...shuffled(uids)].join('\n')}\n`)
+        const into = ['--chip-group', 'Imported', '--key-set', String(keySet.id)]
+        return run(daemon, 'chips', 'import', '--file', file, ...into, '--yes')
+      },
+    },
+    {
+      name: `an apply of ${imported.toLocaleString('en')}`,
+      work: (daemon) => {
+        const file = join(home, 'apply.csv')
+        const redirectUrl = `https://example.com/apply/${++round}`
+        const lines = range(0, imported).map((n) => `${uidOf(n)},${redirectUrl}`)
+        writeFileSync(file, `uid,redirectUrl\n${lines.join('\n')}\n`)
+        return run(daemon, 'chips', 'apply', '--file', file, '--yes')
       },
     },
     {
