@@ -43,6 +43,9 @@ export type RowStatus = keyof typeof countOfStatus
 /** Letters, digits, `.`, `_`, `-`. */
 export const batchNamePattern = /^[A-Za-z0-9._-]{1,64}$/
 
+/** Browsers, proxies, and clients take a path that ends in a dot or two for another one. */
+export const isBatchName = (text: string): boolean => batchNamePattern.test(text) && !/^\.\.?$/.test(text)
+
 /**
  * What a plan lets a row do: what was planned to fail is not tried, and what differs from what the plan saw is left alone.
  * @param now what the row would do now @param isAsSeen whether it finds what the plan found

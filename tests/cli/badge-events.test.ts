@@ -1,10 +1,6 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { buffer } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { poapEnv } from '../support/badges.ts'
 import { type CliHome, cliHome, type Ran } from '../support/cli.ts'
@@ -12,6 +8,7 @@ import { executable } from '../support/cli-process.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { png } from '../support/poap/image-bytes.ts'
 import { PoapStandIn } from '../support/poap/stand-in.ts'
+import { proxyUntil } from '../support/proxy-until.ts'
 import { acmeKey, derived, seed, uids } from '../support/seeds.ts'
 import { tap, tapPath } from '../support/taps.ts'
 
@@ -318,34 +315,6 @@ describe('many events from a file', () => {
     expect(await names('Resumed ')).toHaveLength(6)
   })
 
-  /** A daemon that is gone once it was sent what `isLast` says. */
-  const untilIt = async (isLast: (request: string) => boolean) => {
-    const seen: string[] = []
-    let isGone = false
-    const proxy = createServer(async (request, response) => {
-      if (isGone) return request.socket.destroy()
-      const { method, url } = request
-      seen.push(`${method} ${url}`)
-      const body = await buffer(request)
-      const answer = await fetch(daemon.url + url, {
-        method: method ?? '',
-        headers: Object.entries(request.headers).flatMap(([name, value]) =>
-          /^(x-svc|content-type|tapchip)/.test(name) ? [[name, String(value)] as [string, string]] : [],
-        ),
-        ...(method === 'GET' ? {} : { body }),
-      })
-      const text = await answer.text()
-      isGone = isLast(`${method} ${url}`)
-      const type = answer.headers.get('content-type') ?? ''
-      response.writeHead(answer.status, { 'content-type': type }).end(text)
-    })
-    await once(proxy.listen(0, '127.0.0.1'), 'listening')
-    onTestFinished(() => {
-      proxy.closeAllConnections()
-      proxy.close()
-    })
-    return { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, seen }
-  }
   const isFile = (request: string) => request.includes('/files/')
 
   test.each([
@@ -359,14 +328,14 @@ describe('many events from a file', () => {
       heading,
       ...Array.from({ length: 12 }, (_, n) => row(`After ${what} ${n}`, images[n % 3])),
     ])
-    const { url, seen } = await untilIt(isLast)
+    const { url, seen } = await proxyUntil(daemon.url, isLast)
     here.env.TAPCHIP_PATIENCE_SECONDS = '0'
     const cut = await create('--name', `killed-${what}`, '--url', url)
     expect(cut.code).toBe(5)
     const state = what === 'image' ? 'uploading' : 'planned'
     expect(await json('batch', 'status', `killed-${what}`)).toMatchObject({ state, done: 0 })
     // Each image is sent once, whatever it is named, and however many rows have it.
-    const left = await untilIt(() => false)
+    const left = await proxyUntil(daemon.url, () => false)
     const ran = await create('--name', `killed-${what}`, '--json', '--url', left.url)
     expect([ran.code, ran.lines()]).toMatchObject([0, { length: 12 }])
     const sent = [seen, left.seen].map((requests) => requests.filter(isFile).length)

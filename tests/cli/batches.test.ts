@@ -2,11 +2,14 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type CliHome, ends, withDaemon } from '../support/cli.ts'
+import type { TestDaemon } from '../support/daemon.ts'
+import { proxyUntil } from '../support/proxy-until.ts'
 import { seed, uids } from '../support/seeds.ts'
 
 let here: CliHome
-withDaemon({ seed }, (home) => {
-  here = home
+let daemon: TestDaemon
+withDaemon({ seed }, (...given) => {
+  ;[here, daemon] = given
 })
 
 const [blank, plain, unknown] = [uids.blank, uids.plain, '04000000000011']
@@ -81,7 +84,8 @@ describe('--name', () => {
   })
 
   test('has letters, digits, dots, hyphens and underscores', async () => {
-    ends(await edit('d.csv', '--name', 'not this'), 2, '--name must be 1 to 64 letters')
+    for (const name of ['not this', '.', '..', ''])
+      ends(await edit('d.csv', '--name', name), 2, '--name must be 1 to 64 letters')
   })
 })
 
@@ -108,6 +112,11 @@ describe('--at and --until', () => {
   test('a time that is none is refused before anything is sent', async () => {
     ends(await edit('f.csv', '--at', 'tomorrow'), 2, '--at "tomorrow" is not a time with an offset or a zone')
     ends(await edit('f.csv', '--until', '2026-03-29T02:30 Europe/Rome'), 2, '--until')
+    ends(
+      await edit(sheet('o.csv', blank), '--at', '2020-01-01T00:00Z', '--until', '2020-01-02T00:00Z'),
+      2,
+      'until has passed',
+    )
   })
 })
 
@@ -186,6 +195,46 @@ describe('the verbs', () => {
     const again = await here.run('batch', 'resume', id, '--retry-failed', '--json')
     expect([again.code, again.lines()]).toMatchObject([3, [{ row: 1, status: 'failed' }]])
   })
+})
+
+test('the ID is told before the rows are uploaded, and once', async () => {
+  const file = sheet('m.csv', blank)
+  const ran = await edit(file, '--name', 'told')
+  const { id } = await status('told')
+  expect(ran.stderr.split(`Batch ${id} (told): 1 row\n`)).toHaveLength(2)
+  const undone = await here.run('batch', 'undo', 'told', '--yes')
+  expect(undone.stderr.match(/^Batch b_[0-9a-z]{14}: 1 row$/gm)).toHaveLength(1)
+  here.env.TAPCHIP_PATIENCE_SECONDS = '0'
+  const proxy = await proxyUntil(daemon.url, (request) => request.includes('/rows'))
+  const cut = await here.run('chips', 'edit', '--file', file, '--name', 'cut', '--url', proxy.url)
+  delete here.env.TAPCHIP_PATIENCE_SECONDS
+  const { id: left, state } = await status('cut')
+  expect([cut.code, state, cut.stderr]).toEqual([
+    5,
+    'uploading',
+    expect.stringContaining(`Batch ${left} (cut): 1 row\n`),
+  ])
+})
+
+test('batch list has what is not over, of every machine, and what was begun on this one', async () => {
+  const begin = (name: string, ...more: string[]) =>
+    edit(sheet('n.csv', plain), '--name', name, ...more, '--detach')
+  await begin('theirs-done')
+  await begin('theirs-kept', '--until', '2099-01-01T00:00Z')
+  await begin('theirs-scheduled', '--at', '2099-01-01T00:00Z')
+  await here.run('batch', 'follow', 'theirs-kept')
+  await daemon.ctx.db.write((trx) =>
+    trx.updateTable('batches').set({ host: 'elsewhere' }).where('name', 'like', 'theirs-%').execute(),
+  )
+  await begin('ours-done')
+  await here.run('batch', 'follow', 'ours-done')
+  const names = async (...flags: string[]) =>
+    ((await here.json('batch', 'list', ...flags)) as { name: string | null }[]).flatMap(({ name }) =>
+      /^(ours|theirs)-/.test(name ?? '') ? [name] : [],
+    )
+  expect(await names()).toEqual(['ours-done', 'theirs-scheduled', 'theirs-kept'])
+  expect(await names('--all')).toEqual(['ours-done', 'theirs-scheduled', 'theirs-kept', 'theirs-done'])
+  ends(await here.run('batch', 'remove', 'theirs-kept', '--yes'), 1, 'undo it first: tapchip batch undo')
 })
 
 test('a dry run leaves nothing behind', async () => {

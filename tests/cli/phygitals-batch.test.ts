@@ -194,6 +194,7 @@ describe('phygitals transfer --file', () => {
     expect(ran.code).toBe(2)
     expect(ran.stderr.split('\n')).toEqual([
       `At ${daemon.url} (TAPCHIP_URL), team Acme`,
+      expect.stringMatching(/^Batch b_[0-9a-z]{14}: 3 rows$/),
       expect.stringMatching(/^row 1, recipient: "0xde\w+" has a wrong checksum/),
       'row 2, recipient: "0x12" must be an address: 0x and 40 hex digits',
       'row 3, recipient: "bob@acme.eth" is not an ENS name: it contains @',

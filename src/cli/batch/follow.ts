@@ -154,7 +154,8 @@ export const sayEnd = (
     return exitCodes.failed
   }
   if (state === 'cancelled') {
-    io.note(`Batch ${id} was cancelled after ${formatNumber(done)} of ${counted(total, 'row')}.`)
+    const where = `after ${formatNumber(done)} of ${counted(total, 'row')}`
+    io.note(`Batch ${id} was cancelled ${where}. ${error ?? ''}`.trimEnd())
     return exitCodes.failed
   }
   return sayWaiting(ctx, batch)

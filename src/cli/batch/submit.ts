@@ -70,6 +70,7 @@ export const submitBatch = async (
   })
   if (!isNew && !['uploading', 'planned'].includes(batch.state))
     return goOn(ctx, api, batch, words, submission)
+  if (!dryRun) sayBegun(ctx, batch)
   const remove = () => (isNew ? api.remove(batch.id).catch(() => undefined) : undefined)
   let plan: Plan | undefined
   try {
@@ -89,9 +90,12 @@ export const submitBatch = async (
     noteRequests(ctx, api.isAdmin ? 'POST /admin/batches/:id/rows' : 'POST /batches/:id/rows', lines.count)
     return { exitCode, isDone: true, ...(plan ? { plan } : {}) }
   }
-  ctx.io.note(`Batch ${batch.id}: ${counted(lines.count, 'row')}`)
   return { ...(await runOn(ctx, api, await api.start(batch.id), words, submission)), ...(plan && { plan }) }
 }
+
+/** As soon as it exists, so that its ID is known even if the command is killed. */
+const sayBegun = (ctx: CliContext, { id, name, total }: Batch): void =>
+  ctx.io.note(`Batch ${id}${name === null ? '' : ` (${name})`}: ${counted(total, 'row')}`)
 
 export const hostName = (): string => hostname().slice(0, 255) || 'unknown'
 
@@ -171,6 +175,7 @@ export const runPlanned = async (
   words: KindWords,
   submission: Omit<Submission, 'lines'>,
 ): Promise<Submitted> => {
+  if (!ctx.flags.dryRun) sayBegun(ctx, batch)
   const remove = () => api.remove(batch.id).catch(() => undefined)
   const stop = new AbortController()
   const stopListening = ctx.system.interrupts.listen(() => stop.abort())
@@ -187,7 +192,6 @@ export const runPlanned = async (
     await remove()
     throw error
   }
-  ctx.io.note(`Batch ${batch.id}: ${counted(batch.total, 'row')}`)
   return runOn(ctx, api, await api.start(batch.id), words, submission)
 }
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { batchNamePattern, batchStates } from '../../values/batch-state.ts'
+import { batchNamePattern, batchStates, isBatchName } from '../../values/batch-state.ts'
 import { endpoint } from './endpoint.ts'
 import { flag, integer, moment, name, page, success, team, text, timestamp } from './fields.ts'
 
@@ -68,7 +68,10 @@ const create = {
     z.object({
       ...team,
       kind: name(100),
-      name: text(64).regex(batchNamePattern, 'must be 1 to 64 of A-Z a-z 0-9 . _ -').optional(),
+      name: text(64)
+        .regex(batchNamePattern, 'must be 1 to 64 of A-Z a-z 0-9 . _ -')
+        .refine(isBatchName, 'must not be . or ..')
+        .optional(),
       note: text(500).optional(),
       at: moment.optional(),
       until: moment.optional(),

@@ -58,14 +58,14 @@ export const batchesDue = (db: Queries, now: string, limit: number): Promise<Bat
     .limit(limit)
     .execute()
 
-/** Those that rest, whose time is over, and that nobody takes back yet; an undo that was not started counts for nothing. */
-export const batchesToTakeBack = (db: Queries, now: string, limit: number): Promise<BatchRow[]> =>
+/** Those that rest, have an end, and that nobody takes back yet; an undo that was not started counts for nothing. */
+const notTakenBack = (db: Queries) =>
   db
     .selectFrom('batches')
     .selectAll()
     .where('state', 'in', ['done', 'paused', 'failed'])
     .where('startedAt', 'is not', null)
-    .where('until', '<=', now)
+    .where('until', 'is not', null)
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(
@@ -76,9 +76,13 @@ export const batchesToTakeBack = (db: Queries, now: string, limit: number): Prom
         ),
       ),
     )
-    .orderBy('id')
-    .limit(limit)
-    .execute()
+
+/** Whose time is over, the oldest first. @param now ISO 8601 */
+export const batchesToTakeBack = (db: Queries, now: string, limit: number): Promise<BatchRow[]> =>
+  notTakenBack(db).where('until', '<=', now).orderBy('id').limit(limit).execute()
+
+export const isToBeTakenBack = async (db: Queries, id: string): Promise<boolean> =>
+  (await notTakenBack(db).where('id', '=', id).executeTakeFirst()) !== undefined
 
 /** Newest first. */
 export const undosOf = (db: Queries, id: string): Promise<BatchRow[]> =>

@@ -96,6 +96,71 @@ describe('a batch with times', () => {
     expect(await redirectOf(uids.blank)).toBeNull()
   })
 
+  test('that no daemon ran between its start and its end is cancelled, and says so', async () => {
+    const id = await batches.uploaded('chips apply', weekend, { ...times, name: 'weekend' })
+    await batches.run(id)
+    clock.jump('54h')
+    await looks()
+    expect(await batches.show(id)).toMatchObject({
+      ...{ state: 'cancelled', done: 0, startedAt: null, endedAt: '2026-11-29T18:00:00.000Z' },
+      error: expect.stringContaining('both had passed when the daemon could start it. No row was changed.'),
+    })
+    expect(log.join('')).toContain('its end had passed before it began')
+    expect(await redirectOf(uids.blank)).toBeNull()
+    expect((await t.audit(`batch=${id}&action=batches.cancel`))[0]).toMatchObject({ actor: 'daemon' })
+    expect(await t.audit('action=chips.apply')).toEqual([])
+    expect((await batches.call('GET', '')).body).toHaveLength(1)
+  })
+
+  test('whose end has passed is refused, however it is begun', async () => {
+    const over = { at: '2026-11-20T12:00:00Z', until: '2026-11-27T12:00:00Z' }
+    expect((await batches.create('chips apply', weekend, over)).body).toMatchObject({
+      ...{ statusCode: 400, message: 'until has passed: at the daemon it is 2026-11-27T12:00:00.000Z' },
+    })
+    const cleo = batchesBy(
+      t,
+      bearer((await t.call('POST /admin/admin-tokens', { name: 'cleo', scopes: ['approve'] })).body.token),
+    )
+    const until = '2026-11-27T13:00:00Z'
+    const planned = await batches.uploaded('chips apply', weekend, { until })
+    const proposed = await batches.uploaded('chips apply', weekend, { until, propose: true })
+    await batches.plan(proposed)
+    await batches.run(proposed)
+    const paused = await batches.uploaded('chips apply', weekend, { until, at: '2026-11-27T12:30:00Z' })
+    await batches.run(paused)
+    // As where its credential was revoked.
+    const state = { state: 'paused' } as const
+    await t.ctx.db.write((trx) => trx.updateTable('batches').set(state).where('id', '=', paused).execute())
+    clock.advance('60m')
+    for (const answer of [
+      await batches.call('POST', `/${planned}/start`),
+      await cleo.call('POST', `/${proposed}/approve`),
+      await batches.call('POST', `/${paused}/resume`, {}),
+    ])
+      expect(answer.body).toMatchObject({
+        statusCode: 400,
+        message: expect.stringContaining('was to be undone at 2026-11-27T13:00:00.000Z, which has passed'),
+      })
+    await looks()
+    expect(await redirectOf(uids.blank)).toBeNull()
+  })
+
+  test('that is yet to be taken back is not removed', async () => {
+    const id = await batches.uploaded('chips apply', weekend, { until: times.until })
+    await batches.run(id)
+    const refused = await batches.call('DELETE', `/${id}`)
+    expect([refused.status, refused.body.message]).toEqual([
+      409,
+      expect.stringMatching(/is to be undone at 2026-11-29T18.* undo it first: tapchip batch undo b_/),
+    ])
+    clock.jump('72h')
+    await looks()
+    expect(await batches.show(id)).toMatchObject({ state: 'undone' })
+    expect((await batches.call('DELETE', `/${id}`)).status).toBe(200)
+    const unstarted = await batches.uploaded('chips apply', weekend, { until: '2026-12-29T18:00:00Z' })
+    expect((await batches.call('DELETE', `/${unstarted}`)).status).toBe(200)
+  })
+
   test('is refused if its end comes first, or if it cannot be taken back', async () => {
     const early = await batches.create('chips apply', weekend, { ...times, until: '2026-11-27T10:00:00Z' })
     expect(early.body).toMatchObject({ statusCode: 400, message: expect.stringContaining('until') })

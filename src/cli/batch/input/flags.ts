@@ -1,4 +1,4 @@
-import { batchNamePattern } from '../../../values/batch-state.ts'
+import { isBatchName } from '../../../values/batch-state.ts'
 import { readZonedTime } from '../../../values/zoned-time.ts'
 import {
   choice,
@@ -62,9 +62,9 @@ const name: OptionSpec<string | undefined> = {
     'A name for the batch. Given again with the same rows, that batch goes on instead of a new one',
   read: (raw) => {
     if (typeof raw !== 'string') return undefined
-    if (batchNamePattern.test(raw)) return raw
+    if (isBatchName(raw)) return raw
     throw new UsageError(
-      `--name must be 1 to 64 letters, digits, dots, hyphens or underscores, not "${raw}".`,
+      `--name must be 1 to 64 letters, digits, dots, hyphens or underscores, and not only a dot or two, not "${raw}".`,
     )
   },
 }

@@ -1,4 +1,4 @@
-import { batchNamePattern } from '../../../values/batch-state.ts'
+import { isBatchName } from '../../../values/batch-state.ts'
 import { BatchApi } from '../../batch/batch-api.ts'
 import { notForBox } from '../../batch/boxes.ts'
 import { ofEarlierVersion, oldJournal } from '../../batch/old-journals.ts'
@@ -29,7 +29,7 @@ export const findBatch = async (ctx: CliContext, idOrName: string): Promise<Foun
   if (!hasToken) ctx.needApiKey()
   const client = await ctx.client()
   const [asKey, asAdmin] = [new BatchApi(client, false), new BatchApi(client, true)]
-  const isId = batchNamePattern.test(idOrName)
+  const isId = isBatchName(idOrName)
   // What an API key may do is done with it: the batch is its team's, and the daemon tells who proposed from who approves.
   const own = isId && apiKey ? await showIfAny(asKey, idOrName) : undefined
   const batch = own ?? (isId && hasToken ? await showIfAny(asAdmin, idOrName) : undefined)

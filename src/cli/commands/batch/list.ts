@@ -1,6 +1,7 @@
 import { BatchApi } from '../../batch/batch-api.ts'
 import { shownBox } from '../../batch/boxes.ts'
 import { listOldJournals } from '../../batch/old-journals.ts'
+import type { Batch } from '../../batch/sheet-kind.ts'
 import { hostName } from '../../batch/submit.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag } from '../../command/options.ts'
@@ -15,8 +16,8 @@ const maxListed = 1000
 
 export const list = defineCommand({
   name: 'list',
-  summary: 'List the batches that were begun on this machine, newest first',
-  options: { all: flag('--all', 'List the batches of all machines') },
+  summary: 'List the batches that are not over, and those that were begun on this machine, newest first',
+  options: { all: flag('--all', 'List those as well that are over and were begun on other machines') },
   examples: [
     'batch list',
     'batch list --all',
@@ -37,14 +38,16 @@ export const list = defineCommand({
         NAME: (batch) => batch.name,
         KIND: (batch) => batch.kind,
         STATE: (batch) => batch.state,
-        ...(options.all ? { HOST: (batch: ShownBatch) => batch.host } : {}),
+        HOST: (batch) => batch.host,
         BY: (batch) => batch.startedBy,
         CREATED: (batch) => batch.createdAt,
         DONE: (batch) => batch.done,
         FAILED: (batch) => (batch.failed ?? 0) + (batch.conflict ?? 0),
         TOTAL: (batch) => batch.total,
       },
-      'No batches yet. Start one: tapchip chips edit --file FILE',
+      options.all
+        ? 'No batches yet. Start one: tapchip chips edit --file FILE'
+        : 'No open batches, and none that were begun here. List all: tapchip batch list --all',
     )
     for (const { message } of problems) ctx.io.warn(message)
     noteOld(ctx)
@@ -75,5 +78,9 @@ const daemonBatches = async (ctx: CliContext, all: boolean) => {
     return []
   })
   const host = hostName()
-  return all ? found : found.filter((batch) => batch.host === host)
+  return all ? found : found.filter((batch) => batch.host === host || !isOver(batch))
 }
+
+/** Whoever looks can do nothing about it any more, and it does nothing by itself. */
+const isOver = ({ state, until }: Batch): boolean =>
+  state === 'cancelled' || state === 'undone' || (state === 'done' && until === null)

@@ -154,7 +154,8 @@ async function sameBatch(
 function assertTimes({ undo }: BatchKind, { at, until }: NewBatch, now: number): void {
   if (until === undefined) return
   if ('refusal' in undo) throw invalid('until', `cannot be kept. ${undo.refusal}`)
-  if (until <= (at ?? iso(now))) throw invalid('until', 'must be after the time when the batch starts')
+  if (until <= iso(now)) throw invalid('until', `has passed: at the daemon it is ${iso(now)}`)
+  if (at !== undefined && until <= at) throw invalid('until', 'must be after the time when the batch starts')
 }
 
 /** Its totals, as stored. */

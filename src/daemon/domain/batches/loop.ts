@@ -15,6 +15,7 @@ import type { BatchDeps } from './kind.ts'
 import { runBatch } from './run.ts'
 import { pause } from './send.ts'
 import { BatchSignals } from './signals.ts'
+import { cancelOver } from './steps.ts'
 import { makeUndo } from './undo.ts'
 
 export interface Turn {
@@ -136,7 +137,16 @@ export class BatchLoop {
     this.#jobs.set(key, { stop, ended })
   }
 
-  async #startDue({ id, at, kind }: BatchRow, now: number): Promise<void> {
+  async #startDue(batch: BatchRow, now: number): Promise<void> {
+    const { id, at, until, kind } = batch
+    if (until !== null && until <= iso(now)) {
+      if (await cancelOver(this.deps, batch))
+        this.#log.warn(
+          { batch: id, kind, at, until },
+          'a batch was cancelled: its end had passed before it began',
+        )
+      return
+    }
     const late = at === null ? 0 : now - Date.parse(at)
     const lateSeconds = late > lateFromMs ? Math.round(late / 1000) : null
     const change = { state: 'running', startedAt: iso(now), touchedAt: iso(now), lateSeconds } as const

@@ -1,7 +1,14 @@
 import type { BatchState } from '../../../values/batch-state.ts'
 import { recordChange } from '../../store/audit.ts'
 import { batchesOfEnded } from '../../store/batch-credentials.ts'
-import { type BatchRow, changeBatch, deleteBatch, type NamedBatch } from '../../store/batches.ts'
+import {
+  type BatchRow,
+  changeBatch,
+  deleteBatch,
+  findBatch,
+  isToBeTakenBack,
+  type NamedBatch,
+} from '../../store/batches.ts'
 import type { Queries } from '../../store/database.ts'
 import { permits } from '../access/scopes.ts'
 import { conflict, DomainError, scopeMissing } from '../errors.ts'
@@ -62,7 +69,7 @@ async function take(
 
 async function record(
   trx: Queries,
-  { actor }: BatchCaller,
+  { actor }: Pick<BatchCaller, 'actor'>,
   { id, teamId, kind, name, note, total }: NamedBatch,
   action: Step['action'] | 'delete',
   at: string,
@@ -77,6 +84,13 @@ const going = ({ at, startedAt }: Pick<BatchRow, 'at' | 'startedAt'>, now: strin
   startedAt === null && at !== null && at > now
     ? ({ state: 'scheduled', error: null } as const)
     : ({ state: 'running', error: null, startedAt: startedAt ?? now } as const)
+
+/** A window that is over would only be opened to be closed. @throws DomainError invalid_input */
+function assertNotOver({ id, until, startedAt }: BatchRow, now: string): void {
+  if (startedAt !== null || until === null || until > now) return
+  const why = `Batch ${id} was to be undone at ${until}, which has passed. Nothing was changed.`
+  throw new DomainError('invalid_input', `${why} Begin it anew with another end.`)
+}
 
 /** From its first row. */
 const begun = (batch: BatchRow, now: string) => ({ ...going(batch, now), nextPiece: 0, nextRow: 0 })
@@ -97,6 +111,7 @@ export async function startBatch(deps: Deps, caller: BatchCaller, idOrName: stri
   // What was approved is what runs, and only a plan says what that is.
   if (isProposed && (batch.state === 'uploading' || (batch.state === 'planned' && batch.plan === null)))
     throw conflict(`Batch ${batch.id} must be planned before it is proposed.`)
+  if (batch.state === 'uploading' || batch.state === 'planned') assertNotOver(batch, iso(deps.clock.now()))
   const change = async (trx: Queries, at: string) => ({
     ...(isProposed ? ({ state: 'proposed' } as const) : begun(batch, at)),
     ...(await takenOver(trx, caller, batch.id, at)),
@@ -120,7 +135,9 @@ export async function approveBatch(deps: Deps, caller: BatchCaller, idOrName: st
   if (batch.isProposed === 0) throw conflict(`Batch ${batch.id} was not proposed, so it needs no approval.`)
   if (batch.state === 'uploading' || batch.state === 'planned')
     throw conflict(`Batch ${batch.id} was not started yet, so it cannot be approved.`)
-  const change = { ...begun(batch, iso(deps.clock.now())), approvedBy: caller.actor.name }
+  const now = iso(deps.clock.now())
+  if (batch.state === 'proposed') assertNotOver(batch, now)
+  const change = { ...begun(batch, now), approvedBy: caller.actor.name }
   const after = await take(deps, caller, batch, { action: 'approve', from: ['proposed'], change })
   if (after.state === 'cancelled') throw conflict(`Batch ${batch.id} was cancelled.`)
   if (after.approvedBy === null)
@@ -145,6 +162,7 @@ export async function resumeBatch(
   { retryFailed, rate }: { retryFailed: boolean; rate: number | undefined },
 ): Promise<NamedBatch> {
   const { batch } = await batchToRun(deps.db.read, caller, idOrName)
+  if (batch.state === 'paused' || batch.state === 'failed') assertNotOver(batch, iso(deps.clock.now()))
   const paced = rate === undefined ? {} : { rate: rateOf(rate) }
   const retried = retryFailed ? { pass: batch.pass + 1, nextPiece: 0, nextRow: 0 } : {}
   const change = async (trx: Queries, at: string) => {
@@ -177,11 +195,28 @@ export async function cancelBatch(deps: Deps, caller: BatchCaller, idOrName: str
   throw conflict(`Batch ${batch.id} cannot be cancelled: it is ${after.state}.`)
 }
 
+/** No daemon ran while it was to stand. @returns false if it waits no more */
+export async function cancelOver({ db, clock }: Deps, { id, at, until }: BatchRow): Promise<boolean> {
+  const error = `It was to start at ${at} and to be undone at ${until}: both had passed when the daemon could start it. No row was changed.`
+  const now = iso(clock.now())
+  const change = { state: 'cancelled', error, endedAt: now, touchedAt: now } as const
+  return db.write(async (trx) => {
+    if (!(await changeBatch(trx, id, { states: ['scheduled'] }, change))) return false
+    const batch = await findBatch(trx, id)
+    if (batch) await record(trx, { actor: { name: 'daemon', requestId: null } }, batch, 'cancel', now)
+    return true
+  })
+}
+
 /** With its rows and results. @throws DomainError not_found, scope_missing, batch_running, conflict */
 export async function removeBatch(deps: Deps, caller: BatchCaller, idOrName: string): Promise<void> {
   const { batch } = await batchToRun(deps.db.read, caller, idOrName)
   const at = iso(deps.clock.now())
   await deps.db.write(async (trx) => {
+    if (await isToBeTakenBack(trx, batch.id))
+      throw conflict(
+        `Batch ${batch.id} is to be undone at ${batch.until}, which takes its rows. To remove it, undo it first: tapchip batch undo ${batch.id}`,
+      )
     if (await deleteBatch(trx, batch.id, notRunning)) return record(trx, caller, batch, 'delete', at)
     const after = await batchOf(trx, caller, batch.id)
     if (after.state === 'running') throw stillRunning(after, 'deleted')
