@@ -69,13 +69,15 @@ describe('--rate', () => {
   })
 })
 
-describe('--concurrency', () => {
-  test('is refused where the rows of a batch need their order', async () => {
-    write('a.csv', `uid,label\n04240000001000,order\n`)
-    const ran = await here.run('chips', 'apply', '--file', 'a.csv', '--yes')
-    const id = /b_\w+/.exec(ran.stderr)?.[0] ?? ''
-    const resumed = await here.run('batch', 'resume', id, '--concurrency', '2')
-    expect([resumed.code, resumed.stderr]).toEqual([2, expect.stringContaining('has no --concurrency')])
-    expect((await here.run('chips', 'edit', '--file', 'a.csv', '--concurrency', '17')).code).toBe(2)
+test('--concurrency is taken where scripts give it, does nothing, and is no option of a resume', async () => {
+  write('a.csv', 'uid,redirectUrl\n04240000001000,https://example.com/\n')
+  const edit = (most: string) =>
+    here.run('chips', 'edit', '--file', 'a.csv', '--dry-run', '--concurrency', most)
+  expect((await edit('2')).stderr).not.toContain('--concurrency')
+  expect(await edit('17')).toMatchObject({ code: 2, stderr: expect.stringContaining('--concurrency') })
+  const resumed = await here.run('batch', 'resume', 'b_1hq3v9k7s2m4xa', '--concurrency', '2')
+  expect(resumed).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("Unknown option '--concurrency'"),
   })
 })
