@@ -71,8 +71,8 @@ test('the labels of a box are those of its sheet, in the order of its rows', asy
     expect(page?.text).toContain(text)
 
   // A chip that failed, and was recovered later; and a CLI that was killed after the last chip was registered did not write its line.
-  const journal = join(here.home, '.local/state/tapchip/batches', `${batchIn(stderr)}.jsonl`)
-  const lines = readFileSync(journal, 'utf8').trim().split('\n')
+  const box = join(here.home, '.local/state/tapchip/batches', `${batchIn(stderr)}.jsonl`)
+  const lines = readFileSync(box, 'utf8').trim().split('\n')
   const isOfLast = (line: string) => line.includes(uids[2] ?? '') && line.includes('"result"')
   const cut = lines.filter((line) => !isOfLast(line) && !line.startsWith('{"type":"closed"'))
   expect(lines.length - cut.length).toBe(2)
@@ -80,7 +80,7 @@ test('the labels of a box are those of its sheet, in the order of its rows', asy
     line.includes(uids[0] ?? '') ? line.replace('"status":"provisioned"', '"status":"failed"') : line,
   )
   expect(failed).not.toEqual(cut)
-  writeFileSync(journal, `${failed.join('\n')}\n`)
+  writeFileSync(box, `${failed.join('\n')}\n`)
   ends(await print('--batch', batchIn(stderr), '--yes'), 0, '3 labels')
   expect(pages()[0]?.codes).toEqual(uids)
 

@@ -264,7 +264,7 @@ describe('a box that is stopped', () => {
     expect((await at.run('batch', 'list', '--json')).json()).toMatchObject([stands])
     const resumed = await at.run('batch', 'resume', id, ...onEmulator, '--json')
     expect([resumed.code, lines(resumed).length]).toEqual([0, 4 - first.length])
-    // Of both runs, which the journal's last line alone does not tell.
+    // Of both runs.
     const done = { ...seen, state: 'done', changed: 4 }
     expect((await at.run('batch', 'list', '--json')).json()).toMatchObject([done])
     expect((await at.run('batch', 'status', id, '--json')).json()).toMatchObject(done)
@@ -284,8 +284,8 @@ describe('a box that is stopped', () => {
       ...['nfc', 'provision', ...wanted, ...onEmulator, '--json', '--file', sheet(3, 'W')],
     )
     const [id = ''] = batches()
-    const journal = join(at.home, '.local/state/tapchip/batches', `${id}.jsonl`)
-    writeFileSync(journal, readFileSync(journal, 'utf8').replace(/"instance":"[^"]*"/, '"instance":"other"'))
+    const file = join(at.home, '.local/state/tapchip/batches', `${id}.jsonl`)
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/"instance":"[^"]*"/, '"instance":"other"'))
     for (const args of [
       ['nfc', 'provision', '--resume', id],
       ['batch', 'resume', id],
@@ -326,13 +326,13 @@ describe('a box that is stopped', () => {
     const ran = await provision('--file', file)
     expect(ran.code).toBe(0)
     const [id = ''] = batches()
-    const journal = join(at.home, '.local/state/tapchip/batches', `${id}.jsonl`)
+    const kept = join(at.home, '.local/state/tapchip/batches', `${id}.jsonl`)
     // As if it had been killed before the second result was written, in the middle of a line.
-    const kept = readFileSync(journal, 'utf8')
+    const written = readFileSync(kept, 'utf8')
       .replace(/"processStart":"[^"]*"/, '"processStart":"ended"')
       .split('\n')
-    const cut = kept.findIndex((line, i) => line.includes('"result"') && i > 3)
-    writeFileSync(journal, `${kept.slice(0, cut).join('\n')}\n${kept[cut]?.slice(0, 9)}`)
+    const cut = written.findIndex((line, i) => line.includes('"result"') && i > 3)
+    writeFileSync(kept, `${written.slice(0, cut).join('\n')}\n${written[cut]?.slice(0, 9)}`)
     const resumed = await at.run('nfc', 'provision', '--resume', id, ...onEmulator, '--json')
     // Its own record of the third chip is gone as well, but the daemon knows that each row has its chip.
     expect([resumed.code, lines(resumed), resumed.stderr]).toEqual([

@@ -16,7 +16,7 @@ export const status = defineCommand({
     const next: { readonly [state in string]?: string } = {
       paused: `Continue: tapchip batch resume ${id}`,
       failed: `Continue: tapchip batch resume ${id}`,
-      running: `Follow it: tapchip batch follow ${id}`,
+      ...(box ? {} : { running: `Follow it: tapchip batch follow ${id}` }),
       proposed: `Approve it: tapchip batch approve ${id}`,
     }
     const hint = next[shown.state]
