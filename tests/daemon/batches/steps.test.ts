@@ -118,6 +118,10 @@ describe('a name', () => {
     expect(other.body).toMatchObject({ statusCode: 409, code: 'batch_name_taken' })
     const many = await tenTimes(() => batches.create('chips apply', rows, { name: 'at once' }))
     expect(many).toEqual({ 400: 10 })
+    for (const name of ['.', '..'])
+      expect((await batches.create('chips apply', rows, { name })).body.message).toContain(
+        'must not be . or ..',
+      )
     const racing = await tenTimes(() => batches.create('chips apply', rows, { name: 'at-once' }))
     expect(racing).toEqual({ 200: 10 })
     expect((await batches.call('GET', '/at-once')).body).toMatchObject({ name: 'at-once' })
