@@ -2,6 +2,7 @@ import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs'
 import { isBatchId } from '../../values/batch-id.ts'
 import { parseObject } from '../../values/json.ts'
 import { CliError } from '../errors.ts'
+import { withFiles } from '../file-problem.ts'
 import { batchDir } from '../nfc/saved-box.ts'
 import type { SystemPaths } from '../system.ts'
 
@@ -21,7 +22,7 @@ export const oldJournal = (system: SystemPaths, id: string): OldJournal | undefi
     ? endings.map((ending) => `${batchDir(system)}/${id}${ending}`).find((one) => existsSync(one))
     : undefined
   if (path === undefined) return undefined
-  const { type, kind } = firstLine(path)
+  const { type, kind } = withFiles({ path, verb: 'read' }, () => firstLine(path))
   return type === 'box' ? undefined : { id, path, kind: typeof kind === 'string' ? kind : undefined }
 }
 
@@ -33,7 +34,14 @@ export const listOldJournals = (system: SystemPaths): OldJournal[] => {
   return ids
     .sort()
     .reverse()
-    .flatMap((id) => oldJournal(system, id) ?? [])
+    .flatMap((id) => {
+      try {
+        return oldJournal(system, id) ?? []
+      } catch {
+        // The list of boxes tells of a file that cannot be read.
+        return []
+      }
+    })
 }
 
 export const ofEarlierVersion = ({ id, kind, path }: OldJournal): CliError =>
