@@ -131,11 +131,11 @@ export interface Advance extends Position {
   readonly stored: number
 }
 
-/** @param state undefined: any @returns false if it is elsewhere by now */
+/** @param by it runs, and in the name of this credential; undefined: whatever it does @returns false if it is elsewhere by now */
 export const advanceBatch = (
   db: Queries,
   { id, pass, nextPiece, nextRow }: Position & { id: string },
-  state: BatchState | undefined,
+  by: string | undefined,
   { changed, unchanged, failed, conflict, stored, ...to }: Advance,
   change: Updateable<BatchesTable>,
 ): Promise<boolean> => {
@@ -154,7 +154,7 @@ export const advanceBatch = (
     .where('pass', '=', pass)
     .where('nextPiece', '=', nextPiece)
     .where('nextRow', '=', nextRow)
-  if (state !== undefined) query = query.where('state', '=', state)
+  if (by !== undefined) query = query.where('state', '=', 'running').where('startedById', '=', by)
   return once(query)
 }
 

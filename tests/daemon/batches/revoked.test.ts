@@ -65,6 +65,27 @@ describe('a credential that is revoked', () => {
     expect(await t.audit(`action=batches.end&batch=${id}`)).toMatchObject([{ actor: 'admin:root' }])
   })
 
+  test('loses its batch to whoever resumes it at once, before its rows under way have ended', async () => {
+    const ops = await keyWith('laptop', ['read', 'edit'])
+    const rows = Array.from({ length: 12 }, (_, n) => ({
+      ...{ row: n + 1, uid: uids.blank, redirectUrl: `https://${n}.example/` },
+    }))
+    const id = await ops.by.uploaded('chips edit', rows, { rate: 20 })
+    await ops.by.call('POST', `/${id}/start`)
+    const running = tick()
+    await expect.poll(async () => (await root.show(id)).done, { interval: 10 }).toBeGreaterThan(1)
+    await revoke(ops.id)
+    const edits = () => t.audit(`action=chips.batch&batch=${id}`)
+    const before = await edits()
+    await root.call('POST', `/${id}/resume`, {})
+    await running
+    await tick()
+    expect(await root.show(id)).toMatchObject({ state: 'done', startedBy: 'root', done: 12 })
+    const after = (await edits()).slice(0, -before.length)
+    expect(after.length).toBeGreaterThan(1)
+    for (const { actor } of after) expect(actor).toBe('admin:root')
+  })
+
   test('keeps what it scheduled from starting; resumed, it waits for its time again', async () => {
     const ops = await keyWith('laptop', ['read', 'edit'])
     const id = await ops.by.uploaded('chips edit', lead('https://a.example/'), {

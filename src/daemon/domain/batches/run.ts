@@ -116,13 +116,18 @@ class BatchRunner {
     this.#spend(rows.length)
   }
 
+  /** Paused, or taken over: rows run in the name of whoever has the batch now. */
+  async #isGone(): Promise<boolean> {
+    const now = await findBatch(this.#deps.db.read, this.#batch.id)
+    return now?.state !== 'running' || now.startedById !== this.#batch.startedById
+  }
+
   async #send(kind: SentKind, { due, to, isEnd }: Gathered): Promise<void> {
-    const { id } = this.#batch
     const { stopped, waitsFor } = this.#running
     const handled: Handled[] = []
     const { isComplete, failure } = await sendRows<Due>({
       ...{ rows: due, concurrency: kind.concurrency, stopped, waitsFor },
-      isGone: async () => (await findBatch(this.#deps.db.read, id))?.state !== 'running',
+      isGone: () => this.#isGone(),
       send: (one) => kind.send(this.#deps, this.#run, one.planned, this.#keyOf(one)),
       settled: (one, result) => handled.push({ due: one, result }),
     })
@@ -164,18 +169,16 @@ class BatchRunner {
   }
 
   async #advance(trx: Queries, advance: Advance, isEnd: boolean, at: string): Promise<boolean> {
-    const from = { id: this.#batch.id, ...this.#position }
+    const { id, startedById } = this.#batch
+    const from = { id, ...this.#position }
     const change = { touchedAt: at, error: null }
-    if (
-      isEnd &&
-      (await advanceBatch(trx, from, 'running', advance, { ...change, state: 'done', endedAt: at }))
-    ) {
-      await this.#end(trx, at)
+    const ended = isEnd ? ({ state: 'done', endedAt: at } as const) : {}
+    if (await advanceBatch(trx, from, startedById, advance, { ...change, ...ended })) {
+      if (isEnd) await this.#end(trx, at)
       return true
     }
-    // What was sent is kept, whatever became of the batch meanwhile.
-    const state = this.#kind.how === 'sent' ? undefined : 'running'
-    return (!isEnd || state === undefined) && advanceBatch(trx, from, state, advance, change)
+    // What was sent is kept, whatever became of the batch meanwhile, and so is the reason why it rests.
+    return this.#kind.how === 'sent' && advanceBatch(trx, from, undefined, advance, { touchedAt: at })
   }
 
   /** In the write of the last rows. What the batch took back is undone from then on. */

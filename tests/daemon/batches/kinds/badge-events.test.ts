@@ -23,8 +23,8 @@ function hands(t: BadgeApp, key = acmeKey) {
     })
     return { status: answer.statusCode, body: answer.json() }
   }
-  const uploaded = async (rows: readonly object[]) => {
-    const { body } = await batches.create('badge-events create', rows)
+  const uploaded = async (rows: readonly object[], more?: object) => {
+    const { body } = await batches.create('badge-events create', rows, more)
     const { id } = body.batch
     expect(await file(id, png())).toEqual({ status: 200, body: { success: true } })
     expect((await batches.upload(id, rows)).status).toBe(200)
@@ -140,4 +140,28 @@ test('creates events at POAP', async () => {
     { status: 'created', id: expect.any(Number) },
     { status: 'created', id: expect.any(Number) },
   ])
+})
+
+test('says why it was paused, also after the row that was being sent has ended', async () => {
+  const { t, call, show } = await open()
+  const there = (await events(t)).length
+  const made = (
+    await t.call('POST /admin/api-keys', { team: 'Acme', name: 'laptop', scopes: ['read', 'edit'] })
+  ).body
+  const mine = hands(t, made.key)
+  const id = await mine.uploaded(rowsOf(...Array.from({ length: 12 }, (_, n) => `Event ${n}`)), { rate: 20 })
+  await mine.call('POST', `/${id}/start`)
+  const running = t.ctx.batches.tick()
+  await expect.poll(async () => (await show(id)).done, { interval: 10 }).toBeGreaterThan(1)
+  await t.call(`DELETE /admin/api-keys/${made.id}`)
+  await running
+  const { done, error, state } = await show(id)
+  expect([state, error]).toEqual([
+    'paused',
+    expect.stringContaining('"laptop", which it was begun with, was revoked'),
+  ])
+  expect(await events(t)).toHaveLength(there + done)
+  expect((await call('POST', `/${id}/resume`, { rate: 1000 })).status).toBe(200)
+  await t.ctx.batches.tick()
+  expect(await show(id)).toMatchObject({ state: 'done', changed: 12, error: null })
 })
