@@ -39,6 +39,8 @@ let badgeForm: Awaited<ReturnType<typeof eventForm>>
 beforeAll(async () => {
   badgeForm = await eventForm()
   t = await openTestApp({ seed, chain: true })
+  // The batches below stay as they are.
+  await t.ctx.batches.stop()
   const headers = { 'x-svc-api-key': acmeKey }
   const row = JSON.stringify({ row: 1, uid: uids.blank, redirectUrl: null })
   for (const [key, stored] of Object.entries(batchesOf)) {
