@@ -10,14 +10,17 @@ export const openRegular = (path: string, { followsLinks = true } = {}): number 
   regular(path, openSync(path, O_RDONLY | O_NONBLOCK | (followsLinks ? 0 : O_NOFOLLOW)))
 
 /** @throws as openRegular */
-export function readRegular(path: string): string {
+export function readRegularBytes(path: string): Buffer {
   const file = openRegular(path)
   try {
-    return readFileSync(file, 'utf8')
+    return readFileSync(file)
   } finally {
     closeSync(file)
   }
 }
+
+/** @throws as openRegular */
+export const readRegular = (path: string): string => readRegularBytes(path).toString()
 
 /** Opens a file to append to, or makes it, readable by its owner alone. A link in its place is not followed. @throws as openRegular */
 export const openToAppend = (path: string): number =>

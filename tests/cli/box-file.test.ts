@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -144,6 +145,16 @@ test('a line that a kill cut short is gone on after; another damaged one is refu
   ])
   expect((await at.run('batch', 'remove', id, '--yes')).code).toBe(0)
   expect(readdirSync(folder())).toEqual([])
+  // Neither what it says nor the length of a box's first line misleads.
+  writeFileSync(fileOf(id), '{"type":"batch","kind":"a\\nb\\u001b[31m"}\n')
+  const path = `/${'folder/'.repeat(800)}sheet.csv`
+  BoxFile.begin(system(), new Date(), {
+    ...about,
+    input: { name: 'sheet.csv', path, sha256: 'a' },
+  }).file.close()
+  expect((await at.run('batch', 'list', '--json')).stderr).toBe(
+    `An earlier version of tapchip began ${id} here. Finish them with that version; what is done: tapchip batch remove ID\n`,
+  )
 })
 
 test('what is lost with a machine is the report alone: the same sheet goes on elsewhere with its other rows', async () => {
@@ -171,6 +182,19 @@ test('a file that cannot be read is named, and hides no other one', async () => 
     [expect.objectContaining({ id })],
     expect.stringContaining('cannot be read: it is a directory'),
   ])
+})
+
+test.skipIf(process.platform === 'win32')('a pipe in its place keeps nobody waiting', async () => {
+  mkdirSync(folder(), { recursive: true })
+  execFileSync('mkfifo', [fileOf('b_1hq3v9k7s2m4xa')])
+  for (const [verb, ...more] of [['list'], ['status', 'b_1hq3v9k7s2m4xa']]) {
+    const ran = await at.run('batch', verb ?? '', ...more)
+    expect([verb, ran.code, ran.stderr]).toEqual([
+      verb,
+      1,
+      expect.stringContaining('cannot be read: it is a pipe or a device'),
+    ])
+  }
 })
 
 test('the verbs that it does not have say what to do', async () => {
@@ -206,6 +230,11 @@ test('the journal of an earlier version is named, and left to that version', asy
       expect.stringContaining('undo it with that version'),
     ])
   }
+  const provision = await at.run('nfc', 'provision', '--resume', id)
+  expect([provision.code, provision.stderr]).toEqual([
+    1,
+    expect.stringContaining('undo it with that version'),
+  ])
   expect((await at.run('batch', 'report', packed)).stderr).toContain(
     `Batch ${packed} was begun by an earlier version`,
   )

@@ -1,6 +1,7 @@
-import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs'
+import { closeSync, existsSync, readdirSync, readSync } from 'node:fs'
 import { isBatchId } from '../../values/batch-id.ts'
 import { parseObject } from '../../values/json.ts'
+import { openRegular } from '../../values/regular-file.ts'
 import { CliError } from '../errors.ts'
 import { withFiles } from '../file-problem.ts'
 import { batchDir } from '../nfc/saved-box.ts'
@@ -14,6 +15,7 @@ export interface OldJournal {
   readonly path: string
 }
 
+const isKind = (kind: unknown): kind is string => typeof kind === 'string' && /^[a-z -]{1,64}$/.test(kind)
 const endings = ['.jsonl', '.jsonl.gz']
 
 /** @returns undefined if there is none */
@@ -23,7 +25,7 @@ export const oldJournal = (system: SystemPaths, id: string): OldJournal | undefi
     : undefined
   if (path === undefined) return undefined
   const { type, kind } = withFiles({ path, verb: 'read' }, () => firstLine(path))
-  return type === 'box' ? undefined : { id, path, kind: typeof kind === 'string' ? kind : undefined }
+  return type === 'box' ? undefined : { id, path, kind: isKind(kind) ? kind : undefined }
 }
 
 /** Those that may not be done: a journal was compressed once its batch was. Newest first. */
@@ -50,10 +52,11 @@ export const ofEarlierVersion = ({ id, kind, path }: OldJournal): CliError =>
     { advice: `Resume, report, or undo it with that version. Once it is done: tapchip batch remove ${id}` },
   )
 
-const headerBytes = 4096
+/** More than a first line has, which may have a long path. */
+const headerBytes = 64 * 1024
 
 const firstLine = (path: string): { readonly type?: unknown; readonly kind?: unknown } => {
-  const file = openSync(path, 'r')
+  const file = openRegular(path)
   try {
     const bytes = Buffer.alloc(headerBytes)
     const text = bytes.toString('utf8', 0, readSync(file, bytes, 0, headerBytes, 0))

@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { isBatchId } from '../../values/batch-id.ts'
 import { type JsonObject, parseObject } from '../../values/json.ts'
+import { readRegularBytes } from '../../values/regular-file.ts'
 import { isRunning } from '../daemon-record.ts'
 import { CliError } from '../errors.ts'
 import { withFiles } from '../file-problem.ts'
@@ -110,7 +111,7 @@ export const pathOf = (system: SystemPaths, id: string): string => `${batchDir(s
 export const readBox = (system: SystemPaths, id: string): SavedBox | undefined => {
   const path = pathOf(system, id)
   if (!isBatchId(id) || !existsSync(path)) return undefined
-  const bytes = withFiles({ path, verb: 'read' }, () => readFileSync(path))
+  const bytes = withFiles({ path, verb: 'read' }, () => readRegularBytes(path))
   const texts = bytes.toString().split('\n')
   const header = parseObject(texts[0] ?? '')
   if (!isHeader(header) || header.id !== id) return undefined

@@ -1,5 +1,6 @@
 import { asSettings, sheetFlags } from '../../batch/input/flags.ts'
 import { openSource, type Source } from '../../batch/input/source.ts'
+import { ofEarlierVersion, oldJournal } from '../../batch/old-journals.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag, integer, team, text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
@@ -62,6 +63,8 @@ export const provision = defineCommand({
           throw new UsageError('A box is resumed as it was begun: leave --count and --start-over out.')
         const box = readBox(ctx.system, options.resume)
         if (box) return resumeBox(ctx, box, { ...options, view })
+        const old = oldJournal(ctx.system, options.resume)
+        if (old) throw ofEarlierVersion(old)
         throw new UsageError(
           `There is no box "${options.resume}" to resume.`,
           'The ID was printed when nfc provision started, on this machine. List all batches: tapchip batch list',
