@@ -25,7 +25,9 @@ describe("somebody else's batch", () => {
     const { id } = (await root.create('chips apply', linking)).body.batch
     expect((await editor.upload(id, linking)).body).toMatchObject({
       code: 'scope_missing',
-      message: expect.stringContaining('was begun by root, with another credential'),
+      message: expect.stringMatching(
+        /was begun by root, with another credential.* remove it first: tapchip batch remove b_/,
+      ),
     })
     await root.upload(id, linking)
     expect((await editor.call('POST', `/${id}/plan`)).body).toMatchObject({ code: 'scope_missing' })

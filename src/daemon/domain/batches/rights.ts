@@ -39,7 +39,7 @@ type Begun = Pick<BatchRow, 'id' | 'startedBy' | 'startedById' | 'scopes'>
 export function assertBegan({ credential }: BatchCaller, { id, startedBy, startedById }: Begun): void {
   if (startedById === credential) return
   throw scopeMissing(
-    `Batch ${id} was begun by ${nameOf({ name: startedBy })}, with another credential. Only that one can upload its rows or plan it.`,
+    `Batch ${id} was begun by ${nameOf({ name: startedBy })}, with another credential. Only that one can upload its rows or plan it. To run them with yours, give another name, or remove it first: tapchip batch remove ${id}`,
   )
 }
 

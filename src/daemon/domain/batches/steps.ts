@@ -181,6 +181,12 @@ export async function resumeBatch(
   // Its time may not have come, or nobody may have approved it.
   const isWaiting = after.state === 'scheduled' || after.state === 'proposed'
   if (isWaiting && from.some((state) => state === batch.state)) return after
+  if (after.state === 'uploading' || after.state === 'planned') {
+    const named = after.name === null ? '' : `, with --name ${after.name}`
+    throw conflict(
+      `Batch ${batch.id} was never started, so there is nothing to resume. Run the command that began it again${named}.`,
+    )
+  }
   throw conflict(`Batch ${batch.id} cannot be resumed: it is ${after.state}.`)
 }
 
