@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { BoxFile } from '../../src/cli/nfc/box-file.ts'
@@ -176,12 +184,12 @@ test('a file that cannot be read is named, and hides no other one', async () => 
   const { id, file } = BoxFile.begin(system(), new Date(), about)
   file.close()
   mkdirSync(fileOf('b_1hq3v9k7s2m4xa'))
+  writeFileSync(fileOf('b_1hq3v9k7s2m4xb'), '')
+  truncateSync(fileOf('b_1hq3v9k7s2m4xb'), 3 * 2 ** 30)
   const list = await at.run('batch', 'list', '--json')
-  expect([list.code, list.json(), list.stderr]).toEqual([
-    1,
-    [expect.objectContaining({ id })],
-    expect.stringContaining('cannot be read: it is a directory'),
-  ])
+  expect([list.code, list.json()]).toEqual([1, [expect.objectContaining({ id })]])
+  expect(list.stderr).toContain('m4xa.jsonl cannot be read: it is a directory')
+  expect(list.stderr).toContain('m4xb.jsonl cannot be read: it is too large for the file of a box')
 })
 
 test.skipIf(process.platform === 'win32')('a pipe in its place keeps nobody waiting', async () => {

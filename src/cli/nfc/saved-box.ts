@@ -1,4 +1,5 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { constants } from 'node:buffer'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { isBatchId } from '../../values/batch-id.ts'
 import { type JsonObject, parseObject } from '../../values/json.ts'
 import { readRegularBytes } from '../../values/regular-file.ts'
@@ -111,7 +112,12 @@ export const pathOf = (system: SystemPaths, id: string): string => `${batchDir(s
 export const readBox = (system: SystemPaths, id: string): SavedBox | undefined => {
   const path = pathOf(system, id)
   if (!isBatchId(id) || !existsSync(path)) return undefined
-  const bytes = withFiles({ path, verb: 'read' }, () => readRegularBytes(path))
+  const bytes = withFiles({ path, verb: 'read' }, () => {
+    if (statSync(path).size <= constants.MAX_STRING_LENGTH) return readRegularBytes(path)
+    throw new CliError(`${path} cannot be read: it is too large for the file of a box.`, {
+      advice: 'Move it away.',
+    })
+  })
   const texts = bytes.toString().split('\n')
   const header = parseObject(texts[0] ?? '')
   if (!isHeader(header) || header.id !== id) return undefined
