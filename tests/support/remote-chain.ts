@@ -38,8 +38,16 @@ export async function openRemoteChain({
   // Blocks come by themselves, as elsewhere, only quicker.
   let mining = true
   let round = Promise.resolve<unknown>(undefined)
+  let isMining = false
   const timer = setInterval(() => {
-    if (mining) round = rpc('anvil_mine', ['0x1']).catch(() => undefined)
+    // Those that wait for each other take all of anvil's threads.
+    if (!mining || isMining) return
+    isMining = true
+    round = rpc('anvil_mine', ['0x1'])
+      .catch(() => undefined)
+      .finally(() => {
+        isMining = false
+      })
   }, blockMs)
   return {
     anvil,
