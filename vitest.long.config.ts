@@ -44,7 +44,7 @@ export default defineConfig({
           include: ['tests/long/**/*.test.ts'],
           exclude: [...alone, ...leftOut],
           // They wait for blocks, deadlines, and processes most of their time.
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 0 },
         },
       },
