@@ -41,11 +41,7 @@ export const failureReporter = (io: Io) => {
     print(clean(`rows ${rows}: ${isSame ? first?.why : kind}`), failures.length)
   }
   return {
-    report: (line: string, failure?: Failure): void => {
-      if (failure === undefined) {
-        print(line)
-        return
-      }
+    report: (line: string, failure: Failure): void => {
       const kind = kindOf(failure.why)
       const before = groups.get(kind)
       if (before === undefined) {
@@ -57,12 +53,12 @@ export const failureReporter = (io: Io) => {
       // From there on, one line names them all.
       if (before.failures.length < groupFrom) before.lines.push(line)
     },
-    end: (id: string | undefined): void => {
+    end: (id: string): void => {
       for (const [kind, one] of groups) printGroup(one, kind)
       if (left === 0) return
-      const all =
-        id === undefined ? 'See all of them: --json' : `See all of them: tapchip batch report ${id} --failed`
-      io.warn(`… and ${left.toLocaleString('en-US')} more failed. ${all}`)
+      io.warn(
+        `… and ${left.toLocaleString('en-US')} more failed. See all of them: tapchip batch report ${id} --failed`,
+      )
     },
   }
 }

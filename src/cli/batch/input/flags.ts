@@ -13,9 +13,6 @@ import {
 import { UsageError } from '../../errors.ts'
 import { inputFormats, type SheetOptions } from './sheet.ts'
 
-/** The connections that the client opens to a daemon are a few more. */
-const mostAtOnce = 16
-
 export const sheetFlags = {
   file: text('-f, --file <file>', 'CSV, a JSON array or JSON lines; - for standard input', 'file'),
   format: choice(
@@ -33,10 +30,7 @@ export const rateFlag = {
 
 /** Scripts give it to commands whose rows they once sent themselves. */
 export const formerConcurrencyFlag = {
-  concurrency: integer('--concurrency <n>', 'Has no effect any more: the daemon runs the rows', [
-    1,
-    mostAtOnce,
-  ]),
+  concurrency: integer('--concurrency <n>', 'Has no effect any more: the daemon runs the rows', [1, 16]),
 }
 
 export const batchFlags = {
