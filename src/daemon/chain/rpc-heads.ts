@@ -4,7 +4,7 @@ import type { RpcEndpoint } from './rpc-endpoint.ts'
 
 const checkedEveryMs = 5000
 /** Nodes learn of a block at different times. */
-const usualLag = { blocks: 3, ms: 1000 }
+const toleratedLag = { blocks: 3, ms: 1000 }
 const laggingAfterMs = 10_000
 
 interface Seen {
@@ -70,11 +70,11 @@ export class Heads {
     if (heads.size === 0) return
     // Whatever answers for another chain does not get this far.
     const best = Math.max(...heads.values())
-    const late = this.#rateAt(best, answeredAt) * (usualLag.ms + answeredAt - startedAt)
+    const late = this.#rateAt(best, answeredAt) * (toleratedLag.ms + answeredAt - startedAt)
     for (const [endpoint, head] of heads) {
       const behind = best - head
       const before = this.#seen.get(endpoint)?.laggingSince
-      const laggingSince = behind > Math.max(usualLag.blocks, late) ? (before ?? startedAt) : undefined
+      const laggingSince = behind > Math.max(toleratedLag.blocks, late) ? (before ?? startedAt) : undefined
       this.#seen.set(endpoint, { head, behind, laggingSince })
       if (before !== undefined && laggingSince === undefined) endpoint.wellSince = answeredAt
     }

@@ -47,7 +47,7 @@ interface Sample {
 /** Used if a contract cannot be measured: slightly more than our own contract takes. */
 const usualGas: Record<Call, bigint> = { claimNFT: 92_000n, mintNFT: 110_000n }
 /** The relayer signs with this gas limit at least, and nodes require a balance for it. */
-const leastGasLimit = BigInt(claimGas)
+const minGasLimit = BigInt(claimGas)
 
 /** Sums up transfers and estimates their cost from a few samples of each contract and kind. */
 export class Costs {
@@ -76,7 +76,7 @@ export class Costs {
   async #ofChain(chain: Chain, cap: bigint | undefined): Promise<ChainTotals> {
     const kinds = [...this.#kinds.values()].filter(({ chainId }) => chainId === chain.id)
     const gasEach = await Promise.all(kinds.map(({ call, samples }) => gasOf(chain, call, samples)))
-    const gasLimit = gasEach.reduce((most, gas) => larger(most, (gas * 6n) / 5n), leastGasLimit)
+    const gasLimit = gasEach.reduce((most, gas) => larger(most, (gas * 6n) / 5n), minGasLimit)
     return priced(chain, cap, {
       transactions: kinds.reduce((sum, { count }) => sum + count, 0),
       gas: kinds.reduce((sum, { count }, at) => sum + BigInt(count) * (gasEach[at] ?? 0n), 0n),
