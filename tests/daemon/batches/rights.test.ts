@@ -132,7 +132,7 @@ describe('an undo', () => {
     const { body: undo } = await root.call('POST', `/${id}/undo`, {})
     expect(undo.id).not.toBe(early.id)
     await as('paused')
-    await as('running', undo.id)
+    await as('failed', undo.id)
     expect((await root.call('POST', `/${id}/resume`, {})).body).toMatchObject({
       code: 'conflict',
       message: `Batch ${id} is being undone by batch ${undo.id}, so it cannot be resumed.`,
