@@ -112,7 +112,7 @@ const bundle = (entryPoint, outfile) =>
 
 const bundled = await Promise.all([
   bundle('src/cli/main.ts', 'dist/tapchip.cjs'),
-  bundle('src/daemon/main.ts', 'dist/tapchipd.cjs'),
+  bundle('src/daemon/process/main.ts', 'dist/tapchipd.cjs'),
   bundle('src/nfc/pcsc/host.ts', 'dist/reader-host.cjs'),
   ...['database-reader', 'checkpoint-thread', 'flush-thread'].map((program) =>
     bundle(`src/daemon/store/sqlite/${program}.ts`, `dist/${program}.cjs`),

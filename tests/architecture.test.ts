@@ -33,14 +33,14 @@ const rooms = [
   'src/daemon/outbound',
   'src/daemon/marketplace',
   'src/daemon/webhooks',
-  'src/daemon',
+  'src/daemon/process',
 ] as const
 type Room = (typeof rooms)[number]
 
 const roomOf = (file: string): Room | undefined => rooms.find((room) => file.startsWith(`${room}/`))
 
-// Data flows one way: bin → cli → HTTP → routes → domain → store | chain | badges. `src/daemon` itself wires all.
-const mayImport: Record<Exclude<Room, 'src/daemon'>, readonly Room[]> = {
+// Data flows one way: bin → cli → HTTP → routes → domain → store | chain | badges. `src/daemon/process` wires all.
+const mayImport: Record<Exclude<Room, 'src/daemon/process'>, readonly Room[]> = {
   // What CLI and daemon must agree on. Everybody may use it, and it uses nobody but the UIDs.
   'src/values': [],
   // Runs in pages: nothing of ours, and nothing of Node's.
@@ -54,13 +54,13 @@ const mayImport: Record<Exclude<Room, 'src/daemon'>, readonly Room[]> = {
   'src/nfc/emulator': ['src/nfc', 'src/nfc/ntag424'],
   'src/nfc': ['src/nfc/ntag424', 'src/nfc/halo', 'src/nfc/pcsc', 'src/nfc/emulator'],
   'src/daemon/contract': ['src/nfc'],
-  'src/daemon/http': ['src/daemon/contract', 'src/daemon/domain', 'src/daemon'],
+  'src/daemon/http': ['src/daemon/contract', 'src/daemon/domain', 'src/daemon/process'],
   'src/daemon/routes': [
     'src/daemon/contract',
     'src/daemon/http',
     'src/daemon/domain',
     'src/daemon/pages',
-    'src/daemon',
+    'src/daemon/process',
   ],
   'src/daemon/domain': [
     'src/daemon/store',
@@ -82,15 +82,19 @@ const mayImport: Record<Exclude<Room, 'src/daemon'>, readonly Room[]> = {
     'src/daemon/contract',
     'src/daemon/domain',
     'src/daemon/http',
-    'src/daemon',
+    'src/daemon/process',
   ],
 }
+
+/** What all rooms of `src/daemon/domain` are made of. */
+const leaves = ['errors', 'time', 'audit', 'webhook-events']
 
 /**
  * Rooms of `src/daemon/domain`, each with those that it may use. A room may use none that stands below it here, so
  * there are no cycles.
  */
 const domainArrows: Record<string, readonly string[]> = {
+  ...{ errors: [], time: [], audit: [], 'webhook-events': [] },
   chain: [],
   access: ['chain'],
   chips: ['access', 'chain'],
@@ -115,28 +119,18 @@ const domainArrows: Record<string, readonly string[]> = {
     'taps',
   ],
   batches: ['access', 'chain', 'chips', 'phygitals', 'guestbook', 'badge-events'],
+  backup: ['taps'],
+  operations: ['access', 'badge-events', 'batches', 'chain', 'chips', 'nfc', 'taps', 'webhooks'],
 }
 
-/** What stands above the rooms uses them (the status, housekeeping, backups), but for what all of them are made of. */
-const leaves = new Set(
-  ['audit', 'badge-status', 'errors', 'time', 'timekeeper', 'webhook-events'].map(
-    (name) => `src/daemon/domain/${name}.ts`,
-  ),
-)
-
-/** Empty for a file above the rooms, undefined for one outside. */
-const domainRoomOf = (file: string): string | undefined =>
-  /^src\/daemon\/domain\/(?:([^/]+)\/)?[^/]+$/
-    .exec(file)
-    ?.slice(1)
-    .map((room) => room ?? '')[0]
+/** Which room of the domain a file lives in. */
+const domainRoomOf = (file: string): string | undefined => /^src\/daemon\/domain\/([^/]+)\//.exec(file)?.[1]
 
 /** Files that every room may use, since they decide nothing. */
 const open = new Set([
   'src/nfc/uid.ts',
-  'src/daemon/background-loop.ts',
   'src/daemon/outbound/foreign-text.ts',
-  'src/daemon/version.ts',
+  'src/daemon/process/version.ts',
 ])
 
 interface Import {
@@ -173,7 +167,7 @@ describe('the house', () => {
         here === undefined ||
         there === undefined ||
         here === there ||
-        here === 'src/daemon' ||
+        here === 'src/daemon/process' ||
         there === 'src/values' ||
         open.has(to)
       )
@@ -194,11 +188,11 @@ describe('the house', () => {
     const wrong = imports.filter(({ from, to }) => {
       const here = domainRoomOf(from)
       const there = domainRoomOf(to)
-      if (here === undefined || there === undefined || here === there || leaves.has(to)) return false
-      return here !== '' && !(domainArrows[here]?.includes(there) ?? false)
+      if (here === undefined || there === undefined || here === there) return false
+      return !leaves.includes(there) && !(domainArrows[here]?.includes(there) ?? false)
     })
     expect(wrong.map(({ from, to }) => `${from} → ${to}`)).toEqual([])
-    const folders = new Set(files.map(domainRoomOf).filter((room) => room))
+    const folders = new Set(files.map(domainRoomOf).filter((room) => room !== undefined))
     expect([...folders].sort()).toEqual(Object.keys(domainArrows).sort())
   })
 
@@ -209,14 +203,14 @@ describe('the house', () => {
     const readers = files.filter(
       (file) => file.startsWith('src/daemon/') && /process\.env/.test(readFileSync(join(root, file), 'utf8')),
     )
-    expect(readers).toEqual(['src/daemon/main.ts'])
+    expect(readers).toEqual(['src/daemon/process/main.ts'])
   })
 
   test('only the entry points know argv, exit codes and process.exit', () => {
     const users = files.filter((file) =>
       /process\.(argv|exitCode|exit\b)/.test(readFileSync(join(root, file), 'utf8')),
     )
-    expect(users.sort()).toEqual(['src/cli/main.ts', 'src/daemon/main.ts'])
+    expect(users.sort()).toEqual(['src/cli/main.ts', 'src/daemon/process/main.ts'])
   })
 
   test('no program is text inside of another', () => {
@@ -257,11 +251,11 @@ describe('the house', () => {
       // It only gives what is there another name.
       'src/daemon/chain/dev-chain/snapshots.ts',
       // A folder.
-      'src/daemon/domain/backup.ts',
-      // Many files, by a plan that is written whole.
-      'src/daemon/store/restore-dir.ts',
+      'src/daemon/domain/backup/backup.ts',
       // SQLite writes it.
-      'src/daemon/upgrade.ts',
+      'src/daemon/process/upgrade.ts',
+      // Many files, by a plan that is written whole.
+      'src/daemon/store/backup/restore-dir.ts',
       'src/values/replace-file.ts',
     ])
   })

@@ -3,11 +3,11 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pino from 'pino'
 import { loadConfig } from '../../src/daemon/config/config.ts'
-import { beginContext } from '../../src/daemon/context.ts'
 import { recordTransfer } from '../../src/daemon/domain/phygitals/record-transfer.ts'
+import { beginContext } from '../../src/daemon/process/context.ts'
+import { reconcileChains } from '../../src/daemon/process/start.ts'
 import { applySeed, readSeed } from '../../src/daemon/seed/load.ts'
-import { reconcileChains } from '../../src/daemon/start.ts'
-import { findToken, type LocatedToken } from '../../src/daemon/store/tokens.ts'
+import { findToken, type LocatedToken } from '../../src/daemon/store/phygitals/tokens.ts'
 
 export interface RelayerBench {
   /** Moves every token once. @returns transfers a second, until the last is settled */

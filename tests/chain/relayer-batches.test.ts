@@ -1,6 +1,6 @@
 import { custom, type Hex, keccak256, pad, RpcRequestError, toHex } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Db } from '../../src/daemon/store/database.ts'
+import type { Db } from '../../src/daemon/store/database/database.ts'
 import { type Bench, defaultLimits, gwei, openBench, relayerKey, slots, tally } from '../support/relayer.ts'
 import { rpcTransport } from '../support/rpc-transport.ts'
 

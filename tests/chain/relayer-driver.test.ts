@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
-import { systemSchedule } from '../../src/daemon/background-loop.ts'
 import { drive } from '../../src/daemon/chain/relayer/relayer.ts'
 import type { SenderStatus } from '../../src/daemon/chain/relayer/sender.ts'
+import { systemSchedule } from '../../src/values/background-loop.ts'
 import { type Bench, openBench } from '../support/relayer.ts'
 
 const quiet: SenderStatus = {

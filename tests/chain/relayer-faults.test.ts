@@ -1,9 +1,9 @@
 import { pad, toHex } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { systemSchedule } from '../../src/daemon/background-loop.ts'
 import { WrongChain } from '../../src/daemon/chain/relayer/errors.ts'
 import { recordIntent } from '../../src/daemon/chain/relayer/record-intent.ts'
-import { attemptsOf } from '../../src/daemon/store/transactions/attempts.ts'
+import { attemptsOf } from '../../src/daemon/store/chain/attempts.ts'
+import { systemSchedule } from '../../src/values/background-loop.ts'
 import {
   type Bench,
   defaultLimits,

@@ -3,8 +3,8 @@ import * as z from 'zod'
 import { IdempotencyConflict } from '../../src/daemon/chain/relayer/errors.ts'
 import { Idempotency } from '../../src/daemon/chain/relayer/idempotency.ts'
 import type { KeyedRequest } from '../../src/daemon/chain/relayer/record-intent.ts'
-import { pruneIdempotencyKeys } from '../../src/daemon/store/transactions/idempotency-keys.ts'
-import { listTransactions } from '../../src/daemon/store/transactions/listing.ts'
+import { pruneIdempotencyKeys } from '../../src/daemon/store/chain/idempotency-keys.ts'
+import { listTransactions } from '../../src/daemon/store/chain/listing.ts'
 import { type Bench, openBench } from '../support/relayer.ts'
 
 let bench: Bench

@@ -4,7 +4,7 @@ import {
   listTransactions,
   showTransaction,
   type TransactionFilter,
-} from '../../src/daemon/store/transactions/listing.ts'
+} from '../../src/daemon/store/chain/listing.ts'
 import { startAnvil } from '../support/anvil.ts'
 import {
   askNode,

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { unwrapDataKey, wrapDataKey } from '../../src/daemon/store/data-key.ts'
+import { unwrapDataKey, wrapDataKey } from '../../src/daemon/store/data-dir/data-key.ts'
 import { type AdminApp, openAdminApp } from '../support/admin.ts'
 import { openTestApp } from '../support/daemon.ts'
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { cleanUp } from '../../src/daemon/domain/housekeeping.ts'
+import { cleanUp } from '../../src/daemon/domain/operations/housekeeping.ts'
 import { CardGone } from '../../src/nfc/card.ts'
 import { type AdminApp, openAdminApp } from '../support/admin.ts'
 import { type TestClock, testClock } from '../support/daemon.ts'

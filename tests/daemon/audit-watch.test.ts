@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { auditWatch } from '../../src/daemon/audit-watch.ts'
-import { recordChange } from '../../src/daemon/store/audit.ts'
+import { auditWatch } from '../../src/daemon/process/audit-watch.ts'
+import { recordChange } from '../../src/daemon/store/audit/audit.ts'
 import { type AdminApp, openAdminApp } from '../support/admin.ts'
 import { seed } from '../support/seeds.ts'
 import { openReceiver, type Receiver } from '../support/webhooks.ts'

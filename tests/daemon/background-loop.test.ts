@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { BackgroundLoop } from '../../src/daemon/background-loop.ts'
+import { BackgroundLoop } from '../../src/values/background-loop.ts'
 
 /** A loop whose runs end, and whose timer rings, when the test says. */
 function openLoop() {

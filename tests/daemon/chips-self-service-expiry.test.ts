@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { cleanUp } from '../../src/daemon/domain/housekeeping.ts'
+import { cleanUp } from '../../src/daemon/domain/operations/housekeeping.ts'
 import { testClock } from '../support/daemon.ts'
 import { phygitalsForTest } from '../support/phygitals.ts'
 

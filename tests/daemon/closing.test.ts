@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { closeInOrder } from '../../src/daemon/closing.ts'
+import { closeInOrder } from '../../src/daemon/process/closing.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 
 const quiet = { error: () => undefined }

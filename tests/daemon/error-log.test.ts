@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { errorLog } from '../../src/daemon/http/error-log.ts'
-import { createLogger } from '../../src/daemon/log.ts'
+import { createLogger } from '../../src/daemon/process/log.ts'
 import { openTestApp, type TestApp, testClock } from '../support/daemon.ts'
 import { acmeKey, seed } from '../support/seeds.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createLogger } from '../../src/daemon/log.ts'
+import { createLogger } from '../../src/daemon/process/log.ts'
 
 const logged = (write: (log: ReturnType<typeof createLogger>) => void) => {
   const lines: string[] = []

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { required } from '../../src/daemon/contract/list.ts'
-import { DomainError } from '../../src/daemon/domain/errors.ts'
+import { DomainError } from '../../src/daemon/domain/errors/errors.ts'
 import { describeIssues, inputParser } from '../../src/daemon/http/parse-input.ts'
 import { table } from '../support/hostile-requests.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { RequestTimes } from '../../src/daemon/request-times.ts'
+import { RequestTimes } from '../../src/daemon/process/request-times.ts'
 
 test('times count in every bucket whose bound they do not exceed', () => {
   const times = new RequestTimes()

@@ -1,7 +1,7 @@
 import type { Cipher } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { Seals } from '../../src/daemon/domain/codes/seals.ts'
-import { SecretBox } from '../../src/daemon/store/secret-box.ts'
+import { SecretBox } from '../../src/daemon/store/data-dir/secret-box.ts'
 import { randomFrom } from '../support/random.ts'
 
 const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import Fastify from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { DomainError } from '../../src/daemon/domain/errors.ts'
+import { DomainError } from '../../src/daemon/domain/errors/errors.ts'
 import { CheckedLines } from '../../src/daemon/http/checked-lines.ts'
 import { sendLines } from '../../src/daemon/http/streams.ts'
 import { openTestApp, type TestApp, testClock } from '../support/daemon.ts'

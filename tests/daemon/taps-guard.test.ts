@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { findChipByTap } from '../../src/daemon/domain/taps/find-chip.ts'
 import { openTap } from '../../src/daemon/domain/taps/open-tap.ts'
-import type { Db } from '../../src/daemon/store/database.ts'
+import type { Db } from '../../src/daemon/store/database/database.ts'
 import { tapConditions } from '../../src/daemon/store/taps/take-tap.ts'
 import type { TapToTake } from '../../src/daemon/store/taps/tap-to-take.ts'
 import { openTestApp, type TestApp, testClock } from '../support/daemon.ts'

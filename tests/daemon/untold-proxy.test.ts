@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { startWarnings } from '../../src/daemon/start-warnings.ts'
+import { startWarnings } from '../../src/daemon/process/start-warnings.ts'
 import type { TestApp } from '../support/daemon.ts'
 import { configOf, openForTest } from '../support/raw-http.ts'
 

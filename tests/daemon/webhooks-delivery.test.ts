@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { deleteOld } from '../../src/daemon/domain/retention.ts'
-import { endWhatWasOpen } from '../../src/daemon/store/restored.ts'
+import { deleteOld } from '../../src/daemon/domain/operations/retention.ts'
+import { endWhatWasOpen } from '../../src/daemon/store/backup/restored.ts'
 import { type AdminApp, openAdminApp, tenTimes } from '../support/admin.ts'
 import { type TestClock, testClock } from '../support/daemon.ts'
 import { derived, seed, uids } from '../support/seeds.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { DatabaseUnavailable } from '../../src/daemon/store/database.ts'
+import { DatabaseUnavailable } from '../../src/daemon/store/database/database.ts'
 import { type AdminApp, openAdminApp } from '../support/admin.ts'
 import { allSettled, testClock } from '../support/daemon.ts'
 import { acmeKey, derived, seed, uids } from '../support/seeds.ts'

@@ -17,7 +17,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { listenerAt } from '../../src/cli/client/address.ts'
 import { unreachable } from '../../src/cli/client/connection.ts'
-import { dataDirProblem } from '../../src/daemon/store/data-dir.ts'
+import { dataDirProblem } from '../../src/daemon/store/data-dir/data-dir.ts'
 import { bin, run, spawnDaemon } from '../support/process.ts'
 
 let dir: string

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Changes } from '../../src/daemon/changes.ts'
-import type { Queries } from '../../src/daemon/store/database.ts'
+import { Changes } from '../../src/daemon/process/changes.ts'
+import type { Queries } from '../../src/daemon/store/database/database.ts'
 import { bearer } from '../support/admin.ts'
 import { adminToken } from '../support/daemon.ts'
 import { type Call, type Fleet, startFleet, untilItHolds } from '../support/fleet.ts'

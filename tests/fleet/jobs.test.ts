@@ -4,12 +4,16 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { BadgeProvider } from '../../src/daemon/badges/provider.ts'
 import { recordIntent } from '../../src/daemon/chain/relayer/record-intent.ts'
-import { warnOfSkew } from '../../src/daemon/clock-skew.ts'
 import { Settler } from '../../src/daemon/domain/badge-events/settle.ts'
 import { recordForTeam } from '../../src/daemon/domain/chain/budget.ts'
 import { deliveryQueue } from '../../src/daemon/domain/webhooks/queue.ts'
-import { abandonedClaims, insertClaim, insertCodes } from '../../src/daemon/store/badge-claims.ts'
-import { insertClaimed } from '../../src/daemon/store/webhook-deliveries.ts'
+import { warnOfSkew } from '../../src/daemon/process/clock-skew.ts'
+import {
+  abandonedClaims,
+  insertClaim,
+  insertCodes,
+} from '../../src/daemon/store/badge-events/badge-claims.ts'
+import { insertClaimed } from '../../src/daemon/store/webhooks/webhook-deliveries.ts'
 import { type Options, openTestApp, startTestDaemon, type TestApp } from '../support/daemon.ts'
 import { until } from '../support/fleet-senders.ts'
 import { phygitalSeed } from '../support/phygitals.ts'

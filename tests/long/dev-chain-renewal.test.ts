@@ -8,7 +8,7 @@ import * as z from 'zod'
 import type { DevChain } from '../../src/daemon/chain/dev-chain/dev-chain.ts'
 import { cacheDirIn } from '../../src/daemon/chain/dev-chain/running-chain.ts'
 import { Snapshots } from '../../src/daemon/chain/dev-chain/snapshots.ts'
-import { rawAttempts } from '../../src/daemon/store/transactions/attempts.ts'
+import { rawAttempts } from '../../src/daemon/store/chain/attempts.ts'
 import { startAnvil } from '../support/anvil.ts'
 import {
   clientOf,

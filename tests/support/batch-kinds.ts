@@ -1,4 +1,3 @@
-import type { Context } from '../../src/daemon/context.ts'
 import type {
   BatchDeps,
   BatchRun,
@@ -7,6 +6,7 @@ import type {
   Settings,
   WrittenKind,
 } from '../../src/daemon/domain/batches/kind.ts'
+import type { Context } from '../../src/daemon/process/context.ts'
 import { KeyedMutex } from '../../src/values/keyed-mutex.ts'
 
 /** Runs a kind's rows without the engine of batches: reads them, plans them, and writes them in one transaction. */

@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type SuiteAPI, describe as suite, test } from 'vitest'
-import type { Db } from '../../src/daemon/store/database.ts'
-import { migrate, openDatabase, openPostgres } from '../../src/daemon/store/open.ts'
+import type { Db } from '../../src/daemon/store/database/database.ts'
+import { migrate, openDatabase, openPostgres } from '../../src/daemon/store/database/open.ts'
 import { databaseOf, isPostgres } from './postgres.ts'
 
 const noTest = Object.assign(() => undefined, { each: () => () => undefined })

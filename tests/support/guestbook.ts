@@ -1,6 +1,6 @@
 import { type Address, getAddress } from 'viem'
 import { guestbookAbi } from '../../src/daemon/chain/artifacts/guestbook.ts'
-import { reconcileChains } from '../../src/daemon/start.ts'
+import { reconcileChains } from '../../src/daemon/process/start.ts'
 import { allSettled, type Options, openTestApp, type TestApp } from './daemon.ts'
 import { type Asked, chipUid } from './phygitals.ts'
 import { acmeKey, derived, otherKey } from './seeds.ts'

@@ -1,4 +1,3 @@
-import type { Context } from '../../src/daemon/context.ts'
 import type {
   BatchDeps,
   BatchRun,
@@ -8,6 +7,7 @@ import type {
   RowResult,
   SentKind,
 } from '../../src/daemon/domain/batches/kind.ts'
+import type { Context } from '../../src/daemon/process/context.ts'
 import { KeyedMutex } from '../../src/values/keyed-mutex.ts'
 
 // A kind of batch by itself, without the loop that runs it.

@@ -1,8 +1,8 @@
 import type { TestProject } from 'vitest/node'
 import { startPostgres } from '../../scripts/postgres-server.mjs'
-import { auditSeal } from '../../src/daemon/store/audit-head.ts'
-import { migratePostgres } from '../../src/daemon/store/open.ts'
-import { SecretBox } from '../../src/daemon/store/secret-box.ts'
+import { auditSeal } from '../../src/daemon/store/audit/audit-head.ts'
+import { SecretBox } from '../../src/daemon/store/data-dir/secret-box.ts'
+import { migratePostgres } from '../../src/daemon/store/database/open.ts'
 import { onServer, testDataKey } from './postgres.ts'
 
 /** One server for all tests; each daemon has a database of its own, a copy of an empty one that is migrated. */

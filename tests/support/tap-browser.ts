@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import type { Context } from '../../src/daemon/context.ts'
 import { buildPage } from '../../src/daemon/domain/tap-page/build.ts'
 import { findVisit } from '../../src/daemon/domain/tap-page/visit.ts'
+import type { Context } from '../../src/daemon/process/context.ts'
 import { pageDeps } from '../../src/daemon/routes/tap-page.ts'
 import { derived } from './seeds.ts'
 import { tap, tapPath } from './taps.ts'

@@ -1,6 +1,6 @@
 import type { UpdateObject } from 'kysely'
-import type { Queries } from '../../src/daemon/store/database.ts'
-import type { Database } from '../../src/daemon/store/schema.ts'
+import type { Queries } from '../../src/daemon/store/database/database.ts'
+import type { Database } from '../../src/daemon/store/schema/schema.ts'
 import type { TapToTake } from '../../src/daemon/store/taps/tap-to-take.ts'
 import { uids } from './seeds.ts'
 

@@ -1,4 +1,4 @@
-import type { Db } from '../../src/daemon/store/database.ts'
+import type { Db } from '../../src/daemon/store/database/database.ts'
 
 /** Holds taps back until there are so many, and takes them in one turn of the event loop. */
 export function together(count: number, takeTap: Db['takeTap']): Db['takeTap'] {

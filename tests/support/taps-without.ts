@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
-import type { Db } from '../../src/daemon/store/database.ts'
+import type { Db } from '../../src/daemon/store/database/database.ts'
 import type { Pool } from '../../src/daemon/store/postgres/pool.ts'
 import { tapConditions } from '../../src/daemon/store/taps/take-tap.ts'
 import { databaseOf } from './postgres.ts'

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import { type Db, isShared } from '../store/database.ts'
-import { rawAttempts } from '../store/transactions/attempts.ts'
+import { rawAttempts } from '../store/chain/attempts.ts'
+import { type Db, isShared } from '../store/database/database.ts'
 import { type Chain, embeddedAccess, embeddedTip, type RemoteChain, remoteAccess } from './chain.ts'
 import { aloneWithChain } from './dev-chain/alone.ts'
 import { type DevChain, type DevChainSettings, startDevChain } from './dev-chain/dev-chain.ts'

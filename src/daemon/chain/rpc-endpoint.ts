@@ -1,4 +1,4 @@
-import type { Schedule } from '../background-loop.ts'
+import type { Schedule } from '../../values/background-loop.ts'
 import { OutboundFailed } from '../outbound/errors.ts'
 import { BatchLimit } from './batch-limit.ts'
 import type { Clock } from './relayer/sender.ts'

@@ -1,5 +1,5 @@
 import { custom, type Transport } from 'viem'
-import { type Schedule, systemSchedule } from '../background-loop.ts'
+import { type Schedule, systemSchedule } from '../../values/background-loop.ts'
 import { lacksBlock } from './node-answer.ts'
 import { answerOf } from './relayer/send-outcome.ts'
 import type { Clock } from './relayer/sender.ts'

@@ -1,4 +1,4 @@
-import type { Schedule } from '../background-loop.ts'
+import type { Schedule } from '../../values/background-loop.ts'
 import { plainText } from '../outbound/foreign-text.ts'
 import type { Clock } from './relayer/sender.ts'
 import { assertShape } from './rpc-answers.ts'

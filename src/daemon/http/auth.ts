@@ -5,7 +5,7 @@ import type { Auth, EndpointSpec } from '../contract/endpoint.ts'
 import type { Actor, AdminToken, ApiKey, Credentials } from '../domain/access/credentials.ts'
 import { permits, type Scope } from '../domain/access/scopes.ts'
 import type { Asker } from '../domain/chain/recipients.ts'
-import { DomainError } from '../domain/errors.ts'
+import { DomainError } from '../domain/errors/errors.ts'
 import type { WireWords } from './wire.ts'
 
 export interface AuthDeps {

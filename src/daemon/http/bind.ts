@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import { batchHeader } from '../../values/batch-id.ts'
 import type { Answer, Auth, EndpointSpec, Input } from '../contract/endpoint.ts'
 import { type EndpointKey, type Endpoints, endpoints } from '../contract/index.ts'
-import { batchOfRequest } from '../domain/audit.ts'
+import { batchOfRequest } from '../domain/audit/audit.ts'
 import type { Idempotency, Json } from '../domain/chain/transactions.ts'
 import { type AuthDeps, authenticate, type Caller, teamOf } from './auth.ts'
 import { openToPages } from './cors.ts'

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler }
 import { mayLoseDigits, parseExact } from '../../values/exact-json.ts'
 import { excessOf } from '../../values/json-bounds.ts'
 import { Slice } from '../../values/slices.ts'
-import { DomainError, invalid } from '../domain/errors.ts'
+import { DomainError, invalid } from '../domain/errors/errors.ts'
 import { answerTo, disconnected, rawAnswer } from './errors.ts'
 import { noteNul } from './nul.ts'
 

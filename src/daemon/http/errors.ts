@@ -1,5 +1,11 @@
 import { STATUS_CODES } from 'node:http'
-import { DomainError, type ErrorCode, type Progress, storeFailure, whatNext } from '../domain/errors.ts'
+import {
+  DomainError,
+  type ErrorCode,
+  type Progress,
+  storeFailure,
+  whatNext,
+} from '../domain/errors/errors.ts'
 
 /** The only map from error codes to HTTP statuses. */
 export const statusOf: Record<ErrorCode, number> = {

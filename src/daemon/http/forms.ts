@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { DomainError, invalid } from '../domain/errors.ts'
+import { DomainError, invalid } from '../domain/errors/errors.ts'
 import { nulProblem } from './nul.ts'
 
 /** Accepts forms as browsers send them, and nothing else. Repeated fields: the first counts. */

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
-import type { Context } from '../context.ts'
-import { DomainError } from '../domain/errors.ts'
+import { DomainError } from '../domain/errors/errors.ts'
+import type { Context } from '../process/context.ts'
 
 // Set by proxies and content networks, like any x-forwarded… header.
 const marks = new Set([

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { DomainError, invalid } from '../domain/errors.ts'
+import { DomainError, invalid } from '../domain/errors/errors.ts'
 
 // PostgreSQL keeps no text with U+0000. It is refused on every engine, so that a database can be copied to another.
 

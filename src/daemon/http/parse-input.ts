@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import { isJsonObject, type JsonObject } from '../../values/json.ts'
 import type { EndpointSpec, Input } from '../contract/endpoint.ts'
 import { issuesNamed, required } from '../contract/list.ts'
-import { DomainError } from '../domain/errors.ts'
+import { DomainError } from '../domain/errors/errors.ts'
 import { assertNoNul } from './nul.ts'
 
 interface Raw {

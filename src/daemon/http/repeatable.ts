@@ -10,7 +10,7 @@ import {
   keepAnswer,
 } from '../domain/chain/transactions.ts'
 import { hashCode } from '../domain/codes/otps.ts'
-import { DomainError, effectsOf, type Progress } from '../domain/errors.ts'
+import { DomainError, effectsOf, type Progress } from '../domain/errors/errors.ts'
 
 const lifetimeMs = 24 * 3_600_000
 

@@ -6,7 +6,7 @@ import { type JsonObject, parseObject } from '../../values/json.ts'
 import { LineSplitter } from '../../values/line-splitter.ts'
 import { importRow } from '../contract/admin/chips.ts'
 import { required } from '../contract/list.ts'
-import { DomainError } from '../domain/errors.ts'
+import { DomainError } from '../domain/errors/errors.ts'
 import { describeIssues } from './parse-input.ts'
 
 /** A parsed row: its non-empty values by column, or why it is invalid. Blank lines are skipped. */

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { stringifyExact } from '../../values/exact-json.ts'
-import type { Progress } from '../domain/errors.ts'
+import type { Progress } from '../domain/errors/errors.ts'
 import { isStranger } from './auth.ts'
 import { answerTo } from './errors.ts'
 import { progressOf } from './repeatable.ts'

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
-import { DomainError } from '../domain/errors.ts'
+import { DomainError } from '../domain/errors/errors.ts'
 import { tapState } from '../domain/taps/verify-tap.ts'
-import type { Clock } from '../domain/time.ts'
+import type { Clock } from '../domain/time/time.ts'
 import { network } from './auth.ts'
 import { TokenBucket } from './token-bucket.ts'
 

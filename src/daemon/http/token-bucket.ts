@@ -1,4 +1,4 @@
-import type { Clock } from '../domain/time.ts'
+import type { Clock } from '../domain/time/time.ts'
 
 const minute = 60_000
 const remembered = 20_000

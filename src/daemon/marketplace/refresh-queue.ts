@@ -1,4 +1,4 @@
-import { BackgroundLoop } from '../background-loop.ts'
+import { BackgroundLoop } from '../../values/background-loop.ts'
 import type { Marketplace, Refreshed, Token } from './opensea.ts'
 
 /** A metadata change that the marketplace has not seen yet. Times are in milliseconds. */

@@ -9,7 +9,7 @@ import https from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { version } from '../version.ts'
+import { version } from '../process/version.ts'
 import type { Deadline } from './deadline.ts'
 import { OutboundFailed, type Progress } from './errors.ts'
 

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
-import type { Context } from '../context.ts'
 import { newBadgeEvent } from '../contract/badge-events.ts'
 import { type Endpoints, endpoints } from '../contract/index.ts'
 import { assignBadgeEvent } from '../domain/badge-events/assign.ts'
@@ -19,11 +18,12 @@ import {
   showBadgeEvent,
 } from '../domain/badge-events/public-event.ts'
 import { undoAssignments } from '../domain/badge-events/undo-assign.ts'
-import { notFound } from '../domain/errors.ts'
+import { notFound } from '../domain/errors/errors.ts'
 import { bind, bindAll, type Call, limited } from '../http/bind.ts'
 import { openToPages } from '../http/cors.ts'
 import { checkForm, readForm } from '../http/multipart.ts'
 import { answerOnce } from '../http/repeatable.ts'
+import type { Context } from '../process/context.ts'
 import { pick } from './wire-shapes.ts'
 
 const creation = 'POST /badge-events'

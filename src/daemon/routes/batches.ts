@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type * as z from 'zod'
 import { stringifyExact } from '../../values/exact-json.ts'
-import type { Context } from '../context.ts'
 import { endpoints } from '../contract/index.ts'
 import { namedTeam, resolveTeam } from '../domain/access/teams.ts'
 import { batchOf, createBatch, listOwnBatches, settingsOf, totalsOf } from '../domain/batches/batches.ts'
@@ -19,10 +18,11 @@ import {
 } from '../domain/batches/steps.ts'
 import { undoBatch } from '../domain/batches/undo.ts'
 import { uploadRows } from '../domain/batches/upload.ts'
-import { notFound } from '../domain/errors.ts'
+import { notFound } from '../domain/errors/errors.ts'
 import { bindAll, type Call } from '../http/bind.ts'
 import { readLines } from '../http/checked-lines.ts'
 import { mapped, sendLines, sendLineText } from '../http/streams.ts'
+import type { Context } from '../process/context.ts'
 import { pick } from './wire-shapes.ts'
 
 const defaultLimit = 100

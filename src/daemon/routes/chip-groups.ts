@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import type { Context } from '../context.ts'
 import { listChipGroups } from '../domain/chips/chip-groups.ts'
 import { bindAll } from '../http/bind.ts'
+import type { Context } from '../process/context.ts'
 import { pick } from './wire-shapes.ts'
 
 export function chipGroupRoutes(app: FastifyInstance, ctx: Context): void {

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { KeyedMutex } from '../../values/keyed-mutex.ts'
-import type { Context } from '../context.ts'
 import { batchRow } from '../contract/chips.ts'
 import { endpoints } from '../contract/index.ts'
 import { editChips, listGroup } from '../domain/chips/chips.ts'
@@ -12,6 +11,7 @@ import { bindAll } from '../http/bind.ts'
 import { CheckedLines, type CheckLine, lineBy } from '../http/checked-lines.ts'
 import { isPrefetch, refusePrefetch } from '../http/prefetch.ts'
 import { sendJsonText, sendLines } from '../http/streams.ts'
+import type { Context } from '../process/context.ts'
 import { tokenOnWire } from './wire-shapes.ts'
 
 export function chipRoutes(app: FastifyInstance, ctx: Context): void {

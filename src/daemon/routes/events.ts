@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import type { Context } from '../context.ts'
 import {
   contractDeployedBy,
   deployGuestbook,
@@ -14,6 +13,7 @@ import { setPauseState } from '../domain/guestbook/pause.ts'
 import { broadcastHash } from '../domain/phygitals/transfer.ts'
 import { bindAll } from '../http/bind.ts'
 import { mapped, sendJsonArray } from '../http/streams.ts'
+import type { Context } from '../process/context.ts'
 import { pick, shownAddress } from './wire-shapes.ts'
 
 export function eventRoutes(app: FastifyInstance, ctx: Context): void {

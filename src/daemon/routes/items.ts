@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
-import type { Context } from '../context.ts'
 import { chipsOf, getItem, listItems } from '../domain/chips/items.ts'
 import { bindAll } from '../http/bind.ts'
 import { mapped, sendJsonArray } from '../http/streams.ts'
+import type { Context } from '../process/context.ts'
 import { itemToWire, tokenOnWire } from './wire-shapes.ts'
 
 export function itemRoutes(app: FastifyInstance, ctx: Context): void {

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
 import { addressForm } from '../../values/token.ts'
-import type { Context } from '../context.ts'
-import { notFound } from '../domain/errors.ts'
+import { notFound } from '../domain/errors/errors.ts'
 import { contractMetadata, metadataAt } from '../domain/phygitals/metadata.ts'
 import { limited } from '../http/bind.ts'
 import { openToPages } from '../http/cors.ts'
+import type { Context } from '../process/context.ts'
 
 const pathSchema = z.object({
   chainId: z

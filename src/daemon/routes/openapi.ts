@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
-import type { Context } from '../context.ts'
 import { keepToOperators } from '../http/administration.ts'
 import { limited } from '../http/bind.ts'
 import { openApiDocument } from '../http/openapi/document.ts'
+import type { Context } from '../process/context.ts'
 
 /** Generated from the endpoint table on first request. */
 export function openApiRoutes(app: FastifyInstance, ctx: Context): void {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import type { Context } from '../context.ts'
 import { describeOtp, removeOtp } from '../domain/codes/otps.ts'
 import { bindAll } from '../http/bind.ts'
+import type { Context } from '../process/context.ts'
 import { pick, shownAddress, tokenOnWire } from './wire-shapes.ts'
 
 export function otpRoutes(app: FastifyInstance, ctx: Context): void {

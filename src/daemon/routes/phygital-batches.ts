@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type * as z from 'zod'
 import { KeyedMutex } from '../../values/keyed-mutex.ts'
-import type { Context } from '../context.ts'
 import { endpoints } from '../contract/index.ts'
 import { metadataRow, moveRow } from '../contract/phygital-batches.ts'
 import { type ChainTotals, totalsInText } from '../domain/phygitals/batch-costs.ts'
@@ -12,6 +11,7 @@ import { type TransferRow, transferRows } from '../domain/phygitals/transfer-bat
 import { bindAll } from '../http/bind.ts'
 import { type BadLine, CheckedLines, inLineOrder, lineBy, type ReadLine } from '../http/checked-lines.ts'
 import { asJsonLines, mapped, sendLines, sendLineText } from '../http/streams.ts'
+import type { Context } from '../process/context.ts'
 
 /** A batch may be resumed much later than a request is repeated. */
 const keyLifetimeMs = 30 * 24 * 3_600_000

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import type { Context } from '../context.ts'
 import { presentCode } from '../domain/codes/otps.ts'
 import { chipOfToken, type TokenLocation, tokenOfTeam } from '../domain/phygitals/find-token.ts'
 import { replaceMetadata } from '../domain/phygitals/metadata.ts'
@@ -23,6 +22,7 @@ import {
 } from '../domain/phygitals/transfer-signature.ts'
 import { askerOf } from '../http/auth.ts'
 import { bindAll } from '../http/bind.ts'
+import type { Context } from '../process/context.ts'
 import { tokenOnWire } from './wire-shapes.ts'
 
 export function phygitalRoutes(app: FastifyInstance, ctx: Context): void {

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import type { Context } from '../context.ts'
 import {
   assertBadge,
   badgeOf,
@@ -9,6 +8,7 @@ import {
   showAsPoap,
 } from '../domain/badge-events/public-event.ts'
 import { bindAll } from '../http/bind.ts'
+import type { Context } from '../process/context.ts'
 import { imageUrl } from './badge-events.ts'
 
 export function poapReadRoutes(app: FastifyInstance, ctx: Context): void {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import type { Context } from '../context.ts'
 import { assertRef, queryRef } from '../domain/taps/refs.ts'
 import { bindAll } from '../http/bind.ts'
+import type { Context } from '../process/context.ts'
 import { marketplaceMetadata, shownAddress, tokenOnWire } from './wire-shapes.ts'
 
 export function refRoutes(app: FastifyInstance, ctx: Context): void {

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
-import type { Context } from '../context.ts'
 import { stuckWords } from '../domain/chain/chains.ts'
-import { DomainError } from '../domain/errors.ts'
-import { probeStore } from '../domain/status.ts'
+import { DomainError } from '../domain/errors/errors.ts'
+import { probeStore } from '../domain/operations/status.ts'
 import { keepToOperators } from '../http/administration.ts'
-import { metricsText, type Sending, watchChains, watchRpcUrls } from '../metrics.ts'
-import { version } from '../version.ts'
+import type { Context } from '../process/context.ts'
+import { metricsText, type Sending, watchChains, watchRpcUrls } from '../process/metrics.ts'
+import { version } from '../process/version.ts'
 
 /** Health, readiness, and metrics. */
 export function serviceRoutes(app: FastifyInstance, ctx: Context): void {

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Context } from '../context.ts'
-import { DomainError, notFound } from '../domain/errors.ts'
+import { DomainError, notFound } from '../domain/errors/errors.ts'
 import type { ActionKind } from '../domain/tap-page/content.ts'
 import { PageOver } from '../domain/tap-page/visit.ts'
 import { refusalPage } from '../pages/tap/refusals.ts'
+import type { Context } from '../process/context.ts'
 import { pageSettings, sendPage } from './tap-page-answer.ts'
 
 /** A form of a tap page. */

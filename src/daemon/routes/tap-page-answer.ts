@@ -1,8 +1,8 @@
 import type { FastifyReply } from 'fastify'
 import { nanoid } from 'nanoid'
-import type { Context } from '../context.ts'
 import { contentSecurityPolicy, type Page, type PageSettings } from '../pages/tap/settings.ts'
 import { chooseLanguage } from '../pages/tap/strings/strings.ts'
+import type { Context } from '../process/context.ts'
 import { tapPageScript } from './tap-page-assets.ts'
 
 /** @param acceptLanguage the header of the request */

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { Context } from '../context.ts'
+import type { Context } from '../process/context.ts'
 
 /** Browsers keep few cookies of one address, and send all of them each time. */
 const mostCookies = 16

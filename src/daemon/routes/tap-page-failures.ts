@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Context } from '../context.ts'
 import { plainPath } from '../http/cors.ts'
 import type { ErrorPages } from '../http/error-pages.ts'
 import { failurePage } from '../pages/tap/refusals.ts'
+import type { Context } from '../process/context.ts'
 import { pageHeaders, pageSettings, sendPage } from './tap-page-answer.ts'
 
 /** A person with a phone gets a page for every error below /t, where the page's script gets JSON as apps do. */

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
-import type { Context } from '../context.ts'
 import { getTeam } from '../domain/access/teams.ts'
-import { auditHead } from '../domain/audit.ts'
+import { auditHead } from '../domain/audit/audit.ts'
 import { bindAll } from '../http/bind.ts'
+import type { Context } from '../process/context.ts'
 import { pick } from './wire-shapes.ts'
 
 export function teamRoutes(app: FastifyInstance, ctx: Context): void {

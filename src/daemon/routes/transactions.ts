@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import type { Context } from '../context.ts'
 import { followTransaction } from '../domain/chain/transactions.ts'
 import { bindAll } from '../http/bind.ts'
+import type { Context } from '../process/context.ts'
 
 export function publicTransactionRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {

@@ -1,7 +1,7 @@
-import type { Context } from '../context.ts'
 import type { TeamRow } from '../domain/access/teams.ts'
 import { type ContractRow, createContractIn, type NewContract } from '../domain/contracts/contracts.ts'
-import { DomainError } from '../domain/errors.ts'
+import { DomainError } from '../domain/errors/errors.ts'
+import type { Context } from '../process/context.ts'
 
 export interface Seeding {
   trx: Parameters<Parameters<Context['db']['write']>[0]>[0]

@@ -1,4 +1,4 @@
-import { BackgroundLoop } from '../background-loop.ts'
+import { BackgroundLoop } from '../../values/background-loop.ts'
 import type { Claimed, DeliveryStore } from './delivery-store.ts'
 import { type Job, type Lane, lanesOf } from './lane.ts'
 import type { Pace } from './pace.ts'

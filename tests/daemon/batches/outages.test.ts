@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { BatchLoop } from '../../../src/daemon/domain/batches/loop.ts'
-import { DatabaseUnavailable, type Db } from '../../../src/daemon/store/database.ts'
+import { DatabaseUnavailable, type Db } from '../../../src/daemon/store/database/database.ts'
 import { type AdminApp, openAdminApp } from '../../support/admin.ts'
 import { batchesBy } from '../../support/batches.ts'
 import { seed } from '../../support/seeds.ts'

@@ -123,7 +123,7 @@ describe('an undo', () => {
     const rows = [{ row: 1, uid: uids.blank, redirectUrl: 'https://c.example/' }]
     const id = await root.uploaded('chips apply', [...rows, { ...rows[0], row: 2, uid: uids.twin }])
     await root.run(id)
-    const as = (state: 'paused' | 'running' | 'uploading', which = id) =>
+    const as = (state: 'paused' | 'failed' | 'uploading', which = id) =>
       t.ctx.db.write((trx) => trx.updateTable('batches').set({ state }).where('id', '=', which).execute())
     await as('paused')
     const { body: early } = await root.call('POST', `/${id}/undo`, {})

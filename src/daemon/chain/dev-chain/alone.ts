@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { nanoid } from 'nanoid'
 import type { Logger } from 'pino'
+import { BackgroundLoop } from '../../../values/background-loop.ts'
 import { readRegular } from '../../../values/regular-file.ts'
 import { replaceFile } from '../../../values/replace-file.ts'
-import { BackgroundLoop } from '../../background-loop.ts'
-import type { Db } from '../../store/database.ts'
-import { Lease, usualLeaseMs } from '../../store/lease.ts'
+import type { Db } from '../../store/database/database.ts'
+import { Lease, usualLeaseMs } from '../../store/lease/lease.ts'
 
 /** Another daemon on the database runs its embedded chain. */
 export class EmbeddedElsewhere extends Error {

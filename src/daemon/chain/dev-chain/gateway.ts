@@ -1,5 +1,5 @@
 import { type Hex, isHex } from 'viem'
-import { isOutOfSpace } from '../../store/disk.ts'
+import { isOutOfSpace } from '../../store/data-dir/disk.ts'
 import { nodeError, type RpcCall, type RpcOutcome } from '../rpc-connection.ts'
 import type { Entry, Journal } from './journal.ts'
 import { isRead, type RpcMode } from './rpc-guard.ts'

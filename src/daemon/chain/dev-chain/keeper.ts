@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import * as z from 'zod'
-import { BackgroundLoop } from '../../background-loop.ts'
+import { BackgroundLoop } from '../../../values/background-loop.ts'
 import type { RpcConnection } from '../rpc-connection.ts'
 import type { BlockMaker } from './block-maker.ts'
 import { dumpTimeoutMs } from './connect.ts'

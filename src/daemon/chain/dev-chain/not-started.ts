@@ -1,4 +1,4 @@
-import { limitReached } from '../../store/descriptors.ts'
+import { limitReached } from '../../store/data-dir/descriptors.ts'
 
 /**
  * There is no anvil. If no process was started at all (`hasRun` false), another state or address would not

@@ -1,5 +1,5 @@
 import { type Address, type Hex, isAddress, isHex } from 'viem'
-import type { TransactionRow } from '../../store/schema.ts'
+import type { TransactionRow } from '../../store/schema/schema.ts'
 import { wordsOf } from '../node-answer.ts'
 import { type BuildContext, type Builder, type Call, type Counted, type Counter, predict } from './builder.ts'
 import { CannotBuild } from './errors.ts'

@@ -1,4 +1,4 @@
-import type { TransactionRow } from '../../store/schema.ts'
+import type { TransactionRow } from '../../store/schema/schema.ts'
 
 /** The RPC URL leads to another chain. Nothing is signed for it. */
 export class WrongChain extends Error {

@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
-import type { TransactionRow } from '../../store/schema.ts'
-import { markMined, markUnmined, markWaiting } from '../../store/transactions/states.ts'
+import { markMined, markUnmined, markWaiting } from '../../store/chain/states.ts'
+import type { TransactionRow } from '../../store/schema/schema.ts'
 import { wordsOf } from '../node-answer.ts'
 import type { Inclusion } from './node.ts'
 import { isTooEarly, retryLater, type Sender, type View, writeAsHolder } from './sender.ts'

@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem'
-import type { TransactionRow } from '../../store/schema.ts'
+import type { TransactionRow } from '../../store/schema/schema.ts'
 import type { Node } from './node.ts'
 
 /** What an empty call takes on most chains. Others, such as rollups, add what the data costs elsewhere. */

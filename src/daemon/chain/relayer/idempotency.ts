@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { Db } from '../../store/database.ts'
-import type { IdempotencyKeyRow } from '../../store/schema.ts'
-import { findIdempotencyKey, keepAnswer } from '../../store/transactions/idempotency-keys.ts'
+import { findIdempotencyKey, keepAnswer } from '../../store/chain/idempotency-keys.ts'
+import type { Db } from '../../store/database/database.ts'
+import type { IdempotencyKeyRow } from '../../store/schema/schema.ts'
 import { IdempotencyConflict } from './errors.ts'
 import type { Json, KeyedRequest } from './record-intent.ts'
 

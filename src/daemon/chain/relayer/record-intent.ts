@@ -1,8 +1,8 @@
 import type { Address, Hex } from 'viem'
-import type { Queries } from '../../store/database.ts'
-import { noteTransaction } from '../../store/effects.ts'
-import { insertIdempotencyKey } from '../../store/transactions/idempotency-keys.ts'
-import { insertTransaction } from '../../store/transactions/intents.ts'
+import { noteTransaction } from '../../store/audit/effects.ts'
+import { insertIdempotencyKey } from '../../store/chain/idempotency-keys.ts'
+import { insertTransaction } from '../../store/chain/intents.ts'
+import type { Queries } from '../../store/database/database.ts'
 import { IdempotencyKeyTaken } from './errors.ts'
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json }

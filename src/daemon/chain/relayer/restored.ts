@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
-import type { TransactionRow } from '../../store/schema.ts'
-import { othersOfTopic } from '../../store/transactions/intents.ts'
+import { othersOfTopic } from '../../store/chain/intents.ts'
+import type { TransactionRow } from '../../store/schema/schema.ts'
 import type { ChainClient } from '../chain-client.ts'
 import type { Sender, View } from './sender.ts'
 

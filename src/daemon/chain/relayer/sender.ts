@@ -5,9 +5,9 @@ import type {
   TransactionSerializableLegacy,
   Transport,
 } from 'viem'
-import type { Db, Queries } from '../../store/database.ts'
-import { type Lease, LeaseLost } from '../../store/lease.ts'
-import type { TransactionAttemptRow, TransactionRow } from '../../store/schema.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
+import { type Lease, LeaseLost } from '../../store/lease/lease.ts'
+import type { TransactionAttemptRow, TransactionRow } from '../../store/schema/schema.ts'
 import type { FeeMarket } from '../fee-market.ts'
 import type { Builders } from './builder.ts'
 import { LeaseHeld } from './errors.ts'

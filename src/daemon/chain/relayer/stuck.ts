@@ -1,5 +1,5 @@
-import { firstWaiting } from '../../store/transactions/intents.ts'
-import { markWaiting } from '../../store/transactions/states.ts'
+import { firstWaiting } from '../../store/chain/intents.ts'
+import { markWaiting } from '../../store/chain/states.ts'
 import { wordsOf } from '../node-answer.ts'
 import { whyItWaits } from './errors.ts'
 import { ofSigner, type Sender, type SenderStatus, type View, writeAsHolder } from './sender.ts'

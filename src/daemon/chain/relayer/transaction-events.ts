@@ -1,8 +1,8 @@
 import type { Hex } from 'viem'
-import { BackgroundLoop, type Schedule, systemSchedule } from '../../background-loop.ts'
-import { type Db, isShared } from '../../store/database.ts'
-import type { TransactionRow } from '../../store/schema.ts'
-import { findTransaction, findTransactions } from '../../store/transactions/intents.ts'
+import { BackgroundLoop, type Schedule, systemSchedule } from '../../../values/background-loop.ts'
+import { findTransaction, findTransactions } from '../../store/chain/intents.ts'
+import { type Db, isShared } from '../../store/database/database.ts'
+import type { TransactionRow } from '../../store/schema/schema.ts'
 import { NotSignedYet, TransactionRefused } from './errors.ts'
 import { isSettled, type SettledState, stateOf, storedHex } from './transaction.ts'
 

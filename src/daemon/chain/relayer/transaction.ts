@@ -1,5 +1,5 @@
 import { type Address, getAddress, type Hex, isHex } from 'viem'
-import type { TransactionRow } from '../../store/schema.ts'
+import type { TransactionRow } from '../../store/schema/schema.ts'
 
 /**
  * The life of an intent: queued → signed → broadcast → mined → confirmed | reverted | cancelled. As in other

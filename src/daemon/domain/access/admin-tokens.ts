@@ -1,15 +1,15 @@
-import { type Actor, recordChange } from '../../store/audit.ts'
 import {
   allAdminTokens,
   findAdminToken,
   findLiveAdminToken,
   insertAdminToken,
   revokeAdminToken,
-} from '../../store/credentials.ts'
-import type { Db } from '../../store/database.ts'
-import type { AdminTokenRow } from '../../store/schema.ts'
-import { alreadyExists, notFound } from '../errors.ts'
-import { type Clock, iso } from '../time.ts'
+} from '../../store/access/credentials.ts'
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
+import type { Db } from '../../store/database/database.ts'
+import type { AdminTokenRow } from '../../store/schema/schema.ts'
+import { alreadyExists, notFound } from '../errors/errors.ts'
+import { type Clock, iso } from '../time/time.ts'
 import { assertFuture, type NewCredential } from './api-keys.ts'
 import { type AdminToken, type Credentials, rootName } from './credentials.ts'
 import { type EndedDeps, logPaused, pauseEndedBatches } from './ended-batches.ts'

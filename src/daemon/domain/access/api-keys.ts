@@ -1,4 +1,3 @@
-import { type Actor, recordChange } from '../../store/audit.ts'
 import {
   apiKeysOfTeam,
   findApiKey,
@@ -6,11 +5,12 @@ import {
   findLiveApiKey,
   insertApiKey,
   revokeApiKey,
-} from '../../store/credentials.ts'
-import type { Db, Queries } from '../../store/database.ts'
-import type { ApiKeyRow } from '../../store/schema.ts'
-import { alreadyExists, conflict, invalid, notFound } from '../errors.ts'
-import { type Clock, iso } from '../time.ts'
+} from '../../store/access/credentials.ts'
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
+import type { ApiKeyRow } from '../../store/schema/schema.ts'
+import { alreadyExists, conflict, invalid, notFound } from '../errors/errors.ts'
+import { type Clock, iso } from '../time/time.ts'
 import type { AdminToken, Credentials } from './credentials.ts'
 import { type EndedDeps, logPaused, pauseEndedBatches } from './ended-batches.ts'
 import { assertGrantable, endOf, grantable, type Operator } from './grants.ts'

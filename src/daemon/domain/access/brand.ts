@@ -1,9 +1,9 @@
 import { checkBrandColors } from '../../../values/brand.ts'
-import { type Actor, recordChange } from '../../store/audit.ts'
-import type { Queries } from '../../store/database.ts'
-import type { TeamRow } from '../../store/schema.ts'
-import { updateTeam } from '../../store/teams.ts'
-import { invalid } from '../errors.ts'
+import { updateTeam } from '../../store/access/teams.ts'
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
+import type { Queries } from '../../store/database/database.ts'
+import type { TeamRow } from '../../store/schema/schema.ts'
+import { invalid } from '../errors/errors.ts'
 
 /** The look of a team's tap pages; null: the page's own. Colours: `#rrggbb`. */
 export interface Brand {

@@ -1,16 +1,16 @@
 import type { Logger } from 'pino'
-import { type CredentialKind, CredentialMac, type Granted } from '../../store/credential-mac.ts'
-import { allAdminTokens, allApiKeys } from '../../store/credentials.ts'
-import { DatabaseUnavailable, type Queries } from '../../store/database.ts'
-import { LoadOrder } from '../../store/load-order.ts'
-import type { AdminTokenRow, ApiKeyRow } from '../../store/schema.ts'
-import type { SecretBox } from '../../store/secret-box.ts'
-import { DomainError } from '../errors.ts'
-import { type Clock, iso } from '../time.ts'
+import { type CredentialKind, CredentialMac, type Granted } from '../../store/access/credential-mac.ts'
+import { allAdminTokens, allApiKeys } from '../../store/access/credentials.ts'
+import type { SecretBox } from '../../store/data-dir/secret-box.ts'
+import { DatabaseUnavailable, type Queries } from '../../store/database/database.ts'
+import { LoadOrder } from '../../store/database/load-order.ts'
+import type { AdminTokenRow, ApiKeyRow } from '../../store/schema/schema.ts'
+import { DomainError } from '../errors/errors.ts'
+import { type Clock, iso } from '../time/time.ts'
 import { parseScopes, type Scope } from './scopes.ts'
 import { hashSecret, isWhole } from './secrets.ts'
 
-export type { Actor } from '../../store/audit.ts'
+export type { Actor } from '../../store/audit/audit.ts'
 
 export interface ApiKey {
   readonly id: number

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
-import { type Actor, recordChange } from '../../store/audit.ts'
-import { batchesOfEnded } from '../../store/batch-credentials.ts'
-import { changeBatch } from '../../store/batches.ts'
-import type { Queries } from '../../store/database.ts'
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
+import { batchesOfEnded } from '../../store/batches/batch-credentials.ts'
+import { changeBatch } from '../../store/batches/batches.ts'
+import type { Queries } from '../../store/database/database.ts'
 
 /** What happens by itself, or once somebody approves it. */
 const states = ['running', 'scheduled', 'proposed'] as const

@@ -1,5 +1,5 @@
-import type { Actor } from '../../store/audit.ts'
-import { invalid, scopeMissing } from '../errors.ts'
+import type { Actor } from '../../store/audit/audit.ts'
+import { invalid, scopeMissing } from '../errors/errors.ts'
 import type { AdminToken } from './credentials.ts'
 import { permits, type Scope } from './scopes.ts'
 

@@ -1,7 +1,3 @@
-import { countDeferred } from '../../store/announcements.ts'
-import { type Actor, recordChange } from '../../store/audit.ts'
-import type { Db, Queries } from '../../store/database.ts'
-import type { TeamRow } from '../../store/schema.ts'
 import {
   allTeams,
   deleteTeam,
@@ -9,10 +5,14 @@ import {
   findTeamNamed,
   holdingsOfTeam,
   insertTeam,
-} from '../../store/teams.ts'
+} from '../../store/access/teams.ts'
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
+import { countDeferred } from '../../store/chain/announcements.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
+import type { TeamRow } from '../../store/schema/schema.ts'
 import { type Budget, spentBy } from '../chain/budget.ts'
-import { alreadyExists, DomainError, inUse, notFound } from '../errors.ts'
-import { type BudgetClock, iso } from '../time.ts'
+import { alreadyExists, DomainError, inUse, notFound } from '../errors/errors.ts'
+import { type BudgetClock, iso } from '../time/time.ts'
 import { type Brand, brandOf } from './brand.ts'
 
 export type { TeamRow }

@@ -1,5 +1,5 @@
 import { byPlan } from '../../../values/batch-state.ts'
-import { type Actor, recordChange } from '../../store/audit.ts'
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import {
   type Assignment,
   assignmentsOf,
@@ -7,12 +7,12 @@ import {
   disown,
   mintedSince,
   putAssignments,
-} from '../../store/badge-assignments.ts'
-import { findBadgeEvent } from '../../store/badge-events.ts'
-import { findChipRecord, voidSimulatedTaps } from '../../store/chip-records.ts'
-import type { Queries } from '../../store/database.ts'
+} from '../../store/badge-events/badge-assignments.ts'
+import { findBadgeEvent } from '../../store/badge-events/badge-events.ts'
+import { findChipRecord, voidSimulatedTaps } from '../../store/chips/chip-records.ts'
+import type { Queries } from '../../store/database/database.ts'
 import { ownChips } from '../chips/named-chips.ts'
-import { notFound } from '../errors.ts'
+import { notFound } from '../errors/errors.ts'
 
 export type { Assignment }
 /** What the tap page shows, and when. */

@@ -1,18 +1,18 @@
 import { decimalReading } from '../../../nfc/uid.ts'
-import { type Actor, recordChange } from '../../store/audit.ts'
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import {
   assignBadgeEventToChip,
   findBadgeEvent,
   type NewAssignment,
   putBadgeAssignment,
-} from '../../store/badge-events.ts'
-import { voidSimulatedTaps } from '../../store/chip-records.ts'
-import type { Db, Queries } from '../../store/database.ts'
-import type { TokenLocation } from '../../store/tokens.ts'
+} from '../../store/badge-events/badge-events.ts'
+import { voidSimulatedTaps } from '../../store/chips/chip-records.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
+import type { TokenLocation } from '../../store/phygitals/tokens.ts'
 import { teamOfChip } from '../chips/named-chips.ts'
-import { invalid, notFound } from '../errors.ts'
+import { invalid, notFound } from '../errors/errors.ts'
 import { tokenOfTeam } from '../phygitals/find-token.ts'
-import { type Clock, iso } from '../time.ts'
+import { type Clock, iso } from '../time/time.ts'
 
 interface WantedAssignment {
   badgeEventId: number

@@ -1,11 +1,11 @@
 import { isAboutRecipient } from '../../badges/poap-wire.ts'
 import { type BadgeProvider, ownerOf, type Unavailable, type Unknown } from '../../badges/provider.ts'
-import { updateClaim } from '../../store/badge-claims.ts'
-import type { Db } from '../../store/database.ts'
-import type { BadgeClaimRow } from '../../store/schema.ts'
-import type { SecretBox } from '../../store/secret-box.ts'
-import { type Clock, iso } from '../time.ts'
-import type { WebhookEvents } from '../webhook-events.ts'
+import { updateClaim } from '../../store/badge-events/badge-claims.ts'
+import type { SecretBox } from '../../store/data-dir/secret-box.ts'
+import type { Db } from '../../store/database/database.ts'
+import type { BadgeClaimRow } from '../../store/schema/schema.ts'
+import { type Clock, iso } from '../time/time.ts'
+import type { WebhookEvents } from '../webhook-events/webhook-events.ts'
 import { closeClaim, leaveOpen, releaseClaim } from './release.ts'
 
 /** The result of a claim. `refused` and `unavailable` leave its code free and its OTP valid. */

@@ -8,8 +8,8 @@ import {
   type Unavailable,
 } from '../../badges/provider.ts'
 import { reserveIdempotencyKey } from '../../chain/relayer/record-intent.ts'
-import { forgetContent, tieContent } from '../../store/badge-contents.ts'
-import { insertImage } from '../../store/badge-events.ts'
+import { forgetContent, tieContent } from '../../store/badge-events/badge-contents.ts'
+import { insertImage } from '../../store/badge-events/badge-events.ts'
 import {
   creationContext,
   deleteCreation,
@@ -20,9 +20,9 @@ import {
   leaveCreationUnknown,
   secretCodeContext,
   tieCreationKey,
-} from '../../store/badge-upstream.ts'
-import { DomainError, invalid } from '../errors.ts'
-import { iso } from '../time.ts'
+} from '../../store/badge-events/badge-upstream.ts'
+import { DomainError, invalid } from '../errors/errors.ts'
+import { iso } from '../time/time.ts'
 import { checkForEmail, claim, contentOf, createdBefore, mayBeThere, type Wanted } from './created-before.ts'
 import {
   type CreateDeps,

@@ -1,17 +1,17 @@
-import { type Actor, recordChange } from '../../store/audit.ts'
-import { claimsCount, claimsOfEvent } from '../../store/badge-claims.ts'
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
+import { claimsCount, claimsOfEvent } from '../../store/badge-events/badge-claims.ts'
 import {
   findBadgeEvent,
   type ListedBadgeEvent,
   listBadgeEvents,
   setApproval,
-} from '../../store/badge-events.ts'
-import { isPoapEvent } from '../../store/badge-upstream.ts'
-import type { Db } from '../../store/database.ts'
-import type { BadgeClaimRow, BadgeEventRow } from '../../store/schema.ts'
-import { type BadgeStatus, badgeStatus } from '../badge-status.ts'
-import { conflict, notFound } from '../errors.ts'
-import { type Clock, iso } from '../time.ts'
+} from '../../store/badge-events/badge-events.ts'
+import { isPoapEvent } from '../../store/badge-events/badge-upstream.ts'
+import type { Db } from '../../store/database/database.ts'
+import type { BadgeClaimRow, BadgeEventRow } from '../../store/schema/schema.ts'
+import { type BadgeStatus, badgeStatus } from '../chips/badge-status.ts'
+import { conflict, notFound } from '../errors/errors.ts'
+import { type Clock, iso } from '../time/time.ts'
 
 export type { BadgeEventRow }
 

@@ -13,9 +13,9 @@ import { promisify } from 'node:util'
 import { nanoid } from 'nanoid'
 import { type BadImage, ImageJudge } from '../../../values/image.ts'
 import type { BadgeImage } from '../../badges/provider.ts'
-import { findImage } from '../../store/badge-events.ts'
-import type { Db } from '../../store/database.ts'
-import { DomainError, type ErrorCode, notFound, storeFailure } from '../errors.ts'
+import { findImage } from '../../store/badge-events/badge-events.ts'
+import type { Db } from '../../store/database/database.ts'
+import { DomainError, type ErrorCode, notFound, storeFailure } from '../errors/errors.ts'
 
 /** An image that was received completely and is valid. */
 export interface ReceivedImage extends BadgeImage {

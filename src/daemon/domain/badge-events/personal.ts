@@ -1,4 +1,4 @@
-import type { SecretBox } from '../../store/secret-box.ts'
+import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import { hashCode } from '../codes/otps.ts'
 
 // Device IDs and email addresses can be guessed, so a hash of them alone would tell who they are.

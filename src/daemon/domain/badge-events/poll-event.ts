@@ -1,13 +1,18 @@
 import { setImmediate } from 'node:timers/promises'
 import type { ApprovalResult, BadgeCode } from '../../badges/provider.ts'
-import { recordChange } from '../../store/audit.ts'
-import { codeContext, codesOfEvent, freeCodesCount, insertCodes } from '../../store/badge-claims.ts'
-import { countCodesIn, findBadgeEvent, setApproval } from '../../store/badge-events.ts'
-import { type PoapEvent, secretCodeContext, setPoll } from '../../store/badge-upstream.ts'
-import type { Db } from '../../store/database.ts'
-import type { BadgeEventRow } from '../../store/schema.ts'
-import type { SecretBox } from '../../store/secret-box.ts'
-import { type Clock, iso } from '../time.ts'
+import { recordChange } from '../../store/audit/audit.ts'
+import {
+  codeContext,
+  codesOfEvent,
+  freeCodesCount,
+  insertCodes,
+} from '../../store/badge-events/badge-claims.ts'
+import { countCodesIn, findBadgeEvent, setApproval } from '../../store/badge-events/badge-events.ts'
+import { type PoapEvent, secretCodeContext, setPoll } from '../../store/badge-events/badge-upstream.ts'
+import type { SecretBox } from '../../store/data-dir/secret-box.ts'
+import type { Db } from '../../store/database/database.ts'
+import type { BadgeEventRow } from '../../store/schema/schema.ts'
+import { type Clock, iso } from '../time/time.ts'
 import type { Providers } from './providers.ts'
 
 export interface PollDeps {

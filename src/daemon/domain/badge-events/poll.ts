@@ -1,10 +1,16 @@
-import { BackgroundLoop } from '../../background-loop.ts'
+import { BackgroundLoop } from '../../../values/background-loop.ts'
 import type { BadgeProvider } from '../../badges/provider.ts'
-import { abandonedClaims, codeContext, dueClaims, sealedCode, updateClaim } from '../../store/badge-claims.ts'
-import { duePoapEvents, nextDue, setPoll } from '../../store/badge-upstream.ts'
-import type { BadgeClaimRow } from '../../store/schema.ts'
+import {
+  abandonedClaims,
+  codeContext,
+  dueClaims,
+  sealedCode,
+  updateClaim,
+} from '../../store/badge-events/badge-claims.ts'
+import { duePoapEvents, nextDue, setPoll } from '../../store/badge-events/badge-upstream.ts'
+import type { BadgeClaimRow } from '../../store/schema/schema.ts'
 import { makeCodeGood } from '../../store/taps/spent-codes.ts'
-import { iso } from '../time.ts'
+import { iso } from '../time/time.ts'
 import { type PollDeps, pollAfter, pollEvent } from './poll-event.ts'
 import type { Settler } from './settle.ts'
 

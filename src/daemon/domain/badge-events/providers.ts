@@ -2,9 +2,9 @@ import { EmbeddedProvider } from '../../badges/embedded.ts'
 import { PoapProvider } from '../../badges/poap.ts'
 import type { PoapConfig, SendRequest } from '../../badges/poap-deps.ts'
 import type { BadgeProvider } from '../../badges/provider.ts'
-import { nextUpstreamId } from '../../store/badge-events.ts'
-import type { Db } from '../../store/database.ts'
-import type { Clock } from '../time.ts'
+import { nextUpstreamId } from '../../store/badge-events/badge-events.ts'
+import type { Db } from '../../store/database/database.ts'
+import type { Clock } from '../time/time.ts'
 
 /** The configured providers. Events stay with the provider that created them. */
 export interface Providers {

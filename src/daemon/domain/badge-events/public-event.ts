@@ -1,19 +1,19 @@
 import { getAddress } from 'viem/utils'
 import { creationResponse } from '../../badges/creation-response.ts'
 import type { CreationResponse } from '../../badges/provider.ts'
-import { findImageFile } from '../../store/badge-events.ts'
-import type { Db } from '../../store/database.ts'
-import type { BadgeEventRow } from '../../store/schema.ts'
+import { findImageFile } from '../../store/badge-events/badge-events.ts'
 import {
   badgesHeldBy,
   findShownEvent,
   findShownEventAt,
   isBadgeMinted,
   type ShownBadgeEvent,
-} from '../../store/shown-badge-events.ts'
-import { type BadgeStatus, badgeStatus } from '../badge-status.ts'
-import { notFound } from '../errors.ts'
-import { type Clock, iso } from '../time.ts'
+} from '../../store/badge-events/shown-badge-events.ts'
+import type { Db } from '../../store/database/database.ts'
+import type { BadgeEventRow } from '../../store/schema/schema.ts'
+import { type BadgeStatus, badgeStatus } from '../chips/badge-status.ts'
+import { notFound } from '../errors/errors.ts'
+import { type Clock, iso } from '../time/time.ts'
 
 /** The team of the API key, if any. Called only where it matters; may throw api_key_unknown. */
 type AskingTeam = () => number | undefined

@@ -3,7 +3,7 @@ import { devChainId } from '../../chain/dev-chain/dev-keys.ts'
 import { type Recipient, readRecipient } from '../../chain/names/recipient.ts'
 import { RecipientInvalid } from '../../chain/names/resolver.ts'
 import { type Asker, type Names, resolveRecipient } from '../chain/recipients.ts'
-import { DomainError } from '../errors.ts'
+import { DomainError } from '../errors/errors.ts'
 
 const ethereum = 1
 /** POAP mints there. */

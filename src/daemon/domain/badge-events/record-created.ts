@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto'
 import type { CreateResult, CreationResponse, NewBadgeEvent } from '../../badges/provider.ts'
 import type { KeyedRequest } from '../../chain/relayer/record-intent.ts'
-import { type Actor, recordChange } from '../../store/audit.ts'
-import { findBadgeEventNamed, insertBadgeEvent, nextUpstreamId } from '../../store/badge-events.ts'
-import type { Db, Queries } from '../../store/database.ts'
-import type { SecretBox } from '../../store/secret-box.ts'
-import { type Clock, iso } from '../time.ts'
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
+import {
+  findBadgeEventNamed,
+  insertBadgeEvent,
+  nextUpstreamId,
+} from '../../store/badge-events/badge-events.ts'
+import type { SecretBox } from '../../store/data-dir/secret-box.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
+import { type Clock, iso } from '../time/time.ts'
 import type { Providers } from './providers.ts'
 
 export interface CreateDeps {

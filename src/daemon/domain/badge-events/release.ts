@@ -1,4 +1,4 @@
-import { recordChange } from '../../store/audit.ts'
+import { recordChange } from '../../store/audit/audit.ts'
 import {
   deleteClaim,
   type Fate,
@@ -8,14 +8,14 @@ import {
   settleCode,
   takeFreeCode,
   updateClaim,
-} from '../../store/badge-claims.ts'
-import { countCodeIn, countCodeOut, findBadgeEvent } from '../../store/badge-events.ts'
-import { countBadgeIn } from '../../store/badge-recipients.ts'
-import type { Queries } from '../../store/database.ts'
-import type { BadgeClaimRow } from '../../store/schema.ts'
-import type { SecretBox } from '../../store/secret-box.ts'
+} from '../../store/badge-events/badge-claims.ts'
+import { countCodeIn, countCodeOut, findBadgeEvent } from '../../store/badge-events/badge-events.ts'
+import { countBadgeIn } from '../../store/badge-events/badge-recipients.ts'
+import type { SecretBox } from '../../store/data-dir/secret-box.ts'
+import type { Queries } from '../../store/database/database.ts'
+import type { BadgeClaimRow } from '../../store/schema/schema.ts'
 import { endCode, makeCodeGood, restoreCode } from '../../store/taps/spent-codes.ts'
-import type { WebhookEvents } from '../webhook-events.ts'
+import type { WebhookEvents } from '../webhook-events/webhook-events.ts'
 import { recipientKey } from './personal.ts'
 
 // The ways in which a claim can end, each in one write. A claim that has ended meanwhile is left alone.

@@ -1,12 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { BadgeProvider } from '../../badges/provider.ts'
-import { codeContext, findClaim, holdClaim, letGoOfClaim, sealedCode } from '../../store/badge-claims.ts'
-import { findPoapEvent, secretCodeContext } from '../../store/badge-upstream.ts'
-import { type Db, isShared } from '../../store/database.ts'
-import type { BadgeClaimRow } from '../../store/schema.ts'
-import type { SecretBox } from '../../store/secret-box.ts'
-import { type Clock, iso } from '../time.ts'
-import type { WebhookEvents } from '../webhook-events.ts'
+import {
+  codeContext,
+  findClaim,
+  holdClaim,
+  letGoOfClaim,
+  sealedCode,
+} from '../../store/badge-events/badge-claims.ts'
+import { findPoapEvent, secretCodeContext } from '../../store/badge-events/badge-upstream.ts'
+import type { SecretBox } from '../../store/data-dir/secret-box.ts'
+import { type Db, isShared } from '../../store/database/database.ts'
+import type { BadgeClaimRow } from '../../store/schema/schema.ts'
+import { type Clock, iso } from '../time/time.ts'
+import type { WebhookEvents } from '../webhook-events/webhook-events.ts'
 import { CodeClaims, inactiveTried, type MintResult, refused, type Step } from './claim-code.ts'
 import { noAccount, type Providers, providerOf } from './providers.ts'
 import { releaseClaim, swapCode, takeBack } from './release.ts'

@@ -1,7 +1,7 @@
 import { Pace, piecesOf } from '../../../values/slices.ts'
-import type { Actor } from '../../store/audit.ts'
-import type { Db, Queries } from '../../store/database.ts'
-import { type Clock, iso } from '../time.ts'
+import type { Actor } from '../../store/audit/audit.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
+import { type Clock, iso } from '../time/time.ts'
 import { type AssignmentResult, assignRowsIn, decideAssignments } from './assign-rows.ts'
 
 /** `unchanged`: the chip no longer has the event. */

@@ -8,11 +8,11 @@ import {
   insertBatch,
   listBatches,
   type NamedBatch,
-} from '../../store/batches.ts'
-import type { Queries } from '../../store/database.ts'
+} from '../../store/batches/batches.ts'
+import type { Queries } from '../../store/database/database.ts'
 import { parseScopes } from '../access/scopes.ts'
-import { conflict, DomainError, invalid, notFound } from '../errors.ts'
-import { iso } from '../time.ts'
+import { conflict, DomainError, invalid, notFound } from '../errors/errors.ts'
+import { iso } from '../time/time.ts'
 import type { BatchDeps, BatchKind, BatchRun, Settings } from './kind.ts'
 import { kindNamed } from './kinds/index.ts'
 import { assertMayRun, type BatchCaller } from './rights.ts'

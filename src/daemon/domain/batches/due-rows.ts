@@ -1,5 +1,5 @@
 import { countOfStatus } from '../../../values/batch-state.ts'
-import { type Advance, findPiece, type Position } from '../../store/batches.ts'
+import { type Advance, findPiece, type Position } from '../../store/batches/batches.ts'
 import type { BatchDeps, BatchKind, BatchRun, NumberedRow, PlannedRow, RowResult } from './kind.ts'
 import { type Kept, keptResult, type OpenPiece, openPiece, sealResults } from './pieces.ts'
 

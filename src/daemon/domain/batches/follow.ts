@@ -1,4 +1,4 @@
-import { type BatchRow, findBatch, type NamedBatch } from '../../store/batches.ts'
+import { type BatchRow, findBatch, type NamedBatch } from '../../store/batches/batches.ts'
 import { batchToRun } from './batches.ts'
 import type { BatchDeps, RowResult } from './kind.ts'
 import { openResults, piecesOfBatch, resultTexts, rowNumbers } from './pieces.ts'

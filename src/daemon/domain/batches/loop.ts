@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { BackgroundLoop } from '../../background-loop.ts'
+import { BackgroundLoop } from '../../../values/background-loop.ts'
 import {
   type BatchRow,
   batchesDue,
@@ -7,10 +7,10 @@ import {
   batchesToTakeBack,
   changeBatch,
   type NamedBatch,
-} from '../../store/batches.ts'
+} from '../../store/batches/batches.ts'
 import { endedBatches, logPaused, pauseEndedBatches } from '../access/ended-batches.ts'
-import { DomainError, storeFailure } from '../errors.ts'
-import { iso } from '../time.ts'
+import { DomainError, storeFailure } from '../errors/errors.ts'
+import { iso } from '../time/time.ts'
 import type { BatchDeps } from './kind.ts'
 import { runBatch } from './run.ts'
 import { pause } from './send.ts'

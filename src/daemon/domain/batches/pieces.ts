@@ -2,9 +2,9 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { countOfStatus } from '../../../values/batch-state.ts'
 import { parseExact, stringifyExact } from '../../../values/exact-json.ts'
 import { isJsonObject, parseObject } from '../../../values/json.ts'
-import { type BatchPieceRow, findPiece } from '../../store/batches.ts'
-import type { Queries } from '../../store/database.ts'
-import type { SecretBox } from '../../store/secret-box.ts'
+import { type BatchPieceRow, findPiece } from '../../store/batches/batches.ts'
+import type { SecretBox } from '../../store/data-dir/secret-box.ts'
+import type { Queries } from '../../store/database/database.ts'
 import type { BatchKind, BatchRun, NumberedRow, RowResult } from './kind.ts'
 
 /** What is opened and written at once. */

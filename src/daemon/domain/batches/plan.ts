@@ -1,9 +1,15 @@
 import { stringifyExact } from '../../../values/exact-json.ts'
 import { Slice } from '../../../values/slices.ts'
-import { type BatchRow, changeBatch, growBatch, type NamedBatch, updatePiece } from '../../store/batches.ts'
-import type { Queries } from '../../store/database.ts'
-import { conflict } from '../errors.ts'
-import { iso } from '../time.ts'
+import {
+  type BatchRow,
+  changeBatch,
+  growBatch,
+  type NamedBatch,
+  updatePiece,
+} from '../../store/batches/batches.ts'
+import type { Queries } from '../../store/database/database.ts'
+import { conflict } from '../errors/errors.ts'
+import { iso } from '../time/time.ts'
 import { batchToRun, runOf } from './batches.ts'
 import type { BatchDeps, BatchKind, BatchRun, RowResult } from './kind.ts'
 import { openPiece, piecesOfBatch, sealLines } from './pieces.ts'

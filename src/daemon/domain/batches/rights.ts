@@ -1,7 +1,7 @@
-import type { Actor } from '../../store/audit.ts'
-import type { BatchRow } from '../../store/batches.ts'
+import type { Actor } from '../../store/audit/audit.ts'
+import type { BatchRow } from '../../store/batches/batches.ts'
 import { parseScopes, permits, type Scope } from '../access/scopes.ts'
-import { scopeMissing } from '../errors.ts'
+import { scopeMissing } from '../errors/errors.ts'
 import type { BatchKind } from './kind.ts'
 
 export interface BatchCaller {

@@ -1,7 +1,7 @@
-import { pruneBatches, sizeOfBatches } from '../../store/batches.ts'
-import type { Queries } from '../../store/database.ts'
-import { DomainError } from '../errors.ts'
-import { iso } from '../time.ts'
+import { pruneBatches, sizeOfBatches } from '../../store/batches/batches.ts'
+import type { Queries } from '../../store/database/database.ts'
+import { DomainError } from '../errors/errors.ts'
+import { iso } from '../time/time.ts'
 
 /** Of one team, so that a team that fills its own share takes no room from others. */
 const share = { batches: 1000, stored: 2 ** 29 }

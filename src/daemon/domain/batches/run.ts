@@ -1,5 +1,5 @@
 import { Pace, Slice } from '../../../values/slices.ts'
-import { recordChange } from '../../store/audit.ts'
+import { recordChange } from '../../store/audit/audit.ts'
 import {
   type Advance,
   advanceBatch,
@@ -8,9 +8,9 @@ import {
   findBatch,
   type Position,
   updatePiece,
-} from '../../store/batches.ts'
-import { type Queries, rowsAtOnce } from '../../store/database.ts'
-import { iso } from '../time.ts'
+} from '../../store/batches/batches.ts'
+import { type Queries, rowsAtOnce } from '../../store/database/database.ts'
+import { iso } from '../time/time.ts'
 import { kindOf, runOf } from './batches.ts'
 import { type Due, DueRows, type Gathered, type Handled } from './due-rows.ts'
 import type { BatchDeps, BatchKind, BatchRun, RowResult, SentKind, WrittenKind } from './kind.ts'

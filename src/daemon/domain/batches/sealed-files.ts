@@ -1,6 +1,6 @@
-import { findBatchFile } from '../../store/batch-files.ts'
-import type { Queries } from '../../store/database.ts'
-import type { SecretBox } from '../../store/secret-box.ts'
+import { findBatchFile } from '../../store/batches/batch-files.ts'
+import type { SecretBox } from '../../store/data-dir/secret-box.ts'
+import type { Queries } from '../../store/database/database.ts'
 
 const contextOf = (id: string, hash: string): string => `batch ${id} file ${hash}`
 

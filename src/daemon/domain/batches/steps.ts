@@ -1,6 +1,6 @@
 import type { BatchState } from '../../../values/batch-state.ts'
-import { recordChange } from '../../store/audit.ts'
-import { batchesOfEnded } from '../../store/batch-credentials.ts'
+import { recordChange } from '../../store/audit/audit.ts'
+import { batchesOfEnded } from '../../store/batches/batch-credentials.ts'
 import {
   type BatchRow,
   changeBatch,
@@ -8,11 +8,11 @@ import {
   findBatch,
   isToBeTakenBack,
   type NamedBatch,
-} from '../../store/batches.ts'
-import type { Queries } from '../../store/database.ts'
+} from '../../store/batches/batches.ts'
+import type { Queries } from '../../store/database/database.ts'
 import { permits } from '../access/scopes.ts'
-import { conflict, DomainError, scopeMissing } from '../errors.ts'
-import { iso } from '../time.ts'
+import { conflict, DomainError, scopeMissing } from '../errors/errors.ts'
+import { iso } from '../time/time.ts'
 import { batchOf, batchToRun, rateOf } from './batches.ts'
 import type { BatchDeps } from './kind.ts'
 import { assertUploaded } from './plan.ts'

@@ -11,10 +11,10 @@ import {
   insertPiece,
   type NamedBatch,
   undosOf,
-} from '../../store/batches.ts'
-import type { Queries } from '../../store/database.ts'
-import { conflict, notFound } from '../errors.ts'
-import { iso } from '../time.ts'
+} from '../../store/batches/batches.ts'
+import type { Queries } from '../../store/database/database.ts'
+import { conflict, notFound } from '../errors/errors.ts'
+import { iso } from '../time/time.ts'
 import { batchToRun, emptyBatch, kindOf, runOf } from './batches.ts'
 import type { BatchDeps } from './kind.ts'
 import { openPiece, sealLines } from './pieces.ts'

@@ -8,11 +8,11 @@ import {
   deferAnnouncements,
   deferredOf,
   forgetDeferred,
-} from '../../store/announcements.ts'
-import { findContract } from '../../store/contracts.ts'
-import type { Db, Queries } from '../../store/database.ts'
-import type { ContractRow } from '../../store/schema.ts'
-import { type BudgetClock, iso } from '../time.ts'
+} from '../../store/chain/announcements.ts'
+import { findContract } from '../../store/contracts/contracts.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
+import type { ContractRow } from '../../store/schema/schema.ts'
+import { type BudgetClock, iso } from '../time/time.ts'
 import { recordIfRoom } from './budget.ts'
 
 // Announcing changed metadata (ERC-4906, ERC-1155 `URI`) takes 25,000 gas for the first token and 1,300 for each

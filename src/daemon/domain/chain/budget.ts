@@ -1,10 +1,10 @@
 import type { Chain } from '../../chain/chains.ts'
 import { type NewIntent, recordIntent } from '../../chain/relayer/record-intent.ts'
-import type { Queries } from '../../store/database.ts'
-import type { TeamRow } from '../../store/schema.ts'
-import { findTeam, type Limits, spendBudget } from '../../store/teams.ts'
-import { DomainError } from '../errors.ts'
-import { type BudgetClock, type Clock, iso } from '../time.ts'
+import { findTeam, type Limits, spendBudget } from '../../store/access/teams.ts'
+import type { Queries } from '../../store/database/database.ts'
+import type { TeamRow } from '../../store/schema/schema.ts'
+import { DomainError } from '../errors/errors.ts'
+import { type BudgetClock, type Clock, iso } from '../time/time.ts'
 
 // Each team has a daily budget (UTC) for all requests, including those by code, since the relayer pays.
 

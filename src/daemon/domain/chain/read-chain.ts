@@ -5,8 +5,8 @@ import { type Chain, ChainNotConfigured, type Chains } from '../../chain/chains.
 import { hasCode, isRefusal, isUnreadable, ownerOf } from '../../chain/contract-state.ts'
 import { revertOf } from '../../chain/revert.ts'
 import { plainText } from '../../outbound/foreign-text.ts'
-import type { TokenLocation } from '../../store/tokens.ts'
-import { DomainError } from '../errors.ts'
+import type { TokenLocation } from '../../store/phygitals/tokens.ts'
+import { DomainError } from '../errors/errors.ts'
 
 const retryAfterSeconds = 5
 

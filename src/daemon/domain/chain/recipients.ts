@@ -7,9 +7,9 @@ import {
   NameUnavailable,
   RecipientInvalid,
 } from '../../chain/names/resolver.ts'
-import type { Queries } from '../../store/database.ts'
-import { insertName } from '../../store/settings.ts'
-import { DomainError } from '../errors.ts'
+import type { Queries } from '../../store/database/database.ts'
+import { insertName } from '../../store/database/settings.ts'
+import { DomainError } from '../errors/errors.ts'
 
 /** A step of a larger write: adds a name to the embedded chain's name service, unless it exists. Any case. */
 export const ensureNameIn = (trx: Queries, name: string, address: string) =>

@@ -1,16 +1,16 @@
 import type { Settled } from '../../chain/relayer/sender.ts'
+import { findTransaction, moveKinds } from '../../store/chain/intents.ts'
+import { cancelQueued } from '../../store/chain/states.ts'
 import {
   confirmContractOf,
   contractDeployedBy,
   contractToldBy,
   forgetDeployment,
   updateContract,
-} from '../../store/contracts.ts'
-import type { Queries } from '../../store/database.ts'
-import { forgetMints, openMintsOf } from '../../store/tokens.ts'
-import { findTransaction, moveKinds } from '../../store/transactions/intents.ts'
-import { cancelQueued } from '../../store/transactions/states.ts'
-import type { WebhookEvents } from '../webhook-events.ts'
+} from '../../store/contracts/contracts.ts'
+import type { Queries } from '../../store/database/database.ts'
+import { forgetMints, openMintsOf } from '../../store/phygitals/tokens.ts'
+import type { WebhookEvents } from '../webhook-events/webhook-events.ts'
 
 /** Updates the service's own records in the write that settles a transaction. */
 export const settledWith =

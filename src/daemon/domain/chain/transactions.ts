@@ -1,21 +1,21 @@
 import type { Chains } from '../../chain/chains.ts'
 import { type Json, type KeyedRequest, reserveIdempotencyKey } from '../../chain/relayer/record-intent.ts'
-import { type Actor, recordChange } from '../../store/audit.ts'
-import type { Db, Queries } from '../../store/database.ts'
-import type { TransactionRow } from '../../store/schema.ts'
-import { allTeams } from '../../store/teams.ts'
-import { findTransaction } from '../../store/transactions/intents.ts'
+import { allTeams } from '../../store/access/teams.ts'
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
+import { findTransaction } from '../../store/chain/intents.ts'
 import {
   findTransactionByHash,
   listTransactions as list,
   type ShownTransaction,
   showTransaction as show,
   type TransactionFilter,
-} from '../../store/transactions/listing.ts'
-import { abandon, cancelQueued } from '../../store/transactions/states.ts'
-import { conflict, DomainError, notFound } from '../errors.ts'
-import { type Clock, iso } from '../time.ts'
-import type { WebhookEvents } from '../webhook-events.ts'
+} from '../../store/chain/listing.ts'
+import { abandon, cancelQueued } from '../../store/chain/states.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
+import type { TransactionRow } from '../../store/schema/schema.ts'
+import { conflict, DomainError, notFound } from '../errors/errors.ts'
+import { type Clock, iso } from '../time/time.ts'
+import type { WebhookEvents } from '../webhook-events/webhook-events.ts'
 import { settledWith } from './settlements.ts'
 
 export type { TransactionRow }

@@ -1,13 +1,13 @@
 import { appliedColumns } from '../../../values/chip-row.ts'
 import { Pace, piecesOf } from '../../../values/slices.ts'
-import { type AppliedColumns, applyToChip, clearLabels } from '../../store/applied-chips.ts'
-import { type Actor, recordChange } from '../../store/audit.ts'
-import { addToChipGroup } from '../../store/chip-groups.ts'
-import { rememberChip, voidSimulatedTaps } from '../../store/chip-records.ts'
-import { findChips, updateChip } from '../../store/chips.ts'
-import type { Db, Queries } from '../../store/database.ts'
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
+import { type AppliedColumns, applyToChip, clearLabels } from '../../store/chips/applied-chips.ts'
+import { addToChipGroup } from '../../store/chips/chip-groups.ts'
+import { rememberChip, voidSimulatedTaps } from '../../store/chips/chip-records.ts'
+import { findChips, updateChip } from '../../store/chips/chips.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
 import { endClaimCodes, endTapsOfChip } from '../../store/taps/recorded-taps.ts'
-import { type Clock, iso } from '../time.ts'
+import { type Clock, iso } from '../time/time.ts'
 import type {
   ApplyCaller,
   NumberedRow,

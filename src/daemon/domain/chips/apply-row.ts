@@ -3,7 +3,7 @@ import { decimalReading, parseUid } from '../../../nfc/uid.ts'
 import { appliedColumns, checkCell } from '../../../values/chip-row.ts'
 import { isJsonObject } from '../../../values/json.ts'
 import { canonicalTokenId } from '../../../values/token.ts'
-import type { AppliedChip } from '../../store/applied-chips.ts'
+import type { AppliedChip } from '../../store/chips/applied-chips.ts'
 
 /** What rows can set of a chip. */
 export interface AppliedValues {

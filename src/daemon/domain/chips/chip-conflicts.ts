@@ -1,7 +1,7 @@
-import { labelsThere, publicKeysThere } from '../../store/chip-registration.ts'
-import type { ChipWithToken } from '../../store/chips.ts'
-import type { Queries } from '../../store/database.ts'
-import type { SecretBox } from '../../store/secret-box.ts'
+import { labelsThere, publicKeysThere } from '../../store/chips/chip-registration.ts'
+import type { ChipWithToken } from '../../store/chips/chips.ts'
+import type { SecretBox } from '../../store/data-dir/secret-box.ts'
+import type { Queries } from '../../store/database/database.ts'
 import type { CheckedChip, Refusal } from './chip-input.ts'
 import { chipKeyContext } from './key-ring.ts'
 

@@ -1,4 +1,4 @@
-import { type Actor, recordChange } from '../../store/audit.ts'
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import {
   chipGroupsOfTeam,
   deleteChipGroup,
@@ -7,12 +7,12 @@ import {
   findChipGroupNamed,
   insertChipGroup,
   renameChipGroup,
-} from '../../store/chip-groups.ts'
-import type { Db, Queries } from '../../store/database.ts'
-import type { ChipGroupRow } from '../../store/schema.ts'
+} from '../../store/chips/chip-groups.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
+import type { ChipGroupRow } from '../../store/schema/schema.ts'
 import { assertTeamIn } from '../access/teams.ts'
-import { DomainError, notFound } from '../errors.ts'
-import { type Clock, iso } from '../time.ts'
+import { DomainError, notFound } from '../errors/errors.ts'
+import { type Clock, iso } from '../time/time.ts'
 
 export type { ChipGroupRow }
 

@@ -2,7 +2,7 @@ import { haloUid } from '../../../nfc/halo/tap.ts'
 import { parseUid } from '../../../nfc/uid.ts'
 import { type ChipValues, problemsOf } from '../../../values/chip-row.ts'
 import { canonicalTokenId } from '../../../values/token.ts'
-import type { TokenLocation } from '../../store/tokens.ts'
+import type { TokenLocation } from '../../store/phygitals/tokens.ts'
 import type { KeyRing } from './key-ring.ts'
 
 export interface ChipInput {

@@ -1,17 +1,17 @@
-import { recordChange } from '../../store/audit.ts'
-import { addToChipGroup } from '../../store/chip-groups.ts'
+import { recordChange } from '../../store/audit/audit.ts'
+import { addToChipGroup } from '../../store/chips/chip-groups.ts'
 import {
   type ChipRecordRow,
   hasAssignments,
   moveAssignments,
   voidSimulatedTaps,
-} from '../../store/chip-records.ts'
-import { updateChip } from '../../store/chips.ts'
-import type { Db, Queries } from '../../store/database.ts'
+} from '../../store/chips/chip-records.ts'
+import { updateChip } from '../../store/chips/chips.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
 import { endTapsOfChip } from '../../store/taps/recorded-taps.ts'
 import { assertMayTransfer, type Operator } from '../access/grants.ts'
-import { DomainError } from '../errors.ts'
-import { type Clock, iso } from '../time.ts'
+import { DomainError } from '../errors/errors.ts'
+import { type Clock, iso } from '../time/time.ts'
 import { chipOf, givesCodes, type UidReadings } from './chip-record.ts'
 
 const conflict = (message: string) => new DomainError('conflict', message)

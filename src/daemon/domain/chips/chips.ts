@@ -1,19 +1,19 @@
 import { getAddress } from 'viem/utils'
 import type { KeyedMutex } from '../../../values/keyed-mutex.ts'
 import { checkRedirectUrl } from '../../../values/redirect-url.ts'
-import { type Actor, recordChange } from '../../store/audit.ts'
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import {
   chipGroupsOfTeam,
   chipsAsElements,
   chipsAsLines,
   findChipGroup,
   findChipGroupNamed,
-} from '../../store/chip-groups.ts'
-import type { ChipFilter } from '../../store/chip-selection.ts'
-import { setRedirects } from '../../store/chips.ts'
-import type { Db } from '../../store/database.ts'
-import { DomainError, invalid, notFound } from '../errors.ts'
-import { type Clock, iso } from '../time.ts'
+} from '../../store/chips/chip-groups.ts'
+import type { ChipFilter } from '../../store/chips/chip-selection.ts'
+import { setRedirects } from '../../store/chips/chips.ts'
+import type { Db } from '../../store/database/database.ts'
+import { DomainError, invalid, notFound } from '../errors/errors.ts'
+import { type Clock, iso } from '../time/time.ts'
 import { getGroup } from './chip-groups.ts'
 import { changeInPieces, chipsAtOnce, namedChips } from './named-chips.ts'
 

@@ -1,10 +1,10 @@
 import { decimalReading, parseUid } from '../../../nfc/uid.ts'
 import { checkRedirectUrl } from '../../../values/redirect-url.ts'
 import { Pace, piecesOf } from '../../../values/slices.ts'
-import { type Actor, recordChange } from '../../store/audit.ts'
-import { findChips, setRedirect, setRedirects } from '../../store/chips.ts'
-import type { Db, Queries } from '../../store/database.ts'
-import { type Clock, iso } from '../time.ts'
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
+import { findChips, setRedirect, setRedirects } from '../../store/chips/chips.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
+import { type Clock, iso } from '../time/time.ts'
 
 export interface Edit {
   uid: string

@@ -1,8 +1,8 @@
 import { Pace } from '../../../values/slices.ts'
-import { recordChange } from '../../store/audit.ts'
-import { rowsAtOnce } from '../../store/database.ts'
-import { DomainError, type Progress, storeFailure } from '../errors.ts'
-import { iso } from '../time.ts'
+import { recordChange } from '../../store/audit/audit.ts'
+import { rowsAtOnce } from '../../store/database/database.ts'
+import { DomainError, type Progress, storeFailure } from '../errors/errors.ts'
+import { iso } from '../time/time.ts'
 import { ensureGroupIn, findGroup } from './chip-groups.ts'
 import {
   type ImportDeps,

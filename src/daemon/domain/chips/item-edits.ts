@@ -1,7 +1,5 @@
 import { harmfulScheme } from '../../../values/harmful-url.ts'
-import { type Actor, recordChange } from '../../store/audit.ts'
-import { findContractOfSymbol } from '../../store/contracts.ts'
-import type { Db, Queries } from '../../store/database.ts'
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import {
   boundVariants,
   deleteItem,
@@ -9,13 +7,15 @@ import {
   insertItem,
   isItemBound,
   updateItem,
-} from '../../store/items.ts'
-import type { ItemRow } from '../../store/schema.ts'
+} from '../../store/chips/items.ts'
+import { findContractOfSymbol } from '../../store/contracts/contracts.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
+import type { ItemRow } from '../../store/schema/schema.ts'
 import type { AdminToken } from '../access/credentials.ts'
 import { assertMayTransfer } from '../access/grants.ts'
 import { assertTeamIn } from '../access/teams.ts'
-import { DomainError, invalid, notFound } from '../errors.ts'
-import { type Clock, iso } from '../time.ts'
+import { DomainError, invalid, notFound } from '../errors/errors.ts'
+import { type Clock, iso } from '../time/time.ts'
 import { getItem, type ItemView } from './items.ts'
 
 export interface ItemFields {

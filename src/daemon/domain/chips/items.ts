@@ -1,10 +1,10 @@
 import { getAddress } from 'viem/utils'
 import { pagesOf } from '../../../values/slices.ts'
-import { type ChipWithToken, chipsOfItem } from '../../store/chips.ts'
-import type { Db } from '../../store/database.ts'
-import { findItem, type ItemsPage, type ItemWithContract, itemsPage } from '../../store/items.ts'
-import type { TokenLocation } from '../../store/tokens.ts'
-import { invalid, notFound } from '../errors.ts'
+import { type ChipWithToken, chipsOfItem } from '../../store/chips/chips.ts'
+import { findItem, type ItemsPage, type ItemWithContract, itemsPage } from '../../store/chips/items.ts'
+import type { Db } from '../../store/database/database.ts'
+import type { TokenLocation } from '../../store/phygitals/tokens.ts'
+import { invalid, notFound } from '../errors/errors.ts'
 import { linkedToken } from './chip-record.ts'
 
 export interface Media {

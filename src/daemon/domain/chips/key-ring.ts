@@ -2,11 +2,11 @@ import { haloParameters } from '../../../nfc/halo/tap.ts'
 import { AesKey } from '../../../nfc/ntag424/cmac.ts'
 import { an10922, chipKeyInput } from '../../../nfc/ntag424/diversify.ts'
 import { uidToBytes } from '../../../nfc/uid.ts'
-import type { Queries } from '../../store/database.ts'
-import { allKeySets } from '../../store/key-sets.ts'
-import { LoadOrder } from '../../store/load-order.ts'
-import type { KeySetRow } from '../../store/schema.ts'
-import type { SecretBox } from '../../store/secret-box.ts'
+import { allKeySets } from '../../store/chips/key-sets.ts'
+import type { SecretBox } from '../../store/data-dir/secret-box.ts'
+import type { Queries } from '../../store/database/database.ts'
+import { LoadOrder } from '../../store/database/load-order.ts'
+import type { KeySetRow } from '../../store/schema/schema.ts'
 
 /** Decrypted. Must never leave the daemon. */
 export interface KeySet {

@@ -1,6 +1,5 @@
 import { parsePlan, sourcesOf } from '../../../nfc/provision/plan.ts'
-import { type Actor, recordChange } from '../../store/audit.ts'
-import type { Db, Queries } from '../../store/database.ts'
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import {
   allKeySets,
   chipsByKeySet,
@@ -8,12 +7,13 @@ import {
   findKeySet,
   insertKeySet,
   isKeySetUsed,
-} from '../../store/key-sets.ts'
-import { chipsLeftWith, openNfcPlans } from '../../store/nfc-plans.ts'
-import type { KeySetRow } from '../../store/schema.ts'
-import type { SecretBox } from '../../store/secret-box.ts'
-import { DomainError, invalid, notFound } from '../errors.ts'
-import { type Clock, iso } from '../time.ts'
+} from '../../store/chips/key-sets.ts'
+import type { SecretBox } from '../../store/data-dir/secret-box.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
+import { chipsLeftWith, openNfcPlans } from '../../store/nfc/nfc-plans.ts'
+import type { KeySetRow } from '../../store/schema/schema.ts'
+import { DomainError, invalid, notFound } from '../errors/errors.ts'
+import { type Clock, iso } from '../time/time.ts'
 import { type KeyRing, type KeySet, keyContext, usualNames } from './key-ring.ts'
 
 /** Keys are hex and are never returned in a response. */

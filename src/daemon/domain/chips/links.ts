@@ -1,12 +1,12 @@
 import { checkRedirectUrl } from '../../../values/redirect-url.ts'
-import { type Actor, recordChange } from '../../store/audit.ts'
-import type { Db, Queries } from '../../store/database.ts'
-import { deleteLink, findLink, findLinkLabelled, insertLink, linksOfTeam } from '../../store/links.ts'
-import type { LinkRow } from '../../store/schema.ts'
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
+import { deleteLink, findLink, findLinkLabelled, insertLink, linksOfTeam } from '../../store/chips/links.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
+import type { LinkRow } from '../../store/schema/schema.ts'
 import { linksAtMost } from '../../store/taps/recorded-taps.ts'
 import { assertTeamIn } from '../access/teams.ts'
-import { conflict, DomainError, invalid, notFound } from '../errors.ts'
-import { type Clock, iso } from '../time.ts'
+import { conflict, DomainError, invalid, notFound } from '../errors/errors.ts'
+import { type Clock, iso } from '../time/time.ts'
 
 export type { LinkRow }
 

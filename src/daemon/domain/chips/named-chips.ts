@@ -1,9 +1,9 @@
 import { decimalReading } from '../../../nfc/uid.ts'
 import { Pace, piecesOf, sorted } from '../../../values/slices.ts'
-import { countOfTeam, findChip, notOfTeam } from '../../store/chips.ts'
-import { type Db, type Queries, rowsAtOnce } from '../../store/database.ts'
-import { isOutcomeUnknown } from '../../store/disk.ts'
-import { DomainError, storeFailure } from '../errors.ts'
+import { countOfTeam, findChip, notOfTeam } from '../../store/chips/chips.ts'
+import { isOutcomeUnknown } from '../../store/data-dir/disk.ts'
+import { type Db, type Queries, rowsAtOnce } from '../../store/database/database.ts'
+import { DomainError, storeFailure } from '../errors/errors.ts'
 
 const unknownNamed = 20
 // Keeps the audit entry readable.

@@ -1,5 +1,5 @@
 import { Pace, piecesOf } from '../../../values/slices.ts'
-import { type Actor, recordChange } from '../../store/audit.ts'
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import {
   type ChipRecordRow,
   deleteUntouched,
@@ -7,10 +7,10 @@ import {
   hasAssignments,
   isUntouched,
   rememberChip,
-} from '../../store/chip-records.ts'
-import type { Db, Queries } from '../../store/database.ts'
-import { tokenTopic } from '../../store/tokens.ts'
-import { type Clock, iso } from '../time.ts'
+} from '../../store/chips/chip-records.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
+import { tokenTopic } from '../../store/phygitals/tokens.ts'
+import { type Clock, iso } from '../time/time.ts'
 import { linkedToken } from './chip-record.ts'
 import type { KeyRing } from './key-ring.ts'
 

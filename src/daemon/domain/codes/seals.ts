@@ -1,5 +1,5 @@
 import { type Cipher, createCipheriv, hkdfSync, timingSafeEqual } from 'node:crypto'
-import type { SecretBox } from '../../store/secret-box.ts'
+import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import type { TapOfChip } from '../../store/taps/recorded-taps.ts'
 
 /** What is sealed: a number of its kind, of a tap. */

@@ -6,10 +6,10 @@ import type { Chain, Chains } from '../../chain/chains.ts'
 import { deploymentProxy } from '../../chain/deterministic-deployment.ts'
 import { devChainId } from '../../chain/dev-chain/dev-keys.ts'
 import type { CallSpec } from '../../chain/relayer/record-intent.ts'
-import type { Db } from '../../store/database.ts'
-import { conflict, type DomainError } from '../errors.ts'
-import type { BudgetClock } from '../time.ts'
-import type { WebhookEvents } from '../webhook-events.ts'
+import type { Db } from '../../store/database/database.ts'
+import { conflict, type DomainError } from '../errors/errors.ts'
+import type { BudgetClock } from '../time/time.ts'
+import type { WebhookEvents } from '../webhook-events/webhook-events.ts'
 
 // CREATE3 (github.com/Agusx1211/create3): creation code of a proxy whose first creation is the contract. The
 // contract's address depends on the salt alone, not on its code.

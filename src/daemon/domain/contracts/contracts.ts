@@ -1,6 +1,6 @@
 import { getAddress, isAddress } from 'viem/utils'
 import { devChainId } from '../../chain/dev-chain/dev-keys.ts'
-import { type Actor, recordChange } from '../../store/audit.ts'
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import {
   contractsOfTeam,
   contractUses,
@@ -10,12 +10,12 @@ import {
   findContractOfSymbol,
   insertContract,
   updateContract,
-} from '../../store/contracts.ts'
-import type { Db, Queries } from '../../store/database.ts'
-import type { ContractRow, TeamRow } from '../../store/schema.ts'
+} from '../../store/contracts/contracts.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
+import type { ContractRow, TeamRow } from '../../store/schema/schema.ts'
 import { assertTeamIn } from '../access/teams.ts'
-import { alreadyExists, conflict, type DomainError, inUse, invalid, notFound } from '../errors.ts'
-import { type Clock, iso } from '../time.ts'
+import { alreadyExists, conflict, type DomainError, inUse, invalid, notFound } from '../errors/errors.ts'
+import { type Clock, iso } from '../time/time.ts'
 import { futureAddress } from './contract-address.ts'
 
 export interface NewContract {

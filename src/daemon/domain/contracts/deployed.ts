@@ -2,9 +2,9 @@ import { getAddress } from 'viem/utils'
 import * as z from 'zod'
 import type { Chain } from '../../chain/chains.ts'
 import { guestbookAt, phygitalAt } from '../../chain/contract-state.ts'
-import type { ContractRow, TransactionRow } from '../../store/schema.ts'
+import type { ContractRow, TransactionRow } from '../../store/schema/schema.ts'
 import { readChain, ttlCached } from '../chain/read-chain.ts'
-import { conflict, type DomainError } from '../errors.ts'
+import { conflict, type DomainError } from '../errors/errors.ts'
 
 /** Intent kinds that deploy a contract. */
 export const deployKind = { phygital: 'phygital-deploy', guestbook: 'guestbook-deploy' } as const

@@ -2,13 +2,13 @@ import { encodeFunctionData, getAddress, type Hex } from 'viem'
 import { guestbookAbi } from '../../chain/artifacts/guestbook.ts'
 import { phygitalAbi } from '../../chain/artifacts/phygital.ts'
 import type { Chain } from '../../chain/chains.ts'
-import { contractsToldOtherwise, updateContract } from '../../store/contracts.ts'
-import type { Queries } from '../../store/database.ts'
-import { createdTokenIds } from '../../store/guestbook-events.ts'
-import type { ContractRow } from '../../store/schema.ts'
+import { contractsToldOtherwise, updateContract } from '../../store/contracts/contracts.ts'
+import type { Queries } from '../../store/database/database.ts'
+import { createdTokenIds } from '../../store/guestbook/guestbook-events.ts'
+import type { ContractRow } from '../../store/schema/schema.ts'
 import { announcedTogether } from '../chain/announcements.ts'
 import { type Counted, recordForTeam } from '../chain/budget.ts'
-import type { BudgetClock } from '../time.ts'
+import type { BudgetClock } from '../time/time.ts'
 
 interface Deps {
   clock: BudgetClock

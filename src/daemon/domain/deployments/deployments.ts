@@ -2,19 +2,19 @@ import { encodeDeployData, type Hex } from 'viem'
 import { phygitalAbi, phygitalBytecode } from '../../chain/artifacts/phygital.ts'
 import type { Chain } from '../../chain/chains.ts'
 import type { KeyedRequest } from '../../chain/relayer/record-intent.ts'
+import { findTeam } from '../../store/access/teams.ts'
+import { cancelQueued } from '../../store/chain/states.ts'
 import {
   deploymentsNotSigned,
   findContract,
   findContractAt,
   undeployedContracts,
   updateContract,
-} from '../../store/contracts.ts'
-import type { Queries } from '../../store/database.ts'
-import { eventsWithoutTransaction } from '../../store/guestbook-events.ts'
-import type { ContractRow } from '../../store/schema.ts'
-import { findTeam } from '../../store/teams.ts'
-import { tokensToMint } from '../../store/tokens.ts'
-import { cancelQueued } from '../../store/transactions/states.ts'
+} from '../../store/contracts/contracts.ts'
+import type { Queries } from '../../store/database/database.ts'
+import { eventsWithoutTransaction } from '../../store/guestbook/guestbook-events.ts'
+import { tokensToMint } from '../../store/phygitals/tokens.ts'
+import type { ContractRow } from '../../store/schema/schema.ts'
 import { type Counted, recordForTeam } from '../chain/budget.ts'
 import { settledWith } from '../chain/settlements.ts'
 import {
@@ -27,9 +27,9 @@ import {
 } from '../contracts/contract-address.ts'
 import { deployKind } from '../contracts/deployed.ts'
 import { baseUriOf, recordNewUrl } from '../contracts/service-url.ts'
-import { alreadyExists, DomainError } from '../errors.ts'
+import { alreadyExists, DomainError } from '../errors/errors.ts'
 import { recordMint } from '../phygitals/record-transfer.ts'
-import { iso } from '../time.ts'
+import { iso } from '../time/time.ts'
 import { guestbookDeployment, recordEvent, recordFactory, recordResends } from './guestbook-records.ts'
 
 // Gas limits, not the gas used. See contracts/README.md.

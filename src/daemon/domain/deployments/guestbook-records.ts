@@ -13,15 +13,15 @@ import {
   type KeyedRequest,
   recordIntent,
 } from '../../chain/relayer/record-intent.ts'
-import { sentToContract } from '../../store/contracts.ts'
-import type { Queries } from '../../store/database.ts'
-import { type LocatedGuestbookEvent, setEventTransaction } from '../../store/guestbook-events.ts'
-import type { ContractRow, TransactionRow } from '../../store/schema.ts'
-import { setSettingOnce, setting } from '../../store/settings.ts'
-import { findTransaction } from '../../store/transactions/intents.ts'
-import { listTransactions } from '../../store/transactions/listing.ts'
+import { findTransaction } from '../../store/chain/intents.ts'
+import { listTransactions } from '../../store/chain/listing.ts'
+import { sentToContract } from '../../store/contracts/contracts.ts'
+import type { Queries } from '../../store/database/database.ts'
+import { setSettingOnce, setting } from '../../store/database/settings.ts'
+import { type LocatedGuestbookEvent, setEventTransaction } from '../../store/guestbook/guestbook-events.ts'
+import type { ContractRow, TransactionRow } from '../../store/schema/schema.ts'
 import { type Counted, recordForTeam } from '../chain/budget.ts'
-import type { BudgetClock, Clock } from '../time.ts'
+import type { BudgetClock, Clock } from '../time/time.ts'
 
 // Gas limits, not the gas used: nodes cannot estimate calls to a contract that is not mined yet. See
 // contracts/README.md.

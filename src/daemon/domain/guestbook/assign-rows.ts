@@ -1,15 +1,15 @@
 import { byPlan } from '../../../values/batch-state.ts'
-import { type Actor, recordChange } from '../../store/audit.ts'
-import { findChipRecord, voidSimulatedTaps } from '../../store/chip-records.ts'
-import type { Queries } from '../../store/database.ts'
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
+import { findChipRecord, voidSimulatedTaps } from '../../store/chips/chip-records.ts'
+import type { Queries } from '../../store/database/database.ts'
 import {
   deleteGuestbookChips,
   guestbookChips,
   insertGuestbookChips,
-} from '../../store/guestbook-assignments.ts'
-import { findGuestbookEvent } from '../../store/guestbook-events.ts'
+} from '../../store/guestbook/guestbook-assignments.ts'
+import { findGuestbookEvent } from '../../store/guestbook/guestbook-events.ts'
 import { ownChips } from '../chips/named-chips.ts'
-import { notFound } from '../errors.ts'
+import { notFound } from '../errors/errors.ts'
 
 /** Since when a chip has an event; null: it does not. */
 type Since = string | null

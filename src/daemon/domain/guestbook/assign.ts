@@ -1,9 +1,9 @@
-import { type Actor, recordChange } from '../../store/audit.ts'
-import { voidSimulatedTaps } from '../../store/chip-records.ts'
-import type { Db, Queries } from '../../store/database.ts'
-import { assignToChips } from '../../store/guestbook-events.ts'
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
+import { voidSimulatedTaps } from '../../store/chips/chip-records.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
+import { assignToChips } from '../../store/guestbook/guestbook-events.ts'
 import { changeInPieces, namedChips } from '../chips/named-chips.ts'
-import { type Clock, iso } from '../time.ts'
+import { type Clock, iso } from '../time/time.ts'
 import { eventOfTeam } from './find.ts'
 
 /**

@@ -3,10 +3,10 @@ import { getAddress } from 'viem/utils'
 import { guestbookAbi } from '../../chain/artifacts/guestbook.ts'
 import type { Chain } from '../../chain/chains.ts'
 import { isRefusal } from '../../chain/contract-state.ts'
-import type { LocatedGuestbookEvent } from '../../store/guestbook-events.ts'
+import type { LocatedGuestbookEvent } from '../../store/guestbook/guestbook-events.ts'
 import { readChain, readContract, refusalOf } from '../chain/read-chain.ts'
 import { assertOurs, type ContractState, contractOf } from '../contracts/deployed.ts'
-import { conflict } from '../errors.ts'
+import { conflict } from '../errors/errors.ts'
 
 export interface Guestbook extends ContractState {
   transactionId: number | null

@@ -1,8 +1,9 @@
 import { stringifyExact } from '../../../values/exact-json.ts'
 import { pagesOf } from '../../../values/slices.ts'
 import type { Chain } from '../../chain/chains.ts'
-import { recordChange } from '../../store/audit.ts'
-import type { Db, Queries } from '../../store/database.ts'
+import { recordChange } from '../../store/audit/audit.ts'
+import { findTransaction } from '../../store/chain/intents.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
 import {
   findGuestbookEvent,
   findGuestbookEventAt,
@@ -10,15 +11,14 @@ import {
   insertGuestbookEvent,
   type ListedGuestbookEvent,
   type LocatedGuestbookEvent,
-} from '../../store/guestbook-events.ts'
-import { findTransaction } from '../../store/transactions/intents.ts'
+} from '../../store/guestbook/guestbook-events.ts'
 import { chainOf } from '../chain/read-chain.ts'
 import { subjectOf } from '../chain/transactions.ts'
 import type { DeployDeps } from '../contracts/contract-address.ts'
 import { ensureDeploying, type TeamRequester } from '../deployments/guestbook-contracts.ts'
 import { recordEvent } from '../deployments/guestbook-records.ts'
-import { alreadyExists, notFound } from '../errors.ts'
-import { iso } from '../time.ts'
+import { alreadyExists, notFound } from '../errors/errors.ts'
+import { iso } from '../time/time.ts'
 import { assertMinter, isEventThere, isForeign } from './authority.ts'
 import { guestbookOfTeam } from './find.ts'
 

@@ -1,14 +1,14 @@
 import { getAddress } from 'viem/utils'
-import { findContract, findContractAt } from '../../store/contracts.ts'
-import type { Db } from '../../store/database.ts'
+import { findContract, findContractAt } from '../../store/contracts/contracts.ts'
+import type { Db } from '../../store/database/database.ts'
 import {
   findEventAt,
   findGuestbookEvent,
   findGuestbookEventAt,
   type LocatedGuestbookEvent,
-} from '../../store/guestbook-events.ts'
-import type { ContractRow } from '../../store/schema.ts'
-import { notFound } from '../errors.ts'
+} from '../../store/guestbook/guestbook-events.ts'
+import type { ContractRow } from '../../store/schema/schema.ts'
+import { notFound } from '../errors/errors.ts'
 
 type Deps = { db: Pick<Db, 'read'> }
 

@@ -1,17 +1,17 @@
 import { stringifyExact } from '../../../values/exact-json.ts'
 import type { Chains } from '../../chain/chains.ts'
-import { askForRefresh } from '../../store/announcements.ts'
-import { type Actor, recordChange } from '../../store/audit.ts'
-import type { Db } from '../../store/database.ts'
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
+import { askForRefresh } from '../../store/chain/announcements.ts'
+import type { Db } from '../../store/database/database.ts'
 import {
   describeGuestbookEvent,
   findGuestbookEvent,
   type LocatedGuestbookEvent,
-} from '../../store/guestbook-events.ts'
+} from '../../store/guestbook/guestbook-events.ts'
 import { announceTokens } from '../chain/announcements.ts'
 import { isServed } from '../chain/read-chain.ts'
-import { DomainError, notFound } from '../errors.ts'
-import { type BudgetClock, iso } from '../time.ts'
+import { DomainError, notFound } from '../errors/errors.ts'
+import { type BudgetClock, iso } from '../time/time.ts'
 import { assertMinter, guestbookOf, isForeign } from './authority.ts'
 import { type EventRef, eventOfTeam } from './find.ts'
 

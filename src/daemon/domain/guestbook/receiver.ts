@@ -11,7 +11,7 @@ import type { Chain } from '../../chain/chains.ts'
 import { revertOf } from '../../chain/revert.ts'
 import { plainText as plain } from '../../outbound/foreign-text.ts'
 import { readChain } from '../chain/read-chain.ts'
-import { DomainError } from '../errors.ts'
+import { DomainError } from '../errors/errors.ts'
 
 const usedByMint = 82_000
 const mintGas = 150_000

@@ -7,12 +7,12 @@ import {
   sourcesOn,
   sourceVersion,
 } from '../../../nfc/provision/plan.ts'
-import type { Queries } from '../../store/database.ts'
-import { findKeySet } from '../../store/key-sets.ts'
-import type { KeySetRow } from '../../store/schema.ts'
-import type { SecretBox } from '../../store/secret-box.ts'
+import { findKeySet } from '../../store/chips/key-sets.ts'
+import type { SecretBox } from '../../store/data-dir/secret-box.ts'
+import type { Queries } from '../../store/database/database.ts'
+import type { KeySetRow } from '../../store/schema/schema.ts'
 import { type KeyRing, type KeySet, keyContext } from '../chips/key-ring.ts'
-import { conflict, DomainError, scopeMissing } from '../errors.ts'
+import { conflict, DomainError, scopeMissing } from '../errors/errors.ts'
 
 /** The master keys for setting up chips. Kept only as long as their session, and never handed out. */
 interface ChipMasters {

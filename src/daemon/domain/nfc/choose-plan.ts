@@ -3,7 +3,7 @@ import { ForeignKeys } from '../../../nfc/provision/errors.ts'
 import { hasFactoryKeys, type Inspection } from '../../../nfc/provision/inspect.ts'
 import { type KeySetSource, type KeySource, type Plan, plan, sourcesOf } from '../../../nfc/provision/plan.ts'
 import type { KeySet } from '../chips/key-ring.ts'
-import { conflict, type DomainError } from '../errors.ts'
+import { conflict, type DomainError } from '../errors/errors.ts'
 import type { JournalEntry } from './journal.ts'
 import { isAccountedFor, type KnownChip, sourceShown } from './known-chip.ts'
 

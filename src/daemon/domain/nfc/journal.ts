@@ -1,9 +1,9 @@
 import type { Originality } from '../../../nfc/ntag424/originality.ts'
 import { type Plan, parsePlan, sourcesOf, targetFile } from '../../../nfc/provision/plan.ts'
-import { type Actor, recordChange } from '../../store/audit.ts'
-import { findChips } from '../../store/chips.ts'
-import type { Db, Queries } from '../../store/database.ts'
-import { findKeySet } from '../../store/key-sets.ts'
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
+import { findChips } from '../../store/chips/chips.ts'
+import { findKeySet } from '../../store/chips/key-sets.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
 import {
   closeNfcPlan,
   giveUpNfcPlan,
@@ -11,10 +11,10 @@ import {
   listNfcPlans,
   nfcPlansOf,
   updateNfcPlan,
-} from '../../store/nfc-plans.ts'
-import type { NfcPlanRow } from '../../store/schema.ts'
-import { conflict, DomainError } from '../errors.ts'
-import { type Clock, iso } from '../time.ts'
+} from '../../store/nfc/nfc-plans.ts'
+import type { NfcPlanRow } from '../../store/schema/schema.ts'
+import { conflict, DomainError } from '../errors/errors.ts'
+import { type Clock, iso } from '../time/time.ts'
 import { missingKeySet } from './chip-keys.ts'
 import type { ChipDetails, SheetPlace } from './session.ts'
 

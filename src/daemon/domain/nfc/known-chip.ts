@@ -6,12 +6,12 @@ import {
   sameSource,
   sourceVersion,
 } from '../../../nfc/provision/plan.ts'
-import { rememberedOf } from '../../store/chip-records.ts'
-import { findChips } from '../../store/chips.ts'
-import type { Queries } from '../../store/database.ts'
-import type { ChipRow } from '../../store/schema.ts'
+import { rememberedOf } from '../../store/chips/chip-records.ts'
+import { findChips } from '../../store/chips/chips.ts'
+import type { Queries } from '../../store/database/database.ts'
+import type { ChipRow } from '../../store/schema/schema.ts'
 import { givesCodes } from '../chips/chip-record.ts'
-import { scopeMissing } from '../errors.ts'
+import { scopeMissing } from '../errors/errors.ts'
 import { entriesOf, type JournalEntry } from './journal.ts'
 
 /** Knowledge about a chip from the registry and the journal. Its keys come only from here or from its own tap. */

@@ -1,6 +1,6 @@
-import type { TeamRow } from '../../store/schema.ts'
+import type { TeamRow } from '../../store/schema/schema.ts'
 import { planImport } from '../chips/import-chips.ts'
-import { conflict, type DomainError, invalid } from '../errors.ts'
+import { conflict, type DomainError, invalid } from '../errors/errors.ts'
 import { assertMaySee, chipKeys, missingKeySet } from './chip-keys.ts'
 import type { SetUpDeps } from './execute-plan.ts'
 import { provision } from './provision.ts'

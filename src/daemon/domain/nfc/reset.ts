@@ -9,7 +9,7 @@ import {
   sourcesOn,
   sourceVersion,
 } from '../../../nfc/provision/plan.ts'
-import { iso } from '../time.ts'
+import { iso } from '../time/time.ts'
 import { assertMayWrite, chipKeys } from './chip-keys.ts'
 import { takesOver } from './choose-plan.ts'
 import {

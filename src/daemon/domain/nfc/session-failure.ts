@@ -2,7 +2,7 @@ import { UnknownCard } from '../../../nfc/identify.ts'
 import { NdefFormatError } from '../../../nfc/ndef.ts'
 import { ChipError } from '../../../nfc/ntag424/errors.ts'
 import { ProvisionError } from '../../../nfc/provision/errors.ts'
-import { DomainError } from '../errors.ts'
+import { DomainError } from '../errors/errors.ts'
 import { ChipBusy } from './session-locks.ts'
 
 export interface SessionFailure {

@@ -1,5 +1,5 @@
-import { DomainError } from '../errors.ts'
-import type { Clock } from '../time.ts'
+import { DomainError } from '../errors/errors.ts'
+import type { Clock } from '../time/time.ts'
 import type { NfcSession, SessionLock } from './session.ts'
 
 /** Whoever has the chip on another reader after this much silence may have it: it cannot be on both. */

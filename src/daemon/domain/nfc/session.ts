@@ -2,9 +2,9 @@ import { nanoid } from 'nanoid'
 import { hasSucceeded } from '../../../nfc/ntag424/errors.ts'
 import type { Originality } from '../../../nfc/ntag424/originality.ts'
 import type { Burst, Script } from '../../../nfc/script.ts'
-import type { Actor } from '../../store/audit.ts'
+import type { Actor } from '../../store/audit/audit.ts'
 import type { ChipInput } from '../chips/chip-input.ts'
-import { DomainError } from '../errors.ts'
+import { DomainError } from '../errors/errors.ts'
 
 /** A row of a sheet: its run, and its position from 1. */
 export interface SheetPlace {

@@ -1,7 +1,7 @@
-import type { Actor } from '../../store/audit.ts'
-import type { Db } from '../../store/database.ts'
-import { conflict, DomainError } from '../errors.ts'
-import type { Clock } from '../time.ts'
+import type { Actor } from '../../store/audit/audit.ts'
+import type { Db } from '../../store/database/database.ts'
+import { conflict, DomainError } from '../errors/errors.ts'
+import type { Clock } from '../time/time.ts'
 import { recordProblem } from './journal.ts'
 import {
   type Conversation,

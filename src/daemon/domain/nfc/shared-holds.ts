@@ -1,6 +1,6 @@
 import { nanoid } from 'nanoid'
-import { type Db, isShared } from '../../store/database.ts'
-import { heldByOthers, pruneHolds, releaseHolds, renewHolds, takeHold } from '../../store/holds.ts'
+import { type Db, isShared } from '../../store/database/database.ts'
+import { heldByOthers, pruneHolds, releaseHolds, renewHolds, takeHold } from '../../store/lease/holds.ts'
 
 /** Longer than a step takes: whoever died in one frees its chip after that. */
 const busyMs = 10_000

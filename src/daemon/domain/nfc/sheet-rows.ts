@@ -1,4 +1,4 @@
-import type { Queries } from '../../store/database.ts'
+import type { Queries } from '../../store/database/database.ts'
 import {
   findNfcSheet,
   insertSheetRow,
@@ -7,9 +7,9 @@ import {
   sheetRowOfChip,
   takenRowsFrom,
   updateNfcSheet,
-} from '../../store/nfc-sheets.ts'
-import { conflict, notFound } from '../errors.ts'
-import { iso } from '../time.ts'
+} from '../../store/nfc/nfc-sheets.ts'
+import { conflict, notFound } from '../errors/errors.ts'
+import { iso } from '../time/time.ts'
 import type { NfcSession, SheetPlace, SheetProgress } from './session.ts'
 import type { SheetDeps } from './sheet-runs.ts'
 

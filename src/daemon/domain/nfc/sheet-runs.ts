@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { type Actor, recordChange } from '../../store/audit.ts'
-import type { Db, Queries } from '../../store/database.ts'
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
 import {
   countNfcSheets,
   findNfcSheet,
@@ -9,11 +9,11 @@ import {
   type NfcSheetRow,
   pruneNfcSheets,
   updateNfcSheet,
-} from '../../store/nfc-sheets.ts'
+} from '../../store/nfc/nfc-sheets.ts'
 import { Bindings } from '../chips/chip-bindings.ts'
 import { findGroup } from '../chips/chip-groups.ts'
-import { conflict, DomainError, notFound } from '../errors.ts'
-import { type Clock, iso } from '../time.ts'
+import { conflict, DomainError, notFound } from '../errors/errors.ts'
+import { type Clock, iso } from '../time/time.ts'
 
 /** Of one team. */
 const runsAtMost = 1_000

@@ -1,7 +1,7 @@
-import { findChip, type TappedChip } from '../../store/chips.ts'
-import type { Db } from '../../store/database.ts'
-import type { LocatedToken, TokenLocation } from '../../store/tokens.ts'
-import { conflict, notFound } from '../errors.ts'
+import { findChip, type TappedChip } from '../../store/chips/chips.ts'
+import type { Db } from '../../store/database/database.ts'
+import type { LocatedToken, TokenLocation } from '../../store/phygitals/tokens.ts'
+import { conflict, notFound } from '../errors/errors.ts'
 import { locationOf, tokenOfTeam } from './find-token.ts'
 
 /** A token, or whichever token a chip carries. */

@@ -1,8 +1,8 @@
 import { getAddress } from 'viem/utils'
-import { chipsOfToken } from '../../store/chips.ts'
-import type { Db } from '../../store/database.ts'
-import { findTokenAt, type LocatedToken, type TokenLocation } from '../../store/tokens.ts'
-import { notFound } from '../errors.ts'
+import { chipsOfToken } from '../../store/chips/chips.ts'
+import type { Db } from '../../store/database/database.ts'
+import { findTokenAt, type LocatedToken, type TokenLocation } from '../../store/phygitals/tokens.ts'
+import { notFound } from '../errors/errors.ts'
 
 export type { TokenLocation }
 

@@ -2,22 +2,22 @@ import { getAddress } from 'viem/utils'
 import { stringifyExact } from '../../../values/exact-json.ts'
 import { emptyMetadata } from '../../../values/token.ts'
 import type { Chains } from '../../chain/chains.ts'
-import { askForRefresh } from '../../store/announcements.ts'
-import { type Actor, recordChange } from '../../store/audit.ts'
-import { findContractAt } from '../../store/contracts.ts'
-import type { Db, Queries } from '../../store/database.ts'
-import { findEventAt } from '../../store/guestbook-events.ts'
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
+import { askForRefresh } from '../../store/chain/announcements.ts'
+import { findContractAt } from '../../store/contracts/contracts.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
+import { findEventAt } from '../../store/guestbook/guestbook-events.ts'
 import {
   describeTokenOnce,
   findTokenAt,
   type LocatedToken,
   setTokenMetadata,
   type TokenLocation,
-} from '../../store/tokens.ts'
+} from '../../store/phygitals/tokens.ts'
 import { announceTokens } from '../chain/announcements.ts'
 import { isServed } from '../chain/read-chain.ts'
-import { notFound } from '../errors.ts'
-import { type BudgetClock, iso } from '../time.ts'
+import { notFound } from '../errors/errors.ts'
+import { type BudgetClock, iso } from '../time/time.ts'
 import { asStored, tokenOfTeam } from './find-token.ts'
 
 type Deps = { db: Db; clock: BudgetClock; chains: Chains; marketplace: object | undefined }

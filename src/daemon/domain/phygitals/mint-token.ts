@@ -2,16 +2,22 @@ import type { Address } from 'viem'
 import { getAddress } from 'viem/utils'
 import type { Chain, Chains } from '../../chain/chains.ts'
 import { ownerOf } from '../../chain/contract-state.ts'
-import { findChipRecord } from '../../store/chip-records.ts'
-import { type TappedChip, updateChip } from '../../store/chips.ts'
-import { findContract, updateContract } from '../../store/contracts.ts'
-import type { Db, Queries } from '../../store/database.ts'
-import { findItem, type ItemWithContract } from '../../store/items.ts'
-import type { ContractRow } from '../../store/schema.ts'
-import { ensureToken, findToken, findTokenAt, freeTokenId, type LocatedToken } from '../../store/tokens.ts'
+import { findChipRecord } from '../../store/chips/chip-records.ts'
+import { type TappedChip, updateChip } from '../../store/chips/chips.ts'
+import { findItem, type ItemWithContract } from '../../store/chips/items.ts'
+import { findContract, updateContract } from '../../store/contracts/contracts.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
+import {
+  ensureToken,
+  findToken,
+  findTokenAt,
+  freeTokenId,
+  type LocatedToken,
+} from '../../store/phygitals/tokens.ts'
+import type { ContractRow } from '../../store/schema/schema.ts'
 import { chainOf, readChain } from '../chain/read-chain.ts'
-import { conflict, notFound } from '../errors.ts'
-import { type BudgetClock, iso } from '../time.ts'
+import { conflict, notFound } from '../errors/errors.ts'
+import { type BudgetClock, iso } from '../time/time.ts'
 
 type Deps = { db: Db; chains: Chains; clock: BudgetClock }
 

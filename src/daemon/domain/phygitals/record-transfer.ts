@@ -1,13 +1,13 @@
 import { getAddress } from 'viem/utils'
 import { type ClaimArgs, claimBuilder, claimGas } from '../../chain/relayer/phygital-claim.ts'
 import type { KeyedRequest } from '../../chain/relayer/record-intent.ts'
-import { deleteClaimRegistrationsOf } from '../../store/claim-registrations.ts'
-import type { Queries } from '../../store/database.ts'
+import { moveKinds } from '../../store/chain/intents.ts'
+import type { Queries } from '../../store/database/database.ts'
+import { deleteClaimRegistrationsOf } from '../../store/phygitals/claim-registrations.ts'
+import { type LocatedToken, setMintTransaction, tokenTopic } from '../../store/phygitals/tokens.ts'
 import { endClaimsOfToken } from '../../store/taps/recorded-taps.ts'
-import { type LocatedToken, setMintTransaction, tokenTopic } from '../../store/tokens.ts'
-import { moveKinds } from '../../store/transactions/intents.ts'
 import { type Counted, recordForTeam } from '../chain/budget.ts'
-import { type BudgetClock, iso } from '../time.ts'
+import { type BudgetClock, iso } from '../time/time.ts'
 
 interface NewTransfer {
   token: LocatedToken

@@ -1,17 +1,17 @@
-import { type Actor, recordChange } from '../../store/audit.ts'
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
+import type { Queries } from '../../store/database/database.ts'
 import {
   deleteClaimRegistration,
   findClaimRegistration,
   putClaimRegistration,
-} from '../../store/claim-registrations.ts'
-import type { Queries } from '../../store/database.ts'
-import { isLaterTap } from '../../store/taps.ts'
-import type { LocatedToken, TokenLocation } from '../../store/tokens.ts'
+} from '../../store/phygitals/claim-registrations.ts'
+import type { LocatedToken, TokenLocation } from '../../store/phygitals/tokens.ts'
+import { isLaterTap } from '../../store/taps/taps.ts'
 import { chainOf } from '../chain/read-chain.ts'
 import { type Asker, resolveRecipient } from '../chain/recipients.ts'
 import { type Otp, presentCode, spendCode } from '../codes/otps.ts'
-import { DomainError, notFound } from '../errors.ts'
-import { iso } from '../time.ts'
+import { DomainError, notFound } from '../errors/errors.ts'
+import { iso } from '../time/time.ts'
 import { assertUsable } from './check-move.ts'
 import { locationOf, tokenAt, tokenOfTeam } from './find-token.ts'
 import { chipOfCode, resolveTarget, settleTarget, type TransferDeps, tokenInfoOf } from './target.ts'

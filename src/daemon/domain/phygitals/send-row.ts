@@ -1,7 +1,7 @@
 import type { Chains } from '../../chain/chains.ts'
 import { NotSignedYet } from '../../chain/relayer/errors.ts'
 import { type Idempotency, IdempotencyConflict, type KeyedRequest } from '../chain/transactions.ts'
-import { DomainError, type ErrorCode, storeFailure } from '../errors.ts'
+import { DomainError, type ErrorCode, storeFailure } from '../errors/errors.ts'
 import { broadcastHash } from './transfer.ts'
 
 /** How a row ended that is one transaction. */

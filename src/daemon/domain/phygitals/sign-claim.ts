@@ -4,7 +4,7 @@ import { phygitalAbi } from '../../chain/artifacts/phygital.ts'
 import type { Chain } from '../../chain/chains.ts'
 import { type Counted, predict } from '../../chain/relayer/builder.ts'
 import { claimCounter, claimHash } from '../../chain/relayer/phygital-claim.ts'
-import type { TokenLocation } from '../../store/tokens.ts'
+import type { TokenLocation } from '../../store/phygitals/tokens.ts'
 import { readContract } from '../chain/read-chain.ts'
 
 export interface SignedClaim {

@@ -1,4 +1,4 @@
-import type { Actor } from '../../store/audit.ts'
+import type { Actor } from '../../store/audit/audit.ts'
 import { extendPage } from '../../store/taps/recorded-taps.ts'
 import { type MintDeps as BadgeDeps, badgeMinted, reserveBadge } from '../badge-events/mint.ts'
 import {
@@ -9,7 +9,7 @@ import {
   keepAnswer,
 } from '../chain/transactions.ts'
 import { claimOf, type GivenCodes } from '../codes/given-codes.ts'
-import { DomainError } from '../errors.ts'
+import { DomainError } from '../errors/errors.ts'
 import { type MintDeps as GuestbookDeps, mintByCode } from '../guestbook/mint.ts'
 import { registerClaimByCode } from '../phygitals/registrations.ts'
 import type { TransferDeps } from '../phygitals/target.ts'

@@ -1,6 +1,6 @@
 import { tidyCell } from '../../../values/invisible.ts'
 import { UnknownName, WrongChain } from '../../chain/names/resolver.ts'
-import type { DomainError } from '../errors.ts'
+import type { DomainError } from '../errors/errors.ts'
 import type { ActionKind, Failure, Mistyped } from './content.ts'
 
 interface Typed {

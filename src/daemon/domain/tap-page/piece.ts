@@ -1,6 +1,6 @@
 import { ExactNumber } from '../../../values/exact-json.ts'
 import { isJsonObject, type JsonObject, parseObject } from '../../../values/json.ts'
-import type { ItemOfPage } from '../../store/tap-pages.ts'
+import type { ItemOfPage } from '../../store/tap-page/tap-pages.ts'
 import type { Picture, Piece } from './content.ts'
 
 /** Everything about a piece that metadata and items say; the chain adds the rest. */

@@ -1,8 +1,8 @@
-import type { Db } from '../../store/database.ts'
-import { findItem } from '../../store/items.ts'
-import type { TeamRow } from '../../store/schema.ts'
+import { findItem } from '../../store/chips/items.ts'
+import type { Db } from '../../store/database/database.ts'
+import type { TeamRow } from '../../store/schema/schema.ts'
 import { type Brand, brandOf } from '../access/brand.ts'
-import { notFound } from '../errors.ts'
+import { notFound } from '../errors/errors.ts'
 import type { Piece } from './content.ts'
 import { describePiece } from './piece.ts'
 

@@ -1,11 +1,11 @@
-import type { Db } from '../../store/database.ts'
+import type { Db } from '../../store/database/database.ts'
 import { findTap } from '../../store/taps/recorded-taps.ts'
 import { type GivenCodes, givenCodes } from '../codes/given-codes.ts'
 import type { OtpDeps } from '../codes/otps.ts'
-import { DomainError, notFound } from '../errors.ts'
+import { DomainError, notFound } from '../errors/errors.ts'
 import { type Visit, visitOf } from '../taps/page-visits.ts'
 import { assertRef, isQueried, takeWithCodes } from '../taps/refs.ts'
-import { type Clock, iso } from '../time.ts'
+import { type Clock, iso } from '../time/time.ts'
 
 export type VisitDeps = OtpDeps & { db: Db; clock: Clock }
 

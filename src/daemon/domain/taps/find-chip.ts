@@ -1,9 +1,9 @@
+import type { TokenLocation } from '../../store/phygitals/tokens.ts'
 import { storedCodes } from '../../store/taps/made-codes.ts'
-import type { TokenLocation } from '../../store/tokens.ts'
 import { assetsOf, type ChipAssets, linkedToken } from '../chips/chip-record.ts'
 import { firstSubject, type OtpDeps } from '../codes/otps.ts'
-import { DomainError, notFound } from '../errors.ts'
-import { iso } from '../time.ts'
+import { DomainError, notFound } from '../errors/errors.ts'
+import { iso } from '../time/time.ts'
 import { type TakeTapDeps, takeTap } from './take-tap.ts'
 import type { TapQuery } from './verify-tap.ts'
 

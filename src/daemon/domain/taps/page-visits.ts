@@ -1,4 +1,4 @@
-import type { Db } from '../../store/database.ts'
+import type { Db } from '../../store/database/database.ts'
 import { type TapOfChip, tapsOf } from '../../store/taps/recorded-taps.ts'
 import { type GivenCodes, givenCodes } from '../codes/given-codes.ts'
 import { isOf, type Seals } from '../codes/seals.ts'

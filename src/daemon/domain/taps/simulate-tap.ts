@@ -4,15 +4,15 @@ import { encryptPiccData, macInputText, type SdmInput, sunMac } from '../../../n
 import { uidToBytes } from '../../../nfc/uid.ts'
 import { maxCounter } from '../../../values/chip-row.ts'
 import { Slice } from '../../../values/slices.ts'
-import { recordChange } from '../../store/audit.ts'
-import { takeSimulatedCounters } from '../../store/chip-records.ts'
-import type { Db } from '../../store/database.ts'
-import type { ChipRow } from '../../store/schema.ts'
+import { recordChange } from '../../store/audit/audit.ts'
+import { takeSimulatedCounters } from '../../store/chips/chip-records.ts'
+import type { Db } from '../../store/database/database.ts'
+import type { ChipRow } from '../../store/schema/schema.ts'
 import { assertMayTransfer, type Operator } from '../access/grants.ts'
 import { carriesAnything, chipOf, type UidReadings } from '../chips/chip-record.ts'
 import type { KeyRing, KeySet } from '../chips/key-ring.ts'
-import { conflict } from '../errors.ts'
-import { type Clock, iso } from '../time.ts'
+import { conflict } from '../errors/errors.ts'
+import { type Clock, iso } from '../time/time.ts'
 
 interface SimulatedTap {
   uid: string

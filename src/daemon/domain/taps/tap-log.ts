@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
-import type { Db, Queries } from '../../store/database.ts'
-import type { TapRow } from '../../store/schema.ts'
+import { findTeam } from '../../store/access/teams.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
+import type { TapRow } from '../../store/schema/schema.ts'
 import {
   countRefusedTaps,
   deleteOldestRefusedTaps,
@@ -9,8 +10,7 @@ import {
   type NewTap,
   type ShownTap,
   type TapFilter,
-} from '../../store/taps.ts'
-import { findTeam } from '../../store/teams.ts'
+} from '../../store/taps/taps.ts'
 
 /** A refused tap has no ID until it is stored. */
 type SeenTap = Omit<ShownTap, 'id'> & { id: number | null }

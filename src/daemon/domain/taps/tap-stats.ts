@@ -1,7 +1,8 @@
 import { isTimeZone, type Period, periodsOf } from '../../../values/time-zone.ts'
-import { findAnyChipGroup } from '../../store/chip-groups.ts'
-import type { Db, Queries } from '../../store/database.ts'
-import type { TapRow } from '../../store/schema.ts'
+import { findTeam } from '../../store/access/teams.ts'
+import { findAnyChipGroup } from '../../store/chips/chip-groups.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
+import type { TapRow } from '../../store/schema/schema.ts'
 import {
   countByChip,
   countByOutcome,
@@ -12,11 +13,10 @@ import {
   type TapPiece,
   type TapsCounted,
   tapsKeptSince,
-} from '../../store/tap-counts.ts'
-import { listTaps } from '../../store/taps.ts'
-import { findTeam } from '../../store/teams.ts'
-import { DomainError } from '../errors.ts'
-import { type Clock, iso } from '../time.ts'
+} from '../../store/taps/tap-counts.ts'
+import { listTaps } from '../../store/taps/taps.ts'
+import { DomainError } from '../errors/errors.ts'
+import { type Clock, iso } from '../time/time.ts'
 import type { TapLog } from './tap-log.ts'
 
 export type TapUnit = 'hour' | 'day' | 'group' | 'item' | 'outcome'

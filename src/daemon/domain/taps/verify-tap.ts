@@ -1,8 +1,8 @@
 import { isHaloTap, parseHaloTap, verifyHaloTap } from '../../../nfc/halo/tap.ts'
 import { decryptPiccData, macInputText, TAMPER_PARAMETER, verifySunMac } from '../../../nfc/ntag424/sun.ts'
 import { uidFromBytes } from '../../../nfc/uid.ts'
-import { findChipByPublicKey, findTapped, type TappedChip } from '../../store/chips.ts'
-import type { Db } from '../../store/database.ts'
+import { findChipByPublicKey, findTapped, type TappedChip } from '../../store/chips/chips.ts'
+import type { Db } from '../../store/database/database.ts'
 import { type KeyRing, type KeySet, usualNames } from '../chips/key-ring.ts'
 
 /** Raw parameters of a tap's URL; a repeated name gives a list. */

@@ -1,7 +1,7 @@
 import { testType } from '../../../values/webhook-types.ts'
-import { type Actor, recordChange } from '../../store/audit.ts'
-import { noteActor } from '../../store/effects.ts'
-import { allTeams } from '../../store/teams.ts'
+import { allTeams } from '../../store/access/teams.ts'
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
+import { noteActor } from '../../store/audit/effects.ts'
 import {
   type DeliveryFilter,
   findDelivery,
@@ -9,11 +9,11 @@ import {
   listDeliveries as listRows,
   reopenDelivery,
   type ShownDelivery,
-} from '../../store/webhook-deliveries.ts'
-import { findWebhook } from '../../store/webhooks.ts'
-import { conflict, notFound } from '../errors.ts'
-import { iso } from '../time.ts'
-import { newMessageId } from '../webhook-events.ts'
+} from '../../store/webhooks/webhook-deliveries.ts'
+import { findWebhook } from '../../store/webhooks/webhooks.ts'
+import { conflict, notFound } from '../errors/errors.ts'
+import { iso } from '../time/time.ts'
+import { newMessageId } from '../webhook-events/webhook-events.ts'
 import type { WebhookDeps } from './webhooks.ts'
 
 export type DeliveryView = ShownDelivery & { team: string }

@@ -1,8 +1,8 @@
-import type { Db, Queries } from '../../store/database.ts'
-import { deleteDelivery, deleteSettled, dropOpen } from '../../store/webhook-deliveries.ts'
-import { firstKept, oldestSettled } from '../../store/webhook-queue.ts'
-import { allWebhooks, findWebhook } from '../../store/webhooks.ts'
-import { type BudgetClock, type Clock, iso } from '../time.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
+import { deleteDelivery, deleteSettled, dropOpen } from '../../store/webhooks/webhook-deliveries.ts'
+import { firstKept, oldestSettled } from '../../store/webhooks/webhook-queue.ts'
+import { allWebhooks, findWebhook } from '../../store/webhooks/webhooks.ts'
+import { type BudgetClock, type Clock, iso } from '../time/time.ts'
 
 const dayMs = 24 * 3_600_000
 const keptDays = 7

@@ -1,8 +1,8 @@
-import { recordChange } from '../../store/audit.ts'
-import { type Db, isShared, type Queries } from '../../store/database.ts'
-import type { WebhookRow } from '../../store/schema.ts'
-import type { SecretBox } from '../../store/secret-box.ts'
-import { countOpen, findDelivery } from '../../store/webhook-deliveries.ts'
+import { recordChange } from '../../store/audit/audit.ts'
+import type { SecretBox } from '../../store/data-dir/secret-box.ts'
+import { type Db, isShared, type Queries } from '../../store/database/database.ts'
+import type { WebhookRow } from '../../store/schema/schema.ts'
+import { countOpen, findDelivery } from '../../store/webhooks/webhook-deliveries.ts'
 import {
   claimDelivery,
   dueDeliveries,
@@ -15,10 +15,10 @@ import {
   settleDelivery,
   tryDeliveryAgain,
   webhooksWithWork,
-} from '../../store/webhook-queue.ts'
-import { allWebhooks, disableWebhook, findWebhook } from '../../store/webhooks.ts'
-import { type Clock, iso } from '../time.ts'
-import type { WebhookEvents } from '../webhook-events.ts'
+} from '../../store/webhooks/webhook-queue.ts'
+import { allWebhooks, disableWebhook, findWebhook } from '../../store/webhooks/webhooks.ts'
+import { type Clock, iso } from '../time/time.ts'
+import type { WebhookEvents } from '../webhook-events/webhook-events.ts'
 import { dropWaiting, keepNewest } from './prune.ts'
 import { secretContext, urlContext, waitingAtMost } from './webhooks.ts'
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { WebhookType } from '../../../values/webhook-types.ts'
-import { type Actor, recordChange } from '../../store/audit.ts'
-import type { Db, Queries } from '../../store/database.ts'
-import type { WebhookRow } from '../../store/schema.ts'
-import type { SecretBox } from '../../store/secret-box.ts'
-import { countOpen, deleteSettled, dropOpen } from '../../store/webhook-deliveries.ts'
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
+import type { SecretBox } from '../../store/data-dir/secret-box.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
+import type { WebhookRow } from '../../store/schema/schema.ts'
+import { countOpen, deleteSettled, dropOpen } from '../../store/webhooks/webhook-deliveries.ts'
 import {
   deleteWebhook,
   findWebhook,
@@ -13,11 +13,11 @@ import {
   removedWebhooks,
   updateWebhook,
   webhooksOfTeam,
-} from '../../store/webhooks.ts'
+} from '../../store/webhooks/webhooks.ts'
 import { assertTeamIn } from '../access/teams.ts'
-import { conflict, invalid, notFound } from '../errors.ts'
-import { type Clock, iso } from '../time.ts'
-import { storedTypes, typesOf, type WebhookEvents } from '../webhook-events.ts'
+import { conflict, invalid, notFound } from '../errors/errors.ts'
+import { type Clock, iso } from '../time/time.ts'
+import { storedTypes, typesOf, type WebhookEvents } from '../webhook-events/webhook-events.ts'
 import { dropWaiting } from './prune.ts'
 
 /** What the deliverer offers to the rules. */

@@ -1,6 +1,6 @@
 import type { EndpointSpec } from '../../contract/endpoint.ts'
 import type { EndpointKey } from '../../contract/index.ts'
-import type { ErrorCode } from '../../domain/errors.ts'
+import type { ErrorCode } from '../../domain/errors/errors.ts'
 
 // For the OpenAPI document. tests/support/documented-refusals.ts fails a test that is refused in another way.
 

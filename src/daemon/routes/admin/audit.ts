@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
-import type { Context } from '../../context.ts'
 import { namedTeam } from '../../domain/access/teams.ts'
-import { auditHead, exportAudit, listChanges, verifyAudit } from '../../domain/audit.ts'
+import { auditHead, exportAudit, listChanges, verifyAudit } from '../../domain/audit/audit.ts'
 import { bindAll } from '../../http/bind.ts'
 import { mapped, sendJsonArray, sendLines } from '../../http/streams.ts'
+import type { Context } from '../../process/context.ts'
 import { pick } from '../wire-shapes.ts'
 
 const usualLimit = 100

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import type { Context } from '../../context.ts'
 import { namedTeam } from '../../domain/access/teams.ts'
 import {
   type BadgeEventRow,
@@ -7,9 +6,10 @@ import {
   badgeEventsNow,
   decideOnBadgeEvent,
 } from '../../domain/badge-events/events.ts'
-import { badgeStatus } from '../../domain/badge-status.ts'
-import { iso } from '../../domain/time.ts'
+import { badgeStatus } from '../../domain/chips/badge-status.ts'
+import { iso } from '../../domain/time/time.ts'
 import { bindAll } from '../../http/bind.ts'
+import type { Context } from '../../process/context.ts'
 import { pick } from '../wire-shapes.ts'
 
 const usualPage = 100

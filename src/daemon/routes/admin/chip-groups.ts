@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import type { Context } from '../../context.ts'
 import { getTeam, resolveTeam } from '../../domain/access/teams.ts'
 import {
   type ChipGroupRow,
@@ -9,6 +8,7 @@ import {
   removeChipGroup,
 } from '../../domain/chips/chip-groups.ts'
 import { bindAll } from '../../http/bind.ts'
+import type { Context } from '../../process/context.ts'
 import { pick } from '../wire-shapes.ts'
 
 export function adminChipGroupRoutes(app: FastifyInstance, ctx: Context): void {

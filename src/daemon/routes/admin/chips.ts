@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { uidToHex } from '../../../nfc/uid.ts'
 import { chipColumns } from '../../../values/chip-row.ts'
-import type { Context } from '../../context.ts'
 import { endpoints } from '../../contract/index.ts'
 import { permits } from '../../domain/access/scopes.ts'
 import { resolveTeam } from '../../domain/access/teams.ts'
@@ -26,6 +25,7 @@ import { bindAll } from '../../http/bind.ts'
 import { CheckedLines, type CheckLine } from '../../http/checked-lines.ts'
 import { openSheet } from '../../http/sheet.ts'
 import { sendLines, sendLineText } from '../../http/streams.ts'
+import type { Context } from '../../process/context.ts'
 import { pick, tokenOnWire } from '../wire-shapes.ts'
 
 export function adminChipRoutes(app: FastifyInstance, ctx: Context): void {

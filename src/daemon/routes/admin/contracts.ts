@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import type { Context } from '../../context.ts'
 import { getTeam, resolveTeam } from '../../domain/access/teams.ts'
 import {
   type ContractRow,
@@ -13,6 +12,7 @@ import {
 import { inspectContract } from '../../domain/contracts/inspect-contract.ts'
 import { deployContract, deployedBy, tellServiceUrl } from '../../domain/deployments/deploy-contract.ts'
 import { bindAll } from '../../http/bind.ts'
+import type { Context } from '../../process/context.ts'
 import { pick } from '../wire-shapes.ts'
 
 export function contractRoutes(app: FastifyInstance, ctx: Context): void {

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import type { Context } from '../../context.ts'
 import {
   type AdminTokenRow,
   createAdminToken,
@@ -10,6 +9,7 @@ import { type ApiKeyRow, createApiKey, listApiKeys, removeApiKey } from '../../d
 import { parseScopes } from '../../domain/access/scopes.ts'
 import { resolveTeam, type TeamRow } from '../../domain/access/teams.ts'
 import { bindAll } from '../../http/bind.ts'
+import type { Context } from '../../process/context.ts'
 import { pick } from '../wire-shapes.ts'
 
 export function credentialRoutes(app: FastifyInstance, ctx: Context): void {

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
-import type { Context } from '../../context.ts'
-import { createBackup } from '../../domain/backup.ts'
-import { daemonStatus } from '../../domain/status.ts'
+import { createBackup } from '../../domain/backup/backup.ts'
+import { daemonStatus } from '../../domain/operations/status.ts'
 import { bindAll } from '../../http/bind.ts'
 import { proxyWarnings } from '../../http/forwarded.ts'
-import { startWarnings } from '../../start-warnings.ts'
-import { version } from '../../version.ts'
+import type { Context } from '../../process/context.ts'
+import { startWarnings } from '../../process/start-warnings.ts'
+import { version } from '../../process/version.ts'
 
 const badgesStatus = async (
   { badges: { providers } }: Pick<Context, 'badges'>,

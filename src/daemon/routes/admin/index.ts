@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Context } from '../../context.ts'
+import type { Context } from '../../process/context.ts'
 import { adminBatchRoutes } from '../batches.ts'
 import { auditRoutes } from './audit.ts'
 import { adminBadgeEventRoutes } from './badge-events.ts'

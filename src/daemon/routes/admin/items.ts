@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
-import type { Context } from '../../context.ts'
 import { resolveTeam } from '../../domain/access/teams.ts'
 import { createItem, editItem, removeItem } from '../../domain/chips/item-edits.ts'
 import { listItems } from '../../domain/chips/items.ts'
 import { bindAll } from '../../http/bind.ts'
 import { mapped, sendJsonArray } from '../../http/streams.ts'
+import type { Context } from '../../process/context.ts'
 import { itemToWire } from '../wire-shapes.ts'
 
 export function adminItemRoutes(app: FastifyInstance, ctx: Context): void {

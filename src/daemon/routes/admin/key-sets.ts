@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import type { Context } from '../../context.ts'
 import { createKeySet, listKeySets, removeKeySet } from '../../domain/chips/key-sets.ts'
 import { bindAll } from '../../http/bind.ts'
+import type { Context } from '../../process/context.ts'
 
 export function keySetRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
-import type { Context } from '../../context.ts'
 import { resolveTeam } from '../../domain/access/teams.ts'
 import { createLink, type LinkRow, listLinks, removeLink } from '../../domain/chips/links.ts'
 import { bindAll } from '../../http/bind.ts'
+import type { Context } from '../../process/context.ts'
 import { pick } from '../wire-shapes.ts'
 
 export function linkRoutes(app: FastifyInstance, ctx: Context): void {

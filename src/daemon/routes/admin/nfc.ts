@@ -1,14 +1,14 @@
 import type { FastifyInstance } from 'fastify'
-import type { Context } from '../../context.ts'
 import { permits } from '../../domain/access/scopes.ts'
 import { resolveTeam } from '../../domain/access/teams.ts'
-import { invalid } from '../../domain/errors.ts'
+import { invalid } from '../../domain/errors/errors.ts'
 import { giveUpChip, listJournal } from '../../domain/nfc/journal.ts'
 import { BaseUrlCheck, openSession } from '../../domain/nfc/open-session.ts'
 import type { Reply } from '../../domain/nfc/session.ts'
 import { NfcSessions, type SessionStep } from '../../domain/nfc/sessions.ts'
 import { joinSheet, showSheet } from '../../domain/nfc/sheet-runs.ts'
 import { bindAll } from '../../http/bind.ts'
+import type { Context } from '../../process/context.ts'
 
 const usualLimit = 100
 

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
-import type { Context } from '../../context.ts'
 import { resolveTeam } from '../../domain/access/teams.ts'
-import { invalid } from '../../domain/errors.ts'
+import { invalid } from '../../domain/errors/errors.ts'
 import { ownContent } from '../../domain/tap-page/preview.ts'
 import { bindAll } from '../../http/bind.ts'
 import { previews } from '../../pages/tap/preview.ts'
 import { samples } from '../../pages/tap/samples.ts'
+import type { Context } from '../../process/context.ts'
 import { pageSettings } from '../tap-page-answer.ts'
 
 export function pageRoutes(app: FastifyInstance, ctx: Context): void {

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Context } from '../../context.ts'
 import { taps } from '../../contract/admin/taps.ts'
 import { namedTeam, resolveTeam } from '../../domain/access/teams.ts'
 import { getGroup } from '../../domain/chips/chip-groups.ts'
@@ -8,6 +7,7 @@ import { countTaps } from '../../domain/taps/tap-stats.ts'
 import { authenticate } from '../../http/auth.ts'
 import { bindAll } from '../../http/bind.ts'
 import { LiveLines } from '../../http/live-lines.ts'
+import type { Context } from '../../process/context.ts'
 import { pick } from '../wire-shapes.ts'
 
 const usualLimit = 100

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
-import type { Context } from '../../context.ts'
 import { editTeam } from '../../domain/access/edit-team.ts'
 import { createTeam, listTeams, removeTeam, showTeam } from '../../domain/access/teams.ts'
 import { announceDeferred } from '../../domain/chain/announcements.ts'
 import { bindAll } from '../../http/bind.ts'
+import type { Context } from '../../process/context.ts'
 
 export function teamRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {

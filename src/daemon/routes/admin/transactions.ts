@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { waitingText } from '../../../values/waiting.ts'
-import type { Context } from '../../context.ts'
 import { namedTeam } from '../../domain/access/teams.ts'
 import {
   cancelTransaction,
@@ -10,6 +9,7 @@ import {
   type TransactionRow,
 } from '../../domain/chain/transactions.ts'
 import { bindAll } from '../../http/bind.ts'
+import type { Context } from '../../process/context.ts'
 import { pick, storedObject } from '../wire-shapes.ts'
 
 const usualLimit = 100

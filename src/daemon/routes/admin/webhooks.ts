@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import type { Context } from '../../context.ts'
 import { permits } from '../../domain/access/scopes.ts'
 import { getTeam, namedTeam, resolveTeam } from '../../domain/access/teams.ts'
 import {
@@ -17,6 +16,7 @@ import {
   type WebhookView,
 } from '../../domain/webhooks/webhooks.ts'
 import { bindAll } from '../../http/bind.ts'
+import type { Context } from '../../process/context.ts'
 import { pick } from '../wire-shapes.ts'
 
 const usualLimit = 100

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { parseObject } from '../../../values/json.ts'
-import type { Queries } from '../database.ts'
-import { setting } from '../settings.ts'
+import type { Queries } from '../database/database.ts'
+import { setting } from '../database/settings.ts'
 import type { Row, Table } from './side.ts'
 
 /** The setting that a database has until it is a whole copy. No daemon starts on it. */

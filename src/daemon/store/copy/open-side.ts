@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { closeToOthers, lockDataDir } from '../data-dir.ts'
-import type { Db } from '../database.ts'
+import { closeToOthers, lockDataDir } from '../data-dir/data-dir.ts'
+import type { Db } from '../database/database.ts'
 import {
   awaitServer,
   migrate,
@@ -10,7 +10,7 @@ import {
   openDatabase,
   openPostgres,
   otherSchema,
-} from '../open.ts'
+} from '../database/open.ts'
 import { daemonConnections, postgresCopying } from '../postgres/copying.ts'
 import { nameOfDatabase } from '../postgres/servers.ts'
 import { layoutOf, sqliteCopying } from '../sqlite/copying.ts'

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Db, Queries } from '../database.ts'
+import type { Db, Queries } from '../database/database.ts'
 
 export interface Column {
   readonly name: string

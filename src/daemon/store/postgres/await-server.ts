@@ -1,4 +1,4 @@
-import { DatabaseUnavailable } from '../database.ts'
+import { DatabaseUnavailable } from '../database/database.ts'
 import { NoPrimary, Primary } from './primary.ts'
 import { nameOfDatabase, serversOf } from './servers.ts'
 

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Column, Copying, Page, Row } from '../copy/side.ts'
-import type { Queries } from '../database.ts'
+import type { Queries } from '../database/database.ts'
 
 const cell = ({ name, type }: Column): RawBuilder<unknown> => {
   if (type === 'integer') return sql`${sql.ref(name)}::text`

@@ -1,5 +1,11 @@
 import { sql } from 'kysely'
-import { BackupElsewhere, type Db, type Maintenance, type Queries, type ServerTrouble } from '../database.ts'
+import {
+  BackupElsewhere,
+  type Db,
+  type Maintenance,
+  type Queries,
+  type ServerTrouble,
+} from '../database/database.ts'
 import { Adapter, kyselyBy } from './dialect.ts'
 import { loadDriver } from './driver.ts'
 import { type Beat, startHeartbeat } from './heartbeat.ts'

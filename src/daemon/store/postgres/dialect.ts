@@ -12,8 +12,8 @@ import {
   PostgresQueryCompiler,
   type QueryResult,
 } from 'kysely'
-import type { EngineAdapter } from '../database.ts'
-import type { Database } from '../schema.ts'
+import type { EngineAdapter } from '../database/database.ts'
+import type { Database } from '../schema/schema.ts'
 import { postgresEngine } from './engine.ts'
 import { asUnavailable, isUnprepared } from './servers.ts'
 import type { Run } from './single-query.ts'

@@ -1,5 +1,5 @@
 import { type Expression, type RawBuilder, sql } from 'kysely'
-import type { ChipsText, Engine } from '../database.ts'
+import type { ChipsText, Engine } from '../database/database.ts'
 import { tapMonths } from './tap-months.ts'
 
 // The text that SQLite's json_array makes, so that a revision means the same on both engines.

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ServerTrouble } from '../database.ts'
+import type { ServerTrouble } from '../database/database.ts'
 import type { Pool } from './pool.ts'
 import type { Primary } from './primary.ts'
 import { serverTrouble } from './server-trouble.ts'

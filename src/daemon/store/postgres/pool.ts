@@ -1,6 +1,6 @@
 import type { Client } from 'pg'
-import { DatabaseUnavailable } from '../database.ts'
-import { patienceMs, patienceOfRequest } from '../patience.ts'
+import { DatabaseUnavailable } from '../database/database.ts'
+import { patienceMs, patienceOfRequest } from '../database/patience.ts'
 import { breakOff, connectTo, end } from './connection.ts'
 import { defaultConnections, type Kind, kinds, type Limits, limitsOf } from './kinds.ts'
 import { Lent } from './lent.ts'

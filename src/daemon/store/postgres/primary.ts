@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from 'pg'
-import { DatabaseUnavailable } from '../database.ts'
+import { DatabaseUnavailable } from '../database/database.ts'
 import { connectTo, end } from './connection.ts'
 import { addressOf, isLasting, isNoRoom, type Servers } from './servers.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { DatabaseUnavailable } from '../database.ts'
-import { followRequests, Patience, patienceOfRequest } from '../patience.ts'
+import { DatabaseUnavailable } from '../database/database.ts'
+import { followRequests, Patience, patienceOfRequest } from '../database/patience.ts'
 import { isConflict, isStale, isUnprepared } from './servers.ts'
 
 const longestWaitMs = 250

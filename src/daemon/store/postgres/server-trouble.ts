@@ -1,4 +1,4 @@
-import { DatabaseUnavailable, type ServerTrouble } from '../database.ts'
+import { DatabaseUnavailable, type ServerTrouble } from '../database/database.ts'
 import { assertWritable } from './connection.ts'
 import type { Lent } from './lent.ts'
 import type { Pool } from './pool.ts'

@@ -1,5 +1,5 @@
 import type { ClientConfig } from 'pg'
-import { DatabaseUnavailable } from '../database.ts'
+import { DatabaseUnavailable } from '../database/database.ts'
 import { driver, isServerError } from './driver.ts'
 
 /** More than one host: whichever of them accepts writes is used. */

@@ -1,4 +1,4 @@
-import { DatabaseUnavailable } from '../database.ts'
+import { DatabaseUnavailable } from '../database/database.ts'
 import type { Kind } from './kinds.ts'
 import type { Query } from './lent.ts'
 import type { Pool } from './pool.ts'

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { PoolCounts, Queries, ServerState, Standby } from '../database.ts'
+import type { PoolCounts, Queries, ServerState, Standby } from '../database/database.ts'
 import type { Pool } from './pool.ts'
 import { repeated } from './retry.ts'
 

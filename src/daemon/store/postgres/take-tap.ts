@@ -1,5 +1,5 @@
 import { type CompiledQuery, sql } from 'kysely'
-import { DatabaseUnavailable, type Queries } from '../database.ts'
+import { DatabaseUnavailable, type Queries } from '../database/database.ts'
 import { raiseChip, recordTap, takenValues, type ValueRefs, valuesOf } from '../taps/take-tap.ts'
 import type { TapToTake } from '../taps/tap-to-take.ts'
 import { preparedNames } from './dialect.ts'

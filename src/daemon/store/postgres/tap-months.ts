@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import type { Queries, TapMonths } from '../database.ts'
+import type { Queries, TapMonths } from '../database/database.ts'
 import { tapColumns } from '../migrations/initial/taps.ts'
 import { otherMonths } from './servers.ts'
 

@@ -1,4 +1,4 @@
-import { DatabaseUnavailable, type ServerTrouble } from '../database.ts'
+import { DatabaseUnavailable, type ServerTrouble } from '../database/database.ts'
 import { TakesNoWrites } from './connection.ts'
 import { isServerError } from './driver.ts'
 import { NoPrimary } from './primary.ts'

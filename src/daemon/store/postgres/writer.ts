@@ -1,5 +1,5 @@
-import { DatabaseUnavailable, type Queries, type WriteJob } from '../database.ts'
-import { Groups } from '../groups.ts'
+import { DatabaseUnavailable, type Queries, type WriteJob } from '../database/database.ts'
+import { Groups } from '../database/groups.ts'
 import type { TapToTake } from '../taps/tap-to-take.ts'
 import { type Adapter, kyselyBy } from './dialect.ts'
 import type { Lent } from './lent.ts'

@@ -11,8 +11,8 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import type { EngineAdapter, Prepared } from '../database.ts'
-import type { Database } from '../schema.ts'
+import type { EngineAdapter, Prepared } from '../database/database.ts'
+import type { Database } from '../schema/schema.ts'
 import { sqliteEngine } from './engine.ts'
 import { ReadTurn } from './read-turn.ts'
 import { revisionOf } from './revision-of.ts'

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Column, Copying, Page, Row, Table } from '../copy/side.ts'
-import { engineOf, type Queries } from '../database.ts'
+import { engineOf, type Queries } from '../database/database.ts'
 
 const asText = ({ name, type }: Column): RawBuilder<unknown> => {
   if (type === 'integer') return sql`cast(${sql.ref(name)} as text)`

@@ -1,4 +1,4 @@
-import type { Db } from '../database.ts'
+import type { Db } from '../database/database.ts'
 import { takeTapIn } from '../taps/take-tap.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { checkpoint, openSqlite, readsBeside, sizeBytes } from './connection.ts'

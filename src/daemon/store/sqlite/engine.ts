@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { ChipsText, Engine } from '../database.ts'
+import type { ChipsText, Engine } from '../database/database.ts'
 
 const revision: Engine['revision'] = ({ chipGroup, contractAddress, chainId, tokenId }) =>
   sql`revision(json_array(label, ${chipGroup}, "keySetId", "redirectUrl", "itemId", "variantId",

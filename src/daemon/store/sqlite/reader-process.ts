@@ -10,8 +10,8 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import type { EngineAdapter } from '../database.ts'
-import type { Database } from '../schema.ts'
+import type { EngineAdapter } from '../database/database.ts'
+import type { Database } from '../schema/schema.ts'
 import type { Job, Order, Reply } from './database-reader.ts'
 import { sqliteEngine } from './engine.ts'
 import { programFile } from './program-file.ts'

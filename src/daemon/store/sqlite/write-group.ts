@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Queries, WriteJob } from '../database.ts'
+import type { Queries, WriteJob } from '../database/database.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import type { Connection, Opened } from './connection.ts'
 import type { ReadTurn } from './read-turn.ts'

@@ -1,9 +1,9 @@
 import { type ExpressionBuilder, type SqlBool, sql } from 'kysely'
-import { type CarryingChip, carrying } from '../chips.ts'
-import { lastTapBefore } from '../clock-set-back.ts'
-import type { Queries } from '../database.ts'
-import type { Database, TapRow } from '../schema.ts'
-import { affected, statement } from '../statement.ts'
+import { type CarryingChip, carrying } from '../chips/chips.ts'
+import type { Queries } from '../database/database.ts'
+import { affected, statement } from '../database/statement.ts'
+import type { Database, TapRow } from '../schema/schema.ts'
+import { lastTapBefore } from '../time/clock-set-back.ts'
 
 /** A tap that was taken, with its chip as it is now. */
 export interface TapOfChip

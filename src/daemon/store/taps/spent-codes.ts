@@ -1,9 +1,9 @@
 import { hash, hkdfSync } from 'node:crypto'
-import { holdChip } from '../chip-records.ts'
-import type { Queries } from '../database.ts'
-import type { SpentCodeRow } from '../schema.ts'
-import { SecretBox } from '../secret-box.ts'
-import { affected, exists, statement } from '../statement.ts'
+import { holdChip } from '../chips/chip-records.ts'
+import { SecretBox } from '../data-dir/secret-box.ts'
+import type { Queries } from '../database/database.ts'
+import { affected, exists, statement } from '../database/statement.ts'
+import type { SpentCodeRow } from '../schema/schema.ts'
 
 /** What may be stored of a code. It is long and unguessable, so a plain hash is enough. */
 export const hashCode = (code: string): string => hash('sha256', code, 'base64url')

@@ -1,7 +1,7 @@
 import { type Expression, type RawBuilder, type SqlBool, sql } from 'kysely'
-import type { Queries } from '../database.ts'
-import { statement } from '../statement.ts'
-import { insertMessage } from '../webhook-deliveries.ts'
+import type { Queries } from '../database/database.ts'
+import { statement } from '../database/statement.ts'
+import { insertMessage } from '../webhooks/webhook-deliveries.ts'
 import { eventsOfChip } from './events-of-chip.ts'
 import type { TapToTake } from './tap-to-take.ts'
 

@@ -1,4 +1,4 @@
-import type { ChipRow, NewMessage, TapRow } from '../schema.ts'
+import type { ChipRow, NewMessage, TapRow } from '../schema/schema.ts'
 
 /** A tap, and its chip as it was when the tap was judged. */
 export interface TapToTake {

@@ -7,7 +7,7 @@ import {
   assignRowsIn,
   decideAssignments,
 } from '../../badge-events/assign-rows.ts'
-import { iso } from '../../time.ts'
+import { iso } from '../../time/time.ts'
 import type { WrittenKind } from '../kind.ts'
 import {
   idIn,

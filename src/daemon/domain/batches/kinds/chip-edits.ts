@@ -7,7 +7,7 @@ import {
   editRowsIn,
   planEdits,
 } from '../../chips/edit-batch.ts'
-import { iso } from '../../time.ts'
+import { iso } from '../../time/time.ts'
 import type { PlannedRow, RowResult, WrittenKind } from '../kind.ts'
 import { uidOnLine } from './lines.ts'
 

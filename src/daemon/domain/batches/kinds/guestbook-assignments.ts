@@ -4,7 +4,7 @@ import {
   type GuestbookResult,
   type GuestbookRow,
 } from '../../guestbook/assign-rows.ts'
-import { iso } from '../../time.ts'
+import { iso } from '../../time/time.ts'
 import type { WrittenKind } from '../kind.ts'
 import { idIn, instantIn, lineReader, refuseOthers, repeatedEvent, uidOnLine, uidsIn } from './lines.ts'
 

@@ -1,7 +1,7 @@
 import { type ItemMembers, isItemId, itemMembers, readItemMember } from '../../../../values/item-members.ts'
 import { isJsonObject, type JsonObject } from '../../../../values/json.ts'
 import { decideItem, emptyItem, type ItemResult, type ItemRow, writeItem } from '../../chips/item-rows.ts'
-import { iso } from '../../time.ts'
+import { iso } from '../../time/time.ts'
 import type { BatchRun, WrittenKind } from '../kind.ts'
 import { LineProblem, lineReader, refuseOthers } from './lines.ts'
 

@@ -1,5 +1,5 @@
 import type { KeyedRequest } from '../../chain/transactions.ts'
-import type { ErrorCode } from '../../errors.ts'
+import type { ErrorCode } from '../../errors/errors.ts'
 import type { BatchDeps, BatchRun } from '../kind.ts'
 
 /** Longer than any batch is kept, so that a row is never sent again, however late its batch is resumed. */

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../../domain/errors.ts'
+import type { ErrorCode } from '../../../domain/errors/errors.ts'
 import type { RefusalReason } from '../../../domain/taps/open-tap.ts'
 
 /** Words by the code of a refusal; `reverted`, `cancelled`: of a transaction; `otherwise`: all other codes. */

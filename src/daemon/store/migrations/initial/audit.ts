@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { beginAuditHead } from '../../audit-head.ts'
+import { beginAuditHead } from '../../audit/audit-head.ts'
 import { numbered, optional, required, strict } from '../columns.ts'
 
 /** The log, and its head, which is sealed if the data key is known here. */

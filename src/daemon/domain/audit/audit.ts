@@ -1,0 +1,136 @@
+import { beginsAnew, ChainCheck, chainStart } from '../../../values/audit-chain.ts'
+import { type JsonObject, parseObject } from '../../../values/json.ts'
+import { pagesOf } from '../../../values/slices.ts'
+import {
+  type AuditFilter,
+  type AuditRow,
+  auditAfter,
+  firstChangeOfBatch,
+  hasEntriesBehindHead,
+  lastAuditBefore,
+  listAudit,
+} from '../../store/audit/audit.ts'
+import { type AuditHead, readAuditHead } from '../../store/audit/audit-head.ts'
+import { findBatch } from '../../store/batches/batches.ts'
+import type { SecretBox } from '../../store/data-dir/secret-box.ts'
+import type { Db } from '../../store/database/database.ts'
+
+interface RecordedChange extends Omit<AuditRow, 'detail'> {
+  detail: JsonObject
+}
+
+/** Newest first. */
+export async function* listChanges(
+  { db }: { db: Pick<Db, 'slow'> },
+  filter: AuditFilter,
+): AsyncGenerator<RecordedChange> {
+  const page = (last: AuditRow | undefined, limit: number) =>
+    listAudit(db.slow, { ...filter, before: last?.id ?? filter.before, limit })
+  let left = filter.limit
+  // The detail of a batch may be long.
+  for await (const row of pagesOf(page, { least: 20, most: 20 })) {
+    yield { ...row, detail: parseObject(row.detail) ?? {} }
+    left -= 1
+    if (left === 0) return
+  }
+}
+
+type Reading = { db: Pick<Db, 'read' | 'slow'>; box: SecretBox }
+
+/** The number of entries, and the hash of the last one. */
+export const auditHead = ({ db, box }: Reading): Promise<AuditHead> => readAuditHead(db.read, box)
+
+export interface AuditVerdict {
+  ok: boolean
+  /** How many there must be. */
+  entries: number
+  head: string
+  /** Since when the data key seals the log; null if nothing proves it. */
+  sealedSince: string | null
+  /** When a restore sealed a log anew whose seal was broken: nothing proves what is older. */
+  beganAnew: string[]
+  /** The ID of the first entry that was changed or is missing; with a false head, the one after the last. */
+  firstBad?: number
+  /** The ID of the entry with the expected hash; null if there is none. */
+  expectedAt?: number | null
+}
+
+const progressEvery = 10_000
+
+/** Yields the number of entries that were checked so far, and finally the verdict. */
+export async function* verifyAudit(
+  { db, box }: Reading,
+  expected: string | undefined,
+): AsyncGenerator<{ checked: number } | AuditVerdict> {
+  const head = await readAuditHead(db.slow, box)
+  const check = new ChainCheck()
+  let expectedAt = expected === chainStart ? 0 : null
+  const beganAnew: string[] = []
+  for await (const row of entriesUpTo(db, head.lastId, Number.MIN_SAFE_INTEGER)) {
+    if (!check.take(row)) break
+    if (check.hash === expected) expectedAt = row.id
+    if (beginsAnew(row.action, parseObject(row.detail))) beganAnew.push(row.at)
+    if (check.entries % progressEvery === 0) yield { checked: check.entries }
+  }
+  check.end(head)
+  if (!head.isSealed || (await hasEntriesBehindHead(db.slow))) check.firstBad ??= check.lastId + 1
+  const { firstBad } = check
+  yield {
+    ok: firstBad === undefined && (expected === undefined || expectedAt !== null),
+    entries: head.entries,
+    head: head.hash,
+    // An earlier time may have been put back.
+    sealedSince: [head.sealedSince, ...beganAnew].reduce((last, at) =>
+      last !== null && at !== null && at > last ? at : last,
+    ),
+    beganAnew,
+    ...(firstBad === undefined ? {} : { firstBad }),
+    ...(expected === undefined ? {} : { expectedAt }),
+  }
+}
+
+/** Precedes the entries. */
+export interface ExportHead {
+  format: 'tapchip-audit'
+  version: 1
+  /** The entry before the first one. */
+  previous: { id: number; hash: string }
+  /** The hash of the last entry. */
+  head: string
+  sealedSince: string | null
+}
+
+/** Oldest first. @param since leaves out all up to the last entry that is older */
+export async function* exportAudit(
+  { db, box }: Reading,
+  since: string | undefined,
+): AsyncGenerator<ExportHead | RecordedChange> {
+  const { hash: head, lastId, sealedSince } = await readAuditHead(db.slow, box)
+  const before = since === undefined ? undefined : await lastAuditBefore(db.slow, since)
+  const previous = { id: before?.id ?? 0, hash: before?.hash ?? chainStart }
+  yield { format: 'tapchip-audit', version: 1, previous, head, sealedSince }
+  for await (const row of entriesUpTo(db, lastId, previous.id))
+    yield { ...row, detail: parseObject(row.detail) ?? {} }
+}
+
+// The detail of a batch may be long.
+const entriesUpTo = (db: Pick<Db, 'slow'>, until: number, after: number): AsyncGenerator<AuditRow> =>
+  pagesOf(
+    (last: AuditRow | undefined, limit) => auditAfter(db.slow, { after: last?.id ?? after, until, limit }),
+    { least: 20, most: 200 },
+  )
+
+/**
+ * The batch that a request says it belongs to: the log does not name one of another team.
+ * @param teamId undefined: of all teams
+ */
+export async function batchOfRequest(
+  { db }: { db: Pick<Db, 'read'> },
+  teamId: number | null | undefined,
+  id: string,
+): Promise<string | undefined> {
+  if (teamId === undefined) return id
+  // A box of chips is known to the log alone.
+  const owner = (await findBatch(db.read, id)) ?? (await firstChangeOfBatch(db.read, id))
+  return owner && owner.teamId !== teamId ? undefined : id
+}

@@ -1,0 +1,31 @@
+import { recordChange } from '../../store/audit/audit.ts'
+import { auditSeal, readAuditHead, sealAnew, sealAuditWith } from '../../store/audit/audit-head.ts'
+import { endWhatWasOpen } from '../../store/backup/restored.ts'
+import type { SecretBox } from '../../store/data-dir/secret-box.ts'
+import type { Db } from '../../store/database/database.ts'
+
+interface Restored {
+  /** ISO 8601. */
+  readonly at: string
+  /** Of the state that the database has now; null: unknown. */
+  readonly madeAt: string | null
+  /** The backup or database, for the audit log. */
+  readonly target: string
+}
+
+/** Ends what may have been used since the state that a database was restored to. @returns chips that catch up */
+export const markRestored = (
+  db: Db,
+  box: SecretBox,
+  { at, madeAt, target }: Restored,
+): Promise<{ chips: number }> =>
+  db.write(async (trx) => {
+    sealAuditWith(trx, auditSeal(box))
+    const { isSealed } = await readAuditHead(trx, box)
+    const ended = await endWhatWasOpen(trx, at)
+    const actor = { name: 'daemon', requestId: null }
+    const detail = { madeAt, ...ended, ...(isSealed ? {} : { beganAnew: true }) }
+    await recordChange(trx, { at, actor, teamId: null, action: 'daemon.restore', target, detail })
+    if (!isSealed) await sealAnew(trx, at)
+    return ended
+  })

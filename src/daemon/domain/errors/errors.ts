@@ -1,0 +1,187 @@
+import { transactionOf } from '../../store/audit/effects.ts'
+import { isOutcomeUnknown, isOutOfSpace, isServerFull, isUnavailable } from '../../store/data-dir/disk.ts'
+import type { ServerTrouble } from '../../store/database/database.ts'
+
+export { effectsOf } from '../../store/audit/effects.ts'
+export { whyLost } from '../../store/data-dir/disk.ts'
+
+/** `http/errors.ts` alone maps each code to a status. */
+export type ErrorCode =
+  | 'invalid_input'
+  | 'invalid_metadata'
+  | 'tap_malformed'
+  | 'team_required'
+  | 'not_found'
+  | 'api_key_missing'
+  | 'api_key_unknown'
+  | 'api_key_expired'
+  | 'api_key_revoked'
+  | 'admin_token_missing'
+  | 'admin_token_unknown'
+  | 'admin_token_expired'
+  | 'admin_token_revoked'
+  | 'scope_missing'
+  | 'forwarded_refused'
+  | 'conflict'
+  | 'in_use'
+  | 'already_exists'
+  | 'batch_running'
+  | 'batch_name_taken'
+  | 'own_batch'
+  | 'too_large'
+  | 'unsupported_media_type'
+  | 'rate_limited'
+  | 'too_slow'
+  | 'transaction_budget_spent'
+  | 'store_unavailable'
+  | 'store_full'
+  | 'outcome_unknown'
+  | 'otp_missing'
+  | 'otp_unknown'
+  | 'otp_deleted'
+  | 'otp_used'
+  | 'otp_expired'
+  | 'otp_unsupported'
+  | 'recipient_invalid'
+  | 'simulation_reverted'
+  | 'registration_missing'
+  | 'registration_early'
+  | 'registration_expired'
+  | 'registration_same_tap'
+  | 'token_taken'
+  | 'transaction_refused'
+  | 'idempotency_conflict'
+  | 'signature_invalid'
+  | 'signature_expired'
+  | 'signature_used'
+  | 'chain_unavailable'
+  | 'chain_not_configured'
+  | 'badge_not_active'
+  | 'badge_codes_gone'
+  | 'badge_device_used'
+  | 'badge_refused'
+  | 'badge_unavailable'
+
+interface ErrorDetail {
+  /** Field path → message, if there are several problems. */
+  readonly errors?: Readonly<Record<string, string>>
+  readonly retryAfterSeconds?: number
+  /** Shown instead of the message to callers with neither an API key nor an admin token. */
+  readonly forStrangers?: string
+  /** Recorded by the request, or recorded if it was done at all. */
+  readonly transactionId?: number | undefined
+  /** Which server of the database, and why; part of the answer. */
+  readonly trouble?: ServerTrouble
+  readonly cause?: unknown
+}
+
+/** An expected refusal. The message says what happened, why, and what to do. */
+export class DomainError extends Error {
+  override readonly name = 'DomainError'
+  readonly code: ErrorCode
+  readonly detail: ErrorDetail
+  constructor(code: ErrorCode, message: string, detail: ErrorDetail = {}) {
+    super(message, detail.cause === undefined ? undefined : { cause: detail.cause })
+    this.code = code
+    this.detail = detail
+  }
+}
+
+export const notFound = (what: string): DomainError =>
+  new DomainError('not_found', `No such ${what}. Check the id, and that it belongs to your team.`)
+
+export const invalid = (field: string, reason: string): DomainError =>
+  new DomainError('invalid_input', `${field} ${reason}`, { errors: { [field]: reason } })
+
+const refusal =
+  (code: ErrorCode) =>
+  (message: string): DomainError =>
+    new DomainError(code, message)
+
+export const conflict = refusal('conflict')
+export const alreadyExists = refusal('already_exists')
+export const inUse = refusal('in_use')
+export const scopeMissing = refusal('scope_missing')
+
+const untouched = 'Nothing was changed; try again'
+
+/** Decides what a failed request may claim: that nothing was changed, or that it may have been done. */
+export interface Progress {
+  /** At least a part of it is in the database. */
+  readonly isWritten?: boolean
+  readonly transactionId?: number | undefined
+  /** It has an Idempotency-Key. */
+  readonly isKeyed?: boolean
+  /** Authorized by a code, a tap, or a signature, each of which works once. */
+  readonly isOneUse?: boolean
+  /** Words on what was achieved before, and what to do about the rest, which was not done. */
+  readonly stands?: string
+  /** The same where the rest may have been done. */
+  readonly doubt?: string
+}
+
+/** The client's error for a failed write; undefined for other failures. */
+export function storeFailure(error: unknown, progress: Progress = {}): DomainError | undefined {
+  if (error instanceof DomainError) return isStoreFailure(error) ? error : undefined
+  const failed = problemOf(error)
+  if (!failed) return undefined
+  const { code, problem, retry, retryAfterSeconds } = failed
+  if (code === 'outcome_unknown' || progress.isWritten) return outcomeUnknown(error, problem, progress)
+  const message = `${problem} ${progress.stands ?? retry}`
+  return new DomainError(code, message, { retryAfterSeconds, cause: error })
+}
+
+function problemOf(error: unknown) {
+  const unavailable = { code: 'store_unavailable', retry: `${untouched}.`, retryAfterSeconds: 5 } as const
+  if (isOutOfSpace(error))
+    return {
+      code: 'store_full',
+      problem: `The disk${isServerFull(error) ? ' of the database server' : ''} is full.`,
+      retry: `${untouched} once there is space.`,
+      retryAfterSeconds: 10,
+    } as const
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (code === 'EMFILE' || code === 'ENFILE')
+    return { ...unavailable, problem: 'The daemon has reached its limit of open files and connections.' }
+  if (isOutcomeUnknown(error))
+    return {
+      ...unavailable,
+      code: 'outcome_unknown',
+      problem: 'The connection to the database was lost before it answered.',
+    } as const
+  return isUnavailable(error)
+    ? { ...unavailable, problem: 'The database cannot be used right now.' }
+    : undefined
+}
+
+function outcomeUnknown(cause: unknown, problem: string, progress: Progress): DomainError {
+  const { isWritten, doubt, transactionId = transactionOf(cause) } = progress
+  const outcome = isWritten ? writtenWords(transactionId) : doubtWords(transactionId)
+  const words = doubt ?? `${outcome} ${whatNext({ ...progress, transactionId })}`
+  return new DomainError('outcome_unknown', `${problem} ${words}`, {
+    ...{ retryAfterSeconds: 5, transactionId, cause },
+  })
+}
+
+const writtenWords = (transactionId: number | undefined): string =>
+  transactionId === undefined
+    ? 'At least part of this was already done.'
+    : `This is recorded as transaction ${transactionId}, which will be sent.`
+
+const doubtWords = (transactionId: number | undefined): string =>
+  transactionId === undefined
+    ? 'This may have been done, or not.'
+    : `This may have been done, or not: if it was, it is transaction ${transactionId}.`
+
+/** What a client may do whose request has, or may have, taken effect. */
+export function whatNext({ transactionId, isKeyed, isOneUse }: Progress): string {
+  if (isKeyed)
+    return 'Send the same request again with the same Idempotency-Key: it takes effect once, and you get its answer.'
+  if (isOneUse) return 'What authorized it works only once, so sending it again cannot do it twice.'
+  return transactionId === undefined
+    ? 'Look at what it was to change before you send it again.'
+    : `Look before you send it again: tapchip transactions show ${transactionId} (GET /transactions/${transactionId}).`
+}
+
+const isStoreFailure = ({ code }: DomainError): boolean =>
+  code === 'store_full' || code === 'store_unavailable' || code === 'outcome_unknown'

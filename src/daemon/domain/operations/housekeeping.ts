@@ -1,0 +1,58 @@
+import { BackgroundLoop } from '../../../values/background-loop.ts'
+import { clampSpentDays } from '../../store/access/teams.ts'
+import { pruneRefreshes } from '../../store/chain/announcements.ts'
+import { pruneIdempotencyKeys } from '../../store/chain/idempotency-keys.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
+import { pruneSpentCodes } from '../../store/taps/spent-codes.ts'
+import { forgetBatches } from '../batches/room.ts'
+import { announceDeferred } from '../chain/announcements.ts'
+import { dayOf } from '../chain/budget.ts'
+import { forgetSheets } from '../nfc/sheet-runs.ts'
+import { type BudgetClock, iso } from '../time/time.ts'
+import { deleteOld, makeTapMonths } from './retention.ts'
+
+const everyMs = 3_600_000
+const refreshesKeptMs = 7 * 24 * everyMs
+interface Turn {
+  check(): Promise<boolean>
+  /** @param listener called when this daemon gets its turn */
+  onTaken(listener: () => void): void
+}
+
+/** Rows per write, kept small so that taps do not wait long. */
+const atOnce = 500
+
+type Deps = { db: Db; clock: BudgetClock & { lived(): number } }
+
+/**
+ * Used signatures are kept forever, old taps are deleted by `deleteOld`, and refused taps are limited when they are
+ * recorded. Idempotency keys expire by daemon uptime, so that a wrong clock cannot cause a request to run twice.
+ */
+export async function cleanUp({ db, clock }: Deps): Promise<void> {
+  const inPieces = async (prune: (trx: Queries, limit: number) => Promise<number>): Promise<void> => {
+    while ((await db.write((trx) => prune(trx, atOnce))) === atOnce) await new Promise(setImmediate)
+  }
+  await inPieces(pruneSpentCodes)
+  await inPieces((trx, limit) => pruneIdempotencyKeys(trx, iso(clock.lived()), limit))
+  await db.write((trx) => clampSpentDays(trx, dayOf(clock.settled())))
+  await inPieces((trx, limit) => forgetBatches(trx, clock.now(), limit))
+  await inPieces((trx, limit) => forgetSheets(trx, clock.now(), limit))
+  await inPieces((trx, limit) => pruneRefreshes(trx, iso(clock.now() - refreshesKeptMs), limit))
+}
+
+/** Runs every hour, on one of the daemons of a database. */
+export function startCleanup(
+  deps: Deps & Parameters<typeof announceDeferred>[0] & Parameters<typeof deleteOld>[0] & { turn: Turn },
+  failed: (error: unknown) => void,
+): BackgroundLoop {
+  const { turn } = deps
+  const run = async () => {
+    if (!(await turn.check())) return
+    const months = makeTapMonths(deps.db, deps.clock.now())
+    await Promise.all([months, cleanUp(deps), deleteOld(deps), announceDeferred(deps)])
+  }
+  const loop = new BackgroundLoop({ run, restMs: () => everyMs, failed })
+  turn.onTaken(() => loop.wake())
+  loop.start()
+  return loop
+}

@@ -1,0 +1,237 @@
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+  LogController,
+} from 'fastify'
+import { nanoid } from 'nanoid'
+import { stringifyExact } from '../../values/exact-json.ts'
+import type { Config } from '../config/config.ts'
+import { DomainError } from '../domain/errors/errors.ts'
+import { keepToOperators, listenerConstraint } from '../http/administration.ts'
+import { isStranger } from '../http/auth.ts'
+import {
+  acceptBodies,
+  acceptJsonAlone,
+  acceptStreams,
+  endHeadStreams,
+  endSlowBodies,
+} from '../http/bodies.ts'
+import { answerBrokenHttp } from '../http/broken-http.ts'
+import { answerInTurn, endConnections, limitConnections, sharedAddresses } from '../http/connections.ts'
+import { letRead, PageAccess } from '../http/cors.ts'
+import { errorLog } from '../http/error-log.ts'
+import type { ErrorPages } from '../http/error-pages.ts'
+import { answerTo, disconnected, isUnsent } from '../http/errors.ts'
+import { watchForProxies } from '../http/forwarded.ts'
+import { refuseNulInUrls } from '../http/nul.ts'
+import { limitRates } from '../http/rate-limit.ts'
+import { progressOf } from '../http/repeatable.ts'
+import { chipStreamRoutes } from '../routes/admin/chips.ts'
+import { adminRoutes } from '../routes/admin/index.ts'
+import { badgeEventFormRoutes, badgeEventRoutes } from '../routes/badge-events.ts'
+import { adminBatchUploadRoutes, batchUploadRoutes, ownBatchRoutes } from '../routes/batches.ts'
+import { chipGroupRoutes } from '../routes/chip-groups.ts'
+import { batchRoutes, chipRoutes } from '../routes/chips.ts'
+import { docsPageRoutes } from '../routes/docs-page.ts'
+import { eventRoutes } from '../routes/events.ts'
+import { itemRoutes } from '../routes/items.ts'
+import { metadataRoutes } from '../routes/metadata.ts'
+import { openApiRoutes } from '../routes/openapi.ts'
+import { otpRoutes } from '../routes/otps.ts'
+import { phygitalBatchRoutes } from '../routes/phygital-batches.ts'
+import { phygitalRoutes } from '../routes/phygitals.ts'
+import { poapReadRoutes } from '../routes/poap-reads.ts'
+import { refRoutes } from '../routes/refs.ts'
+import { serviceRoutes } from '../routes/service.ts'
+import { tapActionRoutes } from '../routes/tap-actions.ts'
+import { answerOverPages } from '../routes/tap-forms.ts'
+import { tapPageRoutes } from '../routes/tap-page.ts'
+import { tapPageAssetRoutes } from '../routes/tap-page-assets.ts'
+import { tapErrorPages } from '../routes/tap-page-failures.ts'
+import { teamRoutes } from '../routes/team.ts'
+import { publicTransactionRoutes } from '../routes/transactions.ts'
+import { isShared } from '../store/database/database.ts'
+import { Patience, withPatience } from '../store/database/patience.ts'
+import type { Context } from './context.ts'
+import { observe } from './metrics.ts'
+import { rememberRequests } from './uncaught.ts'
+
+/** In milliseconds; tests use less. */
+export interface Timeouts {
+  readonly requestMs: number
+  readonly queueMs: number
+  /** The answer to a key is delayed by this much if the client is guessing. */
+  readonly guessMs?: number
+}
+
+/** Builds the HTTP application; the caller makes it listen, or injects requests. */
+export async function buildApp(
+  ctx: Context,
+  { requestMs, queueMs, guessMs = 1000 }: Timeouts = { requestMs: 30_000, queueMs: 10_000 },
+): Promise<FastifyInstance> {
+  const logError = errorLog(ctx.log, ctx.clock)
+  const pages = new PageAccess(ctx.wire)
+  const errorPages = tapErrorPages(ctx)
+  const options: FastifyServerOptions = {
+    loggerInstance: ctx.log as FastifyBaseLogger,
+    // `observe` logs answers by their route, at level debug.
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    // A handler whose GET uses something up asks for the method.
+    exposeHeadRoutes: true,
+    // Requests that arrive while the daemon drains are answered; their connections close afterwards.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    // Long enough for the largest import in one request. Headers and stalled bodies have shorter limits.
+    requestTimeout: 3_600_000,
+    keepAliveTimeout: 72_000,
+    // Of silence in either direction.
+    connectionTimeout: 120_000,
+    bodyLimit: 1024 * 1024,
+    routerOptions: { maxParamLength: 300, ignoreTrailingSlash: true, constraints: listenerConstraint },
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
+    trustProxy: trustedProxies(ctx.config.trustProxy),
+    genReqId: requestIds(),
+    clientErrorHandler: answerBrokenHttp(errorPages),
+    frameworkErrors: (error, request, reply: FastifyReply) => {
+      const answer = answerTo(error, request.id)
+      logError(request, error, answer)
+      if (pages.isUnknown(request.raw.url ?? '/')) letRead(reply)
+      if (errorPages.send(request, reply, failedOf(answer))) return
+      void reply.code(answer.body.statusCode).send(answer.body)
+    },
+  }
+  const http = { headersTimeout: requestMs, connectionsCheckingInterval: requestMs / 6 }
+  const app = Fastify({ ...options, http })
+  // No limit on their number, only on their bytes: a proxy's header may be the last one.
+  app.server.maxHeadersCount = 0
+  app.addHttpMethod('GET', { hasBody: true, overrideExisting: true })
+  app.decorateRequest('caller', null)
+  app.setReplySerializer((payload) => stringifyExact(payload))
+  answerInTurn(app)
+  rememberRequests(app)
+  pages.watch(app)
+  limitConnections(app.server, ctx.config, sharedAddresses(ctx.config.trustProxy), ctx.log)
+  endConnections(app, ctx)
+  endSlowBodies(app, requestMs)
+  watchForProxies(app, ctx)
+  answerErrors(app, limitRates(app, ctx, { queueMs, guessMs }), { logError, errorPages })
+  refuseNulInUrls(app)
+  acceptBodies(app)
+  endHeadStreams(app)
+  observe(app, ctx)
+  if (isShared(ctx.db)) limitPatience(app)
+
+  serviceRoutes(app, ctx)
+  openApiRoutes(app, ctx)
+  docsPageRoutes(app)
+  tapPageAssetRoutes(app)
+  metadataRoutes(app, ctx)
+  await app.register(async (pages) => {
+    answerOverPages(pages, ctx)
+    tapPageRoutes(pages, ctx)
+    await pages.register(async (forms) => tapActionRoutes(forms, ctx))
+  })
+  await app.register(async (open) => {
+    chipRoutes(open, ctx)
+    refRoutes(open, ctx)
+    otpRoutes(open, ctx)
+    itemRoutes(open, ctx)
+    phygitalRoutes(open, ctx)
+    badgeEventRoutes(open, ctx)
+    poapReadRoutes(open, ctx)
+    publicTransactionRoutes(open, ctx)
+    eventRoutes(open, ctx)
+    chipGroupRoutes(open, ctx)
+    teamRoutes(open, ctx)
+    ownBatchRoutes(open, ctx)
+    await open.register(async (streams) => {
+      acceptStreams(streams)
+      batchRoutes(streams, ctx)
+      batchUploadRoutes(streams, ctx)
+      badgeEventFormRoutes(streams, ctx)
+      phygitalBatchRoutes(streams, ctx)
+    })
+  })
+  await app.register(async (admin) => {
+    keepToOperators(admin, ctx.config)
+    acceptJsonAlone(admin)
+    adminRoutes(admin, ctx)
+    await admin.register(async (streams) => {
+      acceptStreams(streams)
+      chipStreamRoutes(streams, ctx)
+      adminBatchUploadRoutes(streams, ctx)
+    })
+  })
+  return app
+}
+
+/** Fastify loads its compilers of JSON schemas at every start, unless it is given others. No endpoint uses them. */
+function noSchemas(): never {
+  throw new Error('endpoints are described in the contract, not by schemas of Fastify')
+}
+
+function trustedProxies(trust: Config['trustProxy']): NonNullable<FastifyServerOptions['trustProxy']> {
+  if (typeof trust === 'number') return (_address, hop) => hop < trust
+  return trust === undefined ? false : [...trust]
+}
+
+/** Short, unique across restarts, and cheap to make. */
+function requestIds(): () => string {
+  const start = nanoid(6)
+  let count = 0
+  return () => `${start}-${(++count).toString(36)}`
+}
+
+const failedOf = ({ body, retryAfterSeconds }: ReturnType<typeof answerTo>) => ({
+  status: body.statusCode,
+  code: body.code,
+  retryAfterSeconds,
+})
+
+/** A request waits for a silent database only so long, however many steps it has. */
+function limitPatience(app: FastifyInstance): void {
+  const patienceOf = new WeakMap<FastifyRequest, Patience>()
+  // The last hook before the handler: what reads the body begins elsewhere.
+  app.addHook('preHandler', (request, _reply, done) => {
+    const patience = new Patience()
+    patienceOf.set(request, patience)
+    withPatience(patience, done)
+  })
+  app.addHook('onResponse', (request, _reply, done) => {
+    const patience = patienceOf.get(request)
+    if (patience) patience.isOver = true
+    done()
+  })
+}
+
+function answerErrors(
+  app: FastifyInstance,
+  told: ReturnType<typeof limitRates>,
+  { logError, errorPages }: { logError: ReturnType<typeof errorLog>; errorPages: ErrorPages },
+): void {
+  app.setErrorHandler((thrown, request, reply) => {
+    const error = isUnsent(thrown, reply.raw) ? disconnected() : thrown
+    const answer = answerTo(told(request, error), request.id, {
+      isStranger: isStranger(request),
+      progress: progressOf(request),
+    })
+    const { body, retryAfterSeconds } = answer
+    logError(request, error, answer)
+    reply.header('x-request-id', request.id)
+    if (retryAfterSeconds !== undefined) {
+      reply.header('retry-after', retryAfterSeconds)
+    }
+    reply.header('cache-control', 'no-store')
+    if (errorPages.send(request, reply, failedOf(answer))) return
+    void reply.code(body.statusCode).type('application/json; charset=utf-8').send(body)
+  })
+  app.setNotFoundHandler((request: FastifyRequest) => {
+    throw new DomainError(
+      'not_found',
+      `There is no ${request.method} at this path. See /openapi.json for the available endpoints.`,
+    )
+  })
+}

@@ -1,0 +1,59 @@
+import type { Logger } from 'pino'
+import { BackgroundLoop } from '../../values/background-loop.ts'
+import { type Clock, iso } from '../domain/time/time.ts'
+import type { WebhookEvents } from '../domain/webhook-events/webhook-events.ts'
+import { recordChange } from '../store/audit/audit.ts'
+import { type AuditSeal, checkAuditHead } from '../store/audit/audit-head.ts'
+import type { Db } from '../store/database/database.ts'
+import { setSetting, setting } from '../store/database/settings.ts'
+
+interface Deps {
+  db: Db
+  seal: AuditSeal
+  clock: Clock
+  log: Pick<Logger, 'error'>
+  webhookEvents: Pick<WebhookEvents, 'record' | 'teamsThatWant'>
+}
+
+const lookMs = 1000
+const reportedKey = 'auditBroken'
+
+/** Notices while the daemon runs that somebody edits the log, and tells those who can still know what was in it. */
+export function auditWatch(deps: Deps): BackgroundLoop {
+  let isTold = false
+  return new BackgroundLoop({
+    async run() {
+      const { db, seal } = deps
+      // An earlier process may have found and reported it.
+      const isOld = seal.newest === undefined
+      await checkAuditHead(db.read, seal)
+      if (seal.broken === undefined || isTold) return
+      await report(deps, seal.broken, isOld)
+      isTold = true
+    },
+    restMs: () => lookMs,
+    // Whatever needs the database says so itself.
+    failed: () => undefined,
+  })
+}
+
+async function report(
+  { db, clock, log, webhookEvents }: Deps,
+  { lastId, expected }: { lastId: number; expected: number },
+  isOld: boolean,
+): Promise<void> {
+  log.error(
+    { lastId, expected },
+    'the audit log does not continue from the entries that this daemon has recorded: somebody edited the database, or put an earlier one in its place. Entries are no longer sealed. Compare the log with a backup or an export: tapchip audit verify',
+  )
+  const at = iso(clock.now())
+  await db.write(async (trx) => {
+    if (isOld && (await setting(trx, reportedKey)) !== undefined) return
+    await setSetting(trx, reportedKey, at)
+    const actor = { name: 'daemon', requestId: null }
+    const detail = { lastId, expected }
+    await recordChange(trx, { at, actor, teamId: null, action: 'audit.broken', target: 'audit log', detail })
+    for (const teamId of webhookEvents.teamsThatWant('audit.broken'))
+      await webhookEvents.record(trx, { teamId, type: 'audit.broken', at, data: { at, ...detail } })
+  })
+}

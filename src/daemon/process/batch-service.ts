@@ -1,0 +1,26 @@
+import type { Logger } from 'pino'
+import { KeyedMutex } from '../../values/keyed-mutex.ts'
+import type { Config } from '../config/config.ts'
+import type { BatchDeps } from '../domain/batches/kind.ts'
+import { BatchLoop, type Turn } from '../domain/batches/loop.ts'
+
+type Deps = Omit<BatchDeps, 'minting' | 'feeCap' | 'baseUrl'> & {
+  config: Config
+  log: Logger
+  turn: Turn
+  baseUrl(): string
+}
+
+export function batchLoop({ config, log, turn, baseUrl, ...rest }: Deps): BatchLoop {
+  const feeCap = (chainId: number) => config.chains.find((chain) => chain.chainId === chainId)?.maxFeePerGas
+  const deps: BatchDeps = {
+    ...rest,
+    minting: new KeyedMutex(),
+    feeCap,
+    // Known once the daemon listens.
+    get baseUrl() {
+      return baseUrl()
+    },
+  }
+  return new BatchLoop(deps, turn, log)
+}

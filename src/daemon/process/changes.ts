@@ -1,0 +1,98 @@
+import type { Logger } from 'pino'
+import { BackgroundLoop } from '../../values/background-loop.ts'
+import type { Credentials } from '../domain/access/credentials.ts'
+import type { KeyRing } from '../domain/chips/key-ring.ts'
+import { versionsOfChanges } from '../store/database/changes.ts'
+import type { Queries } from '../store/database/database.ts'
+import type { ChangeKind } from '../store/schema/schema.ts'
+import type { WebhookService } from './webhook-service.ts'
+
+/** Two of these, and the loading, are well below the second within which changes count everywhere. */
+const lookMs = 300
+/** A daemon that cannot look for as long may not know what was revoked. */
+const trustedForMs = 10_000
+
+interface Settings {
+  /** Of its own, so that it never waits behind requests. */
+  pulse: Queries
+  /** Loads what is in memory again. */
+  load: Readonly<Record<ChangeKind, () => Promise<unknown>>>
+  /** Called once, until it succeeds again. */
+  failed(error: unknown): void
+  /** Milliseconds that never go back. */
+  now?: () => number
+}
+
+/** Loads what other daemons have changed, within a second. */
+export class Changes {
+  readonly #settings: Settings
+  readonly #seen = new Map<ChangeKind, number>()
+  readonly #loop: BackgroundLoop
+  readonly #now: () => number
+  #isFailing = false
+  /** undefined: it has not begun to look. */
+  #currentAt: number | undefined
+
+  constructor(settings: Settings) {
+    this.#settings = settings
+    this.#now = settings.now ?? (() => performance.now())
+    this.#loop = new BackgroundLoop({
+      run: () => this.look(),
+      restMs: () => lookMs,
+      failed: (error) => {
+        if (!this.#isFailing) settings.failed(error)
+        this.#isFailing = true
+      },
+    })
+  }
+
+  /** The first look loads everything, since it may have changed while the daemon started. */
+  async look(): Promise<void> {
+    const { pulse, load } = this.#settings
+    this.#currentAt ??= this.#now()
+    const at = this.#now()
+    for (const { kind, version } of await versionsOfChanges(pulse)) {
+      if (this.#seen.get(kind) === version) continue
+      // A daemon of a later version may tell of kinds that this one does not keep.
+      await load[kind]?.()
+      this.#seen.set(kind, version)
+    }
+    this.#currentAt = at
+    this.#isFailing = false
+  }
+
+  /** False if others may have changed something long ago. */
+  isCurrent(): boolean {
+    return this.#currentAt === undefined || this.#now() - this.#currentAt < trustedForMs
+  }
+
+  start(): void {
+    this.#loop.start()
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+}
+
+/** Keeps what decides about requests as it is in the database. */
+export function changesOf(of: {
+  pulse: Queries
+  log: Pick<Logger, 'warn'>
+  keyRing: KeyRing
+  credentials: Credentials
+  webhooks: WebhookService
+}): Changes {
+  const { pulse, log, keyRing, credentials, webhooks } = of
+  const changes = new Changes({
+    pulse,
+    load: {
+      credentials: () => credentials.load(pulse),
+      keySets: () => keyRing.load(pulse),
+      webhooks: () => webhooks.changed(),
+    },
+    failed: (error) => log.warn({ err: error }, 'the database does not tell what other daemons change'),
+  })
+  credentials.trustedWhile(() => changes.isCurrent())
+  return changes
+}

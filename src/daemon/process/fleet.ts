@@ -1,0 +1,183 @@
+import { hostname } from 'node:os'
+import type { Logger } from 'pino'
+import * as z from 'zod'
+import { BackgroundLoop } from '../../values/background-loop.ts'
+import type { Chain, RemoteChain } from '../chain/chains.ts'
+import { holderIn } from '../chain/dev-chain/alone.ts'
+import { defaultMaxGas } from '../chain/relayer/sender.ts'
+import type { Config } from '../config/config.ts'
+import { variableOf } from '../config/settings.ts'
+import { type Db, isShared } from '../store/database/database.ts'
+import { hearDaemon, otherDaemons, pruneDaemons } from '../store/lease/daemons.ts'
+import { version } from './version.ts'
+
+const everyMs = 2000
+/** Writing costs more than looking. */
+const writtenEveryMs = 5000
+/** Its settings count no more. */
+const silentMs = 15_000
+/** A daemon that is started anew, or comes back, still has its chains. */
+const forgottenMs = 3_600_000
+
+/** What daemons on one database have to agree on. It holds no secret: of keys, the addresses. */
+const agreed = z.object({
+  /** Texts by the names of settings. */
+  settings: z.record(z.string(), z.string()),
+  /** By their ids. */
+  chains: z.record(z.string(), z.string()),
+})
+type Agreed = z.infer<typeof agreed>
+
+const named = (name: string) => `${name} (${variableOf(name)})`
+
+function agreedOf(config: Config, chains: readonly Chain[]): Agreed {
+  const { otpLifetimeMs, refLifetimeMs, badges } = config
+  const values = {
+    // Without one, it is where each listens.
+    baseUrl: config.baseUrl,
+    wirePrefix: config.wirePrefix,
+    wireBadge: config.wireBadge,
+    otpTtlSeconds: otpLifetimeMs / 1000,
+    refTtlSeconds: refLifetimeMs / 1000,
+    keepTapsDays: config.keepTapsDays,
+    keepEmailsDays: config.keepEmailsDays,
+    rateLimit: config.rateLimit ?? 'off',
+    keyRateLimit: config.keyRateLimit ?? 'off',
+    badgeProvider: badges.provider,
+    badgeApproval: badges.approval,
+    webhooksPrivate: config.webhooksPrivate,
+  }
+  const told = Object.entries(values).filter(([, value]) => value !== undefined)
+  const settings = Object.fromEntries(told.map(([name, value]) => [named(name), String(value)]))
+  return {
+    settings: { version, ...settings },
+    chains: Object.fromEntries(chains.map((chain) => [chain.id, wordsOf(chain, config)])),
+  }
+}
+
+function wordsOf({ id, relayer, signVerifier }: Chain, { chains }: Config): string {
+  const remote = chains.find(({ chainId }) => chainId === id)
+  const depth =
+    remote === undefined
+      ? 'embedded'
+      : `${remote.confirmations} confirmations, at most ${remote.maxFeePerGas} wei a gas`
+  const expiry = remote?.expiryBlocks === undefined ? '' : `, signatures for ${remote.expiryBlocks} blocks`
+  return `relayer ${relayer}, sign verifier ${signVerifier.address}, ${depth}${expiry}${limits(remote)}`
+}
+
+/** Without those that are not set, which a daemon of an older version does not mention. */
+function limits(chain: RemoteChain | undefined): string {
+  if (chain === undefined) return ''
+  const { minTip, maxTip, maxGas } = chain
+  return [
+    ...(minTip === 0n ? [] : [`, tips of at least ${minTip} wei`]),
+    ...(maxTip === undefined ? [] : [`, tips of at most ${maxTip} wei`]),
+    ...(maxGas === defaultMaxGas ? [] : [`, ${maxGas} gas a transfer`]),
+  ].join('')
+}
+
+/** What is said of each setting in which two differ. */
+function* differences(ours: Agreed, theirs: Agreed, name: string): Generator<string> {
+  const words = (what: string, here: string, there: string) =>
+    `The daemons on this database differ in ${what}: ${here} here, ${there} at ${name}. Give all of them the same.`
+  for (const [setting, here] of Object.entries(ours.settings)) {
+    const there = theirs.settings[setting]
+    // A daemon of another version may know more settings, or fewer.
+    if (there !== undefined && there !== here) yield words(setting, here, there)
+  }
+  for (const id of new Set([...Object.keys(ours.chains), ...Object.keys(theirs.chains)])) {
+    const [here, there] = [ours, theirs].map(({ chains }) => chains[id] ?? 'not configured')
+    if (here !== there) yield words(`chain ${id} (TAPCHIP_RPC_${id} and its keys)`, here ?? '', there ?? '')
+  }
+}
+
+interface Other {
+  name: string
+  isThere: boolean
+  agreed: Agreed
+}
+
+function readAgreed(json: string): Agreed | undefined {
+  const read = agreed.safeParse(JSON.parse(json))
+  return read.success ? read.data : undefined
+}
+
+/** Of the daemons on one database, each tells the others by which settings it works, and compares theirs with its own. */
+export class Fleet {
+  readonly #db: Db
+  readonly #log: Pick<Logger, 'warn'>
+  readonly #config: Config
+  readonly #loop: BackgroundLoop
+  #id: string | undefined
+  #ours: Agreed | undefined
+  #others: readonly Other[] = []
+  #told: readonly string[] = []
+  #writtenAt = Number.NEGATIVE_INFINITY
+
+  constructor({ db, log, config }: { db: Db; log: Pick<Logger, 'warn'>; config: Config }) {
+    this.#db = db
+    this.#log = log
+    this.#config = config
+    this.#loop = new BackgroundLoop({
+      run: () => this.#look(),
+      firstMs: everyMs,
+      restMs: () => everyMs,
+      // Whatever needs the database says so itself.
+      failed: () => undefined,
+    })
+  }
+
+  /** Compares the settings once before it resolves, and from then on. A database of one daemon has nothing to compare. */
+  async join(chains: readonly Chain[]): Promise<void> {
+    if (!isShared(this.#db)) return
+    this.#id = holderIn(this.#config.dataDir)
+    this.#ours = agreedOf(this.#config, chains)
+    await this.#look()
+    this.#loop.start()
+  }
+
+  async leave(): Promise<void> {
+    await this.#loop.stop()
+    const own = this.#own()
+    if (own) await this.#db.write((trx) => hearDaemon(trx, own, silentMs)).catch(() => undefined)
+  }
+
+  /** True if another daemon has the chain, or had it an hour ago. */
+  readonly hasChain = (chainId: number): boolean =>
+    this.#others.some(({ agreed: { chains } }) => chains[chainId] !== undefined)
+
+  /** In which settings the daemons that run now differ. */
+  warnings(): readonly string[] {
+    const ours = this.#ours
+    if (ours === undefined) return []
+    const there = this.#others.filter(({ isThere }) => isThere)
+    return there.flatMap(({ name, agreed: theirs }) => [...differences(ours, theirs, name)])
+  }
+
+  #own() {
+    if (this.#id === undefined || this.#ours === undefined) return undefined
+    const name = `${hostname()}, process ${process.pid}`
+    return { id: this.#id, name, settings: JSON.stringify(this.#ours) }
+  }
+
+  async #look(): Promise<void> {
+    const own = this.#own()
+    if (own === undefined) return
+    const now = performance.now()
+    if (now - this.#writtenAt >= writtenEveryMs) {
+      await this.#db.write(async (trx) => {
+        await hearDaemon(trx, own)
+        await pruneDaemons(trx, forgottenMs)
+      })
+      this.#writtenAt = now
+    }
+    const rows = await otherDaemons(this.#db.pulse ?? this.#db.read, own.id)
+    this.#others = rows.flatMap(({ name, settings, silentMs: silent }) => {
+      const theirs = readAgreed(settings)
+      return theirs === undefined ? [] : [{ name, isThere: Number(silent) < silentMs, agreed: theirs }]
+    })
+    const warnings = this.warnings()
+    for (const words of warnings) if (!this.#told.includes(words)) this.#log.warn(words)
+    this.#told = warnings
+  }
+}

@@ -1,0 +1,240 @@
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import type { Maintenance } from '../store/database/database.ts'
+import { RequestTimes } from './request-times.ts'
+
+/** Labels are few and fixed: never a UID, a code, or an address. */
+export interface Metrics {
+  readonly registry: Registry
+  /** Not in the registry. */
+  readonly requests: RequestTimes
+  readonly taps: Counter<'outcome'>
+  readonly droppedTaps: Counter
+  readonly unconfiguredProxy: Counter
+  readonly webhookTries: Counter<'outcome'>
+}
+
+export function createMetrics(): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry })
+  return {
+    registry,
+    requests: new RequestTimes(),
+    taps: new Counter({
+      name: 'tapchip_taps_total',
+      help: 'Taps judged, by outcome',
+      labelNames: ['outcome'],
+      registers,
+    }),
+    droppedTaps: new Counter({
+      name: 'tapchip_refused_taps_not_recorded_total',
+      help: 'Refused taps that arrived too fast to be recorded one by one',
+      registers,
+    }),
+    unconfiguredProxy: new Counter({
+      name: 'tapchip_requests_of_untold_proxy_total',
+      help: 'Requests forwarded by a proxy while TAPCHIP_TRUST_PROXY is not set',
+      registers,
+    }),
+    webhookTries: new Counter({
+      name: 'tapchip_webhook_tries_total',
+      help: 'Tries to deliver to webhooks, by outcome: delivered, again, or failed',
+      labelNames: ['outcome'],
+      registers,
+    }),
+  }
+}
+
+export const countTaps =
+  ({ taps }: Pick<Metrics, 'taps'>) =>
+  (outcome: string): void =>
+    taps.inc({ outcome })
+
+export function watchDisk(
+  { registry }: Pick<Metrics, 'registry'>,
+  disk: { readonly refusedWrites: number; freeBytes(): Promise<number | undefined> },
+): void {
+  const registers = [registry]
+  new Gauge({
+    name: 'tapchip_data_dir_free_bytes',
+    help: 'Free bytes for the daemon on the disk of the data directory',
+    registers,
+    async collect() {
+      this.set((await disk.freeBytes()) ?? Number.NaN)
+    },
+  })
+  new Counter({
+    name: 'tapchip_writes_refused_total',
+    help: 'Writes that were rolled back because the disk was full',
+    registers,
+    collect() {
+      this.reset()
+      this.inc(disk.refusedWrites)
+    },
+  })
+}
+
+export function watchAuditSeal(
+  { registry }: Pick<Metrics, 'registry'>,
+  seal: { readonly broken: object | undefined },
+): void {
+  new Gauge({
+    name: 'tapchip_audit_broken',
+    help: '1 once somebody has edited the audit log, or put an earlier one in its place',
+    registers: [registry],
+    collect() {
+      this.set(Number(seal.broken !== undefined))
+    },
+  })
+}
+
+/** Nothing for a database in a file. */
+export function watchDatabase(
+  { registry }: Pick<Metrics, 'registry'>,
+  maintenance: Pick<Maintenance, 'serverState' | 'serverUse'>,
+): void {
+  const { serverUse, serverState } = maintenance
+  if (!serverUse || !serverState) return
+  const registers = [registry]
+  new Gauge({
+    name: 'tapchip_database_connections',
+    help: 'Connections to the database, by pool and state; waiting: requests that wait for one',
+    labelNames: ['pool', 'state'],
+    registers,
+    collect() {
+      for (const { pool, ...states } of serverUse().pools)
+        for (const [state, count] of Object.entries(states)) this.set({ pool, state }, count)
+    },
+  })
+  new Counter({
+    name: 'tapchip_database_repeated_total',
+    help: 'Work that was done again, by reason: conflict, or lost connection',
+    labelNames: ['reason'],
+    registers,
+    collect() {
+      this.reset()
+      const { conflicts, lostConnections } = serverUse()
+      this.inc({ reason: 'conflict' }, conflicts)
+      this.inc({ reason: 'lost' }, lostConnections)
+    },
+  })
+  new Gauge({
+    name: 'tapchip_database_latency_seconds',
+    help: 'Time of one query; NaN while the database does not answer',
+    registers,
+    async collect() {
+      const state = await serverState().catch(() => undefined)
+      this.set(state === undefined ? Number.NaN : state.latencyMs / 1000)
+      lag.reset()
+      for (const { name, lagSeconds } of state?.standbys ?? []) lag.set({ standby: name }, lagSeconds ?? 0)
+    },
+  })
+  const lag = new Gauge({
+    name: 'tapchip_database_standby_lag_seconds',
+    help: 'How far a standby is behind; absent where the server does not tell',
+    labelNames: ['standby'],
+    registers,
+  })
+}
+
+export interface Sending {
+  chainId: number
+  unsettled: number
+  inFlight: number
+  waitingForFees: boolean
+  waitingForFunds: boolean
+  stuck: { id: number; why: string } | undefined
+  trouble: Error | undefined
+}
+
+export function watchChains({ registry }: Pick<Metrics, 'registry'>, status: () => readonly Sending[]): void {
+  const gauge = (name: string, help: string, read: (sending: Sending) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['chain'],
+      registers: [registry],
+      collect() {
+        this.reset()
+        for (const sending of status()) this.inc({ chain: String(sending.chainId) }, read(sending))
+      },
+    })
+  gauge('tapchip_transactions_unsettled', 'Unsettled transactions, by chain', (s) => s.unsettled)
+  gauge('tapchip_transactions_in_flight', 'Nonces issued but not mined, by chain', (s) => s.inFlight)
+  gauge('tapchip_chain_waiting_for_fees', '1 while the fees of a chain exceed the cap', (s) =>
+    Number(s.waitingForFees),
+  )
+  gauge('tapchip_chain_waiting_for_funds', '1 while the relayer has no funds on a chain', (s) =>
+    Number(s.waitingForFunds),
+  )
+  const trouble = '1 while a chain is unreachable or misconfigured, or a transaction cannot go on'
+  gauge('tapchip_chain_trouble', trouble, (s) => Number(s.trouble !== undefined || s.stuck !== undefined))
+}
+
+interface RpcUrl {
+  chainId: number
+  /** Host and port. */
+  url: string
+  isWell: boolean
+  behind: number | undefined
+  batch: number | undefined
+  limitedUntil: number | undefined
+}
+
+export function watchRpcUrls({ registry }: Pick<Metrics, 'registry'>, urls: () => readonly RpcUrl[]): void {
+  const gauge = (name: string, help: string, read: (url: RpcUrl) => number | undefined) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['chain', 'url'],
+      registers: [registry],
+      collect() {
+        this.reset()
+        for (const one of urls()) {
+          const value = read(one)
+          if (value !== undefined) this.set({ chain: String(one.chainId), url: one.url }, value)
+        }
+      },
+    })
+  gauge('tapchip_rpc_up', '1 while an RPC URL can be used, by chain and host:port', ({ isWell }) =>
+    Number(isWell),
+  )
+  gauge(
+    'tapchip_rpc_behind_blocks',
+    'How far an RPC URL is behind the best of its chain',
+    ({ behind }) => behind,
+  )
+  gauge('tapchip_rpc_limited', '1 while an RPC URL limits requests and is left alone', ({ limitedUntil }) =>
+    Number(limitedUntil !== undefined),
+  )
+  gauge(
+    'tapchip_rpc_batch_limit',
+    'Calls that an RPC URL takes together; absent: as many as usual',
+    ({ batch }) => batch,
+  )
+}
+
+/** All that is counted, in Prometheus' text format. */
+export const metricsText = async ({
+  registry,
+  requests,
+}: Pick<Metrics, 'registry' | 'requests'>): Promise<string> =>
+  `${await registry.metrics()}\n${requests.text()}`
+
+/** Counts every answer, and logs it at level debug by its route: a URL contains codes and taps. */
+export function observe(
+  app: FastifyInstance,
+  { metrics, log }: { metrics: Pick<Metrics, 'requests'>; log: Logger },
+): void {
+  const isDebug = log.isLevelEnabled('debug')
+  app.addHook('onResponse', (request, reply, done) => {
+    const route = request.routeOptions.url ?? 'none'
+    const seconds = reply.elapsedTime / 1000
+    metrics.requests.of(request.method, route, reply.statusCode).observe(seconds)
+    if (isDebug)
+      request.log.debug({ method: request.method, route, status: reply.statusCode, seconds }, 'answered')
+    done()
+  })
+}

@@ -1,0 +1,43 @@
+import type { Queries } from '../database/database.ts'
+import { affected } from '../database/statement.ts'
+import { freeAllLeases } from '../lease/leases.ts'
+import { endTapsSoFar } from '../time/clock-set-back.ts'
+import { beginSealEra } from './seal-eras.ts'
+
+/**
+ * Ends everything in a restored database that may have been used since the backup, and marks what must be checked
+ * before it is used again.
+ * @returns the number of chips whose next tap only raises the counter
+ */
+export async function endWhatWasOpen(db: Queries, now: string): Promise<{ chips: number }> {
+  await endTapsSoFar(db)
+  // Taps since the backup were lost, and their IDs are given again.
+  await beginSealEra(db)
+  await db.deleteFrom('claimRegistrations').execute()
+  // The provider is asked before the code is sent.
+  await db.updateTable('badgeClaims').set({ isSent: 1, dueAt: now }).where('state', '=', 'open').execute()
+  // Most of them were delivered since, and receivers may have forgotten their IDs.
+  await db
+    .updateTable('webhookDeliveries')
+    .set({
+      settledAt: now,
+      outcome: 'dropped',
+      holder: null,
+      error: 'a backup was restored, and this may have been delivered since it was made',
+    })
+    .where('settledAt', 'is', null)
+    .execute()
+  await db.updateTable('transactions').set({ isRestored: 1 }).where('settledAt', 'is', null).execute()
+  await db
+    .updateTable('batches')
+    .set({
+      state: 'paused',
+      error:
+        'A backup was restored, and rows may have been done since it was made. Look before you resume it.',
+    })
+    .where('state', 'in', ['running', 'scheduled'])
+    .execute()
+  await freeAllLeases(db)
+  await db.updateTable('removedChips').set({ catchesUp: 1 }).execute()
+  return { chips: await affected(db.updateTable('chips').set({ catchesUp: 1 })) }
+}

@@ -1,0 +1,163 @@
+import type { Queries } from '../database/database.ts'
+import { insertedId, named, statement } from '../database/statement.ts'
+import type { TransactionRow } from '../schema/schema.ts'
+
+const given = [
+  ...(['teamId', 'chainId', 'signer', 'kind', 'topic', 'subject', 'createdAt'] as const),
+  ...(['to', 'data', 'gas', 'builder', 'args'] as const),
+] as const
+type NewTransaction = Pick<TransactionRow, (typeof given)[number]>
+
+const insert = statement<NewTransaction>()((db, p) =>
+  db
+    .insertInto('transactions')
+    .values({ ...named(p, given), updatedAt: p.createdAt, state: 'queued', signings: 0 })
+    .returning('id'),
+)
+/** By the contract's call. Their transactions move tokens, and change nothing that is recorded of a contract. */
+export const moveKinds = { claimNFT: 'phygital-transfer', mintNFT: 'phygital-mint' } as const
+
+/** Call it in the transaction that uses up its authorization. @returns its ID */
+export const insertTransaction = async (db: Queries, row: NewTransaction): Promise<number> =>
+  insertedId(await insert.first(db, row))
+
+const transactions = (db: Queries) => db.selectFrom('transactions').selectAll()
+
+const byId = statement<{ id: number }>()((db, p) => transactions(db).where('id', '=', p.id))
+export const findTransaction = (db: Queries, id: number): Promise<TransactionRow | undefined> =>
+  byId.first(db, { id })
+
+export const findTransactions = (db: Queries, ids: readonly number[]): Promise<TransactionRow[]> =>
+  transactions(db).where('id', 'in', ids).execute()
+
+type OfSigner = { chainId: number; signer: string }
+
+/** Oldest first. */
+export const queuedTransactions = statement<OfSigner & { limit: number }>()((db, p) =>
+  db
+    .selectFrom('transactions')
+    .selectAll()
+    .where('chainId', '=', p.chainId)
+    .where('signer', '=', p.signer)
+    .where('state', '=', 'queued')
+    .where('settledAt', 'is', null)
+    .orderBy('id')
+    .limit(p.limit),
+).all
+
+/** Ordered by nonce. */
+export const openTransactions = statement<OfSigner>()((db, p) =>
+  db
+    .selectFrom('transactions')
+    .selectAll()
+    .where('chainId', '=', p.chainId)
+    .where('signer', '=', p.signer)
+    .where('state', 'in', ['signed', 'broadcast', 'mined'])
+    .where('settledAt', 'is', null)
+    .orderBy('nonce'),
+).all
+
+const count = statement<OfSigner>()((db, p) =>
+  db
+    .selectFrom('transactions')
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .where('chainId', '=', p.chainId)
+    .where('signer', '=', p.signer)
+    .where('settledAt', 'is', null),
+)
+export const countUnsettled = async (db: Queries, of: OfSigner): Promise<number> =>
+  (await count.first(db, of))?.count ?? 0
+
+/** The first that cannot go on; one that waits for earlier ones is not. */
+export const firstWaiting = statement<OfSigner>()((db, p) =>
+  db
+    .selectFrom('transactions')
+    .select(['id', 'waiting', 'waitingWords'])
+    .where('chainId', '=', p.chainId)
+    .where('signer', '=', p.signer)
+    .where('settledAt', 'is', null)
+    .where('waiting', 'is not', null)
+    .where('waiting', '!=', 'gas-estimate')
+    .orderBy('id')
+    .limit(1),
+).first
+
+export const transactionsFromNonce = statement<{
+  chainId: number
+  sender: string
+  nonce: number
+  limit: number
+}>()((db, p) =>
+  db
+    .selectFrom('transactions')
+    .select(['id', 'nonce', 'state', 'settledAt', 'minedHash', 'blockHash', 'blockNumber'])
+    .where('chainId', '=', p.chainId)
+    .where('sender', '=', p.sender)
+    .where('nonce', '>=', p.nonce)
+    .where('nonce', 'is not', null)
+    .orderBy('nonce')
+    .limit(p.limit),
+).all
+
+const counting = statement<{ chainId: number; counter: string }>()((db, p) =>
+  db
+    .selectFrom('transactions')
+    .select('sequenceValue')
+    .where('chainId', '=', p.chainId)
+    .where('state', 'in', ['signed', 'broadcast', 'mined'])
+    .where('settledAt', 'is', null)
+    .where('sequence', '=', p.counter)
+    .where('abandonedBecause', 'is', null)
+    .where((e) => e.or([e('succeeded', 'is', null), e('succeeded', '=', 1)]))
+    .orderBy('nonce'),
+)
+/** Unsettled transactions that advance a contract counter, ordered by nonce. */
+export const countedUnderWay = async (db: Queries, chainId: number, counter: string) =>
+  (await counting.all(db, { chainId, counter })).map(({ sequenceValue }) => ({
+    counter,
+    value: BigInt(sequenceValue ?? 0),
+  }))
+
+const superseding = statement<{ topic: string; id: number }>()((db, p) =>
+  db
+    .selectFrom('transactions')
+    .select(['id', 'abandonedBecause', 'settledAt'])
+    .where('topic', '=', p.topic)
+    .where('id', '>', p.id)
+    .where('state', 'not in', ['reverted', 'cancelled'])
+    .orderBy('id', 'desc')
+    .limit(1),
+)
+/** The latest later transaction with the same topic that has taken effect or still may. */
+export const supersededBy = async (
+  db: Queries,
+  { id, topic }: Pick<TransactionRow, 'id' | 'topic'>,
+): Promise<Pick<TransactionRow, 'id' | 'abandonedBecause' | 'settledAt'> | undefined> =>
+  topic === null ? undefined : superseding.first(db, { topic, id })
+
+const others = statement<{ topic: string; id: number }>()((db, p) =>
+  db
+    .selectFrom('transactions')
+    .leftJoin('transactionAttempts', 'transactionAttempts.transactionId', 'transactions.id')
+    .select(['transactions.id', 'settledAt', 'minedHash', 'hash'])
+    .where('topic', '=', p.topic)
+    .where('transactions.id', '!=', p.id),
+)
+/** A row for each attempt. */
+export const othersOfTopic = others.all
+
+const lastOf = statement<{ topic: string }>()((db, p) =>
+  db
+    .selectFrom('transactions')
+    .select(['id', 'data', 'settledAt', 'abandonedBecause'])
+    .where('topic', '=', p.topic)
+    .where('state', 'not in', ['reverted', 'cancelled'])
+    .orderBy('id', 'desc')
+    .limit(1),
+)
+/** The latest transaction of a topic that has taken effect or still may. */
+export const lastOfTopic = (
+  db: Queries,
+  topic: string,
+): Promise<Pick<TransactionRow, 'id' | 'data' | 'settledAt' | 'abandonedBecause'> | undefined> =>
+  lastOf.first(db, { topic })

@@ -1,0 +1,146 @@
+import type { AliasableExpression } from 'kysely'
+import { engineOf, type Queries } from '../database/database.ts'
+import { affected, type Statement, statement } from '../database/statement.ts'
+import type { ChipRow } from '../schema/schema.ts'
+import type { ChipWithToken } from './chips.ts'
+
+/** What rows of sheets are compared with. Few columns, because a sheet may have 100,000 rows. */
+export interface AppliedChip
+  extends Pick<
+    ChipWithToken,
+    (typeof compared)[number] | 'linkedAddress' | 'linkedChainId' | 'linkedTokenId'
+  > {
+  chipGroupName: string
+  /** Null unless it was asked for. */
+  revision: string | null
+}
+
+const compared = [
+  'uid',
+  'teamId',
+  'chipGroupId',
+  'keySetId',
+  'publicKey',
+  'lastCounter',
+  'redirectUrl',
+  'itemId',
+  'variantId',
+  'tokenRow',
+  'label',
+  'disabledAt',
+  'replacedBy',
+] as const
+
+const comparedChips = (db: Queries, withRevision: boolean) =>
+  db
+    .selectFrom('chips')
+    .innerJoin('chipGroups', 'chipGroups.id', 'chips.chipGroupId')
+    .leftJoin('tokens', 'tokens.id', 'chips.tokenRow')
+    .leftJoin('contracts', 'contracts.id', 'tokens.contractId')
+    .select(compared.map((column) => `chips.${column}` as const))
+    .select((e) => {
+      const joined = {
+        chipGroup: e.ref('chipGroups.name'),
+        contractAddress: e.ref('contracts.address'),
+        chainId: e.ref('contracts.chainId'),
+        tokenId: e.ref('tokens.tokenId'),
+      }
+      const revision: AliasableExpression<string | null> = withRevision
+        ? engineOf(db).revision(joined)
+        : e.lit(null).$castTo<string | null>()
+      return [
+        'chipGroups.name as chipGroupName',
+        'contracts.address as linkedAddress',
+        'contracts.chainId as linkedChainId',
+        'tokens.tokenId as linkedTokenId',
+        revision.as('revision'),
+      ]
+    })
+
+/** Searches all teams. */
+export const appliedChips = (
+  db: Queries,
+  uids: readonly string[],
+  withRevision: boolean,
+): Promise<AppliedChip[]> =>
+  comparedChips(db, withRevision).where('chips.uid', 'in', engineOf(db).listed(uids)).execute()
+
+export const chipsLabelled = (
+  db: Queries,
+  teamId: number,
+  labels: readonly string[],
+): Promise<AppliedChip[]> =>
+  comparedChips(db, true)
+    .where('chips.teamId', '=', teamId)
+    .where('chips.label', 'in', engineOf(db).listed(labels))
+    .execute()
+
+const appliedColumns = [
+  'label',
+  'chipGroupId',
+  'keySetId',
+  'redirectUrl',
+  'itemId',
+  'variantId',
+  'tokenRow',
+  'disabledAt',
+  'disabledReason',
+] as const
+export type AppliedColumns = Pick<ChipRow, (typeof appliedColumns)[number]>
+
+type Column = (typeof appliedColumns)[number]
+type Values = Record<string, string | number | null>
+
+const updates = new Map<string, Statement<Values, unknown>>()
+
+/** Sets only the columns that change, because each one may be in an index. */
+const updateOf = (columns: readonly Column[], unchanged: readonly Column[]) =>
+  statement<Values>()((db, p) => {
+    const update = db
+      .updateTable('chips')
+      .set({ ...Object.fromEntries(columns.map((column) => [column, p[column]])), importBatch: null })
+      .where('uid', '=', p.uid as string)
+      .where('teamId', '=', p.teamId as number)
+    return unchanged.reduce(
+      (query, column) => query.where(column, 'is not distinct from', p[`was ${column}`] as never),
+      update,
+    )
+  })
+
+/**
+ * @param isWhole true: none of the values may have changed; else those that are set
+ * @returns false if one of them was changed since the chip was read
+ */
+export function applyToChip(
+  db: Queries,
+  chip: AppliedChip,
+  change: Partial<AppliedColumns>,
+  isWhole: boolean,
+): Promise<boolean> {
+  const values: Values = { uid: chip.uid, teamId: chip.teamId }
+  const columns: Column[] = []
+  const unchanged: Column[] = []
+  for (const column of appliedColumns) {
+    const value = change[column]
+    if (value !== undefined) {
+      columns.push(column)
+      values[column] = value
+    }
+    if (column === 'disabledReason' || (value === undefined && !isWhole)) continue
+    unchanged.push(column)
+    values[`was ${column}`] = chip[column]
+  }
+  const key = `${columns.join()} ${isWhole}`
+  const update = updates.get(key) ?? updateOf(columns, unchanged)
+  updates.set(key, update)
+  return update.once(db, values)
+}
+
+/** The labels of other chips must be free before they are given. */
+export const clearLabels = (db: Queries, uids: readonly string[]) =>
+  affected(
+    db
+      .updateTable('chips')
+      .set({ label: null, importBatch: null })
+      .where('uid', 'in', engineOf(db).listed(uids)),
+  )

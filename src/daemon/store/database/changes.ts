@@ -1,0 +1,15 @@
+import type { ChangeKind } from '../schema/schema.ts'
+import type { Queries } from './database.ts'
+import { affected } from './statement.ts'
+
+/** Part of each write that changes something of the kind, so that nobody sees one without the other. */
+export const noteChange = (trx: Queries, kind: ChangeKind): Promise<number> =>
+  affected(
+    trx
+      .updateTable('changes')
+      .set((eb) => ({ version: eb('version', '+', 1) }))
+      .where('kind', '=', kind),
+  )
+
+export const versionsOfChanges = (db: Queries): Promise<{ kind: ChangeKind; version: number }[]> =>
+  db.selectFrom('changes').select(['kind', 'version']).execute()

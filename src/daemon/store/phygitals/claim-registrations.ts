@@ -1,0 +1,53 @@
+import type { Queries } from '../database/database.ts'
+import { once, statement } from '../database/statement.ts'
+import type { ClaimRegistrationRow } from '../schema/schema.ts'
+
+type Of = { tokenRow: number; recipient: string }
+
+/** @param of `recipient` as EIP-55 */
+export const findClaimRegistration = statement<Of>()((db, p) =>
+  db
+    .selectFrom('claimRegistrations')
+    .selectAll()
+    .where('tokenRow', '=', p.tokenRow)
+    .where('recipient', '=', p.recipient),
+).first
+
+/** Newest first; few, since each takes a tap or a key of the team. */
+export const claimRegistrationsOf = statement<{ tokenRow: number }>()((db, p) =>
+  db
+    .selectFrom('claimRegistrations')
+    .selectAll()
+    .where('tokenRow', '=', p.tokenRow)
+    .orderBy('createdAt', 'desc')
+    .limit(100),
+).all
+
+export async function putClaimRegistration(db: Queries, row: ClaimRegistrationRow): Promise<void> {
+  const { tapId, allowedAt, expiresAt, createdAt } = row
+  await db
+    .insertInto('claimRegistrations')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict.columns(['tokenRow', 'recipient']).doUpdateSet({ tapId, allowedAt, expiresAt, createdAt }),
+    )
+    .execute()
+}
+
+export const deleteClaimRegistration = statement<Of>()((db, p) =>
+  db.deleteFrom('claimRegistrations').where('tokenRow', '=', p.tokenRow).where('recipient', '=', p.recipient),
+).once
+
+const removeAll = statement<{ tokenRow: number }>()((db, p) =>
+  db.deleteFrom('claimRegistrations').where('tokenRow', '=', p.tokenRow),
+)
+export const deleteClaimRegistrationsOf = (db: Queries, tokenRow: number) => removeAll.run(db, { tokenRow })
+
+/** @returns false if the signature was already used */
+export const useSignature = (db: Queries, signature: { digest: string; expiresAt: string }) =>
+  once(
+    db
+      .insertInto('usedSignatures')
+      .values(signature)
+      .onConflict((conflict) => conflict.doNothing()),
+  )

@@ -1,0 +1,130 @@
+import { sql } from 'kysely'
+import type { Queries } from '../database/database.ts'
+import { setting } from '../database/settings.ts'
+import type { TapRow } from '../schema/schema.ts'
+
+export interface TapsCounted {
+  teamId?: number | undefined
+  /** Only chips that are in this group now. */
+  chipGroupId?: number | undefined
+  outcome?: TapRow['outcome'] | 'refused' | undefined
+  since: string
+  until: string
+}
+
+/** Taps with IDs above `after`, up to and including `upTo`. */
+export interface TapPiece {
+  after: number
+  upTo: number
+}
+
+type Counted = { outcome: TapRow['outcome']; taps: number }
+
+/** May be slow. @param width how many characters of a time name its hour (13) or minute (16) */
+export const countByTime = (
+  db: Queries,
+  given: TapsCounted,
+  piece: TapPiece,
+  width: 13 | 16,
+): Promise<(Counted & { time: string })[]> =>
+  db
+    .selectFrom(
+      selected(db, given, piece)
+        .select((e) => ['outcome', e.fn<string>('substr', ['at', e.lit(1), sql.lit(width)]).as('time')])
+        .as('counted'),
+    )
+    .select((e) => ['time', 'outcome', e.fn.countAll<number>().as('taps')])
+    .groupBy(['time', 'outcome'])
+    .execute()
+
+/** May be slow. */
+export const countByOutcome = (db: Queries, given: TapsCounted, piece: TapPiece): Promise<Counted[]> =>
+  selected(db, given, piece)
+    .select((e) => ['outcome', e.fn.countAll<number>().as('taps')])
+    .groupBy('outcome')
+    .execute()
+
+/** May be slow. By the group and the item that a chip has now; null for chips that are gone. */
+export const countByChip = async (
+  db: Queries,
+  given: TapsCounted,
+  piece: TapPiece,
+  by: 'chipGroupId' | 'itemId',
+): Promise<(Counted & { teamId: number | null; key: string | number | null })[]> => {
+  // Counting by chip first sorts the UIDs, so that neighbors are looked up together.
+  const ofChips = selected(db, given, piece)
+    .select((e) => ['chipUid', 'outcome', e.fn.countAll<number>().as('taps')])
+    .groupBy(['chipUid', 'outcome'])
+    .as('counted')
+  const rows = await db
+    .selectFrom(ofChips)
+    .leftJoin('chips', 'chips.uid', 'counted.chipUid')
+    .select((e) => [
+      'chips.teamId',
+      `chips.${by} as key`,
+      'counted.outcome',
+      e.fn.sum('counted.taps').as('taps'),
+    ])
+    .groupBy(['chips.teamId', `chips.${by}`, 'counted.outcome'])
+    .execute()
+  return rows.map((row) => ({ ...row, taps: Number(row.taps) }))
+}
+
+function selected(db: Queries, { teamId, chipGroupId, outcome, since, until }: TapsCounted, piece: TapPiece) {
+  let query = db
+    .selectFrom('taps')
+    .where('id', '>', piece.after)
+    .where('id', '<=', piece.upTo)
+    .where('at', '>=', since)
+    .where('at', '<', until)
+  // The sum keeps SQLite from using the index of teams, which has no times. Taps of unknown chips are everybody's.
+  if (teamId !== undefined)
+    query = query.where((e) => e.or([e(e('teamId', '+', e.lit(0)), '=', teamId), e('teamId', 'is', null)]))
+  if (chipGroupId !== undefined)
+    query = query.where(
+      (e) => e.selectFrom('chips').select('chipGroupId').whereRef('chips.uid', '=', 'taps.chipUid'),
+      '=',
+      chipGroupId,
+    )
+  if (outcome === 'refused') return query.where('outcome', '!=', 'valid')
+  return outcome === undefined ? query : query.where('outcome', '=', outcome)
+}
+
+/** @returns the ID of the newest tap up to an ID, or undefined if there is none */
+export const lastTapUpTo = async (db: Queries, id: number): Promise<number | undefined> =>
+  (
+    await db
+      .selectFrom('taps')
+      .select('id')
+      .where('id', '<=', id)
+      .orderBy('id', 'desc')
+      .limit(1)
+      .executeTakeFirst()
+  )?.id
+
+export const newestIn = async (db: Queries, { after, upTo }: TapPiece): Promise<string | null> => {
+  const { at } = await db
+    .selectFrom('taps')
+    .select((e) => e.fn.max<string | null>('at').as('at'))
+    .where('id', '>', after)
+    .where('id', '<=', upTo)
+    .executeTakeFirstOrThrow()
+  return at
+}
+
+export interface KeptSince {
+  /** The time of the oldest tap; null if none was ever deleted. */
+  taps: string | null
+  refused: string | null
+}
+
+export async function tapsKeptSince(db: Queries): Promise<KeptSince> {
+  if (Number((await setting(db, 'tapsDeleted')) ?? 0) === 0) return { taps: null, refused: null }
+  const first = () => db.selectFrom('taps').select('at').orderBy('id').limit(1)
+  const oldest = await first().executeTakeFirst()
+  // A literal, for the partial index.
+  const refused = await first()
+    .where('outcome', '!=', sql.lit('valid' as const))
+    .executeTakeFirst()
+  return { taps: oldest?.at ?? null, refused: refused?.at ?? null }
+}

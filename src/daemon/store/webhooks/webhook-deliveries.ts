@@ -1,0 +1,161 @@
+import type { Queries } from '../database/database.ts'
+import { affected, once, statement } from '../database/statement.ts'
+import type { NewMessage, WebhookDeliveryRow } from '../schema/schema.ts'
+
+const columns = ['webhookId', 'messageId', 'type', 'at', 'chipUid', 'transactionId', 'data'] as const
+
+const insert = statement<NewMessage>()((db, p) =>
+  db
+    .insertInto('webhookDeliveries')
+    .columns([...columns])
+    // The webhook may have been disabled or removed since it was read.
+    .expression((e) =>
+      e
+        .selectFrom('webhooks')
+        .select((s) => [
+          'webhooks.id',
+          s.cast<string>(s.val(p.messageId), 'text').as('messageId'),
+          s.cast<string>(s.val(p.type), 'text').as('type'),
+          s.cast<string>(s.val(p.at), 'text').as('at'),
+          s.cast<string | null>(s.val(p.chipUid), 'text').as('chipUid'),
+          s.cast<number | null>(s.val(p.transactionId), 'integer').as('transactionId'),
+          s.cast<string>(s.val(p.data), 'text').as('data'),
+        ])
+        .where('webhooks.id', '=', p.webhookId)
+        .where('disabledAt', 'is', null),
+    ),
+)
+
+/** @returns false if the webhook is disabled or removed */
+export const insertMessage = insert.once
+
+const beyond = statement<{ webhookId: number; waiting: number }>()((db, p) =>
+  db
+    .selectFrom('webhookDeliveries')
+    .select('id')
+    .where('webhookId', '=', p.webhookId)
+    .where('settledAt', 'is', null)
+    .limit(1)
+    .offset(p.waiting),
+)
+
+/** More deliveries than `waiting` are open. */
+export const isMoreOpen = beyond.exists
+
+/** For one webhook, already claimed by `holder`. */
+export const insertClaimed = async (
+  db: Queries,
+  message: Omit<NewMessage, 'transactionId' | 'chipUid'> & {
+    holder: string
+    dueAt: string
+  },
+): Promise<WebhookDeliveryRow> =>
+  db.insertInto('webhookDeliveries').values(message).returningAll().executeTakeFirstOrThrow()
+
+export interface DeliveryFilter {
+  teamId?: number | undefined
+  webhookId?: number | undefined
+  state?: 'waiting' | 'delivered' | 'failed' | 'dropped' | undefined
+  before?: number | undefined
+  limit: number
+}
+
+export type ShownDelivery = WebhookDeliveryRow & { teamId: number }
+
+const shown = (db: Queries) =>
+  db
+    .selectFrom('webhookDeliveries')
+    .innerJoin('webhooks', 'webhooks.id', 'webhookDeliveries.webhookId')
+    .selectAll('webhookDeliveries')
+    .select('webhooks.teamId')
+    .where('webhooks.removedAt', 'is', null)
+
+/** Newest first. */
+export function listDeliveries(
+  db: Queries,
+  { teamId, webhookId, state, before, limit }: DeliveryFilter,
+): Promise<ShownDelivery[]> {
+  let query = shown(db).orderBy('webhookDeliveries.id', 'desc').limit(limit)
+  if (teamId !== undefined) query = query.where('webhooks.teamId', '=', teamId)
+  if (webhookId !== undefined) query = query.where('webhookDeliveries.webhookId', '=', webhookId)
+  if (state === 'waiting') query = query.where('settledAt', 'is', null)
+  else if (state !== undefined) query = query.where('outcome', '=', state)
+  if (before !== undefined) query = query.where('webhookDeliveries.id', '<', before)
+  return query.execute()
+}
+
+export const findDelivery = (db: Queries, id: number): Promise<ShownDelivery | undefined> =>
+  shown(db).where('webhookDeliveries.id', '=', id).executeTakeFirst()
+
+/** Opens a settled delivery again, claimed. @returns false if it is open */
+export const reopenDelivery = (
+  db: Queries,
+  { id, at, ...claim }: { id: number; at: string; holder: string; dueAt: string },
+) =>
+  once(
+    db
+      .updateTable('webhookDeliveries')
+      .set({ settledAt: null, outcome: null, attempts: 0, resentAt: at, ...claim })
+      .where('id', '=', id)
+      .where('settledAt', 'is not', null),
+  )
+
+/** Open deliveries of one webhook, up to a limit. */
+export async function countOpen(db: Queries, webhookId: number, limit: number): Promise<number> {
+  const { open } = await db
+    .selectFrom((of) =>
+      of
+        .selectFrom('webhookDeliveries')
+        .select('id')
+        .where('webhookId', '=', webhookId)
+        .where('settledAt', 'is', null)
+        .limit(limit)
+        .as('open'),
+    )
+    .select((e) => e.fn.countAll<number>().as('open'))
+    .executeTakeFirstOrThrow()
+  return Number(open)
+}
+
+/** Deletes up to `limit` settled deliveries. @param before their IDs @returns the number deleted */
+export const deleteSettled = (
+  db: Queries,
+  { webhookId, before, limit }: { webhookId: number; before: number; limit: number },
+) =>
+  affected(
+    db
+      .deleteFrom('webhookDeliveries')
+      .where('id', 'in', (of) =>
+        of
+          .selectFrom('webhookDeliveries')
+          .select('id')
+          .where('webhookId', '=', webhookId)
+          .where('settledAt', 'is not', null)
+          .where('id', '<', before)
+          .orderBy('id')
+          .limit(limit),
+      ),
+  )
+
+/** Settles up to `limit` open deliveries of a disabled webhook. @returns their number */
+export const dropOpen = (
+  db: Queries,
+  { webhookId, at, error, limit }: { webhookId: number; at: string; error: string; limit: number },
+) =>
+  affected(
+    db
+      .updateTable('webhookDeliveries')
+      .set({ settledAt: at, outcome: 'dropped', error, holder: null })
+      .where('id', 'in', (of) =>
+        of
+          .selectFrom('webhookDeliveries')
+          .select('id')
+          .where('webhookId', '=', webhookId)
+          .where('settledAt', 'is', null)
+          .limit(limit),
+      ),
+  )
+
+export const deleteDelivery = statement<{ id: number }>()((db, p) =>
+  db.deleteFrom('webhookDeliveries').where('id', '=', p.id),
+).run
