@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
@@ -60,6 +61,32 @@ const problemOf = (line: string): string | undefined => {
   return unknown && `no flag ${unknown}`
 }
 
+/** `src/{cli,nfc}/` is two paths. */
+const expandBraces = (path: string): string[] => {
+  const [, before = '', choices, after = ''] = /^(.*?)\{([^{}]*)\}(.*)$/.exec(path) ?? []
+  if (choices === undefined) return [path]
+  return choices.split(',').flatMap((choice) => expandBraces(before + choice + after))
+}
+
+/** Paths in code spans: what has a folder and ends as a file or a folder does, and any file of ours by its name. */
+const pathsIn = (text: string): string[] =>
+  [...text.matchAll(/`([^`\s]+)`/g)]
+    .map(([, span = '']) => span)
+    .filter((span) => /^[\w.{][\w.*{},<>/-]*$/.test(span))
+    .filter(
+      (span) => /\.(?:ts|mjs|cjs|md|json|sol|svg|ya?ml)$/.test(span) || /^[^/]+\/.*\/$|^\w+\/$/.test(span),
+    )
+    .flatMap(expandBraces)
+
+/** `*` and `<name>` stand for a part of a name, a slash at the end for anything below. */
+const patternOf = (path: string): RegExp => {
+  const body = path
+    .replace(/<\w+>/g, '*')
+    .replace(/[.+?^$()|[\]\\]/g, '\\$&')
+    .replace(/\*/g, '[^/]*')
+  return new RegExp(`(?:^|/)${body}${path.endsWith('/') ? '' : '$'}`)
+}
+
 describe('the documents', () => {
   test('name only commands and flags that exist', () => {
     const lines = pages.flatMap((page) => commandsIn(textOf(page)).map((line) => ({ page, line })))
@@ -80,4 +107,19 @@ describe('the documents', () => {
     )
     expect(broken).toEqual([])
   })
+
+  test.each(['CONTRIBUTING.md', 'docs/decisions.md', 'tests/support/README.md'])(
+    '%s names only files and folders that exist',
+    (page) => {
+      const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+        cwd: root,
+        encoding: 'utf8',
+      })
+      const files = listed.split('\n').filter((file) => existsSync(resolve(root, file)))
+      const missing = pathsIn(textOf(page)).filter(
+        (path) => !files.some((file) => patternOf(path).test(file)),
+      )
+      expect(missing).toEqual([])
+    },
+  )
 })
