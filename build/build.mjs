@@ -35,46 +35,6 @@ const keptApart = {
     }))
   },
 }
-/** pdfkit requires its fonts by names that exist only inside its package: those that labels take are bundled. */
-const pdfFonts = {
-  name: 'fonts of pdfkit',
-  setup({ onResolve, onLoad }) {
-    const own = `${process.cwd()}/node_modules/pdfkit/js`
-    onResolve({ filter: /^pdfkit$/ }, () => ({ path: `${own}/pdfkit.js` }))
-    onLoad({ filter: /[\\/]pdfkit[\\/]js[\\/]pdfkit\.js$/ }, ({ path }) => {
-      const contents = readFileSync(path, 'utf8').replace(
-        /require\$1\('#standard-fonts\/(Helvetica|HelveticaBold)'\)/g,
-        "require('./standard-fonts/$1.cjs')",
-      )
-      if (!contents.includes("require('./standard-fonts/HelveticaBold.cjs')"))
-        throw new Error('pdfkit loads its fonts differently now: see build.mjs')
-      return { contents }
-    })
-  },
-}
-/** Commander requires it for commands that are programs of their own, of which there are none. */
-const startsNothing = {
-  name: 'commander without programs',
-  setup({ onLoad }) {
-    onLoad({ filter: /[\\/]commander[\\/]lib[\\/]command\.js$/ }, ({ path }) => {
-      const contents = readFileSync(path, 'utf8')
-      const eager = "const childProcess = require('node:child_process');"
-      if (!contents.includes(eager))
-        throw new Error('commander loads programs differently now: see build.mjs')
-      const lazy =
-        "const childProcess = { spawn: (...given) => require('node:child_process').spawn(...given) };"
-      return { contents: contents.replace(eager, lazy) }
-    })
-  },
-}
-/** As launch.cjs takes it: in ASCII, as esbuild leaves tagged templates and expressions as they are, and a function. */
-function prepare(file) {
-  const ascii = readFileSync(file, 'utf8').replace(
-    /[^\0-\x7f]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
-  writeFileSync(file, Module.wrap(ascii))
-}
 const options = {
   bundle: true,
   platform: 'node',
@@ -100,19 +60,24 @@ const options = {
     // Never loaded: see `noSchemas` of the daemon. A tenth of its bundle.
     ...['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler'],
   ],
-  plugins: [keptApart, startsNothing],
+  plugins: [keptApart],
 }
-const bundle = (entryPoint, outfile) =>
-  build({
+const bundle = (entryPoint, outfile, more = {}) => {
+  const isApart = Object.values(apart).includes(outfile.slice('dist/'.length))
+  return build({
     ...options,
     entryPoints: [entryPoint],
     outfile,
-    plugins: Object.values(apart).includes(outfile.slice('dist/'.length)) ? [pdfFonts] : options.plugins,
+    plugins: isApart ? [] : options.plugins,
+    ...more,
   })
+}
+/** What launch.cjs runs is a function. */
+const launched = { banner: { js: Module.wrapper[0] }, footer: { js: Module.wrapper[1] } }
 
 const bundled = await Promise.all([
-  bundle('src/cli/main.ts', 'dist/tapchip.cjs'),
-  bundle('src/daemon/process/main.ts', 'dist/tapchipd.cjs'),
+  bundle('src/cli/main.ts', 'dist/tapchip.cjs', launched),
+  bundle('src/daemon/process/main.ts', 'dist/tapchipd.cjs', launched),
   bundle('src/nfc/pcsc/host.ts', 'dist/reader-host.cjs'),
   ...['database-reader', 'checkpoint-thread', 'flush-thread'].map((program) =>
     bundle(`src/daemon/store/sqlite/${program}.ts`, `dist/${program}.cjs`),
@@ -132,10 +97,13 @@ const bundled = await Promise.all([
     minify: true,
   }),
 ])
-for (const name of ['tapchip', 'tapchipd']) prepare(`dist/${name}.cjs`)
+// pdfkit requires its fonts by a name that package.json maps to this folder.
+mkdirSync('dist/standard-fonts')
+for (const font of ['Helvetica', 'HelveticaBold'])
+  copyFileSync(`node_modules/pdfkit/js/standard-fonts/${font}.cjs`, `dist/standard-fonts/${font}.cjs`)
 // The page at /docs: what of the package is served.
 mkdirSync('dist/swagger-ui')
-for (const folder of ['dist/swagger-ui', 'dist/tap-page']) chmodSync(folder, 0o755)
+for (const folder of ['dist/standard-fonts', 'dist/swagger-ui', 'dist/tap-page']) chmodSync(folder, 0o755)
 for (const file of [
   'swagger-ui.css',
   'swagger-ui-bundle.js',

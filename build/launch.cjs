@@ -11,11 +11,7 @@ function load(name, called) {
     importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   }
   const cachedData = read(`${name}.cache`)
-  const script = new Script(
-    // The build leaves a function of nothing but ASCII, which V8 takes as it is.
-    readFileSync(filename, 'latin1'),
-    cachedData ? { ...options, cachedData } : options,
-  )
+  const script = new Script(readFileSync(filename, 'utf8'), cachedData ? { ...options, cachedData } : options)
   return { filename, script }
 }
 

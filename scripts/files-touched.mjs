@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import Module, { SourceMap } from 'node:module'
+import { SourceMap } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -30,8 +30,6 @@ function start(name, args, env = {}) {
 }
 
 const maps = new Map()
-/** What the build puts before a bundle, on its first line. */
-const [prefix] = Module.wrapper
 /** The files of src in which the functions at these offsets of a bundle are written. */
 function sourcesOf(name, offsets) {
   if (!maps.has(name)) {
@@ -44,8 +42,7 @@ function sourcesOf(name, offsets) {
   const { lineStarts, map } = maps.get(name)
   const files = offsets.map((offset) => {
     const line = lineStarts.findLastIndex((lineStart) => lineStart <= offset)
-    const column = offset - lineStarts[line] - (line === 0 ? prefix.length : 0)
-    return posix.normalize(`dist/${map.findEntry(line, column).originalSource}`)
+    return posix.normalize(`dist/${map.findEntry(line, offset - lineStarts[line]).originalSource}`)
   })
   return new Set(files.filter((file) => file.startsWith('src/')))
 }
@@ -122,6 +119,12 @@ try {
   // Once before it is measured: what is set up at the first request is no part of the way.
   await phone(await tapOf(oneTapChip))
   await way('a tap', () => tapOf(oneTapChip), phone, 5)
+  await way(
+    'api-keys list',
+    () => undefined,
+    () => tapchip('api-keys', 'list'),
+    5,
+  )
   await way(
     'chips edit --file',
     // Other URLs each time, so that there is something to change.

@@ -36,13 +36,13 @@ export async function measureStarts({ cores, dir, announce, rounds }) {
   }
   const nothing = () => run('-e', '0')
   const figures = [
-    { row: row('tapchip --help', 1.18), work: () => run(cliScript, '--help') },
+    { row: row('tapchip --help', 1.3), work: () => run(cliScript, '--help') },
     {
       row: row('tapchip chip-groups list --json', 1.45),
       work: () => run(cliScript, 'chip-groups', 'list', '--json'),
     },
-    { row: row('tapchipd to /healthz', 3.2), work: () => startUp(launcher, kept) },
-    { row: row('tapchipd to /healthz, first start', 3.2), work: fresh },
+    { row: row('tapchipd to /healthz', 5.5), work: () => startUp(launcher, kept) },
+    { row: row('tapchipd to /healthz, first start', 5.5), work: fresh },
     // With its chain, and what a seed has put on it.
     {
       row: row('tapchipd to its ready line'),
