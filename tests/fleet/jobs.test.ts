@@ -67,8 +67,8 @@ test('what is recorded at any of two daemons is delivered once, each chip in its
   })
   await b.ctx.webhooks.changed()
   for (const { ctx } of [a, b]) ctx.start()
-  await until('one has the turn', async () => a.ctx.turn.isMine)
-  expect(b.ctx.turn.isMine).toBe(false)
+  await until('one has the turn', async () => a.ctx.election.isLeader)
+  expect(b.ctx.election.isLeader).toBe(false)
   let counter = 0
   const tapAll = async (daemons: readonly TestApp[], count: number) => {
     for (let n = 0; n < count; n += 1) {
@@ -90,7 +90,7 @@ test('what is recorded at any of two daemons is delivered once, each chip in its
   await closing.splice(closing.length - 2, 1)[0]?.()
   await tapAll([b], 10)
   await until('the rest is delivered', async () => told().length === usable.size * 20)
-  expect(b.ctx.turn.isMine).toBe(true)
+  expect(b.ctx.election.isLeader).toBe(true)
   expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(receiver.received.length)
   for (const uid of usable) {
     const counters = told().flatMap(({ data }) => (data.uid === uid ? [data.counter] : []))

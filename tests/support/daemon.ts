@@ -116,7 +116,7 @@ export async function openTestApp(options: Options = {}): Promise<TestApp> {
     await ctx.close()
     throw error
   })
-  await ctx.turn.check()
+  await ctx.election.check()
   if (seedFile !== undefined) await applySeed(ctx, await readSeed(seedFile))
   const app = await buildApp(ctx, options.patience)
   if (options.chain) {

@@ -26,7 +26,7 @@ interface RefreshQueueSettings {
   clock: { now(): number; monotonic(): number }
   failed(error: unknown): void
   /** Absent: no other daemon uses the store. */
-  turn?: { readonly isMine: boolean; check(): Promise<boolean> }
+  election?: { readonly isLeader: boolean; check(): Promise<boolean> }
   everyMs?: number
   limit?: number
 }
@@ -69,14 +69,14 @@ export class RefreshQueue {
   }
 
   async #work(): Promise<number> {
-    const { store, marketplace, clock, turn, limit = 50 } = this.#settings
+    const { store, marketplace, clock, election, limit = 50 } = this.#settings
     let count = 0
-    if ((await turn?.check()) === false) return count
+    if ((await election?.check()) === false) return count
     if (clock.monotonic() < this.#quietUntil) return count
     for (const [token, jobs] of byToken(await store.due(clock.now(), limit))) {
       const [first] = jobs
       if (this.#loop.isEnding || clock.monotonic() < this.#quietUntil || !first) break
-      if (turn?.isMine === false) break
+      if (election?.isLeader === false) break
       const free = this.#freeAt(token, jobs)
       if (free > clock.now()) {
         for (const { id } of jobs) await store.later(id, free, 'refreshed less than five minutes ago')

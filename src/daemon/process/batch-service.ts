@@ -2,16 +2,17 @@ import type { Logger } from 'pino'
 import { KeyedMutex } from '../../values/keyed-mutex.ts'
 import type { Config } from '../config/config.ts'
 import type { BatchDeps } from '../domain/batches/kind.ts'
-import { BatchLoop, type Turn } from '../domain/batches/loop.ts'
+import { BatchLoop } from '../domain/batches/loop.ts'
+import type { Election } from '../store/lease/leader-election.ts'
 
 type Deps = Omit<BatchDeps, 'minting' | 'feeCap' | 'baseUrl'> & {
   config: Config
   log: Logger
-  turn: Turn
+  election: Election
   baseUrl(): string
 }
 
-export function batchLoop({ config, log, turn, baseUrl, ...rest }: Deps): BatchLoop {
+export function batchLoop({ config, log, election, baseUrl, ...rest }: Deps): BatchLoop {
   const feeCap = (chainId: number) => config.chains.find((chain) => chain.chainId === chainId)?.maxFeePerGas
   const deps: BatchDeps = {
     ...rest,
@@ -22,5 +23,5 @@ export function batchLoop({ config, log, turn, baseUrl, ...rest }: Deps): BatchL
       return baseUrl()
     },
   }
-  return new BatchLoop(deps, turn, log)
+  return new BatchLoop(deps, election, log)
 }

@@ -38,8 +38,8 @@ import type { SecretBox } from '../store/data-dir/secret-box.ts'
 import type { Db } from '../store/database/database.ts'
 import { nameOfDatabase } from '../store/database/open.ts'
 import { allNames } from '../store/database/settings.ts'
+import { LeaderElection } from '../store/lease/leader-election.ts'
 import { auditWatch } from './audit-watch.ts'
-import { BackgroundTurn } from './background-turn.ts'
 import { batchLoop } from './batch-service.ts'
 import { changesOf } from './changes.ts'
 import { type ClosingStep, closeInOrder } from './closing.ts'
@@ -79,7 +79,7 @@ export interface Context {
   readonly badges: Badges
   readonly marketplace: RefreshQueue | undefined
   /** With background work that one daemon does for all on the database. */
-  readonly turn: BackgroundTurn
+  readonly election: LeaderElection
   readonly fleet: Fleet
   readonly webhookEvents: WebhookEvents
   readonly webhooks: WebhookService
@@ -155,22 +155,24 @@ export async function beginContext(
     watchAuditSeal(metrics, seal)
     const auditing = auditWatch({ db, seal, clock, log, webhookEvents })
     const holder = nanoid()
-    const turn = new BackgroundTurn({
+    const election = new LeaderElection({
       ...{ db, holder },
-      failed: (err) => log.error({ err }, 'whose turn it is with background work cannot be told'),
+      failed: (err) => log.error({ err }, 'cannot determine the background leader'),
     })
     const auditHead = () => seal.newest?.hash ?? chainStart
-    const webhooks = webhookService({ auditHead, config, db, box, clock, log, metrics, webhookEvents, turn })
+    const webhooks = webhookService({
+      ...{ auditHead, config, db, box, clock, log, metrics, webhookEvents, election },
+    })
     const tapLog = new TapLog(db, {
       judged: countTaps(metrics),
       dropped: () => metrics.droppedTaps.inc(),
       storing: (taps) => webhookEvents.refusedTaps(taps),
     })
     const outbound = outboundOf(config)
-    const marketplace = marketplaceQueue({ config, db, log, turn }, outbound, clock)
+    const marketplace = marketplaceQueue({ config, db, log, election }, outbound, clock)
     const send = outbound.request.bind(outbound)
     const badges = await openBadges(config.badges, {
-      ...{ db, box, clock, log, send, webhookEvents, turn, holder },
+      ...{ db, box, clock, log, send, webhookEvents, election, holder },
       dataDir: config.dataDir,
       writeFailed: failed,
     })
@@ -196,7 +198,7 @@ export async function beginContext(
     const idempotency = new Idempotency({ db, lived: () => clock.lived() })
     const used = {
       ...{ config, log, clock, seals, db, box, keyRing, chains, names: resolver, idempotency },
-      ...{ badges, marketplace, turn, webhookEvents, instance },
+      ...{ badges, marketplace, election, webhookEvents, instance },
     }
     const batches = batchLoop({ ...used, baseUrl: () => context.baseUrl })
     const closing: ClosingStep[] = [
@@ -207,7 +209,7 @@ export async function beginContext(
       { what: 'webhooks', run: () => webhooks.stop() },
       { what: 'marketplace', run: () => marketplace?.stop() },
       { what: 'badges', run: () => badges.stop() },
-      { what: 'background work', run: () => turn.stop() },
+      { what: 'background work', run: () => election.stop() },
       { what: 'chains', run: () => chains.close() },
       { what: 'refused taps', run: () => tapLog.flush() },
       // If this write fails, only a minute is lost: keys live that much longer.
@@ -232,7 +234,7 @@ export async function beginContext(
       start() {
         auditing.start()
         changes?.start()
-        turn.start()
+        election.start()
         chains.relayer.start()
         marketplace?.start()
         webhooks.start()

@@ -6,7 +6,7 @@ import { RefreshQueue } from '../marketplace/refresh-queue.ts'
 import { createOutbound, type Outbound } from '../outbound/outbound.ts'
 import { dueRefreshes, updateRefresh } from '../store/chain/announcements.ts'
 import type { Db } from '../store/database/database.ts'
-import type { Turn } from './background-turn.ts'
+import type { Election } from '../store/lease/leader-election.ts'
 
 const timeoutMs = 10_000
 const maxBytes = 1024 * 1024
@@ -23,7 +23,7 @@ const namedIn = ({ marketplace, badges: { poap } }: Config): string[] =>
   [marketplace?.url, poap?.url, poap?.authUrl].filter((url) => url !== undefined)
 
 export function marketplaceQueue(
-  { config, db, log, turn }: { config: Config; db: Db; log: Logger; turn: Turn },
+  { config, db, log, election }: { config: Config; db: Db; log: Logger; election: Election },
   outbound: Outbound,
   clock: { now(): number; monotonic(): number },
 ): RefreshQueue | undefined {
@@ -31,7 +31,7 @@ export function marketplaceQueue(
   const { url, apiKey } = config.marketplace
   return new RefreshQueue({
     clock,
-    turn,
+    election,
     marketplace: createOpenSea({
       request: (request) => outbound.request(request),
       apiKey,

@@ -10,9 +10,9 @@ import { boundedLookUp } from '../outbound/look-up.ts'
 import { createOutbound, OutboundRefused, whyNotCallable } from '../outbound/outbound.ts'
 import type { SecretBox } from '../store/data-dir/secret-box.ts'
 import { type Db, isShared } from '../store/database/database.ts'
+import type { Election } from '../store/lease/leader-election.ts'
 import { Deliverer } from '../webhooks/deliverer.ts'
 import { Pace } from '../webhooks/pace.ts'
-import type { BackgroundTurn } from './background-turn.ts'
 import type { Metrics } from './metrics.ts'
 
 interface Deps {
@@ -24,14 +24,14 @@ interface Deps {
   metrics: Pick<Metrics, 'webhookTries'>
   webhookEvents: WebhookEvents
   auditHead: () => string
-  turn: Pick<BackgroundTurn, 'isMine' | 'check' | 'onTaken'>
+  election: Election
 }
 
 export type WebhookService = WebhookSender & { start(): void; stop(): Promise<void> }
 
 /** Delivers what is recorded for webhooks. Only the daemon's own configuration allows private addresses. */
 export function webhookService(deps: Deps): WebhookService {
-  const { config, db, clock, log, metrics, webhookEvents, turn } = deps
+  const { config, db, clock, log, metrics, webhookEvents, election } = deps
   const utilization = eventLoopShare()
   const isPrivateAllowed = config.webhooksPrivate
   const holder = nanoid()
@@ -47,7 +47,7 @@ export function webhookService(deps: Deps): WebhookService {
     store: deliveryQueue({ ...deps, holder, onRequest, failed }),
     clock,
     failed,
-    ...(isShared(db) ? { turn } : {}),
+    ...(isShared(db) ? { election } : {}),
     pace: new Pace({ monotonic: () => performance.now(), utilization }),
     auditHead: deps.auditHead,
     tried: (outcome) => metrics.webhookTries.inc({ outcome }),
@@ -58,7 +58,7 @@ export function webhookService(deps: Deps): WebhookService {
       return outbound.request(request)
     },
   })
-  turn.onTaken(() => deliverer.changed(true))
+  election.onElected(() => deliverer.changed(true))
   webhookEvents.onRecorded((teamId) => deliverer.recorded(teamId))
   return {
     holder: onRequest,

@@ -10,7 +10,7 @@ interface DelivererSettings extends TryDeps {
   failed(error: unknown): void
   pace: Pace
   /** Absent: no other daemon uses the database. */
-  turn?: { readonly isMine: boolean; check(): Promise<boolean> }
+  election?: { readonly isLeader: boolean; check(): Promise<boolean> }
 }
 
 /** A receiver that takes longer counts as slow. */
@@ -104,14 +104,14 @@ export class Deliverer {
 
   async #work(): Promise<void> {
     const { store, clock } = this.#settings
-    if ((await this.#settings.turn?.check()) === false) return this.#standBy()
+    if ((await this.#settings.election?.check()) === false) return this.#standBy()
     if (!this.#isReleased) {
       await store.releaseAll()
       this.#isReleased = true
     }
     await this.#noticeSetBack()
     if (this.#isStale) await this.#reload()
-    if (this.#settings.turn) for (const id of await store.withWork()) this.#lanes.get(id)?.lookAgain()
+    if (this.#settings.election) for (const id of await store.withWork()) this.#lanes.get(id)?.lookAgain()
     const now = clock.now()
     const wanted = [...this.#lanes].flatMap(([webhookId, lane]) => {
       const limit = lane.room(now)
@@ -124,8 +124,8 @@ export class Deliverer {
     this.#isFailing = false
   }
 
-  get #isMine(): boolean {
-    return this.#settings.turn?.isMine ?? true
+  get #isLeader(): boolean {
+    return this.#settings.election?.isLeader ?? true
   }
 
   #forget(): void {
@@ -182,7 +182,7 @@ export class Deliverer {
   /** In turn, so that a webhook with many messages does not keep others waiting. */
   #startTries(): void {
     // URLs that changed are read first.
-    if (this.#loop.isEnding || this.#isStale || !this.#isMine) return
+    if (this.#loop.isEnding || this.#isStale || !this.#isLeader) return
     const { pace } = this.#settings
     const lanes = [...this.#lanes.values()]
     const taken = new Taken(lanes)
@@ -245,7 +245,7 @@ export class Deliverer {
   }
 
   #restMs(): number {
-    const most = this.#settings.turn ? lookMs : longestRestMs
+    const most = this.#settings.election ? lookMs : longestRestMs
     const untilWrite = this.#settings.pace.untilWrite()
     if (untilWrite > 0) return Math.max(untilWrite, wokenMs)
     if ([...this.#lanes.values()].some((lane) => lane.isReady)) return pacedRestMs

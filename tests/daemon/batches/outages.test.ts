@@ -37,7 +37,7 @@ test('a database that fails before a write, or does not tell of it, delays a bat
     },
   }
   const told: string[] = []
-  const loop = new BatchLoop({ ...t.ctx.batches.deps, db: failing }, t.ctx.turn, {
+  const loop = new BatchLoop({ ...t.ctx.batches.deps, db: failing }, t.ctx.election, {
     warn: (_about: unknown, text?: string) => told.push(String(text)),
     error: (_about: unknown, text?: string) => told.push(String(text)),
   })

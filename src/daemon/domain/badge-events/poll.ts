@@ -8,6 +8,7 @@ import {
   updateClaim,
 } from '../../store/badge-events/badge-claims.ts'
 import { duePoapEvents, nextDue, setPoll } from '../../store/badge-events/badge-upstream.ts'
+import type { Election } from '../../store/lease/leader-election.ts'
 import type { BadgeClaimRow } from '../../store/schema/schema.ts'
 import { makeCodeGood } from '../../store/taps/spent-codes.ts'
 import { iso } from '../time/time.ts'
@@ -17,7 +18,7 @@ import type { Settler } from './settle.ts'
 interface PollerDeps extends PollDeps {
   settler: Pick<Settler, 'settle' | 'drained'>
   /** Absent: no other daemon uses the database. */
-  turn?: { readonly isMine: boolean; check(): Promise<boolean> }
+  election?: Pick<Election, 'isLeader' | 'check'>
 }
 
 const atOnce = 50
@@ -54,9 +55,9 @@ export class Poller {
 
   /** Reopens claims interrupted by a daemon's end, since it is unknown what was sent. */
   async recover(): Promise<void> {
-    const { db, clock, turn } = this.#deps
+    const { db, clock, election } = this.#deps
     const now = clock.now()
-    const before = iso(turn === undefined ? endOfDates : now - graceMs)
+    const before = iso(election === undefined ? endOfDates : now - graceMs)
     const left = await abandonedClaims(db.read, { now: iso(now), before })
     if (left.length === 0) return
     await db.write(async (trx) => {
@@ -99,21 +100,21 @@ export class Poller {
   }
 
   async #nextMs(): Promise<number> {
-    const { db, clock, pollSeconds, turn } = this.#deps
-    if (turn?.isMine === false) return lookMs
+    const { db, clock, pollSeconds, election } = this.#deps
+    if (election?.isLeader === false) return lookMs
     const due = await nextDue(db.read)
     const ms = due === undefined ? Number.POSITIVE_INFINITY : Date.parse(due) - clock.now()
     const pausedMs = this.#pausedUntil - clock.monotonic()
     if (pausedMs > 0) return pausedMs
-    const most = Math.min(pollSeconds * 1000, turn === undefined ? Number.POSITIVE_INFINITY : lookMs)
+    const most = Math.min(pollSeconds * 1000, election === undefined ? Number.POSITIVE_INFINITY : lookMs)
     return Math.min(Math.max(ms, soonestMs), most)
   }
 
   async #work(): Promise<void> {
-    const { db, clock, turn } = this.#deps
-    if (this.#pausedUntil > clock.monotonic() || (await turn?.check()) === false) return
+    const { db, clock, election } = this.#deps
+    if (this.#pausedUntil > clock.monotonic() || (await election?.check()) === false) return
     // Daemons may end while others go on.
-    if (turn !== undefined) await this.recover()
+    if (election !== undefined) await this.recover()
     const now = iso(clock.now())
     for (const claim of await dueClaims(db.read, now, atOnce))
       await this.#each(
@@ -130,7 +131,7 @@ export class Poller {
   /** A failed item is postponed alone, since POAP was already called. @param putOff if this fails too, polling pauses */
   async #each(work: () => Promise<unknown>, putOff: (until: string) => Promise<unknown>): Promise<void> {
     const { clock, failed } = this.#deps
-    if (this.#deps.turn?.isMine === false) return
+    if (this.#deps.election?.isLeader === false) return
     if (this.#loop.isEnding || this.#pausedUntil > clock.monotonic()) return
     try {
       await work()

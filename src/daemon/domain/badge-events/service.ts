@@ -3,6 +3,7 @@ import type { SendRequest } from '../../badges/poap-deps.ts'
 import { allCreations } from '../../store/badge-events/badge-upstream.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import { type Db, isShared } from '../../store/database/database.ts'
+import type { Election } from '../../store/lease/leader-election.ts'
 import type { Clock } from '../time/time.ts'
 import type { WebhookEvents } from '../webhook-events/webhook-events.ts'
 import { ImageFolder } from './image.ts'
@@ -32,14 +33,14 @@ interface Deps {
   dataDir: string
   /** Receives errors of images that cannot be written. */
   writeFailed(error: unknown): void
-  turn: { readonly isMine: boolean; check(): Promise<boolean>; onTaken(listener: () => void): void }
+  election: Election
   /** Claims are held in this name. */
   holder: string
 }
 
 /** Continues what an earlier run left open. */
 export async function openBadges(settings: ProviderSettings, deps: Deps): Promise<Badges> {
-  const { log, send, dataDir, writeFailed, turn, ...parts } = deps
+  const { log, send, dataDir, writeFailed, election, ...parts } = deps
   const hasOthers = isShared(deps.db)
   const images = new ImageFolder(dataDir, writeFailed)
   try {
@@ -54,13 +55,13 @@ export async function openBadges(settings: ProviderSettings, deps: Deps): Promis
     ...parts,
     providers,
     settler,
-    ...(hasOthers ? { turn } : {}),
+    ...(hasOthers ? { election } : {}),
     pollSeconds: settings.poap?.pollSeconds ?? 60,
     random: Math.random,
     failed: (err) => log.warn({ err }, 'updating badges failed'),
     told: (event) => log.info(event, 'a badge event was approved or rejected'),
   })
-  if (hasOthers) turn.onTaken(() => poller.wake())
+  if (hasOthers) election.onElected(() => poller.wake())
   else await poller.recover()
   for (const { id, name, createdAt } of await allCreations(parts.db.read))
     log.warn(

@@ -8,6 +8,7 @@ import {
   changeBatch,
   type NamedBatch,
 } from '../../store/batches/batches.ts'
+import type { Election } from '../../store/lease/leader-election.ts'
 import { endedBatches, logPaused, pauseEndedBatches } from '../access/ended-batches.ts'
 import { DomainError, storeFailure } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
@@ -17,13 +18,6 @@ import { pause } from './send.ts'
 import { BatchSignals } from './signals.ts'
 import { cancelOver } from './steps.ts'
 import { makeUndo } from './undo.ts'
-
-export interface Turn {
-  readonly isMine: boolean
-  check(): Promise<boolean>
-  /** @param listener called when this daemon gets its turn */
-  onTaken(listener: () => void): void
-}
 
 /** Other daemons start batches too, and clocks jump. */
 const everyMs = 1000
@@ -39,11 +33,11 @@ interface Job {
   readonly ended: Promise<void>
 }
 
-/** Runs the batches that are to run, on the one daemon that has the turn. */
+/** Runs the batches that are to run, on the one daemon that leads. */
 export class BatchLoop {
   readonly signals = new BatchSignals()
   readonly deps: BatchDeps
-  readonly #turn: Turn
+  readonly #election: Election
   readonly #log: Pick<Logger, 'error' | 'warn'>
   readonly #jobs = new Map<string, Job>()
   /** What batches wait for that this daemon runs. */
@@ -51,9 +45,9 @@ export class BatchLoop {
   readonly #loop: BackgroundLoop<void>
   #isFailing = false
 
-  constructor(deps: BatchDeps, turn: Turn, log: Pick<Logger, 'error' | 'warn'>) {
+  constructor(deps: BatchDeps, election: Election, log: Pick<Logger, 'error' | 'warn'>) {
     this.deps = deps
-    this.#turn = turn
+    this.#election = election
     this.#log = log
     this.#loop = new BackgroundLoop({
       run: () => this.#look(),
@@ -63,7 +57,7 @@ export class BatchLoop {
         this.#isFailing = true
       },
     })
-    turn.onTaken(() => this.wake())
+    election.onElected(() => this.wake())
   }
 
   start(): void {
@@ -108,7 +102,7 @@ export class BatchLoop {
   }
 
   async #look(): Promise<void> {
-    if (!(await this.#turn.check())) return this.#stopJobs()
+    if (!(await this.#election.check())) return this.#stopJobs()
     const { db, clock } = this.deps
     const now = clock.now()
     await this.#pauseEnded(iso(now))
@@ -172,7 +166,7 @@ export class BatchLoop {
       this.#waiting.delete(id)
       this.signals.notify(id)
     }
-    while (!stopped.aborted && this.#turn.isMine) {
+    while (!stopped.aborted && this.#election.isLeader) {
       try {
         await runBatch(
           { deps: this.deps, stopped, moved, waitsFor: (reason) => this.#waitsFor(id, reason) },

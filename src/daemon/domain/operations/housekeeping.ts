@@ -3,6 +3,7 @@ import { clampSpentDays } from '../../store/access/teams.ts'
 import { pruneRefreshes } from '../../store/chain/announcements.ts'
 import { pruneIdempotencyKeys } from '../../store/chain/idempotency-keys.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
+import type { Election } from '../../store/lease/leader-election.ts'
 import { pruneSpentCodes } from '../../store/taps/spent-codes.ts'
 import { forgetBatches } from '../batches/room.ts'
 import { announceDeferred } from '../chain/announcements.ts'
@@ -13,11 +14,6 @@ import { deleteOld, makeTapMonths } from './retention.ts'
 
 const everyMs = 3_600_000
 const refreshesKeptMs = 7 * 24 * everyMs
-interface Turn {
-  check(): Promise<boolean>
-  /** @param listener called when this daemon gets its turn */
-  onTaken(listener: () => void): void
-}
 
 /** Rows per write, kept small so that taps do not wait long. */
 const atOnce = 500
@@ -42,17 +38,19 @@ export async function cleanUp({ db, clock }: Deps): Promise<void> {
 
 /** Runs every hour, on one of the daemons of a database. */
 export function startCleanup(
-  deps: Deps & Parameters<typeof announceDeferred>[0] & Parameters<typeof deleteOld>[0] & { turn: Turn },
+  deps: Deps &
+    Parameters<typeof announceDeferred>[0] &
+    Parameters<typeof deleteOld>[0] & { election: Election },
   failed: (error: unknown) => void,
 ): BackgroundLoop {
-  const { turn } = deps
+  const { election } = deps
   const run = async () => {
-    if (!(await turn.check())) return
+    if (!(await election.check())) return
     const months = makeTapMonths(deps.db, deps.clock.now())
     await Promise.all([months, cleanUp(deps), deleteOld(deps), announceDeferred(deps)])
   }
   const loop = new BackgroundLoop({ run, restMs: () => everyMs, failed })
-  turn.onTaken(() => loop.wake())
+  election.onElected(() => loop.wake())
   loop.start()
   return loop
 }

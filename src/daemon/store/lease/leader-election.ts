@@ -1,6 +1,6 @@
-import { BackgroundLoop } from '../../values/background-loop.ts'
-import { type Db, isShared } from '../store/database/database.ts'
-import { Lease, usualLeaseMs } from '../store/lease/lease.ts'
+import { BackgroundLoop } from '../../../values/background-loop.ts'
+import { type Db, isShared } from '../database/database.ts'
+import { Lease, usualLeaseMs } from './lease.ts'
 
 interface Deps {
   db: Db
@@ -9,26 +9,27 @@ interface Deps {
   failed(error: unknown): void
 }
 
-/** Asked before each step of background work, since another daemon may have it by now. */
-export type Turn = Pick<BackgroundTurn, 'isMine' | 'check'>
+/** Asked before each step of background work, since another daemon may lead by now. */
+export type Election = Pick<LeaderElection, 'isLeader' | 'check' | 'onElected'>
 
 /**
- * Of the daemons on one database, one delivers, polls, refreshes, and tidies: whoever has this turn. A daemon whose
- * database is its own always has it.
+ * Of the daemons on one database, the leader delivers, polls, refreshes, and tidies. A daemon whose database is its own
+ * always leads.
  */
-export class BackgroundTurn {
+export class LeaderElection {
   readonly #lease: Lease | undefined
   readonly #loop: BackgroundLoop<void>
   readonly #listeners = new Set<() => void>()
   #isStarted = false
 
   constructor({ db, holder, failed }: Deps) {
-    const clock = { monotonic: () => performance.now() }
-    this.#lease = isShared(db) ? new Lease({ db, name: 'background', holder, clock }) : undefined
+    this.#lease = isShared(db)
+      ? new Lease({ db, name: 'background', holder, clock: { monotonic: () => performance.now() } })
+      : undefined
     let isFailing = false
     this.#loop = new BackgroundLoop({
       run: async () => {
-        await this.#keep()
+        await this.#renewOrAcquire()
         isFailing = false
       },
       restMs: () => usualLeaseMs / 5,
@@ -40,20 +41,20 @@ export class BackgroundTurn {
     })
   }
 
-  /** False as soon as another daemon may have taken it. */
-  get isMine(): boolean {
+  /** False as soon as another daemon may lead. */
+  get isLeader(): boolean {
     return this.#lease?.isSure ?? true
   }
 
-  /** @param listener called whenever this daemon gets the turn */
-  onTaken(listener: () => void): void {
+  /** @param listener called whenever this daemon becomes the leader */
+  onElected(listener: () => void): void {
     this.#listeners.add(listener)
   }
 
-  /** Looks for itself where it was not started. @returns isMine */
+  /** Stands for election itself where it was not started. @returns isLeader */
   async check(): Promise<boolean> {
-    if (!this.#isStarted && !this.isMine) await this.#keep()
-    return this.isMine
+    if (!this.#isStarted && !this.isLeader) await this.#renewOrAcquire()
+    return this.isLeader
   }
 
   start(): void {
@@ -67,7 +68,7 @@ export class BackgroundTurn {
     await this.#lease?.giveBack()
   }
 
-  async #keep(): Promise<void> {
+  async #renewOrAcquire(): Promise<void> {
     const lease = this.#lease
     if (!lease || (lease.isTaken && (await lease.renew()))) return
     if (await lease.take()) for (const listener of this.#listeners) listener()
