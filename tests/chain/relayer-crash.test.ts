@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { SenderStatus } from '../../src/daemon/chain/relayer/sender.ts'
+import { expireLeases } from '../support/engines.ts'
 import { isPostgres } from '../support/postgres.ts'
 import { type Bench, openBench, slots } from '../support/relayer.ts'
 
@@ -123,12 +124,12 @@ describe('the lease', () => {
   test('keeps a second relayer from sending with the same key until it has expired', async () => {
     const [id = 0] = await record(1)
     await bench.relayer.tick()
-    const second = await bench.open({ takesOver: false })
+    const second = await bench.open()
     const late = await bench.intend(2)
     const [status] = await second.tick()
     expect(heldOff(status)).toBe(true)
     expect(await bench.state(late)).toBe('queued')
-    bench.clock.advance('31s')
+    await expireLeases(bench.db)
     const [after] = await second.tick()
     expect(after?.trouble).toBeUndefined()
     expect(await bench.state(late)).toBe('broadcast')
@@ -145,7 +146,7 @@ describe('the lease', () => {
   test('is given back by a relayer that is closed', async () => {
     await bench.relayer.tick()
     await bench.relayer.close()
-    bench.relayer = await bench.open({ takesOver: false })
+    bench.relayer = await bench.open()
     const [status] = await bench.relayer.tick()
     expect(status?.trouble).toBeUndefined()
   })

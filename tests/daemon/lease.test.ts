@@ -6,7 +6,7 @@ import type { Db } from '../../src/daemon/store/database/database.ts'
 import { setSetting, setting } from '../../src/daemon/store/database/settings.ts'
 import { Lease, LeaseLost } from '../../src/daemon/store/lease/lease.ts'
 import { testClock } from '../support/daemon.ts'
-import { openTestStore } from '../support/engines.ts'
+import { expireLeases, openTestStore } from '../support/engines.ts'
 import { dropDatabaseOf } from '../support/postgres.ts'
 
 let directory: string
@@ -22,58 +22,90 @@ afterEach(async () => {
 })
 
 const clock = testClock()
-const lease = (holder: string, more: { takesOver?: boolean } = {}) =>
-  new Lease({ db, name: 'test', holder, clock, leaseMs: 5000, ...more })
+const lease = (holder: string, name = 'test') => new Lease({ db, name, holder, clock, leaseMs: 5000 })
 const write = (of: Lease, value: string) => of.write((trx) => setSetting(trx, 'written', value))
+const row = () => db.read.selectFrom('leases').selectAll().executeTakeFirstOrThrow()
+const raceFor = async (all: readonly Lease[]) => {
+  const acquired = await Promise.all(all.map((one) => one.acquire()))
+  expect(acquired.filter(Boolean)).toHaveLength(1)
+  return all[acquired.indexOf(true)] ?? lease('nobody')
+}
 
-test('of ten that want a lease one gets it; another gets it once it was not renewed for five seconds, as it saw them', async () => {
+test('of ten that want a lease one gets it, of nine one once it expired, by the clock of the database', async () => {
   const all = Array.from({ length: 10 }, (_, n) => lease(`p${n}`))
-  const taken = await Promise.all(all.map((one) => one.take()))
-  expect(taken.filter(Boolean)).toHaveLength(1)
-  const first = all[taken.indexOf(true)]
-  const second = all[taken.indexOf(false)]
-  if (!first || !second) throw new Error('nobody has it')
-  expect(await second.take()).toBe(false)
+  const first = await raceFor(all)
+  const others = all.filter((one) => one !== first)
+  expect(await others[0]?.canAcquire()).toBe(false)
   clock.advance('4s')
-  expect(first.isDue).toBe(true)
+  expect(first.needsRenewal).toBe(true)
   expect(await first.renew()).toBe(true)
-  clock.advance('4s')
-  expect(await second.mayBeTaken()).toBe(false)
-  clock.advance('4s')
-  expect(await second.mayBeTaken()).toBe(false)
-  clock.advance('1s')
-  expect(first.isSure).toBe(false)
-  expect(await second.take()).toBe(true)
-  // One that saw nothing of that has to wait as long.
-  expect(await lease('late').take()).toBe(false)
+  expect(first.needsRenewal).toBe(false)
+  // The clocks of processes decide nothing but what they believe of themselves.
+  clock.advance('5s')
+  expect(first.isCertain).toBe(false)
+  expect(await others[0]?.acquire()).toBe(false)
+  await expireLeases(db)
+  expect(await others[0]?.canAcquire()).toBe(true)
+  const second = await raceFor(others)
+  expect(second.isCertain).toBe(true)
+  expect(await first.renew()).toBe(false)
+  expect(await second.renew()).toBe(true)
 })
 
-test('one that was paused believes that it has the lease, and writes nothing', async () => {
+test('one that expired is renewed as long as nobody has acquired it', async () => {
   const first = lease('first')
-  await first.take()
+  await first.acquire()
+  await expireLeases(db)
+  expect(await first.renew()).toBe(true)
+  expect(await lease('second').acquire()).toBe(false)
+})
+
+test('if the database sets its clock back, a lease can be acquired all the same', async () => {
+  await lease('first').acquire()
+  const { expiresAt } = await row()
+  await db.write((trx) =>
+    trx
+      .updateTable('leases')
+      .set({ expiresAt: expiresAt + 3_600_000 })
+      .execute(),
+  )
+  expect(await lease('second').acquire()).toBe(true)
+})
+
+test('one that was paused believes that it holds the lease, and writes nothing', async () => {
+  const first = lease('first')
+  await first.acquire()
   await write(first, 'by the first')
-  const second = lease('second', { takesOver: true })
-  expect(await second.take()).toBe(true)
-  expect(first.isTaken).toBe(true)
+  await expireLeases(db)
+  const second = lease('second')
+  expect(await second.acquire()).toBe(true)
+  expect(first.isHeld).toBe(true)
   await write(second, 'by the second')
   const late = Promise.allSettled(Array.from({ length: 10 }, () => write(first, 'late')))
   for (const one of await late) expect(one).toMatchObject({ reason: expect.any(LeaseLost) })
   expect(await setting(db.read, 'written')).toBe('by the second')
-  expect(first.isTaken).toBe(false)
-  expect(second.isSure).toBe(true)
+  expect(first.isHeld).toBe(false)
+  expect(second.isCertain).toBe(true)
 })
 
-test('is free at once when it is given back, and each taking raises its fence', async () => {
-  const fence = async () => (await db.read.selectFrom('leases').selectAll().executeTakeFirstOrThrow()).fence
+test('is free at once when it is released, and each acquisition raises its fence', async () => {
   const first = lease('first')
   const second = lease('second')
-  await first.take()
-  expect(await fence()).toBe(1)
-  await first.giveBack()
+  await first.acquire()
+  expect(await row()).toMatchObject({ fence: 1 })
+  await first.release()
   await expect(write(first, 'afterwards')).rejects.toThrow(LeaseLost)
-  expect(await second.take()).toBe(true)
-  expect(await fence()).toBe(2)
-  // What comes too late gives back nothing of others.
-  await first.giveBack()
+  expect(await second.acquire()).toBe(true)
+  expect(await row()).toMatchObject({ fence: 2 })
+  // What comes too late releases nothing of others.
+  await first.release()
   expect(await second.renew()).toBe(true)
+})
+
+test('a holder whose acquisition was not answered acquires it again at once', async () => {
+  await lease('first').acquire()
+  expect(await lease('second').acquire()).toBe(false)
+  const again = lease('first')
+  expect(await again.acquire()).toBe(true)
+  expect(await row()).toMatchObject({ holder: 'first', fence: 2 })
 })

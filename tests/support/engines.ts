@@ -20,3 +20,7 @@ export async function openTestStore(dataDir: string): Promise<Db> {
   await migrate(file)
   return openDatabase(file)
 }
+
+/** As if nobody had renewed a lease for as long as it lasts. */
+export const expireLeases = (db: Db) =>
+  db.write((trx) => trx.updateTable('leases').set({ expiresAt: 0 }).execute())

@@ -8,6 +8,7 @@ import { type NewIntent, recordIntent } from '../../src/daemon/chain/relayer/rec
 import { openRelayer, type RelayerOptions } from '../../src/daemon/chain/relayer/relayer.ts'
 import type { ChainSettings } from '../../src/daemon/chain/relayer/sender.ts'
 import { showTransaction } from '../../src/daemon/store/chain/listing.ts'
+import { releaseAllLeases } from '../../src/daemon/store/lease/lease.ts'
 import { startAnvil } from './anvil.ts'
 import { testClock } from './daemon.ts'
 import { openTestStore } from './engines.ts'
@@ -83,7 +84,7 @@ export async function openBench(options: BenchOptions = {}) {
       signers: { relayer: relayerKey },
       ...options.chain,
     }
-    const usual = { db, clock, chains: [chain], holder: `start-${starts}`, takesOver: true }
+    const usual = { db, clock, chains: [chain], holder: `start-${starts}` }
     return openRelayer({ ...usual, schedule, ...options.relayer, ...more })
   }
   const bench = {
@@ -105,6 +106,7 @@ export async function openBench(options: BenchOptions = {}) {
     async restart() {
       await db.close()
       db = await openTestStore(directory)
+      await db.write(releaseAllLeases)
       bench.relayer = await open()
     },
     /** Records that a slot of the tally is to be counted, once. */

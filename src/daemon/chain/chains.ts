@@ -137,7 +137,6 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
       clock,
       chains: settings,
       holder: options.holder,
-      takesOver: !isShared(db),
       broadcastTimeoutMs: options.broadcastTimeoutMs,
       onSettled,
       withoutEffect: (row, blockNumber) => options.withoutEffect(get(row.chainId), row, blockNumber),

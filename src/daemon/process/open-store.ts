@@ -14,6 +14,7 @@ import { SecretBox } from '../store/data-dir/secret-box.ts'
 import type { Db } from '../store/database/database.ts'
 import { awaitServer, nameOfDatabase, openDatabase, openPostgres } from '../store/database/open.ts'
 import { setSettingOnce, setting } from '../store/database/settings.ts'
+import { releaseAllLeases } from '../store/lease/lease.ts'
 import type { ServiceManager } from './service-manager.ts'
 import { type Upgraded, upgradeDatabase, upgradeServer } from './upgrade.ts'
 
@@ -66,7 +67,11 @@ async function openFile(config: Config, { log, disk, clock, starting }: Opening)
   const upgrade = await upgradeDatabase(file, { config, log, clock, disk, seal, starting })
   const failed = disk.failed.bind(disk)
   const db = withEffects(openDatabase(file, failed))
-  await db.write(async (trx) => sealAuditWith(trx, seal))
+  await db.write(async (trx) => {
+    sealAuditWith(trx, seal)
+    // The lock on the data directory proves that whoever held one is gone.
+    await releaseAllLeases(trx)
+  })
   const instance = await claimDatabase(db, box, config.dataDir)
   holdInstance(config.dataDir, held, instance)
   return { db, box, seal, upgrade, failed, instance }

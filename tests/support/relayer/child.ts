@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { Idempotency } from '../../../src/daemon/chain/relayer/idempotency.ts'
 import { recordIntent } from '../../../src/daemon/chain/relayer/record-intent.ts'
 import { openRelayer } from '../../../src/daemon/chain/relayer/relayer.ts'
+import { releaseAllLeases } from '../../../src/daemon/store/lease/lease.ts'
 import { openTestStore } from '../engines.ts'
 import { rpcTransport } from '../rpc-transport.ts'
 
@@ -22,12 +23,12 @@ const { directory, url, tally, count } = z
 // The relayer's timers keep no process alive; in the daemon its server does.
 const alive = setInterval(() => undefined, 1_000)
 const db = await openTestStore(directory)
+await db.write(releaseAllLeases)
 const clock = { now: () => Date.now(), monotonic: () => performance.now() }
 const relayer = await openRelayer({
   db,
   clock,
   holder: `child ${process.pid}`,
-  takesOver: true,
   pace: { busyMs: 4, idleMs: 20, resendMs: 200, maxBackoffMs: 20 },
   chains: [
     {

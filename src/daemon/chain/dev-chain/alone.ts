@@ -7,7 +7,7 @@ import { BackgroundLoop } from '../../../values/background-loop.ts'
 import { readRegular } from '../../../values/regular-file.ts'
 import { replaceFile } from '../../../values/replace-file.ts'
 import type { Db } from '../../store/database/database.ts'
-import { Lease, usualLeaseMs } from '../../store/lease/lease.ts'
+import { defaultLeaseMs, Lease } from '../../store/lease/lease.ts'
 
 /** Another daemon on the database runs its embedded chain. */
 export class EmbeddedElsewhere extends Error {
@@ -38,16 +38,16 @@ export async function aloneWithChain({
   dataDir: string
   lost: () => void
 }): Promise<() => Promise<void>> {
-  const lease = new Lease({ db, name: 'embedded chain', holder: holderIn(dataDir), clock: performanceClock })
-  const until = performance.now() + usualLeaseMs + renewMs
-  while (!(await lease.take())) {
+  const lease = new Lease({ db, name: 'embedded chain', holder: holderIn(dataDir) })
+  const until = performance.now() + defaultLeaseMs + renewMs
+  while (!(await lease.acquire())) {
     if (performance.now() > until) throw new EmbeddedElsewhere()
     await delay(renewMs / 4)
   }
   log.warn('the embedded chain is for one daemon alone: no other on this database can use it')
   const loop = new BackgroundLoop({
     run: async () => {
-      if (!lease.isTaken || (await lease.renew())) return
+      if (!lease.isHeld || (await lease.renew())) return
       log.error('another daemon on this database runs its embedded chain now, so that of this one is stopped')
       lost()
     },
@@ -59,7 +59,7 @@ export async function aloneWithChain({
   loop.start()
   return async () => {
     await loop.stop()
-    await lease.giveBack().catch(() => undefined)
+    await lease.release().catch(() => undefined)
   }
 }
 
@@ -69,5 +69,3 @@ export function holderIn(dataDir: string): string {
   if (!existsSync(file)) replaceFile(file, `${nanoid()}\n`)
   return readRegular(file).trim()
 }
-
-const performanceClock = { monotonic: () => performance.now() }

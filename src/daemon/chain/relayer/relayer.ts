@@ -2,7 +2,7 @@ import type { Hex } from 'viem'
 import { BackgroundLoop, type Schedule, systemSchedule } from '../../../values/background-loop.ts'
 import { abandon, cancelQueued } from '../../store/chain/states.ts'
 import { type Db, isShared } from '../../store/database/database.ts'
-import { Lease, usualLeaseMs } from '../../store/lease/lease.ts'
+import { Lease } from '../../store/lease/lease.ts'
 import { FeeMarket } from '../fee-market.ts'
 import type { Builders } from './builder.ts'
 import { NoSuchSigner, WrongChain } from './errors.ts'
@@ -29,11 +29,6 @@ export interface RelayerOptions {
   builders?: Builders
   /** Identifies this process among users of the same database: random, new at every start. */
   holder: string
-  /**
-   * Earlier lease holders are known to be gone, as the lock on the data directory proves where the database is in it,
-   * so a start after kill -9 need not wait for their leases to end.
-   */
-  takesOver: boolean
   pace?: Partial<Pace>
   onSettled?: Settled
   withoutEffect?: WithoutEffect
@@ -47,7 +42,6 @@ export const usualPace: Pace = {
   resendMs: 15_000,
   retryMs: 2_000,
   replaceMs: 30_000,
-  leaseMs: usualLeaseMs,
   maxSignings: 10,
   busyMs: 250,
   idleMs: 10_000,
@@ -111,9 +105,7 @@ export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
     return Object.entries(chain.signers).map(([name, signer]) => {
       const memory = newMemory()
       const ends = { onSettled, withoutEffect }
-      const { leaseMs } = pace
-      const { takesOver } = options
-      const lease = new Lease({ db, name: leaseOf(chain, signer), holder, clock, leaseMs, takesOver })
+      const lease = new Lease({ db, name: leaseOf(chain, signer), holder, clock })
       const gas = new Gas(node, signer.address, monotonic)
       const own = { chain, name, signer, node, market, gas, lease, memory }
       const of = { ...own, db, clock, builders, pace, changed, ...ends }

@@ -77,7 +77,7 @@ export class SenderLoop {
   async #once(): Promise<Partial<SenderStatus>> {
     const { sender } = this
     // First, because marking rows while the node is away needs the lease.
-    if (!this.sender.lease.isTaken) await this.#lease()
+    if (!this.sender.lease.isHeld) await this.#lease()
     await this.verify()
     let view = await readView(sender)
     this.#refuseOtherKeys(view.rows)
@@ -108,7 +108,7 @@ export class SenderLoop {
   async #markWithoutNode(words: string): Promise<void> {
     const { sender } = this
     try {
-      if (!sender.lease.isTaken || !(await hasUnexplained(sender.db.read, ofSigner(sender)))) return
+      if (!sender.lease.isHeld || !(await hasUnexplained(sender.db.read, ofSigner(sender)))) return
       this.#marked = true
       await writeAsHolder(sender, (trx, at) => markAllWithoutNode(trx, { ...ofSigner(sender), at, words }))
     } catch {
@@ -148,15 +148,15 @@ export class SenderLoop {
   async #lease(): Promise<void> {
     const { db, lease } = this.sender
     const id = idOf(this.sender)
-    if (!(await lease.take())) throw new LeaseHeld(id.chainId, id.address)
+    if (!(await lease.acquire())) throw new LeaseHeld(id.chainId, id.address)
     if (!(await findSender(db.read, id))) await db.write((trx) => insertSender(trx, id))
   }
 
   /** What changes in the database without this process. @returns whether a tick has something to do */
   async look(): Promise<boolean> {
     const { lease } = this.sender
-    if (!lease.isTaken) return lease.mayBeTaken()
-    if (lease.isDue && !(await lease.renew())) return true
+    if (!lease.isHeld) return lease.canAcquire()
+    if (lease.needsRenewal && !(await lease.renew())) return true
     return this.status.unsettled === 0 && (await this.#unsettled()) > 0
   }
 
@@ -181,7 +181,7 @@ export class SenderLoop {
   /** Waits for the current tick, and lets another process take over at once. */
   async close(): Promise<void> {
     await this.#running?.catch(() => undefined)
-    await this.sender.lease.giveBack()
+    await this.sender.lease.release()
   }
 }
 

@@ -75,8 +75,6 @@ export interface Pace extends DriverPace {
   retryMs: number
   /** After this time and another block, the lowest nonce gets higher fees. */
   replaceMs: number
-  /** The lifetime of a lease that is not renewed. */
-  leaseMs: number
   /** Signing attempts of an intent before its revert is final. */
   maxSignings: number
 }

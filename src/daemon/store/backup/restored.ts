@@ -1,6 +1,6 @@
 import type { Queries } from '../database/database.ts'
 import { affected } from '../database/statement.ts'
-import { freeAllLeases } from '../lease/leases.ts'
+import { releaseAllLeases } from '../lease/lease.ts'
 import { endTapsSoFar } from '../time/clock-set-back.ts'
 import { beginSealEra } from './seal-eras.ts'
 
@@ -37,7 +37,7 @@ export async function endWhatWasOpen(db: Queries, now: string): Promise<{ chips:
     })
     .where('state', 'in', ['running', 'scheduled'])
     .execute()
-  await freeAllLeases(db)
+  await releaseAllLeases(db)
   await db.updateTable('removedChips').set({ catchesUp: 1 }).execute()
   return { chips: await affected(db.updateTable('chips').set({ catchesUp: 1 })) }
 }

@@ -11,7 +11,7 @@ export const insertSender = (db: Queries, { chainId, address }: SenderId) =>
   affected(
     db
       .insertInto('senders')
-      .values({ chainId, address, nextNonce: 0, leaseHolder: '', leaseUntil: '' })
+      .values({ chainId, address, nextNonce: 0 })
       .onConflict((conflict) => conflict.doNothing()),
   )
 

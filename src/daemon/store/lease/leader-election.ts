@@ -1,6 +1,6 @@
 import { BackgroundLoop } from '../../../values/background-loop.ts'
 import { type Db, isShared } from '../database/database.ts'
-import { Lease, usualLeaseMs } from './lease.ts'
+import { defaultLeaseMs, Lease } from './lease.ts'
 
 interface Deps {
   db: Db
@@ -23,16 +23,14 @@ export class LeaderElection {
   #isStarted = false
 
   constructor({ db, holder, failed }: Deps) {
-    this.#lease = isShared(db)
-      ? new Lease({ db, name: 'background', holder, clock: { monotonic: () => performance.now() } })
-      : undefined
+    this.#lease = isShared(db) ? new Lease({ db, name: 'background', holder }) : undefined
     let isFailing = false
     this.#loop = new BackgroundLoop({
       run: async () => {
         await this.#renewOrAcquire()
         isFailing = false
       },
-      restMs: () => usualLeaseMs / 5,
+      restMs: () => defaultLeaseMs / 5,
       failed: (error) => {
         // Only the first of a row.
         if (!isFailing) failed(error)
@@ -43,7 +41,7 @@ export class LeaderElection {
 
   /** False as soon as another daemon may lead. */
   get isLeader(): boolean {
-    return this.#lease?.isSure ?? true
+    return this.#lease?.isCertain ?? true
   }
 
   /** @param listener called whenever this daemon becomes the leader */
@@ -65,12 +63,12 @@ export class LeaderElection {
   /** Lets another daemon go on at once. */
   async stop(): Promise<void> {
     await this.#loop.stop()
-    await this.#lease?.giveBack()
+    await this.#lease?.release()
   }
 
   async #renewOrAcquire(): Promise<void> {
     const lease = this.#lease
-    if (!lease || (lease.isTaken && (await lease.renew()))) return
-    if (await lease.take()) for (const listener of this.#listeners) listener()
+    if (!lease || (lease.isHeld && (await lease.renew()))) return
+    if (await lease.acquire()) for (const listener of this.#listeners) listener()
   }
 }

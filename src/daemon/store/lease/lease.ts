@@ -1,8 +1,10 @@
-import type { Db, WriteJob } from '../database/database.ts'
-import { findLease, giveLeaseBack, insertLease, renewLease, type Tenure, takeLease } from './leases.ts'
+import { expressionBuilder } from 'kysely'
+import { type Db, engineOf, type Queries, type WriteJob } from '../database/database.ts'
+import { affected, statement } from '../database/statement.ts'
+import type { Database } from '../schema/schema.ts'
 
-/** A lease that was not renewed for so long may be taken by another process, in milliseconds. */
-export const usualLeaseMs = 4000
+/** A lease expires so long after its last renewal, in milliseconds. */
+export const defaultLeaseMs = 4000
 
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
@@ -14,67 +16,61 @@ export class LeaseLost extends Error {
 interface LeaseSettings {
   db: Db
   name: string
-  /** Random at every start. */
+  /** May acquire the lease again before it expires; for most, random at every start. */
   holder: string
-  /** In milliseconds, from an arbitrary start. */
-  clock: { monotonic(): number }
   leaseMs?: number
-  /** Whoever held it before is known to be gone, so the first taking does not wait. */
-  takesOver?: boolean
+  /** In milliseconds, from an arbitrary start. */
+  clock?: { monotonic(): number }
 }
 
 /**
- * Lets one of several processes do something. No clocks are compared: a lease is free once the process that wants it
- * has seen it unchanged for `leaseMs`. A process that was paused may still believe that it has a lease, so what it
- * writes goes through `write`: each taking raises the fence, and only the last one may write.
+ * Lets one of several processes do something. Whether it has expired is decided by the database's clock alone. A process
+ * that was paused may still believe that it holds a lease, so what it writes goes through `write`: each acquisition raises
+ * the fence, and only the last one may write.
  */
 export class Lease {
   readonly #settings: Required<LeaseSettings>
-  #tenure: Tenure | undefined
+  #fence: number | undefined
   #renewedAt = Number.NEGATIVE_INFINITY
-  #seen: { state: string; at: number } | undefined
-  #takesOver: boolean
 
   constructor(settings: LeaseSettings) {
-    this.#settings = { leaseMs: usualLeaseMs, takesOver: false, ...settings }
-    this.#takesOver = this.#settings.takesOver
+    const clock = { monotonic: () => performance.now() }
+    this.#settings = { leaseMs: defaultLeaseMs, clock, ...settings }
   }
 
-  /** Held, as far as this process knows: it may have been taken since. */
-  get isTaken(): boolean {
-    return this.#tenure !== undefined
+  /** As far as this process knows: another may have acquired it since. */
+  get isHeld(): boolean {
+    return this.#fence !== undefined
   }
 
-  /** Held for certain: no other process can have taken it yet. */
-  get isSure(): boolean {
-    return this.isTaken && this.#sinceRenewed() < this.#settings.leaseMs
+  /** No other process can have acquired it yet. */
+  get isCertain(): boolean {
+    return this.isHeld && this.#sinceRenewed() < this.#settings.leaseMs
   }
 
-  get isDue(): boolean {
-    return this.isTaken && this.#sinceRenewed() >= this.#settings.leaseMs / 5
+  get needsRenewal(): boolean {
+    return this.isHeld && this.#sinceRenewed() >= this.#settings.leaseMs / 5
   }
 
   /** @returns whether it is held now */
-  async take(): Promise<boolean> {
-    if (this.isTaken) return true
-    const { db, name, holder } = this.#settings
-    const seen = await this.#look()
-    if (!this.#isFree(seen.holder)) return false
-    const at = this.#settings.clock.monotonic()
-    if (!(await db.write((trx) => takeLease(trx, holder, seen)))) return false
-    this.#takesOver = false
-    this.#seen = undefined
-    this.#tenure = { name, holder, fence: seen.fence + 1 }
+  async acquire(): Promise<boolean> {
+    if (this.isHeld) return true
+    // A standby asks several times a second; a read costs less than a write in vain.
+    if (!(await this.canAcquire())) return false
+    const { db, clock } = this.#settings
+    const at = clock.monotonic()
+    const acquired = await db.write((trx) => acquireLease.first(trx, this.#term))
+    if (!acquired) return false
+    this.#fence = acquired.fence
     this.#renewedAt = at
     return true
   }
 
-  /** Whether `take` would succeed now. */
-  async mayBeTaken(): Promise<boolean> {
-    return this.#isFree((await this.#look()).holder)
+  async canAcquire(): Promise<boolean> {
+    return !(await isBlocked.exists(this.#settings.db.read, this.#term))
   }
 
-  /** Only renews: what is lost is taken again by `take` alone, so that nothing goes on by what it read before. */
+  /** Only renews: a lease that was lost is acquired by `acquire` alone, so that nothing goes on by what it read before. */
   async renew(): Promise<boolean> {
     try {
       await this.write(async () => undefined)
@@ -88,46 +84,100 @@ export class Lease {
   /** A write that only the holder may make. @throws LeaseLost, and nothing is written */
   async write<T>(job: WriteJob<T>): Promise<T> {
     const { db, name, clock } = this.#settings
-    const tenure = this.#tenure
-    if (!tenure) throw new LeaseLost(name)
+    const fence = this.#fence
+    if (fence === undefined) throw new LeaseLost(name)
     const at = clock.monotonic()
     try {
       const value = await db.write(async (trx) => {
-        if (!(await renewLease(trx, tenure))) throw new LeaseLost(name)
+        if (!(await renewLease.once(trx, { ...this.#term, fence }))) throw new LeaseLost(name)
         return job(trx)
       })
       this.#renewedAt = Math.max(this.#renewedAt, at)
       return value
     } catch (error) {
-      if (error instanceof LeaseLost && this.#tenure === tenure) this.#tenure = undefined
+      if (error instanceof LeaseLost && this.#fence === fence) this.#fence = undefined
       throw error
     }
   }
 
-  async giveBack(): Promise<void> {
-    const tenure = this.#tenure
-    this.#tenure = undefined
-    if (tenure) await this.#settings.db.write((trx) => giveLeaseBack(trx, tenure))
+  async release(): Promise<void> {
+    const fence = this.#fence
+    this.#fence = undefined
+    if (fence !== undefined)
+      await this.#settings.db.write((trx) => releaseLease.run(trx, { ...this.#term, fence }))
+  }
+
+  get #term(): Term {
+    const { name, holder, leaseMs } = this.#settings
+    return { name, holder, leaseMs }
   }
 
   #sinceRenewed(): number {
     return this.#settings.clock.monotonic() - this.#renewedAt
   }
-
-  async #look() {
-    const { db, name, clock } = this.#settings
-    const found = await findLease(db.read, { name })
-    if (!found) await db.write((trx) => insertLease(trx, name))
-    const row = found ?? { name, holder: '', fence: 0, beat: 0 }
-    const state = `${row.holder} ${row.fence} ${row.beat}`
-    if (this.#seen?.state !== state) this.#seen = { state, at: clock.monotonic() }
-    return row
-  }
-
-  /** A taking whose answer was lost left our own name. */
-  #isFree(holder: string): boolean {
-    const { clock, leaseMs, holder: own } = this.#settings
-    if (holder === '' || holder === own || this.#takesOver) return true
-    return this.#seen !== undefined && clock.monotonic() - this.#seen.at >= leaseMs
-  }
 }
+
+type Term = { name: string; holder: string; leaseMs: number }
+type Tenure = Term & { fence: number }
+
+const leases = expressionBuilder<Database, 'leases'>()
+
+/** If the clock was set back, a lease would end late: none can end later than one that begins now. */
+const isFree = (db: Queries, p: Term) => {
+  const { now } = engineOf(db)
+  return leases.or([
+    leases('leases.holder', '=', ''),
+    // An acquisition whose answer was lost has left the holder's own name.
+    leases('leases.holder', '=', p.holder),
+    leases('leases.expiresAt', '<=', now),
+    leases('leases.expiresAt', '>', leases(now, '+', p.leaseMs)),
+  ])
+}
+
+const isBlocked = statement<Term>()((db, p) =>
+  db
+    .selectFrom('leases')
+    .select('name')
+    .where('name', '=', p.name)
+    .where((eb) => eb.not(isFree(db, p))),
+)
+
+const acquireLease = statement<Term>()((db, p) =>
+  db
+    .insertInto('leases')
+    .values({
+      name: p.name,
+      holder: p.holder,
+      fence: 1,
+      expiresAt: leases(engineOf(db).now, '+', p.leaseMs),
+    })
+    .onConflict((conflict) =>
+      conflict
+        .column('name')
+        .doUpdateSet((eb) => ({
+          holder: eb.ref('excluded.holder'),
+          fence: eb('leases.fence', '+', 1),
+          expiresAt: eb.ref('excluded.expiresAt'),
+        }))
+        .where(isFree(db, p)),
+    )
+    .returning('fence'),
+)
+
+const ofTenure = (db: Queries, p: Tenure) =>
+  db
+    .updateTable('leases')
+    .where('name', '=', p.name)
+    .where('holder', '=', p.holder)
+    .where('fence', '=', p.fence)
+
+/** Changes nothing if another process has acquired the lease since. */
+const renewLease = statement<Tenure>()((db, p) =>
+  ofTenure(db, p).set({ expiresAt: leases(engineOf(db).now, '+', p.leaseMs) }),
+)
+
+const releaseLease = statement<Tenure>()((db, p) => ofTenure(db, p).set({ holder: '' }))
+
+/** After a restore, or a start that nobody else can share: whoever held one is gone. */
+export const releaseAllLeases = (trx: Queries) =>
+  affected(trx.updateTable('leases').set({ holder: '' }).where('holder', '!=', ''))

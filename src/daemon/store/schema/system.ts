@@ -121,13 +121,13 @@ export interface NfcSheetRowsTable {
   uid: string | null
 }
 
-/** Lets one of several processes do something; see store/lease.ts. */
+/** Lets one of several processes do something; see store/lease/lease.ts. */
 export interface LeasesTable {
   name: string
   /** Empty: nobody. */
   holder: string
-  /** Raised at each taking. */
+  /** Raised whenever the lease is acquired. */
   fence: number
-  /** Raised at each renewal. */
-  beat: number
+  /** Milliseconds of the database's clock. */
+  expiresAt: number
 }

@@ -84,13 +84,11 @@ export interface TransactionAttemptsTable {
   error: string | null
 }
 
-/** Changed by the holder of its lease alone; see store/lease.ts. The columns `lease…` are of earlier versions. */
+/** Changed by the holder of its lease alone; see store/lease/lease.ts. */
 export interface SendersTable {
   chainId: number
   address: string
   nextNonce: number
-  leaseHolder: string
-  leaseUntil: string
 }
 
 /** A row exists if and only if an intent was recorded. */

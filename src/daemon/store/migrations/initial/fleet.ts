@@ -8,7 +8,7 @@ export async function fleet(db: Kysely<unknown>): Promise<void> {
     .createTable('leases')
     .addColumn('name', 'text', (c) => c.primaryKey())
     .$call(required('text', 'holder'))
-    .$call(required('integer', 'fence beat'))
+    .$call(required('integer', 'fence expiresAt'))
     .modifyEnd(strictClustered)
     .execute()
   // Tells daemons that something in their memory was changed by another.

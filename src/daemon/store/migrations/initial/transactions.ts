@@ -53,7 +53,6 @@ export async function transactions(db: Kysely<unknown>): Promise<void> {
     .addColumn('chainId', 'integer', (c) => c.notNull())
     .addColumn('address', 'text', (c) => c.notNull())
     .addColumn('nextNonce', 'integer', (c) => c.notNull())
-    .$call(required('text', 'leaseHolder leaseUntil'))
     .addPrimaryKeyConstraint('sendersKey', ['chainId', 'address'])
     .modifyEnd(strictClustered)
     .execute()
