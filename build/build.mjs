@@ -84,7 +84,14 @@ const bundled = await Promise.all([
   ),
   bundle('inquirer', 'dist/prompts.cjs'),
   bundle('pg', 'dist/postgres.cjs'),
-  bundle('src/cli/labels/libraries.ts', 'dist/labels.cjs'),
+  bundle('src/cli/labels/libraries.ts', 'dist/labels.cjs', {
+    // In its module for `import`, `import.meta.url` has to be a URL.
+    alias: { pdfkit: './node_modules/pdfkit/js/pdfkit.js' },
+  }),
+  // pdfkit requires its fonts by a name that package.json maps to this folder.
+  ...['Helvetica', 'HelveticaBold'].map((font) =>
+    bundle(`node_modules/pdfkit/js/standard-fonts/${font}.cjs`, `dist/standard-fonts/${font}.cjs`),
+  ),
   buildClient(),
   build({
     entryPoints: ['src/tap-page/main.ts'],
@@ -97,10 +104,6 @@ const bundled = await Promise.all([
     minify: true,
   }),
 ])
-// pdfkit requires its fonts by a name that package.json maps to this folder.
-mkdirSync('dist/standard-fonts')
-for (const font of ['Helvetica', 'HelveticaBold'])
-  copyFileSync(`node_modules/pdfkit/js/standard-fonts/${font}.cjs`, `dist/standard-fonts/${font}.cjs`)
 // The page at /docs: what of the package is served.
 mkdirSync('dist/swagger-ui')
 for (const folder of ['dist/standard-fonts', 'dist/swagger-ui', 'dist/tap-page']) chmodSync(folder, 0o755)

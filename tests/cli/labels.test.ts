@@ -1,4 +1,5 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { uidFromBytes, uidToColons } from '../../src/nfc/uid.ts'
@@ -218,4 +219,11 @@ test('a group without chips is said, and a batch that names none', async () => {
   const items = await here.run('items', 'edit', '--file', sheet('i.csv', ['id,name', 'jacket,Coat']))
   ends(await print('--batch', batchIn(items.stderr)), 2, 'names no chips')
   expect(existsSync(join(here.home, 'out.pdf'))).toBe(false)
+})
+
+test('the built program draws them too, in both weights', () => {
+  const { PDFDocument } = createRequire(import.meta.url)('../../dist/labels.cjs')
+  const page = new PDFDocument()
+  for (const font of ['Helvetica', 'Helvetica-Bold']) page.font(font).text('FJ-0001')
+  page.end()
 })
