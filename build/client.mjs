@@ -67,7 +67,7 @@ export async function buildClient() {
 }
 
 /** The sources are TypeScript, so they are bundled before they can be imported. */
-async function table() {
+export async function table() {
   const contents = `
     export { endpoints } from './src/daemon/contract/index.ts'
     export { newBadgeEvent } from './src/daemon/contract/badge-events.ts'

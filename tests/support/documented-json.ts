@@ -2,100 +2,128 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isJsonObject } from '../../src/values/json.ts'
 
-/** A field of docs/json.md. Its path goes through objects and the elements of lists alike. */
-export interface Field {
-  readonly path: string
+/** A type as docs/json.md writes it: alternatives, of which one has to fit. */
+export type Type = readonly (
+  | string
+  | { readonly list: Type }
+  | { readonly fields: readonly Field[]; isOpen: boolean }
+)[]
+
+interface Field {
+  readonly name: string
   readonly isOptional: boolean
-  /** As written: `text or null`. */
-  readonly type: string
+  readonly type: Type
 }
 
 /** A section of docs/json.md. */
-export interface Section {
+interface Section {
   readonly heading: string
   /** Commands without flags; empty: it is about any with the flag of its heading. */
   readonly commands: readonly string[]
   readonly isList: boolean
   readonly isObject: boolean
-  /** `GET /admin/chips`, if it prints what the daemon answers. */
-  readonly endpoint: string | undefined
-  readonly fields: readonly Field[]
-  /** Other fields may be there, too. */
-  readonly isOpen: boolean
+  readonly type: Type
 }
 
 const spansIn = (line: string): string[] => [...line.matchAll(/`([^`]+)`/g)].map(([, span = '']) => span)
 
-const readSections = (text: string): Section[] => {
-  const sections: Section[] = []
-  for (const part of text.split(/^### /m).slice(1)) {
-    const [heading = '', ...lines] = part.split('\n')
-    const lead = lines
-      .slice(
-        0,
-        lines.findIndex((line) => line.startsWith('|')),
-      )
-      .join(' ')
-    const rows = lines.flatMap((line) => {
-      const [, name, type] = /^\| `([^`]+)` \| ([^|]+) \|/.exec(line) ?? []
-      return name && type ? [{ name, type: type.trim() }] : []
-    })
-    const base = / All fields of `([^`]+)`/.exec(lead)?.[1]
-    const inherited = sections.find((one) => spansIn(one.heading).includes(base ?? ''))?.fields ?? []
-    const own = rows
-      .filter(({ name }) => name !== '*')
-      .map(({ name, type }) => ({
-        path: name.replace(/\?$/, ''),
-        isOptional: name.endsWith('?'),
-        type,
-      }))
-    sections.push({
-      heading,
-      commands: spansIn(heading).flatMap((span) => /^[a-z][a-z-]*( [a-z][a-z-]*)*/.exec(span)?.[0] ?? []),
-      isList: /\barray\b/.test(lead),
-      isObject: /\bone\b|\blines\b/i.test(lead),
-      endpoint: / As `([A-Z]+ [^`]+)` answers/.exec(lead)?.[1],
-      fields: [...inherited, ...own],
-      isOpen: rows.some(({ name }) => name === '*'),
-    })
+/** `string | null`, `{ id: number, name?: string }[]`, `'a' | 'b'`; `[more]: any` lets further fields in. */
+export function parseType(text: string): Type {
+  const tokens = text.replace(/ \/\/ .*$/gm, '').match(/'[^']*'|\[more\]|\[\]|\w+|[{}():|?]/g) ?? []
+  const next = () => tokens.shift() ?? ''
+  const union = (): Type => {
+    const choices = [...one()]
+    while (tokens[0] === '|') {
+      next()
+      choices.push(...one())
+    }
+    return choices
   }
-  return sections
+  const one = (): Type => {
+    const token = next()
+    let type: Type =
+      token === '{' ? [object()] : token === '(' ? union() : [token.startsWith("'") ? 'string' : token]
+    if (token === '(') next()
+    while (tokens[0] === '[]') {
+      next()
+      type = [{ list: type }]
+    }
+    return type
+  }
+  const object = () => {
+    const fields: Field[] = []
+    let isOpen = false
+    while (tokens.length > 0 && tokens[0] !== '}') {
+      const name = next()
+      const isOptional = tokens[0] === '?'
+      if (isOptional) next()
+      next()
+      const type = union()
+      if (name === '[more]') isOpen = true
+      else fields.push({ name, isOptional, type })
+    }
+    next()
+    return { fields, isOpen }
+  }
+  return union()
 }
+
+const readSections = (text: string): Section[] =>
+  text
+    .split(/^### /m)
+    .slice(1)
+    .map((part) => {
+      const [, heading = '', lead = '', block = ''] = /^(.*)\n([\s\S]*?)```ts\n([\s\S]*?)```/.exec(part) ?? []
+      return {
+        heading,
+        commands: spansIn(heading).flatMap((span) => /^[a-z][a-z-]*( [a-z][a-z-]*)*/.exec(span)?.[0] ?? []),
+        isList: /\barray\b/.test(lead),
+        isObject: /\bone\b|\blines\b/i.test(lead),
+        type: parseType(block),
+      }
+    })
 
 export const sections = readSections(readFileSync(join(import.meta.dirname, '../../docs/json.md'), 'utf8'))
 
 const fits: Readonly<Record<string, (value: unknown) => boolean>> = {
-  text: (value) => typeof value === 'string',
+  string: (value) => typeof value === 'string',
   number: (value) => typeof value === 'number',
   boolean: (value) => typeof value === 'boolean',
   true: (value) => value === true,
+  false: (value) => value === false,
   time: (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(value),
-  list: Array.isArray,
   object: isJsonObject,
   null: (value) => value === null,
   any: () => true,
 }
 
-const problemsIn = (value: unknown, fields: readonly Field[], isOpen: boolean, at = ''): string[] => {
-  if (Array.isArray(value))
-    return value.slice(0, mostChecked).flatMap((one) => problemsIn(one, fields, isOpen, at))
-  if (!isJsonObject(value)) return []
-  const here = fields.filter(({ path }) => path.startsWith(at) && !path.slice(at.length).includes('.'))
-  if (here.length === 0 && at !== '') return []
-  const known = new Map(here.map((field) => [field.path.slice(at.length), field]))
-  const unknown = isOpen ? [] : Object.keys(value).filter((name) => !known.has(name))
-  const wrong = [...known].flatMap(([name, { path, type, isOptional }]) => {
-    if (!Object.hasOwn(value, name)) return isOptional ? [] : [`${path} is missing`]
-    const isFit = type.split(' or ').some((one) => fits[one]?.(value[name]))
-    return isFit
-      ? problemsIn(value[name], fields, false, `${path}.`)
-      : [`${path} is ${JSON.stringify(value[name])}, not ${type}`]
-  })
-  return [...unknown.map((name) => `${at}${name} is not documented`), ...wrong]
-}
+const shown = (type: Type): string =>
+  type.map((one) => (typeof one === 'string' ? one : 'list' in one ? 'list' : 'object')).join(' or ')
 
 /** The rows of a long list are alike. */
-const mostChecked = 1000
+const maxChecked = 1000
+
+function problemsIn(value: unknown, type: Type, at: string): string[] {
+  const tried = type.flatMap((one) => {
+    if (typeof one === 'string') return fits[one]?.(value) ? [[]] : []
+    if ('list' in one)
+      return Array.isArray(value)
+        ? [value.slice(0, maxChecked).flatMap((item) => problemsIn(item, one.list, at))]
+        : []
+    if (!isJsonObject(value)) return []
+    const object = value
+    const path = (name: string) => (at === '' ? name : `${at}.${name}`)
+    const known = new Set(one.fields.map(({ name }) => name))
+    const unknown = one.isOpen ? [] : Object.keys(object).filter((name) => !known.has(name))
+    const wrong = one.fields.flatMap(({ name, isOptional, type: of }) => {
+      if (Object.hasOwn(object, name)) return problemsIn(object[name], of, path(name))
+      return isOptional ? [] : [`${path(name)} is missing`]
+    })
+    return [[...unknown.map((name) => `${path(name)} is not documented`), ...wrong]]
+  })
+  const [best] = tried.sort((a, b) => a.length - b.length)
+  return best ?? [`${at} is ${JSON.stringify(value)}, not ${shown(type)}`]
+}
 
 const documents = (text: string): unknown[] => {
   try {
@@ -105,8 +133,12 @@ const documents = (text: string): unknown[] => {
   }
 }
 
+const isOpen = ({ type }: Section) =>
+  type.some((one) => typeof one !== 'string' && 'isOpen' in one && one.isOpen)
+
 /**
- * Compares what a command printed with docs/json.md. With several sections about a command, one has to fit.
+ * Compares what a command printed with docs/json.md. With several sections about a command, one has to fit. Which texts an
+ * enumeration has is not compared.
  * @returns what is wrong; undefined also where nothing can be said: no --json, chosen fields, or an output cut short
  */
 export const undocumented = (args: readonly string[], stdout: string, code = 0): string | undefined => {
@@ -126,14 +158,15 @@ export const undocumented = (args: readonly string[], stdout: string, code = 0):
   try {
     printed = documents(stdout)
   } catch {
-    const isFree = mine.every(({ commands, isOpen }) => isOpen || commands.length === 0)
+    const isFree = mine.every((section) => isOpen(section) || section.commands.length === 0)
     return code === 0 && !isFree ? `${args.join(' ')} prints something else than JSON` : undefined
   }
-  for (const value of printed.slice(0, mostChecked)) {
+  for (const value of printed.slice(0, maxChecked)) {
     const isList = Array.isArray(value)
+    const rows = isList ? value.slice(0, maxChecked) : [value]
     const tried = mine
       .filter((section) => (isList ? section.isList : section.isObject))
-      .map(({ fields, isOpen }) => problemsIn(value, fields, isOpen))
+      .map(({ type }) => rows.flatMap((row) => problemsIn(row, type, '')))
       .sort((a, b) => a.length - b.length)
     const why = tried[0] ?? ['no section of docs/json.md']
     if (why.length > 0) return `${args.join(' ')}: ${[...new Set(why)].join('; ')}`
