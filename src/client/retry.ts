@@ -1,6 +1,6 @@
 import { TapchipError } from './error.ts'
 
-const longestWaitMs = 10_000
+const maxWaitMs = 10_000
 
 /** May a request be sent again after that? */
 export interface Repeatable {
@@ -27,7 +27,7 @@ export function waitAfter(
   // Full jitter: pages that were refused together do not come back together.
   const backoff = 50 + random() * Math.min(2000, 100 * 2 ** attempt)
   if (retryAfter === undefined) return backoff
-  return retryAfter * 1000 > longestWaitMs ? undefined : Math.max(0, retryAfter * 1000) + random() * 100
+  return retryAfter * 1000 > maxWaitMs ? undefined : Math.max(0, retryAfter * 1000) + random() * 100
 }
 
 /** @throws the signal's reason */

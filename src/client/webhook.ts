@@ -2,7 +2,7 @@ import type { verifyWebhook as Declared, Webhook } from './api.d.ts'
 import { invalid, TapchipError } from './error.ts'
 
 /** More than a receiver ever gets: each costs a computation that a stranger can ask for. */
-const mostSignatures = 20
+const maxSignatures = 20
 
 const refused = (message: string): TapchipError => new TapchipError('webhook_invalid', message)
 
@@ -23,7 +23,7 @@ export const verifyWebhook: typeof Declared = async (body, headers, secret, opti
     )
   const signatures = header('webhook-signature')
     .split(' ')
-    .slice(0, mostSignatures)
+    .slice(0, maxSignatures)
     .flatMap((one) => (one.startsWith('v1,') ? [bytesOfBase64(one.slice(3))] : []))
   const signed = joined(new TextEncoder().encode(`${id}.${timestamp}.`), bytes)
   const secrets = [secret].flat().map(secretBytes)

@@ -3,9 +3,9 @@ export class LineSplitter {
   #rest = ''
   readonly #longest: number
 
-  /** @param longest a longer line is cut after one character more, so that the caller can recognize it */
-  constructor(longest = Number.POSITIVE_INFINITY) {
-    this.#longest = longest
+  /** @param maxLength a longer line is cut after one character more, so that the caller can recognize it */
+  constructor(maxLength = Number.POSITIVE_INFINITY) {
+    this.#longest = maxLength
   }
 
   /** Characters of the unfinished line. */

@@ -47,7 +47,7 @@ export class Slice {
 }
 
 /** Adapts the batch size to take half a slice; the disk flush takes the rest. */
-export class Pace {
+export class AdaptiveSize {
   size: number
   readonly #least: number
   readonly #most: number
@@ -71,7 +71,10 @@ export class Pace {
 }
 
 /** Yields batches and lets pending work run in between. */
-export async function* piecesOf<T>(items: Iterable<T> | AsyncIterable<T>, pace: Pace): AsyncGenerator<T[]> {
+export async function* piecesOf<T>(
+  items: Iterable<T> | AsyncIterable<T>,
+  pace: AdaptiveSize,
+): AsyncGenerator<T[]> {
   const slice = new Slice()
   let piece: T[] = []
   for await (const item of items) {
@@ -89,7 +92,7 @@ export async function* pagesOf<T>(
   page: (after: T | undefined, limit: number) => Promise<readonly T[]>,
   bounds: { least: number; most: number },
 ): AsyncGenerator<T> {
-  const pace = new Pace(bounds)
+  const pace = new AdaptiveSize(bounds)
   const slice = new Slice()
   for (let after: T | undefined; ; ) {
     const limit = pace.size

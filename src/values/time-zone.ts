@@ -72,18 +72,18 @@ export interface Period {
 export function periodsOf(
   unit: 'hour' | 'day',
   { since, until, zone }: { since: number; until: number; zone: string },
-  most: number,
+  max: number,
 ): Period[] {
   const periods: Period[] = []
   if (unit === 'hour') {
-    for (let from = startOfHour(since, zone); from < until && periods.length <= most; ) {
+    for (let from = startOfHour(since, zone); from < until && periods.length <= max; ) {
       periods.push({ from, label: localTime(from, zone).slice(0, 16).replace('T', ' ') })
       const next = startOfHour(from + hourMs, zone)
       from = next > from ? next : from + hourMs
     }
     return periods
   }
-  for (let date = localTime(since, zone).slice(0, 10); periods.length <= most; date = dayAfter(date)) {
+  for (let date = localTime(since, zone).slice(0, 10); periods.length <= max; date = dayAfter(date)) {
     const from = startOfDay(date, zone)
     if (from >= until) break
     if (from > (periods.at(-1)?.from ?? Number.NEGATIVE_INFINITY)) periods.push({ from, label: date })

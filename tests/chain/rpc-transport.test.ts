@@ -4,7 +4,7 @@ import { createPublicClient } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ownerOf } from '../../src/daemon/chain/contract-state.ts'
 import { wordsOf } from '../../src/daemon/chain/node-answer.ts'
-import { usualPace } from '../../src/daemon/chain/relayer/relayer.ts'
+import { defaultTiming } from '../../src/daemon/chain/relayer/relayer.ts'
 import { nodeTimeoutMs } from '../../src/daemon/chain/rpc-transport.ts'
 import { type Anvil, startAnvil } from '../support/anvil.ts'
 import { type Fault, openStrictNode, type StrictNode } from '../support/relayer/strict-node.ts'
@@ -83,7 +83,7 @@ describe('a node that stalls', () => {
   })
 
   test('is tried again within ten seconds of being well: its deadline and the longest pause', () => {
-    expect(nodeTimeoutMs + usualPace.maxBackoffMs).toBeLessThan(10_000)
+    expect(nodeTimeoutMs + defaultTiming.maxBackoffMs).toBeLessThan(10_000)
   })
 })
 

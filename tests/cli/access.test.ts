@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { usualLimits as shownLimits } from '../../src/cli/commands/teams/team.ts'
-import { usualLimits } from '../../src/daemon/domain/chain/budget.ts'
+import { defaultLimits } from '../../src/daemon/domain/chain/budget.ts'
 import { type CliHome, ends, withDaemon } from '../support/cli.ts'
 import type { TestDaemon } from '../support/daemon.ts'
 import { acmeKey, otherKey, seed, uids } from '../support/seeds.ts'
@@ -57,7 +57,7 @@ describe('access', () => {
   })
 
   test('the limits of a team without its own are those of the daemon', () => {
-    expect(shownLimits).toEqual(usualLimits)
+    expect(shownLimits).toEqual(defaultLimits)
   })
 
   test('what a team may send a day is set, and shown', async () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { announceDeferred } from '../../src/daemon/domain/chain/announcements.ts'
-import { usualLimits } from '../../src/daemon/domain/chain/budget.ts'
+import { defaultLimits } from '../../src/daemon/domain/chain/budget.ts'
 import { type TestClock, testClock } from '../support/daemon.ts'
 import { metadata as eventMetadata, guestbookSeed } from '../support/guestbook.ts'
 import { bob, carol, chips, openPhygitals, type Phygitals, phygitalSeed } from '../support/phygitals.ts'
@@ -352,9 +352,9 @@ test('on a chain that costs something there is a budget where none was set', asy
           { contractAddress: address, chainId: 7, tokenId: '1', recipient: carol },
           { key: acmeKey },
         )
-      await setSpent(usualLimits.transactionsPerDay)
+      await setSpent(defaultLimits.transactionsPerDay)
       expect(await move()).toMatchObject({ status: 429, body: { code: 'transaction_budget_spent' } })
-      await setSpent(usualLimits.transactionsPerDay - 1)
+      await setSpent(defaultLimits.transactionsPerDay - 1)
       expect((await move()).status).toBe(200)
     } finally {
       await r.close()

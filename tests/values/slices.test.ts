@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Pace, pagesOf, piecesOf, Slice, sorted } from '../../src/values/slices.ts'
+import { AdaptiveSize, pagesOf, piecesOf, Slice, sorted } from '../../src/values/slices.ts'
 
 test('sorting in slices sorts, and keeps the order among equals', async () => {
   const row = fc.record({ key: fc.integer({ min: 0, max: 50 }), at: fc.nat() })
@@ -47,7 +47,7 @@ test('of several that work long at once, one has a turn of the event loop', asyn
 
 test('pieces grow where they are quick, and shrink where they are slow, within their bounds', async () => {
   const sizes = async (msEach: number) => {
-    const pace = new Pace({ least: 10, most: 100 })
+    const pace = new AdaptiveSize({ least: 10, most: 100 })
     const seen: number[] = []
     for await (const piece of piecesOf(Array(1000).keys(), pace)) {
       seen.push(piece.length)

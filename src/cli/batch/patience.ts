@@ -4,7 +4,7 @@ import type { Client } from '../client/types.ts'
 import type { CliContext } from '../context.ts'
 import { CliError } from '../errors.ts'
 
-const usualMs = 60_000
+const defaultMs = 60_000
 const everyMs = 500
 
 /** The daemon is gone, or a proxy says so: a restart takes a moment. */
@@ -42,7 +42,7 @@ export class Patience {
     this.#client = client
     this.#signal = signal
     this.#instance = instance
-    this.#ms = patienceMs(ctx.system.env.TAPCHIP_PATIENCE_SECONDS) ?? ms ?? usualMs
+    this.#ms = patienceMs(ctx.system.env.TAPCHIP_PATIENCE_SECONDS) ?? ms ?? defaultMs
     this.#announce =
       announce ??
       (() =>

@@ -5,7 +5,7 @@ import { replaceFile } from '../../values/replace-file.ts'
 import { type SystemPaths, stateDir } from '../system.ts'
 
 /** More readers than anybody has. The oldest is forgotten first. */
-const mostModels = 32
+const maxModels = 32
 
 /** PC/SC counts readers of a model by numbers at the end of the name. */
 export const modelOf = (reader: string): string => reader.replace(/(\s+([0-9A-F]{2}|\d))+$/, '')
@@ -35,7 +35,7 @@ export class ReaderLimits {
     try {
       mkdirSync(stateDir(this.#system), { recursive: true, mode: 0o700 })
       const models = new Set([...readModels(this.#path), ...this.#models])
-      replaceFile(this.#path, `${JSON.stringify([...models].slice(-mostModels))}\n`)
+      replaceFile(this.#path, `${JSON.stringify([...models].slice(-maxModels))}\n`)
     } catch {
       return
     }

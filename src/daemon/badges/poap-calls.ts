@@ -34,9 +34,9 @@ const attempts = 3
 /** In milliseconds. */
 const retryBounds = { least: 1_000, most: 3_600_000 }
 const firstPauseMs = 200
-const usualWaitMs = 10_000
+const defaultWaitMs = 10_000
 const settingsWaitMs = 60_000
-const usualLifeMs = 3_600_000
+const defaultLifetimeMs = 3_600_000
 /** Timers fire slightly early. */
 const earlyMs = 20
 /** Such an answer may mean that the call is still in progress. */
@@ -204,7 +204,7 @@ export class PoapCalls {
       return unavailable(misconfigured(`POAP issued no token: ${answer.message} (TAPCHIP_POAP_CLIENT_ID, …)`))
     if (answer.kind !== 'ok') return answer
     const { access_token, expires_in } = answer.value
-    const lifeMs = expires_in === undefined ? usualLifeMs : expires_in * 1_000
+    const lifeMs = expires_in === undefined ? defaultLifetimeMs : expires_in * 1_000
     return { kind: 'ok', value: { token: access_token, expiresAt: this.#deps.clock.monotonic() + lifeMs } }
   }
 }
@@ -226,7 +226,7 @@ const trouble = ({ reason, retryAfterMs }: Unavailable): Trouble => ({
   waitMs: retryAfterMs,
 })
 
-const unavailable = ({ reason, waitMs = usualWaitMs }: Trouble): Unavailable => ({
+const unavailable = ({ reason, waitMs = defaultWaitMs }: Trouble): Unavailable => ({
   kind: 'unavailable',
   retryAfterMs: waitMs,
   reason,

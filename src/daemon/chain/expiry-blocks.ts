@@ -3,7 +3,7 @@ import type { ChainClient } from './chain-client.ts'
 const lifetimeSeconds = 1800
 const sample = 100n
 // A signature that expires within a block or two could never be mined.
-const least = 50
+const minBlocks = 50
 const measuredForMs = 3_600_000
 
 /**
@@ -18,7 +18,7 @@ export function expiryBlocksOf(client: ChainClient): () => Promise<number> {
     if (latest.number <= sample) return lifetimeSeconds / 12
     const earlier = await client.getBlock({ blockNumber: latest.number - sample })
     const seconds = Number(latest.timestamp - earlier.timestamp) / Number(sample)
-    return Math.max(least, Math.ceil(lifetimeSeconds / Math.max(seconds, 0.1)))
+    return Math.max(minBlocks, Math.ceil(lifetimeSeconds / Math.max(seconds, 0.1)))
   }
   return () => {
     if (known && performance.now() - at < measuredForMs) return known

@@ -37,8 +37,8 @@ export class Explorers {
   }
 
   #at(chainId: number, path: string): string | undefined {
-    const usual = known.find(({ id }) => id === chainId)?.blockExplorers?.default.url
-    const base = this.#own[chainId] ?? usual
+    const wellKnown = known.find(({ id }) => id === chainId)?.blockExplorers?.default.url
+    const base = this.#own[chainId] ?? wellKnown
     return base === undefined ? undefined : `${base.replace(/\/+$/, '')}${path}`
   }
 }

@@ -54,10 +54,10 @@ export class FeeMarket {
     const suggested = await this.#suggestion(head)
     this.#latestSuggestion = suggested
     const { minTip = 0n, maxTip } = this.#settings
-    const least = larger(minTip, this.#lowestTaken())
+    const floor = larger(minTip, this.#lowestTaken())
     // The price of a legacy transaction includes what takes the place of the base fee.
-    const most = maxTip !== undefined && head.baseFee !== undefined ? maxTip : cap
-    return { baseFee: head.baseFee, tip: larger(smaller(suggested, most), least), maxTip: most, cap }
+    const ceiling = maxTip !== undefined && head.baseFee !== undefined ? maxTip : cap
+    return { baseFee: head.baseFee, tip: larger(smaller(suggested, ceiling), floor), maxTip: ceiling, cap }
   }
 
   /**

@@ -14,9 +14,9 @@ const address = matches(/^0x[0-9a-f]{40}$/i)
 const quantity = matches(/^0x[0-9a-f]{1,64}$/i)
 
 const upTo =
-  (most: number): Check =>
+  (max: number): Check =>
   (value) =>
-    quantity(value, []) && Number(value) <= most
+    quantity(value, []) && Number(value) <= max
 
 const number = upTo(Number.MAX_SAFE_INTEGER)
 
@@ -75,16 +75,16 @@ const log = fields({
 })
 
 /** No account of ours will ever send this many. */
-const mostNonces = 2 ** 32
+const maxNonce = 2 ** 32
 /** More than any block of any chain can hold. */
-const mostGas = 2 ** 50
+const maxGas = 2 ** 50
 
 /** The methods used here, and the shapes of their answers (ethereum/execution-apis). */
 const shapes: Readonly<Record<string, Check>> = {
   eth_chainId: number,
   eth_blockNumber: number,
-  eth_getTransactionCount: upTo(mostNonces),
-  eth_estimateGas: upTo(mostGas),
+  eth_getTransactionCount: upTo(maxNonce),
+  eth_estimateGas: upTo(maxGas),
   eth_getBalance: quantity,
   eth_gasPrice: quantity,
   eth_maxPriorityFeePerGas: quantity,

@@ -64,8 +64,8 @@ export interface Config extends Readonly<Omit<Settings, Converted>> {
 /** Default requests per minute; an ephemeral daemon has no limits. */
 const limits = { rateLimit: 600, keyRateLimit: 60_000, guessLimit: 300 }
 const noLimits = { rateLimit: undefined, keyRateLimit: undefined, guessLimit: undefined }
-const limit = (said: number | 'off' | undefined, usual: number | undefined): number | undefined =>
-  said === 'off' ? undefined : (said ?? usual)
+const limit = (said: number | 'off' | undefined, fallback: number | undefined): number | undefined =>
+  said === 'off' ? undefined : (said ?? fallback)
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -143,7 +143,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     )
   assertServerSettings({ ...rest, dataKey })
   const devChain = said ?? rest.databaseUrl === undefined
-  const usual = rest.ephemeral ? noLimits : limits
+  const defaults = rest.ephemeral ? noLimits : limits
   const remote = chainsFrom(chains ?? {}, env)
   return {
     ...rest,
@@ -158,10 +158,10 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     dataDir: resolve(dataDir ?? defaultDataDir(env)),
     otpLifetimeMs: otpTtlSeconds * 1000,
     refLifetimeMs: refTtlSeconds * 1000,
-    rateLimit: limit(rateLimit, usual.rateLimit),
-    keyRateLimit: limit(keyRateLimit, usual.keyRateLimit),
+    rateLimit: limit(rateLimit, defaults.rateLimit),
+    keyRateLimit: limit(keyRateLimit, defaults.keyRateLimit),
     // Guessing stays limited even if strangers have no rate limit.
-    guessLimit: typeof rateLimit === 'number' ? Math.min(rateLimit, limits.guessLimit) : usual.guessLimit,
+    guessLimit: typeof rateLimit === 'number' ? Math.min(rateLimit, limits.guessLimit) : defaults.guessLimit,
     trustProxy: trustProxy === undefined ? undefined : proxies(trustProxy),
     badges: badgesFrom(rest),
     marketplace: openseaApiKey === undefined ? undefined : { url: openseaUrl, apiKey: openseaApiKey },

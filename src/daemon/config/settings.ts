@@ -35,7 +35,7 @@ const origins = z
   .refine((list) => list.every((one) => origin.test(one)), originWords)
 
 /** For the first admin token. Generated tokens are far longer. */
-export const shortestToken = 16
+export const minTokenLength = 16
 
 export const settings = z.strictObject({
   host: filled.default('127.0.0.1'),
@@ -62,7 +62,7 @@ export const settings = z.strictObject({
   adminToken: z
     .string()
     .regex(/^\S+$/, 'must not contain spaces')
-    .min(shortestToken, `must have at least ${shortestToken} characters, or it can be guessed`)
+    .min(minTokenLength, `must have at least ${minTokenLength} characters, or it can be guessed`)
     .optional(),
   dataKey: z.string().optional(),
   backupPassphrase: filled.optional(),

@@ -34,7 +34,7 @@ interface RefreshQueueSettings {
 const minute = 60_000
 // Indexers accept one refresh per token every 5 to 15 minutes.
 const pauseMs = 5 * minute
-const longestMs = 60 * minute
+const maxPauseMs = 60 * minute
 const givenUpAfterMs = 24 * 60 * minute
 
 /** Works through waiting refreshes, one after another. Each is requested at least once, even after a crash. */
@@ -119,7 +119,7 @@ export class RefreshQueue {
     if (result.kind === 'done') return store.done(id, askedAt)
     if (result.kind === 'refused') return store.giveUp(id, result.reason)
     // Waiting as long again as it has waited so far doubles each wait without counting attempts.
-    const backoff = Math.min(Math.max(now - queuedAt, pauseMs), longestMs)
+    const backoff = Math.min(Math.max(now - queuedAt, pauseMs), maxPauseMs)
     const at = now + Math.max(backoff, result.afterMs)
     if (at - queuedAt > givenUpAfterMs) return store.giveUp(id, `${result.reason}, for a day`)
     return store.later(id, at, result.reason)

@@ -1,4 +1,4 @@
-const longest = 300
+const maxLength = 300
 
 /**
  * Makes text from another program safe to keep and show: one line of bounded length, without control
@@ -6,11 +6,11 @@ const longest = 300
  */
 export function plainText(text: string): string {
   const plain = text
-    .slice(0, 4 * longest)
+    .slice(0, 4 * maxLength)
     .toWellFormed()
     .replace(/[\p{Cc}\p{Cf}\p{Co}\s]+/gu, ' ')
     .trim()
-  return plain.length > longest ? `${plain.slice(0, longest).toWellFormed()}…` : plain
+  return plain.length > maxLength ? `${plain.slice(0, maxLength).toWellFormed()}…` : plain
 }
 
 /** Reads a Retry-After header (RFC 9110, 10.2.3: seconds or a date) within bounds. @returns milliseconds, if any */

@@ -6,7 +6,7 @@ export interface ClosingStep {
 }
 
 /** Every step gets at least this, however long earlier steps took. */
-const leastMs = 500
+const minMs = 500
 
 /**
  * Closes things one after another even if earlier steps fail: a failed last write must not leave a process
@@ -20,8 +20,8 @@ export async function closeInOrder(
   const until = performance.now() + withinMs
   let isWhole = true
   for (const [index, step] of steps.entries()) {
-    const reserved = leastMs * (steps.length - 1 - index)
-    const failure = await inTime(step, Math.max(leastMs, until - performance.now() - reserved))
+    const reserved = minMs * (steps.length - 1 - index)
+    const failure = await inTime(step, Math.max(minMs, until - performance.now() - reserved))
     if (failure === undefined) continue
     isWhole = false
     log.error({ err: failure.error, step: step.what }, 'a step of the shutdown failed')

@@ -4,9 +4,9 @@ import { whyLost } from '../store/data-dir/disk.ts'
 import { stdioWriter } from './stdio.ts'
 
 const debugLevel = 20
-const mostBytes = 8192
-const mostOfMessage = 1000
-const mostOfStack = 4000
+const maxBytes = 8192
+const maxMessageLength = 1000
+const maxStackLength = 4000
 
 /** Writes JSON lines to standard error; standard output is reserved for the ready line. */
 export function createLogger(level: Config['logLevel'], out: DestinationStream = stdioWriter(2)): Logger {
@@ -32,11 +32,11 @@ export function createLogger(level: Config['logLevel'], out: DestinationStream =
 
 /** Bounds the length of a line, whatever outside input it contains. */
 function shortened(line: string): string {
-  if (Buffer.byteLength(line) <= mostBytes) return line
+  if (Buffer.byteLength(line) <= maxBytes) return line
   const { level, time, pid, requestId, msg, ...rest }: Record<string, unknown> = JSON.parse(line)
   const head = { level, time, pid, requestId, ...cutAll({ msg }) }
   const whole = `${JSON.stringify({ ...head, ...cutAll(rest), isCut: true })}\n`
-  return Buffer.byteLength(whole) <= mostBytes ? whole : `${JSON.stringify({ ...head, isCut: true })}\n`
+  return Buffer.byteLength(whole) <= maxBytes ? whole : `${JSON.stringify({ ...head, isCut: true })}\n`
 }
 
 const cutAll = (fields: Record<string, unknown>): object =>
@@ -51,22 +51,23 @@ function cut(value: unknown, depth: number): unknown {
   return Object.fromEntries(entries.map(([name, item]) => [upTo(name, 100), cut(item, depth - 1)]))
 }
 
-const upTo = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most)}…` : text)
+const upTo = (text: string, maxLength: number): string =>
+  text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
 
 /** Removes secrets from an error: node URLs contain API keys, and request bodies contain valid signatures. */
 function shownError(error: { type?: string; message?: string; stack?: string; code?: unknown }) {
   const { type, message, stack, code } = error
   return {
     type,
-    message: without(message, mostOfMessage),
-    stack: without(stack, mostOfStack),
+    message: without(message, maxMessageLength),
+    stack: without(stack, maxStackLength),
     ...(code === undefined ? {} : { code }),
   }
 }
 
-const without = (text = '', most: number): string =>
+const without = (text = '', maxLength: number): string =>
   // Cutting first leaves URLs at the end incomplete, and they are still recognized.
-  upTo(text, most)
+  upTo(text, maxLength)
     .split('\n')
     .filter((line) => !/^\s*(Request body|Request Arguments|URL|data|Raw Call Arguments):/i.test(line))
     .join('\n')

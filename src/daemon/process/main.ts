@@ -32,7 +32,7 @@ import { help } from './help.ts'
 import { createLogger } from './log.ts'
 import { openStore } from './open-store.ts'
 import { serviceManager } from './service-manager.ts'
-import { longestStopMs, startDaemon } from './start.ts'
+import { maxStopMs, startDaemon } from './start.ts'
 import { stdioWriter } from './stdio.ts'
 import { copyStores } from './store-copy.ts'
 import { uncaughtError, uncaughtExitCode } from './uncaught.ts'
@@ -89,7 +89,7 @@ async function run(): Promise<number> {
     // Also if the daemon is still starting, or does not stop.
     void uncaught.then(() => {
       process.exitCode = uncaughtExitCode
-      setTimeout(() => process.exit(), longestStopMs(config) + 2000).unref()
+      setTimeout(() => process.exit(), maxStopMs(config) + 2000).unref()
     })
     const service = serviceManager(process.env, log)
     const daemon = await startDaemon(config, log, { stopped: early.signal, starting: service.starting })

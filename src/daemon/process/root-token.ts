@@ -4,7 +4,7 @@ import { readRegular } from '../../values/regular-file.ts'
 import { replaceFile } from '../../values/replace-file.ts'
 import type { Config } from '../config/config.ts'
 import { ConfigProblem } from '../config/problem.ts'
-import { shortestToken } from '../config/settings.ts'
+import { minTokenLength } from '../config/settings.ts'
 import { newSecret } from '../domain/access/secrets.ts'
 
 const adminTokenFile = 'admin.token'
@@ -23,7 +23,7 @@ export function rootTokens(config: Pick<Config, 'dataDir' | 'adminToken'>): stri
     )
   }
   const token = readRegular(path).trim()
-  if (token.length < shortestToken)
+  if (token.length < minTokenLength)
     throw new ConfigProblem(`${path} is damaged. Remove it: the next start creates a new one`)
   return [token]
 }

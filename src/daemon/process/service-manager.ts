@@ -18,7 +18,7 @@ type Environment = Record<string, string | undefined>
 const extendMs = 60_000
 const extendEveryMs = 20_000
 /** A start that takes longer has failed, though it may still react. */
-const longestStartMs = 30 * 60_000
+const maxStartMs = 30 * 60_000
 
 /** @param env loses the variables of systemd, so that processes of the daemon's cannot speak for it */
 export function serviceManager(env: Environment, log: Pick<Logger, 'warn'>): ServiceManager {
@@ -28,7 +28,7 @@ export function serviceManager(env: Environment, log: Pick<Logger, 'warn'>): Ser
 
   const send = sender({ NOTIFY_SOCKET: socket, PATH }, log)
   const extended = (ms: number) => `EXTEND_TIMEOUT_USEC=${ms * 1000}`
-  const until = performance.now() + longestStartMs
+  const until = performance.now() + maxStartMs
   const extending = setInterval(() => {
     if (performance.now() < until) void send([extended(extendMs)])
   }, extendEveryMs).unref()

@@ -127,7 +127,7 @@ const drainMs = 8000
 /** For everything after the requests; saving the chain's state is the slowest part. */
 const closingMs = 10_000
 
-export const longestStopMs = ({ drainSeconds }: Config): number => drainSeconds * 1000 + drainMs + closingMs
+export const maxStopMs = ({ drainSeconds }: Config): number => drainSeconds * 1000 + drainMs + closingMs
 
 function stop(
   ctx: Context,
@@ -146,7 +146,7 @@ function stop(
     clearTimeout(cutTimer)
   }
   const steps = [{ what: 'requests', run: drain }, ...ctx.closing]
-  return closeInOrder(steps, { log: ctx.log, withinMs: longestStopMs(ctx.config) })
+  return closeInOrder(steps, { log: ctx.log, withinMs: maxStopMs(ctx.config) })
 }
 
 // Anything slower continues after the ready line.

@@ -24,19 +24,19 @@ import { cookiesOf } from './tap-page-cookies.ts'
 /** Bytes. */
 const bodyLimit = 8192
 /** A minute, of one page. Its visitors behind one address share no budget. */
-const mostOf = { act: 60, check: 240, live: 120 }
+const requestsPerMinute = { act: 60, check: 240, live: 120 }
 
 /** Everything that a tap page posts, authorized by the page's own ref alone: no cookie and no CORS are needed. */
 export async function tapActionRoutes(app: FastifyInstance, ctx: Context): Promise<void> {
   acceptForms(app)
   const notices = new PageNotices()
   const buckets = {
-    act: new TokenBucket(ctx.clock, mostOf.act),
-    check: new TokenBucket(ctx.clock, mostOf.check),
-    live: new TokenBucket(ctx.clock, mostOf.live),
+    act: new TokenBucket(ctx.clock, requestsPerMinute.act),
+    check: new TokenBucket(ctx.clock, requestsPerMinute.check),
+    live: new TokenBucket(ctx.clock, requestsPerMinute.live),
   }
   /** @throws PageOver, DomainError not_found, rate_limited */
-  const visitOf = async (ref: string, what: keyof typeof mostOf): Promise<Visit> => {
+  const visitOf = async (ref: string, what: keyof typeof requestsPerMinute): Promise<Visit> => {
     const visit = await findVisit(ctx, ref)
     const retryAfterSeconds = buckets[what].spend(ref)
     if (retryAfterSeconds === undefined) return visit

@@ -2,8 +2,8 @@ import type { FastifyRequest } from 'fastify'
 import type { Context } from '../process/context.ts'
 
 /** Browsers keep few cookies of one address, and send all of them each time. */
-const mostCookies = 16
-const mostRead = 50
+const maxCookies = 16
+const maxCookiesRead = 50
 
 const form = /^(tapchip_tap(?:_[A-Za-z0-9_-]{8})?)=([A-Za-z0-9_-]{21})$/
 
@@ -16,12 +16,12 @@ interface TapCookies {
 /** The cookies of a browser's taps. */
 export function cookiesOf({ headers }: FastifyRequest): TapCookies {
   const found = (headers.cookie ?? '')
-    .split(';', 4 * mostRead)
+    .split(';', 4 * maxCookiesRead)
     .flatMap((one) => {
       const [, name, value] = form.exec(one.trim()) ?? []
       return name === undefined || value === undefined ? [] : [{ name, value }]
     })
-    .slice(-mostRead)
+    .slice(-maxCookiesRead)
   return { names: found.map(({ name }) => name), values: found.map(({ value }) => value) }
 }
 
@@ -39,6 +39,6 @@ export function cookieLines(
   const line = (of: string, content: string, age: number) =>
     `${of}=${content}; Max-Age=${age}; Path=${path}/t; HttpOnly; SameSite=Lax${secure}`
   const others = cookiesOf(request).names.filter((other) => other !== name)
-  const old = others.slice(0, Math.max(0, others.length - mostCookies + 1))
+  const old = others.slice(0, Math.max(0, others.length - maxCookies + 1))
   return [...old.map((of) => line(of, '', 0)), line(name, value, maxAgeSeconds)]
 }

@@ -3,7 +3,7 @@ import { UsageError } from '../../errors.ts'
 import type { Delimiter } from '../../io/csv.ts'
 
 /** A quote that is never closed would otherwise take up the whole file. */
-const longestRow = 1024 * 1024
+const maxRowLength = 1024 * 1024
 
 const delimiters: readonly Delimiter[] = [',', ';', '\t']
 
@@ -22,7 +22,7 @@ export async function* csvRows(
   let delimiter: Delimiter = ','
   let head = ''
   for await (const chunk of chunks) {
-    if (reader && reader.pending > longestRow)
+    if (reader && reader.pending > maxRowLength)
       throw new UsageError('A quotation mark is never closed. Nothing was written.')
     if (reader) yield { ...reader.push(chunk), delimiter }
     else {

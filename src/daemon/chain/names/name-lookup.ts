@@ -23,7 +23,7 @@ import { devChainId } from '../dev-chain/dev-keys.ts'
 import { NameChainMissing, NameUnavailable } from './recipient.ts'
 
 // A name's owner controls its resolver, which may redirect to gateways again and again.
-const mostSteps = 24
+const maxSteps = 24
 const gatewayMs = 10_000
 
 export const tooLong = 'it takes too many steps or too long. Give the address (0x…)'
@@ -100,7 +100,7 @@ export class NameLookup {
 
   async #step<T>(step: () => Promise<T>): Promise<T> {
     this.#steps++
-    this.#exhausted ||= this.#steps > mostSteps || this.#limits.now() > this.#until
+    this.#exhausted ||= this.#steps > maxSteps || this.#limits.now() > this.#until
     if (this.#exhausted) throw new Error('too many questions')
     return step()
   }
@@ -194,7 +194,7 @@ class GatewaysFailed extends Error {
 }
 
 // A contract can name any number of gateways.
-const mostGateways = 8
+const maxGateways = 8
 
 /**
  * Sends an ERC-3668 request to gateways in their order until one answers: replaces viem's `ccipRead.request`,
@@ -204,7 +204,7 @@ const mostGateways = 8
 export function guardedCcipRequest(fetchGateway: SendRequest) {
   return async ({ data, sender, urls }: CcipRequestParameters): Promise<Hex> => {
     const reasons: string[] = []
-    for (const template of urls.slice(0, mostGateways)) {
+    for (const template of urls.slice(0, maxGateways)) {
       try {
         return await ask(fetchGateway, template, { data, sender: sender.toLowerCase() })
       } catch (error) {

@@ -31,7 +31,7 @@ type Lanes = Record<'team' | 'chip' | 'typing' | 'client' | 'shown', Lane>
  * A name's owner controls how long its resolver takes, and strangers may ask: each kind of asker has a queue of
  * its own, in which no single asker can take every place.
  */
-const usualLanes: Lanes = {
+const defaultLanes: Lanes = {
   team: { atOnce: 8, atOncePerKey: 6, waiting: 1024, waitingPerKey: 256, waitMs: 60_000, nameMs: 20_000 },
   // A person with one tap may claim, sign the guestbook, and collect several badges all at once.
   chip: { atOnce: 6, atOncePerKey: 1, waiting: 64, waitingPerKey: 8, waitMs: 5000, nameMs: 10_000 },
@@ -71,7 +71,7 @@ export interface NameResolver {
 export function createNameResolver(settings: NameResolverSettings): NameResolver {
   const { clientFor, fetchGateway, ensChainId = 1, now = () => performance.now() } = settings
   const { isElsewhere = () => false } = settings
-  const lanes = { ...usualLanes, ...settings.lanes }
+  const lanes = { ...defaultLanes, ...settings.lanes }
   const busy = () =>
     new NameUnavailable('Too many names are being looked up. Try again later, or give the address (0x…)')
   const semaphores = {

@@ -35,10 +35,10 @@ const raise = (fee: bigint): bigint => larger((fee * 1125n + 999n) / 1000n, fee 
  * tip for good, so it has to be worth it
  */
 export function replacementFees(previous: Fees, market: Market): Fees | undefined {
-  const least = { fee: raise(previous.maxFeePerGas), tip: raise(previous.maxPriorityFeePerGas) }
+  const min = { fee: raise(previous.maxFeePerGas), tip: raise(previous.maxPriorityFeePerGas) }
   const now = firstFees(market)
-  if (!now || least.fee > market.cap || least.tip > market.maxTip) return undefined
-  const tip = larger(least.tip, now.maxPriorityFeePerGas)
-  const fee = larger(least.fee, now.maxFeePerGas)
+  if (!now || min.fee > market.cap || min.tip > market.maxTip) return undefined
+  const tip = larger(min.tip, now.maxPriorityFeePerGas)
+  const fee = larger(min.fee, now.maxFeePerGas)
   return { maxFeePerGas: larger(fee, tip), maxPriorityFeePerGas: tip }
 }

@@ -37,7 +37,7 @@ export interface RelayerOptions {
   schedule?: Schedule
 }
 
-export const usualPace: Pace = {
+export const defaultTiming: Pace = {
   maxInFlight: 64,
   resendMs: 15_000,
   retryMs: 2_000,
@@ -101,7 +101,7 @@ export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
     const node = new Node(chain.transport)
     const monotonic = () => clock.monotonic()
     const market = chain.market ?? new FeeMarket(node.client, chain, monotonic)
-    const pace = { ...usualPace, ...options.pace, ...chain.pace }
+    const pace = { ...defaultTiming, ...options.pace, ...chain.pace }
     return Object.entries(chain.signers).map(([name, signer]) => {
       const memory = newMemory()
       const ends = { onSettled, withoutEffect }

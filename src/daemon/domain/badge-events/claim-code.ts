@@ -28,7 +28,7 @@ export const refused = (message: string): MintResult => ({ kind: 'refused', mess
 /** Attempts at a code that is not active. */
 export const inactiveTried = 3
 const contradiction = { retryAfterMs: 1_000, reason: 'the provider contradicts itself' }
-const longestPauseMs = 600_000
+const maxPauseMs = 600_000
 /** After this delay, POAP is asked about the transaction. */
 const transactionAfterMs = 15_000
 
@@ -155,7 +155,7 @@ export class CodeClaims {
   async open(claim: BadgeClaimRow, why: Pick<Unknown, 'retryAfterMs' | 'reason'>): Promise<MintResult> {
     const pauseMs = Math.min(
       Math.max(why.retryAfterMs, 1_000) * 2 ** Math.min(claim.attempts, 10),
-      longestPauseMs,
+      maxPauseMs,
     )
     const dueAt = iso(this.#deps.clock.now() + pauseMs)
     await this.#deps.db.write((trx) => leaveOpen(trx, claim, { dueAt, reason: why.reason }))

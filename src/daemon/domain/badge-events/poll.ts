@@ -32,7 +32,7 @@ const endOfDates = Date.UTC(9999, 0)
 const day = 24 * 3_600_000
 /** Pause after a local failure; doubled each time. */
 const firstPauseMs = 30_000
-const longestPauseMs = 10 * 60_000
+const maxPauseMs = 10 * 60_000
 
 /** Polls POAP sequentially for approvals, open claims, and transactions. */
 export class Poller {
@@ -106,8 +106,8 @@ export class Poller {
     const ms = due === undefined ? Number.POSITIVE_INFINITY : Date.parse(due) - clock.now()
     const pausedMs = this.#pausedUntil - clock.monotonic()
     if (pausedMs > 0) return pausedMs
-    const most = Math.min(pollSeconds * 1000, election === undefined ? Number.POSITIVE_INFINITY : lookMs)
-    return Math.min(Math.max(ms, soonestMs), most)
+    const maxWaitMs = Math.min(pollSeconds * 1000, election === undefined ? Number.POSITIVE_INFINITY : lookMs)
+    return Math.min(Math.max(ms, soonestMs), maxWaitMs)
   }
 
   async #work(): Promise<void> {
@@ -140,7 +140,7 @@ export class Poller {
       failed(error)
       await putOff(pollAfter(this.#deps, 2)).catch(() => {
         this.#pausedUntil = clock.monotonic() + this.#pauseMs
-        this.#pauseMs = Math.min(this.#pauseMs * 2, longestPauseMs)
+        this.#pauseMs = Math.min(this.#pauseMs * 2, maxPauseMs)
       })
     }
   }

@@ -47,7 +47,7 @@ export async function showAsPoap({ db }: Reading, upstreamId: number, team: Aski
   return asPoap(event)
 }
 
-const mostHeld = 1000
+const maxHeld = 1000
 
 export interface PoapBadge extends PoapEvent {
   tokenId: string
@@ -58,7 +58,7 @@ export interface PoapBadge extends PoapEvent {
 
 /** The badges of an address at the embedded provider, the newest thousand. @param address in any case */
 export const badgesOf = (deps: Reading, address: string, team: AskingTeam): Promise<PoapBadge[]> =>
-  badgesHeld(deps, { address }, mostHeld, team)
+  badgesHeld(deps, { address }, maxHeld, team)
 
 /** The newest badge that an address has of an event. @throws DomainError not_found */
 export async function badgeOf(

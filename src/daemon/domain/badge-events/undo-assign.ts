@@ -1,4 +1,4 @@
-import { Pace, piecesOf } from '../../../values/slices.ts'
+import { AdaptiveSize, piecesOf } from '../../../values/slices.ts'
 import type { Actor } from '../../store/audit/audit.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
 import { type Clock, iso } from '../time/time.ts'
@@ -24,7 +24,7 @@ export async function undoAssignments(
 ): Promise<Unassigned[]> {
   const { batch, assignments, dryRun } = given
   const caller = { teamId, actor, id: batch }
-  const pace = new Pace(atOnce)
+  const pace = new AdaptiveSize(atOnce)
   const results: Unassigned[] = []
   for await (const piece of piecesOf(assignments, pace)) {
     const rows = piece.map(({ uid, badgeEventId }, row) => ({

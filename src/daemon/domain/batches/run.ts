@@ -1,4 +1,4 @@
-import { Pace, Slice } from '../../../values/slices.ts'
+import { AdaptiveSize, Slice } from '../../../values/slices.ts'
 import { recordChange } from '../../store/audit/audit.ts'
 import {
   type Advance,
@@ -50,7 +50,7 @@ class BatchRunner {
   readonly #kind: BatchKind
   readonly #run: BatchRun
   readonly #rows: DueRows
-  readonly #pace: Pace
+  readonly #pace: AdaptiveSize
   /** As stored. */
   #position: Position
   /** When the next rows may be handled, on the monotonic clock. */
@@ -66,8 +66,8 @@ class BatchRunner {
     const { pass, nextPiece, nextRow } = batch
     this.#position = { pass, nextPiece, nextRow }
     this.#nextAt = this.#deps.clock.monotonic()
-    const bounds = this.#kind.how === 'written' ? this.#kind.rowsAWrite : { least: 1, most: 1 }
-    this.#pace = new Pace(rowsAtOnce(this.#deps.db, bounds))
+    const bounds = this.#kind.how === 'written' ? this.#kind.rowsPerWrite : { least: 1, most: 1 }
+    this.#pace = new AdaptiveSize(rowsAtOnce(this.#deps.db, bounds))
   }
 
   async run(): Promise<void> {

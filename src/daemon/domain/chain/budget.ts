@@ -9,7 +9,7 @@ import { type BudgetClock, type Clock, iso } from '../time/time.ts'
 // Each team has a daily budget (UTC) for all requests, including those by code, since the relayer pays.
 
 /** For teams without limits of their own. The embedded chain costs nothing, so it then has no limits. */
-export const usualLimits: Limits = { transactionsPerDay: 10_000, gasPerDay: 2_500_000_000 }
+export const defaultLimits: Limits = { transactionsPerDay: 10_000, gasPerDay: 2_500_000_000 }
 const noLimits: Limits = {
   transactionsPerDay: Number.MAX_SAFE_INTEGER,
   gasPerDay: Number.MAX_SAFE_INTEGER,
@@ -74,7 +74,7 @@ const spendFor = (
 ): Promise<boolean> => {
   const gas = 'gasAtMost' in intent ? intent.gasAtMost : intent.gasHint
   const spent = { teamId: intent.teamId, day: dayOf(clock.settled()), gas: gas ?? 0, parts }
-  return spendBudget(trx, spent, isEmbedded ? noLimits : usualLimits)
+  return spendBudget(trx, spent, isEmbedded ? noLimits : defaultLimits)
 }
 
 const dayMs = 86_400_000
@@ -84,11 +84,11 @@ const secondsLeft = (now: number): number => Math.ceil((dayMs - (now % dayMs)) /
 async function budgetSpent(trx: Queries, teamId: number, settled: number): Promise<DomainError> {
   const team = await findTeam(trx, teamId)
   const { transactionsPerDay, gasPerDay, transactionsToday } = spentBy(team, settled)
-  const most = transactionsPerDay ?? usualLimits.transactionsPerDay
+  const most = transactionsPerDay ?? defaultLimits.transactionsPerDay
   const [words, option] =
     transactionsToday >= most
       ? [`${most} transactions`, '--transactions-per-day']
-      : [`${gasPerDay ?? usualLimits.gasPerDay} gas`, '--gas-per-day']
+      : [`${gasPerDay ?? defaultLimits.gasPerDay} gas`, '--gas-per-day']
   const nothing = 'Nothing was used up: try again after 00:00 UTC'
   return new DomainError(
     'transaction_budget_spent',
@@ -124,10 +124,10 @@ export async function budgetLeft(
   { teamId, isFree, settled }: { teamId: number; isFree: boolean; settled: number },
 ): Promise<{ transactions: number | null; gas: number | null }> {
   const { transactionsToday, gasToday, ...own } = spentBy(await findTeam(db, teamId), settled)
-  const left = (limit: number | null, usual: number, spent: number) =>
-    limit === null && isFree ? null : Math.max(0, (limit ?? usual) - spent)
+  const left = (limit: number | null, fallback: number, spent: number) =>
+    limit === null && isFree ? null : Math.max(0, (limit ?? fallback) - spent)
   return {
-    transactions: left(own.transactionsPerDay, usualLimits.transactionsPerDay, transactionsToday),
-    gas: left(own.gasPerDay, usualLimits.gasPerDay, gasToday),
+    transactions: left(own.transactionsPerDay, defaultLimits.transactionsPerDay, transactionsToday),
+    gas: left(own.gasPerDay, defaultLimits.gasPerDay, gasToday),
   }
 }

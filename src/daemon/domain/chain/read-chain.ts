@@ -95,7 +95,7 @@ interface Kept {
 }
 
 /** A TTL cache per chain for answers that rarely change; beyond `most`, the oldest go. Failures are not cached. */
-export function ttlCache(most: number) {
+export function ttlCache(maxEntries: number) {
   const kept = new WeakMap<Chain, Map<string, Kept>>()
   return async <T>(chain: Chain, what: string, forMs: number, ask: () => Promise<T>): Promise<T> => {
     const ofChain = kept.get(chain) ?? new Map<string, Kept>()
@@ -105,7 +105,7 @@ export function ttlCache(most: number) {
     if (before && performance.now() - before.at < forMs) return before.answer as Promise<T>
     ofChain.delete(what)
     for (const oldest of ofChain.keys()) {
-      if (ofChain.size >= most) ofChain.delete(oldest)
+      if (ofChain.size >= maxEntries) ofChain.delete(oldest)
       break
     }
     const answer = ask()

@@ -1,5 +1,5 @@
 import { appliedColumns } from '../../../values/chip-row.ts'
-import { Pace, piecesOf } from '../../../values/slices.ts'
+import { AdaptiveSize, piecesOf } from '../../../values/slices.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { type AppliedColumns, applyToChip, clearLabels } from '../../store/chips/applied-chips.ts'
 import { addToChipGroup } from '../../store/chips/chip-groups.ts'
@@ -44,7 +44,7 @@ export async function* applyRows(
   rows: AsyncIterable<NumberedRow>,
   dryRun: boolean,
 ): AsyncGenerator<AppliedRow> {
-  const pace = new Pace({ least: 50, most: 500 })
+  const pace = new AdaptiveSize({ least: 50, most: 500 })
   const named = new Map<string, number>()
   for await (const piece of piecesOf(rows, pace)) {
     const plan = (db: Queries) => planRows({ db, keyRing: deps.keyRing }, caller, piece, named)

@@ -51,7 +51,7 @@ const counter = (column: string, text: string, max: number): number => {
   return number
 }
 
-const largest = 0xffffffff
+const maxUint32 = 0xffffffff
 
 /** @throws Problem */
 function groupIn(name: string | null): string | null {
@@ -79,7 +79,7 @@ function valuesIn(given: Cells | { readonly [name in string]?: unknown }): Wishe
   if (chipGroup !== undefined) values.chipGroup = groupIn(asText(chipGroup))
   if (keySet !== undefined) {
     const text = asText(keySet)
-    values.keySet = text === null ? null : counter('keySet', text, largest)
+    values.keySet = text === null ? null : counter('keySet', text, maxUint32)
   }
   if (disabled !== undefined) values.disabled = disabled === true
   return values
@@ -100,7 +100,7 @@ type Member = keyof AppliedValues | 'uid' | 'publicKey' | 'lastCounter' | 'revis
 const others = ['uid', 'publicKey', 'lastCounter', 'revision', 'expected', 'remove']
 const known = new Set<string>([...appliedColumns, ...others])
 const numbers = new Set(['keySet', 'chainId', 'tokenId', 'lastCounter'])
-const longest = 4096
+const maxTextLength = 4096
 
 /** @throws Problem */
 function cellsOf(line: unknown, what: string): { readonly [name in string]?: unknown } {
@@ -110,7 +110,8 @@ function cellsOf(line: unknown, what: string): { readonly [name in string]?: unk
     if (!known.has(name)) throw new Problem(`${name} is not a column; columns are ${[...known].join(', ')}`)
     if (cell === null || name === 'expected' || name === 'remove') continue
     if (typeof cell === 'string' && name !== 'disabled') {
-      if (cell.length > longest) throw new Problem(`${name} must be at most ${longest} characters`)
+      if (cell.length > maxTextLength)
+        throw new Problem(`${name} must be at most ${maxTextLength} characters`)
     } else if (typeof cell === 'number' ? !numbers.has(name) : typeof cell !== 'boolean')
       throw new Problem(`${name} must be ${name === 'disabled' ? 'true or false' : 'text'}`)
     else if (typeof cell === 'number' && !Number.isSafeInteger(cell))
@@ -153,7 +154,7 @@ function rowOf(given: { readonly [name in string]?: unknown }): ApplyRow {
     ...(named === null ? {} : { byLabel: named }),
     wishes: valuesIn(named === null ? line : others),
     publicKey: publicKey?.toUpperCase(),
-    lastCounter: lastCounter === null ? undefined : counter('lastCounter', lastCounter, largest),
+    lastCounter: lastCounter === null ? undefined : counter('lastCounter', lastCounter, maxUint32),
     revision: revision ?? undefined,
     expected,
     remove,

@@ -1,6 +1,6 @@
 import { decimalReading, parseUid } from '../../../nfc/uid.ts'
 import { checkRedirectUrl } from '../../../values/redirect-url.ts'
-import { Pace, piecesOf } from '../../../values/slices.ts'
+import { AdaptiveSize, piecesOf } from '../../../values/slices.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { findChips, setRedirect, setRedirects } from '../../store/chips/chips.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
@@ -50,7 +50,7 @@ export async function* editRows(
   rows: AsyncIterable<EditRow>,
   dryRun: boolean,
 ): AsyncGenerator<EditResult> {
-  const pace = new Pace({ least: 50, most: 500 })
+  const pace = new AdaptiveSize({ least: 50, most: 500 })
   for await (const piece of piecesOf(rows, pace)) {
     if (dryRun) {
       yield* await pace.timed(piece.length, () => planEdits(db.read, caller.teamId, piece))

@@ -1,4 +1,4 @@
-import { Pace } from '../../../values/slices.ts'
+import { AdaptiveSize } from '../../../values/slices.ts'
 import { recordChange } from '../../store/audit/audit.ts'
 import { rowsAtOnce } from '../../store/database/database.ts'
 import { DomainError, type Progress, storeFailure } from '../errors/errors.ts'
@@ -76,7 +76,7 @@ export async function* importChips(
   const counts: ImportCounts = { created: 0, unchanged: 0, failed: 0 }
   let firstRow = 1
   let phase = 'stopped'
-  const pace = new Pace(rowsAtOnce(deps.db, rowsAWrite))
+  const pace = new AdaptiveSize(rowsAtOnce(deps.db, rowsAWrite))
   try {
     for await (const rows of windowsOf(blocks)) {
       const { results, failure } = await registerWindow(deps, plan, rows, pace)

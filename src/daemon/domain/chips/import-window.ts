@@ -1,5 +1,5 @@
 import type { ChipValues } from '../../../values/chip-row.ts'
-import { type Pace, piecesOf, Slice, sorted } from '../../../values/slices.ts'
+import { type AdaptiveSize, piecesOf, Slice, sorted } from '../../../values/slices.ts'
 import type { Actor } from '../../store/audit/audit.ts'
 import { findChipGroup } from '../../store/chips/chip-groups.ts'
 import { findKeySet } from '../../store/chips/key-sets.ts'
@@ -73,7 +73,7 @@ export async function registerWindow(
   deps: ImportDeps,
   plan: ImportPlan,
   rows: readonly WindowRow[],
-  pace: Pace,
+  pace: AdaptiveSize,
 ): Promise<Window> {
   const results = new Array<Registered | undefined>(rows.length)
   const chips: IndexedChip[] = []
@@ -126,7 +126,7 @@ async function registerPiece(
   deps: ImportDeps,
   plan: ImportPlan,
   chips: readonly CheckedChip[],
-  pace: Pace,
+  pace: AdaptiveSize,
 ): Promise<Registered[]> {
   const job = (trx: Queries) =>
     pace.timed(chips.length, async () => registerInGroup(trx, deps, plan, await groupOf(trx, plan), chips))

@@ -26,7 +26,7 @@ const namesIn = (templates: readonly KeySet['names'][]): string[] => [
 // Each cached key takes about 1.4 kB.
 const derivedKept = 25_000
 
-export const usualNames: KeySet['names'] = { e: 'e', c: 'c', d: 'd' }
+export const defaultParameters: KeySet['names'] = { e: 'e', c: 'c', d: 'd' }
 
 export interface KeyedChip {
   uid: string
@@ -42,8 +42,8 @@ export class KeyRing {
   readonly #box: SecretBox
   readonly #order = new LoadOrder()
   #sets = new Map<number, KeySet>()
-  #templates: readonly KeySet['names'][] = [usualNames]
-  #parameterNames = namesIn([usualNames])
+  #templates: readonly KeySet['names'][] = [defaultParameters]
+  #parameterNames = namesIn([defaultParameters])
   /** Of chips that were tapped: the next tap of the same one, or the same tap again, would take 4 % or 13 % longer. */
   readonly #derivedKeys = new Map<string, AesKey>()
   constructor(box: SecretBox) {
@@ -57,7 +57,7 @@ export class KeyRing {
     this.#derivedKeys.clear()
     this.#sets = new Map(rows.map((row) => [row.id, this.#open(row)]))
     const distinct = new Map(
-      [usualNames, ...[...this.#sets.values()].map((set) => set.names)].map((names) => [
+      [defaultParameters, ...[...this.#sets.values()].map((set) => set.names)].map((names) => [
         `${names.d} ${names.e} ${names.c}`,
         names,
       ]),

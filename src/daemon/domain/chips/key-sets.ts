@@ -14,7 +14,7 @@ import { chipsLeftWith, openNfcPlans } from '../../store/nfc/nfc-plans.ts'
 import type { KeySetRow } from '../../store/schema/schema.ts'
 import { DomainError, invalid, notFound } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
-import { type KeyRing, type KeySet, keyContext, usualNames } from './key-ring.ts'
+import { defaultParameters, type KeyRing, type KeySet, keyContext } from './key-ring.ts'
 
 /** Keys are hex and are never returned in a response. */
 export interface NewKeySet {
@@ -59,7 +59,7 @@ export async function createKeySetIn(
   at: string,
 ): Promise<KeySetRow> {
   const { id, diversification, macInputFrom } = fields
-  const names = { ...usualNames, ...definedIn(fields.parameters) }
+  const names = { ...defaultParameters, ...definedIn(fields.parameters) }
   assertFits(fields, names)
   if (await findKeySet(trx, id)) {
     throw new DomainError(

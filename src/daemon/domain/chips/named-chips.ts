@@ -1,5 +1,5 @@
 import { decimalReading } from '../../../nfc/uid.ts'
-import { Pace, piecesOf, sorted } from '../../../values/slices.ts'
+import { AdaptiveSize, piecesOf, sorted } from '../../../values/slices.ts'
 import { countOfTeam, findChip, notOfTeam } from '../../store/chips/chips.ts'
 import { isOutcomeUnknown } from '../../store/data-dir/disk.ts'
 import { type Db, type Queries, rowsAtOnce } from '../../store/database/database.ts'
@@ -55,7 +55,7 @@ async function eachOnce(given: readonly string[]): Promise<readonly string[]> {
 
 async function unknownOf(db: Pick<Db, 'read'>, teamId: number, uids: readonly string[]): Promise<string[]> {
   const unknown: string[] = []
-  const pace = new Pace(rowsAtOnce(db, { least: chipsAtOnce, most: 4000 }))
+  const pace = new AdaptiveSize(rowsAtOnce(db, { least: chipsAtOnce, most: 4000 }))
   for await (const piece of piecesOf(uids, pace)) {
     await pace.timed(piece.length, async () => {
       if ((await countOfTeam(db.read, teamId, piece)) !== piece.length)
@@ -89,7 +89,7 @@ export async function changeInPieces(
   { teamId, uids }: { teamId: number; uids: readonly string[] },
   change: (trx: Queries, piece: ChipPiece) => Promise<number>,
 ): Promise<void> {
-  const pace = new Pace(rowsAtOnce(db, { least: chipsAtOnce, most: 4000 }))
+  const pace = new AdaptiveSize(rowsAtOnce(db, { least: chipsAtOnce, most: 4000 }))
   let done = 0
   for await (const piece of piecesOf(uids, pace)) {
     const target = piece.length === 1 ? (piece[0] ?? '') : `${piece.length} chips`

@@ -1,4 +1,4 @@
-import { Pace, piecesOf } from '../../../values/slices.ts'
+import { AdaptiveSize, piecesOf } from '../../../values/slices.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import {
   type ChipRecordRow,
@@ -31,7 +31,7 @@ export async function undoImport(
   { batch, uids, dryRun }: { batch: string; uids: readonly string[]; dryRun: boolean },
 ): Promise<Unregistered[]> {
   const at = iso(deps.clock.now())
-  const pace = new Pace(atOnce)
+  const pace = new AdaptiveSize(atOnce)
   const results: Unregistered[] = []
   for await (const piece of piecesOf(uids, pace)) {
     if (dryRun) {

@@ -45,7 +45,7 @@ interface Sample {
 }
 
 /** Used if a contract cannot be measured: slightly more than our own contract takes. */
-const usualGas: Record<Call, bigint> = { claimNFT: 92_000n, mintNFT: 110_000n }
+const typicalGas: Record<Call, bigint> = { claimNFT: 92_000n, mintNFT: 110_000n }
 /** The relayer signs with this gas limit at least, and nodes require a balance for it. */
 const minGasLimit = BigInt(claimGas)
 
@@ -76,7 +76,7 @@ export class Costs {
   async #ofChain(chain: Chain, cap: bigint | undefined): Promise<ChainTotals> {
     const kinds = [...this.#kinds.values()].filter(({ chainId }) => chainId === chain.id)
     const gasEach = await Promise.all(kinds.map(({ call, samples }) => gasOf(chain, call, samples)))
-    const gasLimit = gasEach.reduce((most, gas) => larger(most, (gas * 6n) / 5n), minGasLimit)
+    const gasLimit = gasEach.reduce((max, gas) => larger(max, (gas * 6n) / 5n), minGasLimit)
     return priced(chain, cap, {
       transactions: kinds.reduce((sum, { count }) => sum + count, 0),
       gas: kinds.reduce((sum, { count }, at) => sum + BigInt(count) * (gasEach[at] ?? 0n), 0n),
@@ -110,8 +110,8 @@ export async function priced(
   const cost = gas * fees.maxFeePerGas
   const l1Fee = l1Each === undefined ? null : BigInt(transactions) * l1Each
   const all = cost + (l1Fee ?? 0n)
-  const least = gasLimit * fees.maxFeePerGas + (l1Each ?? 0n)
-  const needed = larger(all, least)
+  const minBalance = gasLimit * fees.maxFeePerGas + (l1Each ?? 0n)
+  const needed = larger(all, minBalance)
   return {
     chainId: chain.id,
     transactions,
@@ -130,7 +130,7 @@ export async function priced(
 async function gasOf(chain: Chain, call: Call, samples: readonly Sample[]): Promise<bigint> {
   const measured = await Promise.all(samples.map((sample) => measure(chain, call, sample)))
   const largest = measured.reduce<bigint>((most, gas) => (gas !== undefined && gas > most ? gas : most), 0n)
-  return largest === 0n ? usualGas[call] : largest
+  return largest === 0n ? typicalGas[call] : largest
 }
 
 async function measure(chain: Chain, call: Call, { token, recipient }: Sample): Promise<bigint | undefined> {

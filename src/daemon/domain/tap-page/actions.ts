@@ -25,7 +25,7 @@ import type { Visit } from './visit.ts'
 export type ActionDeps = RecordDeps & { urlOfImage(image: ImagePlace): string }
 
 /** A chip can carry any number of events; the active ones come first. */
-const mostOfKind = 50
+const maxPerKind = 50
 
 /** A chip as its tap page shows it. */
 export interface PageFacts {
@@ -58,13 +58,13 @@ export async function actionsOf(deps: ActionDeps, facts: PageFacts): Promise<Act
     shownBadges(carried).map((event, index) => badgeAction(deps, facts, event, facts.images[index])),
   )
   const guestbooks = await Promise.all(
-    carried.guestbookEvents.slice(0, mostOfKind).map((event) => guestbookAction(deps, facts, event)),
+    carried.guestbookEvents.slice(0, maxPerKind).map((event) => guestbookAction(deps, facts, event)),
   )
   return [...claims, ...badges.flat(), ...guestbooks.flat()]
 }
 
 export const shownBadges = ({ badgeEvents }: ChipAssets): readonly ListedBadgeEvent[] =>
-  badgeEvents.slice(0, mostOfKind)
+  badgeEvents.slice(0, maxPerKind)
 
 const bare = (kind: 'register' | 'claim'): Omit<Action, 'state'> => ({
   kind,

@@ -47,7 +47,7 @@ export function followPage(followed: Followed): () => void {
   return () => ended.abort()
 }
 
-const mostOwners = 3
+const maxOwners = 3
 
 async function run(followed: Followed, bell: Bell, ended: AbortSignal): Promise<void> {
   const { chains, clock, notices, ref } = followed
@@ -63,7 +63,7 @@ async function run(followed: Followed, bell: Bell, ended: AbortSignal): Promise<
         transaction: (id) => transactions.push(id),
         owner: (told) => {
           // At the beginning and after a claim; a chain that is away would have the page look for ever.
-          if (++ownersAwaited > mostOwners) return
+          if (++ownersAwaited > maxOwners) return
           isOwnerOpen = true
           void told.then(() => bell.ring())
         },

@@ -18,8 +18,8 @@ const nothing: Described = {
 }
 
 // A page has to stay small, whatever its metadata is.
-const longest = { name: 1000, description: 5000, value: 500, url: 2000 }
-const most = { attributes: 60, pictures: 24 }
+const maxLengths = { name: 1000, description: 5000, value: 500, url: 2000 }
+const maxCounts = { attributes: 60, pictures: 24 }
 
 /**
  * Reads marketplace metadata; what does not fit is left out. @param metadata of the token, as JSON @param item of the
@@ -51,12 +51,12 @@ function ofMetadata(text: string | null): Described {
   const image = url(metadata.image) ?? url(metadata.image_url)
   const traits = listOf(attributes)
   return {
-    name: words(name, longest.name),
+    name: words(name, maxLengths.name),
     // Some marketplaces write { name, family }.
-    collection: words(isJsonObject(collection) ? collection.name : collection, longest.name),
-    description: words(description, longest.description),
+    collection: words(isJsonObject(collection) ? collection.name : collection, maxLengths.name),
+    description: words(description, maxLengths.description),
     ...shownOf(image, shown),
-    attributes: traits.flatMap(traitOf).slice(0, most.attributes),
+    attributes: traits.flatMap(traitOf).slice(0, maxCounts.attributes),
     edition: editionOf(metadata.edition, traits),
   }
 }
@@ -68,9 +68,9 @@ function ofItem({ variantId, ...item }: ItemOfPage): Described {
   const pictures = listIn(item.media).flatMap((one) => pictureOf(one, 'url', 'mimeType'))
   return {
     ...nothing,
-    name: words(item.name, longest.name),
-    collection: words(item.contractName, longest.name),
-    description: words(item.description, longest.description),
+    name: words(item.name, maxLengths.name),
+    collection: words(item.contractName, maxLengths.name),
+    description: words(item.description, maxLengths.description),
     ...shownOf(url(item.imageUrl), pictures),
     attributes: traits.flatMap((one) =>
       isJsonObject(one) ? traitOf({ trait_type: one.name, value: one.value }) : [],
@@ -89,7 +89,7 @@ function shownOf(
   return {
     image: first,
     video: video === undefined ? undefined : { url: video, poster: first },
-    gallery: gallery.slice(0, most.pictures),
+    gallery: gallery.slice(0, maxCounts.pictures),
   }
 }
 
@@ -112,11 +112,11 @@ function traitOf(one: unknown): { name: string; value: string }[] {
   if (!isJsonObject(one)) return []
   const value = traitText(one.value, one.display_type)
   if (value === undefined) return []
-  return [{ name: words(one.trait_type, longest.value) ?? '', value }]
+  return [{ name: words(one.trait_type, maxLengths.value) ?? '', value }]
 }
 
 function traitText(value: unknown, display: unknown): string | undefined {
-  const text = words(value, longest.value)
+  const text = words(value, maxLengths.value)
   if (text === undefined || typeof value === 'string') return text
   if (display === 'boost_percentage') return `${text}%`
   // Seconds since 1970; beyond the year 9999 it is no date.
@@ -126,11 +126,11 @@ function traitText(value: unknown, display: unknown): string | undefined {
 }
 
 function editionOf(edition: unknown, traits: readonly unknown[]): string | undefined {
-  const said = words(edition, longest.value)
+  const said = words(edition, maxLengths.value)
   if (said !== undefined) return said
   for (const one of traits) {
     if (!isJsonObject(one) || !/^edition$/i.test(words(one.trait_type, 100) ?? '')) continue
-    const [value, of] = [words(one.value, longest.value), words(one.max_value, longest.value)]
+    const [value, of] = [words(one.value, maxLengths.value), words(one.max_value, maxLengths.value)]
     if (value !== undefined) return of === undefined ? value : `${value} / ${of}`
   }
   return undefined
@@ -151,7 +151,9 @@ function words(value: unknown, length: number): string | undefined {
 }
 
 const url = (value: unknown): string | undefined =>
-  typeof value === 'string' && value.trim() !== '' && value.length <= longest.url ? value.trim() : undefined
+  typeof value === 'string' && value.trim() !== '' && value.length <= maxLengths.url
+    ? value.trim()
+    : undefined
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value.slice(0, 200) : [])
 

@@ -44,10 +44,10 @@ export class TapLog {
   #recorded = 0
   #counting: Promise<number> | undefined
 
-  constructor(db: Db, counts: TapCounts, most = refusedKept) {
+  constructor(db: Db, counts: TapCounts, maxRefused = refusedKept) {
     this.#db = db
     this.#counts = counts
-    this.#most = most
+    this.#most = maxRefused
   }
 
   /** Notifies followers of a tap that is already stored. */

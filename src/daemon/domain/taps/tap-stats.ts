@@ -59,8 +59,8 @@ export interface TapStats {
 type Deps = { db: Pick<Db, 'read' | 'slow'>; clock: Clock; tapLog: TapLog }
 
 const hourMs = 3_600_000
-const usualSpanMs = { hour: 24 * hourMs, day: 29 * 24 * hourMs, other: 30 * 24 * hourMs }
-export const mostPeriods = 10_000
+const defaultSpanMs = { hour: 24 * hourMs, day: 29 * 24 * hourMs, other: 30 * 24 * hourMs }
+export const maxPeriods = 10_000
 // Half a second on a slow machine: other lists take turns with these queries.
 const tapsAtOnce = 50_000
 
@@ -98,16 +98,16 @@ export async function countTaps(deps: Deps, question: Question): Promise<TapStat
 function spanOf({ by, since, until, timeZone: zone }: Question, now: number) {
   const isTime = by === 'hour' || by === 'day'
   const end = until === undefined ? now + 1 : Date.parse(until)
-  const begin = since === undefined ? end - usualSpanMs[isTime ? by : 'other'] : Date.parse(since)
+  const begin = since === undefined ? end - defaultSpanMs[isTime ? by : 'other'] : Date.parse(since)
   if (begin >= end)
     throw new DomainError('invalid_input', `The span ends before it begins: ${iso(begin)} to ${iso(end)}.`)
   if (!isTime) return { since: iso(begin), until: iso(end), periods: undefined }
-  const periods = periodsOf(by, { since: begin, until: end, zone }, mostPeriods)
-  if (periods.length > mostPeriods) {
+  const periods = periodsOf(by, { since: begin, until: end, zone }, maxPeriods)
+  if (periods.length > maxPeriods) {
     const instead = by === 'hour' ? ', or count by day' : ''
     throw new DomainError(
       'invalid_input',
-      `That is more than ${mostPeriods} ${by}s. Choose a shorter span${instead}.`,
+      `That is more than ${maxPeriods} ${by}s. Choose a shorter span${instead}.`,
     )
   }
   return { since: iso(periods[0]?.from ?? begin), until: iso(end), periods }

@@ -3,7 +3,7 @@ import { decryptPiccData, macInputText, TAMPER_PARAMETER, verifySunMac } from '.
 import { uidFromBytes } from '../../../nfc/uid.ts'
 import { findChipByPublicKey, findTapped, type TappedChip } from '../../store/chips/chips.ts'
 import type { Db } from '../../store/database/database.ts'
-import { type KeyRing, type KeySet, usualNames } from '../chips/key-ring.ts'
+import { defaultParameters, type KeyRing, type KeySet } from '../chips/key-ring.ts'
 
 /** Raw parameters of a tap's URL; a repeated name gives a list. */
 export type TapQuery = Readonly<Record<string, unknown>>
@@ -55,7 +55,7 @@ async function readSunTap(
   t: unknown,
 ): Promise<VerifiedTap> {
   // A template whose `d` is present is more specific.
-  const names = matching.find((one) => query[one.d] !== undefined) ?? matching[0] ?? usualNames
+  const names = matching.find((one) => query[one.d] !== undefined) ?? matching[0] ?? defaultParameters
   const e = query[names.e] ?? ''
   const c = query[names.c] ?? ''
   const d = query[names.d]

@@ -39,13 +39,13 @@ export function timeLine({ endsAt, actions }: TapPage, settings: PageSettings): 
     left <= 0
       ? html`<span>${strings.timeOver}</span>`
       : html`<span class="ticks">${strings.timeLeft(countdown(endsAt, settings.now))}</span><span class="still">${strings.timeAtMost(Math.max(1, Math.floor(left / 60_000)))}</span>`
-  return html`<p class="time" data-card="time"${roomFor(strings.timeLeft(longestTime))}${isOpen ? '' : hidden}>${actions.length > 0 ? words : ''}</p>`
+  return html`<p class="time" data-card="time"${roomFor(strings.timeLeft(widestTime))}${isOpen ? '' : hidden}>${actions.length > 0 ? words : ''}</p>`
 }
 
 /** Texts that may take another one's place, so that its height is theirs from the start: see style.ts. */
 const roomFor = (text: Html, other?: Html): Html =>
   html` data-room="${text}"${other && html` data-room-too="${other}"`}`
-const longestTime = html`0:00:00`
+const widestTime = html`0:00:00`
 
 const hidden = html` hidden`
 
@@ -133,7 +133,7 @@ function registered(action: Action, state: Registered, content: TapPage, setting
 ${room(action, settings, { idle: html`<p>${wait > 0 ? words.thenTap : words.nowTap}</p>`, failure })}`
   const until = html`<span class="ticks">${words.until(countdown(expiresAt, settings.now))}</span>`
   return html`${form(action, content, settings, { recipient, failed: failure?.code, waits: wait > 0 })}
-<p class="wait"${roomFor(words.wait(longestTime), words.until(longestTime))}>${wait > 0 ? waiting : until}</p>
+<p class="wait"${roomFor(words.wait(widestTime), words.until(widestTime))}>${wait > 0 ? waiting : until}</p>
 ${room(action, settings, { idle: html`<p>${explain(action, content, strings)}</p>`, failure, hasForm: true })}`
 }
 

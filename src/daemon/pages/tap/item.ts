@@ -88,7 +88,7 @@ const lastEnd = (text: string, pattern: RegExp): number => {
 export function gallery(content: TapPage, settings: PageSettings): Html {
   const { gallery: label, pictureOf } = stringsOf(settings.language)
   const title = titleOf(content, settings)
-  const pictures = content.piece.gallery.slice(0, mostPictures).flatMap((picture, index) => {
+  const pictures = content.piece.gallery.slice(0, maxPictures).flatMap((picture, index) => {
     const url = mediaOf(picture.url, settings)
     return url ? [one(url, picture, pictureOf(title, index + 1))] : []
   })
@@ -97,7 +97,7 @@ export function gallery(content: TapPage, settings: PageSettings): Html {
 <ul class="gallery" tabindex="0" aria-labelledby="gallery-title">${pictures}</ul></section>`
 }
 
-const mostPictures = 24
+const maxPictures = 24
 
 const one = (url: string, picture: Picture, name: string): Html =>
   html`<li>${
@@ -107,10 +107,10 @@ const one = (url: string, picture: Picture, name: string): Html =>
   }</li>`
 
 // More would make the first view too large.
-const mostAttributes = 60
+const maxAttributes = 60
 
 export function attributes({ piece }: TapPage, settings: PageSettings): Html {
-  const shown = piece.attributes.slice(0, mostAttributes)
+  const shown = piece.attributes.slice(0, maxAttributes)
   if (shown.length === 0) return html``
   const rows = shown.map(
     ({ name, value }) =>

@@ -31,7 +31,7 @@ export function failurePage(failed: Failed | number, settings: PageSettings): Pa
   const kind = kindOf(known)
   const { title, advice } = unable[kind]
   const state = kind === 'missing' ? notFound : kind === 'malformed' ? refused : notNow
-  const wait = known.retryAfterSeconds ?? usualWait[known.status]
+  const wait = known.retryAfterSeconds ?? defaultWaitSeconds[known.status]
   // Whoever sees what came of it may have nothing to try again.
   const when = wait === undefined || kind === 'interrupted' ? [] : [tryAgainIn(wait)]
   return notice({ state, title, advice: [advice, ...when], isTap: true }, settings)
@@ -60,7 +60,7 @@ const pictogram = raw(
 )
 
 /** Seconds, if nobody said how long. */
-const usualWait: Record<number, number | undefined> = { 429: 60, 503: 10 }
+const defaultWaitSeconds: Record<number, number | undefined> = { 429: 60, 503: 10 }
 
 function kindOf({ status, code, isStarting, isForm }: Failed): Unable {
   if (code === 'outcome_unknown') return 'interrupted'

@@ -6,12 +6,12 @@ import { mapped, sendJsonArray, sendLines } from '../../http/streams.ts'
 import type { Context } from '../../process/context.ts'
 import { pick } from '../wire-shapes.ts'
 
-const usualLimit = 100
+const defaultLimit = 100
 
 export function auditRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
     'GET /admin/audit': async ({ query, keyTeam, reply }) => {
-      const { team: name, limit = usualLimit, ...filter } = query
+      const { team: name, limit = defaultLimit, ...filter } = query
       const team = await namedTeam(ctx, { name, keyTeam })
       const changes = listChanges(ctx, { ...filter, limit, teamId: team?.id })
       const lines = mapped(changes, (change) =>

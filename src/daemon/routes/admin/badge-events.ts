@@ -12,7 +12,7 @@ import { bindAll } from '../../http/bind.ts'
 import type { Context } from '../../process/context.ts'
 import { pick } from '../wire-shapes.ts'
 
-const usualPage = 100
+const defaultLimit = 100
 
 export function adminBadgeEventRoutes(app: FastifyInstance, ctx: Context): void {
   const decided = (event: BadgeEventRow) => ({
@@ -23,7 +23,7 @@ export function adminBadgeEventRoutes(app: FastifyInstance, ctx: Context): void 
   bindAll(app, ctx, {
     'GET /admin/badge-events': async ({ query, keyTeam }) => {
       const team = await namedTeam(ctx, { name: query.team, keyTeam })
-      const page = { teamId: team?.id, before: query.before, limit: query.limit ?? usualPage }
+      const page = { teamId: team?.id, before: query.before, limit: query.limit ?? defaultLimit }
       return (await badgeEventsNow(ctx, page)).map((event) => ({
         ...pick(event, 'id', 'team', 'name', 'status', 'startDate', 'endDate', 'expiryDate'),
         ...pick(event, 'requestedCodes', 'maxPerRecipient', 'createdAt'),
@@ -33,7 +33,7 @@ export function adminBadgeEventRoutes(app: FastifyInstance, ctx: Context): void 
       }))
     },
     'GET /admin/badge-events/:id/claims': async ({ params, query }) => {
-      const page = { before: query.before, limit: query.limit ?? usualPage }
+      const page = { before: query.before, limit: query.limit ?? defaultLimit }
       return (await badgeClaims(ctx, params.id, page)).map((claim) => ({
         ...pick(claim, 'id', 'recipient', 'state', 'reason', 'transactionHash', 'createdAt', 'claimedAt'),
         uid: claim.chipUid,

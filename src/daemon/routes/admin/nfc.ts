@@ -10,7 +10,7 @@ import { joinSheet, showSheet } from '../../domain/nfc/sheet-runs.ts'
 import { bindAll } from '../../http/bind.ts'
 import type { Context } from '../../process/context.ts'
 
-const usualLimit = 100
+const defaultLimit = 100
 
 export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
   const sessions = new NfcSessions()
@@ -58,7 +58,7 @@ export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
       held: await sessions.heldRows(ctx, run),
     }),
     'GET /admin/nfc/journal': async ({ query }) => {
-      const { uid, before, limit = usualLimit } = query
+      const { uid, before, limit = defaultLimit } = query
       const entries = await listJournal(ctx, { open: !query.all, uid, before, limit })
       return entries.map((entry) => ({ ...entry, from: [...entry.from] }))
     },

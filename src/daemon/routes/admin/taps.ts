@@ -10,18 +10,18 @@ import { LiveLines } from '../../http/live-lines.ts'
 import type { Context } from '../../process/context.ts'
 import { pick } from '../wire-shapes.ts'
 
-const usualLimit = 100
+const defaultLimit = 100
 
 export function tapRoutes(app: FastifyInstance, ctx: Context): void {
   const streams = new LiveLines(app)
   bindAll(app, ctx, {
     'GET /admin/taps': async ({ query, keyTeam }) => {
-      const { team: name, limit = usualLimit, ...filter } = query
+      const { team: name, limit = defaultLimit, ...filter } = query
       const team = await namedTeam(ctx, { name, keyTeam })
       return (await listTapRecords(ctx, { ...filter, limit, teamId: team?.id })).map(toWire)
     },
     'GET /admin/taps/stats': async ({ query, keyTeam }) => {
-      const { team: name, chipGroup, timeZone = 'UTC', limit = usualLimit, ...question } = query
+      const { team: name, chipGroup, timeZone = 'UTC', limit = defaultLimit, ...question } = query
       // A group's name is unique in its team only.
       const team = await (chipGroup === undefined ? namedTeam : resolveTeam)(ctx, { name, keyTeam })
       const group =

@@ -12,7 +12,7 @@ import { bindAll } from '../../http/bind.ts'
 import type { Context } from '../../process/context.ts'
 import { pick, storedObject } from '../wire-shapes.ts'
 
-const usualLimit = 100
+const defaultLimit = 100
 
 export function transactionRoutes(app: FastifyInstance, ctx: Context): void {
   const shown = async (id: number) => {
@@ -21,7 +21,7 @@ export function transactionRoutes(app: FastifyInstance, ctx: Context): void {
   }
   bindAll(app, ctx, {
     'GET /admin/transactions': async ({ query, keyTeam }) => {
-      const { team: name, limit = usualLimit, ...filter } = query
+      const { team: name, limit = defaultLimit, ...filter } = query
       const team = await namedTeam(ctx, { name, keyTeam })
       return (await listTransactions(ctx, { ...filter, limit, teamId: team?.id })).map(toWire)
     },

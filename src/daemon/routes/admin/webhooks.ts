@@ -19,7 +19,7 @@ import { bindAll } from '../../http/bind.ts'
 import type { Context } from '../../process/context.ts'
 import { pick } from '../wire-shapes.ts'
 
-const usualLimit = 100
+const defaultLimit = 100
 
 export function webhookRoutes(app: FastifyInstance, ctx: Context): void {
   const named = async <T extends WebhookView>(webhook: T) =>
@@ -48,7 +48,7 @@ export function webhookRoutes(app: FastifyInstance, ctx: Context): void {
     'POST /admin/webhooks/:id/test': async ({ params, actor }) =>
       deliveryToWire(await testWebhook(ctx, actor, params.id)),
     'GET /admin/webhook-deliveries': async ({ query, keyTeam }) => {
-      const { team: name, webhook: webhookId, limit = usualLimit, ...filter } = query
+      const { team: name, webhook: webhookId, limit = defaultLimit, ...filter } = query
       const teamId = (await namedTeam(ctx, { name, keyTeam }))?.id
       return (await listDeliveries(ctx, { ...filter, webhookId, limit, teamId })).map(deliveryToWire)
     },

@@ -58,9 +58,9 @@ const spend = statement<Spending & Limits>()((db, p) =>
       return e.and([fits('spentTransactions', 1, 'transactionsPerDay'), fits('spentGas', p.gas, 'gasPerDay')])
     }),
 )
-/** @param usual limits for teams without their own @returns false if the budget of the day is used up */
-export const spendBudget = async (db: Queries, spending: Spending, usual: Limits): Promise<boolean> =>
-  (await spend.run(db, { ...spending, ...usual })) === 1
+/** @param defaults limits for teams without their own @returns false if the budget of the day is used up */
+export const spendBudget = async (db: Queries, spending: Spending, defaults: Limits): Promise<boolean> =>
+  (await spend.run(db, { ...spending, ...defaults })) === 1
 
 /** If the clock was ahead, the spending of future days counts for today. */
 export const clampSpentDays = (db: Queries, today: string) =>

@@ -111,7 +111,7 @@ function groupsOn(db: Queries): Groups<string, TappedChip | undefined> {
       const chips = new Map((await byUids.all(db, { uids })).map((chip) => [chip.uid, chip]))
       return uids.map((uid) => chips.get(uid))
     },
-    { atOnce: 3, most: 64 },
+    { atOnce: 3, maxPerGroup: 64 },
   )
   groups.set(db, made)
   return made

@@ -13,7 +13,7 @@ type Ask<T, R> = (items: T[]) => Promise<readonly (R | Promise<R>)[]>
 interface Limits<T> {
   /** Groups under way. */
   readonly atOnce: number
-  readonly most: number
+  readonly maxPerGroup: number
   /** Items of one key are never in one group. */
   readonly keyOf?: (item: T) => unknown
   /** What is under way may be done although nobody waits for its answer any longer. */
@@ -21,7 +21,7 @@ interface Limits<T> {
 }
 
 /** More than wait in any proper moment, and less than would fill the memory. */
-const mostWaiting = 5000
+const maxWaiting = 5000
 
 /**
  * Collects what comes in one turn of the event loop, and while enough groups are under way, so that a busy daemon asks
@@ -41,7 +41,7 @@ export class Groups<T, R> {
 
   /** @throws what asking for its group throws; DatabaseUnavailable if too many wait */
   ask(item: T): Promise<R> {
-    if (this.#waiting.length >= mostWaiting)
+    if (this.#waiting.length >= maxWaiting)
       throw new DatabaseUnavailable(new Error('Too many wait for the database'), { isRefused: true })
     const patience = patienceOfRequest()
     return new Promise((resolve, reject) => {
@@ -85,7 +85,7 @@ export class Groups<T, R> {
   }
 
   #next(): Waiting<T, R>[] {
-    const { most, keyOf } = this.#limits
+    const { maxPerGroup: most, keyOf } = this.#limits
     if (!keyOf) return this.#waiting.splice(0, most)
     const keys = new Set<unknown>()
     const group: Waiting<T, R>[] = []

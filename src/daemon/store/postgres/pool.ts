@@ -129,8 +129,8 @@ export class Pool {
     if (this.#inUse[kind] >= this.#limits[kind].max) return false
     if (kind !== 'write' && kind !== 'slow') return true
     const total = this.#refusal === undefined ? this.#max : this.#open.size
-    const least = kind === 'write' || this.#max === 1 ? 1 : 0
-    return this.#inUse.write + this.#inUse.slow < Math.max(total - 1, least)
+    const minSpare = kind === 'write' || this.#max === 1 ? 1 : 0
+    return this.#inUse.write + this.#inUse.slow < Math.max(total - 1, minSpare)
   }
 
   /** Who asked first, but the pulse goes before, and one tap at a time. */
@@ -152,8 +152,8 @@ export class Pool {
       clearTimeout(one?.timer)
       one?.resolve(client)
     }
-    const most = this.#isPaused ? 1 : this.#max
-    while (this.#opening < this.#wanted && this.#open.size + this.#opening < most) void this.#openOne()
+    const max = this.#isPaused ? 1 : this.#max
+    while (this.#opening < this.#wanted && this.#open.size + this.#opening < max) void this.#openOne()
   }
 
   /** Connections that those who wait may use; more of them lets writes begin that left the last one to taps. */

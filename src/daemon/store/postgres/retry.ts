@@ -3,11 +3,10 @@ import { DatabaseUnavailable } from '../database/database.ts'
 import { followRequests, Patience, patienceOfRequest } from '../database/patience.ts'
 import { isConflict, isStale, isUnprepared } from './servers.ts'
 
-const longestWaitMs = 250
+const maxWaitMs = 250
 
 /** Waits grow, and differ between those that met. */
-const pause = (attempt: number): Promise<void> =>
-  delay(Math.random() * Math.min(longestWaitMs, 4 * 2 ** attempt))
+const pause = (attempt: number): Promise<void> => delay(Math.random() * Math.min(maxWaitMs, 4 * 2 ** attempt))
 
 /** @returns true if the same work may succeed, because nothing of it was done */
 export function mayPass(error: unknown): boolean {

@@ -27,7 +27,7 @@ export class Writer {
   readonly #running = new Set<Promise<unknown>>()
   readonly #taps = new Groups((taps: TapToTake[]) => this.#takeTogether(taps), {
     atOnce: 3,
-    most: 64,
+    maxPerGroup: 64,
     isWriting: true,
     keyOf: ({ seen }) => seen.uid,
   })

@@ -35,12 +35,12 @@ function flagIn(line: JsonObject, name: string): boolean {
 }
 
 /** @throws LineProblem */
-function numberIn(line: JsonObject, name: string, least: number, absent?: number): number {
+function numberIn(line: JsonObject, name: string, min: number, absent?: number): number {
   const text = String(line[name] ?? '')
   if (text === '' && absent !== undefined) return absent
   const number = /^\d{1,7}$/.test(text) ? Number(text) : Number.NaN
-  if (number >= least && number <= maxEventCodes) return number
-  throw new LineProblem(`${name} must be a whole number from ${least} to ${maxEventCodes}`)
+  if (number >= min && number <= maxEventCodes) return number
+  throw new LineProblem(`${name} must be a whole number from ${min} to ${maxEventCodes}`)
 }
 
 /** @throws LineProblem */

@@ -46,7 +46,7 @@ export const chipsEdit: WrittenKind<EditRow, Result> = {
   how: 'written',
   isAdmin: false,
   scope: 'edit',
-  rowsAWrite: { least: 50, most: 500 },
+  rowsPerWrite: { least: 50, most: 500 },
   readRow: (line) => {
     const edit = editOn(line)
     if (typeof edit === 'string') return { problem: edit }

@@ -29,7 +29,7 @@ interface ImportResult {
 }
 
 const known = new Set(['row', ...chipColumns])
-const longest = 4096
+const maxTextLength = 4096
 
 const readLine = lineReader<ImportRow, unknown>((line, row) => {
   refuseOthers(line, known)
@@ -38,7 +38,8 @@ const readLine = lineReader<ImportRow, unknown>((line, row) => {
     const cell = line[column]
     if (cell === undefined || cell === null || cell === '') continue
     if (typeof cell !== 'string') throw new LineProblem(`${column} must be text`)
-    if (cell.length > longest) throw new LineProblem(`${column} must be at most ${longest} characters`)
+    if (cell.length > maxTextLength)
+      throw new LineProblem(`${column} must be at most ${maxTextLength} characters`)
     values[column] = cell
   }
   const input = readRow(values satisfies ChipValues)
@@ -161,7 +162,7 @@ export const chipImport: WrittenKind<ImportRow, ImportResult> = {
     withoutTrace(deps.db, (trx) =>
       register(trx, deps, { request: requestOf(run), at: iso(deps.clock.now()) }, rows),
     ),
-  rowsAWrite,
+  rowsPerWrite: rowsAWrite,
   write,
   undo: {
     kind: 'chips import undo',
@@ -203,7 +204,7 @@ export const chipImportUndo: WrittenKind<UndoRow, UndoResult> = {
       results.push({ row, ...(await checkOne(db.read, { uid, batch: importOf(run), teamId: run.teamId })) })
     return results
   },
-  rowsAWrite: { least: 25, most: 250 },
+  rowsPerWrite: { least: 25, most: 250 },
   async write(trx, deps, run, rows) {
     const at = iso(deps.clock.now())
     const [batch, teamId] = [importOf(run), run.teamId]

@@ -150,7 +150,7 @@ export const chipsApply: WrittenKind<Row, Result> = {
   how: 'written',
   isAdmin: true,
   scope: 'edit',
-  rowsAWrite: { least: 125, most: 500 },
+  rowsPerWrite: { least: 125, most: 500 },
   readRow,
   plan,
   write,

@@ -35,7 +35,7 @@ const common = {
       return repeated ? { row, uid, guestbookEventId, ...repeated } : result
     })
   },
-  rowsAWrite: { least: 50, most: 500 },
+  rowsPerWrite: { least: 50, most: 500 },
   async write(trx, { clock }, run, rows) {
     const at = iso(clock.now())
     const plain = rows.map(({ row }) => row)

@@ -56,7 +56,7 @@ const common = {
     }
     return results
   },
-  rowsAWrite: { least: 5, most: 100 },
+  rowsPerWrite: { least: 5, most: 100 },
   async write(trx, { clock }, run, rows) {
     const caller = callerOf(run)
     const at = iso(clock.now())

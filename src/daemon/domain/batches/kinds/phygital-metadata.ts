@@ -103,7 +103,7 @@ export const phygitalMetadata: WrittenKind<MetadataLine, MetadataResult> = {
     return { totals: totals.map(totalsInText) }
   },
   // Rows of one contract that are written together share an announcement, which costs gas.
-  rowsAWrite: { least: announcedTogether, most: announcedTogether },
+  rowsPerWrite: { least: announcedTogether, most: announcedTogether },
   staysInPiece: true,
   async write(trx, deps, run, rows) {
     // A row that was planned does what its plan showed, or nothing.
