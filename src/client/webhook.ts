@@ -16,8 +16,8 @@ export const verifyWebhook: typeof Declared = async (body, headers, secret, opti
   const id = header('webhook-id')
   const timestamp = header('webhook-timestamp')
   const tolerance = options.toleranceSeconds ?? 300
-  const apart = Math.abs((options.at ?? new Date()).getTime() / 1000 - Number(timestamp))
-  if (!/^\d{1,15}$/.test(timestamp) || !(apart <= tolerance))
+  const skewSeconds = Math.abs((options.at ?? new Date()).getTime() / 1000 - Number(timestamp))
+  if (!/^\d{1,15}$/.test(timestamp) || !(skewSeconds <= tolerance))
     throw refused(
       `webhook-timestamp is not within ${tolerance} seconds of this clock: a delivery repeated by somebody, or a clock that is wrong.`,
     )

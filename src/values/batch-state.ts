@@ -48,14 +48,14 @@ export const isBatchName = (text: string): boolean => batchNamePattern.test(text
 
 /**
  * What a plan lets a row do: what was planned to fail is not tried, and what differs from what the plan saw is left alone.
- * @param now what the row would do now @param isAsSeen whether it finds what the plan found
+ * @param now what the row would do now @param isUnchanged whether it finds what the plan found
  */
 export function byPlan(
   now: RowStatus,
   planned: RowStatus | undefined,
-  isAsSeen: () => boolean,
+  isUnchanged: () => boolean,
 ): 'as now' | 'as planned' | 'conflict' {
   if (planned === undefined) return 'as now'
   if (planned === 'failed' || planned === 'conflict') return 'as planned'
-  return now === 'failed' || (now === planned && isAsSeen()) ? 'as now' : 'conflict'
+  return now === 'failed' || (now === planned && isUnchanged()) ? 'as now' : 'conflict'
 }

@@ -34,18 +34,18 @@ export const itemLists: { readonly [member in ItemMember]?: string } = {
 export const isItemId = (text: string): boolean => /^[A-Za-z0-9._-]{1,64}$/.test(text)
 
 /** Can follow the name of the member. */
-class Misfit extends Error {}
+class MemberProblem extends Error {}
 
 type Reader<T> = (value: unknown) => T
 
 const text =
   (max: number, { mayBeEmpty = true } = {}): Reader<string> =>
   (value) => {
-    if (typeof value !== 'string') throw new Misfit('must be text')
-    if (value.length > max) throw new Misfit(`must be at most ${max} characters`)
+    if (typeof value !== 'string') throw new MemberProblem('must be text')
+    if (value.length > max) throw new MemberProblem(`must be at most ${max} characters`)
     if (value.includes('\0') || !value.isWellFormed())
-      throw new Misfit('must not contain NUL or broken Unicode')
-    if (!mayBeEmpty && value.trim() === '') throw new Misfit('must not be empty')
+      throw new MemberProblem('must not contain NUL or broken Unicode')
+    if (!mayBeEmpty && value.trim() === '') throw new MemberProblem('must not be empty')
     return value
   }
 const name = text(200, { mayBeEmpty: false })
@@ -53,13 +53,15 @@ const name = text(200, { mayBeEmpty: false })
 const listOf =
   <T>(max: number, read: Reader<T>): Reader<T[]> =>
   (value) => {
-    if (!Array.isArray(value)) throw new Misfit('must be a list')
-    if (value.length > max) throw new Misfit(`must have at most ${max} elements`)
+    if (!Array.isArray(value)) throw new MemberProblem('must be a list')
+    if (value.length > max) throw new MemberProblem(`must have at most ${max} elements`)
     return value.map((element, at) => {
       try {
         return read(element)
       } catch (error) {
-        throw error instanceof Misfit ? new Misfit(`element ${at + 1}: ${error.message}`) : error
+        throw error instanceof MemberProblem
+          ? new MemberProblem(`element ${at + 1}: ${error.message}`)
+          : error
       }
     })
   }
@@ -68,13 +70,13 @@ const listOf =
 const shape =
   <T extends object>(members: { readonly [key in keyof T]: Reader<T[key]> }): Reader<T> =>
   (value) => {
-    if (!isJsonObject(value)) throw new Misfit('must be an object')
+    if (!isJsonObject(value)) throw new MemberProblem('must be an object')
     const read: Partial<T> = {}
     for (const key in members)
       try {
         read[key] = members[key](value[key])
       } catch (error) {
-        throw error instanceof Misfit ? new Misfit(`${key} ${error.message}`) : error
+        throw error instanceof MemberProblem ? new MemberProblem(`${key} ${error.message}`) : error
       }
     return read as T
   }
@@ -103,7 +105,7 @@ export function readItemMember(
   try {
     return { value: readers[member](value) }
   } catch (error) {
-    if (error instanceof Misfit) return { problem: error.message }
+    if (error instanceof MemberProblem) return { problem: error.message }
     throw error
   }
 }

@@ -1,4 +1,4 @@
-import { Slice } from './slices.ts'
+import { TimeSlice } from './time-slices.ts'
 
 // JSON that would take long to parse is refused unparsed: a megabyte of `{},` takes a tenth of a second.
 
@@ -21,14 +21,14 @@ interface Excess {
  * @param members the maximum number of members of all objects
  */
 export async function excessOf(json: Buffer, members = maxMembers): Promise<Excess | undefined> {
-  const slice = new Slice()
+  const slice = new TimeSlice()
   const scan = new Scan(json, members)
   // 256 KiB take a few milliseconds at most.
   for (let to = 0; to < json.length; ) {
     to = Math.min(to + 256 * 1024, json.length)
     const reason = scan.upTo(to)
     if (reason !== undefined) return { field: scan.field, reason }
-    if (slice.isOver) await slice.next()
+    if (slice.shouldYield) await slice.next()
   }
   return undefined
 }

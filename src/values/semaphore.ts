@@ -1,7 +1,7 @@
 /** Limits that are absent are none. */
 export interface SemaphoreLimits {
-  atOnce?: number
-  atOncePerKey: number
+  concurrency?: number
+  concurrencyPerKey: number
   waiting?: number
   waitingPerKey: number
   /** In milliseconds. */
@@ -26,17 +26,17 @@ export class Semaphore {
   }
 
   /**
-   * @param told called once, now or later: false if the queue is full or the wait was too long
+   * @param onResult called once, now or later: false if the queue is full or the wait was too long
    * @returns a function to call in the end in any case: it gives the permit back, or leaves the queue
    */
-  acquire(key: string, told: (isGranted: boolean) => void): () => void {
+  acquire(key: string, onResult: (isGranted: boolean) => void): () => void {
     const { waiting = Number.POSITIVE_INFINITY, waitingPerKey, waitMs } = this.#limits
     let isHeld = false
     const hold = () => {
       isHeld = true
       this.#held += 1
       add(this.#heldByKey, key, 1)
-      told(true)
+      onResult(true)
     }
     const release = () => {
       if (!isHeld) return
@@ -50,7 +50,7 @@ export class Semaphore {
       return release
     }
     if (this.#waiting.size >= waiting || (this.#waitingByKey.get(key) ?? 0) >= waitingPerKey) {
-      told(false)
+      onResult(false)
       return release
     }
     const stopWaiting = () => {
@@ -66,7 +66,7 @@ export class Semaphore {
     }
     const timer = setTimeout(() => {
       stopWaiting()
-      told(false)
+      onResult(false)
     }, waitMs)
     this.#waiting.add(waiter)
     add(this.#waitingByKey, key, 1)
@@ -90,8 +90,8 @@ export class Semaphore {
   }
 
   #hasRoom(key: string): boolean {
-    const { atOnce = Number.POSITIVE_INFINITY, atOncePerKey } = this.#limits
-    return this.#held < atOnce && (this.#heldByKey.get(key) ?? 0) < atOncePerKey
+    const { concurrency = Number.POSITIVE_INFINITY, concurrencyPerKey } = this.#limits
+    return this.#held < concurrency && (this.#heldByKey.get(key) ?? 0) < concurrencyPerKey
   }
 
   #beginNext(): void {

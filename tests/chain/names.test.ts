@@ -29,7 +29,14 @@ import { minedReceipt } from '../support/receipt.ts'
 
 const acme = { team: 1 }
 /** Room for one after the other. */
-const lane = { atOnce: 1, atOncePerKey: 1, waiting: 1, waitingPerKey: 1, waitMs: 60_000, nameMs: 60_000 }
+const lane = {
+  concurrency: 1,
+  concurrencyPerKey: 1,
+  waiting: 1,
+  waitingPerKey: 1,
+  waitMs: 60_000,
+  nameMs: 60_000,
+}
 
 const alice: Address = '0x1111111111111111111111111111111111111111'
 const bob: Address = '0x2222222222222222222222222222222222222222'
@@ -402,7 +409,7 @@ describe('names that take long', () => {
     const { resolve } = createNameResolver({
       clientFor: () => client,
       fetchGateway: guarded(),
-      lanes: { team: { ...lane, atOnce: 2, atOncePerKey: 2, waiting: 3, waitingPerKey: 3 } },
+      lanes: { team: { ...lane, concurrency: 2, concurrencyPerKey: 2, waiting: 3, waitingPerKey: 3 } },
     })
     const asked = Array.from({ length: 6 }, (_, n) => caught(resolve(acme, 31337, `name${n}.eth`)))
     const last = await asked[5]
@@ -442,7 +449,7 @@ describe('names that take long', () => {
     const { resolve } = createNameResolver({
       clientFor: () => client,
       fetchGateway: guarded(),
-      lanes: { client: { ...lane, atOnce: 2, waitingPerKey: 0, nameMs: 50 } },
+      lanes: { client: { ...lane, concurrency: 2, waitingPerKey: 0, nameMs: 50 } },
     })
     const one = caught(resolve({ client: 'a' }, 31337, 'one.eth'))
     expect((await caught(resolve({ client: 'a' }, 31337, 'two.eth'))).message).toMatch(busy)

@@ -10,7 +10,7 @@ const pace = { maxInFlight: 256 }
 
 let bench: Bench
 beforeEach(async () => {
-  bench = await openBench({ relayer: { pace } })
+  bench = await openBench({ relayer: { timing: pace } })
 })
 afterEach(() => bench.close())
 

@@ -93,7 +93,7 @@ let bench: Bench | undefined
 afterEach(() => bench?.close())
 
 test('a relayer that was started sends by itself', async () => {
-  bench = await openBench({ relayer: { pace: { busyMs: 5 }, schedule: systemSchedule } })
+  bench = await openBench({ relayer: { timing: { busyMs: 5 }, schedule: systemSchedule } })
   bench.relayer.start()
   const id = await bench.intend(1)
   await bench.relayer.broadcasted(id)

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Settled } from '../../src/daemon/chain/relayer/sender.ts'
+import type { OnSettled } from '../../src/daemon/chain/relayer/sender.ts'
 import { type Bench, gwei, openBench, relayerKey } from '../support/relayer.ts'
 
 // What the relayer does with answers of public nodes, a tick at a time. tests/long/nodes.test.ts has whole nodes.
 
 let bench: Bench
 let ends: string[]
-const onSettled: Settled = async (_trx, { id, state }) => {
+const onSettled: OnSettled = async (_trx, { id, state }) => {
   ends.push(`${id} ${state}`)
 }
 beforeEach(async () => {

@@ -10,8 +10,8 @@ import { BoxFile } from '../../src/cli/nfc/box-file.ts'
 import { runBox } from '../../src/cli/nfc/box-run.ts'
 import type { BoxRun } from '../../src/cli/nfc/box-state.ts'
 import { lines } from '../../src/cli/nfc/box-view.ts'
-import { makeCarrier } from '../../src/cli/nfc/carry.ts'
 import { type ChipRow, RowsOfChips } from '../../src/cli/nfc/chip-rows.ts'
+import { makeSessionRunner } from '../../src/cli/nfc/run-session.ts'
 import { withStop } from '../../src/cli/nfc/stop.ts'
 import type { CardReaders } from '../../src/nfc/card.ts'
 import type { Tear } from '../../src/nfc/emulator/card.ts'
@@ -76,7 +76,7 @@ const startBox = async (
 ) => {
   const opened = openedOn(readers)
   const stop = run.stop ?? noStop()
-  const carrier = await makeCarrier(ctx, opened, { stop })
+  const carrier = await makeSessionRunner(ctx, opened, { stop })
   const fixed = {
     opened,
     carrier,

@@ -2,10 +2,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { Patience } from '../../src/cli/batch/patience.ts'
-import { type Carrier, carry } from '../../src/cli/nfc/carry.ts'
+import { ReconnectPolicy } from '../../src/cli/batch/reconnect-policy.ts'
+import type { Order, SessionResult } from '../../src/cli/nfc/forward-apdus.ts'
 import { modelOf, ReaderLimits } from '../../src/cli/nfc/reader-limits.ts'
-import type { Order, SessionResult } from '../../src/cli/nfc/relay.ts'
+import { runSession, type SessionRunner } from '../../src/cli/nfc/run-session.ts'
 import type { Card } from '../../src/nfc/card.ts'
 import { CardGone } from '../../src/nfc/card.ts'
 import { noStop } from '../support/nfc.ts'
@@ -48,20 +48,20 @@ const scripted = (ends: (SessionResult | { lc: number })[], reader = 'Small Read
     signal: async (outcome) => void said.push(outcome),
     release: async () => undefined,
   }
-  const ctx = { call, io, system, flags: {} } as unknown as Carrier['ctx']
+  const ctx = { call, io, system, flags: {} } as unknown as SessionRunner['ctx']
   const stop = noStop()
-  const carrier: Carrier = {
+  const carrier: SessionRunner = {
     ctx,
     opened: {
       isEmulator: false,
-      all: { waitForCard: async () => card } as unknown as Carrier['opened']['all'],
+      all: { waitForCard: async () => card } as unknown as SessionRunner['opened']['all'],
     },
     limits: new ReaderLimits(system),
     station: 'st_1',
     outage: { isAway: false },
-    patience: new Patience(ctx, {} as never, stop.now, undefined),
+    reconnect: new ReconnectPolicy(ctx, {} as never, stop.now, undefined),
   }
-  const run = () => carry(carrier, card, { purpose: 'recover' }, { stop })
+  const run = () => runSession(carrier, card, { purpose: 'recover' }, { stop })
   return { run, orders, said }
 }
 

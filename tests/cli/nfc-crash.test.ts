@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createClient } from '../../src/cli/client/client.ts'
 import { DaemonUnreachable } from '../../src/cli/client/errors.ts'
-import { relay } from '../../src/cli/nfc/relay.ts'
+import { forwardApdus } from '../../src/cli/nfc/forward-apdus.ts'
 import { Chip, inA, nfcSeed, noStop } from '../support/nfc.ts'
 import { type DaemonProcess, spawnDaemon } from '../support/process.ts'
 
@@ -42,7 +42,7 @@ test.each([
     const open = (url: string) => createClient({ url, adminToken: () => env.TAPCHIP_ADMIN_TOKEN })
     const before = open(daemon.ready.url)
     const whole = new Chip().put()
-    await relay(before, whole, inA, { stop: noStop() })
+    await forwardApdus(before, whole, inA, { stop: noStop() })
     const isLast = apdu > whole.sent
 
     const chip = new Chip()
@@ -58,14 +58,14 @@ test.each([
       }
       return answer
     }
-    await expect(relay(before, card, inA, { stop: noStop() })).rejects.toThrow(DaemonUnreachable)
+    await expect(forwardApdus(before, card, inA, { stop: noStop() })).rejects.toThrow(DaemonUnreachable)
     before.close()
     card.lift()
     await killed
 
     daemon = await start()
     const client = open(daemon.ready.url)
-    const ended = await relay(client, chip.put(), { purpose: 'recover' }, { stop: noStop() })
+    const ended = await forwardApdus(client, chip.put(), { purpose: 'recover' }, { stop: noStop() })
     expect(ended).toMatchObject({ status: 'provisioned', uid: chip.uid, keySet: 201 })
     expect(chip.versions).toEqual([1, 1, 1, 1, 1])
     expect(chip.failedAuthentications).toBe(0)

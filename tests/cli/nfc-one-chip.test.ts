@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createClient } from '../../src/cli/client/client.ts'
 import type { Client } from '../../src/cli/client/types.ts'
-import { type Order, relay } from '../../src/cli/nfc/relay.ts'
+import { forwardApdus, type Order } from '../../src/cli/nfc/forward-apdus.ts'
 import { CardGone } from '../../src/nfc/card.ts'
 import type { Tear } from '../../src/nfc/emulator/card.ts'
 import { VirtualNtag424 } from '../../src/nfc/emulator/ntag424.ts'
@@ -41,7 +41,7 @@ const versions = () =>
 
 const run = async (chip: Chip, order: Order, tear?: Tear) => {
   const card = chip.put(tear)
-  await relay(client, card, order, { stop: noStop() }).finally(() => card.lift())
+  await forwardApdus(client, card, order, { stop: noStop() }).finally(() => card.lift())
 }
 const torn = async (order: Order = inA) => {
   const chip = new Chip()

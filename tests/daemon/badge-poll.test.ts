@@ -27,7 +27,7 @@ describe('the poller', () => {
       pollSeconds: 60,
       random: () => 0.5,
       failed: () => undefined,
-      told: () => undefined,
+      onDecided: () => undefined,
     })
     poller.start()
     for (let n = 0; n < 12; n += 1) {

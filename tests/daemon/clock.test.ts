@@ -100,13 +100,13 @@ describe('what keeps a thing from being done twice', () => {
 
   test('an Idempotency-Key lives for a day in which the daemon runs', async () => {
     const t = await open()
-    const lived = () => t.ctx.clock.lived()
+    const lived = () => t.ctx.clock.uptime()
     const start = lived()
     clock.advance('23h')
     await closeAll()
     clock.jump('30d')
     const again = await open()
-    expect(again.ctx.clock.lived() - start).toBe(23 * 3_600_000)
+    expect(again.ctx.clock.uptime() - start).toBe(23 * 3_600_000)
     const row = { scope: 'team:1', requestHash: '', transactionId: null, answer: null, createdAt: '' }
     await again.ctx.db.write((trx) =>
       trx

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { createOpenSea, type Refreshed, type Token } from '../../src/daemon/marketplace/opensea.ts'
+import { createOpenSea, type RefreshResult, type Token } from '../../src/daemon/marketplace/opensea.ts'
 import {
   type RefreshJob,
   RefreshQueue,
@@ -46,16 +46,16 @@ function memory() {
 }
 
 /** A marketplace that answers as told, then that all is done. */
-function scripted(...answers: Refreshed[]) {
+function scripted(...answers: RefreshResult[]) {
   const asked: { tokenId: string; at: number }[] = []
-  const refresh = async ({ tokenId }: Token): Promise<Refreshed> => {
+  const refresh = async ({ tokenId }: Token): Promise<RefreshResult> => {
     asked.push({ tokenId, at: (now - start) / minute })
     return answers.shift() ?? { kind: 'done' }
   }
   return { asked, refresh }
 }
 
-const broken = (count: number): Refreshed[] =>
+const broken = (count: number): RefreshResult[] =>
   Array.from({ length: count }, () => ({ kind: 'retry', afterMs: 0, scope: 'token', reason: 'out of order' }))
 
 const queues: RefreshQueue[] = []
@@ -163,7 +163,7 @@ describe('the queue', () => {
 test('done names the time before the marketplace was asked, so that no change on the way is lost', async () => {
   const { store, add } = memory()
   const done = vi.spyOn(store, 'done')
-  const refresh = async (): Promise<Refreshed> => {
+  const refresh = async (): Promise<RefreshResult> => {
     now += 3000
     return { kind: 'done' }
   }
@@ -189,7 +189,7 @@ describe('a refresh that fails', () => {
 
   test('waits as long as the marketplace wants, and all others with it', async () => {
     const { store, add } = memory()
-    const wait: Refreshed = {
+    const wait: RefreshResult = {
       kind: 'retry',
       afterMs: 90 * minute,
       scope: 'all',
@@ -243,8 +243,8 @@ describe('started', () => {
 
   test('it stops between two tokens', async () => {
     const { store, jobs, add } = memory()
-    let answer: (result: Refreshed) => void = () => undefined
-    const refresh = vi.fn(() => new Promise<Refreshed>((resolve) => (answer = resolve)))
+    let answer: (result: RefreshResult) => void = () => undefined
+    const refresh = vi.fn(() => new Promise<RefreshResult>((resolve) => (answer = resolve)))
     const { queue } = queueOf(store, { asked: [], refresh }, { everyMs: 1 })
     add('1')
     add('2')

@@ -91,7 +91,7 @@ test('whoever has the database, or a backup, without the data key has no ref, co
 
 test('one that was never made is refused without a question to the database', async () => {
   const { db } = t.ctx
-  const { read, slow, write, takeTap, pulse } = db
+  const { read, slow, write, takeTap, changeFeed: pulse } = db
   let asked = 0
   const watched = (queries: Queries) =>
     new Proxy(queries, {

@@ -6,7 +6,7 @@ import { acmeKey, otherKey, uids } from '../support/seeds.ts'
 
 describe('turns', () => {
   test('are taken in order, by each owner for itself, and end with whoever goes away', () => {
-    const semaphore = new Semaphore({ atOncePerKey: 2, waitingPerKey: 256, waitMs: 60_000 })
+    const semaphore = new Semaphore({ concurrencyPerKey: 2, waitingPerKey: 256, waitMs: 60_000 })
     const went: string[] = []
     const take = (owner: number, name: string) =>
       semaphore.acquire(String(owner), (isGranted) => went.push(`${name} ${isGranted}`))
@@ -26,7 +26,7 @@ describe('turns', () => {
   })
 
   test('are waited for by a bounded number', () => {
-    const semaphore = new Semaphore({ atOncePerKey: 1, waitingPerKey: 256, waitMs: 60_000 })
+    const semaphore = new Semaphore({ concurrencyPerKey: 1, waitingPerKey: 256, waitMs: 60_000 })
     const refused: boolean[] = []
     const leave = Array.from({ length: 258 }, () =>
       semaphore.acquire('1', (isGranted) => refused.push(!isGranted)),

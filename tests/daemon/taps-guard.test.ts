@@ -3,7 +3,7 @@ import { findChipByTap } from '../../src/daemon/domain/taps/find-chip.ts'
 import { openTap } from '../../src/daemon/domain/taps/open-tap.ts'
 import type { Db } from '../../src/daemon/store/database/database.ts'
 import { tapConditions } from '../../src/daemon/store/taps/take-tap.ts'
-import type { TapToTake } from '../../src/daemon/store/taps/tap-to-take.ts'
+import type { TapInsert } from '../../src/daemon/store/taps/tap-insert.ts'
 import { openTestApp, type TestApp, testClock } from '../support/daemon.ts'
 import { derived, plain, seed, uids } from '../support/seeds.ts'
 import { addBadge, type TapAnswer, type TapChange, tapChanges } from '../support/tap-changes.ts'
@@ -74,7 +74,7 @@ async function open(db: Db, query: Query): Promise<TapAnswer> {
 }
 
 /** A store of which the first tap meets something. */
-function meeting(meet: (tap: TapToTake) => Promise<number | undefined>): Db {
+function meeting(meet: (tap: TapInsert) => Promise<number | undefined>): Db {
   const { db } = t.ctx
   let isFirst = true
   return {

@@ -17,7 +17,7 @@ afterEach(() => {
 type Answer = { status: number; headers: Record<string, string> }
 type Row = { job: Job; dueAt: number | null; isSettled: boolean }
 
-const clock = { now: () => Date.now(), settled: () => Date.now(), monotonic: () => performance.now() }
+const clock = { now: () => Date.now(), confirmedTime: () => Date.now(), monotonic: () => performance.now() }
 const answer = (status: number, headers = {}): Answer => ({ status, headers })
 const silence = () =>
   new Promise<never>((_, reject) => setTimeout(() => reject(new Error('no answer')), 10_000))

@@ -136,33 +136,33 @@ test('what a chip, an item, a contract or a team is counts at the other daemon a
 
 test('a daemon that cannot ask what was revoked trusts no key after ten seconds, until it can', async () => {
   const { ctx } = fleet.daemons[0] as Fleet['daemons'][number]
-  if (!ctx.db.pulse) throw new Error('no pulse')
+  if (!ctx.db.changeFeed) throw new Error('no pulse')
   let now = 0
   let isAway = false
   let failures = 0
-  const { pulse: real } = ctx.db
+  const { changeFeed: real } = ctx.db
   const selectFrom = ((table: 'changes') => {
     if (isAway) throw new Error('away')
     return real.selectFrom(table)
   }) as Queries['selectFrom']
   const pulse = { selectFrom } as Queries
   const load = { credentials: async () => 1, keySets: async () => 1, webhooks: async () => 1 }
-  const changes = new Changes({ pulse, load, failed: () => (failures += 1), now: () => now })
+  const changes = new Changes({ changeFeed: pulse, load, failed: () => (failures += 1), now: () => now })
   expect(changes.isCurrent(), 'before it looks for the first time').toBe(true)
-  await changes.look()
+  await changes.poll()
   isAway = true
   now = 9_999
-  await expect(changes.look()).rejects.toThrow('away')
+  await expect(changes.poll()).rejects.toThrow('away')
   expect(changes.isCurrent()).toBe(true)
   now = 10_001
   expect(changes.isCurrent()).toBe(false)
-  ctx.credentials.trustedWhile(() => changes.isCurrent())
+  ctx.credentials.cachedWhileFresh(() => changes.isCurrent())
   const asked = () => here('GET /chip-groups', undefined, withKey(acmeKey))
   expect(await asked()).toMatchObject({ status: 503, body: { code: 'store_unavailable' } })
   // The root token is not the database's.
   expect((await here('GET /admin/teams')).status).toBe(200)
   isAway = false
-  await changes.look()
+  await changes.poll()
   expect((await asked()).status).toBe(200)
   expect(failures).toBe(0)
 })

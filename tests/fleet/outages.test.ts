@@ -5,8 +5,8 @@ import { startPostgres } from '../../scripts/postgres-server.mjs'
 import { storeFailure } from '../../src/daemon/domain/errors/errors.ts'
 import { DatabaseUnavailable, type Db } from '../../src/daemon/store/database/database.ts'
 import { openPostgres } from '../../src/daemon/store/database/open.ts'
-import { followRequests, Patience, withPatience } from '../../src/daemon/store/database/patience.ts'
 import { setSetting, setting } from '../../src/daemon/store/database/settings.ts'
+import { trackRequests, WaitBudget, withWaitBudget } from '../../src/daemon/store/database/wait-budget.ts'
 import { databaseOf, dropDatabaseOf, onServer } from '../support/postgres.ts'
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 
@@ -330,15 +330,17 @@ test('a server that falls silent is given up within seconds, those who wait are 
 })
 
 test('a request waits five seconds in all: a step after the one that used them up ends before that of another request', async () => {
-  followRequests()
+  trackRequests()
   proxy.isSilent = true
-  const patience = new Patience()
-  const readBy = (by: Patience) =>
-    new Promise<unknown>((resolve) => withPatience(by, () => resolve(failureOf(setting(db.read, 'silence')))))
+  const patience = new WaitBudget()
+  const readBy = (by: WaitBudget) =>
+    new Promise<unknown>((resolve) =>
+      withWaitBudget(by, () => resolve(failureOf(setting(db.read, 'silence')))),
+    )
   expect(await readBy(patience)).toBeInstanceOf(DatabaseUnavailable)
   const order: string[] = []
   await Promise.all([
-    readBy(new Patience()).then(() => order.push('fresh')),
+    readBy(new WaitBudget()).then(() => order.push('fresh')),
     readBy(patience).then(() => order.push('spent')),
   ])
   expect(order).toEqual(['spent', 'fresh'])

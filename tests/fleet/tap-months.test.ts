@@ -81,7 +81,7 @@ test('lists and counts read them by their indexes, the newest first', async () =
 
 test('a month of which every tap is old goes as a table, with the codes of its taps, and no other tap goes', async () => {
   const clean = async () => {
-    await deleteOld({ ...t.ctx, clock: { ...clock, settled: clock.now } })
+    await deleteOld({ ...t.ctx, clock: { ...clock, confirmedTime: clock.now } })
     await cleanUp(t.ctx)
   }
   const statuses = () =>

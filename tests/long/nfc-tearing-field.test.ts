@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createClient } from '../../src/cli/client/client.ts'
 import type { Client } from '../../src/cli/client/types.ts'
-import { type Order, relay, type SessionResult } from '../../src/cli/nfc/relay.ts'
+import { forwardApdus, type Order, type SessionResult } from '../../src/cli/nfc/forward-apdus.ts'
 import { CardGone } from '../../src/nfc/card.ts'
 import { EmulatedCard } from '../../src/nfc/emulator/card.ts'
 import { startTestDaemon } from '../support/daemon.ts'
@@ -37,7 +37,7 @@ const on = async (
 ): Promise<SessionResult> => {
   const card = new EmulatedCard('test', chip.chip, options)
   try {
-    return await relay(api, card, { station: 'table-1', ...order }, { stop: noStop() })
+    return await forwardApdus(api, card, { station: 'table-1', ...order }, { stop: noStop() })
   } finally {
     card.lift()
   }
@@ -45,7 +45,7 @@ const on = async (
 
 const apdusOf = async (chip: Chip, order: Order, options: CardOptions = {}): Promise<number> => {
   const card = new EmulatedCard('test', chip.chip, options)
-  await relay(client, card, order, { stop: noStop() })
+  await forwardApdus(client, card, order, { stop: noStop() })
   return card.sent
 }
 

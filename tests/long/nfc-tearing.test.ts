@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createClient } from '../../src/cli/client/client.ts'
 import type { Client } from '../../src/cli/client/types.ts'
-import { type Order, relay, type SessionResult } from '../../src/cli/nfc/relay.ts'
+import { forwardApdus, type Order, type SessionResult } from '../../src/cli/nfc/forward-apdus.ts'
 import { CardGone } from '../../src/nfc/card.ts'
 import type { Tear } from '../../src/nfc/emulator/card.ts'
 import { startTestDaemon } from '../support/daemon.ts'
@@ -23,7 +23,7 @@ afterAll(async () => {
 const run = async (chip: Chip, order: Order, tear?: Tear): Promise<SessionResult> => {
   const card = chip.put(tear)
   try {
-    return await relay(client, card, order, { stop: noStop() })
+    return await forwardApdus(client, card, order, { stop: noStop() })
   } finally {
     card.lift()
   }
@@ -54,7 +54,7 @@ const fresh = async (before: Order | undefined): Promise<Chip> => {
 const apdusOf = async ({ before, order }: { before?: Order; order: Order }): Promise<number> => {
   const chip = await fresh(before)
   const card = chip.put()
-  await relay(client, card, order, { stop: noStop() })
+  await forwardApdus(client, card, order, { stop: noStop() })
   return card.sent
 }
 

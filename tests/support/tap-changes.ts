@@ -1,7 +1,7 @@
 import type { UpdateObject } from 'kysely'
 import type { Queries } from '../../src/daemon/store/database/database.ts'
 import type { Database } from '../../src/daemon/store/schema/schema.ts'
-import type { TapToTake } from '../../src/daemon/store/taps/tap-to-take.ts'
+import type { TapInsert } from '../../src/daemon/store/taps/tap-insert.ts'
 import { uids } from './seeds.ts'
 
 /** The response to a tap, by an app (`valid` or `refused`) or by a browser. */
@@ -13,7 +13,7 @@ export interface TapAnswer {
   code?: string | undefined
 }
 
-type Change = (trx: Queries, tap: TapToTake) => Promise<unknown>
+type Change = (trx: Queries, tap: TapInsert) => Promise<unknown>
 
 /** A change of a chip of the sample data while one of its taps is being taken. */
 export interface TapChange {

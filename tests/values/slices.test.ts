@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { AdaptiveSize, pagesOf, piecesOf, Slice, sorted } from '../../src/values/slices.ts'
+import { AdaptiveSize, pagesOf, piecesOf, sorted, TimeSlice } from '../../src/values/time-slices.ts'
 
 test('sorting in slices sorts, and keeps the order among equals', async () => {
   const row = fc.record({ key: fc.integer({ min: 0, max: 50 }), at: fc.nat() })
@@ -23,7 +23,7 @@ test('of several that work long at once, one has a turn of the event loop', asyn
   }
   setImmediate(turn)
   const work = async (name: string) => {
-    const slice = new Slice()
+    const slice = new TimeSlice()
     for (let at = 0; at < 20; at += 1) {
       await slice.next()
       log.push(name)

@@ -3,7 +3,7 @@ import { clean } from '../io/text.ts'
 import { groupFrom, ranges } from './input/problems.ts'
 
 /** A person reads no more; `batch report` has the rest. */
-const shownAtMost = 50
+const maxShown = 50
 
 interface Failure {
   readonly row: number
@@ -26,7 +26,7 @@ export const failureReporter = (io: Io) => {
   let printed = 0
   let left = 0
   const print = (line: string, rows = 1): void => {
-    if (printed < shownAtMost) io.warn(line)
+    if (printed < maxShown) io.warn(line)
     else left += rows
     printed += 1
   }

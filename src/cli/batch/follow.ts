@@ -7,10 +7,10 @@ import { counted, formatNumber } from '../io/text.ts'
 import type { BatchApi } from './batch-api.ts'
 import { failureReporter } from './failures.ts'
 import { instanceNow } from './instance.ts'
-import { Patience } from './patience.ts'
+import { ReconnectPolicy } from './reconnect-policy.ts'
 import { type Batch, isBad, type KindWords, type RowResult } from './sheet-kind.ts'
 
-export interface Followed {
+export interface BatchOutcome {
   readonly batch: Batch
   readonly exitCode: ExitCode
   /** Of a batch of a single row. */
@@ -38,7 +38,7 @@ export const followBatch = async (
   begun: Batch,
   words: KindWords,
   { after = 0, onResult, orStatus = false }: FollowOptions = {},
-): Promise<Followed> => {
+): Promise<BatchOutcome> => {
   const { io } = ctx
   const { id } = begun
   const failures = failureReporter(io)
@@ -75,8 +75,8 @@ export const followBatch = async (
     return undefined
   }
   const client = api.client
-  const patience = new Patience(ctx, client, left.signal, (await instanceNow(ctx)).instance)
-  const isOver = () => isResting(batch.state) || ['proposed', 'scheduled', 'planned'].includes(batch.state)
+  const patience = new ReconnectPolicy(ctx, client, left.signal, (await instanceNow(ctx)).instance)
+  const isDone = () => isResting(batch.state) || ['proposed', 'scheduled', 'planned'].includes(batch.state)
   const tellRows = async () => {
     for await (const line of api.follow(id, seen, left.signal)) {
       if ('row' in line) await show(line)
@@ -84,7 +84,7 @@ export const followBatch = async (
     }
   }
   try {
-    for (let isFirst = true; isFirst || !(isOver() || left.signal.aborted); isFirst = false) {
+    for (let isFirst = true; isFirst || !(isDone() || left.signal.aborted); isFirst = false) {
       if (!isFirst) await sleep(pauseMs)
       try {
         if (isByStatus) {

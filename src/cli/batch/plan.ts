@@ -13,7 +13,7 @@ export interface Plan {
   readonly costs: object | undefined
 }
 
-interface Showing {
+interface PlanOptions {
   /** Prints the rows on standard output, as a dry run does. */
   readonly isDryRun: boolean
   onRow?(result: RowResult): void
@@ -28,11 +28,11 @@ export const planBatch = async (
   api: BatchApi,
   id: string,
   words: KindWords,
-  { isDryRun, onRow, check, signal }: Showing,
+  { isDryRun, onRow, check, signal }: PlanOptions,
 ): Promise<Plan> => {
   const { io } = ctx
   const lines: string[] = []
-  const shownAtMost = isDryRun && words.planTotals === undefined ? rowsOfDryRun : rowsBeforeQuestion
+  const maxShown = isDryRun && words.planTotals === undefined ? rowsOfDryRun : rowsBeforeQuestion
   const isShown = (result: RowResult) =>
     words.isQuiet
       ? isBad(result)
@@ -40,8 +40,8 @@ export const planBatch = async (
   let plan: Plan = { totals: {}, costs: undefined }
   let shown = 0
   // Before a run, rows are shown to whoever is asked, and where there is much to say of them.
-  const isTold = isDryRun || words.isPlanShown === true || ctx.prompts.possible
-  const report = isDryRun || onRow !== undefined || (isTold && !io.json) ? 'all' : 'none'
+  const showsRows = isDryRun || words.isPlanShown === true || ctx.prompts.possible
+  const report = isDryRun || onRow !== undefined || (showsRows && !io.json) ? 'all' : 'none'
   for await (const line of api.plan(id, report, signal)) {
     if (!('row' in line)) {
       plan = { totals: line.totals, costs: line.costs }
@@ -52,7 +52,7 @@ export const planBatch = async (
       if (isDryRun) await io.line(words.shown?.(line, 'plan') ?? line, () => '')
     } else if (isShown(line)) {
       shown += 1
-      if (shown <= shownAtMost) lines.push(words.describe(line, true))
+      if (shown <= maxShown) lines.push(words.describe(line, true))
     }
   }
   if (signal.aborted) return plan
@@ -62,11 +62,11 @@ export const planBatch = async (
     else io.note(text)
   }
   const totals = (words.planTotals ?? planTotals)(plan.totals)
-  const before = words.beforeRun ? words.beforeRun(plan.totals) : isTold ? totals : undefined
+  const before = words.beforeRun ? words.beforeRun(plan.totals) : showsRows ? totals : undefined
   if (!isDryRun && before !== undefined) io.note(before)
   if (isDryRun && words.planTotals !== undefined && !io.json) await print(totals)
-  if (isTold) for (const line of lines) await print(line)
-  if (isTold && shown > lines.length) {
+  if (showsRows) for (const line of lines) await print(line)
+  if (showsRows && shown > lines.length) {
     const more = `… and ${formatNumber(shown - lines.length)} more`
     if (words.planTotals === undefined && isDryRun) io.note(`${more} rows. See all of them: --json`)
     else await print(`${more}; see all of them: --dry-run --json`)

@@ -2,20 +2,20 @@ import { dirname } from 'node:path'
 import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes } from '../errors.ts'
 import { type FailedFile, openFailedFile } from './failed-file.ts'
+import { tuneGarbageCollection } from './garbage-collection.ts'
 import { type RunFlags, type SheetFlags, sheetOptions } from './input/flags.ts'
 import { Problems } from './input/problems.ts'
 import { readSheet } from './input/sheet.ts'
 import { openSource } from './input/source.ts'
-import { collectEarly } from './memory.ts'
 import { RowLines } from './row-lines.ts'
 import { isBad, type KindWords, type RowResult, type SheetKind, type SheetRow } from './sheet-kind.ts'
-import { type Submission, type Submitted, submitBatch } from './submit.ts'
+import { type Submission, type SubmitResult, submitBatch } from './submit.ts'
 
 interface Rest extends Pick<Submission, 'ask'> {
   /** What holds for all rows. Called once the sheet is read. */
   settings?(): Promise<Readonly<Record<string, unknown>>>
   /** Called after a run, not after a dry run. */
-  ended?(submitted: Submitted): Promise<void>
+  ended?(submitted: SubmitResult): Promise<void>
 }
 
 /** Checks a whole sheet, and runs it as a batch. */
@@ -52,7 +52,7 @@ export const runSheet = async <R extends SheetRow>(
       if (row === undefined) return
       if (isKept) kept.push(row)
       if (reader.complete === undefined) add(row)
-      collectEarly(kept.length + lines.count)
+      tuneGarbageCollection(kept.length + lines.count)
     },
   })
   reader.finish?.(yes)
@@ -63,7 +63,7 @@ export const runSheet = async <R extends SheetRow>(
     return exitCodes.done
   }
   const failures = failedFile && new Failures(kind, failedFile)
-  const run = async (): Promise<Submitted> => {
+  const run = async (): Promise<SubmitResult> => {
     const rows = (await reader.complete?.(kept)) ?? kept
     if (reader.complete !== undefined) for (const row of rows) add(row)
     if (lines.count === 0) problems.refuse(source.name)
@@ -97,10 +97,10 @@ export const runRows = <R extends SheetRow>(
   kind: KindWords & Pick<SheetKind<R>, 'line'>,
   rows: Iterable<R>,
   submission: Omit<Submission, 'lines'>,
-): Promise<Submitted> => {
+): Promise<SubmitResult> => {
   const lines = new RowLines()
   for (const row of rows) lines.add(row, kind.line(row))
-  collectEarly(lines.count)
+  tuneGarbageCollection(lines.count)
   return submitBatch(ctx, kind, { ...submission, lines })
 }
 
@@ -127,7 +127,7 @@ class Failures<R extends SheetRow> {
     if (isBad(result)) this.#errors.set(result.row, result.error ?? 'failed')
   }
 
-  write(ctx: CliContext, { batch, isDone }: Submitted): void {
+  write(ctx: CliContext, { batch, isDone }: SubmitResult): void {
     if (this.#last === 0) {
       ctx.io.note(
         `Which rows fail is not known yet. See it later: tapchip batch report ${batch?.id} --failed`,

@@ -6,11 +6,11 @@ import { type ExitCode, exitCodes, Interrupted, UsageError } from '../errors.ts'
 import { counted } from '../io/text.ts'
 import { BatchApi } from './batch-api.ts'
 import { noteRequests } from './dry-run.ts'
-import { type Followed, followBatch, sayEnd, sayWaiting } from './follow.ts'
+import { type BatchOutcome, followBatch, sayEnd, sayWaiting } from './follow.ts'
 import type { RunFlags } from './input/flags.ts'
 import { instanceNow } from './instance.ts'
-import { Patience } from './patience.ts'
 import { changedIn, doesIn, endOfDryRun, isGrave, type Plan, planBatch } from './plan.ts'
+import { ReconnectPolicy } from './reconnect-policy.ts'
 import type { RowLines } from './row-lines.ts'
 import type { Batch, BatchFile, KindWords, RowResult, Totals } from './sheet-kind.ts'
 
@@ -36,7 +36,7 @@ export interface Submission {
   onResult?(result: RowResult): void
 }
 
-export interface Submitted extends Partial<Omit<Followed, 'exitCode'>> {
+export interface SubmitResult extends Partial<Omit<BatchOutcome, 'exitCode'>> {
   readonly exitCode: ExitCode
   /** Every row has its result. */
   readonly isDone: boolean
@@ -48,7 +48,7 @@ export const submitBatch = async (
   ctx: CliContext,
   words: KindWords,
   submission: Submission,
-): Promise<Submitted> => {
+): Promise<SubmitResult> => {
   const { lines, flags, settings, team } = submission
   const { dryRun } = ctx.flags
   const api = await BatchApi.of(ctx, words.isAdmin ?? false)
@@ -113,7 +113,7 @@ const prepare = async (
     if (stop.signal.aborted) throw new Interrupted('Interrupted. Nothing was written.')
   }
   try {
-    const patience = new Patience(ctx, api.client, stop.signal, (await instanceNow(ctx)).instance)
+    const patience = new ReconnectPolicy(ctx, api.client, stop.signal, (await instanceNow(ctx)).instance)
     const progress = ctx.io.progress('Uploading', files.length)
     // A batch of before that has its plan has its files, and takes no more.
     for (let at = 0; at < files.length && batch.state === 'uploading'; ) {
@@ -174,7 +174,7 @@ export const runPlanned = async (
   batch: Batch,
   words: KindWords,
   submission: Omit<Submission, 'lines'>,
-): Promise<Submitted> => {
+): Promise<SubmitResult> => {
   if (!ctx.flags.dryRun) sayBegun(ctx, batch)
   const remove = () => api.remove(batch.id).catch(() => undefined)
   const stop = new AbortController()
@@ -205,7 +205,7 @@ export const runOn = async (
   words: KindWords,
   { flags, onResult, orStatus = false }: Running,
   after = 0,
-): Promise<Submitted> => {
+): Promise<SubmitResult> => {
   if (flags.detach) {
     const { id, name, state } = batch
     await ctx.io.one({ id, name, state }, () => ({ Id: id, Name: name, State: state }))
@@ -229,7 +229,7 @@ const goOn = async (
   batch: Batch,
   words: KindWords,
   running: Running,
-): Promise<Submitted> => {
+): Promise<SubmitResult> => {
   const { id, state, name } = batch
   ctx.io.note(`Batch ${id} (${name}) was begun before, and is ${state}.`)
   if (state === 'cancelled')

@@ -38,14 +38,14 @@ const doctor = defineCommand({
 
 export const verb = doctor
 
-const leastNode = [20, 19] as const
+const minNode = [20, 19] as const
 
 const checkNode = (): Finding => {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-  const good = major > leastNode[0] || (major === leastNode[0] && minor >= leastNode[1])
+  const good = major > minNode[0] || (major === minNode[0] && minor >= minNode[1])
   return good
     ? ok('node', process.version)
-    : fail('node', `${process.version} is too old`, `install Node ${leastNode.join('.')} or later`)
+    : fail('node', `${process.version} is too old`, `install Node ${minNode.join('.')} or later`)
 }
 
 /** A missing file is no problem. */

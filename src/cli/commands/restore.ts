@@ -81,7 +81,7 @@ const passphraseFor = async (
   return ctx.prompts.secret({ flag: '--passphrase-file', message: 'Passphrase of the backup' })
 }
 
-interface Restored extends Record<string, unknown> {
+interface RestoreResult extends Record<string, unknown> {
   readonly dataDir: string
   readonly madeAt: string | null
   readonly keptAside: string | null
@@ -93,7 +93,7 @@ const runRestore = async (
   ctx: CliContext,
   flags: readonly string[],
   passphrase: string | undefined,
-): Promise<Restored> => {
+): Promise<RestoreResult> => {
   // A database on a server is not what it restores.
   const { TAPCHIP_EPHEMERAL: _, TAPCHIP_DATABASE_URL: _url, ...env } = ctx.system.env
   const child = spawn(process.execPath, [ctx.system.daemonScript(), ...flags], {

@@ -5,13 +5,13 @@ import { type OptionSpec, text } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
 import { UsageError } from '../errors.ts'
 
-const inHeader = (flags: string, description: string, most: number): OptionSpec<string | undefined> => ({
+const inHeader = (flags: string, description: string, maxLength: number): OptionSpec<string | undefined> => ({
   flags,
   description,
   read: (raw) => {
     if (typeof raw !== 'string') return undefined
-    if (/^[\x21-\x7e]+$/.test(raw) && raw.length <= most) return raw
-    throw new UsageError(`${flags.split(' ')[0]} must be 1 to ${most} visible ASCII characters.`)
+    if (/^[\x21-\x7e]+$/.test(raw) && raw.length <= maxLength) return raw
+    throw new UsageError(`${flags.split(' ')[0]} must be 1 to ${maxLength} visible ASCII characters.`)
   },
 })
 

@@ -41,7 +41,7 @@ export interface TemporaryDaemon {
   end(): Promise<void>
 }
 
-interface Wanted {
+interface DaemonOptions {
   /** Beyond --ephemeral. */
   readonly flags: readonly string[]
   readonly env?: Readonly<Record<string, string | undefined>>
@@ -51,7 +51,7 @@ interface Wanted {
 /** @throws CliError with the daemon's own words if it does not start; Interrupted */
 export async function startTemporaryDaemon(
   ctx: CliContext,
-  { flags, env, stop }: Wanted,
+  { flags, env, stop }: DaemonOptions,
 ): Promise<TemporaryDaemon> {
   const adminToken = randomBytes(24).toString('base64url')
   const args = ['--ephemeral', '--log-level', 'error', ...flags]

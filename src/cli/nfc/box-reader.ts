@@ -3,10 +3,10 @@ import { type Card, CardError, CardGone, NoReader, ReaderUnavailable } from '../
 import { ApiError } from '../client/errors.ts'
 import type { Box } from './box-state.ts'
 import type { After } from './box-view.ts'
-import { carry } from './carry.ts'
 import type { ChipRow } from './chip-rows.ts'
 import { oneLine } from './errors.ts'
-import { type Details, type Inspected, SessionLost } from './relay.ts'
+import { type Details, type InspectedChip, SessionLost } from './forward-apdus.ts'
+import { runSession } from './run-session.ts'
 
 /** A chip waits so long before it asks for a row again. */
 const askAgainMs = 1_000
@@ -27,7 +27,7 @@ export const workReader = async (
 ): Promise<CardError | undefined> => {
   const { view, isSingle } = box.run
   let after: After
-  while (!box.isOver) {
+  while (!box.isComplete) {
     const card = await next(after)
     const { reader } = card
     try {
@@ -36,7 +36,7 @@ export const workReader = async (
         return undefined
       const problem = await setUp(box, card).finally(() => box.freePlace())
       if (isSingle) return problem
-      if (box.isOver) return undefined
+      if (box.isComplete) return undefined
       after = problem instanceof CardGone ? 'torn' : 'chip'
       await card.release()
       // One that was lifted is not to be lifted.
@@ -69,7 +69,7 @@ const setUp = async (box: Box, card: Card): Promise<CardError | undefined> => {
   const onSession = () => {
     isAgain = false
   }
-  const onInspected = (chip: Inspected): Details => {
+  const onInspected = (chip: InspectedChip): Details => {
     const { uid, passed } = chip
     if (passed) box.pass(rows.at(passed.row), passed)
     const row = rowFor(box, chip, isAgain)
@@ -92,7 +92,7 @@ const setUp = async (box: Box, card: Card): Promise<CardError | undefined> => {
   view.working(box, reader)
   try {
     const talk = { stop, onSession, onInspected, onRefused }
-    const outcome = await carry(carrier, card, { ...order, waitForDetails: true }, talk)
+    const outcome = await runSession(carrier, card, { ...order, waitForDetails: true }, talk)
     await box.record(reader, outcome, seen.row)
     return undefined
   } catch (error) {
@@ -116,7 +116,7 @@ const isOfChip = (error: unknown): boolean =>
   (error instanceof ApiError && error.statusCode === 409)
 
 /** @throws SheetTaken, RowsHeld */
-const rowFor = (box: Box, chip: Inspected, isAgain: boolean): ChipRow | undefined => {
+const rowFor = (box: Box, chip: InspectedChip, isAgain: boolean): ChipRow | undefined => {
   const { rows, order } = box.run
   if (order.sheet === undefined) return undefined
   if (chip.sheet) box.sheet = chip.sheet

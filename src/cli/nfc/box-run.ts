@@ -7,8 +7,8 @@ import { cleanLines, formatNumber, shellQuoted } from '../io/text.ts'
 import { isReaderOutage, workReader } from './box-reader.ts'
 import { Box, BoxOver, type BoxRun } from './box-state.ts'
 import { type After, summarise } from './box-view.ts'
-import { outagePatienceMs } from './carry.ts'
 import { asCliError, oneLine } from './errors.ts'
+import { outagePatienceMs } from './run-session.ts'
 
 /** Interval of a look at which readers there are. The list is cached, so this costs nothing. */
 const lookMs = 400
@@ -44,9 +44,9 @@ export const runBox = async (ctx: CliContext, run: BoxRun): Promise<ExitCode> =>
 /** Another station may take the last row while nobody puts a chip down here. */
 const watchSheet = async (box: Box): Promise<void> => {
   const { sheet } = box.run.order
-  while (sheet && !box.isOver) {
+  while (sheet && !box.isComplete) {
     await delay(watchMs, undefined, { signal: box.ended }).catch(() => undefined)
-    if (box.isOver) return
+    if (box.isComplete) return
     const now = await box.ctx
       .call('GET /admin/nfc/sheets/:run', { params: { run: sheet.run } })
       .catch(() => undefined)
@@ -58,7 +58,7 @@ const watchSheet = async (box: Box): Promise<void> => {
 /** The reader that was asked for, or whichever has a chip. */
 const workOne = (box: Box): Promise<unknown> => {
   const { opened, view } = box.run
-  let wasThere = false
+  let wasAnnounced = false
   return workReader(box, async (after) => {
     // An emulator without a card will not get one.
     const [emulator] = opened.isEmulator ? await opened.all.list() : []
@@ -69,12 +69,12 @@ const workOne = (box: Box): Promise<unknown> => {
         const card = await opened.nextCard({
           timeoutMs: box.patience(),
           signal: box.ended,
-          isTold: !box.run.isSingle,
+          isAnnounced: !box.run.isSingle,
         })
-        wasThere = true
+        wasAnnounced = true
         return card
       } catch (error) {
-        if (!isReaderOutage(error) || !wasThere || box.run.isSingle) throw error
+        if (!isReaderOutage(error) || !wasAnnounced || box.run.isSingle) throw error
         await outage(box, error)
       }
     }
@@ -110,8 +110,8 @@ const workEvery = async (box: Box): Promise<unknown> => {
       if (!box.ended.aborted) box.finish(error)
     }
   }
-  let wasThere = false
-  while (!box.isOver) {
+  let wasAnnounced = false
+  while (!box.isComplete) {
     const found = await all.list().then(
       (list) => ({ names: list.map(({ name }) => name).filter(isOurs) }),
       (error: unknown) => ({ names: [], error }),
@@ -125,8 +125,8 @@ const workEvery = async (box: Box): Promise<unknown> => {
       )
     }
     const missing = 'error' in found ? found.error : new NoReader()
-    if (names.length === 0 && !wasThere) throw missing
-    wasThere = true
+    if (names.length === 0 && !wasAnnounced) throw missing
+    wasAnnounced = true
     if (names.length === 0 && working.size === 0 && isReaderOutage(missing)) await outage(box, missing)
     else if (names.length === 0 && !isReaderOutage(missing)) throw missing
     else await delay(lookMs, undefined, { signal: box.ended }).catch(() => undefined)

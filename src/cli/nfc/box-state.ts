@@ -2,16 +2,16 @@ import type { CliContext } from '../context.ts'
 import { bothForms } from '../uid.ts'
 import type { BoxFile } from './box-file.ts'
 import { type BoxView, nameOfRow, type SeenBox } from './box-view.ts'
-import type { Carrier } from './carry.ts'
 import type { ChipRow, RowsOfChips } from './chip-rows.ts'
+import type { InspectedChip, Order, SessionResult } from './forward-apdus.ts'
 import { cardTimeoutMs, type OpenedReaders } from './readers.ts'
-import type { Inspected, Order, SessionResult } from './relay.ts'
+import type { SessionRunner } from './run-session.ts'
 import type { BoxLine } from './saved-box.ts'
 import type { Stop } from './stop.ts'
 
 export interface BoxRun {
   readonly opened: OpenedReaders
-  readonly carrier: Carrier
+  readonly carrier: SessionRunner
   readonly view: BoxView
   readonly order: Order & { readonly keySet: number }
   readonly count: number
@@ -23,7 +23,7 @@ export interface BoxRun {
   /** `--reader all`. */
   readonly everyReader: boolean
   /** As it was joined. */
-  readonly sheet?: Inspected['sheet'] | undefined
+  readonly sheet?: InspectedChip['sheet'] | undefined
   readonly file: BoxFile | undefined
   readonly id: string | undefined
   readonly stop: Stop
@@ -41,7 +41,7 @@ export class Box implements SeenBox {
   failed = 0
   /** Chips that failed and did not come back; those with an unknown UID count one each. */
   readonly left = new Set<string>()
-  sheet: Inspected['sheet'] | undefined
+  sheet: InspectedChip['sheet'] | undefined
   /** Rows whose labels were on other chips already. */
   passed = 0
   readonly #over = new AbortController()
@@ -70,7 +70,7 @@ export class Box implements SeenBox {
     return this.sheet != null && this.sheet.taken >= this.sheet.rows
   }
 
-  get isOver(): boolean {
+  get isComplete(): boolean {
     return this.isDone || this.ended.aborted
   }
 
@@ -92,7 +92,7 @@ export class Box implements SeenBox {
    */
   async takePlace(onWait: () => void): Promise<boolean> {
     const { rows, count, isSingle } = this.run
-    while (!this.isOver) {
+    while (!this.isComplete) {
       if (isSingle || rows.done + this.#underWay < count) {
         this.#underWay += 1
         return true

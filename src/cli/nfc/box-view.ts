@@ -2,7 +2,7 @@ import type { CliContext } from '../context.ts'
 import { counted, formatNumber, shellQuoted } from '../io/text.ts'
 import { bothForms } from '../uid.ts'
 import type { ChipRow, RowsOfChips } from './chip-rows.ts'
-import type { Inspected, SessionResult } from './relay.ts'
+import type { InspectedChip, SessionResult } from './forward-apdus.ts'
 
 /** A box as views read it. */
 export interface SeenBox {
@@ -13,7 +13,7 @@ export interface SeenBox {
   /** Rows whose labels were on other chips already. */
   readonly passed: number
   /** Rows of a sheet that stations share, as the daemon counts them. */
-  readonly sheet: Inspected['sheet'] | undefined
+  readonly sheet: InspectedChip['sheet'] | undefined
   readonly run: {
     readonly rows: RowsOfChips
     readonly count: number

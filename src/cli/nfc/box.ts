@@ -9,11 +9,11 @@ import { counted } from '../io/text.ts'
 import { BoxFile } from './box-file.ts'
 import { runBox } from './box-run.ts'
 import type { BoxView } from './box-view.ts'
-import { makeCarrier } from './carry.ts'
 import { type ChipRow, chipSheet, RowsOfChips, readChipRows } from './chip-rows.ts'
+import { daemonTooOld, type Order } from './forward-apdus.ts'
 import { isProvisioned } from './is-provisioned.ts'
 import { ALL, withReaders } from './readers.ts'
-import { type Order, olderDaemon } from './relay.ts'
+import { makeSessionRunner } from './run-session.ts'
 import { assertStopped, type BoxHeader, type ChipEvent, type SavedBox } from './saved-box.ts'
 import { withStop } from './stop.ts'
 
@@ -77,7 +77,7 @@ export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode
         for (const { uid, row } of found) file?.write({ type: 'result', uid, row, status: 'provisioned' })
         return await runBox(ctx, {
           opened,
-          carrier: await makeCarrier(ctx, opened, { stop, instance }),
+          carrier: await makeSessionRunner(ctx, opened, { stop, instance }),
           view: input.view,
           order,
           count: total,
@@ -110,7 +110,7 @@ const joinSheet = async (
   const body = { ...of, keySet, id: source.sha256(), rows: rows.length, items: itemsIn(rows), startOver }
   return ctx.call('POST /admin/nfc/sheets', { body }).catch((error: unknown) => {
     // Administration was there a moment ago.
-    throw error instanceof ApiError && error.code === elsewhere ? olderDaemon() : error
+    throw error instanceof ApiError && error.code === elsewhere ? daemonTooOld() : error
   })
 }
 

@@ -23,8 +23,8 @@ export const chooseReader = (
 const named = (readers: readonly CardReader[], asked: string): string => {
   const whole = readers.find(({ name }) => name === asked)
   if (whole !== undefined) return whole.name
-  const fitting = readers.filter(({ name }) => name.toLowerCase().includes(asked.toLowerCase()))
-  const [found, ...others] = withoutSam(fitting)
+  const matching = readers.filter(({ name }) => name.toLowerCase().includes(asked.toLowerCase()))
+  const [found, ...others] = withoutSam(matching)
   if (found !== undefined && others.length > 0)
     throw several(`Several readers are called "${asked}"`, [found, ...others])
   if (found !== undefined) return found.name

@@ -2,10 +2,10 @@ import { CardGone } from '../../nfc/card.ts'
 import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes } from '../errors.ts'
 import { bothForms } from '../uid.ts'
-import { carry, makeCarrier } from './carry.ts'
 import { oneLine } from './errors.ts'
+import type { Order, SessionHooks, SessionResult } from './forward-apdus.ts'
 import { cardTimeoutMs, type ReaderChoice, withReaders } from './readers.ts'
-import type { Order, Relay, SessionResult } from './relay.ts'
+import { makeSessionRunner, runSession } from './run-session.ts'
 import { withStop } from './stop.ts'
 
 /**
@@ -16,21 +16,21 @@ export const runOnChip = (
   ctx: CliContext,
   reader: ReaderChoice,
   order: Order,
-  onInspected?: Relay['onInspected'],
+  onInspected?: SessionHooks['onInspected'],
 ): Promise<SessionResult> =>
   withStop(ctx, async (stop) => {
     ctx.needAdmin()
     if (ctx.flags.dryRun) await ctx.call('POST /admin/nfc/sessions', { body: order })
     await ctx.beforeWrite()
     return withReaders(ctx, reader, async (opened) => {
-      const carrier = await makeCarrier(ctx, opened, { stop })
+      const carrier = await makeSessionRunner(ctx, opened, { stop })
       const end = ctx.now().getTime() + cardTimeoutMs(ctx)
       for (;;) {
         const left = Math.max(0, end - ctx.now().getTime())
         const card = await opened.nextCard({ timeoutMs: left, signal: stop.now })
         try {
           const options = { stop, ...(onInspected ? { onInspected } : {}) }
-          return await carry(carrier, card, order, options)
+          return await runSession(carrier, card, order, options)
         } catch (error) {
           if (!(error instanceof CardGone)) throw error
           ctx.io.warn(oneLine(error))

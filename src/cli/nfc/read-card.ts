@@ -58,7 +58,7 @@ export const readWithRetry = async (
 export const readNextCard = async (
   ctx: CliContext,
   opened: OpenedReaders,
-  { timeoutMs, signal }: Required<Omit<WaitForChip, 'isTold'>>,
+  { timeoutMs, signal }: Required<Omit<WaitForChip, 'isAnnounced'>>,
 ): Promise<ReadChip> => {
   const end = ctx.now().getTime() + timeoutMs
   for (;;) {

@@ -32,7 +32,7 @@ export interface WaitForChip {
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
   /** The person knows already that a chip is waited for. */
-  readonly isTold?: boolean
+  readonly isAnnounced?: boolean
 }
 
 export interface OpenedReaders {
@@ -126,12 +126,12 @@ const waitWithAdvice = async (
   ctx: CliContext,
   all: CardReaders,
   asked: string | undefined,
-  { isTold, ...wait }: WaitForChip,
+  { isAnnounced, ...wait }: WaitForChip,
 ): Promise<Card> => {
   const list = await all.list()
   const reader = asked === ALL ? undefined : chooseReader(list, asked)
   const readers = fieldsOf(list, reader)
-  if (!isTold && list.every(({ name, state }) => state === 'empty' || !readers(name)))
+  if (!isAnnounced && list.every(({ name, state }) => state === 'empty' || !readers(name)))
     ctx.io.hint(`Hold a chip to the reader${reader ? ` ${reader}` : ''}…`)
   return all.waitForCard({
     ...wait,

@@ -42,7 +42,7 @@ export interface ChipEvent {
 }
 
 /** A process that works on the box. `by` is random. */
-interface Opened {
+interface BoxProcess {
   readonly by: string
   readonly pid: number
   readonly processStart: string
@@ -59,7 +59,7 @@ export type BoxLine = { readonly type: 'begun' | 'result' } & ChipEvent
 export type AnyLine =
   | BoxHeader
   | BoxLine
-  | ({ readonly type: 'opened' } & Opened)
+  | ({ readonly type: 'opened' } & BoxProcess)
   /** Without an end where another process was faster. */
   | ({ readonly type: 'closed'; readonly by: string } & Partial<End>)
 
@@ -97,7 +97,7 @@ const isEvent = shape<ChipEvent>({
   status: (value) => value === undefined || statuses.some((status) => status === value),
   error: orAbsent(isText),
 })
-const isOpened = shape<Opened>({ by: isText, pid: isNumber, processStart: isText })
+const isOpened = shape<BoxProcess>({ by: isText, pid: isNumber, processStart: isText })
 const isClosed = shape<{ readonly by: string } & Partial<End>>({
   by: isText,
   at: orAbsent(isText),
@@ -122,7 +122,7 @@ export const readBox = (system: SystemPaths, id: string): SavedBox | undefined =
   const header = parseObject(texts[0] ?? '')
   if (!isHeader(header) || header.id !== id) return undefined
   const events: ChipEvent[] = []
-  const open = new Map<string, Opened>()
+  const open = new Map<string, BoxProcess>()
   const damaged: number[] = []
   let end: Partial<End> | undefined
   let torn: number | undefined

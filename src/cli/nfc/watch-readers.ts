@@ -3,7 +3,7 @@ import type { CliContext } from '../context.ts'
 import { oneLine } from './errors.ts'
 import { EMULATOR, type OpenedReaders } from './readers.ts'
 
-export interface Watching {
+export interface WatchOptions {
   /** On the emulator: how often the kept card is presented. */
   readonly times: number
   readonly signal: AbortSignal
@@ -17,7 +17,7 @@ export interface Watching {
 export const watchReaders = async (
   ctx: CliContext,
   opened: OpenedReaders,
-  watching: Watching,
+  watching: WatchOptions,
 ): Promise<void> => {
   if (opened.isEmulator) return presentKeptCard(opened, watching)
   const { signal, onCard } = watching
@@ -66,7 +66,7 @@ const readerMessages = (ctx: CliContext, readers: number) => {
 /** Nobody stands at the emulator: its card is presented automatically, and then nothing more happens. */
 const presentKeptCard = async (
   { all }: OpenedReaders,
-  { times, signal, onCard }: Watching,
+  { times, signal, onCard }: WatchOptions,
 ): Promise<void> => {
   for (let i = 0; i < times && !signal.aborted; i += 1) {
     const card = await all.waitForCard({ reader: EMULATOR, signal })

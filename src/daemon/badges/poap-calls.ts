@@ -4,7 +4,7 @@ import type { OutboundAnswer, OutboundRequest } from '../outbound/outbound.ts'
 import { failureOf, type PoapConfig, type PoapDeps } from './poap-deps.ts'
 import { PoapToken, type TokenResult } from './poap-token.ts'
 import { errorMessage, isOwnError, readJson, tokenAnswer } from './poap-wire.ts'
-import type { Refused, Unavailable, Unknown } from './provider.ts'
+import type { RefusedClaim, Unavailable, UnknownOutcome } from './provider.ts'
 
 interface PoapCall<T> {
   method: 'GET' | 'POST'
@@ -28,7 +28,7 @@ interface Trouble {
   isQuiet?: true
 }
 
-type Answer<T> = { kind: 'ok'; value: T } | Refused | Trouble
+type Answer<T> = { kind: 'ok'; value: T } | RefusedClaim | Trouble
 
 const attempts = 3
 /** In milliseconds. */
@@ -60,12 +60,14 @@ export class PoapCalls {
   }
 
   /** For calls without side effects: retried within the time limit of one call. */
-  read<T>(call: PoapCall<T>): Promise<{ kind: 'ok'; value: T } | Refused | Unavailable> {
+  read<T>(call: PoapCall<T>): Promise<{ kind: 'ok'; value: T } | RefusedClaim | Unavailable> {
     return this.#repeated((deadline) => this.#call(call, deadline))
   }
 
   /** For calls that must not happen twice: sent again only if POAP rejected the token of the first attempt. */
-  async write<T>(call: PoapCall<T>): Promise<{ kind: 'ok'; value: T } | Refused | Unavailable | Unknown> {
+  async write<T>(
+    call: PoapCall<T>,
+  ): Promise<{ kind: 'ok'; value: T } | RefusedClaim | Unavailable | UnknownOutcome> {
     const answer = await this.#call(
       { ...call, isWrite: true },
       this.#deps.clock.monotonic() + this.#config.timeoutMs,
@@ -76,7 +78,7 @@ export class PoapCalls {
 
   async #repeated<T>(
     once: (deadline: number) => Promise<Answer<T>>,
-  ): Promise<{ kind: 'ok'; value: T } | Refused | Unavailable> {
+  ): Promise<{ kind: 'ok'; value: T } | RefusedClaim | Unavailable> {
     const { clock, sleep, random } = this.#deps
     const deadline = clock.monotonic() + this.#config.timeoutMs
     for (let attempt = 1; ; attempt += 1) {

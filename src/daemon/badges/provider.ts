@@ -56,7 +56,7 @@ export interface UpstreamEvent {
 }
 
 /** The provider refused the request, and would refuse it again. The message can be shown to anyone. */
-export interface Refused {
+export interface RefusedClaim {
   kind: 'refused'
   /** The HTTP status, 400 to 499. */
   status: number
@@ -71,7 +71,7 @@ export interface Unavailable {
 }
 
 /** The request was sent, but there was no readable answer: it may have taken effect, or may yet. */
-export interface Unknown {
+export interface UnknownOutcome {
   kind: 'unknown'
   retryAfterMs: number
   reason: string
@@ -79,9 +79,9 @@ export interface Unknown {
 
 export type CreateResult =
   | { kind: 'created'; upstreamId: number; approval: 'pending' | 'approved'; response: CreationResponse }
-  | Refused
+  | RefusedClaim
   | Unavailable
-  | Unknown
+  | UnknownOutcome
 
 export interface BadgeCode {
   code: string
@@ -93,10 +93,10 @@ export type ApprovalResult =
   /** All codes and their states; possibly fewer than requested. */
   | { kind: 'approved'; codes: BadgeCode[] }
   | { kind: 'rejected' }
-  | Refused
+  | RefusedClaim
   | Unavailable
 
-export type CodesResult = { kind: 'codes'; codes: BadgeCode[] } | Refused | Unavailable
+export type CodesResult = { kind: 'codes'; codes: BadgeCode[] } | RefusedClaim | Unavailable
 
 export type TransactionState =
   /** None yet; never any for a badge held for an e-mail address, or at a provider without a chain. */
@@ -128,13 +128,13 @@ export type ClaimResult =
   | { kind: 'no-such-code' }
   | { kind: 'inactive'; message: string }
   /** The code is not used up. */
-  | Refused
+  | RefusedClaim
   | Unavailable
   /**
    * Look the code up before claiming it again, and claim it for the same recipient, or someone else's badge
    * would be lost.
    */
-  | Unknown
+  | UnknownOutcome
 
 /** The port to where badge events live. Calls never throw because of what a provider does. */
 export interface BadgeProvider {

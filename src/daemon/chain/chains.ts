@@ -12,8 +12,8 @@ import {
   type ChainSettings,
   type Clock,
   defaultMaxGas,
+  type OnSettled,
   type SenderStatus,
-  type Settled,
   type WithoutEffect,
 } from './relayer/sender.ts'
 import { ChainUnavailable } from './rpc-connection.ts'
@@ -33,7 +33,7 @@ interface ChainsOptions {
   keys: KeySources
   /** Random at every start. */
   holder: string
-  onSettled: Settled
+  onSettled: OnSettled
   withoutEffect: (chain: Chain, ...of: Parameters<WithoutEffect>) => ReturnType<WithoutEffect>
   writeFailed(error: unknown): void
   /** See RelayerOptions. */
@@ -63,7 +63,7 @@ export interface Chains {
 }
 
 // The embedded chain mines at once, keeps everything it is sent, and may come back with an earlier state.
-const embeddedPace = { maxInFlight: 512, busyMs: 4, replaceMs: 600_000 }
+const embeddedTiming = { maxInFlight: 512, busyMs: 4, replaceMs: 600_000 }
 const gwei = 1_000_000_000n
 const embeddedCatchUp = 200
 
@@ -120,7 +120,7 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
               maxTip: undefined,
               maxGas: defaultMaxGas,
               forgets: true,
-              pace: embeddedPace,
+              timing: embeddedTiming,
               signers: signers(devChainId),
             },
           ]

@@ -38,9 +38,13 @@ interface GuestbookState extends ContractState {
  * A node that lacks this block says so, instead of answering for the latest block it has. Absent: the node's
  * latest.
  */
-type At = { blockNumber?: bigint }
+type AtBlock = { blockNumber?: bigint }
 
-export async function phygitalAt(client: ChainClient, address: Address, at: At = {}): Promise<PhygitalState> {
+export async function phygitalAt(
+  client: ChainClient,
+  address: Address,
+  at: AtBlock = {},
+): Promise<PhygitalState> {
   const found = await codeAt(client, address, phygitalCodeHash, at)
   const contract = { abi: phygitalAbi, address, ...at } as const
   const [owner, pendingOwner, signVerifier] = await Promise.all([
@@ -55,7 +59,7 @@ export async function guestbookAt(
   client: ChainClient,
   address: Address,
   minter: Address,
-  at: At = {},
+  at: AtBlock = {},
 ): Promise<GuestbookState> {
   const found = await codeAt(client, address, guestbookCodeHash(), at)
   const contract = { abi: guestbookAbi, address, ...at } as const
@@ -66,16 +70,16 @@ export async function guestbookAt(
   return { ...found, owner, isMinter }
 }
 
-type Found = Pick<ContractState, 'codeHash' | 'isOurCode'>
+type FoundCode = Pick<ContractState, 'codeHash' | 'isOurCode'>
 
-async function codeAt(client: ChainClient, address: Address, ours: Hex, at: At): Promise<Found> {
+async function codeAt(client: ChainClient, address: Address, ours: Hex, at: AtBlock): Promise<FoundCode> {
   const code = await client.getCode({ address, ...at })
   const codeHash = code && keccak256(code)
   return { codeHash, isOurCode: codeHash === ours }
 }
 
 /** Unknown code may fail in any way; our own always answers, so its failures are those of the connection. */
-async function said<T>({ codeHash, isOurCode }: Found, ask: () => Promise<T>): Promise<T | undefined> {
+async function said<T>({ codeHash, isOurCode }: FoundCode, ask: () => Promise<T>): Promise<T | undefined> {
   if (codeHash === undefined) return undefined
   try {
     return await ask()
@@ -89,14 +93,14 @@ async function said<T>({ codeHash, isOurCode }: Found, ask: () => Promise<T>): P
  * Returns a token's owner; undefined if it is not minted or there is no contract yet. Only a revert of the
  * contract itself counts as unminted: after an unreadable answer, minting a token that may already exist would
  * be wrong.
- * @param isThere the contract is known to exist, so a node without it is behind
+ * @param isDeployed the contract is known to exist, so a node without it is behind
  * @throws MalformedAnswer, and errors of the connection
  */
 export async function ownerOf(
   client: ChainClient,
   contract: Address,
   tokenId: bigint,
-  isThere = false,
+  isDeployed = false,
 ): Promise<Address | undefined> {
   const data = encodeFunctionData({ abi: phygitalAbi, functionName: 'ownerOf', args: [tokenId] })
   let said: Hex | undefined
@@ -109,7 +113,7 @@ export async function ownerOf(
   // An address in 32 bytes; more bytes may follow.
   const owner = /^0x0{24}([0-9a-f]{40})/i.exec(said ?? '')?.[1]
   if (owner !== undefined) return BigInt(`0x${owner}`) === 0n ? undefined : getAddress(`0x${owner}`)
-  if (said === undefined && !isThere && !(await hasCode(client, contract))) return undefined
+  if (said === undefined && !isDeployed && !(await hasCode(client, contract))) return undefined
   throw new MalformedAnswer(`what ${contract} says of the owner of token ${tokenId} is not an address`)
 }
 

@@ -15,10 +15,10 @@ import {
   type Answer,
   ChainCheck,
   type EndpointSettings,
+  type QueuedCall,
   settleAll,
   settleWith,
-  type Waiting,
-} from './rpc-waiting.ts'
+} from './rpc-queue.ts'
 
 const maxRequests = 16
 /** For limits of requests a second. */
@@ -42,7 +42,7 @@ export class RpcEndpoint {
   readonly #patienceMs: number
   readonly #schedule: Schedule
   readonly #rest: Rest
-  readonly #queue: Waiting[] = []
+  readonly #queue: QueuedCall[] = []
   #requests = 0
   #isTimed = false
   #maxRequests = maxRequests
@@ -129,14 +129,14 @@ export class RpcEndpoint {
     if (trouble === undefined) this.#queue.unshift(...waiting)
     else {
       // Whoever asks for the chain is told which it is.
-      const isAnswered = ({ call }: Waiting) => call.method === 'eth_chainId' && this.#chain.otherChain
+      const isAnswered = ({ call }: QueuedCall) => call.method === 'eth_chainId' && this.#chain.otherChain
       for (const one of waiting.filter(isAnswered)) one.resolve(answer)
       const others = waiting.filter((one) => !isAnswered(one))
       this.#rejectAll(others, this.#failed(trouble).failure)
     }
   }
 
-  async #send(waiting: readonly Waiting[]): Promise<void> {
+  async #send(waiting: readonly QueuedCall[]): Promise<void> {
     const [first, ...others] = waiting
     if (first === undefined || (others.length > 0 && !this.#isRecovering)) return this.#sendTogether(waiting)
     // One call tells whether a node that limited requests, or was silent, is back.
@@ -145,7 +145,7 @@ export class RpcEndpoint {
     else this.#queue.unshift(...others)
   }
 
-  async #sendTogether(waiting: readonly Waiting[]): Promise<void> {
+  async #sendTogether(waiting: readonly QueuedCall[]): Promise<void> {
     const calls = waiting.map(({ call }) => call)
     let outcomes: RpcOutcome[] = []
     try {
@@ -195,7 +195,7 @@ export class RpcEndpoint {
   }
 
   /** The caller rejects what has no answer. */
-  async #sendAlone(waiting: Waiting): Promise<Answer> {
+  async #sendAlone(waiting: QueuedCall): Promise<Answer> {
     const answer = await this.#askAlone(waiting.call)
     if ('failure' in answer) return answer
     this.#answersAlone = true
@@ -244,7 +244,7 @@ export class RpcEndpoint {
     return { failure }
   }
 
-  #rejectAll(waiting: readonly Waiting[], error: Error): void {
+  #rejectAll(waiting: readonly QueuedCall[], error: Error): void {
     const { leftMs } = this.#rest
     const isShort = error instanceof RateLimited && leftMs !== undefined && leftMs <= this.#patienceMs
     const now = this.#clock.monotonic()

@@ -7,7 +7,7 @@ const checkedEveryMs = 5000
 const toleratedLag = { blocks: 3, ms: 1000 }
 const laggingAfterMs = 10_000
 
-interface Seen {
+interface HeadState {
   head: number
   behind: number
   /** Monotonic; undefined: it keeps up. */
@@ -18,7 +18,7 @@ interface Seen {
 export class Heads {
   readonly #endpoints: readonly RpcEndpoint[]
   readonly #clock: Clock
-  readonly #seen = new Map<RpcEndpoint, Seen>()
+  readonly #seen = new Map<RpcEndpoint, HeadState>()
   #best = 0
   #checkedAt = Number.NEGATIVE_INFINITY
   #check: Promise<void> | undefined

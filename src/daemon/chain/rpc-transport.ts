@@ -101,7 +101,7 @@ export class RpcEndpoints {
     return this.#heads.check()
   }
 
-  async ask(call: RpcCall): Promise<Answered> {
+  async ask(call: RpcCall): Promise<EndpointOutcome> {
     const [only, ...others] = this.all
     if (only !== undefined && others.length === 0) {
       const outcome = await only.ask(call)
@@ -110,7 +110,7 @@ export class RpcEndpoints {
     }
     this.#heads.checkInBackground()
     if (call.method === 'eth_sendRawTransaction') return this.#sendToAll(call)
-    let kept: Answered | undefined
+    let kept: EndpointOutcome | undefined
     let failure: unknown
     for (const endpoint of this.#inOrder(call)) {
       // What has an answer is not worth the wait for a URL that gave none.
@@ -169,12 +169,12 @@ export class RpcEndpoints {
   }
 
   /** Any one that takes it is enough, and a slow one is not waited for. */
-  #sendToAll(call: RpcCall): Promise<Answered> {
+  #sendToAll(call: RpcCall): Promise<EndpointOutcome> {
     const ok = this.all.filter(({ state }) => state === 'ok')
     const [first] = this.#inOrder(call)
     const asked = ok.length === 0 && first ? [first] : ok
     return new Promise((resolve, reject) => {
-      const refusals: Answered[] = []
+      const refusals: EndpointOutcome[] = []
       let failure: unknown
       let waiting = asked.length
       let isTimed = false
@@ -183,7 +183,7 @@ export class RpcEndpoints {
         if (best) resolve(best)
         else reject(failure)
       }
-      const answered = (answer: Answered | undefined) => {
+      const answered = (answer: EndpointOutcome | undefined) => {
         waiting -= 1
         if (answer && rankOf(call, answer) === 0) return resolve(answer)
         if (answer) refusals.push(answer)
@@ -204,7 +204,7 @@ export class RpcEndpoints {
   }
 }
 
-interface Answered {
+interface EndpointOutcome {
   outcome: RpcOutcome
   endpoint: RpcEndpoint
 }
@@ -212,7 +212,7 @@ interface Answered {
 const lacksMethod = /method \S* ?.*(not (found|supported|available)|does not exist)|unsupported method/i
 
 /** The most telling first: a transaction that a node has counts, whatever others say. */
-function rankOf(call: RpcCall, { outcome, endpoint }: Answered): number {
+function rankOf(call: RpcCall, { outcome, endpoint }: EndpointOutcome): number {
   if (!('error' in outcome)) return 0
   const ranks = ['taken', 'nonce-used']
   const { outcome: meaning } = answerOf(nodeError(call, outcome.error, endpoint.url))

@@ -16,7 +16,7 @@ import { warningsOf } from './warnings.ts'
 
 type Settings = z.output<typeof settings>
 
-type Converted =
+type ConvertedSetting =
   | keyof typeof badgeSettings
   | 'devChain'
   | 'otpTtlSeconds'
@@ -33,7 +33,7 @@ type Converted =
   | 'ipfsGateway'
   | 'arweaveGateway'
 
-export interface Config extends Readonly<Omit<Settings, Converted>> {
+export interface Config extends Readonly<Omit<Settings, ConvertedSetting>> {
   readonly dataDir: string
   /** For `tapchip dev`: a ref may be queried twice. No variable and no file sets it. */
   readonly dev: boolean

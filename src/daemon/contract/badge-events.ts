@@ -56,10 +56,10 @@ export const instant = z.string(mustBe(instantForm)).transform((value, ctx) => {
 
 const eventId = integer(1)
 
-const isThere = (value: unknown): boolean => value !== undefined && value !== null
+const isPresent = (value: unknown): boolean => value !== undefined && value !== null
 const chipOr =
   (field: 'contractAddress' | 'chainId' | 'tokenId') => (body: Partial<Record<string, unknown>>) =>
-    isThere(body.tagUID) || isThere(body[field])
+    isPresent(body.tagUID) || isPresent(body[field])
 /** An event as POAP describes it. */
 export const poapEvent = () =>
   z.object({

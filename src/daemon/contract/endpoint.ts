@@ -77,7 +77,7 @@ export const adminEndpoint = <const S extends Omit<EndpointSpec, 'part' | 'auth'
 
 type Schema = () => z.ZodType
 type Parsed<T> = T extends Schema ? z.output<ReturnType<T>> : Record<string, never>
-type Sent<T> = T extends Schema ? z.input<ReturnType<T>> : undefined
+type Unparsed<T> = T extends Schema ? z.input<ReturnType<T>> : undefined
 
 export interface Input<S extends EndpointSpec> {
   params: Parsed<S['params']>
@@ -86,9 +86,9 @@ export interface Input<S extends EndpointSpec> {
 }
 
 export type Request<S extends EndpointSpec> = (S['params'] extends Schema
-  ? { params: Sent<S['params']> }
+  ? { params: Unparsed<S['params']> }
   : { params?: undefined }) &
-  (S['query'] extends Schema ? { query?: Sent<S['query']> } : { query?: undefined }) &
-  (S['body'] extends Schema ? { body?: Sent<S['body']> } : { body?: undefined })
+  (S['query'] extends Schema ? { query?: Unparsed<S['query']> } : { query?: undefined }) &
+  (S['body'] extends Schema ? { body?: Unparsed<S['body']> } : { body?: undefined })
 
 export type Answer<S extends EndpointSpec> = z.output<ReturnType<S['response']>>

@@ -30,14 +30,14 @@ const event = {
 /** Apps send all of them, and null for what they do not know. */
 const emptyIsAbsent = Object.keys(event)
 
-type Named = Partial<Record<string, unknown>>
+type EventReference = Partial<Record<string, unknown>>
 
-const isThere = (value: unknown): boolean => value !== undefined
-const hasToken = ({ eventId, tokenId: id }: Named) => isThere(eventId) || isThere(id)
+const isPresent = (value: unknown): boolean => value !== undefined
+const hasToken = ({ eventId, tokenId: id }: EventReference) => isPresent(eventId) || isPresent(id)
 const hasContract =
   (field: string) =>
-  ({ eventId, contractId, ...rest }: Named) =>
-    isThere(eventId) || isThere(contractId) || isThere(rest[field])
+  ({ eventId, contractId, ...rest }: EventReference) =>
+    isPresent(eventId) || isPresent(contractId) || isPresent(rest[field])
 
 const aboutEvent = <F extends z.ZodRawShape>(fields: F) =>
   z

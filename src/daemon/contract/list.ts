@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Slice } from '../../values/slices.ts'
+import { TimeSlice } from '../../values/time-slices.ts'
 
 const listCap = 10_000
 const shortListCap = 1000
@@ -45,8 +45,8 @@ function bound(origin: string, which: string, count: number | bigint): string {
 }
 
 type Issue = Pick<z.core.$ZodIssue, 'path' | 'message'>
-type Checked<T> = { value: T } | { issues: readonly Issue[] }
-type Check<T> = (element: unknown) => Checked<T>
+type CheckResult<T> = { value: T } | { issues: readonly Issue[] }
+type Check<T> = (element: unknown) => CheckResult<T>
 type Context = z.core.$RefinementCtx
 
 interface Limits {
@@ -63,13 +63,13 @@ export const list = <T extends z.ZodType>(of: T, limits: Limits = {}) =>
 export const listBy = <T>(check: Check<T>, items: () => object, { max = listCap, notEmpty }: Limits = {}) =>
   elements({ max, notEmpty })
     .transform(async (given, ctx) => {
-      const checking = new Checking(check, ctx)
-      const slice = new Slice()
+      const checking = new ListChecker(check, ctx)
+      const slice = new TimeSlice()
       // Parsing the body has already taken a slice.
       if (given.length > shortListCap) await slice.next()
       for (const [index, element] of given.entries()) {
         checking.take(element, index)
-        if (slice.isOver) await slice.next()
+        if (slice.shouldYield) await slice.next()
       }
       return checking.end()
     })
@@ -79,7 +79,7 @@ export const listBy = <T>(check: Check<T>, items: () => object, { max = listCap,
 export const shortList = <T extends z.ZodType>(of: T, { max = shortListCap, notEmpty }: Limits = {}) =>
   elements({ max, notEmpty })
     .transform((given, ctx) => {
-      const checking = new Checking(checkBy(of), ctx)
+      const checking = new ListChecker(checkBy(of), ctx)
       for (const [index, element] of given.entries()) checking.take(element, index)
       return checking.end()
     })
@@ -116,7 +116,7 @@ const checkBy =
     return parsed.success ? { value: parsed.data } : parsed.error
   }
 
-class Checking<T> {
+class ListChecker<T> {
   readonly #check: Check<T>
   readonly #ctx: Context
   readonly #values: T[] = []

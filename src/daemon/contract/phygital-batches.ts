@@ -46,7 +46,7 @@ export const metadataRow = z
 const row = z.number()
 const error = () => z.string().optional()
 /** `tokenId` is null if the token has not been minted yet. */
-const tokenThere = () =>
+const currentToken = () =>
   z.object({ contractAddress: z.string(), chainId: z.number(), tokenId: z.string().nullable() }).optional()
 
 /** Gas and wei as decimal text. */
@@ -72,7 +72,7 @@ const checked = () =>
   z.object({
     row,
     status: z.enum(['transfer', 'mint', 'unchanged', 'refused', 'invalid']),
-    token: tokenThere(),
+    token: currentToken(),
     owner: z.string().nullable().optional(),
     recipient: z.string().optional(),
     /** Why nothing would change, if not obvious. */
@@ -92,7 +92,7 @@ const described = () =>
   z.object({
     row,
     status: z.enum(['changed', 'unchanged', 'failed', 'invalid']),
-    token: tokenThere(),
+    token: currentToken(),
     previous: storedMetadata.optional(),
     error: error(),
   })

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify'
 import { mayLoseDigits, parseExact } from '../../values/exact-json.ts'
 import { excessOf } from '../../values/json-bounds.ts'
-import { Slice } from '../../values/slices.ts'
+import { TimeSlice } from '../../values/time-slices.ts'
 import { DomainError, invalid } from '../domain/errors/errors.ts'
 import { answerTo, disconnected, rawAnswer } from './errors.ts'
 import { noteNul } from './nul.ts'
@@ -91,7 +91,7 @@ async function assertBounded(body: Buffer): Promise<void> {
   if (body.length > longestJson)
     throw new DomainError('too_large', `The body is over ${longestJson} bytes. Send it in smaller parts.`)
   // Parsing cannot be sliced, so each of several concurrent large bodies gets its own turn.
-  if (body.length > longToParse) await new Slice().next()
+  if (body.length > longToParse) await new TimeSlice().next()
 }
 
 /** Ends the stream that a GET would have answered with: nobody reads it after a HEAD, and it may never end by itself. */

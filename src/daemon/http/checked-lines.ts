@@ -3,7 +3,7 @@ import type * as z from 'zod'
 import { parseExact } from '../../values/exact-json.ts'
 import { excessOf } from '../../values/json-bounds.ts'
 import { LineSplitter } from '../../values/line-splitter.ts'
-import { Slice } from '../../values/slices.ts'
+import { TimeSlice } from '../../values/time-slices.ts'
 import { issuesNamed, required } from '../contract/list.ts'
 import { DomainError } from '../domain/errors/errors.ts'
 import { disconnected } from './errors.ts'
@@ -106,10 +106,10 @@ export class CheckedLines<T> {
   }
 
   async *#read(): AsyncGenerator<ReadLine<T> | BadLine> {
-    const slice = new Slice()
+    const slice = new TimeSlice()
     let row = 0
     const rest = async () => {
-      if (!slice.isOver) return
+      if (!slice.shouldYield) return
       await slice.next()
       // Work for a disconnected client would still delay others.
       if (this.#socket.destroyed) throw disconnected()
@@ -176,14 +176,14 @@ export async function readLines(
     chunks.push(chunk)
   }
   const lines: string[] = []
-  const slice = new Slice()
+  const slice = new TimeSlice()
   for (const texts of linesOf(chunks)) {
     for (const text of texts) {
       const problem = await problemOfText(text)
       if (problem !== undefined)
         throw new DomainError('invalid_input', `line ${lines.length + 1}: ${problem}`)
       lines.push(text)
-      if (slice.isOver) await slice.next()
+      if (slice.shouldYield) await slice.next()
     }
   }
   if (lines.length === 0)

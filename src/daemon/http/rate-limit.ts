@@ -44,8 +44,8 @@ export function limitRates(
   const guesses = budget(config.guessLimit)
   const keys = budget(config.keyRateLimit)
   const warnings = new TokenBucket(clock, 1)
-  const short = new Semaphore({ atOncePerKey: atOnce, waitingPerKey: waitingAtMost, waitMs: queueMs })
-  const long = new Semaphore({ atOncePerKey: longAtOnce, waitingPerKey: waitingAtMost, waitMs: queueMs })
+  const short = new Semaphore({ concurrencyPerKey: atOnce, waitingPerKey: waitingAtMost, waitMs: queueMs })
+  const long = new Semaphore({ concurrencyPerKey: longAtOnce, waitingPerKey: waitingAtMost, waitMs: queueMs })
 
   const spendOfStranger = (request: FastifyRequest): DomainError | undefined =>
     tooMany(

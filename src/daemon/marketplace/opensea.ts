@@ -10,7 +10,7 @@ export interface Token {
   tokenId: string
 }
 
-export type Refreshed =
+export type RefreshResult =
   | { kind: 'done' }
   /** `scope` is `all` if the marketplace wants no requests at all for now. */
   | { kind: 'retry'; afterMs: number; scope: 'token' | 'all'; reason: string }
@@ -18,7 +18,7 @@ export type Refreshed =
   | { kind: 'refused'; reason: string }
 
 export interface Marketplace {
-  refresh(token: Token): Promise<Refreshed>
+  refresh(token: Token): Promise<RefreshResult>
 }
 
 export interface OpenSeaSettings {
@@ -60,7 +60,7 @@ export function createOpenSea(settings: OpenSeaSettings): Marketplace {
   }
 }
 
-function judge(status: number, afterMs: number | undefined): Refreshed {
+function judge(status: number, afterMs: number | undefined): RefreshResult {
   if (status >= 200 && status < 300) return { kind: 'done' }
   const reason = `OpenSea answered ${status}`
   if (status === 429) return { kind: 'retry', afterMs: afterMs ?? minute, scope: 'all', reason }

@@ -1,5 +1,5 @@
 import { BackgroundLoop } from '../../values/background-loop.ts'
-import type { Marketplace, Refreshed, Token } from './opensea.ts'
+import type { Marketplace, RefreshResult, Token } from './opensea.ts'
 
 /** A metadata change that the marketplace has not seen yet. Times are in milliseconds. */
 export interface RefreshJob extends Token {
@@ -100,7 +100,7 @@ export class RefreshQueue {
     return Math.max(...times.map((time) => (time == null || time > now ? 0 : time + pauseMs)))
   }
 
-  #note(token: string, askedAt: number, result: Refreshed): void {
+  #note(token: string, askedAt: number, result: RefreshResult): void {
     const now = this.#settings.clock.now()
     // Keeps the oldest entries first.
     this.#asked.delete(token)
@@ -113,7 +113,7 @@ export class RefreshQueue {
       this.#quietUntil = this.#settings.clock.monotonic() + result.afterMs
   }
 
-  async #settle({ id, queuedAt }: RefreshJob, askedAt: number, result: Refreshed): Promise<unknown> {
+  async #settle({ id, queuedAt }: RefreshJob, askedAt: number, result: RefreshResult): Promise<unknown> {
     const { store, clock } = this.#settings
     const now = clock.now()
     if (result.kind === 'done') return store.done(id, askedAt)

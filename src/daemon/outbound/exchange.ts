@@ -39,7 +39,7 @@ interface Exchange {
   method: string
   headers: Readonly<Record<string, string>>
   body?: Body | undefined
-  via: Way
+  via: Route
   /** Of everything that is received: status lines, headers, framing, and body. */
   maxBytes: number
   cutsBody?: boolean | undefined
@@ -51,7 +51,7 @@ interface Exchange {
  * A new connection to one of the checked addresses, or a pool for one configured origin. A pool reuses
  * connections, whatever was checked for earlier calls.
  */
-type Way = { addresses: readonly Address[] } | { pool: Agent }
+type Route = { addresses: readonly Address[] } | { pool: Agent }
 
 const pinnedTo =
   (addresses: readonly Address[]): LookupFunction =>
@@ -61,7 +61,7 @@ const pinnedTo =
     else if (first) done(null, first.address, first.family)
   }
 
-const ways = (via: Way): Pick<RequestOptions, 'agent' | 'lookup'> =>
+const ways = (via: Route): Pick<RequestOptions, 'agent' | 'lookup'> =>
   'pool' in via ? { agent: via.pool } : { agent: false, lookup: pinnedTo(via.addresses) }
 
 export async function exchange(call: Exchange): Promise<OutboundAnswer> {
@@ -98,13 +98,13 @@ export async function exchange(call: Exchange): Promise<OutboundAnswer> {
   }
 }
 
-interface Received {
+interface ResponseSize {
   isTooLarge(): boolean
   end(): void
 }
 
 /** Ends the exchange once its answer is too large, even if no final response has begun. */
-function limitAnswer(request: ClientRequest, call: Exchange): Received {
+function limitAnswer(request: ClientRequest, call: Exchange): ResponseSize {
   const { url, maxBytes } = call
   let bytes = 0
   let informational = 0
@@ -184,7 +184,7 @@ async function send(request: ClientRequest, call: Exchange, source: Source): Pro
   }
 }
 
-async function read(response: IncomingMessage, call: Exchange, received: Received): Promise<Buffer> {
+async function read(response: IncomingMessage, call: Exchange, received: ResponseSize): Promise<Buffer> {
   if (Number(response.headers['content-length'] ?? 0) > call.maxBytes) throw tooLarge(call)
   const chunks: Buffer[] = []
   try {

@@ -18,7 +18,7 @@ interface LookUpSettings {
 }
 
 /** The system's look-up occupies one of few threads, for half a minute if a name server is dead. */
-const systemAtOnce = 2
+const maxSystemLookups = 2
 
 /**
  * Looks up names that others choose. Unlike the system's look-up, which shares few threads with everything else, this
@@ -27,7 +27,8 @@ const systemAtOnce = 2
 export function boundedLookUp({ asksSystem, servers, timeoutMs = 2000 }: LookUpSettings) {
   let asking = 0
   const ofSystem = async (name: string): Promise<readonly Address[]> => {
-    if (asking >= systemAtOnce) throw Object.assign(new Error('too many look-ups at once'), { code: 'EBUSY' })
+    if (asking >= maxSystemLookups)
+      throw Object.assign(new Error('too many look-ups at once'), { code: 'EBUSY' })
     asking += 1
     try {
       return await lookup(name, { all: true })

@@ -54,7 +54,7 @@ import { tapErrorPages } from '../routes/tap-page-failures.ts'
 import { teamRoutes } from '../routes/team.ts'
 import { publicTransactionRoutes } from '../routes/transactions.ts'
 import { isShared } from '../store/database/database.ts'
-import { Patience, withPatience } from '../store/database/patience.ts'
+import { WaitBudget, withWaitBudget } from '../store/database/wait-budget.ts'
 import type { Context } from './context.ts'
 import { observe } from './metrics.ts'
 import { rememberRequests } from './uncaught.ts'
@@ -193,16 +193,16 @@ const failedOf = ({ body, retryAfterSeconds }: ReturnType<typeof answerTo>) => (
 
 /** A request waits for a silent database only so long, however many steps it has. */
 function limitPatience(app: FastifyInstance): void {
-  const patienceOf = new WeakMap<FastifyRequest, Patience>()
+  const patienceOf = new WeakMap<FastifyRequest, WaitBudget>()
   // The last hook before the handler: what reads the body begins elsewhere.
   app.addHook('preHandler', (request, _reply, done) => {
-    const patience = new Patience()
+    const patience = new WaitBudget()
     patienceOf.set(request, patience)
-    withPatience(patience, done)
+    withWaitBudget(patience, done)
   })
   app.addHook('onResponse', (request, _reply, done) => {
     const patience = patienceOf.get(request)
-    if (patience) patience.isOver = true
+    if (patience) patience.isExhausted = true
     done()
   })
 }

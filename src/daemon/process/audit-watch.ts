@@ -20,16 +20,16 @@ const reportedKey = 'auditBroken'
 
 /** Notices while the daemon runs that somebody edits the log, and tells those who can still know what was in it. */
 export function auditWatch(deps: Deps): BackgroundLoop {
-  let isTold = false
+  let isReported = false
   return new BackgroundLoop({
     async run() {
       const { db, seal } = deps
       // An earlier process may have found and reported it.
       const isOld = seal.newest === undefined
       await checkAuditHead(db.read, seal)
-      if (seal.broken === undefined || isTold) return
+      if (seal.broken === undefined || isReported) return
       await report(deps, seal.broken, isOld)
-      isTold = true
+      isReported = true
     },
     restMs: () => lookMs,
     // Whatever needs the database says so itself.

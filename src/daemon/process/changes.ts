@@ -8,13 +8,13 @@ import type { ChangeKind } from '../store/schema/schema.ts'
 import type { WebhookService } from './webhook-service.ts'
 
 /** Two of these, and the loading, are well below the second within which changes count everywhere. */
-const lookMs = 300
+const pollMs = 300
 /** A daemon that cannot look for as long may not know what was revoked. */
 const trustedForMs = 10_000
 
 interface Settings {
   /** Of its own, so that it never waits behind requests. */
-  pulse: Queries
+  changeFeed: Queries
   /** Loads what is in memory again. */
   load: Readonly<Record<ChangeKind, () => Promise<unknown>>>
   /** Called once, until it succeeds again. */
@@ -37,8 +37,8 @@ export class Changes {
     this.#settings = settings
     this.#now = settings.now ?? (() => performance.now())
     this.#loop = new BackgroundLoop({
-      run: () => this.look(),
-      restMs: () => lookMs,
+      run: () => this.poll(),
+      restMs: () => pollMs,
       failed: (error) => {
         if (!this.#isFailing) settings.failed(error)
         this.#isFailing = true
@@ -47,11 +47,11 @@ export class Changes {
   }
 
   /** The first look loads everything, since it may have changed while the daemon started. */
-  async look(): Promise<void> {
-    const { pulse, load } = this.#settings
+  async poll(): Promise<void> {
+    const { changeFeed, load } = this.#settings
     this.#currentAt ??= this.#now()
     const at = this.#now()
-    for (const { kind, version } of await versionsOfChanges(pulse)) {
+    for (const { kind, version } of await versionsOfChanges(changeFeed)) {
       if (this.#seen.get(kind) === version) continue
       // A daemon of a later version may tell of kinds that this one does not keep.
       await load[kind]?.()
@@ -76,23 +76,23 @@ export class Changes {
 }
 
 /** Keeps what decides about requests as it is in the database. */
-export function changesOf(of: {
-  pulse: Queries
+export function changesOf(deps: {
+  changeFeed: Queries
   log: Pick<Logger, 'warn'>
   keyRing: KeyRing
   credentials: Credentials
   webhooks: WebhookService
 }): Changes {
-  const { pulse, log, keyRing, credentials, webhooks } = of
+  const { changeFeed, log, keyRing, credentials, webhooks } = deps
   const changes = new Changes({
-    pulse,
+    changeFeed,
     load: {
-      credentials: () => credentials.load(pulse),
-      keySets: () => keyRing.load(pulse),
+      credentials: () => credentials.load(changeFeed),
+      keySets: () => keyRing.load(changeFeed),
       webhooks: () => webhooks.changed(),
     },
     failed: (error) => log.warn({ err: error }, 'the database does not tell what other daemons change'),
   })
-  credentials.trustedWhile(() => changes.isCurrent())
+  credentials.cachedWhileFresh(() => changes.isCurrent())
   return changes
 }

@@ -56,7 +56,7 @@ import { openStore } from './open-store.ts'
 import { type PendingChains, pendingChains } from './pending-chains.ts'
 import { rootTokens } from './root-token.ts'
 import type { ServiceManager } from './service-manager.ts'
-import type { Upgraded } from './upgrade.ts'
+import type { UpgradeResult } from './upgrade.ts'
 import { chainSettings, marketplaceQueue, outboundOf } from './upstreams.ts'
 import { type WebhookService, webhookService } from './webhook-service.ts'
 
@@ -93,7 +93,7 @@ export interface Context {
   /** By the clock's `monotonic`. */
   readonly startedAt: number
   /** If this start migrated a database of an earlier version. */
-  readonly upgrade: Upgraded | undefined
+  readonly upgrade: UpgradeResult | undefined
   /** The base address in the URLs that the daemon issues; final once it listens. */
   baseUrl: string
   /** The address for operators; final once it listens. */
@@ -188,14 +188,15 @@ export async function beginContext(
       }),
       fleet.hasChain,
     )
-    const changes = db.pulse && changesOf({ pulse: db.pulse, log, keyRing, credentials, webhooks })
+    const changes =
+      db.changeFeed && changesOf({ changeFeed: db.changeFeed, log, keyRing, credentials, webhooks })
     const resolver = createNameResolver({
       clientFor: (chainId) => (chains.has(chainId) ? chains.get(chainId).nameClient : undefined),
       isElsewhere: fleet.hasChain,
       fetchGateway: (request) => outbound.request(request),
     })
     const seals = new Seals(box, await sealEras(db.read))
-    const idempotency = new Idempotency({ db, lived: () => clock.lived() })
+    const idempotency = new Idempotency({ db, lived: () => clock.uptime() })
     const used = {
       ...{ config, log, clock, seals, db, box, keyRing, chains, names: resolver, idempotency },
       ...{ badges, marketplace, election, webhookEvents, instance },

@@ -171,7 +171,7 @@ export class Fleet {
       })
       this.#writtenAt = now
     }
-    const rows = await otherDaemons(this.#db.pulse ?? this.#db.read, own.id)
+    const rows = await otherDaemons(this.#db.changeFeed ?? this.#db.read, own.id)
     this.#others = rows.flatMap(({ name, settings, silentMs: silent }) => {
       const theirs = readAgreed(settings)
       return theirs === undefined ? [] : [{ name, isThere: Number(silent) < silentMs, agreed: theirs }]

@@ -123,10 +123,10 @@ async function copy(from: string | undefined, to: string | undefined, config: Co
   const alone = () => process.exit(1)
   process.once('disconnect', alone)
   const out = stdioWriter(1)
-  let told = 0
+  let reportedAt = 0
   const copied = await copyStores({ from, to }, config, (step) => {
-    if (step.done < step.total && performance.now() - told < 100) return
-    told = performance.now()
+    if (step.done < step.total && performance.now() - reportedAt < 100) return
+    reportedAt = performance.now()
     out.write(`${JSON.stringify({ event: 'step', ...step })}\n`)
   })
   out.write(`${JSON.stringify({ event: 'copied', ...copied })}\n`)

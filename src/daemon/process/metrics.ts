@@ -139,7 +139,7 @@ export function watchDatabase(
   })
 }
 
-export interface Sending {
+export interface ChainBacklog {
   chainId: number
   unsettled: number
   inFlight: number
@@ -149,8 +149,11 @@ export interface Sending {
   trouble: Error | undefined
 }
 
-export function watchChains({ registry }: Pick<Metrics, 'registry'>, status: () => readonly Sending[]): void {
-  const gauge = (name: string, help: string, read: (sending: Sending) => number) =>
+export function watchChains(
+  { registry }: Pick<Metrics, 'registry'>,
+  status: () => readonly ChainBacklog[],
+): void {
+  const gauge = (name: string, help: string, read: (sending: ChainBacklog) => number) =>
     new Gauge({
       name,
       help,

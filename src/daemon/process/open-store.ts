@@ -16,14 +16,14 @@ import { awaitServer, nameOfDatabase, openDatabase, openPostgres } from '../stor
 import { setSettingOnce, setting } from '../store/database/settings.ts'
 import { releaseAllLeases } from '../store/lease/lease.ts'
 import type { ServiceManager } from './service-manager.ts'
-import { type Upgraded, upgradeDatabase, upgradeServer } from './upgrade.ts'
+import { type UpgradeResult, upgradeDatabase, upgradeServer } from './upgrade.ts'
 
 const databaseFile = 'tapchip.db'
 
 /** For the server of a database that starts beside its daemons; service managers start these again afterwards. */
 const serverMs = 60_000
 
-interface Opening {
+interface OpenOptions {
   log: Logger
   disk: Disk
   clock: Clock
@@ -36,19 +36,19 @@ interface OpenStore {
   db: Db
   box: SecretBox
   seal: AuditSeal
-  upgrade: Upgraded | undefined
+  upgrade: UpgradeResult | undefined
   failed: (error: unknown, writes?: number) => void
   instance: string
 }
 
 /** @throws DataDirProblem, DataKeyProblem, SchemaTooNew, SchemaTooOld, MigrationFailed, ServerProblem */
-export const openStore = (config: Config, opening: Opening): Promise<OpenStore> =>
+export const openStore = (config: Config, opening: OpenOptions): Promise<OpenStore> =>
   config.databaseUrl === undefined
     ? openFile(config, opening)
     : openServer({ ...config, databaseUrl: config.databaseUrl }, opening)
 
 /** The database in the data directory. */
-async function openFile(config: Config, { log, disk, clock, starting }: Opening): Promise<OpenStore> {
+async function openFile(config: Config, { log, disk, clock, starting }: OpenOptions): Promise<OpenStore> {
   assertNoServer(config.dataDir)
   const file = join(config.dataDir, databaseFile)
   const held = heldInstance(config.dataDir, file)
@@ -80,7 +80,7 @@ async function openFile(config: Config, { log, disk, clock, starting }: Opening)
 /** A database on PostgreSQL, which other daemons may use at the same time. */
 async function openServer(
   config: Config & { databaseUrl: string },
-  { log, disk, starting, stopped }: Opening,
+  { log, disk, starting, stopped }: OpenOptions,
 ): Promise<OpenStore> {
   const { databaseUrl: url, dataDir } = config
   const box = new SecretBox(loadDataKey({ dataDir, fromEnvironment: config.dataKey, databaseExists: true }))

@@ -20,7 +20,7 @@ import { closeInOrder } from './closing.ts'
 import { beginContext, type Context } from './context.ts'
 import type { ServiceManager } from './service-manager.ts'
 import { startWarnings } from './start-warnings.ts'
-import type { Upgraded } from './upgrade.ts'
+import type { UpgradeResult } from './upgrade.ts'
 
 interface ReadyLine {
   event: 'ready'
@@ -35,7 +35,7 @@ interface ReadyLine {
   /** RPC URLs by chain id. */
   chains: Record<string, string>
   /** If this start migrated a database of an earlier version. */
-  upgrade?: Upgraded
+  upgrade?: UpgradeResult
 }
 
 type Starting = ServiceManager['starting']

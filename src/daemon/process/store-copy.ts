@@ -17,7 +17,7 @@ import {
 import { SecretBox } from '../store/data-dir/secret-box.ts'
 import { setting } from '../store/database/settings.ts'
 
-interface Copied {
+interface CopyResult {
   /** Without passwords. */
   readonly from: string
   readonly to: string
@@ -28,7 +28,7 @@ interface Copied {
 }
 
 /** `from` and `to`: a data directory, or the URL of a database on a server. */
-interface Wanted {
+interface CopyRequest {
   readonly from: string
   readonly to: string
 }
@@ -39,10 +39,10 @@ interface Wanted {
  * again, it continues
  */
 export async function copyStores(
-  wanted: Wanted,
+  wanted: CopyRequest,
   config: Pick<Config, 'dataKey'>,
   progress: (step: CopyStep) => void,
-): Promise<Copied> {
+): Promise<CopyResult> {
   const [source, target] = [placeOf(wanted.from), placeOf(wanted.to)]
   if ('dataDir' in source && 'dataDir' in target)
     throw new ConfigProblem(
@@ -58,7 +58,7 @@ async function copyBetween(
   target: Place,
   config: Pick<Config, 'dataKey'>,
   progress: (step: CopyStep) => void,
-): Promise<Copied> {
+): Promise<CopyResult> {
   const from = await openSource(source)
   try {
     await assertKey(from, [source, target], config.dataKey)

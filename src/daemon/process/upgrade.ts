@@ -11,7 +11,7 @@ import type { SecretBox } from '../store/data-dir/secret-box.ts'
 import { type CopyTo, MigrationFailed, migrate, migratePostgres } from '../store/database/open.ts'
 import type { ServiceManager } from './service-manager.ts'
 
-export interface Upgraded {
+export interface UpgradeResult {
   readonly from: string
   readonly to: string
   /** The copy of the database from before. */
@@ -42,7 +42,7 @@ interface Options {
  * Migrates the database, and first copies one that has data: an earlier version cannot open what this one makes of it.
  * @throws SchemaTooNew, SchemaTooOld, MigrationFailed, NoRoomForCopy: then the database is as it was
  */
-export async function upgradeDatabase(file: string, options: Options): Promise<Upgraded | undefined> {
+export async function upgradeDatabase(file: string, options: Options): Promise<UpgradeResult | undefined> {
   const { config, log, clock, disk, seal, starting } = options
   let copy: string | undefined
   try {
@@ -77,7 +77,7 @@ export async function upgradeDatabase(file: string, options: Options): Promise<U
 export async function upgradeServer(
   url: string,
   { log, seal, starting }: Pick<Options, 'log' | 'seal' | 'starting'>,
-): Promise<Upgraded | undefined> {
+): Promise<UpgradeResult | undefined> {
   const upgrade = await migratePostgres(url, seal, async ({ from, to }) => {
     log.info({ from, to }, 'migrating the database')
     await starting('migrating the database', migratingMs)
@@ -97,7 +97,7 @@ interface Source {
   readonly file: string
   readonly folder: string
   readonly name: string
-  readonly stood: Stood
+  readonly stood: FileState
   readonly from: string
   readonly clock: Clock
   readonly box: SecretBox
@@ -143,14 +143,14 @@ const copiesIn = (folder: string): string[] =>
     .sort()
     .reverse()
 
-interface Stood {
+interface FileState {
   /** In whole milliseconds. */
   readonly mtimeMs: number | undefined
   /** The log of writes is empty, so everything is in the file. */
   readonly isQuiet: boolean
 }
 
-const stateOf = (file: string): Stood => ({
+const stateOf = (file: string): FileState => ({
   mtimeMs: statSync(file, { throwIfNoEntry: false })?.mtime.getTime(),
   isQuiet: (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0,
 })

@@ -112,9 +112,9 @@ export function badgeEventFormRoutes(app: FastifyInstance, ctx: Context): void {
   })
 }
 
-type Creating = Pick<Call<Endpoints[typeof creation]>, 'request' | 'query' | 'teamId' | 'actor'>
+type CreateCall = Pick<Call<Endpoints[typeof creation]>, 'request' | 'query' | 'teamId' | 'actor'>
 
-async function create(ctx: Context, { request, query, teamId, actor }: Creating, incoming: IncomingImage) {
+async function create(ctx: Context, { request, query, teamId, actor }: CreateCall, incoming: IncomingImage) {
   const spec = endpoints[creation]
   const sum = createHash('sha256')
   const form = await readForm(request.headers, request.raw, {

@@ -90,14 +90,14 @@ export function eventRoutes(app: FastifyInstance, ctx: Context): void {
   })
 }
 
-interface Named {
+interface ContractFields {
   contractId?: number | undefined
   contractAddress?: string | undefined
   chainId?: number | undefined
 }
 
 /** A complete address takes precedence over a contract ID. */
-function contractRef({ contractId, contractAddress, chainId }: Named): ContractRef {
+function contractRef({ contractId, contractAddress, chainId }: ContractFields): ContractRef {
   if (contractAddress !== undefined && chainId !== undefined) return { contractAddress, chainId }
   if (contractId !== undefined) return { contractId }
   throw new Error('the contract lets no such body through')
@@ -107,7 +107,7 @@ function eventRef({
   eventId,
   tokenId,
   ...contract
-}: Named & { eventId?: number | undefined; tokenId?: string | undefined }): EventRef {
+}: ContractFields & { eventId?: number | undefined; tokenId?: string | undefined }): EventRef {
   if (eventId !== undefined) return { eventId }
   if (tokenId !== undefined) return { tokenId, ...contractRef(contract) }
   throw new Error('the contract lets no such body through')

@@ -4,7 +4,7 @@ import { DomainError } from '../domain/errors/errors.ts'
 import { probeStore } from '../domain/operations/status.ts'
 import { keepToOperators } from '../http/administration.ts'
 import type { Context } from '../process/context.ts'
-import { metricsText, type Sending, watchChains, watchRpcUrls } from '../process/metrics.ts'
+import { type ChainBacklog, metricsText, watchChains, watchRpcUrls } from '../process/metrics.ts'
 import { version } from '../process/version.ts'
 
 /** Health, readiness, and metrics. */
@@ -96,7 +96,7 @@ function chainWords({ chains }: Context): Record<string, string> {
   return Object.fromEntries(chains.relayer.status().map((sending) => [sending.chainId, wordOf(sending)]))
 }
 
-function wordOf({ trouble, stuck, waitingForFunds, waitingForFees }: Sending) {
+function wordOf({ trouble, stuck, waitingForFunds, waitingForFees }: ChainBacklog) {
   if (trouble !== undefined || stuck !== undefined) return 'trouble'
   if (waitingForFunds) return 'waiting-for-funds'
   return waitingForFees ? 'waiting-for-fees' : 'ok'

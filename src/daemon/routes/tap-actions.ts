@@ -52,7 +52,7 @@ export async function tapActionRoutes(app: FastifyInstance, ctx: Context): Promi
     // As the requests with a code are named.
     const actor = { name: 'code', requestId: request.id }
     const refusal = await press(ctx, form, { visit, actor })
-    notices.tell(form.ref)
+    notices.notify(form.ref)
     const status = refusal === undefined ? 200 : statusOf[refusal.code]
     const { retryAfterSeconds } = refusal?.detail ?? {}
     if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)

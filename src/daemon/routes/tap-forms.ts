@@ -33,7 +33,7 @@ export function refOf(request: FastifyRequest): string {
 }
 
 /** The query of a chip's URL as it stands in each form; undefined: it is nothing that a chip shows. */
-export const wayBack = (query: string): string | undefined =>
+export const returnQuery = (query: string): string | undefined =>
   /^[\w%=&.+-]{1,1000}$/.test(query) ? query : undefined
 
 /** @throws DomainError not_found without a ref, invalid_input */
@@ -50,7 +50,7 @@ export function formOf(request: FastifyRequest): Form {
     id: Number(id),
     recipient: field('recipient').slice(0, 1000),
     deviceId: field('deviceId').slice(0, 200) || undefined,
-    tap: wayBack(field('tap')),
+    tap: returnQuery(field('tap')),
   }
 }
 

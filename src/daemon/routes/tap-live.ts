@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Semaphore } from '../../values/semaphore.ts'
 import { buildPage, type Watch } from '../domain/tap-page/build.ts'
 import type { TapPage } from '../domain/tap-page/content.ts'
-import { followPage, type PageNotices } from '../domain/tap-page/live.ts'
+import { type PageNotices, subscribeToPage } from '../domain/tap-page/live.ts'
 import { findVisit, PageOver, type Visit } from '../domain/tap-page/visit.ts'
 import { network } from '../http/auth.ts'
 import { LiveLines, serverSentEvents } from '../http/live-lines.ts'
@@ -11,7 +11,7 @@ import { cardsOf, pageDeps } from './tap-page.ts'
 import { pageSettings, privateHeaders } from './tap-page-answer.ts'
 import { cookiesOf } from './tap-page-cookies.ts'
 
-const limits = { atOnce: 1000, atOncePerKey: 4, waiting: 0, waitingPerKey: 0, waitMs: 0 }
+const limits = { concurrency: 1000, concurrencyPerKey: 4, waiting: 0, waitingPerKey: 0, waitMs: 0 }
 
 interface LiveSettings {
   notices: PageNotices
@@ -29,8 +29,8 @@ export function liveRoute(
   const streams = new LiveLines(app)
   const places = new Semaphore(limits)
   // A hall behind one address keeps connections for its taps.
-  const atOncePerKey = Math.ceil(ctx.config.clientConnections / 2)
-  const shares = new Semaphore({ ...limits, atOncePerKey })
+  const concurrencyPerKey = Math.ceil(ctx.config.clientConnections / 2)
+  const shares = new Semaphore({ ...limits, concurrencyPerKey })
   app.post('/t/live', { bodyLimit }, async (request, reply) => {
     reply.headers({ ...privateHeaders, 'x-accel-buffering': 'no' })
     const visit = await visitOf(request)
@@ -42,10 +42,10 @@ export function liveRoute(
 
     const ref = visit.own
     let granted = 0
-    const told = (mayGo: boolean) => {
+    const onResult = (mayGo: boolean) => {
       granted += Number(mayGo)
     }
-    const permits = [places.acquire(ref, told), shares.acquire(network(request.ip), told)]
+    const permits = [places.acquire(ref, onResult), shares.acquire(network(request.ip), onResult)]
     const leave = () => {
       for (const release of permits) release()
     }
@@ -72,7 +72,15 @@ export function liveRoute(
               ctx.log.warn({ requestId: request.id, err: error }, 'a tap page is no longer followed')
             end()
           }
-          return followPage({ chains: ctx.chains, clock: ctx.clock, notices, ref, look, tell, end: ended })
+          return subscribeToPage({
+            chains: ctx.chains,
+            clock: ctx.clock,
+            notices,
+            ref,
+            load: look,
+            onChange: tell,
+            onEnd: ended,
+          })
         },
         toLine: ({ page, keys }) => {
           const { cards, ...rest } = answerOf(page)

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { nanoid } from 'nanoid'
-import { buildPage, type Viewing } from '../domain/tap-page/build.ts'
+import { buildPage, type ViewOptions } from '../domain/tap-page/build.ts'
 import type { TapPage } from '../domain/tap-page/content.ts'
 import { isOwnVisit, openTap, type PageCookie, type TapResponse } from '../domain/taps/open-tap.ts'
 import { tapState } from '../domain/taps/verify-tap.ts'
@@ -12,21 +12,22 @@ import type { PageSettings } from '../pages/tap/settings.ts'
 import { tapPage } from '../pages/tap/tap-page.ts'
 import type { Context } from '../process/context.ts'
 import { imageUrl } from './badge-events.ts'
-import { wayBack } from './tap-forms.ts'
+import { returnQuery } from './tap-forms.ts'
 import { pageSettings, privateHeaders, sendPage } from './tap-page-answer.ts'
 import { cookieLines, cookiesOf } from './tap-page-cookies.ts'
 
 /** The target of a chip's URL. */
 export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
-  const provesTap = (request: FastifyRequest) => isOwnVisit(ctx, queryOf(request), cookiesOf(request).values)
-  const config = { ...limited, takesTap: true, provesTap }
+  const isReloadOfOwnTap = (request: FastifyRequest) =>
+    isOwnVisit(ctx, queryOf(request), cookiesOf(request).values)
+  const config = { ...limited, takesTap: true, provesTap: isReloadOfOwnTap }
   app.get('/t', { config }, async (request, reply) => {
     reply.headers(privateHeaders)
     if (isPrefetch(request)) return refusePrefetch(reply)
     if (request.method === 'HEAD') return reply.code(statusOf[await tapState(ctx, queryOf(request))]).send()
     const cookies = cookiesOf(request)
-    const query = wayBack(request.url.slice(request.url.indexOf('?') + 1))
-    const viewing: Viewing = { cookies: cookies.values, query }
+    const query = returnQuery(request.url.slice(request.url.indexOf('?') + 1))
+    const viewing: ViewOptions = { cookies: cookies.values, query }
     const opened = await openTap(ctx, queryOf(request), cookies.values, (visit) =>
       buildPage(pageDeps(ctx), visit, viewing),
     )

@@ -5,9 +5,9 @@ import { teamOfChip } from '../domain/chips/named-chips.ts'
 import { registerChipsIn } from '../domain/chips/register-chips.ts'
 import { describeTokenIn } from '../domain/phygitals/metadata.ts'
 import type { SeedChip, SeedTeam } from './schema.ts'
-import { SeedProblem, type TeamSeeding } from './seeding.ts'
+import { SeedProblem, type TeamSeedContext } from './seeding.ts'
 
-export async function seedChipGroups(seeding: TeamSeeding, seed: SeedTeam, path: string): Promise<void> {
+export async function seedChipGroups(seeding: TeamSeedContext, seed: SeedTeam, path: string): Promise<void> {
   const { trx, at, team } = seeding
   for (const [index, { name, chips }] of seed.chipGroups.entries()) {
     const group = await ensureChipGroupIn(trx, { teamId: team.id, name, at })
@@ -17,7 +17,7 @@ export async function seedChipGroups(seeding: TeamSeeding, seed: SeedTeam, path:
 }
 
 async function seedChip(
-  { trx, ctx, at, team, contracts }: TeamSeeding,
+  { trx, ctx, at, team, contracts }: TeamSeedContext,
   chipGroupId: number,
   chip: SeedChip,
   path: string,

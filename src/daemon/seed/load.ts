@@ -11,7 +11,7 @@ import { ensureNameIn } from '../domain/chain/recipients.ts'
 import { ensureItemIn } from '../domain/chips/item-edits.ts'
 import { createKeySetIn } from '../domain/chips/key-sets.ts'
 import { createLinkIn, listLinks } from '../domain/chips/links.ts'
-import { chipsAtOnce, teamOfChip } from '../domain/chips/named-chips.ts'
+import { minBatchSize, teamOfChip } from '../domain/chips/named-chips.ts'
 import { listContracts } from '../domain/contracts/contracts.ts'
 import { assignEventIn } from '../domain/guestbook/assign.ts'
 import { ensureEventIn } from '../domain/guestbook/events.ts'
@@ -20,13 +20,13 @@ import { describeIssues } from '../http/parse-input.ts'
 import type { Context } from '../process/context.ts'
 import { seedChipGroups } from './chips.ts'
 import { type Seed, type SeedTeam, seedFile } from './schema.ts'
-import { at, ensureContract, type Seeding, SeedProblem, type TeamSeeding } from './seeding.ts'
+import { at, ensureContract, type SeedContext, SeedProblem, type TeamSeedContext } from './seeding.ts'
 
 /** Creates what is missing, all or nothing; existing data stays. @throws SeedProblem that names the path in the file */
 export async function applySeed(ctx: Context, seed: Seed): Promise<void> {
   const at = iso(ctx.clock.now())
   await ctx.db.write(async (trx) => {
-    const seeding: Seeding = { trx, ctx, at }
+    const seeding: SeedContext = { trx, ctx, at }
     await seedKeySets(seeding, seed)
     for (const [name, address] of Object.entries(seed.names)) await ensureNameIn(trx, name, address)
     for (const [index, team] of seed.teams.entries()) await seedTeam(seeding, team, `teams.${index}`)
@@ -48,7 +48,7 @@ export async function readSeed(file: string): Promise<Seed> {
   return parsed.data
 }
 
-async function seedKeySets({ trx, ctx: { box, keyRing }, at: now }: Seeding, seed: Seed): Promise<void> {
+async function seedKeySets({ trx, ctx: { box, keyRing }, at: now }: SeedContext, seed: Seed): Promise<void> {
   await keyRing.load(trx)
   for (const [index, fields] of seed.keySets.entries())
     if (!keyRing.get(fields.id)) await at(`keySets.${index}`, () => createKeySetIn(trx, box, fields, now))
@@ -56,7 +56,7 @@ async function seedKeySets({ trx, ctx: { box, keyRing }, at: now }: Seeding, see
   await keyRing.load(trx)
 }
 
-async function seedTeam(seeding: Seeding, seed: SeedTeam, path: string): Promise<void> {
+async function seedTeam(seeding: SeedContext, seed: SeedTeam, path: string): Promise<void> {
   const { trx, at: now } = seeding
   const actor = { name: 'seed', requestId: null }
   const team = await ensureTeamIn(trx, { actor, at: now }, seed.name)
@@ -64,7 +64,7 @@ async function seedTeam(seeding: Seeding, seed: SeedTeam, path: string): Promise
   if (brand) await at(`${path}.brand`, () => ensureBrandIn(trx, { team, actor, at: now }, brand))
   const known = await listContracts({ db: { read: trx } }, team.id)
   const contracts = new Map(known.map((contract) => [contract.symbol, contract]))
-  const of: TeamSeeding = { ...seeding, team, contracts }
+  const of: TeamSeedContext = { ...seeding, team, contracts }
   await seedKeysAndLinks(of, seed, path)
   for (const [index, contract] of seed.contracts.entries())
     await ensureContract(of, { kind: 'phygital', ...contract }, `${path}.contracts.${index}`)
@@ -76,7 +76,7 @@ async function seedTeam(seeding: Seeding, seed: SeedTeam, path: string): Promise
 }
 
 async function seedKeysAndLinks(
-  { trx, ctx: { credentials }, at: now, team: { id: teamId } }: TeamSeeding,
+  { trx, ctx: { credentials }, at: now, team: { id: teamId } }: TeamSeedContext,
   seed: SeedTeam,
   path: string,
 ): Promise<void> {
@@ -90,7 +90,7 @@ async function seedKeysAndLinks(
       await at(`${path}.links.${index}`, () => createLinkIn(trx, { teamId, createdAt: now, ...link }))
 }
 
-async function seedGuestbooks(seeding: TeamSeeding, seed: SeedTeam, path: string): Promise<void> {
+async function seedGuestbooks(seeding: TeamSeedContext, seed: SeedTeam, path: string): Promise<void> {
   const { trx, at } = seeding
   const teamId = seeding.team.id
   for (const [index, { events, ...contract }] of seed.guestbookContracts.entries()) {
@@ -106,7 +106,7 @@ async function seedGuestbooks(seeding: TeamSeeding, seed: SeedTeam, path: string
   }
 }
 
-async function seedBadgeEvents(seeding: TeamSeeding, seed: SeedTeam, path: string): Promise<void> {
+async function seedBadgeEvents(seeding: TeamSeedContext, seed: SeedTeam, path: string): Promise<void> {
   const { trx, at, team } = seeding
   for (const [index, { chips, eventURL: eventUrl, ...event }] of seed.badgeEvents.entries()) {
     const badgeEventId = await ensureBadgeEventIn(trx, { teamId: team.id, at }, { ...event, eventUrl })
@@ -119,7 +119,7 @@ async function seedBadgeEvents(seeding: TeamSeeding, seed: SeedTeam, path: strin
 
 /** Chunks of at most one statement's size. */
 async function ownChips(
-  { trx, team }: TeamSeeding,
+  { trx, team }: TeamSeedContext,
   uids: readonly string[],
   path: string,
 ): Promise<readonly string[][]> {
@@ -127,7 +127,7 @@ async function ownChips(
   for (const [index, uid] of uids.entries()) {
     if ((await teamOfChip(trx, uid)) !== team.id)
       throw new SeedProblem(`The seed is invalid: ${path}.${index}: the team has no chip ${uid}`)
-    if (index % chipsAtOnce === 0) pieces.push([])
+    if (index % minBatchSize === 0) pieces.push([])
     pieces.at(-1)?.push(uid)
   }
   return pieces

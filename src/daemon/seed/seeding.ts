@@ -3,14 +3,14 @@ import { type ContractRow, createContractIn, type NewContract } from '../domain/
 import { DomainError } from '../domain/errors/errors.ts'
 import type { Context } from '../process/context.ts'
 
-export interface Seeding {
+export interface SeedContext {
   trx: Parameters<Parameters<Context['db']['write']>[0]>[0]
   ctx: Context
   /** ISO 8601 */
   at: string
 }
 
-export interface TeamSeeding extends Seeding {
+export interface TeamSeedContext extends SeedContext {
   team: TeamRow
   /** All of the team's contracts so far, by symbol. */
   contracts: Map<string, ContractRow>
@@ -33,7 +33,7 @@ export async function at<T>(path: string, work: () => Promise<T>): Promise<T> {
 
 /** Creates the contract if it is missing. */
 export async function ensureContract(
-  { trx, team, contracts, at: now }: TeamSeeding,
+  { trx, team, contracts, at: now }: TeamSeedContext,
   fields: NewContract,
   path: string,
 ): Promise<ContractRow> {

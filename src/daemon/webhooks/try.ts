@@ -18,7 +18,7 @@ export interface Result {
 export interface TryDeps {
   send(request: OutboundRequest): Promise<Pick<OutboundAnswer, 'status' | 'headers'>>
   /** `settled`: a date that a jump of the clock does not change at once. */
-  clock: { now(): number; monotonic(): number; settled(): number }
+  clock: { now(): number; monotonic(): number; confirmedTime(): number }
   /** The hash of the newest entry of the audit log, so that it is known elsewhere as well. */
   auditHead?(): string
   tried?(outcome: Result['outcome']): void
@@ -86,7 +86,7 @@ function judge(
 ): Result {
   if (isTaken) return { id, outcome: 'delivered', dueAt: null, statusCode, error }
   const delay = Math.max(retryDelayMs(attempts + 1, chance), wanted)
-  const isLast = type === testType || clock.settled() + delay - Date.parse(since) > givenUpAfterMs
+  const isLast = type === testType || clock.confirmedTime() + delay - Date.parse(since) > givenUpAfterMs
   return isLast
     ? { id, outcome: 'failed', dueAt: null, statusCode, error }
     : { id, outcome: 'again', dueAt: clock.now() + delay, statusCode, error }

@@ -23,7 +23,7 @@ export interface Handshake {
   readonly capabilities: Buffer
 }
 
-interface Opening {
+interface OpenOptions {
   readonly keyNo: number
   readonly previous?: Channel | undefined
   /** Up to 6 bytes. */
@@ -33,7 +33,7 @@ interface Opening {
 /** @throws Refusal */
 export function challenge(
   memory: ChipMemory,
-  { keyNo, previous, capabilities = Buffer.alloc(0) }: Opening,
+  { keyNo, previous, capabilities = Buffer.alloc(0) }: OpenOptions,
   random: (length: number) => Buffer,
 ): { handshake: Handshake; answer: Buffer } {
   const slot = slotOf(memory, keyNo)
@@ -78,19 +78,21 @@ export function answerTo(
   const { previous, keyNo, capabilities } = handshake
   const ti = previous ? previous.ti : random(4)
   // Only First authentications exchange TI and capabilities: s9.1.6, s9.2.6.
-  const told = previous ? undefined : Buffer.concat([ti, ...capabilitiesOf(memory), sixBytes(capabilities)])
+  const sessionInfo = previous
+    ? undefined
+    : Buffer.concat([ti, ...capabilitiesOf(memory), sixBytes(capabilities)])
   const channel = new Channel(keyNo, ti, previous?.counter ?? 0, agreed.suite)
-  return { channel, answer: agreed.answer(told) }
+  return { channel, answer: agreed.answer(sessionInfo) }
 }
 
-interface Agreed {
+interface AgreedSession {
   readonly suite: AesSuite | LrpSuite
   /** @param told TI and capabilities, 16 bytes */
   readonly answer: (told: Buffer | undefined) => Buffer
 }
 
 /** Source: NT4H2421Gx s9.1.5 @returns undefined if the reader does not have the key */
-function agreeAes(bytes: Buffer, b: Buffer, proof: Buffer): Agreed | undefined {
+function agreeAes(bytes: Buffer, b: Buffer, proof: Buffer): AgreedSession | undefined {
   const key = new AesKey(bytes)
   const plain = key.decryptCbc(ZERO, proof)
   const a = Buffer.from(plain.subarray(0, 16))
@@ -108,7 +110,7 @@ function agreeAes(bytes: Buffer, b: Buffer, proof: Buffer): Agreed | undefined {
 }
 
 /** Source: NT4H2421Gx s9.2.5, s9.2.7 @returns undefined if the reader does not have the key */
-function agreeLrp(bytes: Buffer, b: Buffer, proof: Buffer): Agreed | undefined {
+function agreeLrp(bytes: Buffer, b: Buffer, proof: Buffer): AgreedSession | undefined {
   const a = Buffer.from(proof.subarray(0, 16))
   const vector = [Buffer.from('00010080', 'hex'), ...context(a, b), Buffer.from('9669', 'hex')]
   const suite = new LrpSuite(new LrpKey(new AesKey(bytes)).cmac(Buffer.concat(vector)))

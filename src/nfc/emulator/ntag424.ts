@@ -15,7 +15,9 @@ const GET_VERSION = 0x60
 const MORE = 0xaf
 
 /** A command that waits for its next frame. */
-type Pending = { kind: 'handshake'; handshake: Handshake } | { kind: 'version'; sent: 1 | 2; mac: boolean }
+type PendingCommand =
+  | { kind: 'handshake'; handshake: Handshake }
+  | { kind: 'version'; sent: 1 | 2; mac: boolean }
 
 /** An NTAG 424 DNA, or its TagTamper variant. Source: NT4H2421Gx, NT4H2421Tx */
 export class VirtualNtag424 implements VirtualChip {
@@ -27,7 +29,7 @@ export class VirtualNtag424 implements VirtualChip {
   #powered = false
   #selection: Selection = { application: false, file: undefined }
   #channel: Channel | undefined
-  #pending: Pending | undefined
+  #pending: PendingCommand | undefined
 
   /** @param random generates RndB, TI, and the padding of taps */
   constructor(memory: ChipMemory, random: (length: number) => Buffer = randomBytes) {
@@ -141,7 +143,7 @@ export class VirtualNtag424 implements VirtualChip {
     return withStatus(STATUS.additionalFrame, versionFrames(this.memory)[0])
   }
 
-  #more(pending: Pending | undefined, body: Buffer): Buffer {
+  #more(pending: PendingCommand | undefined, body: Buffer): Buffer {
     // No table has the case of a second half of an authentication without its first.
     if (!pending) throw new Refusal(body.length > 0 ? 'permissionDenied' : 'unknownCommand')
     if (pending.kind === 'handshake') {

@@ -9,7 +9,7 @@ export interface CardOnReader {
   readonly presence: number
 }
 
-interface Held {
+interface HeldConnection {
   readonly presence: number
   readonly connection: Connection
 }
@@ -17,7 +17,7 @@ interface Held {
 /** The cards that the child process is connected to: at most one a reader, and one command at a time each. */
 export class Connections {
   readonly #table: ReaderTable
-  readonly #held = new Map<string, Held>()
+  readonly #held = new Map<string, HeldConnection>()
   readonly #mutex = new KeyedMutex()
   /** Readers whose last disconnection failed, so that a new connection could be the old one. */
   readonly #doubtful = new Set<string>()

@@ -33,7 +33,7 @@ export interface HostSettings {
   readonly timeouts: Timeouts
 }
 
-interface Pending {
+interface PendingRequest {
   resolve(response: HostResponse): void
   reject(error: ReaderUnavailable): void
   readonly timer: NodeJS.Timeout
@@ -52,7 +52,7 @@ export class HostProcess {
   readonly #exited: Promise<unknown>
   readonly #settings: HostSettings
   readonly #onReaders: (readers: readonly ReaderSnapshot[]) => void
-  readonly #pending = new Map<number, Pending>()
+  readonly #pending = new Map<number, PendingRequest>()
   readonly #startTimer: NodeJS.Timeout
   #pingTimer: NodeJS.Timeout | undefined
   #lastId = 0

@@ -15,7 +15,7 @@ function sending(more: Partial<Parameters<typeof sendRows<number>>[0]> = {}) {
       reasons.push(reason)
     },
     send: async (row) => done(row),
-    settled: (row) => settled.push(row),
+    onResult: (row) => settled.push(row),
     ...more,
   })
   return { run, settled, reasons, stop }

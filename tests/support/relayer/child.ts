@@ -29,7 +29,7 @@ const relayer = await openRelayer({
   db,
   clock,
   holder: `child ${process.pid}`,
-  pace: { busyMs: 4, idleMs: 20, resendMs: 200, maxBackoffMs: 20 },
+  timing: { busyMs: 4, idleMs: 20, resendMs: 200, maxBackoffMs: 20 },
   chains: [
     {
       chainId: 31337,

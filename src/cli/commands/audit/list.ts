@@ -22,7 +22,7 @@ export const list = defineCommand({
   run: async (ctx, { options }) => {
     const { limit, csv: _, ...filter } = options
     const query = { ...filter, since: options.since?.(ctx.now()) }
-    const { page, hintAtMore } = await fetchPage(ctx, limit, (limit) =>
+    const { page, hintNextPage } = await fetchPage(ctx, limit, (limit) =>
       ctx.call('GET /admin/audit', { query: { ...query, limit } }),
     )
     await ctx.io.list(
@@ -38,7 +38,7 @@ export const list = defineCommand({
       },
       'No changes.',
     )
-    hintAtMore()
+    hintNextPage()
   },
 })
 

@@ -78,9 +78,9 @@ const daemonBatches = async (ctx: CliContext, all: boolean) => {
     return []
   })
   const host = hostName()
-  return all ? found : found.filter((batch) => batch.host === host || !isOver(batch))
+  return all ? found : found.filter((batch) => batch.host === host || !isEnded(batch))
 }
 
 /** Whoever looks can do nothing about it any more, and it does nothing by itself. */
-const isOver = ({ state, until }: Batch): boolean =>
+const isEnded = ({ state, until }: Batch): boolean =>
   state === 'cancelled' || state === 'undone' || (state === 'done' && until === null)

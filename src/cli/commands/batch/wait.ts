@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { BatchApi } from '../../batch/batch-api.ts'
 import { sayWaiting } from '../../batch/follow.ts'
 import { instanceNow } from '../../batch/instance.ts'
-import { Patience } from '../../batch/patience.ts'
+import { ReconnectPolicy } from '../../batch/reconnect-policy.ts'
 import type { Batch } from '../../batch/sheet-kind.ts'
 import type { CliContext } from '../../context.ts'
 import { Interrupted } from '../../errors.ts'
@@ -18,7 +18,7 @@ export const untilStarted = async (ctx: CliContext, api: BatchApi, batch: Batch)
   const { signal } = stop
   const stopListening = ctx.system.interrupts.listen(() => stop.abort())
   try {
-    const patience = new Patience(ctx, api.client, signal, (await instanceNow(ctx)).instance)
+    const patience = new ReconnectPolicy(ctx, api.client, signal, (await instanceNow(ctx)).instance)
     for (let now = batch; ; ) {
       await sleep(lookMs, undefined, { signal }).catch(() => undefined)
       if (signal.aborted) throw new Interrupted(`Batch ${batch.id} stays ${now.state}.`)

@@ -14,7 +14,7 @@ import { checkDaemon } from '../doctor/daemon.ts'
 import { checkMachine } from '../doctor.ts'
 import { secretsIn } from './scrub.ts'
 
-const most = { lines: 500, audit: 50, batches: 50, files: 200 }
+const maxCounts = { lines: 500, audit: 50, batches: 50, files: 200 }
 
 /** Each part by itself: a report is made above all when something does not work. */
 export const sections: Readonly<Record<string, (ctx: CliContext) => unknown>> = {
@@ -53,15 +53,15 @@ export const sections: Readonly<Record<string, (ctx: CliContext) => unknown>> = 
     readRecords(ctx.system).map((record) => ({ ...record, running: isRunning(record), instance: undefined })),
   files: (ctx) => Object.fromEntries(dataDirs(ctx).map((dir) => [dir, filesIn(dir)])),
   audit: async (ctx) =>
-    (await ctx.call('GET /admin/audit', { query: { limit: most.audit } })).map(
+    (await ctx.call('GET /admin/audit', { query: { limit: maxCounts.audit } })).map(
       ({ at, action, requestId, batch }) => ({ at, action, requestId, batch }),
     ),
   /** Of the boxes of chips that this machine keeps. */
   batches: (ctx) =>
     listBoxes(ctx.system, () => undefined)
-      .slice(0, most.batches)
+      .slice(0, maxCounts.batches)
       .map(shownBox),
-  log: (ctx) => recentLines(ctx, most.lines),
+  log: (ctx) => recentLines(ctx, maxCounts.lines),
 }
 
 /** Secrets of this machine that this user can read: each is removed wherever it stands. */
@@ -144,7 +144,7 @@ const filesIn = (dir: string): unknown => {
 
 const namesOf = (folder: string): string[] => {
   try {
-    return readdirSync(folder).sort().slice(0, most.files)
+    return readdirSync(folder).sort().slice(0, maxCounts.files)
   } catch {
     return []
   }

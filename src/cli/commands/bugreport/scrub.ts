@@ -13,14 +13,14 @@ export const secretsIn = (env: Readonly<Record<string, string | undefined>>): st
   )
 
 /** Shorter ones would be found inside of ordinary words, and are none. */
-const shortestSecret = 6
+const minSecretLength = 6
 
 const secretField =
   /(key|token|secret|passw|passphrase|mnemonic|signature|recipient|owner|e-?mail|device|otp|codes$|^refs?$)/i
 /** @param known secrets that this machine has @param home becomes `~`, since it has the name of a person */
 export const scrubber = (known: readonly string[], home: string): Scrub => {
   const exact = [...new Set(known)]
-    .filter((secret) => secret.length >= shortestSecret)
+    .filter((secret) => secret.length >= minSecretLength)
     .sort((a, b) => b.length - a.length)
   const clean = (text: string): string => {
     let rest = text

@@ -1,5 +1,5 @@
 import { tokenChecks } from '../../../values/token.ts'
-import { collectEarly } from '../../batch/memory.ts'
+import { tuneGarbageCollection } from '../../batch/garbage-collection.ts'
 import type { AnswerOf } from '../../client/types.ts'
 import { readTime, repeated, text, type Values } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
@@ -116,7 +116,7 @@ export const chosenChips = async <T>(
     chosen.push(keep(chip))
     missing.delete(chip.label ?? '')
   }
-  collectEarly(chosen.length)
+  tuneGarbageCollection(chosen.length)
   if (missing.size === 0) return chosen
   throw new CliError(
     `No chip has the label ${[...missing].map((one) => `"${one}"`).join(', ')}. Nothing was written.`,

@@ -6,7 +6,7 @@ export type Chip = AnswerOf<'GET /admin/chips/export'>
 export type Tap = ElementOf<'POST /admin/chips/:uid/simulate'> & { readonly label: string | null }
 
 const together = 1000
-const mostNamed = 12
+const maxNamed = 12
 
 /**
  * The chips of a team whose taps the daemon can make, those with a token first: a HaLo chip keeps its key to itself. As
@@ -20,8 +20,8 @@ export async function chipsOf(client: Client, team: string): Promise<readonly Ch
 }
 
 export const namesOf = (chips: readonly Chip[]): string => {
-  const names = chips.slice(0, mostNamed).map(({ label, uid }) => label ?? uid)
-  return [...names, ...(chips.length > mostNamed ? ['…'] : [])].join(', ')
+  const names = chips.slice(0, maxNamed).map(({ label, uid }) => label ?? uid)
+  return [...names, ...(chips.length > maxNamed ? ['…'] : [])].join(', ')
 }
 
 /** @param as the key of the chips' team. @throws ApiError if it cannot be a redirect URL */

@@ -59,7 +59,7 @@ export const verb = defineCommand({
         'It looks like http://localhost:3000/webhooks',
       )
     await ctx.beforeChange(`Would start tapchipd --ephemeral --dev --seed ${seed}`)
-    const port = options.port ?? (await usualPort(ctx))
+    const port = options.port ?? (await defaultPort(ctx))
     const { env } = ctx.system
     const stop = new Stop(ctx)
     const daemon = await startTemporaryDaemon(ctx, {
@@ -107,7 +107,7 @@ const demoSeed = (ctx: CliContext): string =>
   join(dirname(ctx.system.daemonScript()), '..', 'fixtures', 'demo.json')
 
 /** Undefined: the daemon's own settings say it. */
-async function usualPort(ctx: CliContext): Promise<number | undefined> {
+async function defaultPort(ctx: CliContext): Promise<number | undefined> {
   if (ctx.system.env.TAPCHIP_PORT || ctx.system.env.TAPCHIP_CONFIG) return undefined
   const { hostname, port } = new URL(defaultUrl)
   if (await isFree(hostname, Number(port))) return Number(port)

@@ -6,7 +6,7 @@ import { parseObject } from '../../../values/json.ts'
 import type { Client } from '../../client/types.ts'
 import type { CliContext } from '../../context.ts'
 
-const mostBytes = 1024 * 1024
+const maxBytes = 1024 * 1024
 /** Shorter than the daemon waits for an answer. */
 const forwardMs = 9000
 
@@ -57,7 +57,7 @@ async function answer(
   let size = 0
   for await (const chunk of request) {
     size += (chunk as Buffer).length
-    if (size > mostBytes) return void request.destroy()
+    if (size > maxBytes) return void request.destroy()
     chunks.push(chunk as Buffer)
   }
   const body = Buffer.concat(chunks)
@@ -72,14 +72,14 @@ async function answer(
   response.writeHead(passed === undefined ? 204 : (passed.status ?? 502)).end()
 }
 
-interface Passed {
+interface ForwardResult {
   readonly status?: number
   readonly error?: string
 }
 
 const kept = ['content-type', 'user-agent', 'webhook-id', 'webhook-timestamp', 'webhook-signature'] as const
 
-async function forward(to: string, { headers }: IncomingMessage, body: Buffer): Promise<Passed> {
+async function forward(to: string, { headers }: IncomingMessage, body: Buffer): Promise<ForwardResult> {
   try {
     const { status, body: answered } = await fetch(to, {
       method: 'POST',

@@ -7,7 +7,7 @@ import { type Finding, fail, ok, warn } from './finding.ts'
 type Chain = ElementOf<'GET /admin/chains'>
 
 /** Gas of a transfer, the usual transaction; see contracts/README.md. */
-const usualGas = 100_000n
+const typicalGas = 100_000n
 /** With less than this, the relayer will need funds soon. */
 const fewTransfers = 20n
 
@@ -108,7 +108,7 @@ const check = (chain: Chain): Finding => {
       `${counted(chain.waiting.fees, 'transaction')}: ${waitingReasons.fees.why}`,
       waitingReasons.fees.fix(chain.chainId),
     )
-  const cost = BigInt(baseFee ?? 0) * usualGas
+  const cost = BigInt(baseFee ?? 0) * typicalGas
   if (cost * fewTransfers > BigInt(balance))
     return warn(
       name,

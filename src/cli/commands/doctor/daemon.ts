@@ -8,7 +8,7 @@ import { type Finding, fail, ok, warn } from './finding.ts'
 import { checkBackup } from './service.ts'
 
 /** Network delay does not explain more than a minute. */
-const mostSkewMs = 60_000
+const maxSkewMs = 60_000
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
@@ -85,7 +85,7 @@ const checkClock = (ctx: CliContext, date: string | undefined): Finding => {
   const theirs = date === undefined ? Number.NaN : Date.parse(date)
   const skew = Math.abs(ctx.now().getTime() - theirs)
   if (Number.isNaN(skew)) return warn('clock', 'the daemon reported no time', 'no fix is known')
-  return skew <= mostSkewMs
+  return skew <= maxSkewMs
     ? ok('clock', 'the daemon and this machine agree')
     : fail(
         'clock',
@@ -230,7 +230,7 @@ const checkDisk = (
     : ok('disk', `${free}${refused}`)
 }
 
-const mostLagSeconds = 30
+const maxLagSeconds = 30
 
 const checkDatabase = ({
   integrity,
@@ -240,7 +240,7 @@ const checkDatabase = ({
   const size = `${sizeBytes.toLocaleString('en-US')} bytes`
   if (server) {
     const words = `${describeServer(server)}, ${size}`
-    const late = server.standbys.find(({ lagSeconds }) => (lagSeconds ?? 0) > mostLagSeconds)
+    const late = server.standbys.find(({ lagSeconds }) => (lagSeconds ?? 0) > maxLagSeconds)
     if (late)
       return warn('database', `${words}; ${late.name} is ${late.lagSeconds} s behind`, 'look at that standby')
     return server.pools.some(({ waiting }) => waiting > 0)

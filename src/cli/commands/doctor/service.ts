@@ -22,7 +22,7 @@ export const checkServices = (ctx: CliContext): Promise<Finding[]> =>
     }),
   )
 
-const mostDays = 7
+const maxDays = 7
 const dayMs = 86_400_000
 
 export const checkBackup = (
@@ -35,7 +35,7 @@ export const checkBackup = (
   if (lastBackupAt === null) return [warn('backup', 'none was ever made', fix)]
   const days = Math.floor((ctx.now().getTime() - Date.parse(lastBackupAt)) / dayMs)
   return [
-    days > mostDays
+    days > maxDays
       ? warn('backup', `the last one was made ${days} days ago`, fix)
       : ok('backup', `the last one was made at ${lastBackupAt}`),
   ]

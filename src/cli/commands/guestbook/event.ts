@@ -12,18 +12,18 @@ export const eventFlags = {
   tokenId: text('--token-id <id>', 'Its token id there'),
 }
 
-interface Given {
+interface EventOptions {
   readonly event: string | undefined
   readonly contract: string | undefined
   readonly tokenId: string | undefined
 }
 
-export const isEventGiven = ({ event, contract, tokenId }: Given): boolean =>
+export const hasEvent = ({ event, contract, tokenId }: EventOptions): boolean =>
   event !== undefined || contract !== undefined || tokenId !== undefined
 
 export const readEvent = async (
   ctx: CliContext,
-  { event, contract, tokenId }: Given,
+  { event, contract, tokenId }: EventOptions,
 ): Promise<{ eventId: number } | { contractId: number; tokenId: string }> => {
   const isPlace = contract !== undefined || tokenId !== undefined
   if (event !== undefined && isPlace)

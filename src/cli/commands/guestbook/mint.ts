@@ -12,7 +12,7 @@ import {
   recipientFlag,
   sendOnce,
 } from '../sending.ts'
-import { eventArgument, eventFlags, isEventGiven, readEvent } from './event.ts'
+import { eventArgument, eventFlags, hasEvent, readEvent } from './event.ts'
 
 export const mint = defineCommand({
   name: 'mint',
@@ -44,11 +44,11 @@ export const mint = defineCommand({
       if ([code, options.recipient, options.idempotencyKey].some((flag) => flag !== undefined))
         throw new UsageError('--file already says to whom: leave out the flags that also say it.')
       ctx.needApiKey()
-      const event = isEventGiven(given) ? await readEvent(ctx, given) : undefined
+      const event = hasEvent(given) ? await readEvent(ctx, given) : undefined
       return runSheet(ctx, guestbookMint(event), file, options)
     }
     refuseRunFlags(options)
-    if (code !== undefined && isEventGiven(given))
+    if (code !== undefined && hasEvent(given))
       throw new UsageError('--code already says which event: leave out the flags that also say it.')
     if (code === undefined) ctx.needApiKey()
     const event = code === undefined ? await readEvent(ctx, given) : undefined

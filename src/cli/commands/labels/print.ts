@@ -57,8 +57,8 @@ export const print = defineCommand({
       sheet: format === 'roll' ? roll(size) : a4,
       skip: skip ?? 0,
       qrOf: options.qr === 'page' ? await pageOf(ctx) : (uid: string) => uid,
-      logo: given(ctx, options.logo, mostLogo),
-      font: given(ctx, options.font, mostFont),
+      logo: readFlagFile(ctx, options.logo, maxLogoBytes),
+      font: readFlagFile(ctx, options.font, maxFontBytes),
     }
     const { labels, missing } = await chosen(ctx, options)
     await ctx.beforeChange(`Would write labels to ${file}`)
@@ -121,12 +121,12 @@ const pageOf = async (ctx: CliContext): Promise<(uid: string) => string> => {
 }
 
 /** Bytes. */
-const mostLogo = 4 * 2 ** 20
-const mostFont = 64 * 2 ** 20
+const maxLogoBytes = 4 * 2 ** 20
+const maxFontBytes = 64 * 2 ** 20
 
-const given = (ctx: CliContext, file: string | undefined, most: number): GivenFile | undefined => {
+const readFlagFile = (ctx: CliContext, file: string | undefined, maxBytes: number): GivenFile | undefined => {
   if (file === undefined) return undefined
   const content = withFiles({ path: file, verb: 'read' }, () => readFileSync(resolve(ctx.system.cwd, file)))
-  if (content.length <= most) return { name: file, content }
-  throw new UsageError(`${file} is larger than ${most / 2 ** 20} MiB.`)
+  if (content.length <= maxBytes) return { name: file, content }
+  throw new UsageError(`${file} is larger than ${maxBytes / 2 ** 20} MiB.`)
 }

@@ -1,9 +1,9 @@
 import { defineCommand } from '../../command/define.ts'
 import { yes } from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
+import type { InspectedChip } from '../../nfc/forward-apdus.ts'
 import { printResult, runOnChip } from '../../nfc/one-chip.ts'
 import { readerOption } from '../../nfc/readers.ts'
-import type { Inspected } from '../../nfc/relay.ts'
 import { colons, isSameUid } from '../../uid.ts'
 
 export const reset = defineCommand({
@@ -17,7 +17,7 @@ export const reset = defineCommand({
   run: async (ctx, { options }) => {
     if (!options.yes && !ctx.prompts.possible && !ctx.flags.dryRun)
       throw new UsageError('A reset erases the chip, and its taps become invalid. Confirm with --yes')
-    let known: Inspected | undefined
+    let known: InspectedChip | undefined
     const order = { purpose: 'reset', waitForDetails: true } as const
     const result = await runOnChip(ctx, { reader: options.reader }, order, async (chip) => {
       // Ask once, even if the card lost contact for a moment.

@@ -45,18 +45,18 @@ export const claimRegistration = defineCommand({
   },
 })
 
-interface Given extends TokenGiven {
+interface RegistrationOptions extends TokenGiven {
   readonly recipient: string | undefined
   readonly idempotencyKey: string | undefined
 }
 
-const wanted = async (ctx: CliContext, given: Given) => ({
+const readRequest = async (ctx: CliContext, given: RegistrationOptions) => ({
   ...readToken(given),
   recipient: await readRecipient(ctx, given.recipient),
 })
 
-const show = async (ctx: CliContext, given: Given): Promise<void> => {
-  const query = await wanted(ctx, given)
+const show = async (ctx: CliContext, given: RegistrationOptions): Promise<void> => {
+  const query = await readRequest(ctx, given)
   const found = await ctx.call('GET /phygitals/claim-registration', { query })
   await ctx.io.one(found, (it) => ({
     Recipient: it.recipient,
@@ -70,14 +70,14 @@ const show = async (ctx: CliContext, given: Given): Promise<void> => {
   if (!found.isRequired) ctx.io.hint('The contract asks for no second tap: one is enough.')
 }
 
-interface Registered {
+interface ClaimRegistration {
   readonly recipient: string
   readonly linkedToken: { contractAddress: string; chainId: string; tokenId: string }
   readonly allowedAt: string
   readonly expiresAt: string
 }
 
-const print = async (ctx: CliContext, made: Registered): Promise<void> => {
+const print = async (ctx: CliContext, made: ClaimRegistration): Promise<void> => {
   await ctx.io.one(made, (it) => ({
     Recipient: it.recipient,
     Token: token({ ...it.linkedToken, chainId: Number(it.linkedToken.chainId) }),
@@ -87,13 +87,13 @@ const print = async (ctx: CliContext, made: Registered): Promise<void> => {
   ctx.io.hint('Then, with the code of a later tap: tapchip phygitals transfer --code CODE --recipient WHO')
 }
 
-const create = async (ctx: CliContext, given: Given): Promise<void> => {
+const create = async (ctx: CliContext, given: RegistrationOptions): Promise<void> => {
   ctx.needApiKey()
-  const body = await wanted(ctx, given)
+  const body = await readRequest(ctx, given)
   await print(ctx, await ctx.call('POST /phygitals/claim-registration', { body }))
 }
 
-const createByCode = async (ctx: CliContext, code: string, given: Given): Promise<void> => {
+const createByCode = async (ctx: CliContext, code: string, given: RegistrationOptions): Promise<void> => {
   const body = { recipient: await readRecipient(ctx, given.recipient) }
   const made = await sendOnce(given.idempotencyKey, (idempotencyKey) =>
     ctx.call('POST /phygitals/claim-registration/pullable', { code, body, idempotencyKey }),
@@ -101,9 +101,9 @@ const createByCode = async (ctx: CliContext, code: string, given: Given): Promis
   await print(ctx, made)
 }
 
-const remove = async (ctx: CliContext, given: Given): Promise<void> => {
+const remove = async (ctx: CliContext, given: RegistrationOptions): Promise<void> => {
   ctx.needApiKey()
-  const body = await wanted(ctx, given)
+  const body = await readRequest(ctx, given)
   const done = await ctx.call('DELETE /phygitals/claim-registration', { body })
   await ctx.io.one(done, () => ({ Deleted: `${body.recipient} for ${token(body)}` }))
   ctx.io.hint('Register again: tapchip phygitals claim-registration create --help')

@@ -19,11 +19,11 @@ export const metadataFlag = {
   metadata: text('--metadata <json|@file>', 'The new metadata: JSON, or a file (@-: standard input)'),
 }
 
-interface Given extends TokenGiven {
+interface MetadataOptions extends TokenGiven {
   readonly metadata: string | undefined
 }
 
-export const metadataByFlags = async (ctx: CliContext, given: Given): Promise<void> => {
+export const metadataByFlags = async (ctx: CliContext, given: MetadataOptions): Promise<void> => {
   ctx.needApiKey()
   const ref = readToken(given)
   const written = await ctx.prompts.text(given.metadata, {

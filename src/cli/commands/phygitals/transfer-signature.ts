@@ -32,13 +32,13 @@ export const transferSignature = defineCommand({
   },
 })
 
-interface Given extends TokenGiven {
+interface SignatureOptions extends TokenGiven {
   readonly recipient: string | undefined
 }
 
 const byToken = async (
   ctx: CliContext,
-  given: Given,
+  given: SignatureOptions,
 ): Promise<AnswerOf<'GET /phygitals/transfer-signature'>> => {
   ctx.needApiKey()
   const ref = readToken(given)
@@ -46,7 +46,7 @@ const byToken = async (
   return ctx.call('GET /phygitals/transfer-signature', { query: { ...ref, recipient } })
 }
 
-const byCode = async (ctx: CliContext, code: string, given: Given) => {
+const byCode = async (ctx: CliContext, code: string, given: SignatureOptions) => {
   const recipient = await readRecipient(ctx, given.recipient)
   return ctx.call('GET /phygitals/transfer-signature/pullable', { code, query: { recipient } })
 }

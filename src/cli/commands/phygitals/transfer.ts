@@ -30,7 +30,7 @@ const flags = {
   ...formerConcurrencyFlag,
   yes,
 }
-type Given = Values<typeof flags>
+type TransferOptions = Values<typeof flags>
 
 export const transfer = defineCommand({
   name: 'transfer',
@@ -66,7 +66,7 @@ export const transfer = defineCommand({
   },
 })
 
-const transferByFlags = async (ctx: CliContext, given: Given): Promise<void> => {
+const transferByFlags = async (ctx: CliContext, given: TransferOptions): Promise<void> => {
   const { uid, code } = given
   const named = [isTokenGiven(given), uid !== undefined, code !== undefined].filter(Boolean).length
   if (named !== 1)
@@ -78,7 +78,7 @@ const transferByFlags = async (ctx: CliContext, given: Given): Promise<void> => 
   return uid === undefined ? byToken(ctx, given) : ofChip(ctx, uid, given)
 }
 
-const byToken = async (ctx: CliContext, given: Given): Promise<void> => {
+const byToken = async (ctx: CliContext, given: TransferOptions): Promise<void> => {
   const ref = readToken(given)
   const body = { ...ref, recipient: await readRecipient(ctx, given.recipient) }
   const sent = await sendOnce(given.idempotencyKey, (idempotencyKey) =>
@@ -92,7 +92,7 @@ const byToken = async (ctx: CliContext, given: Given): Promise<void> => {
   hintAtTransaction(ctx, sent.initialTxHash)
 }
 
-const ofChip = async (ctx: CliContext, uid: string, given: Given): Promise<void> => {
+const ofChip = async (ctx: CliContext, uid: string, given: TransferOptions): Promise<void> => {
   const known = await chipUid(ctx, uid, '--uid')
   const tagUID = uidOnWire(known)
   const body = { tagUID, recipient: await readRecipient(ctx, given.recipient) }
@@ -117,7 +117,7 @@ const ofChip = async (ctx: CliContext, uid: string, given: Given): Promise<void>
   hintAtTransaction(ctx, sent.initialTxHash)
 }
 
-const byCode = async (ctx: CliContext, code: string, given: Given): Promise<void> => {
+const byCode = async (ctx: CliContext, code: string, given: TransferOptions): Promise<void> => {
   const body = { recipient: await readRecipient(ctx, given.recipient) }
   const sent = await sendOnce(given.idempotencyKey, (idempotencyKey) =>
     ctx.call('POST /phygitals/transfer/pullable', { code, body, idempotencyKey }),

@@ -47,10 +47,10 @@ export const list = defineCommand({
       since: since?.(ctx.now()),
       uid: uid === undefined ? undefined : await chipOnWire(ctx, uid, '--uid'),
     }
-    const { page, hintAtMore } = await fetchPage(ctx, limit, (limit) =>
+    const { page, hintNextPage } = await fetchPage(ctx, limit, (limit) =>
       ctx.call('GET /admin/taps', { query: { ...query, limit } }),
     )
     await ctx.io.list(page, tapColumns, 'No taps.')
-    hintAtMore()
+    hintNextPage()
   },
 })

@@ -4,7 +4,7 @@ import { argument, type OptionSpec, text } from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
 import { fieldsOf, findTeam } from './team.ts'
 
-const most = 1_000_000_000_000_000
+const maxLimit = 1_000_000_000_000_000
 
 const limit = (name: string, description: string): OptionSpec<number | null | undefined> => ({
   ...text(`${name} <n>`, description),
@@ -12,9 +12,9 @@ const limit = (name: string, description: string): OptionSpec<number | null | un
     if (raw === undefined) return undefined
     if (raw === 'default') return null
     const number = /^\d{1,16}$/.test(String(raw)) ? Number(raw) : Number.NaN
-    if (number <= most) return number
+    if (number <= maxLimit) return number
     throw new UsageError(
-      `${name} must be a whole number from 0 to ${most}, or default, not "${String(raw)}".`,
+      `${name} must be a whole number from 0 to ${maxLimit}, or default, not "${String(raw)}".`,
     )
   },
 })

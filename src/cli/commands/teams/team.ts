@@ -11,10 +11,10 @@ export const findTeam = async (ctx: CliContext, named: string): Promise<Team> =>
 }
 
 /** Defaults of a team; the embedded chain has no limits. */
-export const usualLimits = { transactionsPerDay: 10_000, gasPerDay: 2_500_000_000 }
+export const defaultLimits = { transactionsPerDay: 10_000, gasPerDay: 2_500_000_000 }
 
-const of = (spent: number, limit: number | null, usual: number): string =>
-  `${formatNumber(spent)} of ${formatNumber(limit ?? usual)}`
+const of = (spent: number, limit: number | null, fallback: number): string =>
+  `${formatNumber(spent)} of ${formatNumber(limit ?? fallback)}`
 
 const free = ' (no limit on the embedded chain)'
 
@@ -22,8 +22,8 @@ export const fieldsOf = ({ id, name, createdAt, budget, brand }: Team) => ({
   Id: id,
   Name: name,
   Created: createdAt,
-  'Transactions today': `${of(budget.transactionsToday, budget.transactionsPerDay, usualLimits.transactionsPerDay)}${budget.transactionsPerDay === null ? free : ''}`,
-  'Gas today': `${of(budget.gasToday, budget.gasPerDay, usualLimits.gasPerDay)}${budget.gasPerDay === null ? free : ''}`,
+  'Transactions today': `${of(budget.transactionsToday, budget.transactionsPerDay, defaultLimits.transactionsPerDay)}${budget.transactionsPerDay === null ? free : ''}`,
+  'Gas today': `${of(budget.gasToday, budget.gasPerDay, defaultLimits.gasPerDay)}${budget.gasPerDay === null ? free : ''}`,
   ...(budget.waiting > 0
     ? { Waiting: `${counted(budget.waiting, 'announcement')} of changed metadata` }
     : {}),
@@ -36,7 +36,7 @@ export const fieldsOf = ({ id, name, createdAt, budget, brand }: Team) => ({
 /** In one line: `12 of 500 transactions, 2,400,000 of 2,500,000,000 gas`. */
 export const describeBudget = (budget: Team['budget']): string =>
   [
-    `${of(budget.transactionsToday, budget.transactionsPerDay, usualLimits.transactionsPerDay)} transactions`,
-    `${of(budget.gasToday, budget.gasPerDay, usualLimits.gasPerDay)} gas`,
+    `${of(budget.transactionsToday, budget.transactionsPerDay, defaultLimits.transactionsPerDay)} transactions`,
+    `${of(budget.gasToday, budget.gasPerDay, defaultLimits.gasPerDay)} gas`,
     ...(budget.waiting > 0 ? [`${counted(budget.waiting, 'announcement')} waiting`] : []),
   ].join(', ')

@@ -1,4 +1,4 @@
-import { waitingParts } from '../../../values/waiting.ts'
+import { waitingParts } from '../../../values/waiting-reason.ts'
 import { defineCommand } from '../../command/define.ts'
 import { choice, flag, integer, team, text } from '../../command/options.ts'
 import { fetchPage, pageFlags } from '../paging.ts'
@@ -36,7 +36,7 @@ export const list = defineCommand({
   run: async (ctx, { options }) => {
     const { limit, csv: _, ...filter } = options
     const query = { ...filter, waiting: options.waiting ? true : undefined }
-    const { page, hintAtMore } = await fetchPage(ctx, limit, (limit) =>
+    const { page, hintNextPage } = await fetchPage(ctx, limit, (limit) =>
       ctx.call('GET /admin/transactions', { query: { ...query, limit } }),
     )
     await ctx.io.list(
@@ -54,7 +54,7 @@ export const list = defineCommand({
       },
       'No transactions.',
     )
-    hintAtMore()
+    hintNextPage()
     // One hint per kind, however many transactions wait, and for whichever words of the node.
     const kinds = new Map(
       page.flatMap((one) => {

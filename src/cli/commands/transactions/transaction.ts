@@ -1,4 +1,4 @@
-import { type Waiting, waitingParts } from '../../../values/waiting.ts'
+import { type Waiting, waitingParts } from '../../../values/waiting-reason.ts'
 import type { AnswerOf, ElementOf } from '../../client/types.ts'
 import { argument } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
@@ -104,11 +104,17 @@ export const findId = async (ctx: CliContext, given: string): Promise<number> =>
   })
 }
 
-type Shown = AnswerOf<'GET /admin/transactions/:id'>
+type FullTransaction = AnswerOf<'GET /admin/transactions/:id'>
 
 const gwei = (wei: string): string => `${Number(BigInt(wei) / 1_000_000n) / 1000} gwei`
 
-const describeAttempt = ({ hash, purpose, maxFeePerGas, sentAt, error }: Shown['attempts'][number]): string =>
+const describeAttempt = ({
+  hash,
+  purpose,
+  maxFeePerGas,
+  sentAt,
+  error,
+}: FullTransaction['attempts'][number]): string =>
   [
     hash,
     ...(purpose === 'filler' ? ['empty, in its place'] : []),
@@ -117,7 +123,7 @@ const describeAttempt = ({ hash, purpose, maxFeePerGas, sentAt, error }: Shown['
     ...(error === null ? [] : [`last answer: ${error}`]),
   ].join(', ')
 
-export const printTransaction = async (ctx: CliContext, transaction: Shown): Promise<void> => {
+export const printTransaction = async (ctx: CliContext, transaction: FullTransaction): Promise<void> => {
   await ctx.io.one(transaction, (it) => ({
     Id: it.id,
     Kind: it.kind,

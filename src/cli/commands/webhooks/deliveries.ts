@@ -23,7 +23,7 @@ export const deliveries = defineCommand({
   },
   run: async (ctx, { options }) => {
     const { limit, csv: _, ...query } = options
-    const { page, hintAtMore } = await fetchPage(ctx, limit, (limit) =>
+    const { page, hintNextPage } = await fetchPage(ctx, limit, (limit) =>
       ctx.call('GET /admin/webhook-deliveries', { query: { ...query, limit } }),
     )
     await ctx.io.list(
@@ -41,6 +41,6 @@ export const deliveries = defineCommand({
       },
       'No deliveries.',
     )
-    hintAtMore()
+    hintNextPage()
   },
 })

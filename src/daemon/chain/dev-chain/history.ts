@@ -1,4 +1,4 @@
-import { Slice } from '../../../values/slices.ts'
+import { TimeSlice } from '../../../values/time-slices.ts'
 
 export interface History {
   /** At least this many of the latest transactions, plus the others in their blocks. */
@@ -58,7 +58,7 @@ async function elementsOf(json: Buffer): Promise<Record<Name, Element[]>> {
   let key = ''
   let from = 0
   let steps = 0
-  const slice = new Slice()
+  const slice = new TimeSlice()
   for (let at = 0; at < json.length; at += 1) {
     const byte = json[at]
     if (byte === quote) {
@@ -76,7 +76,7 @@ async function elementsOf(json: Buffer): Promise<Record<Name, Element[]>> {
       found[key].push({ from, to: at + 1, block: Number(block) })
     }
     steps += 1
-    if (steps % 1000 === 0 && slice.isOver) await slice.next()
+    if (steps % 1000 === 0 && slice.shouldYield) await slice.next()
   }
   return found
 }

@@ -32,14 +32,21 @@ type Lanes = Record<'team' | 'chip' | 'typing' | 'client' | 'shown', Lane>
  * its own, in which no single asker can take every place.
  */
 const defaultLanes: Lanes = {
-  team: { atOnce: 8, atOncePerKey: 6, waiting: 1024, waitingPerKey: 256, waitMs: 60_000, nameMs: 20_000 },
+  team: {
+    concurrency: 8,
+    concurrencyPerKey: 6,
+    waiting: 1024,
+    waitingPerKey: 256,
+    waitMs: 60_000,
+    nameMs: 20_000,
+  },
   // A person with one tap may claim, sign the guestbook, and collect several badges all at once.
-  chip: { atOnce: 6, atOncePerKey: 1, waiting: 64, waitingPerKey: 8, waitMs: 5000, nameMs: 10_000 },
+  chip: { concurrency: 6, concurrencyPerKey: 1, waiting: 64, waitingPerKey: 8, waitMs: 5000, nameMs: 10_000 },
   // Checks of typing must not hold up presses.
-  typing: { atOnce: 4, atOncePerKey: 1, waiting: 32, waitingPerKey: 4, waitMs: 4000, nameMs: 4000 },
-  client: { atOnce: 4, atOncePerKey: 2, waiting: 16, waitingPerKey: 2, waitMs: 2000, nameMs: 5000 },
+  typing: { concurrency: 4, concurrencyPerKey: 1, waiting: 32, waitingPerKey: 4, waitMs: 4000, nameMs: 4000 },
+  client: { concurrency: 4, concurrencyPerKey: 2, waiting: 16, waitingPerKey: 2, waitMs: 2000, nameMs: 5000 },
   // Names of owners on tap pages, which do without.
-  shown: { atOnce: 8, atOncePerKey: 8, waiting: 64, waitingPerKey: 64, waitMs: 2000, nameMs: 3000 },
+  shown: { concurrency: 8, concurrencyPerKey: 8, waiting: 64, waitingPerKey: 64, waitMs: 2000, nameMs: 3000 },
 }
 
 interface NameResolverSettings {

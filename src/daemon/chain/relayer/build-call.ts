@@ -1,10 +1,17 @@
 import { type Address, type Hex, isAddress, isHex } from 'viem'
 import type { TransactionRow } from '../../store/schema/schema.ts'
 import { wordsOf } from '../node-answer.ts'
-import { type BuildContext, type Builder, type Call, type Counted, type Counter, predict } from './builder.ts'
+import {
+  type BuildContext,
+  type Builder,
+  type Call,
+  type Counter,
+  type CounterValue,
+  predict,
+} from './builder.ts'
 import { CannotBuild } from './errors.ts'
 import { withinLimit } from './gas.ts'
-import { type Past, pastOf } from './restored.ts'
+import { type PriorOutcome, pastOf } from './restored.ts'
 import { isTooEarly, retryLater, type Sender, type View } from './sender.ts'
 import { storedAddress, storedHex } from './transaction.ts'
 
@@ -12,18 +19,18 @@ export interface Building {
   sender: Sender
   view: View
   /** Pending counters in nonce order; newly signed ones are appended. */
-  counted: Counted[]
+  counted: CounterValue[]
   /** Counters read from the chain, once per batch. */
   reads: Map<string, Promise<bigint>>
   /** Arguments of builders by row. */
   args: Map<number, unknown>
 }
 
-export type Built =
-  | { kind: 'call'; call: { to: Address | null; data: Hex }; gas: number; counted: Counted | undefined }
+export type BuildResult =
+  | { kind: 'call'; call: { to: Address | null; data: Hex }; gas: number; counted: CounterValue | undefined }
   | { kind: 'refused'; reason: string }
   /** It was sent before the machine was replaced. */
-  | Extract<Past, { kind: 'done' }>
+  | Extract<PriorOutcome, { kind: 'done' }>
   /** It waits, and later intents continue. */
   | { kind: 'wait'; waiting: 'builder' | 'gas-estimate' | 'gas'; words: string | null }
 
@@ -32,11 +39,11 @@ export async function buildCall(
   building: Building,
   row: TransactionRow,
   { isFirst }: { isFirst: boolean },
-): Promise<Built> {
+): Promise<BuildResult> {
   const { sender, view } = building
   if (row.waiting === 'builder' && isTooEarly(sender, view, row))
     return { kind: 'wait', waiting: 'builder', words: row.waitingWords }
-  let made: { call: Call; counted: Counted | undefined }
+  let made: { call: Call; counted: CounterValue | undefined }
   try {
     const past = await pastOf(sender, view, row)
     if (past === 'wait') return { kind: 'wait', waiting: 'builder', words: null }
@@ -107,7 +114,7 @@ function argsOf({ args }: Building, row: TransactionRow): unknown {
 async function callOf(
   building: Building,
   row: TransactionRow,
-): Promise<{ call: Call; counted: Counted | undefined }> {
+): Promise<{ call: Call; counted: CounterValue | undefined }> {
   if (row.builder === null)
     return { call: { to: storedAddress(row.to), data: storedHex(row.data) }, counted: undefined }
   const builder = building.sender.builders[row.builder]
@@ -123,7 +130,7 @@ async function countedFor(
   building: Building,
   builder: Builder,
   row: TransactionRow,
-): Promise<Counted | undefined> {
+): Promise<CounterValue | undefined> {
   const counter = builder.counter?.(argsOf(building, row))
   if (!counter) return undefined
   const { name } = counter

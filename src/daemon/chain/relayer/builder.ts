@@ -29,7 +29,7 @@ export interface Counter {
 }
 
 /** A final transaction that was mined without taking effect. */
-export interface Reverted {
+export interface RevertedTransaction {
   to: Address | null
   data: Hex
   counted: bigint | undefined
@@ -74,7 +74,7 @@ export interface Builder {
   /** Whether code of somebody else's decides what the call takes. Absent: none does. */
   isUpToReceiver?(args: unknown, client: ChainClient): Promise<boolean>
   /** Absent: a revert is final. */
-  afterRevert?(args: unknown, reverted: Reverted): Promise<'sign anew' | 'give up'>
+  afterRevert?(args: unknown, reverted: RevertedTransaction): Promise<'sign anew' | 'give up'>
   /** For effects that anyone can cause by sending the same call. @returns the transaction that did */
   doneBy?(call: DoneQuestion): Promise<Hex | undefined>
   /**
@@ -86,7 +86,7 @@ export interface Builder {
 
 export type Builders = Readonly<Record<string, Builder>>
 
-export interface Counted {
+export interface CounterValue {
   counter: string
   value: bigint
 }
@@ -96,7 +96,7 @@ export interface Counted {
  * another value reverts without advancing the counter, so a gap closes by itself.
  * @param underWay in nonce order, without those known to have failed
  */
-export function predict(onChain: bigint, counter: string, underWay: readonly Counted[]): bigint {
+export function predict(onChain: bigint, counter: string, underWay: readonly CounterValue[]): bigint {
   let next = onChain
   for (const { counter: name, value } of underWay) if (name === counter && value === next) next += 1n
   return next

@@ -6,7 +6,7 @@ import { idOf, marketOf, ofSigner, type Sender, type View, writeAsHolder } from 
 import { emptyCall, feesOf, fillerKind, signAttempt } from './sign-attempt.ts'
 import { storedHex } from './transaction.ts'
 
-export interface Closed {
+export interface GapsResult {
   changed: boolean
   /** The number of nonces that are used up, which a node that lags counts too low. */
   used: number
@@ -16,14 +16,14 @@ export interface Closed {
  * Every nonce from the lowest unmined one to the last one issued must be pending, or all later ones are stuck.
  * Resends what the chain forgot, and fills nonces that nothing will use.
  */
-export async function closeGaps(sender: Sender, view: View): Promise<Closed> {
+export async function closeGaps(sender: Sender, view: View): Promise<GapsResult> {
   const { used } = view
   if (view.next <= used) return { changed: false, used }
   const { chainId, address } = idOf(sender)
-  const limit = sender.pace.maxInFlight * 4
+  const limit = sender.timing.maxInFlight * 4
   const beyond = await transactionsFromNonce(sender.db.read, { chainId, sender: address, nonce: used, limit })
   const last = beyond.findLast(({ settledAt, minedHash }) => settledAt !== null && minedHash !== null)
-  if (last && (await isStillThere(sender, view, last)))
+  if (last && (await isStillPending(sender, view, last)))
     return { changed: false, used: (last.nonce ?? used) + 1 }
 
   const forgotten = await forgottenOf(sender, beyond)
@@ -31,7 +31,7 @@ export async function closeGaps(sender: Sender, view: View): Promise<Closed> {
     beyond.filter((row) => row.settledAt === null || row.state === 'confirmed').map(({ nonce }) => nonce),
   )
   const seen = beyond.length < limit ? view.next : (beyond.at(-1)?.nonce ?? view.next)
-  const end = Math.min(seen, view.next, used + sender.pace.maxInFlight)
+  const end = Math.min(seen, view.next, used + sender.timing.maxInFlight)
   const gaps: number[] = []
   for (let nonce = used; nonce < end; nonce++) if (!alive.has(nonce)) gaps.push(nonce)
   if (forgotten.length === 0 && gaps.length === 0) return { changed: false, used }
@@ -69,7 +69,7 @@ type FromNonce = Awaited<ReturnType<typeof transactionsFromNonce>>[number]
  * The nonce of a settled transaction cannot be free while its block is still in the chain: the node counts wrongly, as
  * one does that lags behind the head that another one at the same URL told.
  */
-async function isStillThere(sender: Sender, { head }: View, row: FromNonce): Promise<boolean> {
+async function isStillPending(sender: Sender, { head }: View, row: FromNonce): Promise<boolean> {
   const number = row.blockNumber ?? 0
   if (number > head.number) return sender.chain.forgets !== true
   return (number === head.number ? head.hash : await sender.node.blockHash(number)) === row.blockHash

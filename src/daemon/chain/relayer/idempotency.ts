@@ -34,9 +34,9 @@ export class Idempotency {
    * @param lived milliseconds that never go back and never run faster than real time, so that a wrong clock
    * cannot expire a key and let a repeat be sent as another transaction
    */
-  constructor({ db, lived }: { db: Db; lived: () => number }) {
+  constructor({ db, lived: uptime }: { db: Db; lived: () => number }) {
     this.#db = db
-    this.#lived = lived
+    this.#lived = uptime
   }
 
   claim(of: { scope: string; key: string; request: unknown; lifetimeMs: number }): KeyedRequest {

@@ -15,7 +15,7 @@ import type { ChainClient } from '../chain-client.ts'
 import { hasCode, ownerOf } from '../contract-state.ts'
 import { logsNewestFirst } from '../logs.ts'
 import { nodeAnswer } from '../node-answer.ts'
-import type { Builder, Reverted } from './builder.ts'
+import type { Builder, RevertedTransaction } from './builder.ts'
 import { CannotBuild } from './errors.ts'
 
 export const claimBuilder = 'phygital-claim'
@@ -220,12 +220,16 @@ async function callFor(client: ChainClient, contract: Address, tokenId: bigint):
 }
 
 /** The token was minted in the meantime, or does not exist after all. */
-async function isOtherCall(reverted: Reverted, contract: Address, tokenId: bigint): Promise<boolean> {
+async function isOtherCall(
+  reverted: RevertedTransaction,
+  contract: Address,
+  tokenId: bigint,
+): Promise<boolean> {
   const { functionName } = decodeFunctionData({ abi: phygitalAbi, data: reverted.data })
   return functionName !== (await callFor(reverted.client, contract, tokenId))
 }
 
-function isExpired({ data, blockNumber }: Reverted): boolean {
+function isExpired({ data, blockNumber }: RevertedTransaction): boolean {
   const [, blockExpiry] = decodeFunctionData({ abi: phygitalAbi, data }).args ?? []
   return typeof blockExpiry === 'bigint' && BigInt(blockNumber) >= blockExpiry
 }
@@ -234,7 +238,11 @@ function isExpired({ data, blockNumber }: Reverted): boolean {
  * True if it was signed for the wrong nonce. `WrongSigner` contains the right one; other contracts report it
  * differently, so for them the current nonce decides.
  */
-async function isStaleNonce(reverted: Reverted, contract: Address, recipient: Address): Promise<boolean> {
+async function isStaleNonce(
+  reverted: RevertedTransaction,
+  contract: Address,
+  recipient: Address,
+): Promise<boolean> {
   const { counted, rerun, client } = reverted
   // The nonce became valid only after the transaction was mined.
   if (rerun.passes) return true

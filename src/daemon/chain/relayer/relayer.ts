@@ -13,9 +13,9 @@ import {
   type Clock,
   type DriverPace,
   newMemory,
-  type Pace,
+  type OnSettled,
+  type RelayTiming,
   type SenderStatus,
-  type Settled,
   type WithoutEffect,
 } from './sender.ts'
 import { SenderLoop } from './sender-loop.ts'
@@ -29,15 +29,15 @@ export interface RelayerOptions {
   builders?: Builders
   /** Identifies this process among users of the same database: random, new at every start. */
   holder: string
-  pace?: Partial<Pace>
-  onSettled?: Settled
+  timing?: Partial<RelayTiming>
+  onSettled?: OnSettled
   withoutEffect?: WithoutEffect
   /** The time that `broadcasted` waits for a node before it answers with the stored hash. */
   broadcastTimeoutMs?: number | undefined
   schedule?: Schedule
 }
 
-export const defaultTiming: Pace = {
+export const defaultTiming: RelayTiming = {
   maxInFlight: 64,
   resendMs: 15_000,
   retryMs: 2_000,
@@ -101,16 +101,16 @@ export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
     const node = new Node(chain.transport)
     const monotonic = () => clock.monotonic()
     const market = chain.market ?? new FeeMarket(node.client, chain, monotonic)
-    const pace = { ...defaultTiming, ...options.pace, ...chain.pace }
+    const timing = { ...defaultTiming, ...options.timing, ...chain.timing }
     return Object.entries(chain.signers).map(([name, signer]) => {
       const memory = newMemory()
       const ends = { onSettled, withoutEffect }
       const lease = new Lease({ db, name: leaseOf(chain, signer), holder, clock })
       const gas = new Gas(node, signer.address, monotonic)
       const own = { chain, name, signer, node, market, gas, lease, memory }
-      const of = { ...own, db, clock, builders, pace, changed, ...ends }
+      const of = { ...own, db, clock, builders, timing, changed, ...ends }
       const loop = new SenderLoop({ ...of, isShared: isShared(db) })
-      const driver = drive(loop, pace, schedule)
+      const driver = drive(loop, timing, schedule)
       return { loop, drivers: isShared(db) ? [driver, watch(loop, driver, schedule)] : [driver] }
     })
   })

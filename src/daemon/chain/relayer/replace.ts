@@ -8,14 +8,14 @@ import { isTooEarly, marketOf, retryLater, type Sender, type View, writeAsHolder
 import { emptyCall, feesOf, signAttempt } from './sign-attempt.ts'
 import { storedAddress, storedHex } from './transaction.ts'
 
-export interface Replaced {
+export interface ReplaceResult {
   changed: boolean
   /** True if a transaction is stuck because the chain's fees exceed the cap. */
   waitingForFees: boolean
 }
 
 /** An attempt that another one must take the place of. */
-interface Wanted {
+interface Replacement {
   row: TransactionRow
   last: TransactionAttemptRow
   purpose: 'effect' | 'filler'
@@ -32,7 +32,7 @@ type Outcome =
  * Replaces attempts: what a node refused for its price or its gas; by higher fees only at the lowest nonce, because
  * later ones wait for it and not for their fees; by an empty transaction where an intent was given up.
  */
-export async function replace(sender: Sender, view: View): Promise<Replaced> {
+export async function replace(sender: Sender, view: View): Promise<ReplaceResult> {
   const unmined = view.rows.filter((row) => row.state === 'signed' || row.state === 'broadcast')
   const lowest = unmined.find((row) => row.nonce === view.used)
   const wanted = unmined.flatMap((row) => wantedOf(sender, view, row, row === lowest) ?? [])
@@ -67,14 +67,19 @@ export async function replace(sender: Sender, view: View): Promise<Replaced> {
 }
 
 /** What another attempt at the nonce has to differ in. */
-const whyRefused: Partial<Record<SendOutcome, Wanted['why']>> = {
+const whyRefused: Partial<Record<SendOutcome, Replacement['why']>> = {
   'tip-too-low': 'price',
   'legacy-only': 'type',
   impossible: 'gas',
   refused: 'gas',
 }
 
-function wantedOf(sender: Sender, view: View, row: TransactionRow, isLowest: boolean): Wanted | undefined {
+function wantedOf(
+  sender: Sender,
+  view: View,
+  row: TransactionRow,
+  isLowest: boolean,
+): Replacement | undefined {
   const last = view.attempts.get(row.id)?.at(-1)
   if (!last) return undefined
   const isCancelled = row.abandonedBecause !== null && last.purpose === 'effect'
@@ -91,7 +96,7 @@ const isLegacy = ({ raw }: TransactionAttemptRow): boolean => !raw.startsWith('0
 const outcomeOfLast = ({ memory }: Sender, { id }: { id: number }): SendOutcome | undefined =>
   memory.sent.get(id)?.outcome
 
-async function outcomeOf(sender: Sender, view: View, market: Market, wanted: Wanted): Promise<Outcome> {
+async function outcomeOf(sender: Sender, view: View, market: Market, wanted: Replacement): Promise<Outcome> {
   const { row, last, purpose, why } = wanted
   const words = sender.memory.sent.get(last.id)?.words ?? null
   if (why === 'type' && isLegacy(last)) return { kind: 'as-it-is' }
@@ -134,14 +139,14 @@ function feesFor(
   return replacementFees(highest, market) ?? (isUnsent ? highest : undefined)
 }
 
-const gasOf = ({ gas }: Sender, { last, purpose }: Wanted): number | Promise<number> =>
+const gasOf = ({ gas }: Sender, { last, purpose }: Replacement): number | Promise<number> =>
   purpose === 'filler' && last.purpose === 'effect' ? gas.limitOfFiller() : last.gas
 
 /** Whether gas was the reason is told by a new estimate, since nodes have many words for it. */
 async function gasAfterRefusal(
   sender: Sender,
   view: View,
-  { row, last, purpose }: Wanted,
+  { row, last, purpose }: Replacement,
 ): Promise<number | { tooMuch: string } | 'other reason' | 'later'> {
   const { gas, memory } = sender
   if (isTooEarly(sender, view, row)) return 'later'
@@ -166,7 +171,7 @@ async function gasAfterRefusal(
  * block, higher fees do not help.
  */
 function isStuck(sender: Sender, view: View, last: TransactionAttemptRow): boolean {
-  const { memory, clock, pace } = sender
+  const { memory, clock, timing } = sender
   if (outcomeOfLast(sender, last) === 'underpriced') {
     // Some nodes say so whatever is offered.
     const transaction = { id: last.transactionId }
@@ -181,7 +186,7 @@ function isStuck(sender: Sender, view: View, last: TransactionAttemptRow): boole
   const since = memory.sent.get(last.id)?.firstAt ?? clock.monotonic()
   return (
     last.sentAt !== null &&
-    clock.monotonic() - since >= pace.replaceMs &&
+    clock.monotonic() - since >= timing.replaceMs &&
     view.head.number > memory.lowest.block
   )
 }

@@ -4,7 +4,7 @@ import type { TransactionRow } from '../../store/schema/schema.ts'
 import type { ChainClient } from '../chain-client.ts'
 import type { Sender, View } from './sender.ts'
 
-export type Past =
+export type PriorOutcome =
   /** By a transaction of the machine that was lost. */
   | { kind: 'done'; by: { hash: Hex; sender: string; nonce: number; blockHash: Hex; block: number } }
   | { kind: 'overtaken'; hash: Hex }
@@ -21,7 +21,7 @@ export async function pastOf(
   { db, node, builders, chain }: Sender,
   { head }: View,
   row: TransactionRow,
-): Promise<Past | 'wait' | undefined> {
+): Promise<PriorOutcome | 'wait' | undefined> {
   const builder = row.builder === null ? undefined : builders[row.builder]
   if (row.isRestored === 0 || !builder?.since) return undefined
   const others = row.topic === null ? [] : await othersOfTopic(db.read, { topic: row.topic, id: row.id })

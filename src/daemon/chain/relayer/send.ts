@@ -13,7 +13,7 @@ export interface Due {
 
 type Answer = Due & SendAnswer
 
-export interface Sent {
+export interface SendResult {
   /** An error of the connection or the node that says nothing about the transaction. */
   trouble: string | undefined
   waitingForFunds: boolean
@@ -23,7 +23,7 @@ export interface Sent {
  * Sends attempts while later ones are signed, since the node and this process work at the same time. Sending the same
  * bytes twice is harmless, so a missing answer is always followed by resending.
  */
-export class Sending {
+export class AttemptSender {
   readonly #sender: Sender
   readonly #underWay: Promise<unknown>[] = []
   /** Where nonces are taken in their order alone: whether the one before was taken. */
@@ -63,7 +63,7 @@ export class Sending {
     await Promise.all(this.#underWay)
   }
 
-  async end(): Promise<Sent> {
+  async end(): Promise<SendResult> {
     await this.answered()
     if (this.#news.length > 0) {
       const recorded = await writeAsHolder(this.#sender, (trx, at) => this.record(trx, at))
@@ -95,7 +95,7 @@ const isRefused = (outcome: SendOutcome): boolean =>
   ['impossible', 'refused', 'tip-too-low', 'legacy-only'].includes(outcome)
 
 /** The last attempt of each transaction until a node accepts it, and again now and then. */
-export function due({ memory, pace, clock }: Sender, view: View): Due[] {
+export function due({ memory, timing, clock }: Sender, view: View): Due[] {
   const now = clock.monotonic()
   const list: Due[] = []
   for (const row of view.rows) {
@@ -105,7 +105,7 @@ export function due({ memory, pace, clock }: Sender, view: View): Due[] {
     if (!attempt || (row.abandonedBecause !== null && attempt.purpose === 'effect')) continue
     const last = memory.sent.get(attempt.id)
     const taken = row.state === 'broadcast' && attempt.sentAt !== null
-    const pause = taken ? pace.resendMs : last && isRefused(last.outcome) ? pace.retryMs : 0
+    const pause = taken ? timing.resendMs : last && isRefused(last.outcome) ? timing.retryMs : 0
     if (!last || now - last.at >= pause) list.push({ row, attempt })
   }
   return list

@@ -8,7 +8,7 @@ import { KeyChanged, LeaseHeld, WrongChain } from './errors.ts'
 import { follow } from './follow.ts'
 import { closeGaps } from './gaps.ts'
 import { replace } from './replace.ts'
-import { due, Sending } from './send.ts'
+import { AttemptSender, due } from './send.ts'
 import { idOf, ofSigner, type Sender, type SenderStatus, type View, writeAsHolder } from './sender.ts'
 import { signQueued } from './sign-queued.ts'
 import { markUnmined, stuckOf } from './stuck.ts'
@@ -89,7 +89,7 @@ export class SenderLoop {
     const replaced = await replace(sender, view)
     if (replaced.changed) view = await refreshView(sender, view)
     this.#forget(view.attempts)
-    const sending = new Sending(sender, view)
+    const sending = new AttemptSender(sender, view)
     sending.begin(due(sender, view))
     // What was begun ends in this tick, also if signing fails.
     const signed = await signQueued(sender, view, sending).finally(() => sending.answered())

@@ -51,7 +51,7 @@ export interface ChainSettings {
   /** A dev chain may come back with an earlier state: transactions that it forgot are sent again. */
   forgets?: boolean
   /** Overrides the usual pace: an embedded chain is fast and accepts more at once. */
-  pace?: Partial<Pace>
+  timing?: Partial<RelayTiming>
   /** By name, such as `relayer`. */
   signers: Readonly<Record<string, TransactionSigner>>
 }
@@ -66,7 +66,7 @@ export interface DriverPace {
   maxBackoffMs: number
 }
 
-export interface Pace extends DriverPace {
+export interface RelayTiming extends DriverPace {
   /** Issued but unmined nonces. geth queues at most 64 transactions of an account that cannot run yet. */
   maxInFlight: number
   /** An accepted transaction is resent after this time, because nodes may forget it. */
@@ -79,7 +79,7 @@ export interface Pace extends DriverPace {
   maxSignings: number
 }
 
-export type Settled = (
+export type OnSettled = (
   trx: Queries,
   transaction: { id: number; kind?: string; state: 'confirmed' | 'reverted' | 'cancelled'; at: string },
 ) => Promise<void>
@@ -104,14 +104,14 @@ export interface Sender {
   readonly db: Db
   readonly clock: Clock
   readonly builders: Builders
-  readonly pace: Pace
+  readonly timing: RelayTiming
   readonly lease: Lease
   /** Other daemons on the database have this key as well, so one of them may have the lease. */
   readonly isShared: boolean
   /** Notifies those who wait for these transactions, after the commit. */
   changed(ids: Iterable<number>): Promise<void>
   readonly memory: Memory
-  readonly onSettled: Settled
+  readonly onSettled: OnSettled
   readonly withoutEffect: WithoutEffect
 }
 
@@ -181,8 +181,8 @@ export function isTooEarly({ memory, clock }: Sender, { used }: View, { id }: { 
   return retry !== undefined && retry.used === used && clock.monotonic() < retry.at
 }
 
-export function retryLater({ memory, clock, pace }: Sender, { used }: View, { id }: { id: number }): void {
-  memory.retryAt.set(id, { at: clock.monotonic() + pace.retryMs, used })
+export function retryLater({ memory, clock, timing }: Sender, { used }: View, { id }: { id: number }): void {
+  memory.retryAt.set(id, { at: clock.monotonic() + timing.retryMs, used })
 }
 
 export const idOf = ({ chain, signer }: Sender) => ({ chainId: chain.chainId, address: signer.address })

@@ -6,7 +6,7 @@ import { isoNow, type Sender } from './sender.ts'
 /** The kind of a transaction that only fills a gap in the nonces. */
 export const fillerKind = 'filler'
 
-interface Unsigned {
+interface UnsignedAttempt {
   purpose: 'effect' | 'filler'
   nonce: number
   gas: number
@@ -20,7 +20,7 @@ interface Unsigned {
 /** Signs without sending: the bytes must be stored first. */
 export async function signAttempt(
   sender: Sender,
-  { purpose, nonce, gas, fees, isLegacy, call }: Unsigned,
+  { purpose, nonce, gas, fees, isLegacy, call }: UnsignedAttempt,
 ): Promise<Omit<NewAttempt, 'transactionId'>> {
   const { signer, chain } = sender
   const { to, data } = purpose === 'filler' ? emptyCall(sender) : call

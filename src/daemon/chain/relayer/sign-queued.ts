@@ -6,21 +6,21 @@ import { findSender, takeNonces } from '../../store/chain/senders.ts'
 import { cancelQueued, markDoneBefore, markSigned, markWaiting } from '../../store/chain/states.ts'
 import type { Queries } from '../../store/database/database.ts'
 import type { TransactionRow } from '../../store/schema/schema.ts'
-import { type Building, type Built, buildCall, readCounters } from './build-call.ts'
+import { type Building, type BuildResult, buildCall, readCounters } from './build-call.ts'
 import { LeaseHeld } from './errors.ts'
 import { type Fees, firstFees } from './fees.ts'
-import type { Past } from './restored.ts'
-import type { Due, Sending } from './send.ts'
+import type { PriorOutcome } from './restored.ts'
+import type { AttemptSender, Due } from './send.ts'
 import { idOf, marketOf, ofSigner, type Sender, type View, writeAsHolder } from './sender.ts'
 import { signAttempt } from './sign-attempt.ts'
 
-export interface Signed {
+export interface SignResult {
   /** The number of nonces that were issued. */
   count: number
   waitingForFees: boolean
 }
 
-type Signing = Extract<Built, { kind: 'call' }> & {
+type Signing = Extract<BuildResult, { kind: 'call' }> & {
   row: TransactionRow
   attempt: Awaited<ReturnType<typeof signAttempt>>
 }
@@ -28,18 +28,18 @@ type Signing = Extract<Built, { kind: 'call' }> & {
 const doneBefore = 'it was sent between the backup and the restore'
 
 /** An intent was canceled during signing: its whole batch is rolled back, and nothing of it was sent. */
-class Raced extends Error {}
+class CancelledWhileSigning extends Error {}
 
 /** Signed, stored, and sent together: as many as take the node about as long as the next ones take to sign. */
-const together = 64
+const batchSize = 64
 
 /**
  * Issues nonces to the oldest intents, signs them, stores the bytes, and begins to send them, batch after batch. A batch
  * is stored in one write, so that a nonce and its transaction always exist together. Signing happens before the write,
  * because writes must not wait; the write then takes the nonces if they are still free.
  */
-export async function signQueued(sender: Sender, view: View, sending: Sending): Promise<Signed> {
-  const room = sender.pace.maxInFlight - (view.next - view.used)
+export async function signQueued(sender: Sender, view: View, sending: AttemptSender): Promise<SignResult> {
+  const room = sender.timing.maxInFlight - (view.next - view.used)
   const queue =
     room <= 0 ? [] : await queuedTransactions(sender.db.read, { ...ofSigner(sender), limit: room })
   if (queue.length === 0) return { count: 0, waitingForFees: false }
@@ -59,9 +59,9 @@ export async function signQueued(sender: Sender, view: View, sending: Sending): 
   }
   readCounters(building, queue)
   let count = 0
-  for (let from = 0; from < queue.length; from += together) {
+  for (let from = 0; from < queue.length; from += batchSize) {
     const first = view.next + count
-    const made = await build(building, queue.slice(from, from + together), first, fees)
+    const made = await build(building, queue.slice(from, from + batchSize), first, fees)
     const due = await store(sender, { first, block: view.head.number }, made, sending)
     // The counters of later ones were predicted from it.
     if (!due) break
@@ -72,9 +72,9 @@ export async function signQueued(sender: Sender, view: View, sending: Sending): 
   return { count, waitingForFees: false }
 }
 
-type DoneBefore = Extract<Past, { kind: 'done' }>
+type DoneBefore = Extract<PriorOutcome, { kind: 'done' }>
 
-interface Made {
+interface BuiltBatch {
   signings: Signing[]
   refused: { row: TransactionRow; reason: string }[]
   done: { row: TransactionRow; by: DoneBefore['by'] }[]
@@ -89,10 +89,10 @@ async function build(
   rows: readonly TransactionRow[],
   first: number,
   fees: Fees,
-): Promise<Made> {
+): Promise<BuiltBatch> {
   const { sender, view } = building
   const isLegacy = view.head.baseFee === undefined
-  const made: Made = { signings: [], refused: [], done: [], waiting: [], isBlocked: false }
+  const made: BuiltBatch = { signings: [], refused: [], done: [], waiting: [], isBlocked: false }
   for (const [index, row] of rows.entries()) {
     const nonce = first + made.signings.length
     const built = await buildCall(building, row, { isFirst: nonce === view.used })
@@ -124,8 +124,8 @@ interface Start {
 async function store(
   sender: Sender,
   { first, block }: Start,
-  made: Made,
-  sending: Sending,
+  made: BuiltBatch,
+  sending: AttemptSender,
 ): Promise<Due[] | undefined> {
   const { signings, refused, done, waiting } = made
   const changed = [...signings, ...refused, ...done, ...waiting].map(({ row }) => row.id)
@@ -139,7 +139,7 @@ async function store(
     await sender.changed(changed)
     return due
   } catch (error) {
-    if (error instanceof Raced) return undefined
+    if (error instanceof CancelledWhileSigning) return undefined
     throw error
   }
 }
@@ -149,7 +149,7 @@ async function storeMade(
   trx: Queries,
   at: string,
   { first, block }: Start,
-  { signings, refused, done, waiting }: Made,
+  { signings, refused, done, waiting }: BuiltBatch,
 ): Promise<Due[]> {
   const { chainId, address } = idOf(sender)
   const from = (await findSender(trx, { chainId, address }))?.nextNonce ?? 0
@@ -170,7 +170,7 @@ async function storeMade(
       signings: row.signings + 1,
       signedBlock: block,
     })
-    if (!signed) throw new Raced()
+    if (!signed) throw new CancelledWhileSigning()
   }
   const attempts = signings.map(({ attempt, row }) => ({ ...attempt, transactionId: row.id }))
   const inserted = await insertAttempts(trx, attempts)

@@ -10,7 +10,7 @@ type Listener = (row: TransactionRow) => boolean
 
 const lookMs = 250
 /** Transactions that are looked at in one query. */
-const atOnce = 500
+const batchSize = 500
 
 /**
  * Notifies those who wait for a transaction of its changes. The store is authoritative; this only says when to
@@ -57,8 +57,9 @@ export class TransactionEvents {
   }
 
   async #read(ids: readonly number[]): Promise<void> {
-    for (let from = 0; from < ids.length; from += atOnce)
-      for (const row of await findTransactions(this.#db.read, ids.slice(from, from + atOnce))) this.#tell(row)
+    for (let from = 0; from < ids.length; from += batchSize)
+      for (const row of await findTransactions(this.#db.read, ids.slice(from, from + batchSize)))
+        this.#tell(row)
   }
 
   #tell(row: TransactionRow): void {

@@ -59,7 +59,7 @@ export async function verdictOn(sender: Sender, view: View, row: MinedRow): Prom
   const copy = await doneBy(sender, row, block)
   if (copy) return end('confirmed', `its effect came by another transaction, ${copy}`)
   const isWorthIt =
-    (await isToBeSignedAnew(sender, row, call, rerun)) || (await ranOutOfGas(sender, row, call, gas, rerun))
+    (await mustBeResigned(sender, row, call, rerun)) || (await ranOutOfGas(sender, row, call, gas, rerun))
   if (isWorthIt) return [signAnew(sender, row, 'reverted')]
   return end('reverted', rerun.passes ? 'reverted, although it would succeed by now' : rerun.reason)
 }
@@ -136,14 +136,14 @@ async function ranOutOfGas(
 const maxShortOfGas = 3
 
 /** The nonce is used and the effect is absent for good: only then is signing again safe. */
-async function isToBeSignedAnew(
-  { builders, node, pace }: Sender,
+async function mustBeResigned(
+  { builders, node, timing }: Sender,
   row: MinedRow,
   call: { to: Address | null; data: Hex },
   rerun: Rerun,
 ): Promise<boolean> {
   const builder = row.builder === null ? undefined : builders[row.builder]
-  if (!builder?.afterRevert || row.signings >= pace.maxSignings) return false
+  if (!builder?.afterRevert || row.signings >= timing.maxSignings) return false
   const args: unknown = JSON.parse(row.args ?? 'null')
   const counted = row.sequenceValue === null ? undefined : BigInt(row.sequenceValue)
   const blockNumber = row.blockNumber ?? 0

@@ -1,5 +1,9 @@
 import type { Logger } from 'pino'
-import { type CredentialKind, CredentialMac, type Granted } from '../../store/access/credential-mac.ts'
+import {
+  type CredentialGrant,
+  type CredentialKind,
+  CredentialMac,
+} from '../../store/access/credential-mac.ts'
 import { allAdminTokens, allApiKeys } from '../../store/access/credentials.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import { DatabaseUnavailable, type Queries } from '../../store/database/database.ts'
@@ -31,7 +35,7 @@ export interface AdminToken {
 /** The token that exists without being created. */
 export const rootName = 'root'
 
-type Held<Row> = { row: Row; scopes: readonly Scope[] }
+type CachedCredential<Row> = { row: Row; scopes: readonly Scope[] }
 
 /** Credentials by HMAC, in memory, since every request needs one. */
 export class Credentials {
@@ -42,8 +46,8 @@ export class Credentials {
   readonly #told = new Set<string>()
   readonly #order = new LoadOrder()
   #isCurrent = (): boolean => true
-  #apiKeys = new Map<string, Held<ApiKeyRow>>()
-  #adminTokens = new Map<string, Held<AdminTokenRow>>()
+  #apiKeys = new Map<string, CachedCredential<ApiKeyRow>>()
+  #adminTokens = new Map<string, CachedCredential<AdminTokenRow>>()
 
   /** @param rootTokens have the scope `all`; they come from a file or the environment */
   constructor(clock: Clock, box: SecretBox, rootTokens: readonly string[], log: Pick<Logger, 'error'>) {
@@ -68,13 +72,13 @@ export class Credentials {
   }
 
   /** The columns of a new credential that allows this. */
-  stored<Columns extends Granted>(kind: CredentialKind, secret: string, granted: Columns) {
+  stored<Columns extends CredentialGrant>(kind: CredentialKind, secret: string, granted: Columns) {
     const mac = this.macOf(kind, secret)
     return { ...granted, hash: mac, mac, seal: this.#macs.sealOf(kind, mac, granted) }
   }
 
   /** Other daemons change them as well. @param isCurrent false: so long ago that a revocation may be missing */
-  trustedWhile(isCurrent: () => boolean): void {
+  cachedWhileFresh(isCurrent: () => boolean): void {
     this.#isCurrent = isCurrent
   }
 
@@ -82,8 +86,8 @@ export class Credentials {
   #held<Row extends ApiKeyRow | AdminTokenRow>(
     kind: CredentialKind,
     rows: readonly Row[],
-  ): Map<string, Held<Row>> {
-    const byMac = new Map<string, Held<Row>>()
+  ): Map<string, CachedCredential<Row>> {
+    const byMac = new Map<string, CachedCredential<Row>>()
     for (const row of rows)
       if (row.mac !== null && this.#macs.isSealed(kind, row))
         byMac.set(row.mac, { row, scopes: parseScopes(row.scopes) })
@@ -119,10 +123,10 @@ export class Credentials {
   }
 
   #live<Row extends ApiKeyRow | AdminTokenRow>(
-    held: ReadonlyMap<string, Held<Row>>,
+    held: ReadonlyMap<string, CachedCredential<Row>>,
     secret: string,
     { code, name }: { code: 'api_key' | 'admin_token'; name: string },
-  ): Held<Row> {
+  ): CachedCredential<Row> {
     if (!this.#isCurrent()) throw new DatabaseUnavailable('It has not told for a while what was revoked')
     const found = held.get(this.macOf(code === 'api_key' ? 'apiKeys' : 'adminTokens', secret))
     if (!found) throw new DomainError(`${code}_unknown`, `This ${name} is not known.${hintFor(secret, code)}`)

@@ -7,7 +7,7 @@ import type { Queries } from '../../store/database/database.ts'
 /** What happens by itself, or once somebody approves it. */
 const states = ['running', 'scheduled', 'proposed'] as const
 
-interface Paused {
+interface PausedBatch {
   readonly batch: string
   readonly reason: string
 }
@@ -26,8 +26,8 @@ export const endedBatches = (db: Queries, now: string) => batchesOfEnded(db, now
 export async function pauseEndedBatches(
   trx: Queries,
   { at, actor }: { at: string; actor: Actor },
-): Promise<Paused[]> {
-  const paused: Paused[] = []
+): Promise<PausedBatch[]> {
+  const paused: PausedBatch[] = []
   for (const { id, teamId, kind, startedBy, revokedAt } of await endedBatches(trx, at)) {
     const [sort, name] = startedBy.startsWith('key:')
       ? ['API key', startedBy.slice('key:'.length)]
@@ -42,6 +42,6 @@ export async function pauseEndedBatches(
   return paused
 }
 
-export function logPaused(log: EndedDeps['log'], paused: readonly Paused[]): void {
+export function logPaused(log: EndedDeps['log'], paused: readonly PausedBatch[]): void {
   for (const one of paused) log.warn(one, 'a batch was paused: its credential has ended')
 }

@@ -21,9 +21,9 @@ interface Deps {
   db: Db
   clock: BudgetClock
 }
-type Reading = { db: Pick<Db, 'read'> }
+type ReadDeps = { db: Pick<Db, 'read'> }
 
-interface TeamQuestion {
+interface TeamSelector {
   /** A team's name, or its ID in digits. */
   name: string | undefined
   /** The team of the API key sent along. Called only if no team is named; may throw api_key_unknown. */
@@ -31,7 +31,7 @@ interface TeamQuestion {
 }
 
 /** The named team, else the API key's team, else the only team. @throws DomainError not_found, team_required */
-export async function resolveTeam(deps: Reading, question: TeamQuestion): Promise<TeamRow> {
+export async function resolveTeam(deps: ReadDeps, question: TeamSelector): Promise<TeamRow> {
   const team = await namedTeam(deps, question)
   if (team) return team
   const teams = await allTeams(deps.db.read)
@@ -45,8 +45,8 @@ export async function resolveTeam(deps: Reading, question: TeamQuestion): Promis
 
 /** Like `resolveTeam`, but undefined if the request names no team and is about all of them. */
 export async function namedTeam(
-  { db }: Reading,
-  { name, keyTeam }: TeamQuestion,
+  { db }: ReadDeps,
+  { name, keyTeam }: TeamSelector,
 ): Promise<TeamRow | undefined> {
   if (name !== undefined && name !== '') {
     const team = (await findTeamNamed(db.read, name)) ?? (await teamNumbered(db.read, name))
@@ -78,15 +78,15 @@ export interface TeamView {
   brand: Brand
 }
 
-export async function listTeams({ db, clock }: Reading & { clock: BudgetClock }): Promise<TeamView[]> {
+export async function listTeams({ db, clock }: ReadDeps & { clock: BudgetClock }): Promise<TeamView[]> {
   const [teams, waiting] = await Promise.all([allTeams(db.read), countDeferred(db.read)])
-  return teams.map((team) => viewOf(team, clock.settled(), waiting.get(team.id)))
+  return teams.map((team) => viewOf(team, clock.confirmedTime(), waiting.get(team.id)))
 }
 
 /** @throws DomainError not_found */
-export async function showTeam(deps: Reading & { clock: BudgetClock }, id: number): Promise<TeamView> {
+export async function showTeam(deps: ReadDeps & { clock: BudgetClock }, id: number): Promise<TeamView> {
   const [team, waiting] = await Promise.all([getTeam(deps, id), countDeferred(deps.db.read)])
-  return viewOf(team, deps.clock.settled(), waiting.get(id))
+  return viewOf(team, deps.clock.confirmedTime(), waiting.get(id))
 }
 
 const viewOf = (team: TeamRow, now: number, waiting = 0): TeamView => {
@@ -94,7 +94,7 @@ const viewOf = (team: TeamRow, now: number, waiting = 0): TeamView => {
   return { id, name, createdAt, budget: { ...spentBy(team, now), waiting }, brand: brandOf(team) }
 }
 
-export async function getTeam({ db }: Reading, id: number): Promise<TeamRow> {
+export async function getTeam({ db }: ReadDeps, id: number): Promise<TeamRow> {
   const team = await findTeam(db.read, id)
   if (!team) throw notFound('team')
   return team
@@ -114,7 +114,7 @@ export async function createTeam({ db, clock }: Deps, actor: Actor, name: string
     }
     return ensureTeamIn(trx, { actor, at }, name)
   })
-  return viewOf(team, clock.settled())
+  return viewOf(team, clock.confirmedTime())
 }
 
 /** A step of a larger write: creates and records the team if it is missing. */

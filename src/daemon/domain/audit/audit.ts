@@ -1,6 +1,6 @@
 import { beginsAnew, ChainCheck, chainStart } from '../../../values/audit-chain.ts'
 import { type JsonObject, parseObject } from '../../../values/json.ts'
-import { pagesOf } from '../../../values/slices.ts'
+import { pagesOf } from '../../../values/time-slices.ts'
 import {
   type AuditFilter,
   type AuditRow,
@@ -35,10 +35,10 @@ export async function* listChanges(
   }
 }
 
-type Reading = { db: Pick<Db, 'read' | 'slow'>; box: SecretBox }
+type ReadDeps = { db: Pick<Db, 'read' | 'slow'>; box: SecretBox }
 
 /** The number of entries, and the hash of the last one. */
-export const auditHead = ({ db, box }: Reading): Promise<AuditHead> => readAuditHead(db.read, box)
+export const auditHead = ({ db, box }: ReadDeps): Promise<AuditHead> => readAuditHead(db.read, box)
 
 export interface AuditVerdict {
   ok: boolean
@@ -59,7 +59,7 @@ const progressEvery = 10_000
 
 /** Yields the number of entries that were checked so far, and finally the verdict. */
 export async function* verifyAudit(
-  { db, box }: Reading,
+  { db, box }: ReadDeps,
   expected: string | undefined,
 ): AsyncGenerator<{ checked: number } | AuditVerdict> {
   const head = await readAuditHead(db.slow, box)
@@ -102,7 +102,7 @@ export interface ExportHead {
 
 /** Oldest first. @param since leaves out all up to the last entry that is older */
 export async function* exportAudit(
-  { db, box }: Reading,
+  { db, box }: ReadDeps,
   since: string | undefined,
 ): AsyncGenerator<ExportHead | RecordedChange> {
   const { hash: head, lastId, sealedSince } = await readAuditHead(db.slow, box)

@@ -54,7 +54,7 @@ const contentOf = ({ startsAt, endsAt, title, description }: AssignmentContent):
 const isAlike = (one: AssignmentContent | null, other: AssignmentContent | null): boolean =>
   one === null || other === null ? one === other : contentOf(one) === contentOf(other)
 
-interface Known {
+interface EventState {
   readonly isOwn: boolean
   readonly of: Map<string, Assignment>
   readonly minted: ReadonlySet<string>
@@ -95,8 +95,8 @@ async function eventsOf(
   teamId: number,
   rows: readonly AssignmentRow[],
   chips: readonly (string | undefined)[],
-): Promise<Map<number, Known>> {
-  const events = new Map<number, Known>()
+): Promise<Map<number, EventState>> {
+  const events = new Map<number, EventState>()
   for (const badgeEventId of new Set(rows.map((row) => row.badgeEventId))) {
     const named = rows.flatMap((row, n) => (row.badgeEventId === badgeEventId ? (chips[n] ?? []) : []))
     const isUndo = rows.some(({ left }) => left !== undefined)
@@ -113,19 +113,19 @@ const failed = ({ row, uids: [uid = ''], badgeEventId }: AssignmentRow, error: s
   ...{ row, uid, badgeEventId, status: 'failed', error },
 })
 
-interface Before {
+interface PreviousState {
   readonly previous: Assignment | null
 }
 
-interface Deciding {
+interface DecisionInput {
   readonly row: AssignmentRow
   readonly uid: string
-  readonly event: Known
+  readonly event: EventState
   readonly at: string
   readonly batch: string
 }
 
-async function decide(db: Queries, { row, uid, event, at, batch }: Deciding): Promise<AssignmentResult> {
+async function decide(db: Queries, { row, uid, event, at, batch }: DecisionInput): Promise<AssignmentResult> {
   const { badgeEventId, to } = row
   const about = { row: row.row, uid, badgeEventId }
   const previous = event.of.get(uid) ?? null
@@ -142,7 +142,7 @@ async function decide(db: Queries, { row, uid, event, at, batch }: Deciding): Pr
 /** Why an undo leaves the chip alone; undefined: it is as the batch left it, or as it was before. */
 async function whyNot(
   db: Queries,
-  { row: { left = null, to }, uid, previous, event }: Omit<Deciding, 'at' | 'batch'> & Before,
+  { row: { left = null, to }, uid, previous, event }: Omit<DecisionInput, 'at' | 'batch'> & PreviousState,
 ): Promise<string | undefined> {
   const stays = 'It was left as it is.'
   if (previous === null) {
@@ -163,8 +163,8 @@ async function whyNot(
 }
 
 function boundByPlan(now: AssignmentResult, planned: AssignmentResult | undefined): AssignmentResult {
-  const isAsSeen = () => isAlike(now.previous ?? null, planned?.previous ?? null)
-  const verdict = byPlan(now.status, planned?.status, isAsSeen)
+  const isUnchanged = () => isAlike(now.previous ?? null, planned?.previous ?? null)
+  const verdict = byPlan(now.status, planned?.status, isUnchanged)
   if (verdict !== 'conflict') return (verdict === 'as planned' && planned) || now
   const { row, uid, badgeEventId } = now
   const error = 'The assignment was changed in the meantime, and is left as it is.'
@@ -183,7 +183,7 @@ export async function assignRowsIn(
   at: string,
 ): Promise<void> {
   const given = results.filter(({ status }) => status === 'assigned')
-  for (const { badgeEventId, uids, left } of alike(results)) {
+  for (const { badgeEventId, uids, left } of groupSameChanges(results)) {
     if (left === null) await deleteAssignments(trx, badgeEventId, uids)
     else await putAssignments(trx, badgeEventId, left, uids)
     const { startsAt: from, endsAt: until } = left ?? {}
@@ -212,18 +212,18 @@ export async function assignRowsIn(
   }
 }
 
-interface Alike {
+interface SameChange {
   readonly badgeEventId: number
   readonly left: Assignment | null
   readonly uids: string[]
 }
 
 /** What is the same for many chips is one statement. Of rows of the same chip, the last one counts. */
-function alike(results: readonly AssignmentResult[]): Iterable<Alike> {
+function groupSameChanges(results: readonly AssignmentResult[]): Iterable<SameChange> {
   const last = new Map<string, AssignmentResult>()
   for (const result of results)
     if (result.left !== undefined) last.set(`${result.badgeEventId} ${result.uid}`, result)
-  const groups = new Map<string, Alike>()
+  const groups = new Map<string, SameChange>()
   for (const { badgeEventId, uid, left = null } of last.values()) {
     const key = JSON.stringify([badgeEventId, left])
     const group = groups.get(key)

@@ -1,5 +1,5 @@
 import { isAboutRecipient } from '../../badges/poap-wire.ts'
-import { type BadgeProvider, ownerOf, type Unavailable, type Unknown } from '../../badges/provider.ts'
+import { type BadgeProvider, ownerOf, type Unavailable, type UnknownOutcome } from '../../badges/provider.ts'
 import { updateClaim } from '../../store/badge-events/badge-claims.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import type { Db } from '../../store/database/database.ts'
@@ -152,7 +152,10 @@ export class CodeClaims {
     return { kind: 'unavailable', ...only(why) }
   }
 
-  async open(claim: BadgeClaimRow, why: Pick<Unknown, 'retryAfterMs' | 'reason'>): Promise<MintResult> {
+  async open(
+    claim: BadgeClaimRow,
+    why: Pick<UnknownOutcome, 'retryAfterMs' | 'reason'>,
+  ): Promise<MintResult> {
     const pauseMs = Math.min(
       Math.max(why.retryAfterMs, 1_000) * 2 ** Math.min(claim.attempts, 10),
       maxPauseMs,

@@ -8,7 +8,7 @@ import {
   type Unavailable,
 } from '../../badges/provider.ts'
 import { reserveIdempotencyKey } from '../../chain/relayer/record-intent.ts'
-import { forgetContent, tieContent } from '../../store/badge-events/badge-contents.ts'
+import { forgetContent, linkContent } from '../../store/badge-events/badge-contents.ts'
 import { insertImage } from '../../store/badge-events/badge-events.ts'
 import {
   creationContext,
@@ -23,7 +23,14 @@ import {
 } from '../../store/badge-events/badge-upstream.ts'
 import { DomainError, invalid } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
-import { checkForEmail, claim, contentOf, createdBefore, mayBeThere, type Wanted } from './created-before.ts'
+import {
+  checkEmailAdvice,
+  claim,
+  contentOf,
+  createdBefore,
+  type EventRequest,
+  possibleDuplicate,
+} from './created-before.ts'
 import {
   type CreateDeps,
   type Created,
@@ -39,7 +46,7 @@ export { type CreatedBadgeEvent, contentHash } from './record-created.ts'
 export async function createBadgeEvent(
   deps: CreateDeps,
   asking: TeamRequester,
-  wanted: Wanted,
+  wanted: EventRequest,
 ): Promise<CreatedBadgeEvent> {
   const { event, image } = wanted
   const provider = deps.badges.providers.current
@@ -57,7 +64,7 @@ export async function createBadgeEvent(
       provider: provider.name,
     })
     await insertImage(trx, { badgeEventId, file: image.file, type: image.type, data })
-    await tieContent(trx, contentOf(asking, wanted), badgeEventId)
+    await linkContent(trx, contentOf(asking, wanted), badgeEventId)
     if (asking.idempotency) await reserveIdempotencyKey(trx, asking.idempotency, badgeEventId)
     return { id: badgeEventId, known: undefined }
   })
@@ -101,7 +108,7 @@ async function createAtPoap(
   deps: CreateDeps,
   poap: BadgeProvider,
   asking: TeamRequester,
-  wanted: Wanted,
+  wanted: EventRequest,
 ): Promise<CreatedBadgeEvent> {
   const secretCode = newSecretCode()
   const { creation, known } = await begin(deps, asking, wanted, secretCode)
@@ -121,10 +128,13 @@ async function createAtPoap(
       await deps.db.write((trx) => leaveCreationUnknown(trx, creation))
       // Clients retry automatically after short delays, which could create a second event.
       const retryAfterMs = Math.max(result.retryAfterMs, 60_000)
-      throw unavailable(`The connection to the badge provider broke before it answered. ${checkForEmail}`, {
-        ...result,
-        retryAfterMs,
-      })
+      throw unavailable(
+        `The connection to the badge provider broke before it answered. ${checkEmailAdvice}`,
+        {
+          ...result,
+          retryAfterMs,
+        },
+      )
     }
   }
 }
@@ -132,14 +142,14 @@ async function createAtPoap(
 async function begin(
   { db, box, clock }: CreateDeps,
   asking: TeamRequester,
-  wanted: Wanted,
+  wanted: EventRequest,
   secretCode: string,
 ): Promise<{ creation: number; known?: undefined } | { creation?: undefined; known: number }> {
   const { teamId, idempotency } = asking
   const { event } = wanted
   return db.write(async (trx) => {
     // An idempotency key expires after a day; the event at POAP does not.
-    if (idempotency && (await findCreationOfKey(trx, idempotency))) throw mayBeThere()
+    if (idempotency && (await findCreationOfKey(trx, idempotency))) throw possibleDuplicate()
     const known = await claim(trx, asking, wanted)
     if (known !== undefined) return { known }
     if (idempotency) await reserveIdempotencyKey(trx, idempotency, null)
@@ -161,7 +171,7 @@ async function send(
   { db }: CreateDeps,
   poap: BadgeProvider,
   creation: number,
-  { event, image }: Wanted,
+  { event, image }: EventRequest,
   secretCode: string,
 ): Promise<CreateResult> {
   try {
@@ -176,7 +186,7 @@ async function send(
 async function forget(
   { db }: CreateDeps,
   asking: TeamRequester,
-  wanted: Wanted,
+  wanted: EventRequest,
   creation: number,
 ): Promise<void> {
   const { idempotency } = asking
@@ -187,7 +197,7 @@ async function forget(
   })
 }
 
-interface Finished extends Wanted {
+interface CompletedCreation extends EventRequest {
   creation: number
   created: Created
   secretCode: string
@@ -196,7 +206,7 @@ interface Finished extends Wanted {
 async function finish(
   deps: CreateDeps,
   asking: TeamRequester,
-  { creation, created, secretCode, ...wanted }: Finished,
+  { creation, created, secretCode, ...wanted }: CompletedCreation,
 ): Promise<CreatedBadgeEvent> {
   const { db, box, clock, badges } = deps
   const { event } = wanted
@@ -208,7 +218,7 @@ async function finish(
       pollAt: iso(clock.now()),
       imageUrl: created.response.image_url,
     })
-    await tieContent(trx, contentOf(asking, wanted), badgeEventId)
+    await linkContent(trx, contentOf(asking, wanted), badgeEventId)
     if (asking.idempotency) await tieCreationKey(trx, asking.idempotency, badgeEventId)
     await deleteCreation(trx, creation)
     return badgeEventId

@@ -8,35 +8,38 @@ import { conflict, type DomainError, notFound } from '../errors/errors.ts'
 import type { ReceivedImage } from './image.ts'
 import type { Content, CreatedBadgeEvent, TeamRequester } from './record-created.ts'
 
-export interface Wanted {
+export interface EventRequest {
   event: NewBadgeEvent
   image: ReceivedImage
   content: Content
 }
 
-export const checkForEmail =
+export const checkEmailAdvice =
   'The event may have been created there: before you try again, check whether you received its e-mail about the event.'
 
 /** The answer to a repetition of a request whose result is unknown. */
-export const mayBeThere = (): DomainError =>
+export const possibleDuplicate = (): DomainError =>
   conflict(
-    `This request was sent to the badge provider before, and the connection broke before it answered. It is not sent again under its Idempotency-Key. ${checkForEmail} If the event does not exist, send the request under a new key.`,
+    `This request was sent to the badge provider before, and the connection broke before it answered. It is not sent again under its Idempotency-Key. ${checkEmailAdvice} If the event does not exist, send the request under a new key.`,
   )
 
-export const contentOf = ({ teamId }: TeamRequester, { content }: Wanted) => ({ teamId, hash: content.hash })
+export const contentOf = ({ teamId }: TeamRequester, { content }: EventRequest) => ({
+  teamId,
+  hash: content.hash,
+})
 
 /** @returns the event that was created of this content before. @throws DomainError conflict */
 export async function claim(
   trx: Queries,
   asking: TeamRequester,
-  wanted: Wanted,
+  wanted: EventRequest,
 ): Promise<number | undefined> {
   const content = contentOf(asking, wanted)
   if (!wanted.content.isOnce || (await claimContent(trx, content))) return undefined
   const known = await eventOfContent(trx, content)
   if (known == null)
     throw conflict(
-      `This event was sent to the badge provider before, and there is no answer yet. ${checkForEmail} If the event does not exist, create it by itself: tapchip badge-events create --name …`,
+      `This event was sent to the badge provider before, and there is no answer yet. ${checkEmailAdvice} If the event does not exist, create it by itself: tapchip badge-events create --name …`,
     )
   return known
 }
@@ -47,7 +50,7 @@ export async function createdBefore(
   id: number,
 ): Promise<CreatedBadgeEvent> {
   // The request was cut off before its event was stored.
-  if (id === 0) throw mayBeThere()
+  if (id === 0) throw possibleDuplicate()
   const row = await findBadgeEvent(db.read, id)
   if (!row) throw notFound('badge event')
   const event = { ...row, virtualEvent: row.virtualEvent === 1, privateEvent: row.privateEvent === 1 }

@@ -15,11 +15,11 @@ import { type Clock, iso } from '../time/time.ts'
 
 export type { BadgeEventRow }
 
-type Reading = { db: Pick<Db, 'read'> }
+type ReadDeps = { db: Pick<Db, 'read'> }
 
 /** Newest first, with their current status. */
 export async function badgeEventsNow(
-  { db, clock }: Reading & { clock: Clock },
+  { db, clock }: ReadDeps & { clock: Clock },
   filter: Parameters<typeof listBadgeEvents>[1],
 ): Promise<(ListedBadgeEvent & { status: BadgeStatus })[]> {
   const now = iso(clock.now())
@@ -31,7 +31,7 @@ export async function badgeEventsNow(
 
 /** An event's claims, newest first. @throws DomainError not_found */
 export async function badgeClaims(
-  { db }: Reading,
+  { db }: ReadDeps,
   id: number,
   page: { before?: number | undefined; limit: number },
 ): Promise<BadgeClaimRow[]> {

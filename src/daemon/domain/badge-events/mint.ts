@@ -54,7 +54,7 @@ export async function reserveBadge(
   { code, idempotency }: { code: string; idempotency: KeyedRequest | undefined },
   wanted: WantedBadge,
 ): Promise<number> {
-  const untold = await untoldMint(deps, code, wanted)
+  const untold = await findUnreportedMint(deps, code, wanted)
   if (untold !== undefined) return untold
   const otp = await presentCode(deps, code, 'POAP_EVENT')
   const event = await eventOf(deps.db.read, otp)
@@ -100,7 +100,11 @@ export async function badgeMinted({ db, badges }: MintDeps, id: number): Promise
 }
 
 /** A mint may complete after its client was told to try again; then the repeated request gets the result. */
-async function untoldMint(deps: MintDeps, code: string, wanted: WantedBadge): Promise<number | undefined> {
+async function findUnreportedMint(
+  deps: MintDeps,
+  code: string,
+  wanted: WantedBadge,
+): Promise<number | undefined> {
   const claim = await findClaimOfOtp(deps.db.read, hashCode(code))
   if (claim?.state !== 'claimed' || claim.isAnswered === 1) return undefined
   const event = await findBadgeEvent(deps.db.read, claim.badgeEventId)

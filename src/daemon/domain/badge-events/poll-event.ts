@@ -25,7 +25,7 @@ export interface PollDeps {
   random(): number
   /** For the log; the error contains no codes. */
   failed(error: unknown): void
-  told(event: { badgeEventId: number; approval: string }): void
+  onDecided(event: { badgeEventId: number; approval: string }): void
 }
 
 const hourMs = 3_600_000
@@ -49,7 +49,7 @@ export async function pollEvent(deps: PollDeps, event: PoapEvent): Promise<void>
       pollAt: isWhole ? null : forMoreCodes(deps, pollUntil),
     }
     if (await storeCodes(deps, event, result.codes, poll))
-      deps.told({ badgeEventId: event.id, approval: 'approved' })
+      deps.onDecided({ badgeEventId: event.id, approval: 'approved' })
     return
   }
   await undecided(deps, event, result)
@@ -69,7 +69,7 @@ async function undecided(
   if (event.approval === 'approved') return pollForMore(deps, event)
   const approval = result.kind
   if (await deps.db.write((trx) => setApproval(trx, event.id, { approval })))
-    deps.told({ badgeEventId: event.id, approval })
+    deps.onDecided({ badgeEventId: event.id, approval })
   // A rejection is only inferred and may be reversed, so polling continues at a low rate.
   return pollLater(deps, event, approval === 'rejected' ? 60 : 1 + Math.min(event.polls / 60, 4))
 }

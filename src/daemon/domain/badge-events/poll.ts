@@ -21,7 +21,7 @@ interface PollerDeps extends PollDeps {
   election?: Pick<Election, 'isLeader' | 'check'>
 }
 
-const atOnce = 50
+const batchSize = 50
 const soonestMs = 250
 const stopMs = 4_000
 /** Other daemons wake nobody here, so what they plan is looked for. */
@@ -116,12 +116,12 @@ export class Poller {
     // Daemons may end while others go on.
     if (election !== undefined) await this.recover()
     const now = iso(clock.now())
-    for (const claim of await dueClaims(db.read, now, atOnce))
+    for (const claim of await dueClaims(db.read, now, batchSize))
       await this.#each(
         () => (claim.state === 'open' ? this.#settle(claim) : this.#transaction(claim)),
         (later) => db.write((trx) => updateClaim(trx, claim.id, { dueAt: later })),
       )
-    for (const event of await duePoapEvents(db.read, now, atOnce))
+    for (const event of await duePoapEvents(db.read, now, batchSize))
       await this.#each(
         () => pollEvent(this.#deps, event),
         (later) => db.write((trx) => setPoll(trx, event.id, { pollAt: later, polls: event.polls + 1 })),
@@ -157,13 +157,13 @@ export class Poller {
       await db.write((trx) => updateClaim(trx, claim.id, { dueAt: pollAfter(this.#deps, 2) }))
       return
     }
-    const isOver = state.kind === 'mined' || state.kind === 'failed'
+    const isFinal = state.kind === 'mined' || state.kind === 'failed'
     await db.write((trx) =>
       updateClaim(trx, claim.id, {
         ...('hash' in state ? { transactionHash: state.hash } : {}),
-        transactionState: isOver ? state.kind : 'pending',
+        transactionState: isFinal ? state.kind : 'pending',
         attempts: claim.attempts + 1,
-        dueAt: isOver || age > 7 * day ? null : pollAfter(this.#deps, 2 ** Math.min(claim.attempts, 6)),
+        dueAt: isFinal || age > 7 * day ? null : pollAfter(this.#deps, 2 ** Math.min(claim.attempts, 6)),
       }),
     )
   }

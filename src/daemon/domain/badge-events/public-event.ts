@@ -17,14 +17,14 @@ import { type Clock, iso } from '../time/time.ts'
 
 /** The team of the API key, if any. Called only where it matters; may throw api_key_unknown. */
 type AskingTeam = () => number | undefined
-type Reading = { db: Pick<Db, 'read'> }
+type ReadDeps = { db: Pick<Db, 'read'> }
 
 /** Where an image is: at this daemon, after the path of badge events, or elsewhere. `url` is empty if there is none. */
 export type ImagePlace = { path: string } | { url: string }
 
 /** @throws DomainError not_found, for a private event of another team as well */
 export async function showBadgeEvent(
-  { db, clock }: Reading & { clock: Clock },
+  { db, clock }: ReadDeps & { clock: Clock },
   id: number,
   team: AskingTeam,
 ): Promise<{ event: BadgeEventRow; status: BadgeStatus; image: ImagePlace }> {
@@ -41,7 +41,7 @@ export interface PoapEvent {
 }
 
 /** POAP's answers have no status, so events that were rejected are not there. @throws DomainError not_found */
-export async function showAsPoap({ db }: Reading, upstreamId: number, team: AskingTeam): Promise<PoapEvent> {
+export async function showAsPoap({ db }: ReadDeps, upstreamId: number, team: AskingTeam): Promise<PoapEvent> {
   const event = await findShownEventAt(db.read, upstreamId)
   if (!event || event.approval === 'rejected' || !isShown(event, team)) throw notFound('badge event')
   return asPoap(event)
@@ -57,12 +57,12 @@ export interface PoapBadge extends PoapEvent {
 }
 
 /** The badges of an address at the embedded provider, the newest thousand. @param address in any case */
-export const badgesOf = (deps: Reading, address: string, team: AskingTeam): Promise<PoapBadge[]> =>
+export const badgesOf = (deps: ReadDeps, address: string, team: AskingTeam): Promise<PoapBadge[]> =>
   badgesHeld(deps, { address }, maxHeld, team)
 
 /** The newest badge that an address has of an event. @throws DomainError not_found */
 export async function badgeOf(
-  deps: Reading,
+  deps: ReadDeps,
   wanted: { address: string; upstreamId: number },
   team: AskingTeam,
 ): Promise<PoapBadge> {
@@ -73,16 +73,16 @@ export async function badgeOf(
 
 /** @param badge `eventId` at the embedded provider @throws DomainError not_found */
 export async function assertBadge(
-  { db }: Reading,
+  { db }: ReadDeps,
   { eventId, tokenId }: { eventId: number; tokenId: string },
 ): Promise<void> {
   const claimId = Number(tokenId)
-  const isThere = Number.isSafeInteger(claimId) && (await isBadgeMinted(db.read, { eventId, claimId }))
-  if (!isThere) throw notFound('badge of this event')
+  const exists = Number.isSafeInteger(claimId) && (await isBadgeMinted(db.read, { eventId, claimId }))
+  if (!exists) throw notFound('badge of this event')
 }
 
 async function badgesHeld(
-  { db }: Reading,
+  { db }: ReadDeps,
   { address, ...of }: { address: string; upstreamId?: number },
   limit: number,
   team: AskingTeam,
@@ -100,7 +100,7 @@ async function badgesHeld(
 }
 
 /** The place of an event's image, for its team. */
-export async function imagePlace({ db }: Reading, id: number): Promise<ImagePlace> {
+export async function imagePlace({ db }: ReadDeps, id: number): Promise<ImagePlace> {
   const event = await findShownEvent(db.read, id)
   return event ? imageOf(event) : { url: '' }
 }
@@ -109,7 +109,11 @@ export async function imagePlace({ db }: Reading, id: number): Promise<ImagePlac
  * IDs can be guessed, so the image of an event that not everybody may see needs its file name as well.
  * @throws DomainError not_found
  */
-export async function assertImageShown({ db }: Reading, id: number, file: string | undefined): Promise<void> {
+export async function assertImageShown(
+  { db }: ReadDeps,
+  id: number,
+  file: string | undefined,
+): Promise<void> {
   const event = await findShownEvent(db.read, id)
   const isOpen = event !== undefined && isOpenToAll(event)
   if (!isOpen && (file === undefined || file !== (await findImageFile(db.read, id)))) throw notFound('image')

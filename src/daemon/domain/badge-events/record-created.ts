@@ -58,7 +58,7 @@ export interface CreatedBadgeEvent {
 
 export type Created = Extract<CreateResult, { kind: 'created' }>
 
-interface Recorded {
+interface EventToRecord {
   event: NewBadgeEvent
   created: Created
   provider: 'embedded' | 'poap'
@@ -69,7 +69,7 @@ export async function recordCreated(
   trx: Queries,
   clock: Clock,
   { teamId, actor }: TeamRequester,
-  { event, created, provider }: Recorded,
+  { event, created, provider }: EventToRecord,
 ): Promise<number> {
   const at = iso(clock.now())
   const id = await insertBadgeEvent(trx, { ...rowOf(event, teamId, created, at), provider })

@@ -1,7 +1,7 @@
 import { recordChange } from '../../store/audit/audit.ts'
 import {
+  type CodeOutcome,
   deleteClaim,
-  type Fate,
   findClaim,
   findCodeAgain,
   forgetMintKeys,
@@ -65,7 +65,7 @@ export async function releaseClaim(
   trx: Queries,
   box: SecretBox,
   claim: BadgeClaimRow,
-  fate: Fate = 'free',
+  fate: CodeOutcome = 'free',
 ): Promise<void> {
   if (!(await isOpen(trx, claim.id))) return
   const { id, badgeEventId, codeNumber, otpHash } = claim
@@ -89,7 +89,7 @@ export async function leaveOpen(
 }
 
 /** A code assumed lost goes to the end of the queue. */
-export async function takeBack(trx: Queries, badgeEventId: number, number: number): Promise<void> {
+export async function releaseCode(trx: Queries, badgeEventId: number, number: number): Promise<void> {
   if (await findCodeAgain(trx, { badgeEventId, number })) await countCodeIn(trx, badgeEventId)
 }
 
@@ -98,7 +98,7 @@ export async function swapCode(
   trx: Queries,
   box: SecretBox,
   claim: BadgeClaimRow,
-  fate: Exclude<Fate, 'free'>,
+  fate: Exclude<CodeOutcome, 'free'>,
 ): Promise<BadgeClaimRow | undefined> {
   const { id, badgeEventId, codeNumber } = claim
   const next = (await countCodeOut(trx, badgeEventId)) ? await takeFreeCode(trx, badgeEventId) : undefined

@@ -59,7 +59,7 @@ export async function openBadges(settings: ProviderSettings, deps: Deps): Promis
     pollSeconds: settings.poap?.pollSeconds ?? 60,
     random: Math.random,
     failed: (err) => log.warn({ err }, 'updating badges failed'),
-    told: (event) => log.info(event, 'a badge event was approved or rejected'),
+    onDecided: (event) => log.info(event, 'a badge event was approved or rejected'),
   })
   if (hasOthers) election.onElected(() => poller.wake())
   else await poller.recover()

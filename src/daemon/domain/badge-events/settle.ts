@@ -4,7 +4,7 @@ import {
   codeContext,
   findClaim,
   holdClaim,
-  letGoOfClaim,
+  releaseClaimHold,
   sealedCode,
 } from '../../store/badge-events/badge-claims.ts'
 import { findPoapEvent, secretCodeContext } from '../../store/badge-events/badge-upstream.ts'
@@ -15,7 +15,7 @@ import { type Clock, iso } from '../time/time.ts'
 import type { WebhookEvents } from '../webhook-events/webhook-events.ts'
 import { CodeClaims, inactiveTried, type MintResult, refused, type Step } from './claim-code.ts'
 import { noAccount, type Providers, providerOf } from './providers.ts'
-import { releaseClaim, swapCode, takeBack } from './release.ts'
+import { releaseClaim, releaseCode, swapCode } from './release.ts'
 
 export type { MintResult } from './claim-code.ts'
 
@@ -44,7 +44,7 @@ const lost: MintResult = {
   reason: 'another daemon is asking the provider',
 }
 
-interface Passing {
+interface StepInput {
   code: string
   step: Step
   /** The previous code's number if the provider did not find it, and the number of inactive codes. */
@@ -96,7 +96,7 @@ export class Settler {
       if (performance.now() > until) return lost
       await delay(waitStepMs)
     }
-    return this.#orLeaveOpen(id).finally(() => db.write((trx) => letGoOfClaim(trx, { id, holder })))
+    return this.#orLeaveOpen(id).finally(() => db.write((trx) => releaseClaimHold(trx, { id, holder })))
   }
 
   /** After an unexpected failure, such as a full disk, the claim stays open for a retry. */
@@ -142,7 +142,7 @@ export class Settler {
   }
 
   /** @returns undefined if the next code may be tried */
-  async #passOver(provider: BadgeProvider, claim: BadgeClaimRow, { code, step, seen }: Passing) {
+  async #passOver(provider: BadgeProvider, claim: BadgeClaimRow, { code, step, seen }: StepInput) {
     if (step.kind === 'code-missing') {
       // A provider that denies several codes in a row is not credible.
       const isBelieved = seen.missing === undefined && (await this.#isUnlisted(provider, claim, code))
@@ -171,7 +171,7 @@ export class Settler {
   async #putBack(claim: BadgeClaimRow, missing: number | undefined): Promise<MintResult> {
     await this.#deps.db.write(async (trx) => {
       await releaseClaim(trx, this.#deps.box, claim, 'behind')
-      if (missing !== undefined) await takeBack(trx, claim.badgeEventId, missing)
+      if (missing !== undefined) await releaseCode(trx, claim.badgeEventId, missing)
     })
     return {
       kind: 'unavailable',

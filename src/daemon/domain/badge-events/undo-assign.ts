@@ -1,13 +1,13 @@
-import { AdaptiveSize, piecesOf } from '../../../values/slices.ts'
+import { AdaptiveSize, piecesOf } from '../../../values/time-slices.ts'
 import type { Actor } from '../../store/audit/audit.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
 import { type Clock, iso } from '../time/time.ts'
 import { type AssignmentResult, assignRowsIn, decideAssignments } from './assign-rows.ts'
 
 /** `unchanged`: the chip no longer has the event. */
-type Unassigned = { status: 'removed' | 'unchanged' } | { status: 'failed'; error: string }
+type UnassignResult = { status: 'removed' | 'unchanged' } | { status: 'failed'; error: string }
 
-const atOnce = { least: 50, most: 250 }
+const batchSize = { least: 50, most: 250 }
 
 /**
  * Takes events from the chips to which requests of a batch assigned them, as its undo would. Rows fail independently.
@@ -21,30 +21,30 @@ export async function undoAssignments(
     assignments: readonly { uid: string; badgeEventId: number }[]
     dryRun: boolean
   },
-): Promise<Unassigned[]> {
+): Promise<UnassignResult[]> {
   const { batch, assignments, dryRun } = given
   const caller = { teamId, actor, id: batch }
-  const pace = new AdaptiveSize(atOnce)
-  const results: Unassigned[] = []
-  for await (const piece of piecesOf(assignments, pace)) {
+  const size = new AdaptiveSize(batchSize)
+  const results: UnassignResult[] = []
+  for await (const piece of piecesOf(assignments, size)) {
     const rows = piece.map(({ uid, badgeEventId }, row) => ({
       ...{ row, uids: [uid], badgeEventId, to: null, left: { batch } },
     }))
-    const undo = async (trx: Queries): Promise<Unassigned[]> => {
+    const undo = async (trx: Queries): Promise<UnassignResult[]> => {
       const at = iso(clock.now())
       const decided = await decideAssignments(trx, caller, rows, { at })
       if (!dryRun) await assignRowsIn(trx, caller, rows, decided, at)
       return decided.map(onWire)
     }
     results.push(
-      ...(await (dryRun ? undo(db.read) : db.write((trx) => pace.timed(piece.length, () => undo(trx))))),
+      ...(await (dryRun ? undo(db.read) : db.write((trx) => size.timed(piece.length, () => undo(trx))))),
     )
   }
   return results
 }
 
 /** What is not the team's has no event of the team's either. */
-const onWire = ({ status, error = '', previous }: AssignmentResult): Unassigned => {
+const onWire = ({ status, error = '', previous }: AssignmentResult): UnassignResult => {
   if (status === 'unassigned') return { status: 'removed' }
   return status === 'failed' && previous !== undefined ? { status, error } : { status: 'unchanged' }
 }

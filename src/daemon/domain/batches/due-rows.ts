@@ -1,7 +1,7 @@
 import { countOfStatus } from '../../../values/batch-state.ts'
 import { type Advance, findPiece, type Position } from '../../store/batches/batches.ts'
 import type { BatchDeps, BatchKind, BatchRun, NumberedRow, PlannedRow, RowResult } from './kind.ts'
-import { type Kept, keptResult, type OpenPiece, openPiece, sealResults } from './pieces.ts'
+import { type OpenPiece, openPiece, type StoredResult, sealResults, storedResult } from './pieces.ts'
 
 /** A row that is to be handled, and its place. */
 export interface Due {
@@ -10,12 +10,12 @@ export interface Due {
   readonly planned: PlannedRow<NumberedRow, RowResult>
 }
 
-export interface Handled {
+export interface RowOutcome {
   readonly due: Due
   readonly result: RowResult
 }
 
-export interface Gathered {
+export interface DuePage {
   readonly due: readonly Due[]
   /** Where the rows after them begin. */
   readonly to: Omit<Position, 'pass'>
@@ -32,7 +32,7 @@ export interface KeptResults {
   readonly counts: Omit<Advance, keyof Position>
 }
 
-const isDue = (kept: Kept | undefined, pass: number): boolean =>
+const isDue = (kept: StoredResult | undefined, pass: number): boolean =>
   kept === undefined ||
   (kept.pass < pass && (kept.result.status === 'failed' || kept.result.status === 'conflict'))
 
@@ -52,7 +52,7 @@ export class DueRows {
     this.#run = run
   }
 
-  async gather(from: Position, limit: number, stopped: AbortSignal): Promise<Gathered> {
+  async gather(from: Position, limit: number, stopped: AbortSignal): Promise<DuePage> {
     const due: Due[] = []
     let { nextPiece: piece, nextRow: at } = from
     for (const known of this.#open.keys()) if (known < piece) this.#open.delete(known)
@@ -91,13 +91,13 @@ export class DueRows {
   }
 
   /** Pieces as they are to be kept; a write may do it again, so it changes nothing here. */
-  keep(handled: readonly Handled[]): KeptResults {
+  keep(handled: readonly RowOutcome[]): KeptResults {
     const counts = { changed: 0, unchanged: 0, failed: 0, conflict: 0, stored: 0 }
-    const merged = new Map<number, OpenPiece & { results: (Kept | undefined)[] }>()
+    const merged = new Map<number, OpenPiece & { results: (StoredResult | undefined)[] }>()
     for (const { due, result } of handled) {
       const before = this.#opened(due.piece)
       const open = merged.get(due.piece) ?? { ...before, results: [...before.results] }
-      open.results[due.at] = keptResult(this.#run.pass, result)
+      open.results[due.at] = storedResult(this.#run.pass, result)
       merged.set(due.piece, open)
       counts[countOfStatus[result.status]] += 1
       // A row that is tried again no longer counts as what it was.

@@ -40,14 +40,14 @@ async function* follow(
 ): AsyncGenerator<FollowLine[]> {
   const place = { pass: first.pass, piece: 0, row: 0, skip: after }
   let batch: NamedBatch | undefined = first
-  for (let toldAt = 0; batch && !stopped.aborted; batch = await findBatch(db.read, batch.id)) {
+  for (let lastSentAt = 0; batch && !stopped.aborted; batch = await findBatch(db.read, batch.id)) {
     const lookedAt = performance.now()
     if (batch.pass !== place.pass) Object.assign(place, { pass: batch.pass, piece: 0, row: 0, skip: 0 })
     if (batch.startedAt !== null) yield* resultsFrom({ db, box }, batch, place)
     if (batch.state !== 'running') return yield [{ batch }]
-    if (lookedAt - toldAt >= tellMs || toldAt === 0) {
+    if (lookedAt - lastSentAt >= tellMs || lastSentAt === 0) {
       yield [{ batch }]
-      toldAt = lookedAt
+      lastSentAt = lookedAt
     }
     await signals.next(batch.id, lookMs, stopped)
     await pause(Math.max(0, lookedAt + minLookMs - performance.now()), stopped)

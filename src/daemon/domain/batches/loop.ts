@@ -22,8 +22,8 @@ import { makeUndo } from './undo.ts'
 /** Other daemons start batches too, and clocks jump. */
 const everyMs = 1000
 /** More of them would only divide the time. */
-const maxAtOnce = 64
-const dueAtOnce = 100
+const maxConcurrent = 64
+const maxDue = 100
 const lateFromMs = 60_000
 /** Before each further try while the database cannot be used. */
 const pauses = [1000, 3000, 6000, 10_000]
@@ -106,10 +106,10 @@ export class BatchLoop {
     const { db, clock } = this.deps
     const now = clock.now()
     await this.#pauseEnded(iso(now))
-    for (const batch of await batchesDue(db.read, iso(now), dueAtOnce)) await this.#startDue(batch, now)
-    for (const batch of await batchesToTakeBack(db.read, iso(now), dueAtOnce))
+    for (const batch of await batchesDue(db.read, iso(now), maxDue)) await this.#startDue(batch, now)
+    for (const batch of await batchesToTakeBack(db.read, iso(now), maxDue))
       this.#begin(`undo of ${batch.id}`, () => this.#takeBack(batch))
-    for (const { id } of await batchesIn(db.read, 'running', maxAtOnce))
+    for (const { id } of await batchesIn(db.read, 'running', maxConcurrent))
       this.#begin(id, (stopped) => this.#run(id, stopped))
     this.#isFailing = false
   }
@@ -123,7 +123,7 @@ export class BatchLoop {
   }
 
   #begin(key: string, job: (stopped: AbortSignal) => Promise<void>): void {
-    if (this.#jobs.has(key) || this.#jobs.size >= maxAtOnce || this.#loop.isEnding) return
+    if (this.#jobs.has(key) || this.#jobs.size >= maxConcurrent || this.#loop.isEnding) return
     const stop = new AbortController()
     const ended = job(stop.signal)
       .catch((err: unknown) => this.#log.error({ err, batch: key }, 'a batch could not be run'))

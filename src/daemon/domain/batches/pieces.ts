@@ -13,14 +13,14 @@ export const pieceBounds = { rows: 500, characters: 128 * 1024 }
 type Column = 'rows' | 'plan' | 'results'
 
 /** A result and the pass that it is of. */
-export interface Kept {
+export interface StoredResult {
   readonly pass: number
   readonly result: RowResult
   /** As it is stored: a piece is sealed again with each write to it. */
   readonly line: string
 }
 
-export const keptResult = (pass: number, result: RowResult): Kept => ({
+export const storedResult = (pass: number, result: RowResult): StoredResult => ({
   ...{ pass, result, line: stringifyExact([pass, result]) },
 })
 
@@ -31,7 +31,7 @@ export interface OpenPiece {
   readonly rows: readonly NumberedRow[]
   /** undefined: not planned. */
   readonly plan: readonly RowResult[] | undefined
-  readonly results: readonly (Kept | undefined)[]
+  readonly results: readonly (StoredResult | undefined)[]
   /** Bytes of the results, as kept. */
   readonly resultBytes: number
 }
@@ -56,7 +56,7 @@ const openLines = (box: SecretBox, id: string, piece: number, column: Column, se
 export const sealResults = (
   box: SecretBox,
   place: { id: string; piece: number },
-  results: readonly (Kept | undefined)[],
+  results: readonly (StoredResult | undefined)[],
 ): Buffer =>
   sealLines(
     box,
@@ -75,14 +75,14 @@ function resultOn(value: unknown): RowResult {
   throw new Error('A result of a batch cannot be read: it is of a later version')
 }
 
-function keptOn(line: string): Kept | undefined {
+function keptOn(line: string): StoredResult | undefined {
   if (line === '') return undefined
   const kept = parseExact(line)
   const [pass, result]: readonly unknown[] = Array.isArray(kept) ? kept : []
   return { pass: Number(pass), result: resultOn(result), line }
 }
 
-type Opening = Pick<BatchRun, 'id' | 'kind' | 'settings'>
+type BatchRef = Pick<BatchRun, 'id' | 'kind' | 'settings'>
 
 const linesOf = (
   box: SecretBox,
@@ -92,7 +92,7 @@ const linesOf = (
   sealed: Uint8Array,
 ) => (count === 0 ? [] : openLines(box, id, piece, column, sealed))
 
-export function openPiece(box: SecretBox, kind: BatchKind, run: Opening, stored: BatchPieceRow): OpenPiece {
+export function openPiece(box: SecretBox, kind: BatchKind, run: BatchRef, stored: BatchPieceRow): OpenPiece {
   const { piece, count, rows, plan, results } = stored
   const { id } = run
   return {
@@ -109,7 +109,11 @@ export function openPiece(box: SecretBox, kind: BatchKind, run: Opening, stored:
 }
 
 /** By the place of each row. */
-export const openResults = (box: SecretBox, id: string, stored: BatchPieceRow): (Kept | undefined)[] =>
+export const openResults = (
+  box: SecretBox,
+  id: string,
+  stored: BatchPieceRow,
+): (StoredResult | undefined)[] =>
   stored.results === null
     ? Array.from({ length: stored.count }, () => undefined)
     : linesOf(box, id, stored, 'results', stored.results).map((line) => keptOn(line))
@@ -132,7 +136,7 @@ export const rowNumbers = (box: SecretBox, id: string, stored: BatchPieceRow): n
   linesOf(box, id, stored, 'rows', stored.rows).map((line) => Number(parseObject(line)?.row))
 
 /** Rows were checked when they were uploaded. */
-function rowOn(kind: BatchKind, run: Opening, line: string): NumberedRow {
+function rowOn(kind: BatchKind, run: BatchRef, line: string): NumberedRow {
   const read = kind.readRow(parseExact(line), run)
   if ('problem' in read) throw new Error(`A row of batch ${run.id} is no longer valid: ${read.problem}`)
   return read.value

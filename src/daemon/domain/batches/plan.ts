@@ -1,5 +1,5 @@
 import { stringifyExact } from '../../../values/exact-json.ts'
-import { Slice } from '../../../values/slices.ts'
+import { TimeSlice } from '../../../values/time-slices.ts'
 import {
   type BatchRow,
   changeBatch,
@@ -59,7 +59,7 @@ async function* plan(deps: BatchDeps, batch: NamedBatch, kind: BatchKind): Async
     totals[name] = (totals[name] ?? 0) + count
   }
   const seen = new Map<string, number>()
-  const slice = new Slice()
+  const slice = new TimeSlice()
   const begun = { plan: null, nextRow: batch.nextRow + 1, touchedAt: iso(clock.now()) }
   await db.write((trx) => mine(trx, batch.nextRow, begun))
   for await (const stored of piecesOfBatch(db.read, id)) {

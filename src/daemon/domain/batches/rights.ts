@@ -30,13 +30,13 @@ export function assertMayRun(
 /** Without which sort of credential it is. */
 export const nameOf = ({ name }: Pick<Actor, 'name'>): string => name.replace(/^(key|admin):/, '')
 
-type Begun = Pick<BatchRow, 'id' | 'startedBy' | 'startedById' | 'scopes'>
+type StartedBatch = Pick<BatchRow, 'id' | 'startedBy' | 'startedById' | 'scopes'>
 
 /**
  * Rows run with the scopes of whoever began their batch, so nobody else gives it rows, or decides what its plan binds.
  * @throws DomainError scope_missing
  */
-export function assertBegan({ credential }: BatchCaller, { id, startedBy, startedById }: Begun): void {
+export function assertBegan({ credential }: BatchCaller, { id, startedBy, startedById }: StartedBatch): void {
   if (startedById === credential) return
   throw scopeMissing(
     `Batch ${id} was begun by ${nameOf({ name: startedBy })}, with another credential. Only that one can upload its rows or plan it. To run them with yours, give another name, or remove it first: tapchip batch remove ${id}`,
@@ -44,7 +44,7 @@ export function assertBegan({ credential }: BatchCaller, { id, startedBy, starte
 }
 
 /** @throws DomainError scope_missing if its rows would do what its caller may not */
-export function assertMayStart({ credential, scopes }: BatchCaller, begun: Begun): void {
+export function assertMayStart({ credential, scopes }: BatchCaller, begun: StartedBatch): void {
   if (begun.startedById === credential) return
   const missing = parseScopes(begun.scopes).filter((scope) => !permits(scopes, scope))
   if (missing.length === 0) return

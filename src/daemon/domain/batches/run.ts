@@ -1,4 +1,4 @@
-import { AdaptiveSize, Slice } from '../../../values/slices.ts'
+import { AdaptiveSize, TimeSlice } from '../../../values/time-slices.ts'
 import { recordChange } from '../../store/audit/audit.ts'
 import {
   type Advance,
@@ -9,10 +9,10 @@ import {
   type Position,
   updatePiece,
 } from '../../store/batches/batches.ts'
-import { type Queries, rowsAtOnce } from '../../store/database/database.ts'
+import { type Queries, rowsPerBatch } from '../../store/database/database.ts'
 import { iso } from '../time/time.ts'
 import { kindOf, runOf } from './batches.ts'
-import { type Due, DueRows, type Gathered, type Handled } from './due-rows.ts'
+import { type Due, type DuePage, DueRows, type RowOutcome } from './due-rows.ts'
 import type { BatchDeps, BatchKind, BatchRun, RowResult, SentKind, WrittenKind } from './kind.ts'
 import { pause, sendRows } from './send.ts'
 
@@ -67,12 +67,12 @@ class BatchRunner {
     this.#position = { pass, nextPiece, nextRow }
     this.#nextAt = this.#deps.clock.monotonic()
     const bounds = this.#kind.how === 'written' ? this.#kind.rowsPerWrite : { least: 1, most: 1 }
-    this.#pace = new AdaptiveSize(rowsAtOnce(this.#deps.db, bounds))
+    this.#pace = new AdaptiveSize(rowsPerBatch(this.#deps.db, bounds))
   }
 
   async run(): Promise<void> {
     const { stopped, moved } = this.#running
-    const slice = new Slice()
+    const slice = new TimeSlice()
     for (;;) {
       const early = this.#nextAt - this.#deps.clock.monotonic()
       if (early > 0) await pause(early, stopped)
@@ -100,9 +100,9 @@ class BatchRunner {
       this.#nextAt = Math.max(this.#nextAt, this.#deps.clock.monotonic()) + (rows * 1_000_000) / rate
   }
 
-  async #write(kind: WrittenKind, { due, to, isEnd }: Gathered): Promise<void> {
+  async #write(kind: WrittenKind, { due, to, isEnd }: DuePage): Promise<void> {
     const rows = due.map(({ planned }) => planned)
-    const write = async (trx: Queries): Promise<Handled[]> => {
+    const write = async (trx: Queries): Promise<RowOutcome[]> => {
       if (rows.length === 0) return []
       const results = await this.#pace.timed(rows.length, () => kind.write(trx, this.#deps, this.#run, rows))
       return due.map((one, at) => {
@@ -122,14 +122,14 @@ class BatchRunner {
     return now?.state !== 'running' || now.startedById !== this.#batch.startedById
   }
 
-  async #send(kind: SentKind, { due, to, isEnd }: Gathered): Promise<void> {
+  async #send(kind: SentKind, { due, to, isEnd }: DuePage): Promise<void> {
     const { stopped, waitsFor } = this.#running
-    const handled: Handled[] = []
+    const handled: RowOutcome[] = []
     const { isComplete, failure } = await sendRows<Due>({
       ...{ rows: due, concurrency: kind.concurrency, stopped, waitsFor },
       isGone: () => this.#isGone(),
       send: (one) => kind.send(this.#deps, this.#run, one.planned, this.#keyOf(one)),
-      settled: (one, result) => handled.push({ due: one, result }),
+      onResult: (one, result) => handled.push({ due: one, result }),
     })
     // It goes on at the first one that was not sent; those behind it that were are known by their results.
     const sent = new Set(handled.map((one) => one.due))
@@ -148,9 +148,9 @@ class BatchRunner {
 
   /** Keeps results, and moves on, in one write with what `handle` writes. @throws Overtaken */
   async #commit(
-    to: Gathered['to'],
+    to: DuePage['to'],
     isEnd: boolean,
-    handle: (trx: Queries) => Promise<readonly Handled[]>,
+    handle: (trx: Queries) => Promise<readonly RowOutcome[]>,
   ): Promise<RowResult[]> {
     const { db, clock } = this.#deps
     const { id } = this.#batch

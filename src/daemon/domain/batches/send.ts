@@ -3,9 +3,9 @@ import type { RetryLater, RowResult } from './kind.ts'
 /** Before each further try of rows that wait for something, in milliseconds; then the last one again and again. */
 const pauses = [1000, 3000, 6000, 10_000, 15_000, 30_000]
 /** How often a pause looks whether the batch still runs. */
-const lookMs = 500
+const pollMs = 500
 
-interface Sending<T> {
+interface SendOptions<T> {
   readonly rows: readonly T[]
   readonly concurrency: number
   readonly stopped: AbortSignal
@@ -14,17 +14,17 @@ interface Sending<T> {
   /** @param reason undefined: for nothing more */
   waitsFor(reason: string | undefined): Promise<void>
   send(row: T): Promise<RowResult | RetryLater>
-  settled(row: T, result: RowResult): void
+  onResult(row: T, result: RowResult): void
 }
 
-interface Sent {
+interface SendResult {
   /** Every row has a result. */
   readonly isComplete: boolean
   readonly failure?: { readonly error: unknown } | undefined
 }
 
 /** Sends rows, several at once, and those that have to wait again and again. */
-export async function sendRows<T>(sending: Sending<T>): Promise<Sent> {
+export async function sendRows<T>(sending: SendOptions<T>): Promise<SendResult> {
   let left = sending.rows
   for (let attempt = 0; left.length > 0; attempt += 1) {
     const { waiting, isStopped, failure } = await sendOnce(sending, left)
@@ -39,8 +39,8 @@ export async function sendRows<T>(sending: Sending<T>): Promise<Sent> {
   return { isComplete: true }
 }
 
-async function sendOnce<T>(sending: Sending<T>, rows: readonly T[]) {
-  const { concurrency, stopped, isGone, send, settled } = sending
+async function sendOnce<T>(sending: SendOptions<T>, rows: readonly T[]) {
+  const { concurrency, stopped, isGone, send, onResult: settled } = sending
   const waiting: { row: T; reason: string }[] = []
   const queue = rows.values()
   let isStopped = false
@@ -63,10 +63,10 @@ async function sendOnce<T>(sending: Sending<T>, rows: readonly T[]) {
 }
 
 /** @returns false if it was stopped meanwhile */
-async function rest<T>({ stopped, isGone }: Sending<T>, ms: number): Promise<boolean> {
+async function rest<T>({ stopped, isGone }: SendOptions<T>, ms: number): Promise<boolean> {
   const until = performance.now() + ms
   for (let left = ms; left > 0; left = until - performance.now()) {
-    await pause(Math.min(left, lookMs), stopped)
+    await pause(Math.min(left, pollMs), stopped)
     if (stopped.aborted || (await isGone())) return false
   }
   return true

@@ -23,7 +23,7 @@ import { assertRoom } from './room.ts'
 
 type Deps = Pick<BatchDeps, 'db' | 'clock' | 'box'>
 
-type Beginner = Pick<BatchRow, 'startedBy' | 'startedById' | 'scopes' | 'host' | 'context'>
+type BatchStarter = Pick<BatchRow, 'startedBy' | 'startedById' | 'scopes' | 'host' | 'context'>
 
 /**
  * Makes the batch that takes another one back, its last rows first; or finds the one that was made.
@@ -80,7 +80,7 @@ export async function dropUndos(trx: Queries, id: string, at: string): Promise<v
 }
 
 /** @returns its ID @throws DomainError conflict, too_large */
-export async function makeUndo(deps: Deps, batch: BatchRow, beginner: Beginner): Promise<string> {
+export async function makeUndo(deps: Deps, batch: BatchRow, beginner: BatchStarter): Promise<string> {
   const { undo } = kindOf(batch.kind)
   if ('refusal' in undo)
     throw conflict([undo.refusal, undo.advice?.replace('BATCH', batch.id) ?? []].flat().join(' '))
@@ -93,7 +93,7 @@ export async function makeUndo(deps: Deps, batch: BatchRow, beginner: Beginner):
 async function beginUndo(
   { db, clock }: Deps,
   batch: BatchRow,
-  { startedBy, startedById, scopes, host, context }: Beginner,
+  { startedBy, startedById, scopes, host, context }: BatchStarter,
 ): Promise<string> {
   const { undo } = kindOf(batch.kind)
   if ('refusal' in undo) throw conflict(undo.refusal)

@@ -1,6 +1,6 @@
 import { parseExact } from '../../../values/exact-json.ts'
 import { isJsonObject } from '../../../values/json.ts'
-import { Slice, sorted } from '../../../values/slices.ts'
+import { sorted, TimeSlice } from '../../../values/time-slices.ts'
 import { changeBatch, growBatch, insertPiece } from '../../store/batches/batches.ts'
 import { conflict, DomainError, invalid } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
@@ -35,8 +35,8 @@ export async function uploadRows(
     throw invalid('rows', `are more than the ${total} that the batch was to have`)
   const ordered = await inOrder(lines, await checkRows(kind, runOf(batch), lines))
   // Rows in another order than they came are all kept or none: whoever goes on counts them as they were sent.
-  const atOnce = kind.order ? Number.POSITIVE_INFINITY : piecesAWrite
-  const slice = new Slice()
+  const piecesPerWrite = kind.order ? Number.POSITIVE_INFINITY : piecesAWrite
+  const slice = new TimeSlice()
   let uploaded = from
   let sealed: { count: number; lines: Buffer }[] = []
   let piece = batch.nextPiece
@@ -63,8 +63,8 @@ export async function uploadRows(
   for (const cut of cutLines(ordered)) {
     sealed.push({ count: cut.length, lines: sealLines(box, { id, piece, column: 'rows' }, cut) })
     piece += 1
-    if (sealed.length === atOnce) await append()
-    if (slice.isOver) await slice.next()
+    if (sealed.length === piecesPerWrite) await append()
+    if (slice.shouldYield) await slice.next()
   }
   if (sealed.length > 0) await append()
   return uploaded
@@ -92,7 +92,7 @@ async function checkRows(
   run: Pick<BatchRun, 'kind' | 'settings'>,
   lines: readonly string[],
 ): Promise<string[]> {
-  const slice = new Slice()
+  const slice = new TimeSlice()
   const problems: string[] = []
   const keys: string[] = []
   for (const [at, line] of lines.entries()) {
@@ -100,7 +100,7 @@ async function checkRows(
     if ('problem' in read) problems.push(read.problem)
     else if (kind.order) keys.push(kind.order(read.value))
     if (problems.length === problemsNamed) break
-    if (slice.isOver) await slice.next()
+    if (slice.shouldYield) await slice.next()
   }
   if (problems.length > 0) throw new DomainError('invalid_input', `Nothing was done. ${problems.join('; ')}`)
   return keys

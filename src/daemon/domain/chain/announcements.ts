@@ -72,7 +72,7 @@ export function announceData(kind: ContractRow['kind'], ids: readonly bigint[]):
 }
 
 /** Fits easily into a block. */
-export const announcedTogether = 100
+export const maxPerAnnouncement = 100
 
 /** Sends postponed announcements as far as budgets allow: hourly, and after a budget is raised. */
 export async function announceDeferred({
@@ -90,7 +90,7 @@ export async function announceDeferred({
     const { kind, address, chainId, teamId } = contract
     const isMore = () =>
       db.write(async (trx) => {
-        const tokenIds = await deferredOf(trx, contractId, announcedTogether)
+        const tokenIds = await deferredOf(trx, contractId, maxPerAnnouncement)
         if (tokenIds.length === 0) return false
         const announcement = { contractId, kind, address, chainId, teamId, tokenIds }
         return announceTokens(trx, { chains, clock }, announcement)

@@ -20,12 +20,12 @@ const noLimits: Limits = {
  * Those marked `owed`, which the daemon finds missing at start, such as a seed's deployments and mints, do not.
  * Neither do further attempts at the same transaction, nor the guestbook factory.
  */
-export type Counted = Pick<Chain, 'isEmbedded'> | 'owed'
+export type ChargedTo = Pick<Chain, 'isEmbedded'> | 'owed'
 
-/** A team's transaction, sent by the relayer. Give its gas limit, or `gasAtMost` if the limit is estimated at signing. */
+/** A team's transaction, sent by the relayer. Give its gas limit, or `maxGas` if the limit is estimated at signing. */
 type TeamIntent = Omit<NewIntent, 'signer' | 'now' | 'teamId'> & { teamId: number } & (
     | { gasHint: number }
-    | { gasAtMost: number }
+    | { maxGas: number }
   )
 
 const complete = (intent: TeamIntent, clock: Clock): NewIntent => ({
@@ -42,10 +42,10 @@ export async function recordForTeam(
   trx: Queries,
   clock: BudgetClock,
   intent: TeamIntent,
-  counted: Counted,
+  counted: ChargedTo,
 ): Promise<number> {
   if (counted !== 'owed' && !(await spendFor(trx, clock, intent, counted, 1)))
-    throw await budgetSpent(trx, intent.teamId, clock.settled())
+    throw await budgetSpent(trx, intent.teamId, clock.confirmedTime())
   return recordIntent(trx, complete(intent, clock))
 }
 
@@ -72,8 +72,8 @@ const spendFor = (
   { isEmbedded }: Pick<Chain, 'isEmbedded'>,
   parts: 1 | 2,
 ): Promise<boolean> => {
-  const gas = 'gasAtMost' in intent ? intent.gasAtMost : intent.gasHint
-  const spent = { teamId: intent.teamId, day: dayOf(clock.settled()), gas: gas ?? 0, parts }
+  const gas = 'maxGas' in intent ? intent.maxGas : intent.gasHint
+  const spent = { teamId: intent.teamId, day: dayOf(clock.confirmedTime()), gas: gas ?? 0, parts }
   return spendBudget(trx, spent, isEmbedded ? noLimits : defaultLimits)
 }
 
@@ -81,9 +81,9 @@ const dayMs = 86_400_000
 export const dayOf = (now: number): string => iso(now).slice(0, 10)
 const secondsLeft = (now: number): number => Math.ceil((dayMs - (now % dayMs)) / 1000)
 
-async function budgetSpent(trx: Queries, teamId: number, settled: number): Promise<DomainError> {
+async function budgetSpent(trx: Queries, teamId: number, date: number): Promise<DomainError> {
   const team = await findTeam(trx, teamId)
-  const { transactionsPerDay, gasPerDay, transactionsToday } = spentBy(team, settled)
+  const { transactionsPerDay, gasPerDay, transactionsToday } = spentBy(team, date)
   const most = transactionsPerDay ?? defaultLimits.transactionsPerDay
   const [words, option] =
     transactionsToday >= most
@@ -94,7 +94,7 @@ async function budgetSpent(trx: Queries, teamId: number, settled: number): Promi
     'transaction_budget_spent',
     `The team "${team?.name}" may send at most ${words} per day, and this would exceed that. ${nothing}, or raise the limit: tapchip teams edit ${teamId} ${option} N`,
     {
-      retryAfterSeconds: secondsLeft(settled),
+      retryAfterSeconds: secondsLeft(date),
       forStrangers: `No more can be sent for this chip today. ${nothing}.`,
     },
   )
@@ -108,8 +108,8 @@ export interface Budget {
   gasToday: number
 }
 
-export function spentBy(team: TeamRow | undefined, settled: number): Budget {
-  const isToday = team !== undefined && team.spentDay !== null && team.spentDay >= dayOf(settled)
+export function spentBy(team: TeamRow | undefined, date: number): Budget {
+  const isToday = team !== undefined && team.spentDay !== null && team.spentDay >= dayOf(date)
   return {
     transactionsPerDay: team?.transactionsPerDay ?? null,
     gasPerDay: team?.gasPerDay ?? null,
@@ -121,9 +121,9 @@ export function spentBy(team: TeamRow | undefined, settled: number): Budget {
 /** A team's remaining budget for today; null: unlimited. @param isFree true if everything is on the embedded chain */
 export async function budgetLeft(
   db: Queries,
-  { teamId, isFree, settled }: { teamId: number; isFree: boolean; settled: number },
+  { teamId, isFree, settled: date }: { teamId: number; isFree: boolean; settled: number },
 ): Promise<{ transactions: number | null; gas: number | null }> {
-  const { transactionsToday, gasToday, ...own } = spentBy(await findTeam(db, teamId), settled)
+  const { transactionsToday, gasToday, ...own } = spentBy(await findTeam(db, teamId), date)
   const left = (limit: number | null, fallback: number, spent: number) =>
     limit === null && isFree ? null : Math.max(0, (limit ?? fallback) - spent)
   return {

@@ -27,8 +27,8 @@ export function claimSample(): Hex {
  */
 export async function l1FeeOf(chain: Chain, data: Hex): Promise<bigint | undefined> {
   try {
-    const isThere = await ttlCached(chain, 'L1 fee oracle', oracleMs, () => hasCode(chain.client, oracle))
-    if (!isThere) return 0n
+    const exists = await ttlCached(chain, 'L1 fee oracle', oracleMs, () => hasCode(chain.client, oracle))
+    if (!exists) return 0n
     return await ttlCached(chain, `L1 fee ${data.length}`, priceMs, () =>
       chain.client.readContract({
         abi: oracleAbi,

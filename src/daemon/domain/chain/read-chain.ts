@@ -89,16 +89,16 @@ export function refusalOf(error: unknown): string | undefined {
   return isRefusal(error) ? 'its answer cannot be read' : undefined
 }
 
-interface Kept {
+interface CacheEntry {
   at: number
   answer: Promise<unknown>
 }
 
 /** A TTL cache per chain for answers that rarely change; beyond `most`, the oldest go. Failures are not cached. */
 export function ttlCache(maxEntries: number) {
-  const kept = new WeakMap<Chain, Map<string, Kept>>()
+  const kept = new WeakMap<Chain, Map<string, CacheEntry>>()
   return async <T>(chain: Chain, what: string, forMs: number, ask: () => Promise<T>): Promise<T> => {
-    const ofChain = kept.get(chain) ?? new Map<string, Kept>()
+    const ofChain = kept.get(chain) ?? new Map<string, CacheEntry>()
     kept.set(chain, ofChain)
     const before = ofChain.get(what)
     // Set below only, by an `ask` for the same key.
@@ -139,11 +139,11 @@ export async function ownerByChain(
     (owner): KnownOwner => ({ owner: owner ?? null }),
     () => silence,
   )
-  const settled = new AbortController()
-  const timeout = later(timeoutMs, silence, { signal: settled.signal }).catch(() => silence)
+  const stop = new AbortController()
+  const timeout = later(timeoutMs, silence, { signal: stop.signal }).catch(() => silence)
   try {
     return await Promise.race([answer, timeout])
   } finally {
-    settled.abort()
+    stop.abort()
   }
 }

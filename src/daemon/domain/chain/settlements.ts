@@ -1,4 +1,4 @@
-import type { Settled } from '../../chain/relayer/sender.ts'
+import type { OnSettled } from '../../chain/relayer/sender.ts'
 import { findTransaction, moveKinds } from '../../store/chain/intents.ts'
 import { cancelQueued } from '../../store/chain/states.ts'
 import {
@@ -14,7 +14,7 @@ import type { WebhookEvents } from '../webhook-events/webhook-events.ts'
 
 /** Updates the service's own records in the write that settles a transaction. */
 export const settledWith =
-  ({ webhookEvents }: { webhookEvents: WebhookEvents }): Settled =>
+  ({ webhookEvents }: { webhookEvents: WebhookEvents }): OnSettled =>
   async (trx, transaction) => {
     await updateRecords(trx, transaction, webhookEvents)
     await webhookEvents.recordSettled(trx, transaction)
@@ -24,18 +24,18 @@ const moves: readonly (string | undefined)[] = Object.values(moveKinds)
 
 async function updateRecords(
   trx: Queries,
-  { id, kind, state, at }: Parameters<Settled>[1],
+  { id, kind, state, at }: Parameters<OnSettled>[1],
   webhookEvents: WebhookEvents,
 ): Promise<void> {
   if (moves.includes(kind)) return
   const contractId = await contractToldBy(trx, id)
-  if (contractId !== undefined) await rememberUrl(trx, contractId, id, state === 'confirmed')
+  if (contractId !== undefined) await saveUrl(trx, contractId, id, state === 'confirmed')
   if (state === 'confirmed') await confirmContractOf(trx, id)
   else await abandonDeployment(trx, { id, at }, webhookEvents)
 }
 
 /** If the contract did not get the URL, the next start sends it again. */
-async function rememberUrl(trx: Queries, contractId: number, id: number, isTold: boolean): Promise<void> {
+async function saveUrl(trx: Queries, contractId: number, id: number, isTold: boolean): Promise<void> {
   const row = isTold ? await findTransaction(trx, id) : undefined
   // Written by recordServiceUrl in this shape.
   const { baseUrl }: { baseUrl?: string } = JSON.parse(row?.subject ?? '{}')

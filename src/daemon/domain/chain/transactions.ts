@@ -20,16 +20,16 @@ import { settledWith } from './settlements.ts'
 
 export type { TransactionRow }
 
-type Reading = { db: Pick<Db, 'read' | 'slow'> }
+type ReadDeps = { db: Pick<Db, 'read' | 'slow'> }
 
 /** `team` is null for the daemon's own transactions and those of removed teams. */
-export type Named<T> = T & { team: string | null }
+export type WithTeamName<T> = T & { team: string | null }
 
 /** Newest first. */
 export async function listTransactions(
-  { db }: Reading,
+  { db }: ReadDeps,
   filter: TransactionFilter,
-): Promise<Named<TransactionRow>[]> {
+): Promise<WithTeamName<TransactionRow>[]> {
   const [rows, teams] = await Promise.all([list(db.slow, filter), allTeams(db.read)])
   const names = new Map(teams.map(({ id, name }) => [id, name]))
   return rows.map((row) => ({ ...row, team: names.get(row.teamId ?? 0) ?? null }))
@@ -43,7 +43,7 @@ export async function subjectOf<T>({ db }: { db: Pick<Db, 'read'> }, id: number 
 }
 
 /** Includes every attempt but never the signed bytes. @throws DomainError not_found */
-export async function showTransaction({ db }: Reading, id: number): Promise<Named<ShownTransaction>> {
+export async function showTransaction({ db }: ReadDeps, id: number): Promise<WithTeamName<ShownTransaction>> {
   const [shown, teams] = await Promise.all([show(db.read, id), allTeams(db.read)])
   if (!shown) throw notFound('transaction')
   return { ...shown, team: teams.find((team) => team.id === shown.teamId)?.name ?? null }
@@ -64,7 +64,7 @@ interface TransactionProgress {
  * @throws DomainError not_found
  */
 export async function followTransaction(
-  { db }: Reading,
+  { db }: ReadDeps,
   given: string,
   team: () => number | undefined,
 ): Promise<TransactionProgress> {

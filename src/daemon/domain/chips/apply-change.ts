@@ -52,7 +52,7 @@ export interface PlannedChip extends PlannedRow {
   readonly keySet: number | null
 }
 
-export type Planned = PlannedRow | PlannedChange | PlannedRemoval | PlannedChip
+export type PlannedStep = PlannedRow | PlannedChange | PlannedRemoval | PlannedChip
 
 export interface ApplyCaller {
   teamId: number
@@ -94,7 +94,7 @@ export class Planner {
       : name
   }
 
-  async change({ row, value }: NumberedRow, chip: AppliedChip): Promise<Planned> {
+  async change({ row, value }: NumberedRow, chip: AppliedChip): Promise<PlannedStep> {
     const { uid } = chip
     const fail = (reason: string): PlannedRow => ({ row, uid, status: 'failed', error: `${reason}.` })
     if (value.publicKey !== undefined && value.publicKey !== chip.publicKey)

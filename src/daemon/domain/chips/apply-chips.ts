@@ -1,9 +1,9 @@
 import { appliedColumns } from '../../../values/chip-row.ts'
-import { AdaptiveSize, piecesOf } from '../../../values/slices.ts'
+import { AdaptiveSize, piecesOf } from '../../../values/time-slices.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { type AppliedColumns, applyToChip, clearLabels } from '../../store/chips/applied-chips.ts'
 import { addToChipGroup } from '../../store/chips/chip-groups.ts'
-import { rememberChip, voidSimulatedTaps } from '../../store/chips/chip-records.ts'
+import { saveTombstone, voidSimulatedTaps } from '../../store/chips/chip-records.ts'
 import { findChips, updateChip } from '../../store/chips/chips.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
 import { endClaimCodes, endTapsOfChip } from '../../store/taps/recorded-taps.ts'
@@ -11,17 +11,17 @@ import { type Clock, iso } from '../time/time.ts'
 import type {
   ApplyCaller,
   NumberedRow,
-  Planned,
   PlannedChange,
   PlannedChip,
   PlannedRow,
+  PlannedStep,
 } from './apply-change.ts'
 import { planRows } from './apply-plan.ts'
 import type { Changes } from './apply-row.ts'
 import { tokenRowsOf } from './chip-bindings.ts'
 import { ensureGroupIn } from './chip-groups.ts'
 import { proofOfChip, removeIn } from './chip-state.ts'
-import { withoutTrace } from './import-window.ts'
+import { withRollback } from './import-window.ts'
 import { type RegisterDeps, registerChipsIn } from './register-chips.ts'
 
 type ApplyDeps = RegisterDeps & { clock: Clock }
@@ -44,25 +44,25 @@ export async function* applyRows(
   rows: AsyncIterable<NumberedRow>,
   dryRun: boolean,
 ): AsyncGenerator<AppliedRow> {
-  const pace = new AdaptiveSize({ least: 50, most: 500 })
+  const size = new AdaptiveSize({ least: 50, most: 500 })
   const named = new Map<string, number>()
-  for await (const piece of piecesOf(rows, pace)) {
+  for await (const piece of piecesOf(rows, size)) {
     const plan = (db: Queries) => planRows({ db, keyRing: deps.keyRing }, caller, piece, named)
     const apply = (trx: Queries) =>
-      pace.timed(piece.length, async () => new ApplyRun(trx, deps, caller).apply(await plan(trx)))
+      size.timed(piece.length, async () => new ApplyRun(trx, deps, caller).apply(await plan(trx)))
     if (!dryRun) {
       yield* await deps.db.write(apply)
       continue
     }
-    const planned = await pace.timed(piece.length, () => plan(deps.db.read))
+    const planned = await size.timed(piece.length, () => plan(deps.db.read))
     // Whether a chip can be registered shows only when it is.
     yield* planned.some(({ status }) => status === 'created')
-      ? await withoutTrace(deps.db, apply)
+      ? await withRollback(deps.db, apply)
       : planned.map(resultOf)
   }
 }
 
-export const resultOf = ({ row, uid, status, changes, error }: Planned): AppliedRow => ({
+export const resultOf = ({ row, uid, status, changes, error }: PlannedStep): AppliedRow => ({
   row,
   uid,
   status,
@@ -87,9 +87,9 @@ export class ApplyRun {
     this.#at = iso(deps.clock.now())
   }
 
-  async apply(planned: readonly Planned[]): Promise<AppliedRow[]> {
+  async apply(planned: readonly PlannedStep[]): Promise<AppliedRow[]> {
     const changes = planned.filter((one): one is PlannedChange => 'to' in one)
-    const results = new Map<Planned, AppliedRow>()
+    const results = new Map<PlannedStep, AppliedRow>()
     for (const [one, result] of await this.#change(changes)) results.set(one, result)
     for (const one of planned)
       if (one.status === 'removed' && 'chip' in one)
@@ -111,9 +111,9 @@ export class ApplyRun {
     return id
   }
 
-  async #change(planned: readonly PlannedChange[]): Promise<Map<Planned, AppliedRow>> {
+  async #change(planned: readonly PlannedChange[]): Promise<Map<PlannedStep, AppliedRow>> {
     const trx = this.#trx
-    const results = new Map<Planned, AppliedRow>()
+    const results = new Map<PlannedStep, AppliedRow>()
     const freed = await this.#freeLabels(planned)
     const tokens = await tokenRowsOf(trx, planned, this.#at)
     const bound: string[] = []
@@ -160,7 +160,7 @@ export class ApplyRun {
   async #remember(uid: string, keySetId: number | null): Promise<void> {
     for (const chip of await findChips(this.#trx, [uid])) {
       const before = { ...chip, keySetId }
-      await rememberChip(this.#trx, before, proofOfChip(this.#deps.keyRing, before), this.#at)
+      await saveTombstone(this.#trx, before, proofOfChip(this.#deps.keyRing, before), this.#at)
     }
   }
 
@@ -180,8 +180,8 @@ export class ApplyRun {
     return new Set(freed)
   }
 
-  async #register(chips: readonly PlannedChip[]): Promise<Map<Planned, AppliedRow>> {
-    const results = new Map<Planned, AppliedRow>()
+  async #register(chips: readonly PlannedChip[]): Promise<Map<PlannedStep, AppliedRow>> {
+    const results = new Map<PlannedStep, AppliedRow>()
     const kinds = new Map<string, PlannedChip[]>()
     for (const one of chips) {
       const key = `${one.keySet}/${one.chipGroup}`

@@ -1,13 +1,13 @@
 import { type AppliedChip, appliedChips, chipsLabelled } from '../../store/chips/applied-chips.ts'
 import { hasAssignments } from '../../store/chips/chip-records.ts'
-import { labelsThere } from '../../store/chips/chip-registration.ts'
+import { existingLabels } from '../../store/chips/chip-registration.ts'
 import { findChips } from '../../store/chips/chips.ts'
 import type { Queries } from '../../store/database/database.ts'
-import { type ApplyCaller, isStale, type NumberedRow, type Planned, Planner } from './apply-change.ts'
+import { type ApplyCaller, isStale, type NumberedRow, type PlannedStep, Planner } from './apply-change.ts'
 import { valuesOf } from './apply-row.ts'
 import type { KeyRing } from './key-ring.ts'
 
-function newChip(planner: Planner, { row, value }: NumberedRow): Planned | Promise<Planned> {
+function newChip(planner: Planner, { row, value }: NumberedRow): PlannedStep | Promise<PlannedStep> {
   const uid = value.uids[0] ?? null
   const fail = (error: string, status: 'failed' | 'conflict' = 'failed') => ({ row, uid, status, error })
   if (value.remove) return { row, uid, status: 'unchanged' }
@@ -29,14 +29,18 @@ function newChip(planner: Planner, { row, value }: NumberedRow): Planned | Promi
   return registration(planner, { row, value }, uid)
 }
 
-async function registration(planner: Planner, { row, value }: NumberedRow, uid: string): Promise<Planned> {
+async function registration(
+  planner: Planner,
+  { row, value }: NumberedRow,
+  uid: string,
+): Promise<PlannedStep> {
   const { keySet = null, chipGroup } = value.wishes
   const group = await planner.groupNamed(chipGroup)
   if (typeof group !== 'string') return { row, uid, status: 'failed', error: `${group.reason}.` }
   return { row, uid, status: 'created', value, chipGroup: group, keySet }
 }
 
-async function removal(db: Queries, { row, value }: NumberedRow, chip: AppliedChip): Promise<Planned> {
+async function removal(db: Queries, { row, value }: NumberedRow, chip: AppliedChip): Promise<PlannedStep> {
   const { uid } = chip
   if (value.remove === 'always') return { row, uid, status: 'removed', chip }
   const [whole] = await findChips(db, [uid])
@@ -63,7 +67,7 @@ export async function planRows(
   caller: ApplyCaller,
   rows: readonly NumberedRow[],
   named: Map<string, number>,
-): Promise<Planned[]> {
+): Promise<PlannedStep[]> {
   const chips = new Map(
     (
       await appliedChips(
@@ -83,7 +87,7 @@ export async function planRows(
     ]),
   )
   const planner = new Planner(db, keyRing, caller)
-  const planned: Planned[] = []
+  const planned: PlannedStep[] = []
   for (const one of rows) {
     const { uids, byLabel, remove } = one.value
     const found = uids.find((uid) => chips.has(uid))
@@ -103,11 +107,11 @@ export async function planRows(
 async function refuseLabels(
   db: Queries,
   { teamId }: ApplyCaller,
-  planned: readonly Planned[],
-): Promise<Planned[]> {
+  planned: readonly PlannedStep[],
+): Promise<PlannedStep[]> {
   const wanted = planned.flatMap((one) => labelWanted(one) ?? [])
   if (wanted.length === 0) return [...planned]
-  const holders = new Map((await labelsThere(db, teamId, wanted)).map(({ label, uid }) => [label, uid]))
+  const holders = new Map((await existingLabels(db, teamId, wanted)).map(({ label, uid }) => [label, uid]))
   const result = [...planned]
   for (let isStable = false; !isStable; ) {
     isStable = true
@@ -131,6 +135,6 @@ async function refuseLabels(
   return result
 }
 
-const labelWanted = (one: Planned): string | undefined =>
+const labelWanted = (one: PlannedStep): string | undefined =>
   ('value' in one ? one.value.wishes.label : 'to' in one && one.changes.label ? one.to.label : undefined) ??
   undefined

@@ -20,18 +20,18 @@ export interface AppliedValues {
 }
 
 /** Absent members are left alone. */
-export type Wishes = Partial<AppliedValues>
+export type ChipPatch = Partial<AppliedValues>
 
 export interface ApplyRow {
   /** Decimal; the second reading applies if the team has no chip with the first. */
   uids: readonly string[]
   /** Names the chip if there is no UID. */
   byLabel?: string | undefined
-  wishes: Wishes
+  wishes: ChipPatch
   publicKey?: string | undefined
   lastCounter?: number | undefined
   revision?: string | undefined
-  expected?: Wishes | undefined
+  expected?: ChipPatch | undefined
   /** True: only a chip that nothing has happened to. */
   remove: boolean | 'always'
 }
@@ -61,7 +61,7 @@ function groupIn(name: string | null): string | null {
 }
 
 /** @throws Problem */
-function valuesIn(given: Cells | { readonly [name in string]?: unknown }): Wishes {
+function valuesIn(given: Cells | { readonly [name in string]?: unknown }): ChipPatch {
   const line = given as Cells
   const values: Record<string, string | number | boolean | null> = {}
   for (const column of texts) {
@@ -192,7 +192,7 @@ const isSame = (column: keyof AppliedValues, one: Value, other: Value): boolean 
     one.toLowerCase() === other.toLowerCase())
 
 /** @returns undefined if nothing differs */
-export function changesBetween(from: AppliedValues, to: Wishes): Changes | undefined {
+export function changesBetween(from: AppliedValues, to: ChipPatch): Changes | undefined {
   let changes: Changes | undefined
   for (const column of appliedColumns) {
     const wanted = to[column]

@@ -1,5 +1,5 @@
 import { getAddress, isAddress } from 'viem/utils'
-import type { Remembered } from '../../store/chips/chip-records.ts'
+import type { Tombstone } from '../../store/chips/chip-records.ts'
 import type { NewChip } from '../../store/chips/chip-registration.ts'
 import { findItem } from '../../store/chips/items.ts'
 import { findContractAt } from '../../store/contracts/contracts.ts'
@@ -121,7 +121,7 @@ export function chipRow(
   { box, keyRing }: { box: SecretBox; keyRing: KeyRing },
   { chip, token }: BoundChip,
   tokens: TokenRows,
-  before: Remembered | undefined,
+  before: Tombstone | undefined,
 ): NewChip {
   const { uid, family, keySetId, publicKey, fileReadKey, given } = chip
   const generation = Math.max(given.generation ?? 0, before?.generation ?? 0)

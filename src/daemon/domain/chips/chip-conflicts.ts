@@ -1,4 +1,4 @@
-import { labelsThere, publicKeysThere } from '../../store/chips/chip-registration.ts'
+import { existingLabels, existingPublicKeys } from '../../store/chips/chip-registration.ts'
 import type { ChipWithToken } from '../../store/chips/chips.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import type { Queries } from '../../store/database/database.ts'
@@ -78,10 +78,13 @@ export class Holders {
     const keys = chips.flatMap(({ publicKey }) => publicKey ?? [])
     return new Holders(
       new Map(
-        (labels.length > 0 ? await labelsThere(trx, teamId, labels) : []).map((row) => [row.label, row.uid]),
+        (labels.length > 0 ? await existingLabels(trx, teamId, labels) : []).map((row) => [
+          row.label,
+          row.uid,
+        ]),
       ),
       new Map(
-        (keys.length > 0 ? await publicKeysThere(trx, keys) : []).map((row) => [row.publicKey, row.uid]),
+        (keys.length > 0 ? await existingPublicKeys(trx, keys) : []).map((row) => [row.publicKey, row.uid]),
       ),
     )
   }

@@ -101,7 +101,7 @@ async function itemColumns(bindings: Bindings, item: string, variant: string | u
   return { itemId: item, variantId: variant ?? null }
 }
 
-interface Applied {
+interface LinkChange {
   chip: ChipRecordRow
   change: Links
   at: string
@@ -110,7 +110,7 @@ interface Applied {
   detail: Record<string, unknown>
 }
 
-async function apply(trx: Queries, { chip, change, at, actor, action, detail }: Applied): Promise<void> {
+async function apply(trx: Queries, { chip, change, at, actor, action, detail }: LinkChange): Promise<void> {
   const { uid, teamId } = chip
   const { tokenRow = chip.tokenRow, itemId = chip.itemId, variantId = chip.variantId } = change
   const isOther = tokenRow !== chip.tokenRow || itemId !== chip.itemId

@@ -1,7 +1,7 @@
 import type { Chains } from '../../chain/chains.ts'
 import { badgeEventsOf } from '../../store/badge-events/badge-events.ts'
 import { type ChipRecordRow, findChipRecord, hasAssignments } from '../../store/chips/chip-records.ts'
-import type { CarryingChip } from '../../store/chips/chips.ts'
+import type { ChipWithEvents } from '../../store/chips/chips.ts'
 import { findItem } from '../../store/chips/items.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
 import { guestbookEventsOf, type LocatedGuestbookEvent } from '../../store/guestbook/guestbook-events.ts'
@@ -61,16 +61,16 @@ export async function showChip(
   }
 }
 
-type Bound = Pick<ChipRow, 'uid' | 'teamId' | 'tokenRow' | 'itemId'>
+type ChipBinding = Pick<ChipRow, 'uid' | 'teamId' | 'tokenRow' | 'itemId'>
 
 /** True if taps of the chip give codes, which control a token, a mint, or an event. */
-export const givesCodes = async (db: Queries, chip: Bound): Promise<boolean> =>
+export const givesCodes = async (db: Queries, chip: ChipBinding): Promise<boolean> =>
   chip.tokenRow !== null ||
   (chip.itemId !== null && (await isMinting(db, chip.teamId, chip.itemId))) ||
   hasAssignments(db, chip.uid)
 
 /** Counts an item without a contract, because a contract can be added later. */
-export const carriesAnything = async (db: Queries, chip: Bound): Promise<boolean> =>
+export const carriesAnything = async (db: Queries, chip: ChipBinding): Promise<boolean> =>
   chip.itemId !== null || givesCodes(db, chip)
 
 /** True if a chip of the item that has no token gets one minted. */
@@ -87,7 +87,7 @@ export interface ChipAssets {
 }
 
 /** @param now ISO 8601 */
-export async function assetsOf(db: Queries, chip: CarryingChip, now: string): Promise<ChipAssets> {
+export async function assetsOf(db: Queries, chip: ChipWithEvents, now: string): Promise<ChipAssets> {
   const token = linkedToken(chip)
   const assigned = hasBadges(chip.events) ? await badgeEventsOf(db, chip) : []
   const guestbooks = hasGuestbooks(chip.events) ? await guestbookEventsOf(db, chip.uid) : []
@@ -99,9 +99,9 @@ export async function assetsOf(db: Queries, chip: CarryingChip, now: string): Pr
   }
 }
 
-type Linked = Pick<CarryingChip, 'linkedAddress' | 'linkedChainId' | 'linkedTokenId'>
+type LinkColumns = Pick<ChipWithEvents, 'linkedAddress' | 'linkedChainId' | 'linkedTokenId'>
 
-export function linkedToken(chip: Linked): TokenLocation | undefined {
+export function linkedToken(chip: LinkColumns): TokenLocation | undefined {
   const { linkedAddress, linkedChainId, linkedTokenId } = chip
   if (linkedAddress === null || linkedChainId === null || linkedTokenId === null) return undefined
   return { contractAddress: linkedAddress, chainId: linkedChainId, tokenId: linkedTokenId }

@@ -1,5 +1,5 @@
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
-import { deleteChip, rememberChip } from '../../store/chips/chip-records.ts'
+import { deleteChip, saveTombstone } from '../../store/chips/chip-records.ts'
 import { updateChip } from '../../store/chips/chips.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
 import type { ChipRow } from '../../store/schema/schema.ts'
@@ -80,7 +80,7 @@ export async function removeChip(
 }
 
 export async function removeIn(trx: Queries, keyRing: KeyRing, chip: ChipRow, at: string): Promise<void> {
-  await rememberChip(trx, chip, proofOfChip(keyRing, chip), at)
+  await saveTombstone(trx, chip, proofOfChip(keyRing, chip), at)
   await deleteChip(trx, chip)
 }
 

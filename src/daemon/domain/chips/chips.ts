@@ -15,7 +15,7 @@ import type { Db } from '../../store/database/database.ts'
 import { DomainError, invalid, notFound } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 import { getGroup } from './chip-groups.ts'
-import { changeInPieces, chipsAtOnce, namedChips } from './named-chips.ts'
+import { changeInPieces, minBatchSize, namedChips } from './named-chips.ts'
 
 export type { ChipFilter }
 
@@ -46,7 +46,7 @@ export async function editChips(
       return changed
     })
   const team = String(teamId)
-  if (uids.length > chipsAtOnce) return deps.edits.run(team, apply)
+  if (uids.length > minBatchSize) return deps.edits.run(team, apply)
   // A single write only has to wait for edits that are already split into batches.
   await deps.edits.before(team)
   return apply()

@@ -1,6 +1,6 @@
 import { decimalReading, parseUid } from '../../../nfc/uid.ts'
 import { checkRedirectUrl } from '../../../values/redirect-url.ts'
-import { AdaptiveSize, piecesOf } from '../../../values/slices.ts'
+import { AdaptiveSize, piecesOf } from '../../../values/time-slices.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { findChips, setRedirect, setRedirects } from '../../store/chips/chips.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
@@ -50,14 +50,14 @@ export async function* editRows(
   rows: AsyncIterable<EditRow>,
   dryRun: boolean,
 ): AsyncGenerator<EditResult> {
-  const pace = new AdaptiveSize({ least: 50, most: 500 })
-  for await (const piece of piecesOf(rows, pace)) {
+  const size = new AdaptiveSize({ least: 50, most: 500 })
+  for await (const piece of piecesOf(rows, size)) {
     if (dryRun) {
-      yield* await pace.timed(piece.length, () => planEdits(db.read, caller.teamId, piece))
+      yield* await size.timed(piece.length, () => planEdits(db.read, caller.teamId, piece))
       continue
     }
     yield* await db.write((trx) =>
-      pace.timed(piece.length, () => editRowsIn(trx, { ...caller, at: iso(clock.now()) }, piece)),
+      size.timed(piece.length, () => editRowsIn(trx, { ...caller, at: iso(clock.now()) }, piece)),
     )
   }
 }

@@ -1,6 +1,6 @@
-import { AdaptiveSize } from '../../../values/slices.ts'
+import { AdaptiveSize } from '../../../values/time-slices.ts'
 import { recordChange } from '../../store/audit/audit.ts'
-import { rowsAtOnce } from '../../store/database/database.ts'
+import { rowsPerBatch } from '../../store/database/database.ts'
 import { DomainError, type Progress, storeFailure } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
 import { ensureGroupIn, findGroup } from './chip-groups.ts'
@@ -13,7 +13,7 @@ import {
   type WindowRow,
   windowsOf,
 } from './import-window.ts'
-import type { Registered } from './register-chips.ts'
+import type { RegisterResult } from './register-chips.ts'
 
 export interface ImportCounts {
   created: number
@@ -25,7 +25,7 @@ export interface ImportedPiece {
   /** Counted from 1. */
   firstRow: number
   /** Results of consecutive rows; undefined: the row was not processed. */
-  results: readonly (Registered | undefined)[]
+  results: readonly (RegisterResult | undefined)[]
 }
 
 /** Checks the parameters of an import without writing. @throws DomainError not_found, invalid_input */
@@ -76,10 +76,10 @@ export async function* importChips(
   const counts: ImportCounts = { created: 0, unchanged: 0, failed: 0 }
   let firstRow = 1
   let phase = 'stopped'
-  const pace = new AdaptiveSize(rowsAtOnce(deps.db, rowsAWrite))
+  const size = new AdaptiveSize(rowsPerBatch(deps.db, rowsAWrite))
   try {
     for await (const rows of windowsOf(blocks)) {
-      const { results, failure } = await registerWindow(deps, plan, rows, pace)
+      const { results, failure } = await registerWindow(deps, plan, rows, size)
       for (const result of results) if (result) counts[result.status] += 1
       yield { firstRow, results }
       if (failure) throw storeFailure(failure.error, progressOf(plan, counts)) ?? failure.error

@@ -1,5 +1,5 @@
 import type { ChipValues } from '../../../values/chip-row.ts'
-import { type AdaptiveSize, piecesOf, Slice, sorted } from '../../../values/slices.ts'
+import { type AdaptiveSize, piecesOf, sorted, TimeSlice } from '../../../values/time-slices.ts'
 import type { Actor } from '../../store/audit/audit.ts'
 import { findChipGroup } from '../../store/chips/chip-groups.ts'
 import { findKeySet } from '../../store/chips/key-sets.ts'
@@ -8,7 +8,7 @@ import type { ChipGroupRow } from '../../store/schema/schema.ts'
 import type { Clock } from '../time/time.ts'
 import { ensureChipGroupIn } from './chip-groups.ts'
 import { type CheckedChip, fitChip, readRow } from './chip-input.ts'
-import { type RegisterDeps, type Registered, registerCheckedChips } from './register-chips.ts'
+import { type RegisterDeps, type RegisterResult, registerCheckedChips } from './register-chips.ts'
 
 export type ImportDeps = RegisterDeps & { db: Db; clock: Clock }
 
@@ -45,9 +45,9 @@ export async function* windowsOf(
 ): AsyncGenerator<WindowRow[]> {
   let rows: WindowRow[] = []
   let size = 0
-  const slice = new Slice()
+  const slice = new TimeSlice()
   for await (const block of blocks) {
-    if (slice.isOver) await slice.next()
+    if (slice.shouldYield) await slice.next()
     for (const row of block.rows) rows.push(row)
     size += block.size
     if (rows.length < rowsAWindow && size < charactersAWindow) continue
@@ -64,7 +64,7 @@ interface IndexedChip {
 }
 
 export interface Window {
-  readonly results: readonly (Registered | undefined)[]
+  readonly results: readonly (RegisterResult | undefined)[]
   /** The error that ended the window early. Rows with a result are written. */
   readonly failure?: { readonly error: unknown }
 }
@@ -73,13 +73,13 @@ export async function registerWindow(
   deps: ImportDeps,
   plan: ImportPlan,
   rows: readonly WindowRow[],
-  pace: AdaptiveSize,
+  size: AdaptiveSize,
 ): Promise<Window> {
-  const results = new Array<Registered | undefined>(rows.length)
+  const results = new Array<RegisterResult | undefined>(rows.length)
   const chips: IndexedChip[] = []
-  const slice = new Slice()
+  const slice = new TimeSlice()
   for (const [at, row] of rows.entries()) {
-    if (slice.isOver) await slice.next()
+    if (slice.shouldYield) await slice.next()
     const chip = checkRow(deps, plan, row)
     if ('status' in chip) results[at] = chip
     else chips.push({ at, chip })
@@ -88,13 +88,13 @@ export async function registerWindow(
   const inOrder = await sorted(chips, ({ chip: { uid: one } }, { chip: { uid: other } }) =>
     one < other ? -1 : one > other ? 1 : 0,
   )
-  for await (const piece of piecesOf(inOrder, pace)) {
+  for await (const piece of piecesOf(inOrder, size)) {
     try {
       const registered = await registerPiece(
         deps,
         plan,
         piece.map(({ chip }) => chip),
-        pace,
+        size,
       )
       for (const [index, result] of registered.entries()) {
         const chip = piece[index]
@@ -107,7 +107,7 @@ export async function registerWindow(
   return { results }
 }
 
-function checkRow(deps: ImportDeps, { request }: ImportPlan, row: WindowRow): CheckedChip | Registered {
+function checkRow(deps: ImportDeps, { request }: ImportPlan, row: WindowRow): CheckedChip | RegisterResult {
   if ('problem' in row) return failed(row.uid, row.problem)
   const input = readRow(row.values)
   if ('reason' in input) return failed(input.uid ?? row.values.uid, input.reason)
@@ -116,7 +116,7 @@ function checkRow(deps: ImportDeps, { request }: ImportPlan, row: WindowRow): Ch
 }
 
 /** @param uid decimal if valid, otherwise as given */
-const failed = (uid: string | undefined, error: string): Registered => ({
+const failed = (uid: string | undefined, error: string): RegisterResult => ({
   status: 'failed',
   uid: uid?.slice(0, 64) ?? '',
   error,
@@ -126,11 +126,11 @@ async function registerPiece(
   deps: ImportDeps,
   plan: ImportPlan,
   chips: readonly CheckedChip[],
-  pace: AdaptiveSize,
-): Promise<Registered[]> {
+  size: AdaptiveSize,
+): Promise<RegisterResult[]> {
   const job = (trx: Queries) =>
-    pace.timed(chips.length, async () => registerInGroup(trx, deps, plan, await groupOf(trx, plan), chips))
-  return plan.request.dryRun ? withoutTrace(deps.db, job) : deps.db.write(job)
+    size.timed(chips.length, async () => registerInGroup(trx, deps, plan, await groupOf(trx, plan), chips))
+  return plan.request.dryRun ? withRollback(deps.db, job) : deps.db.write(job)
 }
 
 async function groupOf(trx: Queries, { request, group, at }: ImportPlan): Promise<number | undefined> {
@@ -147,7 +147,7 @@ export async function registerInGroup(
   { request, at }: Pick<ImportPlan, 'request' | 'at'>,
   chipGroupId: number | undefined,
   chips: readonly CheckedChip[],
-): Promise<Registered[]> {
+): Promise<RegisterResult[]> {
   const { teamId, isSimulated, mayBind, keySetId = null, actor } = request
   if (chipGroupId === undefined)
     return failAll(chips, 'The chip was not registered: its chip group was removed in the meantime')
@@ -158,12 +158,12 @@ export async function registerInGroup(
   return registerCheckedChips(trx, deps, registration, chips)
 }
 
-const failAll = (chips: readonly CheckedChip[], error: string): Registered[] =>
+const failAll = (chips: readonly CheckedChip[], error: string): RegisterResult[] =>
   chips.map(({ uid }) => ({ status: 'failed', uid, error }))
 
 class RolledBack extends Error {}
 
-export async function withoutTrace<T extends object>(db: Db, job: (trx: Queries) => Promise<T>): Promise<T> {
+export async function withRollback<T extends object>(db: Db, job: (trx: Queries) => Promise<T>): Promise<T> {
   const results: T[] = []
   try {
     await db.write(async (trx) => {

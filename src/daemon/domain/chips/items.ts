@@ -1,5 +1,5 @@
 import { getAddress } from 'viem/utils'
-import { pagesOf } from '../../../values/slices.ts'
+import { pagesOf } from '../../../values/time-slices.ts'
 import { type ChipWithToken, chipsOfItem } from '../../store/chips/chips.ts'
 import { findItem, type ItemsPage, type ItemWithContract, itemsPage } from '../../store/chips/items.ts'
 import type { Db } from '../../store/database/database.ts'

@@ -3,7 +3,7 @@ import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { deleteLink, findLink, findLinkLabelled, insertLink, linksOfTeam } from '../../store/chips/links.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
 import type { LinkRow } from '../../store/schema/schema.ts'
-import { linksAtMost } from '../../store/taps/recorded-taps.ts'
+import { maxLinks } from '../../store/taps/recorded-taps.ts'
 import { assertTeamIn } from '../access/teams.ts'
 import { conflict, DomainError, invalid, notFound } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
@@ -28,9 +28,9 @@ export async function createLinkIn(
       `The team already has a link labeled "${link.label}". Choose another label.`,
     )
   }
-  if ((await linksOfTeam(trx, link.teamId)).length >= linksAtMost)
+  if ((await linksOfTeam(trx, link.teamId)).length >= maxLinks)
     throw conflict(
-      `The team has ${linksAtMost} links already, and a page has room for no more. Remove one first.`,
+      `The team has ${maxLinks} links already, and a page has room for no more. Remove one first.`,
     )
   return insertLink(trx, link)
 }

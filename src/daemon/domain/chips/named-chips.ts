@@ -1,15 +1,15 @@
 import { decimalReading } from '../../../nfc/uid.ts'
-import { AdaptiveSize, piecesOf, sorted } from '../../../values/slices.ts'
+import { AdaptiveSize, piecesOf, sorted } from '../../../values/time-slices.ts'
 import { countOfTeam, findChip, notOfTeam } from '../../store/chips/chips.ts'
 import { isOutcomeUnknown } from '../../store/data-dir/disk.ts'
-import { type Db, type Queries, rowsAtOnce } from '../../store/database/database.ts'
+import { type Db, type Queries, rowsPerBatch } from '../../store/database/database.ts'
 import { DomainError, storeFailure } from '../errors/errors.ts'
 
 const unknownNamed = 20
 // Keeps the audit entry readable.
 const uidsInRecord = 100
 /** Up to this number, all chips are changed in one write. */
-export const chipsAtOnce = 250
+export const minBatchSize = 250
 
 /** Removes duplicates and sorts by UID, the order of the table. @throws DomainError not_found */
 export async function namedChips(
@@ -55,9 +55,9 @@ async function eachOnce(given: readonly string[]): Promise<readonly string[]> {
 
 async function unknownOf(db: Pick<Db, 'read'>, teamId: number, uids: readonly string[]): Promise<string[]> {
   const unknown: string[] = []
-  const pace = new AdaptiveSize(rowsAtOnce(db, { least: chipsAtOnce, most: 4000 }))
-  for await (const piece of piecesOf(uids, pace)) {
-    await pace.timed(piece.length, async () => {
+  const size = new AdaptiveSize(rowsPerBatch(db, { least: minBatchSize, most: 4000 }))
+  for await (const piece of piecesOf(uids, size)) {
+    await size.timed(piece.length, async () => {
       if ((await countOfTeam(db.read, teamId, piece)) !== piece.length)
         for (const uid of await notOfTeam(db.read, teamId, piece)) unknown.push(uid)
     })
@@ -89,15 +89,15 @@ export async function changeInPieces(
   { teamId, uids }: { teamId: number; uids: readonly string[] },
   change: (trx: Queries, piece: ChipPiece) => Promise<number>,
 ): Promise<void> {
-  const pace = new AdaptiveSize(rowsAtOnce(db, { least: chipsAtOnce, most: 4000 }))
+  const size = new AdaptiveSize(rowsPerBatch(db, { least: minBatchSize, most: 4000 }))
   let done = 0
-  for await (const piece of piecesOf(uids, pace)) {
+  for await (const piece of piecesOf(uids, size)) {
     const target = piece.length === 1 ? (piece[0] ?? '') : `${piece.length} chips`
     const of = uids.length > piece.length ? { of: uids.length } : {}
     const detail = { uids: piece.slice(0, uidsInRecord), ...of }
     try {
       await db.write(async (trx) => {
-        const there = await pace.timed(piece.length, () => change(trx, { uids: piece, target, detail }))
+        const there = await size.timed(piece.length, () => change(trx, { uids: piece, target, detail }))
         if (there !== piece.length && done === 0) assertKnown(await notOfTeam(trx, teamId, piece))
       })
     } catch (error) {

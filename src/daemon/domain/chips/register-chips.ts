@@ -1,7 +1,7 @@
 import { AesKey } from '../../../nfc/ntag424/cmac.ts'
 import { findChipGroup } from '../../store/chips/chip-groups.ts'
-import { anyRemembered, chipIdentity, type Remembered, rememberedOf } from '../../store/chips/chip-records.ts'
-import { chipsThere, insertBareChips, insertChips } from '../../store/chips/chip-registration.ts'
+import { anyRemembered, chipIdentity, rememberedOf, type Tombstone } from '../../store/chips/chip-records.ts'
+import { existingChips, insertBareChips, insertChips } from '../../store/chips/chip-registration.ts'
 import type { ChipWithToken } from '../../store/chips/chips.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import type { Queries } from '../../store/database/database.ts'
@@ -30,7 +30,7 @@ export interface Registration {
 }
 
 /** `unchanged`: the chip is already registered with all given values. */
-export type Registered =
+export type RegisterResult =
   | { status: 'created' | 'unchanged'; uid: string }
   | { status: 'failed'; uid: string; error: string }
 
@@ -40,7 +40,7 @@ export async function registerChipsIn(
   deps: RegisterDeps,
   registration: Registration,
   inputs: readonly ChipInput[],
-): Promise<Registered[]> {
+): Promise<RegisterResult[]> {
   const checked = inputs.map((input) => checkChip(deps, registration.keySetId, input))
   const chips = checked.filter((chip): chip is CheckedChip => !('reason' in chip))
   const registered = await registerCheckedChips(trx, deps, registration, chips)
@@ -50,8 +50,8 @@ export async function registerChipsIn(
   )
 }
 
-const failed = (uid: string, error: string): Registered => ({ status: 'failed', uid, error })
-const unreached = ({ uid }: CheckedChip): Registered => failed(uid, 'was not reached')
+const failed = (uid: string, error: string): RegisterResult => ({ status: 'failed', uid, error })
+const unreached = ({ uid }: CheckedChip): RegisterResult => failed(uid, 'was not reached')
 
 /** Fastest if sorted by UID. */
 export async function registerCheckedChips(
@@ -59,13 +59,18 @@ export async function registerCheckedChips(
   deps: RegisterDeps,
   registration: Registration,
   chips: readonly CheckedChip[],
-): Promise<Registered[]> {
+): Promise<RegisterResult[]> {
   if (chips.length === 0) return []
-  const work: Work = { trx, deps, registration, remembered: await recall(trx, deps, chips) }
+  const work: RegisterContext = {
+    trx,
+    deps,
+    registration,
+    tombstones: await findTombstones(trx, deps, chips),
+  }
   if ((await insertAllBare(work, chips)) || (await insertAllNew(work, chips))) {
     return chips.map(({ uid }) => ({ status: 'created', uid }))
   }
-  const results = new Map<CheckedChip, Registered>()
+  const results = new Map<CheckedChip, RegisterResult>()
   // Repeated rows of a chip are compared with what the earlier row registered.
   for (let rest = chips; rest.length > 0; ) {
     const { first, again } = partByUid(rest)
@@ -75,11 +80,11 @@ export async function registerCheckedChips(
   return chips.map((chip) => results.get(chip) ?? unreached(chip))
 }
 
-interface Work {
+interface RegisterContext {
   readonly trx: Queries
   readonly deps: RegisterDeps
   readonly registration: Registration
-  readonly remembered: ReadonlyMap<string, Remembered>
+  readonly tombstones: ReadonlyMap<string, Tombstone>
 }
 
 const commonsOf = ({ teamId, chipGroupId, isSimulated, at, batch }: Registration) => ({
@@ -91,11 +96,11 @@ const commonsOf = ({ teamId, chipGroupId, isSimulated, at, batch }: Registration
 })
 
 /** @returns the records of removed chips that are registered again, by identity */
-async function recall(
+async function findTombstones(
   trx: Queries,
   { keyRing }: RegisterDeps,
   chips: readonly CheckedChip[],
-): Promise<Map<string, Remembered>> {
+): Promise<Map<string, Tombstone>> {
   if (!(await anyRemembered(trx))) return new Map()
   const uids = chips.map(({ uid }) => uid)
   const rows = await rememberedOf(trx, { identities: chips.map(chipIdentity), uids })
@@ -122,7 +127,7 @@ function keyOf(keyRing: KeyRing, { uid, keySetId, fileReadKey, given }: CheckedC
 
 /** Fast path without lookups for imports of new chips that have only a UID. @returns false if it does not apply */
 async function insertAllBare(
-  { trx, registration, remembered }: Work,
+  { trx, registration, tombstones: remembered }: RegisterContext,
   chips: readonly CheckedChip[],
 ): Promise<boolean> {
   const { keySetId } = registration
@@ -136,7 +141,7 @@ async function insertAllBare(
 }
 
 /** @returns false if a chip is not new or cannot be bound */
-async function insertAllNew(work: Work, chips: readonly CheckedChip[]): Promise<boolean> {
+async function insertAllNew(work: RegisterContext, chips: readonly CheckedChip[]): Promise<boolean> {
   // A failed attempt would leave the tokens that it created.
   if (chips.some((chip) => chip.given.token !== undefined || wasPhysical(work, chip))) return false
   const bindings = new Bindings(work.trx, work.registration)
@@ -150,11 +155,11 @@ async function insertAllNew(work: Work, chips: readonly CheckedChip[]): Promise<
 }
 
 /** A physical chip must not become simulated, because its taps could then be generated without the chip. */
-const wasPhysical = ({ registration, remembered }: Work, chip: CheckedChip): boolean =>
+const wasPhysical = ({ registration, tombstones: remembered }: RegisterContext, chip: CheckedChip): boolean =>
   registration.isSimulated && remembered.get(chipIdentity(chip))?.simulated === 0
 
-async function insertBound(work: Work, bound: readonly BoundChip[]): Promise<boolean> {
-  const { trx, deps, registration, remembered } = work
+async function insertBound(work: RegisterContext, bound: readonly BoundChip[]): Promise<boolean> {
+  const { trx, deps, registration, tombstones: remembered } = work
   const tokens = await tokenRowsOf(trx, bound, registration.at)
   const rows = bound.map((one) => chipRow(deps, one, tokens, remembered.get(chipIdentity(one.chip))))
   return insertChips(trx, commonsOf(registration), rows)
@@ -173,7 +178,7 @@ function partByUid(chips: readonly CheckedChip[]): { first: CheckedChip[]; again
 }
 
 async function otherGroups(
-  { trx, registration: { teamId, chipGroupId } }: Work,
+  { trx, registration: { teamId, chipGroupId } }: RegisterContext,
   there: readonly ChipWithToken[],
 ): Promise<ReadonlyMap<number, string>> {
   const names = new Map<number, string>()
@@ -187,14 +192,14 @@ async function otherGroups(
 
 /** Slower than the bulk inserts, but gives each failure its own reason. */
 async function registerEachOnce(
-  work: Work,
+  work: RegisterContext,
   chips: readonly CheckedChip[],
-  results: Map<CheckedChip, Registered>,
+  results: Map<CheckedChip, RegisterResult>,
 ): Promise<void> {
   const { trx, deps, registration } = work
   const there = new Map(
     (
-      await chipsThere(
+      await existingChips(
         trx,
         chips.map(({ uid }) => uid),
       )

@@ -1,4 +1,4 @@
-import { AdaptiveSize, piecesOf } from '../../../values/slices.ts'
+import { AdaptiveSize, piecesOf } from '../../../values/time-slices.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import {
   type ChipRecordRow,
@@ -6,7 +6,7 @@ import {
   findChipRecord,
   hasAssignments,
   isUntouched,
-  rememberChip,
+  saveTombstone,
 } from '../../store/chips/chip-records.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
 import { tokenTopic } from '../../store/phygitals/tokens.ts'
@@ -15,32 +15,32 @@ import { linkedToken } from './chip-record.ts'
 import type { KeyRing } from './key-ring.ts'
 
 /** `unchanged`: there is no such chip any more. */
-export type Unregistered =
+export type UnregisterResult =
   | { uid: string; status: 'removed' | 'unchanged' }
   | { uid: string; status: 'failed'; error: string }
 
 type Deps = { db: Db; clock: Clock; keyRing: KeyRing }
 
 // Each piece is one write, with one line in the audit log.
-const atOnce = { least: 50, most: 250 }
+const batchSize = { least: 50, most: 250 }
 
 /** Removes the chips that a batch registered and that nothing has happened to since. Chips fail independently. */
 export async function undoImport(
   deps: Deps,
   actor: Actor,
   { batch, uids, dryRun }: { batch: string; uids: readonly string[]; dryRun: boolean },
-): Promise<Unregistered[]> {
+): Promise<UnregisterResult[]> {
   const at = iso(deps.clock.now())
-  const pace = new AdaptiveSize(atOnce)
-  const results: Unregistered[] = []
-  for await (const piece of piecesOf(uids, pace)) {
+  const size = new AdaptiveSize(batchSize)
+  const results: UnregisterResult[] = []
+  for await (const piece of piecesOf(uids, size)) {
     if (dryRun) {
       for (const uid of piece) results.push(await checkOne(deps.db.read, { uid, batch }))
       continue
     }
     const done = await deps.db.write((trx) =>
-      pace.timed(piece.length, async () => {
-        const done: { result: Unregistered; teamId?: number }[] = []
+      size.timed(piece.length, async () => {
+        const done: { result: UnregisterResult; teamId?: number }[] = []
         for (const uid of piece) done.push(await undoOne(trx, deps, { uid, batch, at }))
         await recordUndo(trx, { at, actor, batch }, done)
         return done
@@ -51,7 +51,7 @@ export async function undoImport(
   return results
 }
 
-interface Imported {
+interface ImportedChip {
   uid: string
   /** The batch that imported it. */
   batch: string
@@ -63,7 +63,7 @@ const isOf = (teamId: number | undefined, chip: ChipRecordRow | undefined): chip
   chip !== undefined && (teamId === undefined || chip.teamId === teamId)
 
 /** What an undo would do. */
-export async function checkOne(db: Queries, { uid, batch, teamId }: Imported): Promise<Unregistered> {
+export async function checkOne(db: Queries, { uid, batch, teamId }: ImportedChip): Promise<UnregisterResult> {
   const chip = await findChipRecord(db, uid)
   if (!isOf(teamId, chip)) return { uid, status: 'unchanged' }
   if (await isUntouched(db, { uid, batch, topic: topicOf(chip) })) return { uid, status: 'removed' }
@@ -79,8 +79,8 @@ const topicOf = (chip: ChipRecordRow): string | null => {
 export async function undoOne(
   trx: Queries,
   { keyRing }: Pick<Deps, 'keyRing'>,
-  { uid, batch, at, teamId: of }: Imported & { at: string },
-): Promise<{ result: Unregistered; teamId?: number }> {
+  { uid, batch, at, teamId: of }: ImportedChip & { at: string },
+): Promise<{ result: UnregisterResult; teamId?: number }> {
   const chip = await findChipRecord(trx, uid)
   if (!isOf(of, chip)) return { result: { uid, status: 'unchanged' } }
   const { chipGroupId, teamId } = chip
@@ -89,7 +89,7 @@ export async function undoOne(
   // A chip without a counter has no taps to keep invalid.
   if (chip.lastCounter >= 0) {
     const set = chip.keySetId === null ? undefined : keyRing.get(chip.keySetId)
-    await rememberChip(trx, chip, keyRing.proofOf(set && keyRing.fileReadKey(set, chip), uid), at)
+    await saveTombstone(trx, chip, keyRing.proofOf(set && keyRing.fileReadKey(set, chip), uid), at)
   }
   return { result: { uid, status: 'removed' }, teamId }
 }
@@ -106,7 +106,7 @@ async function whyNot(trx: Queries, chip: ChipRecordRow, batch: string): Promise
 export async function recordUndo(
   trx: Queries,
   { at, actor, batch }: { at: string; actor: Actor; batch: string },
-  done: readonly { result: Unregistered; teamId?: number }[],
+  done: readonly { result: UnregisterResult; teamId?: number }[],
 ): Promise<void> {
   const removed = done.filter(({ result }) => result.status === 'removed')
   for (const teamId of new Set(removed.flatMap(({ teamId }) => teamId ?? []))) {

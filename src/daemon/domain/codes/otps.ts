@@ -142,10 +142,10 @@ interface DescribedOtp {
   guestbookEvent: LocatedGuestbookEvent | undefined
 }
 
-export type Reading = Finding & { db: Pick<Db, 'read'>; clock: Clock }
+export type OtpReadDeps = Finding & { db: Pick<Db, 'read'>; clock: Clock }
 
 /** Does not use the code. A used code reads as expired. @throws DomainError not_found */
-export async function describeOtp(deps: Reading, code: string): Promise<DescribedOtp> {
+export async function describeOtp(deps: OtpReadDeps, code: string): Promise<DescribedOtp> {
   const { db, clock } = deps
   const otp = await findOtp(db.read, deps, code)
   if (!otp || otp.deletedAt !== null) throw notFound('OTP')
@@ -153,7 +153,7 @@ export async function describeOtp(deps: Reading, code: string): Promise<Describe
   const badge = otp.badgeEventId === null ? undefined : await findBadgeEvent(db.read, otp.badgeEventId)
   return {
     otp,
-    isExpired: otp.usedAt !== null || isOver(otp, now),
+    isExpired: otp.usedAt !== null || isExpired(otp, now),
     token: otp.tokenRow === null ? undefined : await findToken(db.read, otp.tokenRow),
     badgeEvent: badge && { ...badge, status: badgeStatus(badge, now) },
     guestbookEvent:
@@ -200,7 +200,7 @@ const meantFor: Record<Otp['type'], string> = {
 }
 
 /** Does not use the code. @throws DomainError otp_unknown, otp_deleted, otp_used, otp_expired, otp_unsupported */
-export async function presentCode(deps: Reading, code: string, type: Otp['type']): Promise<Otp> {
+export async function presentCode(deps: OtpReadDeps, code: string, type: Otp['type']): Promise<Otp> {
   const otp = await findOtp(deps.db.read, deps, code)
   assertGood(otp, iso(deps.clock.now()))
   if (otp.type !== type)
@@ -221,11 +221,11 @@ export async function spendCode(trx: Queries, deps: Finding, code: string, now: 
 }
 
 /** @param now ISO 8601 */
-export const isOver = ({ isEnded, expiresAt }: Otp, now: string): boolean => isEnded || expiresAt <= now
+export const isExpired = ({ isEnded, expiresAt }: Otp, now: string): boolean => isEnded || expiresAt <= now
 
 function assertGood(otp: Otp | undefined, now: string): asserts otp is Otp {
   if (!otp) throw new DomainError('otp_unknown', `This code does not exist. ${tapAgain}`)
   if (otp.deletedAt !== null) throw new DomainError('otp_deleted', `This code was deleted. ${tapAgain}`)
   if (otp.usedAt !== null) throw new DomainError('otp_used', `This code has already been used. ${tapAgain}`)
-  if (isOver(otp, now)) throw new DomainError('otp_expired', `This code has expired. ${tapAgain}`)
+  if (isExpired(otp, now)) throw new DomainError('otp_expired', `This code has expired. ${tapAgain}`)
 }

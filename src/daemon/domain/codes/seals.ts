@@ -3,7 +3,7 @@ import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import type { TapOfChip } from '../../store/taps/recorded-taps.ts'
 
 /** What is sealed: a number of its kind, of a tap. */
-export interface Sealed {
+export interface SealedContent {
   tapId: number
   ordinal: number
   /** See momentOf. */
@@ -24,7 +24,7 @@ const ordinals = 2 ** 14
 const moments = 2 ** 10
 
 /** Whether a tap with its ID is the one that was meant: it was given to another one if the first was lost. */
-export const isOf = (sealed: Sealed, { at, isEnded }: Pick<TapOfChip, 'at' | 'isEnded'>): boolean =>
+export const isOf = (sealed: SealedContent, { at, isEnded }: Pick<TapOfChip, 'at' | 'isEnded'>): boolean =>
   sealed.moment === momentOf(at) && (sealed.isCurrent || Boolean(isEnded))
 
 /** Tells taps apart that got the same ID, because a server lost the first of them: the milliseconds of its second. */
@@ -57,9 +57,9 @@ export class Seals {
   cookie = (tap: SealedTap): string => this.#seal('cookie', tap, 0)
 
   /** @returns undefined if it was not made with the data key; nothing is read */
-  openRef = (text: string): Sealed | undefined => this.#open('ref', text)
-  openCode = (text: string): Sealed | undefined => this.#open('code', text)
-  openCookie = (text: string): Sealed | undefined => this.#open('cookie', text)
+  openRef = (text: string): SealedContent | undefined => this.#open('ref', text)
+  openCode = (text: string): SealedContent | undefined => this.#open('code', text)
+  openCookie = (text: string): SealedContent | undefined => this.#open('cookie', text)
 
   #seal(purpose: keyof Era, { id, at }: SealedTap, ordinal: number): string {
     const [era] = this.#eras
@@ -71,7 +71,7 @@ export class Seals {
     return era[purpose].seal(payload)
   }
 
-  #open(purpose: keyof Era, text: string): Sealed | undefined {
+  #open(purpose: keyof Era, text: string): SealedContent | undefined {
     if (!/^[A-Za-z0-9_-]{21}$/.test(text)) return undefined
     for (const era of this.#eras) {
       const payload = era[purpose].open(text)

@@ -6,8 +6,8 @@ import { contractsToldOtherwise, updateContract } from '../../store/contracts/co
 import type { Queries } from '../../store/database/database.ts'
 import { createdTokenIds } from '../../store/guestbook/guestbook-events.ts'
 import type { ContractRow } from '../../store/schema/schema.ts'
-import { announcedTogether } from '../chain/announcements.ts'
-import { type Counted, recordForTeam } from '../chain/budget.ts'
+import { maxPerAnnouncement } from '../chain/announcements.ts'
+import { type ChargedTo, recordForTeam } from '../chain/budget.ts'
 import type { BudgetClock } from '../time/time.ts'
 
 interface Deps {
@@ -36,7 +36,7 @@ export async function recordServiceUrl(
   trx: Queries,
   { clock, baseUrl }: Deps,
   contract: ContractRow,
-  counted: Counted,
+  counted: ChargedTo,
 ): Promise<number> {
   const { id: contractId, kind, symbol, address } = contract
   const send = (data: Hex, more: { kind: string; subject: Record<string, string | number> }) =>
@@ -47,7 +47,7 @@ export async function recordServiceUrl(
         chainId: contract.chainId,
         // The contract exists, so its gas is estimated: it depends on the URL's length.
         call: { to: getAddress(address), data },
-        gasAtMost: gasOfUrl,
+        maxGas: gasOfUrl,
         teamId: contract.teamId,
         ...more,
       },
@@ -65,8 +65,8 @@ export async function recordServiceUrl(
   const id = await send(data, { kind: 'contract-url', subject })
   await updateContract(trx, contractId, { urlTransactionId: id })
   const tokenIds = (await createdTokenIds(trx, contractId)).map(BigInt)
-  for (let at = 0; at < tokenIds.length; at += announcedTogether) {
-    const args = [tokenIds.slice(at, at + announcedTogether)] as const
+  for (let at = 0; at < tokenIds.length; at += maxPerAnnouncement) {
+    const args = [tokenIds.slice(at, at + maxPerAnnouncement)] as const
     await send(encodeFunctionData({ abi: guestbookAbi, functionName: 'refreshMetadata', args }), {
       kind: 'guestbook-refresh',
       subject: { symbol, address, events: args[0].length },

@@ -15,7 +15,7 @@ import type { Queries } from '../../store/database/database.ts'
 import { eventsWithoutTransaction } from '../../store/guestbook/guestbook-events.ts'
 import { tokensToMint } from '../../store/phygitals/tokens.ts'
 import type { ContractRow } from '../../store/schema/schema.ts'
-import { type Counted, recordForTeam } from '../chain/budget.ts'
+import { type ChargedTo, recordForTeam } from '../chain/budget.ts'
 import { settledWith } from '../chain/settlements.ts'
 import {
   boundSalt,
@@ -83,7 +83,7 @@ export async function recordContract(
   deps: Omit<DeployDeps, 'db' | 'chains'>,
   chain: Chain,
   contract: ContractRow,
-  counted: Counted,
+  counted: ChargedTo,
 ): Promise<number[]> {
   const ids = [await recordDeployment(trx, deps, chain, contract, counted)]
   if (contract.kind === 'phygital') return ids
@@ -99,7 +99,7 @@ export async function recordDeployment(
   deps: Omit<DeployDeps, 'db' | 'chains'>,
   chain: Chain,
   contract: ContractRow,
-  counted: Counted,
+  counted: ChargedTo,
   idempotency?: KeyedRequest,
 ): Promise<number> {
   if (contract.kind === 'guestbook') await recordFactory(trx, deps, chain)

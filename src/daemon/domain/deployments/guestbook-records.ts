@@ -20,7 +20,7 @@ import type { Queries } from '../../store/database/database.ts'
 import { setSettingOnce, setting } from '../../store/database/settings.ts'
 import { type LocatedGuestbookEvent, setEventTransaction } from '../../store/guestbook/guestbook-events.ts'
 import type { ContractRow, TransactionRow } from '../../store/schema/schema.ts'
-import { type Counted, recordForTeam } from '../chain/budget.ts'
+import { type ChargedTo, recordForTeam } from '../chain/budget.ts'
 import type { BudgetClock, Clock } from '../time/time.ts'
 
 // Gas limits, not the gas used: nodes cannot estimate calls to a contract that is not mined yet. See
@@ -39,8 +39,11 @@ export async function recordEvent(
   trx: Queries,
   { clock }: Deps,
   event: EventToCreate,
-  counted: Counted,
-  { idempotency, isThere = false }: { idempotency?: KeyedRequest | undefined; isThere?: boolean } = {},
+  counted: ChargedTo,
+  {
+    idempotency,
+    isThere: exists = false,
+  }: { idempotency?: KeyedRequest | undefined; isThere?: boolean } = {},
 ): Promise<number> {
   const tokenId = BigInt(event.tokenId)
   const intent = {
@@ -48,7 +51,7 @@ export async function recordEvent(
     teamId: event.teamId,
     call: {
       to: getAddress(event.address),
-      data: isThere
+      data: exists
         ? encodeFunctionData({ abi: guestbookAbi, functionName: 'refreshMetadata', args: [[tokenId]] })
         : encodeFunctionData({ abi: guestbookAbi, functionName: 'createEvent', args: [tokenId] }),
     },
@@ -76,7 +79,7 @@ export const recordMintOf = (
   trx: Queries,
   { clock }: Deps,
   event: EventToCreate,
-  counted: Counted,
+  counted: ChargedTo,
   { recipient, intentId, gasHint, idempotency }: Mint,
 ): Promise<number> =>
   recordForTeam(
@@ -112,7 +115,7 @@ export const recordPause = (
   trx: Queries,
   { clock }: Deps,
   contract: ContractRow,
-  counted: Counted,
+  counted: ChargedTo,
   { isPaused, idempotency }: { isPaused: boolean; idempotency: KeyedRequest | undefined },
 ): Promise<number> =>
   recordForTeam(
@@ -192,7 +195,7 @@ export async function recordResends(
   trx: Queries,
   { clock }: { clock: BudgetClock },
   { before, address }: { before: ContractRow; address: string },
-  counted: Counted,
+  counted: ChargedTo,
 ): Promise<number[]> {
   const { chainId, teamId } = before
   const sent = await sentToContract(trx, { chainId, address: before.address, kinds: Object.values(owed) })
@@ -211,7 +214,7 @@ export async function recordResends(
     const intent = {
       chainId,
       call: { to: getAddress(address), data: data as Hex },
-      ...(gas === null ? { gasAtMost: 0 } : { gasHint: gas }),
+      ...(gas === null ? { maxGas: 0 } : { gasHint: gas }),
       kind,
       ...(kind === owed.pause ? { topic: pauseTopic({ chainId, address }) } : {}),
       subject: { ...about, contractAddress: address },

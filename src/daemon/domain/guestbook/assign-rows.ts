@@ -12,7 +12,7 @@ import { ownChips } from '../chips/named-chips.ts'
 import { notFound } from '../errors/errors.ts'
 
 /** Since when a chip has an event; null: it does not. */
-type Since = string | null
+type AssignedSince = string | null
 
 export interface GuestbookRow {
   readonly row: number
@@ -20,9 +20,9 @@ export interface GuestbookRow {
   readonly uids: readonly string[]
   readonly guestbookEventId: number
   /** `since`: of an undo, as it was. */
-  readonly to: 'assigned' | 'unassigned' | { readonly since: Since }
+  readonly to: 'assigned' | 'unassigned' | { readonly since: AssignedSince }
   /** Of an undo: as it is if nobody has changed that since. */
-  readonly left?: Since
+  readonly left?: AssignedSince
 }
 
 export interface GuestbookResult {
@@ -32,8 +32,8 @@ export interface GuestbookResult {
   readonly status: 'assigned' | 'unassigned' | 'unchanged' | 'failed' | 'conflict'
   readonly error?: string
   /** Before, and after. */
-  readonly previous?: Since
-  readonly left?: Since
+  readonly previous?: AssignedSince
+  readonly left?: AssignedSince
 }
 
 interface Caller {
@@ -41,7 +41,7 @@ interface Caller {
   readonly actor: Actor
 }
 
-interface Known {
+interface EventState {
   readonly isOwn: boolean
   readonly name: string
   readonly since: Map<string, string>
@@ -58,7 +58,7 @@ export async function decideGuestbookRows(
   { at, planned = [] }: { at: string; planned?: readonly (GuestbookResult | undefined)[] },
 ): Promise<GuestbookResult[]> {
   const chips = await ownChips(db, teamId, rows)
-  const events = new Map<number, Known>()
+  const events = new Map<number, EventState>()
   const results: GuestbookResult[] = []
   for (const [n, row] of rows.entries()) {
     const { guestbookEventId, uids } = row
@@ -90,7 +90,7 @@ async function eventOf(
   teamId: number,
   id: number,
   chips: readonly (string | undefined)[],
-): Promise<Known> {
+): Promise<EventState> {
   const event = await findGuestbookEvent(db, id)
   const named = chips.flatMap((uid) => uid ?? [])
   return {
@@ -100,14 +100,14 @@ async function eventOf(
   }
 }
 
-interface Deciding {
+interface DecisionInput {
   readonly row: GuestbookRow
   readonly about: Pick<GuestbookResult, 'row' | 'uid' | 'guestbookEventId'>
-  readonly event: Known
+  readonly event: EventState
   readonly at: string
 }
 
-async function decide(db: Queries, { row, about, event, at }: Deciding): Promise<GuestbookResult> {
+async function decide(db: Queries, { row, about, event, at }: DecisionInput): Promise<GuestbookResult> {
   const { to, left } = row
   const previous = event.since.get(about.uid) ?? null
   const wanted = to === 'assigned' ? at : to === 'unassigned' ? null : to.since
@@ -134,7 +134,7 @@ export async function assignGuestbookRowsIn(
   results: readonly GuestbookResult[],
   at: string,
 ): Promise<void> {
-  for (const { guestbookEventId, before, left, uids } of alike(results)) {
+  for (const { guestbookEventId, before, left, uids } of groupSameChanges(results)) {
     if (before !== null) await deleteGuestbookChips(trx, guestbookEventId, uids)
     if (left !== null) {
       await insertGuestbookChips(trx, { guestbookEventId, createdAt: left }, uids)
@@ -158,22 +158,25 @@ export async function assignGuestbookRowsIn(
   }
 }
 
-interface Alike {
+interface SameChange {
   readonly guestbookEventId: number
-  readonly before: Since
-  readonly left: Since
+  readonly before: AssignedSince
+  readonly left: AssignedSince
   readonly uids: string[]
 }
 
 /** What is the same for many chips is one statement: from what was before the first row of a chip to after its last. */
-function alike(results: readonly GuestbookResult[]): Iterable<Alike> {
-  const changes = new Map<string, { uid: string; guestbookEventId: number; before: Since; left: Since }>()
+function groupSameChanges(results: readonly GuestbookResult[]): Iterable<SameChange> {
+  const changes = new Map<
+    string,
+    { uid: string; guestbookEventId: number; before: AssignedSince; left: AssignedSince }
+  >()
   for (const { uid, guestbookEventId, previous = null, left } of results) {
     if (left === undefined) continue
     const key = `${guestbookEventId} ${uid}`
     changes.set(key, { uid, guestbookEventId, before: changes.get(key)?.before ?? previous, left })
   }
-  const groups = new Map<string, Alike>()
+  const groups = new Map<string, SameChange>()
   for (const { uid, ...change } of changes.values()) {
     const key = JSON.stringify([change.guestbookEventId, change.before === null, change.left])
     const group = groups.get(key)

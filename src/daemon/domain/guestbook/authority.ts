@@ -50,7 +50,7 @@ export async function assertOwner(chain: Chain, guestbook: Guestbook): Promise<v
 }
 
 /** False if the contract does not exist yet. */
-export async function isEventThere(chain: Chain, contract: string, tokenId: string): Promise<boolean> {
+export async function eventExists(chain: Chain, contract: string, tokenId: string): Promise<boolean> {
   const address = getAddress(contract)
   try {
     return await readContract(chain, address, () =>

@@ -1,5 +1,5 @@
 import { stringifyExact } from '../../../values/exact-json.ts'
-import { pagesOf } from '../../../values/slices.ts'
+import { pagesOf } from '../../../values/time-slices.ts'
 import type { Chain } from '../../chain/chains.ts'
 import { recordChange } from '../../store/audit/audit.ts'
 import { findTransaction } from '../../store/chain/intents.ts'
@@ -19,7 +19,7 @@ import { ensureDeploying, type TeamRequester } from '../deployments/guestbook-co
 import { recordEvent } from '../deployments/guestbook-records.ts'
 import { alreadyExists, notFound } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
-import { assertMinter, isEventThere, isForeign } from './authority.ts'
+import { assertMinter, eventExists, isForeign } from './authority.ts'
 import { guestbookOfTeam } from './find.ts'
 
 export interface NewEvent {
@@ -42,7 +42,7 @@ export async function createEvent(
   const chain = chainOf(deps.chains, guestbook.chainId)
   await assertMinter(chain, guestbook)
   // A contract deployed elsewhere may already have the event.
-  const isThere = isForeign(guestbook) && (await isEventThere(chain, guestbook.address, tokenId))
+  const exists = isForeign(guestbook) && (await eventExists(chain, guestbook.address, tokenId))
   const at = iso(deps.clock.now())
   const transaction = await deps.db.write(async (trx) => {
     const contract = await ensureDeploying(trx, deps, chain, contractId)
@@ -60,7 +60,7 @@ export async function createEvent(
       )
     const { address, chainId } = contract
     const event = { id: eventId, teamId, tokenId, address, chainId }
-    const id = await recordEvent(trx, deps, event, chain, { idempotency, isThere })
+    const id = await recordEvent(trx, deps, event, chain, { idempotency, isThere: exists })
     await recordChange(trx, {
       at,
       actor,
@@ -107,12 +107,12 @@ export async function ensureEventCreated(
   trx: Queries,
   deps: DeployDeps,
   chain: Chain,
-  { event, isThere }: { event: LocatedGuestbookEvent; isThere: boolean },
+  { event, isThere: exists }: { event: LocatedGuestbookEvent; isThere: boolean },
 ): Promise<LocatedGuestbookEvent> {
   await ensureDeploying(trx, deps, chain, event.contractId)
   const current = await findGuestbookEvent(trx, event.id)
   if (!current) throw notFound('guestbook event')
-  if (!isThere && !(await isBeingCreated(trx, current))) await recordEvent(trx, deps, current, chain)
+  if (!exists && !(await isBeingCreated(trx, current))) await recordEvent(trx, deps, current, chain)
   return current
 }
 

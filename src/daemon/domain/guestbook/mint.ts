@@ -12,7 +12,7 @@ import type { TeamRequester } from '../deployments/guestbook-contracts.ts'
 import { recordMintOf } from '../deployments/guestbook-records.ts'
 import { notFound } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
-import { assertMinter, guestbookOf, isEventThere, isForeign } from './authority.ts'
+import { assertMinter, eventExists, guestbookOf, isForeign } from './authority.ts'
 import { ensureEventCreated } from './events.ts'
 import { type EventRef, eventOfTeam } from './find.ts'
 import { gasToMintTo } from './receiver.ts'
@@ -43,7 +43,7 @@ export async function mintByCode(
   return mint(deps, { asker: { chip: otp.chipUid }, event, recipient, asking, code })
 }
 
-interface Wanted {
+interface MintRequest {
   asker: Asker
   event: LocatedGuestbookEvent
   recipient: string
@@ -64,11 +64,11 @@ async function prepareMint(
   const guestbook = guestbookOf(event)
   if (isForeign(guestbook)) await assertMinter(chain, guestbook)
   else if (guestbook.status === 'confirmed') await assertOurs(chain, guestbook)
-  const [gasHint, isThere] = await Promise.all([
+  const [gasHint, exists] = await Promise.all([
     gasToMintTo(chain, event, recipient),
-    isEventThere(chain, event.address, event.tokenId),
+    eventExists(chain, event.address, event.tokenId),
   ])
-  return { chain, recipient, gasHint, isThere }
+  return { chain, recipient, gasHint, isThere: exists }
 }
 
 /** A dry run. `gas` is a limit. @throws as `mintEvent` */
@@ -83,15 +83,18 @@ export async function checkMint(
   return { contractAddress, chainId, tokenId, recipient, gas }
 }
 
-async function mint(deps: MintDeps, { asker, event, recipient: to, asking, code }: Wanted): Promise<number> {
-  const { chain, recipient, gasHint, isThere } = await prepareMint(deps, asker, event, to)
+async function mint(
+  deps: MintDeps,
+  { asker, event, recipient: to, asking, code }: MintRequest,
+): Promise<number> {
+  const { chain, recipient, gasHint, isThere: exists } = await prepareMint(deps, asker, event, to)
   const { tokenId } = event
   // Derived from the code, so that the contract itself rejects a used code that the store has forgotten.
   const intentId = keccak256(stringToBytes(code === undefined ? nanoid() : `otp:${hashCode(code)}`))
   const at = iso(deps.clock.now())
   return deps.db.write(async (trx) => {
     if (code !== undefined) await spendCode(trx, deps, code, at)
-    const current = await ensureEventCreated(trx, deps, chain, { event, isThere })
+    const current = await ensureEventCreated(trx, deps, chain, { event, isThere: exists })
     const { idempotency, actor } = asking
     const id = await recordMintOf(trx, deps, current, chain, { recipient, intentId, gasHint, idempotency })
     await recordChange(trx, {

@@ -28,11 +28,11 @@ export async function setPauseState(
   const chain = chainOf(deps.chains, guestbook.chainId)
   await assertOwner(chain, guestbook)
   // Our own contracts have the state that we last sent. A foreign one may have been changed by an earlier owner.
-  const isSoThere = isForeign(guestbook) ? (await pausedBy(chain, guestbook)) === isPaused : undefined
+  const isAlreadySo = isForeign(guestbook) ? (await pausedBy(chain, guestbook)) === isPaused : undefined
   const now = deps.clock.now()
   return deps.db.write(async (trx) => {
     const contract = await ensureDeploying(trx, deps, chain, guestbook.id)
-    const last = await lastThatMakesIt(trx, contract, isPaused, isSoThere)
+    const last = await lastThatMakesIt(trx, contract, isPaused, isAlreadySo)
     if (last !== undefined) {
       if (idempotency) await reserveIdempotencyKey(trx, idempotency, last)
       return last
@@ -63,7 +63,7 @@ async function lastThatMakesIt(
   trx: Queries,
   contract: ContractRow,
   isPaused: boolean,
-  isSoThere: boolean | undefined,
+  isAlreadySo: boolean | undefined,
 ): Promise<number | undefined> {
   const { transactionId } = contract
   const last = await lastOfTopic(trx, pauseTopic(contract))
@@ -72,5 +72,5 @@ async function lastThatMakesIt(
   const isOpen = last.settledAt === null
   // It is unknown whether a transaction that is being cancelled will take effect.
   if (last.data !== pauseCall(isPaused) || (isOpen && last.abandonedBecause !== null)) return undefined
-  return isOpen || isSoThere !== false ? last.id : undefined
+  return isOpen || isAlreadySo !== false ? last.id : undefined
 }

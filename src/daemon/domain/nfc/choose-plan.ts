@@ -23,7 +23,7 @@ export type Choice =
   /** Set up again from unknown keys, which the chip's tap must prove first. */
   | { readonly kind: 'prove' }
 
-export interface Wanted {
+export interface PlanRequest {
   readonly set: KeySet
   readonly baseUrl: string
   readonly rekey: boolean
@@ -32,7 +32,7 @@ export interface Wanted {
 }
 
 const templateOf = (
-  { set, baseUrl }: Pick<Wanted, 'set' | 'baseUrl'>,
+  { set, baseUrl }: Pick<PlanRequest, 'set' | 'baseUrl'>,
   showsTamper: boolean,
 ): Omit<UrlTemplate, 'd'> => {
   const template = { baseUrl, names: set.names, from: set.macInputFrom }
@@ -40,7 +40,7 @@ const templateOf = (
 }
 
 /** @throws DomainError conflict, ForeignKeys; RangeError if the URL is too long or generations have run out */
-export function choosePlan(inspection: Inspection, known: KnownChip, wanted: Wanted): Choice {
+export function choosePlan(inspection: Inspection, known: KnownChip, wanted: PlanRequest): Choice {
   const { versions } = inspection
   const { set, rekey } = wanted
   const { open } = known
@@ -77,7 +77,7 @@ export function choosePlan(inspection: Inspection, known: KnownChip, wanted: Wan
 /** A plan to compare a chip with by its tap. It has no sources, so it never writes. */
 export function verificationPlan(
   { uid, versions, ndef }: Inspection,
-  { set, baseUrl }: Pick<Wanted, 'set' | 'baseUrl'>,
+  { set, baseUrl }: Pick<PlanRequest, 'set' | 'baseUrl'>,
 ): { plan: Plan; target: KeySetSource } {
   const target = { keySet: set.id, generation: (versions[0] ?? 0) - 1 }
   // A TagTamper may have been set up by a version that did not know its loop.
@@ -89,7 +89,7 @@ export function verificationPlan(
 export function next(
   { uid, versions, isTagTamper }: Inspection,
   { row, nextGeneration, usedKeySets }: KnownChip,
-  { set, baseUrl }: Wanted,
+  { set, baseUrl }: PlanRequest,
   from: readonly KeySource[],
 ): { plan: Plan; target: KeySetSource } {
   if (set.diversification === 'none' && usedKeySets.has(set.id)) {
@@ -122,7 +122,7 @@ const ofAnotherKeySet = (keySet: number, wanted: number): DomainError =>
     `The chip is set up with the key set ${keySet}, not ${wanted}, and was not changed. To give it new keys: --rekey`,
   )
 
-function isWanted({ template }: Plan, { isTagTamper }: Inspection, { set, baseUrl }: Wanted): boolean {
+function isWanted({ template }: Plan, { isTagTamper }: Inspection, { set, baseUrl }: PlanRequest): boolean {
   const wanted = templateOf({ set, baseUrl }, isTagTamper)
   return (
     template !== null &&

@@ -1,13 +1,13 @@
 import { hasFactoryKeys, type Inspection } from '../../../nfc/provision/inspect.ts'
 import { findChipRecord } from '../../store/chips/chip-records.ts'
-import { labelsThere } from '../../store/chips/chip-registration.ts'
+import { existingLabels } from '../../store/chips/chip-registration.ts'
 import { conflict, invalid } from '../errors/errors.ts'
 import type { SetUpDeps } from './execute-plan.ts'
 import { knownChip } from './known-chip.ts'
-import type { ChipDetails, NfcSession, Passed, Reply, SheetPlace, Step } from './session.ts'
+import type { ChipDetails, NfcSession, PassedRow, Reply, SheetPlace, Step } from './session.ts'
 import { holdRow, offerRow, passRowTo } from './sheet-rows.ts'
 
-interface Asked {
+interface DetailsRequest {
   readonly teamId: number
   /** undefined: ask once the chip is known. */
   readonly details: ChipDetails | undefined
@@ -15,21 +15,21 @@ interface Asked {
   readonly sheetRun: number | undefined
 }
 
-interface Given {
+interface ChipSetup {
   readonly details: ChipDetails
   readonly rekey: boolean
   readonly place: SheetPlace | undefined
 }
 
-type Asking = AsyncGenerator<Step, Given, Reply>
+type DetailsScript = AsyncGenerator<Step, ChipSetup, Reply>
 
 /** The caller says what the chip gets. @throws ChipBusy; DomainError conflict, invalid_input */
 export async function* detailsFor(
   deps: SetUpDeps,
   session: NfcSession,
-  { details, rekey, teamId, sheetRun: run }: Asked,
+  { details, rekey, teamId, sheetRun: run }: DetailsRequest,
   inspection: Inspection,
-): Asking {
+): DetailsScript {
   if (details) return { details, rekey, place: undefined }
   const { uid } = inspection
   // Before a row is offered, so that the session that this one replaces frees its own.
@@ -49,9 +49,9 @@ async function* fromSheet(
   session: NfcSession,
   { run, teamId, rekey }: { run: number; teamId: number; rekey: boolean },
   chip: Extract<Step, { type: 'inspected' }>['chip'],
-): Asking {
+): DetailsScript {
   const { uid } = chip
-  let passed: Passed | undefined
+  let passed: PassedRow | undefined
   for (;;) {
     const { row: offered, isOwn, sheet } = await offerRow(deps, session, run, uid)
     const reply = yield { type: 'inspected', chip: { ...chip, row: offered, sheet, passed } }
@@ -63,7 +63,7 @@ async function* fromSheet(
     if (place.row > sheet.rows) throw invalid('details.row', `must be at most ${sheet.rows}`)
     if (place.row !== offered && (isOwn || !(await holdRow(deps.db.read, session, place)))) continue
     const { label } = reply.details
-    const [holder] = label === undefined ? [] : await labelsThere(deps.db.read, teamId, [label])
+    const [holder] = label === undefined ? [] : await existingLabels(deps.db.read, teamId, [label])
     if (isOwn || !holder || holder.uid === uid)
       return { details: reply.details, rekey: reply.rekey ?? rekey, place }
     await passRowTo(deps, place, holder.uid)

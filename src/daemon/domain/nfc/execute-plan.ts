@@ -25,7 +25,7 @@ import { verificationPlan } from './choose-plan.ts'
 import { close, type JournalEntry } from './journal.ts'
 import { isReset } from './known-chip.ts'
 import type { RegistrationDeps } from './registration.ts'
-import { type Phase, type Reply, relay, type Step } from './session.ts'
+import { type Phase, type Reply, runScript, type Step } from './session.ts'
 
 export interface SetUpDeps extends RegistrationDeps {
   readonly baseUrl: string
@@ -41,7 +41,7 @@ const isUntouched = (error: unknown): boolean =>
     (kind) => error instanceof kind,
   )
 
-export interface Written {
+export interface StoredPlan {
   readonly entry: Pick<JournalEntry, 'id' | 'plan' | 'enrollment'>
   /** The chip may have been written to: its plan, or one that this one replaces, was open. */
   readonly isBegun: boolean
@@ -51,7 +51,7 @@ export interface Written {
 export async function* executePlan(
   deps: SetUpDeps,
   actor: Actor,
-  { entry, isBegun }: Written,
+  { entry, isBegun }: StoredPlan,
   inspection: Inspection,
   carried: Omit<ApplyDeps, 'random'>,
 ): Part<LiveTap | null> {
@@ -61,7 +61,7 @@ export async function* executePlan(
   }
   const script = carryOut(entry.plan, inspection, { ...carried, random: randomBytes, isBegun, onWritten })
   try {
-    return yield* relay(script, () => phase)
+    return yield* runScript(script, () => phase)
   } catch (error) {
     if (!isBegun && isUntouched(error)) await close(deps, actor, entry, 'untouched')
     throw error
@@ -69,7 +69,7 @@ export async function* executePlan(
 }
 
 export const readBackTap = (plan: Plan, keysOf: KeysOf): Part<LiveTap | null> =>
-  relay(readBack(plan, chipDeps(keysOf)), 'read-back')
+  runScript(readBack(plan, chipDeps(keysOf)), 'read-back')
 
 /** Compares a chip with a plan that cannot write. @returns false if it shows another URL */
 export async function* matchesPlan(
@@ -79,7 +79,7 @@ export async function* matchesPlan(
   onTap: (tap: LiveTap) => void = () => {},
 ): Part<boolean> {
   try {
-    yield* relay(apply(plan, inspection, { ...chipDeps(keysOf), onUnchanged: onTap }), 'inspect')
+    yield* runScript(apply(plan, inspection, { ...chipDeps(keysOf), onUnchanged: onTap }), 'inspect')
     return true
   } catch (error) {
     // Thrown only after the tap has proven the keys.
@@ -96,7 +96,7 @@ export async function* proveSource(
   const { versions } = inspection
   if (versions[0] === 0 || versions.some((version) => version !== versions[0]))
     throw new ForeignKeys(versions)
-  const { d } = yield* relay(readTap({ templates: deps.keyRing.templates() }), 'inspect')
+  const { d } = yield* runScript(readTap({ templates: deps.keyRing.templates() }), 'inspect')
   const set = d !== null && /^\d{1,10}$/.test(d) ? deps.keyRing.get(Number(d)) : undefined
   if (!set) throw new ForeignKeys(versions)
   const { plan, target } = verificationPlan(inspection, { set, baseUrl: deps.baseUrl })

@@ -17,26 +17,26 @@ import {
   proveSource,
   readBackTap,
   type SetUpDeps,
-  type Written,
+  type StoredPlan,
 } from './execute-plan.ts'
 import { close, type Enrollment, openEntry, resumeEntry } from './journal.ts'
 import { assertOwnKeys, type KnownChip, knownChip } from './known-chip.ts'
 import {
   assertNewKeys,
   assertRegistrable,
+  hasTamperMode,
   isRegisteredWith,
-  knowsSeal,
   registerWithTap,
   type WantedEnrollment,
 } from './registration.ts'
 import {
+  type CardSession,
   type ChipDetails,
   type ChipRequest,
-  type Conversation,
   type NfcSession,
   type ReadyChip,
   type Reply,
-  relay,
+  runScript,
   type Step,
 } from './session.ts'
 import { takeRow } from './sheet-rows.ts'
@@ -58,9 +58,9 @@ export async function* provision(
   deps: SetUpDeps,
   session: NfcSession,
   request: ProvisionRequest,
-): Conversation {
+): CardSession {
   const { teamId, chipGroup, set, mayVouch, mayBind } = request
-  const inspection = yield* relay(inspect(request.atr), 'inspect')
+  const inspection = yield* runScript(inspect(request.atr), 'inspect')
   const { uid } = inspection
   session.uid = uid
   const { details, rekey, place } = yield* detailsFor(deps, session, request, inspection)
@@ -75,7 +75,7 @@ export async function* provision(
   }
   const plan = choice.kind === 'recover' ? choice.entry.plan : choice.plan
   const { target } = choice
-  const originality = makerOf(inspection, request.originality, known.open?.enrollment)
+  const originality = originalityOf(inspection, request.originality, known.open?.enrollment)
   await assertOwnKeys(deps.db.read, known, plan, mayBind)
   if (choice.kind !== 'verify') assertMayWrite(deps, { plan, versions: inspection.versions }, mayVouch)
   const url = targetFile(plan).url ?? ''
@@ -107,7 +107,7 @@ export async function* provision(
  * Anyone can have a chip with the factory's key 0, and copy a UID whose plan is open; other keys prove a chip by
  * themselves. @param wanted the caller takes such chips; whoever made the open plan took one too @throws NotGenuine
  */
-export const makerOf = (
+export const originalityOf = (
   inspection: Inspection,
   wanted: Originality,
   open: Enrollment | undefined,
@@ -116,7 +116,7 @@ export const makerOf = (
   return assertOriginal(inspection, [wanted, open?.originality ?? 'genuine'])
 }
 
-type SettingUp = AsyncGenerator<Step, ReadyChip, Reply>
+type SetUpScript = AsyncGenerator<Step, ReadyChip, Reply>
 
 interface Job {
   readonly plan: Plan
@@ -132,14 +132,14 @@ async function* verify(
   deps: SetUpDeps,
   actor: Actor,
   { plan, target, inspection, known, enrollment }: Job,
-): SettingUp {
+): SetUpScript {
   const keysOf = await chipKeys({ db: deps.db.read, box: deps.box }, [target])
   let shown: LiveTap | null = null
   const onTap = (tap: LiveTap): void => {
     shown = tap
   }
   if (!(yield* matchesPlan(plan, inspection, keysOf, onTap))) throw new OtherTemplate()
-  if (isRegisteredWith(known.row, target) && knowsSeal(known.row, plan)) {
+  if (isRegisteredWith(known.row, target) && hasTamperMode(known.row, plan)) {
     const { place } = enrollment
     if (place) await deps.db.write((trx) => takeRow(trx, place, plan.uid, iso(deps.clock.now())))
     return withWarning(resultOf('unchanged', plan, target), shown)
@@ -154,13 +154,13 @@ async function* write(
   session: NfcSession,
   choice: Exclude<Choice, { kind: 'verify' | 'prove' }>,
   { plan, target, inspection, known, enrollment: wanted, maxLc }: Job,
-): SettingUp {
+): SetUpScript {
   const { actor } = session
   const keysOf = await chipKeys({ db: deps.db.read, box: deps.box }, sourcesOf(plan))
   if (choice.kind === 'write') await assertNewKeys(deps, keysOf, { plan, target }, known.row)
   const at = iso(deps.clock.now())
   // Committed before the chip is touched, so that its setup can be completed after any failure.
-  const written = await deps.db.write(async (trx): Promise<Written & { enrollment: Enrollment }> => {
+  const written = await deps.db.write(async (trx): Promise<StoredPlan & { enrollment: Enrollment }> => {
     const enrollment = await groupOf(trx, actor, wanted, at)
     if (choice.kind === 'recover') {
       await resumeEntry(trx, actor, at, choice.entry, enrollment)

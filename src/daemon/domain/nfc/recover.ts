@@ -1,7 +1,7 @@
 import { ForeignKeys } from '../../../nfc/provision/errors.ts'
 import { hasFactoryKeys, type Inspection, inspect } from '../../../nfc/provision/inspect.ts'
 import { sourcesOn, targetFile } from '../../../nfc/provision/plan.ts'
-import { labelsThere } from '../../store/chips/chip-registration.ts'
+import { existingLabels } from '../../store/chips/chip-registration.ts'
 import { isMinting } from '../chips/chip-record.ts'
 import { conflict, DomainError, scopeMissing } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
@@ -9,9 +9,9 @@ import { assertMayWrite, chipKeys } from './chip-keys.ts'
 import { executePlan, invalidateTaps, matchesPlan, readBackTap, type SetUpDeps } from './execute-plan.ts'
 import { close, type Enrollment, type JournalEntry, resumeEntry } from './journal.ts'
 import { assertOwnKeys, type KnownChip, knownChip } from './known-chip.ts'
-import { makerOf, resultOf } from './provision.ts'
+import { originalityOf, resultOf } from './provision.ts'
 import { registerWithTap } from './registration.ts'
-import { type ChipRequest, type Conversation, type NfcSession, relay } from './session.ts'
+import { type CardSession, type ChipRequest, type NfcSession, runScript } from './session.ts'
 import { ChipBusy } from './session-locks.ts'
 import { isRowLeft } from './sheet-rows.ts'
 
@@ -20,8 +20,8 @@ export async function* recoverChip(
   deps: SetUpDeps,
   session: NfcSession,
   { atr, maxLc, originality, mayVouch, mayBind }: ChipRequest,
-): Conversation {
-  const inspection = yield* relay(inspect(atr), 'inspect')
+): CardSession {
+  const inspection = yield* runScript(inspect(atr), 'inspect')
   const { uid } = inspection
   session.uid = uid
   await session.lock({ uid })
@@ -52,7 +52,7 @@ export async function* recoverChip(
     return resultOf('provisioned', plan, target)
   }
   assertMayWrite(deps, { plan, versions: inspection.versions }, mayVouch)
-  if (target !== 'factory') makerOf(inspection, originality, open.enrollment)
+  if (target !== 'factory') originalityOf(inspection, originality, open.enrollment)
   await assertOwnKeys(deps.db.read, known, plan, mayBind || target === 'factory')
   const begun = { ...open, enrollment: enrollmentFor(open, inspection, mayBind) }
   if (!known.row && begun.enrollment) await assertMayMint(deps, begun.enrollment)
@@ -102,7 +102,7 @@ async function enrollmentLeft(
   const { label } = details
   const isLabelHeld = label !== undefined && (await isBeingGiven(session, { label, teamId }))
   const isRowGone = place !== undefined && !(await isRowLeft(db.read, session, place, uid))
-  const [holder] = label === undefined ? [] : await labelsThere(db.read, teamId, [label])
+  const [holder] = label === undefined ? [] : await existingLabels(db.read, teamId, [label])
   if (!isLabelHeld && !isRowGone && (!holder || holder.uid === uid)) return { enrollment }
   const to = holder && holder.uid !== uid ? `the chip ${holder.uid}` : 'another chip'
   const lost = label === undefined ? `row ${place?.row} of the sheet` : `label "${label}"`

@@ -5,7 +5,7 @@ import { uidToBytes } from '../../../nfc/uid.ts'
 import { maxCounter } from '../../../values/chip-row.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { findChipGroup } from '../../store/chips/chip-groups.ts'
-import { rememberChip, rememberedOf } from '../../store/chips/chip-records.ts'
+import { rememberedOf, saveTombstone } from '../../store/chips/chip-records.ts'
 import { findChips, updateChip } from '../../store/chips/chips.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
 import type { ChipGroupRow, ChipRow } from '../../store/schema/schema.ts'
@@ -56,12 +56,12 @@ export async function assertRegistrable(
     const { id } = group ?? (await ensureChipGroupIn(trx, { teamId, name, at }))
     const registration = { teamId, chipGroupId: id, keySetId, isSimulated: false, mayBind, at }
     const [result] = await registerChipsIn(trx, deps, registration, [{ ...details, uid }])
-    throw new TriedOut(result?.status === 'failed' ? result.error : undefined)
+    throw new RolledBack(result?.status === 'failed' ? result.error : undefined)
   }
   try {
     await deps.db.write(job)
   } catch (error) {
-    if (!(error instanceof TriedOut)) throw error
+    if (!(error instanceof RolledBack)) throw error
     if (error.problem !== undefined) throw conflict(asSentence(error.problem))
   }
 }
@@ -70,7 +70,7 @@ export async function assertRegistrable(
 const asSentence = (problem: string): string => problem.charAt(0).toUpperCase() + problem.slice(1)
 
 /** Rolls back a write and carries its result. */
-class TriedOut extends Error {
+class RolledBack extends Error {
   readonly problem: string | undefined
   constructor(problem: string | undefined) {
     super('tried out')
@@ -105,7 +105,7 @@ export const isRegisteredWith = (
 const shows = ({ template }: Plan): 0 | 1 => (template?.tamper ? 1 : 0)
 
 /** True if the registry knows of the chip's seal what the plan says. */
-export const knowsSeal = (row: Pick<ChipRow, 'tagTamper'> | undefined, plan: Plan): boolean =>
+export const hasTamperMode = (row: Pick<ChipRow, 'tagTamper'> | undefined, plan: Plan): boolean =>
   row?.tagTamper === shows(plan)
 
 /** Registers a chip and takes the tap that it showed, which invalidates earlier ones. @throws DomainError conflict */
@@ -175,7 +175,7 @@ async function changeKeys(
   // The chip lost those keys for good: if imported with them again, even its unseen taps are worthless.
   const set = row.keySetId === null ? undefined : keyRing.get(row.keySetId)
   const proof = keyRing.proofOf(set && keyRing.fileReadKey(set, row), row.uid)
-  await rememberChip(trx, { ...row, lastCounter: maxCounter }, proof, at)
+  await saveTombstone(trx, { ...row, lastCounter: maxCounter }, proof, at)
   // A chip whose taps can be made without it is not a physical chip.
   await updateChip(trx, row.uid, {
     ...keys,

@@ -18,16 +18,16 @@ import {
   invalidateTaps,
   proveSource,
   type SetUpDeps,
-  type Written,
+  type StoredPlan,
 } from './execute-plan.ts'
 import { close, openEntry, resumeEntry } from './journal.ts'
 import { isAccountedFor, type KnownChip, knownChip, sourceShown } from './known-chip.ts'
 import {
+  type CardSession,
   type ChipRequest,
-  type Conversation,
   type NfcSession,
   type Reply,
-  relay,
+  runScript,
   type Step,
 } from './session.ts'
 
@@ -41,9 +41,9 @@ export async function* resetChip(
   deps: SetUpDeps,
   session: NfcSession,
   { atr, maxLc, asks, mayVouch }: ResetRequest,
-): Conversation {
+): CardSession {
   const { actor } = session
-  const inspection = yield* relay(inspect(atr), 'inspect')
+  const inspection = yield* runScript(inspect(atr), 'inspect')
   const { uid } = inspection
   session.uid = uid
   const isBlank = hasFactoryKeys(inspection)
@@ -67,10 +67,10 @@ export async function* resetChip(
   if (inspection.versions[0] !== 0) {
     const held = from.find((source) => sourceVersion(source) === inspection.versions[0])
     if (held === undefined) throw new ForeignKeys(inspection.versions)
-    opened = yield* relay(openWithKey(inspection, held, chipDeps(keysOf)), 'inspect')
+    opened = yield* runScript(openWithKey(inspection, held, chipDeps(keysOf)), 'inspect')
   }
   const at = iso(deps.clock.now())
-  const written = await deps.db.write(async (trx): Promise<Written> => {
+  const written = await deps.db.write(async (trx): Promise<StoredPlan> => {
     if (open && isOwn) {
       await resumeEntry(trx, actor, at, open, undefined)
       return { entry: open, isBegun: true }

@@ -46,7 +46,7 @@ export class NfcSession {
   step = 0
   /** Resolves when the reply that is being processed is done. */
   running: Promise<void> | undefined
-  conversation: Conversation | undefined
+  conversation: CardSession | undefined
   expects: 'answers' | 'details' = 'answers'
   uid: string | null = null
   keySet: number | null = null
@@ -99,7 +99,7 @@ export interface SheetProgress {
 }
 
 /** A row that another chip has because of its label. */
-export interface Passed {
+export interface PassedRow {
   readonly row: number
   readonly uid: string
   /** The name of the other chip's group. */
@@ -117,7 +117,7 @@ interface SeenChip {
   /** The row of the sheet that the chip has or may have; null without a sheet, or if none is free. */
   readonly row?: number | null
   readonly sheet?: SheetProgress | null
-  readonly passed?: Passed | undefined
+  readonly passed?: PassedRow | undefined
 }
 
 export type Step =
@@ -164,7 +164,7 @@ export interface ChipRequest {
 }
 
 /** Yields steps for the card's side and receives its replies. */
-export type Conversation = AsyncGenerator<Step, SessionResult, Reply>
+export type CardSession = AsyncGenerator<Step, SessionResult, Reply>
 
 /** @throws DomainError invalid_input */
 function assertComplete(apdus: Burst, answers: readonly Uint8Array[]): void {
@@ -178,7 +178,7 @@ function assertComplete(apdus: Burst, answers: readonly Uint8Array[]): void {
 }
 
 /** Runs a script on the remote card. */
-export async function* relay<R>(
+export async function* runScript<R>(
   script: Script<R>,
   phase: Phase | (() => Phase),
 ): AsyncGenerator<Step, R, Reply> {

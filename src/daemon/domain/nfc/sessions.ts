@@ -4,7 +4,7 @@ import { conflict, DomainError } from '../errors/errors.ts'
 import type { Clock } from '../time/time.ts'
 import { recordProblem } from './journal.ts'
 import {
-  type Conversation,
+  type CardSession,
   NfcSession,
   type Reply,
   type SessionLock,
@@ -54,7 +54,7 @@ const maxSessions = 64
 const idleMs = 120_000
 const lifeMs = 900_000
 /** Sessions whose clients are told, if they come back, that another one took their chip over. */
-const rememberedAtMost = 64
+const maxRemembered = 64
 
 const takenOver = (): DomainError =>
   conflict(
@@ -76,7 +76,7 @@ export class NfcSessions {
   async open(
     deps: Deps,
     { token, actor, station }: SessionOwner,
-    talk: (session: NfcSession) => Conversation,
+    talk: (session: NfcSession) => CardSession,
   ): Promise<SessionStep> {
     this.#sweep(deps)
     if (this.#sessions.size >= maxSessions) this.#dropSilent(deps)
@@ -190,8 +190,7 @@ export class NfcSessions {
     const takeOver = (session: NfcSession) => {
       void this.#drop(deps, session)
       this.#takenOver.add(session.id)
-      for (const id of this.#takenOver)
-        if (this.#takenOver.size > rememberedAtMost) this.#takenOver.delete(id)
+      for (const id of this.#takenOver) if (this.#takenOver.size > maxRemembered) this.#takenOver.delete(id)
       void this.#noteLost(deps, session, 'The program that was at it was not heard any more')
     }
     const lockDeps = { clock: deps.clock, takeOver }

@@ -14,7 +14,7 @@ import type { NfcSession, SheetPlace, SheetProgress } from './session.ts'
 import type { SheetDeps } from './sheet-runs.ts'
 
 /** Taken rows that are read at once. */
-const atOnce = 500
+const batchSize = 500
 
 /** A row that is offered to a chip. */
 interface Offer {
@@ -53,9 +53,9 @@ async function freeRow(
   isSpare: boolean,
 ): Promise<number | null> {
   for (let from = nextRow; from <= rows; ) {
-    const taken = await takenRowsFrom(db, run, from, atOnce)
+    const taken = await takenRowsFrom(db, run, from, batchSize)
     const isTaken = new Set(taken)
-    const to = taken.length < atOnce ? rows : (taken.at(-1) ?? rows)
+    const to = taken.length < batchSize ? rows : (taken.at(-1) ?? rows)
     for (let row = from; row <= to; row += 1)
       if (!isTaken.has(row) && (await holdRow(db, session, { run, row }, isSpare))) return row
     from = to + 1
@@ -133,9 +133,9 @@ async function count(
 
 async function firstGap(trx: Queries, run: number, from: number): Promise<number> {
   for (let next = from; ; ) {
-    const taken = await takenRowsFrom(trx, run, next, atOnce)
+    const taken = await takenRowsFrom(trx, run, next, batchSize)
     const gap = taken.findIndex((row, index) => row !== next + index)
     next += gap === -1 ? taken.length : gap
-    if (gap !== -1 || taken.length < atOnce) return next
+    if (gap !== -1 || taken.length < batchSize) return next
   }
 }

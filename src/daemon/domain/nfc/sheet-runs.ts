@@ -16,7 +16,7 @@ import { conflict, DomainError, notFound } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 
 /** Of one team. */
-const runsAtMost = 1_000
+const maxRuns = 1_000
 const day = 24 * 3_600_000
 const kept = { closed: 30 * day, unused: 180 * day, empty: day }
 export type SheetDeps = { db: Db; clock: Clock }
@@ -64,7 +64,7 @@ async function keyOf(
   return createHash('sha256').update(JSON.stringify(all)).digest('hex')
 }
 
-const namedAtMost = 20
+const maxNamed = 20
 
 /** @throws DomainError invalid_input that names what no chip can be bound to */
 async function assertItems(bindings: Bindings, items: WantedRun['items']): Promise<void> {
@@ -72,7 +72,7 @@ async function assertItems(bindings: Bindings, items: WantedRun['items']): Promi
   for (const { item, variant } of items) {
     const refusal = await bindings.refuseItem(item, variant)
     if (refusal && !reasons.includes(refusal.reason)) reasons.push(refusal.reason)
-    if (reasons.length === namedAtMost) break
+    if (reasons.length === maxNamed) break
   }
   if (reasons.length > 0)
     throw new DomainError('invalid_input', `The sheet cannot be used: ${reasons.join('; ')}`)
@@ -102,10 +102,10 @@ export async function joinSheet(
       throw conflict(
         `The sheet is in use with ${open.rows} rows, not ${rows}. Use the same rows at every station, or start the sheet over: --start-over`,
       )
-    if ((await countNfcSheets(trx, teamId)) >= runsAtMost)
+    if ((await countNfcSheets(trx, teamId)) >= maxRuns)
       throw new DomainError(
         'too_large',
-        `The daemon keeps at most ${runsAtMost} runs of sheets of a team. Finished ones go after 30 days, and those without a chip after a day.`,
+        `The daemon keeps at most ${maxRuns} runs of sheets of a team. Finished ones go after 30 days, and those without a chip after a day.`,
       )
     if (open) await updateNfcSheet(trx, open.id, { closedAt: at })
     const begun = { teamId, sheet, rows, openedAt: at }

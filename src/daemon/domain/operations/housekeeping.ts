@@ -16,9 +16,9 @@ const everyMs = 3_600_000
 const refreshesKeptMs = 7 * 24 * everyMs
 
 /** Rows per write, kept small so that taps do not wait long. */
-const atOnce = 500
+const batchSize = 500
 
-type Deps = { db: Db; clock: BudgetClock & { lived(): number } }
+type Deps = { db: Db; clock: BudgetClock & { uptime(): number } }
 
 /**
  * Used signatures are kept forever, old taps are deleted by `deleteOld`, and refused taps are limited when they are
@@ -26,11 +26,11 @@ type Deps = { db: Db; clock: BudgetClock & { lived(): number } }
  */
 export async function cleanUp({ db, clock }: Deps): Promise<void> {
   const inPieces = async (prune: (trx: Queries, limit: number) => Promise<number>): Promise<void> => {
-    while ((await db.write((trx) => prune(trx, atOnce))) === atOnce) await new Promise(setImmediate)
+    while ((await db.write((trx) => prune(trx, batchSize))) === batchSize) await new Promise(setImmediate)
   }
   await inPieces(pruneSpentCodes)
-  await inPieces((trx, limit) => pruneIdempotencyKeys(trx, iso(clock.lived()), limit))
-  await db.write((trx) => clampSpentDays(trx, dayOf(clock.settled())))
+  await inPieces((trx, limit) => pruneIdempotencyKeys(trx, iso(clock.uptime()), limit))
+  await db.write((trx) => clampSpentDays(trx, dayOf(clock.confirmedTime())))
   await inPieces((trx, limit) => forgetBatches(trx, clock.now(), limit))
   await inPieces((trx, limit) => forgetSheets(trx, clock.now(), limit))
   await inPieces((trx, limit) => pruneRefreshes(trx, iso(clock.now() - refreshesKeptMs), limit))

@@ -1,7 +1,7 @@
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import { type Db, engineOf } from '../../store/database/database.ts'
 import { deleteOldTaps, dropTapMonth, hideEmails } from '../../store/operations/retention.ts'
-import { endOfTime } from '../../store/time/clock-set-back.ts'
+import { farFuture } from '../../store/time/clock-set-back.ts'
 import { hiddenEmail } from '../badge-events/personal.ts'
 import type { TapLog } from '../taps/tap-log.ts'
 import { type BudgetClock, iso } from '../time/time.ts'
@@ -9,7 +9,7 @@ import { pruneDeliveries } from '../webhooks/prune.ts'
 
 const dayMs = 86_400_000
 /** Rows per write, kept small so that taps do not wait long. */
-const atOnce = 500
+const batchSize = 500
 
 interface Deps {
   db: Db
@@ -29,21 +29,21 @@ interface Deps {
  * jump of the clock counts only after a day.
  */
 export async function deleteOld({ db, box, tapLog, clock, config }: Deps): Promise<void> {
-  const before = (ms: number) => iso(clock.settled() - ms)
+  const before = (ms: number) => iso(clock.confirmedTime() - ms)
   const { keepTapsDays, keepEmailsDays, refLifetimeMs, otpLifetimeMs } = config
   // Refs and codes end with their tap.
   const tapsMs = (days: number) => Math.max(days * dayMs, refLifetimeMs + otpLifetimeMs)
   const oldTaps =
     keepTapsDays === 'off' ? undefined : await dropMonths({ db, tapLog }, before(tapsMs(keepTapsDays)))
   while (oldTaps !== undefined) {
-    const deleted = await db.write((trx) => deleteOldTaps(trx, oldTaps, atOnce))
+    const deleted = await db.write((trx) => deleteOldTaps(trx, oldTaps, batchSize))
     tapLog.removed(deleted.refused)
-    if (deleted.taps < atOnce) break
+    if (deleted.taps < batchSize) break
     await new Promise(setImmediate)
   }
   while (keepEmailsDays !== 'off') {
-    const of = { before: before(keepEmailsDays * dayMs), hidden: hiddenEmail(box), limit: atOnce }
-    if ((await db.write((trx) => hideEmails(trx, of))) < atOnce) break
+    const of = { before: before(keepEmailsDays * dayMs), hidden: hiddenEmail(box), limit: batchSize }
+    if ((await db.write((trx) => hideEmails(trx, of))) < batchSize) break
     await new Promise(setImmediate)
   }
   await pruneDeliveries({ db, clock, config })
@@ -62,14 +62,14 @@ async function dropMonths({ db, tapLog }: Pick<Deps, 'db' | 'tapLog'>, before: s
   for (const month of await tapMonths.before(db.slow, ends)) {
     tapLog.removed((await db.write((trx) => dropTapMonth(trx, month))).refused)
   }
-  return (await tapMonths.before(db.slow, endOfTime)).includes(ends) ? ends : before
+  return (await tapMonths.before(db.slow, farFuture)).includes(ends) ? ends : before
 }
 
 /** This month and the next two, so that a daemon may be off for weeks. */
 export async function makeTapMonths(db: Db, now: number): Promise<void> {
   const { tapMonths } = engineOf(db.read)
   if (!tapMonths) return
-  const known = await tapMonths.before(db.read, endOfTime)
+  const known = await tapMonths.before(db.read, farFuture)
   const today = new Date(now)
   for (const ahead of [0, 1, 2]) {
     const first = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + ahead, 1))

@@ -89,7 +89,7 @@ export class Costs {
 const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 
 /** Transactions of one chain. The largest of them has this gas limit and call data. */
-export interface Sending {
+export interface ChainTransactions {
   transactions: number
   gas: bigint
   gasLimit: bigint
@@ -100,7 +100,7 @@ export interface Sending {
 export async function priced(
   chain: Chain,
   cap: bigint | undefined,
-  { transactions, gas, gasLimit, data }: Sending,
+  { transactions, gas, gasLimit, data }: ChainTransactions,
 ): Promise<ChainTotals> {
   const [balance, fees, l1Each] = await Promise.all([
     readChain(chain, () => chain.client.getBalance({ address: chain.relayer })),

@@ -40,7 +40,7 @@ export async function tokenOfRow(
 /** Yields results in order; a job that throws ends the iteration, but jobs already started complete. */
 export async function* mapConcurrently<T, R>(
   items: AsyncIterable<T> | Iterable<T>,
-  atOnce: number,
+  concurrency: number,
   job: (item: T) => Promise<R>,
 ): AsyncGenerator<R> {
   const begun: Promise<{ result: R } | { error: unknown }>[] = []
@@ -57,7 +57,7 @@ export async function* mapConcurrently<T, R>(
         (error: unknown) => ({ error }),
       ),
     )
-    if (begun.length >= atOnce) yield await first()
+    if (begun.length >= concurrency) yield await first()
   }
   while (begun.length > 0) yield await first()
 }

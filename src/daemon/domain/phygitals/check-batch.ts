@@ -3,7 +3,7 @@ import type { Chains } from '../../chain/chains.ts'
 import { ownerOf } from '../../chain/contract-state.ts'
 import { RecipientInvalid } from '../../chain/names/resolver.ts'
 import { claimGas } from '../../chain/relayer/phygital-claim.ts'
-import { tokenKey, tokensUnderWay, type UnderWay } from '../../store/chain/listing.ts'
+import { type PendingMove, tokenKey, tokensUnderWay } from '../../store/chain/listing.ts'
 import { findContractAt } from '../../store/contracts/contracts.ts'
 import type { Db } from '../../store/database/database.ts'
 import type { TokenLocation } from '../../store/phygitals/tokens.ts'
@@ -26,13 +26,13 @@ interface WantedMove {
 }
 
 /** `tokenId` is null if the token has not been minted yet. */
-export type TokenThere = Omit<TokenLocation, 'tokenId'> & { tokenId: string | null }
+export type CurrentToken = Omit<TokenLocation, 'tokenId'> & { tokenId: string | null }
 
 export type CheckedMove =
   | {
       row: number
       status: 'transfer' | 'mint' | 'unchanged'
-      token: TokenThere
+      token: CurrentToken
       /** After any transfer under way. */
       owner: string | null
       recipient: string
@@ -42,7 +42,7 @@ export type CheckedMove =
   | {
       row: number
       status: 'refused' | 'invalid'
-      token?: TokenThere
+      token?: CurrentToken
       owner?: string | null
       recipient?: never
       error: string
@@ -51,7 +51,7 @@ export type CheckedMove =
 type CheckDeps = { db: Db; chains: Chains; names: Names; clock: BudgetClock }
 type Pricing = { teamId: number; feeCap: (chainId: number) => bigint | undefined }
 
-const atOnce = 200
+const batchSize = 200
 
 /** A dry run, with the total cost at the end. @param feeCap wei per gas; the relayer's maximum */
 export async function* checkMoves(
@@ -74,7 +74,7 @@ export function checkEachMove(
   rows: AsyncIterable<WantedMove> | Iterable<WantedMove>,
 ): AsyncGenerator<CheckedMove> {
   const check = new Check(deps, teamId)
-  return mapConcurrently(rows, atOnce, (row) => check.row(row))
+  return mapConcurrently(rows, batchSize, (row) => check.row(row))
 }
 
 /** @throws DomainError chain_unavailable */
@@ -87,9 +87,9 @@ export interface MoveCosts {
   budget?: RemainingBudget
 }
 
-interface Priced {
+interface PricedMove {
   readonly status: string
-  readonly token?: TokenThere | undefined
+  readonly token?: CurrentToken | undefined
   readonly recipient?: string | undefined
 }
 
@@ -105,7 +105,7 @@ export class BatchCosts {
   }
 
   /** @throws DomainError chain_unavailable */
-  async add(move: Priced): Promise<void> {
+  async add(move: PricedMove): Promise<void> {
     const { token, recipient, status } = move
     if ((status !== 'transfer' && status !== 'mint') || !token || recipient === undefined) return
     const tokenId = token.tokenId ?? (await this.#nextId(token))
@@ -119,7 +119,7 @@ export class BatchCosts {
     return { totals, ...(budget && { budget }) }
   }
 
-  #nextId({ chainId, contractAddress }: TokenThere): Promise<string> {
+  #nextId({ chainId, contractAddress }: CurrentToken): Promise<string> {
     return memoized(this.#nextIds, `${chainId}/${contractAddress}`, async () => {
       const contract = await findContractAt(this.#deps.db.read, chainId, contractAddress)
       if (!contract) throw notFound('contract')
@@ -141,7 +141,7 @@ async function remainingBudget(
   totals: readonly ChainTotals[],
 ): Promise<RemainingBudget | undefined> {
   const isFree = totals.every(({ chainId }) => chains.get(chainId).isEmbedded)
-  const { transactions, gas } = await budgetLeft(db.read, { teamId, isFree, settled: clock.settled() })
+  const { transactions, gas } = await budgetLeft(db.read, { teamId, isFree, settled: clock.confirmedTime() })
   const wanted = totals.reduce((sum, chain) => sum + chain.transactions, 0)
   const isEnough =
     (transactions === null || wanted <= transactions) && (gas === null || wanted * claimGas <= gas)
@@ -154,7 +154,7 @@ class Check {
   readonly #teamId: number
   readonly #recipients = new Map<string, Promise<string>>()
   readonly #codes = new Map<string, Promise<boolean>>()
-  readonly #underWay = new Map<number, Promise<ReadonlyMap<string, UnderWay>>>()
+  readonly #underWay = new Map<number, Promise<ReadonlyMap<string, PendingMove>>>()
   constructor(deps: CheckDeps, teamId: number) {
     this.#deps = deps
     this.#teamId = teamId
@@ -162,7 +162,7 @@ class Check {
 
   async row(wanted: WantedMove): Promise<CheckedMove> {
     const { row } = wanted
-    let seen: { token?: TokenThere; owner?: string | null } = {}
+    let seen: { token?: CurrentToken; owner?: string | null } = {}
     try {
       const target = await this.#targetOf(wanted.target)
       const location = tokenInfoOf(target)
@@ -173,11 +173,11 @@ class Check {
       const contract = getAddress(location.contractAddress)
       // Read before the owner, so that a transfer that settles in between appears in one of the two.
       const underWay = (await this.#tokensUnderWay(location.chainId)).get(tokenKey(location))
-      const isThere = location.contractStatus === 'confirmed' && location.contractTransactionId !== null
+      const exists = location.contractStatus === 'confirmed' && location.contractTransactionId !== null
       const ownerNow =
         token.tokenId === null
           ? undefined
-          : await readChain(chain, () => ownerOf(chain.client, contract, BigInt(location.tokenId), isThere))
+          : await readChain(chain, () => ownerOf(chain.client, contract, BigInt(location.tokenId), exists))
       const owner = underWay?.recipient ?? ownerNow
       seen = { token, owner: owner ?? null }
       const result = { row, token, owner: owner ?? null, recipient }
@@ -221,7 +221,7 @@ class Check {
     })
   }
 
-  #tokensUnderWay(chainId: number): Promise<ReadonlyMap<string, UnderWay>> {
+  #tokensUnderWay(chainId: number): Promise<ReadonlyMap<string, PendingMove>> {
     return memoized(this.#underWay, chainId, () => tokensUnderWay(this.#deps.db.read, chainId))
   }
 }

@@ -1,15 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import { parseObject } from '../../../values/json.ts'
-import { Slice } from '../../../values/slices.ts'
+import { TimeSlice } from '../../../values/time-slices.ts'
 import type { Chains } from '../../chain/chains.ts'
 import type { Actor } from '../../store/audit/audit.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
 import type { LocatedToken, TokenLocation } from '../../store/phygitals/tokens.ts'
-import { announceData, announcedTogether, announceGas, announceGasLimit } from '../chain/announcements.ts'
+import { announceData, announceGas, announceGasLimit, maxPerAnnouncement } from '../chain/announcements.ts'
 import { chainOf } from '../chain/read-chain.ts'
 import { DomainError } from '../errors/errors.ts'
 import type { BudgetClock } from '../time/time.ts'
-import { type ChainTotals, priced, type Sending } from './batch-costs.ts'
+import { type ChainTotals, type ChainTransactions, priced } from './batch-costs.ts'
 import { type RowTarget, tokenOfRow } from './batch-row.ts'
 import { locationOf } from './find-token.ts'
 import { announce, byContract, isAnnounced, writeMetadata } from './metadata.ts'
@@ -49,9 +49,9 @@ interface Caller {
 }
 
 /** Rows per write; those of one contract share an announcement. */
-const together = announcedTogether
+const together = maxPerAnnouncement
 /** Characters per write, since a write blocks all others. */
-const lengthTogether = 128 * 1024
+const maxBatchLength = 128 * 1024
 
 /** A bad row fails alone, and an unchanged one costs no gas. @returns one result per row, in order */
 export async function* replaceMetadataRows(
@@ -119,19 +119,19 @@ export async function* checkMetadataRows(
 }
 
 /** Of a token whose metadata changed. */
-type Announced = Pick<LocatedToken, 'contractId' | 'contractTransactionId' | 'chainId' | 'tokenId'>
+type ChangedToken = Pick<LocatedToken, 'contractId' | 'contractTransactionId' | 'chainId' | 'tokenId'>
 type FeeCap = (chainId: number) => bigint | undefined
 
 /** Sums up what announcing changed metadata costs. */
 export class AnnouncementCosts {
   readonly #deps: Pick<Deps, 'chains'>
-  readonly #sums = new Map<number, Sending>()
+  readonly #sums = new Map<number, ChainTransactions>()
   constructor(deps: Pick<Deps, 'chains'>) {
     this.#deps = deps
   }
 
   /** @param changed in one write */
-  add(changed: readonly Announced[]): void {
+  add(changed: readonly ChangedToken[]): void {
     for (const tokens of byContract(changed.filter((token) => isAnnounced(this.#deps, token)))) {
       const ids = [...new Set(tokens.map(({ tokenId }) => tokenId))].map(BigInt)
       const count = ids.length
@@ -163,13 +163,13 @@ export class AnnouncementCosts {
 }
 
 async function* groupsOf(rows: AsyncIterable<MetadataRow>): AsyncGenerator<readonly MetadataRow[]> {
-  const slice = new Slice()
+  const slice = new TimeSlice()
   let group: MetadataRow[] = []
   let length = 0
   for await (const row of rows) {
     group.push(row)
     length += JSON.stringify(row.metadata).length
-    if (group.length < together && length < lengthTogether) continue
+    if (group.length < together && length < maxBatchLength) continue
     yield group
     group = []
     length = 0

@@ -51,7 +51,7 @@ export async function futureTokenOf(deps: Deps, contract: ContractRow): Promise<
     const tokenId = await freeTokenId(deps.db.read, contract.id, after)
     // The store knows all tokens of our own contracts.
     if (contract.transactionId !== null) return { contract, tokenId }
-    if (await isFreeThere(chain, address, tokenId)) return { contract, tokenId }
+    if (await isFreeOnChain(chain, address, tokenId)) return { contract, tokenId }
     after = BigInt(tokenId) + 2n ** BigInt(asked) - 1n
   }
   throw conflict(
@@ -59,7 +59,7 @@ export async function futureTokenOf(deps: Deps, contract: ContractRow): Promise<
   )
 }
 
-const isFreeThere = async (chain: Chain, address: Address, tokenId: string): Promise<boolean> =>
+const isFreeOnChain = async (chain: Chain, address: Address, tokenId: string): Promise<boolean> =>
   (await readChain(chain, () => ownerOf(chain.client, address, BigInt(tokenId)))) === undefined
 
 /**

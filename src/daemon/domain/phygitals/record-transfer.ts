@@ -6,7 +6,7 @@ import type { Queries } from '../../store/database/database.ts'
 import { deleteClaimRegistrationsOf } from '../../store/phygitals/claim-registrations.ts'
 import { type LocatedToken, setMintTransaction, tokenTopic } from '../../store/phygitals/tokens.ts'
 import { endClaimsOfToken } from '../../store/taps/recorded-taps.ts'
-import { type Counted, recordForTeam } from '../chain/budget.ts'
+import { type ChargedTo, recordForTeam } from '../chain/budget.ts'
 import { type BudgetClock, iso } from '../time/time.ts'
 
 interface NewTransfer {
@@ -16,7 +16,7 @@ interface NewTransfer {
   call: ClaimArgs['call']
   /** The gas limit, as `checkMove` found it. */
   gas?: number
-  counted: Counted
+  counted: ChargedTo
   idempotency?: KeyedRequest | undefined
 }
 

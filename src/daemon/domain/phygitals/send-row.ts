@@ -13,14 +13,14 @@ type SentRow =
   | { status: 'skipped' }
   | { status: 'failed'; error: string; code: ErrorCode; transactionId?: number | undefined }
 
-interface Sending {
+interface SendDeps {
   chains: Chains
   idempotency: Idempotency
 }
 
 /** The transaction of a row, recorded once under its key. @param record returns it */
 export async function sendRow(
-  deps: Sending,
+  deps: SendDeps,
   claim: KeyedRequest | undefined,
   record: () => Promise<number>,
 ): Promise<Exclude<SentRow, { status: 'skipped' }>> {
@@ -34,7 +34,7 @@ const skipped = ''
 
 /** Likewise, where looking at it may tell that there is nothing to record: undefined. */
 export async function sendRowUnless(
-  deps: Sending,
+  deps: SendDeps,
   claim: KeyedRequest | undefined,
   record: () => Promise<number | undefined>,
 ): Promise<SentRow> {

@@ -2,7 +2,7 @@ import type { Hex } from 'viem'
 import { getAddress } from 'viem/utils'
 import { phygitalAbi } from '../../chain/artifacts/phygital.ts'
 import type { Chain } from '../../chain/chains.ts'
-import { type Counted, predict } from '../../chain/relayer/builder.ts'
+import { type CounterValue, predict } from '../../chain/relayer/builder.ts'
 import { claimCounter, claimHash } from '../../chain/relayer/phygital-claim.ts'
 import type { TokenLocation } from '../../store/phygitals/tokens.ts'
 import { readContract } from '../chain/read-chain.ts'
@@ -18,7 +18,7 @@ export async function signClaim(
   chain: Chain,
   token: Pick<TokenLocation, 'contractAddress' | 'tokenId'>,
   to: string,
-  underWay: readonly Counted[],
+  underWay: readonly CounterValue[],
 ): Promise<SignedClaim> {
   const contract = getAddress(token.contractAddress)
   const recipient = getAddress(to)

@@ -10,7 +10,7 @@ import { chainOf, readChain } from '../chain/read-chain.ts'
 import type { Idempotency, KeyedRequest } from '../chain/transactions.ts'
 import type { ErrorCode } from '../errors/errors.ts'
 import { chipOfTeam, isChip, mapConcurrently, type RowTarget } from './batch-row.ts'
-import type { TokenThere } from './check-batch.ts'
+import type { CurrentToken } from './check-batch.ts'
 import { tokenOfTeam } from './find-token.ts'
 import { sendRow } from './send-row.ts'
 import type { TransferDeps } from './target.ts'
@@ -41,14 +41,14 @@ interface Caller {
   actor: Actor
 }
 
-const atOnce = 128
+const batchSize = 128
 
 /** Transfers rows concurrently; a bad row fails alone. @returns one result per row, in order */
 export const transferRows = (
   deps: BatchTransferDeps,
   caller: Caller,
   rows: AsyncIterable<TransferRow>,
-): AsyncGenerator<TransferResult> => mapConcurrently(rows, atOnce, (row) => transferRow(deps, caller, row))
+): AsyncGenerator<TransferResult> => mapConcurrently(rows, batchSize, (row) => transferRow(deps, caller, row))
 
 async function transferRow(
   deps: BatchTransferDeps,
@@ -75,7 +75,7 @@ export async function recordRow(
 
 /** A token where a check saw it. `owner` null: nobody. */
 export interface SeenToken {
-  readonly token: TokenThere
+  readonly token: CurrentToken
   readonly owner: string | null
 }
 

@@ -63,7 +63,7 @@ export async function signTransferByCode(
 }
 
 /** A kept answer, in JSON. */
-interface Given {
+interface StoredAnswer {
   /** As the request named the recipient, and the address that this was then. */
   to: string
   recipient: string
@@ -82,7 +82,7 @@ async function signatureGiven(
   const otp = await findOtp(db.read, deps, code)
   const kept = otp && signatureOf(otp, code)
   if (kept === undefined) return undefined
-  const given: Given = JSON.parse(kept)
+  const given: StoredAnswer = JSON.parse(kept)
   const asked = to.trim().toLowerCase()
   if (asked !== given.to && asked !== given.recipient.toLowerCase()) return undefined
   const chain = chainOf(chains, given.token.chainId)
@@ -111,7 +111,7 @@ async function signAndSpend(
       await endClaimsOfToken(trx, token.id, now)
       await deleteClaimRegistrationsOf(trx, token.id)
       await recordChange(trx, { ...record(deps, token, recipient), actor, teamId: token.teamId })
-      const given: Given = {
+      const given: StoredAnswer = {
         to: to.trim().toLowerCase(),
         recipient,
         signature: signed.signature,

@@ -21,11 +21,11 @@ export type BuildDeps = ActionDeps &
   }
 
 /** One look at a page, with what was tried just before. */
-export interface Viewing {
+export interface ViewOptions {
   cookies: readonly string[]
   /** See TapPage. */
   query: string | undefined
-  tried?: Tried | undefined
+  tried?: RefusedAction | undefined
   /** Told of what the page waits for. */
   watch?: Watch | undefined
 }
@@ -37,7 +37,7 @@ export interface Watch {
 }
 
 /** An action that was refused just now, with what was typed. */
-export interface Tried {
+export interface RefusedAction {
   kind: ActionKind
   id: number
   recipient: string
@@ -66,7 +66,7 @@ export async function factsOf(
 }
 
 /** Everything on a tap page, by the store alone; nothing is used up. */
-export async function buildPage(deps: BuildDeps, visit: Visit, viewing: Viewing): Promise<TapPage> {
+export async function buildPage(deps: BuildDeps, visit: Visit, viewing: ViewOptions): Promise<TapPage> {
   const { tap } = visit
   const { cookies, watch } = viewing
   const [facts, links] = await Promise.all([
@@ -81,7 +81,7 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: Viewing)
   const reading =
     token && ownerOnPage(deps, token, { since: settledClaim(actions), isFollowed: watch !== undefined })
   const known = await reading?.soon
-  if (reading && !known?.isFinal) watch?.owner(reading.told)
+  if (reading && !known?.isFinal) watch?.owner(reading.settled)
   const refs = new Map(visit.links)
   return {
     ref: visit.own,
@@ -100,7 +100,7 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: Viewing)
       },
       owner: known?.owner,
     },
-    seal: page?.seal,
+    tamper: page?.tamper,
     actions: actions.map((action) => withFailure(action, viewing.tried)),
     links: links.flatMap(({ id, label, baseUrl }) => {
       const own = refs.get(id)
@@ -120,7 +120,7 @@ function settledClaim(actions: readonly Action[]): string | undefined {
 }
 
 /** An action whose state says more than the refusal keeps it. */
-function withFailure(action: Action, tried: Tried | undefined): Action {
+function withFailure(action: Action, tried: RefusedAction | undefined): Action {
   if (!tried || tried.kind !== action.kind || tried.id !== action.id) return action
   const { state } = action
   const { failure, recipient } = tried

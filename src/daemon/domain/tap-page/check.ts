@@ -19,14 +19,18 @@ interface Deps {
   names: Names
 }
 
-interface Typed {
+interface RecipientInput {
   kind: ActionKind
   id: number
   recipient: string
 }
 
 /** The rules' opinion of what somebody types, with the address of a name. Uses nothing up. */
-export async function checkRecipient(deps: Deps, visit: Visit, typed: Typed): Promise<RecipientCheck> {
+export async function checkRecipient(
+  deps: Deps,
+  visit: Visit,
+  typed: RecipientInput,
+): Promise<RecipientCheck> {
   const { kind, recipient } = typed
   try {
     const address = await addressOf(deps, visit, typed)
@@ -52,7 +56,11 @@ export async function checkRecipient(deps: Deps, visit: Visit, typed: Typed): Pr
 }
 
 /** @returns EIP-55, an e-mail address, or a name that the provider looks up @throws DomainError */
-async function addressOf(deps: Deps, { tap }: Visit, { kind, id, recipient }: Typed): Promise<string> {
+async function addressOf(
+  deps: Deps,
+  { tap }: Visit,
+  { kind, id, recipient }: RecipientInput,
+): Promise<string> {
   const asker = { typing: tap.uid }
   // Other teams' events are none of the page's business.
   const { token, badgeEvents, guestbookEvents } = await assetsOf(deps.db.read, tap, iso(deps.clock.now()))

@@ -87,11 +87,11 @@ export interface Failure {
   code: string
   retryAfterSeconds?: number
   /** With the code recipient_invalid alone. */
-  mistyped?: Mistyped
+  mistyped?: InvalidRecipient
 }
 
 /** A wrong recipient, told apart by what was typed. `count`: characters after 0x. */
-export type Mistyped =
+export type InvalidRecipient =
   | { is: 'unknown-name' | 'wrong-address' | 'other-chain' | 'badge' | 'other' }
   | { is: 'wrong-length'; count: number }
 
@@ -104,7 +104,7 @@ export interface TapPage {
   brand: Brand
   piece: Piece
   /** Of a TagTamper chip, once a tap told it; `since`: of the tap that first told that it is open, ISO 8601. */
-  seal?: { is: 'closed' } | { is: 'open'; since: string } | undefined
+  tamper?: { is: 'closed' } | { is: 'open'; since: string } | undefined
   /** In order: register, claim, badges, guestbooks. */
   actions: Action[]
   /** Third-party links, each with its own ref. */

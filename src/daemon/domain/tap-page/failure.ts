@@ -1,15 +1,15 @@
 import { tidyCell } from '../../../values/invisible.ts'
 import { UnknownName, WrongChain } from '../../chain/names/resolver.ts'
 import type { DomainError } from '../errors/errors.ts'
-import type { ActionKind, Failure, Mistyped } from './content.ts'
+import type { ActionKind, Failure, InvalidRecipient } from './content.ts'
 
-interface Typed {
+interface ActionInput {
   kind: ActionKind
   recipient: string
 }
 
 /** A refusal without its words, which are for developers. */
-export function failureOf(error: DomainError, typed: Typed): Failure {
+export function failureOf(error: DomainError, typed: ActionInput): Failure {
   const { code, detail } = error
   const { retryAfterSeconds } = detail
   return {
@@ -19,7 +19,7 @@ export function failureOf(error: DomainError, typed: Typed): Failure {
   }
 }
 
-function mistypedOf({ kind, recipient }: Typed, cause: unknown): Mistyped {
+function mistypedOf({ kind, recipient }: ActionInput, cause: unknown): InvalidRecipient {
   if (cause instanceof UnknownName) return { is: 'unknown-name' }
   if (cause instanceof WrongChain) return { is: 'other-chain' }
   // With a dot it is a name, such as 0xabc.eth.

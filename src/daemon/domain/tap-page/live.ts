@@ -3,7 +3,7 @@ import type { Watch } from './build.ts'
 import type { Action, TapPage } from './content.ts'
 
 /** Badges are settled by their provider, and other processes tell nobody. */
-const lookAgainMs = { badge: 2000, other: 15_000 }
+const pollMs = { badge: 2000, other: 15_000 }
 
 /** A press of a button reaches all open views of its page in this process. */
 export class PageNotices {
@@ -18,44 +18,44 @@ export class PageNotices {
     }
   }
 
-  tell(ref: string): void {
+  notify(ref: string): void {
     for (const listener of this.#listeners.get(ref) ?? []) listener()
   }
 }
 
-interface Followed {
+interface PageSubscription {
   chains: Chains
   clock: { now(): number }
   notices: PageNotices
   ref: string
-  look(watch: Watch): Promise<TapPage>
+  load(watch: Watch): Promise<TapPage>
   /** @param keys of what changed: of everything at first */
-  tell(change: { page: TapPage; keys: ReadonlySet<string> }): void
+  onChange(change: { page: TapPage; keys: ReadonlySet<string> }): void
   /** The page cannot change any more, or is over. */
-  end(error?: unknown): void
+  onEnd(error?: unknown): void
 }
 
 /** Looks at a page whenever something that it shows may have changed. @returns a function that stops it */
-export function followPage(followed: Followed): () => void {
-  const ended = new AbortController()
-  const bell = new Bell()
-  ended.signal.addEventListener('abort', () => bell.ring(), { once: true })
-  run(followed, bell, ended.signal).then(
-    () => followed.end(),
-    (error: unknown) => followed.end(error),
+export function subscribeToPage(subscription: PageSubscription): () => void {
+  const stop = new AbortController()
+  const signal = new Signal()
+  stop.signal.addEventListener('abort', () => signal.notify(), { once: true })
+  run(subscription, signal, stop.signal).then(
+    () => subscription.onEnd(),
+    (error: unknown) => subscription.onEnd(error),
   )
-  return () => ended.abort()
+  return () => stop.abort()
 }
 
 const maxOwners = 3
 
-async function run(followed: Followed, bell: Bell, ended: AbortSignal): Promise<void> {
-  const { chains, clock, notices, ref } = followed
+async function run(subscription: PageSubscription, signal: Signal, stopped: AbortSignal): Promise<void> {
+  const { chains, clock, notices, ref } = subscription
   const versions = new Map<number, string>()
   let before: ReadonlyMap<string, string> = new Map()
-  let ownersAwaited = 0
-  while (!ended.aborted) {
-    const stops = [notices.listen(ref, () => bell.ring())]
+  let ownersWatched = 0
+  while (!stopped.aborted) {
+    const stops = [notices.listen(ref, () => signal.notify())]
     try {
       const transactions: number[] = []
       let isOwnerOpen = false
@@ -63,27 +63,27 @@ async function run(followed: Followed, bell: Bell, ended: AbortSignal): Promise<
         transaction: (id) => transactions.push(id),
         owner: (told) => {
           // At the beginning and after a claim; a chain that is away would have the page look for ever.
-          if (++ownersAwaited > maxOwners) return
+          if (++ownersWatched > maxOwners) return
           isOwnerOpen = true
-          void told.then(() => bell.ring())
+          void told.then(() => signal.notify())
         },
       }
-      const page = await followed.look(watch)
+      const page = await subscription.load(watch)
       const now = clock.now()
       const shown = versionsOf(page, now)
       const keys = new Set([...shown.keys()].filter((key) => shown.get(key) !== before.get(key)))
-      if (keys.size > 0 && !ended.aborted) followed.tell({ page, keys })
+      if (keys.size > 0 && !stopped.aborted) subscription.onChange({ page, keys })
       before = shown
       if (!page.isLive && !isOwnerOpen) return
       for (const id of transactions) {
         const changed = (version: string) => {
           if (versions.get(id) === version) return
           versions.set(id, version)
-          bell.ring()
+          signal.notify()
         }
         stops.push(await chains.relayer.follow(id, changed))
       }
-      await bell.rung(restMs(page, now))
+      await signal.wait(restMs(page, now))
     } finally {
       for (const stop of stops) stop()
     }
@@ -95,14 +95,14 @@ const datesOf = ({ state }: Action): string[] =>
 
 /** Pieces as last shown, but for clocks that run by themselves. */
 function versionsOf({ actions, piece, endsAt }: TapPage, now: number): Map<string, string> {
-  const passed = (dates: string[]) => dates.map((date) => Date.parse(date) <= now)
+  const hasPassed = (dates: string[]) => dates.map((date) => Date.parse(date) <= now)
   const isOpen = actions.some(({ state }) => state.is === 'open')
   return new Map([
     ['owner', JSON.stringify(piece.owner ?? null)],
-    ['time', JSON.stringify([endsAt, passed([endsAt]), isOpen])],
+    ['time', JSON.stringify([endsAt, hasPassed([endsAt]), isOpen])],
     ...actions.map((action): [string, string] => [
       `${action.kind}-${action.id}`,
-      JSON.stringify([action, passed(datesOf(action))]),
+      JSON.stringify([action, hasPassed(datesOf(action))]),
     ]),
   ])
 }
@@ -112,20 +112,20 @@ function restMs({ actions, endsAt }: TapPage, now: number): number {
   const ahead = [endsAt, ...actions.flatMap(datesOf)]
     .map((date) => Date.parse(date) - now)
     .filter((ms) => ms > 0)
-  return Math.min(isBadge ? lookAgainMs.badge : lookAgainMs.other, ...ahead)
+  return Math.min(isBadge ? pollMs.badge : pollMs.other, ...ahead)
 }
 
 /** Wakes whoever waits for it, or spares the next wait. */
-class Bell {
+class Signal {
   #isRung = false
   #wake: () => void = () => undefined
 
-  ring(): void {
+  notify(): void {
     this.#isRung = true
     this.#wake()
   }
 
-  async rung(atMostMs: number): Promise<void> {
+  async wait(atMostMs: number): Promise<void> {
     if (!this.#isRung)
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, atMostMs)

@@ -23,21 +23,21 @@ const answers = ttlCache(2000)
 
 type Owner = Piece['owner']
 
-interface Reading {
+interface OwnerReading {
   /** As far as known in time: `isFinal` once the chain and its names have answered. */
   soon: Promise<{ owner: Owner; isFinal: boolean }>
   /** Never fails: an owner whom nobody can tell is undefined. */
-  told: Promise<Owner>
+  settled: Promise<Owner>
 }
 
-interface Asked {
+interface OwnerOptions {
   /** The page's claim that was settled, if any. */
   since: string | undefined
   isFollowed: boolean
 }
 
 /** The owner of a token by its chain, with the name that the owner gave to the address. */
-export function ownerOnPage(deps: OwnerDeps, token: LocatedToken, asked: Asked): Reading {
+export function ownerOnPage(deps: OwnerDeps, token: LocatedToken, asked: OwnerOptions): OwnerReading {
   let owner: Owner
   const reading = readOwner(deps, token, asked, (known) => {
     owner = known
@@ -51,13 +51,13 @@ export function ownerOnPage(deps: OwnerDeps, token: LocatedToken, asked: Asked):
   const soon = Promise.race([told.then(() => true), timeout])
     .then((isFinal) => ({ owner, isFinal }))
     .finally(() => settled.abort())
-  return { soon, told }
+  return { soon, settled: told }
 }
 
 async function readOwner(
   deps: OwnerDeps,
   token: LocatedToken,
-  asked: Asked,
+  asked: OwnerOptions,
   learn: (owner: Owner) => void,
 ): Promise<void> {
   // A contract with a known problem cannot name the owner.
@@ -73,5 +73,5 @@ async function readOwner(
 }
 
 /** An answer from before a claim was settled is never taken for one from after it. */
-const keyOf = ({ contractAddress, tokenId }: TokenLocation, { since = '' }: Asked): string =>
+const keyOf = ({ contractAddress, tokenId }: TokenLocation, { since = '' }: OwnerOptions): string =>
   `owner ${contractAddress}/${tokenId} ${since}`

@@ -4,9 +4,9 @@ import type { ItemOfPage } from '../../store/tap-page/tap-pages.ts'
 import type { Picture, Piece } from './content.ts'
 
 /** Everything about a piece that metadata and items say; the chain adds the rest. */
-export type Described = Omit<Piece, 'kind' | 'token' | 'owner'>
+export type PieceDescription = Omit<Piece, 'kind' | 'token' | 'owner'>
 
-const nothing: Described = {
+const nothing: PieceDescription = {
   name: undefined,
   collection: undefined,
   description: undefined,
@@ -25,7 +25,7 @@ const maxCounts = { attributes: 60, pictures: 24 }
  * Reads marketplace metadata; what does not fit is left out. @param metadata of the token, as JSON @param item of the
  * chip, for what the metadata does not say
  */
-export function describePiece(metadata: string | null, item: ItemOfPage | undefined): Described {
+export function describePiece(metadata: string | null, item: ItemOfPage | undefined): PieceDescription {
   const said = ofMetadata(metadata)
   const before = item ? ofItem(item) : nothing
   return {
@@ -40,7 +40,7 @@ export function describePiece(metadata: string | null, item: ItemOfPage | undefi
   }
 }
 
-function ofMetadata(text: string | null): Described {
+function ofMetadata(text: string | null): PieceDescription {
   // An exception costs as much as a page's whole text.
   const metadata: JsonObject | undefined = text === null ? undefined : parseObject(text)
   if (!metadata) return nothing
@@ -61,7 +61,7 @@ function ofMetadata(text: string | null): Described {
   }
 }
 
-function ofItem({ variantId, ...item }: ItemOfPage): Described {
+function ofItem({ variantId, ...item }: ItemOfPage): PieceDescription {
   const variants = listIn(item.variants)
   const variant = variants.find((one) => isJsonObject(one) && one.id === variantId)
   const traits = variantId !== null && isJsonObject(variant) ? listOf(variant.attributes) : []
@@ -82,7 +82,7 @@ function ofItem({ variantId, ...item }: ItemOfPage): Described {
 function shownOf(
   image: string | undefined,
   pictures: readonly Picture[],
-): Pick<Described, 'image' | 'video' | 'gallery'> {
+): Pick<PieceDescription, 'image' | 'video' | 'gallery'> {
   const video = pictures.find(isVideo)?.url
   const first = image ?? pictures.find((one) => !isVideo(one) && isImage(one))?.url
   const gallery = pictures.filter((one) => one.url !== first && one.url !== video && isShown(one))

@@ -5,7 +5,7 @@ import { findIdempotencyKey } from '../../store/chain/idempotency-keys.ts'
 import { findTransaction } from '../../store/chain/intents.ts'
 import type { Db } from '../../store/database/database.ts'
 import type { TransactionRow } from '../../store/schema/schema.ts'
-import { findOtp, hashCode, isOver } from '../codes/otps.ts'
+import { findOtp, hashCode, isExpired } from '../codes/otps.ts'
 import type { Seals } from '../codes/seals.ts'
 import { iso } from '../time/time.ts'
 import type { ActionKind, ActionState, ClosedReason } from './content.ts'
@@ -13,7 +13,7 @@ import type { ActionKind, ActionState, ClosedReason } from './content.ts'
 export interface RecordDeps {
   db: Pick<Db, 'read'>
   seals: Seals
-  clock: { now(): number; lived(): number }
+  clock: { now(): number; uptime(): number }
   explorers: Explorers
   /** Told of each transaction that is not settled. */
   watch?: ((transactionId: number) => void) | undefined
@@ -29,7 +29,7 @@ export const recordOf = (code: string, kind: ActionKind) => ({
 })
 
 export const findRecord = ({ db, clock }: RecordDeps, code: string, kind: ActionKind) =>
-  findIdempotencyKey(db.read, { ...recordOf(code, kind), now: iso(clock.lived()) })
+  findIdempotencyKey(db.read, { ...recordOf(code, kind), now: iso(clock.uptime()) })
 
 /** The state of a claim or a signature in a guestbook; undefined: this page did not ask for it. */
 export async function transactionState(
@@ -75,5 +75,5 @@ export async function closedReason(deps: RecordDeps, code: string): Promise<Clos
   const otp = await findOtp(deps.db.read, deps, code)
   if (!otp || otp.deletedAt !== null) return 'expired'
   if (otp.usedAt !== null) return 'used'
-  return isOver(otp, iso(deps.clock.now())) ? 'expired' : undefined
+  return isExpired(otp, iso(deps.clock.now())) ? 'expired' : undefined
 }

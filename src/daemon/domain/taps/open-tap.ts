@@ -1,12 +1,12 @@
 import { withRef } from '../../../values/redirect-url.ts'
 import { lastTapOf, type TappedChip } from '../../store/chips/chips.ts'
 import { linksOfTeam } from '../../store/chips/links.ts'
-import { linksAtMost } from '../../store/taps/recorded-taps.ts'
+import { maxLinks } from '../../store/taps/recorded-taps.ts'
 import type { Seals } from '../codes/seals.ts'
 import { type Progress, storeFailure } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
 import { type Visit, visitOf, visitsOfBrowser } from './page-visits.ts'
-import { type JudgedTap, type Leaving, type TakenTap, type TakeTapDeps, takeTap } from './take-tap.ts'
+import { type JudgedTap, type TakenTap, type TakeTapDeps, type TapEffects, takeTap } from './take-tap.ts'
 import { type TapQuery, verifyTap } from './verify-tap.ts'
 
 /** The response to a person who opens a chip's URL. */
@@ -87,7 +87,7 @@ const visitLifetime = (deps: Pick<OpenTapDeps, 'refLifetime' | 'otpLifetime'>): 
   deps.refLifetime + deps.otpLifetime
 
 /** The refs of a tap, and its page where the chip redirects to none. */
-async function refsFor(deps: OpenTapDeps, chip: TappedChip, now: number): Promise<Leaving<undefined>> {
+async function refsFor(deps: OpenTapDeps, chip: TappedChip, now: number): Promise<TapEffects<undefined>> {
   const refsUntil = iso(now + deps.refLifetime)
   if (chip.redirectUrl !== null) return { refsUntil, made: undefined }
   const links = await linksOfTeam(deps.db.read, chip.teamId)
@@ -95,7 +95,7 @@ async function refsFor(deps: OpenTapDeps, chip: TappedChip, now: number): Promis
     refsUntil,
     pageUntil: iso(now + visitLifetime(deps)),
     links: links
-      .slice(0, linksAtMost)
+      .slice(0, maxLinks)
       .map(({ id }) => id)
       .join(','),
     made: undefined,
@@ -139,6 +139,6 @@ async function openAgain<P>(
   }
   const last = await lastTapOf(deps.db.read, { uid: chip.uid })
   const isLast = last?.lastCounter === counter && last.lastTapAt !== null
-  const isOver = isLast && last.lastTapAt !== null && last.lastTapAt <= iso(now - visitLifetime(deps))
-  return refused(410, isOver ? 'expired' : 'replayed')
+  const isExpired = isLast && last.lastTapAt !== null && last.lastTapAt <= iso(now - visitLifetime(deps))
+  return refused(410, isExpired ? 'expired' : 'replayed')
 }

@@ -3,7 +3,7 @@ import type { AesKey } from '../../../nfc/ntag424/cmac.ts'
 import { encryptPiccData, macInputText, type SdmInput, sunMac } from '../../../nfc/ntag424/sun.ts'
 import { uidToBytes } from '../../../nfc/uid.ts'
 import { maxCounter } from '../../../values/chip-row.ts'
-import { Slice } from '../../../values/slices.ts'
+import { TimeSlice } from '../../../values/time-slices.ts'
 import { recordChange } from '../../store/audit/audit.ts'
 import { takeSimulatedCounters } from '../../store/chips/chip-records.ts'
 import type { Db } from '../../store/database/database.ts'
@@ -74,10 +74,10 @@ export async function simulateTaps(
     return { chip, keys, first: last + 1 }
   })
   const taps: SimulatedTap[] = []
-  const slice = new Slice()
+  const slice = new TimeSlice()
   for (let counter = first; counter < first + count; counter += 1) {
     taps.push(tapOf(deps.baseUrl, chip.uid, keys, counter))
-    if (slice.isOver) await slice.next()
+    if (slice.shouldYield) await slice.next()
   }
   return taps
 }

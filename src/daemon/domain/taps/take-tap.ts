@@ -2,7 +2,7 @@ import type { TappedChip } from '../../store/chips/chips.ts'
 import { isOutcomeUnknown } from '../../store/data-dir/disk.ts'
 import type { Db } from '../../store/database/database.ts'
 import type { TapRow } from '../../store/schema/schema.ts'
-import type { TapToTake } from '../../store/taps/tap-to-take.ts'
+import type { TapInsert } from '../../store/taps/tap-insert.ts'
 import type { NewTap } from '../../store/taps/taps.ts'
 import type { KeyRing } from '../chips/key-ring.ts'
 import { DomainError } from '../errors/errors.ts'
@@ -21,7 +21,7 @@ export type JudgedTap<T> =
   | { kind: 'taken'; chip: TappedChip; tap: TakenTap; made: T }
 
 /** As it was recorded. */
-export type TakenTap = TapToTake['tap'] & Pick<TapRow, 'id' | 'queried'>
+export type TakenTap = TapInsert['tap'] & Pick<TapRow, 'id' | 'queried'>
 
 export interface TakeTapDeps {
   db: Db
@@ -32,22 +32,22 @@ export interface TakeTapDeps {
 }
 
 /** What a valid tap is to leave: it exists exactly if the tap is taken. */
-export interface Leaving<T> {
+export interface TapEffects<T> {
   refsUntil?: string
   pageUntil?: string
   links?: string
   codes?: string
-  /** See TapToTake. */
+  /** See TapInsert. */
   events?: string
   /** For the caller. */
   made: T
 }
 
 /** Only reads. @param now in milliseconds */
-type Prepare<T> = (chip: TappedChip, now: number) => Promise<Leaving<T>>
+type PrepareEffects<T> = (chip: TappedChip, now: number) => Promise<TapEffects<T>>
 
 /** A chip that was changed between look and write as often as this is being changed without end. */
-const attempts = 20
+const maxAttempts = 20
 
 /**
  * Uses a tap up, and records it in the same write: of concurrent callers with the same tap, exactly one gets `taken`, even
@@ -58,19 +58,19 @@ export async function takeTap<T>(
   deps: TakeTapDeps,
   query: TapQuery,
   via: 'find' | 'page',
-  prepare: Prepare<T>,
+  prepare: PrepareEffects<T>,
 ): Promise<JudgedTap<T>> {
   const now = deps.clock.now()
-  for (let attempt = 0; attempt < attempts; attempt += 1) {
-    const read = await verifyTap(deps, query)
-    if (read.kind !== 'genuine') return refused(deps, read, { now, via })
-    const { chip, counter } = read
+  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+    const verified = await verifyTap(deps, query)
+    if (verified.kind !== 'genuine') return recordRefusal(deps, verified, { now, via })
+    const { chip, counter } = verified
     if (counter <= chip.lastCounter) {
       const { uid: chipUid, teamId, keySetId } = chip
       deps.tapLog.refuse({ at: iso(now), chipUid, teamId, keySetId, counter, via, outcome: 'replayed' })
       return { kind: 'replayed', chip, counter }
     }
-    const judged = await take(deps, read, { now, via, prepare }).catch(tapAgain)
+    const judged = await take(deps, verified, { now, via, prepare }).catch(throwOutcomeUnknown)
     if (judged) return judged
   }
   throw new DomainError(
@@ -80,55 +80,55 @@ export async function takeTap<T>(
   )
 }
 
-interface Taking<T> {
+interface TakeOptions<T> {
   now: number
   via: 'find' | 'page'
-  prepare: Prepare<T>
+  prepare: PrepareEffects<T>
 }
 
-type Genuine = Extract<VerifiedTap, { kind: 'genuine' }>
+type GenuineTap = Extract<VerifiedTap, { kind: 'genuine' }>
 
 /** @returns undefined, with nothing written, if the chip has changed since it was read */
 async function take<T>(
   { db, webhookEvents, tapLog }: TakeTapDeps,
-  { chip, counter, seal }: Genuine,
-  { now, via, prepare }: Taking<T>,
+  { chip, counter, tamper }: GenuineTap,
+  { now, via, prepare }: TakeOptions<T>,
 ): Promise<JudgedTap<T> | undefined> {
   const at = iso(now)
   const fresh = chip.catchesUp === 1 ? 'caught-up' : 'valid'
   const outcome = chip.disabledAt === null ? fresh : 'disabled'
   // Taps of a disabled chip are used up too, so that a thief's collection is worthless once it is enabled again.
-  const leaving = outcome === 'valid' ? await prepare(chip, now) : undefined
+  const effects = outcome === 'valid' ? await prepare(chip, now) : undefined
   const { uid: chipUid, teamId, keySetId } = chip
-  const shown = { at, chipUid, teamId, keySetId, counter, outcome, via, tamper: seal } as const
-  const tap: TapToTake['tap'] = {
+  const recorded = { at, chipUid, teamId, keySetId, counter, outcome, via, tamper } as const
+  const tap: TapInsert['tap'] = {
     at,
     counter,
     outcome,
     via,
-    tamper: seal,
-    refsUntil: leaving?.refsUntil ?? null,
-    pageUntil: leaving?.pageUntil ?? null,
-    links: leaving?.links ?? null,
-    codes: leaving?.codes ?? null,
+    tamper,
+    refsUntil: effects?.refsUntil ?? null,
+    pageUntil: effects?.pageUntil ?? null,
+    links: effects?.links ?? null,
+    codes: effects?.codes ?? null,
   }
-  const messages = webhookEvents.ofTap(shown, chip)
-  const id = await db.takeTap({ seen: chip, events: leaving?.events ?? null, tap, messages })
+  const messages = webhookEvents.ofTap(recorded, chip)
+  const id = await db.takeTap({ seen: chip, events: effects?.events ?? null, tap, messages })
   if (id === undefined) return undefined
   if (messages.length > 0) webhookEvents.recorded(teamId)
-  tapLog.publish(Object.assign(shown, { id }))
-  if (leaving) return { kind: 'taken', chip, tap: Object.assign(tap, { id, queried: 0 }), made: leaving.made }
+  tapLog.publish(Object.assign(recorded, { id }))
+  if (effects) return { kind: 'taken', chip, tap: Object.assign(tap, { id, queried: 0 }), made: effects.made }
   // Outside of what webhooks are sure to be told. The tap is used up already, and the answer must not deny it.
   if (webhookEvents.wants(teamId, 'tap.refused'))
-    await db.write(webhookEvents.refusedTaps([shown])).catch(() => undefined)
+    await db.write(webhookEvents.refusedTaps([recorded])).catch(() => undefined)
   return { kind: outcome === 'valid' ? 'disabled' : outcome, chip, counter }
 }
 
-function refused(
+function recordRefusal(
   { tapLog }: TakeTapDeps,
-  read: Exclude<VerifiedTap, Genuine>,
+  read: Exclude<VerifiedTap, GenuineTap>,
   { now, via }: { now: number; via: 'find' | 'page' },
-): Exclude<VerifiedTap, Genuine> {
+): Exclude<VerifiedTap, GenuineTap> {
   if (read.kind === 'malformed') return read
   const { keySetId } = read
   const unknown: NewTap = {
@@ -148,7 +148,7 @@ function refused(
   return read
 }
 
-function tapAgain(cause: unknown): never {
+function throwOutcomeUnknown(cause: unknown): never {
   if (!isOutcomeUnknown(cause)) throw cause
   throw new DomainError(
     'outcome_unknown',

@@ -17,7 +17,7 @@ type SeenTap = Omit<ShownTap, 'id'> & { id: number | null }
 
 // Anyone can send endless refused taps. They are stored in batches and beyond this number only counted, so that they
 // cost neither disk space nor other taps' time.
-const refusedAtOnce = 500
+const refusedPerWrite = 500
 const flushAfter = 200
 /** Keep only the newest, since anyone can cause refused taps. */
 const refusedKept = 200_000
@@ -58,7 +58,7 @@ export class TapLog {
 
   /** Stores a refused tap soon. */
   refuse(tap: NewTap): void {
-    if (this.#refused.length >= refusedAtOnce) this.#counts.dropped()
+    if (this.#refused.length >= refusedPerWrite) this.#counts.dropped()
     else this.#refused.push(tap)
     this.publish({ tamper: null, ...tap, id: null })
     this.#timer ??= setTimeout(() => void this.flush(), flushAfter).unref()

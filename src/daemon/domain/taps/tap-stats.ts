@@ -62,7 +62,7 @@ const hourMs = 3_600_000
 const defaultSpanMs = { hour: 24 * hourMs, day: 29 * 24 * hourMs, other: 30 * 24 * hourMs }
 export const maxPeriods = 10_000
 // Half a second on a slow machine: other lists take turns with these queries.
-const tapsAtOnce = 50_000
+const tapsPerRead = 50_000
 
 const outcomes: readonly TapRow['outcome'][] = [
   'valid',
@@ -123,7 +123,7 @@ async function* pieces<T extends { taps: number }>(
   count: (piece: TapPiece) => Promise<T[]>,
 ): AsyncGenerator<T> {
   for (let upTo = await lastTapUpTo(db, Number.MAX_SAFE_INTEGER); upTo !== undefined; ) {
-    const piece = { after: upTo - tapsAtOnce, upTo }
+    const piece = { after: upTo - tapsPerRead, upTo }
     const rows = await count(piece)
     for (const row of rows) yield { ...row, taps: Number(row.taps) }
     if (rows.length === 0 && ((await newestIn(db, piece)) ?? '') < since) return

@@ -6,9 +6,9 @@ export interface Clock {
   monotonic(): number
 }
 
-/** The date for budgets: see `Timekeeper.settled`. */
+/** The date for budgets: see `Timekeeper.confirmedTime`. */
 export interface BudgetClock extends Clock {
-  settled(): number
+  confirmedTime(): number
 }
 
 export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() }

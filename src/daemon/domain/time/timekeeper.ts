@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { BackgroundLoop } from '../../../values/background-loop.ts'
 import { type Db, isShared } from '../../store/database/database.ts'
 import { setSetting, setting } from '../../store/database/settings.ts'
-import { endWhatLiesAhead } from '../../store/time/clock-set-back.ts'
+import { expireFutureDated } from '../../store/time/clock-set-back.ts'
 import { aheadOfDatabase } from '../../store/time/database-clock.ts'
 import { type Clock, iso } from './time.ts'
 
@@ -13,7 +13,7 @@ const day = 24 * hour
 /** Clocks are often corrected by a few seconds. */
 const toleratedMs = 5 * minute
 /** A longer gap since the last run is reported, since the clock may be wrong. */
-const longOffMs = 30 * day
+const longGapMs = 30 * day
 const checkMs = 1000
 
 type Deps = { db: Db; clock: Clock; log: Pick<Logger, 'warn'> }
@@ -22,7 +22,7 @@ const kept = z.object({ at: z.number(), lived: z.number() })
 const settingKey = 'clock'
 
 /**
- * The machine's clock, guarded against jumps. Whatever prevents repetition expires by `lived` or never, not by
+ * The machine's clock, guarded against jumps. Whatever prevents repetition expires by `uptime` or never, not by
  * date. After the clock is set back, earlier refs and codes end, since their dates have lost their meaning.
  */
 export class Timekeeper implements Clock {
@@ -49,7 +49,7 @@ export class Timekeeper implements Clock {
     this.#anchoredAt = this.#startedAt
     this.#keptAt = this.#startedAt
     const byMs = before === undefined ? 0 : now - before.at
-    if (byMs < -toleratedMs || byMs > longOffMs) this.#jumped(byMs, 'than when the daemon last ran')
+    if (byMs < -toleratedMs || byMs > longGapMs) this.#jumped(byMs, 'than when the daemon last ran')
   }
 
   static async open(deps: Deps): Promise<Timekeeper> {
@@ -69,12 +69,12 @@ export class Timekeeper implements Clock {
   }
 
   /** Milliseconds of running time of this database, starting at the date of its first start. */
-  lived(): number {
+  uptime(): number {
     return this.#livedBefore + this.monotonic() - this.#startedAt
   }
 
   /** The date for budgets, in milliseconds since the epoch: a jump counts only after a day. */
-  settled(): number {
+  confirmedTime(): number {
     this.#notice()
     const { clock } = this.#deps
     const now = clock.now()
@@ -114,7 +114,7 @@ export class Timekeeper implements Clock {
   async keep(): Promise<void> {
     this.#keptAt = this.monotonic()
     const at = this.now()
-    const own = Math.floor(this.lived())
+    const own = Math.floor(this.uptime())
     await this.#deps.db.write(async (trx) => {
       // Another daemon on the database may be ahead of this one, which began with what was kept a minute before.
       const before = await setting(trx, settingKey)
@@ -173,7 +173,7 @@ export class Timekeeper implements Clock {
       }
     }
     const now = iso(this.now())
-    await db.write((trx) => endWhatLiesAhead(trx, now))
+    await db.write((trx) => expireFutureDated(trx, now))
     this.#setBack = undefined
     this.#log(byMs, words)
   }

@@ -23,7 +23,7 @@ interface Kept {
  */
 export async function pruneDeliveries({ db, clock, config }: Kept): Promise<void> {
   const bounds = [config.keepTapsDays, config.keepEmailsDays].filter((days) => days !== 'off')
-  const before = iso(clock.settled() - Math.min(keptDays, ...bounds) * dayMs)
+  const before = iso(clock.confirmedTime() - Math.min(keptDays, ...bounds) * dayMs)
   for (const { id } of await allWebhooks(db.read)) {
     const isMore = () =>
       db.write(async (trx) => {

@@ -137,7 +137,7 @@ ${room(action, settings, { idle: html`<p>${wait > 0 ? words.thenTap : words.nowT
 ${room(action, settings, { idle: html`<p>${explain(action, content, strings)}</p>`, failure, hasForm: true })}`
 }
 
-interface Filled {
+interface FormState {
   recipient: string | undefined
   failed: string | undefined
   /** The button cannot be pressed yet. */
@@ -148,7 +148,7 @@ function form(
   action: Action,
   { ref, query, actions }: TapPage,
   settings: PageSettings,
-  filled: Filled,
+  filled: FormState,
 ): Html {
   const { kind, id, takesDevice } = action
   const key = keyOf(action)
@@ -163,13 +163,13 @@ ${filled.waits && html`<p class="hint still">${strings.registered.reload}</p>`}
 </form>`
 }
 
-type Shown = 'pending' | 'confirmed' | 'failed'
+type ShownState = 'pending' | 'confirmed' | 'failed'
 
 /** In every card from the start: screen readers announce only elements that were there before their text. */
-const status = (action: Action, shown?: Shown, words?: Html): Html =>
+const status = (action: Action, shown?: ShownState, words?: Html): Html =>
   html`<div role="status" id="${resultId(action)}" tabindex="-1"${shown && html` data-state="${shown}"`}>${words}</div>`
 
-const result = (action: Action, shown: Shown, words: Html): Html =>
+const result = (action: Action, shown: ShownState, words: Html): Html =>
   html`<div class="room">${status(action, shown, words)}</div>`
 
 interface Room {

@@ -33,15 +33,15 @@ const film = (url: string, poster: string | undefined, label: string): Html =>
 
 export function heading(content: TapPage, settings: PageSettings): Html {
   const { collection, edition, kind } = content.piece
-  const { seal } = content
+  const { tamper: seal } = content
   const strings = stringsOf(settings.language)
   return html`<h1><bdi>${titleOf(content, settings)}</bdi></h1>
 ${collection && html`<p class="collection"><bdi>${brief(collection, 300)}</bdi></p>`}
-${(edition || seal || kind === 'token') && html`<dl class="facts">${edition && html`<div><dt>${strings.edition}</dt><dd><bdi>${brief(edition, 100)}</bdi></dd></div>`}${ownerRow(content, settings)}${seal && sealRow(seal, settings)}</dl>`}`
+${(edition || seal || kind === 'token') && html`<dl class="facts">${edition && html`<div><dt>${strings.edition}</dt><dd><bdi>${brief(edition, 100)}</bdi></dd></div>`}${ownerRow(content, settings)}${seal && tamperRow(seal, settings)}</dl>`}`
 }
 
 /** A seal that was opened is a fact like others: whoever unpacks a piece opens it. */
-const sealRow = (seal: NonNullable<TapPage['seal']>, settings: PageSettings): Html => {
+const tamperRow = (seal: NonNullable<TapPage['tamper']>, settings: PageSettings): Html => {
   const { seal: name, sealClosed, sealOpened } = stringsOf(settings.language)
   return html`<div><dt>${name}</dt><dd>${seal.is === 'closed' ? sealClosed : sealOpened(seal.since.slice(0, 10))}</dd></div>`
 }

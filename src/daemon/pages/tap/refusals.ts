@@ -1,7 +1,7 @@
 import { html, raw } from './html.ts'
 import { layout } from './layout.ts'
 import type { Page, PageSettings } from './settings.ts'
-import type { RefusalWords, Unable } from './strings/errors.ts'
+import type { RefusalWords, UnableReason } from './strings/errors.ts'
 import { stringsOf } from './strings/strings.ts'
 
 export type Refusal = keyof RefusalWords
@@ -62,7 +62,7 @@ const pictogram = raw(
 /** Seconds, if nobody said how long. */
 const defaultWaitSeconds: Record<number, number | undefined> = { 429: 60, 503: 10 }
 
-function kindOf({ status, code, isStarting, isForm }: Failed): Unable {
+function kindOf({ status, code, isStarting, isForm }: Failed): UnableReason {
   if (code === 'outcome_unknown') return 'interrupted'
   if (isStarting) return 'starting'
   if (status === 429) return isForm ? 'often' : 'busy'

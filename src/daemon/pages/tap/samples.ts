@@ -150,9 +150,9 @@ export function samples(now: Date): Sample[] {
       tappedAt: after(-1805),
       endsAt: after(-5),
     }),
-    good('seal-closed', [action('claim', isOpen)], { seal: { is: 'closed' } }),
+    good('seal-closed', [action('claim', isOpen)], { tamper: { is: 'closed' } }),
     good('seal-opened', [action('claim', isOpen)], {
-      seal: { is: 'open', since: '2026-05-02T09:30:00.000Z' },
+      tamper: { is: 'open', since: '2026-05-02T09:30:00.000Z' },
     }),
     good('chip-only', [], { piece: nothing, links: [] }),
     ...(['replayed', 'expired', 'caught-up', 'unknown', 'malformed', 'disabled'] as const).map(

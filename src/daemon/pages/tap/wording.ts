@@ -1,4 +1,4 @@
-import type { Failure, Mistyped } from '../../domain/tap-page/content.ts'
+import type { Failure, InvalidRecipient } from '../../domain/tap-page/content.ts'
 import { type Html, html } from './html.ts'
 import type { Strings } from './strings/strings.ts'
 
@@ -27,7 +27,10 @@ export const countdown = (until: string, now: Date): Html =>
 export const brief = (text: string, length: number): string =>
   text.length > length ? `${text.slice(0, length).replace(/[\ud800-\udbff]$/, '')}…` : text
 
-function mistypedWords(mistyped: Mistyped, { mistyped: words, failures }: Strings): string | undefined {
+function mistypedWords(
+  mistyped: InvalidRecipient,
+  { mistyped: words, failures }: Strings,
+): string | undefined {
   switch (mistyped.is) {
     case 'unknown-name':
       return words.unknownName

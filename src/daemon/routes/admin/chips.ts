@@ -18,7 +18,7 @@ import {
   importChips,
   planImport,
 } from '../../domain/chips/import-chips.ts'
-import type { Registered } from '../../domain/chips/register-chips.ts'
+import type { RegisterResult } from '../../domain/chips/register-chips.ts'
 import { undoImport } from '../../domain/chips/undo-import.ts'
 import { simulateTaps } from '../../domain/taps/simulate-tap.ts'
 import { bindAll } from '../../http/bind.ts'
@@ -156,7 +156,7 @@ export function chipStreamRoutes(app: FastifyInstance, ctx: Context): void {
 // Rows per chunk, so that a slow reader holds back the reading of rows.
 const rowsAText = 2000
 
-const resultLine = (row: number, { uid, status }: Registered): string =>
+const resultLine = (row: number, { uid, status }: RegisterResult): string =>
   `{"row":${row},"uid":"${uid}","status":"${status}"}\n`
 
 /** One line per row. Text is built by hand because a million rows may pass here. */
@@ -207,5 +207,5 @@ async function* someLines(
   }
 }
 
-const failureLine = (row: number, result: Extract<Registered, { status: 'failed' }>): string =>
+const failureLine = (row: number, result: Extract<RegisterResult, { status: 'failed' }>): string =>
   `${JSON.stringify({ row, uid: result.uid, status: result.status, error: result.error })}\n`

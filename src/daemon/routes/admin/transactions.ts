@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify'
-import { waitingText } from '../../../values/waiting.ts'
+import { waitingText } from '../../../values/waiting-reason.ts'
 import { namedTeam } from '../../domain/access/teams.ts'
 import {
   cancelTransaction,
   listTransactions,
-  type Named,
   showTransaction,
   type TransactionRow,
+  type WithTeamName,
 } from '../../domain/chain/transactions.ts'
 import { bindAll } from '../../http/bind.ts'
 import type { Context } from '../../process/context.ts'
@@ -33,7 +33,7 @@ export function transactionRoutes(app: FastifyInstance, ctx: Context): void {
   })
 }
 
-const toWire = (row: Named<TransactionRow>) => ({
+const toWire = (row: WithTeamName<TransactionRow>) => ({
   ...pick(row, 'id', 'team', 'chainId', 'kind', 'state', 'reason', 'minedHash', 'blockNumber'),
   ...pick(row, 'sender', 'nonce', 'createdAt', 'updatedAt', 'settledAt'),
   waiting: waitingText(row.waiting, row.waitingWords),

@@ -5,7 +5,7 @@ import type { SecretBox } from '../data-dir/secret-box.ts'
 export type CredentialKind = 'apiKeys' | 'adminTokens'
 
 /** What the columns of a credential allow, and to whom; only its revocation comes later. */
-export interface Granted {
+export interface CredentialGrant {
   /** Of API keys. */
   readonly teamId?: number | undefined
   readonly name: string
@@ -30,17 +30,24 @@ export class CredentialMac {
     return hmac(this.#secrets, [kind, hash]).toString('base64url')
   }
 
-  sealOf(kind: CredentialKind, mac: string, granted: Granted): string {
+  sealOf(kind: CredentialKind, mac: string, granted: CredentialGrant): string {
     return this.#sealOf(kind, mac, granted).toString('base64url')
   }
 
-  isSealed(kind: CredentialKind, row: Granted & { mac: string | null; seal: string | null }): boolean {
+  isSealed(
+    kind: CredentialKind,
+    row: CredentialGrant & { mac: string | null; seal: string | null },
+  ): boolean {
     const given = Buffer.from(row.seal ?? '', 'base64url')
     const expected = this.#sealOf(kind, row.mac, row)
     return row.mac !== null && given.length === expected.length && timingSafeEqual(given, expected)
   }
 
-  #sealOf(kind: CredentialKind, mac: string | null, { teamId, name, scopes, expiresAt }: Granted): Buffer {
+  #sealOf(
+    kind: CredentialKind,
+    mac: string | null,
+    { teamId, name, scopes, expiresAt }: CredentialGrant,
+  ): Buffer {
     return hmac(this.#rows, [kind, mac, teamId ?? null, name, scopes, expiresAt])
   }
 }

@@ -18,7 +18,7 @@ export type Limits = {
   gasPerDay: number
 }
 
-export type Spending = {
+export type BudgetCharge = {
   teamId: number
   /** YYYY-MM-DD, UTC. */
   day: string
@@ -28,7 +28,7 @@ export type Spending = {
   parts: 1 | 2
 }
 
-const spend = statement<Spending & Limits>()((db, p) =>
+const spend = statement<BudgetCharge & Limits>()((db, p) =>
   db
     .updateTable('teams')
     // A later day comes from a clock that was ahead: see `clampSpentDays`.
@@ -59,7 +59,7 @@ const spend = statement<Spending & Limits>()((db, p) =>
     }),
 )
 /** @param defaults limits for teams without their own @returns false if the budget of the day is used up */
-export const spendBudget = async (db: Queries, spending: Spending, defaults: Limits): Promise<boolean> =>
+export const spendBudget = async (db: Queries, spending: BudgetCharge, defaults: Limits): Promise<boolean> =>
   (await spend.run(db, { ...spending, ...defaults })) === 1
 
 /** If the clock was ahead, the spending of future days counts for today. */

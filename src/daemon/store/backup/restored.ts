@@ -1,7 +1,7 @@
 import type { Queries } from '../database/database.ts'
 import { affected } from '../database/statement.ts'
 import { releaseAllLeases } from '../lease/lease.ts'
-import { endTapsSoFar } from '../time/clock-set-back.ts'
+import { expireTaps } from '../time/clock-set-back.ts'
 import { beginSealEra } from './seal-eras.ts'
 
 /**
@@ -10,7 +10,7 @@ import { beginSealEra } from './seal-eras.ts'
  * @returns the number of chips whose next tap only raises the counter
  */
 export async function endWhatWasOpen(db: Queries, now: string): Promise<{ chips: number }> {
-  await endTapsSoFar(db)
+  await expireTaps(db)
   // Taps since the backup were lost, and their IDs are given again.
   await beginSealEra(db)
   await db.deleteFrom('claimRegistrations').execute()

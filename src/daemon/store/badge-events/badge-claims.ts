@@ -84,9 +84,9 @@ const putBehind = statement<CodeId>()((db, p) =>
 )
 
 /** `behind`: free, but taken after all others. `lost`: claimed elsewhere. */
-export type Fate = 'free' | 'behind' | 'lost'
+export type CodeOutcome = 'free' | 'behind' | 'lost'
 
-export async function settleCode(db: Queries, code: CodeId, to: Fate): Promise<void> {
+export async function settleCode(db: Queries, code: CodeId, to: CodeOutcome): Promise<void> {
   if (to === 'behind') await putBehind.run(db, code)
   else await setState.run(db, { ...code, from: 'taken', to })
 }
@@ -171,10 +171,10 @@ export const abandonedClaims = (db: Queries, { now, before }: { now: string; bef
     .where((e) => e.or([e('heldUntil', 'is', null), e('heldUntil', '<=', now)]))
     .execute()
 
-type Held = { id: number; holder: string }
+type ClaimHold = { id: number; holder: string }
 
 /** @returns false if another daemon asks the provider about the claim, or it is not open any more */
-export const holdClaim = statement<Held & { now: string; until: string }>()((db, p) =>
+export const holdClaim = statement<ClaimHold & { now: string; until: string }>()((db, p) =>
   db
     .updateTable('badgeClaims')
     .set({ heldBy: p.holder, heldUntil: p.until })
@@ -183,7 +183,7 @@ export const holdClaim = statement<Held & { now: string; until: string }>()((db,
     .where((e) => e.or([e('heldBy', 'is', null), e('heldBy', '=', p.holder), e('heldUntil', '<=', p.now)])),
 ).once
 
-export const letGoOfClaim = statement<Held>()((db, p) =>
+export const releaseClaimHold = statement<ClaimHold>()((db, p) =>
   db
     .updateTable('badgeClaims')
     .set({ heldBy: null, heldUntil: null })

@@ -35,7 +35,7 @@ export async function eventOfContent(
 }
 
 /** The first event of a content stays its event. */
-export const tieContent = (db: Queries, content: BadgeContent, badgeEventId: number) =>
+export const linkContent = (db: Queries, content: BadgeContent, badgeEventId: number) =>
   db
     .insertInto('badgeContents')
     .values({ ...content, badgeEventId })

@@ -111,13 +111,13 @@ const take = statement<{ id: number }>()((db, p) =>
 export const countCodeOut = async (db: Queries, id: number): Promise<boolean> =>
   (await take.run(db, { id })) === 1
 
-const giveBack = statement<{ id: number; count: number }>()((db, p) =>
+const returnCodes = statement<{ id: number; count: number }>()((db, p) =>
   db
     .updateTable('badgeEvents')
     .set((eb) => ({ remainingCodes: eb('remainingCodes', '+', p.count) }))
     .where('id', '=', p.id),
 )
-export const countCodesIn = (db: Queries, id: number, count: number) => giveBack.run(db, { id, count })
+export const countCodesIn = (db: Queries, id: number, count: number) => returnCodes.run(db, { id, count })
 export const countCodeIn = (db: Queries, id: number) => countCodesIn(db, id, 1)
 
 export async function findBadgeEventNamed(

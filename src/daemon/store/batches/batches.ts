@@ -214,7 +214,7 @@ export const sizeOfBatches = async (
 export const deleteBatch = (db: Queries, id: string, states: readonly BatchState[]): Promise<boolean> =>
   once(db.deleteFrom('batches').where('id', '=', id).where('state', 'in', states))
 
-interface Old {
+interface OldBatches {
   /** Without a sign of life since then. */
   readonly before: string
   readonly states: readonly BatchState[]
@@ -222,7 +222,7 @@ interface Old {
 }
 
 /** Not those that are yet to be taken back. @returns how many were deleted */
-export const pruneBatches = async (db: Queries, { before, states, limit }: Old): Promise<number> => {
+export const pruneBatches = async (db: Queries, { before, states, limit }: OldBatches): Promise<number> => {
   const oldest = await db
     .selectFrom('batches')
     .select('id')

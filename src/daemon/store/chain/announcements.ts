@@ -2,10 +2,10 @@ import type { Queries } from '../database/database.ts'
 import { affected } from '../database/statement.ts'
 import type { MarketplaceRefreshRow } from '../schema/schema.ts'
 
-type Of = { chainId: number; contract: string; tokenId: string }
+type TokenRef = { chainId: number; contract: string; tokenId: string }
 
 /** Always inserts a row, because a refresh in progress may have read the previous metadata. */
-export const askForRefresh = (db: Queries, { at, ...of }: Of & { at: string }) =>
+export const askForRefresh = (db: Queries, { at, ...of }: TokenRef & { at: string }) =>
   affected(db.insertInto('marketplaceRefreshes').values({ ...of, dueAt: at, createdAt: at }))
 
 export interface DueRefresh extends MarketplaceRefreshRow {
@@ -104,13 +104,13 @@ export async function deferredOf(db: Queries, contractId: number, limit: number)
   return rows.map(({ tokenId }) => tokenId)
 }
 
-const countedAtMost = 1000
+const maxCounted = 1000
 
 /** Counts by team, up to 1000 per contract; omits teams without any. */
 export async function countDeferred(db: Queries): Promise<ReadonlyMap<number, number>> {
   const counts = new Map<number, number>()
   for (const { id, teamId } of await contractsWithDeferred(db)) {
-    const { length } = await deferredOf(db, id, countedAtMost)
+    const { length } = await deferredOf(db, id, maxCounted)
     counts.set(teamId, (counts.get(teamId) ?? 0) + length)
   }
   return counts

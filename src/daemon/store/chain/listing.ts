@@ -65,7 +65,7 @@ export const tokenKey = ({
   tokenId,
 }: Pick<TokenLocation, 'contractAddress' | 'tokenId'>): string => `${contractAddress}/${tokenId}`
 
-export interface UnderWay {
+export interface PendingMove {
   transactionId: number
   /** EIP-55; undefined after a cancellation request, because it may or may not succeed. */
   recipient: string | undefined
@@ -87,13 +87,13 @@ const underWay = ({ id: transactionId, subject, abandonedBecause }: MoveRow) => 
 }
 
 /** @returns the last unsettled transfer or mint of each token, by `tokenKey` */
-export async function tokensUnderWay(db: Queries, chainId: number): Promise<Map<string, UnderWay>> {
+export async function tokensUnderWay(db: Queries, chainId: number): Promise<Map<string, PendingMove>> {
   const rows = await movesUnderWay(db).where('chainId', '=', chainId).orderBy('id').execute()
   return new Map(rows.map(underWay).map(({ token, move }) => [tokenKey(token), move]))
 }
 
 /** @returns the last unsettled transfer or mint of a token */
-export async function moveUnderWay(db: Queries, token: TokenLocation): Promise<UnderWay | undefined> {
+export async function moveUnderWay(db: Queries, token: TokenLocation): Promise<PendingMove | undefined> {
   const row = await movesUnderWay(db)
     .where('topic', '=', tokenTopic(token))
     .orderBy('id', 'desc')

@@ -4,12 +4,12 @@ import type { TransactionRow } from '../schema/schema.ts'
 
 // Each returns false if the state differs. Only the relayer may call them, under its lease, except cancelQueued.
 
-type At = { id: number; at: string }
+type RowAt = { id: number; at: string }
 
-const byId = (db: Queries, { id }: At) => db.updateTable('transactions').where('id', '=', id)
-const unsettled = (db: Queries, p: At) => byId(db, p).where('settledAt', 'is', null)
+const byId = (db: Queries, { id }: RowAt) => db.updateTable('transactions').where('id', '=', id)
+const unsettled = (db: Queries, p: RowAt) => byId(db, p).where('settledAt', 'is', null)
 
-export type SignedIntent = At & {
+export type SignedIntent = RowAt & {
   sender: string
   nonce: number
   to: string | null
@@ -49,7 +49,7 @@ export const markBroadcast = (db: Queries, { ids, at }: { ids: readonly number[]
     .where('state', '=', 'signed')
     .execute()
 
-export type Mined = At & { minedHash: string; blockHash: string; blockNumber: number; succeeded: 0 | 1 }
+export type Mined = RowAt & { minedHash: string; blockHash: string; blockNumber: number; succeeded: 0 | 1 }
 export const markMined = statement<Mined>()((db, p) =>
   unsettled(db, p).set({
     state: 'mined',
@@ -64,7 +64,7 @@ export const markMined = statement<Mined>()((db, p) =>
 
 /** Mined with its effect, and final. */
 export const markConfirmed = statement<
-  At & Pick<TransactionRow, 'minedHash' | 'blockHash' | 'blockNumber'>
+  RowAt & Pick<TransactionRow, 'minedHash' | 'blockHash' | 'blockNumber'>
 >()((db, p) =>
   unsettled(db, p).set({
     state: 'confirmed',
@@ -80,7 +80,7 @@ export const markConfirmed = statement<
 ).once
 
 /** After a chain reorganization. */
-export const markUnmined = statement<At>()((db, p) =>
+export const markUnmined = statement<RowAt>()((db, p) =>
   byId(db, p)
     .set({
       state: 'broadcast',
@@ -96,14 +96,14 @@ export const markUnmined = statement<At>()((db, p) =>
     .where('state', 'in', ['mined', 'confirmed']),
 ).once
 
-export type Settled = At & { state: 'confirmed' | 'reverted' | 'cancelled'; reason: string | null }
-export const markSettled = statement<Settled>()((db, p) =>
+export type SettledRow = RowAt & { state: 'confirmed' | 'reverted' | 'cancelled'; reason: string | null }
+export const markSettled = statement<SettledRow>()((db, p) =>
   unsettled(db, p).set({ state: p.state, reason: p.reason, waiting: null, settledAt: p.at, updatedAt: p.at }),
 ).once
 
 /** For a queued intent from a backup whose effect is on the chain by a transaction that the backup does not know. */
 export const markDoneBefore = statement<
-  At & { hash: string; sender: string; nonce: number; blockHash: string; block: number; reason: string }
+  RowAt & { hash: string; sender: string; nonce: number; blockHash: string; block: number; reason: string }
 >()((db, p) =>
   byId(db, p)
     .set((e) => ({
@@ -124,7 +124,7 @@ export const markDoneBefore = statement<
 ).once
 
 /** Requires proof that no attempt has taken or can take effect. */
-export const markQueuedAgain = statement<At>()((db, p) =>
+export const markQueuedAgain = statement<RowAt>()((db, p) =>
   unsettled(db, p).set({
     state: 'queued',
     sender: null,
@@ -139,13 +139,13 @@ export const markQueuedAgain = statement<At>()((db, p) =>
   }),
 ).once
 
-const waits = statement<At & Pick<TransactionRow, 'waiting' | 'waitingWords'>>()((db, p) =>
+const waits = statement<RowAt & Pick<TransactionRow, 'waiting' | 'waitingWords'>>()((db, p) =>
   unsettled(db, p).set({ waiting: p.waiting, waitingWords: p.waitingWords, updatedAt: p.at }),
 )
 /** @param words the node's own, where they say more */
 export const markWaiting = (
   db: Queries,
-  { id, at, waiting, words = null }: At & { waiting: TransactionRow['waiting']; words?: string | null },
+  { id, at, waiting, words = null }: RowAt & { waiting: TransactionRow['waiting']; words?: string | null },
 ): Promise<boolean> => waits.once(db, { id, at, waiting, waitingWords: words })
 
 type OfSigner = { chainId: number; signer: string }
@@ -187,7 +187,7 @@ export const markAllWithNode = statement<OfSigner & { at: string }>()((db, p) =>
     .where('waiting', '=', 'node'),
 ).run
 
-export const cancelQueued = statement<At & { reason: string }>()((db, p) =>
+export const cancelQueued = statement<RowAt & { reason: string }>()((db, p) =>
   byId(db, p)
     .set({ state: 'cancelled', reason: p.reason, waiting: null, settledAt: p.at, updatedAt: p.at })
 
@@ -195,7 +195,7 @@ export const cancelQueued = statement<At & { reason: string }>()((db, p) =>
 ).once
 
 /** Requests an empty transaction with the same nonce. Either transaction may be mined. */
-export const abandon = statement<At & { reason: string }>()((db, p) =>
+export const abandon = statement<RowAt & { reason: string }>()((db, p) =>
   byId(db, p)
     .set({ abandonedBecause: p.reason, updatedAt: p.at })
 

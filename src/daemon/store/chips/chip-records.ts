@@ -31,7 +31,7 @@ export async function deleteChip(
 }
 
 /** A chip that an import registered. `topic`: of transactions of its token */
-interface Imported {
+interface ImportedChip {
   uid: string
   batch: string
   topic: string | null
@@ -39,7 +39,7 @@ interface Imported {
 
 /** As the import registered it: not changed, tapped, or assigned since, its token not moved. */
 const untouched =
-  ({ uid, batch, topic }: Imported) =>
+  ({ uid, batch, topic }: ImportedChip) =>
   (e: ExpressionBuilder<Database, 'chips'>) =>
     e.and([
       e('chips.uid', '=', uid),
@@ -51,13 +51,13 @@ const untouched =
       ...(topic === null ? [] : [e.not(e.exists(moved(e, topic)))]),
     ])
 
-export const isUntouched = (db: Queries, imported: Imported): Promise<boolean> =>
+export const isUntouched = (db: Queries, imported: ImportedChip): Promise<boolean> =>
   exists(db.selectFrom('chips').select('chips.uid').where(untouched(imported)))
 
 /** @returns false if it is not as the import registered it any more */
 export async function deleteUntouched(
   db: Queries,
-  { chipGroupId, ...imported }: Imported & { chipGroupId: number },
+  { chipGroupId, ...imported }: ImportedChip & { chipGroupId: number },
 ): Promise<boolean> {
   const isDeleted = await once(db.deleteFrom('chips').where(untouched(imported)))
   if (isDeleted) await addToChipGroup(db, chipGroupId, -1)
@@ -116,7 +116,7 @@ export const voidSimulatedTaps = (db: Queries, uids: readonly string[]) =>
 export const chipIdentity = (chip: Pick<ChipRow, 'uid' | 'keySetId' | 'publicKey'>): string =>
   chip.publicKey ?? `${chip.keySetId}/${chip.uid}`
 
-export interface Remembered {
+export interface Tombstone {
   identity: string
   uid: string
   proof: string | null
@@ -128,7 +128,7 @@ export interface Remembered {
   simulated: number
 }
 
-export async function rememberChip(
+export async function saveTombstone(
   db: Queries,
   chip: ChipRow,
   proof: string | null,
@@ -167,7 +167,7 @@ export const anyRemembered = (db: Queries) => any.exists(db, {})
 export function rememberedOf(
   db: Queries,
   by: { identities: readonly string[]; uids: readonly string[] },
-): Promise<Remembered[]> {
+): Promise<Tombstone[]> {
   const { listed } = engineOf(db)
   return db
     .selectFrom('removedChips')

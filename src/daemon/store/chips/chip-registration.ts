@@ -146,10 +146,10 @@ function insertOf(db: Queries, size: number): CompiledQuery {
 }
 
 /** Searches all teams. */
-export const chipsThere = (db: Queries, uids: readonly string[]): Promise<ChipWithToken[]> =>
+export const existingChips = (db: Queries, uids: readonly string[]): Promise<ChipWithToken[]> =>
   withToken(db).where('chips.uid', 'in', engineOf(db).listed(uids)).execute()
 
-export const publicKeysThere = (
+export const existingPublicKeys = (
   db: Queries,
   keys: readonly string[],
 ): Promise<{ uid: string; publicKey: string | null }[]> =>
@@ -159,7 +159,7 @@ export const publicKeysThere = (
     .where('publicKey', 'in', engineOf(db).listed(keys))
     .execute()
 
-export const labelsThere = (
+export const existingLabels = (
   db: Queries,
   teamId: number,
   labels: readonly string[],

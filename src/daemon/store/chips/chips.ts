@@ -23,7 +23,7 @@ export const withToken = (db: Queries) =>
     ])
 
 /** What a chip gives to those who tap it: only the columns for that, because each ref reads them. */
-export interface CarryingChip
+export interface ChipWithEvents
   extends Pick<
     ChipWithToken,
     | 'uid'
@@ -60,7 +60,7 @@ export const carrying = (db: Queries) =>
 
 /** With what a tap is judged by. */
 export interface TappedChip
-  extends CarryingChip,
+  extends ChipWithEvents,
     Pick<
       ChipRow,
       | 'keySetId'
@@ -111,7 +111,7 @@ function groupsOn(db: Queries): Groups<string, TappedChip | undefined> {
       const chips = new Map((await byUids.all(db, { uids })).map((chip) => [chip.uid, chip]))
       return uids.map((uid) => chips.get(uid))
     },
-    { atOnce: 3, maxPerGroup: 64 },
+    { concurrency: 3, maxPerGroup: 64 },
   )
   groups.set(db, made)
   return made
@@ -122,7 +122,7 @@ const byUids = statement<{ uids: readonly string[] }>()((db, p) =>
 )
 
 /** The chip of a tap. */
-export const findTapped = (db: Queries, uid: string): Promise<TappedChip | undefined> =>
+export const findChipForTap = (db: Queries, uid: string): Promise<TappedChip | undefined> =>
   engineOf(db).isShared ? groupsOn(db).ask(uid) : findChip(db, uid)
 
 /** @param publicKey uncompressed pk2, upper-case hex */

@@ -1,6 +1,6 @@
 import type { DialectAdapter, Expression, Kysely, RawBuilder } from 'kysely'
 import type { Database } from '../schema/schema.ts'
-import type { TapToTake } from '../taps/tap-to-take.ts'
+import type { TapInsert } from '../taps/tap-insert.ts'
 
 export type Queries = Kysely<Database>
 
@@ -37,7 +37,7 @@ export interface Db {
    * For what is asked several times a second: goes before requests, and fails at once where others would try again.
    * Absent if no other daemon writes to this database.
    */
-  readonly pulse?: Queries
+  readonly changeFeed?: Queries
   /** Resolves after the write is on disk. A job that throws is rolled back without affecting other jobs. */
   write<T>(job: WriteJob<T>): Promise<T>
   /**
@@ -45,7 +45,7 @@ export interface Db {
    * @returns the ID of the tap; undefined, with nothing written: its counter is used up, or its chip has changed
    * @throws DatabaseUnavailable
    */
-  takeTap(tap: TapToTake): Promise<number | undefined>
+  takeTap(tap: TapInsert): Promise<number | undefined>
   readonly maintenance: Maintenance
   close(): Promise<void>
 }
@@ -186,5 +186,5 @@ export const isShared = ({ read }: Pick<Db, 'read'>): boolean => engineOf(read).
  * Rows a write, for a `Pace` of this database: the time that a server takes is none of the daemon's, and holds up no tap,
  * so there is nothing to adapt to.
  */
-export const rowsAtOnce = (db: Pick<Db, 'read'>, bounds: { least: number; most: number }) =>
+export const rowsPerBatch = (db: Pick<Db, 'read'>, bounds: { least: number; most: number }) =>
   isShared(db) ? { least: bounds.most, most: bounds.most } : bounds

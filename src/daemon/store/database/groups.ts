@@ -1,7 +1,7 @@
 import { DatabaseUnavailable } from './database.ts'
-import { type Patience, patienceOfRequest } from './patience.ts'
+import { type WaitBudget, waitBudgetOfRequest } from './wait-budget.ts'
 
-interface Waiting<T, R> {
+interface PendingItem<T, R> {
   item: T
   resolve(value: R | PromiseLike<R>): void
   reject(error: unknown): void
@@ -12,7 +12,7 @@ type Ask<T, R> = (items: T[]) => Promise<readonly (R | Promise<R>)[]>
 
 interface Limits<T> {
   /** Groups under way. */
-  readonly atOnce: number
+  readonly concurrency: number
   readonly maxPerGroup: number
   /** Items of one key are never in one group. */
   readonly keyOf?: (item: T) => unknown
@@ -30,7 +30,7 @@ const maxWaiting = 5000
 export class Groups<T, R> {
   readonly #ask: Ask<T, R>
   readonly #limits: Limits<T>
-  #waiting: Waiting<T, R>[] = []
+  #waiting: PendingItem<T, R>[] = []
   #underWay = 0
   #isPlanned = false
 
@@ -43,7 +43,7 @@ export class Groups<T, R> {
   ask(item: T): Promise<R> {
     if (this.#waiting.length >= maxWaiting)
       throw new DatabaseUnavailable(new Error('Too many wait for the database'), { isRefused: true })
-    const patience = patienceOfRequest()
+    const patience = waitBudgetOfRequest()
     return new Promise((resolve, reject) => {
       const waiting = { item, resolve, reject }
       this.#waiting.push(waiting)
@@ -53,11 +53,11 @@ export class Groups<T, R> {
   }
 
   /** The group may wait by the patience of another request. */
-  #endWith(patience: Patience, waiting: Waiting<T, R>): void {
+  #endWith(patience: WaitBudget, waiting: PendingItem<T, R>): void {
     const began = performance.now()
     const { resolve, reject } = waiting
     const late = setTimeout(() => {
-      patience.lost(began)
+      patience.countLost(began)
       const isUnderWay = !this.#waiting.includes(waiting)
       this.#waiting = this.#waiting.filter((one) => one !== waiting)
       const isOutcomeUnknown = isUnderWay && this.#limits.isWriting === true
@@ -74,7 +74,7 @@ export class Groups<T, R> {
   }
 
   #plan(): void {
-    if (this.#isPlanned || this.#waiting.length === 0 || this.#underWay >= this.#limits.atOnce) return
+    if (this.#isPlanned || this.#waiting.length === 0 || this.#underWay >= this.#limits.concurrency) return
     this.#isPlanned = true
     // Then all requests that arrived together have been read.
     setImmediate(() => {
@@ -84,12 +84,12 @@ export class Groups<T, R> {
     })
   }
 
-  #next(): Waiting<T, R>[] {
+  #next(): PendingItem<T, R>[] {
     const { maxPerGroup: most, keyOf } = this.#limits
     if (!keyOf) return this.#waiting.splice(0, most)
     const keys = new Set<unknown>()
-    const group: Waiting<T, R>[] = []
-    const rest: Waiting<T, R>[] = []
+    const group: PendingItem<T, R>[] = []
+    const rest: PendingItem<T, R>[] = []
     for (const one of this.#waiting) {
       const key = keyOf(one.item)
       const fits = group.length < most && !keys.has(key)
@@ -101,7 +101,7 @@ export class Groups<T, R> {
     return group
   }
 
-  async #send(group: readonly Waiting<T, R>[]): Promise<void> {
+  async #send(group: readonly PendingItem<T, R>[]): Promise<void> {
     this.#underWay += 1
     try {
       const answers = await this.#ask(group.map(({ item }) => item))

@@ -115,7 +115,7 @@ function recorded(
   return { ...known, [last]: { up } }
 }
 
-interface Recording {
+interface MigrationOptions {
   upgrade?: Upgrade | undefined
   seal?: AuditSeal | undefined
 }
@@ -125,7 +125,7 @@ async function migrateToLatest(
   db: Kysely<Database>,
   known: Record<string, Migration>,
   name: string,
-  { upgrade, seal }: Recording = {},
+  { upgrade, seal }: MigrationOptions = {},
 ): Promise<void> {
   let head: AuditHead | undefined
   const recording = recorded(known, upgrade, (made) => {
@@ -176,7 +176,7 @@ async function migrateWhileServed(
   db: Kysely<Database>,
   known: Record<string, Migration>,
   name: string,
-  recording: Recording,
+  recording: MigrationOptions,
 ): Promise<void> {
   const until = performance.now() + patienceMs
   for (;;) {

@@ -2,10 +2,10 @@ import type { Queries } from '../database/database.ts'
 import { once, statement } from '../database/statement.ts'
 import type { ClaimRegistrationRow } from '../schema/schema.ts'
 
-type Of = { tokenRow: number; recipient: string }
+type RegistrationKey = { tokenRow: number; recipient: string }
 
 /** @param of `recipient` as EIP-55 */
-export const findClaimRegistration = statement<Of>()((db, p) =>
+export const findClaimRegistration = statement<RegistrationKey>()((db, p) =>
   db
     .selectFrom('claimRegistrations')
     .selectAll()
@@ -34,7 +34,7 @@ export async function putClaimRegistration(db: Queries, row: ClaimRegistrationRo
     .execute()
 }
 
-export const deleteClaimRegistration = statement<Of>()((db, p) =>
+export const deleteClaimRegistration = statement<RegistrationKey>()((db, p) =>
   db.deleteFrom('claimRegistrations').where('tokenRow', '=', p.tokenRow).where('recipient', '=', p.recipient),
 ).once
 

@@ -13,7 +13,7 @@ export class ServerProblem extends Error {
   }
 }
 
-interface Waiting {
+interface AwaitOptions {
   /** In milliseconds. */
   readonly patienceMs: number
   /** Called once, when the server is not there at first. @param why without the password */
@@ -24,7 +24,7 @@ interface Waiting {
 }
 
 /** Waits until a host of the database accepts writes. @throws ServerProblem */
-export async function awaitServer(url: string, of: Waiting): Promise<void> {
+export async function awaitServer(url: string, of: AwaitOptions): Promise<void> {
   const { patienceMs, waiting, stopped, setting = 'TAPCHIP_DATABASE_URL' } = of
   const again = of.setting === undefined ? 'start the daemon again' : 'run this again'
   const name = nameOfDatabase(url)

@@ -47,7 +47,7 @@ export async function openPostgres(
   return {
     read: kyselyBy(retried(queryOn(pool, 'read')), adapter),
     slow: kyselyBy(retried(queryOn(pool, 'slow')), adapter),
-    pulse,
+    changeFeed: pulse,
     write: (job) => writer.run(job),
     takeTap: (tap) => writer.takeTap(tap),
     maintenance: {

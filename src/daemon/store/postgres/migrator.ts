@@ -4,7 +4,7 @@ import { DatabaseUnavailable } from '../database/database.ts'
 import type { Database } from '../schema/schema.ts'
 import { connectTo, end } from './connection.ts'
 import { Adapter, kyselyBy } from './dialect.ts'
-import type { Query } from './lent.ts'
+import type { Query } from './pooled-connection.ts'
 import { Primary } from './primary.ts'
 import { serversOf } from './servers.ts'
 

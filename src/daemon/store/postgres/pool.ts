@@ -1,9 +1,9 @@
 import type { Client } from 'pg'
 import { DatabaseUnavailable } from '../database/database.ts'
-import { patienceMs, patienceOfRequest } from '../database/patience.ts'
+import { maxWaitMs, waitBudgetOfRequest } from '../database/wait-budget.ts'
 import { breakOff, connectTo, end } from './connection.ts'
 import { defaultConnections, type Kind, kinds, type Limits, limitsOf } from './kinds.ts'
-import { Lent } from './lent.ts'
+import { PooledConnection } from './pooled-connection.ts'
 import type { Primary } from './primary.ts'
 import { connectMs, isStale, isUnprepared } from './servers.ts'
 import { isFull } from './trouble.ts'
@@ -18,7 +18,7 @@ const failedPauseMs = 100
 /** A daemon that is refused another connection gives up one of its own for other daemons, down to these. */
 const keptWhenFull = 2
 
-interface Waiting {
+interface PendingRequest {
   readonly since: number
   readonly timer: NodeJS.Timeout
   resolve(client: Client): void
@@ -35,7 +35,7 @@ export class Pool {
   readonly #isBulk: boolean
   readonly #limits: Readonly<Record<Kind, Limits>>
   readonly #inUse: Record<Kind, number> = { pulse: 0, tap: 0, read: 0, write: 0, slow: 0 }
-  readonly #waiting: Record<Kind, Waiting[]> = { pulse: [], tap: [], read: [], write: [], slow: [] }
+  readonly #waiting: Record<Kind, PendingRequest[]> = { pulse: [], tap: [], read: [], write: [], slow: [] }
   /** Each with what it was used for last. */
   readonly #open = new Map<Client, Kind>()
   /** The one at the end was used last, and is taken first. */
@@ -65,7 +65,10 @@ export class Pool {
    * @param leftMs how long the work waits for an answer of the database, from now on
    * @throws DatabaseUnavailable; `isRefused` if too many wait already
    */
-  async connect(kind: Kind, leftMs = patienceOfRequest()?.leftMs() ?? patienceMs): Promise<Lent> {
+  async connect(
+    kind: Kind,
+    leftMs = waitBudgetOfRequest()?.leftMs() ?? maxWaitMs,
+  ): Promise<PooledConnection> {
     const waiting = this.#waiting[kind]
     if (waiting.length >= maxWaiting || this.#isClosing)
       throw new DatabaseUnavailable(new Error('Too many wait for the database'), { isRefused: true })
@@ -83,7 +86,7 @@ export class Pool {
     const released = (error: unknown) => this.#release(client, kind, error)
     const { queryMs } = this.#limits[kind]
     // Slow queries are known to be slow.
-    return new Lent(client, {
+    return new PooledConnection(client, {
       ...{ queryMs, released, since },
       patienceMs: kind === 'slow' || this.#isBulk ? Number.POSITIVE_INFINITY : leftMs,
     })

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { DatabaseUnavailable } from '../database/database.ts'
-import { followRequests, Patience, patienceOfRequest } from '../database/patience.ts'
+import { trackRequests, WaitBudget, waitBudgetOfRequest } from '../database/wait-budget.ts'
 import { isConflict, isStale, isUnprepared } from './servers.ts'
 
 const maxWaitMs = 250
@@ -30,7 +30,7 @@ export async function tried<T>(
   mayRepeat: (error: unknown) => boolean = mayPass,
 ): Promise<T> {
   const began = performance.now()
-  const patience = patienceOfRequest() ?? new Patience()
+  const patience = waitBudgetOfRequest() ?? new WaitBudget()
   const until = began + patience.leftMs()
   for (let attempt = 0; ; attempt += 1) {
     try {
@@ -39,8 +39,8 @@ export async function tried<T>(
       if (isConflict(error)) conflicts += 1
       else if (error instanceof DatabaseUnavailable) {
         lostConnections += 1
-        patience.lost(began)
-        followRequests()
+        patience.countLost(began)
+        trackRequests()
       }
       if (!mayRepeat(error) || performance.now() > until) throw error
       await pause(attempt)

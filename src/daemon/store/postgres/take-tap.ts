@@ -1,7 +1,7 @@
 import { type CompiledQuery, sql } from 'kysely'
 import { DatabaseUnavailable, type Queries } from '../database/database.ts'
 import { raiseChip, recordTap, takenValues, type ValueRefs, valuesOf } from '../taps/take-tap.ts'
-import type { TapToTake } from '../taps/tap-to-take.ts'
+import type { TapInsert } from '../taps/tap-insert.ts'
 import { preparedNames } from './dialect.ts'
 import type { Pool } from './pool.ts'
 import { asUnavailable, isUnprepared, mayBeDone } from './servers.ts'
@@ -75,7 +75,7 @@ function textOf(db: Queries, lock: Lock): string {
 export async function takeOn(
   pool: Pool,
   db: Queries,
-  taps: readonly TapToTake[],
+  taps: readonly TapInsert[],
   lock: Lock,
 ): Promise<ReadonlyMap<string, number>> {
   const text = textOf(db, lock)

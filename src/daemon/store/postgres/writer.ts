@@ -1,9 +1,9 @@
 import { DatabaseUnavailable, type Queries, type WriteJob } from '../database/database.ts'
 import { Groups } from '../database/groups.ts'
-import type { TapToTake } from '../taps/tap-to-take.ts'
+import type { TapInsert } from '../taps/tap-insert.ts'
 import { type Adapter, kyselyBy } from './dialect.ts'
-import type { Lent } from './lent.ts'
 import type { Pool } from './pool.ts'
+import type { PooledConnection } from './pooled-connection.ts'
 import { mayPass, tried } from './retry.ts'
 import { asUnavailable, isConflict, isDuplicate, mayBeDone } from './servers.ts'
 import { isWriting, queryOn, type Run } from './single-query.ts'
@@ -25,8 +25,8 @@ export class Writer {
   /** Jobs that met another one wait for each other here, since they would meet again. */
   #last: Promise<unknown> = Promise.resolve()
   readonly #running = new Set<Promise<unknown>>()
-  readonly #taps = new Groups((taps: TapToTake[]) => this.#takeTogether(taps), {
-    atOnce: 3,
+  readonly #taps = new Groups((taps: TapInsert[]) => this.#takeTogether(taps), {
+    concurrency: 3,
     maxPerGroup: 64,
     isWriting: true,
     keyOf: ({ seen }) => seen.uid,
@@ -44,18 +44,18 @@ export class Writer {
   }
 
   /** @returns the ID of the tap; undefined: it was not taken */
-  takeTap(tap: TapToTake): Promise<number | undefined> {
+  takeTap(tap: TapInsert): Promise<number | undefined> {
     return this.#settled(() => this.#taps.ask(tap))
   }
 
   /** A tap that its group did not take is tried alone, because someone else may only have held the chip's row. */
-  async #takeTogether(taps: readonly TapToTake[]) {
+  async #takeTogether(taps: readonly TapInsert[]) {
     const isAlone = taps.length === 1
     const taken = await takeOn(this.#pool, this.#queries, taps, isAlone ? 'waits' : 'skips')
     return taps.map((tap) => taken.get(tap.seen.uid) ?? (isAlone ? undefined : this.#takeAlone(tap)))
   }
 
-  async #takeAlone(tap: TapToTake): Promise<number | undefined> {
+  async #takeAlone(tap: TapInsert): Promise<number | undefined> {
     return (await takeOn(this.#pool, this.#queries, [tap], 'waits')).get(tap.seen.uid)
   }
 
@@ -123,7 +123,7 @@ export class Writer {
 }
 
 /** The transaction of one run of a job, which ends with it. */
-function inTransaction(connection: Lent) {
+function inTransaction(connection: PooledConnection) {
   // Whatever the server has against it, it is no fault of the job.
   const begun = connection.query({ text: begin }).catch((error: unknown) => {
     throw new DatabaseUnavailable(error)
@@ -146,13 +146,13 @@ function inTransaction(connection: Lent) {
   return { run, begun, end }
 }
 
-function uncommitted(connection: Lent, thrown: unknown): unknown {
+function uncommitted(connection: PooledConnection, thrown: unknown): unknown {
   const error = asUnavailable(thrown)
   connection.release(error)
   return mayBeDone(thrown) ? new DatabaseUnavailable(thrown, { isOutcomeUnknown: true }) : error
 }
 
-async function rolledBack(connection: Lent, error: unknown): Promise<unknown> {
+async function rolledBack(connection: PooledConnection, error: unknown): Promise<unknown> {
   // The server ends the transaction of a connection that is gone.
   if (error instanceof DatabaseUnavailable) connection.release(error)
   else

@@ -1,5 +1,5 @@
 import type { Generated } from 'kysely'
-import type { Waiting } from '../../../values/waiting.ts'
+import type { Waiting } from '../../../values/waiting-reason.ts'
 
 // Wei and contract counters are decimal text, because they exceed safe integers.
 

@@ -25,7 +25,7 @@ export interface PageOfChip {
   item: ItemOfPage | undefined
   future: FutureContract | undefined
   /** Of a TagTamper chip, once a tap told it. */
-  seal: { is: 'closed' } | { is: 'open'; since: string } | undefined
+  tamper: { is: 'closed' } | { is: 'open'; since: string } | undefined
 }
 
 const ofChip = statement<{ uid: string }>()((db, p) =>
@@ -56,7 +56,7 @@ export async function pageOfChip(db: Queries, uid: string): Promise<PageOfChip |
         ? undefined
         : { variantId, name, description, imageUrl, media, variants, contractName },
     future: chainId === null ? undefined : { chainId, twoTapDelaySeconds },
-    seal:
+    tamper:
       openedAt !== null ? { is: 'open', since: openedAt } : tamper === null ? undefined : { is: 'closed' },
   }
 }

@@ -43,16 +43,16 @@ function subjectOf([kind, id, bound]: ReturnType<typeof stored>): CodeSubject {
   return { type: 'GUESTBOOK_EVENT', guestbookEventId: Number(id) }
 }
 
-type Stored = [by: MadeCodes['by'], until: string, ...subjects: ReturnType<typeof stored>[]]
+type StoredCodes = [by: MadeCodes['by'], until: string, ...subjects: ReturnType<typeof stored>[]]
 
 /** As it is appended to `taps.codes`: an element of a JSON list, with the comma that follows it. */
 export const storedCodes = ({ by, until, subjects }: MadeCodes): string =>
-  `${JSON.stringify([by, until, ...subjects.map(stored)] satisfies Stored)},`
+  `${JSON.stringify([by, until, ...subjects.map(stored)] satisfies StoredCodes)},`
 
 /** In the order in which they were made; `first` is the ordinal of the first. @param codes see TapsTable.codes */
 export function madeCodes(codes: string | null): (MadeCodes & { first: number })[] {
   if (codes === null) return []
-  const list: Stored[] = JSON.parse(`[${codes.slice(0, -1)}]`)
+  const list: StoredCodes[] = JSON.parse(`[${codes.slice(0, -1)}]`)
   let made = 0
   return list.map(([by, until, ...subjects]) => {
     const first = made

@@ -1,5 +1,5 @@
 import { type ExpressionBuilder, type SqlBool, sql } from 'kysely'
-import { type CarryingChip, carrying } from '../chips/chips.ts'
+import { type ChipWithEvents, carrying } from '../chips/chips.ts'
 import type { Queries } from '../database/database.ts'
 import { affected, statement } from '../database/statement.ts'
 import type { Database, TapRow } from '../schema/schema.ts'
@@ -7,7 +7,7 @@ import { lastTapBefore } from '../time/clock-set-back.ts'
 
 /** A tap that was taken, with its chip as it is now. */
 export interface TapOfChip
-  extends CarryingChip,
+  extends ChipWithEvents,
     Pick<TapRow, 'at' | 'counter' | 'refsUntil' | 'pageUntil' | 'links' | 'queried' | 'codes'> {
   tapId: number
   /** True if its refs, codes, and page have ended early. */
@@ -80,7 +80,7 @@ const query = statement<{ id: number; bit: number; now: string; codes: string }>
 )
 
 /** With the tap's own ref, fewer than the bits of a number. */
-export const linksAtMost = 50
+export const maxLinks = 50
 
 /**
  * Uses up one ref of a tap for the codes that it makes. Atomic.

@@ -15,7 +15,7 @@ const ofTap = statement<{ tapId: number }>()((db, p) =>
 /** Those of a tap's codes that were spent or deleted. */
 export const spentCodesOf = (db: Queries, tapId: number): Promise<SpentCodeRow[]> => ofTap.all(db, { tapId })
 
-export interface Spending {
+export interface CodeUse {
   codeHash: string
   chipUid: string
   tapId: number
@@ -25,7 +25,7 @@ export interface Spending {
   made: number
 }
 
-const take = statement<Omit<Spending, 'chipUid'> & { now: string }>()((db, p) =>
+const take = statement<Omit<CodeUse, 'chipUid'> & { now: string }>()((db, p) =>
   db
     .insertInto('spentCodes')
     .values({
@@ -46,13 +46,13 @@ const take = statement<Omit<Spending, 'chipUid'> & { now: string }>()((db, p) =>
  * Uses a code up, which also ends the other codes of its tap for the same subject. Call it in the write that records what
  * for, after a look whether the code is good. @returns false if another caller was first
  */
-export async function takeCode(db: Queries, { chipUid, ...code }: Spending, now: string): Promise<boolean> {
+export async function takeCode(db: Queries, { chipUid, ...code }: CodeUse, now: string): Promise<boolean> {
   // What a code is used for may end all codes of its chip: two that did so at once would wait for each other.
   await holdChip(db, chipUid)
   return take.once(db, { ...code, now })
 }
 
-const remove = statement<Omit<Spending, 'chipUid'> & { now: string }>()((db, p) =>
+const remove = statement<Omit<CodeUse, 'chipUid'> & { now: string }>()((db, p) =>
   db
     .insertInto('spentCodes')
     .values({
@@ -64,7 +64,7 @@ const remove = statement<Omit<Spending, 'chipUid'> & { now: string }>()((db, p) 
     ),
 )
 /** @returns false if it was deleted before */
-export const deleteCode = (db: Queries, { chipUid: _, ...code }: Spending, now: string): Promise<boolean> =>
+export const deleteCode = (db: Queries, { chipUid: _, ...code }: CodeUse, now: string): Promise<boolean> =>
   remove.once(db, { ...code, now })
 
 const sign = statement<{ codeHash: string; signature: Uint8Array }>()((db, p) =>

@@ -3,7 +3,7 @@ import type { Queries } from '../database/database.ts'
 import { statement } from '../database/statement.ts'
 import { insertMessage } from '../webhooks/webhook-deliveries.ts'
 import { eventsOfChip } from './events-of-chip.ts'
-import type { TapToTake } from './tap-to-take.ts'
+import type { TapInsert } from './tap-insert.ts'
 
 /** One value each, with the types of PostgreSQL. */
 export const takenValues = {
@@ -36,7 +36,7 @@ type Values = Record<Value, unknown>
 export type ValueRefs = Readonly<Record<Value, unknown>>
 
 // Named one by one, since a copy of both objects takes a fifth of the write.
-export const valuesOf = ({ seen, events, tap }: TapToTake): Values => ({
+export const valuesOf = ({ seen, events, tap }: TapInsert): Values => ({
   uid: seen.uid,
   teamId: seen.teamId,
   keySetId: seen.keySetId,
@@ -60,7 +60,7 @@ export const valuesOf = ({ seen, events, tap }: TapToTake): Values => ({
   codes: tap.codes,
 })
 
-const isAsSeen = (column: string, value: unknown): RawBuilder<SqlBool> =>
+const isUnchanged = (column: string, value: unknown): RawBuilder<SqlBool> =>
   sql`chips.${sql.ref(column)} is not distinct from ${value}`
 
 /**
@@ -69,16 +69,16 @@ const isAsSeen = (column: string, value: unknown): RawBuilder<SqlBool> =>
  */
 export const tapConditions: Record<string, (p: ValueRefs) => Expression<SqlBool>> = {
   counter: (p) => sql`chips."lastCounter" < ${p.counter}`,
-  disabled: (p) => isAsSeen('disabledAt', p.disabledAt),
-  catchingUp: (p) => isAsSeen('catchesUp', p.catchesUp),
-  team: (p) => isAsSeen('teamId', p.teamId),
-  keySet: (p) => isAsSeen('keySetId', p.keySetId),
-  generation: (p) => isAsSeen('generation', p.generation),
-  token: (p) => isAsSeen('tokenRow', p.tokenRow),
-  item: (p) => isAsSeen('itemId', p.itemId),
-  redirect: (p) => isAsSeen('redirectUrl', p.redirectUrl),
-  seal: (p) => isAsSeen('tamper', p.seal),
-  claims: (p) => isAsSeen('claimRound', p.claimRound),
+  disabled: (p) => isUnchanged('disabledAt', p.disabledAt),
+  catchingUp: (p) => isUnchanged('catchesUp', p.catchesUp),
+  team: (p) => isUnchanged('teamId', p.teamId),
+  keySet: (p) => isUnchanged('keySetId', p.keySetId),
+  generation: (p) => isUnchanged('generation', p.generation),
+  token: (p) => isUnchanged('tokenRow', p.tokenRow),
+  item: (p) => isUnchanged('itemId', p.itemId),
+  redirect: (p) => isUnchanged('redirectUrl', p.redirectUrl),
+  seal: (p) => isUnchanged('tamper', p.seal),
+  claims: (p) => isUnchanged('claimRound', p.claimRound),
   events: (p) => sql`(${p.events} is null or ${eventsOfChip} = ${p.events})`,
 }
 
@@ -99,10 +99,10 @@ export const recordTap = (
       sql` and `,
     )} ${source.lock}`
 
-type Recorded = Readonly<Record<'id' | 'chipUid' | 'counter' | 'at' | 'outcome' | 'tamper', unknown>>
+type RecordedTap = Readonly<Record<'id' | 'chipUid' | 'counter' | 'at' | 'outcome' | 'tamper', unknown>>
 
 /** Uses the tap up. What was open once stays so. Only valid taps are a chain, since of others the oldest are deleted. */
-export const raiseChip = (tap: Recorded, from: RawBuilder<unknown>) => sql`
+export const raiseChip = (tap: RecordedTap, from: RawBuilder<unknown>) => sql`
   update chips set "lastCounter" = ${tap.counter}, "lastTapAt" = ${tap.at}, "catchesUp" = 0,
     "lastTap" = case when ${tap.outcome} = 'valid' then ${tap.id} else chips."lastTap" end,
     "tagTamper" = case when ${tap.tamper} is null then chips."tagTamper" else 1 end,
@@ -126,7 +126,7 @@ const raise = statement<{
 }>()((db, p) => ({ compile: () => raiseChip(p, nothing).compile(db) }))
 
 /** Part of a write. @returns the ID of the tap; undefined, with nothing written: it is used up, or its chip has changed */
-export async function takeTapIn(db: Queries, taken: TapToTake): Promise<number | undefined> {
+export async function takeTapIn(db: Queries, taken: TapInsert): Promise<number | undefined> {
   const recorded = await record.first(db, valuesOf(taken))
   if (!recorded) return undefined
   const { at, counter, outcome, tamper } = taken.tap

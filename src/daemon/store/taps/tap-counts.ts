@@ -18,7 +18,7 @@ export interface TapPiece {
   upTo: number
 }
 
-type Counted = { outcome: TapRow['outcome']; taps: number }
+type OutcomeCount = { outcome: TapRow['outcome']; taps: number }
 
 /** May be slow. @param width how many characters of a time name its hour (13) or minute (16) */
 export const countByTime = (
@@ -26,7 +26,7 @@ export const countByTime = (
   given: TapsCounted,
   piece: TapPiece,
   width: 13 | 16,
-): Promise<(Counted & { time: string })[]> =>
+): Promise<(OutcomeCount & { time: string })[]> =>
   db
     .selectFrom(
       selected(db, given, piece)
@@ -38,7 +38,7 @@ export const countByTime = (
     .execute()
 
 /** May be slow. */
-export const countByOutcome = (db: Queries, given: TapsCounted, piece: TapPiece): Promise<Counted[]> =>
+export const countByOutcome = (db: Queries, given: TapsCounted, piece: TapPiece): Promise<OutcomeCount[]> =>
   selected(db, given, piece)
     .select((e) => ['outcome', e.fn.countAll<number>().as('taps')])
     .groupBy('outcome')
@@ -50,7 +50,7 @@ export const countByChip = async (
   given: TapsCounted,
   piece: TapPiece,
   by: 'chipGroupId' | 'itemId',
-): Promise<(Counted & { teamId: number | null; key: string | number | null })[]> => {
+): Promise<(OutcomeCount & { teamId: number | null; key: string | number | null })[]> => {
   // Counting by chip first sorts the UIDs, so that neighbors are looked up together.
   const ofChips = selected(db, given, piece)
     .select((e) => ['chipUid', 'outcome', e.fn.countAll<number>().as('taps')])

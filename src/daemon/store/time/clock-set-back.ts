@@ -4,7 +4,7 @@ import { setSetting } from '../database/settings.ts'
 import type { Database } from '../schema/schema.ts'
 import { newestTap } from '../taps/taps.ts'
 
-export const endOfTime = '9999-12-31T23:59:59.999Z'
+export const farFuture = '9999-12-31T23:59:59.999Z'
 
 const settingKey = 'lastTapBefore'
 
@@ -12,8 +12,8 @@ const settingKey = 'lastTapBefore'
  * Call it after the clock was set back. Dates from the future would keep refs, codes, and registrations valid for
  * too long, and delay retries.
  */
-export async function endWhatLiesAhead(db: Queries, now: string): Promise<void> {
-  await endTapsSoFar(db)
+export async function expireFutureDated(db: Queries, now: string): Promise<void> {
+  await expireTaps(db)
   await db.deleteFrom('claimRegistrations').where('createdAt', '>', now).execute()
   await db
     .updateTable('marketplaceRefreshes')
@@ -27,7 +27,7 @@ export async function endWhatLiesAhead(db: Queries, now: string): Promise<void> 
 }
 
 /** The refs and codes of all taps so far expire. */
-export async function endTapsSoFar(db: Queries): Promise<void> {
+export async function expireTaps(db: Queries): Promise<void> {
   await setSetting(db, settingKey, String(await newestTap(db)))
 }
 

@@ -26,7 +26,7 @@ function editOn(line: unknown): Edit | string {
 }
 
 /** A chip that already has the value that an undo restores is done, whatever happened in between. */
-function settled({ value }: EditRow, result: EditResult): Result {
+function asResult({ value }: EditRow, result: EditResult): Result {
   const { status, previous } = result
   if (status !== 'failed' || previous === undefined) return result
   if (previous === value.redirectUrl)
@@ -57,7 +57,7 @@ export const chipsEdit: WrittenKind<EditRow, Result> = {
   plan: async ({ db }, { teamId }, rows) =>
     (await planEdits(db.read, teamId, rows)).flatMap((result, at) => {
       const row = rows[at]
-      return row ? { ...settled(row, result), redirectUrl: row.value.redirectUrl } : []
+      return row ? { ...asResult(row, result), redirectUrl: row.value.redirectUrl } : []
     }),
   write: async (trx, { clock }, { teamId, actor }, rows) => {
     const tried = rows.filter(({ planned }) => planned?.status !== 'failed' && planned?.status !== 'conflict')
@@ -65,7 +65,7 @@ export const chipsEdit: WrittenKind<EditRow, Result> = {
     const results = new Map<number, Result>()
     for (const [at, result] of (await editRowsIn(trx, caller, tried.map(bound))).entries()) {
       const one = tried[at]
-      if (one) results.set(one.row.row, one.planned ? changedSince(result) : settled(one.row, result))
+      if (one) results.set(one.row.row, one.planned ? changedSince(result) : asResult(one.row, result))
     }
     return rows.flatMap(
       ({ row, planned }) => results.get(row.row) ?? (planned && withoutTarget(planned)) ?? [],

@@ -1,14 +1,14 @@
 import { byPlan } from '../../../../values/batch-state.ts'
 import { type ChipColumn, type ChipValues, chipColumns } from '../../../../values/chip-row.ts'
 import { recordChange } from '../../../store/audit/audit.ts'
-import { chipsThere } from '../../../store/chips/chip-registration.ts'
+import { existingChips } from '../../../store/chips/chip-registration.ts'
 import type { Queries } from '../../../store/database/database.ts'
 import { permits } from '../../access/scopes.ts'
 import { ensureGroupIn } from '../../chips/chip-groups.ts'
 import { type CheckedChip, type ChipInput, fitChip, readRow } from '../../chips/chip-input.ts'
 import { planImport } from '../../chips/import-chips.ts'
-import { type ImportPlan, registerInGroup, rowsAWrite, withoutTrace } from '../../chips/import-window.ts'
-import type { Registered } from '../../chips/register-chips.ts'
+import { type ImportPlan, registerInGroup, rowsAWrite, withRollback } from '../../chips/import-window.ts'
+import type { RegisterResult } from '../../chips/register-chips.ts'
 import { checkOne, recordUndo, undoOne } from '../../chips/undo-import.ts'
 import { invalid } from '../../errors/errors.ts'
 import { iso } from '../../time/time.ts'
@@ -63,7 +63,7 @@ function requestOf({ teamId, actor, scopes, settings }: Omit<BatchRun, 'id' | 'p
 
 type Unwritten = Pick<ImportPlan, 'request' | 'at'>
 
-const failure = (uid: string | undefined, error: string): Registered => ({
+const failure = (uid: string | undefined, error: string): RegisterResult => ({
   status: 'failed',
   uid: uid ?? '',
   error,
@@ -128,7 +128,7 @@ async function goneSince(
   rows: readonly PlannedRow<ImportRow, ImportResult>[],
 ): Promise<ReadonlySet<string>> {
   const seen = new Set(rows.flatMap(({ planned }) => (planned?.status === 'unchanged' ? planned.uid : [])))
-  if (seen.size > 0) for (const { uid } of await chipsThere(trx, [...seen])) seen.delete(uid)
+  if (seen.size > 0) for (const { uid } of await existingChips(trx, [...seen])) seen.delete(uid)
   return seen
 }
 
@@ -159,7 +159,7 @@ export const chipImport: WrittenKind<ImportRow, ImportResult> = {
   },
   // Whether a chip can be registered shows only when it is.
   plan: (deps, run, rows) =>
-    withoutTrace(deps.db, (trx) =>
+    withRollback(deps.db, (trx) =>
       register(trx, deps, { request: requestOf(run), at: iso(deps.clock.now()) }, rows),
     ),
   rowsPerWrite: rowsAWrite,

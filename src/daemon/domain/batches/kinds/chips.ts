@@ -4,11 +4,11 @@ import { appliedColumns } from '../../../../values/chip-row.ts'
 import { isJsonObject } from '../../../../values/json.ts'
 import type { Queries } from '../../../store/database/database.ts'
 import { permits } from '../../access/scopes.ts'
-import type { Planned } from '../../chips/apply-change.ts'
+import type { PlannedStep } from '../../chips/apply-change.ts'
 import { type AppliedRow, ApplyRun, resultOf } from '../../chips/apply-chips.ts'
 import { planRows } from '../../chips/apply-plan.ts'
 import { type AppliedValues, type ApplyRow, readApplyLine, valuesOf } from '../../chips/apply-row.ts'
-import { withoutTrace } from '../../chips/import-window.ts'
+import { withRollback } from '../../chips/import-window.ts'
 import type { BatchDeps, BatchRun, PlannedRow, WrittenKind } from '../kind.ts'
 
 interface Row {
@@ -50,14 +50,14 @@ async function plan(
     const planned = await decide(deps.db.read)
     const isCreating = planned.some(({ status }) => status === 'created')
     const tried = isCreating
-      ? await withoutTrace(deps.db, async (trx) => new ApplyRun(trx, deps, caller).apply(await decide(trx)))
+      ? await withRollback(deps.db, async (trx) => new ApplyRun(trx, deps, caller).apply(await decide(trx)))
       : planned.map(resultOf)
     for (const [at, result] of tried.entries()) results.push({ ...result, ...wasOf(planned[at]) })
   }
   return results
 }
 
-const wasOf = (planned: Planned | undefined) =>
+const wasOf = (planned: PlannedStep | undefined) =>
   planned?.status === 'removed' && 'chip' in planned ? { was: valuesOf(planned.chip) } : {}
 
 async function write(
@@ -97,7 +97,7 @@ const conflictError = 'The chip was changed since the batch was planned, and is 
 const shownOf = ({ was: _, ...result }: Result): Result => result
 
 /** The row would not do any more what its plan said. */
-function isOtherThan(planned: Result | undefined, now: Planned): boolean {
+function isOtherThan(planned: Result | undefined, now: PlannedStep): boolean {
   if (planned === undefined || now.status === 'failed' || now.status === 'conflict') return false
   if (planned.status !== now.status) return true
   if (now.status === 'changed') return !isDeepStrictEqual(planned.changes, now.changes)
@@ -159,7 +159,7 @@ export const chipsApply: WrittenKind<Row, Result> = {
 }
 
 /** A chip that is not there before the batch was never there. */
-const notThere = (result: Result): Result =>
+const notFoundResult = (result: Result): Result =>
   result.status === 'unchanged'
     ? { ...result, status: 'failed', error: 'The team has no such chip. Check the UID.' }
     : result
@@ -167,8 +167,8 @@ const notThere = (result: Result): Result =>
 export const chipsRemove: WrittenKind<Row, Result> = {
   ...chipsApply,
   names: ['chips remove'],
-  plan: async (...args) => (await plan(...args)).map(notThere),
-  write: async (...args) => (await write(...args)).map(notThere),
+  plan: async (...args) => (await plan(...args)).map(notFoundResult),
+  write: async (...args) => (await write(...args)).map(notFoundResult),
   undo: {
     refusal: 'A removal cannot be undone: the links and assignments of the chips are gone.',
     advice: 'To register the chips again: tapchip chips import. Their counters go on from where they were.',

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, parseObject } from '../../../../values/j
 import { metadataProblems } from '../../../../values/token-metadata.ts'
 import { findContractAt } from '../../../store/contracts/contracts.ts'
 import type { TokenLocation } from '../../../store/phygitals/tokens.ts'
-import { announcedTogether } from '../../chain/announcements.ts'
+import { maxPerAnnouncement } from '../../chain/announcements.ts'
 import { totalsInText } from '../../phygitals/batch-costs.ts'
 import { isChip, type RowTarget, targetOfRow } from '../../phygitals/batch-row.ts'
 import {
@@ -93,9 +93,9 @@ export const phygitalMetadata: WrittenKind<MetadataLine, MetadataResult> = {
       return [{ chainId, tokenId, contractId: contract.id, contractTransactionId: contract.transactionId }]
     }
     for await (const results of pieces)
-      for (let from = 0; from < results.length; from += announcedTogether) {
+      for (let from = 0; from < results.length; from += maxPerAnnouncement) {
         const changed = results
-          .slice(from, from + announcedTogether)
+          .slice(from, from + maxPerAnnouncement)
           .flatMap(({ status, token }) => (status === 'changed' && token ? [token] : []))
         costs.add((await Promise.all(changed.map(announced))).flat())
       }
@@ -103,7 +103,7 @@ export const phygitalMetadata: WrittenKind<MetadataLine, MetadataResult> = {
     return { totals: totals.map(totalsInText) }
   },
   // Rows of one contract that are written together share an announcement, which costs gas.
-  rowsPerWrite: { least: announcedTogether, most: announcedTogether },
+  rowsPerWrite: { least: maxPerAnnouncement, most: maxPerAnnouncement },
   staysInPiece: true,
   async write(trx, deps, run, rows) {
     // A row that was planned does what its plan showed, or nothing.

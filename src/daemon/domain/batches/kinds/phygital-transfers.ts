@@ -3,9 +3,9 @@ import { type RowTarget, targetOfRow } from '../../phygitals/batch-row.ts'
 import {
   BatchCosts,
   type CheckedMove,
+  type CurrentToken,
   checkEachMove,
   checkOneMove,
-  type TokenThere,
 } from '../../phygitals/check-batch.ts'
 import { sendRowUnless } from '../../phygitals/send-row.ts'
 import { isUnmoved, recordRow } from '../../phygitals/transfer-batch.ts'
@@ -19,7 +19,7 @@ export type TransferLine = NumberedRow & RowTarget & { readonly recipient: strin
 /** A plan says who has the token, and the address behind a name. */
 export interface TransferResult extends RowResult {
   readonly uid?: string
-  readonly token?: TokenThere | undefined
+  readonly token?: CurrentToken | undefined
   /** Before this row, and after any transfer under way; null: nobody. */
   readonly owner?: string | null | undefined
   readonly recipient?: string | undefined
@@ -42,14 +42,14 @@ const statuses = {
 
 const isMove = ({ status }: RowResult): boolean => status === 'transferred' || status === 'minted'
 
-interface Wanted {
+interface RequestedMove {
   readonly target: RowTarget
   readonly recipient: string
 }
 
 function planned(
   move: CheckedMove,
-  { target, recipient }: Wanted,
+  { target, recipient }: RequestedMove,
   seen = new Map<string, number>(),
 ): TransferResult {
   const { row, token } = move
@@ -70,8 +70,8 @@ async function asPlanned(
   target: RowTarget,
   { status, token, owner = null }: TransferResult,
 ): Promise<Pick<TransferResult, 'status' | 'error'>> {
-  const isThere = token === undefined || (await isUnmoved(deps, teamId, target, { token, owner }))
-  if (!isThere) return { status: 'conflict', error: movedOn }
+  const exists = token === undefined || (await isUnmoved(deps, teamId, target, { token, owner }))
+  if (!exists) return { status: 'conflict', error: movedOn }
   return { status }
 }
 

@@ -2,7 +2,7 @@ import { parseUid } from '../../../../nfc/uid.ts'
 import type { JsonObject } from '../../../../values/json.ts'
 import { canonicalTokenId, tokenChecks } from '../../../../values/token.ts'
 import { isChip, type RowTarget } from '../../phygitals/batch-row.ts'
-import type { TokenThere } from '../../phygitals/check-batch.ts'
+import type { CurrentToken } from '../../phygitals/check-batch.ts'
 import { LineProblem } from './lines.ts'
 import { wordsOfRow } from './sent-rows.ts'
 
@@ -32,7 +32,7 @@ export function targetIn({ uid, contractAddress, chainId, tokenId }: JsonObject)
 export function firstWith(
   seen: Map<string, number>,
   row: number,
-  token: TokenThere | undefined,
+  token: CurrentToken | undefined,
 ): number | undefined {
   if (!token || token.tokenId === null) return undefined
   const key = `${token.chainId}/${token.contractAddress}/${token.tokenId}`

@@ -24,7 +24,7 @@ export interface Words {
 
 export type RefusalWords = Record<RefusalReason, Words>
 
-export type Unable =
+export type UnableReason =
   | 'busy'
   | 'often'
   | 'away'
@@ -34,4 +34,4 @@ export type Unable =
   | 'malformed'
   | 'wrong'
 
-export type UnableWords = Record<Unable, Words>
+export type UnableWords = Record<UnableReason, Words>

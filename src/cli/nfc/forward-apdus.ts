@@ -14,13 +14,13 @@ export type Order = NonNullable<NonNullable<CallArguments<'POST /admin/nfc/sessi
 /** The result of a session with the daemon. */
 export type SessionResult = Extract<Next, { type: 'ended' }>['outcome']
 /** The daemon's knowledge of the chip before anything is changed. */
-export type Inspected = Extract<Next, { type: 'inspected' }>
+export type InspectedChip = Extract<Next, { type: 'inspected' }>
 export type Details = NonNullable<Reply['details']>
 
-export interface Relay {
+export interface SessionHooks {
   readonly stop: Stop
   /** Called if the order waits for details. If it throws, the session ends without changes. */
-  readonly onInspected?: (chip: Inspected) => Promise<Details> | Details
+  readonly onInspected?: (chip: InspectedChip) => Promise<Details> | Details
 }
 
 /** The daemon does not know the session any more: it was restarted. */
@@ -30,11 +30,11 @@ export class SessionLost extends Error {}
  * Carries APDUs between a card and the daemon, which holds the keys. If this throws, the chip may be half written; the
  * daemon's journal knows how to continue. @throws CardError, ApiError, DaemonUnreachable, SessionLost, Interrupted
  */
-export const relay = async (
+export const forwardApdus = async (
   api: Api,
   card: Pick<Card, 'atr' | 'transmit'>,
   order: Order,
-  options: Relay,
+  options: SessionHooks,
 ): Promise<SessionResult> => {
   const { stop } = options
   const atr = Buffer.from(card.atr).toString('hex')
@@ -60,7 +60,7 @@ export const relay = async (
 }
 
 /** It gives commands one by one. */
-export const olderDaemon = (): CliError =>
+export const daemonTooOld = (): CliError =>
   new CliError('The daemon is older than this tapchip, and sets chips up in another way.', {
     advice: 'Update the daemon, or use the tapchip that belongs to it.',
   })
@@ -68,11 +68,11 @@ export const olderDaemon = (): CliError =>
 const replyTo = async (
   next: Exclude<Next, { type: 'ended' }>,
   card: Pick<Card, 'transmit'>,
-  { stop, onInspected }: Relay,
+  { stop, onInspected }: SessionHooks,
 ): Promise<Omit<Reply, 'step'>> => {
   if (next.type === 'inspected' || next.phase === 'inspect') stop.now.throwIfAborted()
   if (next.type === 'inspected') return { details: (await onInspected?.(next)) ?? {} }
-  if (!Array.isArray(next.apdus)) throw olderDaemon()
+  if (!Array.isArray(next.apdus)) throw daemonTooOld()
   const burst = next.apdus.map((apdu) => Buffer.from(apdu, 'hex'))
   const alive = {
     transmit: async (apdu: Uint8Array) => {

@@ -1,12 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Card, CardGone, NoCard } from '../../nfc/card.ts'
 import { SHORT_LC } from '../../nfc/script.ts'
-import { Patience } from '../batch/patience.ts'
+import { ReconnectPolicy } from '../batch/reconnect-policy.ts'
 import { DaemonUnreachable } from '../client/errors.ts'
 import type { CliContext } from '../context.ts'
+import {
+  forwardApdus,
+  type Order,
+  type SessionHooks,
+  SessionLost,
+  type SessionResult,
+} from './forward-apdus.ts'
 import { ReaderLimits } from './reader-limits.ts'
 import { cardForRetry, maxAttempts, type OpenedReaders } from './readers.ts'
-import { type Order, type Relay, relay, SessionLost, type SessionResult } from './relay.ts'
 import { stationId } from './station.ts'
 
 /** Another session that holds the chip is given so long to end. */
@@ -16,7 +22,7 @@ const askAgainMs = 500
 const outageMs = 600_000
 
 /** As relay, and more. */
-export interface Carry extends Relay {
+export interface RunOptions extends SessionHooks {
   /** Called when a session begins: after an outage, say, there is another. */
   readonly onSession?: () => void
   /** Called with what onInspected threw, while the card is held. @returns true to try the order again */
@@ -24,12 +30,12 @@ export interface Carry extends Relay {
 }
 
 /** Shared by the conversations of a command. */
-export interface Carrier {
+export interface SessionRunner {
   readonly ctx: CliContext
   readonly opened: Pick<OpenedReaders, 'all' | 'isEmulator'>
   readonly limits: ReaderLimits
   readonly station: string | undefined
-  readonly patience: Patience
+  readonly reconnect: ReconnectPolicy
   /** Set from the announcement of an outage until its end is announced. */
   readonly outage: { isAway: boolean }
 }
@@ -38,11 +44,11 @@ export interface Carrier {
 export const outagePatienceMs = (ctx: CliContext): number =>
   ctx.flags.timeoutSeconds === undefined ? outageMs : ctx.flags.timeoutSeconds * 1000
 
-export const makeCarrier = async (
+export const makeSessionRunner = async (
   ctx: CliContext,
-  opened: Carrier['opened'],
-  { stop, instance }: { readonly stop: Relay['stop']; readonly instance?: string | undefined },
-): Promise<Carrier> => {
+  opened: SessionRunner['opened'],
+  { stop, instance }: { readonly stop: SessionHooks['stop']; readonly instance?: string | undefined },
+): Promise<SessionRunner> => {
   const outage = { isAway: false }
   const announce = (error: unknown): void => {
     outage.isAway = true
@@ -56,7 +62,7 @@ export const makeCarrier = async (
     limits: new ReaderLimits(ctx.system),
     station: stationId(ctx.system),
     outage,
-    patience: new Patience(ctx, await ctx.client(), stop.now, instance, waiting),
+    reconnect: new ReconnectPolicy(ctx, await ctx.client(), stop.now, instance, waiting),
   }
 }
 
@@ -65,13 +71,13 @@ export const makeCarrier = async (
  * there: the daemon knows how far it got. The card is released.
  * @throws as relay; CardGone if it was lifted
  */
-export const carry = async (
-  carrier: Carrier,
+export const runSession = async (
+  carrier: SessionRunner,
   first: Card,
   order: Order,
-  options: Carry,
+  options: RunOptions,
 ): Promise<SessionResult> => {
-  const conversation = new Conversation(carrier, first, order, options)
+  const conversation = new CardSession(carrier, first, order, options)
   try {
     return await conversation.run()
   } finally {
@@ -79,11 +85,11 @@ export const carry = async (
   }
 }
 
-class Conversation {
+class CardSession {
   card: Card
-  readonly #carrier: Carrier
+  readonly #carrier: SessionRunner
   readonly #order: Order
-  readonly #options: Carry
+  readonly #options: RunOptions
   /** Set when the reader turned out to pass no more on. */
   #maxLc: number | undefined
   /** Data of the last APDU. */
@@ -92,7 +98,7 @@ class Conversation {
   #sessionsLost = 0
   #busyUntil: number | undefined
 
-  constructor(carrier: Carrier, card: Card, order: Order, options: Carry) {
+  constructor(carrier: SessionRunner, card: Card, order: Order, options: RunOptions) {
     this.#carrier = carrier
     this.card = card
     this.#order = order
@@ -134,7 +140,7 @@ class Conversation {
       this.#lastLc = apdu.length > 5 ? (apdu[4] ?? 0) : 0
       return card.transmit(apdu)
     }
-    return relay(ctx, { atr: card.atr, transmit }, order, this.#options)
+    return forwardApdus(ctx, { atr: card.atr, transmit }, order, this.#options)
   }
 
   /** @returns true where the same order is to be tried again */
@@ -177,7 +183,7 @@ class Conversation {
   }
 
   async #afterOutage(error: unknown): Promise<void> {
-    const { patience, outage, ctx } = this.#carrier
+    const { reconnect: patience, outage, ctx } = this.#carrier
     await patience.wait(error)
     this.#options.stop.now.throwIfAborted()
     if (outage.isAway) ctx.io.note('The daemon is back. Going on with the chip.')

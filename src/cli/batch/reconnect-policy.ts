@@ -17,14 +17,14 @@ const isAway = (error: unknown): boolean =>
   (error instanceof ApiError && error.code === 'not_tapchip' && [502, 503, 504].includes(error.statusCode))
 
 /** Words and bounds of a wait. */
-interface Waiting {
+interface WaitOptions {
   /** Default: a minute, or TAPCHIP_PATIENCE_SECONDS. */
   readonly ms?: number
   readonly announce?: (error: unknown) => void
 }
 
 /** Waits for a daemon that restarts in the middle of a batch. */
-export class Patience {
+export class ReconnectPolicy {
   readonly #client: Client
   readonly #signal: AbortSignal
   readonly #instance: string | undefined
@@ -37,7 +37,7 @@ export class Patience {
     client: Client,
     signal: AbortSignal,
     instance: string | undefined,
-    { ms, announce }: Waiting = {},
+    { ms, announce }: WaitOptions = {},
   ) {
     this.#client = client
     this.#signal = signal

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 /** In milliseconds. */
-export const patienceMs = 5000
+export const maxWaitMs = 5000
 /** Requests that take hours, such as imports, recover their patience. */
 const recoveredPerMs = 0.1
 /** A database that is back gets this chance, however long it was away. */
@@ -11,43 +11,43 @@ const minMs = 500
  * How long one piece of work waits for a database that does not answer, in all its steps together. Answers cost nothing,
  * however slow they are.
  */
-export class Patience {
-  #leftMs = patienceMs
+export class WaitBudget {
+  #leftMs = maxWaitMs
   #at = performance.now()
-  isOver = false
+  isExhausted = false
 
   leftMs(): number {
     const recovered = (performance.now() - this.#at) * recoveredPerMs
-    return Math.max(minMs, Math.min(patienceMs, this.#leftMs + recovered))
+    return Math.max(minMs, Math.min(maxWaitMs, this.#leftMs + recovered))
   }
 
   /** Counts the time since then as lost, though none of it twice. */
-  lost(since: number): void {
+  countLost(since: number): void {
     const now = performance.now()
     const began = Math.max(since, this.#at)
     const recovered = (began - this.#at) * recoveredPerMs
-    this.#leftMs = Math.min(patienceMs, this.#leftMs + recovered) - (now - began)
+    this.#leftMs = Math.min(maxWaitMs, this.#leftMs + recovered) - (now - began)
     this.#at = now
   }
 }
 
-const requests = new AsyncLocalStorage<Patience>()
+const requests = new AsyncLocalStorage<WaitBudget>()
 
 /** Following requests costs a tap a fifth of its time on Node 20, so it is done for as long after a failure. */
-const followedMs = 60_000
-let followedUntil = Number.NEGATIVE_INFINITY
+const trackedMs = 60_000
+let trackedUntil = Number.NEGATIVE_INFINITY
 
 /** The database failed to answer: requests that begin from now on have one patience for all their steps. */
-export function followRequests(): void {
-  followedUntil = performance.now() + followedMs
+export function trackRequests(): void {
+  trackedUntil = performance.now() + trackedMs
 }
 
 /**
  * While the database fails, everything that `serve` begins shares one patience, until that is over. Else each step has
  * its own, which ends the request as well if it is used up.
  */
-export function withPatience(patience: Patience, serve: () => void): void {
-  if (performance.now() < followedUntil) requests.run(patience, serve)
+export function withWaitBudget(patience: WaitBudget, serve: () => void): void {
+  if (performance.now() < trackedUntil) requests.run(patience, serve)
   else {
     requests.disable()
     serve()
@@ -55,8 +55,8 @@ export function withPatience(patience: Patience, serve: () => void): void {
 }
 
 /** Of the request that is being answered; undefined: background work. */
-export function patienceOfRequest(): Patience | undefined {
+export function waitBudgetOfRequest(): WaitBudget | undefined {
   const patience = requests.getStore()
   // What a request started may outlive it.
-  return patience?.isOver ? undefined : patience
+  return patience?.isExhausted ? undefined : patience
 }

@@ -5,17 +5,17 @@ const sliceMs = 6
 const waiting: (() => void)[] = []
 
 /** Only one slice runs per event-loop turn, even with several long jobs. */
-function ownTurn(): Promise<void> {
+function timeSlice(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve)
-    if (waiting.length === 1) setImmediate(giveTurn)
+    if (waiting.length === 1) setImmediate(yieldToNext)
   })
 }
 
 // A tap takes a few turns, and a slice in each turn would delay it repeatedly.
 const turnsBetween = 4
 
-function giveTurn(): void {
+function yieldToNext(): void {
   // The current job stays in the queue, so that new jobs wait for the next turn.
   const [next] = waiting
   next?.()
@@ -27,21 +27,21 @@ function giveTurn(): void {
       return
     }
     waiting.shift()
-    if (waiting.length > 0) giveTurn()
+    if (waiting.length > 0) yieldToNext()
   }
   setImmediate(rest)
 }
 
 /** Usage: `for (…) { …; if (slice.isOver) await slice.next() }`. */
-export class Slice {
+export class TimeSlice {
   #until = performance.now() + sliceMs
 
-  get isOver(): boolean {
+  get shouldYield(): boolean {
     return performance.now() >= this.#until
   }
 
   async next(): Promise<void> {
-    await ownTurn()
+    await timeSlice()
     this.#until = performance.now() + sliceMs
   }
 }
@@ -73,13 +73,13 @@ export class AdaptiveSize {
 /** Yields batches and lets pending work run in between. */
 export async function* piecesOf<T>(
   items: Iterable<T> | AsyncIterable<T>,
-  pace: AdaptiveSize,
+  size: AdaptiveSize,
 ): AsyncGenerator<T[]> {
-  const slice = new Slice()
+  const slice = new TimeSlice()
   let piece: T[] = []
   for await (const item of items) {
     piece.push(item)
-    if (piece.length < pace.size) continue
+    if (piece.length < size.size) continue
     yield piece
     piece = []
     await slice.next()
@@ -92,12 +92,12 @@ export async function* pagesOf<T>(
   page: (after: T | undefined, limit: number) => Promise<readonly T[]>,
   bounds: { least: number; most: number },
 ): AsyncGenerator<T> {
-  const pace = new AdaptiveSize(bounds)
-  const slice = new Slice()
+  const size = new AdaptiveSize(bounds)
+  const slice = new TimeSlice()
   for (let after: T | undefined; ; ) {
-    const limit = pace.size
+    const limit = size.size
     // The pace allows for processing the rows, which takes about as long as reading them.
-    const rows = await pace.timed(limit, () => page(after, limit))
+    const rows = await size.timed(limit, () => page(after, limit))
     yield* rows
     if (rows.length < limit) return
     after = rows.at(-1)
@@ -107,15 +107,15 @@ export async function* pagesOf<T>(
 
 type Compare<T> = (one: T, other: T) => number
 
-const sortedAtOnce = 2000
+const runLength = 2000
 
 /** A stable sort in slices. */
 export async function sorted<T>(items: readonly T[], compare: Compare<T>): Promise<T[]> {
-  const slice = new Slice()
+  const slice = new TimeSlice()
   let runs: T[][] = []
-  for (let from = 0; from < items.length; from += sortedAtOnce) {
-    runs.push(items.slice(from, from + sortedAtOnce).sort(compare))
-    if (slice.isOver) await slice.next()
+  for (let from = 0; from < items.length; from += runLength) {
+    runs.push(items.slice(from, from + runLength).sort(compare))
+    if (slice.shouldYield) await slice.next()
   }
   while (runs.length > 1) {
     const merged: T[][] = []
@@ -126,7 +126,12 @@ export async function sorted<T>(items: readonly T[], compare: Compare<T>): Promi
   return runs[0] ?? []
 }
 
-async function merge<T>(ones: T[], others: readonly T[], compare: Compare<T>, slice: Slice): Promise<T[]> {
+async function merge<T>(
+  ones: T[],
+  others: readonly T[],
+  compare: Compare<T>,
+  slice: TimeSlice,
+): Promise<T[]> {
   const [last] = ones.slice(-1)
   const [first] = others
   if (last === undefined || first === undefined || compare(last, first) <= 0) return ones.concat(others)
@@ -136,7 +141,7 @@ async function merge<T>(ones: T[], others: readonly T[], compare: Compare<T>, sl
     for (let other = others[at]; other !== undefined && compare(other, one) < 0; other = others[++at])
       merged.push(other)
     merged.push(one)
-    if (slice.isOver) await slice.next()
+    if (slice.shouldYield) await slice.next()
   }
   return merged.concat(others.slice(at))
 }

@@ -17,7 +17,7 @@ export interface EndpointSettings {
 }
 
 /** A call in the queue of an RPC URL. */
-export interface Waiting {
+export interface QueuedCall {
   readonly call: RpcCall
   /** Monotonic. */
   readonly since: number
@@ -28,7 +28,7 @@ export interface Waiting {
 export type Answer = RpcOutcome | { failure: Error }
 
 /** A malformed answer carries no information. */
-export function settleWith({ call, resolve, reject }: Waiting, outcome: RpcOutcome): void {
+export function settleWith({ call, resolve, reject }: QueuedCall, outcome: RpcOutcome): void {
   try {
     if ('result' in outcome) assertShape(call, outcome.result)
     resolve(outcome)
@@ -39,7 +39,7 @@ export function settleWith({ call, resolve, reject }: Waiting, outcome: RpcOutco
 
 /** Of a batch: those that are chosen by their index. */
 export function settleAll(
-  waiting: readonly Waiting[],
+  waiting: readonly QueuedCall[],
   outcomes: readonly RpcOutcome[],
   isChosen: (index: number) => boolean,
 ): void {

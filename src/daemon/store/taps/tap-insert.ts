@@ -1,7 +1,7 @@
 import type { ChipRow, NewMessage, TapRow } from '../schema/schema.ts'
 
 /** A tap, and its chip as it was when the tap was judged. */
-export interface TapToTake {
+export interface TapInsert {
   seen: Pick<
     ChipRow,
     | 'uid'

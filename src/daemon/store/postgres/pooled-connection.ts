@@ -19,7 +19,7 @@ interface Terms {
 }
 
 /** A connection for one piece of work, which has to release it. */
-export class Lent {
+export class PooledConnection {
   readonly #client: Client
   readonly #terms: Terms
   #until: number
