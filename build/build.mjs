@@ -79,7 +79,7 @@ const bundled = await Promise.all([
   bundle('src/cli/main.ts', 'dist/tapchip.cjs', launched),
   bundle('src/daemon/process/main.ts', 'dist/tapchipd.cjs', launched),
   bundle('src/nfc/pcsc/host.ts', 'dist/reader-host.cjs'),
-  ...['database-reader', 'checkpoint-thread', 'flush-thread'].map((program) =>
+  ...['database-reader', 'checkpoint-thread'].map((program) =>
     bundle(`src/daemon/store/sqlite/${program}.ts`, `dist/${program}.cjs`),
   ),
   bundle('inquirer', 'dist/prompts.cjs'),

@@ -126,6 +126,16 @@ test('a backup is consistent while writes go on: a change and its record are bot
   copy.close()
 })
 
+test('two backups at once are both whole', async () => {
+  const backups = await Promise.all([t.call('POST /admin/backup', {}), t.call('POST /admin/backup', {})])
+  for (const { status, body } of backups) {
+    expect(status).toBe(200)
+    const copy = new BetterSqlite3(join(body.path, 'tapchip.db'), { readonly: true })
+    expect(copy.pragma('integrity_check', { simple: true })).toBe('ok')
+    copy.close()
+  }
+})
+
 test('a backup that fails leaves nothing behind and shows nothing of the inside', async () => {
   writeFileSync(join(t.dataDir, 'backups'), 'in the way')
   const { status, text } = await t.call('POST /admin/backup', {})

@@ -1,7 +1,5 @@
-import { closeSync, openSync } from 'node:fs'
-import { Worker } from 'node:worker_threads'
+import { closeSync, fdatasyncSync, openSync } from 'node:fs'
 import BetterSqlite3 from 'better-sqlite3'
-import { programFile } from './program-file.ts'
 import { revisionOf } from './revision-of.ts'
 
 // The program of `ReaderProcess`.
@@ -38,19 +36,25 @@ function run(db: BetterSqlite3.Database, job: Job): unknown {
   }
 }
 
+/** A flush at the end alone would write a gigabyte at once and delay the commits of taps. */
+const pagesBetweenFlushes = 2000
+
 async function backUp(db: BetterSqlite3.Database, path: string): Promise<void> {
   // SQLite keeps the mode of an existing file.
-  closeSync(openSync(path, 'wx', 0o600))
-  const flushing = new Worker(programFile('flush-thread'), { workerData: path })
-  const ended = new Promise((resolve) => flushing.once('exit', resolve))
-  // The final flush of the copy reports any error.
-  flushing.on('error', () => undefined)
+  const made = openSync(path, 'wx', 0o600)
+  // Without a transaction around all steps, a write between two of them would restart the copy.
+  db.exec('BEGIN')
   try {
-    // Copies all pages in one step, because a write between steps would restart the copy. Writers do not wait.
-    await db.backup(path, { progress: () => 0x7fffffff })
+    db.prepare('SELECT 1 FROM sqlite_schema').get()
+    await db.backup(path, {
+      progress: () => {
+        fdatasyncSync(made)
+        return pagesBetweenFlushes
+      },
+    })
   } finally {
-    flushing.postMessage('end')
-    await ended
+    if (db.inTransaction) db.exec('COMMIT')
+    closeSync(made)
   }
   const copy = new BetterSqlite3(path)
   try {
@@ -70,11 +74,17 @@ function failureOf(error: unknown): { message: string; code?: string } {
 
 const reply = (answer: Reply): void => void process.send?.(answer)
 
-process.on('message', async ({ id, file, job }: Order) => {
+async function answer({ id, file, job }: Order): Promise<void> {
   try {
     opened ??= open(file)
     reply({ id, value: await run(opened, job) })
   } catch (error) {
     reply({ id, error: failureOf(error) })
   }
+}
+
+// One at a time: a backup is a transaction of many steps.
+let last = Promise.resolve()
+process.on('message', (order: Order) => {
+  last = last.then(() => answer(order))
 })

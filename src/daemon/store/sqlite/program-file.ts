@@ -7,5 +7,5 @@ const near = createRequire(import.meta.url)
  * A program that runs beside the daemon, as the build bundles it; tests run it from there as well, since Node cannot run
  * its source. @throws Error if it was not built
  */
-export const programFile = (name: 'database-reader' | 'checkpoint-thread' | 'flush-thread'): string =>
+export const programFile = (name: 'database-reader' | 'checkpoint-thread'): string =>
   near.resolve(join(dirname(near.resolve('tapchip/package.json')), 'dist', `${name}.cjs`))
