@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { processStart } from '../../src/cli/daemon-record.ts'
+import { processStart } from '../../src/cli/process-state.ts'
 import { type CliHome, cliHome } from '../support/cli.ts'
 import { spawnDaemon } from '../support/process.ts'
 
@@ -42,12 +42,8 @@ const start = async (...args: string[]): Promise<Started> => {
 }
 const at = (name: string): string => join(here.home, name)
 const records = (): string => at('.local/state/tapchip/daemons')
-const onlyRecord = (): string => join(records(), readdirSync(records())[0] ?? '')
-const rewrite = (change: Record<string, unknown>): void =>
-  writeFileSync(
-    onlyRecord(),
-    JSON.stringify({ ...JSON.parse(readFileSync(onlyRecord(), 'utf8')), ...change }),
-  )
+const rewrite = (file: string, change: Record<string, unknown>): void =>
+  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), ...change }))
 
 describe('several daemons', () => {
   test('one that is suspended is not waited for, and the way to end it is told', async () => {
@@ -275,45 +271,38 @@ describe('stop signals a process only if it is the daemon beyond doubt', () => {
   }
 
   test('a stale record whose pid another process has by now', async () => {
-    const { pid } = await start('--port', '0')
+    const { pid, dataDir } = await start('--port', '0')
+    const record = join(dataDir, 'daemon.json')
     process.kill(pid, 'SIGKILL')
     await expect.poll(() => isAlive(pid)).toBe(false)
-    const other = strange()
-    rewrite({ pid: other })
+    rewrite(record, { pid: strange() })
     const ran = await here.run('daemon', 'stop', '--json')
     expect([ran.code, ran.json()]).toEqual([0, { stopped: false, pid: null }])
-    // Nor where its start was written down as well: it holds no data directory.
-    rewrite({ processStart: processStart(other) })
-    const doubted = await here.run('daemon', 'stop')
-    expect([doubted.code, doubted.stderr]).toEqual([1, expect.stringContaining('It was left alone')])
     expect(stranger?.exitCode ?? stranger?.signalCode).toBeNull()
+    const listed = (await here.run('daemon', 'status', '--all', '--json')).json()
+    expect(listed).toEqual([expect.objectContaining({ running: false, dataDir })])
     // It is no reason to start no daemon either.
-    rewrite({ processStart: 'before' })
     const { pid: fresh } = await start('--port', '0')
     expect((await here.run('daemon', 'stop', '--json')).json()).toEqual({ stopped: true, pid: fresh })
   })
 
-  test('a record of another data directory, or of another daemon', async () => {
-    const { pid, url } = await start('--port', '0')
+  test('a note of another data directory finds none there', async () => {
+    const { pid, url, dataDir } = await start('--data-dir', 'a', '--port', '0')
     const [name = ''] = readdirSync(records())
-    const whole = readFileSync(join(records(), name), 'utf8')
-    for (const change of [{ instance: 'another' }, { dataDir: at('elsewhere') }]) {
-      writeFileSync(join(records(), name), JSON.stringify({ ...JSON.parse(whole), ...change }))
-      const ran = await here.run('daemon', 'stop')
-      expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining('It was left alone')])
-      expect(isAlive(pid)).toBe(true)
-    }
-    writeFileSync(join(records(), name), whole)
+    rewrite(join(records(), name), { dataDir: at('elsewhere') })
+    expect((await here.run('daemon', 'stop', '--json')).json()).toEqual({ stopped: false, pid: null })
+    expect(isAlive(pid)).toBe(true)
+    rewrite(join(records(), name), { dataDir })
     expect((await here.run('daemon', 'stop', '--url', url, '--json')).json()).toEqual({ stopped: true, pid })
   })
 
   test.each([0, -1, 1, 1.5, '7', null])('a record whose pid is %s is none', async (wrong) => {
-    const { pid, url } = await start('--ephemeral', '--port', '0')
-    rewrite({ pid: wrong })
+    const { pid, url, dataDir } = await start('--ephemeral', '--port', '0')
+    rewrite(join(dataDir, 'daemon.json'), { pid: wrong })
     const ran = await here.run('daemon', 'stop', '--json')
     expect([ran.code, ran.json()]).toEqual([0, { stopped: false, pid: null }])
     expect((await fetch(`${url}/healthz`)).status).toBe(200)
-    rewrite({ pid })
+    rewrite(join(dataDir, 'daemon.json'), { pid })
     expect((await here.run('daemon', 'stop', '--json')).json()).toEqual({ stopped: true, pid })
   })
 

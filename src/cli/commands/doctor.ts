@@ -3,7 +3,6 @@ import { dirname } from 'node:path'
 import { defineCommand } from '../command/define.ts'
 import { configPath } from '../config-file.ts'
 import type { CliContext } from '../context.ts'
-import { recordAt } from '../daemon-record.ts'
 import { exitCodes } from '../errors.ts'
 import { clean, counted } from '../io/text.ts'
 import { dataDir } from '../system.ts'
@@ -67,8 +66,7 @@ const checkMode = (check: string, path: string): Finding[] => {
 export const checkMachine = async (ctx: CliContext): Promise<Finding[]> => {
   // Prefer the directory of the daemon that answers: the default one may be another's.
   const socket = /^unix:(.+)$/.exec(ctx.config().adminUrl())?.[1]
-  const dir =
-    recordAt(ctx.system, ctx.config().url)?.dataDir ?? (socket ? dirname(socket) : dataDir(ctx.system))
+  const dir = socket ? dirname(socket) : dataDir(ctx.system)
   return [
     checkNode(),
     ...checkMode('context file', configPath(ctx.system)),

@@ -3,9 +3,9 @@ import { closeSync, fsyncSync, mkdirSync, readFileSync, writeSync } from 'node:f
 import { newBatchId } from '../../values/batch-id.ts'
 import { openToAppend } from '../../values/regular-file.ts'
 import { replaceFile } from '../../values/replace-file.ts'
-import { processStart } from '../daemon-record.ts'
 import { CliError } from '../errors.ts'
 import { withFiles } from '../file-problem.ts'
+import { processStart } from '../process-state.ts'
 import type { SystemPaths } from '../system.ts'
 import {
   type AnyLine,

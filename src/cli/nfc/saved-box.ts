@@ -3,10 +3,10 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { isBatchId } from '../../values/batch-id.ts'
 import { type JsonObject, parseObject } from '../../values/json.ts'
 import { readRegularBytes } from '../../values/regular-file.ts'
-import { isRunning } from '../daemon-record.ts'
 import { CliError } from '../errors.ts'
 import { withFiles } from '../file-problem.ts'
 import { isNumber, isText, orAbsent, orNull, shape } from '../json-shape.ts'
+import { processStart } from '../process-state.ts'
 import { type SystemPaths, stateDir } from '../system.ts'
 
 // A box of chips has a file of its own, which holds what a resume must know and no daemon can tell: how the box was
@@ -134,9 +134,9 @@ export const readBox = (system: SystemPaths, id: string): SavedBox | undefined =
     torn = line && take(line) ? undefined : at + 1
   }
   if (torn !== undefined && torn < texts.length) damaged.push(torn)
-  const alive = [...open.values()].find(({ processStart: start, ...one }) => {
-    return start !== '' && isRunning({ ...one, processStart: start })
-  })
+  const alive = [...open.values()].find(
+    ({ pid, processStart: start }) => start !== '' && processStart(pid) === start,
+  )
   const state = alive ? 'running' : end?.isDone ? 'done' : 'paused'
   return { header, path, state, pid: alive?.pid, end, events, damaged, length: bytes.length }
 

@@ -58,7 +58,11 @@ export interface Administration {
  */
 export async function openAdministration(
   app: FastifyInstance,
-  { config, log, baseUrl, url }: { config: ListenConfig; log: Logger; baseUrl: string; url: string },
+  {
+    config,
+    log,
+    ...daemon
+  }: { config: ListenConfig; log: Logger } & Pick<LocalDaemon, 'url' | 'baseUrl' | 'instance'>,
 ): Promise<Administration> {
   const open: { server: Server; closed: () => void }[] = []
   const close = async () => {
@@ -69,7 +73,6 @@ export async function openAdministration(
       }),
     )
   }
-  const note = join(config.dataDir, localDaemonName)
   try {
     const socket = await listenOnSocket(app, config, log)
     if (socket) open.push(socket)
@@ -78,16 +81,16 @@ export async function openAdministration(
       config.adminListen ?? (socket || !isAdminApart(config) ? undefined : { host: '127.0.0.1', port: 0 })
     const tcp = wanted && (await listen(serverLike(app, config, log), wanted))
     if (tcp) open.push({ server: tcp, closed: () => undefined })
+    const { url } = daemon
     const apart = socket ? `unix:${join(config.dataDir, adminSocketName)}` : url
     const address = tcp && wanted ? addressOf(tcp, wanted.host) : isAdminApart(config) ? apart : url
-    const found: LocalDaemon = { pid: process.pid, url, baseUrl, admin: address }
-    replaceFile(note, `${JSON.stringify(found)}\n`)
+    const startedAt = new Date().toISOString()
+    const record: LocalDaemon = { pid: process.pid, ...daemon, admin: address, startedAt }
+    // It stays when the daemon stops: the lock of the directory tells whether the daemon runs.
+    replaceFile(join(config.dataDir, localDaemonName), `${JSON.stringify(record)}\n`)
     return {
       address,
-      close: async () => {
-        rmSync(note, { force: true })
-        await close()
-      },
+      close,
       closeAllConnections: () => {
         for (const { server } of open) server.closeAllConnections()
       },

@@ -77,7 +77,9 @@ export async function startDaemon(
     await app.listen({ host: config.host, port: config.port })
     const url = addressOf(app.server, config.host)
     ctx.baseUrl = config.baseUrl ?? url
-    administration = await openAdministration(app, { config, log, baseUrl: ctx.baseUrl, url })
+    administration = await openAdministration(app, {
+      ...{ config, log, url, baseUrl: ctx.baseUrl, instance: ctx.instance },
+    })
     ctx.adminAddress = administration.address
     await ctx.chains.opened
     await ctx.fleet

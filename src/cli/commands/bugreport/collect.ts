@@ -4,9 +4,15 @@ import { basename, join } from 'node:path'
 import { shownBox } from '../../batch/boxes.ts'
 import { readConfigFile } from '../../config-file.ts'
 import type { CliContext } from '../../context.ts'
-import { isRunning, readRecords } from '../../daemon-record.ts'
+import {
+  installedServices,
+  isRunning,
+  placesOf,
+  readRecords,
+  readStarted,
+  readUnit,
+} from '../../local-daemon.ts'
 import { listBoxes } from '../../nfc/saved-box.ts'
-import { installedServices, placesOf, readUnit } from '../../service.ts'
 import { dataDir } from '../../system.ts'
 import { recentLines } from '../daemon/logs.ts'
 import { stateOf } from '../daemon/systemd.ts'
@@ -50,7 +56,9 @@ export const sections: Readonly<Record<string, (ctx: CliContext) => unknown>> = 
       })),
     ),
   daemons: (ctx) =>
-    readRecords(ctx.system).map((record) => ({ ...record, running: isRunning(record), instance: undefined })),
+    readRecords(ctx.system).map(({ started: { flags, logFile }, instance: _, ...record }) => ({
+      ...{ ...record, logFile, flags, running: isRunning(record) },
+    })),
   files: (ctx) => Object.fromEntries(dataDirs(ctx).map((dir) => [dir, filesIn(dir)])),
   audit: async (ctx) =>
     (await ctx.call('GET /admin/audit', { query: { limit: maxCounts.audit } })).map(
@@ -70,8 +78,8 @@ export const secretsOf = (ctx: CliContext): string[] => {
   const scopes = ['user', 'system'] as const
   const files = [
     ...scopes.map((scope) => readUnit(placesOf(system, scope).envFile) ?? ''),
-    ...readRecords(system).flatMap(({ pid, ...record }) =>
-      isRunning({ pid, ...record }) ? [(readUnit(`/proc/${pid}/environ`) ?? '').replaceAll('\0', '\n')] : [],
+    ...readRecords(system).flatMap((record) =>
+      isRunning(record) ? [(readUnit(`/proc/${record.pid}/environ`) ?? '').replaceAll('\0', '\n')] : [],
     ),
   ]
   const held = dataDirs(ctx).flatMap((dir) =>
@@ -122,7 +130,7 @@ const namesIn = (text: string): string[] => Object.keys(variablesIn(text))
 
 const dataDirs = ({ system }: CliContext): string[] => [
   ...new Set([
-    ...readRecords(system).map((record) => record.dataDir),
+    ...readStarted(system).map((started) => started.dataDir),
     ...installedServices(system).flatMap((service) => service.dataDir ?? []),
     dataDir(system),
   ]),

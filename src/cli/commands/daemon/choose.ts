@@ -3,11 +3,17 @@ import { dirname, join, resolve } from 'node:path'
 import { isLoopback } from '../../client/errors.ts'
 import { text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
-import { type DaemonRecord, isRunning, isSameAddress, readRecords } from '../../daemon-record.ts'
 import { UsageError } from '../../errors.ts'
 import { shellQuoted } from '../../io/text.ts'
-import { servedFrom } from '../../local-daemon.ts'
-import { installedServices, type Service } from '../../service.ts'
+import {
+  type DaemonRecord,
+  installedServices,
+  isRunning,
+  isSameAddress,
+  readRecords,
+  recordIn,
+  type Service,
+} from '../../local-daemon.ts'
 
 export const dataDirFlag = {
   dataDir: text('--data-dir <dir>', 'The daemon with this data directory', 'file'),
@@ -62,9 +68,8 @@ export const isMatch = (record: DaemonRecord, { dataDir, url }: Pick<Wanted, 'da
 export const orService = (ctx: CliContext, wanted: Wanted): Wanted => {
   if (wanted.dataDir !== undefined || wanted.isByAddress || readRecords(ctx.system).some(isRunning))
     return wanted
-  const dir = installedServices(ctx.system).find(
-    (service) => service.dataDir !== undefined && servedFrom(service.dataDir) !== undefined,
-  )?.dataDir
+  const dirs = installedServices(ctx.system).flatMap((service) => service.dataDir ?? [])
+  const dir = dirs.find((dir) => runningIn(dir) !== undefined)
   return dir === undefined ? wanted : { ...wanted, dataDir: realDir(ctx, dir) }
 }
 
@@ -75,9 +80,17 @@ export const serviceOf = (ctx: CliContext, dir: string | undefined): Service | u
       dir === undefined || (dataDir !== undefined && realDir(ctx, dataDir) === realDir(ctx, dir)),
   )
 
+/** The daemon that runs on a data directory, whoever started it. */
+export const runningIn = (dataDir: string): DaemonRecord | undefined => {
+  const record = recordIn(dataDir)
+  return record && isRunning(record) ? record : undefined
+}
+
 /** The running daemon that is meant. @throws UsageError if several match, or it is on another machine */
 export const chooseDaemon = (ctx: CliContext, wanted: Wanted): DaemonRecord | undefined => {
-  const running = readRecords(ctx.system).filter(isRunning)
+  const running: DaemonRecord[] = readRecords(ctx.system).filter(isRunning)
+  const named = wanted.dataDir === undefined ? undefined : runningIn(wanted.dataDir)
+  if (named && !running.some(({ dataDir }) => dataDir === named.dataDir)) running.push(named)
   const meant = running.filter((record) => isMatch(record, wanted))
   if (meant.length === 0) assertLocal(ctx, wanted)
   if (meant.length <= 1) return meant[0]

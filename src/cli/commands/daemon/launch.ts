@@ -1,16 +1,36 @@
 import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { closeSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { parseObject } from '../../../values/json.ts'
 import { openToAppend } from '../../../values/regular-file.ts'
+import { replaceFile } from '../../../values/replace-file.ts'
 import type { CliContext } from '../../context.ts'
-import { type DaemonRecord, isRunning, readRecords } from '../../daemon-record.ts'
 import { CliError } from '../../errors.ts'
 import { withFiles } from '../../file-problem.ts'
 import { clean, shellQuoted } from '../../io/text.ts'
+import {
+  type DaemonRecord,
+  isRunning,
+  readRecords,
+  readStarted,
+  type Started,
+  startedDir,
+} from '../../local-daemon.ts'
+import type { SystemPaths } from '../../system.ts'
+import { runningIn } from './choose.ts'
 
-export type Ready = Pick<DaemonRecord, 'pid' | 'url' | 'dataDir'>
+type Ready = Pick<DaemonRecord, 'pid' | 'url' | 'dataDir'>
 
 const advice = 'Check who owns the directory (ls -ld), or use another: --data-dir DIR'
 
@@ -84,3 +104,27 @@ const readyIn = (text: string, ours: number | undefined): Ready | undefined => {
   }
   return undefined
 }
+
+const pathFor = (system: SystemPaths, dataDir: string): string =>
+  `${startedDir(system)}/${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}.json`
+
+/** Called first, so that no daemon is started that would not be found. @throws CliError if that cannot be written */
+export const prepareStarted = (system: SystemPaths): void => {
+  const path = startedDir(system)
+  withFiles({ path, verb: 'written', advice: 'To keep records elsewhere: XDG_STATE_HOME=DIR' }, () => {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+    accessSync(path, constants.W_OK)
+  })
+}
+
+export const keepStarted = (system: SystemPaths, started: Started): void => {
+  replaceFile(pathFor(system, started.dataDir), `${JSON.stringify(started)}\n`)
+  // The directory of an ephemeral daemon is gone, or will never be used again if it was killed.
+  for (const { dataDir, flags } of readStarted(system)) {
+    const isOver = flags.includes('--ephemeral') && !runningIn(dataDir)
+    if (isOver || !existsSync(dataDir)) forgetStarted(system, dataDir)
+  }
+}
+
+export const forgetStarted = (system: SystemPaths, dataDir: string): void =>
+  rmSync(pathFor(system, dataDir), { force: true })

@@ -5,7 +5,7 @@ import { StringDecoder } from 'node:string_decoder'
 import { LineSplitter } from '../../../values/line-splitter.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError } from '../../errors.ts'
-import { type Service, unitName } from '../../service.ts'
+import { type Service, unitName } from '../../local-daemon.ts'
 
 /** A log whose lines so far have been read. */
 interface Rest {

@@ -4,11 +4,9 @@ import { type JsonObject, parseObject } from '../../../values/json.ts'
 import { defineCommand } from '../../command/define.ts'
 import { choice, flag, integer, moment, text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
-import { type DaemonRecord, readRecords } from '../../daemon-record.ts'
 import { CliError } from '../../errors.ts'
 import { clean, shellQuoted } from '../../io/text.ts'
-import { ownDaemonAt } from '../../local-daemon.ts'
-import type { Service } from '../../service.ts'
+import { type DaemonRecord, ownDaemonAt, readRecords, readStarted, type Service } from '../../local-daemon.ts'
 import { dataDir } from '../../system.ts'
 import { chooseDaemon, dataDirFlag, isMatch, orService, serviceOf, wantedDaemon } from './choose.ts'
 import { fromFile, fromJournal } from './log-source.ts'
@@ -100,7 +98,7 @@ const logOf = (ctx: CliContext, dir: string | undefined): { readonly path: strin
     })
   const place = wanted.dataDir ?? (wanted.isByAddress ? dirOfOwn(ctx, url) : undefined)
   const isElsewhere = wanted.isByAddress && place === undefined
-  const service = running || isElsewhere ? undefined : serviceOf(ctx, place)
+  const service = running?.started || isElsewhere ? undefined : serviceOf(ctx, place ?? running?.dataDir)
   if (service) return service
   const record =
     running ?? readRecords(ctx.system).find((candidate) => isMatch(candidate, wanted) && isMeant(candidate))
@@ -109,7 +107,10 @@ const logOf = (ctx: CliContext, dir: string | undefined): { readonly path: strin
       advice:
         'It is where that daemon writes standard error. Daemons of this machine: tapchip daemon status --all',
     })
-  const path = record?.logFile ?? `${place ?? dataDir(ctx.system)}/daemon.log`
+  // The directory of an ephemeral daemon is gone with its record, and its log is not.
+  const ended = record || place !== undefined ? undefined : readStarted(ctx.system)[0]
+  const { logFile } = record?.started ?? ended ?? {}
+  const path = logFile ?? `${record?.dataDir ?? place ?? dataDir(ctx.system)}/daemon.log`
   if (existsSync(path)) return { path }
   throw new CliError(`There is no log at ${path}.`, {
     advice:

@@ -5,20 +5,12 @@ import { defineCommand } from '../../command/define.ts'
 import { choice, flag, integer, text, type Values } from '../../command/options.ts'
 import { defaultUrl } from '../../config.ts'
 import type { CliContext } from '../../context.ts'
-import {
-  type DaemonRecord,
-  isRunning,
-  isSameAddress,
-  processStart,
-  readRecords,
-} from '../../daemon-record.ts'
 import { CliError, UsageError } from '../../errors.ts'
 import { shellQuoted } from '../../io/text.ts'
+import { isRunning, isSameAddress, readRecords, recordIn } from '../../local-daemon.ts'
 import { dataDir, stateDir } from '../../system.ts'
 import { assertLocal, realDir, wantedDaemon } from './choose.ts'
-import { keepRecord, prepareRecords } from './keep-record.ts'
-import { launch } from './launch.ts'
-import { instanceAt } from './proof.ts'
+import { keepStarted, launch, prepareStarted } from './launch.ts'
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error'] as const
 
@@ -58,19 +50,11 @@ export const start = defineCommand({
     await ctx.beforeChange(`Would run ${['tapchipd', ...flags].join(' ')}`)
     // The data of an ephemeral daemon is deleted when it stops; its log should stay.
     const logFile = given.ephemeral ? freeLog(ctx) : `${chosen}/daemon.log`
-    prepareRecords(ctx.system)
+    prepareStarted(ctx.system)
     const ready = await launch(ctx, { flags, logFile })
-    const startedAt = ctx.now().toISOString()
     const place = realDir(ctx, ready.dataDir)
-    keepRecord(ctx.system, {
-      ...ready,
-      dataDir: place,
-      processStart: processStart(ready.pid) ?? '',
-      instance: (await instanceAt({ url: ready.url, dataDir: place })) ?? '',
-      logFile,
-      startedAt,
-      flags,
-    })
+    keepStarted(ctx.system, { dataDir: place, logFile, flags })
+    const startedAt = recordIn(place)?.startedAt ?? ctx.now().toISOString()
     await ctx.io.one({ ...ready, logFile, startedAt, started: true }, (it) => ({
       Daemon: it.url,
       Pid: it.pid,
@@ -149,27 +133,25 @@ interface Asked {
   readonly address: URL | undefined
 }
 
-const findRunning = (ctx: CliContext, { given, flags, address }: Asked): DaemonRecord | undefined => {
+type Running = ReturnType<typeof readRecords>[number]
+
+const findRunning = (ctx: CliContext, { given, flags, address }: Asked): Running | undefined => {
   const running = readRecords(ctx.system).filter(isRunning)
-  const isSame = (record: DaemonRecord) => record.flags.join('\n') === flags.join('\n')
+  const isSame = ({ started }: Running) => started.flags.join('\n') === flags.join('\n')
   const dir = given.dataDir ?? ctx.system.env.TAPCHIP_DATA_DIR
   // The data directory is known only once it runs.
   if (given.ephemeral || (given.config !== undefined && dir === undefined)) return running.find(isSame)
   const place = realDir(ctx, dir ?? dataDir(ctx.system))
-  const isPresent = ({ url, flags: told }: DaemonRecord) =>
-    dir === undefined && address && isSameAddress(url, address.href) && !told.includes('--ephemeral')
+  const isPresent = ({ url, started }: Running) =>
+    dir === undefined && address && isSameAddress(url, address.href) && !started.flags.includes('--ephemeral')
   return running.find((record) => record.dataDir === place) ?? running.find(isPresent)
 }
 
 /** @throws CliError if it was started with other flags than those given now */
-const reportRunning = async (
-  ctx: CliContext,
-  record: DaemonRecord,
-  flags: readonly string[],
-): Promise<void> => {
+const reportRunning = async (ctx: CliContext, record: Running, flags: readonly string[]): Promise<void> => {
   const others = differingFlags(record, flags)
   if (others.length > 0) {
-    const told = record.flags.length === 0 ? 'no flags' : record.flags.map(shellQuoted).join(' ')
+    const told = record.started.flags.map(shellQuoted).join(' ') || 'no flags'
     throw new CliError(
       `A daemon with different flags is running on ${record.dataDir}, at ${record.url}: it was started with ${told}, not with ${others.map(shellQuoted).join(' ')}. Nothing was started.`,
       {
@@ -177,7 +159,8 @@ const reportRunning = async (
       },
     )
   }
-  const { pid, url, dataDir: place, logFile, startedAt } = record
+  const { pid, url, dataDir: place, startedAt } = record
+  const { logFile } = record.started
   await ctx.io.one({ pid, url, dataDir: place, logFile, startedAt, started: false }, (it) => ({
     Daemon: it.url,
     Pid: it.pid,
@@ -190,7 +173,7 @@ const reportRunning = async (
 }
 
 /** Flags that are given now and differ. A flag that is left out matches anything, and so does port 0. */
-const differingFlags = ({ flags: told, url }: DaemonRecord, flags: readonly string[]): string[] => {
+const differingFlags = ({ started: { flags: told }, url }: Running, flags: readonly string[]): string[] => {
   const port = String(portOf(new URL(url)))
   const isSo = (name: string, value: string): boolean => {
     if (name === '--port') return value === '0' || value === port
@@ -206,7 +189,7 @@ const differingFlags = ({ flags: told, url }: DaemonRecord, flags: readonly stri
 
 const freeLog = (ctx: CliContext): string => {
   const taken = new Set(
-    readRecords(ctx.system).flatMap((record) => (isRunning(record) ? [record.logFile] : [])),
+    readRecords(ctx.system).flatMap((record) => (isRunning(record) ? [record.started.logFile] : [])),
   )
   let logFile = `${stateDir(ctx.system)}/daemon.log`
   for (let n = 2; taken.has(logFile); n += 1) logFile = `${stateDir(ctx.system)}/daemon-${n}.log`

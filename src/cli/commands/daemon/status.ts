@@ -5,11 +5,17 @@ import { DaemonUnreachable, isLoopback } from '../../client/errors.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag } from '../../command/options.ts'
 import { type CliContext, createContext } from '../../context.ts'
-import { isRunning, isSameAddress, readRecords } from '../../daemon-record.ts'
 import { CliError, type ExitCode, exitCodes } from '../../errors.ts'
 import { shellQuoted } from '../../io/text.ts'
-import { behindSocket, servedFrom } from '../../local-daemon.ts'
-import { installedServices, systemctl } from '../../service.ts'
+import {
+  behindSocket,
+  installedServices,
+  isRunning,
+  isSameAddress,
+  readRecords,
+  recordIn,
+  systemctl,
+} from '../../local-daemon.ts'
 import type { System } from '../../system.ts'
 import { describeChain } from '../doctor/chains.ts'
 import { describeServer } from '../doctor/daemon.ts'
@@ -30,8 +36,7 @@ export const status = defineCommand({
     const isElsewhere = wanted.url !== undefined && !isLoopback(new URL(wanted.url).hostname)
     const record = isElsewhere ? undefined : chooseDaemon(ctx, wanted)
     const { dataDir, isByAddress } = wanted
-    // A daemon started by hand left its address in its directory.
-    const url = record?.url ?? (dataDir === undefined ? undefined : servedFrom(dataDir))
+    const url = record?.url
     if (url === undefined && dataDir !== undefined && !isByAddress) {
       if (ctx.io.json) await ctx.io.one({ running: false, dataDir }, () => ({}))
       throw new CliError(`No daemon is running on ${dataDir}.`, {
@@ -77,8 +82,8 @@ const systemOf = (
 
 const listAll = async (ctx: CliContext): Promise<ExitCode> => {
   const rows = readRecords(ctx.system).map((record) => {
-    const { url, pid, dataDir, startedAt, flags } = record
-    return { running: isRunning(record), url, pid, dataDir, startedAt, flags }
+    const { url, pid, dataDir, startedAt, started } = record
+    return { running: isRunning(record), url, pid, dataDir, startedAt, flags: started.flags }
   })
   await ctx.io.list(
     rows,
@@ -115,7 +120,7 @@ const printStatus = async (ctx: CliContext): Promise<void> => {
   ])
   const readers = { list: found.list, problem: found.problem?.detail ?? null }
   // If it was reached by its socket, it is on this machine: show the address that `start` and `stop` use.
-  const listens = ctx.config().adminUrl().startsWith('unix:') ? servedFrom(held.dataDir) : undefined
+  const listens = ctx.config().adminUrl().startsWith('unix:') ? recordIn(held.dataDir)?.url : undefined
   const installed = serviceOf(ctx, held.dataDir)
   const service = installed === undefined ? null : await stateOf(ctx, installed)
   await ctx.io.one({ running: true, service, ...held, chains, readers }, (it) => ({

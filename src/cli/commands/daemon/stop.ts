@@ -1,24 +1,26 @@
+import { adminSocketName, holdsDataDir } from '../../../values/local-daemon.ts'
+import { createClient } from '../../client/client.ts'
 import { isLoopback } from '../../client/errors.ts'
 import { defineCommand } from '../../command/define.ts'
 import { integerOrBare } from '../../command/options.ts'
 import { defaultUrl } from '../../config.ts'
 import type { CliContext } from '../../context.ts'
-import { type DaemonRecord, isRunning, isSuspended } from '../../daemon-record.ts'
 import { CliError } from '../../errors.ts'
 import { shellQuoted } from '../../io/text.ts'
-import { systemctl, unitName } from '../../service.ts'
+import { type DaemonRecord, isRunning, type Started, systemctl, unitName } from '../../local-daemon.ts'
+import { isSuspended, processStart } from '../../process-state.ts'
 import { dataDir } from '../../system.ts'
 import {
   chooseDaemon,
   dataDirFlag,
   orService,
   realDir,
+  runningIn,
   serviceOf,
   type Wanted,
   wantedDaemon,
 } from './choose.ts'
-import { removeRecord } from './keep-record.ts'
-import { doubtAbout, holderOf, instanceAtAddress } from './proof.ts'
+import { forgetStarted } from './launch.ts'
 
 export const stop = defineCommand({
   name: 'stop',
@@ -33,17 +35,17 @@ export const stop = defineCommand({
   },
   run: async (ctx, { options }) => {
     const wanted = orService(ctx, wantedDaemon(ctx, options.dataDir))
-    const record = chooseDaemon(ctx, wanted)
-    const found = record ?? (await findByHand(ctx, wanted))
-    if (found === undefined) {
+    const record = chooseDaemon(ctx, wanted) ?? (await findByHand(ctx, wanted))
+    if (record === undefined) {
       await assertNoneAnswers(wanted)
       await ctx.io.one({ stopped: false, pid: null }, () => ({ Stopped: false }))
       ctx.io.note(`It is not running${wanted.dataDir ? ` on ${wanted.dataDir}` : ''}.`)
       ctx.io.hint('List the daemons: tapchip daemon status --all')
       return
     }
-    const { pid } = found
-    const doubt = record && (await doubtAbout(record))
+    const { pid, started } = record
+    const since = processStart(pid)
+    const doubt = await doubtAbout(record)
     if (doubt !== undefined)
       throw new CliError(
         `It is not certain that process ${pid} is the daemon: ${doubt}. It was left alone.`,
@@ -55,7 +57,7 @@ export const stop = defineCommand({
     if (wanted.isByAddress) await ctx.confirmContext()
     try {
       // A prompt may have delayed this, so check again.
-      if (isRunning(found)) process.kill(pid, 'SIGTERM')
+      if (isRunning(record)) process.kill(pid, 'SIGTERM')
     } catch (error) {
       if (error instanceof Error && 'code' in error && error.code === 'EPERM') {
         throw new CliError(`Process ${pid} belongs to another user.`, {
@@ -66,7 +68,7 @@ export const stop = defineCommand({
     }
     const seconds = options.wait ?? 30
     const until = Date.now() + seconds * 1000
-    while (isRunning(found)) {
+    while (since !== undefined && processStart(pid) === since) {
       if (isSuspended(pid))
         throw new CliError(`Process ${pid} is suspended, and reacts to nothing.`, {
           advice: `To let it continue, and then stop: kill -CONT ${pid} · To end it at once: kill -KILL ${pid}`,
@@ -77,24 +79,29 @@ export const stop = defineCommand({
         })
       await new Promise((done) => setTimeout(done, 25))
     }
-    if (record) removeRecord(ctx.system, record)
+    forgetStarted(ctx.system, record.dataDir)
     await ctx.io.one({ stopped: true, pid }, (it) => ({
       Stopped: it.stopped,
       Pid: it.pid,
-      ...(record ? { Daemon: record.url, Data: record.dataDir } : {}),
+      Daemon: record.url,
+      Data: record.dataDir,
     }))
-    const service = record || wanted.dataDir === undefined ? undefined : serviceOf(ctx, wanted.dataDir)
+    const service = started ? undefined : serviceOf(ctx, record.dataDir)
     if (service) ctx.io.hint(`Start it again: ${systemctl(service)} start ${unitName}`)
     // With its original flags: without them, it would be another daemon.
-    if (record)
-      ctx.io.hint(
-        `Start it again: ${['tapchip daemon start', ...flagsOf(ctx, record).map(shellQuoted)].join(' ')}`,
-      )
+    if (started) {
+      const flags = flagsOf(ctx, record, started).map(shellQuoted)
+      ctx.io.hint(`Start it again: ${['tapchip daemon start', ...flags].join(' ')}`)
+    }
   },
 })
 
 /** The flags that start the same daemon from any shell: its directory and port may have come from the environment. */
-const flagsOf = (ctx: CliContext, { flags, url, dataDir: dir }: DaemonRecord): readonly string[] => {
+const flagsOf = (
+  ctx: CliContext,
+  { url, dataDir: dir }: DaemonRecord,
+  { flags }: Started,
+): readonly string[] => {
   if (flags.includes('--ephemeral')) return flags
   const { port } = new URL(url)
   const at = flags.indexOf('--port')
@@ -109,7 +116,7 @@ const flagsOf = (ctx: CliContext, { flags, url, dataDir: dir }: DaemonRecord): r
 /** @throws CliError if something still answers at the address: it was started by hand, or elsewhere */
 const assertNoneAnswers = async ({ dataDir: dir, url, isByAddress }: Wanted): Promise<void> => {
   if (!isByAddress || dir !== undefined || url === undefined) return
-  if ((await instanceAtAddress(url)) === undefined) return
+  if ((await instanceAt(url)) === undefined) return
   throw new CliError(`A daemon answers at ${url}, but it was not started here. It was left alone.`, {
     advice:
       'If its data directory is on this machine: tapchip daemon stop --data-dir DIR. Or stop it where it was started: ' +
@@ -117,19 +124,44 @@ const assertNoneAnswers = async ({ dataDir: dir, url, isByAddress }: Wanted): Pr
   })
 }
 
-/** A daemon that was not started by `daemon start` is found by the lock on the data directory that it names. */
+/** A daemon that was not started by `daemon start` names its data directory to whoever has a token. */
 const findByHand = async (
   ctx: CliContext,
   { dataDir: dir, url }: Wanted,
-): Promise<Pick<DaemonRecord, 'pid' | 'processStart'> | undefined> => {
-  if (dir !== undefined && url === undefined) return holderOf(dir)
+): Promise<DaemonRecord | undefined> => {
+  if (dir !== undefined && url === undefined) return undefined
   if (!isLoopback(new URL(ctx.config().url).hostname) || !ctx.config().adminToken()) return undefined
   const told = await ctx.call('GET /admin/status').catch(() => undefined)
   if (told === undefined || (dir !== undefined && told.dataDir !== dir)) return undefined
-  const holder = holderOf(told.dataDir)
-  if (holder !== undefined) return holder
+  const record = runningIn(told.dataDir)
+  if (record !== undefined) return record
   throw new CliError(
     `A daemon answers at ${ctx.config().url}, but its process is not known: none of yours holds ${told.dataDir}.`,
     { advice: 'Stop it where it was started: systemctl stop tapchip, docker stop, or Ctrl-C.' },
   )
+}
+
+/** Why the process of a record may not be its daemon; undefined if it is proved to be. */
+const doubtAbout = async ({
+  pid,
+  dataDir: dir,
+  url,
+  instance,
+}: DaemonRecord): Promise<string | undefined> => {
+  if (holdsDataDir(pid, dir)) return undefined
+  // The system does not tell, so the daemon itself must, on the socket that nobody else can have opened.
+  const answering = await instanceAt(`unix:${dir}/${adminSocketName}`)
+  if (answering === undefined) return `nothing answers on ${dir}`
+  return answering === instance ? undefined : `another daemon answers at ${url}`
+}
+
+const timeoutMs = 2000
+
+/** Which instance answers at an address, whoever started it. */
+const instanceAt = async (url: string): Promise<string | undefined> => {
+  const client = createClient({ url, timeoutMs })
+  // One deadline for the whole exchange, so that a slow writer cannot hold us.
+  const late = new Promise<undefined>((done) => setTimeout(() => done(undefined), timeoutMs).unref())
+  const answered = client.instance().catch(() => undefined)
+  return Promise.race([answered, late]).finally(client.close)
 }

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import type { CliContext } from '../../context.ts'
 import { CliError } from '../../errors.ts'
 import { clean } from '../../io/text.ts'
-import { type Scope, type Service, systemctl as typed, unitName } from '../../service.ts'
+import { type Scope, type Service, systemctl as typed, unitName } from '../../local-daemon.ts'
 
 interface Ran {
   readonly code: number

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { defineCommand } from '../../command/define.ts'
 import { yes } from '../../command/options.ts'
 import { withFiles } from '../../file-problem.ts'
-import { installedService, placesOf, systemctl, unitName } from '../../service.ts'
+import { installedService, placesOf, systemctl, unitName } from '../../local-daemon.ts'
 import { scopeFlags, scopeOf } from './install.ts'
 import { mustSystemctl, runSystemctl } from './systemd.ts'
 

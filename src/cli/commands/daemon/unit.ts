@@ -1,4 +1,4 @@
-import { type Scope, stateName } from '../../service.ts'
+import { type Scope, stateName } from '../../local-daemon.ts'
 
 export interface UnitSettings {
   readonly scope: Scope

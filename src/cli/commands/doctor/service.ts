@@ -1,6 +1,6 @@
 import type { AnswerOf } from '../../client/types.ts'
 import type { CliContext } from '../../context.ts'
-import { installedServices, systemctl, unitName } from '../../service.ts'
+import { installedServices, systemctl, unitName } from '../../local-daemon.ts'
 import { stateOf } from '../daemon/systemd.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 

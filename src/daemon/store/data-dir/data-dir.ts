@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, lstatSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
-import { holdersOf, lockFile } from '../../../values/data-dir-holder.ts'
+import { holdersOf, lockFile } from '../../../values/local-daemon.ts'
 import { readRegular } from '../../../values/regular-file.ts'
 import { isPartial, replaceFile } from '../../../values/replace-file.ts'
 import { isOfDescriptors, lacksDescriptors, NoDescriptors } from './descriptors.ts'
