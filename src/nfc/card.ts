@@ -96,10 +96,10 @@ export abstract class CardError extends Error {
 }
 
 export class NoReader extends CardError {
-  constructor(wanted?: string, present: readonly string[] = []) {
+  constructor(name?: string, present: readonly string[] = []) {
     super(
-      wanted === undefined ? 'There is no NFC reader' : `There is no reader named ${JSON.stringify(wanted)}`,
-      wanted === undefined || present.length === 0
+      name === undefined ? 'There is no NFC reader' : `There is no reader named ${JSON.stringify(name)}`,
+      name === undefined || present.length === 0
         ? 'Plug one in, or use --reader emulator'
         : `Readers: ${present.join(', ')}`,
     )

@@ -62,9 +62,9 @@ export class AdaptiveSize {
   async timed<T>(count: number, work: () => Promise<T>): Promise<T> {
     const begun = performance.now()
     const result = await work()
-    const wanted = (count * sliceMs) / 2 / Math.max(performance.now() - begun, 0.1)
+    const ideal = (count * sliceMs) / 2 / Math.max(performance.now() - begun, 0.1)
     // One measurement may be off, so the size changes at most by a factor of two.
-    const next = Math.min(Math.max(wanted, this.size / 2), this.size * 2)
+    const next = Math.min(Math.max(ideal, this.size / 2), this.size * 2)
     this.size = Math.max(this.#least, Math.min(this.#most, Math.round(next)))
     return result
   }

@@ -61,16 +61,16 @@ function* shapeProblems(metadata: JsonObject, of: Rules['of']): Generator<Metada
 }
 
 function* listProblems(metadata: JsonObject, name: string, members: Members): Generator<MetadataProblem> {
-  const given = metadata[name]
-  if (!Array.isArray(given)) {
-    yield { path: [name], message: given === undefined ? 'Required' : 'must be an array' }
+  const value = metadata[name]
+  if (!Array.isArray(value)) {
+    yield { path: [name], message: value === undefined ? 'Required' : 'must be an array' }
     return
   }
-  if (given.length > maxElements) {
-    yield { path: [name], message: `must have at most ${maxElements} elements, but has ${given.length}` }
+  if (value.length > maxElements) {
+    yield { path: [name], message: `must have at most ${maxElements} elements, but has ${value.length}` }
     return
   }
-  for (const [index, element] of given.entries()) {
+  for (const [index, element] of value.entries()) {
     if (!isJsonObject(element)) yield { path: [name, index], message: 'must be an object' }
     else
       for (const [member, check] of Object.entries(members)) {

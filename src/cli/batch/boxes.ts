@@ -46,7 +46,7 @@ const chipsOf = async (
 export const shownBox = ({ header, state, end, events }: SavedBox) => {
   const { id, total, startedAt, context, settings } = header
   const ended = chipsIn(events).map(({ status }) => status)
-  const count = (wanted: ChipEvent['status']) => ended.filter((status) => status === wanted).length
+  const count = (expected: ChipEvent['status']) => ended.filter((status) => status === expected).length
   const [changed, unchanged, failed] = [count('provisioned'), count('unchanged'), count('failed')]
   return {
     ...{ id, name: null, kind: 'nfc provision', state, team: settings.team ?? null },

@@ -42,7 +42,7 @@ export class ReconnectPolicy {
     this.#client = client
     this.#signal = signal
     this.#instance = instance
-    this.#ms = patienceMs(ctx.system.env.TAPCHIP_PATIENCE_SECONDS) ?? ms ?? defaultMs
+    this.#ms = waitMs(ctx.system.env.TAPCHIP_PATIENCE_SECONDS) ?? ms ?? defaultMs
     this.#announce =
       announce ??
       (() =>
@@ -89,7 +89,7 @@ export class ReconnectPolicy {
   }
 }
 
-const patienceMs = (seconds: string | undefined): number | undefined => {
-  const given = Number(seconds)
-  return seconds && given >= 0 ? given * 1000 : undefined
+const waitMs = (seconds: string | undefined): number | undefined => {
+  const value = Number(seconds)
+  return seconds && value >= 0 ? value * 1000 : undefined
 }

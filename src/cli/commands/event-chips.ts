@@ -29,8 +29,8 @@ export type EventChips = Values<typeof eventChipFlags>
 const ways = '--uid, --label, --chip-group, --where or --file'
 
 /** Refuses a sheet beside flags that name chips as well, and neither. @throws UsageError */
-export const assertOneWay = ({ uid, file, ...given }: EventChips): void => {
-  const isSelected = given.chipGroup !== undefined || given.label.length > 0 || given.where.length > 0
+export const assertOneWay = ({ uid, file, ...options }: EventChips): void => {
+  const isSelected = options.chipGroup !== undefined || options.label.length > 0 || options.where.length > 0
   const count = [uid !== undefined, file !== undefined, isSelected].filter(Boolean).length
   if (count === 0) throw new UsageError(`Specify which chips: ${ways}.`)
   if (count > 1) throw new UsageError(`Specify which chips in one way: ${ways}.`)
@@ -40,27 +40,27 @@ export const assertOneWay = ({ uid, file, ...given }: EventChips): void => {
 export const runEventChips = async <R extends SheetRow>(
   ctx: CliContext,
   kind: SheetKind<R>,
-  given: EventChips,
+  options: EventChips,
   { rowOf, question }: { rowOf(uid: string, row: number): R; question(chips: string): string },
 ): Promise<ExitCode> => {
-  const conditions = readConditions(ctx, given)
+  const conditions = readConditions(ctx, options)
   if (conditions === undefined) {
-    const uid = await chipUid(ctx, given.uid ?? '', '--uid')
-    const { exitCode, only } = await runRows(ctx, kind, [rowOf(uid, 1)], { flags: given })
+    const uid = await chipUid(ctx, options.uid ?? '', '--uid')
+    const { exitCode, only } = await runRows(ctx, kind, [rowOf(uid, 1)], { flags: options })
     if (only && only.status !== 'failed' && !ctx.io.json)
       await ctx.io.line(only, () => kind.describe(only).replace(/^row 1 {2}/, ''))
     // A single chip cannot fail in part.
     return exitCode === exitCodes.partial ? exitCodes.failed : exitCode
   }
   const described = describeConditions(conditions)
-  const chips = await selectedChips(ctx, conditions, given.chipGroup)
+  const chips = await selectedChips(ctx, conditions, options.chipGroup)
   if (chips.length === 0) {
     if (!ctx.flags.dryRun) await ctx.confirmContext()
     ctx.io.note(noChips(described))
     return exitCodes.done
   }
   const rows = chips.map(({ uid }, i) => rowOf(uid, i + 1))
-  const asked = question(`${counted(chips.length, 'chip')} (${described})`)
-  const words = { ...kind, question: () => asked }
-  return (await runRows(ctx, words, rows, { flags: given })).exitCode
+  const prompt = question(`${counted(chips.length, 'chip')} (${described})`)
+  const words = { ...kind, question: () => prompt }
+  return (await runRows(ctx, words, rows, { flags: options })).exitCode
 }

@@ -28,12 +28,12 @@ export const readMetadata = async (ctx: CliContext, written: string, advice: str
 
 export const readEventMetadata = async (
   ctx: CliContext,
-  given: { readonly metadata: string | undefined; readonly file: string | undefined },
+  options: { readonly metadata: string | undefined; readonly file: string | undefined },
 ): Promise<string> => {
-  if (given.file !== undefined && given.metadata !== undefined)
+  if (options.file !== undefined && options.metadata !== undefined)
     throw new UsageError('Use --metadata or --file, not both.')
-  if (given.file !== undefined) return stringifyExact(await readJsonObject(ctx.system, given.file))
-  const written = await ctx.prompts.text(given.metadata, {
+  if (options.file !== undefined) return stringifyExact(await readJsonObject(ctx.system, options.file))
+  const written = await ctx.prompts.text(options.metadata, {
     flag: '--metadata or --file',
     message: 'Metadata: JSON, or @ and a file',
   })

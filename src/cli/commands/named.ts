@@ -6,14 +6,14 @@ import { CliError, UsageError } from '../errors.ts'
  */
 export const findNamed = <T>(
   all: readonly T[],
-  given: string,
+  nameOrId: string,
   { noun, list, by }: { noun: string; list: string; by: readonly ((one: T) => unknown)[] },
 ): T => {
   for (const nameOf of by) {
-    const found = all.find((one) => String(nameOf(one)) === given)
+    const found = all.find((one) => String(nameOf(one)) === nameOrId)
     if (found !== undefined) return found
   }
-  throw new CliError(`There is no ${noun} "${given}".`, { advice: `List them: tapchip ${list}` })
+  throw new CliError(`There is no ${noun} "${nameOrId}".`, { advice: `List them: tapchip ${list}` })
 }
 
 const anyId = /^\d{1,15}$/

@@ -20,11 +20,11 @@ export const fetchPage = async <T extends { readonly id: number | null }>(
   limit: number | undefined,
   fetch: (limit: number) => Promise<readonly T[]>,
 ): Promise<{ readonly page: readonly T[]; readonly hintNextPage: () => void }> => {
-  const wanted = limit ?? defaultLimit
-  const found = await fetch(Math.min(maxLimit, wanted + 1))
-  const page = found.slice(0, wanted)
+  const requested = limit ?? defaultLimit
+  const found = await fetch(Math.min(maxLimit, requested + 1))
+  const page = found.slice(0, requested)
   const last = page.at(-1)
-  const isFull = found.length > wanted || (wanted === maxLimit && found.length === maxLimit)
+  const isFull = found.length > requested || (requested === maxLimit && found.length === maxLimit)
   return {
     page,
     hintNextPage: () => {

@@ -76,8 +76,9 @@ const passphraseFor = async (
     if (typed === '') throw new UsageError(`${path} is empty. It has to hold the passphrase of the backup.`)
     return typed
   }
-  const given = ctx.system.env[variable]
-  if (given || !ctx.prompts.possible || !existsSync(join(from, 'data.key.enc'))) return given
+  const fromEnvironment = ctx.system.env[variable]
+  if (fromEnvironment || !ctx.prompts.possible || !existsSync(join(from, 'data.key.enc')))
+    return fromEnvironment
   return ctx.prompts.secret({ flag: '--passphrase-file', message: 'Passphrase of the backup' })
 }
 

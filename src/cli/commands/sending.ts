@@ -37,14 +37,14 @@ const mayBeRecorded = (error: unknown): error is DaemonUnreachable | ApiError =>
 
 /** Sends a request that must take effect once: it can be repeated, automatically and by hand. */
 export const sendOnce = async <T>(
-  given: string | undefined,
+  value: string | undefined,
   send: (idempotencyKey: string) => Promise<T>,
 ): Promise<T> => {
-  const key = given ?? randomUUID()
+  const key = value ?? randomUUID()
   try {
     return await send(key)
   } catch (error) {
-    if (mayBeRecorded(error) && given === undefined)
+    if (mayBeRecorded(error) && value === undefined)
       error.afterword = `Run it again with --idempotency-key ${key}: it takes effect only once, whether or not this attempt did.`
     throw error
   }
@@ -55,9 +55,9 @@ export const recipientFlag = {
 }
 
 /** Without what cannot be seen, which would be shown again. */
-export const readRecipient = async (ctx: CliContext, given: string | undefined): Promise<string> => {
+export const readRecipient = async (ctx: CliContext, value: string | undefined): Promise<string> => {
   const message = 'Recipient: an address, or an ENS name'
-  return tidyCell('recipient', await ctx.prompts.text(given, { flag: '--recipient', message }))
+  return tidyCell('recipient', await ctx.prompts.text(value, { flag: '--recipient', message }))
 }
 
 export const hintAtTransaction = (ctx: CliContext, hashOrId: string | number): void =>

@@ -65,10 +65,10 @@ export async function startTemporaryDaemon(
   })
   stop.pass(child)
   const exited = once(child, 'exit')
-  let said = ''
+  let output = ''
   child.stderr?.setEncoding('utf8')
   child.stderr?.on('data', (chunk) => {
-    said = `${said}${String(chunk)}`.slice(-4096)
+    output = `${output}${String(chunk)}`.slice(-4096)
   })
   const lines = createInterface({ input: child.stdout ?? process.stdin })
   const first = await Promise.race([once(lines, 'line'), once(child, 'close').then(() => [])])
@@ -78,7 +78,7 @@ export async function startTemporaryDaemon(
     await exited
     if (stop.signal !== undefined) throw new Interrupted()
     throw new CliError(
-      `The daemon did not start:\n${said.trim().split('\n').slice(-3).map(clean).join('\n')}`,
+      `The daemon did not start:\n${output.trim().split('\n').slice(-3).map(clean).join('\n')}`,
     )
   }
   child.stderr?.on('data', (chunk) => ctx.system.stderr.write(cleanCells(String(chunk))))

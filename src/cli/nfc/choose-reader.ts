@@ -10,9 +10,9 @@ export const isSamSlot = (name: string): boolean => /\bSAM\b/i.test(name)
  */
 export const chooseReader = (
   readers: readonly CardReader[],
-  asked: string | undefined,
+  name: string | undefined,
 ): string | undefined => {
-  if (asked !== undefined) return named(readers, asked)
+  if (name !== undefined) return named(readers, name)
   const fields = withoutSam(readers)
   const [first, ...others] = fields.filter(({ state }) => state !== 'empty')
   if (first !== undefined && others.length > 0)

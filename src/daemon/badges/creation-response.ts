@@ -6,18 +6,18 @@ import type { CreationResponse, NewBadgeEvent } from './provider.ts'
  */
 export function creationResponse(
   event: NewBadgeEvent,
-  given: { id: number; imageUrl: string },
+  created: { id: number; imageUrl: string },
 ): CreationResponse {
   const year = Number(event.startDate.slice(0, 4))
   return {
-    id: given.id,
-    fancy_id: fancyId(event.name, year, given.id),
+    id: created.id,
+    fancy_id: fancyId(event.name, year, created.id),
     name: event.name,
     description: event.description,
     city: event.city,
     country: event.country,
     event_url: event.eventUrl,
-    image_url: given.imageUrl,
+    image_url: created.imageUrl,
     animation_url: '',
     year,
     start_date: monthFirst(event.startDate),

@@ -108,14 +108,16 @@ export function toOneState(all: readonly WireTransaction[]): TransactionState {
   return firstOf('mined') ?? firstOf('pending') ?? firstOf('failed') ?? { kind: 'none' }
 }
 
-const said = z.string().trim().min(1).optional().catch(undefined)
+const optionalText = z.string().trim().min(1).optional().catch(undefined)
 
 /** POAP's own errors have `message`, its gateways also `Message`, its token endpoint `error_description`. */
 const errorBody = z.object({
-  message: z.union([z.array(z.string()).transform((lines) => lines.join('; ')), said]).catch(undefined),
-  Message: said,
-  error_description: said,
-  error: said,
+  message: z
+    .union([z.array(z.string()).transform((lines) => lines.join('; ')), optionalText])
+    .catch(undefined),
+  Message: optionalText,
+  error_description: optionalText,
+  error: optionalText,
 })
 
 /**

@@ -156,8 +156,8 @@ export interface BadgeProvider {
 }
 
 export function isClaimOf(claim: ClaimedCode, recipient: string): boolean {
-  const wanted = recipient.trim().toLowerCase()
-  return [claim.input, claim.beneficiary].some((name) => name?.trim().toLowerCase() === wanted)
+  const normalized = recipient.trim().toLowerCase()
+  return [claim.input, claim.beneficiary].some((name) => name?.trim().toLowerCase() === normalized)
 }
 
 const kindOf = (name: string) =>
@@ -174,10 +174,10 @@ const isSaid = (name: string | undefined): name is string =>
 export function ownerOf(claim: ClaimedCode, recipient: string): 'recipient' | 'other' | 'unsaid' {
   if (isClaimOf(claim, recipient)) return 'recipient'
   const { input, beneficiary } = claim
-  const wanted = kindOf(recipient)
-  const couldBe = (name: string) => wanted === 'name' && kindOf(name) === 'address'
+  const kind = kindOf(recipient)
+  const couldBe = (name: string) => kind === 'name' && kindOf(name) === 'address'
   if (isSaid(input) && !couldBe(input)) return 'other'
-  return isSaid(beneficiary) && kindOf(beneficiary) === wanted ? 'other' : 'unsaid'
+  return isSaid(beneficiary) && kindOf(beneficiary) === kind ? 'other' : 'unsaid'
 }
 
 /** Six random digits that protect an event's codes from a stranger who knows its id. */

@@ -36,14 +36,14 @@ const actions = {
 /** viem's client of a chain, with those of its actions that the daemon uses. */
 export type ChainClient = Pick<PublicClient, keyof Client | keyof typeof actions>
 
-type Action = (client: Client, ...given: unknown[]) => unknown
+type Action = (client: Client, ...args: unknown[]) => unknown
 
 /** All of viem's actions would be a twentieth of the bundle that each start reads. */
 export function createChainClient(config: ClientConfig): ChainClient {
   const client = createClient(config)
   const bound = Object.entries(actions as unknown as Record<string, Action>).map(([name, action]) => [
     name,
-    (...given: unknown[]) => action(client, ...given),
+    (...args: unknown[]) => action(client, ...args),
   ])
   return client.extend(() => Object.fromEntries(bound)) as unknown as ChainClient
 }

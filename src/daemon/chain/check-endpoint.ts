@@ -59,10 +59,10 @@ async function checksOf(ask: Ask, endpoint: RpcEndpoint, chain: Chain): Promise<
     return [fail(whichChain(actual), `set ${setting} to URLs of chain ${chain.id}`)]
   const block = await ask('eth_getBlockByNumber', 'latest', false)
   if (!('result' in block))
-    return [fail(`it returns no latest block${said(block)}`, `use another URL in ${setting}`)]
+    return [fail(`it returns no latest block${describeOutcome(block)}`, `use another URL in ${setting}`)]
   const { number, baseFeePerGas } = Object(block.result)
   const refused = (what: string, outcome: RpcOutcome) => [
-    fail(`${what}${said(outcome)}`, `use another URL in ${setting}`),
+    fail(`${what}${describeOutcome(outcome)}`, `use another URL in ${setting}`),
   ]
   const nonce = async () => {
     const outcome = await ask('eth_getTransactionCount', chain.relayer, number)
@@ -93,9 +93,9 @@ async function checksOf(ask: Ask, endpoint: RpcEndpoint, chain: Chain): Promise<
 const whichChain = (actual: RpcOutcome): string =>
   'result' in actual
     ? `it answers for chain ${Number(actual.result)}`
-    : `it does not say which chain it is${said(actual)}`
+    : `it does not say which chain it is${describeOutcome(actual)}`
 
-const said = (outcome: RpcOutcome): string =>
+const describeOutcome = (outcome: RpcOutcome): string =>
   'error' in outcome ? ` ("${withoutUrls(plainText(outcome.error.message))}")` : ''
 
 /** The same in its place as a transfer uses. */
@@ -114,7 +114,7 @@ async function tip(ask: Ask, hasBaseFee: boolean): Promise<EndpointCheck[]> {
   const price = await ask('eth_gasPrice')
   if ('result' in price) return hasBaseFee ? [ok('tips from the gas price')] : []
   const what = hasBaseFee ? 'no tip, no fee history, and no gas price' : 'no gas price'
-  return [fail(`it gives ${what}${said(price)}`, 'use a node that answers eth_gasPrice')]
+  return [fail(`it gives ${what}${describeOutcome(price)}`, 'use a node that answers eth_gasPrice')]
 }
 
 async function batch(ask: Ask, endpoint: RpcEndpoint): Promise<EndpointCheck[]> {
@@ -135,6 +135,6 @@ async function logs(ask: Ask, { relayer, ...chain }: Chain, head: number): Promi
     if ('result' in outcome)
       return blocks === expiryBlocks ? [] : [ok(`logs of at most ${counted(blocks)} blocks at a time`)]
   }
-  const detail = `it does not search logs${outcome ? said(outcome) : ''}: a transfer that somebody copied cannot go on`
+  const detail = `it does not search logs${outcome ? describeOutcome(outcome) : ''}: a transfer that somebody copied cannot go on`
   return [{ status: 'warn', detail, fix: 'use a node that answers eth_getLogs' }]
 }

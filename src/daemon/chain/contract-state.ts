@@ -48,9 +48,9 @@ export async function phygitalAt(
   const found = await codeAt(client, address, phygitalCodeHash, at)
   const contract = { abi: phygitalAbi, address, ...at } as const
   const [owner, pendingOwner, signVerifier] = await Promise.all([
-    said(found, () => client.readContract({ ...contract, functionName: 'owner' })),
-    said(found, () => client.readContract({ ...contract, functionName: 'pendingOwner' })),
-    said(found, () => client.readContract({ ...contract, functionName: 'getSignVerifier' })),
+    readIfDeployed(found, () => client.readContract({ ...contract, functionName: 'owner' })),
+    readIfDeployed(found, () => client.readContract({ ...contract, functionName: 'pendingOwner' })),
+    readIfDeployed(found, () => client.readContract({ ...contract, functionName: 'getSignVerifier' })),
   ])
   return { ...found, owner, pendingOwner, signVerifier }
 }
@@ -64,22 +64,32 @@ export async function guestbookAt(
   const found = await codeAt(client, address, guestbookCodeHash(), at)
   const contract = { abi: guestbookAbi, address, ...at } as const
   const [owner, isMinter] = await Promise.all([
-    said(found, () => client.readContract({ ...contract, functionName: 'owner' })),
-    said(found, () => client.readContract({ ...contract, functionName: 'isMinter', args: [minter] })),
+    readIfDeployed(found, () => client.readContract({ ...contract, functionName: 'owner' })),
+    readIfDeployed(found, () =>
+      client.readContract({ ...contract, functionName: 'isMinter', args: [minter] }),
+    ),
   ])
   return { ...found, owner, isMinter }
 }
 
 type FoundCode = Pick<ContractState, 'codeHash' | 'isOurCode'>
 
-async function codeAt(client: ChainClient, address: Address, ours: Hex, at: AtBlock): Promise<FoundCode> {
+async function codeAt(
+  client: ChainClient,
+  address: Address,
+  expectedHash: Hex,
+  at: AtBlock,
+): Promise<FoundCode> {
   const code = await client.getCode({ address, ...at })
   const codeHash = code && keccak256(code)
-  return { codeHash, isOurCode: codeHash === ours }
+  return { codeHash, isOurCode: codeHash === expectedHash }
 }
 
 /** Unknown code may fail in any way; our own always answers, so its failures are those of the connection. */
-async function said<T>({ codeHash, isOurCode }: FoundCode, ask: () => Promise<T>): Promise<T | undefined> {
+async function readIfDeployed<T>(
+  { codeHash, isOurCode }: FoundCode,
+  ask: () => Promise<T>,
+): Promise<T | undefined> {
   if (codeHash === undefined) return undefined
   try {
     return await ask()

@@ -43,13 +43,13 @@ const list =
 
 const nothing: Check = (value) => value === null
 const absent: Check = (value) => value === undefined || value === null
-const asAsked: Check = (value, [asked]) => isEqual(value, asked)
+const sameAsRequested: Check = (value, [expected]) => isEqual(value, expected)
 /** The number of the requested block, or any for the latest one. */
-const blockAsAsked: Check = (value, [asked]) =>
-  number(value, []) && (number(asked, []) ? Number(value) === Number(asked) : true)
+const sameBlockAsRequested: Check = (value, [expected]) =>
+  number(value, []) && (number(expected, []) ? Number(value) === Number(expected) : true)
 
 const block = fields({
-  number: blockAsAsked,
+  number: sameBlockAsRequested,
   hash,
   timestamp: number,
   baseFeePerGas: either(absent, quantity),
@@ -57,13 +57,13 @@ const block = fields({
 })
 
 const receipt = fields({
-  transactionHash: asAsked,
+  transactionHash: sameAsRequested,
   blockHash: hash,
   blockNumber: number,
   status: (value) => value === '0x0' || value === '0x1',
 })
 
-const pendingReceipt = fields({ transactionHash: asAsked, blockHash: nothing })
+const pendingReceipt = fields({ transactionHash: sameAsRequested, blockHash: nothing })
 
 const log = fields({
   address,
@@ -97,7 +97,7 @@ const shapes: Readonly<Record<string, Check>> = {
   eth_sendRawTransaction: hash,
   eth_getBlockByNumber: either(nothing, block),
   eth_getTransactionReceipt: either(nothing, pendingReceipt, receipt),
-  eth_getTransactionByHash: either(nothing, fields({ hash: asAsked, input: bytes })),
+  eth_getTransactionByHash: either(nothing, fields({ hash: sameAsRequested, input: bytes })),
   eth_getLogs: list(log),
 }
 

@@ -10,7 +10,7 @@ import {
   type RpcOutcome,
   TooManyRequests,
 } from './rpc-connection.ts'
-import { isRateLimit, isSameError, RateLimited, Rest, refusedTogether } from './rpc-limits.ts'
+import { isRateLimit, isSameError, RateLimited, Rest, refusedInBatch } from './rpc-limits.ts'
 import {
   type Answer,
   ChainCheck,
@@ -155,7 +155,7 @@ export class RpcEndpoint {
       if (!this.#mayBeRefusal(error, waiting.length))
         return this.#rejectAll(waiting, this.#failed(error).failure)
     }
-    const refused = outcomes.length === 0 ? [...waiting.keys()] : refusedTogether(calls, outcomes)
+    const refused = outcomes.length === 0 ? [...waiting.keys()] : refusedInBatch(calls, outcomes)
     settleAll(waiting, outcomes, (index) => !refused.includes(index))
     const [at, ...rest] = refused
     const first = at === undefined ? undefined : waiting[at]

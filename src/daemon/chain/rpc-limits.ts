@@ -68,7 +68,7 @@ export const isRateLimit = ({ method }: RpcCall, error: RpcError): boolean =>
  * same error, as a node does that refuses the batch.
  * @returns their indices
  */
-export function refusedTogether(calls: readonly RpcCall[], outcomes: readonly RpcOutcome[]): number[] {
+export function refusedInBatch(calls: readonly RpcCall[], outcomes: readonly RpcOutcome[]): number[] {
   const [first] = outcomes
   const isOneError = outcomes.every(
     (outcome) => first && 'error' in first && !isRevert(first.error) && isSameError(outcome, first),

@@ -64,8 +64,8 @@ export interface Config extends Readonly<Omit<Settings, ConvertedSetting>> {
 /** Default requests per minute; an ephemeral daemon has no limits. */
 const limits = { rateLimit: 600, keyRateLimit: 60_000, guessLimit: 300 }
 const noLimits = { rateLimit: undefined, keyRateLimit: undefined, guessLimit: undefined }
-const limit = (said: number | 'off' | undefined, fallback: number | undefined): number | undefined =>
-  said === 'off' ? undefined : (said ?? fallback)
+const limit = (value: number | 'off' | undefined, fallback: number | undefined): number | undefined =>
+  value === 'off' ? undefined : (value ?? fallback)
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -103,8 +103,8 @@ function fromFile(path: string | undefined): Record<string, unknown> {
 /** Flags override the environment, which overrides the file. @throws ConfigProblem that names the setting */
 export function loadConfig(args: Arguments, env: Environment): Config {
   const file = fromFile(args.configFile ?? env.TAPCHIP_CONFIG)
-  const given = { ...file, ...fromEnvironment(env), ...args.values }
-  const parsed = settings.safeParse(given, { error: fallbackMessage })
+  const values = { ...file, ...fromEnvironment(env), ...args.values }
+  const parsed = settings.safeParse(values, { error: fallbackMessage })
   if (!parsed.success) {
     const [issue] = parsed.error.issues
     throw new ConfigProblem(issue ? describeIssue(issue) : 'The settings are not valid.')

@@ -32,12 +32,12 @@ export function warningsOf(
     ...chains.map(({ chainId }) => String(chainId)),
     ...(devChain ? [String(devChainId)] : []),
   ])
-  const given = Object.keys(env).filter((name) => name.startsWith('TAPCHIP_') && env[name])
-  return given.sort().flatMap((name) => {
+  const names = Object.keys(env).filter((name) => name.startsWith('TAPCHIP_') && env[name])
+  return names.sort().flatMap((name) => {
     if (known.includes(name)) return []
     const variable = chainVariable(name)
     if (variable === undefined)
-      return [`${name} is not a variable of the daemon and is ignored.${meant(name, known)}`]
+      return [`${name} is not a variable of the daemon and is ignored.${suggestionFor(name, known)}`]
     const { of, id, isKey } = variable
     if (!isChainId(id))
       return [`${name} is ignored: ${of}_ must be followed by a chain id, such as 8453, not by "${id}".`]
@@ -47,7 +47,7 @@ export function warningsOf(
   })
 }
 
-function meant(name: string, known: readonly string[]): string {
+function suggestionFor(name: string, known: readonly string[]): string {
   const near = known.find((other) => distance(name, other) <= 2)
   return near === undefined ? ' See tapchipd --help.' : ` Did you mean ${near}?`
 }

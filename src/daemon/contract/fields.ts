@@ -21,11 +21,11 @@ export const requiredUnless = (alternative: string, field: string) => ({
 
 /** One schema for all fields of a kind: each takes a start longer than checking a request takes. */
 function shared<S>(make: (...bounds: number[]) => S): (...bounds: number[]) => S {
-  const made = new Map<string, S>()
+  const cache = new Map<string, S>()
   return (...bounds) => {
     const key = bounds.join()
-    const schema = made.get(key) ?? make(...bounds)
-    made.set(key, schema)
+    const schema = cache.get(key) ?? make(...bounds)
+    cache.set(key, schema)
     return schema
   }
 }

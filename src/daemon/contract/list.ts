@@ -62,12 +62,12 @@ export const list = <T extends z.ZodType>(of: T, limits: Limits = {}) =>
 /** Like `list`, for very long arrays: a plain check is faster than one schema per element. */
 export const listBy = <T>(check: Check<T>, items: () => object, { max = listCap, notEmpty }: Limits = {}) =>
   elements({ max, notEmpty })
-    .transform(async (given, ctx) => {
+    .transform(async (values, ctx) => {
       const checking = new ListChecker(check, ctx)
       const slice = new TimeSlice()
       // Parsing the body has already taken a slice.
-      if (given.length > shortListCap) await slice.next()
-      for (const [index, element] of given.entries()) {
+      if (values.length > shortListCap) await slice.next()
+      for (const [index, element] of values.entries()) {
         checking.take(element, index)
         if (slice.shouldYield) await slice.next()
       }
@@ -78,9 +78,9 @@ export const listBy = <T>(check: Check<T>, items: () => object, { max = listCap,
 /** A short or nested array; checked synchronously. */
 export const shortList = <T extends z.ZodType>(of: T, { max = shortListCap, notEmpty }: Limits = {}) =>
   elements({ max, notEmpty })
-    .transform((given, ctx) => {
+    .transform((values, ctx) => {
       const checking = new ListChecker(checkBy(of), ctx)
-      for (const [index, element] of given.entries()) checking.take(element, index)
+      for (const [index, element] of values.entries()) checking.take(element, index)
       return checking.end()
     })
     .meta(describing(max, () => schemaOf(of)))

@@ -69,4 +69,4 @@ export const partialMetadata = z
     refuse(harmIn(metadata), ctx)
     refuseUnreadable(metadata, ctx)
   })
-  .transform((given) => ({ ...emptyMetadata, ...given }))
+  .transform((members) => ({ ...emptyMetadata, ...members }))

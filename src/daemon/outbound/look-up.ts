@@ -25,15 +25,15 @@ const maxSystemLookups = 2
  * one waits in no thread, and gives up in time.
  */
 export function boundedLookUp({ asksSystem, servers, timeoutMs = 2000 }: LookUpSettings) {
-  let asking = 0
+  let running = 0
   const ofSystem = async (name: string): Promise<readonly Address[]> => {
-    if (asking >= maxSystemLookups)
+    if (running >= maxSystemLookups)
       throw Object.assign(new Error('too many look-ups at once'), { code: 'EBUSY' })
-    asking += 1
+    running += 1
     try {
       return await lookup(name, { all: true })
     } finally {
-      asking -= 1
+      running -= 1
     }
   }
   return async (name: string): Promise<readonly Address[]> => {

@@ -209,12 +209,12 @@ function limitPatience(app: FastifyInstance): void {
 
 function answerErrors(
   app: FastifyInstance,
-  told: ReturnType<typeof limitRates>,
+  reports: ReturnType<typeof limitRates>,
   { logError, errorPages }: { logError: ReturnType<typeof errorLog>; errorPages: ErrorPages },
 ): void {
   app.setErrorHandler((thrown, request, reply) => {
     const error = isUnsent(thrown, reply.raw) ? disconnected() : thrown
-    const answer = answerTo(told(request, error), request.id, {
+    const answer = answerTo(reports(request, error), request.id, {
       isStranger: isStranger(request),
       progress: progressOf(request),
     })

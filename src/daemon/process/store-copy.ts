@@ -39,11 +39,11 @@ interface CopyRequest {
  * again, it continues
  */
 export async function copyStores(
-  wanted: CopyRequest,
+  request: CopyRequest,
   config: Pick<Config, 'dataKey'>,
   progress: (step: CopyStep) => void,
 ): Promise<CopyResult> {
-  const [source, target] = [placeOf(wanted.from), placeOf(wanted.to)]
+  const [source, target] = [placeOf(request.from), placeOf(request.to)]
   if ('dataDir' in source && 'dataDir' in target)
     throw new ConfigProblem(
       'store copy moves a database between engines: one of --from and --to is postgres://… For a copy of a data directory: tapchip backup.',

@@ -140,8 +140,8 @@ async function create(ctx: Context, { request, query, teamId, actor }: CreateCal
     {
       scope: { teamId },
       record: async (idempotency, recorded) => {
-        const asking = { teamId, actor, idempotency, recorded }
-        created = await createBadgeEvent(ctx, asking, {
+        const requester = { teamId, actor, idempotency, recorded }
+        created = await createBadgeEvent(ctx, requester, {
           event: wanted,
           image,
           content: { hash, isOnce: query.once === true },

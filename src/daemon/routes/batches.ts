@@ -69,8 +69,8 @@ function stepsOf(ctx: Context) {
     ) => {
       const team = await resolveTeam(ctx, { name, keyTeam })
       if (caller.teamId !== undefined && team.id !== caller.teamId) throw notFound('team')
-      const wanted = { ...body, teamId: team.id, isProposed: propose ?? false, settings: settings ?? {} }
-      const { isNew, batch } = await createBatch(batches.deps, caller, wanted)
+      const input = { ...body, teamId: team.id, isProposed: propose ?? false, settings: settings ?? {} }
+      const { isNew, batch } = await createBatch(batches.deps, caller, input)
       return { isNew, batch: show(batch) }
     },
     show: async (caller: BatchCaller, id: string) => show(await batchOf(ctx.db.read, caller, id)),

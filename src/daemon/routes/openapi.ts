@@ -6,10 +6,10 @@ import type { Context } from '../process/context.ts'
 
 /** Generated from the endpoint table on first request. */
 export function openApiRoutes(app: FastifyInstance, ctx: Context): void {
-  const made = new Map<string, string>()
+  const documents = new Map<string, string>()
   const document = (kind: 'public' | 'admin') => {
-    const text = made.get(kind) ?? JSON.stringify(openApiDocument(ctx, kind))
-    made.set(kind, text)
+    const text = documents.get(kind) ?? JSON.stringify(openApiDocument(ctx, kind))
+    documents.set(kind, text)
     return text
   }
   app.get('/openapi.json', { config: limited }, async (_request, reply) =>

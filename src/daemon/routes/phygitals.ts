@@ -69,8 +69,8 @@ export function phygitalRoutes(app: FastifyInstance, ctx: Context): void {
     },
     'GET /phygitals/chip': async ({ query }) => ({ uid: await chipOfToken(ctx, query) }),
     'GET /phygitals/claim-registration': async ({ query, request }) => {
-      const asker = askerOf(ctx, request)
-      const { isRequired, isValid, ...registration } = await claimRegistration(ctx, asker, query)
+      const rateKey = askerOf(ctx, request)
+      const { isRequired, isValid, ...registration } = await claimRegistration(ctx, rateKey, query)
       const { allowedAt, expiresAt, createdAt } = registration
       return { ...registrantOnWire(registration), isRequired, isValid, allowedAt, expiresAt, createdAt }
     },
@@ -80,8 +80,8 @@ export function phygitalRoutes(app: FastifyInstance, ctx: Context): void {
       once({
         scope: { code },
         complete: (keep) =>
-          registerClaimByCode(ctx, { code, actor }, body.recipient, (trx, made) =>
-            keep(trx, registeredOnWire(made)),
+          registerClaimByCode(ctx, { code, actor }, body.recipient, (trx, registration) =>
+            keep(trx, registeredOnWire(registration)),
           ),
       }),
     'DELETE /phygitals/claim-registration': async ({ body, teamId, actor }) => {

@@ -28,7 +28,7 @@ async function seedChip(
   if (owner !== undefined) return
   if (chip.keySet !== undefined && !ctx.keyRing.get(chip.keySet))
     throw fail(`keySet: there is no key set ${chip.keySet}`)
-  const { token, family: _, keySet: __, redirectUrl, ...given } = chip
+  const { token, family: _, keySet: __, redirectUrl, ...values } = chip
   const contract = token && contracts.get(token.contract)
   if (token && contract?.kind !== 'phygital')
     throw fail(`token.contract: the team has no token contract ${token.contract}`)
@@ -38,7 +38,7 @@ async function seedChip(
     { teamId: team.id, chipGroupId, keySetId: chip.keySet ?? null, isSimulated: false, mayBind: true, at },
     [
       {
-        ...given,
+        ...values,
         redirectUrl: redirectUrl ?? undefined,
         token: token &&
           contract && {

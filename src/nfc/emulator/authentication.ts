@@ -87,8 +87,8 @@ export function answerTo(
 
 interface AgreedSession {
   readonly suite: AesSuite | LrpSuite
-  /** @param told TI and capabilities, 16 bytes */
-  readonly answer: (told: Buffer | undefined) => Buffer
+  /** @param sessionInfo TI and capabilities, 16 bytes */
+  readonly answer: (sessionInfo: Buffer | undefined) => Buffer
 }
 
 /** Source: NT4H2421Gx s9.1.5 @returns undefined if the reader does not have the key */
@@ -101,10 +101,12 @@ function agreeAes(bytes: Buffer, b: Buffer, proof: Buffer): AgreedSession | unde
   const session = (label: string): Buffer => key.cmac(Buffer.concat([Buffer.from(label, 'hex'), ...common]))
   return {
     suite: new AesSuite({ enc: session('A55A'), mac: session('5AA5') }),
-    answer: (told) =>
+    answer: (sessionInfo) =>
       key.encryptCbc(
         ZERO,
-        told ? Buffer.concat([told.subarray(0, 4), rotated(a), told.subarray(4)]) : rotated(a),
+        sessionInfo
+          ? Buffer.concat([sessionInfo.subarray(0, 4), rotated(a), sessionInfo.subarray(4)])
+          : rotated(a),
       ),
   }
 }
@@ -117,8 +119,8 @@ function agreeLrp(bytes: Buffer, b: Buffer, proof: Buffer): AgreedSession | unde
   if (!proof.subarray(16).equals(suite.mac(Buffer.concat([a, b])))) return undefined
   return {
     suite,
-    answer: (told) => {
-      const data = told ? suite.encrypt('response', undefined, told) : Buffer.alloc(0)
+    answer: (sessionInfo) => {
+      const data = sessionInfo ? suite.encrypt('response', undefined, sessionInfo) : Buffer.alloc(0)
       return Buffer.concat([data, suite.mac(Buffer.concat([b, a, data]))])
     },
   }

@@ -175,8 +175,8 @@ export class VirtualNtag424 implements VirtualChip {
         return withStatus(STATUS.isoDone)
       case 0xb0: {
         if (apdu.length !== 5) throw new Refusal('isoLength')
-        const asked = { offset, le: apdu.readUInt8(4), authenticated }
-        return withStatus(STATUS.isoDone, readBinary(this.memory, this.#taps, this.#selection, asked))
+        const request = { offset, le: apdu.readUInt8(4), authenticated }
+        return withStatus(STATUS.isoDone, readBinary(this.memory, this.#taps, this.#selection, request))
       }
       case 0xd6:
         updateBinary(this.memory, this.#selection, { offset, data: isoData(apdu), authenticated })

@@ -140,9 +140,9 @@ const readData: OwnCommand = {
     return { request: mode === FULL ? MAC : mode, answer: mode }
   },
   run: ({ memory, taps, keyNo }, header) => {
-    const [number, offset, asked] = place(header)
+    const [number, offset, requested] = place(header)
     const { bytes } = fileOf(memory, number)
-    const length = asked === 0 ? bytes.length - offset : asked
+    const length = requested === 0 ? bytes.length - offset : requested
     if (length <= 0 || offset + length > bytes.length) throw new Refusal('boundary')
     // s9.3.1: reading with a key returns the stored bytes and counts no tap.
     const shown = keyNo === undefined ? taps.bytes(number, 'own') : bytes

@@ -141,29 +141,29 @@ export function decodeFileSettings(answer: Uint8Array): FileSettings {
 // Rules that the chip enforces with 919E. Source: NT4H2421Gx s10.7.1 Tables 69 and 71
 function checkSdm(sdm: SdmSettings, fileSize: number): void {
   const { encrypted, macInputOffset: macInput, macOffset: mac } = sdm
-  const given = (value: unknown): boolean => value !== undefined
+  const isSet = (value: unknown): boolean => value !== undefined
   const rules: readonly [boolean, string][] = [
     [
-      given(sdm.uidOffset) === (sdm.uid && sdm.metaRead === 'free'),
+      isSet(sdm.uidOffset) === (sdm.uid && sdm.metaRead === 'free'),
       'a UID offset needs a plain UID, and vice versa',
     ],
     [
-      given(sdm.counterOffset) === (sdm.counter && sdm.metaRead === 'free'),
+      isSet(sdm.counterOffset) === (sdm.counter && sdm.metaRead === 'free'),
       'a counter offset needs a plain counter, and vice versa',
     ],
     [
-      given(sdm.piccDataOffset) === (typeof sdm.metaRead === 'number'),
+      isSet(sdm.piccDataOffset) === (typeof sdm.metaRead === 'number'),
       'a PICCData offset needs a key that encrypts it, and vice versa',
     ],
     [
-      given(macInput) === (sdm.fileRead !== 'never') && given(mac) === given(macInput),
+      isSet(macInput) === (sdm.fileRead !== 'never') && isSet(mac) === isSet(macInput),
       'a MAC needs a key and offsets',
     ],
     [sdm.metaRead === 'never' || sdm.uid || sdm.counter, 'PICCData holds a UID or a counter'],
     [sdm.metaRead !== 'never' || !sdm.uid, 'a UID is mirrored plain or in PICCData'],
     [sdm.counterRead === 'never' || sdm.counter, 'a counter that is off cannot be asked for'],
     [sdm.fileRead !== 'free', 'the MAC needs a key'],
-    [!encrypted || (sdm.uid && sdm.counter && given(mac)), 'encrypted data needs UID, counter and MAC'],
+    [!encrypted || (sdm.uid && sdm.counter && isSet(mac)), 'encrypted data needs UID, counter and MAC'],
     [(macInput ?? 0) <= (mac ?? 0), 'the MACed text must begin before the MAC'],
     [
       !encrypted || (encrypted.length > 0 && encrypted.length % 32 === 0),
@@ -174,7 +174,7 @@ function checkSdm(sdm: SdmSettings, fileSize: number): void {
         (encrypted.offset >= (macInput ?? 0) && encrypted.offset + encrypted.length <= (mac ?? 0)),
       'encrypted data must lie in the MACed text',
     ],
-    [!given(sdm.counterLimit) || sdm.counter, 'a limit needs the counter'],
+    [!isSet(sdm.counterLimit) || sdm.counter, 'a limit needs the counter'],
   ]
   const broken = rules.find(([holds]) => !holds)
   if (broken) throw new RangeError(`These file settings are invalid: ${broken[1]}`)

@@ -31,8 +31,8 @@ export type Originality = 'genuine' | 'emulated' | 'any'
 const KINDS: readonly Originality[] = ['genuine', 'emulated', 'any']
 
 /** True if `wanted` takes all chips that `kind` takes. */
-export const takes = (wanted: Originality, kind: Originality): boolean =>
-  KINDS.indexOf(kind) <= KINDS.indexOf(wanted)
+export const accepts = (required: Originality, kind: Originality): boolean =>
+  KINDS.indexOf(kind) <= KINDS.indexOf(required)
 
 let curve: ReturnType<typeof weierstrass> | undefined
 

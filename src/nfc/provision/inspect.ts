@@ -3,7 +3,7 @@ import { getFileSettings, getKeyVersion, getVersion } from '../ntag424/commands.
 import { ChipStatusError } from '../ntag424/errors.ts'
 import type { FileSettings } from '../ntag424/file-settings.ts'
 import { NDEF_FILE } from '../ntag424/layout.ts'
-import { type Originality, originalityOf, readSignature, takes } from '../ntag424/originality.ts'
+import { accepts, type Originality, originalityOf, readSignature } from '../ntag424/originality.ts'
 import { type Script, together } from '../script.ts'
 import { BROKEN_OFF, selectApplication } from '../type4.ts'
 import { uidFromBytes, uidToBytes } from '../uid.ts'
@@ -61,13 +61,13 @@ function* inspected(atr: Uint8Array | undefined, isAgain = false): Script<Inspec
   }
 }
 
-/** @param wanted kinds of chips, of which it must belong to one @returns its own kind @throws NotGenuine */
+/** @param accepted kinds of chips, of which it must belong to one @returns its own kind @throws NotGenuine */
 export function assertOriginal(
   { uid, signature }: Pick<Inspection, 'uid' | 'signature'>,
-  wanted: readonly Originality[],
+  accepted: readonly Originality[],
 ): Originality {
   const kind = originalityOf(uidToBytes(uid), signature)
-  if (wanted.some((one) => takes(one, kind))) return kind
+  if (accepted.some((one) => accepts(one, kind))) return kind
   throw new NotGenuine(signature ? 'wrong' : 'none')
 }
 

@@ -69,16 +69,16 @@ export const isIgnored = (name: string, { ignored }: ColumnOptions): boolean =>
 export const unknownColumns = (names: readonly string[], options: ColumnOptions): string => {
   const which = names.map((name) => `"${name}"`).join(', ')
   const [only = ''] = names
-  const meant =
+  const suggestion =
     names.length > 1
       ? undefined
       : options.columns.find((column) => column.toLowerCase() === only.toLowerCase())
   // A name with a comma cannot stand in the list.
   const list = names.some((name) => name.includes(',')) ? '' : ` ${shellQuoted(names.join(','))}`
   const advice =
-    meant === undefined
+    suggestion === undefined
       ? `to ignore ${names.length > 1 ? 'them' : 'it'}: --ignore-columns${list}`
-      : `is it ${meant}? --map ${shellQuoted(`${meant}=${only}`)}`
+      : `is it ${suggestion}? --map ${shellQuoted(`${suggestion}=${only}`)}`
   return clean(
     `unknown ${names.length > 1 ? 'columns' : 'column'} ${which}; ${advice} (known: ${options.columns.join(', ')})`,
   )

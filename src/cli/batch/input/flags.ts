@@ -75,17 +75,17 @@ export const runFlags = {
 }
 export type RunFlags = Values<typeof runFlags>
 
-const batchFlag = (given: RunFlags): string | undefined =>
+const batchFlag = (flags: RunFlags): string | undefined =>
   (['detach', 'name', 'at', 'until', 'propose', 'note'] as const).find(
-    (flag) => given[flag] !== undefined && given[flag] !== false,
+    (flag) => flags[flag] !== undefined && flags[flag] !== false,
   )
 
 /** Whether one chip that was named is to be a batch nevertheless. */
-export const wantsBatch = (given: RunFlags): boolean => batchFlag(given) !== undefined
+export const wantsBatch = (flags: RunFlags): boolean => batchFlag(flags) !== undefined
 
 /** @throws UsageError for flags of batches with a single thing, which is done at once */
-export const refuseRunFlags = (given: RunFlags): void => {
-  const flag = batchFlag(given)
+export const refuseRunFlags = (flags: RunFlags): void => {
+  const flag = batchFlag(flags)
   if (flag !== undefined)
     throw new UsageError(`--${flag} is for batches.`, 'A batch takes a sheet (--file), or selects chips.')
 }

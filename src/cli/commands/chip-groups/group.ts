@@ -25,17 +25,17 @@ export const listGroups = async (
   return ctx.call('GET /admin/chip-groups', { query: { team } })
 }
 
-export const chooseGroup = (ctx: CliContext, given: string | undefined, team?: string): Promise<string> =>
-  ctx.prompts.choice(given, {
+export const chooseGroup = (ctx: CliContext, nameOrId: string | undefined, team?: string): Promise<string> =>
+  ctx.prompts.choice(nameOrId, {
     flag: '--chip-group',
     message: 'Which chip group?',
     choices: async () => (await listGroups(ctx, team)).map(({ name }) => ({ name, value: name })),
   })
 
 /** IDs take precedence over names. */
-export const findGroup = async (ctx: CliContext, given: string, team: string | undefined) => {
+export const findGroup = async (ctx: CliContext, nameOrId: string, team: string | undefined) => {
   const groups = await ctx.call('GET /admin/chip-groups', { query: { team } })
-  return findNamed(groups, given, {
+  return findNamed(groups, nameOrId, {
     noun: 'chip group',
     list: 'chip-groups list',
     by: [({ id }) => id, ({ name }) => name],

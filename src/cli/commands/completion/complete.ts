@@ -56,10 +56,10 @@ const candidates = async (
   const awaiting = options.find((option) => takesValue(option) && namesOf(option).includes(last))
   if (awaiting) return valuesOf(ctx, awaiting.completion ?? (last === '--context' ? 'context' : []))
   if (current.startsWith('-')) {
-    const given = new Set(before)
+    const used = new Set(before)
     return options.flatMap((option) =>
       namesOf(option)
-        .filter((name) => name.startsWith('--') && !given.has(name))
+        .filter((name) => name.startsWith('--') && !used.has(name))
         .map((value) => ({ value, about: option.description })),
     )
   }
@@ -116,7 +116,7 @@ const timeoutSeconds = 0.7
 export const valuesOf = async (ctx: CliContext, completion: Completion): Promise<Candidate[] | 'files'> => {
   if (completion === 'file') return 'files'
   if (typeof completion !== 'string') return completion.map((value) => ({ value, about: '' }))
-  const impatient = createContext(ctx.system, { ...ctx.flags, timeoutSeconds: timeoutSeconds })
+  const impatient = createContext(ctx.system, { ...ctx.flags, timeoutSeconds })
   try {
     return await sources[completion](impatient)
   } catch {

@@ -23,16 +23,19 @@ export const contractFlags = {
 
 export const readContractFlags = async (
   { prompts }: CliContext,
-  given: { symbol: string | undefined; name: string | undefined; chainId: number | undefined },
+  options: { symbol: string | undefined; name: string | undefined; chainId: number | undefined },
 ) => ({
-  symbol: await prompts.text(given.symbol, { flag: '--symbol', message: 'Symbol' }),
-  name: await prompts.text(given.name, { flag: '--name', message: 'Name' }),
-  chainId: await prompts.text(given.chainId?.toString(), { flag: '--chain-id', message: 'Chain ID' }),
+  symbol: await prompts.text(options.symbol, { flag: '--symbol', message: 'Symbol' }),
+  name: await prompts.text(options.name, { flag: '--name', message: 'Name' }),
+  chainId: await prompts.text(options.chainId?.toString(), { flag: '--chain-id', message: 'Chain ID' }),
 })
 
 /** The policy of both flags together; undefined if neither is given. */
-export const readTwoTap = (given: { twoTapDelay: number | undefined; twoTapWindow: number | undefined }) => {
-  const { twoTapDelay: delaySeconds, twoTapWindow: windowSeconds } = given
+export const readTwoTap = (options: {
+  twoTapDelay: number | undefined
+  twoTapWindow: number | undefined
+}) => {
+  const { twoTapDelay: delaySeconds, twoTapWindow: windowSeconds } = options
   if (delaySeconds !== undefined && windowSeconds !== undefined) return { delaySeconds, windowSeconds }
   if (delaySeconds === windowSeconds) return undefined
   throw new UsageError('Two-tap claim needs both --two-tap-delay and --two-tap-window.')
@@ -40,11 +43,11 @@ export const readTwoTap = (given: { twoTapDelay: number | undefined; twoTapWindo
 
 export const findContract = async (
   ctx: CliContext,
-  given: string,
+  options: string,
   teamGiven: string | undefined,
 ): Promise<Contract> => {
   const contracts = await ctx.call('GET /admin/contracts', { query: { team: teamGiven } })
-  return findNamed(contracts, given, {
+  return findNamed(contracts, options, {
     noun: 'contract',
     list: 'contracts list',
     by: [({ symbol }) => symbol, ({ id }) => id],

@@ -14,16 +14,16 @@ export const setUrl = defineCommand({
   run: async (ctx, { args, options }) => {
     ctx.needAdmin()
     const { id } = await findContract(ctx, args.symbol, options.team)
-    const told = await ctx.call('POST /admin/contracts/:id/service-url', {
+    const result = await ctx.call('POST /admin/contracts/:id/service-url', {
       params: { id },
       body: { force: options.force },
     })
-    await ctx.io.one(told, fields)
-    printWarnings(ctx, told.warnings)
+    await ctx.io.one(result, fields)
+    printWarnings(ctx, result.warnings)
     ctx.io.hint(
-      told.sentTransactionId === null
+      result.sentTransactionId === null
         ? 'Unchanged: the contract already has this base URL. To send it again: --force'
-        : `It is on its way. Follow it: tapchip transactions show ${told.sentTransactionId}`,
+        : `It is on its way. Follow it: tapchip transactions show ${result.sentTransactionId}`,
     )
   },
 })

@@ -67,9 +67,9 @@ const checkUrls = ({ chainId, endpoints = [] }: Partial<Chain>): Finding[] =>
           ]
     const all = [...(checks ?? []), ...lag]
     const worst = (['fail', 'warn'] as const).find((one) => all.some(({ status }) => status === one)) ?? 'ok'
-    const told = all.filter(({ status }) => status === worst)
-    const detail = told.map((one) => one.detail).join(worst === 'ok' ? ', ' : '; ')
-    const fixes = new Set(told.flatMap(({ fix }) => fix ?? []))
+    const reported = all.filter(({ status }) => status === worst)
+    const detail = reported.map((one) => one.detail).join(worst === 'ok' ? ', ' : '; ')
+    const fixes = new Set(reported.flatMap(({ fix }) => fix ?? []))
     return { check: `chain ${chainId} at ${url}`, status: worst, detail, fix: [...fixes].join('; ') || null }
   })
 

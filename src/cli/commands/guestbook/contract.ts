@@ -22,10 +22,10 @@ export const readContract = async (ctx: CliContext, named: string): Promise<numb
   )
 }
 
-export const needContract = async (ctx: CliContext, given: string | undefined): Promise<number> =>
+export const needContract = async (ctx: CliContext, contract: string | undefined): Promise<number> =>
   readContract(
     ctx,
-    await ctx.prompts.choice(given, {
+    await ctx.prompts.choice(contract, {
       flag: '--contract',
       message: 'Guestbook contract',
       choices: async () =>

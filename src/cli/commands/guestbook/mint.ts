@@ -38,20 +38,20 @@ export const mint = defineCommand({
     yes,
   },
   run: async (ctx, { args, options }) => {
-    const given = { ...options, ...args }
+    const input = { ...options, ...args }
     const { code, file } = options
     if (file !== undefined) {
       if ([code, options.recipient, options.idempotencyKey].some((flag) => flag !== undefined))
         throw new UsageError('--file already says to whom: leave out the flags that also say it.')
       ctx.needApiKey()
-      const event = hasEvent(given) ? await readEvent(ctx, given) : undefined
+      const event = hasEvent(input) ? await readEvent(ctx, input) : undefined
       return runSheet(ctx, guestbookMint(event), file, options)
     }
     refuseRunFlags(options)
-    if (code !== undefined && hasEvent(given))
+    if (code !== undefined && hasEvent(input))
       throw new UsageError('--code already says which event: leave out the flags that also say it.')
     if (code === undefined) ctx.needApiKey()
-    const event = code === undefined ? await readEvent(ctx, given) : undefined
+    const event = code === undefined ? await readEvent(ctx, input) : undefined
     const recipient = await readRecipient(ctx, options.recipient)
     const sent = await sendOnce(options.idempotencyKey, (idempotencyKey) =>
       code === undefined

@@ -2,11 +2,11 @@ import type { CliContext } from '../../context.ts'
 
 export const chooseKeySet = async (
   ctx: CliContext,
-  given: number | undefined,
+  keySet: number | undefined,
   isOffered: (set: { readonly canProvision: boolean }) => boolean = () => true,
 ): Promise<number> =>
   Number(
-    await ctx.prompts.choice(given?.toString(), {
+    await ctx.prompts.choice(keySet?.toString(), {
       flag: '--key-set',
       message: 'Which key set?',
       choices: async () =>

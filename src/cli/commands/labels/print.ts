@@ -53,7 +53,7 @@ export const print = defineCommand({
     if (file === undefined || file === '-') throw new UsageError('--out is missing: the PDF needs a file.')
     if (format === 'a4' && size !== undefined) throw new UsageError('--size is for --format roll.')
     if (format === 'roll' && skip !== undefined) throw new UsageError('--skip is for sheets of A4.')
-    const wanted = {
+    const request = {
       sheet: format === 'roll' ? roll(size) : a4,
       skip: skip ?? 0,
       qrOf: options.qr === 'page' ? await pageOf(ctx) : (uid: string) => uid,
@@ -65,7 +65,7 @@ export const print = defineCommand({
     const out = openFile(ctx, file)
     if (out.isThere) await ctx.prompts.confirm(options.yes, `${file} exists. Overwrite it?`)
     try {
-      const { labels: count, pages } = await writePdf(ctx, labels, wanted, out.write)
+      const { labels: count, pages } = await writePdf(ctx, labels, request, out.write)
       if (count === 0) throw none(options)
       await out.end()
       await ctx.io.line({ out: file, labels: count, pages }, () => file)

@@ -50,13 +50,13 @@ interface RegistrationOptions extends TokenGiven {
   readonly idempotencyKey: string | undefined
 }
 
-const readRequest = async (ctx: CliContext, given: RegistrationOptions) => ({
-  ...readToken(given),
-  recipient: await readRecipient(ctx, given.recipient),
+const readRequest = async (ctx: CliContext, options: RegistrationOptions) => ({
+  ...readToken(options),
+  recipient: await readRecipient(ctx, options.recipient),
 })
 
-const show = async (ctx: CliContext, given: RegistrationOptions): Promise<void> => {
-  const query = await readRequest(ctx, given)
+const show = async (ctx: CliContext, options: RegistrationOptions): Promise<void> => {
+  const query = await readRequest(ctx, options)
   const found = await ctx.call('GET /phygitals/claim-registration', { query })
   await ctx.io.one(found, (it) => ({
     Recipient: it.recipient,
@@ -87,23 +87,23 @@ const print = async (ctx: CliContext, made: ClaimRegistration): Promise<void> =>
   ctx.io.hint('Then, with the code of a later tap: tapchip phygitals transfer --code CODE --recipient WHO')
 }
 
-const create = async (ctx: CliContext, given: RegistrationOptions): Promise<void> => {
+const create = async (ctx: CliContext, options: RegistrationOptions): Promise<void> => {
   ctx.needApiKey()
-  const body = await readRequest(ctx, given)
+  const body = await readRequest(ctx, options)
   await print(ctx, await ctx.call('POST /phygitals/claim-registration', { body }))
 }
 
-const createByCode = async (ctx: CliContext, code: string, given: RegistrationOptions): Promise<void> => {
-  const body = { recipient: await readRecipient(ctx, given.recipient) }
-  const made = await sendOnce(given.idempotencyKey, (idempotencyKey) =>
+const createByCode = async (ctx: CliContext, code: string, options: RegistrationOptions): Promise<void> => {
+  const body = { recipient: await readRecipient(ctx, options.recipient) }
+  const made = await sendOnce(options.idempotencyKey, (idempotencyKey) =>
     ctx.call('POST /phygitals/claim-registration/pullable', { code, body, idempotencyKey }),
   )
   await print(ctx, made)
 }
 
-const remove = async (ctx: CliContext, given: RegistrationOptions): Promise<void> => {
+const remove = async (ctx: CliContext, options: RegistrationOptions): Promise<void> => {
   ctx.needApiKey()
-  const body = await readRequest(ctx, given)
+  const body = await readRequest(ctx, options)
   const done = await ctx.call('DELETE /phygitals/claim-registration', { body })
   await ctx.io.one(done, () => ({ Deleted: `${body.recipient} for ${token(body)}` }))
   ctx.io.hint('Register again: tapchip phygitals claim-registration create --help')

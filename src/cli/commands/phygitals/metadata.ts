@@ -23,10 +23,10 @@ interface MetadataOptions extends TokenGiven {
   readonly metadata: string | undefined
 }
 
-export const metadataByFlags = async (ctx: CliContext, given: MetadataOptions): Promise<void> => {
+export const metadataByFlags = async (ctx: CliContext, options: MetadataOptions): Promise<void> => {
   ctx.needApiKey()
-  const ref = readToken(given)
-  const written = await ctx.prompts.text(given.metadata, {
+  const ref = readToken(options)
+  const written = await ctx.prompts.text(options.metadata, {
     flag: '--metadata',
     message: 'Metadata: JSON, or @ and a file',
   })

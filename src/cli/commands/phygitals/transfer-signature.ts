@@ -38,15 +38,15 @@ interface SignatureOptions extends TokenGiven {
 
 const byToken = async (
   ctx: CliContext,
-  given: SignatureOptions,
+  options: SignatureOptions,
 ): Promise<AnswerOf<'GET /phygitals/transfer-signature'>> => {
   ctx.needApiKey()
-  const ref = readToken(given)
-  const recipient = await readRecipient(ctx, given.recipient)
+  const ref = readToken(options)
+  const recipient = await readRecipient(ctx, options.recipient)
   return ctx.call('GET /phygitals/transfer-signature', { query: { ...ref, recipient } })
 }
 
-const byCode = async (ctx: CliContext, code: string, given: SignatureOptions) => {
-  const recipient = await readRecipient(ctx, given.recipient)
+const byCode = async (ctx: CliContext, code: string, options: SignatureOptions) => {
+  const recipient = await readRecipient(ctx, options.recipient)
   return ctx.call('GET /phygitals/transfer-signature/pullable', { code, query: { recipient } })
 }

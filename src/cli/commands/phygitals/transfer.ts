@@ -66,22 +66,22 @@ export const transfer = defineCommand({
   },
 })
 
-const transferByFlags = async (ctx: CliContext, given: TransferOptions): Promise<void> => {
-  const { uid, code } = given
-  const named = [isTokenGiven(given), uid !== undefined, code !== undefined].filter(Boolean).length
+const transferByFlags = async (ctx: CliContext, options: TransferOptions): Promise<void> => {
+  const { uid, code } = options
+  const named = [isTokenGiven(options), uid !== undefined, code !== undefined].filter(Boolean).length
   if (named !== 1)
     throw new UsageError(
       `${named === 0 ? 'Specify which token' : 'Specify it in one way'}: --contract-address, --chain-id and --token-id, or --uid, or --code.`,
     )
-  if (code !== undefined) return byCode(ctx, code, given)
+  if (code !== undefined) return byCode(ctx, code, options)
   ctx.needApiKey()
-  return uid === undefined ? byToken(ctx, given) : ofChip(ctx, uid, given)
+  return uid === undefined ? byToken(ctx, options) : ofChip(ctx, uid, options)
 }
 
-const byToken = async (ctx: CliContext, given: TransferOptions): Promise<void> => {
-  const ref = readToken(given)
-  const body = { ...ref, recipient: await readRecipient(ctx, given.recipient) }
-  const sent = await sendOnce(given.idempotencyKey, (idempotencyKey) =>
+const byToken = async (ctx: CliContext, options: TransferOptions): Promise<void> => {
+  const ref = readToken(options)
+  const body = { ...ref, recipient: await readRecipient(ctx, options.recipient) }
+  const sent = await sendOnce(options.idempotencyKey, (idempotencyKey) =>
     ctx.call('POST /phygitals/transfer', { body, idempotencyKey }),
   )
   await ctx.io.one(sent, ({ initialTxHash }) => ({
@@ -92,11 +92,11 @@ const byToken = async (ctx: CliContext, given: TransferOptions): Promise<void> =
   hintAtTransaction(ctx, sent.initialTxHash)
 }
 
-const ofChip = async (ctx: CliContext, uid: string, given: TransferOptions): Promise<void> => {
+const ofChip = async (ctx: CliContext, uid: string, options: TransferOptions): Promise<void> => {
   const known = await chipUid(ctx, uid, '--uid')
   const tagUID = uidOnWire(known)
-  const body = { tagUID, recipient: await readRecipient(ctx, given.recipient) }
-  const sent = await sendOnce(given.idempotencyKey, (idempotencyKey) =>
+  const body = { tagUID, recipient: await readRecipient(ctx, options.recipient) }
+  const sent = await sendOnce(options.idempotencyKey, (idempotencyKey) =>
     ctx.call('POST /phygitals/transfer/self-service', { body, idempotencyKey }),
   ).catch((error: unknown) => {
     if (error instanceof ApiError && error.statusCode === 404 && error.message.includes('No such token'))
@@ -117,9 +117,9 @@ const ofChip = async (ctx: CliContext, uid: string, given: TransferOptions): Pro
   hintAtTransaction(ctx, sent.initialTxHash)
 }
 
-const byCode = async (ctx: CliContext, code: string, given: TransferOptions): Promise<void> => {
-  const body = { recipient: await readRecipient(ctx, given.recipient) }
-  const sent = await sendOnce(given.idempotencyKey, (idempotencyKey) =>
+const byCode = async (ctx: CliContext, code: string, options: TransferOptions): Promise<void> => {
+  const body = { recipient: await readRecipient(ctx, options.recipient) }
+  const sent = await sendOnce(options.idempotencyKey, (idempotencyKey) =>
     ctx.call('POST /phygitals/transfer/pullable', { code, body, idempotencyKey }),
   )
   await ctx.io.one(sent, ({ initialTxHash }) => ({ Transaction: initialTxHash, To: body.recipient }))

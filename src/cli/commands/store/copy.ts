@@ -37,13 +37,13 @@ export const copy = defineCommand({
     if (options.to === undefined)
       throw new UsageError('Where to? Give --to postgres://…, or a new data directory.')
     const isUrl = (place: string) => /^postgres(ql)?:\/\//.test(place)
-    const place = (given: string) => {
-      if (isUrl(given)) return given
-      if (/^\w+:\/\//.test(given))
+    const place = (path: string) => {
+      if (isUrl(path)) return path
+      if (/^\w+:\/\//.test(path))
         throw new UsageError(
           'Only postgres://… is known as the URL of a database. Give that, or a data directory.',
         )
-      return resolve(ctx.system.cwd, given)
+      return resolve(ctx.system.cwd, path)
     }
     const from = place(options.from ?? realDir(ctx, options.dataDir ?? dataDir(ctx.system)))
     const to = place(options.to)

@@ -68,8 +68,8 @@ const zoneNamed = (given = 'UTC'): string => {
 }
 
 /** A date is a day of the time zone. @throws UsageError */
-const momentOf = (flag: string, given: string, ofDay: (date: string) => number, ctx: CliContext): string =>
-  isDay(given) ? new Date(ofDay(given)).toISOString() : readTime(flag, given, 'ago')(ctx.now())
+const momentOf = (flag: string, text: string, ofDay: (date: string) => number, ctx: CliContext): string =>
+  isDay(text) ? new Date(ofDay(text)).toISOString() : readTime(flag, text, 'ago')(ctx.now())
 
 const columnsOf = (by: Unit): Columns<Count> => {
   const counts = { TAPS: (row: Count) => row.taps }

@@ -93,13 +93,16 @@ export const transactionArgument = {
   transaction: argument('id|hash', 'Its number, or the hash of any of its attempts'),
 }
 
-export const findId = async (ctx: CliContext, given: string): Promise<number> => {
-  if (/^\d{1,15}$/.test(given)) return Number(given)
-  if (!/^0x[0-9a-fA-F]{64}$/.test(given))
-    throw new UsageError(`"${given}" is neither a number nor a hash.`, 'List them: tapchip transactions list')
-  const [found] = await ctx.call('GET /admin/transactions', { query: { hash: given, limit: 1 } })
+export const findId = async (ctx: CliContext, idOrHash: string): Promise<number> => {
+  if (/^\d{1,15}$/.test(idOrHash)) return Number(idOrHash)
+  if (!/^0x[0-9a-fA-F]{64}$/.test(idOrHash))
+    throw new UsageError(
+      `"${idOrHash}" is neither a number nor a hash.`,
+      'List them: tapchip transactions list',
+    )
+  const [found] = await ctx.call('GET /admin/transactions', { query: { hash: idOrHash, limit: 1 } })
   if (found) return found.id
-  throw new CliError(`No transaction here has the hash ${given}.`, {
+  throw new CliError(`No transaction here has the hash ${idOrHash}.`, {
     advice: 'List them: tapchip transactions list',
   })
 }

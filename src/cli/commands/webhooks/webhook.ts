@@ -17,7 +17,7 @@ export const events = repeated(
 
 export const webhookArgument = { id: argument('id', 'Its id (webhooks list)') }
 
-export const webhookId = (given: string): number => readId(given, { noun: 'webhook', list: 'webhooks list' })
+export const webhookId = (text: string): number => readId(text, { noun: 'webhook', list: 'webhooks list' })
 
 export const stateOf = ({ disabledAt, disabledReason }: Webhook): string =>
   disabledAt === null ? 'enabled' : `disabled: ${disabledReason ?? 'no reason is known'}`

@@ -46,11 +46,11 @@ export class NameChainMissing extends NameProblem {
 export type Recipient = { kind: 'address'; address: Address } | { kind: 'name'; name: string }
 
 /** @param chainId see values/recipient.ts @throws RecipientInvalid */
-export function readRecipient(given: string, chainId?: number): Recipient {
-  const read = recipientForm(given, chainId)
+export function readRecipient(text: string, chainId?: number): Recipient {
+  const read = recipientForm(text, chainId)
   if ('reason' in read) {
     const Problem = read.isOfChain ? WrongChain : RecipientInvalid
-    throw new Problem(`${showInvisible(JSON.stringify(given.slice(0, 100)))} ${read.reason}`)
+    throw new Problem(`${showInvisible(JSON.stringify(text.slice(0, 100)))} ${read.reason}`)
   }
   return read.kind === 'name'
     ? { kind: 'name', name: readName(read.name) }

@@ -19,7 +19,7 @@ export {
  * The asker: a team with a key, a person with the code of a chip, one who is still typing a name on its page, or
  * anyone, by their network.
  */
-export type Asker = { team: number } | { chip: string } | { typing: string } | { client: string }
+export type Requester = { team: number } | { chip: string } | { typing: string } | { client: string }
 
 type Lane = SemaphoreLimits & {
   /** For one name, including all questions about it. */
@@ -67,7 +67,7 @@ export interface NameResolver {
    * @param text an address in any case, with or without the chain's prefix, or an ENS name
    * @throws RecipientInvalid, UnknownName, NameChainMissing, NameUnavailable
    */
-  resolve(asker: Asker, chainId: number, text: string): Promise<Address>
+  resolve(requester: Requester, chainId: number, text: string): Promise<Address>
   /**
    * The name of an address, if that name also leads to the address on this chain. Never throws: who has no name, or
    * one that cannot be looked up now, is shown by address.
@@ -102,12 +102,12 @@ export function createNameResolver(settings: NameResolverSettings): NameResolver
     }
   }
   return {
-    async resolve(asker, chainId, text) {
+    async resolve(requester, chainId, text) {
       const recipient = readRecipient(text, chainId)
       if (recipient.kind === 'address') return recipient.address
       const { name } = recipient
       const home = serviceFor(name, chainId)
-      const { kind, key } = laneOf(asker)
+      const { kind, key } = laneOf(requester)
       const timeoutMs = lanes[kind].nameMs
       const lookUp = () => within(timeoutMs, name, () => addressOf(name, home, chainId, timeoutMs))
       const address = await semaphores[kind].run(key, lookUp, busy)
@@ -132,11 +132,11 @@ export function createNameResolver(settings: NameResolverSettings): NameResolver
   }
 }
 
-function laneOf(asker: Asker): { kind: keyof Lanes; key: string } {
-  if ('team' in asker) return { kind: 'team', key: String(asker.team) }
-  if ('chip' in asker) return { kind: 'chip', key: asker.chip }
-  if ('typing' in asker) return { kind: 'typing', key: asker.typing }
-  return { kind: 'client', key: asker.client }
+function laneOf(requester: Requester): { kind: keyof Lanes; key: string } {
+  if ('team' in requester) return { kind: 'team', key: String(requester.team) }
+  if ('chip' in requester) return { kind: 'chip', key: requester.chip }
+  if ('typing' in requester) return { kind: 'typing', key: requester.typing }
+  return { kind: 'client', key: requester.client }
 }
 
 /** Frees the place after this time, whatever a node or gateway does. */

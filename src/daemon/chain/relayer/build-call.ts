@@ -43,19 +43,19 @@ export async function buildCall(
   const { sender, view } = building
   if (row.waiting === 'builder' && isTooEarly(sender, view, row))
     return { kind: 'wait', waiting: 'builder', words: row.waitingWords }
-  let made: { call: Call; counted: CounterValue | undefined }
+  let built: { call: Call; counted: CounterValue | undefined }
   try {
     const past = await pastOf(sender, view, row)
     if (past === 'wait') return { kind: 'wait', waiting: 'builder', words: null }
     if (past?.kind === 'done') return past
     if (past) return { kind: 'refused', reason: `the token has been moved since the backup, by ${past.hash}` }
-    made = await callOf(building, row)
+    built = await callOf(building, row)
   } catch (error) {
     if (error instanceof CannotBuild) return { kind: 'refused', reason: error.message }
     retryLater(sender, view, row)
     return { kind: 'wait', waiting: 'builder', words: wordsOf(error) }
   }
-  const { call, counted } = made
+  const { call, counted } = built
   const { to, data } = call
   const hints = [call.gas, row.gas].filter((gas) => typeof gas === 'number')
   const hint = hints.length === 0 ? null : Math.max(...hints)

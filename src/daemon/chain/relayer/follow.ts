@@ -126,7 +126,7 @@ async function nonceLost(sender: Sender, view: View, row: TransactionRow): Promi
 }
 
 /** Nodes know recent account states only: geth's full nodes keep 128 blocks. */
-const kept = 100
+const maxKept = 100
 
 /**
  * The nonce is used, but no attempt has a receipt: something else used it, or the node lags behind another one
@@ -157,8 +157,8 @@ async function whereUsed(
 ): Promise<number | 'long ago' | undefined> {
   const isUsedAt = async (block: number) => (await node.nonce(signer.address, block)) > nonce
   try {
-    let before = Math.max(0, head.number - kept)
-    if (await isUsedAt(before)) return head.number > kept ? 'long ago' : undefined
+    let before = Math.max(0, head.number - maxKept)
+    if (await isUsedAt(before)) return head.number > maxKept ? 'long ago' : undefined
     let after = head.number
     if (!(await isUsedAt(after))) return undefined
     while (after - before > 1) {

@@ -35,23 +35,23 @@ type Outcome =
 export async function replace(sender: Sender, view: View): Promise<ReplaceResult> {
   const unmined = view.rows.filter((row) => row.state === 'signed' || row.state === 'broadcast')
   const lowest = unmined.find((row) => row.nonce === view.used)
-  const wanted = unmined.flatMap((row) => wantedOf(sender, view, row, row === lowest) ?? [])
+  const replacements = unmined.flatMap((row) => replacementOf(sender, view, row, row === lowest) ?? [])
   const overtaken = lowest && isOvertaken(view, lowest)
-  if (wanted.length === 0) return { changed: false, waitingForFees: Boolean(overtaken) }
+  if (replacements.length === 0) return { changed: false, waitingForFees: Boolean(overtaken) }
 
   const market = await marketOf(sender, view.head)
   const outcomes = await Promise.all(
-    wanted.map(async (one) => ({ ...one, outcome: await outcomeOf(sender, view, market, one) })),
+    replacements.map(async (one) => ({ ...one, outcome: await outcomeOf(sender, view, market, one) })),
   )
-  const news = outcomes.filter(
+  const changed = outcomes.filter(
     ({ row, outcome }) =>
       outcome.kind !== 'as-it-is' && !(outcome.kind === 'waits' && row.waiting === outcome.waiting),
   )
-  if (news.length > 0)
+  if (changed.length > 0)
     await writeAsHolder(sender, async (trx, at) => {
-      const attempts = news.flatMap(({ outcome }) => (outcome.kind === 'attempt' ? [outcome.attempt] : []))
+      const attempts = changed.flatMap(({ outcome }) => (outcome.kind === 'attempt' ? [outcome.attempt] : []))
       await insertAttempts(trx, attempts)
-      for (const { row, outcome } of news) {
+      for (const { row, outcome } of changed) {
         const { id } = row
         if (outcome.kind === 'attempt') await markWaiting(trx, { id, at, waiting: null })
         if (outcome.kind === 'waits')
@@ -61,7 +61,7 @@ export async function replace(sender: Sender, view: View): Promise<ReplaceResult
       }
     })
   return {
-    changed: news.length > 0,
+    changed: changed.length > 0,
     waitingForFees: outcomes.some(({ outcome }) => outcome.kind === 'waits' && outcome.waiting === 'fees'),
   }
 }
@@ -74,7 +74,7 @@ const whyRefused: Partial<Record<SendOutcome, Replacement['why']>> = {
   refused: 'gas',
 }
 
-function wantedOf(
+function replacementOf(
   sender: Sender,
   view: View,
   row: TransactionRow,
@@ -96,11 +96,17 @@ const isLegacy = ({ raw }: TransactionAttemptRow): boolean => !raw.startsWith('0
 const outcomeOfLast = ({ memory }: Sender, { id }: { id: number }): SendOutcome | undefined =>
   memory.sent.get(id)?.outcome
 
-async function outcomeOf(sender: Sender, view: View, market: Market, wanted: Replacement): Promise<Outcome> {
-  const { row, last, purpose, why } = wanted
+async function outcomeOf(
+  sender: Sender,
+  view: View,
+  market: Market,
+  replacement: Replacement,
+): Promise<Outcome> {
+  const { row, last, purpose, why } = replacement
   const words = sender.memory.sent.get(last.id)?.words ?? null
   if (why === 'type' && isLegacy(last)) return { kind: 'as-it-is' }
-  const gas = why === 'gas' ? await gasAfterRefusal(sender, view, wanted) : await gasOf(sender, wanted)
+  const gas =
+    why === 'gas' ? await gasAfterRefusal(sender, view, replacement) : await gasOf(sender, replacement)
   if (gas === 'later') return { kind: 'as-it-is' }
   if (gas === 'other reason') {
     const isNever = outcomeOfLast(sender, last) === 'impossible' && purpose === 'effect'

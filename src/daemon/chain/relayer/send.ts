@@ -50,11 +50,11 @@ export class AttemptSender {
 
   /** Records what the node has answered by now, as a part of a write. @returns what to call once that is committed */
   async record(trx: Queries, at: string): Promise<() => Promise<void>> {
-    const news = [...this.#news]
-    await record(trx, news, at)
+    const answers = [...this.#news]
+    await record(trx, answers, at)
     return async () => {
-      this.#news = this.#news.filter((answer) => !news.includes(answer))
-      await this.#sender.changed(news.map(({ row }) => row.id))
+      this.#news = this.#news.filter((answer) => !answers.includes(answer))
+      await this.#sender.changed(answers.map(({ row }) => row.id))
     }
   }
 
@@ -85,7 +85,7 @@ export class AttemptSender {
     if (outcome === 'tip-too-low') market.refused(BigInt(attempt.maxPriorityFeePerGas), minTip)
     if (outcome === 'no-funds') this.#poor.add(row.id)
     else this.#poor.delete(row.id)
-    if (isNews(answer)) this.#news.push(answer)
+    if (isChanged(answer)) this.#news.push(answer)
     return outcome === 'taken' || outcome === 'nonce-used'
   }
 }
@@ -104,14 +104,14 @@ export function due({ memory, timing, clock }: Sender, view: View): Due[] {
     // What was given up is not sent again: an empty one takes its place.
     if (!attempt || (row.abandonedBecause !== null && attempt.purpose === 'effect')) continue
     const last = memory.sent.get(attempt.id)
-    const taken = row.state === 'broadcast' && attempt.sentAt !== null
-    const pause = taken ? timing.resendMs : last && isRefused(last.outcome) ? timing.retryMs : 0
+    const wasAccepted = row.state === 'broadcast' && attempt.sentAt !== null
+    const pause = wasAccepted ? timing.resendMs : last && isRefused(last.outcome) ? timing.retryMs : 0
     if (!last || now - last.at >= pause) list.push({ row, attempt })
   }
   return list
 }
 
-const isNews = ({ row, attempt, outcome, words }: Answer): boolean =>
+const isChanged = ({ row, attempt, outcome, words }: Answer): boolean =>
   outcome === 'taken'
     ? row.state === 'signed' || attempt.sentAt === null || attempt.error !== null
     : attempt.error !== words || (waits[outcome] !== undefined && row.waiting === null)
@@ -131,8 +131,8 @@ const waits: Partial<Record<SendOutcome, NonNullable<TransactionRow['waiting']>>
 const isAboutSending = (waiting: TransactionRow['waiting']): boolean =>
   waiting === 'node' || waiting === 'funds'
 
-async function record(trx: Queries, news: readonly Answer[], at: string): Promise<void> {
-  const taken = news.filter(({ outcome }) => outcome === 'taken')
+async function record(trx: Queries, answers: readonly Answer[], at: string): Promise<void> {
+  const taken = answers.filter(({ outcome }) => outcome === 'taken')
   if (taken.length > 0) {
     const attempts = taken.map(({ attempt }) => attempt.id)
     await markAttemptsTaken(trx, attempts, at)
@@ -141,7 +141,7 @@ async function record(trx: Queries, news: readonly Answer[], at: string): Promis
   for (const { row } of taken)
     if (row.state !== 'signed' && isAboutSending(row.waiting))
       await markWaiting(trx, { id: row.id, at, waiting: null })
-  for (const { row, attempt, outcome, words } of news) {
+  for (const { row, attempt, outcome, words } of answers) {
     if (outcome === 'taken') continue
     await markAttemptError(trx, attempt.id, words ?? outcome)
     const waiting = waits[outcome]

@@ -55,9 +55,9 @@ export class SenderLoop {
 
   async #guarded(): Promise<SenderStatus> {
     try {
-      const news = await this.#once()
+      const changes = await this.#once()
       const stuck = await stuckOf(this.sender)
-      this.status = { ...this.status, isStandby: false, trouble: undefined, ...news, stuck }
+      this.status = { ...this.status, isStandby: false, trouble: undefined, ...changes, stuck }
     } catch (error) {
       // Everything important is stored, so the next tick starts by reading.
       this.#verified = false

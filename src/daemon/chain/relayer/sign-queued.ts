@@ -61,13 +61,13 @@ export async function signQueued(sender: Sender, view: View, sending: AttemptSen
   let count = 0
   for (let from = 0; from < queue.length; from += batchSize) {
     const first = view.next + count
-    const made = await build(building, queue.slice(from, from + batchSize), first, fees)
-    const due = await store(sender, { first, block: view.head.number }, made, sending)
+    const batch = await build(building, queue.slice(from, from + batchSize), first, fees)
+    const due = await store(sender, { first, block: view.head.number }, batch, sending)
     // The counters of later ones were predicted from it.
     if (!due) break
     sending.begin(due)
     count += due.length
-    if (made.isBlocked) break
+    if (batch.isBlocked) break
   }
   return { count, waitingForFees: false }
 }
@@ -92,26 +92,26 @@ async function build(
 ): Promise<BuiltBatch> {
   const { sender, view } = building
   const isLegacy = view.head.baseFee === undefined
-  const made: BuiltBatch = { signings: [], refused: [], done: [], waiting: [], isBlocked: false }
+  const batch: BuiltBatch = { signings: [], refused: [], done: [], waiting: [], isBlocked: false }
   for (const [index, row] of rows.entries()) {
-    const nonce = first + made.signings.length
+    const nonce = first + batch.signings.length
     const built = await buildCall(building, row, { isFirst: nonce === view.used })
     if (built.kind === 'call') {
       const { gas, call } = built
       const attempt = await signAttempt(sender, { purpose: 'effect', nonce, gas, fees, isLegacy, call })
-      made.signings.push({ ...built, row, attempt })
-    } else if (built.kind === 'refused') made.refused.push({ row, reason: built.reason })
-    else if (built.kind === 'done') made.done.push({ row, by: built.by })
+      batch.signings.push({ ...built, row, attempt })
+    } else if (built.kind === 'refused') batch.refused.push({ row, reason: built.reason })
+    else if (built.kind === 'done') batch.done.push({ row, by: built.by })
     else {
       const { waiting, words } = built
-      if (row.waiting !== waiting || row.waitingWords !== words) made.waiting.push({ row, waiting, words })
-      made.isBlocked = built.waiting === 'gas-estimate'
-      if (made.isBlocked) break
+      if (row.waiting !== waiting || row.waitingWords !== words) batch.waiting.push({ row, waiting, words })
+      batch.isBlocked = built.waiting === 'gas-estimate'
+      if (batch.isBlocked) break
     }
     // A signature takes about 0.3 ms; other requests may run in between.
     if (index % 8 === 7) await nextTurn()
   }
-  return made
+  return batch
 }
 
 /** The first nonce, and the latest block. */
@@ -124,16 +124,16 @@ interface Start {
 async function store(
   sender: Sender,
   { first, block }: Start,
-  made: BuiltBatch,
+  batch: BuiltBatch,
   sending: AttemptSender,
 ): Promise<Due[] | undefined> {
-  const { signings, refused, done, waiting } = made
+  const { signings, refused, done, waiting } = batch
   const changed = [...signings, ...refused, ...done, ...waiting].map(({ row }) => row.id)
   if (changed.length === 0) return []
   try {
     const { due, recorded } = await writeAsHolder(sender, async (trx, at) => {
       const recorded = await sending.record(trx, at)
-      return { recorded, due: await storeMade(sender, trx, at, { first, block }, made) }
+      return { recorded, due: await storeBatch(sender, trx, at, { first, block }, batch) }
     })
     await recorded()
     await sender.changed(changed)
@@ -144,7 +144,7 @@ async function store(
   }
 }
 
-async function storeMade(
+async function storeBatch(
   sender: Sender,
   trx: Queries,
   at: string,
@@ -196,10 +196,10 @@ async function storeMade(
 }
 
 async function wait(sender: Sender, rows: readonly TransactionRow[], words: string | null): Promise<void> {
-  const news = rows.filter(({ waiting }) => waiting !== 'fees')
-  if (news.length === 0) return
+  const waitingRows = rows.filter(({ waiting }) => waiting !== 'fees')
+  if (waitingRows.length === 0) return
   await writeAsHolder(sender, async (trx, at) => {
-    for (const { id } of news) await markWaiting(trx, { id, at, waiting: 'fees', words })
+    for (const { id } of waitingRows) await markWaiting(trx, { id, at, waiting: 'fees', words })
   })
 }
 

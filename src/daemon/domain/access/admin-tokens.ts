@@ -32,11 +32,11 @@ export const listAdminTokens = ({ db }: { db: Pick<Db, 'read'> }): Promise<Admin
 export async function createAdminToken(
   { db, clock, credentials }: Deps,
   { token: creator, actor }: { token: AdminToken; actor: Actor },
-  { name, scopes, expiresAt: wanted = null }: NewCredential & { scopes: readonly Scope[] },
+  { name, scopes, expiresAt: requestedExpiry = null }: NewCredential & { scopes: readonly Scope[] },
 ): Promise<{ row: AdminTokenRow; token: string }> {
   const at = iso(clock.now())
   assertGrantable(creator, scopes)
-  const expiresAt = endOf(creator, wanted)
+  const expiresAt = endOf(creator, requestedExpiry)
   assertFuture(expiresAt, at)
   const token = newSecret('adm')
   const row = await db.write(async (trx) => {

@@ -40,11 +40,11 @@ export const listApiKeys = ({ db }: { db: Pick<Db, 'read'> }, teamId: number): P
 export async function createApiKey(
   { db, clock, credentials }: Deps,
   { teamId, actor, token: creator }: { teamId: number; actor: Actor; token: AdminToken },
-  { name, scopes = grantable(creator), expiresAt: wanted = null }: NewCredential,
+  { name, scopes = grantable(creator), expiresAt: requestedExpiry = null }: NewCredential,
 ): Promise<{ row: ApiKeyRow; key: string }> {
   const at = iso(clock.now())
   assertGrantable(creator, scopes)
-  const expiresAt = endOf(creator, wanted)
+  const expiresAt = endOf(creator, requestedExpiry)
   assertFuture(expiresAt, at)
   const key = newSecret('svc')
   const row = await db.write(async (trx) => {
@@ -70,7 +70,7 @@ export async function createApiKey(
 export async function ensureApiKeyIn(
   trx: Queries,
   credentials: Pick<Credentials, 'macOf' | 'stored'>,
-  given: {
+  input: {
     teamId: number
     name: string
     key: string
@@ -79,7 +79,7 @@ export async function ensureApiKeyIn(
     at: string
   },
 ): Promise<ApiKeyRow> {
-  const { teamId, name, key, scopes, expiresAt, at: createdAt } = given
+  const { teamId, name, key, scopes, expiresAt, at: createdAt } = input
   const known = await findApiKeyByMac(trx, credentials.macOf('apiKeys', key))
   if (known && known.teamId !== teamId) throw conflict('the key belongs to another team')
   return (

@@ -37,10 +37,10 @@ const columns = {
  * The columns that the new look sets. The new colours are checked with those that stay.
  * @throws DomainError invalid_input, with the nearest colour that would do
  */
-export function brandColumns(team: Row, wanted: NewBrand): Partial<Row> {
+export function brandColumns(team: Row, brand: NewBrand): Partial<Row> {
   const set: Partial<Row> = {}
   for (const field of ['name', 'color', 'background', 'logoUrl'] as const) {
-    const value = wanted[field]
+    const value = brand[field]
     if (value !== undefined) set[columns[field]] = value
   }
   const { brandColor, brandBackground } = { ...team, ...set }
@@ -55,10 +55,10 @@ export function brandColumns(team: Row, wanted: NewBrand): Partial<Row> {
 export async function ensureBrandIn(
   trx: Queries,
   { team, actor, at }: { team: TeamRow; actor: Actor; at: string },
-  wanted: NewBrand,
+  brand: NewBrand,
 ): Promise<void> {
   if (Object.values(brandOf(team)).some((value) => value !== null)) return
-  const set = brandColumns(team, wanted)
+  const set = brandColumns(team, brand)
   if (Object.keys(set).length === 0) return
   await updateTeam(trx, team.id, set)
   await recordChange(trx, {

@@ -38,12 +38,12 @@ export async function editTeam(
   await db.write(async (trx) => {
     const team = await findTeam(trx, id)
     if (!team) throw notFound('team')
-    const wanted: Partial<EditableTeam> = { ...limits, ...brandColumns(team, brand) }
-    const names = Object.keys(wanted) as (keyof EditableTeam)[]
-    const changed = names.filter((name) => wanted[name] !== team[name])
+    const changes: Partial<EditableTeam> = { ...limits, ...brandColumns(team, brand) }
+    const names = Object.keys(changes) as (keyof EditableTeam)[]
+    const changed = names.filter((name) => changes[name] !== team[name])
     if (changed.length === 0) return
-    await updateTeam(trx, id, wanted)
-    const detail = Object.fromEntries(changed.map((name) => [name, { from: team[name], to: wanted[name] }]))
+    await updateTeam(trx, id, changes)
+    const detail = Object.fromEntries(changed.map((name) => [name, { from: team[name], to: changes[name] }]))
     await recordChange(trx, { at, actor, teamId: id, action: 'teams.edit', target: team.name, detail })
   })
 }

@@ -40,9 +40,9 @@ export function assertGrantable(holder: AdminToken, scopes: readonly Scope[]): v
 }
 
 /** The expiry of a granted credential, never after the grantor's own. @throws DomainError invalid_input */
-export function endOf({ expiresAt }: AdminToken, wanted: string | null): string | null {
-  if (expiresAt === null) return wanted
-  if (wanted !== null && wanted > expiresAt)
+export function endOf({ expiresAt }: AdminToken, requested: string | null): string | null {
+  if (expiresAt === null) return requested
+  if (requested !== null && requested > expiresAt)
     throw invalid('expiresAt', `must not be after ${expiresAt}, when your own token expires`)
-  return wanted ?? expiresAt
+  return requested ?? expiresAt
 }

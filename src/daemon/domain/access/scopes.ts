@@ -9,5 +9,5 @@ export function parseScopes(json: string): Scope[] {
 }
 
 /** Every scope includes `read`: editors may see what they edit. */
-export const permits = (held: readonly Scope[], wanted: Scope): boolean =>
-  held.includes('all') || held.includes(wanted) || (wanted === 'read' && held.length > 0)
+export const permits = (held: readonly Scope[], required: Scope): boolean =>
+  held.includes('all') || held.includes(required) || (required === 'read' && held.length > 0)

@@ -136,9 +136,9 @@ export async function removeTeam({ db, clock }: Deps, actor: Actor, id: number):
   await db.write(async (trx) => {
     const team = await findTeam(trx, id)
     if (!team) throw notFound('team')
-    const held = await holdingsOfTeam(trx, id)
-    if (held.length > 0) {
-      throw inUse(`The team "${team.name}" still has ${held.join(', ')}. Remove these first.`)
+    const holdings = await holdingsOfTeam(trx, id)
+    if (holdings.length > 0) {
+      throw inUse(`The team "${team.name}" still has ${holdings.join(', ')}. Remove these first.`)
     }
     await deleteTeam(trx, id)
     await recordChange(trx, { at, actor, teamId: id, action: 'teams.delete', target: team.name })

@@ -182,7 +182,7 @@ export async function assignRowsIn(
   results: readonly AssignmentResult[],
   at: string,
 ): Promise<void> {
-  const given = results.filter(({ status }) => status === 'assigned')
+  const assigned = results.filter(({ status }) => status === 'assigned')
   for (const { badgeEventId, uids, left } of groupSameChanges(results)) {
     if (left === null) await deleteAssignments(trx, badgeEventId, uids)
     else await putAssignments(trx, badgeEventId, left, uids)
@@ -200,10 +200,10 @@ export async function assignRowsIn(
       },
     })
   }
-  if (given.length > 0)
+  if (assigned.length > 0)
     await voidSimulatedTaps(
       trx,
-      given.map(({ uid }) => uid),
+      assigned.map(({ uid }) => uid),
     )
   const relied = results.filter(({ status }, n) => status === 'unchanged' && rows[n]?.left === undefined)
   for (const badgeEventId of new Set(relied.map((one) => one.badgeEventId))) {

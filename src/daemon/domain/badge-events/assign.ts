@@ -14,7 +14,7 @@ import { invalid, notFound } from '../errors/errors.ts'
 import { tokenOfTeam } from '../phygitals/find-token.ts'
 import { type Clock, iso } from '../time/time.ts'
 
-interface WantedAssignment {
+interface NewAssignmentInput {
   badgeEventId: number
   /** A chip, or all of a token's chips, including later ones. */
   to: { uid: string } | { token: TokenLocation }
@@ -32,16 +32,16 @@ interface WantedAssignment {
 export async function assignBadgeEvent(
   deps: { db: Db; clock: Clock },
   { teamId, actor }: { teamId: number; actor: Actor },
-  wanted: WantedAssignment,
+  assignment: NewAssignmentInput,
 ): Promise<'unchanged' | 'replaced' | 'assigned'> {
-  const { startsAt = null, endsAt = null } = wanted
+  const { startsAt = null, endsAt = null } = assignment
   if (startsAt !== null && endsAt !== null && endsAt < startsAt)
     throw invalid('endsAt', `must not be before startsAt: the window would be from ${startsAt} to ${endsAt}`)
-  const token = 'token' in wanted.to ? await tokenOfTeam(deps, teamId, wanted.to.token) : undefined
-  const uid = 'uid' in wanted.to ? await ownUid(deps.db.read, teamId, wanted.to.uid) : undefined
+  const token = 'token' in assignment.to ? await tokenOfTeam(deps, teamId, assignment.to.token) : undefined
+  const uid = 'uid' in assignment.to ? await ownUid(deps.db.read, teamId, assignment.to.uid) : undefined
   const at = iso(deps.clock.now())
   return deps.db.write(async (trx) => {
-    const event = await findBadgeEvent(trx, wanted.badgeEventId)
+    const event = await findBadgeEvent(trx, assignment.badgeEventId)
     if (event?.teamId !== teamId) throw notFound('badge event')
     const to: NewAssignment['to'] = token ? { tokenRow: token.id } : { chipUid: uid ?? '' }
     const outcome = await putBadgeAssignment(trx, {
@@ -49,8 +49,8 @@ export async function assignBadgeEvent(
       to,
       startsAt,
       endsAt,
-      title: wanted.title ?? '',
-      description: wanted.description ?? '',
+      title: assignment.title ?? '',
+      description: assignment.description ?? '',
       createdAt: at,
       batch: actor.batch ?? null,
     })

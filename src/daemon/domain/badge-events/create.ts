@@ -45,27 +45,27 @@ export { type CreatedBadgeEvent, contentHash } from './record-created.ts'
 /** @throws DomainError invalid_input (days, codes), badge_refused, badge_unavailable, conflict */
 export async function createBadgeEvent(
   deps: CreateDeps,
-  asking: TeamRequester,
-  wanted: EventRequest,
+  requester: TeamRequester,
+  request: EventRequest,
 ): Promise<CreatedBadgeEvent> {
-  const { event, image } = wanted
+  const { event, image } = request
   const provider = deps.badges.providers.current
   assertSound(event, provider.name === 'poap')
-  if (provider.name === 'poap') return createAtPoap(deps, provider, asking, wanted)
+  if (provider.name === 'poap') return createAtPoap(deps, provider, requester, request)
   const created = await provider.create(event, image, '')
   if (created.kind !== 'created') throw new Error('the embedded provider takes every event')
   const data = await inOnePiece(image)
   const { id, known } = await deps.db.write(async (trx) => {
-    const known = await claim(trx, asking, wanted)
+    const known = await claim(trx, requester, request)
     if (known !== undefined) return { id: known, known }
-    const badgeEventId = await recordCreated(trx, deps.clock, asking, {
+    const badgeEventId = await recordCreated(trx, deps.clock, requester, {
       event,
       created,
       provider: provider.name,
     })
     await insertImage(trx, { badgeEventId, file: image.file, type: image.type, data })
-    await linkContent(trx, contentOf(asking, wanted), badgeEventId)
-    if (asking.idempotency) await reserveIdempotencyKey(trx, asking.idempotency, badgeEventId)
+    await linkContent(trx, contentOf(requester, request), badgeEventId)
+    if (requester.idempotency) await reserveIdempotencyKey(trx, requester.idempotency, badgeEventId)
     return { id: badgeEventId, known: undefined }
   })
   if (known !== undefined) return { ...(await createdBefore(deps, known)), isUnchanged: true }
@@ -107,22 +107,22 @@ export function assertSound(event: NewBadgeEvent, isForPoap: boolean): void {
 async function createAtPoap(
   deps: CreateDeps,
   poap: BadgeProvider,
-  asking: TeamRequester,
-  wanted: EventRequest,
+  requester: TeamRequester,
+  request: EventRequest,
 ): Promise<CreatedBadgeEvent> {
   const secretCode = newSecretCode()
-  const { creation, known } = await begin(deps, asking, wanted, secretCode)
+  const { creation, known } = await begin(deps, requester, request, secretCode)
   if (known !== undefined) return { ...(await createdBefore(deps, known)), isUnchanged: true }
-  asking.recorded?.()
-  const result = await send(deps, poap, creation, wanted, secretCode)
+  requester.recorded?.()
+  const result = await send(deps, poap, creation, request, secretCode)
   switch (result.kind) {
     case 'created':
-      return finish(deps, asking, { creation, created: result, secretCode, ...wanted })
+      return finish(deps, requester, { creation, created: result, secretCode, ...request })
     case 'refused':
-      await forget(deps, asking, wanted, creation)
+      await forget(deps, requester, request, creation)
       throw new DomainError('badge_refused', result.message)
     case 'unavailable':
-      await forget(deps, asking, wanted, creation)
+      await forget(deps, requester, request, creation)
       throw unavailable('The badge provider cannot be reached. Nothing was created; try again.', result)
     case 'unknown': {
       await deps.db.write((trx) => leaveCreationUnknown(trx, creation))
@@ -141,16 +141,16 @@ async function createAtPoap(
 
 async function begin(
   { db, box, clock }: CreateDeps,
-  asking: TeamRequester,
-  wanted: EventRequest,
+  requester: TeamRequester,
+  request: EventRequest,
   secretCode: string,
 ): Promise<{ creation: number; known?: undefined } | { creation?: undefined; known: number }> {
-  const { teamId, idempotency } = asking
-  const { event } = wanted
+  const { teamId, idempotency } = requester
+  const { event } = request
   return db.write(async (trx) => {
     // An idempotency key expires after a day; the event at POAP does not.
     if (idempotency && (await findCreationOfKey(trx, idempotency))) throw possibleDuplicate()
-    const known = await claim(trx, asking, wanted)
+    const known = await claim(trx, requester, request)
     if (known !== undefined) return { known }
     if (idempotency) await reserveIdempotencyKey(trx, idempotency, null)
     const creation = await insertCreation(trx, {
@@ -185,14 +185,14 @@ async function send(
 
 async function forget(
   { db }: CreateDeps,
-  asking: TeamRequester,
-  wanted: EventRequest,
+  requester: TeamRequester,
+  request: EventRequest,
   creation: number,
 ): Promise<void> {
-  const { idempotency } = asking
+  const { idempotency } = requester
   await db.write(async (trx) => {
     await deleteCreation(trx, creation)
-    if (wanted.content.isOnce) await forgetContent(trx, contentOf(asking, wanted))
+    if (request.content.isOnce) await forgetContent(trx, contentOf(requester, request))
     if (idempotency) await forgetCreationKey(trx, idempotency)
   })
 }
@@ -205,21 +205,21 @@ interface CompletedCreation extends EventRequest {
 
 async function finish(
   deps: CreateDeps,
-  asking: TeamRequester,
-  { creation, created, secretCode, ...wanted }: CompletedCreation,
+  requester: TeamRequester,
+  { creation, created, secretCode, ...request }: CompletedCreation,
 ): Promise<CreatedBadgeEvent> {
   const { db, box, clock, badges } = deps
-  const { event } = wanted
+  const { event } = request
   const id = await db.write(async (trx) => {
-    const badgeEventId = await recordCreated(trx, clock, asking, { event, created, provider: 'poap' })
+    const badgeEventId = await recordCreated(trx, clock, requester, { event, created, provider: 'poap' })
     await insertPoapEvent(trx, {
       badgeEventId,
       secretCode: box.seal(Buffer.from(secretCode), secretCodeContext(badgeEventId)),
       pollAt: iso(clock.now()),
       imageUrl: created.response.image_url,
     })
-    await linkContent(trx, contentOf(asking, wanted), badgeEventId)
-    if (asking.idempotency) await tieCreationKey(trx, asking.idempotency, badgeEventId)
+    await linkContent(trx, contentOf(requester, request), badgeEventId)
+    if (requester.idempotency) await tieCreationKey(trx, requester.idempotency, badgeEventId)
     await deleteCreation(trx, creation)
     return badgeEventId
   })

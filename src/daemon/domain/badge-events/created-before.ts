@@ -31,11 +31,11 @@ export const contentOf = ({ teamId }: TeamRequester, { content }: EventRequest) 
 /** @returns the event that was created of this content before. @throws DomainError conflict */
 export async function claim(
   trx: Queries,
-  asking: TeamRequester,
-  wanted: EventRequest,
+  requester: TeamRequester,
+  request: EventRequest,
 ): Promise<number | undefined> {
-  const content = contentOf(asking, wanted)
-  if (!wanted.content.isOnce || (await claimContent(trx, content))) return undefined
+  const content = contentOf(requester, request)
+  if (!request.content.isOnce || (await claimContent(trx, content))) return undefined
   const known = await eventOfContent(trx, content)
   if (known == null)
     throw conflict(

@@ -36,7 +36,7 @@ export interface MintDeps {
   config: { wireBadge: string }
 }
 
-interface WantedBadge {
+interface BadgeRequest {
   recipient: string
   /** The event's ID here or at the provider; the code determines the event. */
   eventId: number
@@ -52,20 +52,20 @@ interface WantedBadge {
 export async function reserveBadge(
   deps: MintDeps,
   { code, idempotency }: { code: string; idempotency: KeyedRequest | undefined },
-  wanted: WantedBadge,
+  request: BadgeRequest,
 ): Promise<number> {
-  const untold = await findUnreportedMint(deps, code, wanted)
+  const untold = await findUnreportedMint(deps, code, request)
   if (untold !== undefined) return untold
   const otp = await presentCode(deps, code, 'POAP_EVENT')
   const event = await eventOf(deps.db.read, otp)
-  if (wanted.eventId !== event.id && wanted.eventId !== event.upstreamId)
+  if (request.eventId !== event.id && request.eventId !== event.upstreamId)
     throw invalid('poapEventId', `must be ${event.id}, the event that the code is for`)
   const isAtPoap = await isPoapEvent(deps.db.read, event.id)
   const before = await findClaimOfOtp(deps.db.read, otp.codeHash)
   if (!before) assertActive(event, iso(deps.clock.now()))
   if (isAtPoap && !deps.badges.providers.poap) throw outOfReach({ retryAfterMs: 60_000, reason: noAccount })
-  const recipient = await badgeRecipient(deps, { chip: otp.chipUid }, wanted.recipient, isAtPoap)
-  const deviceHash = wanted.deviceId ? deviceHashOf(deps.box, wanted.deviceId) : null
+  const recipient = await badgeRecipient(deps, { chip: otp.chipUid }, request.recipient, isAtPoap)
+  const deviceHash = request.deviceId ? deviceHashOf(deps.box, request.deviceId) : null
   return deps.db.write(async (trx) => {
     const now = iso(deps.clock.now())
     await spendCode(trx, deps, code, now)
@@ -103,14 +103,14 @@ export async function badgeMinted({ db, badges }: MintDeps, id: number): Promise
 async function findUnreportedMint(
   deps: MintDeps,
   code: string,
-  wanted: WantedBadge,
+  request: BadgeRequest,
 ): Promise<number | undefined> {
   const claim = await findClaimOfOtp(deps.db.read, hashCode(code))
   if (claim?.state !== 'claimed' || claim.isAnswered === 1) return undefined
   const event = await findBadgeEvent(deps.db.read, claim.badgeEventId)
-  if (wanted.eventId !== event?.id && wanted.eventId !== event?.upstreamId) return undefined
-  const asker = { chip: claim.chipUid }
-  const recipient = await badgeRecipient(deps, asker, wanted.recipient, claim.codeNumber !== null)
+  if (request.eventId !== event?.id && request.eventId !== event?.upstreamId) return undefined
+  const requester = { chip: claim.chipUid }
+  const recipient = await badgeRecipient(deps, requester, request.recipient, claim.codeNumber !== null)
   return isRecipient(deps.box, claim.recipient, recipient) ? claim.id : undefined
 }
 
@@ -163,9 +163,9 @@ interface Reservation {
 async function reserve(
   trx: Queries,
   { box, config }: Pick<MintDeps, 'box' | 'config'>,
-  wanted: Reservation,
+  request: Reservation,
 ): Promise<number> {
-  const { otp, recipient, deviceHash, isAtPoap, now } = wanted
+  const { otp, recipient, deviceHash, isAtPoap, now } = request
   const { id: badgeEventId, ...event } = await eventOf(trx, otp)
   assertActive({ ...event, id: badgeEventId }, now)
   const place = { badgeEventId, recipient: recipientKey(box, recipient), most: event.maxPerRecipient }

@@ -18,5 +18,5 @@ export const recipientKey = (box: SecretBox, recipient: string): string =>
   recipient.includes('@') ? hiddenEmail(box)(recipient) : recipient.toLowerCase()
 
 /** The same person, also once the address is no longer kept. */
-export const isRecipient = (box: SecretBox, stored: string, given: string): boolean =>
-  stored.toLowerCase() === given.toLowerCase() || stored === hiddenEmail(box)(given)
+export const isRecipient = (box: SecretBox, stored: string, recipient: string): boolean =>
+  stored.toLowerCase() === recipient.toLowerCase() || stored === hiddenEmail(box)(recipient)

@@ -113,11 +113,11 @@ async function storeCodes(
 ): Promise<boolean> {
   const { db, box, clock } = deps
   const { known, last } = await knownCodes(deps, event.id)
-  const fresh = [...new Set(codes.filter(({ claimed }) => !claimed).map(({ code }) => code))].filter(
+  const unclaimed = [...new Set(codes.filter(({ claimed }) => !claimed).map(({ code }) => code))].filter(
     (code) => !known.has(code),
   )
-  for (let from = 0; from < fresh.length; from += aStep) {
-    const sealed = fresh.slice(from, from + aStep).map((code, index) => {
+  for (let from = 0; from < unclaimed.length; from += aStep) {
+    const sealed = unclaimed.slice(from, from + aStep).map((code, index) => {
       const number = last + from + index + 1
       return { number, code: box.seal(Buffer.from(code), codeContext(event.id, number)) }
     })

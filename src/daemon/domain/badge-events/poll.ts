@@ -58,10 +58,10 @@ export class Poller {
     const { db, clock, election } = this.#deps
     const now = clock.now()
     const before = iso(election === undefined ? endOfDates : now - graceMs)
-    const left = await abandonedClaims(db.read, { now: iso(now), before })
-    if (left.length === 0) return
+    const abandoned = await abandonedClaims(db.read, { now: iso(now), before })
+    if (abandoned.length === 0) return
     await db.write(async (trx) => {
-      for (const { id, otpHash, attempts } of left) {
+      for (const { id, otpHash, attempts } of abandoned) {
         await updateClaim(trx, id, {
           attempts: attempts + 1,
           dueAt: iso(clock.now()),

@@ -17,7 +17,7 @@ type Deps = { names: Names; chains: Pick<Chains, 'has'> }
  */
 export async function badgeRecipient(
   deps: Deps,
-  asker: Asker,
+  requester: Asker,
   given: string,
   isAtPoap: boolean,
 ): Promise<string> {
@@ -26,7 +26,7 @@ export async function badgeRecipient(
   const read = readAs(text, isAtPoap ? gnosis : undefined)
   if (read.kind === 'address') return read.address
   if (isAtPoap) return read.name
-  return resolveRecipient(deps, asker, deps.chains.has(devChainId) ? devChainId : ethereum, text)
+  return resolveRecipient(deps, requester, deps.chains.has(devChainId) ? devChainId : ethereum, text)
 }
 
 function readAs(text: string, chainId: number | undefined): Recipient {

@@ -16,13 +16,13 @@ const batchSize = { least: 50, most: 250 }
 export async function undoAssignments(
   { db, clock }: { db: Db; clock: Clock },
   { teamId, actor }: { teamId: number; actor: Actor },
-  given: {
+  input: {
     batch: string
     assignments: readonly { uid: string; badgeEventId: number }[]
     dryRun: boolean
   },
 ): Promise<UnassignResult[]> {
-  const { batch, assignments, dryRun } = given
+  const { batch, assignments, dryRun } = input
   const caller = { teamId, actor, id: batch }
   const size = new AdaptiveSize(batchSize)
   const results: UnassignResult[] = []

@@ -98,27 +98,27 @@ export const emptyBatch = {
 export async function createBatch(
   deps: BatchDeps,
   caller: BatchCaller,
-  wanted: NewBatch,
+  input: NewBatch,
 ): Promise<{ isNew: boolean; batch: NamedBatch }> {
-  const { teamId, kind: kindName, name, settings, total, rowsHash, rate } = wanted
+  const { teamId, kind: kindName, name, settings, total, rowsHash, rate } = input
   const kind = kindOf(kindName)
   assertMayRun(caller, kind, kindName)
   const now = deps.clock.now()
-  assertTimes(kind, wanted, now)
+  assertTimes(kind, input, now)
   const settingsText = JSON.stringify(settings)
   if (settingsText.length > maxSettings)
     throw invalid('settings', `must be at most ${maxSettings} characters of JSON`)
   if (name !== undefined && isBatchId(name)) throw invalid('name', 'must not look like the ID of a batch')
   const id = newBatchId(now)
   const { actor, scopes, credential } = caller
-  const known = name === undefined ? undefined : await sameBatch(deps.db.read, wanted, name)
+  const known = name === undefined ? undefined : await sameBatch(deps.db.read, input, name)
   if (known) return { isNew: false, batch: known }
   await kind.checkSettings?.(deps, { kind: kindName, teamId, actor, scopes, settings })
   const row: BatchRow = {
     ...emptyBatch,
-    ...{ id, teamId, kind: kindName, total, rowsHash, name: name ?? null, note: wanted.note ?? null },
-    ...{ at: wanted.at ?? null, until: wanted.until ?? null, isProposed: wanted.isProposed ? 1 : 0 },
-    ...{ host: wanted.host ?? null, context: wanted.context ?? null, settings: settingsText },
+    ...{ id, teamId, kind: kindName, total, rowsHash, name: name ?? null, note: input.note ?? null },
+    ...{ at: input.at ?? null, until: input.until ?? null, isProposed: input.isProposed ? 1 : 0 },
+    ...{ host: input.host ?? null, context: input.context ?? null, settings: settingsText },
     ...{ startedBy: actor.name, startedById: credential, scopes: JSON.stringify(scopes) },
     rate: rateOf(rate),
     ...{ createdAt: iso(now), touchedAt: iso(now) },
@@ -127,7 +127,7 @@ export async function createBatch(
     await assertRoom(trx, teamId)
     return insertBatch(trx, row)
   })
-  const batch = isNew ? await findBatch(deps.db.read, id) : await sameBatch(deps.db.read, wanted, name ?? '')
+  const batch = isNew ? await findBatch(deps.db.read, id) : await sameBatch(deps.db.read, input, name ?? '')
   if (!batch) throw notFound('batch')
   return { isNew, batch }
 }

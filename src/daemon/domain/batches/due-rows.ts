@@ -32,9 +32,9 @@ export interface KeptResults {
   readonly counts: Omit<Advance, keyof Position>
 }
 
-const isDue = (kept: StoredResult | undefined, pass: number): boolean =>
-  kept === undefined ||
-  (kept.pass < pass && (kept.result.status === 'failed' || kept.result.status === 'conflict'))
+const isDue = (stored: StoredResult | undefined, pass: number): boolean =>
+  stored === undefined ||
+  (stored.pass < pass && (stored.result.status === 'failed' || stored.result.status === 'conflict'))
 
 /** The rows of a batch that have no result of this pass yet, with the pieces that are open for them. */
 export class DueRows {
@@ -61,12 +61,12 @@ export class DueRows {
       if (!open) return { due, to: { nextPiece: piece, nextRow: 0 }, isEnd: true }
       for (; at < open.count && due.length < limit; at += 1) {
         const row = open.rows[at]
-        const kept = open.results[at]
-        if (!row || !isDue(kept, from.pass)) continue
+        const stored = open.results[at]
+        if (!row || !isDue(stored, from.pass)) continue
         due.push({
           piece,
           at,
-          planned: { row, planned: kept && !this.#isBound ? undefined : open.plan?.[at] },
+          planned: { row, planned: stored && !this.#isBound ? undefined : open.plan?.[at] },
         })
       }
       if (at < open.count) break

@@ -61,7 +61,7 @@ export const sealResults = (
   sealLines(
     box,
     { ...place, column: 'results' },
-    results.map((kept) => kept?.line ?? ''),
+    results.map((stored) => stored?.line ?? ''),
   )
 
 const isResult = (value: unknown): value is RowResult =>
@@ -75,10 +75,10 @@ function resultOn(value: unknown): RowResult {
   throw new Error('A result of a batch cannot be read: it is of a later version')
 }
 
-function keptOn(line: string): StoredResult | undefined {
+function parseStored(line: string): StoredResult | undefined {
   if (line === '') return undefined
-  const kept = parseExact(line)
-  const [pass, result]: readonly unknown[] = Array.isArray(kept) ? kept : []
+  const stored = parseExact(line)
+  const [pass, result]: readonly unknown[] = Array.isArray(stored) ? stored : []
   return { pass: Number(pass), result: resultOn(result), line }
 }
 
@@ -116,7 +116,7 @@ export const openResults = (
 ): (StoredResult | undefined)[] =>
   stored.results === null
     ? Array.from({ length: stored.count }, () => undefined)
-    : linesOf(box, id, stored, 'results', stored.results).map((line) => keptOn(line))
+    : linesOf(box, id, stored, 'results', stored.results).map((line) => parseStored(line))
 
 /** The JSON of the results of a pass, of rows from one place to before another. */
 export const resultTexts = (

@@ -50,7 +50,7 @@ async function* plan(deps: BatchDeps, batch: NamedBatch, kind: BatchKind): Async
   const { id } = batch
   const run = runOf(batch)
   // Each plan has a number, so that none mixes with another: what is approved are the totals of one.
-  const mine = async (trx: Queries, nextRow: number, change: Partial<BatchRow>) => {
+  const ifStillOurs = async (trx: Queries, nextRow: number, change: Partial<BatchRow>) => {
     if (await changeBatch(trx, id, { states: mayBePlanned, nextRow }, change)) return
     throw noLonger(id)
   }
@@ -61,7 +61,7 @@ async function* plan(deps: BatchDeps, batch: NamedBatch, kind: BatchKind): Async
   const seen = new Map<string, number>()
   const slice = new TimeSlice()
   const begun = { plan: null, nextRow: batch.nextRow + 1, touchedAt: iso(clock.now()) }
-  await db.write((trx) => mine(trx, batch.nextRow, begun))
+  await db.write((trx) => ifStillOurs(trx, batch.nextRow, begun))
   for await (const stored of piecesOfBatch(db.read, id)) {
     const { piece, rows } = openPiece(box, kind, run, { ...stored, plan: null })
     const results = rows.length === 0 ? [] : await kind.plan(deps, run, rows, seen)
@@ -75,7 +75,7 @@ async function* plan(deps: BatchDeps, batch: NamedBatch, kind: BatchKind): Async
     const grown = sealed.length - (stored.plan?.length ?? 0)
     await db.write(async (trx) => {
       if (grown > 0) await assertRoom(trx, batch.teamId, grown)
-      await mine(trx, begun.nextRow, { touchedAt: iso(clock.now()) })
+      await ifStillOurs(trx, begun.nextRow, { touchedAt: iso(clock.now()) })
       await updatePiece(trx, id, piece, { plan: sealed })
       await growBatch(trx, id, grown)
     })
@@ -84,7 +84,7 @@ async function* plan(deps: BatchDeps, batch: NamedBatch, kind: BatchKind): Async
   }
   const costs = await kind.costs?.(deps, run, planOf(deps, batch, kind, run))
   const known = { state: 'planned', plan: JSON.stringify(totals), touchedAt: iso(clock.now()) } as const
-  await db.write((trx) => mine(trx, begun.nextRow, known))
+  await db.write((trx) => ifStillOurs(trx, begun.nextRow, known))
   yield costs === undefined ? { totals } : { totals, costs }
 }
 

@@ -10,7 +10,7 @@ const hour = 3_600_000
 const day = 24 * hour
 
 /** How long batches are kept after their last sign of life. Those that run, or are to run, stay. */
-const kept = [
+const keptFor = [
   { ms: hour, states: ['uploading'] },
   { ms: 90 * day, states: ['done', 'cancelled', 'undone'] },
   { ms: 180 * day, states: ['planned', 'proposed', 'paused', 'failed'] },
@@ -31,7 +31,7 @@ export async function assertRoom(trx: Queries, teamId: number, bytes?: number): 
 /** @returns how many were deleted of one sort, at most `limit` */
 export async function forgetBatches(trx: Queries, now: number, limit: number): Promise<number> {
   let most = 0
-  for (const { ms, states } of kept)
+  for (const { ms, states } of keptFor)
     most = Math.max(most, await pruneBatches(trx, { before: iso(now - ms), states, limit }))
   return most
 }

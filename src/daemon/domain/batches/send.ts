@@ -25,11 +25,11 @@ interface SendResult {
 
 /** Sends rows, several at once, and those that have to wait again and again. */
 export async function sendRows<T>(sending: SendOptions<T>): Promise<SendResult> {
-  let left = sending.rows
-  for (let attempt = 0; left.length > 0; attempt += 1) {
-    const { waiting, isStopped, failure } = await sendOnce(sending, left)
+  let remaining = sending.rows
+  for (let attempt = 0; remaining.length > 0; attempt += 1) {
+    const { waiting, isStopped, failure } = await sendOnce(sending, remaining)
     if (failure || isStopped) return { isComplete: false, failure }
-    left = waiting.map(({ row }) => row)
+    remaining = waiting.map(({ row }) => row)
     const reason = waiting.at(-1)?.reason
     await sending.waitsFor(reason)
     if (reason === undefined) break

@@ -45,9 +45,9 @@ export async function undoBatch(
     ...{ host: from.host ?? null, context: from.context ?? null },
   }
   const undo = await makeUndo(deps, batch, beginner)
-  const made = await findBatch(deps.db.read, undo)
-  if (!made) throw notFound('batch')
-  return made
+  const undoing = await findBatch(deps.db.read, undo)
+  if (!undoing) throw notFound('batch')
+  return undoing
 }
 
 const mayBeUndone: readonly BatchRow['state'][] = ['done', 'paused', 'failed', 'cancelled']
@@ -128,15 +128,15 @@ const rowsOfOneWrite = 25
 
 /** @returns false if all are there */
 async function addPiece({ db, clock, box }: Deps, batch: BatchRow, id: string): Promise<boolean> {
-  const made = await findBatch(db.read, id)
-  if (made?.state !== 'uploading') return false
-  const { uploaded, nextPiece, teamId } = made
+  const undoing = await findBatch(db.read, id)
+  if (undoing?.state !== 'uploading') return false
+  const { uploaded, nextPiece, teamId } = undoing
   const source = (await countPieces(db.read, batch.id)) - 1 - nextPiece
   const stored = source < 0 ? undefined : await findPiece(db.read, batch.id, source)
   const where = { states: ['uploading'], uploaded, nextPiece } as const
   const touchedAt = iso(clock.now())
   if (!stored) {
-    if (made.total > uploaded)
+    if (undoing.total > uploaded)
       await db.write((trx) => changeBatch(trx, id, where, { total: uploaded, touchedAt }))
     return false
   }

@@ -96,10 +96,10 @@ interface CacheEntry {
 
 /** A TTL cache per chain for answers that rarely change; beyond `most`, the oldest go. Failures are not cached. */
 export function ttlCache(maxEntries: number) {
-  const kept = new WeakMap<Chain, Map<string, CacheEntry>>()
+  const caches = new WeakMap<Chain, Map<string, CacheEntry>>()
   return async <T>(chain: Chain, what: string, forMs: number, ask: () => Promise<T>): Promise<T> => {
-    const ofChain = kept.get(chain) ?? new Map<string, CacheEntry>()
-    kept.set(chain, ofChain)
+    const ofChain = caches.get(chain) ?? new Map<string, CacheEntry>()
+    caches.set(chain, ofChain)
     const before = ofChain.get(what)
     // Set below only, by an `ask` for the same key.
     if (before && performance.now() - before.at < forMs) return before.answer as Promise<T>

@@ -1,11 +1,11 @@
 import { getAddress } from 'viem/utils'
 import {
-  type Asker,
   NameChainMissing,
   NameProblem,
   type NameResolver,
   NameUnavailable,
   RecipientInvalid,
+  type Requester,
 } from '../../chain/names/resolver.ts'
 import type { Queries } from '../../store/database/database.ts'
 import { insertName } from '../../store/database/settings.ts'
@@ -16,17 +16,17 @@ export const ensureNameIn = (trx: Queries, name: string, address: string) =>
   insertName(trx, { name: name.toLowerCase(), address: getAddress(address.toLowerCase()) })
 
 export type Names = NameResolver
-export type { Asker } from '../../chain/names/resolver.ts'
+export type { Requester as Asker } from '../../chain/names/resolver.ts'
 
 /** @returns EIP-55; a name is resolved once @throws DomainError recipient_invalid, chain_not_configured */
 export async function resolveRecipient(
   { names }: { names: Names },
-  asker: Asker,
+  requester: Requester,
   chainId: number,
   text: string,
 ): Promise<string> {
   try {
-    return await names.resolve(asker, chainId, text)
+    return await names.resolve(requester, chainId, text)
   } catch (cause) {
     if (!(cause instanceof NameProblem)) throw cause
     // Gateway errors belong in the log: strangers may ask, and the details describe our network.

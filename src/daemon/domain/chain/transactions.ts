@@ -60,17 +60,19 @@ interface TransactionProgress {
 
 /**
  * For anyone who has a hash, so it says nothing that the chain does not say.
- * @param given a hash that the transaction has or had, in lower case, or its ID, which is good for its team alone
+ * @param idOrHash a hash that the transaction has or had, in lower case, or its ID, which is good for its team alone
  * @throws DomainError not_found
  */
 export async function followTransaction(
   { db }: ReadDeps,
-  given: string,
+  idOrHash: string,
   team: () => number | undefined,
 ): Promise<TransactionProgress> {
-  const hash = given.startsWith('0x') ? given : null
+  const hash = idOrHash.startsWith('0x') ? idOrHash : null
   const found =
-    hash === null ? await ofTeam(db.read, Number(given), team()) : await findTransactionByHash(db.read, hash)
+    hash === null
+      ? await ofTeam(db.read, Number(idOrHash), team())
+      : await findTransactionByHash(db.read, hash)
   if (!found)
     throw new DomainError(
       'not_found',

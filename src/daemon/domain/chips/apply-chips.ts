@@ -172,9 +172,9 @@ export class ApplyRun {
   /** Labels are unique at every moment, so chips that swap theirs have none in between. */
   async #freeLabels(planned: readonly PlannedChange[]): Promise<ReadonlySet<string>> {
     const relabelled = planned.filter(({ changes }) => changes.label)
-    const wanted = new Set(relabelled.map(({ to }) => to.label))
+    const newLabels = new Set(relabelled.map(({ to }) => to.label))
     const freed = relabelled.flatMap(({ chip }) =>
-      chip.label !== null && wanted.has(chip.label) ? chip.uid : [],
+      chip.label !== null && newLabels.has(chip.label) ? chip.uid : [],
     )
     if (freed.length > 0) await clearLabels(this.#trx, freed)
     return new Set(freed)
@@ -185,12 +185,12 @@ export class ApplyRun {
     const kinds = new Map<string, PlannedChip[]>()
     for (const one of chips) {
       const key = `${one.keySet}/${one.chipGroup}`
-      const alike = kinds.get(key)
-      if (alike) alike.push(one)
+      const sameValues = kinds.get(key)
+      if (sameValues) sameValues.push(one)
       else kinds.set(key, [one])
     }
-    for (const alike of kinds.values()) {
-      const [{ chipGroup = '', keySet = null } = {}] = alike
+    for (const sameValues of kinds.values()) {
+      const [{ chipGroup = '', keySet = null } = {}] = sameValues
       const chipGroupId = await this.#groupOf(chipGroup)
       const registration = {
         ...this.#caller,
@@ -199,9 +199,9 @@ export class ApplyRun {
         isSimulated: false,
         at: this.#at,
       }
-      const inputs = alike.map(inputOf)
+      const inputs = sameValues.map(inputOf)
       const registered = await registerChipsIn(this.#trx, this.#deps, registration, inputs)
-      for (const [at, one] of alike.entries()) {
+      for (const [at, one] of sameValues.entries()) {
         const done = registered[at]
         const { row, uid } = one
         if (done?.status === 'failed')

@@ -109,20 +109,20 @@ async function refuseLabels(
   { teamId }: ApplyCaller,
   planned: readonly PlannedStep[],
 ): Promise<PlannedStep[]> {
-  const wanted = planned.flatMap((one) => labelWanted(one) ?? [])
-  if (wanted.length === 0) return [...planned]
-  const holders = new Map((await existingLabels(db, teamId, wanted)).map(({ label, uid }) => [label, uid]))
+  const labels = planned.flatMap((one) => newLabelOf(one) ?? [])
+  if (labels.length === 0) return [...planned]
+  const holders = new Map((await existingLabels(db, teamId, labels)).map(({ label, uid }) => [label, uid]))
   const result = [...planned]
   for (let isStable = false; !isStable; ) {
     isStable = true
-    const given = new Map<string, number>()
+    const counts = new Map<string, number>()
     const releasing = new Set(result.flatMap((one) => ('to' in one && one.changes.label ? one.chip.uid : [])))
     for (const [at, one] of result.entries()) {
-      const label = labelWanted(one)
+      const label = newLabelOf(one)
       if (label === undefined) continue
       const holder = holders.get(label)
-      const before = given.get(label)
-      given.set(label, before ?? one.row)
+      const before = counts.get(label)
+      counts.set(label, before ?? one.row)
       const isHeld = holder !== undefined && holder !== one.uid && !releasing.has(holder)
       if (!isHeld && before === undefined) continue
       const by =
@@ -135,6 +135,6 @@ async function refuseLabels(
   return result
 }
 
-const labelWanted = (one: PlannedStep): string | undefined =>
+const newLabelOf = (one: PlannedStep): string | undefined =>
   ('value' in one ? one.value.wishes.label : 'to' in one && one.changes.label ? one.to.label : undefined) ??
   undefined

@@ -61,8 +61,8 @@ function groupIn(name: string | null): string | null {
 }
 
 /** @throws Problem */
-function valuesIn(given: Cells | { readonly [name in string]?: unknown }): ChipPatch {
-  const line = given as Cells
+function valuesIn(cells: Cells | { readonly [name in string]?: unknown }): ChipPatch {
+  const line = cells as Cells
   const values: Record<string, string | number | boolean | null> = {}
   for (const column of texts) {
     const cell = line[column]
@@ -128,12 +128,13 @@ function removalIn(remove: unknown): ApplyRow['remove'] {
   throw new Problem('remove must be true or "always"')
 }
 
-function rowOf(given: { readonly [name in string]?: unknown }): ApplyRow {
+function rowOf(members: { readonly [name in string]?: unknown }): ApplyRow {
   // Checked by cellsOf.
-  const line = given as { readonly [name in Member]?: Cell }
+  const line = members as { readonly [name in Member]?: Cell }
   const { label, ...others } = line
-  const expected = given.expected === undefined ? undefined : valuesIn(cellsOf(given.expected, 'expected'))
-  const remove = removalIn(given.remove)
+  const expected =
+    members.expected === undefined ? undefined : valuesIn(cellsOf(members.expected, 'expected'))
+  const remove = removalIn(members.remove)
   const [uidText, publicKey, revision, lastCounter] = [
     asText(line.uid ?? null),
     asText(line.publicKey ?? null),
@@ -195,10 +196,10 @@ const isSame = (column: keyof AppliedValues, one: Value, other: Value): boolean 
 export function changesBetween(from: AppliedValues, to: ChipPatch): Changes | undefined {
   let changes: Changes | undefined
   for (const column of appliedColumns) {
-    const wanted = to[column]
-    if (wanted === undefined || isSame(column, from[column], wanted)) continue
+    const after = to[column]
+    if (after === undefined || isSame(column, from[column], after)) continue
     changes ??= {}
-    changes[column] = { from: from[column], to: wanted }
+    changes[column] = { from: from[column], to: after }
   }
   return changes
 }

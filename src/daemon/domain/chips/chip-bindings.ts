@@ -89,12 +89,12 @@ export interface BoundChip {
 
 /** Returns synchronously if nothing has to be looked up, because imports call it for every row. */
 export function bindChip(bindings: Bindings, chip: CheckedChip): BoundChip | Promise<BoundChip | Refusal> {
-  const { item, token } = chip.given
+  const { item, token } = chip.input
   return item === undefined && token === undefined ? { chip, token: undefined } : lookUp(bindings, chip)
 }
 
 async function lookUp(bindings: Bindings, chip: CheckedChip): Promise<BoundChip | Refusal> {
-  const { item, variant, token } = chip.given
+  const { item, variant, token } = chip.input
   const refusal = item === undefined ? undefined : await bindings.refuseItem(item, variant)
   if (refusal) return refusal
   if (!token) return { chip, token: undefined }
@@ -111,9 +111,9 @@ export async function tokenRowsOf(
   chips: readonly Pick<BoundChip, 'token'>[],
   at: string,
 ): Promise<TokenRows> {
-  const wanted = chips.flatMap(({ token }) => token ?? [])
-  if (wanted.length === 0) return new Map()
-  return new Map((await ensureTokens(trx, wanted, at)).map((row) => [tokenKey(row), row.id]))
+  const tokens = chips.flatMap(({ token }) => token ?? [])
+  if (tokens.length === 0) return new Map()
+  return new Map((await ensureTokens(trx, tokens, at)).map((row) => [tokenKey(row), row.id]))
 }
 
 /** @param before the record of the same chip if it was registered before and then removed */
@@ -123,7 +123,7 @@ export function chipRow(
   tokens: TokenRows,
   before: Tombstone | undefined,
 ): NewChip {
-  const { uid, family, keySetId, publicKey, fileReadKey, given } = chip
+  const { uid, family, keySetId, publicKey, fileReadKey, input: given } = chip
   const generation = Math.max(given.generation ?? 0, before?.generation ?? 0)
   // Keeps old taps invalid. If derived keys have a new generation, old taps no longer verify anyway.
   const isDerived = keySetId !== null && keyRing.get(keySetId)?.diversification === 'an10922'

@@ -39,7 +39,7 @@ export function differenceTo(
 
 function differingColumns(
   box: SecretBox,
-  { given, publicKey, fileReadKey }: CheckedChip,
+  { input: given, publicKey, fileReadKey }: CheckedChip,
   there: ChipWithToken,
 ): string[] {
   const isOther = (value: string | null | undefined, current: string | null) =>
@@ -74,7 +74,7 @@ export class Holders {
   }
 
   static async of(trx: Queries, teamId: number, chips: readonly CheckedChip[]): Promise<Holders> {
-    const labels = chips.flatMap(({ given }) => given.label ?? [])
+    const labels = chips.flatMap(({ input: given }) => given.label ?? [])
     const keys = chips.flatMap(({ publicKey }) => publicKey ?? [])
     return new Holders(
       new Map(
@@ -90,7 +90,7 @@ export class Holders {
   }
 
   /** Reserves the label and the public key for the chip. */
-  claim({ uid, publicKey, given: { label } }: CheckedChip): Refusal | undefined {
+  claim({ uid, publicKey, input: { label } }: CheckedChip): Refusal | undefined {
     const ofKey = publicKey === null ? undefined : this.#publicKeys.get(publicKey)
     if (ofKey !== undefined)
       return { reason: `publicKey belongs to the chip ${ofKey}, which is already registered` }

@@ -32,7 +32,7 @@ export interface CheckedChip {
   readonly fileReadKey: Buffer | null
   /** True if only the UID was given. */
   readonly isBare: boolean
-  readonly given: ChipInput
+  readonly input: ChipInput
 }
 
 export type Refusal = { readonly reason: string }
@@ -126,7 +126,7 @@ function checkNtag({ keyRing }: Deps, keySetId: number | null, input: ChipInput)
     publicKey: null,
     fileReadKey,
     isBare: !hasMore(input),
-    given: input,
+    input,
   }
 }
 
@@ -134,5 +134,5 @@ function checkHalo(input: ChipInput, text: string): CheckedChip | Refusal {
   if ((input.generation ?? 0) !== 0) return refuse('generation must not be given: a HaLo chip has none')
   const publicKey = text.toUpperCase()
   const uid = input.uid ?? haloUid(Buffer.from(text, 'hex'))
-  return { uid, family: 'halo', keySetId: null, publicKey, fileReadKey: null, isBare: false, given: input }
+  return { uid, family: 'halo', keySetId: null, publicKey, fileReadKey: null, isBare: false, input }
 }

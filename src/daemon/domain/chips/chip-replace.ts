@@ -26,8 +26,8 @@ export async function replaceChip(
   const at = iso(clock.now())
   return db.write(async (trx) => {
     const old = await chipOf(trx, readings)
-    const fresh = await chipOf(trx, other)
-    await assertReplaceable(trx, old, fresh)
+    const replacement = await chipOf(trx, other)
+    await assertReplaceable(trx, old, replacement)
     if (await givesCodes(trx, old)) assertMayTransfer(holder, 'moving the assets of a chip to another chip')
 
     const { uid, teamId, tokenRow, itemId, variantId, redirectUrl, label, chipGroupId } = old
@@ -40,16 +40,16 @@ export async function replaceChip(
       label: null,
       disabledAt: old.disabledAt ?? at,
       disabledReason: 'replaced',
-      replacedBy: fresh.uid,
+      replacedBy: replacement.uid,
     })
-    await updateChip(trx, fresh.uid, { tokenRow, itemId, variantId, redirectUrl, label, chipGroupId })
-    await addToChipGroup(trx, fresh.chipGroupId, -1)
+    await updateChip(trx, replacement.uid, { tokenRow, itemId, variantId, redirectUrl, label, chipGroupId })
+    await addToChipGroup(trx, replacement.chipGroupId, -1)
     await addToChipGroup(trx, chipGroupId, 1)
-    const assignments = await moveAssignments(trx, uid, fresh.uid)
-    await voidSimulatedTaps(trx, [fresh.uid])
+    const assignments = await moveAssignments(trx, uid, replacement.uid)
+    await voidSimulatedTaps(trx, [replacement.uid])
     await endTapsOfChip(trx, uid, at)
     const detail = {
-      with: fresh.uid,
+      with: replacement.uid,
       chipGroup: chipGroupId,
       label,
       redirectUrl,
@@ -64,24 +64,31 @@ export async function replaceChip(
   })
 }
 
-async function assertReplaceable(trx: Queries, old: ChipRecordRow, fresh: ChipRecordRow): Promise<void> {
-  if (old.uid === fresh.uid) throw conflict('A chip cannot replace itself. Name another chip in `with`.')
+async function assertReplaceable(
+  trx: Queries,
+  old: ChipRecordRow,
+  replacement: ChipRecordRow,
+): Promise<void> {
+  if (old.uid === replacement.uid)
+    throw conflict('A chip cannot replace itself. Name another chip in `with`.')
   if (old.replacedBy !== null)
     throw conflict(`The chip ${old.uid} was already replaced by ${old.replacedBy}.`)
-  if (fresh.teamId !== old.teamId) {
+  if (replacement.teamId !== old.teamId) {
     throw conflict(
-      `The chip ${fresh.uid} belongs to the team "${fresh.teamName}", and ${old.uid} to "${old.teamName}". Use a chip of the same team.`,
+      `The chip ${replacement.uid} belongs to the team "${replacement.teamName}", and ${old.uid} to "${old.teamName}". Use a chip of the same team.`,
     )
   }
-  if (fresh.disabledAt !== null)
-    throw conflict(`The chip ${fresh.uid} is disabled. Enable it first, or use another chip.`)
+  if (replacement.disabledAt !== null)
+    throw conflict(`The chip ${replacement.uid} is disabled. Enable it first, or use another chip.`)
   const carried = [
-    fresh.tokenRow !== null && 'a token',
-    fresh.itemId !== null && 'an item',
-    fresh.redirectUrl !== null && 'a redirect URL',
-    fresh.label !== null && 'a label',
-    (await hasAssignments(trx, fresh.uid)) && 'assigned events',
+    replacement.tokenRow !== null && 'a token',
+    replacement.itemId !== null && 'an item',
+    replacement.redirectUrl !== null && 'a redirect URL',
+    replacement.label !== null && 'a label',
+    (await hasAssignments(trx, replacement.uid)) && 'assigned events',
   ].filter((what) => what !== false)
   if (carried.length === 0) return
-  throw conflict(`The chip ${fresh.uid} carries ${carried.join(', ')}. Use a chip that carries nothing.`)
+  throw conflict(
+    `The chip ${replacement.uid} carries ${carried.join(', ')}. Use a chip that carries nothing.`,
+  )
 }

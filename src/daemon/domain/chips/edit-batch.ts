@@ -97,8 +97,8 @@ async function editPiece(
   const results: EditResult[] = []
   const written = new Map<string, string | null>()
   for (const { row, value } of rows) {
-    const { uid: given, redirectUrl, expected } = value
-    const uid = current.has(given) ? given : (decimalReading(given) ?? given)
+    const { uid: text, redirectUrl, expected } = value
+    const uid = current.has(text) ? text : (decimalReading(text) ?? text)
     const previous = current.get(uid)
     if (previous === undefined) {
       results.push({

@@ -92,11 +92,11 @@ export async function createKeySet(
 ): Promise<KeySetView> {
   const at = iso(clock.now())
   const row = await db.write(async (trx) => {
-    const made = await createKeySetIn(trx, box, fields, at)
-    const { chips: _, createdAt: __, ...detail } = toView(made, 0)
-    const target = String(made.id)
+    const inserted = await createKeySetIn(trx, box, fields, at)
+    const { chips: _, createdAt: __, ...detail } = toView(inserted, 0)
+    const target = String(inserted.id)
     await recordChange(trx, { at, actor, teamId: null, action: 'key-sets.create', target, detail })
-    return made
+    return inserted
   })
   await keyRing.load(db.read)
   return toView(row, 0)
@@ -123,12 +123,12 @@ export async function removeKeySet(
         `A chip whose setup was not finished may have keys of the key set ${id} and would be unusable without it. Finish the setup first: tapchip nfc recover, or tapchip nfc reset. If the chip is lost: tapchip nfc recover --give-up UID`,
       )
     }
-    const left = await chipsLeftWith(trx, id, leftNamed)
-    if (left.count > 0) {
-      const more = left.count > left.uids.length ? ', …' : ''
+    const stillUsing = await chipsLeftWith(trx, id, leftNamed)
+    if (stillUsing.count > 0) {
+      const more = stillUsing.count > stillUsing.uids.length ? ', …' : ''
       throw new DomainError(
         'in_use',
-        `${left.count === 1 ? 'A chip that is' : `${left.count} chips that are`} no longer registered still ${left.count === 1 ? 'has' : 'have'} keys of the key set ${id} and cannot be set up again without it (${left.uids.join(', ')}${more}). Reset each chip first: tapchip nfc reset. If a chip is lost or broken: tapchip nfc recover --give-up UID`,
+        `${stillUsing.count === 1 ? 'A chip that is' : `${stillUsing.count} chips that are`} no longer registered still ${stillUsing.count === 1 ? 'has' : 'have'} keys of the key set ${id} and cannot be set up again without it (${stillUsing.uids.join(', ')}${more}). Reset each chip first: tapchip nfc reset. If a chip is lost or broken: tapchip nfc recover --give-up UID`,
       )
     }
     await deleteKeySet(trx, id)

@@ -48,8 +48,8 @@ export async function ownChips(
 export const teamOfChip = async (db: Queries, uid: string): Promise<number | undefined> =>
   (await findChip(db, uid))?.teamId
 
-async function eachOnce(given: readonly string[]): Promise<readonly string[]> {
-  const inOrder = await sorted(given, (one, other) => (one < other ? -1 : one > other ? 1 : 0))
+async function eachOnce(uids: readonly string[]): Promise<readonly string[]> {
+  const inOrder = await sorted(uids, (one, other) => (one < other ? -1 : one > other ? 1 : 0))
   return inOrder.filter((uid, at) => uid !== inOrder[at - 1])
 }
 

@@ -119,7 +119,10 @@ async function findTombstones(
   return remembered
 }
 
-function keyOf(keyRing: KeyRing, { uid, keySetId, fileReadKey, given }: CheckedChip): AesKey | undefined {
+function keyOf(
+  keyRing: KeyRing,
+  { uid, keySetId, fileReadKey, input: given }: CheckedChip,
+): AesKey | undefined {
   if (fileReadKey) return new AesKey(fileReadKey)
   const set = keySetId === null ? undefined : keyRing.get(keySetId)
   return set && keyRing.fileReadKey(set, { uid, generation: given.generation ?? 0, fileReadKey: null })
@@ -143,7 +146,7 @@ async function insertAllBare(
 /** @returns false if a chip is not new or cannot be bound */
 async function insertAllNew(work: RegisterContext, chips: readonly CheckedChip[]): Promise<boolean> {
   // A failed attempt would leave the tokens that it created.
-  if (chips.some((chip) => chip.given.token !== undefined || wasPhysical(work, chip))) return false
+  if (chips.some((chip) => chip.input.token !== undefined || wasPhysical(work, chip))) return false
   const bindings = new Bindings(work.trx, work.registration)
   const bound: BoundChip[] = []
   for (const chip of chips) {

@@ -53,13 +53,13 @@ export async function deployedBy(
 }
 
 /** @returns the transaction; null: not needed @throws DomainError not_found, chain_unavailable, conflict */
-export async function tellServiceUrl(
+export async function updateServiceUrl(
   deps: DeployDeps,
   { actor, id, force }: { actor: Actor; id: number; force: boolean },
 ): Promise<{ contract: ContractRow; transactionId: number | null; warnings: string[] }> {
   const { chainId } = await contractIn(deps.db.read, id)
   const chain = chainOf(deps.chains, chainId)
-  const told = await deps.db.write(async (trx) => {
+  const update = await deps.db.write(async (trx) => {
     const contract = await contractIn(trx, id)
     if (contract.transactionId === null) throw notOurs(contract, deps.baseUrl)
     const last = await lastUrl(trx, contract)
@@ -76,8 +76,8 @@ export async function tellServiceUrl(
     })
     return { contract: { ...contract, serviceUrl: deps.baseUrl }, transactionId }
   })
-  if (told.transactionId !== null) deps.chains.relayer.wake()
-  return { ...told, warnings: urlWarnings(chain, deps.baseUrl, told.contract.symbol) }
+  if (update.transactionId !== null) deps.chains.relayer.wake()
+  return { ...update, warnings: urlWarnings(chain, deps.baseUrl, update.contract.symbol) }
 }
 
 /** The last base URL sent to the contract, including one still under way. */

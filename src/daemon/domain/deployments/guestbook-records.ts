@@ -200,13 +200,13 @@ export async function recordResends(
   const { chainId, teamId } = before
   const sent = await sentToContract(trx, { chainId, address: before.address, kinds: Object.values(owed) })
   // Keeps the last of identical transactions: of several pause changes, the latest counts.
-  const wanted = new Map<string, (typeof sent)[number]>()
+  const resends = new Map<string, (typeof sent)[number]>()
   for (const row of sent) {
-    wanted.delete(row.data ?? '')
-    wanted.set(row.data ?? '', row)
+    resends.delete(row.data ?? '')
+    resends.set(row.data ?? '', row)
   }
   const ids: number[] = []
-  for (const [data, row] of wanted) {
+  for (const [data, row] of resends) {
     const { kind, subject, gas } = row
     if (isGivenUp(row)) continue
     // Written above in these shapes.

@@ -157,8 +157,8 @@ function problemOf(error: unknown) {
 function outcomeUnknown(cause: unknown, problem: string, progress: Progress): DomainError {
   const { isWritten, doubt, transactionId = transactionOf(cause) } = progress
   const outcome = isWritten ? writtenWords(transactionId) : doubtWords(transactionId)
-  const words = doubt ?? `${outcome} ${whatNext({ ...progress, transactionId })}`
-  return new DomainError('outcome_unknown', `${problem} ${words}`, {
+  const message = doubt ?? `${outcome} ${whatNext({ ...progress, transactionId })}`
+  return new DomainError('outcome_unknown', `${problem} ${message}`, {
     ...{ retryAfterSeconds: 5, transactionId, cause },
   })
 }

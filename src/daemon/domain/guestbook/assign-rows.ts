@@ -110,8 +110,8 @@ interface DecisionInput {
 async function decide(db: Queries, { row, about, event, at }: DecisionInput): Promise<GuestbookResult> {
   const { to, left } = row
   const previous = event.since.get(about.uid) ?? null
-  const wanted = to === 'assigned' ? at : to === 'unassigned' ? null : to.since
-  if ((previous === null) === (wanted === null)) {
+  const since = to === 'assigned' ? at : to === 'unassigned' ? null : to.since
+  if ((previous === null) === (since === null)) {
     const chip = left && previous === null ? await findChipRecord(db, about.uid) : undefined
     if (chip == null || chip.replacedBy === null) return { ...about, status: 'unchanged', previous }
     const error = 'The chip was replaced since, and the chip in its place has the event now.'
@@ -121,7 +121,7 @@ async function decide(db: Queries, { row, about, event, at }: DecisionInput): Pr
     const error = 'Somebody has assigned the event to the chip again since. It was left as it is.'
     return { ...about, status: 'failed', error }
   }
-  return { ...about, status: wanted === null ? 'unassigned' : 'assigned', previous, left: wanted }
+  return { ...about, status: since === null ? 'unassigned' : 'assigned', previous, left: since }
 }
 
 // Keeps the audit entry readable.

@@ -14,11 +14,11 @@ import { eventOfTeam } from './find.ts'
 export async function assignEvent(
   deps: { db: Db; clock: Clock },
   { teamId, actor }: { teamId: number; actor: Actor },
-  { eventId, uids: given }: { eventId: number; uids: readonly string[] },
+  { eventId, uids: uidTexts }: { eventId: number; uids: readonly string[] },
 ): Promise<number> {
   const event = await eventOfTeam(deps, teamId, { eventId })
   const at = iso(deps.clock.now())
-  const uids = await namedChips(deps.db, teamId, given)
+  const uids = await namedChips(deps.db, teamId, uidTexts)
   let total = 0
   await changeInPieces(
     deps,

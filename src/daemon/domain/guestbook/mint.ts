@@ -23,31 +23,31 @@ type Requester = Omit<TeamRequester, 'teamId'>
 /** @returns the transaction @throws DomainError not_found, recipient_invalid, chain_unavailable, conflict */
 export async function mintEvent(
   deps: MintDeps,
-  { teamId, ...asking }: TeamRequester,
+  { teamId, ...requester }: TeamRequester,
   { event: ref, recipient }: { event: EventRef; recipient: string },
 ): Promise<number> {
   const event = await eventOfTeam(deps, teamId, ref)
-  return mint(deps, { asker: { team: teamId }, event, recipient, asking, code: undefined })
+  return mint(deps, { rateKey: { team: teamId }, event, recipient, requester, code: undefined })
 }
 
 /** Uses up the code. @throws DomainError of the code, and as above; the code then stays valid */
 export async function mintByCode(
   deps: MintDeps,
-  { code, ...asking }: Requester & { code: string },
+  { code, ...requester }: Requester & { code: string },
   recipient: string,
 ): Promise<number> {
   const otp = await presentCode(deps, code, 'GUESTBOOK_EVENT')
   const event =
     otp.guestbookEventId === null ? undefined : await findGuestbookEvent(deps.db.read, otp.guestbookEventId)
   if (!event) throw notFound('guestbook event')
-  return mint(deps, { asker: { chip: otp.chipUid }, event, recipient, asking, code })
+  return mint(deps, { rateKey: { chip: otp.chipUid }, event, recipient, requester, code })
 }
 
 interface MintRequest {
-  asker: Asker
+  rateKey: Asker
   event: LocatedGuestbookEvent
   recipient: string
-  asking: Requester
+  requester: Requester
   /** undefined: on the team's authority. */
   code: string | undefined
 }
@@ -55,12 +55,12 @@ interface MintRequest {
 /** What a mint needs to know of the chain; it only reads. */
 async function prepareMint(
   deps: Pick<MintDeps, 'chains' | 'names'>,
-  asker: Asker,
+  rateKey: Asker,
   event: LocatedGuestbookEvent,
   to: string,
 ) {
   const chain = chainOf(deps.chains, event.chainId)
-  const recipient = await resolveRecipient(deps, asker, event.chainId, to)
+  const recipient = await resolveRecipient(deps, rateKey, event.chainId, to)
   const guestbook = guestbookOf(event)
   if (isForeign(guestbook)) await assertMinter(chain, guestbook)
   else if (guestbook.status === 'confirmed') await assertOurs(chain, guestbook)
@@ -85,9 +85,9 @@ export async function checkMint(
 
 async function mint(
   deps: MintDeps,
-  { asker, event, recipient: to, asking, code }: MintRequest,
+  { rateKey, event, recipient: to, requester, code }: MintRequest,
 ): Promise<number> {
-  const { chain, recipient, gasHint, isThere: exists } = await prepareMint(deps, asker, event, to)
+  const { chain, recipient, gasHint, isThere: exists } = await prepareMint(deps, rateKey, event, to)
   const { tokenId } = event
   // Derived from the code, so that the contract itself rejects a used code that the store has forgotten.
   const intentId = keccak256(stringToBytes(code === undefined ? nanoid() : `otp:${hashCode(code)}`))
@@ -95,7 +95,7 @@ async function mint(
   return deps.db.write(async (trx) => {
     if (code !== undefined) await spendCode(trx, deps, code, at)
     const current = await ensureEventCreated(trx, deps, chain, { event, isThere: exists })
-    const { idempotency, actor } = asking
+    const { idempotency, actor } = requester
     const id = await recordMintOf(trx, deps, current, chain, { recipient, intentId, gasHint, idempotency })
     await recordChange(trx, {
       at,
@@ -107,7 +107,7 @@ async function mint(
     })
     const { teamId, chainId } = current
     const data = { contractAddress: current.address, chainId, tokenId, recipient, initialTxHash: null }
-    const chipUid = 'chip' in asker ? asker.chip : undefined
+    const chipUid = 'chip' in rateKey ? rateKey.chip : undefined
     await deps.webhookEvents.record(trx, {
       ...{ teamId, type: 'guestbook.minted', at, data, chipUid, transactionId: id },
     })

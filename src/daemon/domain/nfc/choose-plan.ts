@@ -40,38 +40,38 @@ const templateOf = (
 }
 
 /** @throws DomainError conflict, ForeignKeys; RangeError if the URL is too long or generations have run out */
-export function choosePlan(inspection: Inspection, known: KnownChip, wanted: PlanRequest): Choice {
+export function choosePlan(inspection: Inspection, known: KnownChip, request: PlanRequest): Choice {
   const { versions } = inspection
-  const { set, rekey } = wanted
+  const { set, rekey } = request
   const { open } = known
   const isVouched = !isAccountedFor(inspection, known)
-  if (isVouched && !(rekey && wanted.mayVouch)) throw takesOver(known)
+  if (isVouched && !(rekey && request.mayVouch)) throw takesOver(known)
   if (isVouched) {
     const begun = open ? sourcesOf(open.plan).filter((source) => source !== 'factory') : []
     const held: KeySource[] = ['factory', ...begun]
-    return { kind: 'write', ...next(inspection, known, wanted, held), replaces: open?.id }
+    return { kind: 'write', ...next(inspection, known, request, held), replaces: open?.id }
   }
   if (open) {
     const { target } = open.plan
-    if (target !== 'factory' && isWanted(open.plan, inspection, wanted))
+    if (target !== 'factory' && isAsRequested(open.plan, inspection, request))
       return { kind: 'recover', entry: open, target }
     const held = sourcesOf(open.plan)
     const other = held.find((source) => source !== 'factory' && source.keySet !== set.id)
     if (other !== undefined && other !== 'factory' && !rekey) throw ofAnotherKeySet(other.keySet, set.id)
-    return { kind: 'write', ...next(inspection, known, wanted, held), replaces: open.id }
+    return { kind: 'write', ...next(inspection, known, request, held), replaces: open.id }
   }
   if (hasFactoryKeys(inspection))
-    return { kind: 'write', ...next(inspection, known, wanted, ['factory']), replaces: undefined }
+    return { kind: 'write', ...next(inspection, known, request, ['factory']), replaces: undefined }
   // Interrupted by someone else.
   if (versions.some((version) => version !== versions[0])) throw new ForeignKeys(versions)
   const source = sourceShown(known, versions)
   if (rekey) {
     if (source === undefined) return { kind: 'prove' }
-    return { kind: 'write', ...next(inspection, known, wanted, [source]), replaces: undefined }
+    return { kind: 'write', ...next(inspection, known, request, [source]), replaces: undefined }
   }
   if (source !== undefined && source.keySet !== set.id) throw ofAnotherKeySet(source.keySet, set.id)
   assertNotEarlier(inspection, known)
-  return { kind: 'verify', ...verificationPlan(inspection, wanted) }
+  return { kind: 'verify', ...verificationPlan(inspection, request) }
 }
 
 /** A plan to compare a chip with by its tap. It has no sources, so it never writes. */
@@ -117,19 +117,23 @@ export const takesOver = ({ row }: KnownChip): DomainError =>
     `The chip is blank, but a chip with its UID is registered and in use under the key set ${row?.keySetId}: this may be a copy. If it was reset elsewhere, use tapchip nfc reset or --rekey with an admin token that has the scopes provision and keys.`,
   )
 
-const ofAnotherKeySet = (keySet: number, wanted: number): DomainError =>
+const ofAnotherKeySet = (keySet: number, request: number): DomainError =>
   conflict(
-    `The chip is set up with the key set ${keySet}, not ${wanted}, and was not changed. To give it new keys: --rekey`,
+    `The chip is set up with the key set ${keySet}, not ${request}, and was not changed. To give it new keys: --rekey`,
   )
 
-function isWanted({ template }: Plan, { isTagTamper }: Inspection, { set, baseUrl }: PlanRequest): boolean {
-  const wanted = templateOf({ set, baseUrl }, isTagTamper)
+function isAsRequested(
+  { template }: Plan,
+  { isTagTamper }: Inspection,
+  { set, baseUrl }: PlanRequest,
+): boolean {
+  const request = templateOf({ set, baseUrl }, isTagTamper)
   return (
     template !== null &&
     template.baseUrl === baseUrl &&
     template.d === String(set.id) &&
-    template.from === wanted.from &&
-    template.tamper === wanted.tamper &&
-    (['e', 'c', 'd'] as const).every((name) => template.names[name] === wanted.names[name])
+    template.from === request.from &&
+    template.tamper === request.tamper &&
+    (['e', 'c', 'd'] as const).every((name) => template.names[name] === request.names[name])
   )
 }

@@ -61,9 +61,19 @@ export async function openSession(
       // Fails now, not at the first chip, if the key set cannot set up chips.
       await chipKeys({ db: deps.db.read, box: deps.box }, [{ keySet, generation: 0 }])
       await assertUrl(deps, urlCheck, request.acceptUrl)
-      const given = waitForDetails ? undefined : details
-      const wanted = { ...chip, teamId, chipGroup, set, rekey, mayVouch, mayBind, details: given, sheetRun }
-      return sessions.open(deps, holder, (session) => provision(deps, session, wanted))
+      const knownDetails = waitForDetails ? undefined : details
+      const order = {
+        ...chip,
+        teamId,
+        chipGroup,
+        set,
+        rekey,
+        mayVouch,
+        mayBind,
+        details: knownDetails,
+        sheetRun,
+      }
+      return sessions.open(deps, holder, (session) => provision(deps, session, order))
     }
   }
 }

@@ -105,15 +105,15 @@ export async function* provision(
 
 /**
  * Anyone can have a chip with the factory's key 0, and copy a UID whose plan is open; other keys prove a chip by
- * themselves. @param wanted the caller takes such chips; whoever made the open plan took one too @throws NotGenuine
+ * themselves. @param required the caller takes such chips; whoever made the open plan took one too @throws NotGenuine
  */
 export const originalityOf = (
   inspection: Inspection,
-  wanted: Originality,
+  required: Originality,
   open: Enrollment | undefined,
 ): Originality | undefined => {
   if (inspection.versions[0] !== 0) return open?.originality
-  return assertOriginal(inspection, [wanted, open?.originality ?? 'genuine'])
+  return assertOriginal(inspection, [required, open?.originality ?? 'genuine'])
 }
 
 type SetUpScript = AsyncGenerator<Step, ReadyChip, Reply>

@@ -118,7 +118,7 @@ export async function registerWithTap(
   const at = iso(deps.clock.now())
   await deps.db.write((trx) => registerIn(trx, deps, actor, keyed, { at, tap }))
   const query = Object.fromEntries(new URL(tap.url).searchParams)
-  const judged = await takeTap(deps, query, 'find', async () => ({ made: undefined }))
+  const judged = await takeTap(deps, query, 'find', async () => ({ result: undefined }))
   if (judged.kind === 'taken' || judged.kind === 'caught-up' || judged.kind === 'disabled') return
   throw conflict(
     judged.kind === 'replayed'
@@ -143,11 +143,11 @@ async function registerIn(
   }
   const [row] = await findChips(trx, [uid])
   const { keySet: keySetId, generation } = target
-  const given = { ...details, uid, generation, lastCounter: tap.counter - 1 }
+  const input = { ...details, uid, generation, lastCounter: tap.counter - 1 }
   const registration: Registration = { teamId, chipGroupId, keySetId, isSimulated: false, mayBind, at }
   if (row) await changeKeys(trx, deps, row, { keySetId, generation, lastCounter: tap.counter - 1, at })
   else {
-    const [result] = await registerChipsIn(trx, deps, registration, [given])
+    const [result] = await registerChipsIn(trx, deps, registration, [input])
     if (result?.status === 'failed')
       throw conflict(`The chip is set up but cannot be registered: ${result.error}`)
   }

@@ -65,9 +65,9 @@ export async function* resetChip(
   // Before the plan is stored: otherwise, planning a reset without having the chip would let a blank one replace it.
   let opened: SecureSession | undefined
   if (inspection.versions[0] !== 0) {
-    const held = from.find((source) => sourceVersion(source) === inspection.versions[0])
-    if (held === undefined) throw new ForeignKeys(inspection.versions)
-    opened = yield* runScript(openWithKey(inspection, held, chipDeps(keysOf)), 'inspect')
+    const currentKey = from.find((source) => sourceVersion(source) === inspection.versions[0])
+    if (currentKey === undefined) throw new ForeignKeys(inspection.versions)
+    opened = yield* runScript(openWithKey(inspection, currentKey, chipDeps(keysOf)), 'inspect')
   }
   const at = iso(deps.clock.now())
   const written = await deps.db.write(async (trx): Promise<StoredPlan> => {

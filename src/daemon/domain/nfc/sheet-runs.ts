@@ -18,7 +18,7 @@ import { type Clock, iso } from '../time/time.ts'
 /** Of one team. */
 const maxRuns = 1_000
 const day = 24 * 3_600_000
-const kept = { closed: 30 * day, unused: 180 * day, empty: day }
+const keptFor = { closed: 30 * day, unused: 180 * day, empty: day }
 export type SheetDeps = { db: Db; clock: Clock }
 
 /** A run over a sheet, as stations see it. */
@@ -138,9 +138,9 @@ export async function showSheet(
 export const forgetSheets = (trx: Queries, now: number, limit: number): Promise<number> =>
   pruneNfcSheets(trx, {
     before: {
-      closed: iso(now - kept.closed),
-      used: iso(now - kept.unused),
-      empty: iso(now - kept.empty),
+      closed: iso(now - keptFor.closed),
+      used: iso(now - keptFor.unused),
+      empty: iso(now - keptFor.empty),
     },
     limit,
   })

@@ -19,7 +19,7 @@ import { locationOf, tokenOfTeam } from './find-token.ts'
 import { futureTokenOf } from './mint-token.ts'
 import { type Target, targetOf, tokenInfoOf } from './target.ts'
 
-interface WantedMove {
+interface MoveRequest {
   row: number
   target: RowTarget
   recipient: string
@@ -57,7 +57,7 @@ const batchSize = 200
 export async function* checkMoves(
   deps: CheckDeps,
   pricing: Pricing,
-  rows: AsyncIterable<WantedMove>,
+  rows: AsyncIterable<MoveRequest>,
 ): AsyncGenerator<CheckedMove | MoveCosts> {
   const costs = new BatchCosts(deps)
   for await (const move of checkEachMove(deps, pricing.teamId, rows)) {
@@ -71,14 +71,14 @@ export async function* checkMoves(
 export function checkEachMove(
   deps: CheckDeps,
   teamId: number,
-  rows: AsyncIterable<WantedMove> | Iterable<WantedMove>,
+  rows: AsyncIterable<MoveRequest> | Iterable<MoveRequest>,
 ): AsyncGenerator<CheckedMove> {
   const check = new Check(deps, teamId)
   return mapConcurrently(rows, batchSize, (row) => check.row(row))
 }
 
 /** @throws DomainError chain_unavailable */
-export const checkOneMove = (deps: CheckDeps, teamId: number, row: WantedMove): Promise<CheckedMove> =>
+export const checkOneMove = (deps: CheckDeps, teamId: number, row: MoveRequest): Promise<CheckedMove> =>
   new Check(deps, teamId).row(row)
 
 /** `budget` is present if the team's is too small. */
@@ -142,9 +142,9 @@ async function remainingBudget(
 ): Promise<RemainingBudget | undefined> {
   const isFree = totals.every(({ chainId }) => chains.get(chainId).isEmbedded)
   const { transactions, gas } = await budgetLeft(db.read, { teamId, isFree, settled: clock.confirmedTime() })
-  const wanted = totals.reduce((sum, chain) => sum + chain.transactions, 0)
+  const needed = totals.reduce((sum, chain) => sum + chain.transactions, 0)
   const isEnough =
-    (transactions === null || wanted <= transactions) && (gas === null || wanted * claimGas <= gas)
+    (transactions === null || needed <= transactions) && (gas === null || needed * claimGas <= gas)
   return isEnough ? undefined : { transactionsLeft: transactions, gasLeft: gas }
 }
 
@@ -160,15 +160,15 @@ class Check {
     this.#teamId = teamId
   }
 
-  async row(wanted: WantedMove): Promise<CheckedMove> {
-    const { row } = wanted
+  async row(move: MoveRequest): Promise<CheckedMove> {
+    const { row } = move
     let seen: { token?: CurrentToken; owner?: string | null } = {}
     try {
-      const target = await this.#targetOf(wanted.target)
+      const target = await this.#targetOf(move.target)
       const location = tokenInfoOf(target)
       const token = { ...locationOf(location), tokenId: 'token' in target ? location.tokenId : null }
       seen = { token }
-      const recipient = await this.#recipient(location.chainId, wanted.recipient)
+      const recipient = await this.#recipient(location.chainId, move.recipient)
       const chain = chainOf(this.#deps.chains, location.chainId)
       const contract = getAddress(location.contractAddress)
       // Read before the owner, so that a transfer that settles in between appears in one of the two.
@@ -227,7 +227,7 @@ class Check {
 }
 
 function memoized<K, T>(known: Map<K, Promise<T>>, key: K, ask: () => Promise<T>): Promise<T> {
-  const asking = known.get(key) ?? ask()
-  known.set(key, asking)
-  return asking
+  const pending = known.get(key) ?? ask()
+  known.set(key, pending)
+  return pending
 }

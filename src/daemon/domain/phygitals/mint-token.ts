@@ -47,12 +47,12 @@ export async function futureTokenOf(deps: Deps, contract: ContractRow): Promise<
   const chain = chainOf(deps.chains, contract.chainId)
   const address = getAddress(contract.address)
   let after = BigInt(contract.lastTokenId ?? 0)
-  for (let asked = 0; asked < maxAttemptsToFind; asked += 1) {
+  for (let attempt = 0; attempt < maxAttemptsToFind; attempt += 1) {
     const tokenId = await freeTokenId(deps.db.read, contract.id, after)
     // The store knows all tokens of our own contracts.
     if (contract.transactionId !== null) return { contract, tokenId }
     if (await isFreeOnChain(chain, address, tokenId)) return { contract, tokenId }
-    after = BigInt(tokenId) + 2n ** BigInt(asked) - 1n
+    after = BigInt(tokenId) + 2n ** BigInt(attempt) - 1n
   }
   throw conflict(
     `No free token ID was found on the contract ${contract.address}: all that were tried, up to ${after}, have owners. Link the chip to a token yourself (tapchip chips link).`,

@@ -38,11 +38,11 @@ const windowWithoutPolicy = 3600
 /** @throws DomainError not_found, recipient_invalid, chain_unavailable */
 export async function claimRegistration(
   deps: TransferDeps,
-  asker: Asker,
+  rateKey: Asker,
   { recipient: to, ...ref }: TokenLocation & { recipient: string },
 ): Promise<RegistrationState> {
   const token = await tokenAt(deps, ref)
-  const recipient = await resolveRecipient(deps, asker, token.chainId, to)
+  const recipient = await resolveRecipient(deps, rateKey, token.chainId, to)
   const row = await findClaimRegistration(deps.db.read, { tokenRow: token.id, recipient })
   const now = iso(deps.clock.now())
   return {
@@ -76,7 +76,7 @@ export async function registerClaimByCode<T>(
   deps: TransferDeps,
   { code, actor, keepsTime = false }: { code: string; actor: Actor; keepsTime?: boolean },
   to: string,
-  answer: (trx: Queries, made: ClaimRegistration) => Promise<T>,
+  answer: (trx: Queries, registration: ClaimRegistration) => Promise<T>,
 ): Promise<T> {
   const otp = await presentCode(deps, code, 'PHYGITAL_CLAIM')
   const chip = await chipOfCode(deps.db, otp)

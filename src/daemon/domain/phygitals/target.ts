@@ -25,14 +25,14 @@ export type Target = { token: LocatedToken } | { future: FutureToken; uid: strin
 /** The recipient comes first: a wrong one costs no search. @throws DomainError not_found, recipient_invalid, conflict */
 export async function resolveTarget(
   deps: TransferDeps,
-  asker: Asker,
+  rateKey: Asker,
   chip: TappedChip,
   to: string,
 ): Promise<{ target: Target; recipient: string }> {
   const token = chip.tokenRow === null ? undefined : await findToken(deps.db.read, chip.tokenRow)
-  if (token) return { target: { token }, recipient: await resolveRecipient(deps, asker, token.chainId, to) }
+  if (token) return { target: { token }, recipient: await resolveRecipient(deps, rateKey, token.chainId, to) }
   const contract = await futureContractOf(deps, chip)
-  const recipient = await resolveRecipient(deps, asker, contract.chainId, to)
+  const recipient = await resolveRecipient(deps, rateKey, contract.chainId, to)
   return { target: { future: await futureTokenOf(deps, contract), uid: chip.uid }, recipient }
 }
 

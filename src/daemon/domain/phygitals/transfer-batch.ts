@@ -66,9 +66,9 @@ export async function recordRow(
   { teamId, actor }: Caller,
   { target, recipient, claim }: Omit<TransferRow, 'row'>,
 ): Promise<number> {
-  const asking = { teamId, actor, idempotency: claim }
-  if (!isChip(target)) return transferToken(deps, asking, { ...target, recipient })
-  const move = () => transferTokenOfChip(deps, asking, { uid: target.uid, recipient })
+  const requester = { teamId, actor, idempotency: claim }
+  if (!isChip(target)) return transferToken(deps, requester, { ...target, recipient })
+  const move = () => transferTokenOfChip(deps, requester, { uid: target.uid, recipient })
   const { tokenRow, itemId } = await chipOfTeam(deps, teamId, target.uid)
   return tokenRow === null ? deps.minting.run(`${teamId}/${itemId}`, move) : move()
 }

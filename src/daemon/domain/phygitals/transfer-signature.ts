@@ -56,9 +56,9 @@ export async function signTransferByCode(
     return await signAndSpend(deps, caller, to)
   } catch (error) {
     const isUsed = error instanceof DomainError && error.code === 'otp_used'
-    const given = isUsed ? await signatureGiven(deps, caller.code, to) : undefined
-    if (!given) throw error
-    return given
+    const answer = isUsed ? await storedAnswer(deps, caller.code, to) : undefined
+    if (!answer) throw error
+    return answer
   }
 }
 
@@ -73,7 +73,7 @@ interface StoredAnswer {
 }
 
 /** Resolves no name: one that has moved since must not turn a repeat into a refusal. */
-async function signatureGiven(
+async function storedAnswer(
   deps: TransferDeps,
   code: string,
   to: string,
@@ -82,13 +82,13 @@ async function signatureGiven(
   const otp = await findOtp(db.read, deps, code)
   const kept = otp && signatureOf(otp, code)
   if (kept === undefined) return undefined
-  const given: StoredAnswer = JSON.parse(kept)
+  const answer: StoredAnswer = JSON.parse(kept)
   const asked = to.trim().toLowerCase()
-  if (asked !== given.to && asked !== given.recipient.toLowerCase()) return undefined
-  const chain = chainOf(chains, given.token.chainId)
+  if (asked !== answer.to && asked !== answer.recipient.toLowerCase()) return undefined
+  const chain = chainOf(chains, answer.token.chainId)
   const latest = await readChain(chain, () => chain.latestBlock())
-  const blockExpiry = BigInt(given.blockExpiry)
-  return latest < blockExpiry ? { ...given, blockExpiry } : undefined
+  const blockExpiry = BigInt(answer.blockExpiry)
+  return latest < blockExpiry ? { ...answer, blockExpiry } : undefined
 }
 
 async function signAndSpend(
@@ -111,14 +111,14 @@ async function signAndSpend(
       await endClaimsOfToken(trx, token.id, now)
       await deleteClaimRegistrationsOf(trx, token.id)
       await recordChange(trx, { ...record(deps, token, recipient), actor, teamId: token.teamId })
-      const given: StoredAnswer = {
+      const answer: StoredAnswer = {
         to: to.trim().toLowerCase(),
         recipient,
         signature: signed.signature,
         blockExpiry: String(signed.blockExpiry),
         token: locationOf(token),
       }
-      await keepSignature(trx, code, JSON.stringify(given))
+      await keepSignature(trx, code, JSON.stringify(answer))
       return token
     })
     return { ...signed, token }

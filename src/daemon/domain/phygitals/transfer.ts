@@ -37,7 +37,7 @@ export interface Requester {
  */
 export async function transferToken(
   deps: TransferDeps,
-  { teamId, ...asking }: Requester & { teamId: number },
+  { teamId, ...requester }: Requester & { teamId: number },
   { recipient: to, ...ref }: TokenLocation & { recipient: string },
 ): Promise<number> {
   const token = await tokenOfTeam(deps, teamId, ref)
@@ -45,53 +45,53 @@ export async function transferToken(
   const move = await checkMove(deps, token, recipient)
   return deps.db.write(async (trx) => {
     const current = await settleTarget(trx, deps, { token }, true)
-    return record(trx, deps, { token: current, recipient, move, ...asking })
+    return record(trx, deps, { token: current, recipient, move, ...requester })
   })
 }
 
 /** Transfers a chip's token on the team's authority, minting it if the chip has none. */
 export async function transferTokenOfChip(
   deps: TransferDeps,
-  { teamId, ...asking }: Requester & { teamId: number },
+  { teamId, ...requester }: Requester & { teamId: number },
   { uid, recipient: to }: { uid: string; recipient: string },
 ): Promise<number> {
   const chip = await findChip(deps.db.read, uid)
   if (!chip || chip.teamId !== teamId) throw notFound('chip')
-  return moveOrMint(deps, { asker: { team: teamId }, chip, recipient: to, asking, authority: undefined })
+  return moveOrMint(deps, { rateKey: { team: teamId }, chip, recipient: to, requester, authority: undefined })
 }
 
 /** Uses up the code. @throws DomainError of the code, the recipient, or a missing second tap; the code stays valid */
 export async function transferByCode(
   deps: TransferDeps,
-  { code, ...asking }: Requester & { code: string },
+  { code, ...requester }: Requester & { code: string },
   to: string,
 ): Promise<number> {
   const otp = await presentCode(deps, code, 'PHYGITAL_CLAIM')
   const chip = await chipOfCode(deps.db, otp)
   return moveOrMint(deps, {
-    asker: { chip: chip.uid },
+    rateKey: { chip: chip.uid },
     chip,
     recipient: to,
-    asking,
+    requester,
     authority: { code, otp },
   })
 }
 
 interface MoveOrMint {
-  asker: Asker
+  rateKey: Asker
   chip: TappedChip
   recipient: string
-  asking: Requester
+  requester: Requester
   /** The code to use up; undefined: on the team's authority. */
   authority: { code: string; otp: Otp } | undefined
 }
 
-const moveOrMint = (deps: TransferDeps, wanted: MoveOrMint): Promise<number> =>
-  retryWhileTaken(() => tryMoveOrMint(deps, wanted))
+const moveOrMint = (deps: TransferDeps, request: MoveOrMint): Promise<number> =>
+  retryWhileTaken(() => tryMoveOrMint(deps, request))
 
-async function tryMoveOrMint(deps: TransferDeps, wanted: MoveOrMint): Promise<number> {
-  const { chip, asking, authority } = wanted
-  const { target, recipient } = await resolveTarget(deps, wanted.asker, chip, wanted.recipient)
+async function tryMoveOrMint(deps: TransferDeps, request: MoveOrMint): Promise<number> {
+  const { chip, requester, authority } = request
+  const { target, recipient } = await resolveTarget(deps, request.rateKey, chip, request.recipient)
   const move = await checkMove(deps, tokenInfoOf(target), recipient)
   return deps.db.write(async (trx) => {
     const now = iso(deps.clock.now())
@@ -99,7 +99,7 @@ async function tryMoveOrMint(deps: TransferDeps, wanted: MoveOrMint): Promise<nu
     else await holdChip(trx, chip.uid)
     const token = await settleTarget(trx, deps, target, false)
     if (authority) await assertSecondTap(trx, { token, recipient, otp: authority.otp, now })
-    return record(trx, deps, { token, recipient, move, chipUid: chip.uid, ...asking })
+    return record(trx, deps, { token, recipient, move, chipUid: chip.uid, ...requester })
   })
 }
 

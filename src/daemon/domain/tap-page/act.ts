@@ -8,7 +8,7 @@ import {
   type KeyedRequest,
   keepAnswer,
 } from '../chain/transactions.ts'
-import { claimOf, type GivenCodes } from '../codes/given-codes.ts'
+import { claimOf, type IssuedCodes } from '../codes/given-codes.ts'
 import { DomainError } from '../errors/errors.ts'
 import { type MintDeps as GuestbookDeps, mintByCode } from '../guestbook/mint.ts'
 import { registerClaimByCode } from '../phygitals/registrations.ts'
@@ -72,7 +72,7 @@ export async function act(deps: ActDeps, visit: Visit, press: Press): Promise<vo
   }
 }
 
-function codeFor(codes: GivenCodes, { kind, id }: Press): string | undefined {
+function codeFor(codes: IssuedCodes, { kind, id }: Press): string | undefined {
   if (kind === 'badge') return codes.badges.get(id)
   return kind === 'guestbook' ? codes.guestbooks.get(id) : claimOf(codes)
 }
@@ -84,21 +84,21 @@ function stepsOf(
   { kind, id: eventId, recipient, deviceId, actor }: Press,
   { code, idempotency }: { code: string; idempotency: KeyedRequest },
 ) {
-  const asking = { code, actor, idempotency }
+  const requester = { code, actor, idempotency }
   const recorded = async () => {
     deps.chains.relayer.wake()
     return null
   }
   switch (kind) {
     case 'claim':
-      return { run: () => transferByCode(deps, asking, recipient).then(recorded), resume: recorded }
+      return { run: () => transferByCode(deps, requester, recipient).then(recorded), resume: recorded }
     case 'guestbook':
-      return { run: () => mintByCode(deps, asking, recipient).then(recorded), resume: recorded }
+      return { run: () => mintByCode(deps, requester, recipient).then(recorded), resume: recorded }
     case 'badge': {
       const minted = (claim: number | null) => badgeMinted(deps, claim ?? 0).then(() => null)
-      const wanted = { recipient, eventId, deviceId }
+      const request = { recipient, eventId, deviceId }
       const run = async (reserved: () => void) => {
-        const claim = await reserveBadge(deps, asking, wanted)
+        const claim = await reserveBadge(deps, requester, request)
         reserved()
         return minted(claim)
       }

@@ -101,8 +101,8 @@ async function registrationOf(
     const { tapId } = tap
     // Whoever registers the same wallet later has the same registration, which is of the first tap.
     const claim = claimOf(codes)
-    const made = claim === undefined ? undefined : await recordedRegistration(deps, claim)
-    const row = known.find((one) => one.tapId === tapId || one.recipient === made?.recipient)
+    const registration = claim === undefined ? undefined : await recordedRegistration(deps, claim)
+    const row = known.find((one) => one.tapId === tapId || one.recipient === registration?.recipient)
     if (!row) continue
     const { recipient, allowedAt, expiresAt } = row
     const isLater = tapId !== own && (row.tapId === null || (await isLaterTap(deps.db.read, own, row.tapId)))
@@ -157,9 +157,9 @@ async function claimState(
   if (asked) return asked
   const state = await claimByCode(deps, facts, code)
   if (code !== undefined && !registration && state.is === 'closed' && state.reason === 'used') {
-    const own = await recordedRegistration(deps, code)
+    const registration = await recordedRegistration(deps, code)
     // This page used its code up itself.
-    if (own) return { is: 'closed', reason: whyGone(deps, facts, own) }
+    if (registration) return { is: 'closed', reason: whyGone(deps, facts, registration) }
   }
   // The code of the tap that registered is used up, as it has to be.
   if (registration && (state.is === 'open' || registration.isSameTap)) return registration
@@ -215,7 +215,7 @@ async function guestbookAction(
   const { codes } = facts.visit
   const code = codes?.guestbooks.get(event.id)
   if (codes && code === undefined) return []
-  const asked = code === undefined ? undefined : await transactionState(deps, code, 'guestbook')
+  const state = code === undefined ? undefined : await transactionState(deps, code, 'guestbook')
   const { name, description, image } = parseObject(event.metadata) ?? {}
   const text = (value: unknown) => (typeof value === 'string' ? value : '')
   return [
@@ -226,7 +226,7 @@ async function guestbookAction(
       description: text(description),
       imageUrl: text(image) || undefined,
       takesDevice: false,
-      state: asked ?? (await byCode(deps, facts, code)),
+      state: state ?? (await byCode(deps, facts, code)),
     },
   ]
 }

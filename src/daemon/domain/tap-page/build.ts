@@ -33,7 +33,7 @@ export interface ViewOptions {
 export interface Watch {
   transaction(id: number): void
   /** The chain has not said yet who owns the token. */
-  owner(told: Promise<unknown>): void
+  owner(settled: Promise<unknown>): void
 }
 
 /** An action that was refused just now, with what was typed. */

@@ -29,11 +29,11 @@ interface RecipientInput {
 export async function checkRecipient(
   deps: Deps,
   visit: Visit,
-  typed: RecipientInput,
+  input: RecipientInput,
 ): Promise<RecipientCheck> {
-  const { kind, recipient } = typed
+  const { kind, recipient } = input
   try {
-    const address = await addressOf(deps, visit, typed)
+    const address = await addressOf(deps, visit, input)
     const isMint = kind === 'claim' && visit.tap.tokenRow === null
     const form = readRecipient(recipient)
     const name = 'kind' in form && form.kind === 'name' ? form.name : undefined
@@ -51,7 +51,7 @@ export async function checkRecipient(
     }
   } catch (error) {
     if (!(error instanceof DomainError)) throw error
-    return { is: 'bad', failure: failureOf(error, typed) }
+    return { is: 'bad', failure: failureOf(error, input) }
   }
 }
 
@@ -61,17 +61,17 @@ async function addressOf(
   { tap }: Visit,
   { kind, id, recipient }: RecipientInput,
 ): Promise<string> {
-  const asker = { typing: tap.uid }
+  const requester = { typing: tap.uid }
   // Other teams' events are none of the page's business.
   const { token, badgeEvents, guestbookEvents } = await assetsOf(deps.db.read, tap, iso(deps.clock.now()))
   if (kind === 'badge') {
     if (!badgeEvents.some((event) => event.id === id)) throw notFound('badge event')
-    return badgeRecipient(deps, asker, recipient, await isPoapEvent(deps.db.read, id))
+    return badgeRecipient(deps, requester, recipient, await isPoapEvent(deps.db.read, id))
   }
   const chainId =
     kind === 'guestbook'
       ? guestbookEvents.find((event) => event.id === id)?.chainId
       : (token ?? (await pageOfChip(deps.db.read, tap.uid))?.future)?.chainId
   if (chainId === undefined) throw notFound('token')
-  return resolveRecipient(deps, asker, chainId, recipient)
+  return resolveRecipient(deps, requester, chainId, recipient)
 }

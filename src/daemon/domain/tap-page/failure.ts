@@ -9,22 +9,22 @@ interface ActionInput {
 }
 
 /** A refusal without its words, which are for developers. */
-export function failureOf(error: DomainError, typed: ActionInput): Failure {
+export function failureOf(error: DomainError, input: ActionInput): Failure {
   const { code, detail } = error
   const { retryAfterSeconds } = detail
   return {
     code,
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-    ...(code === 'recipient_invalid' ? { mistyped: mistypedOf(typed, detail.cause) } : {}),
+    ...(code === 'recipient_invalid' ? { mistyped: invalidRecipientOf(input, detail.cause) } : {}),
   }
 }
 
-function mistypedOf({ kind, recipient }: ActionInput, cause: unknown): InvalidRecipient {
+function invalidRecipientOf({ kind, recipient }: ActionInput, cause: unknown): InvalidRecipient {
   if (cause instanceof UnknownName) return { is: 'unknown-name' }
   if (cause instanceof WrongChain) return { is: 'other-chain' }
   // With a dot it is a name, such as 0xabc.eth.
-  const typed = /^0x([^.@]*)$/i.exec(tidyCell('recipient', recipient).replace(/^.*:/, ''))?.[1]
-  if (typed === undefined) return { is: kind === 'badge' ? 'badge' : 'other' }
-  const count = [...typed].length
+  const digits = /^0x([^.@]*)$/i.exec(tidyCell('recipient', recipient).replace(/^.*:/, ''))?.[1]
+  if (digits === undefined) return { is: kind === 'badge' ? 'badge' : 'other' }
+  const count = [...digits].length
   return count === 40 ? { is: 'wrong-address' } : { is: 'wrong-length', count }
 }

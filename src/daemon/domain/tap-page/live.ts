@@ -61,11 +61,11 @@ async function run(subscription: PageSubscription, signal: Signal, stopped: Abor
       let isOwnerOpen = false
       const watch: Watch = {
         transaction: (id) => transactions.push(id),
-        owner: (told) => {
+        owner: (settled) => {
           // At the beginning and after a claim; a chain that is away would have the page look for ever.
           if (++ownersWatched > maxOwners) return
           isOwnerOpen = true
-          void told.then(() => signal.notify())
+          void settled.then(() => signal.notify())
         },
       }
       const page = await subscription.load(watch)

@@ -37,33 +37,33 @@ interface OwnerOptions {
 }
 
 /** The owner of a token by its chain, with the name that the owner gave to the address. */
-export function ownerOnPage(deps: OwnerDeps, token: LocatedToken, asked: OwnerOptions): OwnerReading {
+export function ownerOnPage(deps: OwnerDeps, token: LocatedToken, options: OwnerOptions): OwnerReading {
   let owner: Owner
-  const reading = readOwner(deps, token, asked, (known) => {
+  const reading = readOwner(deps, token, options, (known) => {
     owner = known
   })
   const told = reading.then(
     () => owner,
     () => undefined,
   )
-  const settled = new AbortController()
-  const timeout = later(patienceMs, false, { signal: settled.signal }).catch(() => false)
+  const chainAnswered = new AbortController()
+  const timeout = later(patienceMs, false, { signal: chainAnswered.signal }).catch(() => false)
   const soon = Promise.race([told.then(() => true), timeout])
     .then((isFinal) => ({ owner, isFinal }))
-    .finally(() => settled.abort())
+    .finally(() => chainAnswered.abort())
   return { soon, settled: told }
 }
 
 async function readOwner(
   deps: OwnerDeps,
   token: LocatedToken,
-  asked: OwnerOptions,
+  options: OwnerOptions,
   learn: (owner: Owner) => void,
 ): Promise<void> {
   // A contract with a known problem cannot name the owner.
   if (token.contractProblem !== null || !deps.chains.has(token.chainId)) return
   const chain = deps.chains.get(token.chainId)
-  const address = await answers(chain, keyOf(token, asked), asked.isFollowed ? followedMs : ownerMs, () =>
+  const address = await answers(chain, keyOf(token, options), options.isFollowed ? followedMs : ownerMs, () =>
     ownerOf(chain.client, getAddress(token.contractAddress), BigInt(token.tokenId)),
   )
   if (address === undefined) return

@@ -26,17 +26,17 @@ const maxCounts = { attributes: 60, pictures: 24 }
  * chip, for what the metadata does not say
  */
 export function describePiece(metadata: string | null, item: ItemOfPage | undefined): PieceDescription {
-  const said = ofMetadata(metadata)
+  const described = ofMetadata(metadata)
   const before = item ? ofItem(item) : nothing
   return {
-    name: said.name ?? before.name,
-    collection: said.collection ?? before.collection,
-    description: said.description ?? before.description,
-    image: said.image ?? before.image,
-    video: said.video ?? before.video,
-    gallery: said.gallery.length > 0 ? said.gallery : before.gallery,
-    attributes: said.attributes.length > 0 ? said.attributes : before.attributes,
-    edition: said.edition,
+    name: described.name ?? before.name,
+    collection: described.collection ?? before.collection,
+    description: described.description ?? before.description,
+    image: described.image ?? before.image,
+    video: described.video ?? before.video,
+    gallery: described.gallery.length > 0 ? described.gallery : before.gallery,
+    attributes: described.attributes.length > 0 ? described.attributes : before.attributes,
+    edition: described.edition,
   }
 }
 
@@ -51,10 +51,10 @@ function ofMetadata(text: string | null): PieceDescription {
   const image = url(metadata.image) ?? url(metadata.image_url)
   const traits = listOf(attributes)
   return {
-    name: words(name, maxLengths.name),
+    name: textWithin(name, maxLengths.name),
     // Some marketplaces write { name, family }.
-    collection: words(isJsonObject(collection) ? collection.name : collection, maxLengths.name),
-    description: words(description, maxLengths.description),
+    collection: textWithin(isJsonObject(collection) ? collection.name : collection, maxLengths.name),
+    description: textWithin(description, maxLengths.description),
     ...shownOf(image, shown),
     attributes: traits.flatMap(traitOf).slice(0, maxCounts.attributes),
     edition: editionOf(metadata.edition, traits),
@@ -68,9 +68,9 @@ function ofItem({ variantId, ...item }: ItemOfPage): PieceDescription {
   const pictures = listIn(item.media).flatMap((one) => pictureOf(one, 'url', 'mimeType'))
   return {
     ...nothing,
-    name: words(item.name, maxLengths.name),
-    collection: words(item.contractName, maxLengths.name),
-    description: words(item.description, maxLengths.description),
+    name: textWithin(item.name, maxLengths.name),
+    collection: textWithin(item.contractName, maxLengths.name),
+    description: textWithin(item.description, maxLengths.description),
     ...shownOf(url(item.imageUrl), pictures),
     attributes: traits.flatMap((one) =>
       isJsonObject(one) ? traitOf({ trait_type: one.name, value: one.value }) : [],
@@ -104,7 +104,7 @@ const isShown = (one: Picture): boolean =>
 function pictureOf(one: unknown, urlName: string, typeName: string): Picture[] {
   if (!isJsonObject(one)) return []
   const at = url(one[urlName])
-  const type = words(one[typeName], 100)?.toLowerCase()
+  const type = textWithin(one[typeName], 100)?.toLowerCase()
   return at === undefined ? [] : [{ url: at, mimeType: type?.includes('/') ? type : undefined }]
 }
 
@@ -112,11 +112,11 @@ function traitOf(one: unknown): { name: string; value: string }[] {
   if (!isJsonObject(one)) return []
   const value = traitText(one.value, one.display_type)
   if (value === undefined) return []
-  return [{ name: words(one.trait_type, maxLengths.value) ?? '', value }]
+  return [{ name: textWithin(one.trait_type, maxLengths.value) ?? '', value }]
 }
 
 function traitText(value: unknown, display: unknown): string | undefined {
-  const text = words(value, maxLengths.value)
+  const text = textWithin(value, maxLengths.value)
   if (text === undefined || typeof value === 'string') return text
   if (display === 'boost_percentage') return `${text}%`
   // Seconds since 1970; beyond the year 9999 it is no date.
@@ -126,17 +126,17 @@ function traitText(value: unknown, display: unknown): string | undefined {
 }
 
 function editionOf(edition: unknown, traits: readonly unknown[]): string | undefined {
-  const said = words(edition, maxLengths.value)
-  if (said !== undefined) return said
+  const text = textWithin(edition, maxLengths.value)
+  if (text !== undefined) return text
   for (const one of traits) {
-    if (!isJsonObject(one) || !/^edition$/i.test(words(one.trait_type, 100) ?? '')) continue
-    const [value, of] = [words(one.value, maxLengths.value), words(one.max_value, maxLengths.value)]
+    if (!isJsonObject(one) || !/^edition$/i.test(textWithin(one.trait_type, 100) ?? '')) continue
+    const [value, of] = [textWithin(one.value, maxLengths.value), textWithin(one.max_value, maxLengths.value)]
     if (value !== undefined) return of === undefined ? value : `${value} / ${of}`
   }
   return undefined
 }
 
-function words(value: unknown, length: number): string | undefined {
+function textWithin(value: unknown, length: number): string | undefined {
   const text =
     typeof value === 'string'
       ? value.trim()

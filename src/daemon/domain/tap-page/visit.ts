@@ -1,6 +1,6 @@
 import type { Db } from '../../store/database/database.ts'
 import { findTap } from '../../store/taps/recorded-taps.ts'
-import { type GivenCodes, givenCodes } from '../codes/given-codes.ts'
+import { type IssuedCodes, issuedCodes } from '../codes/given-codes.ts'
 import type { OtpDeps } from '../codes/otps.ts'
 import { DomainError, notFound } from '../errors/errors.ts'
 import { type Visit, visitOf } from '../taps/page-visits.ts'
@@ -35,13 +35,13 @@ export async function findVisit(deps: VisitDeps, ref: string): Promise<Visit> {
  * The codes of a page: made once, by using up its ref in the write that keeps them, so that a crash in between leaves
  * either the ref or the codes. @throws DomainError otp_used (the ref was queried elsewhere), otp_expired
  */
-export async function codesOf(deps: VisitDeps, { tap, codes }: Visit): Promise<GivenCodes> {
+export async function codesOf(deps: VisitDeps, { tap, codes }: Visit): Promise<IssuedCodes> {
   if (codes) return codes
   const now = deps.clock.now()
   return deps.db.write(async (trx) => {
     const found = await findTap(trx, tap.tapId)
-    const made = found && givenCodes(deps.seals, { id: found.tapId, at: found.at }, found.codes, 'page')
-    if (made) return made
+    const issued = found && issuedCodes(deps.seals, { id: found.tapId, at: found.at }, found.codes, 'page')
+    if (issued) return issued
     if (found && isQueried({ ...found, ordinal: 0 }))
       throw new DomainError('otp_used', 'This tap was already used elsewhere. Tap the chip again.')
     const taken = found && (await takeWithCodes(trx, deps, found, { by: 'page', now }))

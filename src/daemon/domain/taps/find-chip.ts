@@ -23,7 +23,7 @@ export async function findChipByTap(deps: TakeTapDeps & OtpDeps, query: TapQuery
     const subject = firstSubject(carried, chip)
     const until = iso(now + deps.otpLifetime)
     const codes = subject && { codes: storedCodes({ by: 'find', until, subjects: [subject] }) }
-    return { ...codes, events: chip.events, made: { carried, expiresAt: codes && until } }
+    return { ...codes, events: chip.events, result: { carried, expiresAt: codes && until } }
   })
   switch (judged.kind) {
     case 'malformed':
@@ -47,7 +47,7 @@ export async function findChipByTap(deps: TakeTapDeps & OtpDeps, query: TapQuery
       return { uid: judged.chip.uid, isValidTap: false, token, otp: undefined, badgeEvent: undefined }
     }
     case 'taken': {
-      const { carried, expiresAt } = judged.made
+      const { carried, expiresAt } = judged.result
       const otp = expiresAt === undefined ? undefined : { code: deps.seals.code(judged.tap, 0), expiresAt }
       return {
         uid: judged.chip.uid,

@@ -89,7 +89,7 @@ const visitLifetime = (deps: Pick<OpenTapDeps, 'refLifetime' | 'otpLifetime'>): 
 /** The refs of a tap, and its page where the chip redirects to none. */
 async function refsFor(deps: OpenTapDeps, chip: TappedChip, now: number): Promise<TapEffects<undefined>> {
   const refsUntil = iso(now + deps.refLifetime)
-  if (chip.redirectUrl !== null) return { refsUntil, made: undefined }
+  if (chip.redirectUrl !== null) return { refsUntil, result: undefined }
   const links = await linksOfTeam(deps.db.read, chip.teamId)
   return {
     refsUntil,
@@ -98,7 +98,7 @@ async function refsFor(deps: OpenTapDeps, chip: TappedChip, now: number): Promis
       .slice(0, maxLinks)
       .map(({ id }) => id)
       .join(','),
-    made: undefined,
+    result: undefined,
   }
 }
 

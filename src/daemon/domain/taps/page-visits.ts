@@ -1,6 +1,6 @@
 import type { Db } from '../../store/database/database.ts'
 import { type TapOfChip, tapsOf } from '../../store/taps/recorded-taps.ts'
-import { type GivenCodes, givenCodes } from '../codes/given-codes.ts'
+import { type IssuedCodes, issuedCodes } from '../codes/given-codes.ts'
 import { isOf, type Seals } from '../codes/seals.ts'
 
 /** A tap page, found by its own ref or by its browser: the chip, the tap, and what the page was given. */
@@ -11,7 +11,7 @@ export interface Visit {
   /** Refs of its links, by link ID. */
   links: [linkId: number, ref: string][]
   /** Undefined until its first action. */
-  codes: GivenCodes | undefined
+  codes: IssuedCodes | undefined
   /** When the page cannot be loaded again; ISO 8601. */
   expiresAt: string
 }
@@ -28,7 +28,7 @@ export function visitOf(seals: Seals, tap: TapOfChip): Visit | undefined {
     tap,
     own: seals.ref(of, 0),
     links: linksOf(tap.links).map((link, index) => [link, seals.ref(of, index + 1)]),
-    codes: givenCodes(seals, of, tap.codes, 'page'),
+    codes: issuedCodes(seals, of, tap.codes, 'page'),
     expiresAt: tap.pageUntil,
   }
 }

@@ -10,7 +10,7 @@ import { findTap, queryRefOf, type TapOfChip } from '../../store/taps/recorded-t
 import { isServed, readChain } from '../chain/read-chain.ts'
 import type { BadgeStatus } from '../chips/badge-status.ts'
 import { assetsOf, type ChipAssets } from '../chips/chip-record.ts'
-import { type GivenCodes, givenCodes } from '../codes/given-codes.ts'
+import { type IssuedCodes, issuedCodes } from '../codes/given-codes.ts'
 import type { OtpDeps } from '../codes/otps.ts'
 import { isOf, type Seals } from '../codes/seals.ts'
 import { notFound } from '../errors/errors.ts'
@@ -70,10 +70,10 @@ async function repeated(
   { db, seals, config, otpLifetime }: Deps,
   { tapId, ordinal }: RefOfTap,
   now: number,
-): Promise<GivenCodes | undefined> {
+): Promise<IssuedCodes | undefined> {
   const tap = config.dev ? await findTap(db.read, tapId) : undefined
-  const given = tap && givenCodes(seals, { id: tapId, at: tap.at }, tap.codes, ordinal)
-  return given && Date.parse(given.until) > now + otpLifetime - repeatMs ? given : undefined
+  const codes = tap && issuedCodes(seals, { id: tapId, at: tap.at }, tap.codes, ordinal)
+  return codes && Date.parse(codes.until) > now + otpLifetime - repeatMs ? codes : undefined
 }
 
 /** A ref, as its tap and its chip say. */
@@ -108,7 +108,7 @@ export async function takeWithCodes(
   deps: OtpDeps,
   { uid, tapId: id, at }: Pick<RefOfTap, 'uid' | 'tapId' | 'at'>,
   { by, now }: { by: Exclude<MadeCodes['by'], 'find'>; now: number },
-): Promise<(GivenCodes & { carried: ChipAssets }) | undefined> {
+): Promise<(IssuedCodes & { carried: ChipAssets }) | undefined> {
   const chip = await findChip(trx, uid)
   if (!chip) return undefined
   const carried = await assetsOf(trx, chip, iso(now))
@@ -120,7 +120,7 @@ export async function takeWithCodes(
     now: iso(now),
     codes: storedCodes({ by, until, subjects }),
   })
-  const codes = stored === undefined ? undefined : givenCodes(deps.seals, { id, at }, stored, by)
+  const codes = stored === undefined ? undefined : issuedCodes(deps.seals, { id, at }, stored, by)
   return codes && { ...codes, carried }
 }
 
@@ -177,7 +177,7 @@ function describe(
   uid: string,
   carried: ChipAssets,
   details: { owner?: string; metadata?: string } | undefined,
-  codes: GivenCodes | undefined,
+  codes: IssuedCodes | undefined,
 ): QueriedRef {
   return {
     uid,

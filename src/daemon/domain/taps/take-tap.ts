@@ -18,7 +18,7 @@ export type JudgedTap<T> =
   /** The first tap after a restore: someone may have seen it before, so it only raises the counter. */
   | { kind: 'caught-up'; chip: TappedChip; counter: number }
   | { kind: 'disabled'; chip: TappedChip; counter: number }
-  | { kind: 'taken'; chip: TappedChip; tap: TakenTap; made: T }
+  | { kind: 'taken'; chip: TappedChip; tap: TakenTap; result: T }
 
 /** As it was recorded. */
 export type TakenTap = TapInsert['tap'] & Pick<TapRow, 'id' | 'queried'>
@@ -40,7 +40,7 @@ export interface TapEffects<T> {
   /** See TapInsert. */
   events?: string
   /** For the caller. */
-  made: T
+  result: T
 }
 
 /** Only reads. @param now in milliseconds */
@@ -95,8 +95,8 @@ async function take<T>(
   { now, via, prepare }: TakeOptions<T>,
 ): Promise<JudgedTap<T> | undefined> {
   const at = iso(now)
-  const fresh = chip.catchesUp === 1 ? 'caught-up' : 'valid'
-  const outcome = chip.disabledAt === null ? fresh : 'disabled'
+  const freshOutcome = chip.catchesUp === 1 ? 'caught-up' : 'valid'
+  const outcome = chip.disabledAt === null ? freshOutcome : 'disabled'
   // Taps of a disabled chip are used up too, so that a thief's collection is worthless once it is enabled again.
   const effects = outcome === 'valid' ? await prepare(chip, now) : undefined
   const { uid: chipUid, teamId, keySetId } = chip
@@ -117,7 +117,8 @@ async function take<T>(
   if (id === undefined) return undefined
   if (messages.length > 0) webhookEvents.recorded(teamId)
   tapLog.publish(Object.assign(recorded, { id }))
-  if (effects) return { kind: 'taken', chip, tap: Object.assign(tap, { id, queried: 0 }), made: effects.made }
+  if (effects)
+    return { kind: 'taken', chip, tap: Object.assign(tap, { id, queried: 0 }), result: effects.result }
   // Outside of what webhooks are sure to be told. The tap is used up already, and the answer must not deny it.
   if (webhookEvents.wants(teamId, 'tap.refused'))
     await db.write(webhookEvents.refusedTaps([recorded])).catch(() => undefined)

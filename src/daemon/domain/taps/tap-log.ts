@@ -135,11 +135,11 @@ export function followTaps(
 ): () => void {
   const nameOf = teamNamer(db)
   // Sequential, so that a name lookup cannot reorder taps.
-  let told: Promise<void> = Promise.resolve()
+  let sending: Promise<void> = Promise.resolve()
   return tapLog.follow((tap) => {
     if (teamId !== undefined && tap.teamId !== null && tap.teamId !== teamId) return
     if (uid !== undefined && tap.chipUid !== uid) return
-    told = told.then(async () => tell({ ...tap, team: await nameOf(tap.teamId).catch(() => null) }))
+    sending = sending.then(async () => tell({ ...tap, team: await nameOf(tap.teamId).catch(() => null) }))
   })
 }
 

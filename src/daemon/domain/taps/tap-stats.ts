@@ -84,12 +84,12 @@ export async function countTaps(deps: Deps, question: Question): Promise<TapStat
   const { periods, ...span } = spanOf(question, deps.clock.now())
   await deps.tapLog.flush()
   const db = deps.db.slow
-  const given = { ...question, ...span }
+  const filter = { ...question, ...span }
   const [newest] = await listTaps(db, { teamId: question.teamId, limit: 1 })
   const known = { ...span, keptSince: await tapsKeptSince(db), newest: newest?.at ?? null, more: 0 }
-  if (periods) return { ...known, rows: await byPeriod(db, given, periods, by === 'day' ? 'day' : 'hour') }
-  if (by === 'outcome') return { ...known, rows: await byOutcome(db, given) }
-  const rows = await byChip(db, given, by === 'item' ? 'item' : 'group')
+  if (periods) return { ...known, rows: await byPeriod(db, filter, periods, by === 'day' ? 'day' : 'hour') }
+  if (by === 'outcome') return { ...known, rows: await byOutcome(db, filter) }
+  const rows = await byChip(db, filter, by === 'item' ? 'item' : 'group')
   const shown = rows.slice(0, question.limit)
   return { ...known, more: rows.length - shown.length, rows: shown }
 }
@@ -145,21 +145,21 @@ class Tally {
 
 async function byPeriod(
   db: Queries,
-  given: TapsCounted,
+  filter: TapsCounted,
   periods: readonly Period[],
   unit: 'hour' | 'day',
 ): Promise<TapCount[]> {
   const tallies = periods.map(() => new Tally())
   // Some zones are off by half an hour or three quarters.
   const width = periods.every(({ from }) => from % hourMs === 0) ? 13 : 16
-  for await (const row of pieces(db, given, (piece) => countByTime(db, given, piece, width))) {
+  for await (const row of pieces(db, filter, (piece) => countByTime(db, filter, piece, width))) {
     const at = Date.parse(width === 13 ? `${row.time}:00Z` : `${row.time}Z`)
     tallies[periodAt(periods, at)]?.add(row)
   }
   return periods.map(({ from, label }, index) => ({
     [unit]: label,
     from: iso(from),
-    to: index + 1 < periods.length ? iso(periods[index + 1]?.from ?? 0) : given.until,
+    to: index + 1 < periods.length ? iso(periods[index + 1]?.from ?? 0) : filter.until,
     ...tallies[index]?.counts,
     taps: tallies[index]?.taps ?? 0,
   }))
@@ -176,17 +176,17 @@ function periodAt(periods: readonly Period[], at: number): number {
   return low
 }
 
-async function byOutcome(db: Queries, given: TapsCounted): Promise<TapCount[]> {
+async function byOutcome(db: Queries, filter: TapsCounted): Promise<TapCount[]> {
   const counts = new Map(outcomes.map((outcome) => [outcome, 0]))
-  for await (const { outcome, taps } of pieces(db, given, (piece) => countByOutcome(db, given, piece)))
+  for await (const { outcome, taps } of pieces(db, filter, (piece) => countByOutcome(db, filter, piece)))
     counts.set(outcome, (counts.get(outcome) ?? 0) + taps)
   return [...counts].map(([outcome, taps]) => ({ outcome, taps }))
 }
 
-async function byChip(db: Queries, given: TapsCounted, by: 'group' | 'item'): Promise<TapCount[]> {
+async function byChip(db: Queries, filter: TapsCounted, by: 'group' | 'item'): Promise<TapCount[]> {
   const column = by === 'group' ? 'chipGroupId' : 'itemId'
   const found = new Map<string, { teamId: number | null; key: string | number | null; tally: Tally }>()
-  for await (const row of pieces(db, given, (piece) => countByChip(db, given, piece, column))) {
+  for await (const row of pieces(db, filter, (piece) => countByChip(db, filter, piece, column))) {
     // Chips of any team without an item, and taps of no chip, are one row each.
     const id = JSON.stringify([row.teamId, row.key])
     const known = found.get(id) ?? { teamId: row.teamId, key: row.key, tally: new Tally() }

@@ -186,10 +186,10 @@ interface Room {
  */
 function room(action: Action, settings: PageSettings, { idle, failure, hasForm = false }: Room): Html {
   const strings = stringsOf(settings.language)
-  const said = failure && html`<p>${failureWords(failure, strings)}</p>`
+  const message = failure && html`<p>${failureWords(failure, strings)}</p>`
   const kept =
     hasForm && roomFor(html`${longestFailure(strings)}`, checkWords(action.kind, strings, longName))
-  return html`<div class="room"${kept}>${status(action, failure && 'failed', said)}${hasForm && html`<p data-check id="${keyOf(action)}-check" aria-live="polite"></p>`}${idle && html`<div class="explain">${idle}</div>`}</div>`
+  return html`<div class="room"${kept}>${status(action, failure && 'failed', message)}${hasForm && html`<p data-check id="${keyOf(action)}-check" aria-live="polite"></p>`}${idle && html`<div class="explain">${idle}</div>`}</div>`
 }
 
 /** A name takes a line of its own at most. */

@@ -10,7 +10,7 @@ import {
   setTwoTap,
 } from '../../domain/contracts/contracts.ts'
 import { inspectContract } from '../../domain/contracts/inspect-contract.ts'
-import { deployContract, deployedBy, tellServiceUrl } from '../../domain/deployments/deploy-contract.ts'
+import { deployContract, deployedBy, updateServiceUrl } from '../../domain/deployments/deploy-contract.ts'
 import { bindAll } from '../../http/bind.ts'
 import type { Context } from '../../process/context.ts'
 import { pick } from '../wire-shapes.ts'
@@ -51,8 +51,8 @@ export function contractRoutes(app: FastifyInstance, ctx: Context): void {
       return { success: true as const }
     },
     'POST /admin/contracts/:id/service-url': async ({ params, body, actor }) => {
-      const told = await tellServiceUrl(ctx, { actor, id: params.id, force: body.force ?? false })
-      const { contract, transactionId: sentTransactionId, warnings } = told
+      const result = await updateServiceUrl(ctx, { actor, id: params.id, force: body.force ?? false })
+      const { contract, transactionId: sentTransactionId, warnings } = result
       return { ...(await ofItsTeam(contract)), sentTransactionId, warnings }
     },
   })

@@ -38,9 +38,9 @@ export class CredentialMac {
     kind: CredentialKind,
     row: CredentialGrant & { mac: string | null; seal: string | null },
   ): boolean {
-    const given = Buffer.from(row.seal ?? '', 'base64url')
+    const mac = Buffer.from(row.seal ?? '', 'base64url')
     const expected = this.#sealOf(kind, row.mac, row)
-    return row.mac !== null && given.length === expected.length && timingSafeEqual(given, expected)
+    return row.mac !== null && mac.length === expected.length && timingSafeEqual(mac, expected)
   }
 
   #sealOf(

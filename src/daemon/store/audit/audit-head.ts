@@ -49,8 +49,8 @@ const macOf = ({ key }: AuditSeal, text: string): string =>
 
 const isMac = (seal: AuditSeal, text: string, mac: string | null): boolean => {
   const expected = Buffer.from(macOf(seal, text))
-  const given = Buffer.from(mac ?? '')
-  return given.length === expected.length && timingSafeEqual(given, expected)
+  const actual = Buffer.from(mac ?? '')
+  return actual.length === expected.length && timingSafeEqual(actual, expected)
 }
 
 const isSealed = (seal: AuditSeal, head: AuditHead, mac: string | null): boolean =>

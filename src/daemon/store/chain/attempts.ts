@@ -72,7 +72,7 @@ export const markAttemptsTaken = (db: Queries, ids: readonly number[], at: strin
     .where('id', 'in', ids)
     .execute()
 
-const refused = statement<{ id: number; error: string }>()((db, p) =>
+const setRefused = statement<{ id: number; error: string }>()((db, p) =>
   db.updateTable('transactionAttempts').set({ error: p.error }).where('id', '=', p.id),
 )
-export const markAttemptError = (db: Queries, id: number, error: string) => refused.run(db, { id, error })
+export const markAttemptError = (db: Queries, id: number, error: string) => setRefused.run(db, { id, error })

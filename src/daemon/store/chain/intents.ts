@@ -2,16 +2,16 @@ import type { Queries } from '../database/database.ts'
 import { insertedId, named, statement } from '../database/statement.ts'
 import type { TransactionRow } from '../schema/schema.ts'
 
-const given = [
+const insertColumns = [
   ...(['teamId', 'chainId', 'signer', 'kind', 'topic', 'subject', 'createdAt'] as const),
   ...(['to', 'data', 'gas', 'builder', 'args'] as const),
 ] as const
-type NewTransaction = Pick<TransactionRow, (typeof given)[number]>
+type NewTransaction = Pick<TransactionRow, (typeof insertColumns)[number]>
 
 const insert = statement<NewTransaction>()((db, p) =>
   db
     .insertInto('transactions')
-    .values({ ...named(p, given), updatedAt: p.createdAt, state: 'queued', signings: 0 })
+    .values({ ...named(p, insertColumns), updatedAt: p.createdAt, state: 'queued', signings: 0 })
     .returning('id'),
 )
 /** By the contract's call. Their transactions move tokens, and change nothing that is recorded of a contract. */

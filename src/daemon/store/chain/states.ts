@@ -203,7 +203,7 @@ export const abandon = statement<RowAt & { reason: string }>()((db, p) =>
     .where('abandonedBecause', 'is', null),
 ).once
 
-const told = statement<{ id: number; outcome: 'confirmed' | 'failed' }>()((db, p) =>
+const setReported = statement<{ id: number; outcome: 'confirmed' | 'failed' }>()((db, p) =>
   db
     .updateTable('transactions')
     .set({ toldAs: p.outcome })
@@ -211,4 +211,4 @@ const told = statement<{ id: number; outcome: 'confirmed' | 'failed' }>()((db, p
     .where((e) => e.or([e('toldAs', 'is', null), e('toldAs', '!=', p.outcome)])),
 )
 /** @returns false if webhooks were told of this end already */
-export const markTold = told.once
+export const markTold = setReported.once

@@ -21,7 +21,7 @@ export async function insertBareChips(
   uids: readonly string[],
 ): Promise<boolean> {
   const endedTap = await newestTap(db)
-  const given = engineOf(db).listed(uids).$castTo<{ value: string }>()
+  const list = engineOf(db).listed(uids).$castTo<{ value: string }>()
   const insert = db
     .insertInto('chips')
     .columns([
@@ -39,7 +39,7 @@ export async function insertBareChips(
     ])
     .expression(
       db
-        .selectFrom(given.as('given'))
+        .selectFrom(list.as('given'))
         .select((e) => [
           'given.value',
           e.val(teamId).as('teamId'),

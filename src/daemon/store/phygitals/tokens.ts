@@ -149,7 +149,7 @@ export async function describeTokenOnce(
     .execute()
 }
 
-const taken = statement<{ contractId: number; tokenId: string }>()((db, p) =>
+const findTaken = statement<{ contractId: number; tokenId: string }>()((db, p) =>
   db
     .selectFrom('tokens')
     .select('id')
@@ -185,7 +185,7 @@ const numbered = (db: Queries, contractId: number, after: number) =>
 /** @returns the lowest free token ID above `after`, decimal */
 export async function freeTokenId(db: Queries, contractId: number, after: bigint): Promise<string> {
   const next = String(after + 1n)
-  if (!(await taken.first(db, { contractId, tokenId: next }))) return next
+  if (!(await findTaken.first(db, { contractId, tokenId: next }))) return next
   const { last } = await numbered(db, contractId, Number(after)).executeTakeFirstOrThrow()
   return String(BigInt(last ?? after) + 1n)
 }

@@ -22,7 +22,7 @@ export async function connectToMigrate(
   url: string,
 ): Promise<{ kysely: Kysely<Database>; close(): Promise<void> }> {
   const client = await connected(url)
-  const query = (asked: Query) => client.query<never>({ ...asked, query_timeout: queryMs } as Query)
+  const query = (query: Query) => client.query<never>({ ...query, query_timeout: queryMs } as Query)
   const adapter = new Adapter()
   let isOpen = false
   const over = async (text: 'commit' | 'rollback') => {

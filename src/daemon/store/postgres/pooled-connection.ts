@@ -34,8 +34,8 @@ export class PooledConnection {
   async query(query: Query): Promise<QueryResult> {
     const { queryMs, patienceMs } = this.#terms
     const leftMs = Math.max(1, this.#until - performance.now())
-    const asked = { ...query, query_timeout: Math.min(query.query_timeout ?? queryMs, leftMs) }
-    const result = await this.#client.query(asked)
+    const bounded = { ...query, query_timeout: Math.min(query.query_timeout ?? queryMs, leftMs) }
+    const result = await this.#client.query(bounded)
     this.#until = performance.now() + patienceMs
     return result
   }

@@ -10,11 +10,11 @@ export const countsOf = (pool: Pool): PoolCounts[] =>
 
 /** @param name of the database, for people @throws DatabaseUnavailable */
 export async function serverState(db: Queries, name: string, pool: Pool): Promise<ServerState> {
-  const asked = performance.now()
+  const startedAt = performance.now()
   const { rows } = await sql<{ version: string }>`
     select current_setting('server_version') as version
   `.execute(db)
-  const latencyMs = Math.round((performance.now() - asked) * 10) / 10
+  const latencyMs = Math.round((performance.now() - startedAt) * 10) / 10
   return {
     name,
     version: rows[0]?.version ?? '',

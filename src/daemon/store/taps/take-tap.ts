@@ -126,11 +126,11 @@ const raise = statement<{
 }>()((db, p) => ({ compile: () => raiseChip(p, nothing).compile(db) }))
 
 /** Part of a write. @returns the ID of the tap; undefined, with nothing written: it is used up, or its chip has changed */
-export async function takeTapIn(db: Queries, taken: TapInsert): Promise<number | undefined> {
-  const recorded = await record.first(db, valuesOf(taken))
+export async function takeTapIn(db: Queries, insert: TapInsert): Promise<number | undefined> {
+  const recorded = await record.first(db, valuesOf(insert))
   if (!recorded) return undefined
-  const { at, counter, outcome, tamper } = taken.tap
-  await raise.run(db, { id: recorded.id, chipUid: taken.seen.uid, counter, at, outcome, tamper })
-  for (const message of taken.messages) await insertMessage(db, message)
+  const { at, counter, outcome, tamper } = insert.tap
+  await raise.run(db, { id: recorded.id, chipUid: insert.seen.uid, counter, at, outcome, tamper })
+  for (const message of insert.messages) await insertMessage(db, message)
   return recorded.id
 }

@@ -23,13 +23,13 @@ type OutcomeCount = { outcome: TapRow['outcome']; taps: number }
 /** May be slow. @param width how many characters of a time name its hour (13) or minute (16) */
 export const countByTime = (
   db: Queries,
-  given: TapsCounted,
+  filter: TapsCounted,
   piece: TapPiece,
   width: 13 | 16,
 ): Promise<(OutcomeCount & { time: string })[]> =>
   db
     .selectFrom(
-      selected(db, given, piece)
+      selected(db, filter, piece)
         .select((e) => ['outcome', e.fn<string>('substr', ['at', e.lit(1), sql.lit(width)]).as('time')])
         .as('counted'),
     )
@@ -38,8 +38,8 @@ export const countByTime = (
     .execute()
 
 /** May be slow. */
-export const countByOutcome = (db: Queries, given: TapsCounted, piece: TapPiece): Promise<OutcomeCount[]> =>
-  selected(db, given, piece)
+export const countByOutcome = (db: Queries, filter: TapsCounted, piece: TapPiece): Promise<OutcomeCount[]> =>
+  selected(db, filter, piece)
     .select((e) => ['outcome', e.fn.countAll<number>().as('taps')])
     .groupBy('outcome')
     .execute()
@@ -47,12 +47,12 @@ export const countByOutcome = (db: Queries, given: TapsCounted, piece: TapPiece)
 /** May be slow. By the group and the item that a chip has now; null for chips that are gone. */
 export const countByChip = async (
   db: Queries,
-  given: TapsCounted,
+  filter: TapsCounted,
   piece: TapPiece,
   by: 'chipGroupId' | 'itemId',
 ): Promise<(OutcomeCount & { teamId: number | null; key: string | number | null })[]> => {
   // Counting by chip first sorts the UIDs, so that neighbors are looked up together.
-  const ofChips = selected(db, given, piece)
+  const ofChips = selected(db, filter, piece)
     .select((e) => ['chipUid', 'outcome', e.fn.countAll<number>().as('taps')])
     .groupBy(['chipUid', 'outcome'])
     .as('counted')

@@ -148,7 +148,7 @@ export const badgeEventCreation: SentKind<EventLine, EventResult> = {
         run: async (recorded) => {
           const image = await imageOf(deps, run.id, hash)
           if (!image) throw new DomainError('not_found', noFile)
-          const asking = {
+          const requester = {
             ...{ teamId, actor, idempotency },
             recorded: () => {
               isWritten = true
@@ -157,7 +157,7 @@ export const badgeEventCreation: SentKind<EventLine, EventResult> = {
           }
           // A sheet that was created before creates nothing twice.
           const content = { hash: contentHash(event, hash), isOnce: true }
-          const created = await createBadgeEvent(deps, asking, { event, image, content })
+          const created = await createBadgeEvent(deps, requester, { event, image, content })
           isUnchanged = created.isUnchanged ?? false
           return created.id
         },

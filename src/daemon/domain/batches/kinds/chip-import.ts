@@ -96,8 +96,8 @@ async function write(
   rows: readonly PlannedRow<ImportRow, ImportResult>[],
 ): Promise<ImportResult[]> {
   const plan = { request: requestOf(run), at: iso(deps.clock.now()) }
-  const gone = await goneSince(trx, rows)
-  const tried = rows.filter(({ planned }) => mayTry(planned) && !gone.has(planned?.uid ?? ''))
+  const removed = await goneSince(trx, rows)
+  const tried = rows.filter(({ planned }) => mayTry(planned) && !removed.has(planned?.uid ?? ''))
   const results = await register(
     trx,
     deps,

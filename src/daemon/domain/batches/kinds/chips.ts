@@ -72,14 +72,14 @@ async function write(
     if (planned?.status === 'failed' || planned?.status === 'conflict') results.set(row.row, shownOf(planned))
   // A row that is left alone keeps its label, which may decide on others.
   for (;;) {
-    const left = rows.filter(({ row }) => !results.has(row.row))
+    const remaining = rows.filter(({ row }) => !results.has(row.row))
     const decided = await planRows(
       { db: trx, keyRing: deps.keyRing },
       caller,
-      left.map(({ row }) => row),
+      remaining.map(({ row }) => row),
       new Map(),
     )
-    const isOther = decided.map((now, at) => isOtherThan(left[at]?.planned, now))
+    const isOther = decided.map((now, at) => isOtherThan(remaining[at]?.planned, now))
     if (!isOther.includes(true)) {
       for (const result of await new ApplyRun(trx, deps, caller).apply(decided))
         results.set(result.row, result)

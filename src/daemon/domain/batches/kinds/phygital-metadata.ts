@@ -36,16 +36,16 @@ export interface MetadataResult extends RowResult {
 }
 
 /** @throws LineProblem */
-function metadataIn({ metadata: given, expected }: JsonObject): Pick<MetadataLine, 'metadata' | 'expected'> {
+function metadataIn({ metadata: cell, expected }: JsonObject): Pick<MetadataLine, 'metadata' | 'expected'> {
   const isRestored = expected !== undefined
   if (isRestored && expected !== null && !isJsonObject(expected))
     throw new LineProblem('expected must be an object or null')
   const expecting = isRestored ? { expected } : {}
-  if (given === null) {
+  if (cell === null) {
     if (isRestored) return { metadata: null, ...expecting }
     throw new LineProblem('metadata must be an object; null only together with `expected`')
   }
-  const metadata = typeof given === 'string' ? parseObject(given) : given
+  const metadata = typeof cell === 'string' ? parseObject(cell) : cell
   if (!isJsonObject(metadata)) throw new LineProblem('metadata must be an object')
   for (const { path, message } of metadataProblems(metadata, { of: 'phygital', isRestored }))
     throw new LineProblem(`${['metadata', ...path].join('.')}: ${message}`)
@@ -86,9 +86,9 @@ export const phygitalMetadata: WrittenKind<MetadataLine, MetadataResult> = {
     const contracts = new Map<string, ReturnType<typeof findContractAt>>()
     const announced = async ({ chainId, contractAddress, tokenId }: TokenLocation) => {
       const key = `${chainId}/${contractAddress}`
-      const asking = contracts.get(key) ?? findContractAt(deps.db.read, chainId, contractAddress)
-      contracts.set(key, asking)
-      const contract = await asking
+      const pending = contracts.get(key) ?? findContractAt(deps.db.read, chainId, contractAddress)
+      contracts.set(key, pending)
+      const contract = await pending
       if (!contract) return []
       return [{ chainId, tokenId, contractId: contract.id, contractTransactionId: contract.transactionId }]
     }
@@ -108,11 +108,11 @@ export const phygitalMetadata: WrittenKind<MetadataLine, MetadataResult> = {
   async write(trx, deps, run, rows) {
     // A row that was planned does what its plan showed, or nothing.
     const open = rows.filter(({ planned }) => planned?.status !== 'failed')
-    const wanted = open.map(({ row, planned }) => {
+    const changes = open.map(({ row, planned }) => {
       const previous = planned?.previous
       return { ...inOrder(row), ...(previous === undefined ? {} : { expected: previous }) }
     })
-    const judged = new Map((await replaceMetadataIn(trx, deps, run, wanted)).map((one) => [one.row, one]))
+    const judged = new Map((await replaceMetadataIn(trx, deps, run, changes)).map((one) => [one.row, one]))
     return rows.map(({ row, planned }) => {
       const result = judged.get(row.row)
       if (result) return shown(result, row)

@@ -89,10 +89,10 @@ export const phygitalTransfers: SentKind<TransferLine, TransferResult> = {
     return { row, ...targetIn(line), recipient }
   }),
   async plan(deps, { teamId }, rows, seen) {
-    const wanted = rows.map((row) => ({ row: row.row, target: targetOfRow(row), recipient: row.recipient }))
+    const moves = rows.map((row) => ({ row: row.row, target: targetOfRow(row), recipient: row.recipient }))
     const results: TransferResult[] = []
-    for await (const move of checkEachMove(deps, teamId, wanted)) {
-      const one = wanted[results.length]
+    for await (const move of checkEachMove(deps, teamId, moves)) {
+      const one = moves[results.length]
       if (one) results.push(planned(move, one, seen))
     }
     return results
