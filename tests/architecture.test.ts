@@ -248,8 +248,6 @@ describe('the house', () => {
     expect(users.sort()).toEqual([
       // A stream of any length.
       'src/cli/commands/chips/export.ts',
-      // It only gives what is there another name.
-      'src/daemon/chain/dev-chain/snapshots.ts',
       // A folder.
       'src/daemon/domain/backup/backup.ts',
       // SQLite writes it.

@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BaseError, type Hex } from 'viem'
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
 import { unguessableAddress } from '../../src/daemon/chain/dev-chain/anvil-process.ts'
 import { connectTo } from '../../src/daemon/chain/dev-chain/connect.ts'
@@ -62,7 +61,7 @@ describe('kill -9', () => {
       await owner.kill()
       if (whom === 'both') killNow(owner.chainPid)
       const stored = storedIn(dataDir)
-      const chain = await chains.start({ dataDir, rawTransactions: () => stored })
+      const chain = await chains.start({ dataDir, signedSince: () => [stored] })
       expect(await clientOf(chain).getTransactionCount({ address: relayer.address })).toBe(stored.length)
       expect(new Set(await paid(chain, stored.length))).toEqual(new Set([1n]))
       expect(isAlive(owner.chainPid)).toBe(false)
@@ -70,12 +69,18 @@ describe('kill -9', () => {
     })
   }
 
-  test('keeps what came over the published RPC and stands in no store', async () => {
+  test('of both keeps what a wallet sent over the published RPC before the last seconds', async () => {
     const dataDir = chains.dir()
     const owner = await spawnOwner(dataDir, 0)
     await owner.done()
+    const before = states(dataDir)
     for (const raw of await transfers(3))
       expect(await post(owner.rpcUrl, 'eth_sendRawTransaction', raw)).toHaveProperty('result')
+    // The first state after this may have been begun before the last of the three.
+    for (const many of [1, 2]) {
+      await until(() => states(dataDir).filter((name) => !before.includes(name)).length >= many)
+      await post(owner.rpcUrl, 'eth_sendRawTransaction', await transfer(2 + many))
+    }
     await owner.kill()
     killNow(owner.chainPid)
     const chain = await chains.start({ dataDir })
@@ -83,54 +88,52 @@ describe('kill -9', () => {
   })
 })
 
-describe('what is sent again', () => {
-  test('keeps its order between senders, and pays first what others spend then', async () => {
-    const other = privateKeyToAccount(generatePrivateKey())
-    const raws: Hex[] = []
-    for (let round = 0; round < 4; round++) {
-      raws.push(await transfer(round, relayer, other.address, 10n ** 18n))
-      // All it has but the gas: refused unless the ether is there already.
-      raws.push(await transfer(round, other, payee(round), 9n * 10n ** 17n))
-    }
-    const chain = await chains.start({ rawTransactions: async () => raws })
-    const client = clientOf(chain)
-    expect(await client.getTransactionCount({ address: other.address })).toBe(4)
-    expect(await client.getTransactionCount({ address: relayer.address })).toBe(4)
-    expect(await paid(chain, 4)).toEqual(Array(4).fill(9n * 10n ** 17n))
+test('what is sent again may hold every attempt of a nonce, and gaps that nothing fills', async () => {
+  const first = await transfer(0)
+  const dearer = await relayer.signTransaction({
+    type: 'eip1559',
+    chainId: 31337,
+    nonce: 0,
+    to: payee(0),
+    value: 1n,
+    gas: 21_000n,
+    maxFeePerGas: 6_000_000_000n,
+    maxPriorityFeePerGas: 2_000_000_000n,
   })
-
-  test('may hold every attempt of a nonce, and gaps that nothing fills', async () => {
-    const first = await transfer(0)
-    const dearer = await relayer.signTransaction({
-      type: 'eip1559',
-      chainId: 31337,
-      nonce: 0,
-      to: payee(0),
-      value: 1n,
-      gas: 21_000n,
-      maxFeePerGas: 6_000_000_000n,
-      maxPriorityFeePerGas: 2_000_000_000n,
-    })
-    const raws = [first, dearer, await transfer(1), await transfer(3)]
-    const chain = await chains.start({ rawTransactions: () => raws })
-    const client = clientOf(chain)
-    expect(await client.getTransactionCount({ address: relayer.address })).toBe(2)
-    expect(await paid(chain, 4)).toEqual([1n, 1n, 0n, 0n])
-    await send(chain, await transfer(2))
-    await until(async () => (await client.getTransactionCount({ address: relayer.address })) === 4)
-  })
+  const asked: number[] = []
+  const signedSince = (nonce: number) => {
+    asked.push(nonce)
+    return nonce === 0 ? [[first, dearer], [first], raws.slice(1)] : []
+  }
+  const raws = [first, await transfer(1), await transfer(3)]
+  const dataDir = chains.dir()
+  const chain = await chains.start({ dataDir, signedSince })
+  const client = clientOf(chain)
+  expect(await client.getTransactionCount({ address: relayer.address })).toBe(2)
+  expect(await paid(chain, 4)).toEqual([1n, 1n, 0n, 0n])
+  await send(chain, await transfer(2))
+  await until(async () => (await client.getTransactionCount({ address: relayer.address })) === 4)
+  await chain.stop()
+  await chains.start({ dataDir, signedSince })
+  expect(asked).toEqual([0, 4])
 })
 
-describe('the kept states', () => {
-  test('are three and the one that it began with, for their owner alone; a damaged newest gives way to the one before', async () => {
-    const dataDir = chains.dir()
-    const first = await chains.start({ dataDir })
-    const raws = await transfers(6)
-    for (const raw of raws) {
-      await send(first, raw)
-      await first.dump()
-    }
-    await first.stop()
+/** A chain with these transfers in as many states. */
+async function savedTransfers(count: number): Promise<string> {
+  const dataDir = chains.dir()
+  const chain = await chains.start({ dataDir })
+  for (const [nonce, raw] of (await transfers(count)).entries()) {
+    await send(chain, raw)
+    await until(async () => (await paid(chain, nonce + 1)).at(-1) === 1n)
+    await chain.dump()
+  }
+  await chain.stop()
+  return dataDir
+}
+
+describe('the saved states', () => {
+  test('are three, for their owner alone; damaged ones give way to the one before', async () => {
+    const dataDir = await savedTransfers(6)
     const kept = states(dataDir)
     expect(kept).toHaveLength(3)
     if (process.platform !== 'win32')
@@ -138,70 +141,43 @@ describe('the kept states', () => {
         expect(statSync(join(folder(dataDir), name)).mode & 0o077, name).toBe(0)
     const newest = join(folder(dataDir), kept.at(-1) ?? '')
     truncateSync(newest, Math.floor(statSync(newest).size / 2))
-    const before = join(folder(dataDir), kept.at(-2) ?? '')
-    writeFileSync(before, 'not a state')
+    writeFileSync(join(folder(dataDir), kept.at(-2) ?? ''), 'not a state')
 
-    const second = await chains.start({ dataDir })
+    const raws = await transfers(6)
+    const second = await chains.start({ dataDir, signedSince: (nonce) => [raws.slice(nonce)] })
     expect(await paid(second, 6)).toEqual([1n, 1n, 1n, 1n, 1n, 1n])
     await second.stop()
   })
 
   test('are not replaced by nothing: where none can be loaded the chain does not start, and says what to do', async () => {
-    const dataDir = chains.dir()
-    const first = await chains.start({ dataDir })
-    for (const raw of await transfers(6)) {
-      await send(first, raw)
-      await first.dump()
-    }
-    await first.stop()
+    const dataDir = await savedTransfers(4)
     const kept = states(dataDir)
     const bytes = kept.map((name) => readFileSync(join(folder(dataDir), name)))
     for (const name of kept) writeFileSync(join(folder(dataDir), name), '')
-    await expect(chains.start({ dataDir, rawTransactions: () => [] })).rejects.toThrow(
-      /can be loaded.*move the folder away/,
-    )
-    // And again: what was set aside is no reason to begin anew.
-    await expect(chains.start({ dataDir, rawTransactions: () => [] })).rejects.toThrow('can be loaded')
+    await expect(chains.start({ dataDir })).rejects.toThrow(/can be loaded.*move the folder away/)
+    await expect(chains.start({ dataDir })).rejects.toThrow('can be loaded')
     for (const [index, name] of kept.entries()) writeFileSync(join(folder(dataDir), name), bytes[index] ?? '')
-    const again = await chains.start({ dataDir })
-    expect(await paid(again, 6)).toEqual([1n, 1n, 1n, 1n, 1n, 1n])
-  })
-
-  test('that anvil cannot load for another reason are all kept, and loaded at the next start', async () => {
-    const dataDir = chains.dir()
-    const first = await chains.start({ dataDir })
-    for (const raw of await transfers(4)) {
-      await send(first, raw)
-      await first.dump()
-    }
-    await first.stop()
-    const kept = states(dataDir)
-    await expect(chains.start({ dataDir, binary: '/bin/false' })).rejects.toThrow('They were not changed')
-    expect(states(dataDir)).toEqual(kept)
     const again = await chains.start({ dataDir })
     expect(await paid(again, 4)).toEqual([1n, 1n, 1n, 1n])
   })
 
-  test('include the one that was loaded, however many are taken after it', async () => {
-    const dataDir = chains.dir()
-    const first = await chains.start({ dataDir })
-    const raws = await transfers(7)
-    await send(first, raws[0] ?? '0x')
-    await first.stop()
-    const [proven] = states(dataDir).slice(-1)
-    const second = await chains.start({ dataDir })
-    for (const raw of raws.slice(1)) {
-      await send(second, raw)
-      await second.dump()
-    }
-    const kept = states(dataDir)
-    expect(kept).toHaveLength(4)
-    expect(kept[0]).toBe(proven)
-    // Without the younger ones, all that came since is sent again.
-    await second.stop()
-    for (const name of states(dataDir).slice(1)) writeFileSync(join(folder(dataDir), name), '')
-    const third = await chains.start({ dataDir })
-    expect(await paid(third, 7)).toEqual(Array(7).fill(1n))
+  test('of an earlier version are loaded, and what it kept beside them is removed', async () => {
+    const dataDir = await savedTransfers(2)
+    const [name = ''] = states(dataDir).slice(-1)
+    const older = name.replace('.gz', `-1790000000000-${'0123456789abcdef'.repeat(2)}.gz`)
+    renameSync(join(folder(dataDir), name), join(folder(dataDir), older))
+    for (const left of ['sent-00000001.log', 'loading.json', `${name}.0123.new`])
+      writeFileSync(join(folder(dataDir), left), '0x')
+    const chain = await chains.start({ dataDir })
+    expect(await paid(chain, 2)).toEqual([1n, 1n])
+    await chain.dump()
+    await chain.stop()
+    const left = readdirSync(folder(dataDir)).filter(
+      (entry) => !/^(state-\d{8}.*\.gz|cache|anvil\.sock)$/.test(entry),
+    )
+    expect(left).toEqual([])
+    const next = await chains.start({ dataDir })
+    expect(await paid(next, 2)).toEqual([1n, 1n])
   })
 })
 
@@ -270,8 +246,9 @@ describe('where a system shows no command lines', () => {
 
 describe('anvil, killed under load,', () => {
   test('is started again with everything that was accepted', async () => {
-    const chain = await chains.start({ keepEvery: { blocks: 5, idleMs: 50 } })
     const raws = await transfers(400)
+    const stored: Hex[] = []
+    const chain = await chains.start({ saveAfterMs: 50, signedSince: () => [stored] })
     const { internalUrl, pid: first } = chain
     let exits = 0
     let restarts = 0
@@ -280,6 +257,7 @@ describe('anvil, killed under load,', () => {
     const refused: string[] = []
     for (let at = 0; at < raws.length; at += 20) {
       if (at === 100 || at === 260) killNow(chain.pid)
+      stored.push(...raws.slice(at, at + 20))
       const sendAgain = async (raw: Hex): Promise<void> => {
         try {
           await send(chain, raw)

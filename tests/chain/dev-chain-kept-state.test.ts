@@ -3,9 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { BlockMaker } from '../../src/daemon/chain/dev-chain/block-maker.ts'
-import { Journal } from '../../src/daemon/chain/dev-chain/journal.ts'
-import { keepState } from '../../src/daemon/chain/dev-chain/keeper.ts'
-import { Snapshots } from '../../src/daemon/chain/dev-chain/snapshots.ts'
+import { saveState } from '../../src/daemon/chain/dev-chain/saved-states.ts'
 import { RpcConnection } from '../../src/daemon/chain/rpc-connection.ts'
 import { rpcOverHttp } from '../../src/daemon/chain/rpc-http.ts'
 import { startAnvil } from '../support/anvil.ts'
@@ -39,17 +37,10 @@ test('no block is made while the state is read, and none is read while one is ma
   )
   const clock = { now: () => Date.now(), monotonic: () => performance.now() }
   const nothing = () => undefined
-  const blocks = new BlockMaker({ connection, clock, mostCatchUp: 1, mined: nothing, failed: nothing })
+  const blocks = new BlockMaker({ connection, clock, maxCatchUp: 1, mined: nothing, failed: nothing })
   try {
     const mined = blocks.mine()
-    const journal = new Journal(dir)
-    const kept = keepState({
-      chain: { connection, blocks },
-      snapshots: new Snapshots(dir),
-      journal,
-      number: 1,
-      takenAt: clock.now(),
-    })
+    const kept = saveState(dir, { connection, blocks })
     const minedAgain = blocks.betweenBlocks(async () => undefined).then(() => blocks.mine())
     // The state's other calls are answered by now, so only the block is waited for.
     await connection.call('txpool_content')

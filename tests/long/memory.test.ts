@@ -6,7 +6,6 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openDatabase } from '../../src/daemon/store/database/open.ts'
 import { MB, memory } from '../support/badge-memory.ts'
 import { pidOfAnvil } from '../support/crash-transfers.ts'
-import { clientOf, devChains, paid, relayer, send, transfers, until } from '../support/dev-chain.ts'
 import { spawnDaemon } from '../support/process.ts'
 import { acmeKey, tokenSeed } from '../support/seeds.ts'
 
@@ -61,36 +60,4 @@ test('6,000 transfers leave the daemon and its chain small', async () => {
   )
   expect(anvil.peak).toBeLessThan(300 * MB)
   expect(anvil.peak + own.peak).toBeLessThan(600 * MB)
-}, 90_000)
-
-test('a chain stays about its bound, however many transactions there are', async () => {
-  const chains = devChains()
-  onTestFinished(() => chains.clean())
-  const above = 64 * MB
-  const chain = await chains.start({
-    renewal: { above, share: 0.5, history: { transactions: 500, blocks: 5000 } },
-  })
-  const client = clientOf(chain)
-  const count = 9000
-  const sizes = new Map<number, number>()
-  let longest = 0
-  let most = 0
-  for (let from = 0; from < count; from += 50) {
-    const raws = await transfers(50, from)
-    const started = performance.now()
-    await Promise.all(raws.map((raw) => send(chain, raw)))
-    longest = Math.max(longest, performance.now() - started)
-    const pid = chain.pid
-    if (pid === undefined) continue
-    const { peak } = memory(pid)
-    sizes.set(pid, peak)
-    most = Math.max(most, peak)
-  }
-  await until(async () => (await client.getTransactionCount({ address: relayer.address })) === count)
-  expect(new Set(await paid(chain, count))).toEqual(new Set([1n]))
-  console.log(
-    `${count} transactions, ${sizes.size} chains one after the other: at most ${size(most)} each; the longest wait was ${longest.toFixed(0)} ms`,
-  )
-  expect(sizes.size).toBeGreaterThan(2)
-  expect(most).toBeLessThan(1.6 * above)
 }, 90_000)

@@ -47,12 +47,9 @@ export function ownedDevChains() {
   return chains
 }
 
-/**
- * A process of its own that starts a chain and sends transfers through it.
- * @param killAt what the log of the chain, started anew all the time, says when it kills itself; without it, never
- */
-export async function spawnOwner(dataDir: string, count: number, killAt = '') {
-  const child = spawn(process.execPath, [bundled, dataDir, anvilBinary(), String(count), killAt], {
+/** A process of its own that starts a chain and sends transfers through it. */
+export async function spawnOwner(dataDir: string, count: number) {
+  const child = spawn(process.execPath, [bundled, dataDir, anvilBinary(), String(count)], {
     stdio: ['ignore', 'pipe', 'inherit'],
     // It lies in a temporary directory, from where no package is found.
     env: { ...process.env, NODE_PATH: join(import.meta.dirname, '../../node_modules') },
@@ -70,7 +67,6 @@ export async function spawnOwner(dataDir: string, count: number, killAt = '') {
     chainPid: pid,
     rpcUrl,
     done: () => lines.next(),
-    ended: once(child, 'exit'),
     kill: async () => {
       const gone = once(child, 'exit')
       if (child.kill('SIGKILL')) await gone

@@ -18,17 +18,9 @@ import {
   type DevChainSettings,
   startDevChain,
 } from '../../src/daemon/chain/dev-chain/dev-chain.ts'
-import type { Renewal } from '../../src/daemon/chain/dev-chain/types.ts'
 
 export const relayer = privateKeyToAccount(`0x${'5a'.repeat(32)}`)
 export const silent = pino({ level: 'silent' })
-
-/** Started anew after every few blocks. */
-export const eagerRenewal: Renewal = {
-  above: 1,
-  share: 0.8,
-  history: { transactions: 4096, blocks: 16_384 },
-}
 
 /** Directories and chains that go when a test ends, however it ends. */
 export function devChains() {
@@ -46,9 +38,9 @@ export function devChains() {
         dataDir: settings.dataDir ?? dir(),
         log: silent,
         rpcMode: 'guarded',
-        rawTransactions: () => [],
+        relayer: relayer.address,
+        signedSince: () => [],
         names: {},
-        fund: [relayer.address],
         ...settings,
       })
       open.add(chain)

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { rawAttempts } from '../store/chain/attempts.ts'
+import { rawAttemptsSince } from '../store/chain/attempts.ts'
 import { type Db, isShared } from '../store/database/database.ts'
 import { type Chain, embeddedAccess, embeddedTip, type RemoteChain, remoteAccess } from './chain.ts'
 import { aloneWithChain } from './dev-chain/alone.ts'
@@ -35,7 +35,6 @@ interface ChainsOptions {
   holder: string
   onSettled: OnSettled
   withoutEffect: (chain: Chain, ...of: Parameters<WithoutEffect>) => ReturnType<WithoutEffect>
-  writeFailed(error: unknown): void
   /** See RelayerOptions. */
   broadcastTimeoutMs?: number | undefined
 }
@@ -62,10 +61,9 @@ export interface Chains {
   close(): Promise<void>
 }
 
-// The embedded chain mines at once, keeps everything it is sent, and may come back with an earlier state.
+// The embedded chain mines at once, and may come back with an earlier state.
 const embeddedTiming = { maxInFlight: 512, busyMs: 4, replaceMs: 600_000 }
 const gwei = 1_000_000_000n
-const embeddedCatchUp = 200
 
 /** Opens every chain and the relayer. @throws KeyProblem, WrongChain, EmbeddedElsewhere */
 export async function openChains(options: ChainsOptions): Promise<Chains> {
@@ -82,17 +80,18 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
   let starting: Promise<DevChain> | undefined
   const lost = () => void starting?.then((chain) => chain.stop())
   const release = isEmbedded && isShared(db) ? await aloneWithChain({ ...options, lost }) : undefined
-  if (isEmbedded && options.devChain)
+  if (isEmbedded && options.devChain) {
+    const { relayer } = keysOf(devChainId)
     starting = startDevChain({
       dataDir: options.dataDir,
       log,
       clock,
       ...options.devChain,
-      fund: [keysOf(devChainId).relayer.address],
-      mostCatchUp: embeddedCatchUp,
-      writeFailed: options.writeFailed,
-      rawTransactions: ({ since }) => rawAttempts(db.read, { chainId: devChainId, since }),
+      relayer: relayer.address,
+      signedSince: (nonce) =>
+        rawAttemptsSince(db.read, { chainId: devChainId, sender: relayer.address, nonce }),
     })
+  }
   const embedded = await starting
   try {
     const remotes = remote.map((chain) => ({ chain, endpoints: new RpcEndpoints(chain.rpcUrls, chain) }))

@@ -184,7 +184,6 @@ export async function beginContext(
         ...chainSettings(config, names),
         onSettled: settledWith({ webhookEvents }),
         withoutEffect: whyNotDeployed,
-        writeFailed: failed,
       }),
       fleet.hasChain,
     )

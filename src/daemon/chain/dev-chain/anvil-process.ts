@@ -58,7 +58,6 @@ interface AnvilSettings {
   address: AnvilAddress
   /** For states of old blocks. In anvil's command line, it also identifies the chain's owner. */
   cacheDir: string
-  stateFile: string | undefined
   endsWithDaemon: boolean
   /** Called once the process exists, before it listens. */
   spawned(pid: number): void
@@ -79,7 +78,7 @@ const listenFlags = (address: AnvilAddress): string[] =>
     ? ['--host', '127.0.0.1', '--port', '0', '--ipc', address.socket]
     : ['--host', address.host, '--port', String(address.port)]
 
-const argumentsFor = ({ address, cacheDir, stateFile }: AnvilSettings): string[] => [
+const argumentsFor = ({ address, cacheDir }: AnvilSettings): string[] => [
   ...[...listenFlags(address), '--chain-id', String(devChainId)],
   // BlockMaker makes the blocks: automine makes hundreds of empty ones under a burst.
   ...['--no-mining', '--no-cors', '--no-request-size-limit'],
@@ -88,7 +87,8 @@ const argumentsFor = ({ address, cacheDir, stateFile }: AnvilSettings): string[]
   // Each state is a full copy and accounts for most of anvil's memory. A call that is running while the chain
   // catches up on an idle minute's blocks must still find its own state.
   ...['--prune-history', '16', '--cache-path', cacheDir],
-  ...(stateFile === undefined ? [] : ['--load-state', stateFile]),
+  // Receipts and logs of older blocks go: they would be most of a state, which is saved every few seconds.
+  ...['--transaction-block-keeper', '1000'],
 ]
 
 /** anvil announces that it listens before its socket exists. */

@@ -15,9 +15,9 @@ const pollMs = 200
 export interface BlockMakerSettings {
   connection: RpcConnection
   clock: { now(): number; monotonic(): number }
-  mostCatchUp: number
-  /** Called after blocks with transactions. @param taken their number, if known */
-  mined(taken: number): void
+  maxCatchUp: number
+  /** Called after blocks that somebody asked for. */
+  mined(): void
   /** Called when making blocks failed; the next transaction or poll tries again. */
   failed(error: unknown): void
 }
@@ -82,7 +82,7 @@ export class BlockMaker {
     return this.#inTurn(async () => {
       await this.#mine(count)
       this.#lastBlockAt = this.#settings.clock.monotonic()
-      this.#settings.mined(0)
+      this.#settings.mined()
       return block.parse(await this.#call('eth_getBlockByNumber', 'latest', false)).number
     })
   }
@@ -92,7 +92,7 @@ export class BlockMaker {
     // Skips the queue: this runs before every read of the chain.
     if (this.#due() === 0) return Promise.resolve(0)
     return this.#inTurn(async () => {
-      const count = Math.min(this.#due(), this.#settings.mostCatchUp)
+      const count = Math.min(this.#due(), this.#settings.maxCatchUp)
       if (count === 0) return 0
       await this.#mine(count)
       this.#lastBlockAt += this.#due() * blockMs
@@ -136,7 +136,7 @@ export class BlockMaker {
       const taken = quantity.parse(await this.#call('eth_getBlockTransactionCountByNumber', 'latest'))
       waiting = await this.#waiting()
       if (taken > 0) {
-        this.#settings.mined(taken)
+        this.#settings.mined()
         continue
       }
       // For example, their fees are too low. The next block would be empty as well, so it waits for new

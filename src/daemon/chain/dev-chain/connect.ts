@@ -21,9 +21,6 @@ export const connectTo = (url: string): RpcConnection =>
     failure: (cause) => new ChainUnavailable('The embedded dev chain does not answer. Try again.', { cause }),
   })
 
-/** Dumping a large state takes longest. */
-export const dumpTimeoutMs = 120_000
-
 const mostSockets = 64
 const newline = 0x0a
 

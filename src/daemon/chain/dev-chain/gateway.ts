@@ -1,7 +1,4 @@
-import { type Hex, isHex } from 'viem'
-import { isOutOfSpace } from '../../store/data-dir/disk.ts'
 import { nodeError, type RpcCall, type RpcOutcome } from '../rpc-connection.ts'
-import type { Entry, Journal } from './journal.ts'
 import { isRead, type RpcMode } from './rpc-guard.ts'
 import type { RunningChain } from './running-chain.ts'
 
@@ -12,29 +9,17 @@ export interface Request {
 
 interface GatewaySettings {
   mode: RpcMode
-  journal: Journal
+  /** Called after calls that may have changed the chain. */
   changed(): void
-  writeFailed(error: unknown): void
 }
 
 type BatchedCall = (call: RpcCall) => Promise<RpcOutcome>
 
 const maxBatch = 100
 const noAnswer: RpcOutcome = { error: { code: -32603, message: 'no answer' } }
-const notWritten = (error: unknown): RpcOutcome => ({
-  error: {
-    code: -32603,
-    message: `${isOutOfSpace(error) ? 'The disk is full' : 'The disk cannot be written'}: the transaction was not accepted, and never will be. Send it again later.`,
-  },
-})
 const isSwitch = ({ method }: RpcCall): boolean => /^(evm_setAutomine|anvil_setAutoMine)$/.test(method)
 
-function signedIn(call: RpcCall | undefined): Hex | undefined {
-  const [raw] = call?.method === 'eth_sendRawTransaction' ? (call.params ?? []) : []
-  return isHex(raw) ? raw : undefined
-}
-
-/** The entry point for all calls to a chain: records signed transactions, and has blocks made for them. */
+/** The entry point for all calls to a chain: has blocks made for transactions, and changes saved. */
 export class Gateway {
   readonly #settings: GatewaySettings
   readonly #batchers = new WeakMap<RunningChain, BatchedCall>()
@@ -43,40 +28,7 @@ export class Gateway {
     this.#settings = settings
   }
 
-  async perform(chain: RunningChain, calls: readonly RpcCall[]): Promise<RpcOutcome[]> {
-    const sent = calls.filter((call) => signedIn(call) !== undefined)
-    if (sent.length === 0) return this.#pass(chain, calls)
-    const { journal } = this.#settings
-    let entries: Entry[]
-    try {
-      // Recorded before the chain has it: an unrecorded transaction must not take effect.
-      entries = journal.append(sent.flatMap((call) => signedIn(call) ?? []))
-    } catch (error) {
-      this.#settings.writeFailed(error)
-      const rest = (
-        await this.#pass(
-          chain,
-          calls.filter((call) => signedIn(call) === undefined),
-        )
-      ).values()
-      return calls.map((call) =>
-        signedIn(call) === undefined ? (rest.next().value ?? noAnswer) : notWritten(error),
-      )
-    }
-    let outcomes: RpcOutcome[] | undefined
-    try {
-      outcomes = await this.#pass(chain, calls)
-      return outcomes
-    } finally {
-      // Before the caller learns the outcome: a refused transaction must not succeed after a restart. Without
-      // an answer it may have taken effect, so it stays.
-      const of = outcomes?.filter((_, index) => signedIn(calls[index]) !== undefined)
-      for (const [index, entry] of entries.entries())
-        journal.settle(entry, of === undefined || 'result' in (of[index] ?? noAnswer))
-    }
-  }
-
-  async #pass(chain: RunningChain, calls: readonly RpcCall[]): Promise<RpcOutcome[]> {
+  async #perform(chain: RunningChain, calls: readonly RpcCall[]): Promise<RpcOutcome[]> {
     const outcomes = await chain.connection.batch(calls)
     if (calls.some(({ method }) => !isRead(method))) {
       this.#settings.changed()
@@ -89,12 +41,12 @@ export class Gateway {
     // For readers, the chain continues during idle time.
     if (this.#settings.mode === 'guarded') {
       await chain.blocks.catchUp()
-      return this.perform(chain, calls)
+      return this.#perform(chain, calls)
     }
     // anvil's own automine makes a block for each transaction, and hundreds of empty ones.
     for (const { params } of calls.filter(isSwitch)) chain.blocks.hold(params?.[0] === false)
     const passed = calls.filter((call) => !isSwitch(call))
-    const outcomes = (await this.perform(chain, passed)).values()
+    const outcomes = (await this.#perform(chain, passed)).values()
     return calls.map((call) => (isSwitch(call) ? { result: null } : (outcomes.next().value ?? noAnswer)))
   }
 
@@ -109,7 +61,7 @@ export class Gateway {
   #batcherOf(chain: RunningChain): BatchedCall {
     const known = this.#batchers.get(chain)
     if (known) return known
-    const batcher = batchPerTurn((calls) => this.perform(chain, calls))
+    const batcher = batchPerTurn((calls) => this.#perform(chain, calls))
     this.#batchers.set(chain, batcher)
     return batcher
   }

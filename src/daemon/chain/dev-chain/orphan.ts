@@ -41,7 +41,6 @@ export async function endOrphan(left: OrphanSettings): Promise<void> {
       const isOurs = () => (onLinux ? isOurAnvil(record.pid, left.cacheDir) : isMarked && isAlive(record.pid))
       if (isOurs()) {
         left.log.warn({ pid: record.pid }, 'ending the dev chain of a killed daemon')
-        // Snapshots and replay restore the chain without this, except for unsigned changes.
         if (isMarked && connection)
           await left
             .rescue(connection)

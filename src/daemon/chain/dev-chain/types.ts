@@ -2,26 +2,7 @@ import type { Logger } from 'pino'
 import type { Address, Chain, Hex, Transport } from 'viem'
 import type { devChainId } from './dev-keys.ts'
 import type { Request } from './gateway.ts'
-import type { History } from './history.ts'
 import type { RpcMode } from './rpc-guard.ts'
-
-export interface Wanted {
-  /**
-   * When the initial state was saved, in milliseconds; undefined: there is none. Transactions mined before may
-   * be omitted; unmined ones must be included, however old.
-   */
-  since: number | undefined
-}
-
-/** anvil's memory grows with every transaction: above a limit, a new one takes over from its state. */
-export interface Renewal {
-  /** Bytes of memory; undefined: never. */
-  above: number | undefined
-  /** The share of time (0 to 1) that renewals may take, during which callers wait. */
-  share: number
-  /** The past that the new one still knows. */
-  history: History
-}
 
 export interface DevChainSettings {
   dataDir: string
@@ -32,21 +13,19 @@ export interface DevChainSettings {
   rpcPort?: number
   /** Web pages that may use it; absent: none. */
   rpcOrigins?: readonly string[]
-  /** anvil ends if this process is killed (on Linux). Else the next daemon ends it, and keeps what it knows. */
+  /** anvil ends if this process is killed (on Linux). Else the next daemon saves its state and ends it. */
   endsWithDaemon?: boolean
-  /** Signed transactions in signing order. Those that the chain has already are harmless. */
-  rawTransactions(wanted: Wanted): AsyncIterable<Hex> | Iterable<Hex> | Promise<readonly Hex[]>
+  /** Its transactions that a kill took from the chain are sent again, and it has a million ether at each start. */
+  relayer: Address
+  /** The relayer's signed transactions with this nonce and later ones, in signing order and in small batches. */
+  signedSince(nonce: number): AsyncIterable<readonly Hex[]> | Iterable<readonly Hex[]>
   /** Addresses by name. Existing names are not changed. */
   names: Readonly<Record<string, string>>
-  /** These get a million ether whenever the chain starts, before anything is replayed. */
-  fund?: readonly Address[]
   /** The maximum number of blocks for idle time; more than any signature's blockExpiry. */
-  mostCatchUp?: number
-  /** Saves a state after this many blocks with transactions, or this long after the last change. */
-  keepEvery?: { blocks: number; idleMs: number }
-  renewal?: Renewal
+  maxCatchUp?: number
+  /** A change is saved after this time. */
+  saveAfterMs?: number
   binary?: string
-  writeFailed?(error: unknown): void
 }
 
 export interface DevChain {
@@ -80,6 +59,6 @@ export interface DevChain {
   onExit(listener: () => void): () => void
   /** Called when the chain is restored after a crash: transactions may be in other blocks than before. */
   onRestart(listener: () => void): () => void
-  /** Saves the state and ends the chain; if it hangs, the journal has the rest. */
+  /** Saves the state, unless the chain hangs, and ends it. */
   stop(): Promise<void>
 }

@@ -33,34 +33,30 @@ export const openAttempts = statement<{ chainId: number; signer: string }>()((db
     .orderBy('transactionAttempts.id'),
 ).all
 
-const replayable = statement<{ chainId: number; since: string; after: number; limit: number }>()((db, p) =>
-  db
-    .selectFrom('transactionAttempts')
-    .innerJoin('transactions', 'transactions.id', 'transactionAttempts.transactionId')
-    .select(['transactionAttempts.id', 'transactionAttempts.raw'])
-    .where('transactions.chainId', '=', p.chainId)
-    .where('transactionAttempts.id', '>', p.after)
-    .where((e) => e.or([e('settledAt', 'is', null), e('settledAt', '>=', p.since)]))
-    .orderBy('transactionAttempts.id')
-    .limit(p.limit),
+const signed = statement<{ chainId: number; sender: string; nonce: number; after: number; limit: number }>()(
+  (db, p) =>
+    db
+      .selectFrom('transactionAttempts')
+      .innerJoin('transactions', 'transactions.id', 'transactionAttempts.transactionId')
+      .select(['transactionAttempts.id', 'transactionAttempts.raw'])
+      .where('transactions.chainId', '=', p.chainId)
+      .where('transactions.sender', '=', p.sender)
+      .where('transactionAttempts.nonce', '>=', p.nonce)
+      .where('transactionAttempts.id', '>', p.after)
+      .orderBy('transactionAttempts.id')
+      .limit(p.limit),
 )
-const page = 500
+const page = 100
 
-/**
- * Signed bytes to replay after a chain lost its state, ordered by signing. @param since milliseconds since the
- * epoch; skips transactions settled earlier
- */
-export async function* rawAttempts(
+/** Signed bytes with this nonce and later ones, whether settled or not, in signing order. */
+export async function* rawAttemptsSince(
   db: Queries,
-  { chainId, since }: { chainId: number; since: number | undefined },
-): AsyncGenerator<Hex> {
-  const from = since === undefined ? '' : new Date(since).toISOString()
+  from: { chainId: number; sender: string; nonce: number },
+): AsyncGenerator<Hex[]> {
   for (let after = 0; ; ) {
-    const rows = await replayable.all(db, { chainId, since: from, after, limit: page })
-    for (const { id, raw } of rows) {
-      after = id
-      if (isHex(raw)) yield raw
-    }
+    const rows = await signed.all(db, { ...from, after, limit: page })
+    after = rows.at(-1)?.id ?? after
+    yield rows.flatMap(({ raw }) => (isHex(raw) ? [raw] : []))
     if (rows.length < page) return
   }
 }
