@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { SenderStatus } from '../../src/daemon/chain/relayer/sender.ts'
-import { expireLeases } from '../support/engines.ts'
+import { ageLeases } from '../support/engines.ts'
 import { isPostgres } from '../support/postgres.ts'
 import { type Bench, openBench, slots } from '../support/relayer.ts'
 
@@ -129,7 +129,7 @@ describe('the lease', () => {
     const [status] = await second.tick()
     expect(heldOff(status)).toBe(true)
     expect(await bench.state(late)).toBe('queued')
-    await expireLeases(bench.db)
+    await ageLeases(bench.db, 4000)
     const [after] = await second.tick()
     expect(after?.trouble).toBeUndefined()
     expect(await bench.state(late)).toBe('broadcast')

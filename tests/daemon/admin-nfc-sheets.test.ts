@@ -3,6 +3,7 @@ import { cleanUp } from '../../src/daemon/domain/operations/housekeeping.ts'
 import { CardGone } from '../../src/nfc/card.ts'
 import { type AdminApp, openAdminApp } from '../support/admin.ts'
 import { type TestClock, testClock } from '../support/daemon.ts'
+import { ageLeases } from '../support/engines.ts'
 import { Chip, type Ended, inA, nfcSeed, talk } from '../support/nfc.ts'
 
 let t: AdminApp
@@ -111,9 +112,9 @@ test('a failure frees its row, its own station at once, and a dead client once n
   expect(await rowAt(third, 'right')).toBeNull()
   // The chip that comes again replaces its own dead session.
   expect(await rowAt(torn, 'left')).toBe(1)
-  clock.advance('9s')
+  await ageLeases(t.ctx.db, 5000)
   expect(await rowAt(third, 'right')).toBeNull()
-  clock.advance('1s')
+  await ageLeases(t.ctx.db, 5000)
   await expect(
     talk(
       t.call,
@@ -150,7 +151,7 @@ test('stations whose requests are slow do not end each other: rows that are held
       onInspected: labelled,
       onStep: async ({ body }) => {
         if (body.next.phase !== 'set-up' || others.length > 0) return
-        clock.advance('30s')
+        await ageLeases(t.ctx.db, 30_000)
         others.push(setUp(run, new Chip(), labelled, { station: 'right' }))
         expect(await others[0]).toMatchObject({ row: 2 })
       },

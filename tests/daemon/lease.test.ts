@@ -6,7 +6,7 @@ import type { Db } from '../../src/daemon/store/database/database.ts'
 import { setSetting, setting } from '../../src/daemon/store/database/settings.ts'
 import { Lease, LeaseLost } from '../../src/daemon/store/lease/lease.ts'
 import { testClock } from '../support/daemon.ts'
-import { expireLeases, openTestStore } from '../support/engines.ts'
+import { ageLeases, openTestStore } from '../support/engines.ts'
 import { dropDatabaseOf } from '../support/postgres.ts'
 
 let directory: string
@@ -44,7 +44,7 @@ test('of ten that want a lease one gets it, of nine one once it expired, by the 
   clock.advance('5s')
   expect(first.isCertain).toBe(false)
   expect(await others[0]?.acquire()).toBe(false)
-  await expireLeases(db)
+  await ageLeases(db, 5000)
   expect(await others[0]?.canAcquire()).toBe(true)
   const second = await raceFor(others)
   expect(second.isCertain).toBe(true)
@@ -55,7 +55,7 @@ test('of ten that want a lease one gets it, of nine one once it expired, by the 
 test('one that expired is renewed as long as nobody has acquired it', async () => {
   const first = lease('first')
   await first.acquire()
-  await expireLeases(db)
+  await ageLeases(db, 5000)
   expect(await first.renew()).toBe(true)
   expect(await lease('second').acquire()).toBe(false)
 })
@@ -76,7 +76,7 @@ test('one that was paused believes that it holds the lease, and writes nothing',
   const first = lease('first')
   await first.acquire()
   await write(first, 'by the first')
-  await expireLeases(db)
+  await ageLeases(db, 5000)
   const second = lease('second')
   expect(await second.acquire()).toBe(true)
   expect(first.isHeld).toBe(true)

@@ -21,6 +21,11 @@ export async function openTestStore(dataDir: string): Promise<Db> {
   return openDatabase(file)
 }
 
-/** As if nobody had renewed a lease for as long as it lasts. */
-export const expireLeases = (db: Db) =>
-  db.write((trx) => trx.updateTable('leases').set({ expiresAt: 0 }).execute())
+/** As if nobody had renewed a lease for so long. */
+export const ageLeases = (db: Db, ms: number) =>
+  db.write((trx) =>
+    trx
+      .updateTable('leases')
+      .set((e) => ({ expiresAt: e('expiresAt', '-', ms) }))
+      .execute(),
+  )

@@ -4,7 +4,8 @@ import { existingLabels } from '../../store/chips/chip-registration.ts'
 import { conflict, invalid } from '../errors/errors.ts'
 import type { SetUpDeps } from './execute-plan.ts'
 import { knownChip } from './known-chip.ts'
-import type { ChipDetails, NfcSession, PassedRow, Reply, SheetPlace, Step } from './session.ts'
+import type { ChipDetails, NfcSession, PassedRow, Reply, Step } from './session.ts'
+import type { SheetPlace } from './session-leases.ts'
 import { holdRow, offerRow, passRowTo } from './sheet-rows.ts'
 
 interface DetailsRequest {

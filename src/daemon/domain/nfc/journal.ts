@@ -16,7 +16,8 @@ import type { NfcPlanRow } from '../../store/schema/schema.ts'
 import { conflict, DomainError } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 import { missingKeySet } from './chip-keys.ts'
-import type { ChipDetails, SheetPlace } from './session.ts'
+import type { ChipDetails } from './session.ts'
+import type { SheetPlace } from './session-leases.ts'
 
 /** The chip's place in the registry after its setup. */
 export interface Enrollment {

@@ -12,7 +12,7 @@ import { assertOwnKeys, type KnownChip, knownChip } from './known-chip.ts'
 import { originalityOf, resultOf } from './provision.ts'
 import { registerWithTap } from './registration.ts'
 import { type CardSession, type ChipRequest, type NfcSession, runScript } from './session.ts'
-import { ChipBusy } from './session-locks.ts'
+import { ChipBusy } from './session-leases.ts'
 import { isRowLeft } from './sheet-rows.ts'
 
 /** Completes the plan of a chip that was lifted too early. If the plan is finished, only verifies the chip. */

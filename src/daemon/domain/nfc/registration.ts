@@ -17,7 +17,7 @@ import { conflict } from '../errors/errors.ts'
 import { type TakeTapDeps, takeTap } from '../taps/take-tap.ts'
 import { iso } from '../time/time.ts'
 import type { Enrollment } from './journal.ts'
-import type { SheetPlace } from './session.ts'
+import type { SheetPlace } from './session-leases.ts'
 import { takeRow } from './sheet-rows.ts'
 
 export type RegistrationDeps = RegisterDeps & TakeTapDeps & { db: Db }

@@ -3,7 +3,7 @@ import { NdefFormatError } from '../../../nfc/ndef.ts'
 import { ChipError } from '../../../nfc/ntag424/errors.ts'
 import { ProvisionError } from '../../../nfc/provision/errors.ts'
 import { DomainError } from '../errors/errors.ts'
-import { ChipBusy } from './session-locks.ts'
+import { ChipBusy } from './session-leases.ts'
 
 export interface SessionFailure {
   /** For programs: the error's class or code. */

@@ -3,20 +3,10 @@ import { hasSucceeded } from '../../../nfc/ntag424/errors.ts'
 import type { Originality } from '../../../nfc/ntag424/originality.ts'
 import type { Burst, Script } from '../../../nfc/script.ts'
 import type { Actor } from '../../store/audit/audit.ts'
+import type { Db } from '../../store/database/database.ts'
 import type { ChipInput } from '../chips/chip-input.ts'
 import { DomainError } from '../errors/errors.ts'
-
-/** A row of a sheet: its run, and its position from 1. */
-export interface SheetPlace {
-  readonly run: number
-  readonly row: number
-}
-
-/** A chip, a team's label for a chip, or a row of a sheet; only one session can hold it at a time. */
-export type SessionLock =
-  | { readonly uid: string }
-  | { readonly label: string; readonly teamId: number }
-  | SheetPlace
+import { SessionLeases, type SessionLock, type SheetPlace } from './session-leases.ts'
 
 interface NfcSessionStart {
   /** The admin token that opened the session; no other may continue it. */
@@ -25,13 +15,9 @@ interface NfcSessionStart {
   /** The computer and user that relay the session, if they say so. */
   readonly station: string | undefined
   readonly now: number
-  readonly locks: {
-    /** @throws ChipBusy */
-    take(session: NfcSession, held: SessionLock): Promise<void>
-    /** @returns false if another session holds it */
-    tryTake(session: NfcSession, held: SessionLock, isSpare?: boolean): Promise<boolean>
-    release(session: NfcSession, held: SessionLock): void
-  }
+  readonly db: Db
+  /** @throws ChipBusy */
+  readonly lock: (session: NfcSession, held: Exclude<SessionLock, SheetPlace>) => Promise<void>
 }
 
 /** One card on one reader, and the state of the conversation with it. */
@@ -53,26 +39,25 @@ export class NfcSession {
   url: string | null = null
   /** The journal entry being executed. */
   planId: number | undefined
+  /** Another session has acquired its chip. */
+  isTakenOver = false
+  readonly leases: SessionLeases
   #place: SheetPlace | undefined
-  readonly #locks: NfcSessionStart['locks']
+  readonly #lock: NfcSessionStart['lock']
 
-  constructor({ token, actor, station, now, locks }: NfcSessionStart) {
+  constructor({ token, actor, station, now, db, lock }: NfcSessionStart) {
     this.token = token
     this.actor = actor
     this.station = station
     this.openedAt = now
     this.usedAt = now
-    this.#locks = locks
+    this.leases = new SessionLeases(db, this)
+    this.#lock = lock
   }
 
   /** Held until the session ends. @throws ChipBusy */
   lock(held: Exclude<SessionLock, SheetPlace>): Promise<void> {
-    return this.#locks.take(this, held)
-  }
-
-  /** The row that it holds. */
-  get place(): SheetPlace | undefined {
-    return this.#place
+    return this.#lock(this, held)
   }
 
   /**
@@ -80,8 +65,8 @@ export class NfcSession {
    * @returns false if another session holds that
    */
   async takePlace(place: SheetPlace, isSpare = false): Promise<boolean> {
-    if (!(await this.#locks.tryTake(this, place, isSpare))) return false
-    if (this.#place && this.#place.row !== place.row) this.#locks.release(this, this.#place)
+    if (!(await this.leases.acquire(place, isSpare))) return false
+    if (this.#place && this.#place.row !== place.row) await this.leases.release(this.#place)
     this.#place = place
     return true
   }

@@ -10,7 +10,8 @@ import {
 } from '../../store/nfc/nfc-sheets.ts'
 import { conflict, notFound } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
-import type { NfcSession, SheetPlace, SheetProgress } from './session.ts'
+import type { NfcSession, SheetProgress } from './session.ts'
+import type { SheetPlace } from './session-leases.ts'
 import type { SheetDeps } from './sheet-runs.ts'
 
 /** Taken rows that are read at once. */

@@ -4,6 +4,7 @@ import { pruneRefreshes } from '../../store/chain/announcements.ts'
 import { pruneIdempotencyKeys } from '../../store/chain/idempotency-keys.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
 import type { Election } from '../../store/lease/leader-election.ts'
+import { pruneLeases } from '../../store/lease/lease.ts'
 import { pruneSpentCodes } from '../../store/taps/spent-codes.ts'
 import { forgetBatches } from '../batches/room.ts'
 import { announceDeferred } from '../chain/announcements.ts'
@@ -29,6 +30,7 @@ export async function cleanUp({ db, clock }: Deps): Promise<void> {
     while ((await db.write((trx) => prune(trx, batchSize))) === batchSize) await new Promise(setImmediate)
   }
   await inPieces(pruneSpentCodes)
+  await inPieces(pruneLeases)
   await inPieces((trx, limit) => pruneIdempotencyKeys(trx, iso(clock.uptime()), limit))
   await db.write((trx) => clampSpentDays(trx, dayOf(clock.confirmedTime())))
   await inPieces((trx, limit) => forgetBatches(trx, clock.now(), limit))

@@ -52,22 +52,22 @@ export class Lease {
     return this.isHeld && this.#sinceRenewed() >= this.#settings.leaseMs / 5
   }
 
-  /** @returns whether it is held now */
-  async acquire(): Promise<boolean> {
+  /** @param graceMs for so long, one that expired is left to its holder @returns whether it is held now */
+  async acquire({ graceMs = 0 } = {}): Promise<boolean> {
     if (this.isHeld) return true
     // A standby asks several times a second; a read costs less than a write in vain.
-    if (!(await this.canAcquire())) return false
+    if (!(await this.canAcquire(graceMs))) return false
     const { db, clock } = this.#settings
     const at = clock.monotonic()
-    const acquired = await db.write((trx) => acquireLease.first(trx, this.#term))
+    const acquired = await db.write((trx) => acquireLease.first(trx, { ...this.#term, graceMs }))
     if (!acquired) return false
     this.#fence = acquired.fence
     this.#renewedAt = at
     return true
   }
 
-  async canAcquire(): Promise<boolean> {
-    return !(await isBlocked.exists(this.#settings.db.read, this.#term))
+  async canAcquire(graceMs = 0): Promise<boolean> {
+    return !(await isBlocked.exists(this.#settings.db.read, { ...this.#term, graceMs }))
   }
 
   /** Only renews: a lease that was lost is acquired by `acquire` alone, so that nothing goes on by what it read before. */
@@ -119,22 +119,23 @@ export class Lease {
 
 type Term = { name: string; holder: string; leaseMs: number }
 type Tenure = Term & { fence: number }
+type Attempt = Term & { graceMs: number }
 
 const leases = expressionBuilder<Database, 'leases'>()
 
 /** If the clock was set back, a lease would end late: none can end later than one that begins now. */
-const isFree = (db: Queries, p: Term) => {
+const isFree = (db: Queries, p: Attempt) => {
   const { now } = engineOf(db)
   return leases.or([
     leases('leases.holder', '=', ''),
     // An acquisition whose answer was lost has left the holder's own name.
     leases('leases.holder', '=', p.holder),
-    leases('leases.expiresAt', '<=', now),
+    leases('leases.expiresAt', '<=', leases(now, '-', p.graceMs)),
     leases('leases.expiresAt', '>', leases(now, '+', p.leaseMs)),
   ])
 }
 
-const isBlocked = statement<Term>()((db, p) =>
+const isBlocked = statement<Attempt>()((db, p) =>
   db
     .selectFrom('leases')
     .select('name')
@@ -142,7 +143,7 @@ const isBlocked = statement<Term>()((db, p) =>
     .where((eb) => eb.not(isFree(db, p))),
 )
 
-const acquireLease = statement<Term>()((db, p) =>
+const acquireLease = statement<Attempt>()((db, p) =>
   db
     .insertInto('leases')
     .values({
@@ -181,3 +182,30 @@ const releaseLease = statement<Tenure>()((db, p) => ofTenure(db, p).set({ holder
 /** After a restore, or a start that nobody else can share: whoever held one is gone. */
 export const releaseAllLeases = (trx: Queries) =>
   affected(trx.updateTable('leases').set({ holder: '' }).where('holder', '!=', ''))
+
+/** @param prefix of names, without wildcards @returns the names of those that are held and have not expired */
+export async function heldLeases(db: Queries, prefix: string): Promise<string[]> {
+  const held = await db
+    .selectFrom('leases')
+    .select('name')
+    .where('name', 'like', `${prefix}%`)
+    .where('holder', '!=', '')
+    .where('expiresAt', '>', engineOf(db).now)
+    .execute()
+  return held.map(({ name }) => name)
+}
+
+/** Longer than any holder with a name that others may have as well remembers its fence. */
+const forgottenMs = 3_600_000
+
+/** Deletes leases that expired long ago. @returns how many */
+export const pruneLeases = (trx: Queries, limit: number): Promise<number> =>
+  affected(
+    trx.deleteFrom('leases').where('name', 'in', (eb) =>
+      eb
+        .selectFrom('leases')
+        .select('name')
+        .where('expiresAt', '<', leases(engineOf(trx).now, '-', forgottenMs))
+        .limit(limit),
+    ),
+  )

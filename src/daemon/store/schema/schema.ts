@@ -59,7 +59,6 @@ export interface Database {
   auditHead: system.AuditHeadTable
   names: system.NamesTable
   changes: system.ChangesTable
-  holds: system.HoldsTable
   daemons: system.DaemonsTable
   settings: system.SettingsTable
   leases: system.LeasesTable

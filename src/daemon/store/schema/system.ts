@@ -45,19 +45,6 @@ export interface ChangesTable {
   version: number
 }
 
-/** What one holder alone may work with, until it is silent. Times are milliseconds of the database's clock. */
-export interface HoldsTable {
-  name: string
-  /** The process that the holder lives in. */
-  daemon: string
-  holder: string
-  /** Whose later holders may take it at once. */
-  station: string | null
-  /** The holder is at work, and need not be heard. */
-  busyUntil: number
-  heardAt: number
-}
-
 /** The daemons on one database. */
 export interface DaemonsTable {
   /** Stays with the data directory. */

@@ -3,7 +3,7 @@ import { required, strictClustered } from '../columns.ts'
 
 /** What several daemons on one database share beyond what one of them keeps. */
 export async function fleet(db: Kysely<unknown>): Promise<void> {
-  // Who does what only one daemon may do.
+  // Who does what only one daemon, or one session, may do.
   await db.schema
     .createTable('leases')
     .addColumn('name', 'text', (c) => c.primaryKey())
@@ -23,15 +23,6 @@ export async function fleet(db: Kysely<unknown>): Promise<void> {
     .insertInto('changes')
     .values(['credentials', 'keySets', 'webhooks'].map((kind) => ({ kind, version: 0 })))
     .execute()
-  await db.schema
-    .createTable('holds')
-    .addColumn('name', 'text', (c) => c.primaryKey())
-    .$call(required('text', 'daemon holder'))
-    .addColumn('station', 'text')
-    .$call(required('integer', 'busyUntil heardAt'))
-    .modifyEnd(strictClustered)
-    .execute()
-  await db.schema.createIndex('holdsOfHolder').on('holds').column('holder').execute()
   // With the settings that they have to agree on.
   await db.schema
     .createTable('daemons')
