@@ -32,7 +32,6 @@ const rooms = [
   'src/daemon/seed',
   'src/daemon/outbound',
   'src/daemon/marketplace',
-  'src/daemon/webhooks',
   'src/daemon/process',
 ] as const
 type Room = (typeof rooms)[number]
@@ -76,7 +75,6 @@ const mayImport: Record<Exclude<Room, 'src/daemon/process'>, readonly Room[]> = 
   'src/daemon/pages': ['src/daemon/domain', 'src/nfc'],
   'src/daemon/outbound': [],
   'src/daemon/marketplace': ['src/daemon/outbound'],
-  'src/daemon/webhooks': ['src/daemon/outbound'],
   'src/daemon/seed': [
     'src/nfc/halo',
     'src/daemon/contract',

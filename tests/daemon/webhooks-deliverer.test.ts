@@ -1,246 +1,130 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { Deliverer } from '../../src/daemon/webhooks/deliverer.ts'
-import type { DeliveryStore } from '../../src/daemon/webhooks/delivery-store.ts'
-import type { Job, Target } from '../../src/daemon/webhooks/lane.ts'
-import { Pace } from '../../src/daemon/webhooks/pace.ts'
-import { attempt } from '../../src/daemon/webhooks/try.ts'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { send, type WebhookOutbound } from '../../src/daemon/domain/webhooks/send.ts'
+import { Throttle } from '../../src/daemon/domain/webhooks/throttle.ts'
+import { type AdminApp, openAdminApp } from '../support/admin.ts'
+import { until } from '../support/fleet-senders.ts'
+import { openReceiver, type Receiver } from '../support/webhooks.ts'
 
-// Rules of the deliverer alone: the store is in memory, and time passes when it is told to.
-
-beforeEach(() => {
-  vi.useFakeTimers()
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
-
-type Answer = { status: number; headers: Record<string, string> }
-type Row = { job: Job; dueAt: number | null; isSettled: boolean }
-
-const clock = { now: () => Date.now(), confirmedTime: () => Date.now(), monotonic: () => performance.now() }
-const answer = (status: number, headers = {}): Answer => ({ status, headers })
-const silence = () =>
-  new Promise<never>((_, reject) => setTimeout(() => reject(new Error('no answer')), 10_000))
-const passing = (ms: number) => vi.advanceTimersByTimeAsync(ms)
-
-function open(send: (url: string, messageId: string) => Promise<Answer>) {
-  const targets: Target[] = []
-  const rows: Row[] = []
-  const sent: string[] = []
-  const disabled: string[] = []
-  const errors: unknown[] = []
-  const hooks = {
-    writing: async () => undefined as unknown,
-    targets: async () => targets as readonly Target[],
-  }
-  const store: DeliveryStore = {
-    targets: () => hooks.targets(),
-    releaseAll: async () => undefined,
-    withWork: async () => [],
-    release: async () => undefined,
-    claimed: async () => undefined,
-    tidy: async () => false,
-    async hasten() {
-      for (const row of rows) row.dueAt = Date.now()
-    },
-    async disable({ id, url }) {
-      disabled.push(url)
-      targets.splice(
-        targets.findIndex((one) => one.id === id),
-        1,
-      )
-    },
-    async exchange(results, wanted) {
-      for (const { id, dueAt, outcome } of results)
-        Object.assign(rows[id] ?? {}, { dueAt, isSettled: outcome !== 'again' })
-      const claimed = wanted.map(({ webhookId, limit }) => {
-        const waiting = rows.filter(({ job, isSettled }) => job.webhookId === webhookId && !isSettled)
-        const due = waiting.filter(({ dueAt }) => dueAt === null || dueAt <= Date.now()).slice(0, limit)
-        for (const row of due) row.dueAt = Date.now() + 300_000
-        const nextDueAt = Math.min(...waiting.map(({ dueAt }) => dueAt ?? 0))
-        return { webhookId, jobs: due.map(({ job }) => job), isMore: due.length === limit, nextDueAt }
-      })
-      await hooks.writing()
-      return claimed
-    },
-  }
-  const deliverer = new Deliverer({
-    ...{ store, clock, chance: () => 0.5, failed: (error: unknown) => errors.push(error) },
-    pace: new Pace({ monotonic: clock.monotonic, utilization: () => 0 }),
-    send: async ({ url, headers }) => {
-      const id = String(headers?.['webhook-id'])
-      sent.push(id)
-      return send(url, id)
-    },
+let t: AdminApp
+let hanging: Receiver
+let good: Receiver
+const lines: string[] = []
+beforeEach(async () => {
+  hanging = await openReceiver(() => undefined)
+  good = await openReceiver()
+  lines.length = 0
+  t = await openAdminApp({
+    env: { TAPCHIP_WEBHOOKS_PRIVATE: 'on' },
+    log: (line) => lines.push(line),
+    logLevel: 'error',
   })
-  const webhook = (id: number, teamId = 1) =>
-    targets.push({
-      id,
-      teamId,
-      url: `https://${id}.example`,
-      secrets: [{ bytes: Buffer.of(1), until: null }],
-    })
-  const message = (webhookId: number, messageId: string) => {
-    const at = new Date().toISOString()
-    const job = { id: rows.length, webhookId, messageId, type: 'tap.valid', at, chipUid: null, data: '{}' }
-    rows.push({ job: { ...job, attempts: 0, since: at }, dueAt: null, isSettled: false })
-  }
-  return { ...{ deliverer, targets, rows, sent, disabled, errors, hooks, webhook, message } }
+})
+afterEach(async () => {
+  hanging.close()
+  good.close()
+  await t.close()
+})
+
+const team = async (name: string): Promise<number> => (await t.call('POST /admin/teams', { name })).body.id
+const webhook = (name: string, { url }: Receiver, path: number | string = '') =>
+  t.call('POST /admin/webhooks', { team: name, url: `${url}/${path}` })
+const record = (teamId: number, n = 0) => {
+  const event = { teamId, type: 'badge.minted', at: new Date().toISOString(), data: { n } } as const
+  return t.ctx.db.write((trx) => t.ctx.webhookEvents.record(trx, event))
 }
 
-test('a message that fails while others are claimed is tried again as soon as any', async () => {
-  let fail = (_error: Error) => undefined as unknown
-  let isFirst = true
-  const t = open(async (_url, id) => {
-    if (id !== 'a' || !isFirst) return answer(204)
-    isFirst = false
-    return new Promise((_, reject) => {
-      fail = reject
-    })
-  })
-  t.webhook(1)
-  t.message(1, 'a')
-  t.deliverer.start()
-  await passing(100)
-  expect(t.sent).toEqual(['a'])
-  t.message(1, 'b')
-  t.hooks.writing = async () => {
-    fail(new Error('connection lost'))
-    for (let n = 0; n < 100; n += 1) await Promise.resolve()
-  }
-  t.deliverer.recorded(1)
-  await passing(100)
-  expect(t.sent).toEqual(['a', 'b'])
-  await passing(3000)
-  expect(t.sent).toEqual(['a', 'b', 'a'])
-  expect(t.rows.every(({ isSettled }) => isSettled)).toBe(true)
-})
-
-test('410 ends the URL that answered it: not a new one, and nothing more is sent to it', async () => {
-  const called: { url: string; end(): void }[] = []
-  const t = open((url) => new Promise((resolve) => called.push({ url, end: () => resolve(answer(410)) })))
-  t.webhook(1)
-  for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) t.message(1, id)
-  t.deliverer.start()
-  await passing(100)
-  expect(called.map(({ url }) => url)).toEqual(['https://1.example', 'https://1.example'])
-  Object.assign(t.targets, [{ ...t.targets[0], url: 'https://new.example' }])
-  t.deliverer.changed()
-  called[0]?.end()
-  await passing(100)
-  called[1]?.end()
-  await passing(100)
-  expect(t.disabled).toEqual([])
-  expect(called.at(-1)?.url).toBe('https://new.example')
-  called.at(-1)?.end()
-  await passing(100)
-  expect(t.disabled).toEqual(['https://new.example'])
-  const { length } = called
-  await passing(60_000)
-  expect(called).toHaveLength(length)
-})
-
 test('receivers that never answer keep neither another team nor a new webhook waiting', async () => {
-  let inFlight = 0
-  const most = { ofOne: 0 }
-  const t = open(async (url) => {
-    const isDead = Number(new URL(url).hostname.split('.')[0]) < 1000
-    if (!isDead) return answer(204)
-    inFlight += 1
-    most.ofOne = Math.max(most.ofOne, inFlight)
-    return silence().finally(() => {
-      inFlight -= 1
-    })
-  })
-  for (let id = 0; id < 20; id += 1) t.webhook(id, 1)
-  for (let id = 0; id < 20; id += 1) for (const n of [1, 2, 3]) t.message(id, `dead ${id} ${n}`)
-  t.webhook(1000, 2)
-  t.message(1000, 'good')
-  t.deliverer.start()
-  await passing(100)
-  expect(t.sent).toContain('good')
-  expect(most.ofOne).toBe(8)
-  for (let id = 20; id < 100; id += 1) {
-    t.webhook(id, 2 + (id % 4))
-    t.message(id, `dead ${id}`)
-  }
-  t.deliverer.changed()
-  await passing(120_000)
-  expect(inFlight).toBeGreaterThan(20)
-  t.webhook(1001, 9)
-  t.message(1001, 'new')
-  t.deliverer.changed()
-  await passing(200)
-  expect(t.sent).toContain('new')
+  const dead = [await team('One'), await team('Two')]
+  for (const name of ['One', 'Two'])
+    for (let n = 0; n < 20; n += 1) await webhook(name, hanging, `${name}/${n}`)
+  for (const id of dead) for (const n of [1, 2, 3]) await record(id, n)
+  t.ctx.webhooks.start()
+  await until('as many are served as may be', async () => hanging.received.length >= 32)
+  const other = await team('Other')
+  await webhook('Other', good)
+  await record(other)
+  await good.until(({ length }) => length === 1)
+  // One message at a time to each.
+  expect(new Set(hanging.received.map(({ path }) => path)).size).toBe(hanging.received.length)
 })
 
-test('while writes or reads fail, there is a run every few seconds and one line, and nothing is lost', async () => {
-  const t = open(async () => answer(204))
+test('a webhook that cannot be decrypted keeps no other from being delivered, and is reported once', async () => {
+  const teamId = await team('One')
+  const { id } = (await webhook('One', good, 'broken')).body
+  await webhook('One', good)
+  await t.ctx.db.write((trx) =>
+    trx
+      .updateTable('webhooks')
+      .set({ url: Buffer.from('not sealed') })
+      .where('id', '=', id)
+      .execute(),
+  )
+  t.ctx.webhooks.start()
+  for (const n of [0, 1, 2]) {
+    await record(teamId, n)
+    await good.until(({ length }) => length === n + 1)
+  }
+  expect(lines.map((line) => JSON.parse(line).err.message)).toEqual([
+    expect.stringContaining(`Webhook ${id} cannot be decrypted`),
+  ])
+})
+
+test('while writes fail, there is a run every few seconds and one line, and nothing is lost', async () => {
+  const teamId = await team('One')
+  await webhook('One', good)
+  await record(teamId)
+  const { db } = t.ctx
+  const { write } = db
   let writes = 0
-  t.hooks.targets = async () => {
-    t.hooks.targets = async () => t.targets
-    throw new Error('disk I/O error')
-  }
-  t.hooks.writing = async () => {
+  db.write = () => {
     writes += 1
-    throw new Error('disk is full')
+    return Promise.reject(new Error('disk is full'))
   }
-  t.webhook(1)
-  t.message(1, 'a')
-  t.deliverer.start()
-  for (let n = 0; n < 100; n += 1) {
-    t.deliverer.recorded(1)
-    await passing(100)
+  t.ctx.webhooks.start()
+  await until('a write has failed', async () => writes > 0)
+  for (let n = 0; n < 15; n += 1) {
+    t.ctx.webhooks.recorded()
+    await new Promise((resolve) => setTimeout(resolve, 100))
   }
-  expect(writes).toBeGreaterThan(1)
-  expect(writes).toBeLessThan(5)
-  expect(t.errors).toHaveLength(1)
-  t.hooks.writing = async () => undefined
-  for (const row of t.rows) row.dueAt = null
-  await passing(4000)
-  expect(t.sent).toEqual(['a'])
-})
-
-test('a clock that is set forward sends nothing twice, and one that is set back holds nothing up', async () => {
-  let status = 204
-  const t = open((_url, id) => {
-    if (id === 'late') return Promise.resolve(answer(status))
-    return new Promise((resolve) => setTimeout(() => resolve(answer(204)), 500))
-  })
-  t.webhook(1)
-  for (const id of ['a', 'b', 'c']) t.message(1, id)
-  t.deliverer.start()
-  await passing(100)
-  expect(t.sent).toEqual(['a', 'b'])
-  vi.setSystemTime(Date.now() + 600_000)
-  t.deliverer.recorded(1)
-  await passing(5000)
-  expect(t.sent).toEqual(['a', 'b', 'c'])
-
-  status = 500
-  t.webhook(2, 2)
-  t.message(2, 'late')
-  t.deliverer.changed()
-  await passing(100)
-  expect(t.sent.at(-1)).toBe('late')
-  status = 204
-  vi.setSystemTime(Date.now() - 86_400_000)
-  await passing(35_000)
-  expect(t.rows.at(-1)?.isSettled).toBe(true)
+  expect(writes).toBeLessThan(4)
+  const failures = lines.filter((line) => line.includes('webhooks could not be delivered'))
+  expect(failures).toHaveLength(1)
+  db.write = write
+  await good.until(({ length }) => length === 1)
 })
 
 test('Retry-After is heeded at each try, up to six hours', async () => {
-  const at = new Date().toISOString()
-  const job = { id: 1, webhookId: 1, messageId: 'a', type: 'tap.valid', at, chipUid: null, data: '{}' }
-  const target = { id: 1, teamId: 1, url: 'https://example.com', secrets: [] }
+  const now = Date.now()
+  const clock = { now: () => now, confirmedTime: () => now, monotonic: () => 0 }
+  const at = new Date(now).toISOString()
+  const delivery = {
+    ...{ id: 1, messageId: 'a', type: 'tap.valid', at, data: '{}', attempts: 0, resentAt: null },
+  }
   const dueIn = async (seconds: string) => {
-    const send = async () => answer(503, { 'retry-after': seconds })
-    const [{ dueAt }] = await attempt(
-      { clock, send, chance: () => 0.5 },
-      { ...job, attempts: 0, since: at },
-      target,
-    )
-    return ((dueAt ?? 0) - Date.now()) / 1000
+    const outbound: WebhookOutbound = {
+      whyNot: () => undefined,
+      post: async () => ({ status: 503, headers: { 'retry-after': seconds } }),
+    }
+    const deps = { outbound, clock, auditHead: () => '', tried: () => undefined }
+    const { dueAt } = await send(deps, delivery, { url: 'https://example.com', secrets: [] })
+    return Math.round((Date.parse(dueAt ?? '') - now) / 1000)
   }
   expect([await dueIn('1'), await dueIn('60'), await dueIn('86400')]).toEqual([2, 60, 21_600])
+})
+
+test('tries are held back only while many taps keep the event loop busy', () => {
+  let now = 0
+  let share = 0.99
+  const throttle = new Throttle({ monotonic: () => now, utilization: () => share })
+  throttle.delayMs()
+  /** Milliseconds that each of four tries has to wait. */
+  const delays = (events: number): number[] => {
+    for (let n = 0; n < events; n += 1) throttle.recorded()
+    now += 100
+    return [0, 1, 2, 3].map(() => throttle.delayMs())
+  }
+  expect(delays(100)).toEqual([0, 25, 50, 75])
+  expect(delays(0)).toEqual([0, 0, 0, 0])
+  share = 0.5
+  expect(delays(100)).toEqual([0, 0, 0, 0])
 })

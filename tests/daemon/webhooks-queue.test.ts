@@ -1,10 +1,13 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { settledWith } from '../../src/daemon/domain/chain/settlements.ts'
 import { deleteOld } from '../../src/daemon/domain/operations/retention.ts'
-import { deliveryQueue } from '../../src/daemon/domain/webhooks/queue.ts'
+import { nextDeliveries } from '../../src/daemon/domain/webhooks/next-deliveries.ts'
+import { disableFailing } from '../../src/daemon/domain/webhooks/webhooks.ts'
 import { insertTransaction } from '../../src/daemon/store/chain/intents.ts'
+import { recordTry } from '../../src/daemon/store/webhooks/webhook-queue.ts'
 import { type AdminApp, openAdminApp } from '../support/admin.ts'
 import { type TestClock, testClock } from '../support/daemon.ts'
+import { testOfFile } from '../support/engines.ts'
 import { seed, uids } from '../support/seeds.ts'
 
 // The deliverer does not run here, unless a test starts it.
@@ -12,9 +15,6 @@ import { seed, uids } from '../support/seeds.ts'
 let t: AdminApp
 let clock: TestClock
 let teamId: number
-const errors: unknown[] = []
-const queue = () =>
-  deliveryQueue({ ...t.ctx, holder: 'test', failed: (error: unknown) => errors.push(error) })
 
 beforeEach(async () => {
   clock = testClock()
@@ -103,49 +103,41 @@ test('what dropped deliveries hold goes with the days of emails, and by number a
   expect(await rows()).toHaveLength(10_000)
 })
 
-test('a webhook that cannot be decrypted keeps no other from being delivered, and is reported once', async () => {
-  const broken = await register()
-  const good = await register()
-  await change(broken.id, { url: Buffer.from('not sealed') })
-  const store = queue()
-  for (const _ of [1, 2]) expect((await store.targets()).map(({ id }) => id)).toEqual([good.id])
-  expect(errors.map(String)).toEqual([expect.stringContaining(`Webhook ${broken.id} cannot be decrypted`)])
-})
-
 test('a message says the same after a crash, whatever was signed since; a late 410 of another URL ends nothing', async () => {
   const { id } = await register()
   const transactionId = await transaction()
   await record({ transactionId, data: { initialTxHash: null } })
-  const store = queue()
-  const claim = async () => (await store.exchange([], [{ webhookId: id, limit: 5 }]))[0]?.jobs
-  expect(await claim()).toEqual([])
+  const next = async () =>
+    (await t.ctx.db.write((trx) => nextDeliveries(trx, { id, now: clock.now(), limit: 5 }))).deliveries
+  expect(await next()).toEqual([])
   clock.advance('3s')
-  const [first] = (await claim()) ?? []
+  const [first] = await next()
+  expect(first).toBeDefined()
   await t.ctx.db.write((trx) =>
     trx.updateTable('transactions').set({ firstHash: '0x01' }).where('id', '=', transactionId).execute(),
   )
-  await store.releaseAll()
-  expect((await claim())?.[0]?.data).toBe(first?.data)
+  expect((await next())[0]?.data).toBe(first?.data)
 
-  const [target] = await store.targets()
-  await store.disable({ id, url: 'http://127.0.0.1:9/before' }, 'gone')
-  expect(await store.targets()).toHaveLength(1)
-  await store.disable({ id, url: target?.url ?? '' }, 'gone')
-  expect(await store.targets()).toHaveLength(0)
+  const disabledAt = async () => (await t.call('GET /admin/webhooks?team=Acme')).body[0].disabledAt
+  await disableFailing(t.ctx, id, 'gone', 'http://127.0.0.1:9/before')
+  expect(await disabledAt()).toBeNull()
+  await disableFailing(t.ctx, id, 'gone', 'http://127.0.0.1:9/in')
+  expect(await disabledAt()).not.toBeNull()
 })
 
-test('a clock that was set back keeps no message for as long as it was ahead', async () => {
+testOfFile('a clock that was set back keeps no message for as long as it was ahead', async () => {
   const { id } = await register()
   await record()
-  const store = queue()
-  const claim = async () => (await store.exchange([], [{ webhookId: id, limit: 5 }]))[0]?.jobs ?? []
-  const [job] = await claim()
-  const dueAt = clock.now() + 2000
-  await store.exchange([{ id: job?.id ?? 0, outcome: 'again', dueAt, statusCode: 500, error: null }], [])
+  const dueAt = new Date(clock.now() + 2000).toISOString()
+  const [row] = await rows()
+  const failed = { outcome: null, settledAt: null, statusCode: 500, error: null } as const
+  await t.ctx.db.write((trx) => recordTry(trx, { id: row?.id ?? 0, attempts: 0, dueAt, ...failed }))
   clock.jump('-1d')
-  expect(await claim()).toEqual([])
-  await store.hasten()
-  expect(await claim()).toMatchObject([{ id: job?.id, attempts: 1 }])
+  await t.ctx.clock.check()
+  const { deliveries } = await t.ctx.db.write((trx) =>
+    nextDeliveries(trx, { id, now: clock.now(), limit: 5 }),
+  )
+  expect(deliveries).toMatchObject([{ id: row?.id, attempts: 1 }])
 })
 
 test('a mint that ends with the deployment of its contract is told of like the deployment', async () => {

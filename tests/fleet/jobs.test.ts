@@ -6,14 +6,13 @@ import type { BadgeProvider } from '../../src/daemon/badges/provider.ts'
 import { recordIntent } from '../../src/daemon/chain/relayer/record-intent.ts'
 import { Settler } from '../../src/daemon/domain/badge-events/settle.ts'
 import { recordForTeam } from '../../src/daemon/domain/chain/budget.ts'
-import { deliveryQueue } from '../../src/daemon/domain/webhooks/queue.ts'
 import { warnOfSkew } from '../../src/daemon/process/clock-skew.ts'
 import {
   abandonedClaims,
   insertClaim,
   insertCodes,
 } from '../../src/daemon/store/badge-events/badge-claims.ts'
-import { insertClaimed } from '../../src/daemon/store/webhooks/webhook-deliveries.ts'
+import { Lease } from '../../src/daemon/store/lease/lease.ts'
 import { type Options, openTestApp, startTestDaemon, type TestApp } from '../support/daemon.ts'
 import { until } from '../support/fleet-senders.ts'
 import { phygitalSeed } from '../support/phygitals.ts'
@@ -228,37 +227,25 @@ test('two daemons that ask a provider about the same claim ask in turn, and it g
   expect(most).toBe(1)
 })
 
-test('a daemon that gets the turn frees what the one before had claimed, and not what is tried on request elsewhere', async () => {
+test('an endpoint that another daemon serves is left to it, and is served here once that one is silent', async () => {
+  const receiver = await openReceiver()
+  closing.push(() => receiver.close())
   const a = await open('a', { seed })
   await a.app.inject({
     method: 'POST',
     url: '/admin/webhooks',
     headers: a.admin,
-    payload: { team: 'Acme', url: 'http://127.0.0.1:9/in', events: ['tap.valid'] },
+    payload: { team: 'Acme', url: receiver.url, events: ['tap.valid'] },
   })
   const { db } = a.ctx
-  const { id: webhookId } = await db.read.selectFrom('webhooks').select('id').executeTakeFirstOrThrow()
-  const dueAt = new Date(Date.now() + 300_000).toISOString()
-  await db.write(async (trx) => {
-    for (const holder of ['killed', 'another now'])
-      await insertClaimed(trx, {
-        ...{ webhookId, messageId: `msg_${holder}`, type: 'tap.valid', at: dueAt, data: '{}' },
-        ...{ holder, dueAt },
-      })
-  })
-  const queue = deliveryQueue({ ...a.ctx, holder: 'a', onRequest: 'a now', failed: () => undefined })
-  expect(await queue.withWork()).toEqual([])
-  await queue.releaseAll()
-  expect(await queue.withWork()).toEqual([webhookId])
-  const rows = await db.read
-    .selectFrom('webhookDeliveries')
-    .select(['holder', 'dueAt'])
-    .orderBy('id')
-    .execute()
-  expect(rows).toEqual([
-    { holder: null, dueAt: null },
-    { holder: 'another now', dueAt },
-  ])
+  const { id } = await db.read.selectFrom('webhooks').select('id').executeTakeFirstOrThrow()
+  const lease = new Lease({ db, name: `webhook ${id}`, holder: 'killed', leaseMs: 2000 })
+  const began = performance.now()
+  expect(await lease.acquire()).toBe(true)
+  await a.app.inject({ url: tapPath(tap(derived, { uid: uids.blank }, 1), '/chips/find') })
+  a.ctx.webhooks.start()
+  await receiver.until(({ length }) => length === 1)
+  expect(performance.now() - began).toBeGreaterThan(1900)
 })
 
 test("a clock that differs from the database's by more than a second is warned of", async () => {

@@ -2,10 +2,10 @@ import type { Logger } from 'pino'
 import { BackgroundLoop } from '../../values/background-loop.ts'
 import type { Credentials } from '../domain/access/credentials.ts'
 import type { KeyRing } from '../domain/chips/key-ring.ts'
+import type { Deliverer } from '../domain/webhooks/deliverer.ts'
 import { versionsOfChanges } from '../store/database/changes.ts'
 import type { Queries } from '../store/database/database.ts'
 import type { ChangeKind } from '../store/schema/schema.ts'
-import type { WebhookService } from './webhook-service.ts'
 
 /** Two of these, and the loading, are well below the second within which changes count everywhere. */
 const pollMs = 300
@@ -81,7 +81,7 @@ export function changesOf(deps: {
   log: Pick<Logger, 'warn'>
   keyRing: KeyRing
   credentials: Credentials
-  webhooks: WebhookService
+  webhooks: Pick<Deliverer, 'changed'>
 }): Changes {
   const { changeFeed, log, keyRing, credentials, webhooks } = deps
   const changes = new Changes({

@@ -20,6 +20,7 @@ import { TapLog } from '../domain/taps/tap-log.ts'
 import { type Clock, systemClock } from '../domain/time/time.ts'
 import { Timekeeper } from '../domain/time/timekeeper.ts'
 import { WebhookEvents } from '../domain/webhook-events/webhook-events.ts'
+import { Deliverer } from '../domain/webhooks/deliverer.ts'
 import { WireWords } from '../http/wire.ts'
 import type { RefreshQueue } from '../marketplace/refresh-queue.ts'
 import type { Outbound } from '../outbound/outbound.ts'
@@ -57,8 +58,7 @@ import { type PendingChains, pendingChains } from './pending-chains.ts'
 import { rootTokens } from './root-token.ts'
 import type { ServiceManager } from './service-manager.ts'
 import type { UpgradeResult } from './upgrade.ts'
-import { chainSettings, marketplaceQueue, outboundOf } from './upstreams.ts'
-import { type WebhookService, webhookService } from './webhook-service.ts'
+import { chainSettings, marketplaceQueue, outboundOf, webhookOutbound } from './upstreams.ts'
 
 export interface Context {
   readonly config: Config
@@ -82,7 +82,7 @@ export interface Context {
   readonly election: LeaderElection
   readonly fleet: Fleet
   readonly webhookEvents: WebhookEvents
-  readonly webhooks: WebhookService
+  readonly webhooks: Deliverer
   readonly batches: BatchLoop
   readonly wire: WireWords
   readonly outbound: Outbound
@@ -159,9 +159,11 @@ export async function beginContext(
       ...{ db, holder },
       failed: (err) => log.error({ err }, 'cannot determine the background leader'),
     })
-    const auditHead = () => seal.newest?.hash ?? chainStart
-    const webhooks = webhookService({
-      ...{ auditHead, config, db, box, clock, log, metrics, webhookEvents, election },
+    const webhooks = new Deliverer({
+      ...{ db, box, clock, webhookEvents, outbound: webhookOutbound(config) },
+      auditHead: () => seal.newest?.hash ?? chainStart,
+      tried: (outcome) => metrics.webhookTries.inc({ outcome }),
+      failed: (err) => log.error({ err }, 'webhooks could not be delivered'),
     })
     const tapLog = new TapLog(db, {
       judged: countTaps(metrics),

@@ -1,9 +1,11 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
 import { iso } from '../domain/time/time.ts'
+import type { WebhookOutbound } from '../domain/webhooks/send.ts'
 import { createOpenSea } from '../marketplace/opensea.ts'
 import { RefreshQueue } from '../marketplace/refresh-queue.ts'
-import { createOutbound, type Outbound } from '../outbound/outbound.ts'
+import { boundedLookUp } from '../outbound/look-up.ts'
+import { createOutbound, type Outbound, OutboundRefused, whyNotCallable } from '../outbound/outbound.ts'
 import { dueRefreshes, updateRefresh } from '../store/chain/announcements.ts'
 import type { Db } from '../store/database/database.ts'
 import type { Election } from '../store/lease/leader-election.ts'
@@ -21,6 +23,27 @@ export const outboundOf = (config: Config): Outbound =>
 
 const namedIn = ({ marketplace, badges: { poap } }: Config): string[] =>
   [marketplace?.url, poap?.url, poap?.authUrl].filter((url) => url !== undefined)
+
+/** Receivers of webhooks, whose URLs teams choose. Only the daemon's own configuration allows private addresses. */
+export function webhookOutbound({ webhooksPrivate }: Pick<Config, 'webhooksPrivate'>): WebhookOutbound {
+  const outbound = createOutbound({
+    allowPrivate: webhooksPrivate ? 'all' : [],
+    lookup: boundedLookUp({ asksSystem: webhooksPrivate }),
+    timeoutMs,
+    // Answers are not used, but a small one read to its end is not cut off.
+    maxBytes: 16 * 1024,
+  })
+  const whyNot = (url: string) => whyNotCallable(url, webhooksPrivate)
+  return {
+    whyNot,
+    async post({ url, headers, body }) {
+      // The setting may have changed since the URL was registered.
+      const reason = whyNot(url)
+      if (reason !== undefined) throw new OutboundRefused('url', `The URL ${reason}`)
+      return outbound.request({ url, method: 'POST', headers, body, cutsBody: true })
+    },
+  }
+}
 
 export function marketplaceQueue(
   { config, db, log, election }: { config: Config; db: Db; log: Logger; election: Election },

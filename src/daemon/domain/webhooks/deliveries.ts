@@ -2,30 +2,41 @@ import { testType } from '../../../values/webhook-types.ts'
 import { allTeams } from '../../store/access/teams.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { noteActor } from '../../store/audit/effects.ts'
+import type { SecretBox } from '../../store/data-dir/secret-box.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
+import type { WebhookDeliveryRow, WebhookRow } from '../../store/schema/schema.ts'
 import {
   type DeliveryFilter,
   findDelivery,
-  insertClaimed,
+  insertDue,
   listDeliveries as listRows,
   reopenDelivery,
   type ShownDelivery,
 } from '../../store/webhooks/webhook-deliveries.ts'
 import { findWebhook } from '../../store/webhooks/webhooks.ts'
 import { conflict, notFound } from '../errors/errors.ts'
-import { iso } from '../time/time.ts'
+import { type Clock, iso } from '../time/time.ts'
 import { newMessageId } from '../webhook-events/webhook-events.ts'
-import type { WebhookDeps } from './webhooks.ts'
+import type { Deliverer } from './deliverer.ts'
+import { targetOf } from './webhooks.ts'
 
 export type DeliveryView = ShownDelivery & { team: string }
 
-/** On request, since these wait for no place. */
-const mostAtOnce = 8
-/** Longer than any try. */
-const claimMs = 60_000
+interface Deps {
+  db: Db
+  clock: Clock
+  box: SecretBox
+  webhooks: Pick<Deliverer, 'sendNow' | 'requested'>
+}
+
+/** These do not wait for others. */
+const maxRequested = 8
+/** Longer than any try: if the daemon is killed in it, the delivery is tried again after this. */
+const tryMs = 60_000
 
 /** Newest first. */
 export async function listDeliveries(
-  { db }: Pick<WebhookDeps, 'db'>,
+  { db }: Pick<Deps, 'db'>,
   filter: DeliveryFilter,
 ): Promise<DeliveryView[]> {
   const names = new Map((await allTeams(db.read)).map(({ id, name }) => [id, name]))
@@ -33,71 +44,67 @@ export async function listDeliveries(
 }
 
 /** Sends a message that says nothing, once. @throws DomainError not_found, conflict if it is disabled, or many are being sent */
-export const testWebhook = (deps: WebhookDeps, actor: Actor, id: number): Promise<DeliveryView> =>
-  onRequest(deps, () => test(deps, actor, id))
-
-async function test(deps: WebhookDeps, actor: Actor, id: number): Promise<DeliveryView> {
-  const { db, clock, webhooks } = deps
-  const now = clock.now()
-  const row = await db.write(async (trx) => {
-    assertEnabled(await findWebhook(trx, id))
+export const testWebhook = (deps: Deps, actor: Actor, id: number): Promise<DeliveryView> =>
+  sendOnRequest(deps, async (trx, { at, dueAt }) => {
+    const webhook = assertEnabled(await findWebhook(trx, id))
     // It has no entry in the audit log.
     noteActor(trx, actor)
-    return insertClaimed(trx, {
-      ...{ webhookId: id, messageId: newMessageId(), type: testType, at: iso(now) },
-      data: JSON.stringify({ webhook: id }),
-      holder: webhooks.holder,
-      dueAt: iso(now + claimMs),
-    })
+    const data = JSON.stringify({ webhook: id })
+    const message = { webhookId: id, messageId: newMessageId(), type: testType, at, data, dueAt }
+    return { webhook, delivery: await insertDue(trx, message) }
   })
-  await webhooks.tryNow(row.id)
-  return shown(deps, row.id)
-}
 
 /**
  * Sends a delivery again under the same ID, whatever became of it; if this fails, it is tried again like a new one.
  * @throws DomainError not_found, conflict if it still waits, the webhook is disabled, or many are being sent
  */
-export const redeliver = (deps: WebhookDeps, actor: Actor, id: number): Promise<DeliveryView> =>
-  onRequest(deps, () => sendAgain(deps, actor, id))
-
-async function sendAgain(deps: WebhookDeps, actor: Actor, id: number): Promise<DeliveryView> {
-  const { db, clock, webhooks } = deps
-  const now = clock.now()
-  await db.write(async (trx) => {
+export const redeliver = (deps: Deps, actor: Actor, id: number): Promise<DeliveryView> =>
+  sendOnRequest(deps, async (trx, { at, dueAt }) => {
     const row = await findDelivery(trx, id)
     if (!row) throw notFound('delivery')
-    assertEnabled(await findWebhook(trx, row.webhookId))
-    const claim = { id, at: iso(now), holder: webhooks.holder, dueAt: iso(now + claimMs) }
-    if (!(await reopenDelivery(trx, claim)))
+    const webhook = assertEnabled(await findWebhook(trx, row.webhookId))
+    if (!(await reopenDelivery(trx, { id, at, dueAt })))
       throw conflict('This delivery still waits: it is tried again by itself.')
     await recordChange(trx, {
-      ...{ at: iso(now), actor, teamId: row.teamId, action: 'webhooks.redeliver' },
+      ...{ at, actor, teamId: row.teamId, action: 'webhooks.redeliver' },
       target: `${row.webhookId}`,
       detail: { delivery: id, type: row.type },
     })
+    return { webhook, delivery: { ...row, attempts: 0, resentAt: at } }
   })
-  await webhooks.tryNow(id)
-  return shown(deps, id)
-}
 
-async function onRequest<T>({ webhooks }: WebhookDeps, send: () => Promise<T>): Promise<T> {
-  if (webhooks.onRequest.size >= mostAtOnce)
+async function sendOnRequest(
+  deps: Deps,
+  open: (
+    trx: Queries,
+    times: { at: string; dueAt: string },
+  ) => Promise<{ webhook: WebhookRow; delivery: WebhookDeliveryRow }>,
+): Promise<DeliveryView> {
+  const { db, clock, box, webhooks } = deps
+  if (webhooks.requested >= maxRequested)
     throw conflict(
-      `${mostAtOnce} deliveries are being sent on request already. Try again once they have ended.`,
+      `${maxRequested} deliveries are being sent on request already. Try again once they have ended.`,
     )
-  const one = Symbol()
-  webhooks.onRequest.add(one)
-  return send().finally(() => webhooks.onRequest.delete(one))
+  webhooks.requested += 1
+  try {
+    const now = clock.now()
+    const times = { at: iso(now), dueAt: iso(now + tryMs) }
+    const { webhook, delivery } = await db.write((trx) => open(trx, times))
+    await webhooks.sendNow(delivery, targetOf(box, webhook))
+    return await shown(deps, delivery.id)
+  } finally {
+    webhooks.requested -= 1
+  }
 }
 
-function assertEnabled(webhook: { disabledAt: string | null; disabledReason: string | null } | undefined) {
+function assertEnabled(webhook: WebhookRow | undefined): WebhookRow {
   if (!webhook) throw notFound('webhook')
   if (webhook.disabledAt !== null)
     throw conflict(`The webhook is disabled (${webhook.disabledReason}). Enable it first.`)
+  return webhook
 }
 
-async function shown({ db }: WebhookDeps, id: number): Promise<DeliveryView> {
+async function shown({ db }: Pick<Deps, 'db'>, id: number): Promise<DeliveryView> {
   const row = await findDelivery(db.read, id)
   if (!row) throw notFound('delivery')
   const team = (await allTeams(db.read)).find((one) => one.id === row.teamId)

@@ -1,7 +1,7 @@
 import type { Db, Queries } from '../../store/database/database.ts'
 import { deleteDelivery, deleteSettled, dropOpen } from '../../store/webhooks/webhook-deliveries.ts'
 import { firstKept, oldestSettled } from '../../store/webhooks/webhook-queue.ts'
-import { allWebhooks, findWebhook } from '../../store/webhooks/webhooks.ts'
+import { allWebhooks, deleteWebhook, findWebhook, removedWebhooks } from '../../store/webhooks/webhooks.ts'
 import { type BudgetClock, type Clock, iso } from '../time/time.ts'
 
 const dayMs = 24 * 3_600_000
@@ -9,7 +9,7 @@ const keptDays = 7
 /** Settled deliveries kept for each webhook, the newest. */
 const settledKept = 10_000
 /** Rows per write, kept small so that taps do not wait long. */
-const atOnce = 500
+const batchSize = 500
 
 interface Kept {
   db: Db
@@ -27,7 +27,7 @@ export async function pruneDeliveries({ db, clock, config }: Kept): Promise<void
   for (const { id } of await allWebhooks(db.read)) {
     const isMore = () =>
       db.write(async (trx) => {
-        const oldest = await oldestSettled(trx, id, atOnce)
+        const oldest = await oldestSettled(trx, id, batchSize)
         const old = oldest.filter(({ settledAt }) => settledAt !== null && settledAt < before)
         for (const { id } of old) await deleteDelivery(trx, { id })
         return old.length > 0
@@ -40,8 +40,8 @@ export async function pruneDeliveries({ db, clock, config }: Kept): Promise<void
 export async function keepNewest({ db }: { db: Db }, webhookId: number): Promise<void> {
   const before = await firstKept(db.slow, { webhookId, kept: settledKept })
   if (before === undefined) return
-  const piece = (trx: Queries) => deleteSettled(trx, { webhookId, before: before + 1, limit: atOnce })
-  while ((await db.write(piece)) === atOnce) await new Promise(setImmediate)
+  const piece = (trx: Queries) => deleteSettled(trx, { webhookId, before: before + 1, limit: batchSize })
+  while ((await db.write(piece)) === batchSize) await new Promise(setImmediate)
 }
 
 /** Drops what waits for a webhook while it is disabled. */
@@ -51,7 +51,7 @@ export async function dropWaiting(deps: { db: Db; clock: Clock }, webhookId: num
   const piece = async (trx: Queries) => {
     // In each write: it may be enabled meanwhile, and what is recorded then is sent.
     if ((await findWebhook(trx, webhookId))?.disabledAt === null) return false
-    return (await dropOpen(trx, { webhookId, at: iso(clock.now()), error, limit: atOnce })) === atOnce
+    return (await dropOpen(trx, { webhookId, at: iso(clock.now()), error, limit: batchSize })) === batchSize
   }
   while (await db.write(piece)) await new Promise(setImmediate)
   await keepNewest(deps, webhookId)
@@ -61,4 +61,19 @@ export async function dropWaiting(deps: { db: Db; clock: Clock }, webhookId: num
 export async function dropForDisabled(deps: { db: Db; clock: Clock }): Promise<void> {
   for (const { id, disabledAt } of await allWebhooks(deps.db.read))
     if (disabledAt !== null) await dropWaiting(deps, id)
+}
+
+/** Deletes removed webhooks with their deliveries, piece by piece, so that taps do not wait. */
+export async function deleteRemoved({ db, clock }: { db: Db; clock: Clock }): Promise<void> {
+  for (const webhookId of await removedWebhooks(db.read)) {
+    const isMore = () =>
+      db.write(async (trx) => {
+        await dropOpen(trx, { webhookId, at: iso(clock.now()), error: '', limit: batchSize })
+        const before = Number.MAX_SAFE_INTEGER
+        const deleted = await deleteSettled(trx, { webhookId, before, limit: batchSize })
+        if (deleted === 0) await deleteWebhook(trx, webhookId)
+        return deleted > 0
+      })
+    while (await isMore()) await new Promise(setImmediate)
+  }
 }

@@ -4,13 +4,12 @@ import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
 import type { WebhookRow } from '../../store/schema/schema.ts'
-import { countOpen, deleteSettled, dropOpen } from '../../store/webhooks/webhook-deliveries.ts'
+import { countOpen } from '../../store/webhooks/webhook-deliveries.ts'
 import {
-  deleteWebhook,
+  disableWebhook,
   findWebhook,
   insertWebhook,
   markRemoved,
-  removedWebhooks,
   updateWebhook,
   webhooksOfTeam,
 } from '../../store/webhooks/webhooks.ts'
@@ -18,40 +17,30 @@ import { assertTeamIn } from '../access/teams.ts'
 import { conflict, invalid, notFound } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 import { storedTypes, typesOf, type WebhookEvents } from '../webhook-events/webhook-events.ts'
-import { dropWaiting } from './prune.ts'
-
-/** What the deliverer offers to the rules. */
-export interface WebhookSender {
-  /** Explains why a URL is never called; undefined if it may be. */
-  whyNot(url: string): string | undefined
-  /** Called after webhooks changed. */
-  changed(): Promise<void>
-  /** Deliveries that are sent on request now. */
-  readonly onRequest: Set<symbol>
-  /** Tries a claimed delivery once, and records the result. */
-  tryNow(deliveryId: number): Promise<void>
-  /** Claims are held in this name. */
-  readonly holder: string
-}
+import { deleteRemoved, dropWaiting } from './prune.ts'
+import type { Target, WebhookOutbound } from './send.ts'
 
 export interface WebhookDeps {
   db: Db
   clock: Clock
   box: SecretBox
   webhookEvents: WebhookEvents
-  webhooks: WebhookSender
+  webhooks: {
+    readonly outbound: Pick<WebhookOutbound, 'whyNot'>
+    /** Called after webhooks changed. */
+    changed(): Promise<void>
+  }
 }
 
-export const urlContext = 'webhooks:url'
-export const secretContext = 'webhooks:secret'
+const urlContext = 'webhooks:url'
+const secretContext = 'webhooks:secret'
 
 /** Why a webhook is disabled that did not fail. */
 export const byOperator = 'disabled by an operator'
-/** The maximum of deliveries that wait for one webhook; beyond it, the webhook is disabled. */
-export const waitingAtMost = 100_000
+/** Deliveries that wait for one webhook; beyond it, the webhook is disabled. */
+export const maxWaiting = 100_000
 const perTeam = 20
 const oldSecretMs = 24 * 3_600_000
-const atOnce = 500
 
 export interface WebhookView {
   id: number
@@ -81,11 +70,21 @@ async function viewOf({ db, box, clock }: Deps, row: WebhookRow, mayEdit: boolea
   const { id, teamId, createdAt, disabledAt, disabledReason, oldSecretUntil } = row
   return {
     ...{ id, teamId, createdAt, disabledAt, disabledReason },
-    url: mayEdit ? box.open(row.url, urlContext).toString() : `${row.origin}/…`,
+    url: mayEdit ? urlOf(box, row) : `${row.origin}/…`,
     events: typesOf(row.events),
     rollingUntil: oldSecretUntil !== null && oldSecretUntil > iso(clock.now()) ? oldSecretUntil : null,
-    waiting: await countOpen(db.slow, id, waitingAtMost),
+    waiting: await countOpen(db.slow, id, maxWaiting),
   }
+}
+
+const urlOf = (box: SecretBox, { url }: Pick<WebhookRow, 'url'>): string =>
+  box.open(url, urlContext).toString()
+
+/** @throws if it cannot be decrypted */
+export function targetOf(box: SecretBox, row: WebhookRow): Target {
+  const open = (sealed: Uint8Array) => box.open(sealed, secretContext)
+  const old = row.oldSecret === null ? [] : [{ bytes: open(row.oldSecret), until: row.oldSecretUntil }]
+  return { url: urlOf(box, row), secrets: [{ bytes: open(row.secret), until: null }, ...old] }
 }
 
 /** A new secret, as receivers are given it, and as it is stored. */
@@ -95,7 +94,7 @@ function newSecret(box: SecretBox): { secret: string; sealed: Buffer } {
 }
 
 const urlColumns = ({ box, webhooks }: Deps, url: string): Pick<WebhookRow, 'url' | 'origin'> => {
-  const reason = webhooks.whyNot(url)
+  const reason = webhooks.outbound.whyNot(url)
   if (reason !== undefined) throw invalid('url', reason)
   return { url: box.seal(Buffer.from(url), urlContext), origin: new URL(url).origin }
 }
@@ -201,19 +200,26 @@ export async function removeWebhook(deps: Deps, actor: Actor, id: number): Promi
   await deleteRemoved(deps)
 }
 
-/** Deletes removed webhooks with their deliveries, piece by piece, so that taps do not wait. */
-export async function deleteRemoved({ db, clock }: Pick<Deps, 'db' | 'clock'>): Promise<void> {
-  for (const webhookId of await removedWebhooks(db.read)) {
-    const isMore = () =>
-      db.write(async (trx) => {
-        await dropOpen(trx, { webhookId, at: iso(clock.now()), error: '', limit: atOnce })
-        const before = Number.MAX_SAFE_INTEGER
-        const deleted = await deleteSettled(trx, { webhookId, before, limit: atOnce })
-        if (deleted === 0) await deleteWebhook(trx, webhookId)
-        return deleted > 0
-      })
-    while (await isMore()) await new Promise(setImmediate)
-  }
+/** Disables it by the daemon's own decision, unless an operator was first. @param url only while it has this one */
+export async function disableFailing(
+  deps: Omit<Deps, 'webhooks'>,
+  id: number,
+  reason: string,
+  url?: string,
+): Promise<void> {
+  const { db, clock, box, webhookEvents } = deps
+  const at = iso(clock.now())
+  const isDisabled = await db.write(async (trx) => {
+    const row = await findWebhook(trx, id)
+    if (!row || (url !== undefined && urlOf(box, row) !== url)) return false
+    if (!(await disableWebhook(trx, { id, at, reason }))) return false
+    const actor = { name: 'daemon', requestId: null }
+    await audit(trx, { row, actor, at, verb: 'disable', detail: { reason } })
+    return true
+  })
+  if (!isDisabled) return
+  await webhookEvents.load(db.read)
+  await dropWaiting(deps, id)
 }
 
 /** Never the path or query of a URL. */

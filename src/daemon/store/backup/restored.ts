@@ -22,7 +22,6 @@ export async function endWhatWasOpen(db: Queries, now: string): Promise<{ chips:
     .set({
       settledAt: now,
       outcome: 'dropped',
-      holder: null,
       error: 'a backup was restored, and this may have been delivered since it was made',
     })
     .where('settledAt', 'is', null)

@@ -38,10 +38,8 @@ export interface WebhookDeliveriesTable {
   data: string
   /** Failed tries so far. */
   attempts: Generated<number>
-  /** null: never tried. While claimed: the end of the claim. */
+  /** null: never tried. */
   dueAt: string | null
-  /** The process that is trying. */
-  holder: string | null
   /** If it was sent again on request: tries are counted from here. */
   resentAt: string | null
   settledAt: string | null

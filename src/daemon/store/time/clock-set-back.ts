@@ -23,6 +23,12 @@ export async function expireFutureDated(db: Queries, now: string): Promise<void>
     .where('givenUpAt', 'is', null)
     .execute()
   await db.updateTable('badgeClaims').set({ dueAt: now }).where('dueAt', '>', now).execute()
+  await db
+    .updateTable('webhookDeliveries')
+    .set({ dueAt: now })
+    .where('dueAt', '>', now)
+    .where('settledAt', 'is', null)
+    .execute()
   await db.updateTable('poapEvents').set({ pollAt: now }).where('pollAt', '>', now).execute()
 }
 

@@ -42,13 +42,10 @@ const beyond = statement<{ webhookId: number; waiting: number }>()((db, p) =>
 /** More deliveries than `waiting` are open. */
 export const isMoreOpen = beyond.exists
 
-/** For one webhook, already claimed by `holder`. */
-export const insertClaimed = async (
+/** For one webhook, to be tried now by the caller, and from `dueAt` on by anyone. */
+export const insertDue = async (
   db: Queries,
-  message: Omit<NewMessage, 'transactionId' | 'chipUid'> & {
-    holder: string
-    dueAt: string
-  },
+  message: Omit<NewMessage, 'transactionId' | 'chipUid'> & { dueAt: string },
 ): Promise<WebhookDeliveryRow> =>
   db.insertInto('webhookDeliveries').values(message).returningAll().executeTakeFirstOrThrow()
 
@@ -87,15 +84,12 @@ export function listDeliveries(
 export const findDelivery = (db: Queries, id: number): Promise<ShownDelivery | undefined> =>
   shown(db).where('webhookDeliveries.id', '=', id).executeTakeFirst()
 
-/** Opens a settled delivery again, claimed. @returns false if it is open */
-export const reopenDelivery = (
-  db: Queries,
-  { id, at, ...claim }: { id: number; at: string; holder: string; dueAt: string },
-) =>
+/** Opens a settled delivery again, as {@link insertDue} does. @returns false if it is open */
+export const reopenDelivery = (db: Queries, { id, at, dueAt }: { id: number; at: string; dueAt: string }) =>
   once(
     db
       .updateTable('webhookDeliveries')
-      .set({ settledAt: null, outcome: null, attempts: 0, resentAt: at, ...claim })
+      .set({ settledAt: null, outcome: null, attempts: 0, resentAt: at, dueAt })
       .where('id', '=', id)
       .where('settledAt', 'is not', null),
   )
@@ -145,7 +139,7 @@ export const dropOpen = (
   affected(
     db
       .updateTable('webhookDeliveries')
-      .set({ settledAt: at, outcome: 'dropped', error, holder: null })
+      .set({ settledAt: at, outcome: 'dropped', error })
       .where('id', 'in', (of) =>
         of
           .selectFrom('webhookDeliveries')

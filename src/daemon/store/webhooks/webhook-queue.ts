@@ -1,13 +1,36 @@
 import type { Queries } from '../database/database.ts'
-import { affected, statement } from '../database/statement.ts'
+import { statement } from '../database/statement.ts'
 import type { WebhookDeliveryRow } from '../schema/schema.ts'
 
-// What the deliverer does with deliveries, within one write. A claim holds until `dueAt`, or until its process ends.
+// What the deliverer does with deliveries that are open.
 
 export interface QueuedDelivery extends WebhookDeliveryRow {
   /** Of its transaction; null: it has none, or it is not signed yet. */
   firstHash: string | null
 }
+
+const enabled = statement<Record<never, never>>()((db) =>
+  db
+    .selectFrom('webhooks')
+    .select('webhooks.id')
+    .where('disabledAt', 'is', null)
+    .where('removedAt', 'is', null)
+    .select((e) => {
+      const open = e
+        .selectFrom('webhookDeliveries')
+        .whereRef('webhookId', '=', 'webhooks.id')
+        .where('settledAt', 'is', null)
+        .limit(1)
+      // Two questions, since each is one place in the index.
+      return [
+        open.select('webhookDeliveries.id').where('dueAt', 'is', null).as('untried'),
+        open.select('dueAt').where('dueAt', 'is not', null).orderBy('dueAt').as('dueAt'),
+      ]
+    }),
+)
+
+/** Webhooks that are enabled, with a delivery that was never tried, and the time of the earliest other one, if any. */
+export const webhookQueues = (db: Queries) => enabled.all(db, {})
 
 const open = (db: Queries, webhookId: number) =>
   db
@@ -18,159 +41,47 @@ const open = (db: Queries, webhookId: number) =>
     .where('webhookId', '=', webhookId)
     .where('webhookDeliveries.settledAt', 'is', null)
 
-type Selection = { webhookId: number; now: string; limit: number }
-
 /** Never tried, oldest first. */
-export const freshDeliveries = statement<Selection>()((db, p) =>
+export const untriedDeliveries = statement<{ webhookId: number; limit: number }>()((db, p) =>
   open(db, p.webhookId).where('dueAt', 'is', null).orderBy('webhookDeliveries.id').limit(p.limit),
 ).all
 
-/** Tried or claimed before, and due again. */
-export const dueDeliveries = statement<Selection>()((db, p) =>
+/** Tried before, and due again. */
+export const dueDeliveries = statement<{ webhookId: number; now: string; limit: number }>()((db, p) =>
   open(db, p.webhookId).where('dueAt', '<=', p.now).orderBy('dueAt').limit(p.limit),
 ).all
 
-const withWork = statement<{ now: string }>()((db, p) =>
-  db
-    .selectFrom('webhooks')
-    .select('webhooks.id')
-    .where('disabledAt', 'is', null)
-    .where('removedAt', 'is', null)
-    .where((e) => {
-      const open = e
-        .selectFrom('webhookDeliveries')
-        .select('webhookDeliveries.id')
-        .whereRef('webhookId', '=', 'webhooks.id')
-        .where('settledAt', 'is', null)
-        .limit(1)
-      // Two conditions, since each is a place in the index.
-      return e.or([e.exists(open.where('dueAt', 'is', null)), e.exists(open.where('dueAt', '<=', p.now))])
-    }),
-)
+/** Before the first try: each later one says the same, even if the process ends before this one is over. */
+export const fixData = statement<{ id: number; data: string }>()((db, p) =>
+  db.updateTable('webhookDeliveries').set({ data: p.data, transactionId: null }).where('id', '=', p.id),
+).run
 
-/** Webhooks with deliveries that can be tried now, by ID. */
-export const webhooksWithWork = async (db: Queries, now: string): Promise<number[]> =>
-  (await withWork.all(db, { now })).map(({ id }) => id)
-
-/** @returns false if another process was first */
-export const claimDelivery = statement<{
+/** @returns false if it was settled or tried meanwhile */
+export const recordTry = statement<{
   id: number
-  holder: string
-  now: string
-  until: string
-  data: string
+  /** Failed tries before this one. */
+  attempts: number
+  outcome: 'delivered' | 'failed' | null
+  /** null: it is tried again at `dueAt`. */
+  settledAt: string | null
+  dueAt: string | null
+  statusCode: number | null
+  error: string | null
 }>()((db, p) =>
   db
     .updateTable('webhookDeliveries')
-    // Its data says the same at each try, even if the process ends before the first one is over.
-    .set({ holder: p.holder, dueAt: p.until, data: p.data, transactionId: null })
-    .where('id', '=', p.id)
-    .where('settledAt', 'is', null)
-    .where((e) => e.or([e('dueAt', 'is', null), e('dueAt', '<=', p.now)])),
-).once
-
-const earliest = statement<{ webhookId: number }>()((db, p) =>
-  db
-    .selectFrom('webhookDeliveries')
-    .select('dueAt')
-    .where('webhookId', '=', p.webhookId)
-    .where('settledAt', 'is', null)
-    .where('dueAt', 'is not', null)
-    .orderBy('dueAt')
-    .limit(1),
-)
-
-export const earliestDue = async (db: Queries, webhookId: number): Promise<string | undefined> =>
-  (await earliest.first(db, { webhookId }))?.dueAt ?? undefined
-
-/** `onRequest`: the other name that this process claims by. */
-type Ended = {
-  id: number
-  holder: string
-  onRequest: string
-  statusCode: number | null
-  error: string | null
-}
-
-/** @returns false if it is not claimed by this process any more */
-export const settleDelivery = statement<Ended & { at: string; outcome: 'delivered' | 'failed' }>()((db, p) =>
-  db
-    .updateTable('webhookDeliveries')
     .set((e) => ({
-      settledAt: p.at,
+      attempts: e('attempts', '+', 1),
       outcome: p.outcome,
-      attempts: e('attempts', '+', 1),
-      statusCode: p.statusCode,
-      error: p.error,
-      holder: null,
-      dueAt: null,
-    }))
-    .where('id', '=', p.id)
-    .where('holder', 'in', [p.holder, p.onRequest])
-    .where('settledAt', 'is', null),
-).once
-
-/** @returns false if it is not claimed by this process any more */
-export const tryDeliveryAgain = statement<Ended & { dueAt: string }>()((db, p) =>
-  db
-    .updateTable('webhookDeliveries')
-    .set((e) => ({
-      attempts: e('attempts', '+', 1),
+      settledAt: p.settledAt,
       dueAt: p.dueAt,
       statusCode: p.statusCode,
       error: p.error,
-      holder: null,
     }))
     .where('id', '=', p.id)
-    .where('holder', 'in', [p.holder, p.onRequest])
+    .where('attempts', '=', p.attempts)
     .where('settledAt', 'is', null),
 ).once
-
-/** Claimed and not tried: as if it had not been claimed. */
-export const releaseDelivery = statement<{ id: number; holder: string; dueAt: string | null }>()((db, p) =>
-  db
-    .updateTable('webhookDeliveries')
-    .set({ holder: null, dueAt: p.dueAt })
-    .where('id', '=', p.id)
-    .where('holder', '=', p.holder)
-    .where('settledAt', 'is', null),
-).once
-
-/**
- * After a crash: what was claimed is due, and what has no known result counts as never tried. @param of `now`: ISO 8601;
- * `except`: a pattern of holders that keep what they have
- */
-export async function releaseAllDeliveries(
-  db: Queries,
-  { now, except }: { now: string; except: string },
-): Promise<void> {
-  const claimed = db
-    .updateTable('webhookDeliveries')
-    .where('settledAt', 'is', null)
-    .where('holder', 'not like', except)
-  await claimed.set({ holder: null, dueAt: null }).where('attempts', '=', 0).execute()
-  await claimed.set({ holder: null, dueAt: now }).execute()
-}
-
-/**
- * After the clock was set back: up to `limit` that are not claimed and wait beyond `latest` are due.
- * @param of ISO 8601 @returns their number
- */
-export const hastenDeliveries = (db: Queries, of: { now: string; latest: string; limit: number }) =>
-  affected(
-    db
-      .updateTable('webhookDeliveries')
-      .set({ dueAt: of.now })
-      .where('id', 'in', (e) =>
-        e
-          .selectFrom('webhookDeliveries')
-          .select('id')
-          .where('settledAt', 'is', null)
-          .where('holder', 'is', null)
-          .where('dueAt', '>', of.latest)
-          .limit(of.limit),
-      ),
-  )
 
 /** The ID before which a webhook's settled deliveries are too many; undefined: there are not that many. */
 export const firstKept = async (

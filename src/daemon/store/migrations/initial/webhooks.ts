@@ -24,7 +24,7 @@ export async function webhooks(db: Kysely<unknown>): Promise<void> {
     .$call(optional('text', 'chipUid'))
     .addColumn('transactionId', 'integer', (c) => c.references('transactions.id'))
     .addColumn('attempts', 'integer', (c) => c.notNull().defaultTo(0))
-    .$call(optional('text', 'dueAt holder resentAt settledAt outcome error'))
+    .$call(optional('text', 'dueAt resentAt settledAt outcome error'))
     .$call(optional('integer', 'statusCode'))
     .modifyEnd(strict)
     .execute()

@@ -1,0 +1,54 @@
+import { type Db, isShared, type WriteJob } from '../../store/database/database.ts'
+import { Lease, LeaseLost } from '../../store/lease/lease.ts'
+import type { Try } from './send.ts'
+
+/** A webhook as a daemon serves it. Of daemons on one database, one at a time does. */
+export class Endpoint {
+  readonly id: number
+  isServed = false
+  /** Its last answer, or the one that is under way, took long. */
+  isSlow = false
+  /** It is in the log that its secrets cannot be decrypted. */
+  isReported = false
+  /** By the monotonic clock. */
+  servedAt = Number.NEGATIVE_INFINITY
+  tidiedAt = Number.NEGATIVE_INFINITY
+  unrecorded: Try[] = []
+  readonly #db: Db
+  /** undefined: no other daemon uses the database. */
+  readonly #lease: Lease | undefined
+
+  constructor(id: number, { db, holder }: { db: Db; holder: string }) {
+    this.id = id
+    this.#db = db
+    this.#lease = isShared(db) ? new Lease({ db, name: `webhook ${id}`, holder }) : undefined
+  }
+
+  /** Runs a job unless another daemon serves the webhook. @returns false then, or if another one takes it over */
+  async whileLeased(job: () => Promise<boolean>): Promise<boolean> {
+    if (!this.#lease) return job()
+    if (!(await this.#lease.acquire())) return false
+    try {
+      return await job()
+    } catch (error) {
+      if (error instanceof LeaseLost) return false
+      throw error
+    } finally {
+      await this.#lease.release()
+    }
+  }
+
+  /** False if another daemon may serve it by now. */
+  get isCertain(): boolean {
+    return this.#lease?.isCertain ?? true
+  }
+
+  async renewLease(): Promise<void> {
+    if (this.#lease?.needsRenewal) await this.#lease.renew()
+  }
+
+  /** @throws LeaseLost, and nothing is written */
+  write<T>(job: WriteJob<T>): Promise<T> {
+    return this.#lease ? this.#lease.write(job) : this.#db.write(job)
+  }
+}
