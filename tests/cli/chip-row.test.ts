@@ -137,6 +137,69 @@ describe('the CLI and the daemon judge alike', () => {
     expect([answers.length, failed]).toEqual([given.length, numbersOf(given, false)])
   })
 
+  test('the rows of an apply, in the words of an import', async () => {
+    // An apply has no file read keys; whether an item is missing depends on the chip, unless its cell is empty.
+    const given = rows().filter(([cells]) => cells.fileReadKey === undefined)
+    const sheet = sheetOf(given.map(([cells]) => ({ chipGroup: 'Applied', keySet: '101', ...cells })))
+    writeFileSync(join(here.home, 'chips.csv'), sheet)
+    const flags = ['--file', 'chips.csv', '--chip-group', 'Applied', '--key-set', '101', '--dry-run']
+    const imported = await here.run('chips', 'import', ...flags, '--ignore-columns', 'chipGroup,keySet')
+    const applied = await here.run('chips', 'apply', '--file', 'chips.csv', '--dry-run')
+    expect([applied.code, rowsIn(applied.stderr)]).toEqual([2, numbersOf(given, false)])
+    expect(applied.stderr).toBe(imported.stderr)
+  })
+
+  test.each([
+    ['keySet', '4294967296', 'must be a whole number from 0 to 4294967295'],
+    ['chipGroup', 'x'.repeat(201), 'must be 1 to 200 characters of text'],
+    ['label', 'x'.repeat(201), 'must be 1 to 200 characters of text'],
+    ['item', 'x'.repeat(65), 'must be the id of an item'],
+    ['chainId', '0', 'must be a whole number from 1'],
+    ['disabled', 'maybe', 'must be true or false'],
+    ['redirectUrl', 'javascript:x', 'must not use the scheme javascript:'],
+  ])('a sheet, a condition, and a request have the same words for %s', async (column, cell, why) => {
+    const token = column === 'chainId' ? { contractAddress: contract, tokenId: '7' } : {}
+    writeFileSync(join(here.home, 'chips.csv'), sheetOf([{ ...token, [column]: cell }]))
+    const sheet = await here.run('chips', 'apply', '--file', 'chips.csv', '--dry-run')
+    expect([sheet.code, sheet.stderr]).toEqual([
+      2,
+      expect.stringContaining(`row 1, ${column}: "${cell}" ${why}\n`),
+    ])
+    const where = await here.run('chips', 'list', '--where', `${column}=${cell}`)
+    expect([where.code, where.stderr]).toEqual([2, `--where ${column} "${cell}" ${why}.\n`])
+    const headers = { authorization: `Bearer ${daemon.adminToken}`, 'content-type': 'application/x-ndjson' }
+    const body = `${JSON.stringify({ uid: uidOf(1), ...token, [column]: cell })}\n`
+    const posted = await fetch(`${daemon.url}/admin/chips/apply?team=Acme`, { method: 'POST', headers, body })
+    expect(await posted.text()).toContain(`Nothing was done. row 1: ${column} ${why}"`)
+    const query = new URLSearchParams({ team: 'Acme', [column]: cell })
+    const selected = await fetch(`${daemon.url}/admin/chips/export?${query}`, { headers })
+    expect(await selected.text()).toContain(`"${column}: ${why}"`)
+  })
+
+  test('a chip that an apply would register needs a key set that exists, and a whole token', async () => {
+    const given = [{ keySet: '999' }, { keySet: '101', tokenId: '7' }]
+    writeFileSync(
+      join(here.home, 'chips.csv'),
+      sheetOf(given.map((cells) => ({ chipGroup: 'Applied', ...cells }))),
+    )
+    const ran = await here.run('chips', 'apply', '--file', 'chips.csv', '--dry-run', '--json')
+    expect([ran.code, ran.lines()]).toMatchObject([
+      3,
+      [
+        {
+          row: 1,
+          status: 'failed',
+          error: 'keySet 999 does not exist. Create it first: tapchip key-sets create.',
+        },
+        {
+          ...{ row: 2, status: 'failed' },
+          error:
+            'contractAddress, chainId is missing: contractAddress, chainId, and tokenId belong together.',
+        },
+      ],
+    ])
+  })
+
   test.each(urls)('the redirect URL %j', async (redirectUrl, isGood) => {
     writeFileSync(join(here.home, 'edits.csv'), `uid,redirectUrl\n${uids.blank},${quoted(redirectUrl)}\n`)
     const ran = await here.run('chips', 'edit', '--file', 'edits.csv', '--dry-run')

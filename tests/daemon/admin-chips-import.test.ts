@@ -275,7 +275,7 @@ describe('a row fails alone', () => {
     [
       'a counter of more than three bytes',
       `uid,lastCounter\n${a},16777216`,
-      'lastCounter must be at most 16777215',
+      'lastCounter must be a whole number from 0 to 16777215',
     ],
     ['a NUL in a label', `uid,label\n${a},x\0y`, 'label must be'],
     ['too many cells', `uid\n${a},B`, 'has 2 cells, but the first row names 1 columns'],

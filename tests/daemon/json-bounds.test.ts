@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { batchRow } from '../../src/daemon/contract/chips.ts'
 import type { EndpointSpec } from '../../src/daemon/contract/endpoint.ts'
 import { endpoints } from '../../src/daemon/contract/index.ts'
 import { list, shortList } from '../../src/daemon/contract/list.ts'
@@ -27,7 +26,7 @@ function* arraysIn(schema: unknown, path: string): Generator<{ path: string; max
 const inputs = Object.entries<EndpointSpec>(endpoints).flatMap(([key, { params, query, body }]) =>
   Object.entries({ params, query, body }).map(([part, make]) => ({ of: `${key} ${part}`, schema: make?.() })),
 )
-const rows = Object.entries({ batchRow, metadataRow, moveRow }).map(([of, schema]) => ({ of, schema }))
+const rows = Object.entries({ metadataRow, moveRow }).map(([of, schema]) => ({ of, schema }))
 const arrays = [...inputs, ...rows].flatMap(({ of, schema }) => [...arraysIn(schema, of)])
 
 describe('arrays', () => {

@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { importRow } from '../../src/daemon/contract/admin/chips.ts'
 import { newBadgeEvent } from '../../src/daemon/contract/badge-events.ts'
-import { batchRow } from '../../src/daemon/contract/chips.ts'
 import { required } from '../../src/daemon/contract/list.ts'
 import { metadataRow, moveRow } from '../../src/daemon/contract/phygital-batches.ts'
 import { DomainError } from '../../src/daemon/domain/errors/errors.ts'
@@ -278,7 +276,7 @@ describe("the validator's own words", () => {
     },
   )
 
-  test.each(Object.entries({ batchRow, moveRow, metadataRow, importRow, newBadgeEvent, seedFile }))(
+  test.each(Object.entries({ moveRow, metadataRow, newBadgeEvent, seedFile }))(
     'nor do rows, forms, and seeds: %s',
     async (_name, schema) => {
       for (const value of wrong) {

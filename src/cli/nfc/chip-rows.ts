@@ -1,39 +1,29 @@
+import { setupColumns } from '../../values/chip-columns.ts'
+import { ChipCellsReader } from '../batch/input/chip-cells.ts'
 import { Problems } from '../batch/input/problems.ts'
-import { type Cell, readSheet, type SheetOptions } from '../batch/input/sheet.ts'
+import { readSheet, type SheetOptions } from '../batch/input/sheet.ts'
 import type { Source } from '../batch/input/source.ts'
-import { addChipProblems } from '../batch/kinds/chips-import.ts'
 
-export interface ChipRow {
-  readonly row: number
-  readonly label?: string
-  readonly item?: string
-  readonly variant?: string
-  readonly redirectUrl?: string
+export type ChipRow = { readonly row: number } & {
+  readonly [column in (typeof setupColumns)[number]]?: string | undefined
 }
 
-const details = ['label', 'item', 'variant', 'redirectUrl'] as const
-export const chipSheet = { columns: details, required: [], anyOf: details }
+export const chipSheet = { columns: setupColumns, required: [], anyOf: setupColumns }
 
 /** @throws UsageError that names every invalid row */
 export const readChipRows = async (source: Source, options: SheetOptions): Promise<ChipRow[]> => {
   const problems = new Problems()
-  const labels = new Map<string, number>()
+  const reader = new ChipCellsReader(problems, true)
   const rows: ChipRow[] = []
   await readSheet(source, options, problems, {
     row: (row, cells) => {
-      const given = Object.fromEntries(details.flatMap((name, i) => givenIn(name, cells[i])))
-      addChipProblems(problems, row, given)
-      const before = given.label === undefined ? undefined : labels.get(given.label)
-      if (before !== undefined) problems.add(row, 'label', `"${given.label}" is already in row ${before}`)
-      else if (given.label !== undefined) labels.set(given.label, row)
-      rows.push({ row, ...given })
+      const given = cells.map((cell) => cell || undefined)
+      rows.push({ row, ...reader.read(row, setupColumns, given) })
     },
   })
   problems.refuse(source.name)
   return rows
 }
-
-const givenIn = (name: string, cell: Cell): [string, string][] => (cell ? [[name, cell]] : [])
 
 /** The chips of a box that are done, each with its row. Stations may share a sheet, so the daemon says which is free. */
 export class RowsOfChips {

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { endpoint, keyEndpoint } from './endpoint.ts'
-import { address, integer, success, text, timestamp, tokenId, tokenRef, uidList } from './fields.ts'
+import { address, chipText, integer, success, text, timestamp, tokenId, tokenRef, uidList } from './fields.ts'
 
 const longQuery = text(1000).optional()
 
@@ -11,12 +11,6 @@ const chipOnWire = () =>
     isConfigured: z.boolean(),
     redirectUrl: z.string().nullable(),
   })
-
-export const batchRow = z.object({
-  uid: text(64),
-  redirectUrl: text(4096).nullable(),
-  expected: text(4096).nullable().optional(),
-})
 
 const batchResult = () =>
   z.object({
@@ -81,7 +75,7 @@ export const chips = {
     body: () =>
       z.object({
         tagUIDs: uidList,
-        updates: z.object({ redirectUrl: text(4096).nullable() }),
+        updates: z.object({ redirectUrl: chipText('redirectUrl').nullable() }),
       }),
     response: success,
   }),
@@ -104,7 +98,7 @@ export const chips = {
             /^0x([0-9a-fA-F]{2}){1,8192}$/,
             'must be a signature: 0x and hex digits, at most 8,192 bytes',
           ),
-        updates: z.object({ redirectUrl: text(4096) }),
+        updates: z.object({ redirectUrl: chipText('redirectUrl') }),
         requestExpiryTime: integer(),
       }),
     response: () => z.object({ success: z.literal(true), updatedTags: z.array(z.string()) }),

@@ -1,6 +1,13 @@
 import * as z from 'zod'
 import { parseUid } from '../../nfc/uid.ts'
 import { isBatchId } from '../../values/batch-id.ts'
+import {
+  type ChipColumn,
+  type ChipValue,
+  chipColumns,
+  valueOfCell,
+  whyNotCell,
+} from '../../values/chip-columns.ts'
 import { readMoment } from '../../values/date.ts'
 import { ExactNumber } from '../../values/exact-json.ts'
 import { isPlainText, notPlainText } from '../../values/plain-text.ts'
@@ -57,6 +64,38 @@ function readUid(value: unknown): ReturnType<typeof parseUid> {
   const isWhole = Number.isSafeInteger(value) && Number(value) > 0
   if (isWhole) return { ok: true, uid: String(value) }
   return value instanceof ExactNumber || Number(value) > Number.MAX_SAFE_INTEGER ? inexactUid : noUid
+}
+
+/** Text of a chip by its column, as sheets have it. Empty: none. */
+export const chipText = (column: ChipColumn) =>
+  z.string().superRefine((text, ctx) => {
+    const message = whyNotCell(column, text)
+    if (message !== undefined) ctx.addIssue({ code: 'custom', message })
+  })
+
+/** A value of a chip by its column, as sheets have it, or as the number that it is. Empty: none. */
+export const chipValue = <C extends ChipColumn>(column: C) => {
+  const { type }: { type: string } = chipColumns[column]
+  return z
+    .union([z.string(), z.number()], mustBe('a single value'))
+    .meta({ type: type === 'number' ? 'integer' : 'string' })
+    .transform((value, ctx): ChipValue<C> | null => {
+      const text = String(value)
+      const message = whyNotCell(column, text)
+      if (message === undefined) return valueOfCell(column, text)
+      ctx.addIssue({ code: 'custom', message })
+      return z.NEVER
+    })
+}
+
+/** What is answered of a chip, by column. */
+export function chipValuesOnWire<C extends ChipColumn>(columns: readonly C[]) {
+  const types = { text: z.string(), number: z.number(), flag: z.boolean() }
+  return Object.fromEntries(
+    columns.map((column) => [column, types[chipColumns[column].type].nullable()]),
+  ) as unknown as {
+    [column in C]: z.ZodType<ChipValue<column> | null>
+  }
 }
 
 /** A UID as decimal digits or 14 hex digits; the output is the decimal string used on the wire. */

@@ -1,13 +1,10 @@
 import { TextDecoder } from 'node:util'
-import { notImported } from '../../values/chip-row.ts'
+import { cellsIn, notImported } from '../../values/chip-columns.ts'
 import { CsvReader, type CsvRows } from '../../values/csv-reader.ts'
 import { tidyCell } from '../../values/invisible.ts'
-import { type JsonObject, parseObject } from '../../values/json.ts'
+import { parseObject } from '../../values/json.ts'
 import { LineSplitter } from '../../values/line-splitter.ts'
-import { importRow } from '../contract/admin/chips.ts'
-import { required } from '../contract/list.ts'
 import { DomainError } from '../domain/errors/errors.ts'
-import { describeIssues } from './parse-input.ts'
 
 /** A parsed row: its non-empty values by column, or why it is invalid. Blank lines are skipped. */
 type SheetRow =
@@ -179,29 +176,18 @@ async function* linesOf(texts: AsyncGenerator<string>): AsyncGenerator<Lines> {
   if (lines.length > 0) yield { lines, size: longestRow }
 }
 
-/** An export writes null for missing values. */
-const withoutNulls = (value: JsonObject) =>
-  Object.fromEntries(Object.entries(value).filter(([, cell]) => cell !== null))
-
 function jsonRow(line: string, columns: readonly string[]): SheetRow {
   if (line.length > longestRow) return { problem: `is over ${longestRow} characters` }
   if (line.includes(replacement)) return { problem: notUtf8 }
   const value = parseObject(line)
   if (!value) return { problem: 'is not a JSON object' }
-  const unknown = unknownOf(Object.keys(value), columns)
-  if (unknown.length > 0)
-    return { problem: `has members that are not columns: ${unknown.slice(0, 20).join(', ')}` }
-  const inexact = Object.keys(value).find(
-    (name) => typeof value[name] === 'number' && !Number.isSafeInteger(value[name]),
+  const taken = Object.entries(value).filter(([name]) => !notImported.includes(name))
+  const read = cellsIn(Object.fromEntries(taken), new Set(columns))
+  if ('problem' in read) return read
+  const cells = Object.entries(read.cells).flatMap(([name, cell]) =>
+    cell ? [[name, tidyCell(name, cell)]] : [],
   )
-  if (inexact !== undefined) return { problem: `${inexact} must be a whole number; write large ones as text` }
-  const parsed = importRow.safeParse(withoutNulls(value), { error: required })
-  if (!parsed.success) return { problem: describeIssues(parsed.error.issues) }
-  const values: Record<string, string> = {}
-  for (const [name, cell] of Object.entries(parsed.data)) {
-    if (cell !== undefined && cell !== '') values[name] = tidyCell(name, String(cell))
-  }
-  return { values }
+  return { values: Object.fromEntries(cells) }
 }
 
 interface Sheet {

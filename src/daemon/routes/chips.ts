@@ -1,14 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import { KeyedMutex } from '../../values/keyed-mutex.ts'
-import { batchRow } from '../contract/chips.ts'
 import { endpoints } from '../contract/index.ts'
 import { editChips, listGroup } from '../domain/chips/chips.ts'
-import { checkEdit, type Edit, editRows } from '../domain/chips/edit-batch.ts'
+import { type Edit, editRows, readEdit } from '../domain/chips/edit-batch.ts'
 import { editByOwner } from '../domain/phygitals/self-service.ts'
 import { findChipByTap } from '../domain/taps/find-chip.ts'
 import { tapState } from '../domain/taps/verify-tap.ts'
 import { bindAll } from '../http/bind.ts'
-import { CheckedLines, type CheckLine, lineBy } from '../http/checked-lines.ts'
+import { CheckedLines, type CheckLine } from '../http/checked-lines.ts'
 import { isPrefetch, refusePrefetch } from '../http/prefetch.ts'
 import { sendJsonText, sendLines } from '../http/streams.ts'
 import type { Context } from '../process/context.ts'
@@ -68,9 +67,4 @@ export function batchRoutes(app: FastifyInstance, ctx: Context): void {
   })
 }
 
-const asRow = lineBy(batchRow)
-
-const editLine: CheckLine<Edit> = async (value) => {
-  const row = await asRow(value)
-  return 'problem' in row ? row : checkEdit(row.value)
-}
+const editLine: CheckLine<Edit> = async (value) => readEdit(value)

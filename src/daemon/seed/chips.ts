@@ -26,16 +26,15 @@ async function seedChip(
   const owner = await teamOfChip(trx, uidOf(chip, fail))
   if (owner !== undefined && owner !== team.id) throw fail('the chip belongs to another team')
   if (owner !== undefined) return
-  if (chip.keySet !== undefined && !ctx.keyRing.get(chip.keySet))
-    throw fail(`keySet: there is no key set ${chip.keySet}`)
-  const { token, family: _, keySet: __, redirectUrl, ...values } = chip
+  const { token, family: _, keySet = null, redirectUrl, ...values } = chip
+  if (keySet !== null && !ctx.keyRing.get(keySet)) throw fail(`keySet: there is no key set ${keySet}`)
   const contract = token && contracts.get(token.contract)
   if (token && contract?.kind !== 'phygital')
     throw fail(`token.contract: the team has no token contract ${token.contract}`)
   const [result] = await registerChipsIn(
     trx,
     ctx,
-    { teamId: team.id, chipGroupId, keySetId: chip.keySet ?? null, isSimulated: false, mayBind: true, at },
+    { teamId: team.id, chipGroupId, keySetId: keySet, isSimulated: false, mayBind: true, at },
     [
       {
         ...values,

@@ -5,7 +5,7 @@ import { itemFields } from '../contract/admin/items.ts'
 import { keySetFields } from '../contract/admin/key-sets.ts'
 import { brandFields } from '../contract/admin/teams.ts'
 import { instant } from '../contract/badge-events.ts'
-import { address, integer, name, text, tokenId, uid } from '../contract/fields.ts'
+import { address, chipText, chipValue, integer, name, text, tokenId, uid } from '../contract/fields.ts'
 import { partialMetadata } from '../contract/metadata.ts'
 
 const list = <T extends z.ZodType>(of: T) => z.array(of).default([])
@@ -15,16 +15,16 @@ const day = z.string().refine(isDay, 'must be a date that exists, as YYYY-MM-DD'
 const chip = z.object({
   uid: uid.optional(),
   family: z.enum(['ntag424', 'halo']).default('ntag424'),
-  keySet: integer().optional(),
+  keySet: chipValue('keySet').optional(),
   publicKey: text(200).optional(),
   /** 0 for a chip that was personalized once. */
   generation: integer(0, 254).default(0),
-  fileReadKey: text(32).optional(),
+  fileReadKey: chipText('fileReadKey').optional(),
   lastCounter: integer(0, 0xffffffff).optional(),
-  label: name().optional(),
-  redirectUrl: text(4096).nullable().default(null),
-  item: name(64).optional(),
-  variant: name(64).optional(),
+  label: chipText('label').optional(),
+  redirectUrl: chipText('redirectUrl').nullable().default(null),
+  item: chipText('item').optional(),
+  variant: chipText('variant').optional(),
   token: z
     .object({ contract: name(32), tokenId, owner: address.optional(), metadata: partialMetadata.optional() })
     .optional(),

@@ -1,18 +1,13 @@
-import { appliedColumns } from '../../../values/chip-row.ts'
 import { isJsonObject } from '../../../values/json.ts'
 import { counted, formatNumber, shown } from '../../io/text.ts'
 import { colons, uidOnWire } from '../../uid.ts'
 import { changedIn } from '../plan.ts'
 import { describeRow, type KindWords, type RowResult, type SheetKind, type Totals } from '../sheet-kind.ts'
-import { type ApplyRow, applySheet, otherColumns } from './apply-sheet.ts'
+import { type ApplyRow, applyColumns, applySheet } from './apply-sheet.ts'
 
-const line = ({ uid, byLabel, values, publicKey, lastCounter, revision, remove }: ApplyRow): object => ({
+const line = ({ uid, cells, remove }: ApplyRow): object => ({
   uid: uid === undefined ? undefined : uidOnWire(uid),
-  ...values,
-  ...(byLabel === undefined ? {} : { label: byLabel }),
-  publicKey,
-  lastCounter,
-  revision,
+  ...cells,
   remove,
 })
 
@@ -66,30 +61,16 @@ export const chipsApply: SheetKind<ApplyRow> = {
   isPlanShown: true,
   sheet: applySheet,
   sheetOf: (rows) => {
-    const columns = appliedColumns.filter((column) => rows.some(({ values }) => values[column] !== undefined))
-    const others = otherColumns.filter((column) => rows.some((row) => row[column] !== undefined))
-    const byLabel = rows.some((row) => row.byLabel !== undefined)
     const heading = [
       ...(rows.some(({ uid }) => uid !== undefined) ? ['uid'] : []),
-      ...(byLabel && !columns.includes('label') ? ['label'] : []),
-      ...columns,
-      ...others,
+      ...applyColumns.filter((column) => rows.some(({ cells }) => column in cells)),
     ]
     return {
       heading,
-      cells: (row) =>
-        heading.map((column) => {
-          if (column === 'uid')
-            return row.uid === undefined || row.byLabel !== undefined ? '' : colons(row.uid)
-          const known: { readonly [name in string]?: unknown } = {
-            label: row.byLabel,
-            ...row.values,
-            publicKey: row.publicKey,
-            lastCounter: row.lastCounter,
-            revision: row.revision,
-          }
-          return String(known[column] ?? '')
-        }),
+      cells: ({ uid, cells }) => {
+        const known: { readonly [column in string]?: unknown } = { ...cells, uid: colons(uid ?? null) }
+        return heading.map((column) => String(known[column] ?? ''))
+      },
     }
   },
 }

@@ -1,6 +1,6 @@
-import { checkRedirectUrl } from '../../../values/redirect-url.ts'
 import { counted, shown } from '../../io/text.ts'
 import { colons, uidOnWire } from '../../uid.ts'
+import { ChipCellsReader } from '../input/chip-cells.ts'
 import { UidColumn } from '../input/uid-column.ts'
 import { changedIn } from '../plan.ts'
 import { describeRow, type RowResult, type SheetKind, type SheetRow } from '../sheet-kind.ts'
@@ -28,6 +28,7 @@ export const chipsEdit: SheetKind<EditRow> = {
     required: ['uid', 'redirectUrl'],
     parse: (_, problems) => {
       const uids = new UidColumn(problems)
+      const reader = new ChipCellsReader(problems, false)
       return {
         row: (row, [uidText, urlText]) => {
           if (!uidText) problems.add(row, 'uid', 'is missing')
@@ -38,8 +39,7 @@ export const chipsEdit: SheetKind<EditRow> = {
               'redirectUrl',
               'is missing; to clear it: an empty cell, null in JSON, or --clear in place of the column',
             )
-          const why = urlText ? checkRedirectUrl(urlText) : undefined
-          if (why !== undefined) problems.add(row, 'redirectUrl', `"${urlText}" ${why}`)
+          reader.read(row, ['redirectUrl'], [urlText])
           const uid = uidText ? uids.read(row, uidText) : undefined
           return uid === undefined ? undefined : { row, uid, redirectUrl: urlText || null }
         },

@@ -1,29 +1,15 @@
-import {
-  type ChipColumn,
-  type ChipValues,
-  chipColumns,
-  notImported,
-  problemsOf,
-} from '../../../values/chip-row.ts'
+import { type ChipCells, importedColumns, notImported } from '../../../values/chip-columns.ts'
 import { counted, formatNumber, shellQuoted } from '../../io/text.ts'
 import { colons, uidOnWire } from '../../uid.ts'
-import type { Problems } from '../input/problems.ts'
+import { ChipCellsReader } from '../input/chip-cells.ts'
 import { UidColumn } from '../input/uid-column.ts'
 import { describeRow, type KindWords, type SheetKind, type SheetRow } from '../sheet-kind.ts'
 
-/** A chip is identified by its UID, or in the HaLo family by its public key. Cells are as in the sheet. */
+/** A chip is identified by its UID, or in the HaLo family by its public key. */
 interface ImportRow extends SheetRow {
   /** Decimal. */
   readonly uid: string | undefined
-  readonly values: ChipValues
-}
-
-const columnsAfterUid = chipColumns.slice(1)
-
-/** Checks everything in a row but its UID. */
-export const addChipProblems = (problems: Problems, row: number, values: ChipValues): void => {
-  for (const { columns, cell, reason } of problemsOf(values))
-    problems.add(row, columns.join(', '), cell === undefined ? reason : `"${cell}" ${reason}`)
+  readonly cells: ChipCells
 }
 
 /** @param rows counts the rows that are read: those whose chip needs a key set are all but HaLo chips */
@@ -33,38 +19,30 @@ export const chipsImport = (rows: { needKeySet: number } = { needKeySet: 0 }): S
   isPlanned: false,
   isQuiet: true,
   sheet: {
-    columns: chipColumns,
+    columns: importedColumns,
     required: [],
     anyOf: ['uid', 'publicKey'],
     alwaysIgnored: notImported,
     parse: (_, problems) => {
       const uids = new UidColumn(problems)
-      const seen = { publicKey: new Map<string, number>(), label: new Map<string, number>() }
-      const unique = (column: keyof typeof seen, row: number, text: string): void => {
-        const before = seen[column].get(text)
-        if (before === undefined) seen[column].set(text, row)
-        else problems.add(row, column, `"${text}" is already in row ${before}`)
-      }
+      const reader = new ChipCellsReader(problems, true)
       return {
-        row: (row, [uidText, ...cells]) => {
-          const values: { [column in ChipColumn]?: string } = {}
-          for (const [i, column] of columnsAfterUid.entries()) {
-            const cell = cells[i]
-            if (cell) values[column] = cell
-          }
-          const { publicKey, label } = values
-          if (publicKey) unique('publicKey', row, publicKey.toLowerCase())
-          else rows.needKeySet += 1
-          if (label) unique('label', row, label)
-          if (!uidText && !publicKey) problems.add(row, 'uid', 'is missing')
-          addChipProblems(problems, row, values)
-          return { row, uid: uidText ? uids.read(row, uidText, !publicKey) : undefined, values }
+        row: (row, [uidText, ...given]) => {
+          // Empty cells are absent.
+          const cells = reader.read(
+            row,
+            importedColumns.slice(1),
+            given.map((cell) => cell || undefined),
+          )
+          if (!cells.publicKey) rows.needKeySet += 1
+          if (!uidText && !cells.publicKey) problems.add(row, 'uid', 'is missing')
+          return { row, uid: uidText ? uids.read(row, uidText, !cells.publicKey) : undefined, cells }
         },
         finish: (accepted) => uids.finish(accepted),
       }
     },
   },
-  line: ({ uid, values }) => ({ ...(uid === undefined ? {} : { uid: uidOnWire(uid) }), ...values }),
+  line: ({ uid, cells }) => ({ ...(uid === undefined ? {} : { uid: uidOnWire(uid) }), ...cells }),
   label: 'Importing',
   changed: (count) => `${counted(count, 'chip')} created`,
   describe: (result) => describeRow(result),

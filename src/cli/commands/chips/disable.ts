@@ -27,7 +27,7 @@ export const disable = defineCommand({
       return applyToChips(
         ctx,
         chosen,
-        { values: { disabled: true } },
+        { cells: { disabled: true } },
         {
           ...{ verb: 'disable', given: options, settings: { reason } },
           question: (chips) => `Disable ${chips} (${chosen.described})?`,

@@ -1,4 +1,4 @@
-import { checkRedirectUrl } from '../../../values/redirect-url.ts'
+import { whyNotCell } from '../../../values/chip-columns.ts'
 import { batchFlags, formerConcurrencyFlag, runFlags } from '../../batch/input/flags.ts'
 import { chipsEdit, describeEdit } from '../../batch/kinds/chips-edit.ts'
 import { runRows, runSheet } from '../../batch/run-sheet.ts'
@@ -82,7 +82,7 @@ const redirectFrom = async (ctx: CliContext, given: Given): Promise<string | nul
   if (given.clear) return null
   const missing = { flag: '--redirect-url or --clear', message: 'Redirect URL' }
   const url = await ctx.prompts.text(given.redirectUrl, missing)
-  const why = url === '' ? undefined : checkRedirectUrl(url)
+  const why = whyNotCell('redirectUrl', url)
   if (why !== undefined) throw new UsageError(`--redirect-url "${url}" ${why}. Nothing was written.`)
   return url || null
 }

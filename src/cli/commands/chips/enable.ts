@@ -22,7 +22,7 @@ export const enable = defineCommand({
       return applyToChips(
         ctx,
         chosen,
-        { values: { disabled: false } },
+        { cells: { disabled: false } },
         {
           ...{ verb: 'enable', given: options },
           question: (chips) => `Enable ${chips} (${chosen.described})?`,

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createWriteStream, renameSync, rmSync, statSync } from 'node:fs'
 import { finished } from 'node:stream/promises'
+import { exportedColumns } from '../../../values/chip-columns.ts'
 import { partialOf } from '../../../values/replace-file.ts'
 import { defineCommand } from '../../command/define.ts'
 import { choice, flag, team, text, yes } from '../../command/options.ts'
@@ -12,23 +13,10 @@ import { counted, jsonLine, shellQuoted } from '../../io/text.ts'
 import { colons } from '../../uid.ts'
 import { groupFlag, readConditions, type SelectedChip, selectChips, selectionFlags } from './select.ts'
 
-/** In an order that suits an import; chipGroup and keySet are flags there. */
-const columns: Readonly<Record<string, (chip: SelectedChip) => string | number | null>> = {
-  uid: (chip) => colons(chip.uid),
-  chipGroup: (chip) => chip.chipGroup,
-  keySet: (chip) => chip.keySet,
-  label: (chip) => chip.label,
-  redirectUrl: (chip) => chip.redirectUrl,
-  item: (chip) => chip.item,
-  variant: (chip) => chip.variant,
-  contractAddress: (chip) => chip.contractAddress,
-  chainId: (chip) => chip.chainId,
-  tokenId: (chip) => chip.tokenId,
-  disabled: (chip) => String(chip.disabled),
-  lastCounter: (chip) => chip.lastCounter,
-  publicKey: (chip) => chip.publicKey,
-  revision: (chip) => chip.revision,
-}
+const columns = ['uid', ...exportedColumns, 'revision'] as const
+type Column = (typeof columns)[number]
+
+const isColumn = (name: string): name is Column => columns.some((column) => column === name)
 
 const delimiters: Readonly<Record<string, Delimiter>> = { ';': ';', tab: '\t' }
 
@@ -73,15 +61,16 @@ export const exportChips = defineCommand({
     if (out?.isThere) await ctx.prompts.confirm(options.yes, `${file} exists. Overwrite it?`)
     const write = out?.write ?? ((text: string) => ctx.io.raw(text))
     // The heading is written with the first row, so that an error leaves no file with a heading only.
-    const wanted = columnsOf(ctx)
+    const chosen = columnsOf(ctx)
+    const heading = headingOf(chosen)
     let count = 0
     try {
       for await (const chip of chips) {
-        if (count === 0 && !ctx.io.json) await write(headingOf(Object.keys(wanted)))
+        if (count === 0 && !ctx.io.json) await write(heading)
         count += 1
-        await write(ctx.io.json ? jsonLine(ctx.io.picked(onlyColumns(chip))) : lineOf(cellsOf(chip, wanted)))
+        await write(ctx.io.json ? jsonLine(ctx.io.picked(onlyColumns(chip))) : lineOf(cellsOf(chip, chosen)))
       }
-      if (count === 0 && !ctx.io.json) await write(headingOf(Object.keys(wanted)))
+      if (count === 0 && !ctx.io.json) await write(heading)
       await out?.end()
     } catch (error) {
       await out?.discard()
@@ -99,26 +88,21 @@ export const exportChips = defineCommand({
 })
 
 /** All columns, or those that --fields names, in that order. */
-const columnsOf = (ctx: CliContext): typeof columns => {
+const columnsOf = (ctx: CliContext): readonly Column[] => {
   const { fields } = ctx.flags
   if (fields === undefined || ctx.io.json) return columns
-  const chosen = fields.map((name) => {
-    const read = Object.hasOwn(columns, name) ? columns[name] : undefined
-    if (read) return [name, read] as const
-    throw new UsageError(`--fields: there is no "${name}".`, `Available: ${Object.keys(columns).join(', ')}`)
+  return fields.map((name) => {
+    if (isColumn(name)) return name
+    throw new UsageError(`--fields: there is no "${name}".`, `Available: ${columns.join(', ')}`)
   })
-  return Object.fromEntries(chosen)
 }
 
 /** What a sheet has, so that JSON lines can be read as one. */
 const onlyColumns = (chip: SelectedChip): Partial<SelectedChip> =>
-  Object.fromEntries(Object.entries(chip).filter(([name]) => Object.hasOwn(columns, name)))
+  Object.fromEntries(Object.entries(chip).filter(([name]) => isColumn(name)))
 
-const cellsOf = (chip: SelectedChip, wanted: typeof columns): string[] =>
-  Object.values(wanted).map((read) => {
-    const cell = read(chip)
-    return cell === null ? '' : String(cell)
-  })
+const cellsOf = (chip: SelectedChip, chosen: readonly Column[]): string[] =>
+  chosen.map((column) => (column === 'uid' ? colons(chip.uid) : String(chip[column] ?? '')))
 
 /** The file is either complete or unchanged: half an export would look like one with fewer chips. */
 export const openFile = (ctx: CliContext, file: string) => {

@@ -38,7 +38,7 @@ export const link = defineCommand({
       return applyToChips(
         ctx,
         chosen,
-        { values: { ...token, ...linked } },
+        { cells: { ...token, ...linked } },
         {
           ...{ verb: 'link', given: options },
           question: (chips, does) => `Link ${chips} (${chosen.described})${does}?`,

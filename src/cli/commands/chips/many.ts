@@ -74,7 +74,7 @@ export const chooseChips = async (
 export const applyToChips = async (
   ctx: CliContext,
   { uids, isNamed }: Chosen,
-  change: Pick<ApplyRow, 'values' | 'remove'>,
+  change: Pick<ApplyRow, 'cells' | 'remove'>,
   about: {
     readonly verb: keyof typeof chipSelections
     readonly given: Pick<Given, keyof typeof runFlags | 'team' | 'yes'>

@@ -28,7 +28,7 @@ export const move = defineCommand({
     return applyToChips(
       ctx,
       chosen,
-      { values: { chipGroup: group.name } },
+      { cells: { chipGroup: group.name } },
       {
         ...{ verb: 'move', given: options },
         question: (chips) => `Move ${chips} (${chosen.described}) to ${group.name}?`,

@@ -27,7 +27,7 @@ export const remove = defineCommand({
       return applyToChips(
         ctx,
         chosen,
-        { values: {}, remove: 'always' },
+        { cells: {}, remove: 'always' },
         {
           ...{ verb: 'remove', given: options },
           ask: (totals) =>

@@ -30,7 +30,7 @@ export const rename = defineCommand({
     return applyToChips(
       ctx,
       chosen,
-      { values: { label: label?.trim() ?? null } },
+      { cells: { label: label?.trim() ?? null } },
       {
         ...{ verb: 'rename', given: { ...options, yes: true } },
         ask: async () => undefined,

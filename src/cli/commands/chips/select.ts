@@ -1,4 +1,4 @@
-import { tokenChecks } from '../../../values/token.ts'
+import { selectableColumns, valueOfCell, whyNotCell } from '../../../values/chip-columns.ts'
 import { tuneGarbageCollection } from '../../batch/garbage-collection.ts'
 import type { AnswerOf } from '../../client/types.ts'
 import { readTime, repeated, text, type Values } from '../../command/options.ts'
@@ -10,46 +10,19 @@ export type SelectedChip = AnswerOf<'GET /admin/chips/export'>
 /** As a query; an empty value stands for chips without one. */
 export type Conditions = Readonly<Record<string, string | readonly string[] | undefined>>
 
-type Read = (value: string, where: string, now: Date) => string
+const columns = [...selectableColumns, 'linked', 'tappedSince'] as const
+type Column = (typeof columns)[number]
 
-const any: Read = (value) => value
-const given: Read = (value, where) => {
-  if (value !== '') return value
-  throw new UsageError(`${where} is empty: every chip has one.`)
+/** As the daemon takes it, in which an empty value stands for chips that have none. @throws UsageError */
+const readValue = (column: Column, value: string, now: Date): string => {
+  const where = `--where ${column}`
+  if (column === 'tappedSince') return readTime(where, value, 'ago')(now)
+  const known = column === 'linked' ? 'disabled' : column
+  const isEmptyFlag = value === '' && known === 'disabled'
+  const why = isEmptyFlag ? 'must be true or false' : whyNotCell(known, value)
+  if (why !== undefined) throw new UsageError(`${where} ${value === '' ? '' : `"${value}" `}${why}.`)
+  return String(valueOfCell(known, value) ?? '')
 }
-const number: Read = (value, where) => {
-  if (value === '' || /^\d{1,15}$/.test(value)) return value
-  throw new UsageError(`${where} must be a whole number, not "${value}".`)
-}
-const flag: Read = (value, where) => {
-  if (/^(true|false)$/i.test(value)) return value.toLowerCase()
-  throw new UsageError(`${where} must be true or false, not "${value}".`)
-}
-const checked =
-  (check: (value: string) => string | undefined): Read =>
-  (value, where) => {
-    const why = value === '' ? undefined : check(value)
-    if (why === undefined) return value
-    throw new UsageError(`${where} "${value}" ${why}.`)
-  }
-
-/** The columns of an export, and what else is known of a chip. */
-const readers: Readonly<Record<string, Read>> = {
-  chipGroup: given,
-  label: any,
-  item: any,
-  variant: any,
-  contractAddress: checked(tokenChecks.contractAddress),
-  chainId: number,
-  tokenId: checked(tokenChecks.tokenId),
-  redirectUrl: any,
-  disabled: flag,
-  keySet: number,
-  linked: flag,
-  tappedSince: (value, where, now) => readTime(where, value, 'ago')(now),
-  generation: (value, where, now) => number(given(value, where, now), where, now),
-}
-const columns = Object.keys(readers)
 
 export const selectionFlags = {
   label: repeated('--label <label>', 'The chip with this label (repeatable)'),
@@ -74,10 +47,10 @@ export const readConditions = (
   if (chipGroup !== undefined) conditions.chipGroup = chipGroup
   for (const condition of where) {
     const at = condition.indexOf('=')
-    const column = condition.slice(0, at < 0 ? undefined : at).trim()
-    const read = Object.hasOwn(readers, column) ? readers[column] : undefined
-    if (read === undefined)
-      throw new UsageError(`--where: there is no column "${column}".`, `The columns: ${columns.join(', ')}`)
+    const named = condition.slice(0, at < 0 ? undefined : at).trim()
+    const column = columns.find((one) => one === named)
+    if (column === undefined)
+      throw new UsageError(`--where: there is no column "${named}".`, `The columns: ${columns.join(', ')}`)
     if (at < 0)
       throw new UsageError(
         `--where ${column} has no value.`,
@@ -85,7 +58,7 @@ export const readConditions = (
       )
     if (conditions[column] !== undefined)
       throw new UsageError(`${column} is given twice.`, 'All conditions must hold, so one of each is enough.')
-    conditions[column] = read(condition.slice(at + 1).trim(), `--where ${column}`, ctx.now())
+    conditions[column] = readValue(column, condition.slice(at + 1).trim(), ctx.now())
   }
   return Object.keys(conditions).length === 0 ? undefined : conditions
 }

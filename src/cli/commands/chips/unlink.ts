@@ -28,14 +28,14 @@ export const unlink = defineCommand({
     const chosen = await chooseChips(ctx, args.chips, options)
     if (chosen === undefined) return
     if (!chosen.isNamed || wantsBatch(options)) {
-      const values = {
+      const cells = {
         ...(token ? { contractAddress: null, chainId: null, tokenId: null } : {}),
         ...(item ? { item: null, variant: null } : {}),
       }
       return applyToChips(
         ctx,
         chosen,
-        { values },
+        { cells },
         {
           ...{ verb: 'unlink', given: options },
           question: (chips) => `Unlink ${chips} (${chosen.described})?`,

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { appliedColumns } from '../../../values/chip-row.ts'
+import { appliedColumns } from '../../../values/chip-columns.ts'
 import { adminEndpoint } from '../endpoint.ts'
 import { flag, team, text } from '../fields.ts'
 

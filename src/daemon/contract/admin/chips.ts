@@ -1,14 +1,22 @@
 import * as z from 'zod'
-import { chipColumns } from '../../../values/chip-row.ts'
+import {
+  type ChipColumn,
+  type ChipValue,
+  exportedColumns,
+  importedColumns,
+  selectableColumns,
+} from '../../../values/chip-columns.ts'
 import { adminEndpoint } from '../endpoint.ts'
 import {
   address,
   batchId,
+  chipText,
+  chipValue,
+  chipValuesOnWire,
   flag,
   integer,
   moment,
   mustBe,
-  name,
   success,
   team,
   text,
@@ -21,16 +29,6 @@ import {
 import { shortList } from '../list.ts'
 
 const one = z.object({ uid })
-const numbers: readonly string[] = ['chainId', 'tokenId', 'lastCounter']
-/** One row of an import as JSON. Empty text means absent; the values are checked with the chip. */
-export const importRow = z.object(
-  Object.fromEntries(
-    chipColumns.map((column) => {
-      const cell = numbers.includes(column) ? z.union([text(4096), z.number()]) : text(4096)
-      return [column, cell.optional()]
-    }),
-  ),
-)
 
 const chipForAdmin = () =>
   z.object({
@@ -71,18 +69,9 @@ const chipForAdmin = () =>
 const exportedChip = () =>
   z.object({
     uid: z.string(),
+    ...chipValuesOnWire(exportedColumns),
     chipGroup: z.string(),
-    keySet: z.number().nullable(),
-    label: z.string().nullable(),
-    redirectUrl: z.string().nullable(),
-    item: z.string().nullable(),
-    variant: z.string().nullable(),
-    contractAddress: z.string().nullable(),
-    chainId: z.number().nullable(),
-    tokenId: z.string().nullable(),
     disabled: z.boolean(),
-    lastCounter: z.number().nullable(),
-    publicKey: z.string().nullable(),
     generation: z.number(),
     lastTapAt: timestamp.nullable(),
     createdAt: timestamp,
@@ -91,37 +80,27 @@ const exportedChip = () =>
     revision: z.string(),
   })
 
-/** An empty value: the chip has none. */
-const orNone = <T>(of: z.ZodType<T>) =>
-  z.union([z.string(), z.number()], mustBe('a single value')).transform((value, ctx): T | null => {
-    if (value === '') return null
-    const read = of.safeParse(String(value))
-    if (read.success) return read.data
-    for (const { message } of read.error.issues) ctx.addIssue({ code: 'custom', message })
-    return z.NEVER
-  })
+/** One for each column. */
+const conditions = <C extends ChipColumn>(columns: readonly C[]) =>
+  Object.fromEntries(columns.map((column) => [column, chipValue(column).optional()])) as unknown as {
+    [column in C]: z.ZodOptional<z.ZodType<ChipValue<column> | null>>
+  }
 
-const labels = z.union(
-  [orNone(text(200)), shortList(text(200), { notEmpty: 'must name a label' })],
-  mustBe('a label'),
-)
-
-/** Conditions on chips; all that are given hold. A label may be repeated: any of them. */
-const chipFilter = {
-  chipGroup: text(200).optional(),
-  label: labels.optional(),
-  item: orNone(text(64)).optional(),
-  variant: orNone(text(64)).optional(),
-  redirectUrl: orNone(text(4096)).optional(),
-  contractAddress: orNone(address).optional(),
-  chainId: orNone(integer(1)).optional(),
-  tokenId: orNone(tokenId).optional(),
-  keySet: orNone(integer()).optional(),
-  generation: integer().optional(),
+/** All conditions that are given hold. An empty value: the chip has none. */
+const chipFilter = () => ({
+  ...conditions(selectableColumns),
+  chipGroup: chipText('chipGroup').optional(),
+  /** May be repeated: any of them. */
+  label: z
+    .union(
+      [chipValue('label'), shortList(chipText('label'), { notEmpty: 'must name a label' })],
+      mustBe('1 to 200 characters of text'),
+    )
+    .optional(),
   disabled: flag.optional(),
   linked: flag.optional().meta({ description: 'To a token' }),
   tappedSince: moment.optional(),
-}
+})
 
 export const adminChips = {
   'POST /admin/chips/import': adminEndpoint({
@@ -132,8 +111,8 @@ export const adminChips = {
     query: () =>
       z.object({
         ...team,
-        chipGroup: text(200),
-        keySet: integer().optional(),
+        chipGroup: chipText('chipGroup'),
+        keySet: chipValue('keySet').optional(),
         /** `failures` and `exceptions` (rows that were failed or unchanged) end with a line of counts. */
         report: z.enum(['all', 'failures', 'exceptions']).optional(),
         dryRun: flag.optional(),
@@ -141,7 +120,7 @@ export const adminChips = {
       }),
     stream: {
       contentTypes: ['text/csv', 'application/x-ndjson', 'application/jsonl'],
-      description: `Columns: ${chipColumns.join(', ')}`,
+      description: `Columns: ${importedColumns.join(', ')}`,
     },
     response: () =>
       z.union([
@@ -175,7 +154,7 @@ export const adminChips = {
     id: 'exportChips',
     summary: "Stream a team's chips as JSON lines: all, or those for which every given condition holds",
     scope: 'read',
-    query: () => z.object({ ...team, ...chipFilter }),
+    query: () => z.object({ ...team, ...chipFilter() }),
     response: exportedChip,
     answerType: 'application/x-ndjson',
   }),
@@ -194,8 +173,8 @@ export const adminChips = {
     body: () =>
       z.object({
         token: z.object({ contractAddress: address, chainId: integer(1), tokenId }).optional(),
-        item: name(64).optional(),
-        variant: name(64).optional(),
+        item: chipText('item').optional(),
+        variant: chipText('variant').optional(),
       }),
     response: chipForAdmin,
   }),

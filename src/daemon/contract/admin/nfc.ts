@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { adminEndpoint } from '../endpoint.ts'
-import { flag, integer, name, page, success, team, text, timestamp, uid } from '../fields.ts'
+import { chipText, flag, integer, name, page, success, team, text, timestamp, uid } from '../fields.ts'
 import { list, shortList } from '../list.ts'
 
 const hex = (bytes: number) =>
@@ -25,10 +25,10 @@ const sheetRun = () =>
 const run = integer(1)
 
 const detailFields = {
-  label: text(200).optional(),
-  item: text(64).optional(),
-  variant: text(64).optional(),
-  redirectUrl: text(4096).nullable().optional(),
+  label: chipText('label').optional(),
+  item: chipText('item').optional(),
+  variant: chipText('variant').optional(),
+  redirectUrl: chipText('redirectUrl').nullable().optional(),
 }
 
 const keySource = () =>

@@ -1,5 +1,6 @@
 import { getAddress } from 'viem/utils'
 import { parsePlan } from '../../../nfc/provision/plan.ts'
+import { reasonAgainst } from '../../../values/chip-columns.ts'
 import type { AppliedChip } from '../../store/chips/applied-chips.ts'
 import { findChips } from '../../store/chips/chips.ts'
 import { findKeySet } from '../../store/chips/key-sets.ts'
@@ -9,7 +10,7 @@ import type { ChipGroupRow } from '../../store/schema/schema.ts'
 import { type AppliedValues, type ApplyRow, type Changes, changesBetween, valuesOf } from './apply-row.ts'
 import { Bindings } from './chip-bindings.ts'
 import { findGroup } from './chip-groups.ts'
-import type { Refusal } from './chip-input.ts'
+import type { ChipInput, Refusal } from './chip-input.ts'
 import { givesCodes } from './chip-record.ts'
 import { proofOfChip } from './chip-state.ts'
 import type { KeyRing } from './key-ring.ts'
@@ -48,6 +49,7 @@ export interface PlannedChip extends PlannedRow {
   readonly status: 'created'
   readonly uid: string
   readonly value: ApplyRow
+  readonly input: ChipInput
   readonly chipGroup: string
   readonly keySet: number | null
 }
@@ -71,6 +73,7 @@ export class Planner {
   readonly #keyRing: KeyRing
   readonly #bindings: Bindings
   readonly #groups = new Map<string, Promise<ChipGroupRow | undefined>>()
+  readonly #keySets = new Map<number, Promise<Refusal | undefined>>()
   readonly #addresses = new Map<string, string>()
 
   constructor(db: Queries, keyRing: KeyRing, caller: ApplyCaller) {
@@ -92,6 +95,19 @@ export class Planner {
           reason: `chipGroup ${name} does not exist. To create a chip group, give a name that is not a number`,
         }
       : name
+  }
+
+  /** @returns undefined if there is such a key set */
+  refuseUnknown(keySet: number): Promise<Refusal | undefined> {
+    const known = this.#keySets.get(keySet) ?? this.#lookUpKeySet(keySet)
+    this.#keySets.set(keySet, known)
+    return known
+  }
+
+  async #lookUpKeySet(keySet: number): Promise<Refusal | undefined> {
+    // Another daemon may have removed it, which memory learns later.
+    if (this.#keyRing.get(keySet) && (await findKeySet(this.#db, keySet))) return undefined
+    return { reason: `keySet ${keySet} does not exist. Create it first: tapchip key-sets create` }
   }
 
   async change({ row, value }: NumberedRow, chip: AppliedChip): Promise<PlannedStep> {
@@ -126,14 +142,14 @@ export class Planner {
     const token = [wishes.contractAddress, wishes.chainId, wishes.tokenId]
     if (token.some((value) => value === null) && token.every((value) => value == null))
       to.contractAddress = to.chainId = to.tokenId = null
-    const missing = [to.contractAddress, to.chainId, to.tokenId].filter((value) => value === null).length
-    if (missing % 3 !== 0) return { reason: 'contractAddress, chainId, and tokenId belong together' }
     if (to.contractAddress !== null) to.contractAddress = this.#checksummed(to.contractAddress)
     // A variant belongs to its item.
     if (to.item !== from.item && wishes.variant === undefined) to.variant = null
-    if (to.variant !== null && to.item === null)
-      return { reason: 'item is missing: a variant belongs to an item' }
-    return to
+    const { contractAddress, chainId, tokenId, item, variant } = to
+    const texts = Object.entries({ contractAddress, chainId, tokenId, item, variant })
+    const cells = Object.fromEntries(texts.map(([column, value]) => [column, String(value ?? '')]))
+    const reason = reasonAgainst(cells, true)
+    return reason === undefined ? to : { reason }
   }
 
   #checksummed(address: string): string {
@@ -180,11 +196,9 @@ export class Planner {
     if (!chip) return undefined
     if (chip.family === 'halo') return { reason: 'keySet must be empty: a HaLo chip has none' }
     if (keySet === null) return { reason: 'keySet must not be empty: it verifies the taps of the chip' }
-    const set = this.#keyRing.get(keySet)
-    // Another daemon may have removed it, which memory learns later.
-    if (!set || !(await findKeySet(this.#db, keySet)))
-      return { reason: `keySet ${keySet} does not exist. Create it first: tapchip key-sets create` }
-    if (set.diversification === 'listed' && chip.fileReadKey === null)
+    const unknown = await this.refuseUnknown(keySet)
+    if (unknown) return unknown
+    if (this.#keyRing.get(keySet)?.diversification === 'listed' && chip.fileReadKey === null)
       return {
         reason: `keySet ${keySet} stores a separate key for each chip, and there is none for this chip. Remove the chip, and import it with its fileReadKey`,
       }

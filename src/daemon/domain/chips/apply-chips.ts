@@ -1,4 +1,4 @@
-import { appliedColumns } from '../../../values/chip-row.ts'
+import { appliedColumns } from '../../../values/chip-columns.ts'
 import { AdaptiveSize, piecesOf } from '../../../values/time-slices.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { type AppliedColumns, applyToChip, clearLabels } from '../../store/chips/applied-chips.ts'
@@ -199,7 +199,7 @@ export class ApplyRun {
         isSimulated: false,
         at: this.#at,
       }
-      const inputs = sameValues.map(inputOf)
+      const inputs = sameValues.map(({ input }) => input)
       const registered = await registerChipsIn(this.#trx, this.#deps, registration, inputs)
       for (const [at, one] of sameValues.entries()) {
         const done = registered[at]
@@ -229,21 +229,6 @@ export class ApplyRun {
     }
     const target = done.length === 1 ? (done[0]?.uid ?? '') : `${done.length} chips`
     await recordChange(this.#trx, { at: this.#at, actor, teamId, action: 'chips.apply', target, detail })
-  }
-}
-
-function inputOf({ uid, value: { wishes, publicKey, lastCounter } }: PlannedChip) {
-  const { label, redirectUrl, item, variant, contractAddress, chainId, tokenId } = wishes
-  const isLinked = contractAddress && chainId && tokenId
-  return {
-    uid,
-    publicKey,
-    lastCounter,
-    label: label ?? undefined,
-    redirectUrl: redirectUrl ?? undefined,
-    item: item ?? undefined,
-    variant: variant ?? undefined,
-    token: isLinked ? { contractAddress, chainId, tokenId } : undefined,
   }
 }
 

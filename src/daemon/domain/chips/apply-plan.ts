@@ -5,6 +5,7 @@ import { findChips } from '../../store/chips/chips.ts'
 import type { Queries } from '../../store/database/database.ts'
 import { type ApplyCaller, isStale, type NumberedRow, type PlannedStep, Planner } from './apply-change.ts'
 import { valuesOf } from './apply-row.ts'
+import { type Refusal, readRow } from './chip-input.ts'
 import type { KeyRing } from './key-ring.ts'
 
 function newChip(planner: Planner, { row, value }: NumberedRow): PlannedStep | Promise<PlannedStep> {
@@ -35,9 +36,15 @@ async function registration(
   uid: string,
 ): Promise<PlannedStep> {
   const { keySet = null, chipGroup } = value.wishes
+  const fail = ({ reason }: Refusal) => ({ row, uid, status: 'failed' as const, error: `${reason}.` })
+  const { chipGroup: _, keySet: __, ...cells } = value.cells
+  const input = readRow({ ...cells, uid: undefined })
+  if ('reason' in input) return fail(input)
   const group = await planner.groupNamed(chipGroup)
-  if (typeof group !== 'string') return { row, uid, status: 'failed', error: `${group.reason}.` }
-  return { row, uid, status: 'created', value, chipGroup: group, keySet }
+  if (typeof group !== 'string') return fail(group)
+  const refusal = keySet === null ? undefined : await planner.refuseUnknown(keySet)
+  if (refusal) return fail(refusal)
+  return { row, uid, status: 'created', value, input: { ...input, uid }, chipGroup: group, keySet }
 }
 
 async function removal(db: Queries, { row, value }: NumberedRow, chip: AppliedChip): Promise<PlannedStep> {

@@ -1,7 +1,6 @@
 import { haloUid } from '../../../nfc/halo/tap.ts'
 import { parseUid } from '../../../nfc/uid.ts'
-import { type ChipValues, problemsOf } from '../../../values/chip-row.ts'
-import { canonicalTokenId } from '../../../values/token.ts'
+import { type ChipCells, reasonAgainst, valueOfCell } from '../../../values/chip-columns.ts'
 import type { TokenLocation } from '../../store/phygitals/tokens.ts'
 import type { KeyRing } from './key-ring.ts'
 
@@ -45,47 +44,44 @@ interface Deps {
 
 const refuse = (reason: string): Refusal => ({ reason })
 
-export function readRow(values: ChipValues): ChipInput | RowRefusal {
-  const parsed = values.uid === undefined ? undefined : parseUid(values.uid)
+/** @param cells of a chip that is to be registered */
+export function readRow(cells: ChipCells): ChipInput | RowRefusal {
+  const parsed = cells.uid ? parseUid(cells.uid) : undefined
   if (parsed && !parsed.ok) return refuse(`uid ${parsed.reason}`)
   const uid = parsed?.uid
-  if (isUidAlone(values)) return { uid }
-  const reason = reasonAgainst(values)
+  if (isUidAlone(cells)) return { uid }
+  const reason = reasonAgainst(cells, true)
   if (reason !== undefined) return { reason, uid }
-  const { contractAddress, chainId, tokenId, lastCounter, ...texts } = values
-  const isLinked = contractAddress !== undefined && tokenId !== undefined
+  const { contractAddress, tokenId } = cells
+  const number = (column: 'chainId' | 'lastCounter') => valueOfCell(column, cells[column] ?? '') ?? undefined
   return {
-    ...texts,
     uid,
-    lastCounter: lastCounter === undefined ? undefined : Number(lastCounter),
-    token: isLinked
-      ? { contractAddress, chainId: Number(chainId), tokenId: canonicalTokenId(tokenId) }
-      : undefined,
+    publicKey: cells.publicKey || undefined,
+    label: cells.label || undefined,
+    redirectUrl: cells.redirectUrl || undefined,
+    item: cells.item || undefined,
+    variant: cells.variant || undefined,
+    fileReadKey: cells.fileReadKey || undefined,
+    lastCounter: number('lastCounter'),
+    token:
+      contractAddress && tokenId
+        ? { contractAddress, chainId: number('chainId') ?? 0, tokenId: valueOfCell('tokenId', tokenId) ?? '' }
+        : undefined,
   }
 }
 
 // Imports call this for up to a million rows.
-function isUidAlone(values: ChipValues): boolean {
-  for (const column in values) if (column !== 'uid') return false
+function isUidAlone(cells: ChipCells): boolean {
+  for (const column in cells) if (column !== 'uid') return false
   return true
-}
-
-function reasonAgainst(values: ChipValues): string | undefined {
-  for (const { columns, reason } of problemsOf(values)) return `${columns.join(', ')} ${reason}`
-  return undefined
 }
 
 /** @param keySetId the key set of NTAG chips */
 export function checkChip(deps: Deps, keySetId: number | null, input: ChipInput): CheckedChip | Refusal {
-  const { redirectUrl, lastCounter, token } = input
-  const reason = reasonAgainst({
-    ...input,
-    redirectUrl: redirectUrl || undefined,
-    lastCounter: lastCounter === undefined ? undefined : String(lastCounter),
-    contractAddress: token?.contractAddress,
-    chainId: token && String(token.chainId),
-    tokenId: token?.tokenId,
-  })
+  const { token, redirectUrl, ...rest } = input
+  const values = Object.entries({ ...rest, ...token, redirectUrl: redirectUrl ?? undefined })
+  const cells = values.flatMap(([column, value]) => (value === undefined ? [] : [[column, String(value)]]))
+  const reason = reasonAgainst(Object.fromEntries(cells), true)
   return reason === undefined ? fitChip(deps, keySetId, input) : refuse(reason)
 }
 

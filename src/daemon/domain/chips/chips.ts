@@ -1,6 +1,5 @@
 import { getAddress } from 'viem/utils'
 import type { KeyedMutex } from '../../../values/keyed-mutex.ts'
-import { checkRedirectUrl } from '../../../values/redirect-url.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import {
   chipGroupsOfTeam,
@@ -12,7 +11,7 @@ import {
 import type { ChipFilter } from '../../store/chips/chip-selection.ts'
 import { setRedirects } from '../../store/chips/chips.ts'
 import type { Db } from '../../store/database/database.ts'
-import { DomainError, invalid, notFound } from '../errors/errors.ts'
+import { DomainError, notFound } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 import { getGroup } from './chip-groups.ts'
 import { changeInPieces, minBatchSize, namedChips } from './named-chips.ts'
@@ -21,21 +20,13 @@ export type { ChipFilter }
 
 type Deps = { db: Db; clock: Clock }
 
-/** @returns null for an empty value @throws DomainError invalid_input */
-export function redirectUrlFrom(value: string | null, field = 'updates.redirectUrl'): string | null {
-  if (value === null || value === '') return null
-  const reason = checkRedirectUrl(value)
-  if (reason) throw invalid(field, reason)
-  return value
-}
-
-/** Changes nothing if a UID is unknown. @throws DomainError invalid_input, not_found with the unknown UIDs */
+/** Changes nothing if a UID is unknown. @throws DomainError not_found with the unknown UIDs */
 export async function editChips(
   deps: Deps & { edits: KeyedMutex },
   { teamId, actor }: { teamId: number; actor: Actor },
   edit: { uids: readonly string[]; redirectUrl: string | null },
 ): Promise<void> {
-  const redirectUrl = redirectUrlFrom(edit.redirectUrl)
+  const redirectUrl = edit.redirectUrl || null
   const uids = await namedChips(deps.db, teamId, edit.uids)
   const apply = () =>
     changeInPieces(deps, { teamId, uids }, async (trx, { target, detail, ...piece }) => {

@@ -1,5 +1,6 @@
 import { decimalReading, parseUid } from '../../../nfc/uid.ts'
-import { checkRedirectUrl } from '../../../values/redirect-url.ts'
+import { type ChipCells, cellsIn, reasonAgainst, valueOfCell } from '../../../values/chip-columns.ts'
+import { isJsonObject } from '../../../values/json.ts'
 import { AdaptiveSize, piecesOf } from '../../../values/time-slices.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { findChips, setRedirect, setRedirects } from '../../store/chips/chips.ts'
@@ -28,14 +29,24 @@ export interface EditResult {
   error?: string
 }
 
-export function checkEdit(edit: Edit): { value: Edit } | { problem: string } {
-  const uid = parseUid(edit.uid)
-  if (!uid.ok) return { problem: `uid ${uid.reason}` }
-  const redirectUrl = edit.redirectUrl === '' ? null : edit.redirectUrl
-  const reason = redirectUrl === null ? undefined : checkRedirectUrl(redirectUrl)
-  if (reason) return { problem: `redirectUrl ${reason}` }
-  const expected = edit.expected === '' ? null : edit.expected
-  return { value: { uid: uid.uid, redirectUrl, expected } }
+const known = new Set(['uid', 'redirectUrl'])
+
+/** @param line JSON */
+export function readEdit(line: unknown): { value: Edit } | { problem: string } {
+  if (!isJsonObject(line)) return { problem: 'must be an object' }
+  const { uid: uidText, redirectUrl, expected } = line
+  const read = cellsIn({ uid: uidText, redirectUrl }, known)
+  if ('problem' in read) return read
+  const before = cellsIn({ redirectUrl: expected }, known)
+  if ('problem' in before) return { problem: before.problem.replace('redirectUrl', 'expected') }
+  if (!read.cells.uid) return { problem: 'uid is missing' }
+  if (read.cells.redirectUrl === undefined) return { problem: 'redirectUrl is missing; to clear it, null' }
+  const uid = parseUid(read.cells.uid)
+  const problem = uid.ok ? reasonAgainst(read.cells, false) : `uid ${uid.reason}`
+  if (!uid.ok || problem !== undefined) return { problem: problem ?? '' }
+  const urlIn = ({ redirectUrl: text }: ChipCells) =>
+    text === undefined ? undefined : valueOfCell('redirectUrl', text)
+  return { value: { uid: uid.uid, redirectUrl: urlIn(read.cells) ?? null, expected: urlIn(before.cells) } }
 }
 
 // Keeps the audit entry readable; the batch journal contains every row.

@@ -1,4 +1,4 @@
-import type { ChipValues } from '../../../values/chip-row.ts'
+import type { ChipCells } from '../../../values/chip-columns.ts'
 import { type AdaptiveSize, piecesOf, sorted, TimeSlice } from '../../../values/time-slices.ts'
 import type { Actor } from '../../store/audit/audit.ts'
 import { findChipGroup } from '../../store/chips/chip-groups.ts'
@@ -31,7 +31,7 @@ export interface ImportPlan {
 }
 
 export type WindowRow =
-  | { readonly values: ChipValues }
+  | { readonly values: ChipCells }
   | { readonly problem: string; readonly uid?: string | undefined }
 
 // The table is ordered by UID. Sorting in this window makes a million shuffled rows six times as fast as sorting each

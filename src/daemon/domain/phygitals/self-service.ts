@@ -10,7 +10,6 @@ import { useSignature } from '../../store/phygitals/claim-registrations.ts'
 import type { LocatedToken } from '../../store/phygitals/tokens.ts'
 import { chainOf, readChain } from '../chain/read-chain.ts'
 import { reasonAgainstSignature } from '../chain/wallet-signature.ts'
-import { redirectUrlFrom } from '../chips/chips.ts'
 import { DomainError, invalid } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 import { assertUsable } from './check-move.ts'
@@ -45,7 +44,7 @@ export async function editByOwner(
     )
   if (edit.requestExpiryTime > latestExpiry)
     throw invalid('requestExpiryTime', 'is in seconds since 1970 and must not be beyond the year 9999')
-  const redirectUrl = redirectUrlFrom(edit.redirectUrl)
+  const redirectUrl = edit.redirectUrl || null
   const token = await tokenAt(deps, edit)
   const owner = await ownerWhoSigned(deps, edit, token)
   const digest = digestOf(edit)

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { uidToHex } from '../../../nfc/uid.ts'
-import { chipColumns } from '../../../values/chip-row.ts'
+import { importedColumns } from '../../../values/chip-columns.ts'
 import { endpoints } from '../../contract/index.ts'
 import { permits } from '../../domain/access/scopes.ts'
 import { resolveTeam } from '../../domain/access/teams.ts'
@@ -136,12 +136,12 @@ export function chipStreamRoutes(app: FastifyInstance, ctx: Context): void {
         teamId: team.id,
         actor,
         chipGroup: query.chipGroup,
-        keySetId: query.keySet,
+        keySetId: query.keySet ?? undefined,
         isSimulated: query.simulated ?? false,
         mayBind: permits(token.scopes, 'transfer'),
         dryRun: query.dryRun ?? false,
       })
-      const sheet = await openSheet(request.body, request.headers['content-type'], chipColumns)
+      const sheet = await openSheet(request.body, request.headers['content-type'], importedColumns)
       try {
         const pieces = importChips(ctx, await beginImport(ctx, plan), sheet.blocks)
         return sendLineText(reply, reportLines(pieces, query.report))

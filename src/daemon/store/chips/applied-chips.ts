@@ -1,4 +1,5 @@
 import type { AliasableExpression } from 'kysely'
+import { chipColumns } from '../../../values/chip-columns.ts'
 import { engineOf, type Queries } from '../database/database.ts'
 import { affected, type Statement, statement } from '../database/statement.ts'
 import type { ChipRow } from '../schema/schema.ts'
@@ -39,14 +40,8 @@ const comparedChips = (db: Queries, withRevision: boolean) =>
     .leftJoin('contracts', 'contracts.id', 'tokens.contractId')
     .select(compared.map((column) => `chips.${column}` as const))
     .select((e) => {
-      const joined = {
-        chipGroup: e.ref('chipGroups.name'),
-        contractAddress: e.ref('contracts.address'),
-        chainId: e.ref('contracts.chainId'),
-        tokenId: e.ref('tokens.tokenId'),
-      }
       const revision: AliasableExpression<string | null> = withRevision
-        ? engineOf(db).revision(joined)
+        ? engineOf(db).revision((column) => e.ref(chipColumns[column].stored))
         : e.lit(null).$castTo<string | null>()
       return [
         'chipGroups.name as chipGroupName',

@@ -1,36 +1,25 @@
+import { type ChipValue, chipColumns, exportedColumns } from '../../../values/chip-columns.ts'
 import type { ChipsPage, Queries } from '../database/database.ts'
 import type { ChipGroupRow } from '../schema/schema.ts'
 
+const compared = [
+  ...(['item', 'variant', 'redirectUrl', 'contractAddress', 'chainId', 'tokenId'] as const),
+  ...(['keySet', 'generation'] as const),
+] as const
+
 /** Every condition that is present holds. Null: the chip has none. */
-export interface ChipFilter {
+export type ChipFilter = {
+  /** Addresses are EIP-55. */
+  readonly [column in (typeof compared)[number]]?: ChipValue<column> | null | undefined
+} & {
   /** Several: any of them. */
   readonly label?: string | readonly string[] | null | undefined
-  readonly item?: string | null | undefined
-  readonly variant?: string | null | undefined
-  readonly redirectUrl?: string | null | undefined
-  /** EIP-55. */
-  readonly contractAddress?: string | null | undefined
-  readonly chainId?: number | null | undefined
-  readonly tokenId?: string | null | undefined
-  readonly keySet?: number | null | undefined
-  readonly generation?: number | undefined
   readonly disabled?: boolean | undefined
   /** To a token. */
   readonly linked?: boolean | undefined
   /** Its last accepted tap was then or later. ISO 8601 in UTC. */
   readonly tappedSince?: string | undefined
 }
-
-const columns = {
-  item: 'chips.itemId',
-  variant: 'chips.variantId',
-  redirectUrl: 'chips.redirectUrl',
-  contractAddress: 'contracts.address',
-  chainId: 'contracts.chainId',
-  tokenId: 'tokens.tokenId',
-  keySet: 'chips.keySetId',
-  generation: 'chips.generation',
-} as const
 
 /** A page of a group, ordered by UID. */
 export function chipsToExport(
@@ -44,20 +33,21 @@ export function chipsToExport(
     .leftJoin('tokens', 'tokens.id', 'chips.tokenRow')
     .leftJoin('contracts', 'contracts.id', 'tokens.contractId')
     .select((eb) => [
-      ...exported,
-      'contracts.address as contractAddress',
-      'contracts.chainId',
-      'tokens.tokenId',
-      eb.val(group.name).as('chipGroup'),
+      ...exportedColumns.map((column) =>
+        (column === 'chipGroup' ? eb.val(group.name) : eb.ref(chipColumns[column].stored)).as(column),
+      ),
+      ...(['uid', 'itemId', 'tokenRow', 'generation', 'lastTapAt', 'createdAt'] as const).map(
+        (column) => `chips.${column}` as const,
+      ),
     ])
     .where('chips.chipGroupId', '=', group.id)
     .where('chips.uid', '>', after)
     .orderBy('chips.uid')
     .limit(limit)
   const isNull = (yes: boolean) => (yes ? 'is' : 'is not')
-  for (const name of Object.keys(columns) as (keyof typeof columns)[]) {
+  for (const name of compared) {
     const value = filter[name]
-    if (value !== undefined) chips = chips.where(columns[name], value === null ? 'is' : '=', value)
+    if (value !== undefined) chips = chips.where(chipColumns[name].stored, value === null ? 'is' : '=', value)
   }
   if (label !== undefined)
     chips =
@@ -71,19 +61,3 @@ export function chipsToExport(
   if (tappedSince !== undefined) chips = chips.where('chips.lastTapAt', '>=', tappedSince)
   return chips
 }
-
-const exported = [
-  'chips.uid',
-  'chips.keySetId',
-  'chips.label',
-  'chips.redirectUrl',
-  'chips.itemId',
-  'chips.variantId',
-  'chips.tokenRow',
-  'chips.disabledAt',
-  'chips.lastCounter',
-  'chips.publicKey',
-  'chips.generation',
-  'chips.lastTapAt',
-  'chips.createdAt',
-] as const

@@ -1,4 +1,5 @@
 import type { DialectAdapter, Expression, Kysely, RawBuilder } from 'kysely'
+import type { AppliedColumn } from '../../../values/chip-columns.ts'
 import type { Database } from '../schema/schema.ts'
 import type { TapInsert } from '../taps/tap-insert.ts'
 
@@ -144,9 +145,7 @@ export interface Engine {
   /** Elements of a JSON array, without brackets. */
   chipsAsElements(db: Queries, chipGroupId: number, page: ChipsPage): Promise<ChipsText>
   /** Changes with every value that can be applied to a chip. */
-  revision(
-    joined: { [column in 'chipGroup' | 'contractAddress' | 'chainId' | 'tokenId']: Expression<unknown> },
-  ): RawBuilder<string>
+  revision(columnOf: (column: AppliedColumn) => Expression<unknown>): RawBuilder<string>
   /** JSON lines in the export format. @param chips the query of `chipsToExport` */
   chipsAsLines(db: Queries, chips: Expression<unknown>): Promise<ChipsText>
 }

@@ -1,4 +1,5 @@
 import { type Expression, type RawBuilder, sql } from 'kysely'
+import { appliedColumns, type ExportedColumn, exportedColumns } from '../../../values/chip-columns.ts'
 import type { ChipsText, Engine } from '../database/database.ts'
 import { tapMonths } from './tap-months.ts'
 
@@ -6,22 +7,22 @@ import { tapMonths } from './tap-months.ts'
 const element = (value: Expression<unknown> | RawBuilder<unknown>) =>
   sql`coalesce(to_json(${value})::text, 'null')`
 
-const revision: Engine['revision'] = ({ chipGroup, contractAddress, chainId, tokenId }) => {
-  const values = [
-    ...[sql.ref('label'), chipGroup, sql.ref('keySetId'), sql.ref('redirectUrl'), sql.ref('itemId')],
-    ...[sql.ref('variantId'), contractAddress, chainId, tokenId],
-  ].map(element)
-  const isDisabled = sql`case when "disabledAt" is null then '0' else '1' end`
-  const text = sql`'[' || concat_ws(',', ${sql.join([...values, isDisabled])}) || ']'`
+const revision: Engine['revision'] = (columnOf) => {
+  const values = appliedColumns.map((column) =>
+    column === 'disabled'
+      ? sql`case when ${columnOf(column)} is null then '0' else '1' end`
+      : element(columnOf(column)),
+  )
+  const text = sql`'[' || concat_ws(',', ${sql.join(values)}) || ']'`
   return sql<string>`'r' || substr(encode(sha256(convert_to(${text}, 'UTF8')), 'hex'), 1, 12)`
 }
 
-const exportedRevision = revision({
-  chipGroup: sql.ref('chipGroup'),
-  contractAddress: sql.ref('contractAddress'),
-  chainId: sql.ref('chainId'),
-  tokenId: sql.ref('tokenId'),
-})
+/** Of a column of `chipsToExport`. */
+const exported = (column: ExportedColumn) => {
+  const value = sql.ref(column)
+  if (column === 'disabled') return sql`${value} is not null`
+  return column === 'lastCounter' ? sql`case when ${value} >= 0 then ${value} end` : value
+}
 
 const isConfigured = sql`("tokenRow" is not null or "itemId" is not null or "redirectUrl" is not null
   or exists (select 1 from "badgeAssignments" where "chipUid" = uid)
@@ -47,12 +48,9 @@ export const postgresEngine: Engine = {
   chipsAsLines: async (db, chips) => {
     const { rows } = await sql<ChipsText>`
       select string_agg(json_build_object(
-        'uid', uid, 'chipGroup', "chipGroup", 'keySet', "keySetId", 'label', label, 'redirectUrl', "redirectUrl",
-        'item', "itemId", 'variant', "variantId", 'contractAddress', "contractAddress", 'chainId', "chainId",
-        'tokenId', "tokenId", 'disabled', "disabledAt" is not null,
-        'lastCounter', case when "lastCounter" >= 0 then "lastCounter" end, 'publicKey', "publicKey",
+        'uid', uid, ${sql.join(exportedColumns.map((column) => sql`${sql.lit(column)}, ${exported(column)}`))},
         'generation', generation, 'lastTapAt', "lastTapAt", 'createdAt', "createdAt",
-        'isConfigured', ${isConfigured}, 'revision', ${exportedRevision}
+        'isConfigured', ${isConfigured}, 'revision', ${revision((column) => sql.ref(column))}
       )::text || chr(10), '' order by uid) as text, count(*) as rows, max(uid) as last
       from ${chips} page
     `.execute(db)

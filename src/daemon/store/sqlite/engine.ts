@@ -1,16 +1,22 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
+import { appliedColumns, type ExportedColumn, exportedColumns } from '../../../values/chip-columns.ts'
 import type { ChipsText, Engine } from '../database/database.ts'
 
-const revision: Engine['revision'] = ({ chipGroup, contractAddress, chainId, tokenId }) =>
-  sql`revision(json_array(label, ${chipGroup}, "keySetId", "redirectUrl", "itemId", "variantId",
-    ${contractAddress}, ${chainId}, ${tokenId}, "disabledAt" is not null))`
+const flag = (isSet: RawBuilder<unknown>) => sql`json(iif(${isSet}, 'true', 'false'))`
 
-const exportedRevision = revision({
-  chipGroup: sql.ref('chipGroup'),
-  contractAddress: sql.ref('contractAddress'),
-  chainId: sql.ref('chainId'),
-  tokenId: sql.ref('tokenId'),
-})
+const revision: Engine['revision'] = (columnOf) =>
+  sql`revision(json_array(${sql.join(
+    appliedColumns.map((column) =>
+      column === 'disabled' ? sql`${columnOf(column)} is not null` : columnOf(column),
+    ),
+  )}))`
+
+/** Of a column of `chipsToExport`. */
+const exported = (column: ExportedColumn) => {
+  const value = sql.ref(column)
+  if (column === 'disabled') return flag(sql`${value} is not null`)
+  return column === 'lastCounter' ? sql`iif(${value} >= 0, ${value}, null)` : value
+}
 
 // `json_each` takes a list as one parameter; `json_group_array` avoids passing rows through JavaScript.
 
@@ -24,8 +30,7 @@ export const sqliteEngine: Engine = {
     const { rows } = await sql<ChipsText>`
       select json_group_array(json_object(
         'uid', uid, 'createdAt', "createdAt",
-        'isConfigured', json(iif(${isConfigured}, 'true', 'false')),
-        'redirectUrl', "redirectUrl"
+        'isConfigured', ${flag(isConfigured)}, 'redirectUrl', "redirectUrl"
       )) as text, count(*) as rows, max(uid) as last
       from (select * from chips where "chipGroupId" = ${chipGroupId} and uid > ${page.after} order by uid limit ${page.limit})
     `.execute(db)
@@ -35,12 +40,9 @@ export const sqliteEngine: Engine = {
   chipsAsLines: async (db, chips) => {
     const { rows } = await sql<ChipsText>`
       select group_concat(json_object(
-        'uid', uid, 'chipGroup', "chipGroup", 'keySet', "keySetId", 'label', label, 'redirectUrl', "redirectUrl",
-        'item', "itemId", 'variant', "variantId", 'contractAddress', "contractAddress", 'chainId', "chainId",
-        'tokenId', "tokenId", 'disabled', json(iif("disabledAt" is null, 'false', 'true')),
-        'lastCounter', iif("lastCounter" >= 0, "lastCounter", null), 'publicKey', "publicKey",
+        'uid', uid, ${sql.join(exportedColumns.map((column) => sql`${sql.lit(column)}, ${exported(column)}`))},
         'generation', generation, 'lastTapAt', "lastTapAt", 'createdAt', "createdAt",
-        'isConfigured', json(iif(${isConfigured}, 'true', 'false')), 'revision', ${exportedRevision}
+        'isConfigured', ${flag(isConfigured)}, 'revision', ${revision((column) => sql.ref(column))}
       ) || char(10), '') as text, count(*) as rows, max(uid) as last
       from ${chips}
     `.execute(db)

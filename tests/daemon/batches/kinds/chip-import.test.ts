@@ -131,11 +131,11 @@ test('settings and lines that make no sense are refused with the reason', async 
     await t.check({ ...settings, keySet: '101' }),
     await t.check({ ...settings, simulated: 'yes' }),
   ]).toEqual([
-    expect.stringContaining('settings.chipGroup must be the name'),
-    'chipGroup must not be empty',
+    'settings.chipGroup must be text',
+    'settings.chipGroup must be 1 to 200 characters of text',
     expect.stringContaining('There is no chip group 99'),
     expect.stringContaining('There is no key set 999'),
-    'settings.keySet must be the number of a key set',
+    'settings.keySet must be a number',
     'settings.simulated must be true or false',
   ])
   const problem = (line: object) => problemOf(chipImport, { row: 1, ...line })
@@ -151,7 +151,7 @@ test('settings and lines that make no sense are refused with the reason', async 
     expect.stringContaining('uid must be a UID'),
     expect.stringContaining('redirectUrl'),
     'label must be text',
-    expect.stringContaining('disabled is not a member'),
+    expect.stringContaining('disabled is not a column'),
   ])
 })
 

@@ -1,29 +1,11 @@
 import { isJsonObject } from '../../../../values/json.ts'
-import {
-  checkEdit,
-  type Edit,
-  type EditResult,
-  type EditRow,
-  editRowsIn,
-  planEdits,
-} from '../../chips/edit-batch.ts'
+import { type EditResult, type EditRow, editRowsIn, planEdits, readEdit } from '../../chips/edit-batch.ts'
 import { iso } from '../../time/time.ts'
 import type { PlannedRow, RowResult, WrittenKind } from '../kind.ts'
 import { uidOnLine } from './lines.ts'
 
 /** `redirectUrl`: in a plan, where taps would lead. */
 type Result = RowResult & Pick<EditResult, 'uid' | 'previous'> & { readonly redirectUrl?: string | null }
-
-const isUrl = (value: unknown): value is string | null => value === null || typeof value === 'string'
-
-function editOn(line: unknown): Edit | string {
-  if (!isJsonObject(line)) return 'must be an object'
-  const { uid, redirectUrl, expected } = line
-  if (typeof uid !== 'string') return 'uid is missing'
-  if (!isUrl(redirectUrl)) return 'redirectUrl must be a URL; to clear it, null'
-  if (expected !== undefined && !isUrl(expected)) return 'expected must be a URL, or null'
-  return { uid, redirectUrl, expected }
-}
 
 /** A chip that already has the value that an undo restores is done, whatever happened in between. */
 function asResult({ value }: EditRow, result: EditResult): Result {
@@ -48,11 +30,9 @@ export const chipsEdit: WrittenKind<EditRow, Result> = {
   scope: 'edit',
   rowsPerWrite: { least: 50, most: 500 },
   readRow: (line) => {
-    const edit = editOn(line)
-    if (typeof edit === 'string') return { problem: edit }
-    const checked = checkEdit(edit)
+    const read = readEdit(line)
     const row = isJsonObject(line) ? Number(line.row) : 0
-    return 'problem' in checked ? checked : { value: { row, value: checked.value } }
+    return 'problem' in read ? read : { value: { row, value: read.value } }
   },
   plan: async ({ db }, { teamId }, rows) =>
     (await planEdits(db.read, teamId, rows)).flatMap((result, at) => {

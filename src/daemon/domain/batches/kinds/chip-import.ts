@@ -1,5 +1,5 @@
 import { byPlan } from '../../../../values/batch-state.ts'
-import { type ChipColumn, type ChipValues, chipColumns } from '../../../../values/chip-row.ts'
+import { cellsIn, importedColumns, whyNotCell } from '../../../../values/chip-columns.ts'
 import { recordChange } from '../../../store/audit/audit.ts'
 import { existingChips } from '../../../store/chips/chip-registration.ts'
 import type { Queries } from '../../../store/database/database.ts'
@@ -28,21 +28,12 @@ interface ImportResult {
   readonly error?: string
 }
 
-const known = new Set(['row', ...chipColumns])
-const maxTextLength = 4096
+const known = new Set<string>(importedColumns)
 
-const readLine = lineReader<ImportRow, unknown>((line, row) => {
-  refuseOthers(line, known)
-  const values: { [column in ChipColumn]?: string } = {}
-  for (const column of chipColumns) {
-    const cell = line[column]
-    if (cell === undefined || cell === null || cell === '') continue
-    if (typeof cell !== 'string') throw new LineProblem(`${column} must be text`)
-    if (cell.length > maxTextLength)
-      throw new LineProblem(`${column} must be at most ${maxTextLength} characters`)
-    values[column] = cell
-  }
-  const input = readRow(values satisfies ChipValues)
+const readLine = lineReader<ImportRow, unknown>(({ row: _, ...line }, row) => {
+  const read = cellsIn(line, known)
+  if ('problem' in read) throw new LineProblem(read.problem)
+  const input = readRow(read.cells)
   if ('reason' in input) throw new LineProblem(input.reason)
   if (input.uid === undefined && input.publicKey === undefined)
     throw new LineProblem('uid is missing: give it, or the publicKey of a HaLo chip')
@@ -52,10 +43,12 @@ const readLine = lineReader<ImportRow, unknown>((line, row) => {
 /** @throws DomainError invalid_input */
 function requestOf({ teamId, actor, scopes, settings }: Omit<BatchRun, 'id' | 'pass'>) {
   const { chipGroup, keySet: keySetId, simulated = false } = settings
-  if (typeof chipGroup !== 'string' || chipGroup.length > 200 || chipGroup.includes('\0'))
-    throw invalid('settings.chipGroup', 'must be the name of a chip group: at most 200 characters')
-  if (keySetId !== undefined && (typeof keySetId !== 'number' || !Number.isSafeInteger(keySetId)))
-    throw invalid('settings.keySet', 'must be the number of a key set')
+  if (typeof chipGroup !== 'string') throw invalid('settings.chipGroup', 'must be text')
+  const whyNotGroup = whyNotCell('chipGroup', chipGroup)
+  if (whyNotGroup !== undefined) throw invalid('settings.chipGroup', whyNotGroup)
+  const whyNotSet = keySetId === undefined ? undefined : whyNotCell('keySet', String(keySetId))
+  if (whyNotSet !== undefined || (keySetId !== undefined && typeof keySetId !== 'number'))
+    throw invalid('settings.keySet', whyNotSet ?? 'must be a number')
   if (typeof simulated !== 'boolean') throw invalid('settings.simulated', 'must be true or false')
   const mayBind = permits(scopes, 'transfer')
   return { teamId, actor, chipGroup, keySetId, isSimulated: simulated, mayBind, dryRun: false }

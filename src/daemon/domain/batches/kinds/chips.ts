@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { uidToHex } from '../../../../nfc/uid.ts'
-import { appliedColumns } from '../../../../values/chip-row.ts'
+import { appliedColumns } from '../../../../values/chip-columns.ts'
 import { isJsonObject } from '../../../../values/json.ts'
 import type { Queries } from '../../../store/database/database.ts'
 import { permits } from '../../access/scopes.ts'
