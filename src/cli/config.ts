@@ -2,9 +2,17 @@ import { isAdminAddress, isDaemonUrl } from './client/address.ts'
 import { type ConfigFile, readConfigFile, type StoredContext } from './config-file.ts'
 import { UsageError } from './errors.ts'
 import { shellQuoted } from './io/text.ts'
-import { lazy } from './lazy.ts'
 import { behindSocket, ownDaemonAt } from './local-daemon.ts'
 import type { System } from './system.ts'
+
+/** Creates a value on first use. */
+export const lazy = <T>(make: () => T): (() => T) => {
+  let made: { readonly thing: T } | undefined
+  return () => {
+    made ??= { thing: make() }
+    return made.thing
+  }
+}
 
 export interface GlobalFlags {
   readonly url?: string | undefined

@@ -1,10 +1,10 @@
 import { realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { lazy } from './config.ts'
 import { describeError, exitCodes } from './errors.ts'
 import { fileProblem } from './file-problem.ts'
 import { cleanLines } from './io/text.ts'
-import { lazy } from './lazy.ts'
 import { runCli } from './program.ts'
 import type { Interrupts, Output, System } from './system.ts'
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { EndpointSpec } from '../../src/daemon/contract/endpoint.ts'
 import { endpoints } from '../../src/daemon/contract/index.ts'
 import { openApiDocument } from '../../src/daemon/http/openapi/document.ts'
-import { WireWords } from '../../src/daemon/http/wire.ts'
+import { WireWords } from '../../src/daemon/http/parse-input.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a document, read as its readers do
 type Json = any

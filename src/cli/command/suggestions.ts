@@ -53,7 +53,7 @@ const synonyms: Readonly<Record<string, string>> = {
   use: 'switch select',
   preview: 'show open',
 }
-const typedFor = new Map(Object.entries(synonyms).map(([name, typed]) => [name, typed.split(' ')]))
+const typedFor = () => Object.entries(synonyms).map(([name, typed]) => [name, typed.split(' ')] as const)
 
 /** What somebody who types a word like the first may have wished instead of it. */
 const wishes: Readonly<Record<string, readonly string[]>> = {
@@ -114,7 +114,9 @@ const isMeant = (typed: string, suggested: string): boolean =>
 
 /** Words that people mean: they are no slips of the hand, whatever they look like. */
 const isWord = (typed: string): boolean =>
-  [...Object.entries(wishes), ...typedFor].some(([name, others]) => name === typed || others.includes(typed))
+  [...Object.entries(wishes), ...typedFor()].some(
+    ([name, others]) => name === typed || others.includes(typed),
+  )
 
 /** Those that are a slip of the hand away, the nearest ones. */
 const similar = (typed: string, names: readonly string[]): readonly string[] => {
@@ -129,7 +131,7 @@ const asSentence = (meant: readonly string[]): string =>
 
 /** What to type instead of a command that does not exist. @param names of those that do */
 export const insteadOf = (typed: string, names: readonly string[]): string => {
-  const same = [...typedFor]
+  const same = typedFor()
     .filter(([name, others]) => others.includes(typed) && names.includes(name.split(' ')[0] ?? ''))
     .map(([name]) => name)
   if (same.length > 0) return asSentence(same)

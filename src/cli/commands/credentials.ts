@@ -1,6 +1,7 @@
 import { defineCommand, type Verb } from '../command/define.ts'
-import { argument, moment, yes } from '../command/options.ts'
+import { argument, chosen, moment, repeated, team, text, yes } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
+import { UsageError } from '../errors.ts'
 import { readId } from './named.ts'
 
 interface Credential {
@@ -8,14 +9,14 @@ interface Credential {
   readonly revokedAt: string | null
 }
 
-export const credentialState = ({ expiresAt, revokedAt }: Credential, now: Date): string => {
+const credentialState = ({ expiresAt, revokedAt }: Credential, now: Date): string => {
   if (revokedAt !== null) return 'revoked'
   return expiresAt !== null && Date.parse(expiresAt) <= now.getTime() ? 'expired' : 'good'
 }
 
-export const expires = moment('--expires <when>', 'When it expires (default: never)', 'ahead')
+const expires = moment('--expires <when>', 'When it expires (default: never)', 'ahead')
 
-export const revokeCommand = ({
+const revokeCommand = ({
   noun,
   list,
   ...spec
@@ -41,3 +42,151 @@ export const revokeCommand = ({
       ctx.io.hint(spec.hint)
     },
   })
+
+const apiKeyScopes = ['read', 'edit', 'transfer', 'approve', 'all'] as const
+
+const createApiKey = defineCommand({
+  name: 'create',
+  summary: 'Create an API key, which is shown only once',
+  examples: [
+    'api-keys create --name ops',
+    'api-keys create --name shop --scopes read --expires 2027-01-01 --json',
+  ],
+  options: {
+    name: text('--name <name>', 'What it is for'),
+    scopes: repeated(
+      '--scopes <scopes>',
+      `Its permissions, separated by commas: ${apiKeyScopes.join(', ')} (default: all)`,
+      apiKeyScopes,
+    ),
+    expires,
+    team,
+  },
+  run: async (ctx, { options }) => {
+    ctx.needAdmin()
+    const name = await ctx.prompts.text(options.name, { flag: '--name', message: 'What is the key for?' })
+    const given = chosen('--scopes', options.scopes, apiKeyScopes)
+    const key = await ctx.call('POST /admin/api-keys', {
+      body: {
+        name,
+        team: options.team,
+        scopes: given.length > 0 ? given : undefined,
+        expiresAt: options.expires?.(ctx.now()),
+      },
+    })
+    await ctx.io.one(key, (made) => ({
+      Key: made.key,
+      Id: made.id,
+      Name: made.name,
+      Team: made.team,
+      Scopes: made.scopes,
+      Expires: made.expiresAt,
+    }))
+    ctx.io.note('Save it now: it is not shown again. To save it on this machine: tapchip login')
+  },
+})
+
+const listApiKeys = defineCommand({
+  name: 'list',
+  summary: "List a team's API keys without their secrets",
+  examples: ['api-keys list', 'api-keys list --team Acme --json'],
+  options: { team },
+  run: async (ctx, { options }) => {
+    await ctx.io.list(
+      await ctx.call('GET /admin/api-keys', { query: { team: options.team } }),
+      {
+        ID: (key) => key.id,
+        NAME: (key) => key.name,
+        KEY: (key) => key.hint,
+        SCOPES: (key) => key.scopes,
+        STATE: (key) => credentialState(key, ctx.now()),
+        EXPIRES: (key) => key.expiresAt,
+        CREATED: (key) => key.createdAt,
+        TEAM: (key) => key.team,
+      },
+      'No API keys. Create one: tapchip api-keys create --name NAME',
+    )
+  },
+})
+
+const revokeApiKey = revokeCommand({
+  noun: 'API key',
+  list: 'api-keys list',
+  summary: 'Revoke an API key, which stops working at once',
+  examples: ['api-keys revoke 3', 'api-keys revoke 3 --yes'],
+  hint: 'Create a new one: tapchip api-keys create --name NAME',
+  revoke: (ctx, id) => ctx.call('DELETE /admin/api-keys/:id', { params: { id } }),
+})
+
+const adminTokenScopes = ['read', 'edit', 'provision', 'transfer', 'keys', 'approve', 'all'] as const
+
+const createAdminToken = defineCommand({
+  name: 'create',
+  summary: 'Create an admin token, which is shown only once',
+  examples: [
+    'admin-tokens create --name alice --scopes read,edit',
+    'admin-tokens create --name ci --scopes read --expires 2027-01-01',
+  ],
+  options: {
+    name: text('--name <name>', 'Who or what it is for; the audit log shows it'),
+    scopes: repeated(
+      '--scopes <scopes>',
+      `Its permissions, separated by commas: ${adminTokenScopes.join(', ')}`,
+      adminTokenScopes,
+    ),
+    expires,
+  },
+  run: async (ctx, { options }) => {
+    ctx.needAdmin()
+    const given = chosen('--scopes', options.scopes, adminTokenScopes)
+    const name = await ctx.prompts.text(options.name, {
+      flag: '--name',
+      message: 'Who or what is the token for?',
+    })
+    if (given.length === 0)
+      throw new UsageError('--scopes is missing.', `Its permissions: ${adminTokenScopes.join(', ')}`)
+    const token = await ctx.call('POST /admin/admin-tokens', {
+      body: { name, scopes: given, expiresAt: options.expires?.(ctx.now()) },
+    })
+    await ctx.io.one(token, (made) => ({
+      Token: made.token,
+      Id: made.id,
+      Name: made.name,
+      Scopes: made.scopes,
+      Expires: made.expiresAt,
+    }))
+    ctx.io.note('Save it now: it is not shown again. To save it on this machine: tapchip login --admin')
+  },
+})
+
+const listAdminTokens = defineCommand({
+  name: 'list',
+  summary: 'List the admin tokens without their secrets',
+  examples: ['admin-tokens list', 'admin-tokens list --json'],
+  run: async (ctx) => {
+    await ctx.io.list(
+      await ctx.call('GET /admin/admin-tokens'),
+      {
+        ID: (token) => token.id,
+        NAME: (token) => token.name,
+        SCOPES: (token) => token.scopes,
+        STATE: (token) => credentialState(token, ctx.now()),
+        EXPIRES: (token) => token.expiresAt,
+        CREATED: (token) => token.createdAt,
+      },
+      'There is only the first admin token, in admin.token in the data directory.',
+    )
+  },
+})
+
+const revokeAdminToken = revokeCommand({
+  noun: 'admin token',
+  list: 'admin-tokens list',
+  summary: 'Revoke an admin token, which stops working at once',
+  examples: ['admin-tokens revoke 2'],
+  hint: 'Create a new one: tapchip admin-tokens create --name NAME --scopes SCOPES',
+  revoke: (ctx, id) => ctx.call('DELETE /admin/admin-tokens/:id', { params: { id } }),
+})
+
+export const apiKeyVerbs = [listApiKeys, createApiKey, revokeApiKey]
+export const adminTokenVerbs = [listAdminTokens, createAdminToken, revokeAdminToken]

@@ -6,7 +6,7 @@ import type { Actor, AdminToken, ApiKey, Credentials } from '../domain/access/cr
 import { permits, type Scope } from '../domain/access/scopes.ts'
 import type { Asker } from '../domain/chain/recipients.ts'
 import { DomainError } from '../domain/errors/errors.ts'
-import type { WireWords } from './wire.ts'
+import type { WireWords } from './parse-input.ts'
 
 export interface AuthDeps {
   credentials: Credentials

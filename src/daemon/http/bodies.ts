@@ -5,7 +5,7 @@ import { excessOf } from '../../values/json-bounds.ts'
 import { TimeSlice } from '../../values/time-slices.ts'
 import { DomainError, invalid } from '../domain/errors/errors.ts'
 import { answerTo, disconnected, rawAnswer } from './errors.ts'
-import { noteNul } from './nul.ts'
+import { noteNul } from './parse-input.ts'
 
 // No list of UIDs is this long. The start of a longer body is only read to explain the excess.
 const longestJson = 4 * 1024 * 1024

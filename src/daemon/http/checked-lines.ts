@@ -7,8 +7,7 @@ import { TimeSlice } from '../../values/time-slices.ts'
 import { issuesNamed, required } from '../contract/list.ts'
 import { DomainError } from '../domain/errors/errors.ts'
 import { disconnected } from './errors.ts'
-import { holdsNul, nulProblem } from './nul.ts'
-import { describeIssues } from './parse-input.ts'
+import { describeIssues, holdsNul, nulProblem } from './parse-input.ts'
 
 /** A validated line of a body, counted from 1. */
 export interface ReadLine<T> {

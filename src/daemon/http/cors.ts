@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { WireWords } from './wire.ts'
+import type { WireWords } from './parse-input.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

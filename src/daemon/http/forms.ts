@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { DomainError, invalid } from '../domain/errors/errors.ts'
-import { nulProblem } from './nul.ts'
+import { nulProblem } from './parse-input.ts'
 
 /** Accepts forms as browsers send them, and nothing else. Repeated fields: the first counts. */
 export function acceptForms(app: FastifyInstance): void {

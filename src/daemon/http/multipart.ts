@@ -5,8 +5,7 @@ import type * as z from 'zod'
 import { required } from '../contract/list.ts'
 import { DomainError, invalid } from '../domain/errors/errors.ts'
 import { disconnected } from './errors.ts'
-import { nulProblem } from './nul.ts'
-import { describeIssues, errorsOf } from './parse-input.ts'
+import { describeIssues, errorsOf, nulProblem } from './parse-input.ts'
 
 export interface FormOptions {
   fields: readonly string[]

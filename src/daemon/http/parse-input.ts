@@ -1,9 +1,43 @@
+import type { FastifyInstance } from 'fastify'
 import type * as z from 'zod'
 import { isJsonObject, type JsonObject } from '../../values/json.ts'
 import type { EndpointSpec, Input } from '../contract/endpoint.ts'
 import { issuesNamed, required } from '../contract/list.ts'
-import { DomainError } from '../domain/errors/errors.ts'
-import { assertNoNul } from './nul.ts'
+import { DomainError, invalid } from '../domain/errors/errors.ts'
+
+/**
+ * The two configurable words of the interface, so that clients written for a differently named service work
+ * unchanged. Inside the daemon everything uses the neutral words; only this class translates them.
+ */
+export class WireWords {
+  readonly apiKeyHeader: string
+  readonly codeHeader: string
+  readonly refParameter: string
+  readonly #badge: string
+
+  constructor(words: { wirePrefix: string; wireBadge: string }) {
+    this.apiKeyHeader = `x-${words.wirePrefix}-api-key`
+    this.codeHeader = `x-${words.wirePrefix}-code`
+    this.refParameter = `${words.wirePrefix}Ref`
+    this.#badge = words.wireBadge
+  }
+
+  /** True if there is nothing to rename. */
+  get isNeutral(): boolean {
+    return this.#badge === 'badge'
+  }
+
+  word(neutral: string): string {
+    if (this.isNeutral) return neutral
+    return neutral.replace(/^(\/?)badge(?=-event|Event)/, `$1${this.#badge}`)
+  }
+
+  /** Renames the members of an answer; nested members belong to users and stay unchanged. */
+  answer(body: unknown): unknown {
+    if (this.isNeutral || typeof body !== 'object' || body === null || Array.isArray(body)) return body
+    return Object.fromEntries(Object.entries(body).map(([name, value]) => [this.word(name), value]))
+  }
+}
 
 interface Raw {
   method: string
@@ -132,4 +166,36 @@ export function describeIssues(issues: readonly z.core.$ZodIssue[]): string {
     .map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`)
   const more = named.length - told.length + issues.reduce((sum, issue) => sum + moreOf(issue), 0)
   return told.join('; ') + (more > 0 ? `; and ${more} more` : '')
+}
+
+// PostgreSQL keeps no text with U+0000. It is refused on every engine, so that a database can be copied to another.
+
+/** Can follow a field's name. */
+export const nulProblem = 'must not hold the character U+0000'
+
+/** Behind an even number of backslashes it is an escape, behind an odd one text. */
+const escaped = /(?<!\\)(?:\\\\)*\\u0000/
+
+/** @param json unparsed, where only an escape can stand for the character */
+export const holdsNul = (json: string): boolean => json.includes('\\u0000') && escaped.test(json)
+
+const holders = new WeakSet<object>()
+
+/** @param value what the text was parsed to, for `assertNoNul` */
+export function noteNul(json: string, value: unknown): void {
+  if (typeof value === 'object' && value !== null && holdsNul(json)) holders.add(value)
+}
+
+/** Comes after the schema, which names the field where it refuses the character itself. @throws DomainError invalid_input */
+export function assertNoNul(body: unknown): void {
+  if (typeof body === 'object' && body !== null && holders.has(body)) throw invalid('body', nulProblem)
+}
+
+/** Answers for paths and queries. */
+export function refuseNulInUrls(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, _reply, done) =>
+    request.raw.url?.includes('%00')
+      ? done(new DomainError('invalid_input', `The address ${nulProblem} (%00).`))
+      : done(),
+  )
 }

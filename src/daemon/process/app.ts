@@ -19,14 +19,13 @@ import {
   endHeadStreams,
   endSlowBodies,
 } from '../http/bodies.ts'
-import { answerBrokenHttp } from '../http/broken-http.ts'
 import { answerInTurn, endConnections, limitConnections, sharedAddresses } from '../http/connections.ts'
 import { letRead, PageAccess } from '../http/cors.ts'
 import { errorLog } from '../http/error-log.ts'
-import type { ErrorPages } from '../http/error-pages.ts'
-import { answerTo, disconnected, isUnsent } from '../http/errors.ts'
+import type { ErrorPages } from '../http/errors.ts'
+import { answerBrokenHttp, answerTo, disconnected, isUnsent } from '../http/errors.ts'
 import { watchForProxies } from '../http/forwarded.ts'
-import { refuseNulInUrls } from '../http/nul.ts'
+import { refuseNulInUrls } from '../http/parse-input.ts'
 import { limitRates } from '../http/rate-limit.ts'
 import { progressOf } from '../http/repeatable.ts'
 import { chipStreamRoutes } from '../routes/admin/chips.ts'

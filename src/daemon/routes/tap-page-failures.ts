@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { plainPath } from '../http/cors.ts'
-import type { ErrorPages } from '../http/error-pages.ts'
+import type { ErrorPages } from '../http/errors.ts'
 import { failurePage } from '../pages/tap/refusals.ts'
 import type { Context } from '../process/context.ts'
 import { pageHeaders, pageSettings, sendPage } from './tap-page-answer.ts'

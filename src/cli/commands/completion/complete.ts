@@ -1,10 +1,8 @@
-import { defineCommand, type Verb } from '../../command/define.ts'
+import { defineCommand, type Noun, type Verb } from '../../command/define.ts'
 import type { Completion, Raw } from '../../command/options.ts'
 import { readConfigFile } from '../../config-file.ts'
-import { type CliContext, createContext } from '../../context.ts'
-import { globalOptions } from '../../global-flags.ts'
+import { type CliContext, createContext, globalOptions } from '../../context.ts'
 import { clean } from '../../io/text.ts'
-import type { Noun } from '../../nouns.ts'
 import { listGroups } from '../chip-groups/group.ts'
 import { topics } from '../help.ts'
 

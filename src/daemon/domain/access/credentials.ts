@@ -1,10 +1,11 @@
 import type { Logger } from 'pino'
 import {
+  allAdminTokens,
+  allApiKeys,
   type CredentialGrant,
   type CredentialKind,
   CredentialMac,
-} from '../../store/access/credential-mac.ts'
-import { allAdminTokens, allApiKeys } from '../../store/access/credentials.ts'
+} from '../../store/access/credentials.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import { DatabaseUnavailable, type Queries } from '../../store/database/database.ts'
 import { LoadOrder } from '../../store/database/load-order.ts'

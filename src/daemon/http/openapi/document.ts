@@ -6,7 +6,7 @@ import { endpoints } from '../../contract/index.ts'
 import { version } from '../../process/version.ts'
 import { splitKey } from '../bind.ts'
 import { statusOf } from '../errors.ts'
-import type { WireWords } from '../wire.ts'
+import type { WireWords } from '../parse-input.ts'
 import { refusalsOf } from './refusals.ts'
 import { exampleOf, parameterOf, type Schema, schemaOf } from './schemas.ts'
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { type Term, vocabulary } from '../../contract/vocabulary.ts'
-import type { WireWords } from '../wire.ts'
+import type { WireWords } from '../parse-input.ts'
 
 /** A JSON Schema, as OpenAPI 3.1 has it. */
 export interface Schema {

@@ -28,7 +28,7 @@ export interface ApiKeysTable {
   hash: string
   /** By which it is recognized. null: it never is. */
   mac: string | null
-  /** HMAC of what it allows; see credential-mac.ts. */
+  /** HMAC of what it allows; see CredentialMac. */
   seal: string | null
   hint: string
   /** JSON: Scope[] */
@@ -45,7 +45,7 @@ export interface AdminTokensTable {
   hash: string
   /** By which it is recognized. null: it never is. */
   mac: string | null
-  /** HMAC of what it allows; see credential-mac.ts. */
+  /** HMAC of what it allows; see CredentialMac. */
   seal: string | null
   /** JSON: Scope[] */
   scopes: string
