@@ -108,7 +108,7 @@ describe('the documents', () => {
     expect(broken).toEqual([])
   })
 
-  test.each(['CONTRIBUTING.md', 'docs/decisions.md', 'tests/support/README.md'])(
+  test.each(['CONTRIBUTING.md', 'docs/decisions.md', 'docs/performance.md', 'tests/support/README.md'])(
     '%s names only files and folders that exist',
     (page) => {
       const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
