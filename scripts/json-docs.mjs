@@ -1,21 +1,24 @@
-// Writes into docs/json.md what commands print that print an endpoint's answer, from the endpoint table. Comments in
-// these blocks are kept, by field. With --check it writes nothing, and fails where the page is not up to date.
+// Writes into docs/json.md what commands print that print an endpoint's answer, from the endpoint table. In these blocks,
+// comments are kept by field, and so are fields that a block gives as `object` alone. With --check it writes nothing, and
+// fails where the page is not up to date.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { table } from '../build/client.mjs'
 
 const page = 'docs/json.md'
 const { endpoints, toJSONSchema } = await table()
+/** Fields of the block at hand that stay `object`. */
+let opaque = new Set()
 
 const old = readFileSync(page, 'utf8')
-const filled = old
-  .split(/^(?=### )/m)
-  .map((section) => {
-    const key = /\bAs\s+`([A-Z]+ [^`]+)`\s+answers/.exec(section)?.[1]
-    return key === undefined
-      ? section
-      : section.replace(/```ts\n([\s\S]*?)```/, (_, block) => answerOf(key, block))
-  })
-  .join('')
+const sections = []
+for (const section of old.split(/^(?=### )/m)) {
+  const key = /\bAs\s+`([A-Z]+ [^`]+)`\s+answers/.exec(section)?.[1]
+  const base = /All\s+fields\s+of\s+(`[^`]+`)/.exec(section)?.[1]
+  const known = base ? fieldsIn(sections.find((one) => one.split('\n', 1)[0].includes(base))) : []
+  const block = /```ts\n([\s\S]*?)```/
+  sections.push(key ? section.replace(block, (_, text) => answerOf(key, text, known)) : section)
+}
+const filled = sections.join('')
 
 if (!process.argv.includes('--check')) writeFileSync(page, filled)
 else if (filled !== old) {
@@ -23,11 +26,20 @@ else if (filled !== old) {
   process.exitCode = 1
 }
 
-function answerOf(key, block) {
+function fieldsIn(section) {
+  return [...section.matchAll(/^ {2}(\w+)\??: /gm)].map(([, name]) => name)
+}
+
+/** @param known fields that are left out */
+function answerOf(key, block, known) {
   const spec = endpoints[key]
   if (!spec) throw new Error(`${page}: there is no endpoint ${key}`)
-  const schema = toJSONSchema(spec.response(), { io: 'output', unrepresentable: 'any' })
-  return `\`\`\`ts\n${typeOf(schema.type === 'array' ? schema.items : schema, commentsIn(block))}\n\`\`\``
+  const answer = toJSONSchema(spec.response(), { io: 'output', unrepresentable: 'any' })
+  const schema = answer.type === 'array' ? answer.items : answer
+  const properties = Object.entries(schema.properties ?? {}).filter(([name]) => !known.includes(name))
+  opaque = new Set([...block.matchAll(/^ *(\w+)\??: object\b/gm)].map(([, name]) => name))
+  const own = known.length === 0 ? schema : { ...schema, properties: Object.fromEntries(properties) }
+  return `\`\`\`ts\n${typeOf(own, commentsIn(block))}\n\`\`\``
 }
 
 /** By the path of the field: `linkedToken.ownerNote`. */
@@ -56,9 +68,7 @@ function typeOf(schema, comments, path = []) {
     const item = inner(schema.items ?? {})
     return / \| [^}]*$/.test(item) ? `(${item})[]` : `${item}[]`
   }
-  // POAP describes its own events.
-  if (schema.type === 'object')
-    return path.at(-1) === 'poapResponse' ? 'object' : objectOf(schema, comments, path)
+  if (schema.type === 'object') return opaque.has(path.at(-1)) ? 'object' : objectOf(schema, comments, path)
   return schema.type ?? 'any'
 }
 

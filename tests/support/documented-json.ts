@@ -68,20 +68,26 @@ export function parseType(text: string): Type {
   return union()
 }
 
-const readSections = (text: string): Section[] =>
-  text
-    .split(/^### /m)
-    .slice(1)
-    .map((part) => {
-      const [, heading = '', lead = '', block = ''] = /^(.*)\n([\s\S]*?)```ts\n([\s\S]*?)```/.exec(part) ?? []
-      return {
-        heading,
-        commands: spansIn(heading).flatMap((span) => /^[a-z][a-z-]*( [a-z][a-z-]*)*/.exec(span)?.[0] ?? []),
-        isList: /\barray\b/.test(lead),
-        isObject: /\bone\b|\blines\b/i.test(lead),
-        type: parseType(block),
-      }
+const fieldsOf = (type: Type): readonly Field[] =>
+  type.flatMap((one) => (typeof one !== 'string' && 'fields' in one ? one.fields : []))
+
+function readSections(text: string): Section[] {
+  const sections: Section[] = []
+  for (const part of text.split(/^### /m).slice(1)) {
+    const [, heading = '', lead = '', block = ''] = /^(.*)\n([\s\S]*?)```ts\n([\s\S]*?)```/.exec(part) ?? []
+    const base = /All\s+fields\s+of\s+(`[^`]+`)/.exec(lead)?.[1]
+    const inherited = sections.find((section) => base && section.heading.includes(base))?.type ?? []
+    const type = parseType(block)
+    sections.push({
+      heading,
+      commands: spansIn(heading).flatMap((span) => /^[a-z][a-z-]*( [a-z][a-z-]*)*/.exec(span)?.[0] ?? []),
+      isList: /\barray\b/.test(lead),
+      isObject: /\bone\b|\blines\b/i.test(lead),
+      type: base ? [{ fields: [...fieldsOf(inherited), ...fieldsOf(type)], isOpen: false }] : type,
     })
+  }
+  return sections
+}
 
 export const sections = readSections(readFileSync(join(import.meta.dirname, '../../docs/json.md'), 'utf8'))
 
