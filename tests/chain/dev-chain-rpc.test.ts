@@ -283,7 +283,6 @@ describe('for origins that are named', () => {
 
 test('a chain that is down answers 503 to each call under its id, and answers again when it is back', async () => {
   const own = await chains.start()
-  const ended = new Promise<void>((resolve) => own.onExit(resolve))
   const post = (body: unknown = call('eth_chainId')) =>
     fetch(own.rpcUrl, {
       method: 'POST',
@@ -291,7 +290,7 @@ test('a chain that is down answers 503 to each call under its id, and answers ag
       body: JSON.stringify(body),
     })
   if (own.pid !== undefined) process.kill(own.pid, 'SIGKILL')
-  await ended
+  await until(() => own.pid === undefined)
   const [one, batch] = await Promise.all([
     post(call('eth_chainId', [], 'a')),
     post([call('eth_chainId', [], 1), call('evm_mine', [], 2), 'nonsense']),

@@ -61,6 +61,7 @@ test('contracts and transfers that were confirmed just before daemon and anvil w
   // A transfer, and a last state that is torn.
   await until(() => newestState() !== '')
   for (const [round, token] of [1, 2].entries()) {
+    const before = newestState()
     const answer = await fetch(`${daemon.ready.url}/phygitals/transfer`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-svc-api-key': acmeKey },
@@ -74,7 +75,6 @@ test('contracts and transfers that were confirmed just before daemon and anvil w
     expect(answer.status).toBe(200)
     // The second is killed before any state has it.
     if (round === 0) {
-      const before = newestState()
       await until(() => newestState() !== before)
     }
     const sent = await killBoth()

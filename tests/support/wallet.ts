@@ -1,4 +1,4 @@
-import { type Address, createWalletClient, http, publicActions } from 'viem'
+import { type Address, createWalletClient, http, publicActions, toHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { keptWalletAbi, keptWalletBytecode } from '../contracts/artifacts/kept-wallet.ts'
 import type { Phygitals } from './phygitals.ts'
@@ -9,7 +9,7 @@ export async function somebodyOn({ ctx }: Pick<Phygitals, 'ctx'>) {
   const chain = ctx.chains.embedded
   if (!chain) throw new Error('there is no embedded chain')
   const account = privateKeyToAccount(`0x${'61'.repeat(32)}`)
-  await chain.fund(account.address)
+  await chain.request({ method: 'anvil_setBalance', params: [account.address, toHex(10n ** 24n)] })
   const transport = http(chain.rpcUrl)
   return createWalletClient({ account, chain: chain.chain, transport, pollingInterval: 20 }).extend(
     publicActions,

@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Address, custom } from 'viem'
+import { custom } from 'viem'
 import * as z from 'zod'
 import { anvilBinary } from './anvil-binary.ts'
 import { devChainId, nameServiceOwner } from './dev-keys.ts'
@@ -31,7 +31,6 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
   rmSync(cacheDirIn(dir), { recursive: true, force: true })
   mkdirSync(cacheDirIn(dir), { mode: 0o700 })
 
-  const funded = new Set<Address>([nameServiceOwner, settings.relayer])
   const names: Record<string, string> = { ...settings.names }
   const supervisor = new Supervisor({
     binary: settings.binary ?? anvilBinary(),
@@ -53,7 +52,7 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
 
   async function restore(chain: RunningChain): Promise<void> {
     const started = performance.now()
-    await fundOn(chain.connection, funded)
+    await fundOn(chain.connection, [nameServiceOwner, settings.relayer])
     const resent = await resend(chain)
     const named = await setNamesOn(chain)
     const tookMs = Math.round(performance.now() - started)
@@ -112,18 +111,12 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
       mine: async (count) => supervisor.chain.blocks.mine(count),
       catchUp: async () => supervisor.chain.blocks.catchUp(),
       dump: () => keeper.save(),
-      fund: async (...addresses) => {
-        for (const address of addresses) funded.add(address)
-        await fundOn(supervisor.chain.connection, addresses)
-        await keeper.save()
-      },
       setNames: async (more) => {
         Object.assign(names, more)
         const done = naming.then(() => setNamesOn(supervisor.chain))
         naming = done.catch(() => undefined)
         await done
       },
-      onExit: (listener) => supervisor.onExit(listener),
       onRestart: (listener) => supervisor.onRestart(listener),
       stop: async () => {
         await guard.close()

@@ -1,3 +1,4 @@
+import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { nodeError, type RpcCall, type RpcOutcome } from '../rpc-connection.ts'
 import { isRead, type RpcMode } from './rpc-guard.ts'
 import type { RunningChain } from './running-chain.ts'
@@ -67,35 +68,20 @@ export class Gateway {
   }
 }
 
-interface Waiting {
-  call: RpcCall
-  resolve(outcome: RpcOutcome): void
-  reject(error: unknown): void
-}
-
 /** Batches the calls of one turn of the event loop, because a round trip costs more than a call. */
-function batchPerTurn(
-  perform: (calls: readonly RpcCall[]) => Promise<readonly RpcOutcome[]>,
-): (call: RpcCall) => Promise<RpcOutcome> {
-  let waiting: Waiting[] = []
-  const endTurn = () => {
-    const turn = waiting
-    waiting = []
-    for (let at = 0; at < turn.length; at += maxBatch) {
-      const together = turn.slice(at, at + maxBatch)
-      perform(together.map(({ call }) => call)).then(
-        (outcomes) => {
-          for (const [index, { resolve }] of together.entries()) resolve(outcomes[index] ?? noAnswer)
-        },
-        (error: unknown) => {
-          for (const { reject } of together) reject(error)
-        },
-      )
+function batchPerTurn(perform: (calls: readonly RpcCall[]) => Promise<readonly RpcOutcome[]>): BatchedCall {
+  let turn: { calls: RpcCall[]; outcomes: Promise<readonly RpcOutcome[]> } | undefined
+  return async (call) => {
+    if (turn === undefined || turn.calls.length === maxBatch) {
+      const calls: RpcCall[] = []
+      const outcomes = endOfTurn().then(() => {
+        turn = undefined
+        return perform(calls)
+      })
+      turn = { calls, outcomes }
     }
+    const { calls, outcomes } = turn
+    const index = calls.push(call) - 1
+    return (await outcomes)[index] ?? noAnswer
   }
-  return (call) =>
-    new Promise((resolve, reject) => {
-      if (waiting.length === 0) setImmediate(endTurn)
-      waiting.push({ call, resolve, reject })
-    })
 }

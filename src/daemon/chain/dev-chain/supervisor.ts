@@ -20,7 +20,6 @@ interface SupervisorSettings extends Omit<BootSettings, 'failed'> {
 /** Keeps one anvil running: if it dies, another one starts from the last state. */
 export class Supervisor {
   readonly #settings: SupervisorSettings
-  readonly #exited = new Set<() => void>()
   readonly #restarted = new Set<() => void>()
   #chain: RunningChain | undefined
   #address: AnvilAddress | undefined
@@ -76,11 +75,6 @@ export class Supervisor {
     void chain.process.exited.then((said) => this.#gone(chain, said))
   }
 
-  onExit(listener: () => void): () => void {
-    this.#exited.add(listener)
-    return () => this.#exited.delete(listener)
-  }
-
   onRestart(listener: () => void): () => void {
     this.#restarted.add(listener)
     return () => this.#restarted.delete(listener)
@@ -106,7 +100,6 @@ export class Supervisor {
     this.#restarting = this.#startAgain(dead).finally(() => {
       this.#restarting = undefined
     })
-    for (const listener of this.#exited) listener()
   }
 
   async #startAgain(dead: RunningChain): Promise<void> {

@@ -53,11 +53,8 @@ export interface DevChain {
   catchUp(): Promise<number>
   /** Saves a state now. */
   dump(): Promise<void>
-  fund(...addresses: Address[]): Promise<void>
   setNames(names: Readonly<Record<string, string>>): Promise<void>
-  /** Called when anvil dies. @returns a function that removes the listener */
-  onExit(listener: () => void): () => void
-  /** Called when the chain is restored after a crash: transactions may be in other blocks than before. */
+  /** Called when the chain is restored after a crash: transactions may be in other blocks than before. @returns a function that removes the listener */
   onRestart(listener: () => void): () => void
   /** Saves the state, unless the chain hangs, and ends it. */
   stop(): Promise<void>
