@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from 'kysely'
 import type { Queries } from '../database/database.ts'
 import { setting } from '../database/settings.ts'
 import { affected, once } from '../database/statement.ts'
 import { type Digest, digestOf, piecesOf } from './digest.ts'
 import { type CopyMark, copyMark, copyUnfinished } from './mark.ts'
-import { CopyProblem, countRows, type Row, type Side, type Table, valuesOf } from './side.ts'
+import { CopyProblem, countRows, type Row, type Side, type Table } from './side.ts'
 
 export interface CopiedTable extends Digest {
   readonly table: string
@@ -47,10 +48,7 @@ export async function copyStore(copy: Copy): Promise<CopiedTable[]> {
   await copyRows(copy, mark)
   const compared = await compare(copy)
   await assertUnused(from, to)
-  const lastIds = await from.copying.lastIds(
-    from.reader,
-    tables.map(({ name }) => name),
-  )
+  const lastIds = await from.copying.lastIds(from.reader, tables)
   await to.db.write(async (trx) => {
     // Of two copies that both compare, the first lets daemons in: the IDs of these are not to be set back.
     if (!(await once(trx.deleteFrom('settings').where('key', '=', copyUnfinished))))
@@ -103,7 +101,8 @@ function begin({ to, from, tables, initial }: Copy, instance: string): Promise<C
           `${to.name} holds data already (${name}). Give an empty database. Nothing was changed.`,
         )
     }
-    for (const { name } of tables.toReversed()) if (initial.has(name)) await to.copying.clear(trx, name)
+    for (const { name } of tables.toReversed())
+      if (initial.has(name)) await trx.deleteFrom(sql.table(name).as('copied')).execute()
     const mark = { instance, table: tables[0]?.name ?? '', after: null }
     await affected(trx.insertInto('settings').values({ key: copyUnfinished, value: JSON.stringify(mark) }))
     return mark
@@ -152,9 +151,7 @@ function assertStorable({ copying, name }: Side, table: Table, rows: readonly Ro
   if (bad.length === 0) return
   const keys = bad.slice(0, namedAtMost).map((row) => {
     const columns = table.columns.filter((_, at) => row[at] != null && copying.refuses(row[at] ?? ''))
-    const [first] = table.columns
-    const key = valuesOf(table, row, first ? [first.name] : [])
-    return `${first?.name} ${JSON.stringify(key[0])}, column ${columns.map((column) => column.name).join(', ')}`
+    return `${table.columns[0]?.name} ${JSON.stringify(row[0])}, column ${columns.map((column) => column.name).join(', ')}`
   })
   throw new CopyProblem(
     `${name} cannot store a text with the character U+0000. Rows of ${table.name} that have one: ${keys.join('; ')}. ` +

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
 import { isCopyMark } from './mark.ts'
-import { type Row, type Side, type Table, valuesOf } from './side.ts'
+import type { Row, Side, Table } from './side.ts'
 
 export interface Digest {
   readonly rows: number
@@ -17,16 +18,38 @@ const fewRows = 8
 const sizeOf = (rows: readonly Row[]): number =>
   rows.reduce((sum, row) => sum + row.reduce((of, cell) => of + (cell?.length ?? 0), 0), 0)
 
+/** Rows after a key, in the order of the keys, with all columns of the table. */
+async function page(
+  { reader, copying }: Side,
+  { name, columns, key }: Table,
+  { after, limit }: { after: Row | undefined; limit: number },
+): Promise<Row[]> {
+  const names = sql.join(key.map((column) => sql.ref(column)))
+  const values = key.map((column, at) => {
+    const type = columns.find((one) => one.name === column)?.type ?? 'text'
+    return copying.fromText(type, after?.[at])
+  })
+  const rows = await reader
+    .selectFrom(sql.table(name).as('copied'))
+    .select(columns.map((column, at) => copying.asText(column).as(`c${at}`)))
+    .$if(after !== undefined, (query) =>
+      query.where((e) => e(e.parens(names), '>', e.parens(sql.join(values)))),
+    )
+    .orderBy(names)
+    .limit(limit)
+    .execute()
+  return rows.map((row) => Object.values(row))
+}
+
 /** All rows in pieces. The next piece is on its way while one is worked on. */
 export async function* piecesOf(
-  { reader, copying }: Side,
+  side: Side,
   table: Table,
   from: Row | undefined,
 ): AsyncGenerator<{ rows: Row[]; last: Row }> {
-  const key = await copying.keyOf(reader, table.name)
   let limit = fewRows
   const ask = (after: Row | undefined) => {
-    const asked = copying.page(reader, { table, key, after, limit })
+    const asked = page(side, table, { after, limit })
     // Its failure is seen when it is awaited.
     asked.catch(() => undefined)
     return asked
@@ -36,7 +59,7 @@ export async function* piecesOf(
     const rows = await next
     const end = rows.at(-1)
     if (end === undefined) return
-    const last = valuesOf(table, end, key)
+    const last = table.key.map((key) => end[table.columns.findIndex(({ name }) => name === key)] ?? null)
     if (rows.length < limit) next = Promise.resolve([])
     else {
       const fitting = Math.floor((atOnce.characters * rows.length) / (sizeOf(rows) + 1))

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Db, Queries } from '../database/database.ts'
 
 export interface Column {
@@ -9,32 +9,25 @@ export interface Column {
 export interface Table {
   readonly name: string
   readonly columns: readonly Column[]
+  /** The primary key: pages are in its order. */
+  readonly key: readonly string[]
 }
 
 /** A value as text, the same on every engine: digits, the text, or lower-case hex. */
 export type Cell = string | null
 export type Row = readonly Cell[]
 
-/** Reads and writes whole tables in an engine's own SQL. */
+/** What each engine says in its own SQL to read and write whole tables. */
 export interface Copying {
-  /** Columns of the primary key, which pages are in the order of. */
-  keyOf(db: Queries, table: string): Promise<string[]>
-  /** @param after values of the key @returns rows in the order of the key, with all columns of the table */
-  page(db: Queries, page: Page): Promise<Row[]>
+  asText(column: Column): RawBuilder<Cell>
+  /** @param value a parameter, or SQL that is text */
+  fromText(type: Column['type'], value: unknown): RawBuilder<unknown>
   insert(db: Queries, table: Table, rows: readonly Row[]): Promise<void>
-  clear(db: Queries, table: string): Promise<void>
   /** The highest ID that was ever given, by table. */
-  lastIds(db: Queries, tables: readonly string[]): Promise<Map<string, number>>
+  lastIds(db: Queries, tables: readonly Table[]): Promise<Map<string, number>>
   setLastIds(db: Queries, lastIds: ReadonlyMap<string, number>): Promise<void>
   /** True for text that the engine cannot store. */
   refuses(text: string): boolean
-}
-
-export interface Page {
-  readonly table: Table
-  readonly key: readonly string[]
-  readonly after: Row | undefined
-  readonly limit: number
 }
 
 /** One of the two databases. */
@@ -62,6 +55,3 @@ export async function countRows(db: Queries, table: string): Promise<number> {
     .executeTakeFirstOrThrow()
   return rows
 }
-
-export const valuesOf = ({ columns }: Table, row: Row, names: readonly string[]): Cell[] =>
-  names.map((name) => row[columns.findIndex((column) => column.name === name)] ?? null)

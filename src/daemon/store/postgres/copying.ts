@@ -1,28 +1,10 @@
-import { type RawBuilder, sql } from 'kysely'
-import type { Column, Copying, Page, Row } from '../copy/side.ts'
+import { sql } from 'kysely'
+import type { Copying } from '../copy/side.ts'
 import type { Queries } from '../database/database.ts'
 
-const cell = ({ name, type }: Column): RawBuilder<unknown> => {
-  if (type === 'integer') return sql`${sql.ref(name)}::text`
-  return type === 'blob' ? sql`encode(${sql.ref(name)}, 'hex')` : sql.ref(name)
-}
-
-const typed = (type: Column['type'], value: RawBuilder<unknown>): RawBuilder<unknown> => {
+const fromText: Copying['fromText'] = (type, value) => {
   if (type === 'integer') return sql`${value}::bigint`
   return type === 'blob' ? sql`decode(${value}, 'hex')` : sql`${value}::text`
-}
-
-async function page(db: Queries, { table, key, after, limit }: Page): Promise<Row[]> {
-  const names = sql.join(key.map((name) => sql.ref(name)))
-  const types = key.map((name) => table.columns.find((column) => column.name === name)?.type ?? 'text')
-  const past = after
-    ? sql`where (${names}) > (${sql.join(types.map((type, at) => typed(type, sql`${after[at]}::text`)))})`
-    : sql``
-  const cells = table.columns.map((column, at) => sql`${cell(column)} as ${sql.ref(`c${at}`)}`)
-  const { rows } = await sql<Record<string, string | null>>`
-    select ${sql.join(cells)} from ${sql.table(table.name)} ${past} order by ${names} limit ${limit}
-  `.execute(db)
-  return rows.map((row) => Object.values(row))
 }
 
 /** Tables with numbered rows, and the sequence of each. */
@@ -36,29 +18,22 @@ async function sequences(db: Queries): Promise<{ table: string; sequence: string
 }
 
 export const postgresCopying: Copying = {
-  keyOf: async (db, table) => {
-    const { rows } = await sql<{ name: string }>`
-      select a.attname as name from pg_index i
-      join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any(i.indkey)
-      where i.indrelid = quote_ident(${table})::regclass and i.indisprimary
-      order by array_position(i.indkey::int2[], a.attnum)
-    `.execute(db)
-    return rows.map(({ name }) => name)
+  asText: ({ name, type }) => {
+    const column = sql.ref<string | null>(name)
+    if (type === 'integer') return sql`${column}::text`
+    return type === 'blob' ? sql`encode(${column}, 'hex')` : sql`${column}`
   },
-  page,
+  fromText,
   insert: async (db, { name, columns }, rows) => {
     if (rows.length === 0) return
     const names = sql.join(columns.map((column) => sql.ref(column.name)))
     const lists = columns.map((_, at) => sql`${rows.map((row) => row[at])}::text[]`)
     const aliases = sql.join(columns.map((_, at) => sql.ref(`c${at}`)))
-    const values = columns.map(({ type }, at) => typed(type, sql.ref(`c${at}`)))
+    const values = columns.map(({ type }, at) => fromText(type, sql.ref(`c${at}`)))
     await sql`
       insert into ${sql.table(name)} (${names}) overriding system value
       select ${sql.join(values)} from unnest(${sql.join(lists)}) as copied(${aliases})
     `.execute(db)
-  },
-  clear: async (db, table) => {
-    await sql`delete from ${sql.table(table)}`.execute(db)
   },
   lastIds: async (db) => {
     const last = new Map<string, number>()
