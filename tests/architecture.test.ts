@@ -248,8 +248,6 @@ describe('the house', () => {
       'src/cli/commands/chips/export.ts',
       // A folder.
       'src/daemon/domain/backup/backup.ts',
-      // SQLite writes it.
-      'src/daemon/process/upgrade.ts',
       // Many files, by a plan that is written whole.
       'src/daemon/store/backup/restore-dir.ts',
       'src/values/replace-file.ts',

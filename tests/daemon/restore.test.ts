@@ -18,11 +18,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { digestOf, manifestText } from '../../src/daemon/domain/backup/backup-manifest.ts'
+import { manifestText } from '../../src/daemon/domain/backup/backup-manifest.ts'
 import { restoreBackup } from '../../src/daemon/domain/backup/restore.ts'
 import { wrapDataKey } from '../../src/daemon/store/data-dir/data-key.ts'
 import { SecretBox } from '../../src/daemon/store/data-dir/secret-box.ts'
-import { latestSchema } from '../../src/daemon/store/database/open.ts'
 import { haloUid } from '../../src/nfc/halo/tap.ts'
 import { type AdminApp, openAdminApp } from '../support/admin.ts'
 import { batchesBy } from '../support/batches.ts'
@@ -303,19 +302,12 @@ describe('into a directory that has data, a restore', () => {
     t = await openAdminApp({ clock, dataDir: join(dir, 'new') })
   })
 
-  test('takes a copy of the database alone, with the data key that is there', async () => {
+  test('takes the database in the folder for the folder, and no other file', async () => {
     const path = await backup()
-    await t.close()
     const own = join(dir, 'old')
-    const copy = join(own, 'backups', 'before-migration-0008.db')
-    cpSync(join(path, 'tapchip.db'), copy)
-    await expect(restore(copy, own)).rejects.toThrow('has no before-migration-0008.db.json')
-    const key = Buffer.from(readFileSync(join(own, 'data.key'), 'utf8').trim(), 'hex')
-    const madeAt = new Date(clock.now()).toISOString()
-    const files = { 'before-migration-0008.db': await digestOf(copy) }
-    const about = { madeAt, schema: latestSchema(), auditHead: null, files }
-    writeFileSync(`${copy}.json`, manifestText(new SecretBox(key), about))
-    await restore(join(own, 'backups', 'before-migration-0008.db'), own)
+    await t.close()
+    await expect(restore(join(own, 'data.key'), own)).rejects.toThrow('data.key is not a backup')
+    await restore(join(path, 'tapchip.db'), own)
     t = await openAdminApp({ clock, dataDir: own })
     expect((await find(blank(1))).uid).toBeDefined()
   })

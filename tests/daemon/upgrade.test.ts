@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
@@ -47,13 +47,13 @@ const addColumn = (db: Kysely<unknown>) =>
 const copies = (inDir = dir) => {
   const folder = join(inDir, 'backups')
   const names = existsSync(folder) ? readdirSync(folder).sort() : []
-  const made = names.filter((name) => !name.endsWith('.db.json'))
   // Each has what proves that nobody has changed it, and nothing else is left.
-  expect(names).toEqual(made.flatMap((name) => [name, `${name}.json`]))
-  return made
+  for (const name of names)
+    expect(readdirSync(join(folder, name)).sort()).toEqual(['backup.json', 'tapchip.db'])
+  return names
 }
 const inCopy = (name: string, sql: string): unknown => {
-  const copy = new BetterSqlite3(join(dir, 'backups', name), { readonly: true })
+  const copy = new BetterSqlite3(join(dir, 'backups', name, 'tapchip.db'), { readonly: true })
   try {
     return copy.prepare(sql).pluck().all()
   } finally {
@@ -73,9 +73,9 @@ test('a newer version copies the database before it migrates it, and says so', a
     log: (line) => lines.push(line),
   })
   const [name = '', ...more] = copies()
-  expect([name, more]).toEqual(['before-migration-0026-2026-06-01T12-00-00.000Z.db', []])
+  expect([name, more]).toEqual(['before-migration-0026-2026-06-01T12-00-00.000Z', []])
   const copy = join(dir, 'backups', name)
-  expect(statSync(copy).mode & 0o777).toBe(0o600)
+  expect(statSync(join(copy, 'tapchip.db')).mode & 0o777).toBe(0o600)
   expect([inCopy(name, schemaOf), inCopy(name, 'select name from teams')]).toEqual([
     [initialSchema],
     ['Acme'],
@@ -166,7 +166,7 @@ test('three copies are kept, and what a killed start left behind is removed', as
     rmSync(join(dir, 'tapchip.db'))
     rmSync(join(dir, 'instance'))
     await earlierDatabase()
-    if (day > 1) writeFileSync(join(dir, 'backups', 'before-migration-0026-x.db.partial'), 'half')
+    if (day > 1) mkdirSync(join(dir, 'backups', 'before-migration-0026-x.partial'))
     const clock = testClock(`2026-06-0${day}T12:00:00.000Z`)
     await (await openTestApp({ dataDir: dir, env, clock })).close()
   }

@@ -1,9 +1,8 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { replaceFile } from '../../values/replace-file.ts'
 import type { Config } from '../config/config.ts'
-import { digestOf, manifestBeside, manifestText } from '../domain/backup/backup-manifest.ts'
+import { backupFiles, writeBackup } from '../domain/backup/backup.ts'
 import { type Clock, iso } from '../domain/time/time.ts'
 import type { AuditSeal } from '../store/audit/audit-head.ts'
 import type { Disk } from '../store/data-dir/disk.ts'
@@ -14,7 +13,7 @@ import type { ServiceManager } from './service-manager.ts'
 export interface UpgradeResult {
   readonly from: string
   readonly to: string
-  /** The copy of the database from before. */
+  /** The backup of the database from before. */
   readonly copy: string | null
 }
 
@@ -52,11 +51,7 @@ export async function upgradeDatabase(file: string, options: Options): Promise<U
       if (config.migrationBackup && !config.ephemeral) {
         await starting('copying the database before its migration')
         await assertRoom(file, disk)
-        const folder = join(config.dataDir, 'backups')
-        copy = await keepCopy(
-          { file, folder, stood, name: nameOf(from, clock), from, clock, box: seal.box },
-          copyTo,
-        )
+        copy = await keepCopy({ file, dataDir: config.dataDir, stood, from, clock, box: seal.box }, copyTo)
         log.info({ copy }, 'copied the database before its migration')
       }
       log.info({ from, to }, 'migrating the database')
@@ -89,14 +84,9 @@ export async function upgradeServer(
 
 const prefix = 'before-migration-'
 
-/** By the number of the last migration, so that names are in order. */
-const nameOf = (from: string, clock: Clock): string =>
-  `${prefix}${String(Number.parseInt(from, 10) + 1).padStart(4, '0')}-${iso(clock.now()).replaceAll(':', '-')}.db`
-
 interface Source {
   readonly file: string
-  readonly folder: string
-  readonly name: string
+  readonly dataDir: string
   readonly stood: FileState
   readonly from: string
   readonly clock: Clock
@@ -104,42 +94,29 @@ interface Source {
 }
 
 /** @returns the path of a complete copy: a new one, or that of an earlier attempt if nothing was written since */
-async function keepCopy(source: Source, copyTo: CopyTo): Promise<string> {
-  const { file, folder, name, stood, from, clock, box } = source
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const kept = copiesIn(folder)
-  const last = kept.find((copy) => copy.startsWith(name.slice(0, prefix.length + 4)))
-  if (
-    last !== undefined &&
-    stood.isQuiet &&
-    existsSync(manifestBeside(join(folder, last))) &&
-    Math.round(statSync(join(folder, last)).mtimeMs) === stood.mtimeMs
-  )
-    return join(folder, last)
-  const path = join(folder, name)
-  const partial = `${path}.partial`
-  try {
-    await copyTo(partial)
-    // Tells at the next attempt that the database has not been written since, whatever the clock says.
-    const { atime, mtime } = statSync(file)
-    utimesSync(partial, atime, mtime)
-    const files = { [name]: await digestOf(partial) }
-    const about = { madeAt: iso(clock.now()), schema: from, auditHead: null, files }
-    replaceFile(manifestBeside(path), manifestText(box, about), { flush: true })
-    renameSync(partial, path)
-  } catch (error) {
-    for (const left of [partial, `${partial}-journal`, manifestBeside(path)]) rmSync(left, { force: true })
-    throw error
+async function keepCopy({ file, dataDir, stood, from, clock, box }: Source, copyTo: CopyTo): Promise<string> {
+  // By the number of the first migration that it does not have, so that names are in order.
+  const kind = `${prefix}${String(Number.parseInt(from, 10) + 1).padStart(4, '0')}`
+  const folder = join(dataDir, 'backups')
+  const last = copiesIn(folder).find((copy) => copy.startsWith(kind))
+  if (last !== undefined && stood.isQuiet) {
+    const { mtimeMs } = statSync(join(folder, last, backupFiles.database))
+    if (Math.round(mtimeMs) === stood.mtimeMs) return join(folder, last)
   }
-  for (const old of copiesIn(folder).slice(copiesKept))
-    for (const part of [join(folder, old), manifestBeside(join(folder, old))]) rmSync(part, { force: true })
+  const about = { madeAt: iso(clock.now()), schema: from, auditHead: null }
+  const path = await writeBackup(dataDir, kind, { box, about, copyTo })
+  // Tells at the next attempt that the database has not been written since, whatever the clock says.
+  const { atime, mtime } = statSync(file)
+  utimesSync(join(path, backupFiles.database), atime, mtime)
+  for (const old of copiesIn(folder).slice(copiesKept)) rmSync(join(folder, old), { recursive: true })
   return path
 }
 
 /** Newest first: by the schema, then by the time. */
 const copiesIn = (folder: string): string[] =>
-  readdirSync(folder)
-    .filter((name) => name.startsWith(prefix) && name.endsWith('.db'))
+  (existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : [])
+    .filter((entry) => entry.isDirectory() && entry.name.startsWith(prefix))
+    .map(({ name }) => name)
     .sort()
     .reverse()
 

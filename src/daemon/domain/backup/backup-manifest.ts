@@ -66,9 +66,6 @@ export function checkManifest(box: SecretBox, made: Manifest): 'authentic' | 'ot
   return macOf(box, made) === made.mac ? 'authentic' : 'changed'
 }
 
-/** For a copy of a database alone. */
-export const manifestBeside = (database: string): string => `${database}.json`
-
 /** SHA-256, in hex. */
 export async function digestOf(path: string): Promise<string> {
   const hash = createHash('sha256')

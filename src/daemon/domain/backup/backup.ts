@@ -1,6 +1,5 @@
-import { type Dirent, existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
-import { readdir } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { replaceFile } from '../../../values/replace-file.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { readAuditHead } from '../../store/audit/audit-head.ts'
@@ -11,7 +10,7 @@ import type { Db } from '../../store/database/database.ts'
 import { latestSchema } from '../../store/database/open.ts'
 import { DomainError, invalid } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
-import { digestOf, manifestText } from './backup-manifest.ts'
+import { digestOf, type Manifest, manifestText } from './backup-manifest.ts'
 
 interface Backup {
   path: string
@@ -35,25 +34,6 @@ export const backupFiles = {
   manifest: 'backup.json',
 } as const
 
-/** By path. */
-async function digests(folder: string): Promise<Record<string, string>> {
-  const found: Record<string, string> = {}
-  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue
-    const path = join(entry.parentPath, entry.name)
-    found[relative(folder, path).replaceAll('\\', '/')] = await digestOf(path)
-  }
-  return found
-}
-
-/** @param entries of a folder, and of those in it @returns the first that is neither a file nor a folder, in words */
-export function strangeEntry(folder: string, entries: readonly Dirent[]): string | undefined {
-  const strange = entries.find((entry) => !entry.isFile() && !entry.isDirectory())
-  if (strange === undefined) return undefined
-  const what = strange.isSymbolicLink() ? 'a link' : 'a pipe or a device'
-  return `${relative(folder, join(strange.parentPath, strange.name))} is ${what}`
-}
-
 const noDataKey =
   'THIS BACKUP DOES NOT CONTAIN THE DATA KEY. Without it, the chip keys in the backup cannot be read: keep a copy of ' +
   'data.key elsewhere, or repeat the backup with a passphrase.'
@@ -74,33 +54,57 @@ export async function createBackup(
     )
   const { dataDir, ephemeral } = deps.config
   const at = iso(deps.clock.now())
-  const folder = join(dataDir, 'backups')
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const { path, partial } = claimFolder(join(folder, `tapchip-${at.replaceAll(':', '-')}`))
+  const { hash: auditHead } = await readAuditHead(deps.db.read, deps.box)
+  const copyTo = deps.db.maintenance.backupTo
+  const about = { madeAt: at, schema: latestSchema(), auditHead }
+  let path: string | undefined
   try {
-    const database = join(partial, backupFiles.database)
-    const { hash: auditHead } = await readAuditHead(deps.db.read, deps.box)
-    await deps.db.maintenance.backupTo(database)
-    const sizeBytes = statSync(database).size
-    const files = await digests(partial)
-    const about = manifestText(deps.box, { madeAt: at, schema: latestSchema(), auditHead, files })
-    replaceFile(join(partial, backupFiles.manifest), about, { flush: true })
-    if (passphrase !== undefined) {
-      const wrapped = await deps.box.withKey((key) => wrapDataKey(key, passphrase))
-      replaceFile(join(partial, backupFiles.dataKey), wrapped, { flush: true })
-    }
-    renameSync(partial, path)
+    path = await writeBackup(dataDir, 'tapchip', { box: deps.box, about, copyTo, passphrase })
+    const { size: sizeBytes } = statSync(join(path, backupFiles.database))
     const holdsDataKey = passphrase !== undefined
+    const change = { at, actor, teamId: null, action: 'daemon.backup', target: path } as const
     const detail = { sizeBytes, holdsDataKey }
-    await deps.db.write((trx) =>
-      recordChange(trx, { at, actor, teamId: null, action: 'daemon.backup', target: path, detail }),
-    )
+    await deps.db.write((trx) => recordChange(trx, { ...change, detail }))
     const warnings = [...(holdsDataKey ? [] : [noDataKey]), ...(ephemeral ? [goesAway] : [])]
     return { path, sizeBytes, holdsDataKey, warning: warnings.length > 0 ? warnings.join(' ') : undefined }
   } catch (error) {
     deps.disk.failed(error)
     // The caller gets an error, so no backup may remain.
-    for (const made of [partial, path]) rmSync(made, { recursive: true, force: true })
+    if (path !== undefined) rmSync(path, { recursive: true, force: true })
+    throw error
+  }
+}
+
+interface Contents {
+  box: SecretBox
+  about: Pick<Manifest, 'madeAt' | 'schema' | 'auditHead'>
+  /** Makes a copy of the database. */
+  copyTo: (path: string) => Promise<void>
+  passphrase?: string | undefined
+}
+
+/** Complete or not there at all. @param kind begins its name @returns its folder */
+export async function writeBackup(
+  dataDir: string,
+  kind: string,
+  { box, about, copyTo, passphrase }: Contents,
+): Promise<string> {
+  const folder = join(dataDir, 'backups')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const { path, partial } = claimFolder(join(folder, `${kind}-${about.madeAt.replaceAll(':', '-')}`))
+  try {
+    const database = join(partial, backupFiles.database)
+    await copyTo(database)
+    const files = { [backupFiles.database]: await digestOf(database) }
+    replaceFile(join(partial, backupFiles.manifest), manifestText(box, { ...about, files }), { flush: true })
+    if (passphrase !== undefined) {
+      const wrapped = await box.withKey((key) => wrapDataKey(key, passphrase))
+      replaceFile(join(partial, backupFiles.dataKey), wrapped, { flush: true })
+    }
+    renameSync(partial, path)
+    return path
+  } catch (error) {
+    rmSync(partial, { recursive: true, force: true })
     throw error
   }
 }

@@ -4,8 +4,8 @@ import { openRegular } from '../../../values/regular-file.ts'
 import { type AsRoot, isOutOfReach } from '../../store/data-dir/as-owner.ts'
 import { DataKeyProblem, dataKeyFile } from '../../store/data-dir/data-key.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
-import { backupFiles, strangeEntry } from './backup.ts'
-import { checkManifest, type Manifest, manifestBeside, parseManifest } from './backup-manifest.ts'
+import { backupFiles } from './backup.ts'
+import { checkManifest, type Manifest, parseManifest } from './backup-manifest.ts'
 
 export class RestoreProblem extends Error {
   override readonly name = 'RestoreProblem'
@@ -14,11 +14,10 @@ export class RestoreProblem extends Error {
 export const nothingChanged = 'Nothing was changed.'
 
 export interface Source {
-  /** As given: the folder of a backup, or a copy of a database. */
+  /** As given: the folder of a backup, or the database in it. */
   path: string
+  folder: string
   database: string
-  /** Undefined for a copy of a database alone, such as the one from before a migration. */
-  folder: string | undefined
   manifest: string
   /** Reads what is there. */
   reach: AsRoot
@@ -30,9 +29,10 @@ export function locate(from: string, asRoot: AsRoot): Source {
   const reach = readerOf(path, asRoot)
   const stats = reach(() => statSync(path, { throwIfNoEntry: false }))
   if (stats === undefined) throw new RestoreProblem(`${path} does not exist. Give the folder of a backup.`)
-  const database = stats.isDirectory() ? join(path, backupFiles.database) : path
+  const folder = stats.isDirectory() ? path : dirname(path)
+  const database = join(folder, backupFiles.database)
   const size = (file: string) => reach(() => statSync(file, { throwIfNoEntry: false }))?.size
-  if (size(database) === undefined)
+  if (size(database) === undefined || ![folder, database].includes(path))
     throw new RestoreProblem(
       `${path} is not a backup: it has no ${backupFiles.database}. Give the whole folder that tapchip backup made.`,
     )
@@ -41,9 +41,7 @@ export function locate(from: string, asRoot: AsRoot): Source {
       `${path} is the data of a daemon, and not a backup: its last changes are in ${basename(database)}-wal. ` +
         'Start a daemon on it, or give the folder of a backup.',
     )
-  const folder = basename(database) === backupFiles.database ? dirname(database) : undefined
-  const manifest = folder === undefined ? manifestBeside(database) : join(folder, backupFiles.manifest)
-  return { path, database, folder, manifest, reach }
+  return { path, folder, database, manifest: join(folder, backupFiles.manifest), reach }
 }
 
 /**
@@ -106,7 +104,7 @@ export function readFrom(source: Source, path: string): string {
 }
 
 export function openFrom(source: Source, path: string): number {
-  const name = source.folder === undefined ? basename(path) : relative(source.folder, path)
+  const name = relative(source.folder, path)
   try {
     return source.reach(() => openRegular(path, { followsLinks: false }))
   } catch (error) {
@@ -118,23 +116,19 @@ export function openFrom(source: Source, path: string): number {
   }
 }
 
-export interface Copied {
-  from: string
-  /** In the staged data. */
-  name: string
-  digest: string
-}
-
-/** Files to copy, from the manifest. @throws RestoreProblem if the folder holds anything but files */
-export function filesOf(source: Source, { files }: Manifest): Copied[] {
-  const { folder, database, reach } = source
-  const listed = Object.entries(files)
-  if (folder === undefined)
-    return listed.map(([, digest]) => ({ from: database, name: backupFiles.database, digest }))
+/** Of the database, as the manifest says. @throws RestoreProblem if the folder holds anything but files */
+export function expectedDigest(source: Source, { files }: Manifest): string {
+  const { folder, reach } = source
   const entries = reach(() => readdirSync(folder, { recursive: true, withFileTypes: true }))
-  const strange = strangeEntry(folder, entries)
-  if (strange !== undefined) throw problemOf(source, strange)
-  const unknown = listed.find(([name]) => name !== backupFiles.database)
-  if (unknown) throw problemOf(source, `its ${backupFiles.manifest} names ${unknown[0]}`)
-  return listed.map(([name, digest]) => ({ from: join(folder, name), name, digest }))
+  const strange = entries.find((entry) => !entry.isFile() && !entry.isDirectory())
+  if (strange !== undefined) {
+    const what = strange.isSymbolicLink() ? 'a link' : 'a pipe or a device'
+    throw problemOf(source, `${relative(folder, join(strange.parentPath, strange.name))} is ${what}`)
+  }
+  const unknown = Object.keys(files).find((name) => name !== backupFiles.database)
+  if (unknown !== undefined) throw problemOf(source, `its ${backupFiles.manifest} names ${unknown}`)
+  const digest = files[backupFiles.database]
+  if (digest === undefined)
+    throw problemOf(source, `its ${backupFiles.manifest} does not name ${backupFiles.database}`)
+  return digest
 }

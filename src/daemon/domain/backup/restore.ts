@@ -1,6 +1,6 @@
 import { createReadStream, createWriteStream, existsSync, lstatSync, mkdirSync, rmSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { readRegular } from '../../../values/regular-file.ts'
 import { replaceFile } from '../../../values/replace-file.ts'
@@ -38,8 +38,7 @@ import { digestOf, type Manifest } from './backup-manifest.ts'
 import { markRestored } from './mark-restored.ts'
 import {
   authenticManifest,
-  type Copied,
-  filesOf,
+  expectedDigest,
   locate,
   nothingChanged,
   openFrom,
@@ -50,7 +49,7 @@ import {
 } from './restore-source.ts'
 
 interface Wanted {
-  /** The folder of a backup, or a copy of a database. */
+  /** The folder of a backup. */
   from: string
   dataDir: string
   passphrase: string | undefined
@@ -106,13 +105,13 @@ async function restoreInto(clock: Clock, source: Source, wanted: Wanted): Promis
   if (earlier?.from === source.path) return told(earlier)
   const key = await dataKeyFor(source, wanted)
   const made = authenticManifest(source, new SecretBox(key))
-  const files = filesOf(source, made)
-  await assertSpace(source, files, dataDir)
+  const digest = expectedDigest(source, made)
+  await assertSpace(source, dataDir)
   let plan: RestorePlan
   try {
     const staging = stageRestore(dataDir)
     const at = iso(clock.now())
-    const { chips } = await stage({ source, made, files, staging, key, at })
+    const { chips } = await stage({ source, made, digest, staging, key, at })
     if (wanted.dataKey === undefined)
       replaceFile(join(staging, dataKeyFile), `${Buffer.from(key).toString('hex')}\n`, { flush: true })
     plan = commitRestore(dataDir, { madeAt: made.madeAt, chips, from: source.path, at })
@@ -126,11 +125,11 @@ async function restoreInto(clock: Clock, source: Source, wanted: Wanted): Promis
 
 /** From the environment, the passphrase, beside the backup, or the old data. @throws DataKeyProblem, RestoreProblem */
 async function dataKeyFor(source: Source, { dataDir, passphrase, dataKey }: Wanted): Promise<Uint8Array> {
-  const { folder, path: given, reach } = source
+  const { folder, reach } = source
   if (dataKey !== undefined) return parseDataKey(dataKey, dataKeyVariable)
-  const wrapped = folder === undefined ? undefined : join(folder, backupFiles.dataKey)
+  const wrapped = join(folder, backupFiles.dataKey)
   const isThere = (path: string) => reach(() => lstatSync(path, { throwIfNoEntry: false })) !== undefined
-  const isWrapped = wrapped !== undefined && isThere(wrapped)
+  const isWrapped = isThere(wrapped)
   if (isWrapped && passphrase !== undefined) {
     try {
       return await unwrapDataKey(readFrom(source, wrapped), passphrase)
@@ -139,22 +138,21 @@ async function dataKeyFor(source: Source, { dataDir, passphrase, dataKey }: Want
       throw new DataKeyProblem(`${error.message} ${nothingChanged}`)
     }
   }
-  const beside = folder === undefined ? undefined : join(folder, dataKeyFile)
-  if (beside !== undefined && isThere(beside)) return parseDataKey(readFrom(source, beside).trim(), beside)
+  const beside = join(folder, dataKeyFile)
+  if (isThere(beside)) return parseDataKey(readFrom(source, beside).trim(), beside)
   const own = join(dataDir, dataKeyFile)
   if (existsSync(own)) return parseDataKey(readRegular(own).trim(), own)
   throw new RestoreProblem(
     isWrapped
       ? `The data key of this backup is under a passphrase. Give it: --passphrase-file FILE, or TAPCHIP_BACKUP_PASSPHRASE. ${nothingChanged}`
-      : `This backup does not contain the data key, and without it no tap can be verified. Put your copy of ${dataKeyFile} into ${folder ?? dirname(given)}, or set ${dataKeyVariable}, and run this again. ${nothingChanged}`,
+      : `This backup does not contain the data key, and without it no tap can be verified. Put your copy of ${dataKeyFile} into ${folder}, or set ${dataKeyVariable}, and run this again. ${nothingChanged}`,
   )
 }
 
 /** The copy, as much again for its changes, and something to start with. */
-async function assertSpace(source: Source, files: readonly Copied[], dataDir: string): Promise<void> {
-  let bytes = 16 * 1024 * 1024
-  for (const { from } of files)
-    bytes += 2 * (source.reach(() => lstatSync(from, { throwIfNoEntry: false }))?.size ?? 0)
+async function assertSpace({ database, reach }: Source, dataDir: string): Promise<void> {
+  const size = reach(() => lstatSync(database, { throwIfNoEntry: false }))?.size ?? 0
+  const bytes = 2 * size + 16 * 1024 * 1024
   const { bavail, bsize } = await statfs(dataDir)
   if (bavail * bsize >= bytes) return
   const mb = (count: number) => `${Math.ceil(count / 1_000_000)} MB`
@@ -166,7 +164,7 @@ async function assertSpace(source: Source, files: readonly Copied[], dataDir: st
 interface Staging {
   source: Source
   made: Manifest
-  files: readonly Copied[]
+  digest: string
   staging: string
   key: Uint8Array
   at: string
@@ -176,20 +174,16 @@ interface Staging {
 async function stage({
   source,
   made,
-  files,
+  digest,
   staging,
   key,
   at,
 }: Staging): Promise<Pick<RestorePlan, 'chips'>> {
   const file = join(staging, backupFiles.database)
   const damage = (what: string) => problemOf(source, what)
-  for (const { from, name, digest } of files) {
-    const to = join(staging, name)
-    mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
-    const input = createReadStream(from, { fd: openFrom(source, from) })
-    await pipeline(input, createWriteStream(to, { flags: 'wx', mode: 0o600 }))
-    if ((await digestOf(to)) !== digest) throw damage(`${basename(from)} has changed since it was made`)
-  }
+  const input = createReadStream(source.database, { fd: openFrom(source, source.database) })
+  await pipeline(input, createWriteStream(file, { flags: 'wx', mode: 0o600 }))
+  if ((await digestOf(file)) !== digest) throw damage(`${backupFiles.database} has changed since it was made`)
   const box = new SecretBox(key)
   try {
     await migrate(file, auditSeal(box))

@@ -92,7 +92,7 @@ export function removeUnfinished(dataDir: string): void {
   remove(dataDir, isPartial)
   remove(
     join(dataDir, 'backups'),
-    (name) => /^(tapchip|before-migration)-.*\.partial(-journal)?$/.test(name) || isPartial(name),
+    (name) => /^(tapchip|before-migration)-.*\.partial$/.test(name) || isPartial(name),
   )
 }
 
