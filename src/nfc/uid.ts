@@ -22,14 +22,14 @@ const PAIRS =
   /^(0x)?[0-9A-Fa-f]{2}(?:([:-]| {1,2}|, ?)\1?[0-9A-Fa-f]{2}(?:\2\1?[0-9A-Fa-f]{2}){5}|[0-9A-Fa-f]{12})$/i
 
 /**
- * @param given decimal, or 14 hex digits of any case, alone or in the forms of PAIRS. 14 characters are always hex. What
+ * @param input decimal, or 14 hex digits of any case, alone or in the forms of PAIRS. 14 characters are always hex. What
  * is invisible does not count.
  */
-export function parseUid(given: string): UidParse {
-  const parsed = parse(given)
+export function parseUid(input: string): UidParse {
+  const parsed = parse(input)
   if (parsed.ok) return parsed
-  const text = withoutInvisible(given)
-  return text === given ? parsed : parse(text)
+  const text = withoutInvisible(input)
+  return text === input ? parsed : parse(text)
 }
 
 function parse(text: string): UidParse {

@@ -21,8 +21,8 @@ const maxLength = 255
  * which need tables and hashes.
  * @param chainId the token's chain; undefined: not known here, so that an address may name any
  */
-export function readRecipient(given: string, chainId?: number): RecipientForm | RecipientProblem {
-  const whole = tidyCell('recipient', given)
+export function readRecipient(input: string, chainId?: number): RecipientForm | RecipientProblem {
+  const whole = tidyCell('recipient', input)
   if (whole === '') return { reason: 'is empty: give an address (0x…) or an ENS name' }
   if (whole.length > maxLength)
     return { reason: `has ${whole.length} characters, which is too long for an address or a name` }

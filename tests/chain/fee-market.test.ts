@@ -80,10 +80,10 @@ describe('the tip', () => {
       { eth_maxPriorityFeePerGas: toHex(gwei) },
       { maxTip: 40n * gwei },
     )
-    market.refused(gwei, 25n * gwei)
-    market.refused(gwei, 20n * gwei)
+    market.onRefused(gwei, 25n * gwei)
+    market.onRefused(gwei, 20n * gwei)
     expect((await at(gwei)).tip).toBe(25n * gwei)
-    market.refused(gwei, 50n * gwei)
+    market.onRefused(gwei, 50n * gwei)
     expect(firstFees(await at(gwei))).toBeUndefined()
     advance(3_600_000)
     expect(firstFees(await at(gwei))).toMatchObject({ maxPriorityFeePerGas: gwei })
@@ -91,7 +91,7 @@ describe('the tip', () => {
 
   test('that a node does not name is found in steps, which end where a full pool would make them dear', async () => {
     const { market, at, advance } = marketOf({ eth_maxPriorityFeePerGas: toHex(gwei) })
-    const refuse = async () => market.refused((await at(gwei)).tip, undefined)
+    const refuse = async () => market.onRefused((await at(gwei)).tip, undefined)
     await refuse()
     expect((await at(gwei)).tip).toBe((gwei * 3n) / 2n + 1n)
     for (let more = 0; more < 20; more++) await refuse()
@@ -102,7 +102,7 @@ describe('the tip', () => {
     const cheap = marketOf({ eth_gasPrice: toHex(5_000n * gwei) })
     const price = async () =>
       (await cheap.market.at({ hash: 'one', baseFee: undefined }, 100_000n * gwei)).tip
-    for (let more = 0; more < 20; more++) cheap.market.refused(await price(), undefined)
+    for (let more = 0; more < 20; more++) cheap.market.onRefused(await price(), undefined)
     expect(await price()).toBe(10_000n * gwei)
   })
 

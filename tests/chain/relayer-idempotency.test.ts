@@ -27,7 +27,7 @@ const claim = (more: Partial<KeyedRequest> = {}): KeyedRequest => ({
 
 /** A request as a route makes it. */
 const request = (of: KeyedRequest | undefined, before = async () => {}) =>
-  idempotency.once({
+  idempotency.run({
     claim: of,
     answer,
     run: async () => {

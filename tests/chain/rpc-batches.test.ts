@@ -1,6 +1,6 @@
 import { createPublicClient } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { wordsOf } from '../../src/daemon/chain/node-answer.ts'
+import { messageOf } from '../../src/daemon/chain/node-answer.ts'
 import { RpcEndpoints } from '../../src/daemon/chain/rpc-transport.ts'
 import { type TestClock, testClock } from '../support/daemon.ts'
 import { openHostileNode } from '../support/hostile-node.ts'
@@ -39,7 +39,7 @@ const endRest = async () => {
 const largest = () => Math.max(...node.requests.map((methods) => methods.length))
 const expectAll = (answers: PromiseSettledResult<unknown>[]) =>
   expect(
-    answers.map((answer) => (answer.status === 'rejected' ? wordsOf(answer.reason) : answer.value)),
+    answers.map((answer) => (answer.status === 'rejected' ? messageOf(answer.reason) : answer.value)),
   ).toEqual(answers.map(() => '0x1'))
 
 describe.each(Object.entries(batchRefusals))('a node that refuses large batches with %s', (_name, refuse) => {
@@ -123,7 +123,7 @@ describe('a node that limits requests', () => {
     await ask(30)
     expect(node.requests.length).toBe(1)
     const words = `${node.name} limits requests (HTTP 429); again in ${seconds} s`
-    for (const answer of await ask(3)) expect(wordsOf(Object(answer).reason)).toBe(words)
+    for (const answer of await ask(3)) expect(messageOf(Object(answer).reason)).toBe(words)
     expect(node.requests.length).toBe(1)
     const until = clock.now() + seconds * 1000
     expect(endpoints.health()).toMatchObject([{ isWell: false, limitedUntil: until, lastError: words }])
@@ -144,7 +144,7 @@ describe('a node that limits requests', () => {
     await endRest()
     for (const seconds of [2, 4, 8, 8]) {
       const [answer] = seconds === 2 ? await first : await ask(1)
-      expect(wordsOf(Object(answer).reason)).toBe(
+      expect(messageOf(Object(answer).reason)).toBe(
         `${node.name} limits requests (daily request count exceeded); again in ${seconds} s`,
       )
       clock.advance('60s')

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { createPublicClient } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ownerOf } from '../../src/daemon/chain/contract-state.ts'
-import { wordsOf } from '../../src/daemon/chain/node-answer.ts'
+import { messageOf } from '../../src/daemon/chain/node-answer.ts'
 import { defaultTiming } from '../../src/daemon/chain/relayer/relayer.ts'
 import { nodeTimeoutMs } from '../../src/daemon/chain/rpc-transport.ts'
 import { type Anvil, startAnvil } from '../support/anvil.ts'
@@ -38,7 +38,7 @@ const clientWithin = (timeoutMs: number) =>
 const failure = (asked: Promise<unknown>): Promise<string> =>
   asked.then(
     (value) => expect.fail(`it resolved to ${JSON.stringify(value)}`),
-    (error: unknown) => wordsOf(error),
+    (error: unknown) => messageOf(error),
   )
 
 describe('a node that stalls', () => {
@@ -206,7 +206,7 @@ test.each([401, 429, 200, 500])('a node that quotes its URL shows no key of it: 
       (thrown: Error) => thrown,
     )
     for (const secret of secrets) expect(`${error.stack}${JSON.stringify(error)}`).not.toContain(secret)
-    expect(wordsOf(error)).toContain('not for /v2/…')
+    expect(messageOf(error)).toContain('not for /v2/…')
   }
   server.close()
 })
@@ -220,6 +220,6 @@ test("a node's words are kept as a line", async () => {
     () => expect.fail('it has an answer'),
     (error: Error) => error,
   )
-  expect(wordsOf(error)).toMatch(/^no x{297}…$/)
+  expect(messageOf(error)).toMatch(/^no x{297}…$/)
   expect(JSON.stringify([error.message, error.stack, error]).length).toBeLessThan(8000)
 })

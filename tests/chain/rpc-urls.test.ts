@@ -1,6 +1,6 @@
 import { createPublicClient } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { wordsOf } from '../../src/daemon/chain/node-answer.ts'
+import { messageOf } from '../../src/daemon/chain/node-answer.ts'
 import { RpcEndpoints } from '../../src/daemon/chain/rpc-transport.ts'
 import { type TestClock, testClock } from '../support/daemon.ts'
 import { type LimitedNode, openLimitedNode } from '../support/limited-node.ts'
@@ -30,7 +30,7 @@ afterEach(async () => {
 const ask = (method: string, ...params: unknown[]): Promise<unknown> =>
   createPublicClient({ transport: endpoints.transport }).request({ method, params } as never)
 const words = (asked: Promise<unknown>): Promise<string> =>
-  asked.then((value) => expect.fail(`it has an answer: ${JSON.stringify(value)}`), wordsOf)
+  asked.then((value) => expect.fail(`it has an answer: ${JSON.stringify(value)}`), messageOf)
 const read = () => ask('eth_getBalance', '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', 'latest')
 const send = () => ask('eth_sendRawTransaction', '0x02')
 const reads = () => [one.count('eth_getBalance'), two.count('eth_getBalance')]

@@ -91,7 +91,7 @@ test('whoever has the database, or a backup, without the data key has no ref, co
 
 test('one that was never made is refused without a question to the database', async () => {
   const { db } = t.ctx
-  const { read, slow, write, takeTap, changeFeed: pulse } = db
+  const { read, slow, write, takeTap, changeFeed } = db
   let asked = 0
   const watched = (queries: Queries) =>
     new Proxy(queries, {
@@ -103,7 +103,11 @@ test('one that was never made is refused without a question to the database', as
     })
   const count = async (url: string) => {
     // Statements are prepared once for each.
-    Object.assign(db, { read: watched(read), slow: watched(slow), ...(pulse && { pulse: watched(pulse) }) })
+    Object.assign(db, {
+      read: watched(read),
+      slow: watched(slow),
+      ...(changeFeed && { changeFeed: watched(changeFeed) }),
+    })
     asked = 0
     const { statusCode } = await get(url)
     return { statusCode, isAsked: asked > 0 }
@@ -121,7 +125,7 @@ test('one that was never made is refused without a question to the database', as
     expect(await count(`/otps/${code}`)).toEqual({ statusCode: 200, isAsked: true })
     expect((await count(`/refs/${ref}`)).isAsked).toBe(true)
   } finally {
-    Object.assign(db, { read, slow, write, takeTap, ...(pulse && { pulse }) })
+    Object.assign(db, { read, slow, write, takeTap, ...(changeFeed && { changeFeed }) })
   }
 })
 

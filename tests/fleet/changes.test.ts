@@ -136,7 +136,7 @@ test('what a chip, an item, a contract or a team is counts at the other daemon a
 
 test('a daemon that cannot ask what was revoked trusts no key after ten seconds, until it can', async () => {
   const { ctx } = fleet.daemons[0] as Fleet['daemons'][number]
-  if (!ctx.db.changeFeed) throw new Error('no pulse')
+  if (!ctx.db.changeFeed) throw new Error('no change feed')
   let now = 0
   let isAway = false
   let failures = 0
@@ -145,9 +145,9 @@ test('a daemon that cannot ask what was revoked trusts no key after ten seconds,
     if (isAway) throw new Error('away')
     return real.selectFrom(table)
   }) as Queries['selectFrom']
-  const pulse = { selectFrom } as Queries
+  const changeFeed = { selectFrom } as Queries
   const load = { credentials: async () => 1, keySets: async () => 1, webhooks: async () => 1 }
-  const changes = new Changes({ changeFeed: pulse, load, failed: () => (failures += 1), now: () => now })
+  const changes = new Changes({ changeFeed, load, failed: () => (failures += 1), now: () => now })
   expect(changes.isCurrent(), 'before it looks for the first time').toBe(true)
   await changes.poll()
   isAway = true

@@ -3,7 +3,7 @@ import type { TapPage } from '../../src/daemon/domain/tap-page/content.ts'
 import { checkLine } from '../../src/daemon/pages/tap/cards.ts'
 import { samplePage, samples } from '../../src/daemon/pages/tap/samples.ts'
 import { languages, stringsOf } from '../../src/daemon/pages/tap/strings/strings.ts'
-import { failureWords } from '../../src/daemon/pages/tap/wording.ts'
+import { failureMessage } from '../../src/daemon/pages/tap/wording.ts'
 import { openBrowser } from '../support/browser.ts'
 import { openPhones, type Phones } from '../support/phone.ts'
 import { moved, pressAhead, watchPlaces } from '../support/still-page.ts'
@@ -121,7 +121,7 @@ test('every text that a form may have to say has its room, however large the let
               }
               const status = card.querySelector('[role=status]')
               status.dataset.state = 'failed'
-              for (const text of ${JSON.stringify(failures.map((failure) => failureWords(failure, strings)))})
+              for (const text of ${JSON.stringify(failures.map((failure) => failureMessage(failure, strings)))})
                 tell(status, '<p>' + text + '</p>')
               delete status.dataset.state
               for (const html of ${JSON.stringify(checks)})

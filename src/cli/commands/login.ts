@@ -43,11 +43,11 @@ const login = defineCommand({
     const { apiKey, adminToken, instance: known, ...rest } = same ?? { url }
     // Keys of the previous daemon at this address do not work here.
     const isSame = instance === undefined || known === undefined || instance === known
-    const given = ctx.system.env.TAPCHIP_ADMIN_URL
+    const adminUrl = ctx.system.env.TAPCHIP_ADMIN_URL
     const entry: StoredContext = {
       ...rest,
-      ...(options.admin && given !== undefined && given === ctx.config().adminUrl()
-        ? { adminUrl: given }
+      ...(options.admin && adminUrl !== undefined && adminUrl === ctx.config().adminUrl()
+        ? { adminUrl }
         : {}),
       ...((instance ?? known) === undefined ? {} : { instance: instance ?? known }),
       ...(isSame && apiKey ? { apiKey } : {}),

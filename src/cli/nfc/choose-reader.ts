@@ -20,16 +20,16 @@ export const chooseReader = (
   return first?.name ?? (fields.length === 1 ? fields[0]?.name : undefined)
 }
 
-const named = (readers: readonly CardReader[], asked: string): string => {
-  const whole = readers.find(({ name }) => name === asked)
+const named = (readers: readonly CardReader[], wantedName: string): string => {
+  const whole = readers.find(({ name }) => name === wantedName)
   if (whole !== undefined) return whole.name
-  const matching = readers.filter(({ name }) => name.toLowerCase().includes(asked.toLowerCase()))
+  const matching = readers.filter(({ name }) => name.toLowerCase().includes(wantedName.toLowerCase()))
   const [found, ...others] = withoutSam(matching)
   if (found !== undefined && others.length > 0)
-    throw several(`Several readers are called "${asked}"`, [found, ...others])
+    throw several(`Several readers are called "${wantedName}"`, [found, ...others])
   if (found !== undefined) return found.name
   throw new NoReader(
-    asked,
+    wantedName,
     readers.map(({ name }) => name),
   )
 }

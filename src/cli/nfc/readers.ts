@@ -125,11 +125,11 @@ export const openPcsc = async (ctx: CliContext): Promise<PcscReaders> => {
 const waitWithAdvice = async (
   ctx: CliContext,
   all: CardReaders,
-  asked: string | undefined,
+  readerName: string | undefined,
   { isAnnounced, ...wait }: WaitForChip,
 ): Promise<Card> => {
   const list = await all.list()
-  const reader = asked === ALL ? undefined : chooseReader(list, asked)
+  const reader = readerName === ALL ? undefined : chooseReader(list, readerName)
   const readers = fieldsOf(list, reader)
   if (!isAnnounced && list.every(({ name, state }) => state === 'empty' || !readers(name)))
     ctx.io.hint(`Hold a chip to the reader${reader ? ` ${reader}` : ''}…`)

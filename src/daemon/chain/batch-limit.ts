@@ -24,7 +24,7 @@ export class BatchLimit {
     return this.#bad !== undefined && count > this.#good
   }
 
-  refused(count: number, now: number): void {
+  onRefused(count: number, now: number): void {
     this.#bad = Math.min(this.#bad ?? count, count)
     this.#good = Math.min(this.#good, Math.max(1, this.#bad - 1))
     this.#learn(now)

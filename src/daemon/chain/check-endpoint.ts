@@ -1,6 +1,6 @@
 import { Deadline } from '../outbound/deadline.ts'
 import { plainText } from '../outbound/foreign-text.ts'
-import { wordsOf } from './node-answer.ts'
+import { messageOf } from './node-answer.ts'
 import { plainGas } from './relayer/gas.ts'
 import { MalformedAnswer, type RpcOutcome, withoutUrls } from './rpc-connection.ts'
 import type { RpcEndpoint } from './rpc-endpoint.ts'
@@ -46,7 +46,7 @@ export async function checkEndpoint(endpoint: RpcEndpoint, chain: Chain): Promis
       endpoint.state === 'limited'
         ? `use a URL with a higher limit in ${setting}, or several`
         : `check this URL in ${setting}, and the service behind it`
-    return [fail(withoutUrls(wordsOf(error)), fix)]
+    return [fail(withoutUrls(messageOf(error)), fix)]
   } finally {
     deadline.clear()
   }

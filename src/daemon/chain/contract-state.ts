@@ -113,17 +113,17 @@ export async function ownerOf(
   isDeployed = false,
 ): Promise<Address | undefined> {
   const data = encodeFunctionData({ abi: phygitalAbi, functionName: 'ownerOf', args: [tokenId] })
-  let said: Hex | undefined
+  let answer: Hex | undefined
   try {
-    said = (await client.call({ to: contract, data })).data
+    answer = (await client.call({ to: contract, data })).data
   } catch (error) {
     if (revertOf(error)) return undefined
     throw error
   }
   // An address in 32 bytes; more bytes may follow.
-  const owner = /^0x0{24}([0-9a-f]{40})/i.exec(said ?? '')?.[1]
+  const owner = /^0x0{24}([0-9a-f]{40})/i.exec(answer ?? '')?.[1]
   if (owner !== undefined) return BigInt(`0x${owner}`) === 0n ? undefined : getAddress(`0x${owner}`)
-  if (said === undefined && !isDeployed && !(await hasCode(client, contract))) return undefined
+  if (answer === undefined && !isDeployed && !(await hasCode(client, contract))) return undefined
   throw new MalformedAnswer(`what ${contract} says of the owner of token ${tokenId} is not an address`)
 }
 

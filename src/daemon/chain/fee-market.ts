@@ -1,6 +1,6 @@
 import { hexToBigInt } from 'viem'
 import type { ChainClient } from './chain-client.ts'
-import { isUnusable, nodeAnswer, wordsOf } from './node-answer.ts'
+import { isUnusable, messageOf, nodeAnswer } from './node-answer.ts'
 import type { Market } from './relayer/fees.ts'
 
 const gwei = 1_000_000_000n
@@ -65,7 +65,7 @@ export class FeeMarket {
    * in steps, which keep what is paid below twice of it. They end somewhere, because nodes say the same when their pool is
    * full.
    */
-  refused(tip: bigint, named: bigint | undefined): void {
+  onRefused(tip: bigint, named: bigint | undefined): void {
     const isNamed = named !== undefined && named > tip
     const bound = larger(maxGuess, 2n * this.#latestSuggestion)
     const needed = isNamed ? named : smaller((tip * 3n) / 2n + 1n, bound)
@@ -137,7 +137,7 @@ export class FeeMarket {
       return await ask()
     } catch (error) {
       if (!nodeAnswer(error) && !isUnusable(error)) throw error
-      this.#words = wordsOf(error)
+      this.#words = messageOf(error)
       this.#missing.set(method, this.#monotonic())
       return undefined
     }

@@ -1,5 +1,5 @@
 import type { ChainClient } from './chain-client.ts'
-import { isUnusable, nodeAnswer, wordsOf } from './node-answer.ts'
+import { isUnusable, messageOf, nodeAnswer } from './node-answer.ts'
 
 /** The node answers no question about logs, not even about those of one block. */
 export class LogsUnreadable extends Error {
@@ -32,7 +32,7 @@ export async function* logsNewestFirst<T>(
       logs = await read(first, last)
     } catch (error) {
       if (!nodeAnswer(error) && !isUnusable(error)) throw error
-      if (first === last) throw new LogsUnreadable(wordsOf(error), { cause: error })
+      if (first === last) throw new LogsUnreadable(messageOf(error), { cause: error })
       blocks = (last - first + 1n) / 2n
       limits.set(client, { blocks, at: performance.now() })
       continue

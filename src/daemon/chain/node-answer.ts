@@ -4,7 +4,7 @@ import { plainText } from '../outbound/foreign-text.ts'
 import { MalformedAnswer } from './rpc-connection.ts'
 
 /** The node's own message, without viem's. */
-export function wordsOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   if (error instanceof BaseError) return plainText(error.details || error.shortMessage)
   return plainText(error instanceof Error ? error.message : String(error))
 }

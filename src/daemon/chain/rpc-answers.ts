@@ -13,12 +13,12 @@ const address = matches(/^0x[0-9a-f]{40}$/i)
 /** Up to 256 bits. */
 const quantity = matches(/^0x[0-9a-f]{1,64}$/i)
 
-const upTo =
+const atMost =
   (max: number): Check =>
   (value) =>
     quantity(value, []) && Number(value) <= max
 
-const number = upTo(Number.MAX_SAFE_INTEGER)
+const number = atMost(Number.MAX_SAFE_INTEGER)
 
 const isEqual = (one: unknown, other: unknown): boolean =>
   typeof one === 'string' && typeof other === 'string' && one.toLowerCase() === other.toLowerCase()
@@ -83,8 +83,8 @@ const maxGas = 2 ** 50
 const shapes: Readonly<Record<string, Check>> = {
   eth_chainId: number,
   eth_blockNumber: number,
-  eth_getTransactionCount: upTo(maxNonce),
-  eth_estimateGas: upTo(maxGas),
+  eth_getTransactionCount: atMost(maxNonce),
+  eth_estimateGas: atMost(maxGas),
   eth_getBalance: quantity,
   eth_gasPrice: quantity,
   eth_maxPriorityFeePerGas: quantity,

@@ -121,7 +121,7 @@ export class RpcConnection {
    * A limit does not pass at once.
    * @param isOnly no other URL can answer, so a node that has answered a moment ago is asked again if it is silent
    */
-  async askAgain(call: RpcCall, isOnly: boolean): Promise<RpcOutcome> {
+  async retry(call: RpcCall, isOnly: boolean): Promise<RpcOutcome> {
     const isAlive = isOnly && performance.now() - this.#answeredAt < aliveForMs
     for (let left = maxRepeats; ; left--) {
       try {

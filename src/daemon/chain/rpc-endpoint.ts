@@ -10,7 +10,7 @@ import {
   type RpcOutcome,
   TooManyRequests,
 } from './rpc-connection.ts'
-import { isRateLimit, isSameError, RateLimited, Rest, refusedInBatch } from './rpc-limits.ts'
+import { isRateLimit, isSameError, RateLimited, RetryPause, refusedInBatch } from './rpc-limits.ts'
 import {
   type Answer,
   ChainCheck,
@@ -41,7 +41,7 @@ export class RpcEndpoint {
   readonly #chain: ChainCheck
   readonly #patienceMs: number
   readonly #schedule: Schedule
-  readonly #rest: Rest
+  readonly #rest: RetryPause
   readonly #queue: QueuedCall[] = []
   #requests = 0
   #isTimed = false
@@ -62,7 +62,7 @@ export class RpcEndpoint {
     this.#chain = new ChainCheck(name, chainId)
     this.#patienceMs = patienceMs
     this.#schedule = schedule
-    this.#rest = new Rest(name, clock)
+    this.#rest = new RetryPause(name, clock)
   }
 
   get state(): 'ok' | 'failing' | 'limited' | 'other-chain' {
@@ -167,7 +167,7 @@ export class RpcEndpoint {
     if ('failure' in alone) {
       // A node that counts the calls of a second, and answered one just before.
       if (answeredAlone && alone.failure instanceof RateLimited)
-        this.batches.refused(waiting.length, this.#clock.monotonic())
+        this.batches.onRefused(waiting.length, this.#clock.monotonic())
       return this.#rejectAll([first, ...others], alone.failure)
     }
     const together = outcomes[at]
@@ -175,14 +175,14 @@ export class RpcEndpoint {
       settleAll(waiting, outcomes, (index) => rest.includes(index))
       return this.#worked(waiting.length)
     }
-    this.batches.refused(waiting.length, this.#clock.monotonic())
+    this.batches.onRefused(waiting.length, this.#clock.monotonic())
     this.#maxRequests = 1
     this.#queue.unshift(...others)
   }
 
   /** To a batch. If single calls are answered, each attempt at smaller batches would cost a deadline. */
   #wasSilent(): void {
-    if (this.#answersAlone) this.batches.refused(2, this.#clock.monotonic())
+    if (this.#answersAlone) this.batches.onRefused(2, this.#clock.monotonic())
     this.#isRecovering = true
   }
 
@@ -205,7 +205,7 @@ export class RpcEndpoint {
 
   async #askAlone(call: RpcCall): Promise<Answer> {
     try {
-      const outcome = await this.#connection.askAgain(call, this.#patienceMs > 0)
+      const outcome = await this.#connection.retry(call, this.#patienceMs > 0)
       if ('error' in outcome && isRateLimit(call, outcome.error)) return this.#limited(outcome.error)
       this.#worked(1)
       return outcome

@@ -13,7 +13,7 @@ const firstRestMs = 1000
 const maxRestMs = 8_000
 
 /** The time in which a node is not asked, because it said that it had too many requests. */
-export class Rest {
+export class RetryPause {
   readonly #name: string
   readonly #clock: Clock
   #endsAt = Number.NEGATIVE_INFINITY

@@ -50,7 +50,7 @@ export async function answerOnce<T extends Json>(
     if (caller && 'actor' in caller) effectsOf(caller.actor).isWritten = true
   }
   try {
-    return await idempotency.once<T>({
+    return await idempotency.run<T>({
       claim,
       ...stepsOf(does, claim, written),
       // The stored answer came from this endpoint, so it has its shape.

@@ -43,7 +43,8 @@ export const sendLineText = (reply: FastifyReply, pieces: AsyncIterable<string>)
 
 const linesBefore: Progress = {
   stands: 'The lines above were done, and the rest was not. Send the rest again later.',
-  doubt: 'The lines above were done; of the rest, some may have been. Look before you send it again.',
+  outcomeMessage:
+    'The lines above were done; of the rest, some may have been. Look before you send it again.',
 }
 
 async function* endingInError(

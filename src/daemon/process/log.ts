@@ -43,15 +43,15 @@ const cutAll = (fields: Record<string, unknown>): object =>
   Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, cut(value, 3)]))
 
 function cut(value: unknown, depth: number): unknown {
-  if (typeof value === 'string') return upTo(value, 300)
+  if (typeof value === 'string') return truncate(value, 300)
   if (typeof value !== 'object' || value === null) return value
   if (depth === 0) return '…'
   if (Array.isArray(value)) return value.slice(0, 10).map((item) => cut(item, depth - 1))
   const entries = Object.entries(value).slice(0, 20)
-  return Object.fromEntries(entries.map(([name, item]) => [upTo(name, 100), cut(item, depth - 1)]))
+  return Object.fromEntries(entries.map(([name, item]) => [truncate(name, 100), cut(item, depth - 1)]))
 }
 
-const upTo = (text: string, maxLength: number): string =>
+const truncate = (text: string, maxLength: number): string =>
   text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
 
 /** Removes secrets from an error: node URLs contain API keys, and request bodies contain valid signatures. */
@@ -67,7 +67,7 @@ function shownError(error: { type?: string; message?: string; stack?: string; co
 
 const without = (text = '', maxLength: number): string =>
   // Cutting first leaves URLs at the end incomplete, and they are still recognized.
-  upTo(text, maxLength)
+  truncate(text, maxLength)
     .split('\n')
     .filter((line) => !/^\s*(Request body|Request Arguments|URL|data|Raw Call Arguments):/i.test(line))
     .join('\n')

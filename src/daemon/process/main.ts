@@ -120,8 +120,8 @@ async function copy(from: string | undefined, to: string | undefined, config: Co
       '--store copy needs TAPCHIP_COPY_FROM and TAPCHIP_COPY_TO; run: tapchip store copy',
     )
   // A command that is gone would be run again, while this still holds the databases.
-  const alone = () => process.exit(1)
-  process.once('disconnect', alone)
+  const exitNow = () => process.exit(1)
+  process.once('disconnect', exitNow)
   const out = stdioWriter(1)
   let reportedAt = 0
   const copied = await copyStores({ from, to }, config, (step) => {
@@ -130,7 +130,7 @@ async function copy(from: string | undefined, to: string | undefined, config: Co
     out.write(`${JSON.stringify({ event: 'step', ...step })}\n`)
   })
   out.write(`${JSON.stringify({ event: 'copied', ...copied })}\n`)
-  process.off('disconnect', alone)
+  process.off('disconnect', exitNow)
   if (process.connected) process.disconnect()
   return 0
 }

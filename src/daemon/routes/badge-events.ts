@@ -132,8 +132,8 @@ async function create(ctx: Context, { request, query, teamId, actor }: CreateCal
   let created: CreatedBadgeEvent | undefined
   // An Idempotency-Key covers the fields and the image together.
   const input = { ...fields, image: sum.digest('hex') }
-  const wanted = { ...event, eventUrl, privateEvent, maxPerRecipient }
-  const hash = contentHash(wanted, input.image)
+  const newEvent = { ...event, eventUrl, privateEvent, maxPerRecipient }
+  const hash = contentHash(newEvent, input.image)
   return answerOnce(
     ctx,
     { spec, request, key: creation, input },
@@ -142,7 +142,7 @@ async function create(ctx: Context, { request, query, teamId, actor }: CreateCal
       record: async (idempotency, recorded) => {
         const requester = { teamId, actor, idempotency, recorded }
         created = await createBadgeEvent(ctx, requester, {
-          event: wanted,
+          event: newEvent,
           image,
           content: { hash, isOnce: query.once === true },
         })

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { stuckWords } from '../domain/chain/chains.ts'
+import { describeStuck } from '../domain/chain/chains.ts'
 import { DomainError } from '../domain/errors/errors.ts'
 import { probeStore } from '../domain/operations/status.ts'
 import { keepToOperators } from '../http/administration.ts'
@@ -39,15 +39,15 @@ export function serviceRoutes(app: FastifyInstance, ctx: Context): void {
       if (stuck !== undefined)
         throw new DomainError(
           'chain_unavailable',
-          `Chain ${chainId}: ${stuckWords(stuck)}. See: tapchip transactions show ${stuck.id}`,
+          `Chain ${chainId}: ${describeStuck(stuck)}. See: tapchip transactions show ${stuck.id}`,
           {
             retryAfterSeconds: 10,
           },
         )
-    const chains = chainWords(ctx)
+    const chains = describeChains(ctx)
     return {
       status: 'ready',
-      ...databaseWords(ctx),
+      ...describeDatabase(ctx),
       ...(ctx.clock.warnings().length > 0 ? { clock: 'jumped' } : {}),
       ...(Object.keys(chains).length > 0 ? { chains } : {}),
     }
@@ -82,7 +82,7 @@ const unwritable = {
 }
 
 /** Of a database on a server. */
-function databaseWords({ db }: Context) {
+function describeDatabase({ db }: Context) {
   const use = db.maintenance.serverUse?.()
   if (use === undefined) return {}
   const sum = (of: 'inUse' | 'waiting' | 'max') => use.pools.reduce((all, pool) => all + pool[of], 0)
@@ -92,7 +92,7 @@ function databaseWords({ db }: Context) {
 }
 
 /** One word per chain. Taps work without chains, so one that is out of reach makes nothing unready. */
-function chainWords({ chains }: Context): Record<string, string> {
+function describeChains({ chains }: Context): Record<string, string> {
   return Object.fromEntries(chains.relayer.status().map((sending) => [sending.chainId, wordOf(sending)]))
 }
 

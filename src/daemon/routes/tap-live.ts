@@ -40,7 +40,7 @@ export function liveRoute(
     if (!/\bevent-stream\b/.test(request.headers.accept ?? ''))
       return answerOf(await buildPage(pageDeps(ctx), visit, { cookies, query: undefined }))
 
-    const ref = visit.own
+    const ref = visit.ref
     let granted = 0
     const onResult = (mayGo: boolean) => {
       granted += Number(mayGo)

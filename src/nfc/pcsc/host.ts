@@ -40,10 +40,10 @@ const events: BackendEvents = {
   failed: broken,
 }
 
-async function start(wanted: BackendName | undefined): Promise<void> {
+async function start(backendName: BackendName | undefined): Promise<void> {
   const open = { 'nfc-pcsc': openNfcPcsc, 'pcsc-mini': openPcscMini }
   const reasons: string[] = []
-  for (const name of wanted === undefined ? (['nfc-pcsc', 'pcsc-mini'] as const) : [wanted]) {
+  for (const name of backendName === undefined ? (['nfc-pcsc', 'pcsc-mini'] as const) : [backendName]) {
     try {
       backend = await open[name](events)
       return tell({ type: 'started', backend: name })

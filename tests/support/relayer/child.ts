@@ -56,7 +56,7 @@ const request = async (slot: number): Promise<void> => {
     madeAt: clock.now(),
     lifetimeMs: 86_400_000,
   }
-  const answer = await idempotency.once({
+  const answer = await idempotency.run({
     claim,
     answer: z.object({ id: z.number(), hash: z.string() }),
     run: async () => {

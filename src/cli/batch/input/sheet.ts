@@ -52,7 +52,7 @@ const byExtension: Readonly<Record<string, InputFormat>> = {
 }
 
 /** The format that was given, else by the extension, else by the first character. */
-const formatOf = async (source: Source, said: InputFormat | undefined) => {
+const formatOf = async (source: Source, declared: InputFormat | undefined) => {
   let head = ''
   while (head.trim() === '') {
     const next = await source.chunks.next()
@@ -67,7 +67,7 @@ const formatOf = async (source: Source, said: InputFormat | undefined) => {
   const sniffed: InputFormat = first === '[' ? 'json' : first === '{' ? 'jsonl' : 'csv'
   // A .json file holds an array or JSON lines; only its first character tells.
   const format =
-    said ??
+    declared ??
     byExtension[source.extension] ??
     (source.extension === '.json' && sniffed === 'csv' ? 'json' : sniffed)
   if (first === undefined && format !== 'jsonl')

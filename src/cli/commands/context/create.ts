@@ -35,8 +35,8 @@ export const create = defineCommand({
         `Remove it first: tapchip context remove ${name}`,
       )
     }
-    const given = options.daemon ?? ctx.flags.url
-    const url = await ctx.prompts.text(given, { flag: '--url', message: 'Address of the daemon' })
+    const flag = options.daemon ?? ctx.flags.url
+    const url = await ctx.prompts.text(flag, { flag: '--url', message: 'Address of the daemon' })
     if (!isDaemonUrl(url))
       throw new UsageError(
         `"${url}" is not the address of a daemon.`,

@@ -30,9 +30,9 @@ export const itemFlags = {
 /** The fields of the file; flags take precedence. The daemon checks them. */
 export const readItem = async (
   ctx: CliContext,
-  given: Values<typeof itemFlags>,
+  itemOptions: Values<typeof itemFlags>,
 ): Promise<Readonly<Record<string, unknown>>> => {
-  const { file, name, description, imageUrl, contract } = given
+  const { file, name, description, imageUrl, contract } = itemOptions
   const members = file === undefined ? {} : await readJsonObject(ctx.system, file)
   const flags = Object.entries({ name, description, imageUrl, contract }).filter(
     ([, value]) => value !== undefined,

@@ -58,11 +58,11 @@ export const stats = defineCommand({
   },
 })
 
-const zoneNamed = (given = 'UTC'): string => {
-  const zone = given === 'local' ? Intl.DateTimeFormat().resolvedOptions().timeZone : given
+const zoneNamed = (zoneName = 'UTC'): string => {
+  const zone = zoneName === 'local' ? Intl.DateTimeFormat().resolvedOptions().timeZone : zoneName
   if (isTimeZone(zone)) return zone
   throw new UsageError(
-    `--time-zone: there is no time zone "${given}".`,
+    `--time-zone: there is no time zone "${zoneName}".`,
     'Use a name like Europe/Berlin, or: local, UTC',
   )
 }

@@ -1,6 +1,6 @@
 import { type Address, type Hex, isAddress, isHex } from 'viem'
 import type { TransactionRow } from '../../store/schema/schema.ts'
-import { wordsOf } from '../node-answer.ts'
+import { messageOf } from '../node-answer.ts'
 import {
   type BuildContext,
   type Builder,
@@ -53,7 +53,7 @@ export async function buildCall(
   } catch (error) {
     if (error instanceof CannotBuild) return { kind: 'refused', reason: error.message }
     retryLater(sender, view, row)
-    return { kind: 'wait', waiting: 'builder', words: wordsOf(error) }
+    return { kind: 'wait', waiting: 'builder', words: messageOf(error) }
   }
   const { call, counted } = built
   const { to, data } = call

@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import { markMined, markUnmined, markWaiting } from '../../store/chain/states.ts'
 import type { TransactionRow } from '../../store/schema/schema.ts'
-import { wordsOf } from '../node-answer.ts'
+import { messageOf } from '../node-answer.ts'
 import type { Inclusion } from './node.ts'
 import { isTooEarly, retryLater, type Sender, type View, writeAsHolder } from './sender.ts'
 import { fillerKind } from './sign-attempt.ts'
@@ -69,7 +69,7 @@ async function onceReadable(
     return await ask()
   } catch (error) {
     retryLater(sender, view, row)
-    const [id, words] = [row.id, wordsOf(error)]
+    const [id, words] = [row.id, messageOf(error)]
     if (row.waiting === 'builder' && row.waitingWords === words) return []
     return [{ id, write: (trx, at) => markWaiting(trx, { id, at, waiting: 'builder', words }) }]
   }

@@ -46,7 +46,7 @@ export class Idempotency {
   }
 
   /** @throws IdempotencyConflict, and whatever `run` or `resume` throws */
-  async once<T extends Json>(request: Repeatable<T>): Promise<T> {
+  async run<T extends Json>(request: Repeatable<T>): Promise<T> {
     const { claim } = request
     if (!claim) return request.run(() => undefined)
     const name = JSON.stringify([claim.scope, claim.key])

@@ -8,7 +8,7 @@ import {
   type Transport,
 } from 'viem'
 import { type ChainClient, createChainClient } from '../chain-client.ts'
-import { wordsOf } from '../node-answer.ts'
+import { messageOf } from '../node-answer.ts'
 import { revertOf } from '../revert.ts'
 import { answerOf, type SendAnswer } from './send-outcome.ts'
 
@@ -132,7 +132,7 @@ export class Node {
     } catch (error) {
       const revert = revertOf(error)
       if (revert) return { passes: false, ...revert }
-      if (block !== 'latest' && stateIsGone.test(wordsOf(error))) return this.rerun(call, 'latest')
+      if (block !== 'latest' && stateIsGone.test(messageOf(error))) return this.rerun(call, 'latest')
       throw error
     }
   }

@@ -10,7 +10,7 @@ import {
   TransactionTypeNotSupportedError,
 } from 'viem'
 import { getNodeError } from 'viem/utils'
-import { nodeAnswer, wordsOf } from '../node-answer.ts'
+import { messageOf, nodeAnswer } from '../node-answer.ts'
 
 /** The meaning of a node's answer to eth_sendRawTransaction. */
 export type SendOutcome =
@@ -99,7 +99,7 @@ const viemErrors = [
 ] as const
 
 export function answerOf(error: unknown): SendAnswer {
-  const words = wordsOf(error)
+  const words = messageOf(error)
   // Only a JSON-RPC error is the node's answer; anything else happened on the way.
   const answer = nodeAnswer(error)
   if (!answer) return { outcome: 'unknown', words }

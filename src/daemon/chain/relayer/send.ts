@@ -82,7 +82,7 @@ export class AttemptSender {
     if (outcome === 'unknown' || outcome === 'refused') this.#trouble ??= words ?? undefined
     if (outcome === 'nonce-too-high') memory.isStrict = true
     if (outcome === 'legacy-only') memory.isLegacy = true
-    if (outcome === 'tip-too-low') market.refused(BigInt(attempt.maxPriorityFeePerGas), minTip)
+    if (outcome === 'tip-too-low') market.onRefused(BigInt(attempt.maxPriorityFeePerGas), minTip)
     if (outcome === 'no-funds') this.#poor.add(row.id)
     else this.#poor.delete(row.id)
     if (isChanged(answer)) this.#news.push(answer)

@@ -3,7 +3,7 @@ import { countUnsettled, openTransactions } from '../../store/chain/intents.ts'
 import { findSender, insertSender } from '../../store/chain/senders.ts'
 import { hasUnexplained, markAllWithNode, markAllWithoutNode } from '../../store/chain/states.ts'
 import type { TransactionAttemptRow } from '../../store/schema/schema.ts'
-import { lacksBlock, wordsOf } from '../node-answer.ts'
+import { lacksBlock, messageOf } from '../node-answer.ts'
 import { KeyChanged, LeaseHeld, WrongChain } from './errors.ts'
 import { follow } from './follow.ts'
 import { closeGaps } from './gaps.ts'
@@ -62,7 +62,7 @@ export class SenderLoop {
       // Everything important is stored, so the next tick starts by reading.
       this.#verified = false
       const isHeld = error instanceof LeaseHeld
-      if (!isHeld && !(error instanceof KeyChanged)) await this.#markWithoutNode(wordsOf(error))
+      if (!isHeld && !(error instanceof KeyChanged)) await this.#markWithoutNode(messageOf(error))
       const isStandby = isHeld && this.sender.isShared
       if (isStandby) this.#marked = true
       const thrown = error instanceof Error ? error : new Error(String(error))
@@ -193,7 +193,7 @@ async function readView(sender: Sender, isRepeated = false): Promise<View> {
     return { head, used, ...(await underWay(sender, used)) }
   } catch (error) {
     // Nodes that take turns at one URL would answer the same calls of each tick, so another one is asked at once.
-    if (isRepeated || !lacksBlock.test(wordsOf(error))) throw error
+    if (isRepeated || !lacksBlock.test(messageOf(error))) throw error
     return readView(sender, true)
   }
 }

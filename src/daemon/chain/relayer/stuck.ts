@@ -1,6 +1,6 @@
 import { firstWaiting } from '../../store/chain/intents.ts'
 import { markWaiting } from '../../store/chain/states.ts'
-import { wordsOf } from '../node-answer.ts'
+import { messageOf } from '../node-answer.ts'
 import { whyItWaits } from './errors.ts'
 import { ofSigner, type Sender, type SenderStatus, type View, writeAsHolder } from './sender.ts'
 
@@ -19,7 +19,10 @@ export async function stuckOf(sender: Sender, trouble?: Error): Promise<SenderSt
   if (!first) memory.waits = undefined
   else if (memory.waits?.id !== first.id) memory.waits = { id: first.id, at: now }
   if (!first || !memory.waits || now - memory.waits.at < stuckAfterMs) return undefined
-  return { id: first.id, why: first.waitingWords ?? (trouble ? wordsOf(trouble) : whyItWaits(first.waiting)) }
+  return {
+    id: first.id,
+    why: first.waitingWords ?? (trouble ? messageOf(trouble) : whyItWaits(first.waiting)),
+  }
 }
 
 /** Says of the lowest nonce that no block contains it although a node has it, or why none has it. */

@@ -44,7 +44,7 @@ export async function createAdminToken(
     if (name === rootName || (await findLiveAdminToken(trx, name))) {
       throw alreadyExists(`An admin token named "${name}" already exists. Choose another name.`)
     }
-    const made = await insertAdminToken(trx, {
+    const inserted = await insertAdminToken(trx, {
       ...credentials.stored('adminTokens', token, {
         name,
         scopes: JSON.stringify([...new Set(scopes)]),
@@ -53,9 +53,9 @@ export async function createAdminToken(
       createdAt: at,
       revokedAt: null,
     })
-    const detail = { id: made.id, scopes, expiresAt }
+    const detail = { id: inserted.id, scopes, expiresAt }
     await recordChange(trx, { at, actor, teamId: null, action: 'admin-tokens.create', target: name, detail })
-    return made
+    return inserted
   })
   await credentials.load(db.read)
   return { row, token }

@@ -54,10 +54,10 @@ export async function createApiKey(
         `The team already has an API key named "${name}". Revoke it, or choose another name.`,
       )
     }
-    const made = await ensureApiKeyIn(trx, credentials, { teamId, name, key, scopes, expiresAt, at })
-    const detail = { id: made.id, scopes, expiresAt }
+    const inserted = await ensureApiKeyIn(trx, credentials, { teamId, name, key, scopes, expiresAt, at })
+    const detail = { id: inserted.id, scopes, expiresAt }
     await recordChange(trx, { at, actor, teamId, action: 'api-keys.create', target: name, detail })
-    return made
+    return inserted
   })
   await credentials.load(db.read)
   return { row, key }

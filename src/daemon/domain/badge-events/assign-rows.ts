@@ -26,7 +26,7 @@ export interface AssignmentRow {
   /** How the chip is to have the event; null: not at all. Of an undo with all members, as it was. */
   readonly to: AssignmentContent | Assignment | null
   /** Of an undo: how the chip has the event if nobody has changed that since, or which batch gave it. */
-  readonly left?: Assignment | { readonly batch: string } | null
+  readonly expected?: Assignment | { readonly batch: string } | null
 }
 
 export interface AssignmentResult {
@@ -99,7 +99,7 @@ async function eventsOf(
   const events = new Map<number, EventState>()
   for (const badgeEventId of new Set(rows.map((row) => row.badgeEventId))) {
     const named = rows.flatMap((row, n) => (row.badgeEventId === badgeEventId ? (chips[n] ?? []) : []))
-    const isUndo = rows.some(({ left }) => left !== undefined)
+    const isUndo = rows.some(({ expected: left }) => left !== undefined)
     events.set(badgeEventId, {
       isOwn: (await findBadgeEvent(db, badgeEventId))?.teamId === teamId,
       of: await assignmentsOf(db, badgeEventId, named),
@@ -129,7 +129,7 @@ async function decide(db: Queries, { row, uid, event, at, batch }: DecisionInput
   const { badgeEventId, to } = row
   const about = { row: row.row, uid, badgeEventId }
   const previous = event.of.get(uid) ?? null
-  const why = row.left === undefined ? undefined : await whyNot(db, { row, uid, previous, event })
+  const why = row.expected === undefined ? undefined : await whyNot(db, { row, uid, previous, event })
   if (why !== undefined) return { ...about, status: 'failed', error: why, previous }
   if (isAlike(previous, to)) return { ...about, status: 'unchanged', previous }
   if (to === null) return { ...about, status: 'unassigned', previous, left: null }
@@ -142,7 +142,12 @@ async function decide(db: Queries, { row, uid, event, at, batch }: DecisionInput
 /** Why an undo leaves the chip alone; undefined: it is as the batch left it, or as it was before. */
 async function whyNot(
   db: Queries,
-  { row: { left = null, to }, uid, previous, event }: Omit<DecisionInput, 'at' | 'batch'> & PreviousState,
+  {
+    row: { expected: left = null, to },
+    uid,
+    previous,
+    event,
+  }: Omit<DecisionInput, 'at' | 'batch'> & PreviousState,
 ): Promise<string | undefined> {
   const stays = 'It was left as it is.'
   if (previous === null) {
@@ -205,7 +210,7 @@ export async function assignRowsIn(
       trx,
       assigned.map(({ uid }) => uid),
     )
-  const relied = results.filter(({ status }, n) => status === 'unchanged' && rows[n]?.left === undefined)
+  const relied = results.filter(({ status }, n) => status === 'unchanged' && rows[n]?.expected === undefined)
   for (const badgeEventId of new Set(relied.map((one) => one.badgeEventId))) {
     const uids = relied.flatMap((one) => (one.badgeEventId === badgeEventId ? one.uid : []))
     await disown(trx, { uids, badgeEventId, batch: caller.id })

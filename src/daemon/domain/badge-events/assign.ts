@@ -72,8 +72,8 @@ export async function ensureAssignedIn(
 }
 
 /** @throws DomainError not_found */
-async function ownUid(db: Queries, teamId: number, given: string): Promise<string> {
-  for (const uid of [given, decimalReading(given)])
+async function ownUid(db: Queries, teamId: number, text: string): Promise<string> {
+  for (const uid of [text, decimalReading(text)])
     if (uid !== undefined && (await teamOfChip(db, uid)) === teamId) return uid
   throw notFound('chip')
 }

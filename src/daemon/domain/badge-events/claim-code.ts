@@ -23,7 +23,7 @@ export type Step =
   | { kind: 'code-missing' }
   | { kind: 'code-inactive'; message: string }
 
-export const refused = (message: string): MintResult => ({ kind: 'refused', message })
+export const refusedResult = (message: string): MintResult => ({ kind: 'refused', message })
 
 /** Attempts at a code that is not active. */
 export const inactiveTried = 3
@@ -98,7 +98,7 @@ export class CodeClaims {
     // Otherwise the next claimant would get the same code and the same refusal.
     const fate = isAboutRecipient(message) ? 'free' : 'behind'
     await this.#deps.db.write((trx) => releaseClaim(trx, this.#deps.box, claim, fate))
-    return refused(message)
+    return refusedResult(message)
   }
 
   /**

@@ -80,7 +80,7 @@ export async function reserveBadge(
 
 const reserved: Progress = {
   isWritten: true,
-  doubt:
+  outcomeMessage:
     'The badge is reserved for this recipient. Send the same request again, with the same code: it gets one badge.',
 }
 

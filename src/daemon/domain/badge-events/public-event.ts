@@ -63,10 +63,10 @@ export const badgesOf = (deps: ReadDeps, address: string, team: AskingTeam): Pro
 /** The newest badge that an address has of an event. @throws DomainError not_found */
 export async function badgeOf(
   deps: ReadDeps,
-  wanted: { address: string; upstreamId: number },
+  badgeId: { address: string; upstreamId: number },
   team: AskingTeam,
 ): Promise<PoapBadge> {
-  const [badge] = await badgesHeld(deps, wanted, 1, team)
+  const [badge] = await badgesHeld(deps, badgeId, 1, team)
   if (!badge) throw notFound('badge of this event at this address')
   return badge
 }

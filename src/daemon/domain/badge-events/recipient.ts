@@ -18,10 +18,10 @@ type Deps = { names: Names; chains: Pick<Chains, 'has'> }
 export async function badgeRecipient(
   deps: Deps,
   requester: Asker,
-  given: string,
+  input: string,
   isAtPoap: boolean,
 ): Promise<string> {
-  const text = given.trim()
+  const text = input.trim()
   if (text.includes('@')) return emailAddress(text)
   const read = readAs(text, isAtPoap ? gnosis : undefined)
   if (read.kind === 'address') return read.address
@@ -34,7 +34,7 @@ function readAs(text: string, chainId: number | undefined): Recipient {
     return readRecipient(text, chainId)
   } catch (cause) {
     if (!(cause instanceof RecipientInvalid)) throw cause
-    throw refused(cause.message, cause)
+    throw unsupportedRecipient(cause.message, cause)
   }
 }
 
@@ -48,10 +48,10 @@ function emailAddress(text: string): string {
     /^[^\s@"(),:;<>[\\\]\p{Cc}]{1,64}$/u.test(local) &&
     /^([\p{L}\p{N}]([\p{L}\p{N}-]*[\p{L}\p{N}])?\.)+[\p{L}\p{N}-]{2,}$/u.test(domain)
   if (isSound) return text
-  throw refused(`${JSON.stringify(text.slice(0, 100))} is not an e-mail address`)
+  throw unsupportedRecipient(`${JSON.stringify(text.slice(0, 100))} is not an e-mail address`)
 }
 
-const refused = (what: string, cause?: unknown): DomainError =>
+const unsupportedRecipient = (what: string, cause?: unknown): DomainError =>
   new DomainError('recipient_invalid', `recipient: ${what}. Nothing was used up.`, {
     errors: { recipient: 'is not valid' },
     cause,

@@ -3,8 +3,8 @@ import {
   type CodeOutcome,
   deleteClaim,
   findClaim,
-  findCodeAgain,
   forgetMintKeys,
+  requeueCode,
   settleCode,
   takeFreeCode,
   updateClaim,
@@ -90,7 +90,7 @@ export async function leaveOpen(
 
 /** A code assumed lost goes to the end of the queue. */
 export async function releaseCode(trx: Queries, badgeEventId: number, number: number): Promise<void> {
-  if (await findCodeAgain(trx, { badgeEventId, number })) await countCodeIn(trx, badgeEventId)
+  if (await requeueCode(trx, { badgeEventId, number })) await countCodeIn(trx, badgeEventId)
 }
 
 /** Replaces a code that cannot be claimed. @returns the claim with its next code, or undefined if none is left */

@@ -13,7 +13,7 @@ import { type Db, isShared } from '../../store/database/database.ts'
 import type { BadgeClaimRow } from '../../store/schema/schema.ts'
 import { type Clock, iso } from '../time/time.ts'
 import type { WebhookEvents } from '../webhook-events/webhook-events.ts'
-import { CodeClaims, inactiveTried, type MintResult, refused, type Step } from './claim-code.ts'
+import { CodeClaims, inactiveTried, type MintResult, refusedResult, type Step } from './claim-code.ts'
 import { noAccount, type Providers, providerOf } from './providers.ts'
 import { releaseClaim, releaseCode, swapCode } from './release.ts'
 
@@ -38,7 +38,7 @@ const waitStepMs = 200
 
 const isSettled = (step: MintResult | Step): step is MintResult => !step.kind.startsWith('code-')
 
-const lost: MintResult = {
+const lostResult: MintResult = {
   kind: 'open',
   retryAfterMs: 2000,
   reason: 'another daemon is asking the provider',
@@ -93,7 +93,7 @@ export class Settler {
       // Without a provider's code, one write decides.
       if (claim?.state !== 'open' || claim.codeNumber === null) return this.#orLeaveOpen(id)
       if (await this.#hold(id)) break
-      if (performance.now() > until) return lost
+      if (performance.now() > until) return lostResult
       await delay(waitStepMs)
     }
     return this.#orLeaveOpen(id).finally(() => db.write((trx) => releaseClaimHold(trx, { id, holder })))
@@ -119,7 +119,7 @@ export class Settler {
     if (!provider) return this.#claims.later(claim, { retryAfterMs: 60_000, reason: noAccount })
     const seen = { missing: undefined as number | undefined, inactive: 0 }
     for (let tried = 0; tried < codesTried; tried += 1) {
-      if (tried > 0 && isShared(this.#deps.db) && !(await this.#hold(claim.id))) return lost
+      if (tried > 0 && isShared(this.#deps.db) && !(await this.#hold(claim.id))) return lostResult
       const code = await this.#codeOf(claim)
       const step = await this.#claims.claim(provider, claim, code)
       if (isSettled(step)) return step
@@ -128,7 +128,7 @@ export class Settler {
       const passed: BadgeClaimRow = claim
       const fate = step.kind === 'code-inactive' ? 'behind' : 'lost'
       claim = await this.#deps.db.write((trx) => swapCode(trx, this.#deps.box, passed, fate))
-      if (!claim) return step.kind === 'code-inactive' ? refused(step.message) : { kind: 'codes-gone' }
+      if (!claim) return step.kind === 'code-inactive' ? refusedResult(step.message) : { kind: 'codes-gone' }
       seen.missing = step.kind === 'code-missing' ? (passed.codeNumber ?? undefined) : undefined
     }
     const reason = 'too many of its codes were claimed elsewhere'
@@ -152,7 +152,7 @@ export class Settler {
     seen.inactive += 1
     if (seen.inactive < inactiveTried) return undefined
     await this.#deps.db.write((trx) => releaseClaim(trx, this.#deps.box, claim, 'behind'))
-    return refused(step.message)
+    return refusedResult(step.message)
   }
 
   /** True if the event's list at the provider has codes, but not this one. */

@@ -119,7 +119,7 @@ export class DueRows {
   }
 
   /** Once they are on disk. */
-  kept(pieces: readonly SealedPiece[]): void {
+  markStored(pieces: readonly SealedPiece[]): void {
     for (const { sealed: _, ...open } of pieces) this.#open.set(open.piece, open)
   }
 }

@@ -175,7 +175,7 @@ export class BatchLoop {
         break
       } catch (error) {
         const goesOn = 'The batch goes on by itself once it can.'
-        const failure = storeFailure(error, { stands: goesOn, doubt: goesOn })
+        const failure = storeFailure(error, { stands: goesOn, outcomeMessage: goesOn })
         if (!failure) {
           await this.#fail(id, error)
           break

@@ -164,7 +164,7 @@ class BatchRunner {
       return { handled, pieces }
     })
     this.#position = { pass, ...to }
-    this.#rows.kept(pieces)
+    this.#rows.markStored(pieces)
     return handled.map(({ result }) => result)
   }
 

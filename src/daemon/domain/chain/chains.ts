@@ -1,7 +1,7 @@
 import { BaseError } from 'viem'
 import type { Chain, Chains } from '../../chain/chains.ts'
 import { checkEndpoint, type EndpointCheck } from '../../chain/check-endpoint.ts'
-import { wordsOf } from '../../chain/node-answer.ts'
+import { messageOf } from '../../chain/node-answer.ts'
 import { KeyChanged, LeaseHeld, WrongChain } from '../../chain/relayer/errors.ts'
 import type { SenderStatus } from '../../chain/relayer/sender.ts'
 import { withoutUrls } from '../../chain/rpc-connection.ts'
@@ -98,12 +98,12 @@ function troubleOf(error: unknown, stuck: SenderStatus['stuck']): ChainState['tr
   const code = error === undefined ? undefined : codeOf(error)
   // Why a transaction cannot go on says more than that the node does not answer.
   if (stuck && (code === undefined || code === 'node'))
-    return { code: 'stuck', message: stuckWords(stuck), transactionId: stuck.id }
-  return code && { code, message: withoutUrls(wordsOf(error)), transactionId: null }
+    return { code: 'stuck', message: describeStuck(stuck), transactionId: stuck.id }
+  return code && { code, message: withoutUrls(messageOf(error)), transactionId: null }
 }
 
 /** Whoever asks for readiness may read them, and a node may quote the key that it was given. */
-export function stuckWords({ id, why }: NonNullable<SenderStatus['stuck']>): string {
+export function describeStuck({ id, why }: NonNullable<SenderStatus['stuck']>): string {
   const words = withoutUrls(why).replace(/(?<![\w-])(?!0x)[\w-]{24,}/g, '…')
   return `transaction ${id} cannot go on: ${words.replace(/\.$/, '')}`
 }

@@ -75,15 +75,15 @@ export const outOfReach = (chainId: number, cause?: unknown): DomainError =>
 
 /** Why a contract rejected a call; undefined if the failure is not the contract's. */
 export function refusalOf(error: unknown): string | undefined {
-  const said = revertOf(error)
+  const found = revertOf(error)
   if (!(error instanceof BaseError)) return undefined
-  const revert = said && error.walk((cause) => cause instanceof ContractFunctionRevertedError)
+  const revert = found && error.walk((cause) => cause instanceof ContractFunctionRevertedError)
   if (revert instanceof ContractFunctionRevertedError) {
     const { data, reason, signature } = revert
     if (data) return plainText(`${data.errorName}${data.args?.length ? `(${data.args.join(', ')})` : ''}`)
     return plainText(reason ?? signature ?? 'it reverts without a reason')
   }
-  if (said) return said.reason
+  if (found) return found.reason
   const empty = error.walk((cause) => cause instanceof ContractFunctionZeroDataError)
   if (empty instanceof ContractFunctionZeroDataError) return 'there is no such contract'
   return isRefusal(error) ? 'its answer cannot be read' : undefined

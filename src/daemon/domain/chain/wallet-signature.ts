@@ -46,7 +46,7 @@ export async function reasonAgainstSignature(
   if (inner === undefined)
     return 'ends as an ERC-6492 signature does, but does not hold a factory, its call data, and a signature (address, bytes, bytes)'
   const code = await readChain(chain, () => chain.client.getCode({ address: wallet }))
-  if (code !== undefined) return (await saysYes(chain, wallet, hash, inner)) ? undefined : notItsOwn
+  if (code !== undefined) return (await isAccepted(chain, wallet, hash, inner)) ? undefined : notItsOwn
   if (isWrapped) return reasonBeforeDeployment(chain, wallet, hash, signature)
   return size(signature) === 65
     ? notItsOwn
@@ -61,7 +61,7 @@ function innerOf(wrapped: Hex): Hex | undefined {
   }
 }
 
-async function saysYes(chain: Chain, wallet: Address, hash: Hex, signature: Hex): Promise<boolean> {
+async function isAccepted(chain: Chain, wallet: Address, hash: Hex, signature: Hex): Promise<boolean> {
   const data = encodeFunctionData({ abi: erc1271, args: [hash, signature] })
   try {
     const answer = await chain.client.call({ to: wallet, data, gas: checkGas })

@@ -50,8 +50,8 @@ async function registration(
 async function removal(db: Queries, { row, value }: NumberedRow, chip: AppliedChip): Promise<PlannedStep> {
   const { uid } = chip
   if (value.remove === 'always') return { row, uid, status: 'removed', chip }
-  const [whole] = await findChips(db, [uid])
-  const isTapped = whole?.lastTapAt != null || chip.lastCounter > (value.lastCounter ?? -1)
+  const [fullChip] = await findChips(db, [uid])
+  const isTapped = fullChip?.lastTapAt != null || chip.lastCounter > (value.lastCounter ?? -1)
   const isTouched =
     isTapped ||
     chip.replacedBy !== null ||

@@ -107,6 +107,6 @@ function progressOf({ request }: ImportPlan, { created, unchanged }: ImportCount
       created + unchanged === 0
         ? 'No rows were written. Run the import again after freeing some space.'
         : `${counts}, and the others were not written. Run the import again after freeing some space; it will not change the registered rows.`,
-    doubt: `${counts}, and some of the others may have been. Run the import again: it will not change the registered rows.`,
+    outcomeMessage: `${counts}, and some of the others may have been. Run the import again: it will not change the registered rows.`,
   }
 }

@@ -15,9 +15,9 @@ export const minBatchSize = 250
 export async function namedChips(
   db: Pick<Db, 'read'>,
   teamId: number,
-  given: readonly string[],
+  texts: readonly string[],
 ): Promise<readonly string[]> {
-  const uids = await eachOnce(given)
+  const uids = await eachOnce(texts)
   const unknown = await unknownOf(db, teamId, uids)
   if (unknown.length === 0) return uids
   const readings = new Map<string, string>()
@@ -104,10 +104,10 @@ export async function changeInPieces(
       if (done === 0) throw error
       const changed = `${done} of ${uids.length} chips were changed`
       const rest = 'Send the same request again to change the rest.'
-      const doubt = `${changed}; of the others, some may have been. ${rest}`
+      const outcomeMessage = `${changed}; of the others, some may have been. ${rest}`
       const message = `${changed}, and the others were not. ${rest}`
       throw isOutcomeUnknown(error)
-        ? storeFailure(error, { doubt })
+        ? storeFailure(error, { outcomeMessage })
         : new DomainError('store_unavailable', message, { retryAfterSeconds: 5, cause: error })
     }
     done += piece.length

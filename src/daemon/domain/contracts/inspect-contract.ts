@@ -94,12 +94,12 @@ async function warningsOf(
 }
 
 function verifierWarnings(chain: Chain, address: string, verifier: string | undefined): string[] {
-  const ours = chain.signVerifier.address
-  if (verifier === ours) return []
+  const expected = chain.signVerifier.address
+  if (verifier === expected) return []
   if (verifier === undefined)
     return [`${address} names no sign verifier, so its tokens cannot be moved from here.`]
   return [
-    `${address} trusts the sign verifier ${verifier}; this daemon signs with ${ours}. Have the contract's owner call setSignVerifier, or give the daemon that key (TAPCHIP_SIGN_VERIFIER_KEY_${chain.id}).`,
+    `${address} trusts the sign verifier ${verifier}; this daemon signs with ${expected}. Have the contract's owner call setSignVerifier, or give the daemon that key (TAPCHIP_SIGN_VERIFIER_KEY_${chain.id}).`,
   ]
 }
 

@@ -42,7 +42,7 @@ export async function recordMissing(deps: DeployDeps): Promise<number[]> {
   const ids: number[] = []
   for (const chain of deps.chains.all) {
     const isClosed = await lacksProxy(chain)
-    const news = await deps.db.write(async (trx) => {
+    const recorded = await deps.db.write(async (trx) => {
       await cancelOutdated(trx, deps, chain)
       const deployed: number[] = []
       for (const contract of await undeployedContracts(trx, chain.id)) {
@@ -59,7 +59,7 @@ export async function recordMissing(deps: DeployDeps): Promise<number[]> {
       if (chain.isEmbedded) deployed.push(...(await recordNewUrl(trx, deps, chain)))
       return deployed
     })
-    ids.push(...news)
+    ids.push(...recorded)
   }
   if (ids.length > 0) deps.chains.relayer.wake()
   return ids

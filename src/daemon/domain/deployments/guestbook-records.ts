@@ -155,7 +155,7 @@ export function guestbookDeployment(
 /** Once per chain: all guestbooks are clones of one implementation. */
 export async function recordFactory(trx: Queries, { clock }: { clock: Clock }, chain: Chain): Promise<void> {
   const key = `guestbookFactory:${chain.id}`
-  if (await isOnItsWay(trx, chain.id, await setting(trx, key))) return
+  if (await isPending(trx, chain.id, await setting(trx, key))) return
   const id = await recordIntent(trx, {
     chainId: chain.id,
     signer: 'relayer',
@@ -170,7 +170,7 @@ export async function recordFactory(trx: Queries, { clock }: { clock: Clock }, c
 }
 
 /** A missing or cancelled factory is deployed again: calls to an empty address would seem to succeed. */
-async function isOnItsWay(trx: Queries, chainId: number, first: string | undefined): Promise<boolean> {
+async function isPending(trx: Queries, chainId: number, first: string | undefined): Promise<boolean> {
   if (first === undefined) return false
   const isGone = (row: { state: string } | undefined) =>
     row === undefined || row.state === 'cancelled' || row.state === 'reverted'

@@ -117,7 +117,7 @@ export interface Progress {
   /** Words on what was achieved before, and what to do about the rest, which was not done. */
   readonly stands?: string
   /** The same where the rest may have been done. */
-  readonly doubt?: string
+  readonly outcomeMessage?: string
 }
 
 /** The client's error for a failed write; undefined for other failures. */
@@ -155,9 +155,9 @@ function problemOf(error: unknown) {
 }
 
 function outcomeUnknown(cause: unknown, problem: string, progress: Progress): DomainError {
-  const { isWritten, doubt, transactionId = transactionOf(cause) } = progress
+  const { isWritten, outcomeMessage, transactionId = transactionOf(cause) } = progress
   const outcome = isWritten ? writtenWords(transactionId) : doubtWords(transactionId)
-  const message = doubt ?? `${outcome} ${whatNext({ ...progress, transactionId })}`
+  const message = outcomeMessage ?? `${outcome} ${whatNext({ ...progress, transactionId })}`
   return new DomainError('outcome_unknown', `${problem} ${message}`, {
     ...{ retryAfterSeconds: 5, transactionId, cause },
   })

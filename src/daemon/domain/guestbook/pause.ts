@@ -32,7 +32,7 @@ export async function setPauseState(
   const now = deps.clock.now()
   return deps.db.write(async (trx) => {
     const contract = await ensureDeploying(trx, deps, chain, guestbook.id)
-    const last = await lastThatMakesIt(trx, contract, isPaused, isAlreadySo)
+    const last = await lastMatchingTransaction(trx, contract, isPaused, isAlreadySo)
     if (last !== undefined) {
       if (idempotency) await reserveIdempotencyKey(trx, idempotency, last)
       return last
@@ -59,7 +59,7 @@ const pausedBy = (chain: Chain, { address: at }: ContractRow): Promise<boolean> 
 }
 
 /** The transaction that sets a guestbook's state, done or under way; undefined: one must be sent. */
-async function lastThatMakesIt(
+async function lastMatchingTransaction(
   trx: Queries,
   contract: ContractRow,
   isPaused: boolean,

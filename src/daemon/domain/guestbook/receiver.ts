@@ -83,8 +83,8 @@ function revertReason(error: unknown): string | undefined {
   if (/out ?of ?gas/i.test(reason)) return `it needs more than ${hookGas} gas to receive a token`
   if (data === undefined) return plain(reason)
   if (data === '0x') return 'it has no onERC1155Received, or reverts without a reason'
-  const words = plainText(data)
-  return words === undefined ? `it reverts with ${data.slice(0, 10)}` : plain(words)
+  const text = plainText(data)
+  return text === undefined ? `it reverts with ${data.slice(0, 10)}` : plain(text)
 }
 
 function plainText(data: Hex): string | undefined {

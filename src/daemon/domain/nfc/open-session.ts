@@ -116,12 +116,12 @@ export class BaseUrlCheck {
     const now = clock.monotonic()
     if (this.#good?.url === baseUrl && now - this.#good.at < goodForMs) return
     const problem = literalProblem(baseUrl) ?? (await healthProblem(baseUrl, instance, outbound))
-    if (problem !== undefined) throw refused(baseUrl, problem)
+    if (problem !== undefined) throw invalidUrl(baseUrl, problem)
     this.#good = { url: baseUrl, at: now }
   }
 }
 
-const refused = (baseUrl: string, problem: string): DomainError =>
+const invalidUrl = (baseUrl: string, problem: string): DomainError =>
   conflict(
     `Chips would show ${baseUrl} permanently, and it ${problem}. Start the daemon with an address that phones can reach (tapchipd --base-url https://…), or use --accept-url to write it anyway.`,
   )

@@ -24,10 +24,10 @@ import { assertOwnKeys, type KnownChip, knownChip } from './known-chip.ts'
 import {
   assertNewKeys,
   assertRegistrable,
+  type EnrollmentRequest,
   hasTamperMode,
   isRegisteredWith,
   registerWithTap,
-  type WantedEnrollment,
 } from './registration.ts'
 import {
   type CardSession,
@@ -67,11 +67,11 @@ export async function* provision(
   await session.lock({ uid })
 
   const known = await knownChip(deps.db.read, uid)
-  const wanted = { set, baseUrl: deps.baseUrl, rekey, mayVouch }
-  let choice = choosePlan(inspection, known, wanted)
+  const planRequest = { set, baseUrl: deps.baseUrl, rekey, mayVouch }
+  let choice = choosePlan(inspection, known, planRequest)
   if (choice.kind === 'prove') {
     const source = yield* proveSource(deps, inspection)
-    choice = { kind: 'write', ...next(inspection, known, wanted, [source]), replaces: undefined }
+    choice = { kind: 'write', ...next(inspection, known, planRequest, [source]), replaces: undefined }
   }
   const plan = choice.kind === 'recover' ? choice.entry.plan : choice.plan
   const { target } = choice
@@ -81,7 +81,7 @@ export async function* provision(
   const url = targetFile(plan).url ?? ''
   session.keySet = set.id
   session.url = url
-  const enrollment: WantedEnrollment = {
+  const enrollment: EnrollmentRequest = {
     teamId,
     group: await findGroup(deps.db.read, teamId, chipGroup),
     name: chipGroup,
@@ -123,7 +123,7 @@ interface Job {
   readonly target: KeySetSource
   readonly inspection: Inspection
   readonly known: KnownChip
-  readonly enrollment: WantedEnrollment
+  readonly enrollment: EnrollmentRequest
   readonly maxLc: number | undefined
 }
 
@@ -202,7 +202,7 @@ export const resultOf = (
 async function groupOf(
   trx: Queries,
   actor: Actor,
-  { teamId, name, details, mayBind, originality, place }: WantedEnrollment,
+  { teamId, name, details, mayBind, originality, place }: EnrollmentRequest,
   at: string,
 ): Promise<Enrollment> {
   const { id: chipGroupId } = await ensureGroupIn(trx, { teamId, actor, at }, name)

@@ -22,7 +22,7 @@ import { takeRow } from './sheet-rows.ts'
 
 export type RegistrationDeps = RegisterDeps & TakeTapDeps & { db: Db }
 
-export interface WantedEnrollment {
+export interface EnrollmentRequest {
   readonly teamId: number
   /** undefined: still to be created by name. */
   readonly group: ChipGroupRow | undefined
@@ -43,7 +43,7 @@ interface KeyedPlan {
 /** Registers the chip and rolls back, before it is touched. @throws DomainError conflict with the reason */
 export async function assertRegistrable(
   deps: RegistrationDeps,
-  { teamId, group, name, details, mayBind }: WantedEnrollment,
+  { teamId, group, name, details, mayBind }: EnrollmentRequest,
   chip: { uid: string; keySet: number; mayMove: boolean; row: ChipRow | undefined },
 ): Promise<void> {
   const { uid, row, mayMove } = chip

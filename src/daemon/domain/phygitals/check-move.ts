@@ -64,11 +64,11 @@ export async function assertUsable(chain: Chain, token: CheckedToken): Promise<v
 
 /** @throws DomainError conflict if the contract would reject our signature */
 async function assertOurSignature(chain: Chain, address: Address): Promise<void> {
-  const ours = chain.signVerifier.address
+  const expected = chain.signVerifier.address
   const verifier = await ttlCached(chain, `verifier ${address}`, 60_000, () => signVerifierOf(chain, address))
-  if (verifier === ours) return
+  if (verifier === expected) return
   throw conflict(
-    `The contract ${address} trusts the sign verifier ${verifier}; this daemon signs with ${ours}. Have the contract's owner set it, or give the daemon that key. Nothing was used up.`,
+    `The contract ${address} trusts the sign verifier ${verifier}; this daemon signs with ${expected}. Have the contract's owner set it, or give the daemon that key. Nothing was used up.`,
   )
 }
 

@@ -49,7 +49,7 @@ interface Caller {
 }
 
 /** Rows per write; those of one contract share an announcement. */
-const together = maxPerAnnouncement
+const maxRows = maxPerAnnouncement
 /** Characters per write, since a write blocks all others. */
 const maxBatchLength = 128 * 1024
 
@@ -169,7 +169,7 @@ async function* groupsOf(rows: AsyncIterable<MetadataRow>): AsyncGenerator<reado
   for await (const row of rows) {
     group.push(row)
     length += JSON.stringify(row.metadata).length
-    if (group.length < together && length < maxBatchLength) continue
+    if (group.length < maxRows && length < maxBatchLength) continue
     yield group
     group = []
     length = 0

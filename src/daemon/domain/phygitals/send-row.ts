@@ -40,7 +40,7 @@ export async function sendRowUnless(
 ): Promise<SentRow> {
   let transactionId: number | undefined
   try {
-    const hash = await deps.idempotency.once<string>({
+    const hash = await deps.idempotency.run<string>({
       claim,
       run: async (recorded) => {
         transactionId = await record()

@@ -53,10 +53,10 @@ export const transferRows = (
 async function transferRow(
   deps: BatchTransferDeps,
   caller: Caller,
-  wanted: TransferRow,
+  transfer: TransferRow,
 ): Promise<TransferResult> {
-  const { row, claim } = wanted
-  const sent = await sendRow(deps, claim, () => recordRow(deps, caller, wanted))
+  const { row, claim } = transfer
+  const sent = await sendRow(deps, claim, () => recordRow(deps, caller, transfer))
   return sent.status === 'sent' ? { row, status: 'transferred', initialTxHash: sent.hash } : { row, ...sent }
 }
 

@@ -62,7 +62,7 @@ export async function act(deps: ActDeps, visit: Visit, press: Press): Promise<vo
   })
   const steps = stepsOf(deps, visit, press, { code, idempotency: claim })
   try {
-    await deps.idempotency.once<Json>({ claim, answer: { parse: () => null }, ...steps })
+    await deps.idempotency.run<Json>({ claim, answer: { parse: () => null }, ...steps })
   } catch (error) {
     if (!(error instanceof IdempotencyConflict)) throw error
     throw new DomainError(
@@ -107,10 +107,15 @@ function stepsOf(
     case 'register': {
       // One write has the record and its answer, so there is nothing to resume.
       const run = () =>
-        registerClaimByCode<Json>(deps, { code, actor, keepsTime: true }, recipient, async (trx, made) => {
-          await extendPage(trx, { id: tap.tapId, until: made.expiresAt })
-          return keepAnswer<Json>(idempotency)(trx, registered.parse(made))
-        })
+        registerClaimByCode<Json>(
+          deps,
+          { code, actor, keepsTime: true },
+          recipient,
+          async (trx, registration) => {
+            await extendPage(trx, { id: tap.tapId, until: registration.expiresAt })
+            return keepAnswer<Json>(idempotency)(trx, registered.parse(registration))
+          },
+        )
       return { run, resume: run }
     }
   }

@@ -124,11 +124,12 @@ async function registerState(
 ): Promise<ActionState> {
   if (registration) return registration
   const code = claimOf(facts.visit.codes)
-  const own = code === undefined ? undefined : await recordedRegistration(deps, code)
-  if (own) {
-    const reason = whyGone(deps, facts, own)
+  const ownRegistration = code === undefined ? undefined : await recordedRegistration(deps, code)
+  if (ownRegistration) {
+    const reason = whyGone(deps, facts, ownRegistration)
     // A transfer has used it up.
-    if (reason === 'claimed') return { is: 'confirmed', recipient: own.recipient, transaction: undefined }
+    if (reason === 'claimed')
+      return { is: 'confirmed', recipient: ownRegistration.recipient, transaction: undefined }
     return { is: 'closed', reason }
   }
   const claimed = code === undefined ? undefined : await transactionState(deps, code, 'claim')
@@ -153,8 +154,8 @@ async function claimState(
   registration: Registered | undefined,
 ): Promise<ActionState> {
   const code = claimOf(facts.visit.codes)
-  const asked = code === undefined ? undefined : await transactionState(deps, code, 'claim')
-  if (asked) return asked
+  const pending = code === undefined ? undefined : await transactionState(deps, code, 'claim')
+  if (pending) return pending
   const state = await claimByCode(deps, facts, code)
   if (code !== undefined && !registration && state.is === 'closed' && state.reason === 'used') {
     const registration = await recordedRegistration(deps, code)
@@ -176,8 +177,8 @@ async function badgeAction(
   const code = codes?.badges.get(event.id)
   // It was assigned after this tap's codes were made: the next tap has it.
   if (codes && code === undefined) return []
-  const asked = code === undefined ? undefined : await badgeState(deps, code)
-  const state = asked ?? badgeClosed(event) ?? (await byCode(deps, facts, code))
+  const pending = code === undefined ? undefined : await badgeState(deps, code)
+  const state = pending ?? badgeClosed(event) ?? (await byCode(deps, facts, code))
   const imageUrl = deps.urlOfImage(image)
   return [
     {

@@ -80,11 +80,11 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: ViewOpti
   const actions = await actionsOf(watching, facts)
   const reading =
     token && ownerOnPage(deps, token, { since: settledClaim(actions), isFollowed: watch !== undefined })
-  const known = await reading?.soon
+  const known = await reading?.quick
   if (reading && !known?.isFinal) watch?.owner(reading.settled)
   const refs = new Map(visit.links)
   return {
-    ref: visit.own,
+    ref: visit.ref,
     query: viewing.query,
     uid: tap.uid,
     brand: page ? brandOf(page.brand) : noBrand,

@@ -25,7 +25,7 @@ type Owner = Piece['owner']
 
 interface OwnerReading {
   /** As far as known in time: `isFinal` once the chain and its names have answered. */
-  soon: Promise<{ owner: Owner; isFinal: boolean }>
+  quick: Promise<{ owner: Owner; isFinal: boolean }>
   /** Never fails: an owner whom nobody can tell is undefined. */
   settled: Promise<Owner>
 }
@@ -42,16 +42,16 @@ export function ownerOnPage(deps: OwnerDeps, token: LocatedToken, options: Owner
   const reading = readOwner(deps, token, options, (known) => {
     owner = known
   })
-  const told = reading.then(
+  const answered = reading.then(
     () => owner,
     () => undefined,
   )
   const chainAnswered = new AbortController()
   const timeout = later(patienceMs, false, { signal: chainAnswered.signal }).catch(() => false)
-  const soon = Promise.race([told.then(() => true), timeout])
+  const quick = Promise.race([answered.then(() => true), timeout])
     .then((isFinal) => ({ owner, isFinal }))
     .finally(() => chainAnswered.abort())
-  return { soon, settled: told }
+  return { quick, settled: answered }
 }
 
 async function readOwner(

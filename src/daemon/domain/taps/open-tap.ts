@@ -46,14 +46,14 @@ export async function openTap<P>(
   const judged = await takeTap(deps, query, 'page', (chip, now) => refsFor(deps, chip, now))
   switch (judged.kind) {
     case 'malformed':
-      return refused(400, 'malformed')
+      return refusal(400, 'malformed')
     case 'unknown':
     case 'forged':
-      return refused(404, 'unknown')
+      return refusal(404, 'unknown')
     case 'disabled':
-      return refused(404, 'disabled')
+      return refusal(404, 'disabled')
     case 'caught-up':
-      return refused(410, 'caught-up')
+      return refusal(410, 'caught-up')
     case 'replayed':
       return openAgain(deps, judged, cookies, build)
     case 'taken': {
@@ -73,10 +73,10 @@ export async function openTap<P>(
 
 const usedUp: Progress = {
   isWritten: true,
-  doubt: 'This tap was used up. Tap the chip again: the next tap is a new one.',
+  outcomeMessage: 'This tap was used up. Tap the chip again: the next tap is a new one.',
 }
 
-const refused = (status: 400 | 404 | 410, reason: RefusalReason): TapResponse<never> => ({
+const refusal = (status: 400 | 404 | 410, reason: RefusalReason): TapResponse<never> => ({
   kind: 'refused',
   status,
   reason,
@@ -129,16 +129,16 @@ async function openAgain<P>(
   build: (visit: Visit) => Promise<P>,
 ): Promise<TapResponse<P>> {
   // A disabled chip would otherwise ask for one more tap, again and again.
-  if (chip.disabledAt !== null) return refused(404, 'disabled')
+  if (chip.disabledAt !== null) return refusal(404, 'disabled')
   const now = deps.clock.now()
   const visits = await visitsOfBrowser(deps, cookies, chip.uid)
   const visit = visits.find(({ tap }) => tap.counter === counter)
   if (visit) {
-    if (visit.expiresAt <= iso(now)) return refused(410, 'expired')
+    if (visit.expiresAt <= iso(now)) return refusal(410, 'expired')
     return { kind: 'page', page: await build(visit), cookie: undefined }
   }
   const last = await lastTapOf(deps.db.read, { uid: chip.uid })
   const isLast = last?.lastCounter === counter && last.lastTapAt !== null
   const isExpired = isLast && last.lastTapAt !== null && last.lastTapAt <= iso(now - visitLifetime(deps))
-  return refused(410, isExpired ? 'expired' : 'replayed')
+  return refusal(410, isExpired ? 'expired' : 'replayed')
 }

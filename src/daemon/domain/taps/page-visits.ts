@@ -7,7 +7,7 @@ import { isOf, type Seals } from '../codes/seals.ts'
 export interface Visit {
   tap: TapOfChip
   /** Its own ref. */
-  own: string
+  ref: string
   /** Refs of its links, by link ID. */
   links: [linkId: number, ref: string][]
   /** Undefined until its first action. */
@@ -26,7 +26,7 @@ export function visitOf(seals: Seals, tap: TapOfChip): Visit | undefined {
   const of = { id: tap.tapId, at: tap.at }
   return {
     tap,
-    own: seals.ref(of, 0),
+    ref: seals.ref(of, 0),
     links: linksOf(tap.links).map((link, index) => [link, seals.ref(of, index + 1)]),
     codes: issuedCodes(seals, of, tap.codes, 'page'),
     expiresAt: tap.pageUntil,

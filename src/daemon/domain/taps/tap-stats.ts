@@ -122,12 +122,12 @@ async function* pieces<T extends { taps: number }>(
   { since }: TapsCounted,
   count: (piece: TapPiece) => Promise<T[]>,
 ): AsyncGenerator<T> {
-  for (let upTo = await lastTapUpTo(db, Number.MAX_SAFE_INTEGER); upTo !== undefined; ) {
-    const piece = { after: upTo - tapsPerRead, upTo }
+  for (let lastId = await lastTapUpTo(db, Number.MAX_SAFE_INTEGER); lastId !== undefined; ) {
+    const piece = { after: lastId - tapsPerRead, upTo: lastId }
     const rows = await count(piece)
     for (const row of rows) yield { ...row, taps: Number(row.taps) }
     if (rows.length === 0 && ((await newestIn(db, piece)) ?? '') < since) return
-    upTo = await lastTapUpTo(db, piece.after)
+    lastId = await lastTapUpTo(db, piece.after)
   }
 }
 

@@ -91,9 +91,9 @@ const statuses = ['CC', 'OO', 'OC', 'II', 'CO', 'CI', 'OI', 'IC', 'IO']
  * and of an imported chip it is not known that it has one.
  */
 function statusesOf({ tagTamper }: TappedChip, t: unknown): readonly string[] {
-  const given = isStatus(t) ? [t] : []
-  if (tagTamper === 0) return ['', ...given]
-  return t === undefined ? statuses : given
+  const single = isStatus(t) ? [t] : []
+  if (tagTamper === 0) return ['', ...single]
+  return t === undefined ? statuses : single
 }
 
 function sealOf(status: string): TamperStatus {

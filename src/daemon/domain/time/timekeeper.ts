@@ -152,8 +152,8 @@ export class Timekeeper implements Clock {
     else this.#log(byMs, words)
   }
 
-  #log(byMs: number, words: string): void {
-    this.#deps.log.warn({ jumpSeconds: Math.round(byMs / 1000) }, words)
+  #log(byMs: number, message: string): void {
+    this.#deps.log.warn({ jumpSeconds: Math.round(byMs / 1000) }, message)
   }
 
   async #endWhatLiesAhead(): Promise<void> {

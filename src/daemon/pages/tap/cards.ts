@@ -5,7 +5,7 @@ import { ownerRow } from './item.ts'
 import { mediaOf } from './media.ts'
 import { type PageSettings, pathOf } from './settings.ts'
 import { type Strings, stringsOf } from './strings/strings.ts'
-import { brief, countdown, failureWords, longestFailure, party, shortened } from './wording.ts'
+import { brief, countdown, failureMessage, longestFailureMessage, party, shortened } from './wording.ts'
 
 /** A piece of the page that can change while it is open; `html` is the element that carries the key. */
 export interface Card {
@@ -186,9 +186,9 @@ interface Room {
  */
 function room(action: Action, settings: PageSettings, { idle, failure, hasForm = false }: Room): Html {
   const strings = stringsOf(settings.language)
-  const message = failure && html`<p>${failureWords(failure, strings)}</p>`
+  const message = failure && html`<p>${failureMessage(failure, strings)}</p>`
   const kept =
-    hasForm && roomFor(html`${longestFailure(strings)}`, checkWords(action.kind, strings, longName))
+    hasForm && roomFor(html`${longestFailureMessage(strings)}`, checkMessage(action.kind, strings, longName))
   return html`<div class="room"${kept}>${status(action, failure && 'failed', message)}${hasForm && html`<p data-check id="${keyOf(action)}-check" aria-live="polite"></p>`}${idle && html`<div class="explain">${idle}</div>`}</div>`
 }
 
@@ -207,13 +207,13 @@ function transaction(view: { hash: string; url: string | undefined } | undefined
 /** What would happen, and to whom, before anything is sent. HTML for inside the element. */
 export function checkLine(check: RecipientCheck, settings: PageSettings): string {
   const strings = stringsOf(settings.language)
-  if (check.is === 'bad') return html`${failureWords(check.failure, strings)}`.text
+  if (check.is === 'bad') return html`${failureMessage(check.failure, strings)}`.text
   const { address, name } = check.recipient
   const parts = [name, address].flatMap((part) => (part === undefined ? [] : [party(part)]))
   const [first = html`${strings.check.thisEmail}`, second] = parts
   const to = second ? html`${first} (${second})` : first
-  return checkWords(check.isMint && check.kind === 'claim' ? 'mint' : check.kind, strings, to).text
+  return checkMessage(check.isMint && check.kind === 'claim' ? 'mint' : check.kind, strings, to).text
 }
 
-const checkWords = (kind: ActionKind | 'mint', { check, buttons }: Strings, to: Html): Html =>
+const checkMessage = (kind: ActionKind | 'mint', { check, buttons }: Strings, to: Html): Html =>
   check[kind](buttons[kind === 'mint' ? 'claim' : kind], to)

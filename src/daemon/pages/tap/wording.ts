@@ -27,7 +27,7 @@ export const countdown = (until: string, now: Date): Html =>
 export const brief = (text: string, length: number): string =>
   text.length > length ? `${text.slice(0, length).replace(/[\ud800-\udbff]$/, '')}…` : text
 
-function mistypedWords(
+function invalidRecipientMessage(
   mistyped: InvalidRecipient,
   { mistyped: words, failures }: Strings,
 ): string | undefined {
@@ -48,16 +48,16 @@ function mistypedWords(
 }
 
 /** The page's own words for a failure: those of the interface are for developers. */
-export function failureWords({ code, retryAfterSeconds, mistyped }: Failure, strings: Strings): string {
+export function failureMessage({ code, retryAfterSeconds, mistyped }: Failure, strings: Strings): string {
   const { failures } = strings
-  const ofForm = mistyped && mistypedWords(mistyped, strings)
+  const ofForm = mistyped && invalidRecipientMessage(mistyped, strings)
   const words = Object.hasOwn(failures, code) ? failures[code as keyof typeof failures] : undefined
   const later = retryAfterSeconds === undefined ? '' : ` ${strings.tryAgainIn(retryAfterSeconds)}`
   return `${ofForm ?? words ?? failures.otherwise}${later}`
 }
 
 /** The longest one that leaves a form on the page. */
-export function longestFailure({ failures, mistyped }: Strings): string {
+export function longestFailureMessage({ failures, mistyped }: Strings): string {
   const { reverted, cancelled, ...refusals } = failures
   const { wrongLength, ...others } = mistyped
   const texts = [...Object.values(refusals), ...Object.values(others), wrongLength(999)]

@@ -16,7 +16,7 @@ import type { Context } from '../../process/context.ts'
 import { pick } from '../wire-shapes.ts'
 
 export function contractRoutes(app: FastifyInstance, ctx: Context): void {
-  const ofItsTeam = async (contract: ContractRow) =>
+  const withTeam = async (contract: ContractRow) =>
     shown(contract, (await getTeam(ctx, contract.teamId)).name)
   const shown = (contract: ContractRow, team: string) => toWire(contract, team, isPlaced(ctx, contract))
   bindAll(app, ctx, {
@@ -31,7 +31,7 @@ export function contractRoutes(app: FastifyInstance, ctx: Context): void {
     },
     'GET /admin/contracts/:id': async ({ params }) => {
       const contract = await contractIn(ctx.db.read, params.id)
-      return { ...(await ofItsTeam(contract)), ...(await inspectContract(ctx, contract)) }
+      return { ...(await withTeam(contract)), ...(await inspectContract(ctx, contract)) }
     },
     'POST /admin/contracts/deploy': async ({ body, keyTeam, actor, once }) => {
       const team = await resolveTeam(ctx, { name: body.team, keyTeam })
@@ -45,7 +45,7 @@ export function contractRoutes(app: FastifyInstance, ctx: Context): void {
       })
     },
     'PATCH /admin/contracts/:id': async ({ params, body, actor }) =>
-      ofItsTeam(await setTwoTap(ctx, { actor, id: params.id }, body.twoTap)),
+      withTeam(await setTwoTap(ctx, { actor, id: params.id }, body.twoTap)),
     'DELETE /admin/contracts/:id': async ({ params, actor }) => {
       await removeContract(ctx, { actor, id: params.id })
       return { success: true as const }
@@ -53,7 +53,7 @@ export function contractRoutes(app: FastifyInstance, ctx: Context): void {
     'POST /admin/contracts/:id/service-url': async ({ params, body, actor }) => {
       const result = await updateServiceUrl(ctx, { actor, id: params.id, force: body.force ?? false })
       const { contract, transactionId: sentTransactionId, warnings } = result
-      return { ...(await ofItsTeam(contract)), sentTransactionId, warnings }
+      return { ...(await withTeam(contract)), sentTransactionId, warnings }
     },
   })
 }

@@ -69,7 +69,7 @@ export async function takeFreeCode(db: Queries, badgeEventId: number): Promise<n
   for (;;) {
     const free = await firstFree.first(db, { badgeEventId })
     if (!free) return undefined
-    if (await setState.once(db, { badgeEventId, number: free.number, from: 'free', to: 'taken' }))
+    if (await setState.runOnce(db, { badgeEventId, number: free.number, from: 'free', to: 'taken' }))
       return free.number
   }
 }
@@ -91,7 +91,7 @@ export async function settleCode(db: Queries, code: CodeId, to: CodeOutcome): Pr
   else await setState.run(db, { ...code, from: 'taken', to })
 }
 
-export const findCodeAgain = putBehind.once
+export const requeueCode = putBehind.runOnce
 
 const sealed = statement<CodeId>()((db, p) =>
   db
@@ -181,7 +181,7 @@ export const holdClaim = statement<ClaimHold & { now: string; until: string }>()
     .where('id', '=', p.id)
     .where('state', '=', 'open')
     .where((e) => e.or([e('heldBy', 'is', null), e('heldBy', '=', p.holder), e('heldUntil', '<=', p.now)])),
-).once
+).runOnce
 
 export const releaseClaimHold = statement<ClaimHold>()((db, p) =>
   db

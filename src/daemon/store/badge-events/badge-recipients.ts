@@ -21,7 +21,7 @@ const take = statement<Place & { most: number }>()((db, p) =>
 
 /** Atomic. @returns false if the recipient has `most` badges of the event already */
 export const countBadgeOut = (db: Queries, place: Place & { most: number }): Promise<boolean> =>
-  take.once(db, place)
+  take.runOnce(db, place)
 
 export const countBadgeIn = (db: Queries, { badgeEventId, recipient }: Place) =>
   affected(

@@ -23,4 +23,4 @@ export const takeNonces = statement<SenderId & { from: number; to: number }>()((
     .where('chainId', '=', p.chainId)
     .where('address', '=', p.address)
     .where('nextNonce', '=', p.from),
-).once
+).runOnce

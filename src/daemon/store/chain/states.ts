@@ -38,7 +38,7 @@ export const markSigned = statement<SignedIntent>()((db, p) =>
     })
 
     .where('state', '=', 'queued'),
-).once
+).runOnce
 
 /** Those that are signed. */
 export const markBroadcast = (db: Queries, { ids, at }: { ids: readonly number[]; at: string }) =>
@@ -60,7 +60,7 @@ export const markMined = statement<Mined>()((db, p) =>
     waiting: null,
     updatedAt: p.at,
   }),
-).once
+).runOnce
 
 /** Mined with its effect, and final. */
 export const markConfirmed = statement<
@@ -77,7 +77,7 @@ export const markConfirmed = statement<
     settledAt: p.at,
     updatedAt: p.at,
   }),
-).once
+).runOnce
 
 /** After a chain reorganization. */
 export const markUnmined = statement<RowAt>()((db, p) =>
@@ -94,12 +94,12 @@ export const markUnmined = statement<RowAt>()((db, p) =>
     })
 
     .where('state', 'in', ['mined', 'confirmed']),
-).once
+).runOnce
 
 export type SettledRow = RowAt & { state: 'confirmed' | 'reverted' | 'cancelled'; reason: string | null }
 export const markSettled = statement<SettledRow>()((db, p) =>
   unsettled(db, p).set({ state: p.state, reason: p.reason, waiting: null, settledAt: p.at, updatedAt: p.at }),
-).once
+).runOnce
 
 /** For a queued intent from a backup whose effect is on the chain by a transaction that the backup does not know. */
 export const markDoneBefore = statement<
@@ -121,7 +121,7 @@ export const markDoneBefore = statement<
       updatedAt: p.at,
     }))
     .where('state', '=', 'queued'),
-).once
+).runOnce
 
 /** Requires proof that no attempt has taken or can take effect. */
 export const markQueuedAgain = statement<RowAt>()((db, p) =>
@@ -137,7 +137,7 @@ export const markQueuedAgain = statement<RowAt>()((db, p) =>
     succeeded: null,
     updatedAt: p.at,
   }),
-).once
+).runOnce
 
 const waits = statement<RowAt & Pick<TransactionRow, 'waiting' | 'waitingWords'>>()((db, p) =>
   unsettled(db, p).set({ waiting: p.waiting, waitingWords: p.waitingWords, updatedAt: p.at }),
@@ -146,7 +146,7 @@ const waits = statement<RowAt & Pick<TransactionRow, 'waiting' | 'waitingWords'>
 export const markWaiting = (
   db: Queries,
   { id, at, waiting, words = null }: RowAt & { waiting: TransactionRow['waiting']; words?: string | null },
-): Promise<boolean> => waits.once(db, { id, at, waiting, waitingWords: words })
+): Promise<boolean> => waits.runOnce(db, { id, at, waiting, waitingWords: words })
 
 type OfSigner = { chainId: number; signer: string }
 
@@ -192,7 +192,7 @@ export const cancelQueued = statement<RowAt & { reason: string }>()((db, p) =>
     .set({ state: 'cancelled', reason: p.reason, waiting: null, settledAt: p.at, updatedAt: p.at })
 
     .where('state', '=', 'queued'),
-).once
+).runOnce
 
 /** Requests an empty transaction with the same nonce. Either transaction may be mined. */
 export const abandon = statement<RowAt & { reason: string }>()((db, p) =>
@@ -201,7 +201,7 @@ export const abandon = statement<RowAt & { reason: string }>()((db, p) =>
 
     .where('state', 'in', ['signed', 'broadcast'])
     .where('abandonedBecause', 'is', null),
-).once
+).runOnce
 
 const setReported = statement<{ id: number; outcome: 'confirmed' | 'failed' }>()((db, p) =>
   db
@@ -211,4 +211,4 @@ const setReported = statement<{ id: number; outcome: 'confirmed' | 'failed' }>()
     .where((e) => e.or([e('toldAs', 'is', null), e('toldAs', '!=', p.outcome)])),
 )
 /** @returns false if webhooks were told of this end already */
-export const markTold = setReported.once
+export const markTold = setReported.runOnce

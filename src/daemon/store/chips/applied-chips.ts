@@ -128,7 +128,7 @@ export function applyToChip(
   const key = `${columns.join()} ${isWhole}`
   const update = updates.get(key) ?? updateOf(columns, unchanged)
   updates.set(key, update)
-  return update.once(db, values)
+  return update.runOnce(db, values)
 }
 
 /** The labels of other chips must be free before they are given. */

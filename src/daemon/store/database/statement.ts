@@ -25,7 +25,7 @@ export interface Statement<P extends Values, O> {
   run(db: Queries, values: P): Promise<number>
   exists(db: Queries, values: P): Promise<boolean>
   /** @returns false if no row changed, because another caller was first or the state differs */
-  once(db: Queries, values: P): Promise<boolean>
+  runOnce(db: Queries, values: P): Promise<boolean>
 }
 
 /**
@@ -70,7 +70,7 @@ export const statement =
       first,
       exists: async (db, values) => (await first(db, values)) !== undefined,
       run,
-      once: async (db, values) => (await run(db, values)) === 1,
+      runOnce: async (db, values) => (await run(db, values)) === 1,
     }
   }
 

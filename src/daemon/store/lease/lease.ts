@@ -89,7 +89,7 @@ export class Lease {
     const at = clock.monotonic()
     try {
       const value = await db.write(async (trx) => {
-        if (!(await renewLease.once(trx, { ...this.#term, fence }))) throw new LeaseLost(name)
+        if (!(await renewLease.runOnce(trx, { ...this.#term, fence }))) throw new LeaseLost(name)
         return job(trx)
       })
       this.#renewedAt = Math.max(this.#renewedAt, at)

@@ -36,7 +36,7 @@ export async function putClaimRegistration(db: Queries, row: ClaimRegistrationRo
 
 export const deleteClaimRegistration = statement<RegistrationKey>()((db, p) =>
   db.deleteFrom('claimRegistrations').where('tokenRow', '=', p.tokenRow).where('recipient', '=', p.recipient),
-).once
+).runOnce
 
 const removeAll = statement<{ tokenRow: number }>()((db, p) =>
   db.deleteFrom('claimRegistrations').where('tokenRow', '=', p.tokenRow),

@@ -32,7 +32,7 @@ export async function awaitServer(url: string, of: AwaitOptions): Promise<void> 
   let isTold = false
   for (;;) {
     const primary = new Primary(serversOf(url))
-    primary.lost(primary.url)
+    primary.markLost(primary.url)
     try {
       return await primary.known()
     } catch (error) {

@@ -43,16 +43,16 @@ export async function openPostgres(
   const writer = new Writer(pool, adapter, failed)
   // Opens the first connection, and keeps one open.
   const endHeartbeat = startHeartbeat(primary, pool, beat, changed)
-  const pulse = kyselyBy(queryOn(pool, 'pulse'), adapter)
+  const changeFeed = kyselyBy(queryOn(pool, 'control'), adapter)
   return {
     read: kyselyBy(retried(queryOn(pool, 'read')), adapter),
     slow: kyselyBy(retried(queryOn(pool, 'slow')), adapter),
-    changeFeed: pulse,
+    changeFeed,
     write: (job) => writer.run(job),
     takeTap: (tap) => writer.takeTap(tap),
     maintenance: {
       ...maintenanceOf(kyselyBy(queryOn(pool, 'slow'), adapter)),
-      serverState: () => serverState(pulse, nameOfDatabase(url), pool),
+      serverState: () => serverState(changeFeed, nameOfDatabase(url), pool),
       serverUse: () => ({ pools: countsOf(pool), ...repeated() }),
       serverTrouble: (withinMs) => serverTrouble(pool, withinMs),
     },

@@ -35,7 +35,7 @@ export function startHeartbeat(
     const trouble = await serverTrouble(pool, answerMs)
     if (trouble === undefined) return note(undefined)
     // Only a second look can tell the server's silence from this process's own.
-    primary.lost(url)
+    primary.markLost(url)
     const look = await primary.known().then(
       () => (primary.url === url ? 'there' : 'elsewhere'),
       (error: unknown) => (isFull(error) ? 'full' : 'gone'),

@@ -1,5 +1,5 @@
-/** What a connection is lent for; `pulse`: what is asked all the time, and whether the server lives. */
-export const kinds = ['pulse', 'tap', 'read', 'write', 'slow'] as const
+/** What a connection is for; `control`: change notifications, and whether the server is alive. */
+export const kinds = ['control', 'tap', 'read', 'write', 'slow'] as const
 export type Kind = (typeof kinds)[number]
 
 export interface Limits {
@@ -15,10 +15,10 @@ export const defaultConnections = 24
 /** Every kind has connections of its own down to ten; with fewer, kinds wait for each other. */
 export function limitsOf(connections: number): Readonly<Record<Kind, Limits>> {
   const share = (of: number) => Math.max(1, Math.round((connections * of) / defaultConnections))
-  const [write, slow, pulse] = [share(5), share(3), 2]
-  const rest = Math.max(1, Math.floor((connections - write - slow - pulse) / 2))
+  const [write, slow, control] = [share(5), share(3), 2]
+  const rest = Math.max(1, Math.floor((connections - write - slow - control) / 2))
   return {
-    pulse: { max: pulse, queryMs: 2000 },
+    control: { max: control, queryMs: 2000 },
     // Apart from writes, so that none that waits for a row holds up taps.
     tap: { max: rest, queryMs: 15_000 },
     read: { max: rest, queryMs: 15_000 },

@@ -34,8 +34,8 @@ export class Pool {
   readonly #max: number
   readonly #isBulk: boolean
   readonly #limits: Readonly<Record<Kind, Limits>>
-  readonly #inUse: Record<Kind, number> = { pulse: 0, tap: 0, read: 0, write: 0, slow: 0 }
-  readonly #waiting: Record<Kind, PendingRequest[]> = { pulse: [], tap: [], read: [], write: [], slow: [] }
+  readonly #inUse: Record<Kind, number> = { control: 0, tap: 0, read: 0, write: 0, slow: 0 }
+  readonly #waiting: Record<Kind, PendingRequest[]> = { control: [], tap: [], read: [], write: [], slow: [] }
   /** Each with what it was used for last. */
   readonly #open = new Map<Client, Kind>()
   /** The one at the end was used last, and is taken first. */
@@ -136,10 +136,10 @@ export class Pool {
     return this.#inUse.write + this.#inUse.slow < Math.max(total - 1, minSpare)
   }
 
-  /** Who asked first, but the pulse goes before, and one tap at a time. */
+  /** Who asked first, but control queries go first, and one tap at a time. */
   #next(): Kind | undefined {
     const allowed = kinds.filter((kind) => this.#waiting[kind].length > 0 && this.#isAllowed(kind))
-    if (allowed.includes('pulse')) return 'pulse'
+    if (allowed.includes('control')) return 'control'
     if (allowed.includes('tap') && this.#inUse.tap === 0) return 'tap'
     const since = (kind: Kind) => this.#waiting[kind][0]?.since ?? Number.POSITIVE_INFINITY
     return allowed.sort((a, b) => since(a) - since(b))[0]
@@ -176,7 +176,7 @@ export class Pool {
       // The look for the server has brought one.
       if (this.#wanted > 0) this.#add(await connectTo(url))
     } catch (error) {
-      if (!isFull(error)) this.#primary.lost(url)
+      if (!isFull(error)) this.#primary.markLost(url)
       this.#refused(error)
     } finally {
       this.#opening -= 1

@@ -48,7 +48,7 @@ export class Primary {
   }
 
   /** A connection there failed. */
-  lost(url: string): void {
+  markLost(url: string): void {
     if (url === this.#url) this.#isLost = true
   }
 

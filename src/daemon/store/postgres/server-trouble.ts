@@ -9,7 +9,7 @@ export async function serverTrouble(pool: Pool, withinMs: number): Promise<Serve
   const until = performance.now() + withinMs
   let lent: PooledConnection | undefined
   try {
-    lent = await pool.connect('pulse', withinMs)
+    lent = await pool.connect('control', withinMs)
     await assertWritable(lent, Math.max(1, until - performance.now()))
     lent.release()
     return undefined

@@ -49,7 +49,7 @@ const take = statement<Omit<CodeUse, 'chipUid'> & { now: string }>()((db, p) =>
 export async function takeCode(db: Queries, { chipUid, ...code }: CodeUse, now: string): Promise<boolean> {
   // What a code is used for may end all codes of its chip: two that did so at once would wait for each other.
   await holdChip(db, chipUid)
-  return take.once(db, { ...code, now })
+  return take.runOnce(db, { ...code, now })
 }
 
 const remove = statement<Omit<CodeUse, 'chipUid'> & { now: string }>()((db, p) =>
@@ -65,7 +65,7 @@ const remove = statement<Omit<CodeUse, 'chipUid'> & { now: string }>()((db, p) =
 )
 /** @returns false if it was deleted before */
 export const deleteCode = (db: Queries, { chipUid: _, ...code }: CodeUse, now: string): Promise<boolean> =>
-  remove.once(db, { ...code, now })
+  remove.runOnce(db, { ...code, now })
 
 const sign = statement<{ codeHash: string; signature: Uint8Array }>()((db, p) =>
   db.updateTable('spentCodes').set({ signature: p.signature }).where('codeHash', '=', p.codeHash),

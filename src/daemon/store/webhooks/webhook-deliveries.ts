@@ -27,7 +27,7 @@ const insert = statement<NewMessage>()((db, p) =>
 )
 
 /** @returns false if the webhook is disabled or removed */
-export const insertMessage = insert.once
+export const insertMessage = insert.runOnce
 
 const beyond = statement<{ webhookId: number; waiting: number }>()((db, p) =>
   db

@@ -81,7 +81,7 @@ export const recordTry = statement<{
     .where('id', '=', p.id)
     .where('attempts', '=', p.attempts)
     .where('settledAt', 'is', null),
-).once
+).runOnce
 
 /** The ID before which a webhook's settled deliveries are too many; undefined: there are not that many. */
 export const firstKept = async (

@@ -56,7 +56,7 @@ const readRow = lineReader<AssignmentRow, { kind: string }>((line, row, { kind }
   refuseOthers(line, known)
   const about = { row, uids: uidsIn(line), badgeEventId: idIn(line, 'badgeEventId') }
   if (ofUndo.some((name) => line[name] !== undefined))
-    return { ...about, to: assignmentIn(line, 'previous'), left: assignmentIn(line, 'left') }
+    return { ...about, to: assignmentIn(line, 'previous'), expected: assignmentIn(line, 'left') }
   return { ...about, to: kind === 'badge-events assign' ? contentIn(line) : null }
 })
 

@@ -143,7 +143,7 @@ export const badgeEventCreation: SentKind<EventLine, EventResult> = {
     let isWritten = false
     let isUnchanged = false
     try {
-      const id = await deps.idempotency.once<number>({
+      const id = await deps.idempotency.run<number>({
         claim: idempotency,
         run: async (recorded) => {
           const image = await imageOf(deps, run.id, hash)

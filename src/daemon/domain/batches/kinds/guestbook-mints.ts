@@ -11,7 +11,7 @@ import { mapConcurrently } from '../../phygitals/batch-row.ts'
 import { sendRow } from '../../phygitals/send-row.ts'
 import type { BatchDeps, NumberedRow, RowResult, SentKind } from '../kind.ts'
 import { idIn, LineProblem, lineReader, refuseOthers, textIn } from './lines.ts'
-import { claimOfRow, isPassing, wordsOfRow } from './sent-rows.ts'
+import { claimOfRow, describeRow, isPassing } from './sent-rows.ts'
 
 export type MintLine = NumberedRow & EventRef & { readonly recipient: string }
 
@@ -62,7 +62,7 @@ async function planned(deps: BatchDeps, teamId: number, line: MintLine): Promise
   } catch (error) {
     // A chain that does not answer is not the row's fault.
     if (!(error instanceof DomainError) || isPassing(error.code)) throw error
-    return { row, status: 'failed', error: wordsOfRow(error.message) }
+    return { row, status: 'failed', error: describeRow(error.message) }
   }
 }
 
@@ -117,7 +117,7 @@ export const guestbookMints: SentKind<MintLine, MintResult> = {
     const { gas: _, ...shown } = { ...seen, ...event, row, recipient }
     if (sent.status === 'sent') return { ...shown, status: 'minted', txnHash: sent.hash }
     if (sent.status === 'queued') return { ...shown, status: 'queued' }
-    const error = wordsOfRow(sent.error)
+    const error = describeRow(sent.error)
     if (isPassing(sent.code)) return { row, retryReason: error }
     return { ...shown, status: 'failed', error, transactionId: sent.transactionId }
   },

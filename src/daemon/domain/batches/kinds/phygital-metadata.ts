@@ -14,7 +14,7 @@ import {
 } from '../../phygitals/metadata-batch.ts'
 import type { NumberedRow, RowResult, WrittenKind } from '../kind.ts'
 import { LineProblem, lineReader } from './lines.ts'
-import { firstWith, targetIn, wordsAbout } from './token-lines.ts'
+import { describeTarget, firstWith, targetIn } from './token-lines.ts'
 
 export type MetadataLine = NumberedRow &
   RowTarget & {
@@ -60,7 +60,7 @@ const inOrder = ({ row, metadata, expected, ...target }: MetadataLine) => ({
 })
 
 function shown(judged: Judged, line: MetadataLine): MetadataResult {
-  if ('error' in judged) return { ...targetOfRow(line), ...judged, error: wordsAbout(judged.error, line) }
+  if ('error' in judged) return { ...targetOfRow(line), ...judged, error: describeTarget(judged.error, line) }
   return isChip(line) ? { uid: line.uid, ...judged } : judged
 }
 

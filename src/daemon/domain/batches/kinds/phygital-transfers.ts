@@ -12,7 +12,7 @@ import { isUnmoved, recordRow } from '../../phygitals/transfer-batch.ts'
 import type { BatchDeps, BatchRun, NumberedRow, RowResult, SentKind } from '../kind.ts'
 import { LineProblem, lineReader, textIn } from './lines.ts'
 import { claimOfRow, isPassing } from './sent-rows.ts'
-import { firstWith, targetIn, wordsAbout } from './token-lines.ts'
+import { describeTarget, firstWith, targetIn } from './token-lines.ts'
 
 export type TransferLine = NumberedRow & RowTarget & { readonly recipient: string }
 
@@ -57,10 +57,11 @@ function planned(
   const name = isNamed ? { name: recipient } : {}
   const result = { ...target, recipient, ...move, ...name, status: statuses[move.status] }
   const other = firstWith(seen, row, token)
-  if (move.status === 'invalid') return { ...result, error: wordsAbout(move.error, target), isInvalid: true }
+  if (move.status === 'invalid')
+    return { ...result, error: describeTarget(move.error, target), isInvalid: true }
   if (other !== undefined)
     return { ...result, status: 'failed', error: `moves the same token as row ${other}`, isInvalid: true }
-  return move.status === 'refused' ? { ...result, error: wordsAbout(move.error, target) } : result
+  return move.status === 'refused' ? { ...result, error: describeTarget(move.error, target) } : result
 }
 
 /** What was planned holds as long as the token is where it was. */
@@ -132,7 +133,7 @@ export const phygitalTransfers: SentKind<TransferLine, TransferResult> = {
       case 'skipped':
         return found
       case 'failed': {
-        const error = wordsAbout(sent.error, target)
+        const error = describeTarget(sent.error, target)
         if (isPassing(sent.code)) return { row, retryReason: error }
         return { ...found, status: 'failed', error, transactionId: sent.transactionId }
       }

@@ -26,7 +26,7 @@ const passing: ReadonlySet<ErrorCode> = new Set([
 export const isPassing = (code: ErrorCode): boolean => passing.has(code)
 
 /** A message without its remark on codes: a batch uses none. */
-export const wordsOfRow = (message: string): string =>
+export const describeRow = (message: string): string =>
   message
     .replace(/ ?Nothing was used up(; [^.]*)?\.$/, '')
     .replace(/Nothing was used up: ([a-z])/, (_, first: string) => first.toUpperCase())

@@ -4,7 +4,7 @@ import { canonicalTokenId, tokenChecks } from '../../../../values/token.ts'
 import { isChip, type RowTarget } from '../../phygitals/batch-row.ts'
 import type { CurrentToken } from '../../phygitals/check-batch.ts'
 import { LineProblem } from './lines.ts'
-import { wordsOfRow } from './sent-rows.ts'
+import { describeRow } from './sent-rows.ts'
 
 /** The token that a line names, by itself or by the chip that carries it. @throws LineProblem */
 export function targetIn({ uid, contractAddress, chainId, tokenId }: JsonObject): RowTarget {
@@ -42,7 +42,7 @@ export function firstWith(
 }
 
 /** A message as `wordsOfRow` has it, in the words of whoever named a chip. */
-export const wordsAbout = (message: string, target: RowTarget): string =>
+export const describeTarget = (message: string, target: RowTarget): string =>
   isChip(target) && message.startsWith('No such token')
     ? 'The chip carries no token. Give it one: tapchip chips link'
-    : wordsOfRow(message)
+    : describeRow(message)
