@@ -1,7 +1,9 @@
 import { addressOf } from './client/address.ts'
+import { isUnknownPath } from './client/errors.ts'
+import type { Client, EndpointKey } from './client/types.ts'
 import type { Config } from './config.ts'
 import { readConfigFile } from './config-file.ts'
-import { DryRunEnded, UsageError } from './errors.ts'
+import { CliError, DryRunEnded, UsageError } from './errors.ts'
 import type { Io } from './io/io.ts'
 import { clean } from './io/text.ts'
 import type { Prompts } from './prompts.ts'
@@ -106,7 +108,32 @@ export const shownUrl = (config: Config, path: string): string => {
   return `${to.replace(/\/+$/, '')}${to.startsWith('unix:') ? ':' : ''}${path}`
 }
 
-/** Prints the request that would be sent, without its secrets, and ends the run. */
+/**
+ * Has the daemon check a request without changing anything, and says what that means.
+ * @throws what the request would throw; CliError if the daemon cannot
+ */
+export const tryOut = async (
+  client: Client,
+  io: Io,
+  key: EndpointKey,
+  request: object | undefined = {},
+): Promise<void> => {
+  const checked = await client.tryOut(key, request).catch((error: unknown) => {
+    if (!isUnknownPath(error)) throw error
+    throw new CliError('This daemon cannot try the request out. Nothing was changed.', {
+      advice:
+        'It is of an earlier version, or its administration is at another address (TAPCHIP_ADMIN_URL). Check: tapchip doctor',
+      cause: error,
+    })
+  })
+  io.note(
+    checked === 'all'
+      ? 'The daemon would do this. Nothing was changed.'
+      : 'The daemon accepts the request; whether it succeeds shows only when it is done. Nothing was changed.',
+  )
+}
+
+/** Prints the request, which the daemon would accept, without its secrets, and ends the run. */
 export const showRequest = async (io: Io, config: Config, key: string, request: unknown): Promise<never> => {
   const sendable = isSendable(request) ? request : {}
   const { method, path } = addressOf(key, sendable, config.wireBadge)

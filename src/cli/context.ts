@@ -93,11 +93,15 @@ export const createContext = (system: System, flags: Flags): CliContext => {
     call: async (key, ...request) => {
       if (key.includes(' /admin/')) context.needAdmin()
       if (flags.dryRun) {
-        const [{ changesSomething }, { showRequest }] = await Promise.all([
+        const [{ changesSomething }, { showRequest, tryOut }] = await Promise.all([
           import('../values/repeating.ts'),
           import('./before-write.ts'),
         ])
-        if (changesSomething(key)) await showRequest(io(), config(), key, request[0])
+        if (changesSomething(key)) {
+          // A GET that uses something up cannot be tried.
+          if (!key.startsWith('GET ')) await tryOut(await context.client(), io(), key, request[0])
+          await showRequest(io(), config(), key, request[0])
+        }
       }
       return (await context.client()).call(key, ...request)
     },
@@ -153,7 +157,7 @@ export const globalOptions = [
   { flags: '--context <name>', description: 'The context for address and keys' },
   { flags: '--confirm <name>', description: 'Confirm changes to a protected context by its name' },
   { flags: '--timeout <seconds>', description: 'How long to wait for an answer (default: 30)' },
-  { flags: '--dry-run', description: 'Show what would be done, and write nothing' },
+  { flags: '--dry-run', description: 'Have the daemon check it, and change nothing' },
   {
     flags: '--fields <names>',
     description: 'Print only these fields, named as in --json (a,b)',

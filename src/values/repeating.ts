@@ -8,6 +8,9 @@ const changing: readonly string[] = [
   'GET /phygitals/transfer-signature/pullable',
 ]
 
+/** Before the path of a request that is only to be tried out. */
+export const dryRunPrefix = '/dry-run'
+
 /** @param key such as `GET /refs/:id` */
 export const changesSomething = (key: string): boolean => !key.startsWith('GET ') || changing.includes(key)
 

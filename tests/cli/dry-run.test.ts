@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { type CliHome, withDaemon } from '../support/cli.ts'
 import type { TestDaemon } from '../support/daemon.ts'
@@ -11,13 +13,60 @@ withDaemon({ seed }, (home, started) => {
 })
 
 describe('a dry run', () => {
-  test('of any command shows the request, and sends none', async () => {
+  test('of any command shows the request, and changes nothing', async () => {
+    await here.run('teams', 'create', 'Empty')
     const before = await here.json('teams', 'list')
     const ran = await here.run('teams', 'create', 'Dry', '--dry-run')
     expect([ran.code, ran.stdout]).toEqual([0, `POST ${daemon.url}/admin/teams {"name":"Dry"}\n`])
-    const removed = await here.run('teams', 'remove', 'Acme', '--dry-run', '--json')
-    expect(removed.json()).toEqual({ dryRun: true, method: 'DELETE', url: `${daemon.url}/admin/teams/1` })
+    const removed = await here.run('teams', 'remove', 'Empty', '--dry-run', '--json')
+    expect(removed.json()).toEqual({
+      dryRun: true,
+      method: 'DELETE',
+      url: expect.stringMatching(/\/admin\/teams\/\d+$/),
+    })
     expect(await here.json('teams', 'list')).toEqual(before)
+  })
+
+  test('ends as the command itself would', async () => {
+    const unregistered = '04:00:00:00:00:00:09'
+    const refused: readonly (readonly string[])[] = [
+      ['chips', 'replace', uids.blank, '--with', unregistered],
+      ['links', 'create', '--team', 'Acme', '--name', 'X', '--base-url', 'javascript:x'],
+      ['teams', 'create', 'Acme'],
+      ['teams', 'remove', 'Acme'],
+      ['api-keys', 'create', '--team', 'Nobody', '--name', 'x'],
+    ]
+    for (const command of refused) {
+      const dry = await here.run(...command, '--yes', '--dry-run')
+      const real = await here.run(...command, '--yes')
+      // The real one says first where it goes.
+      const why = real.stderr.replace(/^At .*\n/, '')
+      expect([command, dry.code, dry.stderr]).toEqual([command, real.code, why])
+      expect(dry.code).not.toBe(0)
+    }
+  })
+
+  test('is refused by a daemon of before, and where none is', async () => {
+    const old = createServer((request, response) => {
+      const body = {
+        statusCode: 404,
+        code: 'not_found',
+        message: `There is no ${request.method} at this path.`,
+      }
+      response.writeHead(404, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    })
+    await once(old.listen(0, '127.0.0.1'), 'listening')
+    const address = old.address()
+    const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
+    const ran = await here.run('teams', 'create', 'Dry', '--dry-run', '--url', url)
+    expect([ran.code, ran.stderr]).toEqual([
+      1,
+      expect.stringContaining('cannot try the request out. Nothing was changed.'),
+    ])
+    old.closeAllConnections()
+    await once(old.close(), 'close')
+    const gone = await here.run('teams', 'create', 'Dry', '--dry-run', '--url', url)
+    expect([gone.code, gone.stderr]).toEqual([5, expect.stringContaining('not reachable')])
   })
 
   test('of a sheet names the requests that would send its rows, and of a chip the one that would open its session', async () => {

@@ -157,12 +157,17 @@ describe('a transfer', () => {
     ends(await run('transfer', ...args), 2, text)
   })
 
-  test('dry, shows the request and no code', async () => {
-    const ran = await run('transfer', '--code', 'secret-code-0123456789', '--recipient', bob, '--dry-run')
-    expect([ran.code, ran.stdout]).toEqual([
-      0,
-      `POST ${daemon.url}/phygitals/transfer/pullable {"recipient":"${bob}"}\n`,
-    ])
+  test('dry, shows the request and no code, which it does not use up', async () => {
+    const code = await codeOf(chips.jacket(7))
+    for (const _ of [1, 2]) {
+      const ran = await run('transfer', '--code', code, '--recipient', bob, '--dry-run')
+      expect([ran.code, ran.stdout]).toEqual([
+        0,
+        `POST ${daemon.url}/phygitals/transfer/pullable {"recipient":"${bob}"}\n`,
+      ])
+    }
+    const unknown = await run('transfer', '--code', 'unknown-code-012345678', '--recipient', bob, '--dry-run')
+    expect(unknown.code).toBe(4)
     const signing = await run('transfer-signature', ...token(5), '--recipient', bob, '--dry-run')
     expect(signing.stdout).toMatch(/^GET .*\/phygitals\/transfer-signature\?/)
   })

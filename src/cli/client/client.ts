@@ -1,12 +1,12 @@
 import type http from 'node:http'
 import { batchHeader } from '../../values/batch-id.ts'
 import { parseExact, stringifyExact } from '../../values/exact-json.ts'
-import { parseObject } from '../../values/json.ts'
-import { changesSomething } from '../../values/repeating.ts'
+import { isJsonObject, parseObject } from '../../values/json.ts'
+import { changesSomething, dryRunPrefix } from '../../values/repeating.ts'
 import { CliError, exitCodes } from '../errors.ts'
 import { addressOf, type Listener, listenerAt, shownListener } from './address.ts'
 import { type Connection, connect, linesOf, type Sending, textOf, unreachable } from './connection.ts'
-import { ApiError, elsewhere, readApiError } from './errors.ts'
+import { ApiError, administrationElsewhere, readApiError } from './errors.ts'
 import { waitBefore } from './retry.ts'
 import type {
   AnswerOf,
@@ -76,7 +76,10 @@ export const createClient = (options: ClientOptions): Client => {
   }
 
   /** Sends our keys only after the daemon has proved to be the one that they are for. */
-  const send = async (sending: Sending): Promise<{ answer: http.IncomingMessage; listener: Listener }> => {
+  const send = async (
+    sending: Sending,
+    prefix = '',
+  ): Promise<{ answer: http.IncomingMessage; listener: Listener }> => {
     const connection = sending.path.startsWith('/admin') ? admin() : daemon
     const { listener } = connection
     const keys = keysFor(sending.path)
@@ -86,14 +89,15 @@ export const createClient = (options: ClientOptions): Client => {
     const batch = options.batch?.()
     const ofBatch = batch === undefined ? {} : { [batchHeader]: batch }
     const headers = { ...plainHeaders, ...keys, ...ofBatch, ...sending.headers }
-    return { answer: await connection.send({ ...sending, headers }), listener }
+    const path = prefix + sending.path
+    return { answer: await connection.send({ ...sending, path, headers }), listener }
   }
 
   const beforeChange = async (key: string, { code }: UntypedRequest): Promise<void> => {
     if (changesSomething(key)) await options.beforeChange?.({ key, isRead: key.startsWith('GET '), code })
   }
 
-  const once = async (key: string, request: UntypedRequest): Promise<unknown> => {
+  const once = async (key: string, request: UntypedRequest, prefix = ''): Promise<unknown> => {
     const { method, path } = addressOf(key, request, wireBadge)
     const body = request.body === undefined ? request.upload : stringifyExact(request.body)
     const headers: Record<string, string> = {}
@@ -101,7 +105,8 @@ export const createClient = (options: ClientOptions): Client => {
     if (request.idempotencyKey !== undefined) headers['idempotency-key'] = request.idempotencyKey
     if (body !== undefined)
       headers['content-type'] = typeof body === 'string' ? 'application/json' : body.contentType
-    const { answer, listener } = await send({ method, path, headers, body, idleTimeoutMs: timeoutMs })
+    const sending = { method, path, headers, body, idleTimeoutMs: timeoutMs }
+    const { answer, listener } = await send(sending, prefix)
     if ((answer.statusCode ?? 0) >= 300) throw administrationElsewhere(await refused(answer, listener), path)
     const text = await textOf(answer).catch((error: unknown) => {
       throw unreachable(listener, error)
@@ -139,6 +144,15 @@ export const createClient = (options: ClientOptions): Client => {
       () => true,
       request.idempotencyKey !== undefined,
     )
+  }
+
+  async function tryOut(
+    key: string,
+    { idempotencyKey: _, ...request }: UntypedRequest,
+  ): Promise<'all' | 'input'> {
+    const attempted = () => once(key, request, dryRunPrefix)
+    const answer = await withRetries(key, attempted, () => true, true)
+    return isJsonObject(answer) && answer.checked === 'input' ? 'input' : 'all'
   }
 
   function stream<K extends StreamKey>(key: K, request: StreamRequest<K>): AsyncGenerator<AnswerOf<K>>
@@ -185,7 +199,7 @@ export const createClient = (options: ClientOptions): Client => {
     daemon.close()
     administration?.close()
   }
-  return { url: daemon.listener.url, call, stream, probe, instance: () => instanceAt(daemon), close }
+  return { url: daemon.listener.url, call, tryOut, stream, probe, instance: () => instanceAt(daemon), close }
 }
 
 const instanceIn = (health: string): string | undefined => {
@@ -201,21 +215,6 @@ const wrongDaemon = (listener: Listener, contextName = ''): CliError =>
       advice: `Check the address: tapchip context list. If it was set up again, save its new key: tapchip login --context ${contextName}`,
     },
   )
-
-/** A daemon that faces the public answers 404 for administration. */
-const administrationElsewhere = (error: ApiError, path: string): ApiError => {
-  if (!path.startsWith('/admin') || error.statusCode !== 404 || !/at this path/.test(error.message))
-    return error
-  const { statusCode, requestId, retryAfter } = error
-  return new ApiError({
-    statusCode,
-    code: elsewhere,
-    message:
-      'Administration has a separate address there. On the same machine it is found automatically; elsewhere, set TAPCHIP_ADMIN_URL.',
-    requestId,
-    retryAfter,
-  })
-}
 
 const isTooMany = (error: unknown): boolean => error instanceof ApiError && error.statusCode === 429
 

@@ -104,3 +104,21 @@ const messagesIn = (value: unknown): Record<string, string> | undefined =>
   isJsonObject(value)
     ? Object.fromEntries(Object.entries(value).map(([path, message]) => [path, String(message)]))
     : undefined
+
+/** A daemon that faces the public answers 404 for administration. */
+export const administrationElsewhere = (error: ApiError, path: string): ApiError => {
+  if (!path.startsWith('/admin') || error.statusCode !== 404 || !/at this path/.test(error.message))
+    return error
+  const { statusCode, requestId, retryAfter } = error
+  return new ApiError({
+    statusCode,
+    code: elsewhere,
+    message:
+      'Administration has a separate address there. On the same machine it is found automatically; elsewhere, set TAPCHIP_ADMIN_URL.',
+    requestId,
+    retryAfter,
+  })
+}
+
+export const isUnknownPath = (error: unknown): boolean =>
+  error instanceof ApiError && error.statusCode === 404 && /at this path|^Administration/.test(error.message)

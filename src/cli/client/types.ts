@@ -71,6 +71,12 @@ export interface Client {
   readonly url: URL
   /** @throws ApiError, DaemonUnreachable */
   call<K extends EndpointKey>(key: K, ...request: CallArguments<K>): Promise<AnswerOf<K>>
+  /**
+   * Has the daemon check a request up to its first write, which it rolls back.
+   * @returns what was checked: the request's input alone, if its effect is outside the database
+   * @throws what `call` would throw
+   */
+  tryOut(key: EndpointKey, request: object): Promise<'all' | 'input'>
   /** Yields the lines of the answer as they arrive; sends `upload` as fast as the daemon takes it. */
   stream<K extends StreamKey>(key: K, request: StreamRequest<K>): AsyncGenerator<AnswerOf<K>>
   /** The instance ID that the daemon reports; asked without a key. */

@@ -50,6 +50,8 @@ export interface EndpointSpec {
   readonly bodyLimit?: number
   /** The answer may be long and is streamed. */
   readonly isLong?: true
+  /** `input`: has effects besides those in the database, so a dry run checks its caller and its input alone. */
+  readonly dryRun?: 'input'
   /** Has an effect that must not happen twice; an Idempotency-Key makes it safe to repeat. */
   readonly isRepeatable?: true
   /** Validation errors are also listed by field: `{ success: false, errors: { path: message } }`. */

@@ -6,6 +6,7 @@ import { batchOfRequest } from '../domain/audit/audit.ts'
 import type { Idempotency, Json } from '../domain/chain/transactions.ts'
 import { type AuthDeps, authenticate, type Caller, teamOf } from './auth.ts'
 import { openToPages } from './cors.ts'
+import { answerDryRun, isDryRun } from './dry-run.ts'
 import { inputParser } from './parse-input.ts'
 import { answerOnce, type Recording } from './repeatable.ts'
 
@@ -98,6 +99,7 @@ export function bind<K extends EndpointKey>(
       const { params, query, body } = request
       const input = await parse({ method, params, query, body })
       if (request.headers[batchHeader] !== undefined) await checkBatch(deps, request)
+      if (isDryRun(request)) return answerDryRun(spec, request, reply, () => serve(request, reply, input))
       return serve(request, reply, input)
     },
   })

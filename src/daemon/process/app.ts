@@ -21,6 +21,7 @@ import {
 } from '../http/bodies.ts'
 import { answerInTurn, endConnections, limitConnections, sharedAddresses } from '../http/connections.ts'
 import { letRead, PageAccess } from '../http/cors.ts'
+import { takeDryRunPrefix } from '../http/dry-run.ts'
 import { errorLog } from '../http/error-log.ts'
 import type { ErrorPages } from '../http/errors.ts'
 import { answerBrokenHttp, answerTo, disconnected, isUnsent } from '../http/errors.ts'
@@ -93,6 +94,7 @@ export async function buildApp(
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     trustProxy: trustedProxies(ctx.config.trustProxy),
     genReqId: requestIds(),
+    rewriteUrl: takeDryRunPrefix,
     clientErrorHandler: answerBrokenHttp(errorPages),
     frameworkErrors: (error, request, reply: FastifyReply) => {
       const answer = answerTo(error, request.id)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { nanoid } from 'nanoid'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
+import { withDryRuns } from '../domain/dry-run/dry-run.ts'
 import type { Clock } from '../domain/time/time.ts'
 import { type AuditSeal, auditSeal, sealAuditWith } from '../store/audit/audit-head.ts'
 import { withEffects } from '../store/audit/effects.ts'
@@ -66,7 +67,7 @@ async function openFile(config: Config, { log, disk, clock, starting }: OpenOpti
   const seal = auditSeal(box)
   const upgrade = await upgradeDatabase(file, { config, log, clock, disk, seal, starting })
   const failed = disk.failed.bind(disk)
-  const db = withEffects(openDatabase(file, failed))
+  const db = withDryRuns(withEffects(openDatabase(file, failed)))
   await db.write(async (trx) => {
     sealAuditWith(trx, seal)
     // The lock on the data directory proves that whoever held one is gone.
@@ -97,7 +98,7 @@ async function openServer(
         ? log.info('the database is back')
         : log.error(trouble, 'the database cannot be used'),
   })
-  const db = withEffects(server)
+  const db = withDryRuns(withEffects(server))
   sealAuditWith(db.read, seal)
   const name = nameOfDatabase(url)
   const begins = () => {

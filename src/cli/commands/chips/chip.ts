@@ -16,7 +16,7 @@ export const chipParams = async (ctx: CliContext, text: string): Promise<{ uid: 
 
 const named = (list: readonly { id: number; name: string }[]) => list.map(({ id, name }) => `${name} (${id})`)
 
-const fields = (chip: Chip) => ({
+export const fieldsOfChip = (chip: Chip) => ({
   UID: chip.uid,
   Hex: colons(chip.uid),
   Label: chip.label,
@@ -43,4 +43,4 @@ const fields = (chip: Chip) => ({
   Created: chip.createdAt,
 })
 
-export const printChip = (ctx: CliContext, chip: Chip): Promise<void> => ctx.io.one(chip, fields)
+export const printChip = (ctx: CliContext, chip: Chip): Promise<void> => ctx.io.one(chip, fieldsOfChip)

@@ -1,7 +1,7 @@
 import { defineCommand } from '../../command/define.ts'
 import { text, yes } from '../../command/options.ts'
 import { chipOnWire } from '../chip-handle.ts'
-import { chipParams, printChip, uidArgument } from './chip.ts'
+import { chipParams, fieldsOfChip, uidArgument } from './chip.ts'
 
 export const replace = defineCommand({
   name: 'replace',
@@ -21,7 +21,8 @@ export const replace = defineCommand({
       ctx.prompts.named(options.yes),
       `Replace chip ${args.uid} with ${given}, and disable it?`,
     )
-    await printChip(ctx, await ctx.call('POST /admin/chips/:uid/replace', { params, body: { with: other } }))
+    const replaced = await ctx.call('POST /admin/chips/:uid/replace', { params, body: { with: other } })
+    await ctx.io.one(replaced, ({ status, ...chip }) => ({ Status: status, ...fieldsOfChip(chip) }))
     ctx.io.hint(`See the new chip: tapchip chips show ${given}`)
   },
 })

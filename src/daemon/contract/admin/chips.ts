@@ -192,7 +192,7 @@ export const adminChips = {
     scope: 'edit',
     params: () => one,
     body: () => z.object({ with: uid }),
-    response: chipForAdmin,
+    response: () => chipForAdmin().extend({ status: z.enum(['replaced', 'unchanged']) }),
   }),
   'POST /admin/chips/:uid/disable': adminEndpoint({
     id: 'disableChip',

@@ -86,6 +86,7 @@ const nfcStep = () =>
 /** The daemon talks to a card on a remote reader, so that chip keys never leave it and only APDUs travel. */
 export const nfc = {
   'POST /admin/nfc/sessions': adminEndpoint({
+    dryRun: 'input',
     id: 'openNfcSession',
     summary: 'Start to set up, recover, or reset the chip on a reader; answers the first commands for it',
     scope: 'provision',
@@ -121,6 +122,7 @@ export const nfc = {
     noStore: true,
   }),
   'POST /admin/nfc/sessions/:id/answers': adminEndpoint({
+    dryRun: 'input',
     id: 'answerNfcSession',
     summary: "Send the card's answers, or the details for an inspected chip; answers the next commands",
     scope: 'provision',
@@ -143,6 +145,7 @@ export const nfc = {
     noStore: true,
   }),
   'DELETE /admin/nfc/sessions/:id': adminEndpoint({
+    dryRun: 'input',
     id: 'closeNfcSession',
     summary: 'End a session whose card is gone; its plan stays in the journal',
     scope: 'provision',

@@ -7,6 +7,7 @@ import { saveTombstone, voidSimulatedTaps } from '../../store/chips/chip-records
 import { findChips, updateChip } from '../../store/chips/chips.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
 import { endClaimCodes, endTapsOfChip } from '../../store/taps/recorded-taps.ts'
+import { withRollback } from '../dry-run/dry-run.ts'
 import { type Clock, iso } from '../time/time.ts'
 import type {
   ApplyCaller,
@@ -21,7 +22,6 @@ import type { Changes } from './apply-row.ts'
 import { tokenRowsOf } from './chip-bindings.ts'
 import { ensureGroupIn } from './chip-groups.ts'
 import { proofOfChip, removeIn } from './chip-state.ts'
-import { withRollback } from './import-window.ts'
 import { type RegisterDeps, registerChipsIn } from './register-chips.ts'
 
 type ApplyDeps = RegisterDeps & { clock: Clock }

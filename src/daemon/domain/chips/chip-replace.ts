@@ -16,17 +16,18 @@ import { chipOf, givesCodes, type UidReadings } from './chip-record.ts'
 
 const conflict = (message: string) => new DomainError('conflict', message)
 
-/** @returns the UID of the replaced chip @throws DomainError not_found, conflict, scope_missing */
+/** @returns the UID of the replaced chip; unchanged if the same chip took its place before @throws DomainError not_found, conflict, scope_missing */
 export async function replaceChip(
   { db, clock }: { db: Db; clock: Clock },
   { actor, token: holder }: Operator,
   readings: UidReadings,
   other: UidReadings,
-): Promise<string> {
+): Promise<{ uid: string; status: 'replaced' | 'unchanged' }> {
   const at = iso(clock.now())
   return db.write(async (trx) => {
     const old = await chipOf(trx, readings)
     const replacement = await chipOf(trx, other)
+    if (old.replacedBy === replacement.uid) return { uid: old.uid, status: 'unchanged' }
     await assertReplaceable(trx, old, replacement)
     if (await givesCodes(trx, old)) assertMayTransfer(holder, 'moving the assets of a chip to another chip')
 
@@ -60,7 +61,7 @@ export async function replaceChip(
       ...(old.disabledReason === null ? {} : { previousReason: old.disabledReason }),
     }
     await recordChange(trx, { at, actor, teamId, action: 'chips.replace', target: uid, detail })
-    return uid
+    return { uid, status: 'replaced' }
   })
 }
 

@@ -5,6 +5,7 @@ import { findChipGroup } from '../../store/chips/chip-groups.ts'
 import { findKeySet } from '../../store/chips/key-sets.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
 import type { ChipGroupRow } from '../../store/schema/schema.ts'
+import { withRollback } from '../dry-run/dry-run.ts'
 import type { Clock } from '../time/time.ts'
 import { ensureChipGroupIn } from './chip-groups.ts'
 import { type CheckedChip, fitChip, readRow } from './chip-input.ts'
@@ -160,20 +161,3 @@ export async function registerInGroup(
 
 const failAll = (chips: readonly CheckedChip[], error: string): RegisterResult[] =>
   chips.map(({ uid }) => ({ status: 'failed', uid, error }))
-
-class RolledBack extends Error {}
-
-export async function withRollback<T extends object>(db: Db, job: (trx: Queries) => Promise<T>): Promise<T> {
-  const results: T[] = []
-  try {
-    await db.write(async (trx) => {
-      results.push(await job(trx))
-      throw new RolledBack()
-    })
-  } catch (error) {
-    if (!(error instanceof RolledBack)) throw error
-  }
-  const [result] = results
-  if (!result) throw new Error('A dry run ended without a result')
-  return result
-}

@@ -13,6 +13,7 @@ import { assertTeamIn } from '../access/teams.ts'
 import { ensureChipGroupIn } from '../chips/chip-groups.ts'
 import type { KeyRing } from '../chips/key-ring.ts'
 import { type RegisterDeps, type Registration, registerChipsIn } from '../chips/register-chips.ts'
+import { withRollback } from '../dry-run/dry-run.ts'
 import { conflict } from '../errors/errors.ts'
 import { type TakeTapDeps, takeTap } from '../taps/take-tap.ts'
 import { iso } from '../time/time.ts'
@@ -52,31 +53,16 @@ export async function assertRegistrable(
   // With --rekey, a chip may come from another key set; everything else must match the request.
   const keySetId = row && mayMove ? row.keySetId : chip.keySet
   const at = iso(deps.clock.now())
-  const job = async (trx: Queries): Promise<never> => {
+  const [result] = await withRollback(deps.db, async (trx) => {
     const { id } = group ?? (await ensureChipGroupIn(trx, { teamId, name, at }))
     const registration = { teamId, chipGroupId: id, keySetId, isSimulated: false, mayBind, at }
-    const [result] = await registerChipsIn(trx, deps, registration, [{ ...details, uid }])
-    throw new RolledBack(result?.status === 'failed' ? result.error : undefined)
-  }
-  try {
-    await deps.db.write(job)
-  } catch (error) {
-    if (!(error instanceof RolledBack)) throw error
-    if (error.problem !== undefined) throw conflict(asSentence(error.problem))
-  }
+    return registerChipsIn(trx, deps, registration, [{ ...details, uid }])
+  })
+  if (result?.status === 'failed') throw conflict(asSentence(result.error))
 }
 
 /** A row's problem begins with the column. */
 const asSentence = (problem: string): string => problem.charAt(0).toUpperCase() + problem.slice(1)
-
-/** Rolls back a write and carries its result. */
-class RolledBack extends Error {
-  readonly problem: string | undefined
-  constructor(problem: string | undefined) {
-    super('tried out')
-    this.problem = problem
-  }
-}
 
 /** New keys that equal older ones would make old taps valid again. @throws DomainError conflict */
 export async function assertNewKeys(

@@ -49,7 +49,8 @@ export function adminChipRoutes(app: FastifyInstance, ctx: Context): void {
     'POST /admin/chips/:uid/replace': async ({ params, body, actor, token, request }) => {
       const other = readingsOf(body.with, request.body, 'with')
       const readings = readingsOf(params.uid, request.params)
-      return show([await replaceChip(ctx, { actor, token }, readings, other)])
+      const { uid, status } = await replaceChip(ctx, { actor, token }, readings, other)
+      return { ...(await show([uid])), status }
     },
     'POST /admin/chips/:uid/disable': async ({ params, body, actor, request }) => {
       const readings = readingsOf(params.uid, request.params)

@@ -8,7 +8,7 @@ import type { PlannedStep } from '../../chips/apply-change.ts'
 import { type AppliedRow, ApplyRun, resultOf } from '../../chips/apply-chips.ts'
 import { planRows } from '../../chips/apply-plan.ts'
 import { type AppliedValues, type ApplyRow, readApplyLine, valuesOf } from '../../chips/apply-row.ts'
-import { withRollback } from '../../chips/import-window.ts'
+import { withRollback } from '../../dry-run/dry-run.ts'
 import type { BatchDeps, BatchRun, PlannedRow, WrittenKind } from '../kind.ts'
 
 interface Row {

@@ -1,0 +1,33 @@
+import type { IncomingMessage } from 'node:http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { dryRunPrefix } from '../../values/repeating.ts'
+import type { EndpointSpec } from '../contract/endpoint.ts'
+import { dryRun } from '../domain/dry-run/dry-run.ts'
+import { DomainError } from '../domain/errors/errors.ts'
+
+const dryRuns = new WeakSet<IncomingMessage>()
+
+/** `/dry-run/…` is what the rest of the path is, and changes nothing. A daemon without it answers 404. */
+export function takeDryRunPrefix(request: IncomingMessage): string {
+  const { url = '/' } = request
+  if (!url.startsWith(`${dryRunPrefix}/`)) return url
+  dryRuns.add(request)
+  return url.slice(dryRunPrefix.length)
+}
+
+export const isDryRun = ({ raw }: FastifyRequest): boolean => dryRuns.has(raw)
+
+/** @throws what the endpoint would throw */
+export async function answerDryRun(
+  { dryRun: depth, answerType }: EndpointSpec,
+  { method }: FastifyRequest,
+  reply: FastifyReply,
+  serve: () => Promise<unknown>,
+): Promise<FastifyReply> {
+  if (method === 'GET' || method === 'HEAD')
+    throw new DomainError('invalid_input', `A GET has no dry run: leave out ${dryRunPrefix}.`)
+  // What answers by lines writes between them.
+  const checked = depth ?? (answerType === undefined ? 'all' : 'input')
+  if (checked === 'all') await dryRun(serve)
+  return reply.send({ dryRun: true, checked })
+}
