@@ -85,14 +85,14 @@ const mayImport: Record<Exclude<Room, 'src/daemon/process'>, readonly Room[]> = 
 }
 
 /** What all rooms of `src/daemon/domain` are made of. */
-const leaves = ['errors', 'time', 'audit', 'dry-run', 'webhook-events']
+const leaves = ['errors', 'time', 'audit', 'dry-run', 'webhooks']
 
 /**
  * Rooms of `src/daemon/domain`, each with those that it may use. A room may use none that stands below it here, so
  * there are no cycles.
  */
 const domainArrows: Record<string, readonly string[]> = {
-  ...{ errors: [], time: [], audit: [], 'dry-run': [], 'webhook-events': [] },
+  ...{ errors: [], time: [], audit: [], 'dry-run': [], webhooks: [] },
   chain: [],
   access: ['chain'],
   chips: ['access', 'chain'],
@@ -104,7 +104,6 @@ const domainArrows: Record<string, readonly string[]> = {
   'badge-events': ['chain', 'chips', 'codes', 'phygitals'],
   taps: ['access', 'chain', 'chips', 'codes'],
   nfc: ['access', 'chips', 'taps'],
-  webhooks: ['access'],
   'tap-page': [
     'access',
     'chain',
@@ -118,7 +117,7 @@ const domainArrows: Record<string, readonly string[]> = {
   ],
   batches: ['access', 'chain', 'chips', 'phygitals', 'guestbook', 'badge-events'],
   backup: ['taps'],
-  operations: ['access', 'badge-events', 'batches', 'chain', 'chips', 'nfc', 'taps', 'webhooks'],
+  operations: ['access', 'badge-events', 'batches', 'chain', 'chips', 'nfc', 'taps'],
 }
 
 /** Which room of the domain a file lives in. */

@@ -89,7 +89,7 @@ describe('what one daemon changes counts at the other within a second', () => {
   })
 
   test('webhooks: what is recorded there goes to those that were made here', async () => {
-    const wants = () => fleet.daemons[1]?.ctx.webhookEvents.wants(1, 'tap.valid')
+    const wants = () => fleet.daemons[1]?.ctx.webhookEvents.hasSubscriber(1, 'tap.valid')
     const { id } = (await here('POST /admin/webhooks', { team: 'Acme', url: 'http://127.0.0.1:9/' })).body
     await knownThere(async () => expect(wants()).toBe(true))
     await here(`PATCH /admin/webhooks/${id}`, { disabled: true })

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { BackgroundLoop } from '../../values/background-loop.ts'
 import { type Clock, iso } from '../domain/time/time.ts'
-import type { WebhookEvents } from '../domain/webhook-events/webhook-events.ts'
+import type { WebhookEvents } from '../domain/webhooks/events.ts'
 import { recordChange } from '../store/audit/audit.ts'
 import { type AuditSeal, checkAuditHead } from '../store/audit/audit-head.ts'
 import type { Db } from '../store/database/database.ts'
@@ -12,7 +12,7 @@ interface Deps {
   seal: AuditSeal
   clock: Clock
   log: Pick<Logger, 'error'>
-  webhookEvents: Pick<WebhookEvents, 'record' | 'teamsThatWant'>
+  webhookEvents: Pick<WebhookEvents, 'record' | 'subscribedTeams'>
 }
 
 const lookMs = 1000
@@ -53,7 +53,7 @@ async function report(
     const actor = { name: 'daemon', requestId: null }
     const detail = { lastId, expected }
     await recordChange(trx, { at, actor, teamId: null, action: 'audit.broken', target: 'audit log', detail })
-    for (const teamId of webhookEvents.teamsThatWant('audit.broken'))
+    for (const teamId of webhookEvents.subscribedTeams('audit.broken'))
       await webhookEvents.record(trx, { teamId, type: 'audit.broken', at, data: { at, ...detail } })
   })
 }

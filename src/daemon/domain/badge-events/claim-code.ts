@@ -5,7 +5,7 @@ import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import type { Db } from '../../store/database/database.ts'
 import type { BadgeClaimRow } from '../../store/schema/schema.ts'
 import { type Clock, iso } from '../time/time.ts'
-import type { WebhookEvents } from '../webhook-events/webhook-events.ts'
+import type { WebhookEvents } from '../webhooks/events.ts'
 import { closeClaim, leaveOpen, releaseClaim } from './release.ts'
 
 /** The result of a claim. `refused` and `unavailable` leave its code free and its OTP valid. */

@@ -15,7 +15,7 @@ import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import type { Queries } from '../../store/database/database.ts'
 import type { BadgeClaimRow } from '../../store/schema/schema.ts'
 import { endCode, makeCodeGood, restoreCode } from '../../store/taps/spent-codes.ts'
-import type { WebhookEvents } from '../webhook-events/webhook-events.ts'
+import type { WebhookEvents } from '../webhooks/events.ts'
 import { recipientKey } from './personal.ts'
 
 // The ways in which a claim can end, each in one write. A claim that has ended meanwhile is left alone.

@@ -10,7 +10,7 @@ import {
 } from '../../store/contracts/contracts.ts'
 import type { Queries } from '../../store/database/database.ts'
 import { forgetMints, openMintsOf } from '../../store/phygitals/tokens.ts'
-import type { WebhookEvents } from '../webhook-events/webhook-events.ts'
+import type { WebhookEvents } from '../webhooks/events.ts'
 
 /** Updates the service's own records in the write that settles a transaction. */
 export const settledWith =

@@ -15,7 +15,7 @@ import type { Db, Queries } from '../../store/database/database.ts'
 import type { TransactionRow } from '../../store/schema/schema.ts'
 import { conflict, DomainError, notFound } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
-import type { WebhookEvents } from '../webhook-events/webhook-events.ts'
+import type { WebhookEvents } from '../webhooks/events.ts'
 import { settledWith } from './settlements.ts'
 
 export type { TransactionRow }

@@ -9,7 +9,7 @@ import type { CallSpec } from '../../chain/relayer/record-intent.ts'
 import type { Db } from '../../store/database/database.ts'
 import { conflict, type DomainError } from '../errors/errors.ts'
 import type { BudgetClock } from '../time/time.ts'
-import type { WebhookEvents } from '../webhook-events/webhook-events.ts'
+import type { WebhookEvents } from '../webhooks/events.ts'
 
 // CREATE3 (github.com/Agusx1211/create3): creation code of a proxy whose first creation is the contract. The
 // contract's address depends on the salt alone, not on its code.

@@ -7,7 +7,7 @@ import type { Otp } from '../codes/otps.ts'
 import type { Seals } from '../codes/seals.ts'
 import { DomainError, notFound } from '../errors/errors.ts'
 import type { BudgetClock } from '../time/time.ts'
-import type { WebhookEvents } from '../webhook-events/webhook-events.ts'
+import type { WebhookEvents } from '../webhooks/events.ts'
 import { bindNewToken, type FutureToken, futureContractOf, futureTokenOf } from './mint-token.ts'
 
 export type TransferDeps = {

@@ -7,7 +7,7 @@ import type { NewTap } from '../../store/taps/taps.ts'
 import type { KeyRing } from '../chips/key-ring.ts'
 import { DomainError } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
-import type { WebhookEvents } from '../webhook-events/webhook-events.ts'
+import type { WebhookEvents } from '../webhooks/events.ts'
 import type { TapLog } from './tap-log.ts'
 import { type TapQuery, type VerifiedTap, verifyTap } from './verify-tap.ts'
 
@@ -112,15 +112,15 @@ async function take<T>(
     links: effects?.links ?? null,
     codes: effects?.codes ?? null,
   }
-  const messages = webhookEvents.ofTap(recorded, chip)
+  const messages = webhookEvents.messagesOfTap(recorded, chip)
   const id = await db.takeTap({ seen: chip, events: effects?.events ?? null, tap, messages })
   if (id === undefined) return undefined
-  if (messages.length > 0) webhookEvents.recorded(teamId)
+  if (messages.length > 0) webhookEvents.recorded()
   tapLog.publish(Object.assign(recorded, { id }))
   if (effects)
     return { kind: 'taken', chip, tap: Object.assign(tap, { id, queried: 0 }), result: effects.result }
   // Outside of what webhooks are sure to be told. The tap is used up already, and the answer must not deny it.
-  if (webhookEvents.wants(teamId, 'tap.refused'))
+  if (webhookEvents.hasSubscriber(teamId, 'tap.refused'))
     await db.write(webhookEvents.refusedTaps([recorded])).catch(() => undefined)
   return { kind: outcome === 'valid' ? 'disabled' : outcome, chip, counter }
 }

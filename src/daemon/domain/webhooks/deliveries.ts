@@ -16,8 +16,8 @@ import {
 import { findWebhook } from '../../store/webhooks/webhooks.ts'
 import { conflict, notFound } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
-import { newMessageId } from '../webhook-events/webhook-events.ts'
 import type { Deliverer } from './deliverer.ts'
+import { newMessageId } from './events.ts'
 import { targetOf } from './webhooks.ts'
 
 export type DeliveryView = ShownDelivery & { team: string }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { WebhookType } from '../../../values/webhook-types.ts'
+import { findTeam } from '../../store/access/teams.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
@@ -13,10 +14,9 @@ import {
   updateWebhook,
   webhooksOfTeam,
 } from '../../store/webhooks/webhooks.ts'
-import { assertTeamIn } from '../access/teams.ts'
 import { conflict, invalid, notFound } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
-import { storedTypes, typesOf, type WebhookEvents } from '../webhook-events/webhook-events.ts'
+import { storedTypes, typesOf, type WebhookEvents } from './events.ts'
 import { deleteRemoved, dropWaiting } from './prune.ts'
 import type { Target, WebhookOutbound } from './send.ts'
 
@@ -109,7 +109,7 @@ export async function createWebhook(
   const columns = urlColumns(deps, url)
   const { secret, sealed } = newSecret(deps.box)
   const row = await deps.db.write(async (trx) => {
-    await assertTeamIn(trx, teamId)
+    if (!(await findTeam(trx, teamId))) throw notFound('team')
     if ((await webhooksOfTeam(trx, teamId)).length >= perTeam)
       throw conflict(`The team already has ${perTeam} webhooks, which is the maximum. Remove one first.`)
     const of = { teamId, ...columns, secret: sealed, events: storedTypes(events), createdAt: at }

@@ -11,7 +11,7 @@ import { allWebhooks } from '../../store/webhooks/webhooks.ts'
 import type { Clock } from '../time/time.ts'
 
 export interface WebhookEvent {
-  /** null: concerns no team, so none is told. */
+  /** null: concerns no team, so nothing is sent. */
   teamId: number | null
   type: WebhookType
   /** ISO 8601 */
@@ -19,7 +19,7 @@ export interface WebhookEvent {
   /** Never codes, keys, or refs. */
   data: Record<string, unknown>
   /** First tries of one chip's messages are made in order. */
-  chipUid?: string | undefined
+  chipUid?: string | null | undefined
   /** Gives `data.initialTxHash`, if it is signed by the first try. */
   transactionId?: number | undefined
 }
@@ -27,8 +27,8 @@ export interface WebhookEvent {
 const minuteMs = 60_000
 /** Of one team. */
 const refusedPerMinute = 60
-/** With more that wait for a webhook, it is not told of refused taps: so many would get it disabled. */
-const waitingAtMost = 1000
+/** While more deliveries wait for a webhook, it gets no refused taps: so many would get it disabled. */
+const maxWaitingForRefused = 1000
 
 export const newMessageId = (): string => `msg_${nanoid()}`
 
@@ -39,13 +39,13 @@ export const storedTypes = (types: readonly WebhookType[] | undefined): string |
 export const typesOf = (stored: string | null): WebhookType[] =>
   webhookTypes.filter((type) => stored === null || stored.includes(` ${type} `))
 
-/** Writes down what webhooks are to be told of. Which webhooks want what is in memory, so that others pay nothing. */
+/** Queues webhook messages. Subscriptions are in memory, so events that nobody subscribed to cost nothing. */
 export class WebhookEvents {
   /** Webhook IDs by team and type. */
-  #wanted = new Map<number, Map<WebhookType, number[]>>()
+  #subscriptions = new Map<number, Map<WebhookType, number[]>>()
   readonly #order = new LoadOrder()
-  #recorded: (teamId: number) => void = () => undefined
-  /** Refused taps that teams were told of in this minute. */
+  #recorded: () => void = () => undefined
+  /** Refused taps that were recorded in this minute, by team. */
   #refused = { sinceMs: 0, byTeam: new Map<number, number>() }
   readonly #clock: Pick<Clock, 'monotonic'>
 
@@ -62,101 +62,88 @@ export class WebhookEvents {
   /** Called after each change of a webhook. */
   async load(db: Queries): Promise<void> {
     const isNewest = this.#order.begin()
-    const wanted = new Map<number, Map<WebhookType, number[]>>()
+    const subscriptions = new Map<number, Map<WebhookType, number[]>>()
     for (const { id, teamId, events, disabledAt } of await allWebhooks(db)) {
       if (disabledAt !== null) continue
-      const byType = wanted.get(teamId) ?? new Map<WebhookType, number[]>()
-      wanted.set(teamId, byType)
+      const byType = subscriptions.get(teamId) ?? new Map<WebhookType, number[]>()
+      subscriptions.set(teamId, byType)
       for (const type of typesOf(events)) byType.set(type, [...(byType.get(type) ?? []), id])
     }
-    if (isNewest()) this.#wanted = wanted
+    if (isNewest()) this.#subscriptions = subscriptions
   }
 
   /** @param listener called before the write commits */
-  onRecorded(listener: (teamId: number) => void): void {
+  onRecorded(listener: () => void): void {
     this.#recorded = listener
   }
 
-  wants(teamId: number | null, type: WebhookType): boolean {
-    return teamId !== null && (this.#wanted.get(teamId)?.has(type) ?? false)
+  hasSubscriber(teamId: number | null, type: WebhookType): boolean {
+    return teamId !== null && (this.#subscriptions.get(teamId)?.has(type) ?? false)
   }
 
-  teamsThatWant(type: WebhookType): number[] {
-    return [...this.#wanted].flatMap(([teamId, types]) => (types.has(type) ? [teamId] : []))
+  subscribedTeams(type: WebhookType): number[] {
+    return [...this.#subscriptions].flatMap(([teamId, types]) => (types.has(type) ? [teamId] : []))
   }
 
   /** Call it in the write of what happened, so that neither is stored without the other. */
   async record(trx: Queries, event: WebhookEvent): Promise<void> {
-    const { teamId, type, at, data, chipUid = null, transactionId = null } = event
-    const webhooks = teamId === null ? undefined : this.#wanted.get(teamId)?.get(type)
-    if (teamId === null || webhooks === undefined) return
-    const message = {
-      messageId: newMessageId(),
-      type,
-      at,
-      chipUid,
-      transactionId,
-      data: JSON.stringify(data),
-    }
     let isAny = false
-    for (const webhookId of webhooks) {
-      const isFull = type === 'tap.refused' && (await isMoreOpen(trx, { webhookId, waiting: waitingAtMost }))
-      if (!isFull && (await insertMessage(trx, { webhookId, ...message }))) isAny = true
+    for (const message of this.#messagesOf(event)) {
+      const of = { webhookId: message.webhookId, waiting: maxWaitingForRefused }
+      const isFull = event.type === 'tap.refused' && (await isMoreOpen(trx, of))
+      if (!isFull && (await insertMessage(trx, message))) isAny = true
     }
-    if (isAny) this.#recorded(teamId)
+    if (isAny) this.#recorded()
   }
 
-  /** What a tap that is being taken tells, for the write that takes it. */
-  ofTap(
+  /** Messages about a valid tap, for the write that records it. */
+  messagesOfTap(
     { at, chipUid, teamId, counter, outcome, via, keySetId: keySet, tamper }: NewTap,
     { chipGroup, tamper: before }: { chipGroup: string; tamper: string | null },
   ): NewMessage[] {
-    if (teamId === null || !this.#wanted.has(teamId)) return []
-    const told = (type: WebhookType, data: Record<string, unknown>): NewMessage[] => {
-      const webhooks = this.#wanted.get(teamId)?.get(type) ?? []
-      if (webhooks.length === 0) return []
-      const message = {
-        ...{ messageId: newMessageId(), type, at, chipUid, transactionId: null, data: JSON.stringify(data) },
-      }
-      return webhooks.map((webhookId) => ({ webhookId, ...message }))
-    }
     const uid = chipUid
+    const messages = (type: WebhookType, data: Record<string, unknown>) =>
+      this.#messagesOf({ teamId, type, at, chipUid, data })
     return [
-      ...(outcome === 'valid' ? told('tap.valid', { uid, counter, via, keySet, chipGroup }) : []),
-      // The first tap that tells that its chip's seal is open; of others, nothing is told.
-      ...(tamper === 'open' && before !== 'open' ? told('chip.opened', { uid, counter }) : []),
+      ...(outcome === 'valid' ? messages('tap.valid', { uid, counter, via, keySet, chipGroup }) : []),
+      // Only the first tap with an open seal.
+      ...(tamper === 'open' && before !== 'open' ? messages('chip.opened', { uid, counter }) : []),
     ]
   }
 
-  /** Call it once such a tap was taken. */
-  recorded(teamId: number): void {
-    this.#recorded(teamId)
+  /** One for each webhook that subscribed to it. */
+  #messagesOf(event: WebhookEvent): NewMessage[] {
+    const { teamId, type, at, data, chipUid = null, transactionId = null } = event
+    const webhooks = (teamId === null ? undefined : this.#subscriptions.get(teamId)?.get(type)) ?? []
+    if (webhooks.length === 0) return []
+    const messageId = newMessageId()
+    const message = { messageId, type, at, chipUid, transactionId, data: JSON.stringify(data) }
+    return webhooks.map((webhookId) => ({ webhookId, ...message }))
+  }
+
+  /** Call it after that write. */
+  recorded(): void {
+    this.#recorded()
   }
 
   /**
    * Of known chips, and few per minute: anyone can cause refused taps. They are counted here, before the write, because a
    * write may be run again.
-   * @returns what records those that are told, as a part of the write
+   * @returns a part of the write, which records them
    */
   refusedTaps(taps: readonly NewTap[]): (trx: Queries) => Promise<void> {
-    const told = taps.filter(({ teamId, chipUid }) => {
-      if (chipUid === null || teamId === null || !this.wants(teamId, 'tap.refused')) return false
+    const allowed = taps.filter(({ teamId, chipUid }) => {
+      if (chipUid === null || teamId === null || !this.hasSubscriber(teamId, 'tap.refused')) return false
       const now = this.#clock.monotonic()
       if (now - this.#refused.sinceMs >= minuteMs) this.#refused = { sinceMs: now, byTeam: new Map() }
-      const told = this.#refused.byTeam.get(teamId) ?? 0
-      if (told >= refusedPerMinute) return false
-      this.#refused.byTeam.set(teamId, told + 1)
+      const count = this.#refused.byTeam.get(teamId) ?? 0
+      if (count >= refusedPerMinute) return false
+      this.#refused.byTeam.set(teamId, count + 1)
       return true
     })
     return async (trx) => {
-      for (const { at, chipUid, teamId, outcome } of told)
-        await this.record(trx, {
-          teamId,
-          type: 'tap.refused',
-          at,
-          data: { uid: chipUid, outcome },
-          chipUid: chipUid ?? undefined,
-        })
+      for (const { at, chipUid, teamId, outcome } of allowed)
+        await this.record(trx, { teamId, type: 'tap.refused', at, data: { uid: chipUid, outcome }, chipUid })
     }
   }
 
@@ -164,9 +151,9 @@ export class WebhookEvents {
     trx: Queries,
     { id, state, at }: { id: number; state: 'confirmed' | 'reverted' | 'cancelled'; at: string },
   ): Promise<void> {
-    if (this.#wanted.size === 0) return
+    if (this.#subscriptions.size === 0) return
     const row = await findTransaction(trx, id)
-    if (!row || !this.wants(row.teamId, 'transaction.settled')) return
+    if (!row || !this.hasSubscriber(row.teamId, 'transaction.settled')) return
     const { teamId, chainId, minedHash, firstHash: initialTxHash } = row
     const outcome = state === 'confirmed' ? 'confirmed' : 'failed'
     if (!(await markTold(trx, { id, outcome }))) return
