@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { defaultLimits as shownLimits } from '../../src/cli/commands/teams/team.ts'
+import { defaultLimits as shownLimits } from '../../src/cli/commands/teams.ts'
 import { defaultLimits } from '../../src/daemon/domain/chain/budget.ts'
 import { type CliHome, ends, withDaemon } from '../support/cli.ts'
 import type { TestDaemon } from '../support/daemon.ts'

@@ -5,8 +5,8 @@ import { defineCommand } from '../../command/define.ts'
 import { flag, integer, team, text, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { clean, shellQuoted } from '../../io/text.ts'
-import { chooseGroup } from '../chip-groups/group.ts'
-import { chooseKeySet } from '../key-sets/choose.ts'
+import { chooseGroup } from '../chip-groups.ts'
+import { chooseKeySet } from '../key-sets.ts'
 
 export const importChips = defineCommand({
   name: 'import',

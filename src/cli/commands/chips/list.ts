@@ -2,7 +2,7 @@ import { defineCommand } from '../../command/define.ts'
 import { team } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { colons } from '../../uid.ts'
-import { chipsOf, listGroups } from '../chip-groups/group.ts'
+import { chipsOf, listGroups } from '../chip-groups.ts'
 import { type Conditions, groupFlag, readConditions, selectChips, selectionFlags } from './select.ts'
 
 interface Listed {

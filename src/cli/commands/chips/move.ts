@@ -1,7 +1,7 @@
 import { defineCommand } from '../../command/define.ts'
 import { text } from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
-import { findGroup } from '../chip-groups/group.ts'
+import { findGroup } from '../chip-groups.ts'
 import { applyToChips, chipArguments, chooseChips, someFlags } from './many.ts'
 
 export const move = defineCommand({

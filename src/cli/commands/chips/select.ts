@@ -4,7 +4,7 @@ import type { AnswerOf } from '../../client/types.ts'
 import { readTime, repeated, text, type Values } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError, UsageError } from '../../errors.ts'
-import { chipsOf } from '../chip-groups/group.ts'
+import { chipsOf } from '../chip-groups.ts'
 
 export type SelectedChip = AnswerOf<'GET /admin/chips/export'>
 /** As a query; an empty value stands for chips without one. */

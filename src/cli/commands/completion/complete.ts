@@ -3,7 +3,7 @@ import type { Completion, Raw } from '../../command/options.ts'
 import { readConfigFile } from '../../config-file.ts'
 import { type CliContext, createContext, globalOptions } from '../../context.ts'
 import { clean } from '../../io/text.ts'
-import { listGroups } from '../chip-groups/group.ts'
+import { listGroups } from '../chip-groups.ts'
 import { topics } from '../help.ts'
 
 interface Candidate {

@@ -20,7 +20,7 @@ import type { System } from '../../system.ts'
 import { describeChain } from '../doctor/chains.ts'
 import { describeServer } from '../doctor/daemon.ts'
 import { describeReaders, readersHere } from '../doctor/readers.ts'
-import { describeBudget } from '../teams/team.ts'
+import { describeBudget } from '../teams.ts'
 import { chooseDaemon, dataDirFlag, orService, serviceOf, wantedDaemon } from './choose.ts'
 import { type ServiceState, stateOf } from './systemd.ts'
 

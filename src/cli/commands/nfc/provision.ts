@@ -11,8 +11,8 @@ import { type BoxView, lines } from '../../nfc/box-view.ts'
 import type { ChipRow } from '../../nfc/chip-rows.ts'
 import { ALL, readerOption } from '../../nfc/readers.ts'
 import { readBox } from '../../nfc/saved-box.ts'
-import { chooseGroup } from '../chip-groups/group.ts'
-import { chooseKeySet } from '../key-sets/choose.ts'
+import { chooseGroup } from '../chip-groups.ts'
+import { chooseKeySet } from '../key-sets.ts'
 
 export const provision = defineCommand({
   name: 'provision',

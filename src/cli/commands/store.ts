@@ -1,11 +1,47 @@
+import { spawn } from 'node:child_process'
 import { resolve } from 'node:path'
-import type { JsonObject } from '../../../values/json.ts'
-import { defineCommand } from '../../command/define.ts'
-import { text } from '../../command/options.ts'
-import { UsageError } from '../../errors.ts'
-import { dataDir } from '../../system.ts'
-import { realDir } from '../daemon/choose.ts'
-import { runDaemonProgram } from './daemon-program.ts'
+import { type JsonObject, parseObject } from '../../values/json.ts'
+import { linesOf } from '../../values/line-splitter.ts'
+import { defineCommand } from '../command/define.ts'
+import { text, yes } from '../command/options.ts'
+import type { CliContext } from '../context.ts'
+import { CliError, UsageError } from '../errors.ts'
+import { clean } from '../io/text.ts'
+import { dataDir } from '../system.ts'
+import { realDir } from './daemon/choose.ts'
+
+/**
+ * The daemon's program does what needs the database itself. It ends with this command.
+ * @param settings of its environment, since URLs hold passwords @param take gets each line that it prints
+ * @throws CliError with what the program said
+ */
+const runDaemonProgram = async (
+  ctx: CliContext,
+  flags: readonly string[],
+  settings: Readonly<Record<string, string | undefined>>,
+  take: (line: JsonObject) => void,
+): Promise<void> => {
+  const { TAPCHIP_EPHEMERAL: _, ...env } = ctx.system.env
+  const child = spawn(process.execPath, [ctx.system.daemonScript(), ...flags], {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    cwd: ctx.system.cwd,
+    env: { ...env, ...settings },
+  })
+  let problem = ''
+  child.stderr?.on('data', (chunk) => (problem += String(chunk)))
+  const ended = new Promise<number | null>((done, failed) => child.on('error', failed).on('close', done))
+  const texts = async function* () {
+    for await (const chunk of child.stdout ?? []) yield String(chunk)
+  }
+  for await (const text of linesOf(texts())) {
+    const line = parseObject(text)
+    if (line) take(line)
+  }
+  const code = await ended
+  if (code === 0) return
+  const words = clean(problem.trim().replace(/^tapchipd: /, ''))
+  throw new CliError(words || 'It was interrupted. Run it again: it continues.')
+}
 
 interface CopiedTable {
   readonly table: string
@@ -13,7 +49,7 @@ interface CopiedTable {
   readonly digest: string
 }
 
-export const copy = defineCommand({
+const copy = defineCommand({
   name: 'copy',
   summary: 'Copy the database of a stopped daemon to PostgreSQL, or back',
   description:
@@ -94,4 +130,44 @@ export const copy = defineCommand({
 })
 
 /** A password may hold any character, even an @. */
-export const withoutPassword = (place: string): string => place.replace(/\/\/.*@/, '//').replace(/\?.*$/, '')
+const withoutPassword = (place: string): string => place.replace(/\/\/.*@/, '//').replace(/\?.*$/, '')
+
+const markRestored = defineCommand({
+  name: 'mark-restored',
+  summary: 'Tell a database on PostgreSQL that it was restored to an earlier state',
+  description:
+    'After restoring a database on PostgreSQL to an earlier state, by pg_dump or to a point in time, run this before any ' +
+    'daemon starts on it: taps, codes, and transactions since then are not in it. As after tapchip restore, refs, codes, ' +
+    'and registrations that were open are no longer valid, and the first tap of each chip only brings its counter up to date.',
+  examples: [
+    'store mark-restored --yes',
+    'store mark-restored --database postgres://tapchip@db1/tapchip --yes',
+  ],
+  options: {
+    database: text('--database <url>', 'The URL of the database (default: TAPCHIP_DATABASE_URL)'),
+    yes,
+  },
+  run: async (ctx, { options }) => {
+    const url = options.database ?? ctx.system.env.TAPCHIP_DATABASE_URL
+    if (!url) throw new UsageError('Which database? Give --database URL, or set TAPCHIP_DATABASE_URL.')
+    const name = withoutPassword(url)
+    await ctx.beforeChange(`Would end what is open in ${name}`)
+    await ctx.prompts.confirm(
+      options.yes,
+      `End all refs, codes, and registrations in ${name}, and let the first tap of each chip only bring its counter up to date?`,
+    )
+    let chips = 0
+    await runDaemonProgram(ctx, ['--store', 'mark-restored'], { TAPCHIP_DATABASE_URL: url }, (line) => {
+      if (line.event === 'marked-restored') chips = Number(line.chips)
+    })
+    await ctx.io.one({ database: name, chips }, (it) => ({
+      Database: it.database,
+      'Chips to catch up': it.chips,
+    }))
+    ctx.io.note(
+      'API keys and admin tokens that were revoked since are valid again, and chips that were disabled since are enabled: revoke and disable them again.',
+    )
+  },
+})
+
+export const verbs = [copy, markRestored]

@@ -1,9 +1,9 @@
-import { defineCommand } from '../../command/define.ts'
-import { argument, flag } from '../../command/options.ts'
-import { bothForms } from '../../uid.ts'
-import { token } from '../token.ts'
+import { defineCommand } from '../command/define.ts'
+import { argument, flag } from '../command/options.ts'
+import { bothForms } from '../uid.ts'
+import { token } from './token.ts'
 
-export const show = defineCommand({
+const show = defineCommand({
   name: 'show',
   summary: 'Query a ref, which is valid only the first time, and show its codes',
   examples: ['refs show V1StGXR8_Z5jdHi6B-myT', 'refs show V1StGXR8_Z5jdHi6B-myT --include-owner --json'],
@@ -48,3 +48,5 @@ export const show = defineCommand({
       ctx.io.note('Not valid: this ref was queried before, is too old, or needs the key of its team.')
   },
 })
+
+export const verbs = [show]

@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { isLoopback } from '../../client/errors.ts'
-import { defineCommand } from '../../command/define.ts'
-import { choice, integer, team, text, yes } from '../../command/options.ts'
-import type { CliContext } from '../../context.ts'
-import { CliError, exitCodes, UsageError } from '../../errors.ts'
-import { withFiles } from '../../file-problem.ts'
-import { counted, shellQuoted } from '../../io/text.ts'
-import { type Label, labelsOfBatch, labelsOfGroup } from '../../labels/chips.ts'
-import { type GivenFile, writePdf } from '../../labels/pdf.ts'
-import { a4, roll } from '../../labels/sheet.ts'
-import { openFile } from '../chips/export.ts'
+import { isLoopback } from '../client/errors.ts'
+import { defineCommand } from '../command/define.ts'
+import { choice, integer, team, text, yes } from '../command/options.ts'
+import type { CliContext } from '../context.ts'
+import { CliError, exitCodes, UsageError } from '../errors.ts'
+import { withFiles } from '../file-problem.ts'
+import { counted, shellQuoted } from '../io/text.ts'
+import { type Label, labelsOfBatch, labelsOfGroup } from '../labels/chips.ts'
+import { type GivenFile, writePdf } from '../labels/pdf.ts'
+import { a4, roll } from '../labels/sheet.ts'
+import { openFile } from './chips/export.ts'
 
-export const print = defineCommand({
+const print = defineCommand({
   name: 'print',
   summary: 'Make a PDF with a label for each chip of a batch or of a group',
   description:
@@ -130,3 +130,5 @@ const readFlagFile = (ctx: CliContext, file: string | undefined, maxBytes: numbe
   if (content.length <= maxBytes) return { name: file, content }
   throw new UsageError(`${file} is larger than ${maxBytes / 2 ** 20} MiB.`)
 }
+
+export const verbs = [print]

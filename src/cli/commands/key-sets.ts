@@ -1,8 +1,46 @@
-import { readJsonObject } from '../../batch/input/source.ts'
-import { defineCommand } from '../../command/define.ts'
-import { choice, integer, text } from '../../command/options.ts'
-import type { CliContext } from '../../context.ts'
-import { UsageError } from '../../errors.ts'
+import { readJsonObject } from '../batch/input/source.ts'
+import { defineCommand } from '../command/define.ts'
+import { argument, choice, integer, text, yes } from '../command/options.ts'
+import type { CliContext } from '../context.ts'
+import { UsageError } from '../errors.ts'
+import { readId } from './named.ts'
+
+export const chooseKeySet = async (
+  ctx: CliContext,
+  keySet: number | undefined,
+  isOffered: (set: { readonly canProvision: boolean }) => boolean = () => true,
+): Promise<number> =>
+  Number(
+    await ctx.prompts.choice(keySet?.toString(), {
+      flag: '--key-set',
+      message: 'Which key set?',
+      choices: async () =>
+        (await ctx.call('GET /admin/key-sets'))
+          .filter(isOffered)
+          .map(({ id, diversification }) => ({ name: `${id} (${diversification})`, value: String(id) })),
+    }),
+  )
+
+const list = defineCommand({
+  name: 'list',
+  summary: 'List the key sets without their keys',
+  examples: ['key-sets list', 'key-sets list --json'],
+  run: async (ctx) => {
+    await ctx.io.list(
+      await ctx.call('GET /admin/key-sets'),
+      {
+        ID: (set) => set.id,
+        DIVERSIFICATION: (set) => set.diversification,
+        'MAC FROM': (set) => set.macInputFrom,
+        PARAMETERS: ({ parameters }) => `${parameters.d} ${parameters.e} ${parameters.c}`,
+        PROVISIONS: (set) => set.canProvision,
+        CHIPS: (set) => set.chips,
+        CREATED: (set) => set.createdAt,
+      },
+      'No key sets. Create one: tapchip key-sets create --file keys.json',
+    )
+  },
+})
 
 /** Keys are not taken from flags, which process lists and shell histories show. */
 const keyVariables = {
@@ -13,7 +51,7 @@ const keyVariables = {
 
 const derivations = ['none', 'an10922', 'listed'] as const
 
-export const create = defineCommand({
+const create = defineCommand({
   name: 'create',
   summary: 'Create a key set, whose keys are never shown again',
   description:
@@ -100,3 +138,25 @@ const metaReadKey = async (ctx: CliContext, members: Readonly<Record<string, unk
     message: 'SDMMetaRead key (32 hex digits)',
   })
 }
+
+const remove = defineCommand({
+  name: 'remove',
+  summary: 'Remove a key set that no chip uses',
+  examples: ['key-sets remove 101'],
+  args: { id: argument('id', 'Its number', 'key-set') },
+  options: { yes },
+  run: async (ctx, { args, options }) => {
+    ctx.needAdmin()
+    const id = readId(args.id, { noun: 'key set', list: 'key-sets list' })
+    await ctx.prompts.confirmByName(options.yes, `Remove key set ${id}? Its keys cannot be recovered.`, {
+      what: 'its number',
+      is: (typed) => typed === String(id),
+    })
+    await ctx.io.one(await ctx.call('DELETE /admin/key-sets/:id', { params: { id } }), () => ({
+      Removed: id,
+    }))
+    ctx.io.hint('See what is left: tapchip key-sets list')
+  },
+})
+
+export const verbs = [list, create, remove]

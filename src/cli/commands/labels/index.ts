@@ -1,3 +1,0 @@
-import { print } from './print.ts'
-
-export const verbs = [print]

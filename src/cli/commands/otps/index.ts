@@ -1,4 +1,0 @@
-import { remove } from './delete.ts'
-import { show } from './show.ts'
-
-export const verbs = [show, remove]

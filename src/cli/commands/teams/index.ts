@@ -1,7 +1,0 @@
-import { create } from './create.ts'
-import { edit } from './edit.ts'
-import { list } from './list.ts'
-import { remove } from './remove.ts'
-import { show } from './show.ts'
-
-export const verbs = [list, show, create, edit, remove]
