@@ -61,7 +61,7 @@ export const claimHash = ({ blockExpiry, recipient, tokenId, contract, nonce }: 
 export const claimCounter = (contract: Address, recipient: Address): string =>
   `claim:${contract}:${recipient}`.toLowerCase()
 
-const maxSigningsIfRerunPasses = 3
+const maxSignings = 3
 
 /**
  * Where an empty call takes 21,000: a mint to a new holder uses 102,000, and a receiving contract may need some more.
@@ -114,7 +114,7 @@ export function phygitalClaim({ signVerifier, expiryBlocks }: PhygitalClaimOptio
     async afterRevert(args, reverted) {
       const { contract, recipient, tokenId } = parse(args)
       // A recipient contract can accept every trial run and refuse the real call.
-      if (reverted.rerun.passes && reverted.signings >= maxSigningsIfRerunPasses) return 'give up'
+      if (reverted.rerun.passes && reverted.signings >= maxSignings) return 'give up'
       const stale =
         isExpired(reverted) ||
         (await isOtherCall(reverted, contract, BigInt(tokenId))) ||
@@ -220,13 +220,9 @@ async function callFor(client: ChainClient, contract: Address, tokenId: bigint):
 }
 
 /** The token was minted in the meantime, or does not exist after all. */
-async function isOtherCall(
-  reverted: RevertedTransaction,
-  contract: Address,
-  tokenId: bigint,
-): Promise<boolean> {
-  const { functionName } = decodeFunctionData({ abi: phygitalAbi, data: reverted.data })
-  return functionName !== (await callFor(reverted.client, contract, tokenId))
+async function isOtherCall({ data, client }: RevertedTransaction, contract: Address, tokenId: bigint) {
+  const { functionName } = decodeFunctionData({ abi: phygitalAbi, data })
+  return functionName !== (await callFor(client, contract, tokenId))
 }
 
 function isExpired({ data, blockNumber }: RevertedTransaction): boolean {

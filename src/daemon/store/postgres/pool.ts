@@ -8,9 +8,9 @@ import type { Primary } from './primary.ts'
 import { connectMs, isStale, isUnprepared } from './servers.ts'
 import { isFull } from './trouble.ts'
 
-/** Of one kind. More than wait in any proper moment, and less than would fill the memory. */
+/** Of one kind: far more than normal operation needs, and few enough to fit the memory. */
 const maxWaiting = 1000
-/** One that was not needed for so long is closed, since other daemons may be short of it. */
+/** Idle connections are closed, since other daemons may need them. */
 const idleMs = 5000
 /** Until a server that refused another connection is asked for one again. */
 const fullPauseMs = 1000
@@ -43,11 +43,9 @@ export class Pool {
   readonly #ending = new Set<Promise<void>>()
   readonly #tidying: NodeJS.Timeout
   #opening = 0
-  /** Why the last one could not be opened. */
-  #refusal: unknown
+  #lastRefusal: unknown
   #pausedUntil = 0
-  /** To be closed as soon as they are released. */
-  #surplus = 0
+  #toCloseOnRelease = 0
   #isClosing = false
   #allClosed = () => {}
 
@@ -76,7 +74,7 @@ export class Pool {
     const client = await new Promise<Client>((resolve, reject) => {
       const late = () => {
         waiting.splice(waiting.indexOf(one), 1)
-        reject(new DatabaseUnavailable(this.#refusal ?? new Error('timeout: no connection is free')))
+        reject(new DatabaseUnavailable(this.#lastRefusal ?? new Error('timeout: no connection is free')))
       }
       const timer = setTimeout(late, Math.min(connectMs, leftMs))
       const one = { since, timer, resolve, reject }
@@ -131,7 +129,7 @@ export class Pool {
   #isAllowed(kind: Kind): boolean {
     if (this.#inUse[kind] >= this.#limits[kind].max) return false
     if (kind !== 'write' && kind !== 'slow') return true
-    const total = this.#refusal === undefined ? this.#max : this.#open.size
+    const total = this.#lastRefusal === undefined ? this.#max : this.#open.size
     const minSpare = kind === 'write' || this.#max === 1 ? 1 : 0
     return this.#inUse.write + this.#inUse.slow < Math.max(total - 1, minSpare)
   }
@@ -189,7 +187,7 @@ export class Pool {
       this.#end(client)
       return
     }
-    this.#refusal = undefined
+    this.#lastRefusal = undefined
     this.#open.set(client, 'read')
     const gone = () => {
       this.#drop(client)
@@ -202,7 +200,7 @@ export class Pool {
 
   /** With those that are open, work goes on; without any, nobody waits in vain. */
   #refused(error: unknown): void {
-    this.#refusal = error
+    this.#lastRefusal = error
     if (this.#open.size === 0 && this.#opening === 1) {
       this.#refuse(error)
       return
@@ -211,9 +209,9 @@ export class Pool {
     const pauseMs = isFull(error) ? fullPauseMs * (1 + Math.random()) : failedPauseMs
     this.#pausedUntil = performance.now() + pauseMs
     setTimeout(() => this.#lend(), pauseMs).unref()
-    if (!isNews || !isFull(error) || this.#open.size - this.#surplus <= keptWhenFull) return
+    if (!isNews || !isFull(error) || this.#open.size - this.#toCloseOnRelease <= keptWhenFull) return
     if (this.#idle.length > 0) this.#closeIdle(Number.POSITIVE_INFINITY, this.#open.size - 1)
-    else this.#surplus += 1
+    else this.#toCloseOnRelease += 1
   }
 
   #refuse(error: unknown): void {
@@ -229,7 +227,7 @@ export class Pool {
     if (error instanceof DatabaseUnavailable) {
       breakOff(client)
       this.#drop(client)
-    } else if (this.#isClosing || this.#surplus > 0 || isStale(error) || isUnprepared(error)) {
+    } else if (this.#isClosing || this.#toCloseOnRelease > 0 || isStale(error) || isUnprepared(error)) {
       this.#drop(client)
       this.#end(client)
     } else if (this.#open.has(client)) this.#idle.push({ client, since: performance.now() })
@@ -240,7 +238,7 @@ export class Pool {
     if (!this.#open.delete(client)) return
     const at = this.#idle.findIndex((one) => one.client === client)
     if (at >= 0) this.#idle.splice(at, 1)
-    if (this.#surplus > 0) this.#surplus -= 1
+    if (this.#toCloseOnRelease > 0) this.#toCloseOnRelease -= 1
     if (this.#open.size === 0) this.#allClosed()
   }
 
