@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Db } from '../../src/daemon/store/database/database.ts'
 import { setSetting, setting } from '../../src/daemon/store/database/settings.ts'
-import { Lease, LeaseLost } from '../../src/daemon/store/lease/lease.ts'
+import { Lease, LeaseLost, withLease } from '../../src/daemon/store/lease/lease.ts'
 import { testClock } from '../support/daemon.ts'
 import { ageLeases, openTestStore } from '../support/engines.ts'
 import { dropDatabaseOf } from '../support/postgres.ts'
@@ -108,4 +108,28 @@ test('a holder whose acquisition was not answered acquires it again at once', as
   const again = lease('first')
   expect(await again.acquire()).toBe(true)
   expect(await row()).toMatchObject({ holder: 'first', fence: 2 })
+})
+
+test('of ten jobs under one lease each runs alone; one that lost the lease writes nothing, and has no result', async () => {
+  let [underWay, most] = [0, 0]
+  const job = async (own: Lease) => {
+    underWay += 1
+    most = Math.max(most, underWay)
+    await own.renew()
+    underWay -= 1
+    return 'done'
+  }
+  const results = await Promise.all(
+    Array.from({ length: 10 }, () => withLease({ db, name: 'test' }, 10_000, job)),
+  )
+  expect(results).toEqual(Array(10).fill('done'))
+  expect(most).toBe(1)
+  const lost = await withLease({ db, name: 'test' }, 0, async (own) => {
+    expect(await withLease({ db, name: 'test' }, 0, async () => 'beside')).toBeUndefined()
+    await ageLeases(db, 5000)
+    expect(await withLease({ db, name: 'test' }, 0, async () => 'afterwards')).toBe('afterwards')
+    await write(own, 'too late')
+  })
+  expect(lost).toBeUndefined()
+  expect(await setting(db.read, 'written')).toBeUndefined()
 })

@@ -174,8 +174,7 @@ test('two daemons that ask a provider about the same claim ask in turn, and it g
   const b = await open('b')
   const asked: string[] = []
   const left: unknown[] = []
-  const abandoned = () =>
-    abandonedClaims(b.ctx.db.read, { now: new Date().toISOString(), before: '9999-01-01T00:00:00.000Z' })
+  const abandoned = () => abandonedClaims(b.ctx.db.read, '9999-01-01T00:00:00.000Z')
   let under = 0
   let most = 0
   const poap: Partial<BadgeProvider> = {
@@ -213,11 +212,10 @@ test('two daemons that ask a provider about the same claim ask in turn, and it g
   )
   expect(await abandoned()).toHaveLength(1)
   const settlers = [a, b].map(
-    ({ ctx }, n) =>
+    ({ ctx }) =>
       new Settler({
         ...ctx,
         providers: { ...ctx.badges.providers, poap: poap as BadgeProvider },
-        holder: `d${n}`,
       }),
   )
   const results = await Promise.all(ten.map((n) => settlers[n % 2]?.settle(id, true)))

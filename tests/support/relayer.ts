@@ -62,7 +62,6 @@ export async function openBench(options: BenchOptions = {}) {
   const node = await openStrictNode(() => anvil.url)
   const clock = testClock()
   let db = await openTestStore(directory)
-  let starts = 0
 
   const rpc = (method: string, params: unknown[] = []) => askNode(anvil.url, method, params)
   for (const { address, code } of [tally, wall]) await rpc('anvil_setCode', [address, code])
@@ -73,7 +72,6 @@ export async function openBench(options: BenchOptions = {}) {
     return () => impatient.delete(job)
   }
   const open = (more: Partial<RelayerOptions> = {}) => {
-    starts += 1
     const chain: ChainSettings = {
       chainId: 31337,
       transport: rpcTransport(node.url, options.timeoutMs ?? 6_000),
@@ -84,7 +82,7 @@ export async function openBench(options: BenchOptions = {}) {
       signers: { relayer: relayerKey },
       ...options.chain,
     }
-    const usual = { db, clock, chains: [chain], holder: `start-${starts}` }
+    const usual = { db, clock, chains: [chain] }
     return openRelayer({ ...usual, schedule, ...options.relayer, ...more })
   }
   const bench = {

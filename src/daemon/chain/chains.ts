@@ -31,8 +31,6 @@ interface ChainsOptions {
     | undefined
   remote: readonly RemoteChain[]
   keys: KeySources
-  /** Random at every start. */
-  holder: string
   onSettled: OnSettled
   withoutEffect: (chain: Chain, ...of: Parameters<WithoutEffect>) => ReturnType<WithoutEffect>
   /** See RelayerOptions. */
@@ -135,7 +133,6 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
       db,
       clock,
       chains: settings,
-      holder: options.holder,
       broadcastTimeoutMs: options.broadcastTimeoutMs,
       onSettled,
       withoutEffect: (row, blockNumber) => options.withoutEffect(get(row.chainId), row, blockNumber),

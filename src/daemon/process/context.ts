@@ -1,6 +1,5 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { nanoid } from 'nanoid'
 import type { Logger } from 'pino'
 import { chainStart } from '../../values/audit-chain.ts'
 import { adminSocketName } from '../../values/local-daemon.ts'
@@ -154,9 +153,8 @@ export async function beginContext(
     await checkAuditHead(db.read, seal)
     watchAuditSeal(metrics, seal)
     const auditing = auditWatch({ db, seal, clock, log, webhookEvents })
-    const holder = nanoid()
     const election = new LeaderElection({
-      ...{ db, holder },
+      db,
       failed: (err) => log.error({ err }, 'cannot determine the background leader'),
     })
     const webhooks = new Deliverer({
@@ -174,7 +172,7 @@ export async function beginContext(
     const marketplace = marketplaceQueue({ config, db, log, election }, outbound, clock)
     const send = sendUnlessDry(outbound)
     const badges = await openBadges(config.badges, {
-      ...{ db, box, clock, log, send, webhookEvents, election, holder },
+      ...{ db, box, clock, log, send, webhookEvents, election },
       dataDir: config.dataDir,
       writeFailed: failed,
     })
@@ -182,7 +180,7 @@ export async function beginContext(
     const fleet = new Fleet({ db, log, config })
     const chains = pendingChains(
       openChains({
-        ...{ db, clock, log, holder, broadcastTimeoutMs },
+        ...{ db, clock, log, broadcastTimeoutMs },
         ...chainSettings(config, names),
         onSettled: settledWith({ webhookEvents }),
         withoutEffect: whyNotDeployed,

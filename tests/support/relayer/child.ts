@@ -28,7 +28,6 @@ const clock = { now: () => Date.now(), monotonic: () => performance.now() }
 const relayer = await openRelayer({
   db,
   clock,
-  holder: `child ${process.pid}`,
   timing: { busyMs: 4, idleMs: 20, resendMs: 200, maxBackoffMs: 20 },
   chains: [
     {

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { nanoid } from 'nanoid'
 import type { Logger } from 'pino'
 import { BackgroundLoop } from '../../../values/background-loop.ts'
@@ -39,11 +38,7 @@ export async function aloneWithChain({
   lost: () => void
 }): Promise<() => Promise<void>> {
   const lease = new Lease({ db, name: 'embedded chain', holder: holderIn(dataDir) })
-  const until = performance.now() + defaultLeaseMs + renewMs
-  while (!(await lease.acquire())) {
-    if (performance.now() > until) throw new EmbeddedElsewhere()
-    await delay(renewMs / 4)
-  }
+  if (!(await lease.acquireWithin(defaultLeaseMs + renewMs))) throw new EmbeddedElsewhere()
   log.warn('the embedded chain is for one daemon alone: no other on this database can use it')
   const loop = new BackgroundLoop({
     run: async () => {
@@ -59,7 +54,7 @@ export async function aloneWithChain({
   loop.start()
   return async () => {
     await loop.stop()
-    await lease.release().catch(() => undefined)
+    await lease.release()
   }
 }
 

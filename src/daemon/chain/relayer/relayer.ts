@@ -27,8 +27,6 @@ export interface RelayerOptions {
   clock: Clock
   chains: readonly ChainSettings[]
   builders?: Builders
-  /** Identifies this process among users of the same database: random, new at every start. */
-  holder: string
   timing?: Partial<RelayTiming>
   onSettled?: OnSettled
   withoutEffect?: WithoutEffect
@@ -84,15 +82,7 @@ export interface Relayer {
  * @throws WrongChain
  */
 export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
-  const {
-    db,
-    clock,
-    chains,
-    holder,
-    builders = {},
-    broadcastTimeoutMs = 5_000,
-    schedule = systemSchedule,
-  } = options
+  const { db, clock, chains, builders = {}, broadcastTimeoutMs = 5_000, schedule = systemSchedule } = options
   const onSettled = options.onSettled ?? (async () => undefined)
   const withoutEffect = options.withoutEffect ?? (async () => undefined)
   const events = new TransactionEvents(db, schedule)
@@ -105,7 +95,7 @@ export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
     return Object.entries(chain.signers).map(([name, signer]) => {
       const memory = newMemory()
       const ends = { onSettled, withoutEffect }
-      const lease = new Lease({ db, name: leaseOf(chain, signer), holder, clock })
+      const lease = new Lease({ db, name: leaseOf(chain, signer), clock })
       const gas = new Gas(node, signer.address, monotonic)
       const own = { chain, name, signer, node, market, gas, lease, memory }
       const of = { ...own, db, clock, builders, timing, changed, ...ends }

@@ -2,7 +2,7 @@ import { isAboutRecipient } from '../../badges/poap-wire.ts'
 import { type BadgeProvider, ownerOf, type Unavailable, type UnknownOutcome } from '../../badges/provider.ts'
 import { updateClaim } from '../../store/badge-events/badge-claims.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
-import type { Db } from '../../store/database/database.ts'
+import type { WriteJob } from '../../store/database/database.ts'
 import type { BadgeClaimRow } from '../../store/schema/schema.ts'
 import { type Clock, iso } from '../time/time.ts'
 import type { WebhookEvents } from '../webhooks/events.ts'
@@ -33,7 +33,8 @@ const maxPauseMs = 600_000
 const transactionAfterMs = 15_000
 
 interface Deps {
-  db: Db
+  /** Only while the daemon has the lease of the claim. @throws LeaseLost */
+  write<T>(claimId: number, job: WriteJob<T>): Promise<T>
   box: SecretBox
   clock: Clock
   webhookEvents: WebhookEvents
@@ -56,7 +57,7 @@ export class CodeClaims {
     if (before) return before
     let isSentNow = false
     const result = await provider.claim(code, claim.recipient, async () => {
-      if (!wasSent) await this.#deps.db.write((trx) => updateClaim(trx, claim.id, { isSent: 1 }))
+      if (!wasSent) await this.#deps.write(claim.id, (trx) => updateClaim(trx, claim.id, { isSent: 1 }))
       isSentNow = true
     })
     switch (result.kind) {
@@ -97,7 +98,7 @@ export class CodeClaims {
     if (after) return after
     // Otherwise the next claimant would get the same code and the same refusal.
     const fate = isAboutRecipient(message) ? 'free' : 'behind'
-    await this.#deps.db.write((trx) => releaseClaim(trx, this.#deps.box, claim, fate))
+    await this.#deps.write(claim.id, (trx) => releaseClaim(trx, this.#deps.box, claim, fate))
     return refusedResult(message)
   }
 
@@ -135,7 +136,7 @@ export class CodeClaims {
     const now = this.#deps.clock.now()
     // POAP keeps badges for e-mail addresses; there is no transaction until the badge is collected.
     const hasTransaction = claim.codeNumber !== null && !claim.recipient.includes('@')
-    await this.#deps.db.write((trx) =>
+    await this.#deps.write(claim.id, (trx) =>
       closeClaim(trx, this.#deps, claim, {
         now: iso(now),
         dueAt: hasTransaction ? iso(now + transactionAfterMs) : null,
@@ -148,7 +149,7 @@ export class CodeClaims {
   /** This attempt did nothing; an earlier one may have. */
   async later(claim: BadgeClaimRow, why: Pick<Unavailable, 'retryAfterMs' | 'reason'>): Promise<MintResult> {
     if (claim.isSent === 1) return this.open(claim, why)
-    await this.#deps.db.write((trx) => releaseClaim(trx, this.#deps.box, claim))
+    await this.#deps.write(claim.id, (trx) => releaseClaim(trx, this.#deps.box, claim))
     return { kind: 'unavailable', ...only(why) }
   }
 
@@ -161,7 +162,7 @@ export class CodeClaims {
       maxPauseMs,
     )
     const dueAt = iso(this.#deps.clock.now() + pauseMs)
-    await this.#deps.db.write((trx) => leaveOpen(trx, claim, { dueAt, reason: why.reason }))
+    await this.#deps.write(claim.id, (trx) => leaveOpen(trx, claim, { dueAt, reason: why.reason }))
     return { kind: 'open', ...only(why) }
   }
 }

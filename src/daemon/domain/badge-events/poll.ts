@@ -56,9 +56,8 @@ export class Poller {
   /** Reopens claims interrupted by a daemon's end, since it is unknown what was sent. */
   async recover(): Promise<void> {
     const { db, clock, election } = this.#deps
-    const now = clock.now()
-    const before = iso(election === undefined ? endOfDates : now - graceMs)
-    const abandoned = await abandonedClaims(db.read, { now: iso(now), before })
+    const before = iso(election === undefined ? endOfDates : clock.now() - graceMs)
+    const abandoned = await abandonedClaims(db.read, before)
     if (abandoned.length === 0) return
     await db.write(async (trx) => {
       for (const { id, otpHash, attempts } of abandoned) {

@@ -34,8 +34,6 @@ interface Deps {
   /** Receives errors of images that cannot be written. */
   writeFailed(error: unknown): void
   election: Election
-  /** Claims are held in this name. */
-  holder: string
 }
 
 /** Continues what an earlier run left open. */

@@ -1,17 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { BadgeProvider } from '../../badges/provider.ts'
-import {
-  codeContext,
-  findClaim,
-  holdClaim,
-  releaseClaimHold,
-  sealedCode,
-} from '../../store/badge-events/badge-claims.ts'
+import { codeContext, findClaim, leaseOfClaim, sealedCode } from '../../store/badge-events/badge-claims.ts'
 import { findPoapEvent, secretCodeContext } from '../../store/badge-events/badge-upstream.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
-import { type Db, isShared } from '../../store/database/database.ts'
+import type { Db, WriteJob } from '../../store/database/database.ts'
+import { type Lease, withLease } from '../../store/lease/lease.ts'
 import type { BadgeClaimRow } from '../../store/schema/schema.ts'
-import { type Clock, iso } from '../time/time.ts'
+import type { Clock } from '../time/time.ts'
 import type { WebhookEvents } from '../webhooks/events.ts'
 import { CodeClaims, inactiveTried, type MintResult, refusedResult, type Step } from './claim-code.ts'
 import { noAccount, type Providers, providerOf } from './providers.ts'
@@ -25,16 +19,13 @@ interface Deps {
   clock: Clock
   webhookEvents: WebhookEvents
   providers: Providers
-  /** Claims are held in this name while other daemons use the database. */
-  holder: string
 }
 
 const codesTried = 50
 /** Longer than a provider takes for one code; a daemon that ends holds its claims no longer. */
-const heldMs = 90_000
+const leaseMs = 90_000
 /** A request waits so long for what another daemon asks. */
 const waitMs = 15_000
-const waitStepMs = 200
 
 const isSettled = (step: MintResult | Step): step is MintResult => !step.kind.startsWith('code-')
 
@@ -58,11 +49,17 @@ export class Settler {
   /** Claims with a waiting request. */
   readonly #awaited = new Set<number>()
 
+  /** By claim. */
+  readonly #leases = new Map<number, Lease>()
   readonly #claims: CodeClaims
 
   constructor(deps: Deps) {
     this.#deps = deps
-    this.#claims = new CodeClaims({ ...deps, isAwaited: (id) => this.#awaited.has(id) })
+    this.#claims = new CodeClaims({
+      ...deps,
+      write: (id, job) => this.#write(id, job),
+      isAwaited: (id) => this.#awaited.has(id),
+    })
   }
 
   /** @param isAwaited true if a request is waiting for the result */
@@ -85,18 +82,20 @@ export class Settler {
 
   /** Two daemons that ask about one claim would each give it the next code. */
   async #alone(id: number): Promise<MintResult> {
-    const { db, holder } = this.#deps
-    if (!isShared(db)) return this.#orLeaveOpen(id)
-    const until = performance.now() + waitMs
-    for (;;) {
-      const claim = await findClaim(db.read, id)
-      // Without a provider's code, one write decides.
-      if (claim?.state !== 'open' || claim.codeNumber === null) return this.#orLeaveOpen(id)
-      if (await this.#hold(id)) break
-      if (performance.now() > until) return lostResult
-      await delay(waitStepMs)
-    }
-    return this.#orLeaveOpen(id).finally(() => db.write((trx) => releaseClaimHold(trx, { id, holder })))
+    const { db } = this.#deps
+    const claim = await findClaim(db.read, id)
+    // Without a provider's code, one write decides.
+    if (claim?.state !== 'open' || claim.codeNumber === null) return this.#orLeaveOpen(id)
+    const settled = await withLease({ db, name: leaseOfClaim(id), leaseMs }, waitMs, (lease) => {
+      this.#leases.set(id, lease)
+      return this.#orLeaveOpen(id).finally(() => this.#leases.delete(id))
+    })
+    return settled ?? lostResult
+  }
+
+  /** Nothing is written, and so nothing sent, about a claim that another daemon has the lease of by now. */
+  #write<T>(id: number, job: WriteJob<T>): Promise<T> {
+    return (this.#leases.get(id) ?? this.#deps.db).write(job)
   }
 
   /** After an unexpected failure, such as a full disk, the claim stays open for a retry. */
@@ -119,7 +118,6 @@ export class Settler {
     if (!provider) return this.#claims.later(claim, { retryAfterMs: 60_000, reason: noAccount })
     const seen = { missing: undefined as number | undefined, inactive: 0 }
     for (let tried = 0; tried < codesTried; tried += 1) {
-      if (tried > 0 && isShared(this.#deps.db) && !(await this.#hold(claim.id))) return lostResult
       const code = await this.#codeOf(claim)
       const step = await this.#claims.claim(provider, claim, code)
       if (isSettled(step)) return step
@@ -127,18 +125,12 @@ export class Settler {
       if (settled) return settled
       const passed: BadgeClaimRow = claim
       const fate = step.kind === 'code-inactive' ? 'behind' : 'lost'
-      claim = await this.#deps.db.write((trx) => swapCode(trx, this.#deps.box, passed, fate))
+      claim = await this.#write(id, (trx) => swapCode(trx, this.#deps.box, passed, fate))
       if (!claim) return step.kind === 'code-inactive' ? refusedResult(step.message) : { kind: 'codes-gone' }
       seen.missing = step.kind === 'code-missing' ? (passed.codeNumber ?? undefined) : undefined
     }
     const reason = 'too many of its codes were claimed elsewhere'
     return this.#claims.later(claim, { retryAfterMs: 1_000, reason })
-  }
-
-  #hold(id: number): Promise<boolean> {
-    const { db, clock, holder } = this.#deps
-    const now = clock.now()
-    return db.write((trx) => holdClaim(trx, { id, holder, now: iso(now), until: iso(now + heldMs) }))
   }
 
   /** @returns undefined if the next code may be tried */
@@ -151,7 +143,7 @@ export class Settler {
     if (step.kind !== 'code-inactive') return undefined
     seen.inactive += 1
     if (seen.inactive < inactiveTried) return undefined
-    await this.#deps.db.write((trx) => releaseClaim(trx, this.#deps.box, claim, 'behind'))
+    await this.#write(claim.id, (trx) => releaseClaim(trx, this.#deps.box, claim, 'behind'))
     return refusedResult(step.message)
   }
 
@@ -169,7 +161,7 @@ export class Settler {
 
   /** @param missing the number of a code that was assumed lost before */
   async #putBack(claim: BadgeClaimRow, missing: number | undefined): Promise<MintResult> {
-    await this.#deps.db.write(async (trx) => {
+    await this.#write(claim.id, async (trx) => {
       await releaseClaim(trx, this.#deps.box, claim, 'behind')
       if (missing !== undefined) await releaseCode(trx, claim.badgeEventId, missing)
     })

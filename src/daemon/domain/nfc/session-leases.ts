@@ -93,11 +93,11 @@ export class SessionLeases {
     return (await Promise.all(renewed)).every(Boolean)
   }
 
-  /** @param held absent: all. Those that cannot be released expire. */
+  /** @param held absent: all */
   async release(held?: SessionLock): Promise<void> {
     const names = held === undefined ? [...this.#held.keys()] : [nameOf(held)]
     const leases = names.map((name) => this.#held.get(name))
     for (const name of names) this.#held.delete(name)
-    await Promise.all(leases.map((lease) => lease?.release().catch(() => undefined)))
+    await Promise.all(leases.map((lease) => lease?.release()))
   }
 }

@@ -1,6 +1,7 @@
 import type { Insertable } from 'kysely'
 import type { Queries } from '../database/database.ts'
 import { affected, once, statement } from '../database/statement.ts'
+import { heldLeases } from '../lease/lease.ts'
 import type { BadgeClaimRow, BadgeClaimsTable } from '../schema/schema.ts'
 
 export const codeContext = (badgeEventId: number, number: number): string =>
@@ -160,36 +161,21 @@ export function claimsOfEvent(
   return query.execute()
 }
 
-/** Open claims whose request was interrupted when its daemon ended, and that no daemon holds. @param before of creation */
-export const abandonedClaims = (db: Queries, { now, before }: { now: string; before: string }) =>
-  db
+export const leaseOfClaim = (id: number): string => `${claimLeases}${id}`
+const claimLeases = 'badge claim '
+
+/** Open claims whose request was interrupted when its daemon ended. @param before of creation */
+export async function abandonedClaims(db: Queries, before: string): Promise<BadgeClaimRow[]> {
+  const open = await db
     .selectFrom('badgeClaims')
     .selectAll()
     .where('state', '=', 'open')
     .where('dueAt', 'is', null)
     .where('createdAt', '<=', before)
-    .where((e) => e.or([e('heldUntil', 'is', null), e('heldUntil', '<=', now)]))
     .execute()
-
-type ClaimHold = { id: number; holder: string }
-
-/** @returns false if another daemon asks the provider about the claim, or it is not open any more */
-export const holdClaim = statement<ClaimHold & { now: string; until: string }>()((db, p) =>
-  db
-    .updateTable('badgeClaims')
-    .set({ heldBy: p.holder, heldUntil: p.until })
-    .where('id', '=', p.id)
-    .where('state', '=', 'open')
-    .where((e) => e.or([e('heldBy', 'is', null), e('heldBy', '=', p.holder), e('heldUntil', '<=', p.now)])),
-).runOnce
-
-export const releaseClaimHold = statement<ClaimHold>()((db, p) =>
-  db
-    .updateTable('badgeClaims')
-    .set({ heldBy: null, heldUntil: null })
-    .where('id', '=', p.id)
-    .where('heldBy', '=', p.holder),
-).run
+  const held = new Set(open.length === 0 ? [] : await heldLeases(db, claimLeases))
+  return open.filter(({ id }) => !held.has(leaseOfClaim(id)))
+}
 
 /** After a failed mint, the request may be repeated with its Idempotency-Key. */
 export async function forgetMintKeys(db: Queries, { id, otpHash }: { id: number; otpHash: string }) {

@@ -4,8 +4,6 @@ import { defaultLeaseMs, Lease } from './lease.ts'
 
 interface Deps {
   db: Db
-  /** Random at every start. */
-  holder: string
   failed(error: unknown): void
 }
 
@@ -22,8 +20,8 @@ export class LeaderElection {
   readonly #listeners = new Set<() => void>()
   #isStarted = false
 
-  constructor({ db, holder, failed }: Deps) {
-    this.#lease = isShared(db) ? new Lease({ db, name: 'background', holder }) : undefined
+  constructor({ db, failed }: Deps) {
+    this.#lease = isShared(db) ? new Lease({ db, name: 'background' }) : undefined
     let isFailing = false
     this.#loop = new BackgroundLoop({
       run: async () => {

@@ -1,10 +1,14 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { expressionBuilder } from 'kysely'
+import { nanoid } from 'nanoid'
 import { type Db, engineOf, type Queries, type WriteJob } from '../database/database.ts'
 import { affected, statement } from '../database/statement.ts'
 import type { Database } from '../schema/schema.ts'
 
 /** A lease expires so long after its last renewal, in milliseconds. */
 export const defaultLeaseMs = 4000
+/** Between tries to acquire one that is held. */
+const retryMs = 200
 
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
@@ -16,8 +20,8 @@ export class LeaseLost extends Error {
 interface LeaseSettings {
   db: Db
   name: string
-  /** May acquire the lease again before it expires; for most, random at every start. */
-  holder: string
+  /** May acquire the lease again before it expires. Absent: nobody else may. */
+  holder?: string
   leaseMs?: number
   /** In milliseconds, from an arbitrary start. */
   clock?: { monotonic(): number }
@@ -35,7 +39,7 @@ export class Lease {
 
   constructor(settings: LeaseSettings) {
     const clock = { monotonic: () => performance.now() }
-    this.#settings = { leaseMs: defaultLeaseMs, clock, ...settings }
+    this.#settings = { holder: nanoid(), leaseMs: defaultLeaseMs, clock, ...settings }
   }
 
   /** As far as this process knows: another may have acquired it since. */
@@ -63,6 +67,16 @@ export class Lease {
     if (!acquired) return false
     this.#fence = acquired.fence
     this.#renewedAt = at
+    return true
+  }
+
+  /** Tries for so long. @returns whether it is held now */
+  async acquireWithin(ms: number): Promise<boolean> {
+    const until = performance.now() + ms
+    while (!(await this.acquire())) {
+      if (performance.now() > until) return false
+      await delay(retryMs)
+    }
     return true
   }
 
@@ -100,11 +114,13 @@ export class Lease {
     }
   }
 
+  /** Lets another process acquire it at once. If the database cannot be used, the lease expires. */
   async release(): Promise<void> {
     const fence = this.#fence
     this.#fence = undefined
-    if (fence !== undefined)
-      await this.#settings.db.write((trx) => releaseLease.run(trx, { ...this.#term, fence }))
+    if (fence === undefined) return
+    const released = this.#settings.db.write((trx) => releaseLease.run(trx, { ...this.#term, fence }))
+    await released.catch(() => undefined)
   }
 
   get #term(): Term {
@@ -114,6 +130,27 @@ export class Lease {
 
   #sinceRenewed(): number {
     return this.#settings.clock.monotonic() - this.#renewedAt
+  }
+}
+
+/**
+ * Runs a job under a lease. @param waitMs how long it waits for that
+ * @returns undefined if another process holds the lease, or acquired it before the job wrote its last
+ */
+export async function withLease<T>(
+  settings: LeaseSettings,
+  waitMs: number,
+  job: (lease: Lease) => Promise<T>,
+): Promise<T | undefined> {
+  const lease = new Lease(settings)
+  if (!(await lease.acquireWithin(waitMs))) return undefined
+  try {
+    return await job(lease)
+  } catch (error) {
+    if (error instanceof LeaseLost) return undefined
+    throw error
+  } finally {
+    await lease.release()
   }
 }
 

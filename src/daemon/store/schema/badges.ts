@@ -69,9 +69,6 @@ export interface BadgeClaimsTable {
   transactionHash: string | null
   createdAt: string
   claimedAt: string | null
-  /** The daemon that asks the provider about it now, and until when no other one does. */
-  heldBy: string | null
-  heldUntil: string | null
 }
 
 /** The badges that a recipient has of an event of the embedded provider, open claims included. */

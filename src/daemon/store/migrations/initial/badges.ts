@@ -84,7 +84,7 @@ async function claims(db: Kysely<unknown>): Promise<void> {
     .$call(required('integer', 'attempts isSent'))
     .$call(optional('text', 'dueAt reason'))
     .addColumn('isAnswered', 'integer', (c) => c.notNull())
-    .$call(optional('text', 'transactionState transactionHash claimedAt heldBy heldUntil'))
+    .$call(optional('text', 'transactionState transactionHash claimedAt'))
     .modifyEnd(strict)
     .execute()
   const index = (name: string, columns: string[]) =>
