@@ -1,10 +1,8 @@
-import { statSync } from 'node:fs'
 import BetterSqlite3 from 'better-sqlite3'
 import { Kysely, SqliteAdapter, type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely'
 import type { EngineAdapter, Prepared } from '../database/database.ts'
 import type { Database } from '../schema/schema.ts'
 import { sqliteEngine } from './engine.ts'
-import { ReadTurn } from './read-turn.ts'
 import { revisionOf } from './revision-of.ts'
 
 export type Connection = BetterSqlite3.Database
@@ -13,6 +11,38 @@ export interface Opened {
   connection: Connection
   kysely: Kysely<Database>
   turn: ReadTurn
+}
+
+/**
+ * Reads of one event-loop turn share a transaction, because locking costs more than a read by key: 12 % of a used ref, and 5 %
+ * of a replayed tap.
+ */
+export class ReadTurn {
+  readonly #connection: Connection
+  readonly #begin: BetterSqlite3.Statement
+  readonly #commit: BetterSqlite3.Statement
+  constructor(connection: Connection) {
+    this.#connection = connection
+    this.#begin = connection.prepare('BEGIN')
+    this.#commit = connection.prepare('COMMIT')
+  }
+  #isOpen = false
+  get isOpen(): boolean {
+    return this.#isOpen
+  }
+  readonly begin = (): void => {
+    if (this.#isOpen) return
+    this.#begin.run()
+    this.#isOpen = true
+    setImmediate(this.end)
+  }
+  /** The next query sees all commits. */
+  readonly end = (): void => {
+    if (!this.#isOpen) return
+    this.#isOpen = false
+    // SQLite ends a transaction by itself after an error of the disk.
+    if (this.#connection.open && this.#connection.inTransaction) this.#commit.run()
+  }
 }
 
 /** synchronous = FULL protects answered writes against power failure. @param options `mayWait` waits for locks */
@@ -59,9 +89,6 @@ const kyselyOn = (
   beforeQuery: () => void,
   prepare: (sql: string) => Prepared = (sql) => prepareOn(connection, beforeQuery, sql),
 ) => new Kysely<Database>({ dialect: new StoreDialect(connection, beforeQuery, prepare) })
-
-/** Also truncates the write-ahead log. */
-export const checkpoint = (connection: Connection) => connection.pragma('wal_checkpoint(TRUNCATE)')
 
 /** The dialect of Kysely on a connection that keeps its statements. */
 class StoreDialect extends SqliteDialect {
@@ -169,7 +196,3 @@ function prepareOn(connection: Connection, beforeQuery: () => void, sql: string)
     run: async (parameters) => statement().run(parameters).changes,
   }
 }
-
-/** Includes the write-ahead log. */
-export const sizeBytes = (file: string): number =>
-  [file, `${file}-wal`].reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0)

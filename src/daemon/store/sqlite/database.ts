@@ -1,7 +1,8 @@
+import { statSync } from 'node:fs'
 import type { Db } from '../database/database.ts'
 import { takeTapIn } from '../taps/take-tap.ts'
 import { Checkpoints } from './checkpoints.ts'
-import { checkpoint, openSqlite, readsBeside, sizeBytes } from './connection.ts'
+import { openSqlite, readsBeside } from './connection.ts'
 import { kyselyOver, ReaderProcess } from './reader-process.ts'
 import { WriteGroup } from './write-group.ts'
 
@@ -22,7 +23,11 @@ export function openDatabase(
     write: (job) => group.add(job),
     takeTap: (tap) => group.addTap((trx) => takeTapIn(trx, tap)),
     maintenance: {
-      sizeBytes: async () => sizeBytes(file),
+      sizeBytes: async () =>
+        [file, `${file}-wal`].reduce(
+          (sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0),
+          0,
+        ),
       quickCheck: async () => String(await maintenance.run({ kind: 'check' })),
       backupTo: async (path) => {
         await maintenance.run({ kind: 'backup', path })
@@ -36,7 +41,8 @@ export function openDatabase(
       writer.turn.end()
       await reader.kysely.destroy()
       reader.connection.close()
-      checkpoint(writer.connection)
+      // Also shortens the write-ahead log to nothing.
+      writer.connection.pragma('wal_checkpoint(TRUNCATE)')
       await writer.kysely.destroy()
       writer.connection.close()
     },

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Queries, WriteJob } from '../database/database.ts'
 import type { Checkpoints } from './checkpoints.ts'
-import type { Connection, Opened } from './connection.ts'
-import type { ReadTurn } from './read-turn.ts'
+import type { Connection, Opened, ReadTurn } from './connection.ts'
 
 const lockedForMs = 5000
 const lockedRetryMs = 10
@@ -128,9 +127,9 @@ export class WriteGroup {
       // SQLite begins its log anew only while nobody reads.
       reads.end()
       await this.#beginOnceFree()
-      await this.#runTogether(taps)
+      for (const tap of taps) await this.#run(tap)
       const begun = performance.now()
-      for (const job of jobs) await this.#runAlone(job)
+      for (const job of jobs) await this.#run(job)
       this.#commit.run()
       // Short ones come between the pieces of a long edit.
       if (jobs.length > 0) this.#jobsTookMs = Math.max(performance.now() - begun, this.#jobsTookMs / 2)
@@ -171,21 +170,7 @@ export class WriteGroup {
     }
   }
 
-  /** A savepoint for all, because one costs as much as half a tap. If a tap fails, each gets its own. */
-  async #runTogether(taps: readonly Queued[]): Promise<void> {
-    if (taps.length === 0) return
-    this.#savepoint.run()
-    try {
-      for (const tap of taps) await tap.run(this.#trx)
-    } catch (error) {
-      if (!this.#connection.inTransaction) throw error
-      this.#rollbackTo.run()
-      for (const tap of taps) await this.#runAlone(tap)
-    }
-    this.#release.run()
-  }
-
-  async #runAlone(job: Queued): Promise<void> {
+  async #run(job: Queued): Promise<void> {
     this.#savepoint.run()
     try {
       await job.run(this.#trx)
