@@ -13,7 +13,7 @@ type Delivery = AnswerOf<'POST /admin/webhooks/:id/test'>
 const to = text('--to <url>', 'Where messages are sent: https. Here, --url without --to is the same')
 const events = repeated(
   '--events <types>',
-  `What it is told of, separated by commas: ${webhookTypes.join(', ')}`,
+  `Events to send, separated by commas: ${webhookTypes.join(', ')}`,
   webhookTypes,
 )
 
@@ -81,9 +81,9 @@ const list = defineCommand({
 
 const create = defineCommand({
   name: 'create',
-  summary: 'Register a URL that is told of events, and show its secret once',
+  summary: 'Register a URL that receives events, and show its secret once',
   description:
-    'Register a URL that the daemon tells of events as they happen: all of them, or those of --events. Each message is ' +
+    'Register a URL that receives events as they happen: all of them, or those of --events. Each message is ' +
     'signed with a secret, which only this command shows.',
   examples: [
     'webhooks create --url https://app.example.com/hooks/tapchip',
@@ -130,7 +130,7 @@ const states = [
 
 const deliveries = defineCommand({
   name: 'deliveries',
-  summary: 'List what webhooks were told, or will be, newest first',
+  summary: 'List webhook deliveries, sent and pending, newest first',
   examples: [
     'webhooks deliveries',
     'webhooks deliveries --webhook 2 --state failed',
@@ -170,8 +170,8 @@ const redeliver = defineCommand({
   name: 'redeliver',
   summary: 'Send a delivery again now, and say what the webhook answered',
   description:
-    'Send a delivery again now, whatever became of it, under the same message id, by which a receiver knows it. Exit ' +
-    'code 1 means that it did not arrive; then it is tried again like a new one. One that still waits is refused.',
+    'Send a delivery again now under the same message id, so that the receiver can recognize it. Exit code 1 means ' +
+    'that it did not arrive; then it is retried like a new one. A delivery that is still pending cannot be resent.',
   examples: ['webhooks redeliver 41'],
   args: { delivery: argument('delivery', 'Its id (webhooks deliveries)') },
   run: async (ctx, { args }) => {

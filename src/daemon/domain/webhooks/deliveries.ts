@@ -64,7 +64,7 @@ export const redeliver = (deps: Deps, actor: Actor, id: number): Promise<Deliver
     if (!row) throw notFound('delivery')
     const webhook = assertEnabled(await findWebhook(trx, row.webhookId))
     if (!(await reopenDelivery(trx, { id, at, dueAt })))
-      throw conflict('This delivery still waits: it is tried again by itself.')
+      throw conflict('This delivery is still pending: it is retried automatically.')
     await recordChange(trx, {
       ...{ at, actor, teamId: row.teamId, action: 'webhooks.redeliver' },
       target: `${row.webhookId}`,

@@ -1,6 +1,6 @@
 import type { Db, Queries } from '../../store/database/database.ts'
-import { deleteDelivery, deleteSettled, dropOpen } from '../../store/webhooks/webhook-deliveries.ts'
-import { firstKept, oldestSettled } from '../../store/webhooks/webhook-queue.ts'
+import { deleteSettled, dropOpen } from '../../store/webhooks/webhook-deliveries.ts'
+import { newestBeyond } from '../../store/webhooks/webhook-queue.ts'
 import { allWebhooks, deleteWebhook, findWebhook, removedWebhooks } from '../../store/webhooks/webhooks.ts'
 import { type BudgetClock, type Clock, iso } from '../time/time.ts'
 
@@ -23,25 +23,22 @@ interface Kept {
  */
 export async function pruneDeliveries({ db, clock, config }: Kept): Promise<void> {
   const bounds = [config.keepTapsDays, config.keepEmailsDays].filter((days) => days !== 'off')
-  const before = iso(clock.confirmedTime() - Math.min(keptDays, ...bounds) * dayMs)
-  for (const { id } of await allWebhooks(db.read)) {
-    const isMore = () =>
-      db.write(async (trx) => {
-        const oldest = await oldestSettled(trx, id, batchSize)
-        const old = oldest.filter(({ settledAt }) => settledAt !== null && settledAt < before)
-        for (const { id } of old) await deleteDelivery(trx, { id })
-        return old.length > 0
-      })
-    while (await isMore()) await new Promise(setImmediate)
-  }
+  const settledBefore = iso(clock.confirmedTime() - Math.min(keptDays, ...bounds) * dayMs)
+  for (const { id } of await allWebhooks(db.read)) await deleteInBatches(db, { webhookId: id, settledBefore })
+}
+
+async function deleteInBatches(
+  db: Db,
+  which: { webhookId: number; belowId?: number; settledBefore?: string },
+): Promise<void> {
+  const batch = (trx: Queries) => deleteSettled(trx, { ...which, limit: batchSize })
+  while ((await db.write(batch)) === batchSize) await new Promise(setImmediate)
 }
 
 /** Deletes what is settled beyond the newest. */
 export async function keepNewest({ db }: { db: Db }, webhookId: number): Promise<void> {
-  const before = await firstKept(db.slow, { webhookId, kept: settledKept })
-  if (before === undefined) return
-  const piece = (trx: Queries) => deleteSettled(trx, { webhookId, before: before + 1, limit: batchSize })
-  while ((await db.write(piece)) === batchSize) await new Promise(setImmediate)
+  const newest = await newestBeyond(db.slow, { webhookId, kept: settledKept })
+  if (newest !== undefined) await deleteInBatches(db, { webhookId, belowId: newest + 1 })
 }
 
 /** Drops what waits for a webhook while it is disabled. */
@@ -69,8 +66,7 @@ export async function deleteRemoved({ db, clock }: { db: Db; clock: Clock }): Pr
     const isMore = () =>
       db.write(async (trx) => {
         await dropOpen(trx, { webhookId, at: iso(clock.now()), error: '', limit: batchSize })
-        const before = Number.MAX_SAFE_INTEGER
-        const deleted = await deleteSettled(trx, { webhookId, before, limit: batchSize })
+        const deleted = await deleteSettled(trx, { webhookId, limit: batchSize })
         if (deleted === 0) await deleteWebhook(trx, webhookId)
         return deleted > 0
       })

@@ -111,25 +111,21 @@ export async function countOpen(db: Queries, webhookId: number, limit: number): 
   return Number(open)
 }
 
-/** Deletes up to `limit` settled deliveries. @param before their IDs @returns the number deleted */
+/** Deletes up to `limit` settled deliveries, the oldest first. @returns their number */
 export const deleteSettled = (
   db: Queries,
-  { webhookId, before, limit }: { webhookId: number; before: number; limit: number },
-) =>
-  affected(
-    db
-      .deleteFrom('webhookDeliveries')
-      .where('id', 'in', (of) =>
-        of
-          .selectFrom('webhookDeliveries')
-          .select('id')
-          .where('webhookId', '=', webhookId)
-          .where('settledAt', 'is not', null)
-          .where('id', '<', before)
-          .orderBy('id')
-          .limit(limit),
-      ),
-  )
+  of: { webhookId: number; belowId?: number; settledBefore?: string; limit: number },
+) => {
+  const { webhookId, belowId, settledBefore, limit } = of
+  let old = db
+    .selectFrom('webhookDeliveries')
+    .select('id')
+    .where('webhookId', '=', webhookId)
+    .where('settledAt', 'is not', null)
+  if (belowId !== undefined) old = old.where('id', '<', belowId)
+  if (settledBefore !== undefined) old = old.where('settledAt', '<', settledBefore)
+  return affected(db.deleteFrom('webhookDeliveries').where('id', 'in', old.orderBy('id').limit(limit)))
+}
 
 /** Settles up to `limit` open deliveries of a disabled webhook. @returns their number */
 export const dropOpen = (
@@ -149,7 +145,3 @@ export const dropOpen = (
           .limit(limit),
       ),
   )
-
-export const deleteDelivery = statement<{ id: number }>()((db, p) =>
-  db.deleteFrom('webhookDeliveries').where('id', '=', p.id),
-).run

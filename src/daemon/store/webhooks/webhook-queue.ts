@@ -83,8 +83,8 @@ export const recordTry = statement<{
     .where('settledAt', 'is', null),
 ).runOnce
 
-/** The ID before which a webhook's settled deliveries are too many; undefined: there are not that many. */
-export const firstKept = async (
+/** The ID of a webhook's newest settled delivery beyond the `kept` newest; undefined: there are not that many. */
+export const newestBeyond = async (
   db: Queries,
   { webhookId, kept }: { webhookId: number; kept: number },
 ): Promise<number | undefined> =>
@@ -99,14 +99,3 @@ export const firstKept = async (
       .limit(1)
       .executeTakeFirst()
   )?.id
-
-/** A webhook's oldest settled deliveries. */
-export const oldestSettled = (db: Queries, webhookId: number, limit: number) =>
-  db
-    .selectFrom('webhookDeliveries')
-    .select(['id', 'settledAt'])
-    .where('webhookId', '=', webhookId)
-    .where('settledAt', 'is not', null)
-    .orderBy('id')
-    .limit(limit)
-    .execute()
