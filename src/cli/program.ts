@@ -34,7 +34,7 @@ export const nouns: readonly Noun[] = [
     ],
     ['refs', 'Query refs', () => import('./commands/refs.ts')],
     ['otps', 'Show and delete OTP codes', () => import('./commands/otps.ts')],
-    ['taps', 'List, count, follow and simulate taps', () => import('./commands/taps/index.ts')],
+    ['taps', 'List, count, follow and simulate taps', () => import('./commands/taps.ts')],
     [
       'nfc',
       'Read, verify and set up chips with a reader on this machine',
@@ -63,7 +63,7 @@ export const nouns: readonly Noun[] = [
     ],
     ['transactions', 'List, show and cancel transactions', () => import('./commands/transactions/index.ts')],
     ['links', 'List and manage the links of the tap page', () => import('./commands/links.ts')],
-    ['pages', 'Look at the tap page in every state', () => import('./commands/pages/index.ts')],
+    ['pages', 'Look at the tap page in every state', () => import('./commands/pages.ts')],
     [
       'webhooks',
       'Register webhooks, and see and repeat their deliveries',

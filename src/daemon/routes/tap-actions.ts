@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor } from '../domain/access/credentials.ts'
-import { DomainError, effectsOf, storeFailure } from '../domain/errors/errors.ts'
+import { DomainError, effectsOf, invalid, storeFailure } from '../domain/errors/errors.ts'
 import { act } from '../domain/tap-page/act.ts'
 import { buildPage } from '../domain/tap-page/build.ts'
 import { checkRecipient } from '../domain/tap-page/check.ts'
@@ -9,7 +9,7 @@ import { failureOf } from '../domain/tap-page/failure.ts'
 import { PageNotices } from '../domain/tap-page/live.ts'
 import { findVisit, type Visit } from '../domain/tap-page/visit.ts'
 import { statusOf } from '../http/errors.ts'
-import { acceptForms } from '../http/forms.ts'
+import { nulProblem } from '../http/parse-input.ts'
 import { TokenBucket } from '../http/token-bucket.ts'
 import { checkLine, resultId } from '../pages/tap/cards.ts'
 import { pathOf } from '../pages/tap/settings.ts'
@@ -131,4 +131,25 @@ function keepCookie(ctx: Context, visit: Visit, request: FastifyRequest, reply: 
   const maxAgeSeconds = Math.floor((Date.parse(visit.expiresAt) - ctx.clock.now()) / 1000)
   if (name !== undefined && value !== undefined)
     setCookie(ctx, request, reply, { name, value, maxAgeSeconds })
+}
+
+/** Accepts forms as browsers send them, and nothing else. Repeated fields: the first counts. */
+export function acceptForms(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser<string>(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string' },
+    (_request, body, done) =>
+      body.includes('%00') || body.includes('\0')
+        ? done(invalid('body', nulProblem))
+        : done(null, new URLSearchParams(body)),
+  )
+  app.addContentTypeParser('*', (_request, _payload, done) =>
+    done(
+      new DomainError(
+        'unsupported_media_type',
+        'This address takes forms. Send application/x-www-form-urlencoded.',
+      ),
+    ),
+  )
 }

@@ -1,15 +1,63 @@
+import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { defineCommand } from '../../command/define.ts'
-import { choice, flag, team, text } from '../../command/options.ts'
-import { UsageError } from '../../errors.ts'
-import { withFiles } from '../../file-problem.ts'
-import { counted } from '../../io/text.ts'
-import { indexPage, indexTitle } from './index-page.ts'
-import { openInBrowser } from './open-in-browser.ts'
+import { defineCommand } from '../command/define.ts'
+import { choice, flag, team, text } from '../command/options.ts'
+import { UsageError } from '../errors.ts'
+import { withFiles } from '../file-problem.ts'
+import { counted } from '../io/text.ts'
 
-export const preview = defineCommand({
+const indexTitle = 'The tap page in every state'
+
+/** All states side by side, each as wide as a phone. @param pages names and statuses are the daemon's own, so they need no escaping */
+const indexPage = (pages: readonly { readonly state: string; readonly status: number }[]): string => {
+  const frames = pages.map(({ state, status }) => {
+    const file = `${encodeURIComponent(state)}.html`
+    return `<figure><figcaption><a href="${file}">${shown(state)}</a> ${Number(status)}</figcaption><iframe src="${file}" sandbox loading="lazy" title="${shown(state)}"></iframe></figure>`
+  })
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${indexTitle}</title>
+<style>
+:root{color-scheme:light dark}
+body{margin:1.5rem;font:1rem/1.5 system-ui,sans-serif;display:grid;grid-template-columns:repeat(auto-fill,minmax(min(390px,100%),1fr));gap:2rem}
+h1{grid-column:1/-1;margin:0;font-size:1.3rem}
+figure{margin:0}
+iframe{width:100%;height:844px;border:1px solid GrayText;border-radius:1rem}
+</style>
+</head>
+<body>
+<h1>${indexTitle}</h1>
+${frames.join('\n')}
+</body>
+</html>
+`
+}
+
+const shown = (text: string): string => text.replace(/[^\w -]/g, '')
+
+type Env = Readonly<Record<string, string | undefined>>
+
+/** @returns false if this machine has nothing to open a file with, or no screen */
+function openInBrowser(file: string, env: Env, platform = process.platform): Promise<boolean> {
+  const [program, ...args] =
+    platform === 'darwin' ? ['open'] : platform === 'win32' ? ['cmd', '/c', 'start', ''] : ['xdg-open']
+  return new Promise((resolve) => {
+    // Detached, since some of these stay as long as the browser does.
+    const child = spawn(program ?? '', [...args, file], { stdio: 'ignore', detached: true, env: { ...env } })
+    child.once('error', () => resolve(false))
+    child.once('exit', (code) => resolve(code === 0))
+    const grace = setTimeout(() => resolve(true), 3000)
+    child.once('close', () => clearTimeout(grace))
+    child.unref()
+  })
+}
+
+const preview = defineCommand({
   name: 'preview',
   summary: 'Write every state of the tap page as files, to look at',
   description:
@@ -75,3 +123,5 @@ const ownFolder = (folder: string): string => {
 
 const newFolder = (): string =>
   withFiles({ path: tmpdir(), verb: 'written' }, () => mkdtempSync(join(tmpdir(), 'tapchip-pages-')))
+
+export const verbs = [preview]

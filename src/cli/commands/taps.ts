@@ -1,14 +1,65 @@
-import { isDay } from '../../../values/date.ts'
-import { endOfDay, isTimeZone, startOfDay } from '../../../values/time-zone.ts'
-import type { AnswerOf } from '../../client/types.ts'
-import { defineCommand } from '../../command/define.ts'
-import { choice, csv, integer, readTime, team, text } from '../../command/options.ts'
-import type { CliContext } from '../../context.ts'
-import { UsageError } from '../../errors.ts'
-import { bar, sparkline } from '../../io/plot.ts'
-import type { Columns } from '../../io/table.ts'
-import { counted, formatNumber, shown, widthOf } from '../../io/text.ts'
-import { outcomes } from './list.ts'
+import { isDay } from '../../values/date.ts'
+import { endOfDay, isTimeZone, startOfDay } from '../../values/time-zone.ts'
+import type { AnswerOf, ElementOf } from '../client/types.ts'
+import { defineCommand } from '../command/define.ts'
+import { choice, csv, integer, moment, readTime, team, text } from '../command/options.ts'
+import type { CliContext } from '../context.ts'
+import { UsageError } from '../errors.ts'
+import { bar, sparkline } from '../io/plot.ts'
+import type { Columns } from '../io/table.ts'
+import { counted, formatNumber, shown, widthOf } from '../io/text.ts'
+import { colons } from '../uid.ts'
+import { chipOnWire } from './chip-handle.ts'
+import { fetchPage, pageFlags } from './paging.ts'
+
+const tapColumns: Columns<ElementOf<'GET /admin/taps'>> = {
+  AT: (tap) => tap.at,
+  OUTCOME: (tap) => tap.outcome,
+  UID: (tap) => tap.uid,
+  HEX: (tap) => colons(tap.uid),
+  COUNTER: (tap) => tap.counter,
+  'KEY SET': (tap) => tap.keySet,
+  VIA: (tap) => tap.via,
+  TEAM: (tap) => tap.team,
+  SEAL: (tap) => tap.tamper,
+}
+
+const outcomes = [
+  'valid',
+  'refused',
+  'replayed',
+  'caught-up',
+  'wrong-mac',
+  'disabled',
+  'unknown-chip',
+  'unknown-key-set',
+] as const
+
+const list = defineCommand({
+  name: 'list',
+  summary: 'List taps, newest first, the refused ones with their reason',
+  examples: ['taps list', 'taps list --outcome refused --since 24h', 'taps list --uid 04DE5F1EACC040 --json'],
+  options: {
+    uid: text('--uid <uid>', 'Only this chip: its UID, or its label'),
+    outcome: choice('--outcome <outcome>', 'Only this outcome', outcomes),
+    since: moment('--since <when>', 'Only from then on', 'ago'),
+    ...pageFlags('tap'),
+    team,
+  },
+  run: async (ctx, { options }) => {
+    const { uid, since, limit, csv: _, ...filter } = options
+    const query = {
+      ...filter,
+      since: since?.(ctx.now()),
+      uid: uid === undefined ? undefined : await chipOnWire(ctx, uid, '--uid'),
+    }
+    const { page, hintNextPage } = await fetchPage(ctx, limit, (limit) =>
+      ctx.call('GET /admin/taps', { query: { ...query, limit } }),
+    )
+    await ctx.io.list(page, tapColumns, 'No taps.')
+    hintNextPage()
+  },
+})
 
 type Stats = AnswerOf<'GET /admin/taps/stats'>
 type Count = Stats['rows'][number]
@@ -16,7 +67,7 @@ type Count = Stats['rows'][number]
 const units = ['hour', 'day', 'group', 'item', 'outcome'] as const
 type Unit = (typeof units)[number]
 
-export const stats = defineCommand({
+const stats = defineCommand({
   name: 'stats',
   summary: 'Count taps by hour, day, chip group, item or outcome',
   description:
@@ -127,3 +178,67 @@ const nothing = ({ since, until, newest }: Stats): string =>
   newest === null
     ? 'There are no taps yet. When someone taps a chip, it is counted here; watch with: tapchip taps follow'
     : `No taps from ${since} to ${until}. The newest tap is from ${newest}: choose the span with --since and --until.`
+
+const follow = defineCommand({
+  name: 'follow',
+  summary: 'Show taps as they happen, until interrupted',
+  examples: ['taps follow', 'taps follow --json | jq -r \'select(.outcome != "valid")\''],
+  options: {
+    uid: text('--uid <uid>', 'Only this chip: its UID, or its label'),
+    count: integer('--count <n>', 'Stop after this many', [1, Number.MAX_SAFE_INTEGER]),
+    team,
+  },
+  run: async (ctx, { options }) => {
+    ctx.needAdmin()
+    const client = await ctx.client()
+    const uid = options.uid === undefined ? undefined : await chipOnWire(ctx, options.uid, '--uid')
+    const ended = new AbortController()
+    const taps = client.stream('GET /admin/taps/follow', {
+      query: { team: options.team, uid },
+      signal: ended.signal,
+    })
+    ctx.io.note('Waiting for taps. Press Ctrl-C to stop.')
+    let left = options.count ?? Number.POSITIVE_INFINITY
+    for await (const tap of taps) {
+      await ctx.io.line(tap, () =>
+        Object.values(tapColumns)
+          .map((read) => shown(read(tap)))
+          .join('\t'),
+      )
+      left -= 1
+      if (left <= 0) break
+    }
+    ended.abort()
+  },
+})
+
+const simulate = defineCommand({
+  name: 'simulate',
+  summary: 'Create the URLs that a chip would show next',
+  description:
+    "Create the URLs that a chip would show at its next taps. This advances the chip's counter, so it works on the " +
+    'chips of an --ephemeral daemon and on chips imported as simulated, nowhere else.',
+  examples: [
+    'taps simulate --uid 04:DE:5F:1E:AC:C0:40',
+    'taps simulate --uid 04DE5F1EACC040 --count 3 --json',
+  ],
+  options: {
+    uid: text('--uid <uid>', 'The chip: its UID in decimal or hex, or its label'),
+    count: integer('--count <n>', 'How many taps (default: 1)', [1, 10_000]),
+  },
+  run: async (ctx, { options }) => {
+    const uid = await chipOnWire(
+      ctx,
+      await ctx.prompts.text(options.uid, { flag: '--uid', message: 'UID of the chip' }),
+      '--uid',
+    )
+    const taps = await ctx.call('POST /admin/chips/:uid/simulate', {
+      params: { uid },
+      body: { count: options.count ?? 1 },
+    })
+    for (const tap of taps) await ctx.io.line(tap, () => tap.url)
+    ctx.io.hint("Open it in a browser, or verify the tap here: tapchip chips find 'URL'. It works once.")
+  },
+})
+
+export const verbs = [list, stats, follow, simulate]

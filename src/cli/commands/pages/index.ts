@@ -1,3 +1,0 @@
-import { preview } from './preview.ts'
-
-export const verbs = [preview]
