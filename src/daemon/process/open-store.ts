@@ -8,7 +8,13 @@ import type { Clock } from '../domain/time/time.ts'
 import { type AuditSeal, auditSeal, sealAuditWith } from '../store/audit/audit-head.ts'
 import { withEffects } from '../store/audit/effects.ts'
 import { copyMark } from '../store/copy/mark.ts'
-import { assertNoServer, DataDirProblem, heldInstance, holdInstance } from '../store/data-dir/data-dir.ts'
+import {
+  assertNoServer,
+  DataDirProblem,
+  databaseFile,
+  heldInstance,
+  holdInstance,
+} from '../store/data-dir/data-dir.ts'
 import { assertDataKey, loadDataKey, restoreDataKey, sealCheck } from '../store/data-dir/data-key.ts'
 import type { Disk } from '../store/data-dir/disk.ts'
 import { SecretBox } from '../store/data-dir/secret-box.ts'
@@ -18,8 +24,6 @@ import { setSettingOnce, setting } from '../store/database/settings.ts'
 import { releaseAllLeases } from '../store/lease/lease.ts'
 import type { ServiceManager } from './service-manager.ts'
 import { type UpgradeResult, upgradeDatabase, upgradeServer } from './upgrade.ts'
-
-const databaseFile = 'tapchip.db'
 
 /** For the server of a database that starts beside its daemons; service managers start these again afterwards. */
 const serverMs = 60_000

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { replaceFile } from '../../../values/replace-file.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { readAuditHead } from '../../store/audit/audit-head.ts'
+import { databaseFile } from '../../store/data-dir/data-dir.ts'
 import { wrapDataKey, wrappedKeyFile } from '../../store/data-dir/data-key.ts'
 import type { Disk } from '../../store/data-dir/disk.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
@@ -28,7 +29,7 @@ interface Deps {
 }
 
 export const backupFiles = {
-  database: 'tapchip.db',
+  database: databaseFile,
   dataKey: wrappedKeyFile,
   /** When it was made, and the digest of each file, authenticated by the data key. */
   manifest: 'backup.json',

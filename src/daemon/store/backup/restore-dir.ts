@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import * as z from 'zod'
 import { readRegular } from '../../../values/regular-file.ts'
 import { replaceFile } from '../../../values/replace-file.ts'
-import { DataDirProblem } from '../data-dir/data-dir.ts'
+import { DataDirProblem, databaseFile } from '../data-dir/data-dir.ts'
 
 // A restore is prepared in a folder, and then takes effect by writing one file, the plan: before it, the old data is
 // valid, after it, the new. The moves that follow are completed by the next start or restore if they are interrupted.
@@ -89,7 +89,7 @@ export function completeRestore(dataDir: string, { isStart }: { isStart: boolean
   if (!existsSync(path)) {
     const isInterrupted = existsSync(join(dataDir, stagingName))
     // An empty daemon would look as if everything were lost.
-    if (isStart && isInterrupted && !existsSync(join(dataDir, 'tapchip.db')))
+    if (isStart && isInterrupted && !existsSync(join(dataDir, databaseFile)))
       throw new DataDirProblem(
         `A restore into ${dataDir} was interrupted. Run it again: tapchip restore FILE --data-dir DIR. ` +
           `To start without it, remove ${join(dataDir, stagingName)}.`,

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { closeToOthers, lockDataDir } from '../data-dir/data-dir.ts'
+import { closeToOthers, databaseFile, lockDataDir } from '../data-dir/data-dir.ts'
 import type { Db } from '../database/database.ts'
 import {
   awaitServer,
@@ -19,8 +19,6 @@ import { CopyProblem, countRows, type Side, type Table } from './side.ts'
 
 /** A data directory, or the URL of a database on a server. */
 export type Place = { readonly dataDir: string } | { readonly url: string }
-
-const databaseFile = 'tapchip.db'
 
 /** Holds its data directory. @throws CopyProblem, SchemaTooNew, SchemaTooOld, DataDirInUse, DatabaseUnavailable */
 export async function openSource(place: Place): Promise<Side> {

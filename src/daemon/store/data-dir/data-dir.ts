@@ -10,6 +10,7 @@ export class DataDirProblem extends Error {
   override readonly name = 'DataDirProblem'
 }
 
+export const databaseFile = 'tapchip.db'
 // Written after the first successful start. Distinguishes a lost database from a new directory.
 export const instanceFile = 'instance'
 
