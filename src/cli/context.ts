@@ -135,7 +135,7 @@ export const createContext = (system: System, flags: Flags): CliContext => {
       if (!(error instanceof TypeError) || made === undefined) return error
       const instance = await made.instance().catch(() => undefined)
       if (instance !== undefined) return error
-      return new CliError(`${made.url.origin} answered, but not like Tapchip. Is it the daemon?`, {
+      return new CliError(`${made.url.origin} responded, but is not a Tapchip daemon.`, {
         advice: 'Check the address: tapchip context show',
         cause: error,
       })

@@ -74,11 +74,11 @@ export const nouns: readonly Noun[] = [
   ...group(running, [
     ['daemon', 'Start, stop and watch the daemon', () => import('./commands/daemon/index.ts')],
     ['dev', 'Run a daemon with demo data for an app in development', () => import('./commands/dev/dev.ts')],
-    ['ci', 'Run a command against a fresh daemon, which ends with it', () => import('./commands/ci.ts')],
+    ['ci', 'Run a command against a temporary daemon', () => import('./commands/ci.ts')],
     ['context', 'Manage several daemons and their keys', () => import('./commands/context.ts')],
     ['login', 'Save an API key', () => import('./commands/login.ts')],
     ['doctor', 'Check that everything works', () => import('./commands/doctor.ts')],
-    ['bugreport', 'Write a report for whoever helps you', () => import('./commands/bugreport.ts')],
+    ['bugreport', 'Collect diagnostics for a support request', () => import('./commands/bugreport.ts')],
     ['backup', 'Back up the database while the daemon runs', () => import('./commands/backup.ts')],
     ['restore', 'Put a backup into a data directory', () => import('./commands/restore.ts')],
     ['store', 'Move the database between engines', () => import('./commands/store.ts')],

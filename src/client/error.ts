@@ -39,13 +39,13 @@ export function refusal(status: number, headers: Headers, text: string, host: st
   }
   return typeof body.code === 'string' && typeof body.message === 'string'
     ? new TapchipError(body.code, body.message, details)
-    : notTapchip(host, `answered ${status}`, details)
+    : notTapchip(host, `responded with ${status}`, details)
 }
 
 export const notTapchip = (host: string, how: string, details: Details): TapchipError =>
   new TapchipError(
     'not_tapchip',
-    `${host} ${how}, but not like Tapchip. Check baseUrl, and the proxy before it.`,
+    `${host} ${how}, but is not a Tapchip daemon. Check baseUrl, and the proxy in front of it.`,
     details,
   )
 

@@ -57,7 +57,7 @@ describe('chips list', () => {
     expect(await found('--where', 'tappedSince=7d')).toEqual([])
     expect(await found('--where', 'keySet=102', '--chip-group', 'Prints')).toEqual([decimal(uids.plain)])
     const none = await here.run('chips', 'list', '--where', 'generation=3')
-    expect([none.code, none.stdout, none.stderr]).toEqual([0, '', 'There is no such chip.\n'])
+    expect([none.code, none.stdout, none.stderr]).toEqual([0, '', 'No chips match.\n'])
   })
 
   test('with an API key alone reads groups, but neither labels nor conditions', async () => {

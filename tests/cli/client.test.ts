@@ -97,7 +97,7 @@ describe('errors', () => {
 
   test('a server that is none of ours is recognised', async () => {
     const { client } = await pair((_, response) => response.end('<html>'))
-    await expect(client.call('GET /chip-groups')).rejects.toThrow(/not like Tapchip/)
+    await expect(client.call('GET /chip-groups')).rejects.toThrow(/is not a Tapchip daemon/)
   })
 
   test('no answer in time is a daemon out of reach', async () => {

@@ -46,7 +46,7 @@ test.each(['{}', '[]', '7', 'null', '"text"', '<html>Welcome</html>'])(
       const text = `${command}: ${stderr}`
       expect(text).not.toMatch(/is not a function|is not iterable|Cannot read|undefined/)
       if (given !== '[]')
-        expect([command, code === 0 || /not like Tapchip|There is no|has no/.test(stderr)]).toEqual([
+        expect([command, code === 0 || /is not a Tapchip daemon|There is no|has no/.test(stderr)]).toEqual([
           command,
           true,
         ])

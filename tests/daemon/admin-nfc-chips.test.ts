@@ -29,7 +29,7 @@ describe('a blank chip whose maker is not proven', () => {
 
   test.each([
     ['without a signature', 'none' as const, /it gave no originality signature/],
-    ["with another chip's signature", another, /its originality signature is not for its UID/],
+    ["with another chip's signature", another, /its originality signature belongs to another chip/],
   ])(
     '%s is refused before anything is written, and taken by who vouches for it',
     async (_, signature, why) => {

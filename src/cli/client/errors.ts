@@ -81,7 +81,8 @@ export const readApiError = (
     statusCode: status,
     code: typeof body?.code === 'string' ? body.code : 'not_tapchip',
     message:
-      message ?? `${shownListener(listener)} answered ${status}, but not like Tapchip. Is it the daemon?`,
+      message ??
+      `${shownListener(listener)} responded with ${status}, but is not a Tapchip daemon. Check the URL.`,
     requestId: typeof body?.requestId === 'string' ? body.requestId : '',
     retryAfter: Number.isFinite(seconds) ? seconds : undefined,
     errors: messagesIn(body?.errors),

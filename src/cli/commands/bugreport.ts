@@ -24,7 +24,7 @@ const about = {
 
 export const verb = defineCommand({
   name: 'bugreport',
-  summary: 'Write a report for whoever helps you, without secrets',
+  summary: 'Collect diagnostics for a support request, without secrets',
   description: `Write one JSON file that describes this installation. ${about.contains} ${about.without} ${about.check}`,
   examples: ['bugreport', 'bugreport --out report.json', 'bugreport --out - | less'],
   options: { out: text('--out <file>', 'Where to write it; - is standard output', 'file') },

@@ -11,7 +11,7 @@ import { administering, apiKeyOf, readSeed, Stop, startTemporaryDaemon } from '.
 
 export const verb = defineCommand({
   name: 'ci',
-  summary: 'Run a command against a fresh daemon, which ends with it',
+  summary: 'Run a command against a temporary daemon',
   description:
     'Start a daemon on a free port with the data of a seed file, run a command with TAPCHIP_URL, TAPCHIP_API_KEY and ' +
     'TAPCHIP_ADMIN_TOKEN set, stop the daemon, and exit as the command did: its exit code, 128 + N if signal N ended ' +

@@ -174,7 +174,7 @@ const listAdminTokens = defineCommand({
         EXPIRES: (token) => token.expiresAt,
         CREATED: (token) => token.createdAt,
       },
-      'There is only the first admin token, in admin.token in the data directory.',
+      'No other admin tokens. The root token is in admin.token in the data directory.',
     )
   },
 })

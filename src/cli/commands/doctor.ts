@@ -30,7 +30,7 @@ const doctor = defineCommand({
     const failed = findings.filter(({ status }) => status === 'fail').length
     const warned = findings.filter(({ status }) => status === 'warn').length
     if (failed > 0) ctx.io.note(`${counted(failed, 'check')} failed.`)
-    else ctx.io.note(warned > 0 ? 'It works. The warnings are up to you.' : 'Everything works.')
+    else ctx.io.note(warned > 0 ? 'No errors. You may want to look at the warnings.' : 'Everything works.')
     return failed > 0 ? exitCodes.failed : exitCodes.done
   },
 })

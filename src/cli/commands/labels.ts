@@ -32,10 +32,7 @@ const print = defineCommand({
     format: choice('--format <format>', 'What is printed on (default: a4)', ['a4', 'roll']),
     qr: choice('--qr <content>', "The UID, or an address of the chip's page (default: uid)", ['page', 'uid']),
     size: text('--size <WxH>', 'A label of the roll, in millimetres (default: 62x29)'),
-    skip: integer('--skip <count>', 'Labels that the first sheet of A4 has no more', [
-      0,
-      a4.places.length - 1,
-    ]),
+    skip: integer('--skip <count>', 'Labels already used on the first A4 sheet', [0, a4.places.length - 1]),
     logo: text('--logo <file>', 'A PNG or JPEG for each label', 'file'),
     font: text(
       '--font <file>',

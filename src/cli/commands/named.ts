@@ -27,5 +27,8 @@ export const readId = (
   isId = anyId,
 ): number => {
   if (isId.test(text)) return Number(text)
-  throw new UsageError(`The id of a ${noun} is a number, not "${text}".`, `List them: tapchip ${list}`)
+  throw new UsageError(
+    `The id of ${/^[aeiou]/i.test(noun) ? 'an' : 'a'} ${noun} is a number, not "${text}".`,
+    `List them: tapchip ${list}`,
+  )
 }

@@ -124,7 +124,7 @@ export class Box implements SeenBox {
   pass(row: ChipRow | undefined, holder: { readonly uid: string; readonly chipGroup: string }): void {
     this.passed += 1
     if (row === undefined || this.passed > shownPassed) return
-    const more = this.passed === shownPassed ? ' More such rows are only counted.' : ''
+    const more = this.passed === shownPassed ? ' Further rows like this are counted, not listed.' : ''
     this.ctx.io.warn(
       `${nameOfRow(row)}: already on the chip ${bothForms(holder.uid)} in the group ${holder.chipGroup}, so it gets no chip here.${more}`,
     )

@@ -51,7 +51,7 @@ export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode
     await ctx.beforeWrite()
     const sheet = source === undefined ? undefined : await joinSheet(ctx, input, source)
     if (sheet && sheet.taken >= sheet.rows && found.length === 0) {
-      ctx.io.note('Every row of the sheet is taken. Nothing to do.')
+      ctx.io.note('All rows of the sheet are already provisioned. Nothing to do.')
       return exitCodes.done
     }
     const order = sheet === undefined ? input.order : { ...input.order, sheet: { run: sheet.run } }

@@ -139,7 +139,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     )
   if (args.dev && !rest.ephemeral)
     throw new ConfigProblem(
-      '--dev lets a ref be queried twice, which no daemon that keeps its data may do. It belongs to --ephemeral; start it by: tapchip dev',
+      '--dev lets a ref be queried twice, so it works only with --ephemeral. Use: tapchip dev',
     )
   assertServerSettings({ ...rest, dataKey })
   const devChain = said ?? rest.databaseUrl === undefined

@@ -91,7 +91,7 @@ export function changesOf(deps: {
       keySets: () => keyRing.load(changeFeed),
       webhooks: () => webhooks.changed(),
     },
-    failed: (error) => log.warn({ err: error }, 'the database does not tell what other daemons change'),
+    failed: (error) => log.warn({ err: error }, 'lost change notifications from other daemons'),
   })
   credentials.cachedWhileFresh(() => changes.isCurrent())
   return changes

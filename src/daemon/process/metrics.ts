@@ -19,6 +19,20 @@ export function createMetrics(): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
+  const unconfiguredProxy = new Counter({
+    name: 'tapchip_untrusted_proxy_requests_total',
+    help: 'Requests forwarded by a proxy while TAPCHIP_TRUST_PROXY is not set',
+    registers,
+  })
+  new Counter({
+    name: 'tapchip_requests_of_untold_proxy_total',
+    help: 'Deprecated: use tapchip_untrusted_proxy_requests_total',
+    registers,
+    async collect() {
+      this.reset()
+      this.inc((await unconfiguredProxy.get()).values[0]?.value ?? 0)
+    },
+  })
   return {
     registry,
     requests: new RequestTimes(),
@@ -33,11 +47,7 @@ export function createMetrics(): Metrics {
       help: 'Refused taps that arrived too fast to be recorded one by one',
       registers,
     }),
-    unconfiguredProxy: new Counter({
-      name: 'tapchip_requests_of_untold_proxy_total',
-      help: 'Requests forwarded by a proxy while TAPCHIP_TRUST_PROXY is not set',
-      registers,
-    }),
+    unconfiguredProxy,
     webhookTries: new Counter({
       name: 'tapchip_webhook_tries_total',
       help: 'Tries to deliver to webhooks, by outcome: delivered, again, or failed',

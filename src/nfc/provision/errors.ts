@@ -40,7 +40,7 @@ export class ForeignKeys extends ProvisionError {
   constructor(versions: readonly number[], options?: ErrorOptions) {
     super(
       `The chip has keys that are not the expected ones (key versions ${versions.join(' ')})`,
-      'It was set up with another key set or by another system. Specify its key set, or use another chip',
+      'It was set up with another key set or by another system. If it is yours, load its key set and use --rekey; otherwise use another chip',
       options,
     )
     this.versions = versions
@@ -103,7 +103,7 @@ export class AuthenticationDelayed extends ProvisionError {
 export class NotGenuine extends ProvisionError {
   constructor(signature: 'none' | 'wrong') {
     super(
-      `The chip is not proven to be made by NXP: ${signature === 'none' ? 'it gave no originality signature' : 'its originality signature is not for its UID'}`,
+      `The chip is not proven to be made by NXP: ${signature === 'none' ? 'it gave no originality signature' : 'its originality signature belongs to another chip'}`,
       'It may be an imitation, so it was not changed. If you know its maker: tapchip nfc provision --allow-unsigned',
     )
   }

@@ -6,9 +6,9 @@ import { team, yes } from '../../command/options.ts'
 
 export const applySheet = defineCommand({
   name: 'apply',
-  summary: 'Make chips as a sheet says',
+  summary: 'Create or update chips from a sheet',
   description:
-    'Make chips as a sheet says. It names each chip by uid, or by label, and has any of the columns label, chipGroup, ' +
+    'Create or update chips from a sheet. It names each chip by uid, or by label, and has any of the columns label, chipGroup, ' +
     'keySet, redirectUrl, item, variant, contractAddress, chainId, tokenId and disabled. A column that is absent is ' +
     'left alone, and an empty cell clears the value. Chips that are not registered are created, and missing chip groups too. ' +
     'A sheet of chips export can be applied as it is: a chip that was changed after the export (its column revision tells) is a ' +

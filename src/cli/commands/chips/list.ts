@@ -54,7 +54,7 @@ const none = (conditions: Conditions | undefined): string => {
   const add = 'Add some: tapchip chips import --file chips.csv'
   if (conditions === undefined) return `There are no chips yet. ${add}`
   const isGroup = Object.keys(conditions).every((column) => column === 'chipGroup')
-  return isGroup ? `The group has no chips. ${add}` : 'There is no such chip.'
+  return isGroup ? `The group has no chips. ${add}` : 'No chips match.'
 }
 
 async function* chipsByKey(ctx: CliContext, chipGroup: string | undefined): AsyncGenerator<Listed> {

@@ -18,8 +18,8 @@ export const selftest = defineCommand({
   summary: 'Run every command on a real reader and a blank chip, and record the answers',
   description:
     'Run every command that Tapchip uses on a blank chip, which is blank again afterwards, and write a transcript ' +
-    'without secrets. --replay does the same on the virtual chip and says where a transcript differs from it: how we ' +
-    'learn from hardware that we do not have.',
+    'without secrets. --replay does the same on the virtual chip and says where a transcript differs from it: this ' +
+    'helps us support hardware that we cannot test.',
   examples: [
     'nfc selftest --output acr1252.jsonl',
     'nfc selftest --replay acr1252.jsonl',

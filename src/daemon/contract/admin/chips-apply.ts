@@ -18,7 +18,7 @@ export const adminChipsApply = {
   'POST /admin/chips/apply': adminEndpoint({
     id: 'applyChips',
     summary:
-      'Make chips as each row says, from JSON lines: register, change, move, link, unlink, remove; answers one line per row. With dryRun, the plan',
+      'Create or update chips from JSON lines: register, change, move, link, unlink, remove; answers one line per row. With dryRun, the plan',
     scope: 'edit',
     bodyLimit: 64 * 1024 * 1024,
     query: () =>

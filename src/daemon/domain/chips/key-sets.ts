@@ -114,7 +114,7 @@ export async function removeKeySet(
     if (await isKeySetUsed(trx, id)) {
       throw new DomainError(
         'in_use',
-        `Chips use the key set ${id} and cannot be verified without it. Remove the chips first.`,
+        `Chips use the key set ${id} and cannot be verified without it. List them: tapchip chips list --where keySet=${id}`,
       )
     }
     if (await isKeySetPlanned(trx, id)) {

@@ -77,7 +77,7 @@ export const refusals: RefusalWords = {
   'caught-up': {
     title: 'Bitte scannen Sie noch einmal',
     advice:
-      'Dieser Chip wird zum ersten Mal gescannt, seit dieser Dienst wiederhergestellt wurde. Halten Sie Ihr Telefon noch einmal an den Chip.',
+      'Nur noch ein Scan: Wir müssen diesen Chip einmal mehr sehen, bevor er funktioniert. Halten Sie Ihr Telefon noch einmal an den Chip.',
   },
   unknown: {
     title: 'Dieser Link gehört zu keinem Chip',

@@ -73,7 +73,7 @@ export const refusals: RefusalWords = {
   'caught-up': {
     title: 'Please tap once more',
     advice:
-      'This chip is being tapped for the first time since this service was restored. Hold your phone to the chip again.',
+      'Just one more tap: we need to see this chip once more before it works. Hold your phone to it again.',
   },
   unknown: {
     title: 'This link belongs to no chip here',
