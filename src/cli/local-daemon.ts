@@ -208,6 +208,6 @@ export const installedService = (system: SystemPaths, scope: Scope): Service | u
 export const installedServices = (system: SystemPaths): Service[] =>
   (['user', 'system'] as const).flatMap((scope) => installedService(system, scope) ?? [])
 
-/** As people type it. */
+/** Formatted for people to type. */
 export const systemctl = ({ scope }: Pick<Service, 'scope'>): string =>
   scope === 'user' ? 'systemctl --user' : 'systemctl'

@@ -32,7 +32,7 @@ export declare class TapchipError extends Error {
    * `unreachable` (no answer), `timeout`, `not_tapchip` (something else answered), `webhook_invalid`.
    */
   readonly code: string
-  /** Of HTTP; 0 without an answer. */
+  /** HTTP status code; 0 if there was no response. */
   readonly status: number
   /** By which the daemon's log finds the request; empty without an answer. */
   readonly requestId: string

@@ -92,7 +92,7 @@ function jsonOf(value: unknown): string {
   }
 }
 
-/** Of a path. `.` and `..` would lead to another operation, and so would nothing at all. */
+/** Encodes a path segment. `.`, `..`, and an empty segment would lead to another operation. */
 function segment(name: string, value: unknown): string {
   const text = typeof value === 'string' || typeof value === 'number' ? String(value) : ''
   if (/^\.{0,2}$/.test(text)) throw invalid(`${name} must be text that names something.`)

@@ -6,7 +6,7 @@ import { isAnswer, post, word } from './page.ts'
 /** Longer than the daemon takes to say anything. */
 const patienceMs = 40_000
 
-/** Of answers that have nothing to show: the words that say why. */
+/** The message for a response that has nothing to show. */
 const refusals: Record<number, string> = { 429: 'Busy', 503: 'Busy' }
 /** The page is over, and loaded again it says why. */
 const over = [404, 410]

@@ -2,7 +2,7 @@ import { say, show } from './cards.ts'
 import { eventsOf } from './event-stream.ts'
 import { type Answer, isAnswer, page, post, word } from './page.ts'
 
-/** Of answers that do not come, before nothing is asked any more of a page on which nothing is under way. */
+/** Failed requests after which an idle page stops asking. */
 const mostFailures = 8
 /** A stream that says nothing for so long at its start is held back by something between here and the daemon. */
 const firstWordMs = 6000

@@ -1,7 +1,7 @@
 /** Characters that texts of a badge event have at most. */
 export const maxEventText = { name: 256, description: 1500, city: 256, country: 256, eventURL: 2048 } as const
 
-/** Of badges, and of badges of one recipient. */
+/** Maximum number of badges of an event, and per recipient. */
 export const maxEventCodes = 1_000_000
 
 /** Empty: none. */

@@ -1,4 +1,4 @@
-/** Of a batch of the daemon. */
+/** The states of a batch. */
 export const batchStates = [
   /** Its rows are arriving. */
   'uploading',

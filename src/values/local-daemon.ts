@@ -26,7 +26,7 @@ export interface LocalDaemon {
   readonly baseUrl: string
   /** The address of administration: `http://…` or `unix:/path`. */
   readonly admin: string
-  /** As reported by `/healthz`. */
+  /** The value from `/healthz`. */
   readonly instance: string
   readonly startedAt: string
 }

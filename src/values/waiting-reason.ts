@@ -6,7 +6,7 @@ export const waitingKinds = ['fees', 'funds', 'gas-estimate', 'gas', 'builder', 
 
 export type Waiting = (typeof waitingKinds)[number]
 
-/** As in `node: transaction type not supported`. */
+/** Example: `node: transaction type not supported`. */
 export const waitingText = (waiting: Waiting | null, words: string | null): string | null =>
   waiting === null || words === null ? waiting : `${waiting}: ${words}`
 

@@ -42,7 +42,7 @@ const chipsOf = async (
   return outcomes
 }
 
-/** As the daemon shows its own batches. */
+/** The same fields as a batch of the daemon. */
 export const shownBox = ({ header, state, end, events }: SavedBox) => {
   const { id, total, startedAt, context, settings } = header
   const ended = chipsIn(events).map(({ status }) => status)

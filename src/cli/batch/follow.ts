@@ -13,7 +13,7 @@ import { type Batch, isBad, type KindWords, type RowResult } from './sheet-kind.
 export interface BatchOutcome {
   readonly batch: Batch
   readonly exitCode: ExitCode
-  /** Of a batch of a single row. */
+  /** Set for a batch with a single row. */
   readonly only: RowResult | undefined
 }
 

@@ -91,7 +91,7 @@ export interface KindWords {
   readonly name: string
   /** Takes an admin token, and no API key. */
   readonly isAdmin?: boolean
-  /** Of the progress bar: `Editing`. */
+  /** Label of the progress bar: `Editing`. */
   readonly label: string
   /** Rows that changed something, in the last line. Default: `12 changed` */
   changed?(count: number): string

@@ -93,7 +93,7 @@ export const submitBatch = async (
   return { ...(await runOn(ctx, api, await api.start(batch.id), words, submission)), ...(plan && { plan }) }
 }
 
-/** As soon as it exists, so that its ID is known even if the command is killed. */
+/** Printed as soon as the batch exists, so its ID is known even if the command is killed. */
 const sayBegun = (ctx: CliContext, { id, name, total }: Batch): void =>
   ctx.io.note(`Batch ${id}${name === null ? '' : ` (${name})`}: ${counted(total, 'row')}`)
 

@@ -9,7 +9,7 @@ export class ApiError extends Error {
   readonly retryAfter: number | undefined
   /** Messages by dotted path, for structures that the daemon validated. */
   readonly errors: Readonly<Record<string, string>> | undefined
-  /** Of a database that cannot be used. */
+  /** Set if the database is unavailable. */
   readonly trouble: ServerTrouble | undefined
   /** Advice that is printed last. */
   afterword: string | undefined

@@ -93,7 +93,7 @@ export interface CommandSpec<A extends ArgumentSpecs, O extends OptionSpecs> {
   readonly name: string
   readonly summary: string
   readonly description?: string
-  /** As typed, without the leading `tapchip`. */
+  /** Command lines, without the leading `tapchip`. */
   readonly examples: readonly string[]
   readonly args?: A
   readonly options?: O

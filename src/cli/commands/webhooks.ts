@@ -10,7 +10,10 @@ import { fetchPage, pageFlags } from './paging.ts'
 type Webhook = ElementOf<'GET /admin/webhooks'>
 type Delivery = AnswerOf<'POST /admin/webhooks/:id/test'>
 
-const to = text('--to <url>', 'Where messages are sent: https (--url works too, if you do not also need it for the daemon)')
+const to = text(
+  '--to <url>',
+  'Where messages are sent: https (--url works too, if you do not also need it for the daemon)',
+)
 const events = repeated(
   '--events <types>',
   `Events to send, separated by commas: ${webhookTypes.join(', ')}`,

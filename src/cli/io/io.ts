@@ -26,7 +26,7 @@ export interface Io {
   readonly plot: PlotArea | undefined
   /** A finite list: one JSON array, CSV, or a table. `none` is printed on stderr if it is empty. */
   list<T>(rows: readonly T[], columns: Columns<T>, none: string): Promise<void>
-  /** As `list`, for lists of any length. */
+  /** Like `list`, for lists of any length. */
   longList<T>(rows: AsyncIterable<T>, columns: Columns<T>, none: string): Promise<void>
   /** A single object: as JSON, or one line per field. */
   one<T>(value: T, fields: (value: T) => Readonly<Record<string, unknown>>): Promise<void>
@@ -120,7 +120,7 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
     for (const line of source) await print(`${line}\n`)
     await send()
   }
-  /** Of cells that are clean already, with headings in bold. */
+  /** Headings in bold; the cells must be clean already. */
   const table = (source: Iterable<string>) => all(source, write)
   const json = async (value: unknown): Promise<void> => {
     await write(jsonLine(value))

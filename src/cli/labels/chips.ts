@@ -20,11 +20,11 @@ export interface Label {
 /** More than any printer takes at once. */
 const mostLabels = 100_000
 
-/** As people count: Coat 2 before Coat 10. */
+/** Natural order: Coat 2 before Coat 10. */
 const natural = new Intl.Collator('en', { numeric: true })
 
 /**
- * Of a group, in the order of their labels, as in a sheet that several stations shared; then those without one.
+ * The chips of a group in the order of their labels, then those without a label.
  * @throws UsageError if they are too many
  */
 export const labelsOfGroup = async (
@@ -48,11 +48,11 @@ export const labelsOfGroup = async (
   return [...labelled.sort((a, b) => natural.compare(a.label, b.label)), ...others]
 }
 
-/** As many are looked up one by one rather than in a list of all chips. */
+/** Up to this many chips are looked up one by one; more are searched in a list of all chips. */
 const fewChips = 50
 
 /**
- * Of a batch, in the order of its rows, once a chip: those that succeeded and are still registered.
+ * The chips of a batch in the order of its rows, without duplicates: those that succeeded and are still registered.
  * @returns `missing`: how many chips of the batch are not registered any more
  * @throws UsageError if there is no such batch, or it is not about chips
  */
@@ -110,7 +110,7 @@ const chipsOfBox = async (ctx: CliContext, id: string): Promise<ChipsOfBatch | u
   return box && { kind: 'nfc provision', uids: await chipsDone(ctx, box), settings: box.header.settings }
 }
 
-/** Of a batch that the daemon runs. */
+/** The chips of a batch on the daemon. */
 const chipsOfBatch = async (ctx: CliContext, id: string): Promise<ChipsOfBatch> => {
   const { api, batch } = await findBatch(ctx, id)
   const outcomes: { uid: string; row: number; isDone: boolean }[] = []

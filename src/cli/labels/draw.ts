@@ -16,7 +16,7 @@ export interface Drawing {
   readonly font: Font | undefined
 }
 
-/** As pdfkit opens it; drawn many times, it is in the file once. */
+/** Opened by pdfkit, so that it is in the file once however often it is drawn. */
 export interface Logo {
   readonly image: PDFKit.Mixins.ImageSrc
   /** Pixels. */
@@ -30,7 +30,7 @@ const faces: Readonly<Record<Face, string>> = { regular: 'Helvetica', bold: 'Hel
 const padding = 2
 /** The blank edge that a QR code needs, in modules. */
 const quiet = 4
-/** Of the width of a label, at most. */
+/** Maximum share of the label's width. */
 const qrShare = 0.4
 
 /** A character that no font here has, and the text that it stands in. */
@@ -134,6 +134,6 @@ const measureBy = (doc: Document, face: Face) => {
   return (text: string): number => doc.widthOfString(text)
 }
 
-/** As an error names a label. */
+/** Names a label in an error message. */
 export const nameOf = ({ uid, label }: Label): string =>
   label === null ? bothForms(uid) : `"${label}" (${colons(uid)})`

@@ -103,7 +103,7 @@ const refusal = (problems: readonly string[], count: number, font: GivenFile | u
   )
 }
 
-/** Of a collection (.ttc) the first one: its fonts differ in weight, or in the forms that a country prefers. */
+/** The first font of a collection (.ttc); the others differ in weight or in regional glyphs. */
 const openFont = ({ name, content }: GivenFile, open: typeof import('./libraries.ts').openFont): Font => {
   try {
     const opened = open(content)

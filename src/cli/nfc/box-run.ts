@@ -104,7 +104,7 @@ const workEvery = async (box: Box): Promise<unknown> => {
     try {
       await workReader(box, next)
     } catch (error) {
-      // Of a service that went away, all readers are told at once.
+      // If the reader service stops, all readers disappear together.
       if (error instanceof NoReader) view.gone(box, reader)
       if (isReaderOutage(error)) return
       if (!box.ended.aborted) box.finish(error)

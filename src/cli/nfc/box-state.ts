@@ -18,11 +18,11 @@ export interface BoxRun {
   readonly rows: RowsOfChips
   /** A single chip, whatever happens to it. */
   readonly isSingle: boolean
-  /** As it was asked for. */
+  /** The reader that was asked for. */
   readonly reader?: string | undefined
   /** `--reader all`. */
   readonly everyReader: boolean
-  /** As it was joined. */
+  /** The sheet when this process joined it. */
   readonly sheet?: InspectedChip['sheet'] | undefined
   readonly file: BoxFile | undefined
   readonly id: string | undefined

@@ -25,7 +25,7 @@ export interface SeenBox {
 
 /** A chip that ended, well or not. */
 export interface EndedChip {
-  /** As scripts read it. */
+  /** Output for scripts. */
   readonly line: Pick<SessionResult, 'uid' | 'status' | 'url' | 'error' | 'warning'> & {
     readonly keySet: number
     readonly row?: number

@@ -114,7 +114,7 @@ const joinSheet = async (
   })
 }
 
-/** As many as a request takes; the daemon refuses unknown ones before the first chip. */
+/** The maximum of one request; the daemon refuses unknown ones before the first chip. */
 const itemsIn = (rows: readonly ChipRow[]): { item: string; variant?: string }[] => {
   const items = new Map<string, { item: string; variant?: string }>()
   for (const { item, variant } of rows)

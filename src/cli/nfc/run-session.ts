@@ -21,7 +21,7 @@ const askAgainMs = 500
 /** `--timeout` says another number for an outage too. */
 const outageMs = 600_000
 
-/** As relay, and more. */
+/** Hooks of a session that survives interruptions. */
 export interface RunOptions extends SessionHooks {
   /** Called when a session begins: after an outage, say, there is another. */
   readonly onSession?: () => void

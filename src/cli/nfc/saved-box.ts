@@ -67,7 +67,7 @@ export interface SavedBox {
   readonly header: BoxHeader
   readonly path: string
   readonly state: 'running' | 'paused' | 'done'
-  /** Of the process that works on it. */
+  /** The process that works on it. */
   readonly pid: number | undefined
   readonly end: Partial<End> | undefined
   /** In order. */

@@ -17,7 +17,7 @@ export const stationId = (system: SystemPaths): string | undefined => {
   const path = join(folder, 'station')
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    // Of several commands that start together, one makes it.
+    // Another command that started at the same time may have created it.
     writeFileSync(path, `${newId()}\n`, { flag: 'wx', mode: 0o600 })
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) return undefined

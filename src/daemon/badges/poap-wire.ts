@@ -101,7 +101,7 @@ export function toTransactionState({ tx_hash, status }: WireTransaction): Transa
   return status || 'hash' in hash ? { kind: 'pending', ...hash } : { kind: 'none' }
 }
 
-/** Of several attempts at one mint, a successful one counts, else a pending one. */
+/** If a mint has several attempts, a successful one wins, then a pending one. */
 export function toOneState(all: readonly WireTransaction[]): TransactionState {
   const states = all.map(toTransactionState)
   const firstOf = (kind: TransactionState['kind']) => states.find((state) => state.kind === kind)

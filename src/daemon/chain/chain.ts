@@ -18,7 +18,7 @@ export interface Chain {
    * them, and a look-up that never ends says nothing about the node.
    */
   readonly nameClient: ChainClient
-  /** Of a remote chain. */
+  /** Only for a remote chain. */
   readonly endpoints: RpcEndpoints | undefined
   /** Pays for and sends transactions, and administers the contracts deployed from here. */
   readonly relayer: Address

@@ -27,7 +27,7 @@ const ok = (detail: string): EndpointCheck => ({ status: 'ok', detail, fix: null
 const hex = (number: number): string => `0x${number.toString(16)}`
 const counted = (number: number): string => number.toLocaleString('en-US')
 
-/** As many calls as a busy relayer sends together. */
+/** The batch size of a busy relayer. */
 const busyBatch = 64
 
 /** Makes the calls that a transfer makes, of one URL. */

@@ -40,7 +40,7 @@ const implementation: Address = '0x4748186E9CE7557Ebf9ddd7d9fC035C6BEEC53Bf'
 const guestbookCode = concat(['0x363d3d373d3d3d363d73', implementation, '0x5af43d82803e903d91602b57fd5bf3'])
 export const guestbookCodeHash = (): Hex => keccak256(guestbookCode)
 
-// As written by OpenZeppelin's Clones.
+// The bytecode that OpenZeppelin's Clones writes.
 const cloneCode = concat(['0x3d602d80600a3d3981f3', guestbookCode])
 
 interface GuestbookDeployment {

@@ -186,7 +186,7 @@ export class RpcEndpoint {
     this.#isRecovering = true
   }
 
-  /** Of a batch that got no usable answer: because of its size, perhaps. */
+  /** True if a batch may have failed because of its size. */
   #mayBeRefusal(error: unknown, count: number): boolean {
     if (error instanceof TooManyRequests)
       return error.retryAfter === undefined || this.#answersAlone || this.batches.isTrial(count)

@@ -11,7 +11,7 @@ export interface EndpointSettings {
   clock: Clock
   /** undefined: any chain. */
   chainId: number | undefined
-  /** As long as this, calls wait for a node that limits requests; those to one of several URLs do not. */
+  /** How long calls wait for a rate-limited node, if the chain has no other URL. */
   patienceMs: number
   schedule: Schedule
 }
@@ -37,7 +37,7 @@ export function settleWith({ call, resolve, reject }: QueuedCall, outcome: RpcOu
   }
 }
 
-/** Of a batch: those that are chosen by their index. */
+/** Settles the calls of a batch at these indexes. */
 export function settleAll(
   waiting: readonly QueuedCall[],
   outcomes: readonly RpcOutcome[],

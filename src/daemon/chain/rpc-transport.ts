@@ -20,7 +20,7 @@ const maxBytes = 8 * 1024 * 1024
 const maxMembers = 100_000
 /** A URL earlier in the list is used again once it has been well for this long. */
 const wellForMs = 60_000
-/** As long as that, calls wait for the only URL of a chain while it limits requests. */
+/** How long calls wait for a chain's only URL while it is rate-limited. */
 const defaultPatienceMs = 1000
 /** Other URLs may still take a transaction that the first one refused. */
 const secondOpinionMs = 1000

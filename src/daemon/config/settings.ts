@@ -10,7 +10,7 @@ const limitWords = 'must be off, or a number from 1 to 1000000000'
 const limit = z.union([z.literal('off'), wholeNumber(1, 1_000_000_000, limitWords)], limitWords)
 const daysWords = 'must be off, or a number of days from 1 to 36500'
 const days = z.union([z.literal('off'), wholeNumber(1, 36_500, daysWords)], daysWords)
-/** Of names that begin like those that are made with the word for badges. */
+/** Names that begin like those derived from the word for badges. */
 const wordsTaken = ['guestbook', 'private', 'virtual']
 const word = z.string().regex(/^[a-z][a-z0-9]{0,30}$/, 'must be lower-case letters and digits')
 

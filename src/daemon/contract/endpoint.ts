@@ -25,7 +25,7 @@ export interface EndpointSpec {
   /** Needs no API key, but may say more, or decide otherwise, with one. */
   readonly keyIsOptional?: true
   readonly scope: Scope
-  /** As all schemas here, made when asked for: all of them together take a start long. */
+  /** Schemas are built lazily; building all of them slows start-up. */
   readonly params?: () => z.ZodObject
   readonly query?: () => z.ZodObject
   /** The schema is for documentation only: the handler receives and checks the raw query. */

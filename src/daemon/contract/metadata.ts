@@ -59,10 +59,10 @@ function read(text: string): unknown {
 /** The gallery is required but may be empty. */
 export const phygitalMetadata = inText({ of: 'phygital' })
 export const eventMetadata = inText({ of: 'event' })
-/** As it was before such things were refused. */
+/** The earlier rules, before such values were refused. */
 export const restoredMetadata = inText({ of: 'phygital', isRestored: true })
 
-/** As a seed gives it: any field may be missing, and becomes an empty one. */
+/** Seed files may omit any field; it becomes empty. */
 export const partialMetadata = z
   .record(z.string(), z.unknown())
   .superRefine((metadata, ctx) => {

@@ -96,7 +96,7 @@ async function assertBounded(body: Buffer): Promise<void> {
 
 /** Ends the stream that a GET would have answered with: nobody reads it after a HEAD, and it may never end by itself. */
 export function endHeadStreams(app: FastifyInstance): void {
-  // Of these routes alone: a hook of all would be run for every answer.
+  // Added to these routes only: a global hook would run for every response.
   app.addHook('onRoute', (route) => {
     if (![route.method].flat().includes('HEAD')) return
     route.onSend = [endStream, ...[route.onSend ?? []].flat()]

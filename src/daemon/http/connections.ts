@@ -118,5 +118,5 @@ export function sharedAddresses(trust: Config['trustProxy']): BlockList {
 
 export const isIn = (list: BlockList, address: string): boolean => list.check(address, familyOf(address))
 
-/** Of a valid address. Node's own question compiles an expression that takes a start longer than all addresses. */
+/** For a valid address. net.isIP compiles a regular expression, which slows start-up. */
 const familyOf = (address: string) => (address.includes(':') ? 'ipv6' : 'ipv4')

@@ -76,7 +76,7 @@ interface ErrorBody {
   transactionId?: number
   success?: false
   errors?: Record<string, string>
-  /** Of a database that cannot be used. */
+  /** Set if the database is unavailable. */
   server?: string
   reason?: string
 }
@@ -195,7 +195,7 @@ export function rawHttp(
 }
 
 interface Failed {
-  /** Of HTTP. */
+  /** HTTP status code. */
   status: number
   code: string
   retryAfterSeconds: number | undefined

@@ -9,7 +9,7 @@ import { DomainError } from '../domain/errors/errors.ts'
 /** A parsed row: its non-empty values by column, or why it is invalid. Blank lines are skipped. */
 type SheetRow =
   | { readonly values: Readonly<Record<string, string>> }
-  | { readonly problem: string /** As far as it could be read. */; readonly uid?: string | undefined }
+  | { readonly problem: string /** Set if it could be read. */; readonly uid?: string | undefined }
 
 export interface SheetBlock {
   readonly rows: readonly SheetRow[]

@@ -30,7 +30,7 @@ export type Body = Buffer | string | AsyncIterable<Uint8Array | string>
 export interface OutboundAnswer {
   status: number
   headers: IncomingHttpHeaders
-  /** As received: no compression is requested, and none is undone. */
+  /** The received bytes: no compression is requested or undone. */
   body: Buffer
 }
 
@@ -40,7 +40,7 @@ interface Exchange {
   headers: Readonly<Record<string, string>>
   body?: Body | undefined
   via: Route
-  /** Of everything that is received: status lines, headers, framing, and body. */
+  /** Limit for everything received: status lines, headers, framing, and body. */
   maxBytes: number
   cutsBody?: boolean | undefined
   deadline: Deadline

@@ -87,7 +87,7 @@ export async function buildApp(
     // Long enough for the largest import in one request. Headers and stalled bodies have shorter limits.
     requestTimeout: 3_600_000,
     keepAliveTimeout: 72_000,
-    // Of silence in either direction.
+    // Applies to silence in either direction.
     connectionTimeout: 120_000,
     bodyLimit: 1024 * 1024,
     routerOptions: { maxParamLength: 300, ignoreTrailingSlash: true, constraints: listenerConstraint },

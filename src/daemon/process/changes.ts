@@ -13,7 +13,7 @@ const pollMs = 300
 const trustedForMs = 10_000
 
 interface Settings {
-  /** Of its own, so that it never waits behind requests. */
+  /** A separate connection, so that it never waits behind requests. */
   changeFeed: Queries
   /** Loads what is in memory again. */
   load: Readonly<Record<ChangeKind, () => Promise<unknown>>>

@@ -102,7 +102,7 @@ function readAgreed(json: string): Agreed | undefined {
   return read.success ? read.data : undefined
 }
 
-/** Of the daemons on one database, each tells the others by which settings it works, and compares theirs with its own. */
+/** Daemons on one database publish their settings and compare them with each other's. */
 export class Fleet {
   readonly #db: Db
   readonly #log: Pick<Logger, 'warn'>

@@ -81,7 +81,7 @@ const unwritable = {
     ),
 }
 
-/** Of a database on a server. */
+/** For a database on a server. */
 function describeDatabase({ db }: Context) {
   const use = db.maintenance.serverUse?.()
   if (use === undefined) return {}

@@ -49,7 +49,7 @@ export async function tapActionRoutes(app: FastifyInstance, ctx: Context): Promi
     reply.headers(privateHeaders)
     const form = formOf(request)
     const visit = await visitOf(form.ref, 'act')
-    // As the requests with a code are named.
+    // Same actor name as for requests with a code.
     const actor = { name: 'code', requestId: request.id }
     const refusal = await press(ctx, form, { visit, actor })
     notices.notify(form.ref)

@@ -10,7 +10,7 @@ import { pageSettings, sendPage } from './tap-page-answer.ts'
 export interface Form {
   ref: string
   kind: ActionKind
-  /** Of the event; 0: there is only one. */
+  /** ID of the event; 0: there is only one. */
   id: number
   recipient: string
   deviceId: string | undefined

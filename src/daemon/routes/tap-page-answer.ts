@@ -15,7 +15,7 @@ export const pageSettings = (ctx: Context, acceptLanguage: string | undefined): 
   home: ctx.baseUrl.replace(/\/+$/, ''),
 })
 
-/** Of every answer below /t, since its URL and its content are one person's. */
+/** For every response below /t, since its URL and content belong to one person. */
 export const privateHeaders = {
   'cache-control': 'no-store',
   'referrer-policy': 'no-referrer',

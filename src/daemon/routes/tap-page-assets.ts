@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
 
 const near = createRequire(import.meta.url)
 
-/** As the build makes it beside the bundle. */
+/** The build puts it beside the bundle. */
 function readScript(): { text: Buffer; path: string } | undefined {
   try {
     const text = readFileSync(near.resolve('./tap-page/page.js'))

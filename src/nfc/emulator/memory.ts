@@ -5,7 +5,7 @@ const SIGNATURE_LENGTH = 56
 /** TotFailCtrLimit and TotFailCtrDecr. Source: NT4H2421Gx s10.5.1 */
 const FAILURES = { enabled: true, limit: 1000, decrement: 10 }
 
-/** Of an example in AN12196 s5.5. */
+/** From an example in AN12196 s5.5. */
 const PRODUCTION = Buffer.from('CD65935D402118', 'hex')
 
 const count = z.int().min(0)
@@ -43,7 +43,7 @@ const tamper = z.object({
   enabled: z.boolean(),
   /** The key that GetTTStatus requires; 14 requires none, 15 forbids it. */
   keyNo: count.max(15),
-  /** As the chip remembers it: C closed, O opened. */
+  /** Stored state of the loop: C closed, O opened. */
   permanent: z.enum(['C', 'O']),
   /** The wire loop itself. Tests and people change it. */
   current: z.enum(['C', 'O']),
@@ -65,7 +65,7 @@ const chipMemory = z
     sdmReadCounter: count.max(0xffffff),
     /** Total for all keys; used by tests. */
     failedAuthentications: count,
-    /** As Read_Sig shows it: by the test key, none, or any other. */
+    /** Result of Read_Sig: signed by the test key, none, or any other. */
     signature: z.union([z.literal('test'), z.literal('none'), hexBytes(SIGNATURE_LENGTH)]).default('test'),
     /** Switched on by SetConfiguration, for ever. */
     lrp: z.boolean().default(false),

@@ -8,7 +8,7 @@ import { createECDH, createHmac } from 'node:crypto'
 const PRIVATE_TEST_KEY = Buffer.from('E0651C3D2E5FFFF4FB4A3FD02E258F5C212A70F5EAB8BC2FB5CE5FB3', 'hex')
 const CURVE = 'secp224r1'
 const BYTES = 28
-/** Of secp224r1. Source: SEC 2 s2.6.2 */
+/** Parameters of secp224r1. Source: SEC 2 s2.6.2 */
 const ORDER = 0xffffffffffffffffffffffffffff16a2e0b8f03e13dd29455c5c2a3dn
 
 /** @param uid 7 bytes @returns 56 bytes: r, then s; the same for each call */

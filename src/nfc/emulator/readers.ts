@@ -25,7 +25,7 @@ interface EmulatorOptions extends VirtualLink {
   readonly file?: string
   /** Number of new chips, one after another, in place of the stored one. The last of them is stored. */
   readonly fresh?: number
-  /** Of new chips. Default: a plain NTAG 424. */
+  /** Variant of new chips. Default: a plain NTAG 424. */
   readonly variant?: VariantName
   /** Replaces the NTAG 424 of the file. */
   readonly chip?: VirtualChip

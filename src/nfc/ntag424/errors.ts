@@ -74,7 +74,7 @@ export const DONE = 0x9100
 export const ADDITIONAL_FRAME = 0x91af
 /** A chip answers Read_Sig with it: AN12196 s8.2. */
 const SIGNATURE_OK = 0x9190
-/** Of ISO 7816-4. */
+/** Status words of ISO 7816-4. */
 const ISO_DONE = 0x9000
 
 /** SW1 SW2; 0 where there are none. */

@@ -8,7 +8,7 @@ declare module 'nfc-pcsc' {
     readonly pcsc: { start: (onNames: OnNames) => void }
   }
 
-  /** Of pcsclite. It drops the modules' error codes: they are in the messages. */
+  /** pcsclite's reader. nfc-pcsc drops its error codes; they are only in the messages. */
   interface LowLevelReader extends EventEmitter<{ status: [{ state: number; atr?: Buffer }] }> {
     readonly SCARD_SHARE_EXCLUSIVE: number
     connect(

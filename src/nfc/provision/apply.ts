@@ -32,7 +32,7 @@ import {
 export type Applied = 'applied' | 'unchanged'
 
 const INTEGRITY = 0x911e
-/** Of a reader, and not of a chip, to a command that is longer than it passes. */
+/** The reader's answer, not the chip's, to a command that is too long for it. */
 const NOT_PASSED = [0x6f00, 0x6700]
 
 /** The commands that bring a chip into the planned state, in one burst; undefined when it is in that state. */

@@ -9,7 +9,7 @@ import type { System } from '../../system.ts'
 import { NotText, SheetDecoder } from './decode.ts'
 
 export interface Source {
-  /** As messages show it, with an encoding that it was read in for want of UTF-8. */
+  /** The name for messages; includes the encoding if the file was not UTF-8. */
   readonly name: string
   readonly file: string
   /** Absolute; undefined for standard input. */

@@ -14,7 +14,7 @@ import type { RowResult, SheetRow, SheetSpec } from '../sheet-kind.ts'
 export interface ApplyRow extends SheetRow {
   /** Decimal. */
   readonly uid?: string | undefined
-  /** As a sheet has them, label included where it names the chip, or the values that they stand for. */
+  /** The cells of the sheet (with the label if it names the chip), or the values they stand for. */
   readonly cells: ChipCells | { readonly [column in AppliedColumn]?: ChipValue<column> | null }
   readonly remove?: 'always' | undefined
 }

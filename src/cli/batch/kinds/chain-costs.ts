@@ -37,7 +37,7 @@ export const showChainCosts = (ctx: CliContext, costs: object): void => {
   noteChainCosts(ctx, costs)
 }
 
-/** As showChainCosts, of what is done also if no relayer can pay yet. */
+/** Like showChainCosts, for work that is accepted even if no relayer can pay yet. */
 export const noteChainCosts = (ctx: CliContext, costs: object): void => {
   const chains = chainsIn(costs)
   for (const chain of chains) ctx.io.note(`Chain ${chain.chainId}: ${costWords(chain)}`)

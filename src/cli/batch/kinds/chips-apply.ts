@@ -40,7 +40,7 @@ const planTotals = (totals: Totals): string => {
   return `Plan: ${parts.join(', ')}.`
 }
 
-/** Of all batches that change chips as `chips apply` does. */
+/** Shared by all batches that change chips the way `chips apply` does. */
 const words = (name: string): KindWords & Pick<SheetKind<ApplyRow>, 'line'> => ({
   name,
   isAdmin: true,

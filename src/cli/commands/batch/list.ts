@@ -11,7 +11,7 @@ import { formatNumber } from '../../io/text.ts'
 import { damageOf, listBoxes } from '../../nfc/saved-box.ts'
 import { type ShownBatch, shownBatch } from './shown.ts'
 
-/** As many as the daemon lists at once. */
+/** The daemon's maximum page size. */
 const maxListed = 1000
 
 export const list = defineCommand({

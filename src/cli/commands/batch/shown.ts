@@ -2,7 +2,7 @@ import { countsOf } from '../../batch/follow.ts'
 import type { Batch, KindWords } from '../../batch/sheet-kind.ts'
 import type { CliContext } from '../../context.ts'
 
-/** As `batch status` and `batch list` print it. */
+/** A batch for `batch status` and `batch list`. */
 export const shownBatch = (batch: Batch) => {
   const { id, name, kind, state, team, startedBy, approvedBy, note, at, until, host, context, undoes } = batch
   const { total, done, changed, unchanged, failed, conflict, error, lateSeconds, auditHead } = batch

@@ -64,7 +64,7 @@ export const sections: Readonly<Record<string, (ctx: CliContext) => unknown>> = 
     (await ctx.call('GET /admin/audit', { query: { limit: maxCounts.audit } })).map(
       ({ at, action, requestId, batch }) => ({ at, action, requestId, batch }),
     ),
-  /** Of the boxes of chips that this machine keeps. */
+  /** Boxes of chips kept on this machine. */
   batches: (ctx) =>
     listBoxes(ctx.system, () => undefined)
       .slice(0, maxCounts.batches)

@@ -63,7 +63,7 @@ const readUrl = ({ redirectUrl, clear }: { redirectUrl: string | undefined; clea
 }
 
 const print = async (ctx: CliContext, data: ReturnType<typeof ownerTypedData>): Promise<void> => {
-  // As wallets and cast expect it (eth_signTypedData_v4), with large numbers as text.
+  // The format of eth_signTypedData_v4 (wallets, cast): large numbers are strings.
   const asText = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value)
   await ctx.io.raw(`${JSON.stringify(data, asText, ctx.io.json ? undefined : 2)}\n`)
   ctx.io.hint(

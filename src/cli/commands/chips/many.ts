@@ -36,7 +36,7 @@ export interface Chosen {
   readonly described: string
   /** The one chip was named by its UID or its label. */
   readonly isNamed: boolean
-  /** As it was named. */
+  /** The text that named it. */
   readonly handle: string
 }
 

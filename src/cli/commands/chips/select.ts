@@ -7,13 +7,13 @@ import { CliError, UsageError } from '../../errors.ts'
 import { chipsOf } from '../chip-groups.ts'
 
 export type SelectedChip = AnswerOf<'GET /admin/chips/export'>
-/** As a query; an empty value stands for chips without one. */
+/** Query parameters; an empty value selects chips without one. */
 export type Conditions = Readonly<Record<string, string | readonly string[] | undefined>>
 
 const columns = [...selectableColumns, 'linked', 'tappedSince'] as const
 type Column = (typeof columns)[number]
 
-/** As the daemon takes it, in which an empty value stands for chips that have none. @throws UsageError */
+/** Query parameters for the daemon; an empty value selects chips without one. @throws UsageError */
 const readValue = (column: Column, value: string, now: Date): string => {
   const where = `--where ${column}`
   if (column === 'tappedSince') return readTime(where, value, 'ago')(now)

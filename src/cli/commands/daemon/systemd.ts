@@ -54,7 +54,7 @@ export interface ServiceState {
   readonly unit: string
   /** Starts with the machine, or at login. */
   readonly enabled: boolean
-  /** As systemd says it: active, activating, failed, … */
+  /** systemd's ActiveState: active, activating, failed, … */
   readonly active: string
 }
 

@@ -9,7 +9,7 @@ export interface UnitSettings {
   readonly envFile: string
   /** Undefined: the StateDirectory. */
   readonly dataDir: string | undefined
-  /** Of a system service; undefined: a user that systemd makes. */
+  /** The user of a system service; undefined: systemd creates one (DynamicUser). */
   readonly runAs: string | undefined
   readonly port: number | undefined
   /** Something that the service reads is in a home. */

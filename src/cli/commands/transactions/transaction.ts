@@ -59,7 +59,7 @@ const explained = (waiting: string): string => {
   return `${kind === 'fees' ? 'the node asks for a higher fee' : why} (${words})`
 }
 
-/** As in `signed; waiting: the relayer cannot pay for it`. */
+/** Example: `signed; waiting: the relayer cannot pay for it`. */
 export const describeState = ({ state, waiting, cancelling }: Transaction): string =>
   [
     `${state} (${states[state]})`,

@@ -37,7 +37,7 @@ export interface RpcDoor {
   mode: RpcMode
   /** Any other if this one is in use; 0: any. */
   port: number
-  /** Of web pages that may read and send what is signed: see isNamed. */
+  /** Web pages that may read and send signed transactions: see isNamed. */
   origins: readonly string[]
 }
 

@@ -96,7 +96,7 @@ interface KeeperSettings {
 export class StateKeeper {
   readonly #settings: KeeperSettings
   readonly #loop: BackgroundLoop
-  /** Of the first change that no state has. */
+  /** The first change that is in no saved state. */
   #changedAt: number | undefined
   #notBefore = 0
   #saving: Promise<unknown> = Promise.resolve()

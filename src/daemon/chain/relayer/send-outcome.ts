@@ -67,7 +67,7 @@ const typeIsRefused = /transaction type|tx ?type|eip-?1559/i
 /** `minimum needed 25000000000`, `tip needed 25000000000, tip permitted 1`, `minimum gas price 25000000000`. */
 const namedMinimum = /(?:needed|minimum[a-z ]{0,20}|at least)[: ]+(\d{1,30})\b/i
 
-/** Of nodes that are not known: what else is said of a price. A guess costs little, since guesses have an end. */
+/** Price errors of unknown nodes. A wrong guess costs little, since guesses are limited. */
 const priceIsTooLow =
   /(\btip\b|fee|gas ?price).{0,60}(too low|lower|below|less|minimum|at least|<)|insufficient fee/i
 

@@ -90,7 +90,7 @@ export class AttemptSender {
   }
 }
 
-/** As it is, the node will not take it in the next moment either. */
+/** The node would refuse it again if it were resent unchanged. */
 const isRefused = (outcome: SendOutcome): boolean =>
   ['impossible', 'refused', 'tip-too-low', 'legacy-only'].includes(outcome)
 

@@ -29,7 +29,7 @@ interface TransactionSigner {
   signTransaction(transaction: TransactionSerializableEIP1559 | TransactionSerializableLegacy): Promise<Hex>
 }
 
-/** Of a transfer by code. Contracts of others may need several times the 86,000 of ours. */
+/** Gas of a transfer by code. Foreign contracts may need several times the 86,000 of ours. */
 export const defaultMaxGas = 2_000_000
 
 export interface ChainSettings {

@@ -39,7 +39,7 @@ export const chains = {
             .object({
               code: z.enum(['wrong-chain', 'lease-held', 'key-changed', 'node', 'stuck']),
               message: z.string(),
-              /** Of `stuck`: the one that cannot go on. */
+              /** The transaction that is `stuck`. */
               transactionId: z.number().nullable(),
             })
             .nullable(),

@@ -46,7 +46,7 @@ const chipForAdmin = () =>
     isSimulated: z.boolean(),
     lastCounter: z.number().nullable(),
     lastTapAt: timestamp.nullable(),
-    /** Of a TagTamper chip: its seal, once a tap told it. One that was open stays `open`. */
+    /** Seal of a TagTamper chip, once a tap reported it. Once `open`, it stays `open`. */
     tamper: z.enum(['closed', 'open']).nullable(),
     /** The tap that first told that the seal is open. */
     openedAt: timestamp.nullable(),
@@ -76,7 +76,7 @@ const exportedChip = () =>
     lastTapAt: timestamp.nullable(),
     createdAt: timestamp,
     isConfigured: z.boolean(),
-    /** Of the values that can be applied: an apply with another revision is a conflict. */
+    /** Revision of the values that can be applied; applying with another revision is a conflict. */
     revision: z.string(),
   })
 

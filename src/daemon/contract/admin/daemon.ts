@@ -14,7 +14,7 @@ const databaseState = () =>
         /** Host and database. */
         name: z.string(),
         version: z.string(),
-        /** Of one query. */
+        /** Round-trip time of one query. */
         latencyMs: z.number(),
         /** Empty where the server does not tell. */
         standbys: z.array(

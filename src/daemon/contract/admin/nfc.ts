@@ -39,7 +39,7 @@ const nfcOutcome = () =>
     status: z.enum(['provisioned', 'unchanged', 'factory', 'failed']),
     uid: z.string().nullable(),
     keySet: z.number().nullable(),
-    /** As written on the chip, with zeros where the chip fills in values. */
+    /** The URL on the chip, with zeros where the chip fills in values. */
     url: z.string().nullable(),
     /** For failures: `code` is for programs, `error` for people. */
     code: z.string().optional(),

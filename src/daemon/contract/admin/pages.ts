@@ -12,7 +12,7 @@ export const pages = {
     query: () =>
       z.object({
         ...team,
-        /** Of the team. */
+        /** ID of an item of the team. */
         item: name(64).optional(),
         /** Only this one. */
         state: text(60).optional(),
@@ -22,7 +22,7 @@ export const pages = {
       z.array(
         z.object({
           state: z.string(),
-          /** Of HTTP. */
+          /** HTTP status code. */
           status: z.number(),
           html: z.string(),
         }),

@@ -24,7 +24,7 @@ const tapOnWire = () =>
     counter: z.number().nullable(),
     outcome,
     via: z.enum(['find', 'page']),
-    /** Of a TagTamper chip: its seal. */
+    /** Seal of a TagTamper chip. */
     tamper: z.enum(['closed', 'open']).nullable(),
   })
 

@@ -37,7 +37,7 @@ const deliveryOnWire = () =>
     /** Finished tries, or failed ones while it waits. */
     attempts: z.number(),
     nextTryAt: timestamp.nullable(),
-    /** Of the last answer. */
+    /** HTTP status code of the last response. */
     statusCode: z.number().nullable(),
     error: z.string().nullable(),
     at: timestamp.describe('when it happened'),

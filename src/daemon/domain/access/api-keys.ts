@@ -108,7 +108,7 @@ export async function removeApiKey(
   const paused = await db.write(async (trx) => {
     const known = await findApiKey(trx, id)
     if (!known) throw notFound('API key')
-    // As with tokens, what has more scopes is not the caller's to revoke.
+    // A caller cannot revoke a key that has more scopes than its own.
     assertGrantable(caller, parseScopes(known.scopes))
     const revoked = await revokeApiKey(trx, id, at)
     if (!revoked) return []

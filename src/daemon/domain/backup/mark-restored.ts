@@ -7,7 +7,7 @@ import type { Db } from '../../store/database/database.ts'
 interface Restored {
   /** ISO 8601. */
   readonly at: string
-  /** Of the state that the database has now; null: unknown. */
+  /** Time of the state that the database has now; null: unknown. */
   readonly madeAt: string | null
   /** The backup or database, for the audit log. */
   readonly target: string

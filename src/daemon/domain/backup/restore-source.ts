@@ -14,7 +14,7 @@ export class RestoreProblem extends Error {
 export const nothingChanged = 'Nothing was changed.'
 
 export interface Source {
-  /** As given: the folder of a backup, or the database in it. */
+  /** The argument: the folder of a backup, or the database in it. */
   path: string
   folder: string
   database: string
@@ -116,7 +116,7 @@ export function openFrom(source: Source, path: string): number {
   }
 }
 
-/** Of the database, as the manifest says. @throws RestoreProblem if the folder holds anything but files */
+/** Digest of the database, from the manifest. @throws RestoreProblem if the folder holds anything but files */
 export function expectedDigest(source: Source, { files }: Manifest): string {
   const { folder, reach } = source
   const entries = reach(() => readdirSync(folder, { recursive: true, withFileTypes: true }))

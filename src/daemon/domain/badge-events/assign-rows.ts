@@ -25,7 +25,7 @@ export interface AssignmentRow {
   readonly badgeEventId: number
   /** How the chip is to have the event; null: not at all. Of an undo with all members, as it was. */
   readonly to: AssignmentContent | Assignment | null
-  /** Of an undo: how the chip has the event if nobody has changed that since, or which batch gave it. */
+  /** For an undo: the expected current assignment, or the batch that made it. */
   readonly expected?: Assignment | { readonly batch: string } | null
 }
 

@@ -132,7 +132,7 @@ export async function createBatch(
   return { isNew, batch }
 }
 
-/** As it is kept. @param rate rows a second */
+/** The stored form of a rate. @param rate rows per second */
 export const rateOf = (rate: number | undefined): number | null =>
   rate === undefined ? null : Math.max(1, Math.min(Math.round(rate * 1000), 2 ** 31 - 1))
 

@@ -149,7 +149,7 @@ export class BatchLoop {
       this.#log.warn({ batch: id, kind, at, lateSeconds }, 'a batch was started after its time')
   }
 
-  /** As the one who began it. */
+  /** Acts in the name of whoever started it. */
   async #takeBack(batch: BatchRow): Promise<void> {
     const { db, clock } = this.deps
     const id = await makeUndo(this.deps, batch, batch)

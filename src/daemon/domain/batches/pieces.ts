@@ -16,7 +16,7 @@ type Column = 'rows' | 'plan' | 'results'
 export interface StoredResult {
   readonly pass: number
   readonly result: RowResult
-  /** As it is stored: a piece is sealed again with each write to it. */
+  /** The stored text, since a piece is encrypted again with each write. */
   readonly line: string
 }
 

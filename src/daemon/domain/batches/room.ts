@@ -3,7 +3,7 @@ import type { Queries } from '../../store/database/database.ts'
 import { DomainError } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
 
-/** Of one team, so that a team that fills its own share takes no room from others. */
+/** Limits per team, so that no team can use up the room of others. */
 const share = { batches: 1000, stored: 2 ** 29 }
 
 const hour = 3_600_000

@@ -33,10 +33,10 @@ const notRunning: readonly BatchState[] = [
 ]
 
 interface Step {
-  /** As in the audit log. */
+  /** Name of the action in the audit log. */
   readonly action: 'start' | 'approve' | 'pause' | 'resume' | 'cancel'
   readonly from: readonly BatchState[]
-  /** Of the plan that was seen. */
+  /** From the plan that was shown. */
   readonly nextRow?: number
   readonly change: Partial<BatchRow> | ((trx: Queries, at: string) => Promise<Partial<BatchRow>>)
   /** In the same write. */

@@ -26,7 +26,7 @@ export interface ApplyRow {
   uids: readonly string[]
   /** Names the chip if there is no UID. */
   byLabel?: string | undefined
-  /** Of a chip that is to be registered. */
+  /** For a chip that is to be registered. */
   cells: ChipCells
   wishes: ChipPatch
   publicKey?: string | undefined

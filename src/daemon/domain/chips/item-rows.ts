@@ -15,7 +15,7 @@ export interface ItemRow {
   readonly members: ItemMembers
   /** The row fails unless these are the current values. */
   readonly expected?: ItemMembers | undefined
-  /** Of an undo: the item goes, if it is as expected. */
+  /** For an undo: remove the item if it is as expected. */
   readonly remove: boolean
 }
 

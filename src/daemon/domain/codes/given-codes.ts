@@ -5,16 +5,16 @@ import type { SealedTap, Seals } from './seals.ts'
 export interface IssuedCodes {
   /** ISO 8601 */
   until: string
-  /** Of the chip's token. */
+  /** Code for the chip's token. */
   token?: string
-  /** Of the token that is to be minted. */
+  /** Code for the token that is to be minted. */
   unminted?: string
   /** By event ID. */
   badges: Map<number, string>
   guestbooks: Map<number, string>
 }
 
-/** Of the token, or of the one that is to be minted. */
+/** The code for the token, whether it exists or is to be minted. */
 export const claimOf = (codes: IssuedCodes | undefined): string | undefined => codes?.token ?? codes?.unminted
 
 /** @param by see MadeCodes @param codes see TapsTable.codes @returns undefined if nothing was asked by it yet */

@@ -26,7 +26,7 @@ export interface Otp {
   badgeEventId: number | null
   guestbookEventId: number | null
   chipUid: string
-  /** Of the chip; null: it was removed. */
+  /** The chip's team; null: the chip was removed. */
   teamId: number | null
   tapId: number
   /** How many codes the tap has made. */
@@ -97,7 +97,7 @@ async function otpOf(
   const key = subjectKey(subject)
   const spent = (await spentCodesOf(db, tap.tapId)).filter((one) => one.subject === key)
   const own = spent.find((one) => one.codeHash === codeHash)
-  // Of the tap's codes for the same subject, the first that is used ends those that there are.
+  // The first code of a tap that is used ends its other codes for the same subject.
   const other = spent.find(
     (one) => one.codeHash !== codeHash && one.takenAt !== null && ordinal < one.madeThen,
   )
@@ -211,7 +211,7 @@ export async function presentCode(deps: OtpReadDeps, code: string, type: Otp['ty
   return otp
 }
 
-/** Of concurrent attempts, one succeeds. @throws DomainError why the code is not valid, which undoes the write */
+/** Exactly one of concurrent attempts succeeds. @throws DomainError why the code is not valid; rolls the write back */
 export async function spendCode(trx: Queries, deps: Finding, code: string, now: string): Promise<void> {
   const otp = await findOtp(trx, deps, code)
   assertGood(otp, now)

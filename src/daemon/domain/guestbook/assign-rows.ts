@@ -21,7 +21,7 @@ export interface GuestbookRow {
   readonly guestbookEventId: number
   /** `since`: of an undo, as it was. */
   readonly to: 'assigned' | 'unassigned' | { readonly since: AssignedSince }
-  /** Of an undo: as it is if nobody has changed that since. */
+  /** For an undo: the expected current state. */
   readonly left?: AssignedSince
 }
 

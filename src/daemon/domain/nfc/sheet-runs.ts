@@ -15,7 +15,7 @@ import { findGroup } from '../chips/chip-groups.ts'
 import { conflict, DomainError, notFound } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 
-/** Of one team. */
+/** Per team. */
 const maxRuns = 1_000
 const day = 24 * 3_600_000
 const keptFor = { closed: 30 * day, unused: 180 * day, empty: day }

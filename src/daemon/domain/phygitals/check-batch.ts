@@ -97,7 +97,7 @@ interface PricedMove {
 export class BatchCosts {
   readonly #deps: CheckDeps
   readonly #costs: Costs
-  /** Of contracts whose tokens are yet to be minted, the next one. */
+  /** The next token ID, by contract, for tokens that are yet to be minted. */
   readonly #nextIds = new Map<string, Promise<string>>()
   constructor(deps: CheckDeps) {
     this.#deps = deps

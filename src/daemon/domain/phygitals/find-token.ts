@@ -19,7 +19,7 @@ export const locationOf = ({ contractAddress, chainId, tokenId }: TokenLocation)
   tokenId,
 })
 
-/** Of any team. @throws DomainError not_found */
+/** Finds the token of any team. @throws DomainError not_found */
 export async function tokenAt({ db }: { db: Pick<Db, 'read'> }, ref: TokenLocation): Promise<LocatedToken> {
   const token = await findTokenAt(db.read, asStored(ref))
   if (!token) throw notFound('token')

@@ -118,7 +118,7 @@ export async function* checkMetadataRows(
   yield { totals: await costs.totals(feeCap) }
 }
 
-/** Of a token whose metadata changed. */
+/** A token whose metadata changed. */
 type ChangedToken = Pick<LocatedToken, 'contractId' | 'contractTransactionId' | 'chainId' | 'tokenId'>
 type FeeCap = (chainId: number) => bigint | undefined
 

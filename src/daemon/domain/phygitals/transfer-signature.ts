@@ -64,7 +64,7 @@ export async function signTransferByCode(
 
 /** A kept answer, in JSON. */
 interface StoredAnswer {
-  /** As the request named the recipient, and the address that this was then. */
+  /** The recipient in the request, and the address it resolved to. */
   to: string
   recipient: string
   signature: SignedClaim['signature']

@@ -29,7 +29,7 @@ export type ActDeps = VisitDeps &
 /** A press of a button on a tap page. */
 export interface Press {
   kind: ActionKind
-  /** Of the badge or guestbook event; 0 for claims. */
+  /** ID of the badge or guestbook event; 0 for claims. */
   id: number
   recipient: string
   deviceId: string | undefined

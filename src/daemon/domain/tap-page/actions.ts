@@ -33,11 +33,11 @@ export interface PageFacts {
   carried: ChipAssets
   page: PageOfChip | undefined
   token: LocatedToken | undefined
-  /** Of the token. */
+  /** Claim registrations of the token. */
   registrations: readonly ClaimRegistrationRow[]
-  /** Of the badges that are shown, in their order. */
+  /** Images of the badges that are shown, in order. */
   images: readonly ImagePlace[]
-  /** Of this browser's taps. */
+  /** Cookies of this browser's taps. */
   cookies: readonly string[]
 }
 

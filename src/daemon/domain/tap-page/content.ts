@@ -18,7 +18,7 @@ export interface Piece {
   image: string | undefined
   video: { url: string; poster: string | undefined } | undefined
   gallery: Picture[]
-  /** As text, in their order; an item's variant included. */
+  /** As text, in order, including an item's variant. */
   attributes: { name: string; value: string }[]
   /** From the metadata; never computed. */
   edition: string | undefined
@@ -40,13 +40,13 @@ export type ActionKind = 'register' | 'claim' | 'badge' | 'guestbook'
 /** One thing that the tap allows; forms of it carry `kind` and `id`. */
 export interface Action {
   kind: ActionKind
-  /** Of the badge or guestbook event; 0: there is only one. */
+  /** ID of the badge or guestbook event; 0: there is only one. */
   id: number
-  /** Of the event, in the words of its assignment if it has some; empty for claims. */
+  /** Title of the event (its assignment's title if it has one); empty for claims. */
   title: string
   description: string
   imageUrl: string | undefined
-  /** Of a badge: each device mints one. */
+  /** For a badge: each device mints one. */
   takesDevice: boolean
   state: ActionState
 }
@@ -56,7 +56,7 @@ export type ActionState =
   | { is: 'open'; recipient?: string; failure?: Failure }
   /** Dates (YYYY-MM-DD, UTC) of a badge event. */
   | { is: 'closed'; reason: ClosedReason; date?: string }
-  /** Of a two-tap contract; times are ISO 8601. `isSameTap`: with this tap, or a later one, so the claim takes another. */
+  /** For a two-tap contract; times are ISO 8601. `isSameTap`: registered with this tap or a later one, so the claim needs another. */
   | {
       is: 'registered'
       recipient: string | undefined
@@ -103,7 +103,7 @@ export interface TapPage {
   uid: string
   brand: Brand
   piece: Piece
-  /** Of a TagTamper chip, once a tap told it; `since`: of the tap that first told that it is open, ISO 8601. */
+  /** Set for a TagTamper chip once a tap reported it; `since`: the first tap that reported it open, ISO 8601. */
   tamper?: { is: 'closed' } | { is: 'open'; since: string } | undefined
   /** In order: register, claim, badges, guestbooks. */
   actions: Action[]

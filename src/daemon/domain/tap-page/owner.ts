@@ -18,13 +18,13 @@ const ownerMs = 3000
 // A page that is followed asks when it begins, and after its claim: many may be open, each looking every few seconds.
 const followedMs = 60_000
 const nameMs = 60_000
-// Of its own: there are more tokens and owners than contracts.
+// A separate cache, since there are more tokens and owners than contracts.
 const answers = ttlCache(2000)
 
 type Owner = Piece['owner']
 
 interface OwnerReading {
-  /** As far as known in time: `isFinal` once the chain and its names have answered. */
+  /** What is known within the time limit; `isFinal` once the chain and its names have answered. */
   quick: Promise<{ owner: Owner; isFinal: boolean }>
   /** Never fails: an owner whom nobody can tell is undefined. */
   settled: Promise<Owner>

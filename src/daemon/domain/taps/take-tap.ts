@@ -20,7 +20,7 @@ export type JudgedTap<T> =
   | { kind: 'disabled'; chip: TappedChip; counter: number }
   | { kind: 'taken'; chip: TappedChip; tap: TakenTap; result: T }
 
-/** As it was recorded. */
+/** The recorded tap. */
 export type TakenTap = TapInsert['tap'] & Pick<TapRow, 'id' | 'queried'>
 
 export interface TakeTapDeps {
@@ -31,7 +31,7 @@ export interface TakeTapDeps {
   webhookEvents: WebhookEvents
 }
 
-/** What a valid tap is to leave: it exists exactly if the tap is taken. */
+/** What a valid tap stores: written in the same transaction as the tap. */
 export interface TapEffects<T> {
   refsUntil?: string
   pageUntil?: string

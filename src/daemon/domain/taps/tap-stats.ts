@@ -27,7 +27,7 @@ interface Question extends Omit<TapsCounted, 'since' | 'until'> {
   until?: string | undefined
   /** An IANA name. */
   timeZone: string
-  /** Of groups and items, those with the most taps. */
+  /** Maximum number of groups or items: those with the most taps. */
   limit: number
 }
 

@@ -25,7 +25,7 @@ export interface WebhookEvent {
 }
 
 const minuteMs = 60_000
-/** Of one team. */
+/** Per team. */
 const refusedPerMinute = 60
 /** While more deliveries wait for a webhook, it gets no refused taps: so many would get it disabled. */
 const maxWaitingForRefused = 1000
@@ -127,7 +127,7 @@ export class WebhookEvents {
   }
 
   /**
-   * Of known chips, and few per minute: anyone can cause refused taps. They are counted here, before the write, because a
+   * Only for known chips, and few per minute, since anyone can cause refused taps. Counted before the write, because a
    * write may be run again.
    * @returns a part of the write, which records them
    */

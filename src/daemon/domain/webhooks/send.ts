@@ -36,7 +36,7 @@ export type Delivery = Pick<
   'id' | 'messageId' | 'type' | 'at' | 'data' | 'attempts' | 'resentAt'
 >
 
-/** As it is recorded. */
+/** The recorded form. */
 export interface Try {
   id: number
   /** Failed tries before this one. */

@@ -27,7 +27,7 @@ export function actionCards(content: TapPage, settings: PageSettings): Card[] {
 
 const keyOf = ({ kind, id }: Pick<Action, 'kind' | 'id'>): string => `${kind}-${id}`
 
-/** Of the element with the result; browsers without scripts scroll to it. */
+/** ID of the element with the result; browsers without scripts scroll to it. */
 export const resultId = (action: Pick<Action, 'kind' | 'id'>): string => `${keyOf(action)}-status`
 
 export function timeLine({ endsAt, actions }: TapPage, settings: PageSettings): Html {
@@ -173,7 +173,7 @@ const result = (action: Action, shown: ShownState, words: Html): Html =>
   html`<div class="room">${status(action, shown, words)}</div>`
 
 interface Room {
-  /** As long as there is nothing else to say. */
+  /** Shown while there is no result. */
   idle?: Html
   failure?: Failure | undefined
   /** What is typed is checked, and what is pressed can be refused. */

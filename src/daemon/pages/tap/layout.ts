@@ -9,7 +9,7 @@ const plain: Pick<Brand, 'color' | 'background'> = { color: null, background: nu
 
 interface Look {
   scheme: string
-  /** Of the background. */
+  /** Color of the background. */
   light: string
   dark: string
   css: Html

@@ -5,7 +5,7 @@ interface Preview extends Pick<Sample, 'state' | 'status'> {
   html: string
 }
 
-/** As files on a disk: nothing is sent, no script runs, and nothing is loaded but the team's media. */
+/** For pages saved to disk: no forms, no scripts, and nothing loaded but the team's media. */
 const policy = (nonce: string): string =>
   `default-src 'none'; style-src 'nonce-${nonce}'; img-src https: data:; media-src https:; form-action 'none'; base-uri 'none'`
 

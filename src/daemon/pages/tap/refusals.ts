@@ -14,13 +14,13 @@ export function refusalPage(reason: Refusal, settings: PageSettings): Page {
 }
 
 export interface Failed {
-  /** Of HTTP. */
+  /** HTTP status code. */
   status: number
   code?: string | undefined
   retryAfterSeconds?: number | undefined
   /** The daemon has just started, and is not ready yet. */
   isStarting?: boolean | undefined
-  /** Of a form of the page, whose chip need not be tapped again. */
+  /** True for a form of the page: the chip need not be tapped again. */
   isForm?: boolean | undefined
 }
 

@@ -8,7 +8,7 @@ import { tapPage } from './tap-page.ts'
 export interface Sample {
   /** Kebab-case; unique. */
   state: string
-  /** Of HTTP. */
+  /** HTTP status code. */
   status: number
   shows: { page: TapPage } | { printed: true } | { refusal: Refusal } | { failure: Failed }
 }

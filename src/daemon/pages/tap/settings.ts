@@ -4,7 +4,7 @@ import type { Language } from './strings/strings.ts'
 /** Besides its content, a page depends on these. */
 export interface PageSettings {
   language: Language
-  /** Of this one answer; also in its Content-Security-Policy. */
+  /** Nonce of this response, also in its Content-Security-Policy. */
   nonce: string
   now: Date
   gateways: Gateways

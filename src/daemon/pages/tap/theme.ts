@@ -6,9 +6,9 @@ import type { Brand } from '../../domain/tap-page/content.ts'
 export interface Palette {
   paper: string
   card: string
-  /** Of what is typed in, and of results. */
+  /** Background of inputs and results. */
   field: string
-  /** Of a picture's box until it is there. */
+  /** Background of a picture's box while it loads. */
   box: string
   ink: string
   soft: string
@@ -79,7 +79,7 @@ function readable(color: string, backgrounds: readonly string[], ratio: number):
   return end
 }
 
-/** As custom properties, for a rule. */
+/** Custom properties for a CSS rule. */
 export const properties = (palette: Palette): string =>
   Object.entries(palette)
     .map(([name, value]) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}:${value}`)

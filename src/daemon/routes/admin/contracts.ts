@@ -64,7 +64,7 @@ function toWire(contract: ContractRow, team: string, isPlaced: boolean) {
     ...pick(contract, 'id', 'kind', 'symbol', 'name', 'chainId', 'status', 'transactionId', 'serviceUrl'),
     ...pick(contract, 'problem', 'createdAt'),
     team,
-    // As in the interface, a guestbook contract has no address until it is deployed.
+    // A guestbook contract has no address until it is deployed, here as in the public interface.
     address: status === 'pending' && (kind === 'guestbook' || !isPlaced) ? null : contract.address,
     twoTap: delaySeconds === null || windowSeconds === null ? null : { delaySeconds, windowSeconds },
   }

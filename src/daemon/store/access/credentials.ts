@@ -80,7 +80,7 @@ export type CredentialKind = 'apiKeys' | 'adminTokens'
 
 /** What the columns of a credential allow, and to whom; only its revocation comes later. */
 export interface CredentialGrant {
-  /** Of API keys. */
+  /** Only for API keys. */
   readonly teamId?: number | undefined
   readonly name: string
   readonly scopes: string

@@ -8,7 +8,7 @@ export interface Effects {
   transactionId: number | undefined
 }
 
-/** Of a request: see audit.ts. */
+/** The actor of a request: see audit.ts. */
 type Actor = object
 
 interface WriteNotes {
@@ -20,7 +20,7 @@ interface WriteNotes {
 // Kept apart from the arguments of every write: whoever makes a change is in its audit entry already.
 const writes = new WeakMap<Queries, WriteNotes>()
 const effects = new WeakMap<Actor, Effects>()
-/** Of writes whose outcome is unknown: the transaction that they recorded if they were done. */
+/** For writes whose outcome is unknown: the transaction they recorded, if they were committed. */
 const transactions = new WeakMap<object, number>()
 
 /** @param actor made for this request alone */

@@ -37,7 +37,7 @@ interface ImportedChip {
   topic: string | null
 }
 
-/** As the import registered it: not changed, tapped, or assigned since, its token not moved. */
+/** Unchanged since the import: not changed, tapped, or assigned, and its token not moved. */
 const untouched =
   ({ uid, batch, topic }: ImportedChip) =>
   (e: ExpressionBuilder<Database, 'chips'>) =>

@@ -50,7 +50,7 @@ export async function copyStore(copy: Copy): Promise<CopiedTable[]> {
   await assertUnused(from, to)
   const lastIds = await from.copying.lastIds(from.reader, tables)
   await to.db.write(async (trx) => {
-    // Of two copies that both compare, the first lets daemons in: the IDs of these are not to be set back.
+    // Another copy may have finished and let daemons in; their IDs must not be set back.
     if (!(await once(trx.deleteFrom('settings').where('key', '=', copyUnfinished))))
       throw new CopyProblem(`Another copy into ${to.name} was faster, and is whole. Nothing was changed.`)
     await to.copying.setLastIds(trx, lastIds)

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { newFileFlags, partialOf } from '../../../values/replace-file.ts'
 import { DatabaseUnavailable } from '../database/database.ts'
 
-/** Of the server, whose disk it is. */
+/** SQLSTATE disk_full: the disk of the database server. */
 const postgresDiskFull = '53100'
 const codes = new Set(['SQLITE_FULL', 'ENOSPC', 'EDQUOT', 'EFBIG', postgresDiskFull])
 
-/** Of the database's server, and not of this machine. Also checks the causes of the error. */
+/** True if the disk is the database server's, not this machine's. Also checks the error's causes. */
 export const isServerFull = (error: unknown): boolean => hasCode(error, (code) => code === postgresDiskFull)
 
 /** Also checks the causes of the error. */

@@ -61,11 +61,11 @@ export interface Maintenance {
    * @throws BackupElsewhere
    */
   backupTo(path: string): Promise<void>
-  /** Of a database on a server. @throws DatabaseUnavailable */
+  /** Only for a database on a server. @throws DatabaseUnavailable */
   serverState?(): Promise<ServerState>
   /** Why a server serves no taps, found out within the time given; undefined: it does. */
   serverTrouble?(withinMs: number): Promise<ServerTrouble | undefined>
-  /** As it is now, without a question to the server. */
+  /** The current state, without asking the server. */
   serverUse?(): Pick<ServerState, 'pools' | 'conflicts' | 'lostConnections'>
 }
 
@@ -83,7 +83,7 @@ export interface ServerState {
   /** Host and database, without a password. */
   readonly name: string
   readonly version: string
-  /** Of one query, with its way. */
+  /** Round-trip time of one query. */
   readonly latencyMs: number
   /** Those that follow the server; empty where it does not tell. */
   readonly standbys: Standby[]

@@ -141,7 +141,7 @@ async function migrateToLatest(
 }
 
 /**
- * As `migrate`. Daemons that start at the same time wait for the first.
+ * Like `migrate`. Daemons that start at the same time wait for the first.
  * @throws without changes: SchemaTooNew, SchemaTooOld, DataKeyProblem, MigrationFailed
  */
 export async function migratePostgres(

@@ -54,7 +54,7 @@ export function withWaitBudget(patience: WaitBudget, serve: () => void): void {
   }
 }
 
-/** Of the request that is being answered; undefined: background work. */
+/** The budget of the current request; undefined for background work. */
 export function waitBudgetOfRequest(): WaitBudget | undefined {
   const patience = requests.getStore()
   // What a request started may outlive it.

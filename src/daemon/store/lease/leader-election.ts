@@ -11,7 +11,7 @@ interface Deps {
 export type Election = Pick<LeaderElection, 'isLeader' | 'check' | 'onElected'>
 
 /**
- * Of the daemons on one database, the leader delivers, polls, refreshes, and tidies. A daemon whose database is its own
+ * The leader of the daemons on one database delivers, polls, refreshes, and tidies. A daemon whose database is its own
  * always leads.
  */
 export class LeaderElection {

@@ -42,7 +42,7 @@ export class Lease {
     this.#settings = { holder: nanoid(), leaseMs: defaultLeaseMs, clock, ...settings }
   }
 
-  /** As far as this process knows: another may have acquired it since. */
+  /** What this process knows; another may have acquired it since. */
   get isHeld(): boolean {
     return this.#fence !== undefined
   }

@@ -11,7 +11,7 @@ export class TakesNoWrites extends Error {
   }
 }
 
-/** Of a server that accepts writes. @throws DatabaseError, TakesNoWrites, errors of the network */
+/** Connects to a server that accepts writes. @throws DatabaseError, TakesNoWrites, network errors */
 export async function connectTo(url: string): Promise<Client> {
   await loadDriver()
   const client = new (driver().Client)({ ...common, connectionString: url })

@@ -56,7 +56,7 @@ export const postgresCopying: Copying = {
   refuses: (text) => text.includes('\u0000'),
 }
 
-// As their pools name themselves.
+// The application_name of the pools.
 const daemonName = 'tapchipd'
 
 /** Connections of running daemons, which ask for changes several times a second. */

@@ -64,7 +64,7 @@ class PostgresDialect implements Dialect {
   createIntrospector = (db: Kysely<unknown>) => new PostgresIntrospector(db)
 }
 
-// As in SQLite, integers have 64 bits and text is in the order of its bytes, whatever the locale of the server.
+// Same as in SQLite: 64-bit integers, and text ordered by its bytes whatever the server's locale.
 const typeOf: Readonly<Record<string, string>> = {
   integer: 'bigint',
   blob: 'bytea',
@@ -119,7 +119,7 @@ class Names {
   }
 }
 
-/** Of all queries, whoever sends them. */
+/** Shared by all queries. */
 export const preparedNames = new Names()
 
 class RunDriver implements Driver {

@@ -17,7 +17,7 @@ const revision: Engine['revision'] = (columnOf) => {
   return sql<string>`'r' || substr(encode(sha256(convert_to(${text}, 'UTF8')), 'hex'), 1, 12)`
 }
 
-/** Of a column of `chipsToExport`. */
+/** Type of a column of `chipsToExport`. */
 const exported = (column: ExportedColumn) => {
   const value = sql.ref(column)
   if (column === 'disabled') return sql`${value} is not null`

@@ -90,7 +90,7 @@ export class Pool {
     })
   }
 
-  /** Of the server that is used now, or was used last. */
+  /** The current server, or the last one. */
   get url(): string {
     return this.#primary.url
   }

@@ -14,7 +14,7 @@ export function mayPass(error: unknown): boolean {
   return isConflict(error) || isStale(error) || isUnprepared(error)
 }
 
-// Of this process, whose databases are the same one.
+// Shared by the whole process, since it has a single database.
 let conflicts = 0
 let lostConnections = 0
 export const repeated = () => ({ conflicts, lostConnections })

@@ -64,7 +64,7 @@ export const common = {
   application_name: 'tapchipd',
 } as ClientConfig
 
-/** Of the connection, of a server that starts, stops, has no room for more, or became a standby; not of the query. */
+/** Errors of the connection, or of a server that starts, stops, is full, or became a standby; not of the query. */
 const lostStates = /^(08|25006|25P0[34]|53(?!100)|57014|57P0[1-5]|58)/
 
 /** The answer of the server; undefined where there was none. */
@@ -90,7 +90,7 @@ function withoutValues(error: unknown): unknown {
 /** Taps of months that have no partition yet; few, since housekeeping makes them ahead. */
 export const otherMonths = 'taps_other'
 
-/** Of the server, or of a pooler before it. Neither is lost: what is connected to it works. */
+/** The server or a pooler is full. Existing connections still work. */
 export const isNoRoom = (error: unknown): boolean =>
   sqlStateOf(error) === '53300' || (isServerError(error) && error.message.startsWith('no more connections'))
 
@@ -119,7 +119,7 @@ export const mayBeDone = (error: unknown): boolean =>
     !undone.test(sqlStateOf(error) ?? '') &&
     !isUnsent(error))
 
-/** Of two transactions that inserted the same row at once, one may be told so instead of the conflict. */
+/** A concurrent insert may surface as unique_violation instead of serialization_failure. */
 export const isDuplicate = (error: unknown): boolean => sqlStateOf(error) === '23505'
 
 /** A pooler between daemon and server gave the query another connection than its preparation. */

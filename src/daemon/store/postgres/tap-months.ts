@@ -36,7 +36,7 @@ const countedBytes = 16 * 1024 * 1024
 interface Partition {
   name: string
   bytes: number
-  /** As the planner estimates it. */
+  /** The planner's estimate. */
   rows: number
 }
 

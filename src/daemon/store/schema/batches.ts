@@ -2,14 +2,14 @@ import type { BatchState } from '../../../values/batch-state.ts'
 
 export interface BatchesTable {
   id: string
-  /** Of the chips, tokens, or events that it changes. */
+  /** The team of the chips, tokens, or events that it changes. */
   teamId: number
-  /** As the command: `chips apply`. */
+  /** The command: `chips apply`. */
   kind: string
   /** Given by whoever began it; unique in the team. */
   name: string | null
   state: BatchState
-  /** As in the audit log. */
+  /** The actor's name in the audit log. */
   startedBy: string
   /** Which credential began it, since names may be given again. */
   startedById: string
@@ -62,7 +62,7 @@ export interface BatchesTable {
   createdAt: string
   startedAt: string | null
   endedAt: string | null
-  /** Of the last sign of life. */
+  /** Time of the last heartbeat. */
   touchedAt: string
 }
 

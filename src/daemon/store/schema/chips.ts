@@ -69,7 +69,7 @@ export interface RemovedChipsTable {
   /** Identifies chips with the same UID and keys under another key set; null for HaLo chips. */
   proof: string | null
   lastCounter: number
-  /** As of the chip. */
+  /** Same as in `chips`. */
   lastTap: Generated<number | null>
   catchesUp: Generated<number>
   generation: number

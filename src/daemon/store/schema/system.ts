@@ -13,7 +13,7 @@ export interface AuditTable {
   requestId: string | null
   /** The batch of the CLI that the request belonged to. */
   batch: string | null
-  /** Of this entry and the one before; see values/audit-chain.ts. */
+  /** Hash over this entry and the previous one; see values/audit-chain.ts. */
   hash: string | null
 }
 
@@ -22,7 +22,7 @@ export interface AuditHeadTable {
   id: number
   entries: number
   lastId: number
-  /** Of the last entry. */
+  /** Hash of the last entry. */
   hash: string
   /** HMAC of the columns before by a key derived from the data key. */
   seal: string | null

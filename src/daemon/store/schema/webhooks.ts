@@ -45,7 +45,7 @@ export interface WebhookDeliveriesTable {
   settledAt: string | null
   /** `dropped`: its webhook was disabled, or a backup was restored. */
   outcome: 'delivered' | 'failed' | 'dropped' | null
-  /** Of the last answer. */
+  /** HTTP status code of the last response. */
   statusCode: number | null
   error: string | null
 }

@@ -11,7 +11,7 @@ const revision: Engine['revision'] = (columnOf) =>
     ),
   )}))`
 
-/** Of a column of `chipsToExport`. */
+/** Type of a column of `chipsToExport`. */
 const exported = (column: ExportedColumn) => {
   const value = sql.ref(column)
   if (column === 'disabled') return flag(sql`${value} is not null`)

@@ -24,7 +24,7 @@ export interface PageOfChip {
   brand: Pick<TeamRow, 'brandName' | 'brandColor' | 'brandBackground' | 'brandLogoUrl'>
   item: ItemOfPage | undefined
   future: FutureContract | undefined
-  /** Of a TagTamper chip, once a tap told it. */
+  /** Set for a TagTamper chip once a tap reported it. */
   tamper: { is: 'closed' } | { is: 'open'; since: string } | undefined
 }
 

@@ -45,7 +45,7 @@ function subjectOf([kind, id, bound]: ReturnType<typeof stored>): CodeSubject {
 
 type StoredCodes = [by: MadeCodes['by'], until: string, ...subjects: ReturnType<typeof stored>[]]
 
-/** As it is appended to `taps.codes`: an element of a JSON list, with the comma that follows it. */
+/** The text appended to `taps.codes`: an element of a JSON list with its trailing comma. */
 export const storedCodes = ({ by, until, subjects }: MadeCodes): string =>
   `${JSON.stringify([by, until, ...subjects.map(stored)] satisfies StoredCodes)},`
 

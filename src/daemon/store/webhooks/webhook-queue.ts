@@ -5,7 +5,7 @@ import type { WebhookDeliveryRow } from '../schema/schema.ts'
 // What the deliverer does with deliveries that are open.
 
 export interface QueuedDelivery extends WebhookDeliveryRow {
-  /** Of its transaction; null: it has none, or it is not signed yet. */
+  /** Hash of its transaction; null: it has none, or it is not signed yet. */
   firstHash: string | null
 }
 

@@ -42,7 +42,7 @@ function contentIn(line: JsonObject): AssignmentContent {
   }
 }
 
-/** As a result has it. @throws LineProblem */
+/** Parses an assignment from a result. @throws LineProblem */
 function assignmentIn(line: JsonObject, name: string): Assignment | null {
   const of = line[name]
   if (of === null) return null

@@ -27,7 +27,7 @@ const known = new Set([
   ...['requestedCodes', 'maxPerRecipient', 'image'],
 ])
 
-/** As sheets write it. @throws LineProblem */
+/** Parses a boolean cell of a sheet. @throws LineProblem */
 function flagIn(line: JsonObject, name: string): boolean {
   const text = String(line[name] ?? '').trim()
   if (!/^(true|false|1|0|)$/i.test(text)) throw new LineProblem(`${name} must be true or false`)

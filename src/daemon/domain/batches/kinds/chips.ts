@@ -104,7 +104,7 @@ function isOtherThan(planned: Result | undefined, now: PlannedStep): boolean {
   return now.status === 'removed' && !isDeepStrictEqual(planned.was, wasOf(now).was)
 }
 
-/** Of those that change something, what a question repeats. */
+/** Counts for the confirmation question. */
 function totals(_rows: readonly Row[], results: readonly Result[]): Record<string, number> {
   const counts = { moves: 0, unlinks: 0, disables: 0 }
   for (const { status, changes } of results) {

@@ -40,7 +40,7 @@ export function uidsIn({ uid }: JsonObject): readonly string[] {
   return reading === undefined ? [parsed.uid] : [parsed.uid, reading]
 }
 
-/** As a line names a chip: 14 digits would be read as hex. @param uid decimal */
+/** A UID as a line must write it: 14 digits would be read as hex. @param uid decimal */
 export const uidOnLine = (uid: string): string => (uid.length === 14 ? uidToHex(uid) : uid)
 
 /** @throws LineProblem */

@@ -23,7 +23,7 @@ export interface TransferResult extends RowResult {
   /** Before this row, and after any transfer under way; null: nobody. */
   readonly owner?: string | null | undefined
   readonly recipient?: string | undefined
-  /** As the line has the recipient, where that is not the address. */
+  /** The recipient in the line, if it is not the address itself. */
   readonly name?: string
   readonly note?: string
   /** It can never succeed. */

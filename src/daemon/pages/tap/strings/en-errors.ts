@@ -91,7 +91,7 @@ export const refusals: RefusalWords = {
   },
 }
 
-/** Of the address that is printed on labels. */
+/** For the address that is printed on labels. */
 export const printed: Words = {
   title: 'Hold your phone to the chip',
   advice:

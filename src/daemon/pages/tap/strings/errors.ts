@@ -5,14 +5,14 @@ import type { RefusalReason } from '../../../domain/taps/open-tap.ts'
 export type FailureWords = Partial<Record<ErrorCode, string>> &
   Record<'reverted' | 'cancelled' | 'otherwise', string>
 
-/** Of recipient_invalid, by what was typed. @param count characters after 0x */
+/** Messages for recipient_invalid, by what was typed. @param count characters after 0x */
 export interface MistypedWords {
   unknownName: string
   wrongAddress: string
   /** The part before the colon names another chain, or none that is known. */
   otherChain: string
   wrongLength: (count: number) => string
-  /** As `failures.recipient_invalid`, with the e-mail address that badges take, too. */
+  /** Like `failures.recipient_invalid`, but mentions e-mail addresses, which badges accept. */
   badge: string
 }
 
