@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { languages, stringsOf } from '../../src/daemon/pages/tap/strings/strings.ts'
+import { stringsOf } from '../../src/daemon/pages/tap/strings/strings.ts'
+import { pageLanguages } from '../../src/values/page-languages.ts'
 import { openPhones, type Phones } from '../support/phone.ts'
 import { holdAnswers, moved, pressAhead, watchPlaces } from '../support/still-page.ts'
 import {
@@ -37,7 +38,7 @@ const next = {
   guestbook: chips.party,
 }
 
-const looks = languages.flatMap((language) => [320, 390].map((width) => [language, width] as const))
+const looks = pageLanguages.flatMap((language) => [320, 390].map((width) => [language, width] as const))
 
 describe.each(looks)('in %s, %i pixels wide', (language, width) => {
   beforeAll(() => {

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { TapPage } from '../../src/daemon/domain/tap-page/content.ts'
 import { checkLine } from '../../src/daemon/pages/tap/cards.ts'
 import { samplePage, samples } from '../../src/daemon/pages/tap/samples.ts'
-import { languages, stringsOf } from '../../src/daemon/pages/tap/strings/strings.ts'
+import { stringsOf } from '../../src/daemon/pages/tap/strings/strings.ts'
 import { failureMessage } from '../../src/daemon/pages/tap/wording.ts'
+import { pageLanguages } from '../../src/values/page-languages.ts'
 import { openBrowser } from '../support/browser.ts'
 import { openPhones, type Phones } from '../support/phone.ts'
 import { moved, pressAhead, watchPlaces } from '../support/still-page.ts'
@@ -34,7 +35,7 @@ const pressesOfEach = 7
 
 test('of 200 presses by fingers that aim 250 ms ahead, on a near and on a far network, none misses', async () => {
   let pressed = 0
-  for (const language of languages)
+  for (const language of pageLanguages)
     for (const width of widths)
       for (const latency of latencies)
         for (const kind of ['claim', 'register', 'badge', 'guestbook'] as const) {
@@ -67,7 +68,7 @@ test('of 200 presses by fingers that aim 250 ms ahead, on a near and on a far ne
 test('when the time of a tap is over, what can still be pressed stays where it is', async () => {
   const brief = await startTapPages({ TAPCHIP_REF_TTL_SECONDS: '6', TAPCHIP_OTP_TTL_SECONDS: '6' })
   onTestFinished(async () => void (await brief.stop()))
-  for (const [index, language] of languages.entries()) {
+  for (const [index, language] of pageLanguages.entries()) {
     const phone = await newPhone(brief, language, 320)
     const page = await phone.tap(chips.party(1 + index))
     await expect.poll(() => action(page, 'guestbook').form.count()).toBe(0)
@@ -83,7 +84,7 @@ test('every text that a form may have to say has its room, however large the let
     /^(everything|two-taps|two-taps-second)$/.test(state) && 'page' in shows ? [shows.page] : [],
   )
   const gateways = { ipfs: 'https://ipfs.example', arweave: 'https://arweave.example' }
-  for (const language of languages)
+  for (const language of pageLanguages)
     for (const width of widths)
       for (const textSize of [100, 200]) {
         const settings = { language, nonce: 'x', now, gateways, script: undefined, home: 'https://t.example' }

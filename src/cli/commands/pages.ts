@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { pageLanguages } from '../../values/page-languages.ts'
 import { defineCommand } from '../command/define.ts'
 import { choice, flag, team, text } from '../command/options.ts'
 import { UsageError } from '../errors.ts'
@@ -74,7 +75,7 @@ const preview = defineCommand({
     team,
     item: text('--item <id>', "An item of the team, in place of the sample's"),
     state: text('--state <state>', 'Only this state, such as claim, two-taps, or replayed'),
-    language: choice('--lang <language>', 'The language', ['en', 'de']),
+    language: choice('--lang <language>', 'The language', pageLanguages),
     out: text('--out <folder>', 'Where to write them (default: a new folder for temporary files)', 'file'),
     open: flag('--open', 'Open them in the browser of this machine'),
   },

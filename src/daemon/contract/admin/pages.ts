@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { pageLanguages } from '../../../values/page-languages.ts'
 import { adminEndpoint } from '../endpoint.ts'
 import { name, team, text } from '../fields.ts'
 
@@ -16,7 +17,9 @@ export const pages = {
         item: name(64).optional(),
         /** Only this one. */
         state: text(60).optional(),
-        language: z.enum(['en', 'de'], 'must be en or de').default('en'),
+        language: z
+          .enum(pageLanguages, `must be one of ${pageLanguages.join(', ')}`)
+          .default(pageLanguages[0]),
       }),
     response: () =>
       z.array(

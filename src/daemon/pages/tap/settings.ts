@@ -1,9 +1,9 @@
 import type { Gateways } from '../../../values/media-url.ts'
-import type { Language } from './strings/strings.ts'
+import type { PageLanguage } from '../../../values/page-languages.ts'
 
 /** Besides its content, a page depends on these. */
 export interface PageSettings {
-  language: Language
+  language: PageLanguage
   /** Nonce of this response, also in its Content-Security-Policy. */
   nonce: string
   now: Date

@@ -1,3 +1,4 @@
+import { type PageLanguage, pageLanguages } from '../../../values/page-languages.ts'
 import type { TapPage } from '../../domain/tap-page/content.ts'
 import { actionCard, timeLine } from './cards.ts'
 import { type Html, html } from './html.ts'
@@ -5,7 +6,7 @@ import { attributes, description, gallery, heading, hero, technical, titleOf } f
 import { layout } from './layout.ts'
 import { linkUrl, mediaOf } from './media.ts'
 import { type Page, type PageSettings, pathOf } from './settings.ts'
-import { type Language, stringsOf } from './strings/strings.ts'
+import { stringsOf } from './strings/strings.ts'
 import { brief } from './wording.ts'
 
 /**
@@ -14,7 +15,7 @@ import { brief } from './wording.ts'
  */
 export function tapPage(content: TapPage, settings: PageSettings, isRefused = false): Page {
   const main = html`${banner(content, settings)}
-<main data-ref="${content.ref}" data-live="${pathOf(settings, '/t/live')}" data-check-at="${pathOf(settings, '/t/check')}"${words[settings.language]}>
+<main data-ref="${content.ref}" data-live="${pathOf(settings, '/t/live')}" data-check-at="${pathOf(settings, '/t/check')}"${words.get(settings.language)}>
 ${hero(content, settings)}
 ${heading(content, settings)}
 ${actions(content, settings)}
@@ -72,9 +73,9 @@ function links(content: TapPage, settings: PageSettings): Html {
 }
 
 /** The script has no words of its own. */
-const wordsIn = (language: Language): Html =>
+const wordsIn = (language: PageLanguage): Html =>
   html`${Object.entries(stringsOf(language).script).map(
     ([name, text]) =>
       html` data-say-${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}="${text}"`,
   )}`
-const words: Readonly<Record<Language, Html>> = { en: wordsIn('en'), de: wordsIn('de') }
+const words = new Map(pageLanguages.map((language) => [language, wordsIn(language)]))
