@@ -150,6 +150,8 @@ export const globalOptions = [
     flags: '--json',
     description: 'Print JSON: a list as one array, batches and streams as one object per line',
   },
+  { flags: '--ndjson', description: 'As --json, with a list as one object per line' },
+  { flags: '--csv', description: 'Print CSV, with the fields of --json as columns' },
   {
     flags: '--url <url>',
     description: 'The daemon (default: TAPCHIP_URL, the context, http://127.0.0.1:8484)',
@@ -185,12 +187,14 @@ export const flagsOf = (command: Command): Flags => {
   if (seconds !== undefined && !(seconds > 0 && seconds <= 86_400)) {
     throw new UsageError(`--timeout must be a number of seconds, not "${given.timeout}".`)
   }
-  if (given.json === true && given.csv === true) throw new UsageError('Choose either --json or --csv.')
+  if (given.csv === true && (given.json === true || given.ndjson === true))
+    throw new UsageError('Choose either --csv or JSON.')
   return {
     url: word(given.url),
     context: word(given.context),
     timeoutSeconds: seconds,
-    json: given.json === true,
+    json: given.json === true || given.ndjson === true,
+    ndjson: given.ndjson === true,
     csv: given.csv === true,
     fields: fieldsOf(word(given.fields)),
     quiet: given.quiet === true,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { csvRows, sniffDelimiter } from '../../src/cli/batch/input/csv.ts'
-import { guardCell, csvRows as listAsCsv, sheetLine, unguardCell } from '../../src/cli/io/csv.ts'
+import { csvPieces, guardCell, sheetLine, unguardCell } from '../../src/cli/io/csv.ts'
 import { clean, shown, widthOf } from '../../src/cli/io/text.ts'
 import { parseExact } from '../../src/values/exact-json.ts'
 
@@ -47,7 +47,7 @@ test('the delimiter is the one that the heading holds most of', () => {
 test('a number that no double holds is printed as it is, in lines and in cells', () => {
   const previous = parseExact('{"edition":18446744073709551615}')
   expect(shown(previous)).toBe('{"edition":18446744073709551615}')
-  expect([...listAsCsv([{ previous }])]).toEqual(['previous', '"{""edition"":18446744073709551615}"'])
+  expect([...csvPieces()([{ previous }])]).toEqual(['previous', '"{""edition"":18446744073709551615}"'])
 })
 
 test('text from a daemon cannot steer a terminal', () => {

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { csvRows } from '../../src/cli/io/csv.ts'
+import { csvPieces } from '../../src/cli/io/csv.ts'
 import { createIo } from '../../src/cli/io/io.ts'
 import { bar, plotArea, sparkline } from '../../src/cli/io/plot.ts'
 import { countTaps } from '../../src/daemon/domain/taps/tap-stats.ts'
@@ -131,9 +131,19 @@ describe('with taps', () => {
     const [heading, row] = list.stdout.split('\n')
     expect(heading).toBe('id,at,team,counter,outcome,via,uid,keySet,tamper')
     expect(row).toMatch(/,valid,page,04:[0-9A-F:]{17},101,$/)
+    const groups = (
+      await here.run('chip-groups', 'list', '--team', 'Acme', '--csv', '--fields', 'name,chips')
+    ).stdout
+    expect(groups.split('\n')[0]).toBe('name,chips')
+    expect((await here.run('chips', 'list', '--team', 'Acme', '--csv')).stdout).toMatch(/^uid,.*\n04:/)
+    const one = await here.run('chips', 'show', uids.jacket, '--csv', '--fields', 'uid,family')
+    expect(one.stdout).toMatch(/^uid,family\n04:[0-9A-F:]+,ntag424\n$/)
+    expect((await here.run('teams', 'list', '--ndjson')).lines()).toEqual(
+      (await here.run('teams', 'list', '--json')).json(),
+    )
     const audit = await here.run('audit', 'list', '--csv', '--fields', 'actor,detail', '--limit', '1')
     expect(audit.stdout).toMatch(/^actor,detail\n[^\n]+,(\{\}|"\{.*\}")\n$/)
-    expect(Array.from(csvRows([{ a: '=1+1', b: -1, c: null }, { d: true }]))).toEqual([
+    expect(Array.from(csvPieces()([{ a: '=1+1', b: -1, c: null }, { d: true }]))).toEqual([
       'a,b,c,d',
       "'=1+1,-1,,",
       ',,,true',

@@ -1,7 +1,7 @@
 import { Readable, Writable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { about } from '../../src/cli/commands/transactions/transaction.ts'
-import { createIo } from '../../src/cli/io/io.ts'
+import { createIo, type IoFlags } from '../../src/cli/io/io.ts'
 import { startProgress } from '../../src/cli/io/progress.ts'
 import type { Output } from '../../src/cli/system.ts'
 
@@ -57,7 +57,7 @@ test('nothing that is printed steers a terminal; a pipe gets text as it is, and 
     await io.line({ evil }, () => evil)
     await io.list([{ evil }], { EVIL: (row) => row.evil }, '')
     await io.list([], {}, flags.json ? '' : evil)
-    await io.longList(Readable.from([{ evil }]), { EVIL: (row) => row.evil }, '')
+    await io.list(Readable.from([{ evil }]), { EVIL: (row) => row.evil }, '')
     void io.marked('red', 'x', evil)
     for (const say of [io.note, io.hint, io.warn]) say(evil)
     await io.flush()
@@ -82,12 +82,12 @@ const rows = [
 ]
 const table = async (
   given: readonly object[],
-  { isTTY = true, json = false, fields }: { isTTY?: boolean; json?: boolean; fields?: string[] } = {},
+  { isTTY = true, json = false, ...more }: { isTTY?: boolean; json?: boolean } & Partial<IoFlags> = {},
 ) => {
   const stdout = new Terminal(isTTY)
   const io = createIo(
     { stdout, stderr: new Terminal(false), env: {}, now: () => new Date(0) },
-    { json, quiet: false, color: false, fields },
+    { json, quiet: false, color: false, ...more },
   )
   const columns = Object.fromEntries(
     ['about', 'hash', 'team'].map((name) => [
@@ -126,6 +126,21 @@ test('elsewhere, under --json and for fields that were asked for, nothing is', a
   expect(piped).toBe(`ABOUT\tHASH\tTEAM\n${address} #2 to ${address}\t${hash}\tAcme\nJKT\t-\tAcme\n`)
   expect(JSON.parse(await table(rows, { json: true }))).toEqual(rows)
   expect(await table(rows, { fields: ['hash', 'team'] })).toContain(hash)
+})
+
+test('a list of any length is printed in the format that the flags say', async () => {
+  const many = Array.from({ length: 2500 }, (_, n) => ({ uid: String(1293660434600336 + n), hash: null }))
+  const lines = async (flags: Partial<IoFlags>) => (await table(many, { isTTY: false, ...flags })).split('\n')
+  const csv = await lines({ csv: true })
+  expect([csv.length, csv[0], csv[1]]).toEqual([2502, 'uid,hash', '04:98:93:CA:AA:11:90,'])
+  const ndjson = await lines({ json: true, ndjson: true, fields: ['uid'] })
+  expect([ndjson.length, ndjson[2499]]).toEqual([2501, JSON.stringify({ uid: many.at(-1)?.uid })])
+  expect(JSON.parse((await lines({ json: true })).join(''))).toEqual(many)
+  expect([await table([], { json: true }), await table([], { json: true, ndjson: true })]).toEqual([
+    '[]\n',
+    '',
+  ])
+  expect(await table([], { csv: true })).toBe('')
 })
 
 test('a pause is told in words', () => {

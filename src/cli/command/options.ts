@@ -164,8 +164,6 @@ export const team = text(
   'team',
 )
 
-export const csv = flag('--csv', 'Print CSV, with the fields of --json as columns')
-
 const units: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /** A time that may be relative to now. */

@@ -54,8 +54,10 @@ UIDs stand in decimal and in hex, times are ISO 8601 in UTC, and control charact
 --json: a finite list is one JSON array, a single thing one object. The results of a batch, and streams such as
 taps follow, are one object a line. UIDs are decimal strings, as on the wire.
 
---csv, where a list of taps, changes, or transactions may be long, and with taps stats: the objects of --json as rows
-for a spreadsheet, UIDs in hex.
+--ndjson: the same, with a list as one object a line.
+
+--csv: lists, single things, and streams as rows for a spreadsheet, with the fields of --json as columns and UIDs in
+hex. The results of a batch are for people, or for --json.
 
 --fields uid,redirectUrl prints only these fields, in tables and with --json alike, by their names in --json;
 chipGroup.name is a nested field, and hex is the UID in hex. docs/json.md names the fields of each command; those of

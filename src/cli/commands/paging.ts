@@ -1,4 +1,4 @@
-import { csv, integer } from '../command/options.ts'
+import { integer } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
 import { formatNumber } from '../io/text.ts'
 
@@ -11,7 +11,6 @@ export const pageFlags = (what: string) => ({
     maxLimit,
   ]),
   before: integer('--before <id>', `Older than this ${what}: the next page`, [1, Number.MAX_SAFE_INTEGER]),
-  csv,
 })
 
 /** Fetches one more than is shown, to know whether there is a next page. */

@@ -2,7 +2,7 @@ import { isDay } from '../../values/date.ts'
 import { endOfDay, isTimeZone, startOfDay } from '../../values/time-zone.ts'
 import type { AnswerOf, ElementOf } from '../client/types.ts'
 import { defineCommand } from '../command/define.ts'
-import { choice, csv, integer, moment, readTime, team, text } from '../command/options.ts'
+import { choice, integer, moment, readTime, team, text } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { bar, sparkline } from '../io/plot.ts'
@@ -47,7 +47,7 @@ const list = defineCommand({
     team,
   },
   run: async (ctx, { options }) => {
-    const { uid, since, limit, csv: _, ...filter } = options
+    const { uid, since, limit, ...filter } = options
     const query = {
       ...filter,
       since: since?.(ctx.now()),
@@ -91,11 +91,10 @@ const stats = defineCommand({
       'At most this many groups or items, those with the most taps (default: 100)',
       [1, 1000],
     ),
-    csv,
     team,
   },
   run: async (ctx, { options }) => {
-    const { csv: _, by: chosen, since, until, timeZone: zone, ...filter } = options
+    const { by: chosen, since, until, timeZone: zone, ...filter } = options
     const by = chosen ?? 'day'
     const timeZone = zoneNamed(zone)
     const found = await ctx.call('GET /admin/taps/stats', {

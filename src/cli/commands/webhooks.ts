@@ -146,7 +146,7 @@ const deliveries = defineCommand({
     team,
   },
   run: async (ctx, { options }) => {
-    const { limit, csv: _, ...query } = options
+    const { limit, ...query } = options
     const { page, hintNextPage } = await fetchPage(ctx, limit, (limit) =>
       ctx.call('GET /admin/webhook-deliveries', { query: { ...query, limit } }),
     )

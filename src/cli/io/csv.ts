@@ -1,5 +1,5 @@
 import { stringifyExact } from '../../values/exact-json.ts'
-import { isJsonObject, type JsonObject } from '../../values/json.ts'
+import type { JsonObject } from '../../values/json.ts'
 import { colons } from '../uid.ts'
 
 // A spreadsheet runs a cell that begins with = + - or @ as a formula, or with one of their fullwidth forms (OWASP, "CSV
@@ -24,15 +24,16 @@ export const csvLine = (cells: readonly string[], delimiter: Delimiter = ','): s
 export const sheetLine = (cells: readonly string[], delimiter?: Delimiter): string =>
   csvLine(cells.map(guardCell), delimiter)
 
-/** A list as CSV. UIDs are in hex, because spreadsheets keep 15 of their 16 digits. */
-export function* csvRows(
-  rows: readonly unknown[],
-  pick: (row: unknown) => JsonObject = (row) => (isJsonObject(row) ? row : {}),
-): Generator<string> {
-  const records = rows.map(pick)
-  const names = [...new Set(records.flatMap((record) => Object.keys(record)))]
-  yield csvLine(names).trimEnd()
-  for (const record of records) yield csvLine(names.map((name) => cellOf(name, record[name]))).trimEnd()
+/** Records as CSV, whose heading is of the first ones. UIDs are in hex, because spreadsheets keep 15 of their 16 digits. */
+export const csvPieces = () => {
+  let names: readonly string[] | undefined
+  return function* (records: readonly JsonObject[]): Generator<string> {
+    const isFirst = names === undefined
+    const heading = names ?? [...new Set(records.flatMap((record) => Object.keys(record)))]
+    names = heading
+    if (isFirst) yield csvLine(heading).trimEnd()
+    for (const record of records) yield csvLine(heading.map((name) => cellOf(name, record[name]))).trimEnd()
+  }
 }
 
 const cellOf = (name: string, value: unknown): string => {

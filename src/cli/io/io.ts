@@ -1,17 +1,18 @@
 import { once } from 'node:events'
 import { styleText } from 'node:util'
-import { stringifyExact } from '../../values/exact-json.ts'
 import { isCi, type System } from '../system.ts'
-import { csvRows } from './csv.ts'
+import { csvPieces } from './csv.ts'
 import { chooseFields } from './fields.ts'
+import { inPieces, type ListFormat, listText, recordOf } from './lists.ts'
 import { type PlotArea, plotArea } from './plot.ts'
 import { type Progress, startProgress } from './progress.ts'
-import { type Columns, fieldLines, tableLines, tablePieces } from './table.ts'
+import { type Columns, fieldLines } from './table.ts'
 import { cleanCells, cleanLines, jsonLine, shortened, shown } from './text.ts'
 
 export interface IoFlags {
   readonly json: boolean
-  /** Lists are printed as CSV. */
+  /** As JSON, with lists as one object per line. */
+  readonly ndjson?: boolean
   readonly csv?: boolean
   readonly quiet: boolean
   readonly color: boolean
@@ -24,11 +25,9 @@ export interface Io {
   readonly json: boolean
   /** Undefined if the output is not a table on a terminal. */
   readonly plot: PlotArea | undefined
-  /** A finite list: one JSON array, CSV, or a table. `none` is printed on stderr if it is empty. */
-  list<T>(rows: readonly T[], columns: Columns<T>, none: string): Promise<void>
-  /** Like `list`, for lists of any length. */
-  longList<T>(rows: AsyncIterable<T>, columns: Columns<T>, none: string): Promise<void>
-  /** A single object: as JSON, or one line per field. */
+  /** A finite list of any length, in the format that the flags say. `none` is printed on stderr if it is empty. */
+  list<T>(rows: Iterable<T> | AsyncIterable<T>, columns: Columns<T>, none: string): Promise<void>
+  /** A single object: as JSON, as a row of CSV, or one line per field. */
   one<T>(value: T, fields: (value: T) => Readonly<Record<string, unknown>>): Promise<void>
   /** One line of a stream or a batch. The promise resolves when the reader has caught up. */
   line(value: unknown, forPeople: () => string): Promise<void> | undefined
@@ -50,20 +49,6 @@ export interface Io {
 type Format = 'bold' | 'red' | 'green' | 'yellow'
 
 const bufferSize = 32 * 1024
-
-/** Rows of a long list that a table aligns at once. */
-const rowsAPiece = 1000
-
-async function* inPieces<T>(rows: AsyncIterable<T>, size: number): AsyncGenerator<readonly T[]> {
-  let some: T[] = []
-  for await (const row of rows) {
-    some.push(row)
-    if (some.length < size) continue
-    yield some
-    some = []
-  }
-  if (some.length > 0) yield some
-}
 
 export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now'>, flags: IoFlags): Io => {
   const { env } = system
@@ -120,8 +105,6 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
     for (const line of source) await print(`${line}\n`)
     await send()
   }
-  /** Headings in bold; the cells must be clean already. */
-  const table = (source: Iterable<string>) => all(source, write)
   const json = async (value: unknown): Promise<void> => {
     await write(jsonLine(value))
     await send()
@@ -133,40 +116,41 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
     heading,
     cell: fields ? (text: string) => text : shortened,
   }
-  const sayNone = (none: string) => {
-    if (!flags.quiet) say(none)
-  }
+  const format: ListFormat = flags.ndjson ? 'ndjson' : flags.json ? 'json' : flags.csv ? 'csv' : 'table'
+  const csv = csvPieces()
+  const csvText = (value: unknown): string => [...csv([recordOf(picked(value))])].join('\n')
 
   return {
     json: flags.json,
-    plot: flags.json || flags.csv || fields || flags.quiet ? undefined : plotArea(system),
+    plot: format !== 'table' || fields || flags.quiet ? undefined : plotArea(system),
     list: async (rows, columns, none) => {
-      fields?.check(rows)
-      if (flags.json) return json(fields ? rows.map(fields.pick) : rows)
-      if (rows.length === 0) return sayNone(none)
-      if (flags.csv) return all(csvRows(rows, fields?.pick), raw)
-      return table(tableLines(rows, fields?.columns ?? columns, layout))
-    },
-    longList: async (rows, columns, none) => {
-      const pieces = tablePieces(fields?.columns ?? columns, layout)
       let count = 0
-      for await (const some of inPieces(rows, rowsAPiece)) {
-        if (count === 0) fields?.check(some)
-        if (flags.json) {
-          const text = some.map((row) => stringifyExact(fields ? fields.pick(row) : row)).join(',')
-          await raw((count === 0 ? '[' : ',') + text)
-        } else await table(pieces(some))
-        count += some.length
+      const checked = async function* () {
+        for await (const some of inPieces(rows)) {
+          if (count === 0) fields?.check(some)
+          count += some.length
+          yield some
+        }
       }
-      if (flags.json) return all([count === 0 ? '[]' : ']'], raw)
-      if (count === 0) sayNone(none)
+      const options = {
+        columns: fields?.columns ?? columns,
+        layout,
+        pick: fields?.pick ?? ((row: unknown) => row),
+      }
+      // The cells of a table are clean already, and its headings are bold.
+      for await (const text of listText(checked(), format, options))
+        await (format === 'table' ? write(text) : raw(text))
+      await send()
+      if (count === 0 && !flags.json && !flags.quiet) say(none)
     },
     one: (value, describe) => {
       if (flags.json) return json(picked(value))
-      return table(fieldLines(choose(value) ?? describe(value), heading))
+      if (flags.csv) return all([csvText(value)], raw)
+      return all(fieldLines(choose(value) ?? describe(value), heading), write)
     },
     line: (value, forPeople) => {
       if (flags.json) return write(jsonLine(picked(value)))
+      if (flags.csv) return raw(`${csvText(value)}\n`)
       const chosen = choose(value)
       return write(`${chosen ? Object.values(chosen).map(shown).join('\t') : cleanCells(forPeople())}\n`)
     },

@@ -2,7 +2,7 @@ import { shown, widthOf } from './text.ts'
 
 export type Columns<T> = Readonly<Record<string, (row: T) => unknown>>
 
-interface Layout {
+export interface Layout {
   readonly aligned: boolean
   readonly heading: (text: string) => string
   readonly cell: (text: string) => string
@@ -11,13 +11,10 @@ interface Layout {
 const pad = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - widthOf(text)))
 
 /**
- * Lines of a table. On a terminal the columns are aligned; elsewhere they are separated by tabs and never truncated, so
- * that cut and grep get the same whatever else the table contains.
+ * A table whose rows come in pieces: the first one decides its columns, and a later one may widen them. On a terminal the
+ * columns are aligned; elsewhere they are separated by tabs and never truncated, so that cut and grep get the same
+ * whatever else the table contains.
  */
-export const tableLines = <T>(rows: readonly T[], columns: Columns<T>, layout: Layout): Generator<string> =>
-  tablePieces(columns, layout)(rows)
-
-/** A table whose rows come in pieces: the first one decides its columns, and a later one may widen them. */
 export const tablePieces = <T>(columns: Columns<T>, layout: Layout) => {
   const readers = Object.values(columns)
   let names = Object.keys(columns)

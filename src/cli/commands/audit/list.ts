@@ -20,7 +20,7 @@ export const list = defineCommand({
     team,
   },
   run: async (ctx, { options }) => {
-    const { limit, csv: _, ...filter } = options
+    const { limit, ...filter } = options
     const query = { ...filter, since: options.since?.(ctx.now()) }
     const { page, hintNextPage } = await fetchPage(ctx, limit, (limit) =>
       ctx.call('GET /admin/audit', { query: { ...query, limit } }),

@@ -33,7 +33,7 @@ export const list = defineCommand({
       isAdmin || !isWhole
         ? selectChips(ctx, conditions ?? {}, options.team)
         : chipsByKey(ctx, options.chipGroup)
-    await ctx.io.longList(
+    await ctx.io.list(
       chips,
       {
         UID: (chip) => chip.uid,

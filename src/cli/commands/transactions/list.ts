@@ -34,7 +34,7 @@ export const list = defineCommand({
     team,
   },
   run: async (ctx, { options }) => {
-    const { limit, csv: _, ...filter } = options
+    const { limit, ...filter } = options
     const query = { ...filter, waiting: options.waiting ? true : undefined }
     const { page, hintNextPage } = await fetchPage(ctx, limit, (limit) =>
       ctx.call('GET /admin/transactions', { query: { ...query, limit } }),
