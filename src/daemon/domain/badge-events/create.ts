@@ -2,7 +2,6 @@ import { dayProblems } from '../../badges/dates.ts'
 import {
   type BadgeImage,
   type BadgeProvider,
-  type CreateResult,
   type NewBadgeEvent,
   newSecretCode,
   type Unavailable,
@@ -17,7 +16,6 @@ import {
   forgetCreationKey,
   insertCreation,
   insertPoapEvent,
-  leaveCreationUnknown,
   secretCodeContext,
   tieCreationKey,
 } from '../../store/badge-events/badge-upstream.ts'
@@ -114,7 +112,7 @@ async function createAtPoap(
   const { creation, known } = await begin(deps, requester, request, secretCode)
   if (known !== undefined) return { ...(await createdBefore(deps, known)), isUnchanged: true }
   requester.recorded?.()
-  const result = await send(deps, poap, creation, request, secretCode)
+  const result = await poap.create(request.event, request.image, secretCode)
   switch (result.kind) {
     case 'created':
       return finish(deps, requester, { creation, created: result, secretCode, ...request })
@@ -125,7 +123,6 @@ async function createAtPoap(
       await forget(deps, requester, request, creation)
       throw unavailable('The badge provider cannot be reached. Nothing was created; try again.', result)
     case 'unknown': {
-      await deps.db.write((trx) => leaveCreationUnknown(trx, creation))
       // Clients retry automatically after short delays, which could create a second event.
       const retryAfterMs = Math.max(result.retryAfterMs, 60_000)
       throw unavailable(
@@ -157,7 +154,6 @@ async function begin(
       teamId,
       name: event.name,
       fields: JSON.stringify(event),
-      state: 'creating',
       keyScope: idempotency?.scope ?? null,
       key: idempotency?.key ?? null,
       createdAt: iso(clock.now()),
@@ -165,22 +161,6 @@ async function begin(
     })
     return { creation }
   })
-}
-
-async function send(
-  { db }: CreateDeps,
-  poap: BadgeProvider,
-  creation: number,
-  { event, image }: EventRequest,
-  secretCode: string,
-): Promise<CreateResult> {
-  try {
-    return await poap.create(event, image, secretCode)
-  } catch (error) {
-    // For example, the image could not be read to its end, so it is unknown what arrived.
-    await db.write((trx) => leaveCreationUnknown(trx, creation))
-    throw error
-  }
 }
 
 async function forget(

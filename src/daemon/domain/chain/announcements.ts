@@ -12,7 +12,7 @@ import {
 import { findContract } from '../../store/contracts/contracts.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
 import type { ContractRow } from '../../store/schema/schema.ts'
-import { type BudgetClock, iso } from '../time/time.ts'
+import type { BudgetClock } from '../time/time.ts'
 import { recordIfRoom } from './budget.ts'
 
 // Announcing changed metadata (ERC-4906, ERC-1155 `URI`) takes 25,000 gas for the first token and 1,300 for each
@@ -57,7 +57,7 @@ export async function announceTokens(
     teamId,
   }
   const id = await recordIfRoom(trx, clock, intent, chains.get(chainId))
-  if (id === undefined) await deferAnnouncements(trx, { contractId, tokenIds, createdAt: iso(clock.now()) })
+  if (id === undefined) await deferAnnouncements(trx, { contractId, tokenIds })
   else await forgetDeferred(trx, { contractId, tokenIds })
   return id !== undefined
 }

@@ -113,13 +113,12 @@ export async function joinSheet(
       ...begun,
       taken: 0,
       nextRow: 1,
-      openedBy: actor.name,
       usedAt: at,
       closedAt: null,
     })
     const detail = { run: id, rows, startedOver: open?.id ?? null }
     await recordChange(trx, { at, actor, teamId, action: 'nfc.sheet', target: about.id, detail })
-    return shown({ ...begun, id, taken: 0, nextRow: 1, openedBy: actor.name, usedAt: at, closedAt: null })
+    return shown({ ...begun, id, taken: 0, nextRow: 1, usedAt: at, closedAt: null })
   })
 }
 

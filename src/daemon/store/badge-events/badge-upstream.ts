@@ -93,9 +93,6 @@ export const findCreationOfKey = (db: Queries, { scope, key }: { scope: string; 
 export const allCreations = (db: Queries) =>
   db.selectFrom('poapCreations').selectAll().orderBy('id').execute()
 
-export const leaveCreationUnknown = (db: Queries, id: number) =>
-  affected(db.updateTable('poapCreations').set({ state: 'unknown' }).where('id', '=', id))
-
 export const deleteCreation = (db: Queries, id: number) =>
   affected(db.deleteFrom('poapCreations').where('id', '=', id))
 

@@ -55,12 +55,12 @@ export const pruneRefreshes = (db: Queries, before: string, limit: number) =>
 
 export const deferAnnouncements = (
   db: Queries,
-  { contractId, tokenIds, createdAt }: { contractId: number; tokenIds: readonly string[]; createdAt: string },
+  { contractId, tokenIds }: { contractId: number; tokenIds: readonly string[] },
 ) =>
   affected(
     db
       .insertInto('deferredAnnouncements')
-      .values(tokenIds.map((tokenId) => ({ contractId, tokenId, createdAt })))
+      .values(tokenIds.map((tokenId) => ({ contractId, tokenId })))
       .onConflict((conflict) => conflict.doNothing()),
   )
 

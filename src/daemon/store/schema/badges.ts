@@ -14,7 +14,7 @@ export interface PoapEventsTable {
   imageUrl: Generated<string>
 }
 
-/** An event being created at POAP. Deleted once the result is known. */
+/** An event being created at POAP. Deleted once the result is known, which it never is if POAP did not answer. */
 export interface PoapCreationsTable {
   id: Generated<number>
   teamId: number
@@ -23,8 +23,6 @@ export interface PoapCreationsTable {
   fields: string
   /** Six digits, sealed. */
   secretCode: Buffer
-  /** `unknown`: POAP did not answer. After a restart, `creating` means the same. */
-  state: 'creating' | 'unknown'
   keyScope: string | null
   key: string | null
   createdAt: string

@@ -78,7 +78,6 @@ export interface UsedSignaturesTable {
 export interface DeferredAnnouncementsTable {
   contractId: number
   tokenId: string
-  createdAt: string
 }
 
 export interface MarketplaceRefreshesTable {

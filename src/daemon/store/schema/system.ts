@@ -93,7 +93,6 @@ export interface NfcSheetsTable {
   /** The first row that may be free, from 1: all rows before it are taken. */
   nextRow: number
   openedAt: string
-  openedBy: string
   /** When a row was last taken. */
   usedAt: string
   /** All rows are taken, or the sheet was started over. */

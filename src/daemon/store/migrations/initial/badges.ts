@@ -36,7 +36,6 @@ async function atPoap(db: Kysely<unknown>): Promise<void> {
   await ofTeam(numbered(createdAt(db.schema.createTable('poapCreations'))))
     .$call(required('text', 'name fields'))
     .addColumn('secretCode', 'blob', (c) => c.notNull())
-    .addColumn('state', 'text', (c) => c.notNull())
     .$call(optional('text', 'keyScope key'))
     .modifyEnd(strict)
     .execute()

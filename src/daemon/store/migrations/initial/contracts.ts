@@ -72,7 +72,8 @@ async function announcements(db: Kysely<unknown>): Promise<void> {
     .on('marketplaceRefreshes')
     .columns(['chainId', 'contract', 'tokenId', 'doneAt'])
     .execute()
-  await createdAt(db.schema.createTable('deferredAnnouncements'))
+  await db.schema
+    .createTable('deferredAnnouncements')
     .addColumn('contractId', 'integer', (c) => c.notNull().references('contracts.id').onDelete('cascade'))
     .addColumn('tokenId', 'text', (c) => c.notNull())
     .addPrimaryKeyConstraint('deferredAnnouncementsKey', ['contractId', 'tokenId'])

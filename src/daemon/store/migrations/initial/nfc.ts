@@ -25,7 +25,7 @@ export async function nfc(db: Kysely<unknown>): Promise<void> {
     .$call(required('integer', 'teamId'))
     .$call(required('text', 'sheet'))
     .$call(required('integer', 'rows taken nextRow'))
-    .$call(required('text', 'openedAt openedBy usedAt'))
+    .$call(required('text', 'openedAt usedAt'))
     .addColumn('closedAt', 'text')
     .modifyEnd(strict)
     .execute()
