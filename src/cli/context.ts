@@ -174,41 +174,41 @@ export const globalOptions = [
  * is then the one of the context.
  */
 const withOwnUrl = (command: Command): Record<string, unknown> => {
-  const given: Record<string, unknown> = command.optsWithGlobals()
-  if (!command.options.some(({ long }) => long === '--to') || given.to !== undefined) return given
-  command.setOptionValue('to', given.url)
-  return { ...given, url: undefined }
+  const options: Record<string, unknown> = command.optsWithGlobals()
+  if (!command.options.some(({ long }) => long === '--to') || options.to !== undefined) return options
+  command.setOptionValue('to', options.url)
+  return { ...options, url: undefined }
 }
 
 export const flagsOf = (command: Command): Flags => {
-  const given = withOwnUrl(command)
+  const options = withOwnUrl(command)
   const word = (value: unknown) => (typeof value === 'string' ? value : undefined)
-  const seconds = word(given.timeout) === undefined ? undefined : Number(given.timeout)
+  const seconds = word(options.timeout) === undefined ? undefined : Number(options.timeout)
   if (seconds !== undefined && !(seconds > 0 && seconds <= 86_400)) {
-    throw new UsageError(`--timeout must be a number of seconds, not "${given.timeout}".`)
+    throw new UsageError(`--timeout must be a number of seconds, not "${options.timeout}".`)
   }
-  if (given.csv === true && (given.json === true || given.ndjson === true))
+  if (options.csv === true && (options.json === true || options.ndjson === true))
     throw new UsageError('Choose either --csv or JSON.')
   return {
-    url: word(given.url),
-    context: word(given.context),
+    url: word(options.url),
+    context: word(options.context),
     timeoutSeconds: seconds,
-    json: given.json === true || given.ndjson === true,
-    ndjson: given.ndjson === true,
-    csv: given.csv === true,
-    fields: fieldsOf(word(given.fields)),
-    quiet: given.quiet === true,
-    color: given.color !== false,
-    input: given.input !== false,
-    dryRun: given.dryRun === true,
-    confirm: word(given.confirm),
-    team: word(given.team),
+    json: options.json === true || options.ndjson === true,
+    ndjson: options.ndjson === true,
+    csv: options.csv === true,
+    fields: fieldsOf(word(options.fields)),
+    quiet: options.quiet === true,
+    color: options.color !== false,
+    input: options.input !== false,
+    dryRun: options.dryRun === true,
+    confirm: word(options.confirm),
+    team: word(options.team),
   }
 }
 
-const fieldsOf = (given: string | undefined): readonly string[] | undefined => {
-  if (given === undefined) return undefined
-  const names = given.split(',').flatMap((name) => name.trim() || [])
+const fieldsOf = (text: string | undefined): readonly string[] | undefined => {
+  if (text === undefined) return undefined
+  const names = text.split(',').flatMap((name) => name.trim() || [])
   if (names.length > 0) return names
   throw new UsageError('--fields names no field.', 'Use the names in --json: --fields uid,redirectUrl')
 }

@@ -5,9 +5,9 @@ import { isCi, type System } from './system.ts'
 /** Asks on a terminal only; elsewhere, a missing value is a usage error that names the flag. */
 export interface Prompts {
   readonly possible: boolean
-  text(given: string | undefined, missing: { flag: string; message: string }): Promise<string>
+  text(value: string | undefined, missing: { flag: string; message: string }): Promise<string>
   choice(
-    given: string | undefined,
+    value: string | undefined,
     missing: {
       flag: string
       message: string
@@ -59,8 +59,8 @@ export const createPrompts = (
 
   return {
     possible,
-    text: async (given, { flag, message }) => {
-      if (given !== undefined) return given
+    text: async (value, { flag, message }) => {
+      if (value !== undefined) return value
       if (!possible) throw absent(flag)
       return askText({ type: 'input', message })
     },

@@ -3,7 +3,7 @@ import { eventsOf } from './event-stream.ts'
 import { type Answer, isAnswer, page, post, word } from './page.ts'
 
 /** Failed requests after which an idle page stops asking. */
-const mostFailures = 8
+const maxFailures = 8
 /** A stream that says nothing for so long at its start is held back by something between here and the daemon. */
 const firstWordMs = 6000
 /** Three times as long as the daemon is silent at most. */
@@ -100,7 +100,7 @@ async function run(url: string, ref: string, asStream: boolean, ended: AbortCont
     failures += 1
     // Cut off, held back, or without a connection: the other way is tried next.
     if (!hasHeard) isStreaming = !asStream
-    if (failures < mostFailures) isLive = true
+    if (failures < maxFailures) isLive = true
   } finally {
     clearTimeout(alarm)
   }

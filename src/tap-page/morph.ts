@@ -5,17 +5,17 @@ const own = 'data-own'
  * Makes an element like another one, and keeps each part that both have: the field with what was typed, the focus, and
  * the element that a screen reader listens to.
  */
-export function morph(old: Element, wanted: Element): void {
-  for (const { name } of [...old.attributes]) if (!wanted.hasAttribute(name)) old.removeAttribute(name)
-  for (const { name, value } of wanted.attributes)
+export function morph(old: Element, next: Element): void {
+  for (const { name } of [...old.attributes]) if (!next.hasAttribute(name)) old.removeAttribute(name)
+  for (const { name, value } of next.attributes)
     if (old.getAttribute(name) !== value) old.setAttribute(name, value)
   // It answers what stands in the field now, which the daemon was not asked about here.
-  if (!old.hasAttribute('data-check')) morphChildren(old, wanted)
+  if (!old.hasAttribute('data-check')) morphChildren(old, next)
 }
 
-function morphChildren(old: Element, wanted: Element): void {
+function morphChildren(old: Element, next: Element): void {
   const left = [...old.childNodes].filter((node) => !isOwn(node))
-  const pairs = [...wanted.childNodes].map((child) => {
+  const pairs = [...next.childNodes].map((child) => {
     const index = left.findIndex((node) => isSame(node, child))
     return { child, kept: index < 0 ? undefined : left.splice(index, 1)[0] }
   })

@@ -150,7 +150,7 @@ export function valueOfCell<C extends ChipColumn>(column: C, text: string): Chip
   return read() as ChipValue<C> | null
 }
 
-const longestCell = 4096
+const maxCellLength = 4096
 
 /** The cells of a row in JSON, where null is an empty one. By hand: a schema would take longer than the rest of a row. */
 export function cellsIn(
@@ -173,7 +173,7 @@ export function cellsIn(
 function whyNotJson(name: string, cell: unknown): string | undefined {
   if (cell === null) return undefined
   if (typeof cell === 'string')
-    return cell.length > longestCell ? `must be at most ${longestCell} characters` : undefined
+    return cell.length > maxCellLength ? `must be at most ${maxCellLength} characters` : undefined
   const type = name in chipColumns ? columnOf(name as ChipColumn).type : 'text'
   if (type === 'flag') return typeof cell === 'boolean' ? undefined : 'must be true or false'
   if (typeof cell !== 'number' || (type === 'text' && name !== 'tokenId')) return 'must be text'

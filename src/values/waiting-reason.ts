@@ -4,14 +4,14 @@
  */
 export const waitingKinds = ['fees', 'funds', 'gas-estimate', 'gas', 'builder', 'node', 'block'] as const
 
-export type Waiting = (typeof waitingKinds)[number]
+export type WaitingReason = (typeof waitingKinds)[number]
 
 /** Example: `node: transaction type not supported`. */
-export const waitingText = (waiting: Waiting | null, words: string | null): string | null =>
+export const waitingText = (waiting: WaitingReason | null, words: string | null): string | null =>
   waiting === null || words === null ? waiting : `${waiting}: ${words}`
 
 /** The parts of such a text; undefined if its kind is one of a later version. */
-export function waitingParts(text: string): { kind: Waiting | undefined; words: string | undefined } {
+export function waitingParts(text: string): { kind: WaitingReason | undefined; words: string | undefined } {
   const at = text.indexOf(': ')
   const name = at < 0 ? text : text.slice(0, at)
   return { kind: waitingKinds.find((one) => one === name), words: at < 0 ? undefined : text.slice(at + 2) }

@@ -33,8 +33,8 @@ export class TokenColumns {
   /** @param cells in the order of `tokenColumns`. @returns undefined if the row is refused */
   read(row: number, cells: readonly Cell[]): TokenTarget | undefined {
     const [uid, ...token] = cells
-    const given = token.filter((cell) => cell)
-    if (uid && given.length > 0) {
+    const filled = token.filter((cell) => cell)
+    if (uid && filled.length > 0) {
       this.#problems.add(row, undefined, 'names a chip and a token: leave one of them out')
       return undefined
     }
@@ -42,7 +42,7 @@ export class TokenColumns {
       const read = this.#uids.read(row, uid)
       return read === undefined ? undefined : { uid: read }
     }
-    if (given.length === 0) {
+    if (filled.length === 0) {
       this.#problems.add(row, undefined, 'names no token: uid, or contractAddress, chainId and tokenId')
       return undefined
     }

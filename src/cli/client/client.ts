@@ -5,7 +5,7 @@ import { isJsonObject, parseObject } from '../../values/json.ts'
 import { changesSomething, dryRunPrefix } from '../../values/repeating.ts'
 import { CliError, exitCodes } from '../errors.ts'
 import { addressOf, type Listener, listenerAt, shownListener } from './address.ts'
-import { type Connection, connect, linesOf, type Sending, textOf, unreachable } from './connection.ts'
+import { type Connection, connect, linesOf, type SendOptions, textOf, unreachable } from './connection.ts'
 import { ApiError, administrationElsewhere, readApiError } from './errors.ts'
 import { waitBefore } from './retry.ts'
 import type {
@@ -77,7 +77,7 @@ export const createClient = (options: ClientOptions): Client => {
 
   /** Sends our keys only after the daemon has proved to be the one that they are for. */
   const send = async (
-    sending: Sending,
+    sending: SendOptions,
     prefix = '',
   ): Promise<{ answer: http.IncomingMessage; listener: Listener }> => {
     const connection = sending.path.startsWith('/admin') ? admin() : daemon

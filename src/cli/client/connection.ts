@@ -10,7 +10,7 @@ import { type Listener, listenerAt } from './address.ts'
 import { DaemonUnreachable, isLoopback } from './errors.ts'
 import type { Upload } from './types.ts'
 
-export interface Sending {
+export interface SendOptions {
   readonly method: string
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
@@ -50,7 +50,7 @@ export const connect = (listener: Listener) => {
   const base = url.pathname.replace(/\/+$/, '')
   let socket: ReturnType<typeof socketPath> | undefined
 
-  const send = async (sending: Sending): Promise<http.IncomingMessage> => {
+  const send = async (sending: SendOptions): Promise<http.IncomingMessage> => {
     if (url.protocol === 'https:') secure ??= (await import('node:https')).default
     const transport = secure ?? http
     agent ??= new transport.Agent({ keepAlive: true, maxSockets: 20 })

@@ -5,7 +5,7 @@ import { ApiError, DaemonUnreachable } from './errors.ts'
 const asksHowItIs = new Set(['GET /admin/status', 'GET /admin/chains'])
 
 const attempts = 4
-const longestWaitMs = 10_000
+const maxWaitMs = 10_000
 
 const isReset = (error: unknown): boolean =>
   error instanceof DaemonUnreachable &&
@@ -39,7 +39,7 @@ export const waitBefore = (
     if (!isRefused && asksHowItIs.has(key)) return undefined
     if (error.retryAfter === undefined) return backoff
     const asked = error.retryAfter * 1000
-    return asked > longestWaitMs ? undefined : asked + random() * 100
+    return asked > maxWaitMs ? undefined : asked + random() * 100
   }
   return isReset(error) && (mayRepeat || isHarmless(key)) ? backoff : undefined
 }

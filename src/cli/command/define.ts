@@ -189,10 +189,10 @@ export const defineCommand = <
         invoke(command, async (ctx) => {
           const excess = command.args[Object.keys(args).length]
           if (spec.excess && excess !== undefined) throw new UsageError(spec.excess(excess))
-          const given: Record<string, unknown> = command.opts()
+          const values: Record<string, unknown> = command.opts()
           const input = {
             args: readAll((spec.args ?? {}) as A, (_, i) => command.processedArgs[i]),
-            options: readAll((spec.options ?? {}) as O, (_, i) => given[attributes[i] ?? '']),
+            options: readAll((spec.options ?? {}) as O, (_, i) => values[attributes[i] ?? '']),
           }
           const code = await spec.run(ctx, input)
           return typeof code === 'number' ? code : undefined

@@ -110,10 +110,10 @@ export const repeated = (
 /** Values of a repeated option, which may also be separated by commas. @throws UsageError */
 export const chosen = <const C extends string>(
   flag: string,
-  given: readonly string[],
+  values: readonly string[],
   known: readonly C[],
 ): C[] =>
-  given
+  values
     .flatMap((text) => text.split(','))
     .map((text) => {
       const found = known.find((one) => one === text.trim())

@@ -65,12 +65,12 @@ const createApiKey = defineCommand({
   run: async (ctx, { options }) => {
     ctx.needAdmin()
     const name = await ctx.prompts.text(options.name, { flag: '--name', message: 'What is the key for?' })
-    const given = chosen('--scopes', options.scopes, apiKeyScopes)
+    const requestedScopes = chosen('--scopes', options.scopes, apiKeyScopes)
     const key = await ctx.call('POST /admin/api-keys', {
       body: {
         name,
         team: options.team,
-        scopes: given.length > 0 ? given : undefined,
+        scopes: requestedScopes.length > 0 ? requestedScopes : undefined,
         expiresAt: options.expires?.(ctx.now()),
       },
     })
@@ -138,15 +138,15 @@ const createAdminToken = defineCommand({
   },
   run: async (ctx, { options }) => {
     ctx.needAdmin()
-    const given = chosen('--scopes', options.scopes, adminTokenScopes)
+    const requestedScopes = chosen('--scopes', options.scopes, adminTokenScopes)
     const name = await ctx.prompts.text(options.name, {
       flag: '--name',
       message: 'Who or what is the token for?',
     })
-    if (given.length === 0)
+    if (requestedScopes.length === 0)
       throw new UsageError('--scopes is missing.', `Its permissions: ${adminTokenScopes.join(', ')}`)
     const token = await ctx.call('POST /admin/admin-tokens', {
-      body: { name, scopes: given, expiresAt: options.expires?.(ctx.now()) },
+      body: { name, scopes: requestedScopes, expiresAt: options.expires?.(ctx.now()) },
     })
     await ctx.io.one(token, (made) => ({
       Token: made.token,

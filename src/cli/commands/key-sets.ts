@@ -131,8 +131,8 @@ const keysFromEnv = (ctx: CliContext): Record<string, string> =>
   )
 
 const metaReadKey = async (ctx: CliContext, members: Readonly<Record<string, unknown>>): Promise<string> => {
-  const given = keysFromEnv(ctx).metaReadKey ?? members.metaReadKey
-  if (typeof given === 'string') return given
+  const key = keysFromEnv(ctx).metaReadKey ?? members.metaReadKey
+  if (typeof key === 'string') return key
   return ctx.prompts.secret({
     flag: `${keyVariables.metaReadKey}, or metaReadKey in --file,`,
     message: 'SDMMetaRead key (32 hex digits)',

@@ -150,12 +150,13 @@ export const printStatus = async (ctx: CliContext): Promise<ExitCode> => {
     adminToken: await stateOf(config.adminToken() !== undefined, () => ctx.call('GET /admin/status')),
     adminTokenOrigin: config.adminTokenOrigin() ?? null,
   }
-  const told = (state: State, origin: string | null) => (origin === null ? state : `${state}, from ${origin}`)
+  const withOrigin = (state: State, origin: string | null) =>
+    origin === null ? state : `${state}, from ${origin}`
   await ctx.io.one(status, (it) => ({
     Daemon: it.url,
     Context: it.context,
-    'API key': told(it.apiKey, it.apiKeyOrigin),
-    'Admin token': told(it.adminToken, it.adminTokenOrigin),
+    'API key': withOrigin(it.apiKey, it.apiKeyOrigin),
+    'Admin token': withOrigin(it.adminToken, it.adminTokenOrigin),
   }))
   const states = [status.apiKey, status.adminToken]
   const good = states.includes('good') && !states.includes('refused')

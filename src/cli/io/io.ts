@@ -30,7 +30,7 @@ export interface Io {
   /** A single object: as JSON, as a row of CSV, or one line per field. */
   one<T>(value: T, fields: (value: T) => Readonly<Record<string, unknown>>): Promise<void>
   /** One line of a stream or a batch. The promise resolves when the reader has caught up. */
-  line(value: unknown, forPeople: () => string): Promise<void> | undefined
+  line(value: unknown, humanText: () => string): Promise<void> | undefined
   picked(value: unknown): unknown
   /** Text as it is; where a terminal shows it, or it is JSON, without what could steer a terminal. */
   raw(text: string): Promise<void> | undefined
@@ -148,11 +148,11 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
       if (flags.csv) return all([csvText(value)], raw)
       return all(fieldLines(choose(value) ?? describe(value), heading), write)
     },
-    line: (value, forPeople) => {
+    line: (value, humanText) => {
       if (flags.json) return write(jsonLine(picked(value)))
       if (flags.csv) return raw(`${csvText(value)}\n`)
       const chosen = choose(value)
-      return write(`${chosen ? Object.values(chosen).map(shown).join('\t') : cleanCells(forPeople())}\n`)
+      return write(`${chosen ? Object.values(chosen).map(shown).join('\t') : cleanCells(humanText())}\n`)
     },
     picked,
     raw,

@@ -18,7 +18,7 @@ export interface Label {
 }
 
 /** More than any printer takes at once. */
-const mostLabels = 100_000
+const maxLabels = 100_000
 
 /** Natural order: Coat 2 before Coat 10. */
 const natural = new Intl.Collator('en', { numeric: true })
@@ -39,9 +39,9 @@ export const labelsOfGroup = async (
     const { label, ...rest } = labelOf(chip, nameOf)
     if (label === null) others.push({ ...rest, label })
     else labelled.push({ ...rest, label })
-    if (labelled.length + others.length > mostLabels)
+    if (labelled.length + others.length > maxLabels)
       throw new UsageError(
-        `The group has more than ${formatNumber(mostLabels)} chips, which is as many labels as one PDF takes.`,
+        `The group has more than ${formatNumber(maxLabels)} chips, which is as many labels as one PDF takes.`,
         'Print those of one batch: tapchip labels print --batch ID',
       )
   }

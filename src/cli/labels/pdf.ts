@@ -7,7 +7,7 @@ import { type Drawing, drawLabel, type Logo, nameOf, textsOf } from './draw.ts'
 import type { Font } from './libraries.ts'
 import type { Sheet } from './sheet.ts'
 
-export interface Wanted {
+export interface PdfOptions {
   readonly sheet: Sheet
   /** Places of the first sheet that have no label any more. */
   readonly skip: number
@@ -21,7 +21,7 @@ export interface GivenFile {
   readonly content: Buffer
 }
 
-export interface Written {
+export interface PdfResult {
   readonly labels: number
   readonly pages: number
 }
@@ -35,9 +35,9 @@ const shownProblems = 10
 export const writePdf = async (
   ctx: CliContext,
   labels: readonly Label[],
-  { sheet, skip, qrOf, ...files }: Wanted,
+  { sheet, skip, qrOf, ...files }: PdfOptions,
   write: (bytes: Uint8Array) => Promise<void>,
-): Promise<Written> => {
+): Promise<PdfResult> => {
   // Large, and nothing else needs them.
   const libraries = await import('./libraries.ts')
   const doc = new libraries.PDFDocument({

@@ -27,11 +27,11 @@ export const a4: Sheet = {
 }
 
 const rollBounds = { width: [30, 300], height: [15, 300] } as const
-const usualRoll = { width: 62, height: 29 }
+const defaultRoll = { width: 62, height: 29 }
 
 /** A label a page. @param size as in 62x29 @throws UsageError */
 export const roll = (size: string | undefined): Sheet => {
-  const own = size === undefined ? usualRoll : readSize(size)
+  const own = size === undefined ? defaultRoll : readSize(size)
   return { page: own, label: own, places: [{ x: 0, y: 0 }] }
 }
 

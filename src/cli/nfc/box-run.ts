@@ -139,13 +139,13 @@ const workEvery = async (box: Box): Promise<unknown> => {
 /** Waits until there are readers again. @throws the error once it has lasted too long, or the reason of a stop */
 const outage = async (box: Box, error: Error): Promise<void> => {
   const { opened } = box.run
-  const isThere = async () => {
+  const isPresent = async () => {
     const isOurs = await opened.fields()
     return (await opened.all.list()).some(({ name }) => isOurs(name))
   }
   box.ctx.io.warn(`${oneLine(error)} Waiting for it; Ctrl-C stops.`)
   const until = performance.now() + outagePatienceMs(box.ctx)
-  while (!(await isThere().catch(() => false))) {
+  while (!(await isPresent().catch(() => false))) {
     if (performance.now() >= until) throw error
     await delay(lookMs, undefined, { signal: box.ended }).catch(() => box.ended.throwIfAborted())
   }

@@ -168,7 +168,7 @@ const aboutBox = (
 export const resumeBox = async (
   ctx: CliContext,
   box: SavedBox,
-  given: {
+  options: {
     readonly file?: string | undefined
     readonly reader?: string | undefined
     readonly view: BoxView
@@ -177,7 +177,7 @@ export const resumeBox = async (
   const { settings, input } = box.header
   assertStopped(box)
   await assertSameDaemon(ctx, box.header)
-  const file = given.file ?? input.path ?? undefined
+  const file = options.file ?? input.path ?? undefined
   if (file === undefined && input.sha256 !== null)
     throw new UsageError(
       '--file is missing: the rows were read from standard input.',
@@ -200,13 +200,13 @@ export const resumeBox = async (
       ...(settings.allowUnsigned === 'true' ? { originality: 'any' as const } : {}),
       ...(settings.team === undefined ? {} : { team: settings.team }),
     },
-    reader: given.reader ?? settings.reader,
+    reader: options.reader ?? settings.reader,
     count: settings.count === undefined ? undefined : Number(settings.count),
     rows,
     source,
     sheetSettings: {},
     startOver: false,
-    view: given.view,
+    view: options.view,
     resumes: box,
   })
 }

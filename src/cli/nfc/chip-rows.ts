@@ -17,8 +17,8 @@ export const readChipRows = async (source: Source, options: SheetOptions): Promi
   const rows: ChipRow[] = []
   await readSheet(source, options, problems, {
     row: (row, cells) => {
-      const given = cells.map((cell) => cell || undefined)
-      rows.push({ row, ...reader.read(row, setupColumns, given) })
+      const values = cells.map((cell) => cell || undefined)
+      rows.push({ row, ...reader.read(row, setupColumns, values) })
     },
   })
   problems.refuse(source.name)

@@ -82,8 +82,8 @@ export async function openAdministration(
     const tcp = wanted && (await listen(serverLike(app, config, log), wanted))
     if (tcp) open.push({ server: tcp, closed: () => undefined })
     const { url } = daemon
-    const apart = socket ? `unix:${join(config.dataDir, adminSocketName)}` : url
-    const address = tcp && wanted ? addressOf(tcp, wanted.host) : isAdminApart(config) ? apart : url
+    const separateAddress = socket ? `unix:${join(config.dataDir, adminSocketName)}` : url
+    const address = tcp && wanted ? addressOf(tcp, wanted.host) : isAdminApart(config) ? separateAddress : url
     const startedAt = new Date().toISOString()
     const record: LocalDaemon = { pid: process.pid, ...daemon, admin: address, startedAt }
     // It stays when the daemon stops: the lock of the directory tells whether the daemon runs.

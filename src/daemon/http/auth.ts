@@ -122,11 +122,11 @@ function bearer(request: FastifyRequest): string {
   return token
 }
 
-function assertScope(holder: { scopes: readonly Scope[] }, wanted: Scope, who: string): void {
-  if (permits(holder.scopes, wanted)) return
+function assertScope(holder: { scopes: readonly Scope[] }, required: Scope, who: string): void {
+  if (permits(holder.scopes, required)) return
   throw new DomainError(
     'scope_missing',
-    `${who} lacks the scope "${wanted}". Use one that has it, or create one.`,
+    `${who} lacks the scope "${required}". Use one that has it, or create one.`,
   )
 }
 

@@ -8,7 +8,7 @@ import { answerTo, disconnected, rawAnswer } from './errors.ts'
 import { noteNul } from './parse-input.ts'
 
 // No list of UIDs is this long. The start of a longer body is only read to explain the excess.
-const longestJson = 4 * 1024 * 1024
+const maxJsonBytes = 4 * 1024 * 1024
 const longToParse = 64 * 1024
 
 /**
@@ -86,10 +86,10 @@ function jsonParser(app: FastifyInstance): ParseBody {
 
 /** @throws DomainError invalid_input, too_large */
 async function assertBounded(body: Buffer): Promise<void> {
-  const excess = await excessOf(body.subarray(0, longestJson))
+  const excess = await excessOf(body.subarray(0, maxJsonBytes))
   if (excess) throw invalid(excess.field ?? 'body', excess.reason)
-  if (body.length > longestJson)
-    throw new DomainError('too_large', `The body is over ${longestJson} bytes. Send it in smaller parts.`)
+  if (body.length > maxJsonBytes)
+    throw new DomainError('too_large', `The body is over ${maxJsonBytes} bytes. Send it in smaller parts.`)
   // Parsing cannot be sliced, so each of several concurrent large bodies gets its own turn.
   if (body.length > longToParse) await new TimeSlice().next()
 }
@@ -128,10 +128,10 @@ async function* chunksOf(body: Readable): AsyncGenerator<Uint8Array> {
   }
 }
 
-const usualBody = 1024 * 1024
+const defaultBodyBytes = 1024 * 1024
 const looks = 3
 /** Per check, for a long body that is not a stream: no usable connection is slower. */
-const leastBytes = 4096
+const minBytes = 4096
 
 /**
  * Ends a request whose body is not complete in time. A long body, such as a sheet with a million rows, must
@@ -151,8 +151,8 @@ function watch(request: FastifyRequest, reply: FastifyReply, ms: number): void {
   const { raw, routeOptions } = request
   const { socket } = raw
   const isStream = routeOptions.config.isLong === true
-  const mayBeLong = isStream || (routeOptions.bodyLimit ?? 0) > usualBody
-  const least = isStream ? 1 : leastBytes
+  const mayBeLong = isStream || (routeOptions.bodyLimit ?? 0) > defaultBodyBytes
+  const least = isStream ? 1 : minBytes
   let seen = socket.bytesRead
   let lacking = 0
   const timer = setInterval(() => {

@@ -32,7 +32,7 @@ export const lineBy =
 /** A body with this many bad lines is refused without reading the rest. */
 const badCounted = 10_000
 // No row is this long, and an endless line would be scanned again and again.
-const longestLine = 64 * 1024
+const maxLineLength = 64 * 1024
 /** In characters. */
 const boundedFrom = 120
 
@@ -139,11 +139,11 @@ export class CheckedLines<T> {
 
 function* linesOf(chunks: Iterable<Uint8Array>): Generator<readonly string[]> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
-  const splitter = new LineSplitter(longestLine)
+  const splitter = new LineSplitter(maxLineLength)
   for (const chunk of chunks) {
     const lines = splitter.push(decoded(decoder, chunk))
-    if (splitter.pending > longestLine)
-      throw new DomainError('invalid_input', `body has a line of over ${longestLine} characters`)
+    if (splitter.pending > maxLineLength)
+      throw new DomainError('invalid_input', `body has a line of over ${maxLineLength} characters`)
     yield lines
   }
   yield splitter.push(decoded(decoder, undefined))

@@ -41,13 +41,13 @@ export class PageAccess {
       if (is404 ? !this.isUnknown(raw.url ?? '/') : routeOptions.config.isOpenToPages !== true) return done()
       letRead(reply)
       if (method !== 'OPTIONS') return done()
-      const wanted = request.headers['access-control-request-headers']
+      const requestedHeaders = request.headers['access-control-request-headers']
       reply
         .header('access-control-allow-methods', methods)
         // Apps add headers of their own, for tracing or languages: one that is not allowed locks the app out.
         .header(
           'access-control-allow-headers',
-          wanted && headerNames.test(wanted) ? wanted : this.#documented,
+          requestedHeaders && headerNames.test(requestedHeaders) ? requestedHeaders : this.#documented,
         )
         .header('access-control-max-age', maxAge)
         .header('vary', 'access-control-request-headers')

@@ -71,24 +71,24 @@ export class LiveLines {
 
 function liveLines<T>(live: Live<T>, format: Format, keepAliveMs: number): { lines: Readable; end(): void } {
   const lines = new Readable({ read: () => undefined })
-  let isOver = false
+  let isClosed = false
   const push = (text: string) => {
-    if (isOver) return
+    if (isClosed) return
     if (live.mayGoOn() && lines.readableLength + text.length <= bytesKept) lines.push(text)
     else end()
   }
   let unfollow: () => void = () => undefined
   const keepAlive = setInterval(() => push(format.keepAlive), keepAliveMs)
   const end = () => {
-    if (isOver) return
-    isOver = true
+    if (isClosed) return
+    isClosed = true
     clearInterval(keepAlive)
     unfollow()
     lines.push(null)
   }
   lines.once('close', end)
   unfollow = live.follow((event) => push(format.text(live.toLine(event))), end)
-  if (isOver) unfollow()
+  if (isClosed) unfollow()
   // Sends the headers at once, so that the reader knows it misses nothing from here on.
   push(format.keepAlive)
   return { lines, end }

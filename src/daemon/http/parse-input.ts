@@ -55,14 +55,14 @@ export function inputParser<S extends EndpointSpec>(spec: S): (raw: Raw) => Prom
   const checkQuery = spec.isQueryRaw ? (fields: unknown) => fields : checkBy(spec, spec.query)
   const checkBody = spec.stream || !spec.body ? undefined : bodyCheck(spec, spec.body)
   return async (raw) => {
-    const given = raw.body === undefined || raw.body === null ? none : raw.body
-    if (!isJsonObject(given)) throw new DomainError('invalid_input', 'body must be a JSON object')
-    const inBody = withoutEmpty(spec, given)
+    const body = raw.body === undefined || raw.body === null ? none : raw.body
+    if (!isJsonObject(body)) throw new DomainError('invalid_input', 'body must be a JSON object')
+    const inBody = withoutEmpty(spec, body)
     const inQuery = withoutEmpty(spec, isJsonObject(raw.query) ? raw.query : none)
     // Many clients cannot send a body with these methods, and some cannot send a query, so both may carry the
     // same fields.
     const isEither = raw.method === 'GET' || raw.method === 'DELETE'
-    const fields = isEither && given !== none ? { ...inQuery, ...inBody } : inQuery
+    const fields = isEither && body !== none ? { ...inQuery, ...inBody } : inQuery
     const params = checkParams(raw.params)
     const query = checkQuery(fields)
     const own = await checkBody?.(isEither ? fields : inBody)
@@ -156,16 +156,16 @@ export const errorsOf = (issues: readonly z.core.$ZodIssue[]): Record<string, st
 const moreOf = (issue: z.core.$ZodIssue): number =>
   issue.code === 'custom' && typeof issue.params?.more === 'number' ? issue.params.more : 0
 
-const toldAtMost = 20
+const maxListed = 20
 
 /** Lists problems with their paths: `tagUIDs.3 must be …; updates.redirectUrl Required`. */
 export function describeIssues(issues: readonly z.core.$ZodIssue[]): string {
   const named = issues.filter((issue) => moreOf(issue) === 0)
-  const told = named
-    .slice(0, toldAtMost)
+  const listed = named
+    .slice(0, maxListed)
     .map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`)
-  const more = named.length - told.length + issues.reduce((sum, issue) => sum + moreOf(issue), 0)
-  return told.join('; ') + (more > 0 ? `; and ${more} more` : '')
+  const more = named.length - listed.length + issues.reduce((sum, issue) => sum + moreOf(issue), 0)
+  return listed.join('; ') + (more > 0 ? `; and ${more} more` : '')
 }
 
 // PostgreSQL keeps no text with U+0000. It is refused on every engine, so that a database can be copied to another.

@@ -15,13 +15,13 @@ interface RateDeps extends AuthDeps, TapRateDeps {
 }
 
 /** Per API key. A long request may hold several megabytes, and does a slice of work in every turn. */
-const atOnce = 64
-const longAtOnce = 4
-const waitingAtMost = 256
+const maxConcurrent = 64
+const maxConcurrentLong = 4
+const maxWaiting = 256
 const shortBody = 1024 * 1024
 /** For a guessing client: the keys checked at a time; others are refused unchecked. */
 const guessesHeld = 8
-const knownAtMost = 10_000
+const maxKnown = 10_000
 /** Pictures have a budget of their own: this many times the limit of strangers. */
 const picturesMore = 10
 
@@ -44,8 +44,16 @@ export function limitRates(
   const guesses = budget(config.guessLimit)
   const keys = budget(config.keyRateLimit)
   const warnings = new TokenBucket(clock, 1)
-  const short = new Semaphore({ concurrencyPerKey: atOnce, waitingPerKey: waitingAtMost, waitMs: queueMs })
-  const long = new Semaphore({ concurrencyPerKey: longAtOnce, waitingPerKey: waitingAtMost, waitMs: queueMs })
+  const short = new Semaphore({
+    concurrencyPerKey: maxConcurrent,
+    waitingPerKey: maxWaiting,
+    waitMs: queueMs,
+  })
+  const long = new Semaphore({
+    concurrencyPerKey: maxConcurrentLong,
+    waitingPerKey: maxWaiting,
+    waitMs: queueMs,
+  })
 
   const spendOfStranger = (request: FastifyRequest): DomainError | undefined =>
     tooMany(
@@ -148,7 +156,7 @@ function remember(known: Set<string>, owner: string | undefined): void {
   if (owner === undefined || known.has(owner)) return
   known.add(owner)
   for (const oldest of known) {
-    if (known.size > knownAtMost) known.delete(oldest)
+    if (known.size > maxKnown) known.delete(oldest)
     break
   }
 }

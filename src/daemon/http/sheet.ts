@@ -17,18 +17,18 @@ export interface SheetBlock {
 }
 
 /** Maximum characters per row. An unclosed quote would otherwise buffer the whole file. */
-export const longestRow = 64 * 1024
+export const maxRowLength = 64 * 1024
 
 /** Replaces bytes that are not UTF-8. */
 export const replacement = '\uFFFD'
 const notUtf8 = 'holds bytes that are not UTF-8. Save the file as UTF-8'
 
-const unknownOf = (given: readonly string[], columns: readonly string[]) =>
-  given.filter((name) => !columns.includes(name) && !notImported.includes(name))
+const unknownOf = (header: readonly string[], columns: readonly string[]) =>
+  header.filter((name) => !columns.includes(name) && !notImported.includes(name))
 
 /** @throws DomainError invalid_input that names the unknown columns */
-function assertColumns(given: readonly string[], columns: readonly string[]): void {
-  const unknown = unknownOf(given, columns)
+function assertColumns(header: readonly string[], columns: readonly string[]): void {
+  const unknown = unknownOf(header, columns)
   if (unknown.length > 0) {
     const names = unknown.slice(0, 20).map((name) => JSON.stringify(name.slice(0, 64)))
     throw new DomainError(
@@ -36,7 +36,7 @@ function assertColumns(given: readonly string[], columns: readonly string[]): vo
       `There is no column ${names.join(', ')}. Nothing was written. Columns are ${columns.join(', ')}.`,
     )
   }
-  const twice = given.find((name, at) => given.indexOf(name) !== at)
+  const twice = header.find((name, at) => header.indexOf(name) !== at)
   if (twice !== undefined)
     throw new DomainError('invalid_input', `The column ${twice} appears twice. Nothing was written.`)
 }
@@ -74,10 +74,10 @@ export async function openCsv(
     }
     if (next.done)
       throw new DomainError('invalid_input', 'The body is empty: send CSV whose first row names the columns.')
-    if (reader.pending > longestRow)
+    if (reader.pending > maxRowLength)
       throw new DomainError(
         'invalid_input',
-        `The first row is over ${longestRow} characters. Is a quote never closed?`,
+        `The first row is over ${maxRowLength} characters. Is a quote never closed?`,
       )
   }
 }
@@ -92,7 +92,7 @@ async function* blocksOf(
     rows.map((cells) => csvRow(cells, begun.heading, columns, malformed.get(cells)))
   let { size } = begun
   let rows = asRows(begun)
-  while (reader.pending <= longestRow) {
+  while (reader.pending <= maxRowLength) {
     if (rows.length > 0) yield { rows, size }
     const next = await texts.next()
     rows = asRows(next.done ? reader.end() : reader.push(next.value))
@@ -102,7 +102,7 @@ async function* blocksOf(
     return
   }
   rows.push({
-    problem: `is over ${longestRow} characters: is a quote never closed? Nothing from this row on was read`,
+    problem: `is over ${maxRowLength} characters: is a quote never closed? Nothing from this row on was read`,
   })
   yield { rows, size }
   // Leaving the body unread would cut the connection, and the answer with it.
@@ -167,17 +167,17 @@ async function* read(
 
 /** Skips blank lines, and cuts each line just after its maximum length. */
 async function* linesOf(texts: AsyncGenerator<string>): AsyncGenerator<Lines> {
-  const splitter = new LineSplitter(longestRow)
+  const splitter = new LineSplitter(maxRowLength)
   for await (const text of texts) {
     const lines = splitter.push(text)
     if (lines.length > 0) yield { lines, size: text.length }
   }
   const lines = splitter.end()
-  if (lines.length > 0) yield { lines, size: longestRow }
+  if (lines.length > 0) yield { lines, size: maxRowLength }
 }
 
 function jsonRow(line: string, columns: readonly string[]): SheetRow {
-  if (line.length > longestRow) return { problem: `is over ${longestRow} characters` }
+  if (line.length > maxRowLength) return { problem: `is over ${maxRowLength} characters` }
   if (line.includes(replacement)) return { problem: notUtf8 }
   const value = parseObject(line)
   if (!value) return { problem: 'is not a JSON object' }

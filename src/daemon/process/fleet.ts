@@ -47,8 +47,8 @@ function agreedOf(config: Config, chains: readonly Chain[]): Agreed {
     badgeApproval: badges.approval,
     webhooksPrivate: config.webhooksPrivate,
   }
-  const told = Object.entries(values).filter(([, value]) => value !== undefined)
-  const settings = Object.fromEntries(told.map(([name, value]) => [named(name), String(value)]))
+  const declared = Object.entries(values).filter(([, value]) => value !== undefined)
+  const settings = Object.fromEntries(declared.map(([name, value]) => [named(name), String(value)]))
   return {
     settings: { version, ...settings },
     chains: Object.fromEntries(chains.map((chain) => [chain.id, wordsOf(chain, config)])),
@@ -93,7 +93,7 @@ function* differences(ours: Agreed, theirs: Agreed, name: string): Generator<str
 
 interface Other {
   name: string
-  isThere: boolean
+  isAlive: boolean
   agreed: Agreed
 }
 
@@ -150,8 +150,8 @@ export class Fleet {
   warnings(): readonly string[] {
     const ours = this.#ours
     if (ours === undefined) return []
-    const there = this.#others.filter(({ isThere }) => isThere)
-    return there.flatMap(({ name, agreed: theirs }) => [...differences(ours, theirs, name)])
+    const alive = this.#others.filter(({ isAlive }) => isAlive)
+    return alive.flatMap(({ name, agreed: theirs }) => [...differences(ours, theirs, name)])
   }
 
   #own() {
@@ -174,7 +174,7 @@ export class Fleet {
     const rows = await otherDaemons(this.#db.changeFeed ?? this.#db.read, own.id)
     this.#others = rows.flatMap(({ name, settings, silentMs: silent }) => {
       const theirs = readAgreed(settings)
-      return theirs === undefined ? [] : [{ name, isThere: Number(silent) < silentMs, agreed: theirs }]
+      return theirs === undefined ? [] : [{ name, isAlive: Number(silent) < silentMs, agreed: theirs }]
     })
     const warnings = this.warnings()
     for (const words of warnings) if (!this.#told.includes(words)) this.#log.warn(words)

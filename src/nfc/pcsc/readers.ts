@@ -73,15 +73,15 @@ export class PcscReaders implements CardReaders {
   }
 
   async waitForCard(wait: WaitForCard = {}): Promise<Card> {
-    const { reader: wanted, readers = anyReader, timeoutMs, signal } = wait
+    const { reader: readerName, readers = anyReader, timeoutMs, signal } = wait
     signal?.throwIfAborted()
     const host = await this.#supervisor.ensureRunning()
     signal?.throwIfAborted()
-    const isWanted = (name: string) => (wanted === undefined || name === wanted) && readers(name)
+    const isWanted = (name: string) => (readerName === undefined || name === readerName) && readers(name)
     const candidates = () => host.readers.filter(({ name }) => isWanted(name))
     const noReader = () =>
       new NoReader(
-        wanted,
+        readerName,
         host.readers.map(({ name }) => name),
       )
     if (candidates().length === 0) throw noReader()

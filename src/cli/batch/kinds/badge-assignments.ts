@@ -35,12 +35,12 @@ const describe = ({ row, uid, badgeEventId, status, replaced, error }: RowResult
 
 /**
  * @param event of all rows; undefined: the sheet has a column for it
- * @param given what rows have that do not say otherwise
+ * @param content what rows have that do not say otherwise
  */
 const sheetOf = (
   columns: readonly (typeof contents)[number][],
   event: number | undefined,
-  given: AssignmentContent,
+  content: AssignmentContent,
 ): SheetKind<AssignmentRow>['sheet'] => {
   const required = event === undefined ? ['uid', 'badgeEventId'] : ['uid']
   const all = [...required, ...columns]
@@ -65,7 +65,7 @@ const sheetOf = (
           if (badgeEventId === '') problems.add(row, 'badgeEventId', 'is missing')
           else if (!/^[1-9]\d{0,14}$/.test(badgeEventId))
             problems.add(row, 'badgeEventId', `"${badgeEventId}" must be the ID of a badge event`)
-          const { startsAt, endsAt, title, description } = { ...given, ...cells }
+          const { startsAt, endsAt, title, description } = { ...content, ...cells }
           for (const [column, text] of Object.entries({ startsAt, endsAt }))
             if (text && !isInstant(text))
               problems.add(row, column, `"${text}" must be a time in UTC, as 2026-12-31T18:00:00Z`)
@@ -85,9 +85,12 @@ const sheetOf = (
 
 const line = ({ uid, row: _, ...rest }: AssignmentRow): object => ({ uid: uidOnWire(uid), ...rest })
 
-export const badgeAssignment = (event?: number, given: AssignmentContent = {}): SheetKind<AssignmentRow> => ({
+export const badgeAssignment = (
+  event?: number,
+  content: AssignmentContent = {},
+): SheetKind<AssignmentRow> => ({
   name: 'badge-events assign',
-  sheet: sheetOf(contents, event, given),
+  sheet: sheetOf(contents, event, content),
   line,
   label: 'Assigning',
   changed: (count) => `${formatNumber(count)} assigned`,

@@ -118,14 +118,14 @@ const judge = (path: string): JudgedImage => {
 /** The form that the daemon takes. */
 export const eventForm = (cells: Cells): Upload => {
   const boundary = `tapchip-${randomBytes(18).toString('hex')}`
-  const { image = '', ...given } = cells
+  const { image = '', ...rest } = cells
   const fields = {
     description: '',
     city: '',
     country: '',
     virtualEvent: 'false',
     privateEvent: 'false',
-    ...given,
+    ...rest,
   }
   const part = (disposition: string) => `--${boundary}\r\ncontent-disposition: form-data; ${disposition}\r\n`
   const texts = Object.entries(fields).map(([name, value]) => `${part(`name="${name}"`)}\r\n${value}\r\n`)

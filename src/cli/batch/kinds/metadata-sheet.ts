@@ -25,7 +25,7 @@ export interface MetadataRow extends SheetRow {
 }
 
 /** The daemon reads lines of at most 64 Ki characters. */
-const longest = 60_000
+const maxLength = 60_000
 
 /** A sheet with a metadata column, or with the columns that a template takes. */
 export const metadataSheet = (template?: Template): SheetSpec<MetadataRow> => {
@@ -50,12 +50,12 @@ export const metadataSheet = (template?: Template): SheetSpec<MetadataRow> => {
         const wrong = [...metadataProblems(metadata, { of: 'phygital' })]
         for (const { path, message } of wrong)
           problems.add(row, undefined, `${['metadata', ...path].join('.')}: ${message}`)
-        const isTooLong = JSON.stringify(metadata).length > longest
+        const isTooLong = JSON.stringify(metadata).length > maxLength
         if (isTooLong)
           problems.add(
             row,
             'metadata',
-            `is longer than ${longest} characters; set longer metadata one token at a time: phygitals metadata --token-id`,
+            `is longer than ${maxLength} characters; set longer metadata one token at a time: phygitals metadata --token-id`,
           )
         return wrong.length === 0 && !isTooLong
       }

@@ -84,13 +84,13 @@ const assignOne = async (ctx: CliContext, poapEventId: number, options: Options)
   if (uid !== undefined && isTokenGiven(options))
     throw new UsageError('Specify either a chip (--uid) or a token, not both.')
   const byToken = isTokenGiven(options)
-  const given = byToken
+  const content = byToken
     ? undefined
     : await ctx.prompts.text(uid, {
         flag: '--uid (or --contract-address, --chain-id and --token-id, or --file)',
         message: 'UID of the chip',
       })
-  const to = given === undefined ? readToken(options) : { tagUID: await chipOnWire(ctx, given) }
+  const to = content === undefined ? readToken(options) : { tagUID: await chipOnWire(ctx, content) }
   const { success, unchanged } = await ctx.call('POST /badge-events/assign', {
     query: { report: true },
     body: { poapEventId, ...to, startsAt, endsAt, title, description },
@@ -98,7 +98,7 @@ const assignOne = async (ctx: CliContext, poapEventId: number, options: Options)
   const done = { success, ...(unchanged ? { status: 'unchanged' } : {}) }
   await ctx.io.one(done, () => ({
     Event: poapEventId,
-    [unchanged ? 'Unchanged' : 'Assigned to']: given ?? `token ${options.tokenId}`,
+    [unchanged ? 'Unchanged' : 'Assigned to']: content ?? `token ${options.tokenId}`,
   }))
   ctx.io.hint(
     'See what the next tap gives: tapchip refs show REF. See how many codes are left: tapchip badge-events list',

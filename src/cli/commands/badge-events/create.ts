@@ -102,12 +102,12 @@ const cellsOf = async (ctx: CliContext, options: Options): Promise<Record<string
   const requestedCodes = await ask('requestedCodes', 'How many badges')
   const image = await ask('image', 'File of the image')
   const { description, city, country, eventURL, maxPerRecipient } = options
-  const given = Object.entries({ description, city, country, eventURL, maxPerRecipient }).flatMap(
+  const filled = Object.entries({ description, city, country, eventURL, maxPerRecipient }).flatMap(
     ([field, value]) => (value === undefined ? [] : [[field, value]]),
   )
   return {
     name,
-    ...Object.fromEntries(given),
+    ...Object.fromEntries(filled),
     startDate,
     endDate,
     expiryDate: options.expiryDate ?? monthAfter(endDate),

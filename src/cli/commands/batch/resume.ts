@@ -57,7 +57,7 @@ export const resume = defineCommand({
 const resumeHere = async (
   ctx: CliContext,
   box: SavedBox,
-  given: {
+  options: {
     readonly file: string | undefined
     readonly reader: string | undefined
   },
@@ -67,5 +67,5 @@ const resumeHere = async (
     import('../../nfc/box.ts'),
     import('../../nfc/box-view.ts'),
   ])
-  return resumeBox(ctx, box, { ...given, view: lines(ctx) })
+  return resumeBox(ctx, box, { ...options, view: lines(ctx) })
 }

@@ -29,7 +29,7 @@ export const disable = defineCommand({
         chosen,
         { cells: { disabled: true } },
         {
-          ...{ verb: 'disable', given: options, settings: { reason } },
+          ...{ verb: 'disable', options, settings: { reason } },
           question: (chips) => `Disable ${chips} (${chosen.described})?`,
         },
       )

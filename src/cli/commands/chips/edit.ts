@@ -29,7 +29,7 @@ const flags = {
   ...formerConcurrencyFlag,
   yes,
 }
-type Given = Values<typeof flags>
+type EditOptions = Values<typeof flags>
 
 export const edit = defineCommand({
   name: 'edit',
@@ -46,7 +46,8 @@ export const edit = defineCommand({
     'chips edit --file edits.csv --failed again.csv',
     'chips edit --file sheet.csv --map uid=TagID --map redirectUrl=Link --ignore-columns',
   ],
-  excess: (given) => `For one chip: --uid ${shellQuoted(given)}. For many: --chip-group, --where or --file.`,
+  excess: (options) =>
+    `For one chip: --uid ${shellQuoted(options)}. For many: --chip-group, --where or --file.`,
   options: flags,
   run: async (ctx, { options }) => {
     ctx.needApiKey()
@@ -60,37 +61,37 @@ export const edit = defineCommand({
   },
 })
 
-const editByFlags = async (ctx: CliContext, given: Given): Promise<ExitCode> => {
-  const { uid } = given
-  const conditions = readConditions(ctx, given)
+const editByFlags = async (ctx: CliContext, options: EditOptions): Promise<ExitCode> => {
+  const { uid } = options
+  const conditions = readConditions(ctx, options)
   if (uid === undefined && conditions === undefined && !ctx.prompts.possible) {
     throw new UsageError('Specify which chips: --file, --uid, --chip-group, --label or --where.')
   }
   if (uid !== undefined && conditions !== undefined)
     throw new UsageError('Use --uid or --chip-group, --label and --where, not both.')
-  if (given.clear && given.redirectUrl !== undefined)
+  if (options.clear && options.redirectUrl !== undefined)
     throw new UsageError('Use --redirect-url or --clear, not both.')
-  if (conditions !== undefined) return editMany(ctx, conditions, given)
+  if (conditions !== undefined) return editMany(ctx, conditions, options)
   return editOne(
     ctx,
     await chipUid(ctx, await ctx.prompts.text(uid, { flag: '--uid', message: 'UID of the chip' }), '--uid'),
-    given,
+    options,
   )
 }
 
-const redirectFrom = async (ctx: CliContext, given: Given): Promise<string | null> => {
-  if (given.clear) return null
+const redirectFrom = async (ctx: CliContext, options: EditOptions): Promise<string | null> => {
+  if (options.clear) return null
   const missing = { flag: '--redirect-url or --clear', message: 'Redirect URL' }
-  const url = await ctx.prompts.text(given.redirectUrl, missing)
+  const url = await ctx.prompts.text(options.redirectUrl, missing)
   const why = whyNotCell('redirectUrl', url)
   if (why !== undefined) throw new UsageError(`--redirect-url "${url}" ${why}. Nothing was written.`)
   return url || null
 }
 
-const editMany = async (ctx: CliContext, conditions: Conditions, given: Given): Promise<ExitCode> => {
-  const redirectUrl = await redirectFrom(ctx, given)
+const editMany = async (ctx: CliContext, conditions: Conditions, options: EditOptions): Promise<ExitCode> => {
+  const redirectUrl = await redirectFrom(ctx, options)
   const name = describeConditions(conditions)
-  const chips = await selectedChips(ctx, conditions, given.chipGroup)
+  const chips = await selectedChips(ctx, conditions, options.chipGroup)
   if (chips.length === 0) {
     if (!ctx.flags.dryRun) await ctx.confirmContext()
     ctx.io.note(noChips(name))
@@ -98,14 +99,14 @@ const editMany = async (ctx: CliContext, conditions: Conditions, given: Given): 
   }
   const rows = chips.map(({ uid }, i) => ({ row: i + 1, uid, redirectUrl }))
   const ask = (): Promise<void> =>
-    ctx.prompts.confirm(given.yes, `Edit ${counted(chips.length, 'chip')} (${name})?`)
-  return (await runRows(ctx, chipsEdit, rows, { flags: given, ask })).exitCode
+    ctx.prompts.confirm(options.yes, `Edit ${counted(chips.length, 'chip')} (${name})?`)
+  return (await runRows(ctx, chipsEdit, rows, { flags: options, ask })).exitCode
 }
 
-const editOne = async (ctx: CliContext, uid: string, given: Given): Promise<ExitCode> => {
-  const redirectUrl = await redirectFrom(ctx, given)
+const editOne = async (ctx: CliContext, uid: string, options: EditOptions): Promise<ExitCode> => {
+  const redirectUrl = await redirectFrom(ctx, options)
   const { exitCode, only } = await runRows(ctx, chipsEdit, [{ row: 1, uid, redirectUrl }], {
-    flags: given,
+    flags: options,
     ask: async () => undefined,
   })
   if (only && only.status !== 'failed' && !ctx.io.json)

@@ -24,7 +24,7 @@ export const enable = defineCommand({
         chosen,
         { cells: { disabled: false } },
         {
-          ...{ verb: 'enable', given: options },
+          ...{ verb: 'enable', options },
           question: (chips) => `Enable ${chips} (${chosen.described})?`,
         },
       )

@@ -40,7 +40,7 @@ export const link = defineCommand({
         chosen,
         { cells: { ...token, ...linked } },
         {
-          ...{ verb: 'link', given: options },
+          ...{ verb: 'link', options },
           question: (chips, does) => `Link ${chips} (${chosen.described})${does}?`,
         },
       )

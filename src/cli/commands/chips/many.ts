@@ -28,9 +28,9 @@ export const chipArguments: { readonly chips: ArgumentSpec<readonly string[]> } 
 /** Without --chip-group, which says where chips are moved. */
 export const someFlags = { ...selectionFlags, ...runFlags, team, yes }
 export const manyFlags = { ...groupFlag, ...someFlags }
-type Given = Values<typeof someFlags> & { readonly chipGroup?: string | undefined }
+type ManyOptions = Values<typeof someFlags> & { readonly chipGroup?: string | undefined }
 
-export interface Chosen {
+export interface ChosenChips {
   readonly uids: readonly string[]
   /** In words: "chip group Jackets". */
   readonly described: string
@@ -44,9 +44,9 @@ export interface Chosen {
 export const chooseChips = async (
   ctx: CliContext,
   named: readonly string[],
-  given: Given,
-): Promise<Chosen | undefined> => {
-  const conditions = readConditions(ctx, given)
+  options: ManyOptions,
+): Promise<ChosenChips | undefined> => {
+  const conditions = readConditions(ctx, options)
   if (conditions !== undefined && named.length > 0)
     throw new UsageError('Name the chips, or select them by flags: not both.')
   if (conditions === undefined) {
@@ -61,30 +61,30 @@ export const chooseChips = async (
     return { uids: [...uids], described: someOf(named), isNamed: uids.size === 1, handle }
   }
   const described = describeConditions(conditions)
-  const uids = await chosenChips(ctx, conditions, given.team, ({ uid }) => uid)
+  const uids = await chosenChips(ctx, conditions, options.team, ({ uid }) => uid)
   if (uids.length === 0) {
     ctx.io.note(noChips(described))
     return undefined
   }
-  const isNamed = uids.length === 1 && given.label.length === 1 && Object.keys(conditions).length === 1
-  return { uids, described, isNamed, handle: given.label[0] ?? '' }
+  const isNamed = uids.length === 1 && options.label.length === 1 && Object.keys(conditions).length === 1
+  return { uids, described, isNamed, handle: options.label[0] ?? '' }
 }
 
 /** Makes the chips so in a batch. One that was named ends like a single command. */
 export const applyToChips = async (
   ctx: CliContext,
-  { uids, isNamed }: Chosen,
+  { uids, isNamed }: ChosenChips,
   change: Pick<ApplyRow, 'cells' | 'remove'>,
   about: {
     readonly verb: keyof typeof chipSelections
-    readonly given: Pick<Given, keyof typeof runFlags | 'team' | 'yes'>
+    readonly options: Pick<ManyOptions, keyof typeof runFlags | 'team' | 'yes'>
     readonly settings?: Readonly<Record<string, unknown>>
     /** @param chips "5 chips" @param does the grave part of the plan, in words */
     question?(chips: string, does: string): string
     ask?(totals: Totals): Promise<void>
   },
 ): Promise<ExitCode> => {
-  const { verb, given, settings, question, ask } = about
+  const { verb, options: given, settings, question, ask } = about
   const words = chipSelections[verb]
   const kind = {
     ...words,

@@ -30,7 +30,7 @@ export const move = defineCommand({
       chosen,
       { cells: { chipGroup: group.name } },
       {
-        ...{ verb: 'move', given: options },
+        ...{ verb: 'move', options },
         question: (chips) => `Move ${chips} (${chosen.described}) to ${group.name}?`,
         ...(chosen.isNamed && { ask: async () => undefined }),
       },

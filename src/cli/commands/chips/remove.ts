@@ -29,7 +29,7 @@ export const remove = defineCommand({
         chosen,
         { cells: {}, remove: 'always' },
         {
-          ...{ verb: 'remove', given: options },
+          ...{ verb: 'remove', options },
           ask: (totals) =>
             ctx.prompts.confirmByName(
               yes,

@@ -32,7 +32,7 @@ export const rename = defineCommand({
       chosen,
       { cells: { label: label?.trim() ?? null } },
       {
-        ...{ verb: 'rename', given: { ...options, yes: true } },
+        ...{ verb: 'rename', options: { ...options, yes: true } },
         ask: async () => undefined,
       },
     )

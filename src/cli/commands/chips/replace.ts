@@ -12,17 +12,17 @@ export const replace = defineCommand({
   run: async (ctx, { args, options }) => {
     ctx.needAdmin()
     const params = await chipParams(ctx, args.uid)
-    const given = await ctx.prompts.text(options.with, {
+    const replacement = await ctx.prompts.text(options.with, {
       flag: '--with',
       message: 'UID of the chip that takes its place',
     })
-    const other = await chipOnWire(ctx, given, '--with')
+    const other = await chipOnWire(ctx, replacement, '--with')
     await ctx.prompts.confirm(
       ctx.prompts.named(options.yes),
-      `Replace chip ${args.uid} with ${given}, and disable it?`,
+      `Replace chip ${args.uid} with ${replacement}, and disable it?`,
     )
     const replaced = await ctx.call('POST /admin/chips/:uid/replace', { params, body: { with: other } })
     await ctx.io.one(replaced, ({ status, ...chip }) => ({ Status: status, ...fieldsOfChip(chip) }))
-    ctx.io.hint(`See the new chip: tapchip chips show ${given}`)
+    ctx.io.hint(`See the new chip: tapchip chips show ${replacement}`)
   },
 })

@@ -37,7 +37,7 @@ export const unlink = defineCommand({
         chosen,
         { cells },
         {
-          ...{ verb: 'unlink', given: options },
+          ...{ verb: 'unlink', options },
           question: (chips) => `Unlink ${chips} (${chosen.described})?`,
         },
       )

@@ -20,7 +20,7 @@ export const dataDirFlag = {
 }
 
 /** Which daemon of this machine is meant: by data directory, by address, by both, or by neither. */
-export interface Wanted {
+export interface DaemonChoice {
   readonly dataDir?: string
   readonly url?: string
   /** An address comes from a flag, the environment or a context. */
@@ -38,10 +38,10 @@ export const realDir = (ctx: CliContext, dir: string): string => {
 }
 
 /** Flags take precedence over the environment, and that over the current context. */
-export const wantedDaemon = (ctx: CliContext, dataDir: string | undefined): Wanted => {
+export const wantedDaemon = (ctx: CliContext, dataDir: string | undefined): DaemonChoice => {
   const { flags, system } = ctx
   const { env } = system
-  const where = (dir: string | undefined, isByAddress: boolean): Wanted => ({
+  const where = (dir: string | undefined, isByAddress: boolean): DaemonChoice => ({
     ...(dir ? { dataDir: realDir(ctx, dir) } : {}),
     ...(isByAddress ? placeAt(ctx) : {}),
     isByAddress,
@@ -53,24 +53,27 @@ export const wantedDaemon = (ctx: CliContext, dataDir: string | undefined): Want
 }
 
 /** For a public daemon of this machine, the address may be that of its chips: it is found by its socket. */
-const placeAt = (ctx: CliContext): Pick<Wanted, 'dataDir' | 'url'> => {
+const placeAt = (ctx: CliContext): Pick<DaemonChoice, 'dataDir' | 'url'> => {
   const { url, adminUrl } = ctx.config()
   const socket = isLoopback(new URL(url).hostname) ? undefined : /^unix:(.+)$/.exec(adminUrl())?.[1]
   const dir = socket && dirname(socket)
   return dir && existsSync(join(dir, 'daemon.lock')) ? { dataDir: realDir(ctx, dir) } : { url }
 }
 
-export const isMatch = (record: DaemonRecord, { dataDir, url }: Pick<Wanted, 'dataDir' | 'url'>): boolean =>
+export const isMatch = (
+  record: DaemonRecord,
+  { dataDir, url }: Pick<DaemonChoice, 'dataDir' | 'url'>,
+): boolean =>
   (dataDir === undefined || record.dataDir === dataDir) &&
   (url === undefined || isSameAddress(record.url, url))
 
 /** If nothing says which daemon, and `daemon start` started none: the installed service that serves. */
-export const orService = (ctx: CliContext, wanted: Wanted): Wanted => {
-  if (wanted.dataDir !== undefined || wanted.isByAddress || readRecords(ctx.system).some(isRunning))
-    return wanted
+export const orService = (ctx: CliContext, choice: DaemonChoice): DaemonChoice => {
+  if (choice.dataDir !== undefined || choice.isByAddress || readRecords(ctx.system).some(isRunning))
+    return choice
   const dirs = installedServices(ctx.system).flatMap((service) => service.dataDir ?? [])
   const dir = dirs.find((dir) => runningIn(dir) !== undefined)
-  return dir === undefined ? wanted : { ...wanted, dataDir: realDir(ctx, dir) }
+  return dir === undefined ? choice : { ...choice, dataDir: realDir(ctx, dir) }
 }
 
 /** The installed service that has a data directory, or any if none is named. */
@@ -87,12 +90,12 @@ export const runningIn = (dataDir: string): DaemonRecord | undefined => {
 }
 
 /** The running daemon that is meant. @throws UsageError if several match, or it is on another machine */
-export const chooseDaemon = (ctx: CliContext, wanted: Wanted): DaemonRecord | undefined => {
+export const chooseDaemon = (ctx: CliContext, choice: DaemonChoice): DaemonRecord | undefined => {
   const running: DaemonRecord[] = readRecords(ctx.system).filter(isRunning)
-  const named = wanted.dataDir === undefined ? undefined : runningIn(wanted.dataDir)
+  const named = choice.dataDir === undefined ? undefined : runningIn(choice.dataDir)
   if (named && !running.some(({ dataDir }) => dataDir === named.dataDir)) running.push(named)
-  const meant = running.filter((record) => isMatch(record, wanted))
-  if (meant.length === 0) assertLocal(ctx, wanted)
+  const meant = running.filter((record) => isMatch(record, choice))
+  if (meant.length === 0) assertLocal(ctx, choice)
   if (meant.length <= 1) return meant[0]
   throw new UsageError(
     `Several daemons run on this machine:\n${meant.map(({ url, dataDir }) => `  ${url}  ${dataDir}`).join('\n')}`,
@@ -101,7 +104,7 @@ export const chooseDaemon = (ctx: CliContext, wanted: Wanted): DaemonRecord | un
 }
 
 /** @throws UsageError if the address is on another machine */
-export const assertLocal = (ctx: CliContext, { url }: Pick<Wanted, 'url'>): void => {
+export const assertLocal = (ctx: CliContext, { url }: Pick<DaemonChoice, 'url'>): void => {
   if (url === undefined || isLoopback(new URL(url).hostname)) return
   throw new UsageError(
     `The daemon at ${url} (${ctx.config().origin}) is not on this machine.`,

@@ -40,11 +40,11 @@ export const install = defineCommand({
     'daemon install --user --port 9000',
   ],
   options,
-  run: async (ctx, { options: given }) => {
-    const scope = scopeOf(given)
+  run: async (ctx, { options }) => {
+    const scope = scopeOf(options)
     const { unitPath, envFile } = placesOf(ctx.system, scope)
-    const place = dataDirFor(ctx, scope, given)
-    const unit = unitFor(ctx, { scope, given, place })
+    const place = dataDirFor(ctx, scope, options)
+    const unit = unitFor(ctx, { scope, given: options, place })
     const before = readUnit(unitPath)
     if (ctx.flags.dryRun) {
       await (ctx.io.json
@@ -54,7 +54,7 @@ export const install = defineCommand({
     }
     await assertSystemd(ctx, scope)
     if (before !== undefined && before !== unit)
-      await ctx.prompts.confirm(given.yes, changes(unitPath, before, unit))
+      await ctx.prompts.confirm(options.yes, changes(unitPath, before, unit))
     const isNew = before === undefined
     if (before !== unit) {
       const advice =
@@ -97,9 +97,9 @@ export const scopeOf = ({ user, system }: { readonly user: boolean; readonly sys
 const dataDirFor = (
   ctx: CliContext,
   scope: Scope,
-  { dataDir: given, runAs }: Options,
+  { dataDir: chosenDir, runAs }: Options,
 ): string | undefined => {
-  const chosen = given ?? existingData(ctx, scope)
+  const chosen = chosenDir ?? existingData(ctx, scope)
   if (chosen === undefined) return undefined
   const place = resolve(ctx.system.cwd, chosen)
   if (scope === 'user') return place
@@ -116,14 +116,14 @@ const dataDirFor = (
   return place
 }
 
-interface Chosen {
+interface UnitInput {
   readonly scope: Scope
   readonly given: Options
   readonly place: string | undefined
 }
 
 /** @throws UsageError if the service could not work */
-const unitFor = (ctx: CliContext, { scope, given, place }: Chosen): string => {
+const unitFor = (ctx: CliContext, { scope, given, place }: UnitInput): string => {
   const { runAs, port } = given
   if (runAs !== undefined && scope === 'user') throw new UsageError('--run-as is for a system service.')
   if (runAs !== undefined && !/^[A-Za-z_][\w-]*$/.test(runAs))
@@ -163,8 +163,8 @@ const unitFor = (ctx: CliContext, { scope, given, place }: Chosen): string => {
 /** What `daemon start` has kept so far belongs to the user's service as well. */
 const existingData = (ctx: CliContext, scope: Scope): string | undefined => {
   if (scope === 'system') return undefined
-  const usual = dataDir(ctx.system)
-  return existsSync(join(usual, 'instance')) ? usual : undefined
+  const defaultDir = dataDir(ctx.system)
+  return existsSync(join(defaultDir, 'instance')) ? defaultDir : undefined
 }
 
 /** The user that systemd makes has no rights of anybody's. @throws UsageError */
@@ -233,8 +233,8 @@ const hintAtEnvironment = (ctx: CliContext, envFile: string): void => {
   const names = Object.keys(ctx.system.env).filter(
     (name) => name.startsWith('TAPCHIP_') && !ofCli.test(name) && ctx.system.env[name],
   )
-  const told = readUnit(envFile) ?? ''
-  const missing = names.filter((name) => !new RegExp(`^${name}=`, 'm').test(told))
+  const current = readUnit(envFile) ?? ''
+  const missing = names.filter((name) => !new RegExp(`^${name}=`, 'm').test(current))
   if (missing.length > 0)
     ctx.io.note(
       `The service does not have these variables of your shell: ${missing.join(', ')}. It takes them from ${envFile}.`,

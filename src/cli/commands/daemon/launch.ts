@@ -121,8 +121,8 @@ export const keepStarted = (system: SystemPaths, started: Started): void => {
   replaceFile(pathFor(system, started.dataDir), `${JSON.stringify(started)}\n`)
   // The directory of an ephemeral daemon is gone, or will never be used again if it was killed.
   for (const { dataDir, flags } of readStarted(system)) {
-    const isOver = flags.includes('--ephemeral') && !runningIn(dataDir)
-    if (isOver || !existsSync(dataDir)) forgetStarted(system, dataDir)
+    const hasEnded = flags.includes('--ephemeral') && !runningIn(dataDir)
+    if (hasEnded || !existsSync(dataDir)) forgetStarted(system, dataDir)
   }
 }
 

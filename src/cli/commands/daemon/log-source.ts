@@ -47,7 +47,7 @@ export const fromFile = (path: string, each: (line: string) => void): Rest => {
   }
 }
 
-interface Wanted {
+interface LogRequest {
   readonly ctx: CliContext
   /** In milliseconds; 0: all. */
   readonly since: number
@@ -58,7 +58,7 @@ interface Wanted {
 /** @throws CliError if journalctl fails */
 export const fromJournal = async (
   { scope }: Service,
-  { ctx, since, lines }: Wanted,
+  { ctx, since, lines }: LogRequest,
   each: (line: string) => void,
 ): Promise<Rest> => {
   const unit = scope === 'user' ? ['--user', `--user-unit=${unitName}`] : [`--unit=${unitName}`]

@@ -87,21 +87,21 @@ export const recentLines = async (ctx: CliContext, most: number): Promise<unknow
 
 /** The log of the daemon that is meant, of its service, or of the last one that ran: never that of another daemon. */
 const logOf = (ctx: CliContext, dir: string | undefined): { readonly path: string } | Service => {
-  const wanted = orService(ctx, wantedDaemon(ctx, dir))
+  const request = orService(ctx, wantedDaemon(ctx, dir))
   const { instance, url, origin } = ctx.config()
   const isMeant = (record: DaemonRecord) =>
-    !wanted.isByAddress || instance === undefined || record.instance === '' || record.instance === instance
-  const running = chooseDaemon(ctx, wanted)
+    !request.isByAddress || instance === undefined || record.instance === '' || record.instance === instance
+  const running = chooseDaemon(ctx, request)
   if (running && !isMeant(running))
     throw new CliError(`Another daemon runs at ${url} than that of the ${origin}, whose log is not here.`, {
       advice: `The log of the one that runs: tapchip daemon logs --url ${shellQuoted(url)}`,
     })
-  const place = wanted.dataDir ?? (wanted.isByAddress ? dirOfOwn(ctx, url) : undefined)
-  const isElsewhere = wanted.isByAddress && place === undefined
+  const place = request.dataDir ?? (request.isByAddress ? dirOfOwn(ctx, url) : undefined)
+  const isElsewhere = request.isByAddress && place === undefined
   const service = running?.started || isElsewhere ? undefined : serviceOf(ctx, place ?? running?.dataDir)
   if (service) return service
   const record =
-    running ?? readRecords(ctx.system).find((candidate) => isMatch(candidate, wanted) && isMeant(candidate))
+    running ?? readRecords(ctx.system).find((candidate) => isMatch(candidate, request) && isMeant(candidate))
   if (isElsewhere && record === undefined)
     throw new CliError(`There is no log of the daemon at ${url} (${origin}) on this machine.`, {
       advice:

@@ -39,17 +39,17 @@ export const start = defineCommand({
     'daemon start --ephemeral --seed fixtures/demo.json --json',
   ],
   options,
-  run: async (ctx, { options: given }) => {
-    const address = addressFor(ctx, given)
-    const flags = flagsFrom(ctx, given, address)
-    const running = findRunning(ctx, { given, flags, address })
+  run: async (ctx, { options }) => {
+    const address = addressFor(ctx, options)
+    const flags = flagsFrom(ctx, options, address)
+    const running = findRunning(ctx, { given: options, flags, address })
     if (running) return reportRunning(ctx, running, flags)
-    const chosen = realDir(ctx, given.dataDir ?? dataDir(ctx.system))
-    const isInSettings = !given.dataDir && !!(given.config ?? ctx.system.env.TAPCHIP_CONFIG)
-    if (address !== undefined && !given.ephemeral && !isInSettings) assertDirFitsContext(ctx, chosen)
+    const chosen = realDir(ctx, options.dataDir ?? dataDir(ctx.system))
+    const isInSettings = !options.dataDir && !!(options.config ?? ctx.system.env.TAPCHIP_CONFIG)
+    if (address !== undefined && !options.ephemeral && !isInSettings) assertDirFitsContext(ctx, chosen)
     await ctx.beforeChange(`Would run ${['tapchipd', ...flags].join(' ')}`)
     // The data of an ephemeral daemon is deleted when it stops; its log should stay.
-    const logFile = given.ephemeral ? freeLog(ctx) : `${chosen}/daemon.log`
+    const logFile = options.ephemeral ? freeLog(ctx) : `${chosen}/daemon.log`
     prepareStarted(ctx.system)
     const ready = await launch(ctx, { flags, logFile })
     const place = realDir(ctx, ready.dataDir)
@@ -68,11 +68,11 @@ export const start = defineCommand({
 })
 
 /** The address in use, if no flag of this command contradicts it. */
-const addressFor = (ctx: CliContext, given: Options): URL | undefined => {
+const addressFor = (ctx: CliContext, options: Options): URL | undefined => {
   const wanted = wantedDaemon(ctx, undefined)
   if (wanted.url === undefined) return undefined
   const url = new URL(wanted.url)
-  const { host, port, dataDir: dir, ephemeral } = given
+  const { host, port, dataDir: dir, ephemeral } = options
   const isOther = port !== undefined && port !== portOf(url)
   const isAsked = !!ctx.flags.url || !!ctx.flags.context
   if (isAsked && isOther)
@@ -107,27 +107,27 @@ const instanceIn = (dir: string): string | undefined => {
 
 const portOf = ({ port, protocol }: URL): number => Number(port || (protocol === 'https:' ? 443 : 80))
 
-export const flagsFrom = (ctx: CliContext, given: Options, address: URL | undefined): readonly string[] => {
+export const flagsFrom = (ctx: CliContext, options: Options, address: URL | undefined): readonly string[] => {
   const path = (file: string | undefined) => file && resolve(ctx.system.cwd, file)
   const { env } = ctx.system
-  const isSet = given.config !== undefined || !!env.TAPCHIP_PORT || !!env.TAPCHIP_CONFIG
+  const isSet = options.config !== undefined || !!env.TAPCHIP_PORT || !!env.TAPCHIP_CONFIG
   const port = address === undefined || isSet ? undefined : portOf(address)
   const pairs = {
-    host: given.host,
-    port: given.port ?? (port === portOf(new URL(defaultUrl)) ? undefined : port),
-    'data-dir': path(given.dataDir),
-    'base-url': given.baseUrl,
-    config: path(given.config),
-    seed: path(given.seed),
-    'log-level': given.logLevel,
+    host: options.host,
+    port: options.port ?? (port === portOf(new URL(defaultUrl)) ? undefined : port),
+    'data-dir': path(options.dataDir),
+    'base-url': options.baseUrl,
+    config: path(options.config),
+    seed: path(options.seed),
+    'log-level': options.logLevel,
   }
   const flags = Object.entries(pairs).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, String(value)],
   )
-  return given.ephemeral ? [...flags, '--ephemeral'] : flags
+  return options.ephemeral ? [...flags, '--ephemeral'] : flags
 }
 
-interface Asked {
+interface RunningQuery {
   readonly given: Options
   readonly flags: readonly string[]
   readonly address: URL | undefined
@@ -135,12 +135,15 @@ interface Asked {
 
 type Running = ReturnType<typeof readRecords>[number]
 
-const findRunning = (ctx: CliContext, { given, flags, address }: Asked): Running | undefined => {
+const findRunning = (
+  ctx: CliContext,
+  { given: options, flags, address }: RunningQuery,
+): Running | undefined => {
   const running = readRecords(ctx.system).filter(isRunning)
   const isSame = ({ started }: Running) => started.flags.join('\n') === flags.join('\n')
-  const dir = given.dataDir ?? ctx.system.env.TAPCHIP_DATA_DIR
+  const dir = options.dataDir ?? ctx.system.env.TAPCHIP_DATA_DIR
   // The data directory is known only once it runs.
-  if (given.ephemeral || (given.config !== undefined && dir === undefined)) return running.find(isSame)
+  if (options.ephemeral || (options.config !== undefined && dir === undefined)) return running.find(isSame)
   const place = realDir(ctx, dir ?? dataDir(ctx.system))
   const isPresent = ({ url, started }: Running) =>
     dir === undefined && address && isSameAddress(url, address.href) && !started.flags.includes('--ephemeral')
@@ -151,9 +154,9 @@ const findRunning = (ctx: CliContext, { given, flags, address }: Asked): Running
 const reportRunning = async (ctx: CliContext, record: Running, flags: readonly string[]): Promise<void> => {
   const others = differingFlags(record, flags)
   if (others.length > 0) {
-    const told = record.started.flags.map(shellQuoted).join(' ') || 'no flags'
+    const flagText = record.started.flags.map(shellQuoted).join(' ') || 'no flags'
     throw new CliError(
-      `A daemon with different flags is running on ${record.dataDir}, at ${record.url}: it was started with ${told}, not with ${others.map(shellQuoted).join(' ')}. Nothing was started.`,
+      `A daemon with different flags is running on ${record.dataDir}, at ${record.url}: it was started with ${flagText}, not with ${others.map(shellQuoted).join(' ')}. Nothing was started.`,
       {
         advice: `Stop it first: tapchip daemon stop --data-dir ${shellQuoted(record.dataDir)} · To start another one beside it: --data-dir OTHER --port 0`,
       },

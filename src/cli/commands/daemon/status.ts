@@ -31,11 +31,11 @@ export const status = defineCommand({
   options: { ...dataDirFlag, all: flag('--all', 'List the daemons that daemon start started here') },
   run: async (ctx, { options }) => {
     if (options.all) return listAll(ctx)
-    const wanted = orService(ctx, wantedDaemon(ctx, options.dataDir))
+    const choice = orService(ctx, wantedDaemon(ctx, options.dataDir))
     // On another machine there is no process to look at, but the daemon can be asked.
-    const isElsewhere = wanted.url !== undefined && !isLoopback(new URL(wanted.url).hostname)
-    const record = isElsewhere ? undefined : chooseDaemon(ctx, wanted)
-    const { dataDir, isByAddress } = wanted
+    const isElsewhere = choice.url !== undefined && !isLoopback(new URL(choice.url).hostname)
+    const record = isElsewhere ? undefined : chooseDaemon(ctx, choice)
+    const { dataDir, isByAddress } = choice
     const url = record?.url
     if (url === undefined && dataDir !== undefined && !isByAddress) {
       if (ctx.io.json) await ctx.io.one({ running: false, dataDir }, () => ({}))

@@ -12,12 +12,12 @@ import { isSuspended, processStart } from '../../process-state.ts'
 import { dataDir } from '../../system.ts'
 import {
   chooseDaemon,
+  type DaemonChoice,
   dataDirFlag,
   orService,
   realDir,
   runningIn,
   serviceOf,
-  type Wanted,
   wantedDaemon,
 } from './choose.ts'
 import { forgetStarted } from './launch.ts'
@@ -34,12 +34,12 @@ export const stop = defineCommand({
     wait: integerOrBare('--wait [seconds]', 'How long to wait for it (default: 30)', [1, 3600], 30),
   },
   run: async (ctx, { options }) => {
-    const wanted = orService(ctx, wantedDaemon(ctx, options.dataDir))
-    const record = chooseDaemon(ctx, wanted) ?? (await findByHand(ctx, wanted))
+    const choice = orService(ctx, wantedDaemon(ctx, options.dataDir))
+    const record = chooseDaemon(ctx, choice) ?? (await findByHand(ctx, choice))
     if (record === undefined) {
-      await assertNoneAnswers(wanted)
+      await assertNoneAnswers(choice)
       await ctx.io.one({ stopped: false, pid: null }, () => ({ Stopped: false }))
-      ctx.io.note(`It is not running${wanted.dataDir ? ` on ${wanted.dataDir}` : ''}.`)
+      ctx.io.note(`It is not running${choice.dataDir ? ` on ${choice.dataDir}` : ''}.`)
       ctx.io.hint('List the daemons: tapchip daemon status --all')
       return
     }
@@ -54,7 +54,7 @@ export const stop = defineCommand({
         },
       )
     await ctx.beforeChange(`Would send SIGTERM to process ${pid}`)
-    if (wanted.isByAddress) await ctx.confirmContext()
+    if (choice.isByAddress) await ctx.confirmContext()
     try {
       // A prompt may have delayed this, so check again.
       if (isRunning(record)) process.kill(pid, 'SIGTERM')
@@ -108,13 +108,13 @@ const flagsOf = (
   // It was started with any free port, but contexts now use the one that it had.
   const told = flags.map((flag, i) => (i === at + 1 && at >= 0 ? port : flag))
   if (at < 0 && port !== new URL(defaultUrl).port) told.push('--port', port)
-  const usual = dataDir({ ...ctx.system, env: { ...ctx.system.env, TAPCHIP_DATA_DIR: undefined } })
-  if (!flags.includes('--data-dir') && dir !== realDir(ctx, usual)) told.push('--data-dir', dir)
+  const defaultDir = dataDir({ ...ctx.system, env: { ...ctx.system.env, TAPCHIP_DATA_DIR: undefined } })
+  if (!flags.includes('--data-dir') && dir !== realDir(ctx, defaultDir)) told.push('--data-dir', dir)
   return told
 }
 
 /** @throws CliError if something still answers at the address: it was started by hand, or elsewhere */
-const assertNoneAnswers = async ({ dataDir: dir, url, isByAddress }: Wanted): Promise<void> => {
+const assertNoneAnswers = async ({ dataDir: dir, url, isByAddress }: DaemonChoice): Promise<void> => {
   if (!isByAddress || dir !== undefined || url === undefined) return
   if ((await instanceAt(url)) === undefined) return
   throw new CliError(`A daemon answers at ${url}, but it was not started here. It was left alone.`, {
@@ -127,16 +127,16 @@ const assertNoneAnswers = async ({ dataDir: dir, url, isByAddress }: Wanted): Pr
 /** A daemon that was not started by `daemon start` names its data directory to whoever has a token. */
 const findByHand = async (
   ctx: CliContext,
-  { dataDir: dir, url }: Wanted,
+  { dataDir: dir, url }: DaemonChoice,
 ): Promise<DaemonRecord | undefined> => {
   if (dir !== undefined && url === undefined) return undefined
   if (!isLoopback(new URL(ctx.config().url).hostname) || !ctx.config().adminToken()) return undefined
-  const told = await ctx.call('GET /admin/status').catch(() => undefined)
-  if (told === undefined || (dir !== undefined && told.dataDir !== dir)) return undefined
-  const record = runningIn(told.dataDir)
+  const status = await ctx.call('GET /admin/status').catch(() => undefined)
+  if (status === undefined || (dir !== undefined && status.dataDir !== dir)) return undefined
+  const record = runningIn(status.dataDir)
   if (record !== undefined) return record
   throw new CliError(
-    `A daemon answers at ${ctx.config().url}, but its process is not known: none of yours holds ${told.dataDir}.`,
+    `A daemon answers at ${ctx.config().url}, but its process is not known: none of yours holds ${status.dataDir}.`,
     { advice: 'Stop it where it was started: systemctl stop tapchip, docker stop, or Ctrl-C.' },
   )
 }

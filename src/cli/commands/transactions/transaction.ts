@@ -1,4 +1,4 @@
-import { type Waiting, waitingParts } from '../../../values/waiting-reason.ts'
+import { type WaitingReason, waitingParts } from '../../../values/waiting-reason.ts'
 import type { AnswerOf, ElementOf } from '../../client/types.ts'
 import { argument } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
@@ -17,7 +17,9 @@ const states: Readonly<Record<Transaction['state'], string>> = {
 }
 
 /** Why a transaction is waiting, and what to do. */
-export const waitingReasons: Readonly<Record<Waiting, { why: string; fix: (chainId: number) => string }>> = {
+export const waitingReasons: Readonly<
+  Record<WaitingReason, { why: string; fix: (chainId: number) => string }>
+> = {
   fees: {
     why: 'the chain asks for more than the cap on fees',
     fix: (chainId) => `wait, or start the daemon with a higher TAPCHIP_MAX_FEE_GWEI_${chainId}`,

@@ -19,7 +19,7 @@ const ownNetworkCommand = ['/usr/bin/unshare', '--map-root-user', '--net', '--']
 const killedWithParent = ['/usr/bin/setpriv', '--pdeathsig', 'KILL'] as const
 
 // The kernel's limit for a socket path, including the terminating zero (unix(7)).
-const longestPath = 107
+const maxPathLength = 107
 
 /**
  * Returns the path of a Unix socket in the user's private directory, for an anvil that is to run in a network of its
@@ -28,7 +28,7 @@ const longestPath = 107
 export function privateSocketPath(dir: string): string | undefined {
   const path = join(dir, 'anvil.sock')
   const isPossible = process.platform === 'linux' && existsSync(ownNetworkCommand[0])
-  return isPossible && Buffer.byteLength(path) <= longestPath ? path : undefined
+  return isPossible && Buffer.byteLength(path) <= maxPathLength ? path : undefined
 }
 
 /** @param pid of a process that has been started by {@link ownNetworkCommand} and runs */
@@ -98,12 +98,12 @@ async function untilItListens(socket: string, exited: Promise<string>): Promise<
     isGone = true
   })
   for (let tries = 0; !isGone && tries < 500; tries += 1) {
-    const isThere = await new Promise<boolean>((resolve) => {
+    const isListening = await new Promise<boolean>((resolve) => {
       const attempt = connect(socket, () => resolve(true)).on('error', () => resolve(false))
       attempt.once('connect', () => attempt.destroy())
     })
     // Only the owner may write to it, whatever the directory's permissions.
-    if (isThere) return chmodSync(socket, 0o600)
+    if (isListening) return chmodSync(socket, 0o600)
     await wait(10)
   }
   throw new Error(`anvil does not listen at ${socket}: ${isGone ? await exited : 'it is silent'}`)

@@ -7,7 +7,7 @@ import { rpcOverHttp } from '../rpc-http.ts'
 // A hundred catch-up blocks on a large state take seconds; a chain that hangs is restarted.
 const callTimeoutMs = 20_000
 /** A large state as a single JSON text. */
-const mostBytes = 256 * 1024 * 1024
+const maxResponseBytes = 256 * 1024 * 1024
 
 const unix = 'unix:'
 
@@ -17,11 +17,11 @@ const unix = 'unix:'
 export const connectTo = (url: string): RpcConnection =>
   new RpcConnection(url, url.startsWith(unix) ? rpcOverSocket(url.slice(unix.length)) : rpcOverHttp(url), {
     timeoutMs: callTimeoutMs,
-    maxBytes: mostBytes,
+    maxBytes: maxResponseBytes,
     failure: (cause) => new ChainUnavailable('The embedded dev chain does not answer. Try again.', { cause }),
   })
 
-const mostSockets = 64
+const maxSockets = 64
 const newline = 0x0a
 
 /**
@@ -45,7 +45,7 @@ function rpcOverSocket(path: string): RpcWire {
   }
 
   const post = async (body: string, limits: Pick<RpcLimits, 'timeoutMs' | 'maxBytes'>): Promise<Buffer> => {
-    if (busy < mostSockets) busy += 1
+    if (busy < maxSockets) busy += 1
     else await new Promise<void>((resolve) => waiting.push(resolve))
     const socket = idle.pop() ?? open()
     socket.ref()

@@ -49,19 +49,19 @@ export async function ensureNames(target: Target, names: Readonly<Record<string,
     transport: custom({ request: target.request }, { retryCount: 0 }),
     cacheTime: 0,
   })
-  const isThere = (await client.getCode({ address: nameServiceAddress })) !== undefined
-  const wanted = Object.entries(names).map(
+  const isDeployed = (await client.getCode({ address: nameServiceAddress })) !== undefined
+  const expected = Object.entries(names).map(
     ([name, address]) => [normalize(name), getAddress(address.toLowerCase())] as const,
   )
-  const known = isThere ? await Promise.all(wanted.map(([name]) => client.getEnsAddress({ name }))) : []
-  const calls = wanted
+  const known = isDeployed ? await Promise.all(expected.map(([name]) => client.getEnsAddress({ name }))) : []
+  const calls = expected
     .filter((_, index) => !known[index])
     .map(([name, address]) => ({
       to: nameServiceAddress,
       data: encodeFunctionData({ abi: nameServiceAbi, functionName: 'setName', args: [name, address] }),
       gas: 1_000_000n,
     }))
-  if (!isThere)
+  if (!isDeployed)
     calls.unshift({ to: deploymentProxy, data: concat([zeroHash, nameServiceCreation()]), gas: 3_000_000n })
   if (calls.length === 0) return 0
 

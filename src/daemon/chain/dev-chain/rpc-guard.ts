@@ -12,8 +12,8 @@ interface RpcGuard {
   close(): Promise<void>
 }
 
-const mostBytes = 1024 * 1024
-const mostCalls = 100
+const maxBytes = 1024 * 1024
+const maxCalls = 100
 
 const rpcCall = z.object({
   jsonrpc: z.literal('2.0'),
@@ -144,7 +144,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
   let size = 0
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     size += (chunk as Buffer).length
-    if (size > mostBytes) throw new Refusal(413, `The body is larger than ${mostBytes} bytes.`)
+    if (size > maxBytes) throw new Refusal(413, `The body is larger than ${maxBytes} bytes.`)
     chunks.push(chunk as Buffer)
   }
   return Buffer.concat(chunks).toString('utf8')
@@ -162,8 +162,8 @@ function parseBody(body: string): unknown {
 async function answerTo(body: unknown, mode: RpcMode, perform: Perform) {
   const isBatch = Array.isArray(body)
   const bodies: unknown[] = isBatch ? body : [body]
-  if (bodies.length === 0 || bodies.length > mostCalls)
-    throw new Refusal(400, `A batch has 1 to ${mostCalls} calls.`)
+  if (bodies.length === 0 || bodies.length > maxCalls)
+    throw new Refusal(400, `A batch has 1 to ${maxCalls} calls.`)
   const judged = bodies.map((one) => judge(one, mode))
   const { status, outcomes } = await performed(
     judged.flatMap(({ call }) => call ?? []),

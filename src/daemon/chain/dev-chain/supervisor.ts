@@ -7,9 +7,9 @@ import { isShortage } from './not-started.ts'
 import { type BootSettings, bootChain, haltChain, type RunningChain } from './running-chain.ts'
 
 const firstPauseMs = 50
-const longestPauseMs = 5000
+const maxPauseMs = 5000
 /** A hundred catch-up blocks, or a large state, take seconds. */
-const longestSilenceMs = 5000
+const maxSilenceMs = 5000
 
 interface SupervisorSettings extends Omit<BootSettings, 'failed'> {
   log: Logger
@@ -47,7 +47,7 @@ export class Supervisor {
   }
 
   get isAnswering(): boolean {
-    return this.#chain !== undefined && this.#chain.blocks.silentMs < longestSilenceMs
+    return this.#chain !== undefined && this.#chain.blocks.silentMs < maxSilenceMs
   }
 
   /** Asks the chain: a stopped process (SIGSTOP) exists, but does not answer. */
@@ -105,7 +105,7 @@ export class Supervisor {
   async #startAgain(dead: RunningChain): Promise<void> {
     dead.connection.close()
     await dead.blocks.close()
-    for (let pauseMs = firstPauseMs; !this.#stopping; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+    for (let pauseMs = firstPauseMs; !this.#stopping; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
       try {
         await this.start()
         this.#settings.log.info({ url: this.url }, 'the dev chain runs again')

@@ -38,7 +38,7 @@ export const backupFiles = {
 const noDataKey =
   'THIS BACKUP DOES NOT CONTAIN THE DATA KEY. Without it, the chip keys in the backup cannot be read: keep a copy of ' +
   'data.key elsewhere, or repeat the backup with a passphrase.'
-const goesAway = 'This daemon is ephemeral and deletes the backup when it stops. Copy it elsewhere.'
+const ephemeralWarning = 'This daemon is ephemeral and deletes the backup when it stops. Copy it elsewhere.'
 
 /** Consistent while taps continue; complete or not there at all. @param passphrase wraps the data key into it */
 export async function createBackup(
@@ -66,7 +66,7 @@ export async function createBackup(
     const change = { at, actor, teamId: null, action: 'daemon.backup', target: path } as const
     const detail = { sizeBytes, holdsDataKey }
     await deps.db.write((trx) => recordChange(trx, { ...change, detail }))
-    const warnings = [...(holdsDataKey ? [] : [noDataKey]), ...(ephemeral ? [goesAway] : [])]
+    const warnings = [...(holdsDataKey ? [] : [noDataKey]), ...(ephemeral ? [ephemeralWarning] : [])]
     return { path, sizeBytes, holdsDataKey, warning: warnings.length > 0 ? warnings.join(' ') : undefined }
   } catch (error) {
     deps.disk.failed(error)

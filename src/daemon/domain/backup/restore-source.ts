@@ -120,10 +120,13 @@ export function openFrom(source: Source, path: string): number {
 export function expectedDigest(source: Source, { files }: Manifest): string {
   const { folder, reach } = source
   const entries = reach(() => readdirSync(folder, { recursive: true, withFileTypes: true }))
-  const strange = entries.find((entry) => !entry.isFile() && !entry.isDirectory())
-  if (strange !== undefined) {
-    const what = strange.isSymbolicLink() ? 'a link' : 'a pipe or a device'
-    throw problemOf(source, `${relative(folder, join(strange.parentPath, strange.name))} is ${what}`)
+  const unrecognized = entries.find((entry) => !entry.isFile() && !entry.isDirectory())
+  if (unrecognized !== undefined) {
+    const what = unrecognized.isSymbolicLink() ? 'a link' : 'a pipe or a device'
+    throw problemOf(
+      source,
+      `${relative(folder, join(unrecognized.parentPath, unrecognized.name))} is ${what}`,
+    )
   }
   const unknown = Object.keys(files).find((name) => name !== backupFiles.database)
   if (unknown !== undefined) throw problemOf(source, `its ${backupFiles.manifest} names ${unknown}`)

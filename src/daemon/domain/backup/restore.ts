@@ -48,7 +48,7 @@ import {
   type Source,
 } from './restore-source.ts'
 
-interface Wanted {
+interface RestoreRequest {
   /** The folder of a backup. */
   from: string
   dataDir: string
@@ -68,20 +68,20 @@ interface Restored extends Pick<RestorePlan, 'from' | 'madeAt' | 'chips'> {
  * it is completed by the next one, or by the next start.
  * @throws RestoreProblem, DataKeyProblem, DataDirProblem, with nothing changed
  */
-export async function restoreBackup(clock: Clock, wanted: Wanted): Promise<Restored> {
-  return asOwnerOf(wanted.dataDir, (asRoot) => restoreAsOwner(clock, wanted, asRoot))
+export async function restoreBackup(clock: Clock, request: RestoreRequest): Promise<Restored> {
+  return asOwnerOf(request.dataDir, (asRoot) => restoreAsOwner(clock, request, asRoot))
 }
 
-async function restoreAsOwner(clock: Clock, wanted: Wanted, asRoot: AsRoot): Promise<Restored> {
-  const { dataDir } = wanted
-  const source = locate(wanted.from, asRoot)
+async function restoreAsOwner(clock: Clock, request: RestoreRequest, asRoot: AsRoot): Promise<Restored> {
+  const { dataDir } = request
+  const source = locate(request.from, asRoot)
   const isNew = !existsSync(dataDir)
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
     closeToOthers(dataDir)
     const unlock = await lockDataDir(dataDir)
     try {
-      return await restoreInto(clock, source, wanted)
+      return await restoreInto(clock, source, request)
     } finally {
       unlock()
     }
@@ -95,15 +95,15 @@ async function restoreAsOwner(clock: Clock, wanted: Wanted, asRoot: AsRoot): Pro
   }
 }
 
-async function restoreInto(clock: Clock, source: Source, wanted: Wanted): Promise<Restored> {
-  const { dataDir } = wanted
-  const told = ({ from, madeAt, chips, keptAside }: RestorePlan): Restored => ({
+async function restoreInto(clock: Clock, source: Source, request: RestoreRequest): Promise<Restored> {
+  const { dataDir } = request
+  const resultOf = ({ from, madeAt, chips, keptAside }: RestorePlan): Restored => ({
     ...{ dataDir, from, madeAt, chips },
     keptAside: keptAside === null ? null : join(dataDir, keptAside),
   })
   const earlier = completeRestore(dataDir, { isStart: false })
-  if (earlier?.from === source.path) return told(earlier)
-  const key = await dataKeyFor(source, wanted)
+  if (earlier?.from === source.path) return resultOf(earlier)
+  const key = await dataKeyFor(source, request)
   const made = authenticManifest(source, new SecretBox(key))
   const digest = expectedDigest(source, made)
   await assertSpace(source, dataDir)
@@ -112,7 +112,7 @@ async function restoreInto(clock: Clock, source: Source, wanted: Wanted): Promis
     const staging = stageRestore(dataDir)
     const at = iso(clock.now())
     const { chips } = await stage({ source, made, digest, staging, key, at })
-    if (wanted.dataKey === undefined)
+    if (request.dataKey === undefined)
       replaceFile(join(staging, dataKeyFile), `${Buffer.from(key).toString('hex')}\n`, { flush: true })
     plan = commitRestore(dataDir, { madeAt: made.madeAt, chips, from: source.path, at })
   } catch (error) {
@@ -120,16 +120,19 @@ async function restoreInto(clock: Clock, source: Source, wanted: Wanted): Promis
     throw error
   }
   completeRestore(dataDir, { isStart: false })
-  return told(plan)
+  return resultOf(plan)
 }
 
 /** From the environment, the passphrase, beside the backup, or the old data. @throws DataKeyProblem, RestoreProblem */
-async function dataKeyFor(source: Source, { dataDir, passphrase, dataKey }: Wanted): Promise<Uint8Array> {
+async function dataKeyFor(
+  source: Source,
+  { dataDir, passphrase, dataKey }: RestoreRequest,
+): Promise<Uint8Array> {
   const { folder, reach } = source
   if (dataKey !== undefined) return parseDataKey(dataKey, dataKeyVariable)
   const wrapped = join(folder, backupFiles.dataKey)
-  const isThere = (path: string) => reach(() => lstatSync(path, { throwIfNoEntry: false })) !== undefined
-  const isWrapped = isThere(wrapped)
+  const exists = (path: string) => reach(() => lstatSync(path, { throwIfNoEntry: false })) !== undefined
+  const isWrapped = exists(wrapped)
   if (isWrapped && passphrase !== undefined) {
     try {
       return await unwrapDataKey(readFrom(source, wrapped), passphrase)
@@ -139,7 +142,7 @@ async function dataKeyFor(source: Source, { dataDir, passphrase, dataKey }: Want
     }
   }
   const beside = join(folder, dataKeyFile)
-  if (isThere(beside)) return parseDataKey(readFrom(source, beside).trim(), beside)
+  if (exists(beside)) return parseDataKey(readFrom(source, beside).trim(), beside)
   const own = join(dataDir, dataKeyFile)
   if (existsSync(own)) return parseDataKey(readRegular(own).trim(), own)
   throw new RestoreProblem(

@@ -39,8 +39,8 @@ async function saveUrl(trx: Queries, contractId: number, id: number, isTold: boo
   const row = isTold ? await findTransaction(trx, id) : undefined
   // Written by recordServiceUrl in this shape.
   const { baseUrl }: { baseUrl?: string } = JSON.parse(row?.subject ?? '{}')
-  const told = baseUrl === undefined ? {} : { serviceUrl: baseUrl }
-  await updateContract(trx, contractId, { urlTransactionId: null, ...told })
+  const columns = baseUrl === undefined ? {} : { serviceUrl: baseUrl }
+  await updateContract(trx, contractId, { urlTransactionId: null, ...columns })
 }
 
 /** Mints on a contract that will not be deployed would wait forever. The next start records everything anew. */

@@ -123,8 +123,8 @@ export function chipRow(
   tokens: TokenRows,
   before: Tombstone | undefined,
 ): NewChip {
-  const { uid, family, keySetId, publicKey, fileReadKey, input: given } = chip
-  const generation = Math.max(given.generation ?? 0, before?.generation ?? 0)
+  const { uid, family, keySetId, publicKey, fileReadKey, input } = chip
+  const generation = Math.max(input.generation ?? 0, before?.generation ?? 0)
   // Keeps old taps invalid. If derived keys have a new generation, old taps no longer verify anyway.
   const isDerived = keySetId !== null && keyRing.get(keySetId)?.diversification === 'an10922'
   const goesOn = before !== undefined && !(isDerived && generation !== before.generation)
@@ -135,13 +135,13 @@ export function chipRow(
     publicKey,
     fileReadKey: fileReadKey && box.seal(fileReadKey, chipKeyContext(uid)),
     generation,
-    lastCounter: Math.max(given.lastCounter ?? -1, goesOn ? before.lastCounter : -1),
+    lastCounter: Math.max(input.lastCounter ?? -1, goesOn ? before.lastCounter : -1),
     lastTap: before?.lastTap ?? null,
     catchesUp: goesOn ? before.catchesUp : 0,
-    redirectUrl: given.redirectUrl || null,
-    itemId: given.item ?? null,
-    variantId: given.variant ?? null,
+    redirectUrl: input.redirectUrl || null,
+    itemId: input.item ?? null,
+    variantId: input.variant ?? null,
     tokenRow: token ? (tokens.get(tokenKey(token)) ?? null) : null,
-    label: given.label ?? null,
+    label: input.label ?? null,
   }
 }

@@ -39,24 +39,24 @@ export function differenceTo(
 
 function differingColumns(
   box: SecretBox,
-  { input: given, publicKey, fileReadKey }: CheckedChip,
+  { input, publicKey, fileReadKey }: CheckedChip,
   there: ChipWithToken,
 ): string[] {
   const isOther = (value: string | null | undefined, current: string | null) =>
     Boolean(value) && value !== current
   return [
     isOther(publicKey, there.publicKey) && 'publicKey',
-    isOther(given.label, there.label) && 'label',
-    isOther(given.redirectUrl, there.redirectUrl) && 'redirectUrl',
-    isOther(given.item, there.itemId) && 'item',
-    isOther(given.variant, there.variantId) && 'variant',
-    given.token &&
-      isOther(given.token.contractAddress.toLowerCase(), there.linkedAddress?.toLowerCase() ?? null) &&
+    isOther(input.label, there.label) && 'label',
+    isOther(input.redirectUrl, there.redirectUrl) && 'redirectUrl',
+    isOther(input.item, there.itemId) && 'item',
+    isOther(input.variant, there.variantId) && 'variant',
+    input.token &&
+      isOther(input.token.contractAddress.toLowerCase(), there.linkedAddress?.toLowerCase() ?? null) &&
       'contractAddress',
-    given.token && given.token.chainId !== there.linkedChainId && 'chainId',
-    given.token && isOther(given.token.tokenId, there.linkedTokenId) && 'tokenId',
+    input.token && input.token.chainId !== there.linkedChainId && 'chainId',
+    input.token && isOther(input.token.tokenId, there.linkedTokenId) && 'tokenId',
     // Taps after the first import may have advanced the counter.
-    given.lastCounter !== undefined && given.lastCounter > there.lastCounter && 'lastCounter',
+    input.lastCounter !== undefined && input.lastCounter > there.lastCounter && 'lastCounter',
     fileReadKey && !isSameKey(box, fileReadKey, there) && 'fileReadKey',
   ].filter((column) => typeof column === 'string')
 }
@@ -74,7 +74,7 @@ export class Holders {
   }
 
   static async of(trx: Queries, teamId: number, chips: readonly CheckedChip[]): Promise<Holders> {
-    const labels = chips.flatMap(({ input: given }) => given.label ?? [])
+    const labels = chips.flatMap(({ input }) => input.label ?? [])
     const keys = chips.flatMap(({ publicKey }) => publicKey ?? [])
     return new Holders(
       new Map(

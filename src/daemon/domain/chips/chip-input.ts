@@ -82,11 +82,11 @@ export function checkChip(deps: Deps, keySetId: number | null, input: ChipInput)
   const values = Object.entries({ ...rest, ...token, redirectUrl: redirectUrl ?? undefined })
   const cells = values.flatMap(([column, value]) => (value === undefined ? [] : [[column, String(value)]]))
   const reason = reasonAgainst(Object.fromEntries(cells), true)
-  return reason === undefined ? fitChip(deps, keySetId, input) : refuse(reason)
+  return reason === undefined ? validateChip(deps, keySetId, input) : refuse(reason)
 }
 
 /** Skips the checks that readRow has already made. */
-export function fitChip(deps: Deps, keySetId: number | null, input: ChipInput): CheckedChip | Refusal {
+export function validateChip(deps: Deps, keySetId: number | null, input: ChipInput): CheckedChip | Refusal {
   return input.publicKey === undefined ? checkNtag(deps, keySetId, input) : checkHalo(input, input.publicKey)
 }
 
@@ -103,18 +103,18 @@ const hasMore = (input: ChipInput): boolean =>
   (input.generation !== undefined && input.generation !== 0)
 
 function checkNtag({ keyRing }: Deps, keySetId: number | null, input: ChipInput): CheckedChip | Refusal {
-  const { uid, fileReadKey: given } = input
+  const { uid, fileReadKey: keyInput } = input
   if (uid === undefined) return refuse('uid is missing: give it, or the publicKey of a HaLo chip')
   if (keySetId === null)
     return refuse('keySet is missing: name the key set that verifies the taps of the chip')
   const isListed = keyRing.get(keySetId)?.diversification === 'listed'
-  if (isListed && given === undefined) {
+  if (isListed && keyInput === undefined) {
     return refuse(`fileReadKey is missing: the key set ${keySetId} stores a separate key for each chip`)
   }
-  if (!isListed && given !== undefined) {
+  if (!isListed && keyInput !== undefined) {
     return refuse(`fileReadKey must not be given: the key set ${keySetId} derives it`)
   }
-  const fileReadKey = given === undefined ? null : Buffer.from(given, 'hex')
+  const fileReadKey = keyInput === undefined ? null : Buffer.from(keyInput, 'hex')
   return {
     uid,
     family: 'ntag424',

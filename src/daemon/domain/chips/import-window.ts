@@ -8,7 +8,7 @@ import type { ChipGroupRow } from '../../store/schema/schema.ts'
 import { withRollback } from '../dry-run/dry-run.ts'
 import type { Clock } from '../time/time.ts'
 import { ensureChipGroupIn } from './chip-groups.ts'
-import { type CheckedChip, fitChip, readRow } from './chip-input.ts'
+import { type CheckedChip, readRow, validateChip } from './chip-input.ts'
 import { type RegisterDeps, type RegisterResult, registerCheckedChips } from './register-chips.ts'
 
 export type ImportDeps = RegisterDeps & { db: Db; clock: Clock }
@@ -112,7 +112,7 @@ function checkRow(deps: ImportDeps, { request }: ImportPlan, row: WindowRow): Ch
   if ('problem' in row) return failed(row.uid, row.problem)
   const input = readRow(row.values)
   if ('reason' in input) return failed(input.uid ?? row.values.uid, input.reason)
-  const chip = fitChip(deps, request.keySetId ?? null, input)
+  const chip = validateChip(deps, request.keySetId ?? null, input)
   return 'reason' in chip ? failed(input.uid ?? row.values.uid, chip.reason) : chip
 }
 

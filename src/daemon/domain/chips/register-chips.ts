@@ -119,13 +119,10 @@ async function findTombstones(
   return remembered
 }
 
-function keyOf(
-  keyRing: KeyRing,
-  { uid, keySetId, fileReadKey, input: given }: CheckedChip,
-): AesKey | undefined {
+function keyOf(keyRing: KeyRing, { uid, keySetId, fileReadKey, input }: CheckedChip): AesKey | undefined {
   if (fileReadKey) return new AesKey(fileReadKey)
   const set = keySetId === null ? undefined : keyRing.get(keySetId)
-  return set && keyRing.fileReadKey(set, { uid, generation: given.generation ?? 0, fileReadKey: null })
+  return set && keyRing.fileReadKey(set, { uid, generation: input.generation ?? 0, fileReadKey: null })
 }
 
 /** Fast path without lookups for imports of new chips that have only a UID. @returns false if it does not apply */

@@ -40,10 +40,7 @@ export async function recordEvent(
   { clock }: Deps,
   event: EventToCreate,
   counted: ChargedTo,
-  {
-    idempotency,
-    isThere: exists = false,
-  }: { idempotency?: KeyedRequest | undefined; isThere?: boolean } = {},
+  { idempotency, exists = false }: { idempotency?: KeyedRequest | undefined; exists?: boolean } = {},
 ): Promise<number> {
   const tokenId = BigInt(event.tokenId)
   const intent = {

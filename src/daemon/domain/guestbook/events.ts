@@ -60,7 +60,7 @@ export async function createEvent(
       )
     const { address, chainId } = contract
     const event = { id: eventId, teamId, tokenId, address, chainId }
-    const id = await recordEvent(trx, deps, event, chain, { idempotency, isThere: exists })
+    const id = await recordEvent(trx, deps, event, chain, { idempotency, exists })
     await recordChange(trx, {
       at,
       actor,
@@ -107,7 +107,7 @@ export async function ensureEventCreated(
   trx: Queries,
   deps: DeployDeps,
   chain: Chain,
-  { event, isThere: exists }: { event: LocatedGuestbookEvent; isThere: boolean },
+  { event, exists }: { event: LocatedGuestbookEvent; exists: boolean },
 ): Promise<LocatedGuestbookEvent> {
   await ensureDeploying(trx, deps, chain, event.contractId)
   const current = await findGuestbookEvent(trx, event.id)

@@ -94,7 +94,7 @@ async function mint(
   const at = iso(deps.clock.now())
   return deps.db.write(async (trx) => {
     if (code !== undefined) await spendCode(trx, deps, code, at)
-    const current = await ensureEventCreated(trx, deps, chain, { event, isThere: exists })
+    const current = await ensureEventCreated(trx, deps, chain, { event, exists })
     const { idempotency, actor } = requester
     const id = await recordMintOf(trx, deps, current, chain, { recipient, intentId, gasHint, idempotency })
     await recordChange(trx, {

@@ -153,7 +153,7 @@ async function* write(
   deps: SetUpDeps,
   session: NfcSession,
   choice: Exclude<Choice, { kind: 'verify' | 'prove' }>,
-  { plan, target, inspection, known, enrollment: wanted, maxLc }: Job,
+  { plan, target, inspection, known, enrollment: request, maxLc }: Job,
 ): SetUpScript {
   const { actor } = session
   const keysOf = await chipKeys({ db: deps.db.read, box: deps.box }, sourcesOf(plan))
@@ -161,7 +161,7 @@ async function* write(
   const at = iso(deps.clock.now())
   // Committed before the chip is touched, so that its setup can be completed after any failure.
   const written = await deps.db.write(async (trx): Promise<StoredPlan & { enrollment: Enrollment }> => {
-    const enrollment = await groupOf(trx, actor, wanted, at)
+    const enrollment = await groupOf(trx, actor, request, at)
     if (choice.kind === 'recover') {
       await resumeEntry(trx, actor, at, choice.entry, enrollment)
       return { entry: { ...choice.entry, enrollment }, isBegun: true, enrollment }

@@ -172,13 +172,13 @@ export class Deliverer {
     endpoint: Endpoint,
     deliveries: readonly Delivery[],
     target: Target,
-    isOver: () => boolean,
+    hasTimedOut: () => boolean,
   ): Promise<boolean> {
     const changes = this.#changes
     for (const delivery of deliveries) {
       const delayMs = this.#throttle.delayMs()
       if (delayMs > 0) await sleep(delayMs)
-      if (isOver() || changes !== this.#changes || !endpoint.isCertain) return false
+      if (hasTimedOut() || changes !== this.#changes || !endpoint.isCertain) return false
       let isSlow = false
       const slow = setTimeout(() => {
         isSlow = true

@@ -11,7 +11,7 @@ const settledKept = 10_000
 /** Rows per write, kept small so that taps do not wait long. */
 const batchSize = 500
 
-interface Kept {
+interface Retention {
   db: Db
   clock: BudgetClock
   config: { keepTapsDays: number | 'off'; keepEmailsDays: number | 'off' }
@@ -21,7 +21,7 @@ interface Kept {
  * Deletes what was settled a week ago, or as many days as taps or email addresses are kept: messages contain both. A
  * jump of the clock counts only after a day.
  */
-export async function pruneDeliveries({ db, clock, config }: Kept): Promise<void> {
+export async function pruneDeliveries({ db, clock, config }: Retention): Promise<void> {
   const bounds = [config.keepTapsDays, config.keepEmailsDays].filter((days) => days !== 'off')
   const settledBefore = iso(clock.confirmedTime() - Math.min(keptDays, ...bounds) * dayMs)
   for (const { id } of await allWebhooks(db.read)) await deleteInBatches(db, { webhookId: id, settledBefore })

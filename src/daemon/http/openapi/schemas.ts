@@ -53,11 +53,11 @@ function withTerm(schema: Schema, term: Term | undefined): Schema {
   if (!term) return schema
   const [description, example] = term
   const isText = schema.type === 'string' || schema.anyOf?.some(({ type }) => type === 'string')
-  const fitting = isText && typeof example === 'number' ? String(example) : example
+  const matching = isText && typeof example === 'number' ? String(example) : example
   const takesExample =
-    fitting !== undefined && !schema.properties && schema.enum === undefined && !('const' in schema)
+    matching !== undefined && !schema.properties && schema.enum === undefined && !('const' in schema)
   // What a schema says of itself is about it alone.
-  return { description, ...(takesExample ? { examples: [fitting] } : {}), ...schema }
+  return { description, ...(takesExample ? { examples: [matching] } : {}), ...schema }
 }
 
 function describedBy(schema: Schema, about: string): Schema {

@@ -144,12 +144,12 @@ async function countsOf({ reader }: Side, tables: readonly Table[]): Promise<num
   return counts
 }
 
-const namedAtMost = 10
+const maxNamed = 10
 
 function assertStorable({ copying, name }: Side, table: Table, rows: readonly Row[]): void {
   const bad = rows.filter((row) => row.some((cell) => cell !== null && copying.refuses(cell)))
   if (bad.length === 0) return
-  const keys = bad.slice(0, namedAtMost).map((row) => {
+  const keys = bad.slice(0, maxNamed).map((row) => {
     const columns = table.columns.filter((_, at) => row[at] != null && copying.refuses(row[at] ?? ''))
     return `${table.columns[0]?.name} ${JSON.stringify(row[0])}, column ${columns.map((column) => column.name).join(', ')}`
   })

@@ -10,9 +10,9 @@ export interface Digest {
 }
 
 /** Rows that are in memory at once, and characters, by the size of those before. */
-const atOnce = { rows: 4000, characters: 8_000_000 }
+const batchLimits = { rows: 4000, characters: 8_000_000 }
 /** An image may have megabytes, after many that are small. */
-const mostRows = (table: string): number => (table === 'badgeImages' ? 8 : atOnce.rows)
+const maxRows = (table: string): number => (table === 'badgeImages' ? 8 : batchLimits.rows)
 const fewRows = 8
 
 const sizeOf = (rows: readonly Row[]): number =>
@@ -62,8 +62,8 @@ export async function* piecesOf(
     const last = table.key.map((key) => end[table.columns.findIndex(({ name }) => name === key)] ?? null)
     if (rows.length < limit) next = Promise.resolve([])
     else {
-      const fitting = Math.floor((atOnce.characters * rows.length) / (sizeOf(rows) + 1))
-      limit = Math.max(1, Math.min(fitting, limit * 8, mostRows(table.name)))
+      const fittingRows = Math.floor((batchLimits.characters * rows.length) / (sizeOf(rows) + 1))
+      limit = Math.max(1, Math.min(fittingRows, limit * 8, maxRows(table.name)))
       next = ask(last)
     }
     yield { rows: rows.filter((row) => !isCopyMark(table, row)), last }

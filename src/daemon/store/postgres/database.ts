@@ -33,7 +33,7 @@ interface Options {
 export async function openPostgres(
   url: string,
   failed: (error: unknown, writes: number) => void = () => undefined,
-  beat = defaultBeat,
+  heartbeatOptions = defaultBeat,
   { changed = () => undefined, ...sized }: Options = {},
 ): Promise<Db> {
   await loadDriver()
@@ -42,7 +42,7 @@ export async function openPostgres(
   const pool = new Pool(primary, sized)
   const writer = new Writer(pool, adapter, failed)
   // Opens the first connection, and keeps one open.
-  const endHeartbeat = startHeartbeat(primary, pool, beat, changed)
+  const endHeartbeat = startHeartbeat(primary, pool, heartbeatOptions, changed)
   const changeFeed = kyselyBy(queryOn(pool, 'control'), adapter)
   return {
     read: kyselyBy(retried(queryOn(pool, 'read')), adapter),

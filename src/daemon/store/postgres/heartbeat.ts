@@ -30,7 +30,7 @@ export function startHeartbeat(
     isLost = trouble !== undefined
     if (isLost !== wasLost && !ending.signal.aborted) changed(trouble)
   }
-  const beat = async () => {
+  const checkServer = async () => {
     const { url } = primary
     const trouble = await serverTrouble(pool, answerMs)
     if (trouble === undefined) return note(undefined)
@@ -45,7 +45,7 @@ export function startHeartbeat(
   }
   const run = async () => {
     while (!ending.signal.aborted) {
-      await beat()
+      await checkServer()
       await delay(everyMs, undefined, { ref: false, signal: ending.signal }).catch(() => undefined)
     }
   }

@@ -10,7 +10,7 @@ import { asUnavailable, isUnprepared, mayBeDone } from './servers.ts'
 type Lock = 'waits' | 'skips'
 
 const names = Object.keys(takenValues) as (keyof typeof takenValues)[]
-const given = Object.fromEntries(names.map((name) => [name, sql.ref(`given.${name}`)])) as ValueRefs
+const inputColumns = Object.fromEntries(names.map((name) => [name, sql.ref(`given.${name}`)])) as ValueRefs
 const tap = {
   id: sql.ref('tap.id'),
   chipUid: sql.ref('tap.chipUid'),
@@ -32,7 +32,7 @@ const takingQuery = (db: Queries, lock: Lock): CompiledQuery =>
   sql`
     with given as (select * from ${recordset(sql`$1`, Object.entries(takenValues), 'given')}),
     tap as (
-      ${recordTap(given, {
+      ${recordTap(inputColumns, {
         from: sql`given, chips`,
         lock:
           lock === 'skips' ? sql`for no key update of chips skip locked` : sql`for no key update of chips`,

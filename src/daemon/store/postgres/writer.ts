@@ -130,18 +130,18 @@ function inTransaction(connection: PooledConnection) {
   })
   begun.catch(() => undefined)
   let isFirst = true
-  let isOver = false
+  let isDone = false
   const run: Run = async (query) => {
     // A question may go out together with BEGIN. What writes may not: it would be kept if BEGIN failed.
     const goesAlong = isFirst && !isWriting(query.text)
     isFirst = false
     if (!goesAlong) await begun
     // By now the connection may carry the transaction of another job.
-    if (isOver) throw new Error('A write has to await its queries: this one came after its end')
+    if (isDone) throw new Error('A write has to await its queries: this one came after its end')
     return connection.query(query)
   }
   const end = () => {
-    isOver = true
+    isDone = true
   }
   return { run, begun, end }
 }

@@ -1,5 +1,5 @@
 import type { Generated } from 'kysely'
-import type { Waiting } from '../../../values/waiting-reason.ts'
+import type { WaitingReason } from '../../../values/waiting-reason.ts'
 
 // Wei and contract counters are decimal text, because they exceed safe integers.
 
@@ -41,7 +41,7 @@ export interface TransactionsTable {
   blockNumber: number | null
   succeeded: 0 | 1 | null
   reason: string | null
-  waiting: Waiting | null
+  waiting: WaitingReason | null
   /** Says more of `waiting`: the node's own words, for example. */
   waitingWords: string | null
   signings: number

@@ -71,15 +71,16 @@ export function openSqlite(file: string, options: { readonly: boolean; mayWait?:
  */
 export function readsBeside(writer: Opened, reader: Opened): Kysely<Database> {
   return kyselyOn(reader.connection, reader.turn.begin, (sql) => {
-    const apart = prepareOn(reader.connection, reader.turn.begin, sql)
+    const viaReader = prepareOn(reader.connection, reader.turn.begin, sql)
     // The connection that only reads refuses a change, which the writer's would answer before its commit.
-    if (!sql.startsWith('select ')) return apart
-    const warm = prepareOn(writer.connection, writer.turn.begin, sql)
-    const fitting = () => (writer.turn.isOpen || !writer.connection.inTransaction ? warm : apart)
+    if (!sql.startsWith('select ')) return viaReader
+    const viaWriter = prepareOn(writer.connection, writer.turn.begin, sql)
+    const pickConnection = () =>
+      writer.turn.isOpen || !writer.connection.inTransaction ? viaWriter : viaReader
     return {
-      all: (parameters) => fitting().all(parameters),
-      first: (parameters) => fitting().first(parameters),
-      run: (parameters) => apart.run(parameters),
+      all: (parameters) => pickConnection().all(parameters),
+      first: (parameters) => pickConnection().first(parameters),
+      run: (parameters) => viaReader.run(parameters),
     }
   })
 }

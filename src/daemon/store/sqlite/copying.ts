@@ -33,16 +33,16 @@ export const sqliteCopying: Copying = {
     const { rows } = await sql<{ name: string; seq: number }>`select name, seq from sqlite_sequence`.execute(
       db,
     )
-    const given = new Map(rows.map(({ name, seq }) => [name, seq]))
+    const sequences = new Map(rows.map(({ name, seq }) => [name, seq]))
     // SQLite numbers the rows of other tables from their highest ID.
     for (const { name, key } of tables) {
       if (key.join() !== 'id') continue
       const { rows: highest } = await sql<{ id: number | null }>`
         select max(id) as id from ${sql.table(name)}
       `.execute(db)
-      given.set(name, Math.max(given.get(name) ?? 0, Number(highest[0]?.id ?? 0)))
+      sequences.set(name, Math.max(sequences.get(name) ?? 0, Number(highest[0]?.id ?? 0)))
     }
-    return given
+    return sequences
   },
   setLastIds: async (db, lastIds) => {
     const { rows } = await sql<{ name: string }>`

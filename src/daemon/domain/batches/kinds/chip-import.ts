@@ -5,7 +5,7 @@ import { existingChips } from '../../../store/chips/chip-registration.ts'
 import type { Queries } from '../../../store/database/database.ts'
 import { permits } from '../../access/scopes.ts'
 import { ensureGroupIn } from '../../chips/chip-groups.ts'
-import { type CheckedChip, type ChipInput, fitChip, readRow } from '../../chips/chip-input.ts'
+import { type CheckedChip, type ChipInput, readRow, validateChip } from '../../chips/chip-input.ts'
 import { planImport } from '../../chips/import-chips.ts'
 import { type ImportPlan, registerInGroup, rowsAWrite } from '../../chips/import-window.ts'
 import type { RegisterResult } from '../../chips/register-chips.ts'
@@ -55,7 +55,7 @@ function requestOf({ teamId, actor, scopes, settings }: Omit<BatchRun, 'id' | 'p
   return { teamId, actor, chipGroup, keySetId, isSimulated: simulated, mayBind, dryRun: false }
 }
 
-type Unwritten = Pick<ImportPlan, 'request' | 'at'>
+type PendingImport = Pick<ImportPlan, 'request' | 'at'>
 
 const failure = (uid: string | undefined, error: string): RegisterResult => ({
   status: 'failed',
@@ -67,11 +67,11 @@ const failure = (uid: string | undefined, error: string): RegisterResult => ({
 async function register(
   trx: Queries,
   deps: BatchDeps,
-  plan: Unwritten,
+  plan: PendingImport,
   rows: readonly ImportRow[],
 ): Promise<ImportResult[]> {
   const { request, at } = plan
-  const checked = rows.map(({ input }) => fitChip(deps, request.keySetId ?? null, input))
+  const checked = rows.map(({ input }) => validateChip(deps, request.keySetId ?? null, input))
   const chips = checked.filter((chip): chip is CheckedChip => !('reason' in chip))
   const group = chips.length > 0 ? await ensureGroupIn(trx, { ...request, at }, request.chipGroup) : undefined
   const registered = (await registerInGroup(trx, deps, plan, group?.id, chips)).values()
@@ -128,7 +128,7 @@ async function goneSince(
 
 async function record(
   trx: Queries,
-  { request, at }: Unwritten,
+  { request, at }: PendingImport,
   results: readonly ImportResult[],
 ): Promise<void> {
   const count = (status: ImportResult['status']) => results.filter((one) => one.status === status).length
