@@ -94,6 +94,25 @@ describe('a dry run', () => {
     expect([none.statusCode, none.json().message]).toEqual([404, expect.stringContaining('at this path')])
   })
 
+  test('of a page, its form, or what is no endpoint is none, and uses nothing up', async () => {
+    const { pages } = world
+    for (const [name, { method, prepare }] of Object.entries(pages)) {
+      const { payload, ...request } = await prepare()
+      const { url } = request
+      const sent = (prefix = '') =>
+        world.app.inject({ ...request, method, url: prefix + url, ...(payload && { payload }) })
+      const before = await contents()
+      expect([name, (await sent(dryRunPrefix)).statusCode]).toEqual([name, 404])
+      expect([name, await contents()]).toEqual([name, before])
+      expect([name, (await sent()).statusCode < 400]).toEqual([name, true])
+    }
+    for (const url of ['/healthz', '/metrics', '/openapi.json', '/t', '/dry-run/admin/teams'])
+      for (const method of ['GET', 'HEAD'] as const) {
+        const { statusCode } = await world.app.inject({ method, url: dryRunPrefix + url })
+        expect([method, url, statusCode]).toEqual([method, url, 404])
+      }
+  })
+
   test('does not end what others write beside it', async () => {
     const made = await Promise.all(
       Array.from({ length: 10 }, async (_, n) => {

@@ -31,6 +31,7 @@ declare module 'fastify' {
     isLimited?: boolean
     /** Stands on tap pages, so that a hall of people behind one address asks for it at once: see `picturesMore`. */
     isPicture?: boolean
+    hasDryRun?: boolean
     /** Has a streamed body or answer: only a few are served at once per API key. */
     isLong?: boolean
   }
@@ -80,6 +81,7 @@ export function bind<K extends EndpointKey>(
     url,
     ...(spec.bodyLimit === undefined ? {} : { bodyLimit: spec.bodyLimit }),
     config: {
+      hasDryRun: true,
       ...(isForPages ? openToPages : {}),
       ...(spec.auth === 'none' || spec.auth === 'code' ? limited : {}),
       ...(spec.takesTap ? { takesTap: true } : {}),

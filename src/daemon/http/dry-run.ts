@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { dryRunPrefix } from '../../values/repeating.ts'
 import type { EndpointSpec } from '../contract/endpoint.ts'
 import { dryRun } from '../domain/dry-run/dry-run.ts'
@@ -16,6 +16,15 @@ export function takeDryRunPrefix(request: IncomingMessage): string {
 }
 
 export const isDryRun = ({ raw }: FastifyRequest): boolean => dryRuns.has(raw)
+
+/** Must come after the limits of rates, so that refusals count. Pages and their forms would act in earnest. */
+export function keepDryRunsToEndpoints(app: FastifyInstance): void {
+  app.addHook('preParsing', (request, reply, _payload, done) => {
+    if (isDryRun(request) && !request.is404 && request.routeOptions.config.hasDryRun !== true)
+      reply.callNotFound()
+    else done()
+  })
+}
 
 /** @throws what the endpoint would throw */
 export async function answerDryRun(
