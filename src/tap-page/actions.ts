@@ -1,5 +1,4 @@
 import { say, show } from './cards.ts'
-import { deviceId } from './device.ts'
 import { follow } from './live.ts'
 import { isAnswer, post, word } from './page.ts'
 
@@ -54,4 +53,20 @@ function setBusy(form: HTMLFormElement, isBusy: boolean): void {
   for (const element of [form, form.querySelector('[type=submit]')])
     if (isBusy) element?.setAttribute(element === form ? 'aria-busy' : 'aria-disabled', 'true')
     else element?.removeAttribute(element === form ? 'aria-busy' : 'aria-disabled')
+}
+
+const key = 'tapchip-device'
+
+/** This browser's own random name, which stays on it; empty where nothing can be kept. */
+function deviceId(): string {
+  try {
+    const known = localStorage.getItem(key)
+    if (known && /^[0-9a-f]{32}$/.test(known)) return known
+    const bytes = crypto.getRandomValues(new Uint8Array(16))
+    const made = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+    localStorage.setItem(key, made)
+    return made
+  } catch {
+    return ''
+  }
 }
