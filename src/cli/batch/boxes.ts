@@ -32,7 +32,7 @@ const chipsOf = async (
   const outcomes: ChipEvent[] = []
   for (const chip of chips) {
     const isOthers = chip.row !== undefined && taken.has(chip.row)
-    // A chip that gets new keys is registered before, too.
+    // A chip that gets new keys is already registered.
     const mayBeDone = (chip.status ?? 'failed') === 'failed' && !isOthers && settings.rekey !== 'true'
     // A chip that failed may have been recovered since, or be a chip of another group that was put down by mistake.
     const group = chip.status === 'failed' ? settings.chipGroup : undefined

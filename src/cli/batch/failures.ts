@@ -2,7 +2,7 @@ import type { Io } from '../io/io.ts'
 import { clean } from '../io/text.ts'
 import { groupFrom, ranges } from './input/problems.ts'
 
-/** A person reads no more; `batch report` has the rest. */
+/** More than anyone reads; `batch report` has the rest. */
 const maxShown = 50
 
 interface Failure {
@@ -50,7 +50,7 @@ export const failureReporter = (io: Io) => {
         return
       }
       before.failures.push(failure)
-      // From there on, one line names them all.
+      // From here on, one line names them all.
       if (before.failures.length < groupFrom) before.lines.push(line)
     },
     end: (id: string): void => {

@@ -8,7 +8,7 @@ import type { BatchApi } from './batch-api.ts'
 import { failureReporter } from './failures.ts'
 import { instanceNow } from './instance.ts'
 import { ReconnectPolicy } from './reconnect-policy.ts'
-import { type Batch, isBad, type KindWords, type RowResult } from './sheet-kind.ts'
+import { type Batch, isBad, type KindMessages, type RowResult } from './sheet-kind.ts'
 
 export interface BatchOutcome {
   readonly batch: Batch
@@ -36,7 +36,7 @@ export const followBatch = async (
   ctx: CliContext,
   api: BatchApi,
   begun: Batch,
-  words: KindWords,
+  words: KindMessages,
   { after = 0, onResult, orStatus = false }: FollowOptions = {},
 ): Promise<BatchOutcome> => {
   const { io } = ctx
@@ -118,7 +118,7 @@ export const followBatch = async (
 export const sayEnd = (
   ctx: CliContext,
   batch: Batch,
-  words: KindWords,
+  words: KindMessages,
   statuses: ReadonlyMap<string, number> = new Map(),
   isOurs = false,
 ): ExitCode => {
@@ -162,7 +162,7 @@ export const sayEnd = (
 }
 
 /** "12 changed, 3 unchanged, 0 failed" */
-export const countsOf = ({ changed, unchanged, failed, conflict }: Batch, words: KindWords): string =>
+export const countsOf = ({ changed, unchanged, failed, conflict }: Batch, words: KindMessages): string =>
   [
     words.changed?.(changed) ?? `${formatNumber(changed)} changed`,
     `${formatNumber(unchanged)} unchanged`,

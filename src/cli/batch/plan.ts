@@ -2,7 +2,7 @@ import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes } from '../errors.ts'
 import { formatNumber } from '../io/text.ts'
 import type { BatchApi } from './batch-api.ts'
-import { isBad, type KindWords, type RowResult, type Totals } from './sheet-kind.ts'
+import { isBad, type KindMessages, type RowResult, type Totals } from './sheet-kind.ts'
 
 // Nobody reads more; --json has every row.
 const rowsBeforeQuestion = 20
@@ -27,7 +27,7 @@ export const planBatch = async (
   ctx: CliContext,
   api: BatchApi,
   id: string,
-  words: KindWords,
+  words: KindMessages,
   { isDryRun, onRow, check, signal }: PlanOptions,
 ): Promise<Plan> => {
   const { io } = ctx
@@ -75,7 +75,7 @@ export const planBatch = async (
   return plan
 }
 
-export const endOfDryRun = (ctx: CliContext, words: KindWords, { totals }: Plan): ExitCode => {
+export const endOfDryRun = (ctx: CliContext, words: KindMessages, { totals }: Plan): ExitCode => {
   const changed = formatNumber(changedIn(totals))
   const unchanged = formatNumber(totals.unchanged ?? 0)
   const failed = formatNumber(badIn(totals))

@@ -8,7 +8,7 @@ import { Problems } from './input/problems.ts'
 import { readSheet } from './input/sheet.ts'
 import { openSource } from './input/source.ts'
 import { RowLines } from './row-lines.ts'
-import { isBad, type KindWords, type RowResult, type SheetKind, type SheetRow } from './sheet-kind.ts'
+import { isBad, type KindMessages, type RowResult, type SheetKind, type SheetRow } from './sheet-kind.ts'
 import { type Submission, type SubmitResult, submitBatch } from './submit.ts'
 
 interface Rest extends Pick<Submission, 'ask'> {
@@ -94,7 +94,7 @@ export const runSheet = async <R extends SheetRow>(
 /** Runs rows that no sheet holds, as of chips that flags select. */
 export const runRows = <R extends SheetRow>(
   ctx: CliContext,
-  kind: KindWords & Pick<SheetKind<R>, 'line'>,
+  kind: KindMessages & Pick<SheetKind<R>, 'line'>,
   rows: Iterable<R>,
   submission: Omit<Submission, 'lines'>,
 ): Promise<SubmitResult> => {

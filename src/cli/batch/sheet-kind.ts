@@ -85,8 +85,8 @@ export interface SheetReader<R extends SheetRow> {
   planned?(result: RowResult): void
 }
 
-/** How a batch of a kind is spoken of; also of one that somebody else began. */
-export interface KindWords {
+/** The messages about a batch of one kind, whoever started it. */
+export interface KindMessages {
   /** The daemon's kind: `chips edit`. */
   readonly name: string
   /** Takes an admin token, and no API key. */
@@ -128,7 +128,7 @@ export interface KindWords {
   mustConfirm?(totals: Totals): boolean
 }
 
-export interface SheetKind<R extends SheetRow = SheetRow> extends KindWords {
+export interface SheetKind<R extends SheetRow = SheetRow> extends KindMessages {
   readonly sheet: SheetSpec<R>
   /** False: its rows run without a plan, which only a dry run makes. */
   readonly isPlanned?: boolean

@@ -10,9 +10,9 @@ import { itemApply, itemEdit } from './kinds/items.ts'
 import { phygitalMetadata, phygitalMetadataUndo } from './kinds/phygital-metadata.ts'
 import { phygitalTransfers } from './kinds/phygital-transfers.ts'
 import { changedIn } from './plan.ts'
-import { describeRow, type KindWords } from './sheet-kind.ts'
+import { describeRow, type KindMessages } from './sheet-kind.ts'
 
-const known: readonly KindWords[] = [
+const known: readonly KindMessages[] = [
   chipsApply,
   chipsEdit,
   guestbookMint(),
@@ -31,8 +31,8 @@ const known: readonly KindWords[] = [
   phygitalMetadataUndo,
 ]
 
-/** How a batch is spoken of, by the daemon's name of its kind. A newer daemon may have others. */
-export const wordsOf = (kind: string): KindWords =>
+/** Messages by the daemon's name of the kind. A newer daemon may have other kinds. */
+export const wordsOf = (kind: string): KindMessages =>
   known.find(({ name }) => name === kind) ?? {
     name: kind,
     label: 'Running',

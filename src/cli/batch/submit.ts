@@ -12,7 +12,7 @@ import { instanceNow } from './instance.ts'
 import { changedIn, doesIn, endOfDryRun, isGrave, type Plan, planBatch } from './plan.ts'
 import { ReconnectPolicy } from './reconnect-policy.ts'
 import type { RowLines } from './row-lines.ts'
-import type { Batch, BatchFile, KindWords, RowResult, Totals } from './sheet-kind.ts'
+import type { Batch, BatchFile, KindMessages, RowResult, Totals } from './sheet-kind.ts'
 
 export interface Submission {
   readonly lines: RowLines
@@ -46,7 +46,7 @@ export interface SubmitResult extends Partial<Omit<BatchOutcome, 'exitCode'>> {
 /** Uploads rows, shows and confirms their plan, starts the batch, and follows it to its end. */
 export const submitBatch = async (
   ctx: CliContext,
-  words: KindWords,
+  words: KindMessages,
   submission: Submission,
 ): Promise<SubmitResult> => {
   const { lines, flags, settings, team } = submission
@@ -104,7 +104,7 @@ const prepare = async (
   ctx: CliContext,
   api: BatchApi,
   batch: Batch,
-  words: KindWords,
+  words: KindMessages,
   { lines, files = [], isPlanned, onPlanned, checkPlan }: Submission,
 ): Promise<Plan | undefined> => {
   const stop = new AbortController()
@@ -155,7 +155,7 @@ const prepare = async (
 
 const confirm = async (
   ctx: CliContext,
-  words: KindWords,
+  words: KindMessages,
   { totals, costs }: Plan,
   { ask, flags }: Pick<Submission, 'ask' | 'flags'>,
 ): Promise<void> => {
@@ -172,7 +172,7 @@ export const runPlanned = async (
   ctx: CliContext,
   api: BatchApi,
   batch: Batch,
-  words: KindWords,
+  words: KindMessages,
   submission: Omit<Submission, 'lines'>,
 ): Promise<SubmitResult> => {
   if (!ctx.flags.dryRun) sayBegun(ctx, batch)
@@ -202,7 +202,7 @@ export const runOn = async (
   ctx: CliContext,
   api: BatchApi,
   batch: Batch,
-  words: KindWords,
+  words: KindMessages,
   { flags, onResult, orStatus = false }: Running,
   after = 0,
 ): Promise<SubmitResult> => {
@@ -227,7 +227,7 @@ const goOn = async (
   ctx: CliContext,
   api: BatchApi,
   batch: Batch,
-  words: KindWords,
+  words: KindMessages,
   running: Running,
 ): Promise<SubmitResult> => {
   const { id, state, name } = batch

@@ -1,7 +1,7 @@
 import { isHarmless } from '../../values/repeating.ts'
 import { ApiError, DaemonUnreachable } from './errors.ts'
 
-/** Whoever asks how the daemon is wants to know at once that it cannot do something. */
+/** Status requests should report a failure immediately, so they are not retried. */
 const asksHowItIs = new Set(['GET /admin/status', 'GET /admin/chains'])
 
 const attempts = 4

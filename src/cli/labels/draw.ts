@@ -2,7 +2,7 @@ import { bothForms, colons } from '../uid.ts'
 import type { Label } from './chips.ts'
 import type { encodeQR, Font, PDFDocument } from './libraries.ts'
 import type { Sheet } from './sheet.ts'
-import { type Face, faceFor, fitText, leading, printable, type Room } from './typefaces.ts'
+import { type Face, faceFor, fitText, leading, printable, type TextBox } from './typefaces.ts'
 
 type Document = InstanceType<typeof PDFDocument>
 
@@ -78,7 +78,7 @@ export const drawLabel = (drawing: Drawing, { uid }: Label, { title, below }: Te
   const width = box.x + box.width - points(padding) - x
   let top = box.y + points(padding)
   const bottom = box.y + box.height - points(padding)
-  const write = (text: Text, room: Omit<Room, 'width'>, fromBottom?: number): number => {
+  const write = (text: Text, room: Omit<TextBox, 'width'>, fromBottom?: number): number => {
     const { size, lines } = fitText(text.text, { width, ...room }, measureBy(doc, text.face))
     const height = lines.length * size * leading
     doc.font(faces[text.face], size)

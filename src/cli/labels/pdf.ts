@@ -111,7 +111,7 @@ const openFont = ({ name, content }: GivenFile, open: typeof import('./libraries
     // A file may begin like a font, and have none of it.
     if (font?.hasGlyphForCodePoint(0x41) !== undefined) return font
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new UsageError(
     `${name} is no font that can be read.`,
@@ -131,7 +131,7 @@ const openLogo = (doc: Drawing['doc'], { name, content }: GivenFile): Logo => {
     const { width, height } = image
     if (flaw === undefined && width > 0 && height > 0) return { image, width, height }
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new UsageError(
     `${name} ${flaw ?? 'is no image that can be printed'}.`,

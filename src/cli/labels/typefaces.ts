@@ -34,7 +34,7 @@ export interface Fitted {
   readonly lines: readonly string[]
 }
 
-export interface Room {
+export interface TextBox {
   /** In points. */
   readonly width: number
   readonly height: number
@@ -50,7 +50,7 @@ export const leading = 1.18
  * The largest size at which the text fits without breaking a word; else at which it fits; else the smallest, cut with
  * three dots. @param measure the width of a text in points, at a size of one point
  */
-export const fitText = (text: string, room: Room, measure: (text: string) => number): Fitted => {
+export const fitText = (text: string, room: TextBox, measure: (text: string) => number): Fitted => {
   const { width, height, largest, smallest } = room
   for (const mayBreak of [false, true])
     for (let size = largest; size >= smallest; size -= 0.5) {

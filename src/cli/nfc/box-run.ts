@@ -11,7 +11,7 @@ import { asCliError, oneLine } from './errors.ts'
 import { outagePatienceMs } from './run-session.ts'
 
 /** Interval of a look at which readers there are. The list is cached, so this costs nothing. */
-const lookMs = 400
+const pollMs = 400
 
 const watchMs = 2_000
 
@@ -129,7 +129,7 @@ const workEvery = async (box: Box): Promise<unknown> => {
     wasAnnounced = true
     if (names.length === 0 && working.size === 0 && isReaderOutage(missing)) await outage(box, missing)
     else if (names.length === 0 && !isReaderOutage(missing)) throw missing
-    else await delay(lookMs, undefined, { signal: box.ended }).catch(() => undefined)
+    else await delay(pollMs, undefined, { signal: box.ended }).catch(() => undefined)
   }
   await Promise.all(working.values())
   stop.now.throwIfAborted()
@@ -147,7 +147,7 @@ const outage = async (box: Box, error: Error): Promise<void> => {
   const until = performance.now() + outagePatienceMs(box.ctx)
   while (!(await isPresent().catch(() => false))) {
     if (performance.now() >= until) throw error
-    await delay(lookMs, undefined, { signal: box.ended }).catch(() => box.ended.throwIfAborted())
+    await delay(pollMs, undefined, { signal: box.ended }).catch(() => box.ended.throwIfAborted())
   }
   box.active()
   box.ctx.io.note('The reader is back.')

@@ -164,7 +164,7 @@ const kindOf = (name: string) =>
   name.includes('@') ? 'e-mail' : /^0x[0-9a-f]{40}$/i.test(name.trim()) ? 'address' : 'name'
 
 /** Empty or masked names and the zero address carry no information. */
-const isSaid = (name: string | undefined): name is string =>
+const isGiven = (name: string | undefined): name is string =>
   name !== undefined && name.trim() !== '' && !/[*…]|^0x0{40}$/.test(name.trim())
 
 /**
@@ -176,8 +176,8 @@ export function ownerOf(claim: ClaimedCode, recipient: string): 'recipient' | 'o
   const { input, beneficiary } = claim
   const kind = kindOf(recipient)
   const couldBe = (name: string) => kind === 'name' && kindOf(name) === 'address'
-  if (isSaid(input) && !couldBe(input)) return 'other'
-  return isSaid(beneficiary) && kindOf(beneficiary) === kind ? 'other' : 'unsaid'
+  if (isGiven(input) && !couldBe(input)) return 'other'
+  return isGiven(beneficiary) && kindOf(beneficiary) === kind ? 'other' : 'unsaid'
 }
 
 /** Six random digits that protect an event's codes from a stranger who knows its id. */

@@ -124,7 +124,7 @@ async function batch(ask: Ask, endpoint: RpcEndpoint): Promise<EndpointCheck[]> 
   return [ok(learnt === 1 ? 'single calls only' : `batches of at most ${learnt} calls`)]
 }
 
-/** Whether a transfer was copied is told by the logs since it was signed. */
+/** The logs since a transfer was signed tell whether it was copied. */
 async function logs(ask: Ask, { relayer, ...chain }: Chain, head: number): Promise<EndpointCheck[]> {
   const expiryBlocks = await chain.expiryBlocks
   if (expiryBlocks === undefined) return []

@@ -128,7 +128,7 @@ export class RpcEndpoint {
     const trouble = this.#chain.judge(answer)
     if (trouble === undefined) this.#queue.unshift(...waiting)
     else {
-      // Whoever asks for the chain is told which it is.
+      // eth_chainId is answered even by a URL of another chain.
       const isAnswered = ({ call }: QueuedCall) => call.method === 'eth_chainId' && this.#chain.otherChain
       for (const one of waiting.filter(isAnswered)) one.resolve(answer)
       const others = waiting.filter((one) => !isAnswered(one))

@@ -49,7 +49,7 @@ export function settleAll(
   }
 }
 
-/** Whether an RPC URL leads to the chain that it should. */
+/** Checks that an RPC URL serves the expected chain. */
 export class ChainCheck {
   readonly #name: string
   readonly #chainId: number | undefined

@@ -128,7 +128,7 @@ export class RpcEndpoints {
     throw failure
   }
 
-  /** The best first, and one of those that failed, in case that it is back. Never one of another chain beside others. */
+  /** Best first, plus one that failed, in case it is back. URLs of another chain are used only if there is no other. */
   #inOrder({ method }: RpcCall): readonly RpcEndpoint[] {
     const ofChain = this.all.filter(({ state }) => state !== 'other-chain')
     const asked = ofChain.filter(({ state }) => state !== 'limited')
@@ -150,7 +150,7 @@ export class RpcEndpoints {
     return (ofChain.length > 0 ? ofChain : this.all).slice(0, 1)
   }
 
-  /** Whether no other URL needs to be asked. */
+  /** True if no other URL needs to be asked. */
   #isUseful(call: RpcCall, outcome: RpcOutcome, endpoint: RpcEndpoint): boolean {
     if (endpoint.state === 'other-chain') return false
     this.#heads.learn(endpoint, call, outcome)

@@ -117,8 +117,8 @@ export function limitRates(
     const isOfTeam = request.caller !== null && 'keyId' in request.caller
     // Fastify makes the options anew each time that they are asked for.
     const { config: route } = request.routeOptions
-    const isStrangers = request.is404 || route.isLimited === true
-    const key = isOfTeam || isStrangers ? validKey(deps, request) : undefined
+    const isAnonymous = request.is404 || route.isLimited === true
+    const key = isOfTeam || isAnonymous ? validKey(deps, request) : undefined
     if (key !== undefined || (request.caller !== null && 'token' in request.caller))
       remember(known, ownerOf(deps, request))
     if (key === undefined && route.takesTap) {
@@ -127,7 +127,7 @@ export function limitRates(
       else done(charged)
       return
     }
-    const refusal = key !== undefined ? spendOfKey(key) : isStrangers ? spendOfStranger(request) : undefined
+    const refusal = key !== undefined ? spendOfKey(key) : isAnonymous ? spendOfStranger(request) : undefined
     if (refusal || key === undefined) done(refusal)
     else queue(key, request, reply, done)
   })

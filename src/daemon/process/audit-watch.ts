@@ -15,7 +15,7 @@ interface Deps {
   webhookEvents: Pick<WebhookEvents, 'record' | 'subscribedTeams'>
 }
 
-const lookMs = 1000
+const pollMs = 1000
 const reportedKey = 'auditBroken'
 
 /** Notices while the daemon runs that somebody edits the log, and tells those who can still know what was in it. */
@@ -31,7 +31,7 @@ export function auditWatch(deps: Deps): BackgroundLoop {
       await report(deps, seal.broken, isOld)
       isReported = true
     },
-    restMs: () => lookMs,
+    restMs: () => pollMs,
     // Whatever needs the database says so itself.
     failed: () => undefined,
   })

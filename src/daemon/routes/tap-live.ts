@@ -60,7 +60,7 @@ export function liveRoute(
     }
     if (reply.raw.closed) leave()
     else reply.raw.once('close', leave)
-    const look = async (watch: Watch) =>
+    const load = async (watch: Watch) =>
       buildPage(pageDeps(ctx), await findVisit(ctx, ref), { cookies, query: undefined, watch })
     type Change = { page: TapPage; keys: ReadonlySet<string> }
     return streams.send<Change>(
@@ -77,7 +77,7 @@ export function liveRoute(
             clock: ctx.clock,
             notices,
             ref,
-            load: look,
+            load,
             onChange: tell,
             onEnd: ended,
           })

@@ -82,7 +82,7 @@ export function* authenticatePatiently(key: AesKey, random: OpenDeps['random']):
   }
 }
 
-/** Told apart by the first half of another authentication, which tries no key. */
+/** Distinguished by the first half of another authentication, which tries no key. */
 function* lockedFor(cause: ChipStatusError): Script<LrpChip | ChipLocked> {
   if (isInLrpMode(yield* send(authenticateLrpFirst(MASTER_KEY)))) return new LrpChip()
   return new ChipLocked('its key 0 was tried with a wrong key too often, and is blocked for ever', { cause })

@@ -80,7 +80,7 @@ const batchFlag = (flags: RunFlags): string | undefined =>
     (flag) => flags[flag] !== undefined && flags[flag] !== false,
   )
 
-/** Whether one chip that was named is to be a batch nevertheless. */
+/** True if a single named chip should still be a batch. */
 export const wantsBatch = (flags: RunFlags): boolean => batchFlag(flags) !== undefined
 
 /** @throws UsageError for flags of batches with a single thing, which is done at once */

@@ -2,7 +2,7 @@ import { isJsonObject } from '../../../values/json.ts'
 import { counted, formatNumber, shown } from '../../io/text.ts'
 import { colons, uidOnWire } from '../../uid.ts'
 import { changedIn } from '../plan.ts'
-import { describeRow, type KindWords, type RowResult, type SheetKind, type Totals } from '../sheet-kind.ts'
+import { describeRow, type KindMessages, type RowResult, type SheetKind, type Totals } from '../sheet-kind.ts'
 import { type ApplyRow, applyColumns, applySheet } from './apply-sheet.ts'
 
 const line = ({ uid, cells, remove }: ApplyRow): object => ({
@@ -41,7 +41,7 @@ const planTotals = (totals: Totals): string => {
 }
 
 /** Shared by all batches that change chips the way `chips apply` does. */
-const words = (name: string): KindWords & Pick<SheetKind<ApplyRow>, 'line'> => ({
+const words = (name: string): KindMessages & Pick<SheetKind<ApplyRow>, 'line'> => ({
   name,
   isAdmin: true,
   label: 'Applying',
@@ -102,4 +102,4 @@ export const chipSelections = {
     isFinal: true,
     remark: () => undefined,
   },
-} as const satisfies Readonly<Record<string, KindWords>>
+} as const satisfies Readonly<Record<string, KindMessages>>

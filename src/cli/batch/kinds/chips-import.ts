@@ -3,7 +3,7 @@ import { counted, formatNumber, shellQuoted } from '../../io/text.ts'
 import { colons, uidOnWire } from '../../uid.ts'
 import { ChipCellsReader } from '../input/chip-cells.ts'
 import { UidColumn } from '../input/uid-column.ts'
-import { describeRow, type KindWords, type SheetKind, type SheetRow } from '../sheet-kind.ts'
+import { describeRow, type KindMessages, type SheetKind, type SheetRow } from '../sheet-kind.ts'
 
 /** A chip is identified by its UID, or in the HaLo family by its public key. */
 interface ImportRow extends SheetRow {
@@ -58,7 +58,7 @@ export const chipsImport = (rows: { needKeySet: number } = { needKeySet: 0 }): S
 })
 
 /** What an undo of an import makes. */
-export const chipsImportUndo: KindWords = {
+export const chipsImportUndo: KindMessages = {
   name: 'chips import undo',
   isAdmin: true,
   isFinal: true,

@@ -134,8 +134,8 @@ const withToken = (cells: readonly Cell[], token: Token): Cell[] => {
   return filled
 }
 
-type Complain = (column: string, why: string) => void
-type Read = (cells: readonly Cell[], complain: Complain) => Metadata | undefined
+type ReportProblem = (column: string, why: string) => void
+type Read = (cells: readonly Cell[], complain: ReportProblem) => Metadata | undefined
 
 const fromTemplate = (template: Template, columns: readonly string[]): Read => {
   const at = new Map(columns.map((column, i) => [column, i]))

@@ -1,7 +1,7 @@
 import { stringifyExact } from '../../../values/exact-json.ts'
 import { clean, cleanLines, counted } from '../../io/text.ts'
 import { changedIn } from '../plan.ts'
-import type { KindWords, SheetKind } from '../sheet-kind.ts'
+import type { KindMessages, SheetKind } from '../sheet-kind.ts'
 import { describeTarget, targetOnWire, targetSheet, tokenOf } from '../token.ts'
 import { noteChainCosts } from './chain-costs.ts'
 import { type MetadataRow, metadataSheet } from './metadata-sheet.ts'
@@ -37,7 +37,7 @@ const words = {
   showCosts: noteChainCosts,
   question: (totals) => `Replace the metadata of ${counted(changedIn(totals), 'token')}?`,
   undoQuestion: (count) => `Restore the metadata of ${counted(count, 'token')}?`,
-} as const satisfies KindWords
+} as const satisfies KindMessages
 
 export const phygitalMetadata = (template?: Template): SheetKind<MetadataRow> => ({
   ...words,
@@ -53,4 +53,4 @@ export const phygitalMetadata = (template?: Template): SheetKind<MetadataRow> =>
 })
 
 /** What an undo of it makes. */
-export const phygitalMetadataUndo: KindWords = { ...words, name: 'phygitals undo', label: 'Restoring' }
+export const phygitalMetadataUndo: KindMessages = { ...words, name: 'phygitals undo', label: 'Restoring' }

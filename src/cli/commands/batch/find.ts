@@ -2,7 +2,7 @@ import { isBatchName } from '../../../values/batch-state.ts'
 import { BatchApi } from '../../batch/batch-api.ts'
 import { notForBox } from '../../batch/boxes.ts'
 import { ofEarlierVersion, oldJournal } from '../../batch/old-journals.ts'
-import type { Batch, KindWords } from '../../batch/sheet-kind.ts'
+import type { Batch, KindMessages } from '../../batch/sheet-kind.ts'
 import { wordsOf } from '../../batch/sheet-kinds.ts'
 import { ApiError } from '../../client/errors.ts'
 import { argument } from '../../command/options.ts'
@@ -16,7 +16,7 @@ export interface FoundBatch {
   /** With the credential that its kind takes. */
   readonly api: BatchApi
   readonly batch: Batch
-  readonly words: KindWords
+  readonly words: KindMessages
 }
 
 /** A batch of the daemon by its id or name. @throws UsageError if there is none */

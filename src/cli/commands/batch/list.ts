@@ -81,6 +81,6 @@ const daemonBatches = async (ctx: CliContext, all: boolean) => {
   return all ? found : found.filter((batch) => batch.host === host || !isEnded(batch))
 }
 
-/** Whoever looks can do nothing about it any more, and it does nothing by itself. */
+/** Nothing more will happen to it, and nobody can change it. */
 const isEnded = ({ state, until }: Batch): boolean =>
   state === 'cancelled' || state === 'undone' || (state === 'done' && until === null)

@@ -1,5 +1,5 @@
 import { countsOf } from '../../batch/follow.ts'
-import type { Batch, KindWords } from '../../batch/sheet-kind.ts'
+import type { Batch, KindMessages } from '../../batch/sheet-kind.ts'
 import type { CliContext } from '../../context.ts'
 
 /** A batch for `batch status` and `batch list`. */
@@ -46,7 +46,7 @@ export const printShown = (ctx: CliContext, batch: ShownBatch): Promise<void> =>
   }))
 
 /** After a step: the batch, and where it stands. */
-export const printStep = async (ctx: CliContext, batch: Batch, words: KindWords): Promise<void> => {
+export const printStep = async (ctx: CliContext, batch: Batch, words: KindMessages): Promise<void> => {
   await ctx.io.one(shownBatch(batch), () => ({
     [`Batch ${batch.id}`]: batch.state,
     Rows: countsOf(batch, words),

@@ -7,7 +7,7 @@ import type { Batch } from '../../batch/sheet-kind.ts'
 import type { CliContext } from '../../context.ts'
 import { Interrupted } from '../../errors.ts'
 
-const lookMs = 1000
+const pollMs = 1000
 
 /** Waits while a batch is scheduled or proposed. An interrupt ends the wait, and leaves the batch as it is. */
 export const untilStarted = async (ctx: CliContext, api: BatchApi, batch: Batch): Promise<Batch> => {
@@ -20,7 +20,7 @@ export const untilStarted = async (ctx: CliContext, api: BatchApi, batch: Batch)
   try {
     const patience = new ReconnectPolicy(ctx, api.client, signal, (await instanceNow(ctx)).instance)
     for (let now = batch; ; ) {
-      await sleep(lookMs, undefined, { signal }).catch(() => undefined)
+      await sleep(pollMs, undefined, { signal }).catch(() => undefined)
       if (signal.aborted) throw new Interrupted(`Batch ${batch.id} stays ${now.state}.`)
       try {
         now = await api.show(batch.id)

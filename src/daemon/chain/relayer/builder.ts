@@ -71,7 +71,7 @@ export interface Builder {
   counter?(args: unknown): Counter
   /** @throws CannotBuild if it can never be built */
   build(args: unknown, ctx: BuildContext): Promise<Call>
-  /** Whether code of somebody else's decides what the call takes. Absent: none does. */
+  /** True if foreign code decides how much gas the call takes. Absent: none does. */
   isUpToReceiver?(args: unknown, client: ChainClient): Promise<boolean>
   /** Absent: a revert is final. */
   afterRevert?(args: unknown, reverted: RevertedTransaction): Promise<'sign anew' | 'give up'>

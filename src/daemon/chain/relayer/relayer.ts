@@ -154,19 +154,19 @@ const leaseOf = ({ chainId }: ChainSettings, { address }: { address: string }) =
   `sender ${chainId} ${address}`
 
 /** In milliseconds; other daemons wake nobody here, so what they record is looked for. */
-const lookMs = 250
+const pollMs = 250
 
 /** Wakes a driver for what other daemons on the database have recorded, or left. Renews the lease beside slow ticks. */
 const watch = (
-  loop: Pick<SenderLoop, 'look'>,
+  loop: Pick<SenderLoop, 'hasNewWork'>,
   driver: Pick<BackgroundLoop, 'wake'>,
   schedule: Schedule,
 ): BackgroundLoop =>
   new BackgroundLoop({
     run: async () => {
-      if (await loop.look()) driver.wake()
+      if (await loop.hasNewWork()) driver.wake()
     },
-    restMs: () => lookMs,
+    restMs: () => pollMs,
     // The driver's tick reports it.
     failed: () => undefined,
     schedule,

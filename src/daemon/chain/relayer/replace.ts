@@ -148,7 +148,7 @@ function feesFor(
 const gasOf = ({ gas }: Sender, { last, purpose }: Replacement): number | Promise<number> =>
   purpose === 'filler' && last.purpose === 'effect' ? gas.limitOfFiller() : last.gas
 
-/** Whether gas was the reason is told by a new estimate, since nodes have many words for it. */
+/** A new estimate shows whether gas was the reason, since nodes word it in many ways. */
 async function gasAfterRefusal(
   sender: Sender,
   view: View,

@@ -94,7 +94,7 @@ export class AttemptSender {
 const isRefused = (outcome: SendOutcome): boolean =>
   ['impossible', 'refused', 'tip-too-low', 'legacy-only'].includes(outcome)
 
-/** The last attempt of each transaction until a node accepts it, and again now and then. */
+/** The last attempt of each transaction, resent until a node accepts it and occasionally afterwards. */
 export function due({ memory, timing, clock }: Sender, view: View): Due[] {
   const now = clock.monotonic()
   const list: Due[] = []

@@ -91,7 +91,7 @@ export class SenderLoop {
     this.#forget(view.attempts)
     const sending = new AttemptSender(sender, view)
     sending.begin(due(sender, view))
-    // What was begun ends in this tick, also if signing fails.
+    // What was started is finished in this tick, even if signing fails.
     const signed = await signQueued(sender, view, sending).finally(() => sending.answered())
     const { trouble, waitingForFunds } = await sending.end()
     await markUnmined(sender, view)
@@ -153,7 +153,7 @@ export class SenderLoop {
   }
 
   /** What changes in the database without this process. @returns whether a tick has something to do */
-  async look(): Promise<boolean> {
+  async hasNewWork(): Promise<boolean> {
     const { lease } = this.sender
     if (!lease.isHeld) return lease.canAcquire()
     if (lease.needsRenewal && !(await lease.renew())) return true

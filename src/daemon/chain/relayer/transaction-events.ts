@@ -8,7 +8,7 @@ import { isSettled, type SettledState, stateOf, storedHex } from './transaction.
 
 type Listener = (row: TransactionRow) => boolean
 
-const lookMs = 250
+const pollMs = 250
 /** Transactions that are looked at in one query. */
 const batchSize = 500
 
@@ -26,8 +26,8 @@ export class TransactionEvents {
     if (isShared(db))
       this.#loop = new BackgroundLoop({
         run: () => this.#look(),
-        firstMs: lookMs,
-        restMs: () => lookMs,
+        firstMs: pollMs,
+        restMs: () => pollMs,
         // Reads are asked again for a while; whoever waits gives up by itself.
         failed: () => undefined,
         schedule,

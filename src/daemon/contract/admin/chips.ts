@@ -48,7 +48,7 @@ const chipForAdmin = () =>
     lastTapAt: timestamp.nullable(),
     /** Seal of a TagTamper chip, once a tap reported it. Once `open`, it stays `open`. */
     tamper: z.enum(['closed', 'open']).nullable(),
-    /** The tap that first told that the seal is open. */
+    /** The tap that first reported the seal open. */
     openedAt: timestamp.nullable(),
     item: z.object({ id: z.string(), name: z.string(), variant: z.string().nullable() }).nullable(),
     linkedToken: tokenRef()

@@ -25,7 +25,7 @@ const batchSize = 50
 const soonestMs = 250
 const stopMs = 4_000
 /** Other daemons wake nobody here, so what they plan is looked for. */
-const lookMs = 5_000
+const pollMs = 5_000
 /** Between the reservation of a badge and the first question about it. */
 const graceMs = 10_000
 const endOfDates = Date.UTC(9999, 0)
@@ -100,12 +100,12 @@ export class Poller {
 
   async #nextMs(): Promise<number> {
     const { db, clock, pollSeconds, election } = this.#deps
-    if (election?.isLeader === false) return lookMs
+    if (election?.isLeader === false) return pollMs
     const due = await nextDue(db.read)
     const ms = due === undefined ? Number.POSITIVE_INFINITY : Date.parse(due) - clock.now()
     const pausedMs = this.#pausedUntil - clock.monotonic()
     if (pausedMs > 0) return pausedMs
-    const maxWaitMs = Math.min(pollSeconds * 1000, election === undefined ? Number.POSITIVE_INFINITY : lookMs)
+    const maxWaitMs = Math.min(pollSeconds * 1000, election === undefined ? Number.POSITIVE_INFINITY : pollMs)
     return Math.min(Math.max(ms, soonestMs), maxWaitMs)
   }
 

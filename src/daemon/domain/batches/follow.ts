@@ -9,7 +9,7 @@ import type { BatchSignals } from './signals.ts'
 type Deps = Pick<BatchDeps, 'db' | 'box'>
 
 /** A batch that another daemon runs is looked at so often. */
-const lookMs = 500
+const pollMs = 500
 /** Not after each write: a look opens a piece. */
 const minLookMs = 50
 const tellMs = 1000
@@ -49,7 +49,7 @@ async function* follow(
       yield [{ batch }]
       lastSentAt = lookedAt
     }
-    await signals.next(batch.id, lookMs, stopped)
+    await signals.next(batch.id, pollMs, stopped)
     await pause(Math.max(0, lookedAt + minLookMs - performance.now()), stopped)
   }
 }

@@ -114,7 +114,7 @@ export class BatchLoop {
     this.#isFailing = false
   }
 
-  /** Whoever revokes a credential pauses its batches; one that expires does so here. */
+  /** Revoking a credential pauses its batches at once; those of an expired one are paused here. */
   async #pauseEnded(at: string): Promise<void> {
     const { db } = this.deps
     if ((await endedBatches(db.read, at)).length === 0) return

@@ -156,7 +156,7 @@ async function addPiece({ db, clock, box }: Deps, batch: BatchRow, id: string): 
   await db.write(async (trx) => {
     await assertRoom(trx, teamId, sealed.length)
     const change = { uploaded: uploaded + lines.length, nextPiece: nextPiece + 1, touchedAt }
-    // Whoever else asks for it at the same time may have been first.
+    // A concurrent request may have been first.
     if (!(await changeBatch(trx, id, where, change))) return
     const piece = { batchId: id, piece: nextPiece, count: lines.length, rows: sealed }
     await insertPiece(trx, { ...piece, plan: null, results: null })

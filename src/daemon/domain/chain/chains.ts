@@ -102,7 +102,7 @@ function troubleOf(error: unknown, stuck: SenderStatus['stuck']): ChainState['tr
   return code && { code, message: withoutUrls(messageOf(error)), transactionId: null }
 }
 
-/** Whoever asks for readiness may read them, and a node may quote the key that it was given. */
+/** Readiness is public, and a node may quote its API key in an error. */
 export function describeStuck({ id, why }: NonNullable<SenderStatus['stuck']>): string {
   const words = withoutUrls(why).replace(/(?<![\w-])(?!0x)[\w-]{24,}/g, '…')
   return `transaction ${id} cannot go on: ${words.replace(/\.$/, '')}`

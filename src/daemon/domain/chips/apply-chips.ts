@@ -55,7 +55,7 @@ export async function* applyRows(
       continue
     }
     const planned = await size.timed(piece.length, () => plan(deps.db.read))
-    // Whether a chip can be registered shows only when it is.
+    // Only an attempt shows whether a chip can be registered.
     yield* planned.some(({ status }) => status === 'created')
       ? await withRollback(deps.db, apply)
       : planned.map(resultOf)

@@ -10,7 +10,7 @@ import {
 } from '../../store/chips/key-sets.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
-import { chipsLeftWith, openNfcPlans } from '../../store/nfc/nfc-plans.ts'
+import { chipsStillUsing, openNfcPlans } from '../../store/nfc/nfc-plans.ts'
 import type { KeySetRow } from '../../store/schema/schema.ts'
 import { DomainError, invalid, notFound } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
@@ -123,7 +123,7 @@ export async function removeKeySet(
         `A chip whose setup was not finished may have keys of the key set ${id} and would be unusable without it. Finish the setup first: tapchip nfc recover, or tapchip nfc reset. If the chip is lost: tapchip nfc recover --give-up UID`,
       )
     }
-    const stillUsing = await chipsLeftWith(trx, id, leftNamed)
+    const stillUsing = await chipsStillUsing(trx, id, leftNamed)
     if (stillUsing.count > 0) {
       const more = stillUsing.count > stillUsing.uids.length ? ', …' : ''
       throw new DomainError(

@@ -87,7 +87,7 @@ interface RegisterContext {
   readonly tombstones: ReadonlyMap<string, Tombstone>
 }
 
-const commonsOf = ({ teamId, chipGroupId, isSimulated, at, batch }: Registration) => ({
+const sharedColumnsOf = ({ teamId, chipGroupId, isSimulated, at, batch }: Registration) => ({
   teamId,
   chipGroupId,
   simulated: isSimulated ? (1 as const) : (0 as const),
@@ -134,7 +134,7 @@ async function insertAllBare(
   if (keySetId === null || remembered.size > 0 || !chips.every((chip) => chip.isBare)) return false
   return insertBareChips(
     trx,
-    commonsOf(registration),
+    sharedColumnsOf(registration),
     keySetId,
     chips.map((chip) => chip.uid),
   )
@@ -162,7 +162,7 @@ async function insertBound(work: RegisterContext, bound: readonly BoundChip[]): 
   const { trx, deps, registration, tombstones: remembered } = work
   const tokens = await tokenRowsOf(trx, bound, registration.at)
   const rows = bound.map((one) => chipRow(deps, one, tokens, remembered.get(chipIdentity(one.chip))))
-  return insertChips(trx, commonsOf(registration), rows)
+  return insertChips(trx, sharedColumnsOf(registration), rows)
 }
 
 function partByUid(chips: readonly CheckedChip[]): { first: CheckedChip[]; again: CheckedChip[] } {

@@ -23,7 +23,7 @@ const payloadLength = 8
 const ordinals = 2 ** 14
 const moments = 2 ** 10
 
-/** Whether a tap with its ID is the one that was meant: it was given to another one if the first was lost. */
+/** False if another tap has had this ID since: IDs of lost taps are reused after a restore. */
 export const isOf = (sealed: SealedContent, { at, isEnded }: Pick<TapOfChip, 'at' | 'isEnded'>): boolean =>
   sealed.moment === momentOf(at) && (sealed.isCurrent || Boolean(isEnded))
 
@@ -40,7 +40,7 @@ const momentOf = (at: string): number => Number(at.slice(20, 23))
  * AES-256, under keys of their own for each purpose and era.
  */
 export class Seals {
-  readonly #eras: readonly Era[]
+  readonly #eras: readonly EraKeys[]
 
   /** @param eras names, the current one first: see sealEras */
   constructor(box: SecretBox, eras: readonly string[]) {
@@ -61,7 +61,7 @@ export class Seals {
   openCode = (text: string): SealedContent | undefined => this.#open('code', text)
   openCookie = (text: string): SealedContent | undefined => this.#open('cookie', text)
 
-  #seal(purpose: keyof Era, { id, at }: SealedTap, ordinal: number): string {
+  #seal(purpose: keyof EraKeys, { id, at }: SealedTap, ordinal: number): string {
     const [era] = this.#eras
     if (!era) throw new Error('Seals need an era')
     if (ordinal >= ordinals) throw new RangeError(`A tap has no more than ${ordinals} of a kind`)
@@ -71,7 +71,7 @@ export class Seals {
     return era[purpose].seal(payload)
   }
 
-  #open(purpose: keyof Era, text: string): SealedContent | undefined {
+  #open(purpose: keyof EraKeys, text: string): SealedContent | undefined {
     if (!/^[A-Za-z0-9_-]{21}$/.test(text)) return undefined
     for (const era of this.#eras) {
       const payload = era[purpose].open(text)
@@ -88,7 +88,7 @@ export class Seals {
   }
 }
 
-type Era = Record<'ref' | 'code' | 'cookie', Kind>
+type EraKeys = Record<'ref' | 'code' | 'cookie', Kind>
 
 /** One purpose, with keys of its own. */
 class Kind {

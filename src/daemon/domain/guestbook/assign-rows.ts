@@ -11,7 +11,7 @@ import { findGuestbookEvent } from '../../store/guestbook/guestbook-events.ts'
 import { ownChips } from '../chips/named-chips.ts'
 import { notFound } from '../errors/errors.ts'
 
-/** Since when a chip has an event; null: it does not. */
+/** When the event was assigned to the chip; null: it is not. */
 type AssignedSince = string | null
 
 export interface GuestbookRow {

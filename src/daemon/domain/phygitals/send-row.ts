@@ -4,7 +4,7 @@ import { type Idempotency, IdempotencyConflict, type KeyedRequest } from '../cha
 import { DomainError, type ErrorCode, storeFailure } from '../errors/errors.ts'
 import { broadcastHash } from './transfer.ts'
 
-/** How a row ended that is one transaction. */
+/** The outcome of a row that is a single transaction. */
 type SentRow =
   | { status: 'sent'; hash: string }
   /** Recorded and sent when there is room; it has no hash yet. */

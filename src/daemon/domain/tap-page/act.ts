@@ -27,7 +27,7 @@ export type ActDeps = VisitDeps &
   ActionDeps & { idempotency: Idempotency }
 
 /** A press of a button on a tap page. */
-export interface Press {
+export interface ButtonPress {
   kind: ActionKind
   /** ID of the badge or guestbook event; 0 for claims. */
   id: number
@@ -48,7 +48,7 @@ const notAllowed = () =>
  * @throws DomainError of the code, the recipient, or the rule; nothing is used up then, except by
  * idempotency_conflict: the button was pressed before for another recipient
  */
-export async function act(deps: ActDeps, visit: Visit, press: Press): Promise<void> {
+export async function act(deps: ActDeps, visit: Visit, press: ButtonPress): Promise<void> {
   const { kind, id, recipient } = press
   // A form that the page does not have must use up neither the ref nor a code.
   const offered = await actionsOf(deps, await factsOf(deps, visit, []))
@@ -72,16 +72,16 @@ export async function act(deps: ActDeps, visit: Visit, press: Press): Promise<vo
   }
 }
 
-function codeFor(codes: IssuedCodes, { kind, id }: Press): string | undefined {
+function codeFor(codes: IssuedCodes, { kind, id }: ButtonPress): string | undefined {
   if (kind === 'badge') return codes.badges.get(id)
   return kind === 'guestbook' ? codes.guestbooks.get(id) : claimOf(codes)
 }
 
-/** The rule of each button, with what is left to do where a crash came between record and answer. */
+/** The steps of each button, including what is left to do after a crash between recording and answering. */
 function stepsOf(
   deps: ActDeps,
   { tap }: Visit,
-  { kind, id: eventId, recipient, deviceId, actor }: Press,
+  { kind, id: eventId, recipient, deviceId, actor }: ButtonPress,
   { code, idempotency }: { code: string; idempotency: KeyedRequest },
 ) {
   const requester = { code, actor, idempotency }

@@ -26,7 +26,7 @@ export interface ViewOptions {
   /** See TapPage. */
   query: string | undefined
   tried?: RefusedAction | undefined
-  /** Told of what the page waits for. */
+  /** Called with what the page waits for. */
   watch?: Watch | undefined
 }
 

@@ -15,7 +15,7 @@ export interface RecordDeps {
   seals: Seals
   clock: { now(): number; uptime(): number }
   explorers: Explorers
-  /** Told of each transaction that is not settled. */
+  /** Called with each transaction that is not settled. */
   watch?: ((transactionId: number) => void) | undefined
 }
 

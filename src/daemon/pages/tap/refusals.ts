@@ -1,10 +1,10 @@
 import { html, raw } from './html.ts'
 import { layout } from './layout.ts'
 import type { Page, PageSettings } from './settings.ts'
-import type { RefusalWords, UnableReason } from './strings/errors.ts'
+import type { RefusalMessages, UnableReason } from './strings/errors.ts'
 import { stringsOf } from './strings/strings.ts'
 
-export type Refusal = keyof RefusalWords
+export type Refusal = keyof RefusalMessages
 
 /** The chip, the link, or the time is not right. */
 export function refusalPage(reason: Refusal, settings: PageSettings): Page {
@@ -32,7 +32,7 @@ export function failurePage(failed: Failed | number, settings: PageSettings): Pa
   const { title, advice } = unable[kind]
   const state = kind === 'missing' ? notFound : kind === 'malformed' ? refused : notNow
   const wait = known.retryAfterSeconds ?? defaultWaitSeconds[known.status]
-  // Whoever sees what came of it may have nothing to try again.
+  // There may be nothing left to retry.
   const when = wait === undefined || kind === 'interrupted' ? [] : [tryAgainIn(wait)]
   return notice({ state, title, advice: [advice, ...when], isTap: true }, settings)
 }

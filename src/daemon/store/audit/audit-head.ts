@@ -35,7 +35,7 @@ export const sealOfConnection = (db: Pick<Queries, 'getExecutor'>): AuditSeal | 
 
 /**
  * From now on, changes that are recorded on this connection seal the head by a key that is derived from the data key.
- * Whoever edits the database by hand cannot make such a seal.
+ * Nobody who edits the database by hand can make such a seal.
  */
 export function sealAuditWith(db: Pick<Queries, 'getExecutor'>, seal: AuditSeal): AuditSeal {
   seals.set(db.getExecutor().adapter, seal)
@@ -109,7 +109,7 @@ const entryAt = statement<{ id: number }>()((db, p) =>
 const hasEntry = async (db: Queries, { lastId, hash }: AuditHead): Promise<boolean> =>
   (await entryAt.first(db, { id: lastId }))?.hash === hash || (lastId === 0 && hash === chainStart)
 
-/** Whether the log still goes on from the newest head that this daemon knows; else `seal.broken` says so from now on. */
+/** Checks that the log continues from the newest head this daemon knows; otherwise sets `seal.broken`. */
 export async function checkAuditHead(db: Queries, seal: AuditSeal): Promise<void> {
   // Before the head is read: it may only be newer.
   const { newest } = seal
@@ -153,7 +153,7 @@ export async function sealAnew(db: Queries, at: string): Promise<void> {
 }
 
 interface SealedHead extends AuditHead {
-  /** Whether the data key sealed the head, and since when. */
+  /** True if the data key sealed the head. */
   isSealed: boolean
   /** null: nothing proves it. */
   sealedSince: string | null

@@ -2,7 +2,7 @@ import { engineOf, type Queries } from '../database/database.ts'
 import { affected } from '../database/statement.ts'
 import type { BadgeAssignmentRow } from '../schema/schema.ts'
 
-/** Whoever assigns what a batch assigned relies on it: an undo of that batch must leave it. */
+/** Assigning again what a batch assigned makes it permanent: undoing that batch must not remove it. */
 export const disown = (
   db: Queries,
   { uids, badgeEventId, batch }: { uids: readonly string[]; badgeEventId: number; batch: string | null },

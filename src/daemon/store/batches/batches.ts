@@ -221,7 +221,7 @@ interface OldBatches {
   readonly limit: number
 }
 
-/** Not those that are yet to be taken back. @returns how many were deleted */
+/** Except those that are yet to be undone. @returns how many were deleted */
 export const pruneBatches = async (db: Queries, { before, states, limit }: OldBatches): Promise<number> => {
   const oldest = await db
     .selectFrom('batches')

@@ -1,4 +1,4 @@
-import { type ChipsPage, type ChipsText, type Db, engineOf, type Queries } from '../database/database.ts'
+import { type ChipsAsText, type ChipsPage, type Db, engineOf, type Queries } from '../database/database.ts'
 import { affected } from '../database/statement.ts'
 import type { ChipGroupRow } from '../schema/schema.ts'
 import { type ChipFilter, chipsToExport } from './chip-selection.ts'
@@ -64,7 +64,7 @@ export const chipsAsLines = (
 async function* chipPages<G>(
   db: Reader,
   groups: readonly G[],
-  read: (db: Queries, group: G, page: ChipsPage) => Promise<ChipsText>,
+  read: (db: Queries, group: G, page: ChipsPage) => Promise<ChipsAsText>,
 ): AsyncGenerator<string> {
   let [queries, limit] = [db.read, firstRows]
   for (const group of groups) {

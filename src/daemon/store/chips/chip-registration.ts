@@ -5,7 +5,7 @@ import { newestTap } from '../taps/taps.ts'
 import { addToChipGroup } from './chip-groups.ts'
 import { type ChipWithToken, withToken } from './chips.ts'
 
-export interface Commons {
+export interface SharedColumns {
   teamId: number
   chipGroupId: number
   simulated: 0 | 1
@@ -16,7 +16,7 @@ export interface Commons {
 /** @returns false, without any insert, if a UID is repeated or already registered */
 export async function insertBareChips(
   db: Queries,
-  { teamId, chipGroupId, simulated, createdAt, importBatch }: Commons,
+  { teamId, chipGroupId, simulated, createdAt, importBatch }: SharedColumns,
   keySetId: number,
   uids: readonly string[],
 ): Promise<boolean> {
@@ -100,7 +100,7 @@ export type NewChip = Pick<ChipRow, (typeof columns)[number]>
 /** @returns false, without any insert, if a UID, label, or public key already exists */
 export async function insertChips(
   db: Queries,
-  commons: Commons,
+  commons: SharedColumns,
   chips: readonly NewChip[],
 ): Promise<boolean> {
   const { teamId, chipGroupId, simulated, createdAt, importBatch } = commons

@@ -112,7 +112,7 @@ export interface PoolCounts {
   readonly max: number
 }
 
-export interface ChipsText {
+export interface ChipsAsText {
   text: string
   rows: number
   /** The last UID; null if the page is empty. */
@@ -143,11 +143,11 @@ export interface Engine {
   /** A subquery with the column `value`. One parameter for any number of values keeps the SQL text constant. */
   listed(values: readonly string[]): RawBuilder<string>
   /** Elements of a JSON array, without brackets. */
-  chipsAsElements(db: Queries, chipGroupId: number, page: ChipsPage): Promise<ChipsText>
+  chipsAsElements(db: Queries, chipGroupId: number, page: ChipsPage): Promise<ChipsAsText>
   /** Changes with every value that can be applied to a chip. */
   revision(columnOf: (column: AppliedColumn) => Expression<unknown>): RawBuilder<string>
   /** JSON lines in the export format. @param chips the query of `chipsToExport` */
-  chipsAsLines(db: Queries, chips: Expression<unknown>): Promise<ChipsText>
+  chipsAsLines(db: Queries, chips: Expression<unknown>): Promise<ChipsAsText>
 }
 
 /** Months are YYYY-MM, in UTC. */

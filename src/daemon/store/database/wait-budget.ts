@@ -34,12 +34,12 @@ export class WaitBudget {
 const requests = new AsyncLocalStorage<WaitBudget>()
 
 /** Following requests costs a tap a fifth of its time on Node 20, so it is done for as long after a failure. */
-const trackedMs = 60_000
-let trackedUntil = Number.NEGATIVE_INFINITY
+const trackingMs = 60_000
+let trackingUntil = Number.NEGATIVE_INFINITY
 
 /** The database failed to answer: requests that begin from now on have one patience for all their steps. */
 export function trackRequests(): void {
-  trackedUntil = performance.now() + trackedMs
+  trackingUntil = performance.now() + trackingMs
 }
 
 /**
@@ -47,7 +47,7 @@ export function trackRequests(): void {
  * its own, which ends the request as well if it is used up.
  */
 export function withWaitBudget(patience: WaitBudget, serve: () => void): void {
-  if (performance.now() < trackedUntil) requests.run(patience, serve)
+  if (performance.now() < trackingUntil) requests.run(patience, serve)
   else {
     requests.disable()
     serve()

@@ -155,7 +155,7 @@ export async function withLease<T>(
 }
 
 type Term = { name: string; holder: string; leaseMs: number }
-type Tenure = Term & { fence: number }
+type HeldLease = Term & { fence: number }
 type Attempt = Term & { graceMs: number }
 
 const leases = expressionBuilder<Database, 'leases'>()
@@ -202,7 +202,7 @@ const acquireLease = statement<Attempt>()((db, p) =>
     .returning('fence'),
 )
 
-const ofTenure = (db: Queries, p: Tenure) =>
+const ofTenure = (db: Queries, p: HeldLease) =>
   db
     .updateTable('leases')
     .where('name', '=', p.name)
@@ -210,11 +210,11 @@ const ofTenure = (db: Queries, p: Tenure) =>
     .where('fence', '=', p.fence)
 
 /** Changes nothing if another process has acquired the lease since. */
-const renewLease = statement<Tenure>()((db, p) =>
+const renewLease = statement<HeldLease>()((db, p) =>
   ofTenure(db, p).set({ expiresAt: leases(engineOf(db).now, '+', p.leaseMs) }),
 )
 
-const releaseLease = statement<Tenure>()((db, p) => ofTenure(db, p).set({ holder: '' }))
+const releaseLease = statement<HeldLease>()((db, p) => ofTenure(db, p).set({ holder: '' }))
 
 /** After a restore, or a start that nobody else can share: whoever held one is gone. */
 export const releaseAllLeases = (trx: Queries) =>

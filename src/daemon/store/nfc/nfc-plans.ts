@@ -45,7 +45,7 @@ export const giveUpNfcPlan = (db: Queries, id: number, end: { closedAt: string; 
   )
 
 /** Unregistered chips that last received keys of the key set. @param limit maximum number of UIDs returned */
-export async function chipsLeftWith(
+export async function chipsStillUsing(
   db: Queries,
   keySet: number,
   limit: number,

@@ -4,14 +4,14 @@ import { driver, loadDriver } from './driver.ts'
 import { common, connectMs } from './servers.ts'
 
 /** The connection works, and the server takes no writes over it: a standby, or one that was set so. */
-export class TakesNoWrites extends Error {
-  override readonly name = 'TakesNoWrites'
+export class ReadOnlyServer extends Error {
+  override readonly name = 'ReadOnlyServer'
   constructor() {
     super('accepts no writes')
   }
 }
 
-/** Connects to a server that accepts writes. @throws DatabaseError, TakesNoWrites, network errors */
+/** Connects to a server that accepts writes. @throws DatabaseError, ReadOnlyServer, network errors */
 export async function connectTo(url: string): Promise<Client> {
   await loadDriver()
   const client = new (driver().Client)({ ...common, connectionString: url })
@@ -27,7 +27,7 @@ export async function connectTo(url: string): Promise<Client> {
   }
 }
 
-/** A standby accepts connections as well. @throws TakesNoWrites, DatabaseError, errors of the network */
+/** A standby accepts connections as well. @throws ReadOnlyServer, DatabaseError, errors of the network */
 export async function assertWritable(
   client: { query(query: QueryConfig): Promise<{ rows: unknown[] }> },
   withinMs = connectMs,
@@ -35,7 +35,7 @@ export async function assertWritable(
   // Unknown to the types.
   const query = { text: 'show transaction_read_only', query_timeout: withinMs }
   const [row] = (await client.query(query)).rows as { transaction_read_only: string }[]
-  if (row?.transaction_read_only !== 'off') throw new TakesNoWrites()
+  if (row?.transaction_read_only !== 'off') throw new ReadOnlyServer()
 }
 
 /** Without a word, because the server may not listen. */

@@ -8,7 +8,7 @@ import {
 } from '../database/database.ts'
 import { Adapter, kyselyBy } from './dialect.ts'
 import { loadDriver } from './driver.ts'
-import { type Beat, startHeartbeat } from './heartbeat.ts'
+import { type HeartbeatOptions, startHeartbeat } from './heartbeat.ts'
 import { Pool } from './pool.ts'
 import { Primary } from './primary.ts'
 import { repeated, tried } from './retry.ts'
@@ -18,7 +18,7 @@ import { queryOn, type Run } from './single-query.ts'
 import { countsOf, serverState } from './state.ts'
 import { Writer } from './writer.ts'
 
-const defaultBeat: Beat = { everyMs: 1000, answerMs: 3000 }
+const defaultBeat: HeartbeatOptions = { everyMs: 1000, answerMs: 3000 }
 
 interface Options {
   /** The most that are open at once. */

@@ -1,6 +1,6 @@
 import { type Expression, type RawBuilder, sql } from 'kysely'
 import { appliedColumns, type ExportedColumn, exportedColumns } from '../../../values/chip-columns.ts'
-import type { ChipsText, Engine } from '../database/database.ts'
+import type { ChipsAsText, Engine } from '../database/database.ts'
 import { tapMonths } from './tap-months.ts'
 
 // The text that SQLite's json_array makes, so that a revision means the same on both engines.
@@ -37,7 +37,7 @@ export const postgresEngine: Engine = {
   held: (query) => query.forNoKeyUpdate(),
   revision,
   chipsAsElements: async (db, chipGroupId, page) => {
-    const { rows } = await sql<ChipsText>`
+    const { rows } = await sql<ChipsAsText>`
       select string_agg(json_build_object(
         'uid', uid, 'createdAt', "createdAt", 'isConfigured', ${isConfigured}, 'redirectUrl', "redirectUrl"
       )::text, ',' order by uid) as text, count(*) as rows, max(uid) as last
@@ -46,7 +46,7 @@ export const postgresEngine: Engine = {
     return textOf(rows)
   },
   chipsAsLines: async (db, chips) => {
-    const { rows } = await sql<ChipsText>`
+    const { rows } = await sql<ChipsAsText>`
       select string_agg(json_build_object(
         'uid', uid, ${sql.join(exportedColumns.map((column) => sql`${sql.lit(column)}, ${exported(column)}`))},
         'generation', generation, 'lastTapAt', "lastTapAt", 'createdAt', "createdAt",
@@ -58,7 +58,7 @@ export const postgresEngine: Engine = {
   },
 }
 
-const textOf = ([page]: ChipsText[]): ChipsText => ({
+const textOf = ([page]: ChipsAsText[]): ChipsAsText => ({
   text: page?.text ?? '',
   rows: page?.rows ?? 0,
   last: page?.last ?? null,

@@ -6,7 +6,7 @@ import { serverTrouble } from './server-trouble.ts'
 import { isFull } from './trouble.ts'
 
 /** In milliseconds; tests use less. */
-export interface Beat {
+export interface HeartbeatOptions {
   readonly everyMs: number
   readonly answerMs: number
 }
@@ -20,7 +20,7 @@ export interface Beat {
 export function startHeartbeat(
   primary: Primary,
   pool: Pool,
-  { everyMs, answerMs }: Beat,
+  { everyMs, answerMs }: HeartbeatOptions,
   changed: (trouble: ServerTrouble | undefined) => void,
 ): () => Promise<void> {
   const ending = new AbortController()

@@ -8,7 +8,7 @@ export interface Query {
   query_timeout?: number
 }
 
-interface Terms {
+interface QueryLimits {
   /** Deadline of one query. */
   readonly queryMs: number
   /** From one answer, or from the time when the connection was asked for, to the next. */
@@ -21,10 +21,10 @@ interface Terms {
 /** A connection for one piece of work, which has to release it. */
 export class PooledConnection {
   readonly #client: Client
-  readonly #terms: Terms
+  readonly #terms: QueryLimits
   #until: number
 
-  constructor(client: Client, terms: Terms) {
+  constructor(client: Client, terms: QueryLimits) {
     this.#client = client
     this.#terms = terms
     this.#until = terms.since + terms.patienceMs

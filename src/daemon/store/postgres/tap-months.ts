@@ -3,7 +3,7 @@ import type { Queries, TapMonths } from '../database/database.ts'
 import { tapColumns } from '../migrations/initial/taps.ts'
 import { otherMonths } from './servers.ts'
 
-// A lock that has to be waited for holds up every later tap: better to come back.
+// Waiting for a lock would hold up every later tap, so it is skipped and tried again.
 const patience = sql`set local lock_timeout = '100ms'`
 
 /** The partition of a month. @param month YYYY-MM */

@@ -1,5 +1,5 @@
 import { DatabaseUnavailable, type ServerTrouble } from '../database/database.ts'
-import { TakesNoWrites } from './connection.ts'
+import { ReadOnlyServer } from './connection.ts'
 import { isServerError } from './driver.ts'
 import { NoPrimary } from './primary.ts'
 import { addressOf, isLasting, isNoRoom, sqlStateOf } from './servers.ts'
@@ -23,7 +23,7 @@ const readOnly = '25006'
 
 function reasonOf(error: unknown): ServerTrouble['reason'] {
   if (isNoRoom(error)) return 'no_room'
-  if (error instanceof TakesNoWrites || sqlStateOf(error) === readOnly) return 'read_only'
+  if (error instanceof ReadOnlyServer || sqlStateOf(error) === readOnly) return 'read_only'
   if (isServerError(error) || isLasting(error)) return 'refused'
   const { code = '', message = '' } = error instanceof Error ? (error as NodeJS.ErrnoException) : {}
   return code === 'ETIMEDOUT' || message.includes('timeout') ? 'silent' : 'down'

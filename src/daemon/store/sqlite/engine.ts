@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { appliedColumns, type ExportedColumn, exportedColumns } from '../../../values/chip-columns.ts'
-import type { ChipsText, Engine } from '../database/database.ts'
+import type { ChipsAsText, Engine } from '../database/database.ts'
 
 const flag = (isSet: RawBuilder<unknown>) => sql`json(iif(${isSet}, 'true', 'false'))`
 
@@ -27,7 +27,7 @@ export const sqliteEngine: Engine = {
   listed: (values) => sql`(select value from json_each(${JSON.stringify(values)}))`,
   revision,
   chipsAsElements: async (db, chipGroupId, page) => {
-    const { rows } = await sql<ChipsText>`
+    const { rows } = await sql<ChipsAsText>`
       select json_group_array(json_object(
         'uid', uid, 'createdAt', "createdAt",
         'isConfigured', ${flag(isConfigured)}, 'redirectUrl', "redirectUrl"
@@ -38,7 +38,7 @@ export const sqliteEngine: Engine = {
     return { ...found, text: found.text.slice(1, -1) }
   },
   chipsAsLines: async (db, chips) => {
-    const { rows } = await sql<ChipsText>`
+    const { rows } = await sql<ChipsAsText>`
       select group_concat(json_object(
         'uid', uid, ${sql.join(exportedColumns.map((column) => sql`${sql.lit(column)}, ${exported(column)}`))},
         'generation', generation, 'lastTapAt', "lastTapAt", 'createdAt', "createdAt",
@@ -54,7 +54,7 @@ const isConfigured = sql`("tokenRow" is not null or "itemId" is not null or "red
   or exists (select 1 from "badgeAssignments" where "chipUid" = uid)
   or exists (select 1 from "guestbookAssignments" where "chipUid" = uid))`
 
-const textOf = ([page]: ChipsText[]): ChipsText => ({
+const textOf = ([page]: ChipsAsText[]): ChipsAsText => ({
   text: page?.text ?? '',
   rows: page?.rows ?? 0,
   last: page?.last ?? null,

@@ -71,7 +71,7 @@ const sign = statement<{ codeHash: string; signature: Uint8Array }>()((db, p) =>
   db.updateTable('spentCodes').set({ signature: p.signature }).where('codeHash', '=', p.codeHash),
 )
 
-// Whoever reads the database or a backup gets no signature: only the code opens it.
+// The database and its backups reveal no signature: only the code decrypts it.
 const boxOf = (code: string): SecretBox =>
   new SecretBox(new Uint8Array(hkdfSync('sha256', code, '', 'transfer signature', 32)))
 
@@ -105,7 +105,7 @@ export const endCode = (db: Queries, codeHash: string, now: string) =>
 export const restoreCode = (db: Queries, codeHash: string) =>
   affected(db.updateTable('spentCodes').set({ takenAt: null, usedAt: null }).where('codeHash', '=', codeHash))
 
-/** Whether the event that a code is for was not taken off its chip since. */
+/** True if the code's event is still assigned to its chip. */
 export const isAssigned = (db: Queries, assignmentId: number): Promise<boolean> =>
   exists(db.selectFrom('badgeAssignments').select('id').where('id', '=', assignmentId))
 

@@ -107,7 +107,7 @@ export const guestbookMints: SentKind<MintLine, MintResult> = {
     if (seen?.status === 'failed') return seen
     const { row } = line
     const event = eventOf(line)
-    // What a plan showed is what is sent, though a name stands for another address by now.
+    // Sends to the address that the plan showed, even if the name points elsewhere by now.
     const recipient = seen?.recipient ?? line.recipient
     const { teamId, actor } = run
     const idempotency = claimOfRow(deps, run, key, { event, recipient })

@@ -112,7 +112,7 @@ export const phygitalTransfers: SentKind<TransferLine, TransferResult> = {
     if (seen?.status === 'failed') return seen
     const { row } = line
     const target = targetOfRow(line)
-    // What a plan showed is what is sent, though a name stands for another address by now.
+    // Sends to the address that the plan showed, even if the name points elsewhere by now.
     const recipient = seen?.recipient ?? line.recipient
     let found: TransferResult = { row, ...target, owner: seen?.owner, recipient, status: 'transferred' }
     const claim = claimOfRow(deps, run, key, { target, recipient })

@@ -1,8 +1,14 @@
-import type { FailureWords, MistypedWords, RefusalWords, UnableWords, Words } from './errors.ts'
+import type {
+  FailureMessages,
+  InvalidRecipientMessages,
+  RefusalMessages,
+  UnableMessages,
+  Words,
+} from './errors.ts'
 
 const tapAgain = 'Halten Sie Ihr Telefon noch einmal an den Chip, und versuchen Sie es dann erneut.'
 
-export const failures: FailureWords = {
+export const failures: FailureMessages = {
   otherwise: `Das hat nicht geklappt. Es wurde nichts verbraucht. ${tapAgain}`,
   otp_used: `Dieser Scan wurde dafür schon verwendet, auf einer anderen Seite oder in einer App. ${tapAgain}`,
   otp_expired: `Die Zeit für diesen Scan ist abgelaufen. ${tapAgain}`,
@@ -52,7 +58,7 @@ export const failures: FailureWords = {
   not_found: `Das gibt es nicht mehr. ${tapAgain}`,
 }
 
-export const mistyped: MistypedWords = {
+export const mistyped: InvalidRecipientMessages = {
   unknownName:
     'Zu diesem Namen gehört keine Wallet. Prüfen Sie die Schreibweise, oder geben Sie die Adresse selbst ein.',
   wrongAddress: 'In dieser Adresse ist ein Fehler. Kopieren Sie sie noch einmal.',
@@ -63,7 +69,7 @@ export const mistyped: MistypedWords = {
     'Das wurde nicht erkannt. Bitte prüfen Sie es auf Tippfehler: Eine Adresse ist 0x und 40 Zeichen, ein Name ist wie name.eth. Auch E-Mail-Adressen gehen.',
 }
 
-export const refusals: RefusalWords = {
+export const refusals: RefusalMessages = {
   replayed: {
     title: 'Dieser Scan wurde schon verwendet',
     advice:
@@ -102,7 +108,7 @@ export const printed: Words = {
     'Diese Adresse stand auf einem Etikett und sagt nichts über das Stück: Etiketten lassen sich kopieren. Der Chip selbst nicht. Halten Sie Ihr Telefon daran, und öffnen Sie den Link, der erscheint.',
 }
 
-export const unable: UnableWords = {
+export const unable: UnableMessages = {
   busy: {
     title: 'Zu viele auf einmal',
     advice: 'Aus Ihrem Netz kamen gerade viele Anfragen.',

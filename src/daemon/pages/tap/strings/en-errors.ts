@@ -1,9 +1,15 @@
-import type { FailureWords, MistypedWords, RefusalWords, UnableWords, Words } from './errors.ts'
+import type {
+  FailureMessages,
+  InvalidRecipientMessages,
+  RefusalMessages,
+  UnableMessages,
+  Words,
+} from './errors.ts'
 
 const tapAgain = 'Tap the chip again and try once more.'
 
 /** Each sentence says what to do. */
-export const failures: FailureWords = {
+export const failures: FailureMessages = {
   otherwise: `That did not work. Nothing was used up. ${tapAgain}`,
   otp_used: `This tap was already used for that, on another page or in an app. ${tapAgain}`,
   otp_expired: `The time for this tap is over. ${tapAgain}`,
@@ -51,7 +57,7 @@ export const failures: FailureWords = {
   not_found: `This is no longer available. ${tapAgain}`,
 }
 
-export const mistyped: MistypedWords = {
+export const mistyped: InvalidRecipientMessages = {
   unknownName: 'There is no wallet behind this name. Check its spelling, or enter the address itself.',
   wrongAddress: 'There is a mistake in this address. Copy it again.',
   otherChain:
@@ -61,7 +67,7 @@ export const mistyped: MistypedWords = {
     'This was not recognized. Check it for typing errors: an address is 0x and 40 characters, a name is like name.eth. Email addresses work, too.',
 }
 
-export const refusals: RefusalWords = {
+export const refusals: RefusalMessages = {
   replayed: {
     title: 'This tap was used before',
     advice: 'Every tap gives a link that works once. Hold your phone to the chip again for a fresh one.',
@@ -98,7 +104,7 @@ export const printed: Words = {
     'This address was printed on a label, so it says nothing about the piece: labels can be copied. The chip itself cannot. Hold your phone to it, and open the link that appears.',
 }
 
-export const unable: UnableWords = {
+export const unable: UnableMessages = {
   busy: {
     title: 'Too many at once',
     advice: 'There were many requests from your network.',

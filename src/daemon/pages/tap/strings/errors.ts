@@ -2,11 +2,11 @@ import type { ErrorCode } from '../../../domain/errors/errors.ts'
 import type { RefusalReason } from '../../../domain/taps/open-tap.ts'
 
 /** Words by the code of a refusal; `reverted`, `cancelled`: of a transaction; `otherwise`: all other codes. */
-export type FailureWords = Partial<Record<ErrorCode, string>> &
+export type FailureMessages = Partial<Record<ErrorCode, string>> &
   Record<'reverted' | 'cancelled' | 'otherwise', string>
 
 /** Messages for recipient_invalid, by what was typed. @param count characters after 0x */
-export interface MistypedWords {
+export interface InvalidRecipientMessages {
   unknownName: string
   wrongAddress: string
   /** The part before the colon names another chain, or none that is known. */
@@ -22,7 +22,7 @@ export interface Words {
   advice: string
 }
 
-export type RefusalWords = Record<RefusalReason, Words>
+export type RefusalMessages = Record<RefusalReason, Words>
 
 export type UnableReason =
   | 'busy'
@@ -34,4 +34,4 @@ export type UnableReason =
   | 'malformed'
   | 'wrong'
 
-export type UnableWords = Record<UnableReason, Words>
+export type UnableMessages = Record<UnableReason, Words>
