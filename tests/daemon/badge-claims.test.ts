@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
+import { dryRunPrefix } from '../../src/values/repeating.ts'
 import { openPoapApp, wallet } from '../support/badges.ts'
 import { type Fault, faults } from '../support/poap/faults.ts'
 
@@ -27,6 +28,32 @@ test('POAP mints on Gnosis, so an address may name that chain and no other', asy
     body: { message: expect.stringContaining('names chain 1 (eth), and this token is on chain 100 (gno)') },
   })
   expect((await mint(`gno:${wallet(1)}`)).status).toBe(200)
+  expect(claimedBy(t, event)).toEqual([wallet(1)])
+})
+
+test('a dry run of a mint that is under way asks POAP nothing, and does not end it', async () => {
+  const t = await openPoapApp()
+  const event = await t.event()
+  const code = await event.code()
+  const mint = (prefix = '') =>
+    t.app.inject({
+      ...{ method: 'POST', url: `${prefix}/badge-events/mint` },
+      headers: { 'x-svc-code': code, 'idempotency-key': 'once' },
+      payload: { recipient: wallet(1), poapEventId: event.id },
+    })
+  const dry = async () => {
+    const { statusCode, body } = await mint(dryRunPrefix)
+    return [statusCode, body]
+  }
+  const passed = [200, '{"dryRun":true,"checked":"all"}']
+  expect(await dry()).toEqual(passed)
+  expect([await t.isGood(code), claimedBy(t, event)]).toEqual([true, []])
+  t.poap.fail(claimUrl, faults.status(500))
+  expect((await mint()).statusCode).toBe(503)
+  const settle = vi.spyOn(t.ctx.badges.settler, 'settle')
+  expect(await dry()).toEqual(passed)
+  expect(settle).not.toHaveBeenCalled()
+  expect((await mint()).statusCode).toBe(200)
   expect(claimedBy(t, event)).toEqual([wallet(1)])
 })
 

@@ -57,7 +57,7 @@ import { type PendingChains, pendingChains } from './pending-chains.ts'
 import { rootTokens } from './root-token.ts'
 import type { ServiceManager } from './service-manager.ts'
 import type { UpgradeResult } from './upgrade.ts'
-import { chainSettings, marketplaceQueue, outboundOf, sendUnlessDry, webhookOutbound } from './upstreams.ts'
+import { chainSettings, marketplaceQueue, outboundOf, webhookOutbound } from './upstreams.ts'
 
 export interface Context {
   readonly config: Config
@@ -170,7 +170,7 @@ export async function beginContext(
     })
     const outbound = outboundOf(config)
     const marketplace = marketplaceQueue({ config, db, log, election }, outbound, clock)
-    const send = sendUnlessDry(outbound)
+    const send = outbound.request.bind(outbound)
     const badges = await openBadges(config.badges, {
       ...{ db, box, clock, log, send, webhookEvents, election },
       dataDir: config.dataDir,

@@ -1,18 +1,11 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
-import { endDryRun } from '../domain/dry-run/dry-run.ts'
 import { iso } from '../domain/time/time.ts'
 import type { WebhookOutbound } from '../domain/webhooks/send.ts'
 import { createOpenSea } from '../marketplace/opensea.ts'
 import { RefreshQueue } from '../marketplace/refresh-queue.ts'
 import { boundedLookUp } from '../outbound/look-up.ts'
-import {
-  createOutbound,
-  type Outbound,
-  OutboundRefused,
-  type SendRequest,
-  whyNotCallable,
-} from '../outbound/outbound.ts'
+import { createOutbound, type Outbound, OutboundRefused, whyNotCallable } from '../outbound/outbound.ts'
 import { dueRefreshes, updateRefresh } from '../store/chain/announcements.ts'
 import type { Db } from '../store/database/database.ts'
 import type { Election } from '../store/lease/leader-election.ts'
@@ -101,11 +94,3 @@ export const chainSettings = (config: Config, names: Readonly<Record<string, str
   remote: config.chains,
   keys: { environment: config.chainKeys, keystore: config.keystore },
 })
-
-/** For badge providers: a dry run ends before a request that may change something there. */
-export const sendUnlessDry =
-  (outbound: Outbound): SendRequest =>
-  (request) => {
-    if (request.method !== 'GET') endDryRun()
-    return outbound.request(request)
-  }
