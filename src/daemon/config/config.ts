@@ -8,7 +8,6 @@ import type { Explorers } from '../chain/explorers.ts'
 import { type Arguments, byChain, secretNames } from './arguments.ts'
 import { type BadgesConfig, type badgeSettings, badgesFrom } from './badges.ts'
 import { chainsFrom, explorersFrom, isKeyVariable } from './chains.ts'
-import { assertServerSettings } from './database.ts'
 import { fallbackMessage } from './fields.ts'
 import { ConfigProblem, describeFileError } from './problem.ts'
 import { describeIssue, proxies, type SettingName, settings, variableOf } from './settings.ts'
@@ -187,4 +186,23 @@ function defaultDataDir(env: Environment): string {
   // systemd may name several directories, separated by colons; the first one is ours.
   const state = env.STATE_DIRECTORY?.split(':')[0]
   return state || join(env.XDG_DATA_HOME || join(env.HOME || homedir(), '.local', 'share'), 'tapchip')
+}
+
+interface ServerSettings {
+  readonly databaseUrl?: string | undefined
+  readonly dataKey?: string | undefined
+  readonly ephemeral: boolean
+}
+
+/** @throws ConfigProblem if the settings do not go with a database on a server */
+function assertServerSettings({ databaseUrl, dataKey, ephemeral }: ServerSettings): void {
+  if (databaseUrl === undefined) return
+  if (ephemeral)
+    throw new ConfigProblem(
+      '--ephemeral keeps nothing, and a database on a server (databaseUrl, TAPCHIP_DATABASE_URL) is kept: leave one of them out.',
+    )
+  if (dataKey === undefined)
+    throw new ConfigProblem(
+      'A database on a server (databaseUrl, TAPCHIP_DATABASE_URL) needs the data key in TAPCHIP_DATA_KEY, the same for all its daemons: 64 hex digits. Make the first by: openssl rand -hex 32',
+    )
 }
