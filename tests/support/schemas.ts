@@ -1,6 +1,6 @@
 import type { Kysely, Migration } from 'kysely'
 import { migrations } from '../../src/daemon/store/migrations/index.ts'
-import { postgresMigrations } from '../../src/daemon/store/postgres/migrations.ts'
+import { postgresMigrations } from '../../src/daemon/store/postgres/migrator.ts'
 
 /** What a version after this one may bring. */
 export const nextSchema = '9998-next'

@@ -25,7 +25,7 @@ import type { RefreshQueue } from '../marketplace/refresh-queue.ts'
 import type { Outbound } from '../outbound/outbound.ts'
 import { type AuditSeal, checkAuditHead } from '../store/audit/audit-head.ts'
 import { completeRestore } from '../store/backup/restore-dir.ts'
-import { sealEras } from '../store/backup/seal-eras.ts'
+import { sealEras } from '../store/backup/restored.ts'
 import {
   closeToOthers,
   dataDirProblem,

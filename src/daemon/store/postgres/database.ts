@@ -12,10 +12,9 @@ import { type HeartbeatOptions, startHeartbeat } from './heartbeat.ts'
 import { Pool } from './pool.ts'
 import { Primary } from './primary.ts'
 import { repeated, tried } from './retry.ts'
-import { serverTrouble } from './server-trouble.ts'
 import { nameOfDatabase, serversOf } from './servers.ts'
 import { queryOn, type Run } from './single-query.ts'
-import { countsOf, serverState } from './state.ts'
+import { countsOf, serverState, serverTrouble } from './state.ts'
 import { Writer } from './writer.ts'
 
 const defaultBeat: HeartbeatOptions = { everyMs: 1000, answerMs: 3000 }

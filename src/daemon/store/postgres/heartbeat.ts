@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { ServerTrouble } from '../database/database.ts'
 import type { Pool } from './pool.ts'
 import type { Primary } from './primary.ts'
-import { serverTrouble } from './server-trouble.ts'
+import { serverTrouble } from './state.ts'
 import { isFull } from './trouble.ts'
 
 /** In milliseconds; tests use less. */

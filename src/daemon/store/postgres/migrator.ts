@@ -1,12 +1,15 @@
-import type { Kysely } from 'kysely'
+import type { Kysely, Migration } from 'kysely'
 import type { Client } from 'pg'
 import { DatabaseUnavailable } from '../database/database.ts'
+import * as initial from '../migrations/0025-initial.ts'
+import { initialSchema, migrations } from '../migrations/index.ts'
 import type { Database } from '../schema/schema.ts'
 import { connectTo, end } from './connection.ts'
 import { Adapter, kyselyBy } from './dialect.ts'
 import type { Query } from './pooled-connection.ts'
 import { Primary } from './primary.ts'
 import { serversOf } from './servers.ts'
+import { createTapsByMonth } from './tap-months.ts'
 
 // Other daemons that start wait for the migration.
 const queryMs = 3_600_000
@@ -61,4 +64,10 @@ async function connected(url: string): Promise<Client> {
   } catch (error) {
     throw new DatabaseUnavailable(error)
   }
+}
+
+/** Those of SQLite, and what only this engine needs. Forward only. */
+export const postgresMigrations: Record<string, Migration> = {
+  ...migrations,
+  [initialSchema]: { up: (db) => initial.up(db, createTapsByMonth) },
 }

@@ -1,7 +1,17 @@
 import { sql } from 'kysely'
-import type { PoolCounts, Queries, ServerState, Standby } from '../database/database.ts'
+import {
+  DatabaseUnavailable,
+  type PoolCounts,
+  type Queries,
+  type ServerState,
+  type ServerTrouble,
+  type Standby,
+} from '../database/database.ts'
+import { assertWritable } from './connection.ts'
 import type { Pool } from './pool.ts'
+import type { PooledConnection } from './pooled-connection.ts'
 import { repeated } from './retry.ts'
+import { troubleOf } from './trouble.ts'
 
 const kinds = ['read', 'tap', 'write', 'slow'] as const
 
@@ -37,5 +47,20 @@ async function standbysOf(db: Queries): Promise<Standby[]> {
     return rows
   } catch {
     return []
+  }
+}
+
+/** @returns why the server takes no writes over a connection that taps would use now; undefined: it does */
+export async function serverTrouble(pool: Pool, withinMs: number): Promise<ServerTrouble | undefined> {
+  const until = performance.now() + withinMs
+  let lent: PooledConnection | undefined
+  try {
+    lent = await pool.connect('control', withinMs)
+    await assertWritable(lent, Math.max(1, until - performance.now()))
+    lent.release()
+    return undefined
+  } catch (error) {
+    lent?.release(new DatabaseUnavailable(error))
+    return troubleOf(error, pool.url)
   }
 }
