@@ -1,7 +1,5 @@
 import { ExactNumber } from './exact-json.ts'
-import { harmfulScheme } from './harmful-url.ts'
 import { isJsonObject, type JsonObject } from './json.ts'
-import { reasonAgainstNumber } from './number-text.ts'
 import { isPlainText, notPlainText } from './plain-text.ts'
 
 interface MetadataProblem {
@@ -124,4 +122,24 @@ export function* unreadableIn({
     const why = reasonAgainstNumber(value instanceof ExactNumber ? value.text : String(value))
     if (why !== undefined) yield { path: ['attributes', index, 'value'], message: why }
   }
+}
+
+const plain = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/
+
+/** @returns why a text is no number that marketplaces read, which can follow the text in quotes */
+export function reasonAgainstNumber(text: string): string | undefined {
+  if (plain.test(text))
+    return Number.isFinite(Number(text))
+      ? undefined
+      : 'must be a number that programs can read: at most 1.7e308'
+  return /^-?\d+,\d+$/.test(text)
+    ? `must be a number with a point and without commas: ${text.replace(',', '.')}`
+    : 'must be a number, such as 12 or 0.5'
+}
+
+/** @returns the scheme of a URL that runs or reads something on the device of whoever opens it, if it has one */
+export function harmfulScheme(url: string): string | undefined {
+  // Browsers ignore whitespace and control characters in the scheme of a URL.
+  const scheme = /^([a-z]+):/i.exec(url.slice(0, 200).replace(/[\s\p{Cc}\p{Cf}]/gu, ''))?.[1]?.toLowerCase()
+  return scheme !== undefined && ['javascript', 'vbscript', 'file'].includes(scheme) ? scheme : undefined
 }

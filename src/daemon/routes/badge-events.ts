@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { newBadgeEvent } from '../contract/badge-events.ts'
 import { type Endpoints, endpoints } from '../contract/index.ts'
-import { assignBadgeEvent } from '../domain/badge-events/assign.ts'
+import { assignBadgeEvent, undoAssignments } from '../domain/badge-events/assign.ts'
 import {
   type CreatedBadgeEvent,
   contentHash,
@@ -17,7 +17,6 @@ import {
   imagePlace,
   showBadgeEvent,
 } from '../domain/badge-events/public-event.ts'
-import { undoAssignments } from '../domain/badge-events/undo-assign.ts'
 import { notFound } from '../domain/errors/errors.ts'
 import { bind, bindAll, type Call, limited } from '../http/bind.ts'
 import { openToPages } from '../http/cors.ts'

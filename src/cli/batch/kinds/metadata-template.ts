@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { numberOf, parseExact } from '../../../values/exact-json.ts'
 import { isJsonObject, type JsonObject } from '../../../values/json.ts'
-import { reasonAgainstNumber } from '../../../values/number-text.ts'
+import { reasonAgainstNumber } from '../../../values/token-metadata.ts'
 import { UsageError } from '../../errors.ts'
 import type { System } from '../../system.ts'
 import type { Cell } from '../input/sheet.ts'

@@ -1,4 +1,5 @@
 import { decimalReading } from '../../../nfc/uid.ts'
+import { AdaptiveSize, piecesOf } from '../../../values/time-slices.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import {
   assignBadgeEventToChip,
@@ -13,6 +14,7 @@ import { teamOfChip } from '../chips/named-chips.ts'
 import { invalid, notFound } from '../errors/errors.ts'
 import { tokenOfTeam } from '../phygitals/find-token.ts'
 import { type Clock, iso } from '../time/time.ts'
+import { type AssignmentResult, assignRowsIn, decideAssignments } from './assign-rows.ts'
 
 interface NewAssignmentInput {
   badgeEventId: number
@@ -76,4 +78,49 @@ async function ownUid(db: Queries, teamId: number, text: string): Promise<string
   for (const uid of [text, decimalReading(text)])
     if (uid !== undefined && (await teamOfChip(db, uid)) === teamId) return uid
   throw notFound('chip')
+}
+
+/** `unchanged`: the chip no longer has the event. */
+type UnassignResult = { status: 'removed' | 'unchanged' } | { status: 'failed'; error: string }
+
+const batchSize = { least: 50, most: 250 }
+
+/**
+ * Takes events from the chips to which requests of a batch assigned them, as its undo would. Rows fail independently.
+ * @returns one result per row, in order
+ */
+export async function undoAssignments(
+  { db, clock }: { db: Db; clock: Clock },
+  { teamId, actor }: { teamId: number; actor: Actor },
+  input: {
+    batch: string
+    assignments: readonly { uid: string; badgeEventId: number }[]
+    dryRun: boolean
+  },
+): Promise<UnassignResult[]> {
+  const { batch, assignments, dryRun } = input
+  const caller = { teamId, actor, id: batch }
+  const size = new AdaptiveSize(batchSize)
+  const results: UnassignResult[] = []
+  for await (const piece of piecesOf(assignments, size)) {
+    const rows = piece.map(({ uid, badgeEventId }, row) => ({
+      ...{ row, uids: [uid], badgeEventId, to: null, left: { batch } },
+    }))
+    const undo = async (trx: Queries): Promise<UnassignResult[]> => {
+      const at = iso(clock.now())
+      const decided = await decideAssignments(trx, caller, rows, { at })
+      if (!dryRun) await assignRowsIn(trx, caller, rows, decided, at)
+      return decided.map(onWire)
+    }
+    results.push(
+      ...(await (dryRun ? undo(db.read) : db.write((trx) => size.timed(piece.length, () => undo(trx))))),
+    )
+  }
+  return results
+}
+
+/** What is not the team's has no event of the team's either. */
+const onWire = ({ status, error = '', previous }: AssignmentResult): UnassignResult => {
+  if (status === 'unassigned') return { status: 'removed' }
+  return status === 'failed' && previous !== undefined ? { status, error } : { status: 'unchanged' }
 }

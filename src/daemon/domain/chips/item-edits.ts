@@ -1,4 +1,4 @@
-import { harmfulScheme } from '../../../values/harmful-url.ts'
+import { harmfulScheme } from '../../../values/token-metadata.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import {
   boundVariants,
