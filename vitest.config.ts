@@ -39,7 +39,7 @@ export const define = { __TAPCHIP_VERSION__: '"0.0.0-test"' }
 /** The store's suite, which runs on both engines: `npm run test:postgres` runs all that stores. */
 const store = [
   'tests/daemon/admin-chips-import.test.ts',
-  'tests/daemon/batches.test.ts',
+  'tests/daemon/batches/batches.test.ts',
   'tests/daemon/refs.test.ts',
   'tests/daemon/retention.test.ts',
   'tests/daemon/store.test.ts',

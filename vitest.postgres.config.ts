@@ -38,7 +38,7 @@ export default defineConfig({
             'tests/fleet/**/*.test.ts',
             'tests/chain/relayer*.test.ts',
             // Of the command line, what reads and writes in ways that the others do not.
-            'tests/cli/{audit,badge-events,badge-events-undo,batch-instance,batch-rate,chips,chips-apply}.test.ts',
+            'tests/cli/{audit,badge-events,badge-events-undo,batch-rate,batches,chips,chips-apply}.test.ts',
             'tests/cli/{chips-edit,doctor,guestbook,json-fields,phygitals,taps-stats,transactions,webhooks}.test.ts',
             'tests/e2e/{crash,transfers-crash}.test.ts',
           ],

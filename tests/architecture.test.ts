@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
@@ -281,6 +281,18 @@ describe('the house', () => {
     expect(all).toContain('build/build.mjs')
     const wrong = /import\.meta\.url\s*\)\s*\.(pathname|href)|import\.meta\.url\.(slice|replace)|`file:\/\//
     expect(all.filter((file) => wrong.test(readFileSync(join(root, file), 'utf8')))).toEqual([])
+  })
+
+  test('the test files that a configuration of vitest names exist', () => {
+    const named = readdirSync(root)
+      .filter((file) => /^vitest.*\.config\.ts$/.test(file))
+      .flatMap((file) => readFileSync(join(root, file), 'utf8').match(/tests\/[\w/{},-]+\.test\.ts/g) ?? [])
+      .flatMap((path) => {
+        const [all = '', choices] = /\{([^}]+)\}/.exec(path) ?? []
+        return choices?.split(',').map((choice) => path.replace(all, choice)) ?? [path]
+      })
+    expect(named.length).toBeGreaterThan(20)
+    expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([])
   })
 
   test('files stay short enough to read', () => {
