@@ -20,7 +20,7 @@ const reasons: Readonly<Record<string, readonly [why: string, advice: string]>> 
   ENFILE: ['the system has too many open files', 'Close some programs.'],
 }
 
-interface Words {
+interface ProblemText {
   /** Set if the system's error does not name the path, or names a part of it. */
   readonly path?: string
   readonly verb?: 'read' | 'written'
@@ -30,7 +30,7 @@ interface Words {
 }
 
 /** Describes an error of the file system; undefined for any other. */
-export const fileProblem = (error: unknown, words: Words = {}): CliError | undefined => {
+export const fileProblem = (error: unknown, words: ProblemText = {}): CliError | undefined => {
   if (!(error instanceof Error) || !('code' in error) || !('syscall' in error)) return undefined
   const [why, advice] = reasons[String(error.code)] ?? []
   const path = words.path ?? ('path' in error ? String(error.path) : undefined)
@@ -45,7 +45,7 @@ export const fileProblem = (error: unknown, words: Words = {}): CliError | undef
 }
 
 /** Runs `work`, and describes errors of the file system. */
-export const withFiles = <T>(words: Words, work: () => T): T => {
+export const withFiles = <T>(words: ProblemText, work: () => T): T => {
   try {
     return work()
   } catch (error) {

@@ -15,7 +15,7 @@ const SCIENTIFIC = /^[+-]?\d+([.,]\d*)?[eE][+-]?\d+$/
 const DIGITS = /^\d+$/
 const DECIMAL = /^[1-9]\d*$/
 /** At least one letter. */
-const CUT = /^(?=\d*[A-Fa-f])[0-9A-Fa-f]{10,13}$/
+const SHORT_HEX = /^(?=\d*[A-Fa-f])[0-9A-Fa-f]{10,13}$/
 
 /** Bytes in pairs, as tools print them: `04:A1:…`, `04-a1-…`, `04  a1 …` (libnfc), `0x04 0xA1 …`; and `0x04a1…`. */
 const PAIRS =
@@ -48,7 +48,7 @@ function parse(text: string): UidParse {
       'must not be in scientific notation: a spreadsheet dropped its last digits. ' +
         'Export the column again as text, or with UIDs in hex',
     )
-  if (CUT.test(text))
+  if (SHORT_HEX.test(text))
     return invalid(
       `must be a UID: 14 hex digits, and has ${text.length}. A spreadsheet may have dropped the zero at its beginning: ` +
         'export the column again as text',

@@ -111,11 +111,11 @@ export const followBatch = async (
     failures.end(id)
   }
   if (left.signal.aborted) return { batch, only, exitCode: exitCodes.interrupted }
-  return { batch, only, exitCode: sayEnd(ctx, batch, words, statuses, pausing !== undefined) }
+  return { batch, only, exitCode: printEnd(ctx, batch, words, statuses, pausing !== undefined) }
 }
 
 /** The last lines, on stderr. @param statuses of the rows that were seen @param isOurs we paused it */
-export const sayEnd = (
+export const printEnd = (
   ctx: CliContext,
   batch: Batch,
   words: KindMessages,
@@ -158,7 +158,7 @@ export const sayEnd = (
     io.note(`Batch ${id} was cancelled ${where}. ${error ?? ''}`.trimEnd())
     return exitCodes.failed
   }
-  return sayWaiting(ctx, batch)
+  return printWaiting(ctx, batch)
 }
 
 /** "12 changed, 3 unchanged, 0 failed" */
@@ -171,7 +171,7 @@ export const countsOf = ({ changed, unchanged, failed, conflict }: Batch, words:
   ].join(', ')
 
 /** A batch that does not run yet. */
-export const sayWaiting = (ctx: CliContext, { id, state, at, until }: Batch): ExitCode => {
+export const printWaiting = (ctx: CliContext, { id, state, at, until }: Batch): ExitCode => {
   const end = until === null ? '' : ` It is undone at ${until}.`
   if (state === 'scheduled')
     ctx.io.note(

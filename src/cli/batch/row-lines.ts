@@ -7,7 +7,7 @@ import type { SheetRow } from './sheet-kind.ts'
 const blockSize = 256 * 1024
 
 /** The daemon takes more in a request; a shorter one loses less where it breaks off. */
-const bytesARequest = 4 * 1024 * 1024
+const bytesPerRequest = 4 * 1024 * 1024
 
 interface Block {
   readonly deflated: Buffer
@@ -49,7 +49,7 @@ export class RowLines {
     let rows = skipped - from
     for (let bytes = 0; to < this.#blocks.length; to += 1) {
       const block = this.#blocks[to]
-      if (block === undefined || (to > at && bytes + block.bytes > bytesARequest)) break
+      if (block === undefined || (to > at && bytes + block.bytes > bytesPerRequest)) break
       bytes += block.bytes
       rows += block.rows
     }

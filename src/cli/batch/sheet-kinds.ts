@@ -32,7 +32,7 @@ const known: readonly KindMessages[] = [
 ]
 
 /** Messages by the daemon's name of the kind. A newer daemon may have other kinds. */
-export const wordsOf = (kind: string): KindMessages =>
+export const messagesOf = (kind: string): KindMessages =>
   known.find(({ name }) => name === kind) ?? {
     name: kind,
     label: 'Running',

@@ -6,7 +6,7 @@ import { type ExitCode, exitCodes, Interrupted, UsageError } from '../errors.ts'
 import { counted } from '../io/text.ts'
 import { BatchApi } from './batch-api.ts'
 import { noteRequests } from './dry-run.ts'
-import { type BatchOutcome, followBatch, sayEnd, sayWaiting } from './follow.ts'
+import { type BatchOutcome, followBatch, printEnd, printWaiting } from './follow.ts'
 import type { RunFlags } from './input/flags.ts'
 import { instanceNow } from './instance.ts'
 import { changedIn, doesIn, endOfDryRun, isGrave, type Plan, planBatch } from './plan.ts'
@@ -70,7 +70,7 @@ export const submitBatch = async (
   })
   if (!isNew && !['uploading', 'planned'].includes(batch.state))
     return goOn(ctx, api, batch, words, submission)
-  if (!dryRun) sayBegun(ctx, batch)
+  if (!dryRun) printStarted(ctx, batch)
   const remove = () => (isNew ? api.remove(batch.id).catch(() => undefined) : undefined)
   let plan: Plan | undefined
   try {
@@ -94,7 +94,7 @@ export const submitBatch = async (
 }
 
 /** Printed as soon as the batch exists, so its ID is known even if the command is killed. */
-const sayBegun = (ctx: CliContext, { id, name, total }: Batch): void =>
+const printStarted = (ctx: CliContext, { id, name, total }: Batch): void =>
   ctx.io.note(`Batch ${id}${name === null ? '' : ` (${name})`}: ${counted(total, 'row')}`)
 
 export const hostName = (): string => hostname().slice(0, 255) || 'unknown'
@@ -175,7 +175,7 @@ export const runPlanned = async (
   words: KindMessages,
   submission: Omit<Submission, 'lines'>,
 ): Promise<SubmitResult> => {
-  if (!ctx.flags.dryRun) sayBegun(ctx, batch)
+  if (!ctx.flags.dryRun) printStarted(ctx, batch)
   const remove = () => api.remove(batch.id).catch(() => undefined)
   const stop = new AbortController()
   const stopListening = ctx.system.interrupts.listen(() => stop.abort())
@@ -213,7 +213,7 @@ export const runOn = async (
     return { exitCode: exitCodes.done, isDone: false, batch }
   }
   if (batch.state === 'scheduled' || batch.state === 'proposed')
-    return { exitCode: sayWaiting(ctx, batch), isDone: false, batch }
+    return { exitCode: printWaiting(ctx, batch), isDone: false, batch }
   const followed = await followBatch(ctx, api, batch, words, {
     after,
     orStatus,
@@ -234,7 +234,7 @@ const goOn = async (
   ctx.io.note(`Batch ${id} (${name}) was begun before, and is ${state}.`)
   if (state === 'cancelled')
     throw new UsageError(`Batch ${name} was cancelled.`, 'To run these rows, give another --name.')
-  if (state === 'undone') return { exitCode: sayEnd(ctx, batch, words), isDone: true, batch }
+  if (state === 'undone') return { exitCode: printEnd(ctx, batch, words), isDone: true, batch }
   const goes =
     state === 'paused' || state === 'failed' ? await api.resume(id, { rate: running.flags.rate }) : batch
   return runOn(ctx, api, goes, words, running)

@@ -2,7 +2,7 @@ import { isHarmless } from '../../values/repeating.ts'
 import { ApiError, DaemonUnreachable } from './errors.ts'
 
 /** Status requests should report a failure immediately, so they are not retried. */
-const asksHowItIs = new Set(['GET /admin/status', 'GET /admin/chains'])
+const statusRequests = new Set(['GET /admin/status', 'GET /admin/chains'])
 
 const attempts = 4
 const maxWaitMs = 10_000
@@ -36,7 +36,7 @@ export const waitBefore = (
   if (error instanceof ApiError && error.code === 'outcome_unknown' && !mayRepeat && !isHarmless(key))
     return undefined
   if (error instanceof ApiError && (isRefused || error.statusCode === 503)) {
-    if (!isRefused && asksHowItIs.has(key)) return undefined
+    if (!isRefused && statusRequests.has(key)) return undefined
     if (error.retryAfter === undefined) return backoff
     const asked = error.retryAfter * 1000
     return asked > maxWaitMs ? undefined : asked + random() * 100

@@ -7,13 +7,13 @@ import { type Columns, type Layout, tablePieces } from './table.ts'
 export type ListFormat = 'table' | 'csv' | 'json' | 'ndjson'
 
 /** Rows of a list that are printed together. The first of them decide the columns of a table and of CSV. */
-const rowsAPiece = 1000
+const rowsPerPiece = 1000
 
 export async function* inPieces<T>(rows: Iterable<T> | AsyncIterable<T>): AsyncGenerator<readonly T[]> {
   let some: T[] = []
   for await (const row of rows) {
     some.push(row)
-    if (some.length < rowsAPiece) continue
+    if (some.length < rowsPerPiece) continue
     yield some
     some = []
   }

@@ -24,7 +24,7 @@ export const watchReaders = async (
   const readers = await opened.fields()
   const failed = new AbortController()
   const over = AbortSignal.any([signal, failed.signal])
-  const underWay = new Set<Promise<void>>()
+  const running = new Set<Promise<void>>()
   const tell = readerMessages(ctx, (await opened.all.list()).filter(({ name }) => readers(name)).length)
   for await (const event of opened.all.events({ signal: over, readers })) {
     if (event.type === 'unavailable') tell.away(oneLine(event.error))
@@ -34,12 +34,12 @@ export const watchReaders = async (
     else if (event.type === 'card') {
       const done: Promise<void> = onCard(event.card)
         .catch((error: unknown) => failed.abort(error))
-        .finally(() => underWay.delete(done))
-      underWay.add(done)
+        .finally(() => running.delete(done))
+      running.add(done)
     }
   }
   // Cards that are being read are finished.
-  await Promise.all(underWay)
+  await Promise.all(running)
   failed.signal.throwIfAborted()
 }
 

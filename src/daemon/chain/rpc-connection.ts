@@ -176,7 +176,7 @@ export class RpcConnection {
       if (status === 429) throw new TooManyRequests(retryAfter, error)
       // Some nodes send JSON-RPC errors with another status. A refused key is no answer to the call.
       if (error === undefined || status === 401 || status === 403)
-        throw new MalformedAnswer(`the node answered with HTTP status ${status}${wordsIn(error)}`)
+        throw new MalformedAnswer(`the node answered with HTTP status ${status}${messageIn(error)}`)
     }
     if (answer === undefined)
       throw new MalformedAnswer(`the node answers ${status} with something that is not JSON`)
@@ -222,7 +222,7 @@ function parsed<T>(shape: z.ZodType<T>, answer: unknown): T {
   throw new MalformedAnswer('the node answered with something that is not JSON-RPC')
 }
 
-const wordsIn = (error: RpcError | undefined): string =>
+const messageIn = (error: RpcError | undefined): string =>
   error === undefined ? '' : `: ${plainText(error.message)}`
 
 const parsedJson = (text: string): unknown => {

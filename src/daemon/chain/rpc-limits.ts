@@ -55,13 +55,15 @@ export class RetryPause {
   }
 }
 
-const rateWords =
+const rateLimitPattern =
   /rate.?limit|too many requests|requests? (count|limit|rate)|(requests|calls) per (second|minute|day)|compute units|over capacity|quota|throughput/i
 
 /** -32005 is also what nodes answer to a range of logs that has too many results. */
 export const isRateLimit = ({ method }: RpcCall, error: RpcError): boolean =>
   !isRevert(error) &&
-  (error.code === 429 || rateWords.test(error.message) || (error.code === -32005 && method !== 'eth_getLogs'))
+  (error.code === 429 ||
+    rateLimitPattern.test(error.message) ||
+    (error.code === -32005 && method !== 'eth_getLogs'))
 
 /**
  * The calls of a batch that may have been refused because they came together: all, if all were answered with the

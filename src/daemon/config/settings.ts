@@ -6,12 +6,12 @@ import { ConfigProblem } from './problem.ts'
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
-const limitWords = 'must be off, or a number from 1 to 1000000000'
-const limit = z.union([z.literal('off'), wholeNumber(1, 1_000_000_000, limitWords)], limitWords)
-const daysWords = 'must be off, or a number of days from 1 to 36500'
-const days = z.union([z.literal('off'), wholeNumber(1, 36_500, daysWords)], daysWords)
+const limitMessage = 'must be off, or a number from 1 to 1000000000'
+const limit = z.union([z.literal('off'), wholeNumber(1, 1_000_000_000, limitMessage)], limitMessage)
+const daysMessage = 'must be off, or a number of days from 1 to 36500'
+const days = z.union([z.literal('off'), wholeNumber(1, 36_500, daysMessage)], daysMessage)
 /** Names that begin like those derived from the word for badges. */
-const wordsTaken = ['guestbook', 'private', 'virtual']
+const reservedWords = ['guestbook', 'private', 'virtual']
 const word = z.string().regex(/^[a-z][a-z0-9]{0,30}$/, 'must be lower-case letters and digits')
 
 const hostAndPort = z
@@ -23,16 +23,16 @@ const hostAndPort = z
   })
   .refine(({ port }) => port <= 65_535, 'must have a port from 0 to 65535')
 
-const originWords =
+const originMessage =
   'must be origins, separated by commas, such as https://app.example.com or http://localhost:*, or chrome-extension://*'
 const origin =
   /^(https?:\/\/([a-z0-9.-]+|\[[0-9a-f:.]+\])(:(\d{1,5}|\*))?|[a-z-]+-extension:\/\/(\*|[a-z0-9-]+))$/
 const origins = z
   .union(
     [z.array(z.string()), z.string().transform((text) => text.split(',').map((one) => one.trim()))],
-    originWords,
+    originMessage,
   )
-  .refine((list) => list.every((one) => origin.test(one)), originWords)
+  .refine((list) => list.every((one) => origin.test(one)), originMessage)
 
 /** For the first admin token. Generated tokens are far longer. */
 export const minTokenLength = 16
@@ -75,8 +75,8 @@ export const settings = z.strictObject({
   wirePrefix: word.default('svc'),
   wireBadge: word
     .refine(
-      (one) => !wordsTaken.includes(one),
-      `must not be ${wordsTaken.join(' or ')}: the interface has ${wordsTaken.map((one) => `${one}Event`).join(', ')} already`,
+      (one) => !reservedWords.includes(one),
+      `must not be ${reservedWords.join(' or ')}: the interface has ${reservedWords.map((one) => `${one}Event`).join(', ')} already`,
     )
     .default('badge'),
   devChain: onOff.optional(),

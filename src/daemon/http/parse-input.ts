@@ -148,23 +148,23 @@ function dataOf(spec: EndpointSpec, parsed: z.ZodSafeParseResult<unknown>): unkn
 export const errorsOf = (issues: readonly z.core.$ZodIssue[]): Record<string, string> =>
   Object.fromEntries(
     issues
-      .filter((issue) => moreOf(issue) === 0)
+      .filter((issue) => unnamedCount(issue) === 0)
       .slice(0, issuesNamed)
       .map(({ path, message }) => [path.join('.'), message]),
   )
 
-const moreOf = (issue: z.core.$ZodIssue): number =>
+const unnamedCount = (issue: z.core.$ZodIssue): number =>
   issue.code === 'custom' && typeof issue.params?.more === 'number' ? issue.params.more : 0
 
 const maxListed = 20
 
 /** Lists problems with their paths: `tagUIDs.3 must be …; updates.redirectUrl Required`. */
 export function describeIssues(issues: readonly z.core.$ZodIssue[]): string {
-  const named = issues.filter((issue) => moreOf(issue) === 0)
+  const named = issues.filter((issue) => unnamedCount(issue) === 0)
   const listed = named
     .slice(0, maxListed)
     .map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`)
-  const more = named.length - listed.length + issues.reduce((sum, issue) => sum + moreOf(issue), 0)
+  const more = named.length - listed.length + issues.reduce((sum, issue) => sum + unnamedCount(issue), 0)
   return listed.join('; ') + (more > 0 ? `; and ${more} more` : '')
 }
 

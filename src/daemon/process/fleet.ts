@@ -51,11 +51,11 @@ function agreedOf(config: Config, chains: readonly Chain[]): Agreed {
   const settings = Object.fromEntries(declared.map(([name, value]) => [named(name), String(value)]))
   return {
     settings: { version, ...settings },
-    chains: Object.fromEntries(chains.map((chain) => [chain.id, wordsOf(chain, config)])),
+    chains: Object.fromEntries(chains.map((chain) => [chain.id, describeChain(chain, config)])),
   }
 }
 
-function wordsOf({ id, relayer, signVerifier }: Chain, { chains }: Config): string {
+function describeChain({ id, relayer, signVerifier }: Chain, { chains }: Config): string {
   const remote = chains.find(({ chainId }) => chainId === id)
   const depth =
     remote === undefined

@@ -93,10 +93,12 @@ function describeDatabase({ db }: Context) {
 
 /** One word per chain. Taps work without chains, so one that is out of reach makes nothing unready. */
 function describeChains({ chains }: Context): Record<string, string> {
-  return Object.fromEntries(chains.relayer.status().map((sending) => [sending.chainId, wordOf(sending)]))
+  return Object.fromEntries(
+    chains.relayer.status().map((sending) => [sending.chainId, backlogStatus(sending)]),
+  )
 }
 
-function wordOf({ trouble, stuck, waitingForFunds, waitingForFees }: ChainBacklog) {
+function backlogStatus({ trouble, stuck, waitingForFunds, waitingForFees }: ChainBacklog) {
   if (trouble !== undefined || stuck !== undefined) return 'trouble'
   if (waitingForFunds) return 'waiting-for-funds'
   return waitingForFees ? 'waiting-for-fees' : 'ok'

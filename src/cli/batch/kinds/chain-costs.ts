@@ -40,7 +40,7 @@ export const showChainCosts = (ctx: CliContext, costs: object): void => {
 /** Like showChainCosts, for work that is accepted even if no relayer can pay yet. */
 export const noteChainCosts = (ctx: CliContext, costs: object): void => {
   const chains = chainsIn(costs)
-  for (const chain of chains) ctx.io.note(`Chain ${chain.chainId}: ${costWords(chain)}`)
+  for (const chain of chains) ctx.io.note(`Chain ${chain.chainId}: ${describeCosts(chain)}`)
   warnOfBudget(ctx, chains, costs)
   warnOfFees(ctx, chains)
 }
@@ -70,7 +70,7 @@ const refuseUnpayable = (totals: readonly ChainTotals[]): void => {
   const poor = totals.filter(({ canPay }) => !canPay)
   if (poor.length === 0) return
   throw new CliError(
-    `${poor.map((chain) => `The relayer of chain ${chain.chainId} cannot pay for this: ${costWords(chain)}`).join('\n')}\nNothing was sent.`,
+    `${poor.map((chain) => `The relayer of chain ${chain.chainId} cannot pay for this: ${describeCosts(chain)}`).join('\n')}\nNothing was sent.`,
     {
       advice: poor
         .map(
@@ -82,7 +82,7 @@ const refuseUnpayable = (totals: readonly ChainTotals[]): void => {
   )
 }
 
-const costWords = (totals: ChainTotals): string => {
+const describeCosts = (totals: ChainTotals): string => {
   const { transactions, gas, maxFeePerGas, cost, l1Fee, relayer, balance } = totals
   const l1 = BigInt(l1Fee ?? 0)
   const withL1 = l1 === 0n ? '' : `, plus ${asEther(l1)} ether in L1 fees`

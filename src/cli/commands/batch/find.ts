@@ -3,7 +3,7 @@ import { BatchApi } from '../../batch/batch-api.ts'
 import { notForBox } from '../../batch/boxes.ts'
 import { ofEarlierVersion, oldJournal } from '../../batch/old-journals.ts'
 import type { Batch, KindMessages } from '../../batch/sheet-kind.ts'
-import { wordsOf } from '../../batch/sheet-kinds.ts'
+import { messagesOf } from '../../batch/sheet-kinds.ts'
 import { ApiError } from '../../client/errors.ts'
 import { argument } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
@@ -35,7 +35,7 @@ export const findBatch = async (ctx: CliContext, idOrName: string): Promise<Foun
   const batch = own ?? (isId && hasToken ? await showIfAny(asAdmin, idOrName) : undefined)
   if (batch === undefined)
     throw new UsageError(`There is no batch "${idOrName}".`, 'List them: tapchip batch list --all')
-  const words = wordsOf(batch.kind)
+  const words = messagesOf(batch.kind)
   const isForAdmin = own === undefined || (words.isAdmin === true && hasToken)
   return { api: isForAdmin ? asAdmin : asKey, batch, words }
 }

@@ -2,7 +2,7 @@ import { noUndoOfBox } from '../../batch/boxes.ts'
 import { rateFlag } from '../../batch/input/flags.ts'
 import { changedIn } from '../../batch/plan.ts'
 import type { Totals } from '../../batch/sheet-kind.ts'
-import { wordsOf } from '../../batch/sheet-kinds.ts'
+import { messagesOf } from '../../batch/sheet-kinds.ts'
 import { hostName, runOn, runPlanned } from '../../batch/submit.ts'
 import { ApiError } from '../../client/errors.ts'
 import { defineCommand } from '../../command/define.ts'
@@ -47,7 +47,7 @@ const undoFound = async (
     ctx.io.note('The batch changed nothing. Nothing to do.')
     return exitCodes.done
   }
-  const undoing = wordsOf(batch.kind)
+  const undoing = messagesOf(batch.kind)
   // It was begun before, and its question was answered then.
   if (batch.state !== 'uploading' && batch.state !== 'planned') {
     const goesOn = batch.state === 'paused' || batch.state === 'failed'

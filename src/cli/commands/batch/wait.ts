@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BatchApi } from '../../batch/batch-api.ts'
-import { sayWaiting } from '../../batch/follow.ts'
+import { printWaiting } from '../../batch/follow.ts'
 import { instanceNow } from '../../batch/instance.ts'
 import { ReconnectPolicy } from '../../batch/reconnect-policy.ts'
 import type { Batch } from '../../batch/sheet-kind.ts'
@@ -13,7 +13,7 @@ const pollMs = 1000
 export const untilStarted = async (ctx: CliContext, api: BatchApi, batch: Batch): Promise<Batch> => {
   const isWaiting = ({ state }: Batch) => state === 'scheduled' || state === 'proposed'
   if (!isWaiting(batch)) return batch
-  sayWaiting(ctx, batch)
+  printWaiting(ctx, batch)
   const stop = new AbortController()
   const { signal } = stop
   const stopListening = ctx.system.interrupts.listen(() => stop.abort())

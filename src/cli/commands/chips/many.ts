@@ -106,7 +106,7 @@ export const applyToChips = async (
     }),
   })
   if (!isNamed || ctx.flags.dryRun) return exitCode
-  if (plan && changedIn(plan.totals) === 0 && planned) return sayAlone(ctx, planned)
+  if (plan && changedIn(plan.totals) === 0 && planned) return printSingle(ctx, planned)
   if (only && only.status !== 'failed' && !ctx.io.json)
     await ctx.io.line(only, () => withoutRow(describeApplied(only)))
   // A single chip cannot fail in part.
@@ -121,7 +121,7 @@ const someOf = (named: readonly string[]): string => {
 const withoutRow = (text: string): string => text.replace(/^row 1 {2}/, '')
 
 /** Nothing is left to do, or nothing can be done. */
-const sayAlone = async (ctx: CliContext, result: RowResult): Promise<ExitCode> => {
+const printSingle = async (ctx: CliContext, result: RowResult): Promise<ExitCode> => {
   if (result.error !== undefined && !ctx.io.json) throw new CliError(result.error)
   await ctx.io.line(result, () => withoutRow(describeApplied(result)))
   return result.status === 'unchanged' ? exitCodes.done : exitCodes.failed

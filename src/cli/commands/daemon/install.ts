@@ -184,7 +184,7 @@ const assertReadable = (
   }
 }
 
-const environmentWords = `# Settings and secrets for the Tapchip service, one a line: NAME=value
+const environmentTemplate = `# Settings and secrets for the Tapchip service, one a line: NAME=value
 # tapchipd --help lists the names. After a change: systemctl restart tapchip
 # (with --user if it is a service of yours).
 #
@@ -198,7 +198,7 @@ const environmentWords = `# Settings and secrets for the Tapchip service, one a 
 const writeEnvFile = (path: string): void => {
   mkdirSync(dirname(path), { recursive: true, mode: 0o755 })
   if (existsSync(path)) chmodSync(path, 0o600)
-  else replaceFile(path, environmentWords)
+  else replaceFile(path, environmentTemplate)
 }
 
 /** @throws CliError with the end of its log if it does not become ready */

@@ -89,7 +89,7 @@ const printTap = async (ctx: CliContext, chip: ReadChip): Promise<void> => {
 type VerdictOrError = Verdict | { readonly uid: null; readonly isValidTap: null; readonly error: string }
 
 const printVerdict = async (ctx: CliContext, chip: ReadChip): Promise<void> => {
-  const verdict = await judgeOrSay(ctx, chip)
+  const verdict = await judgeOrReport(ctx, chip)
   const word = verdict.isValidTap === null ? 'not judged' : verdict.isValidTap ? 'valid' : 'NOT VALID'
   const uid = verdict.uid === null ? '-' : describeUid(verdict)
   await ctx.io.line({ ...chip, ...verdict }, () =>
@@ -98,7 +98,7 @@ const printVerdict = async (ctx: CliContext, chip: ReadChip): Promise<void> => {
   if ('error' in verdict) ctx.io.note(`${chip.reader}: ${verdict.error}`)
 }
 
-const judgeOrSay = async (ctx: CliContext, chip: ReadChip): Promise<VerdictOrError> => {
+const judgeOrReport = async (ctx: CliContext, chip: ReadChip): Promise<VerdictOrError> => {
   const empty = whyNoTap(chip)
   if (empty !== undefined) return { uid: null, isValidTap: false, error: `${empty}.` }
   try {

@@ -94,10 +94,10 @@ export interface CounterValue {
 /**
  * Predicts a counter by applying pending transactions in the order in which they will be mined. One signed for
  * another value reverts without advancing the counter, so a gap closes by itself.
- * @param underWay in nonce order, without those known to have failed
+ * @param pending in nonce order, without those known to have failed
  */
-export function predict(onChain: bigint, counter: string, underWay: readonly CounterValue[]): bigint {
+export function predict(onChain: bigint, counter: string, pending: readonly CounterValue[]): bigint {
   let next = onChain
-  for (const { counter: name, value } of underWay) if (name === counter && value === next) next += 1n
+  for (const { counter: name, value } of pending) if (name === counter && value === next) next += 1n
   return next
 }

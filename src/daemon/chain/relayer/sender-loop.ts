@@ -190,7 +190,7 @@ async function readView(sender: Sender, isRepeated = false): Promise<View> {
   const head = sender.memory.isLegacy ? { ...latest, baseFee: undefined } : latest
   try {
     const used = await sender.node.nonce(sender.signer.address, head.number)
-    return { head, used, ...(await underWay(sender, used)) }
+    return { head, used, ...(await pendingWork(sender, used)) }
   } catch (error) {
     // Nodes that take turns at one URL would answer the same calls of each tick, so another one is asked at once.
     if (isRepeated || !lacksBlock.test(messageOf(error))) throw error
@@ -200,10 +200,10 @@ async function readView(sender: Sender, isRepeated = false): Promise<View> {
 
 const refreshView = async (sender: Sender, view: View): Promise<View> => ({
   ...view,
-  ...(await underWay(sender, view.used)),
+  ...(await pendingWork(sender, view.used)),
 })
 
-async function underWay(sender: Sender, used: number): Promise<Pick<View, 'rows' | 'attempts' | 'next'>> {
+async function pendingWork(sender: Sender, used: number): Promise<Pick<View, 'rows' | 'attempts' | 'next'>> {
   const { db } = sender
   const rows = await openTransactions(db.read, ofSigner(sender))
   const attempts = new Map<number, TransactionAttemptRow[]>()

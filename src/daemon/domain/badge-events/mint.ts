@@ -180,7 +180,7 @@ async function reserve(
     )
   const counted = await countCodeOut(trx, badgeEventId)
   const codeNumber = counted && isAtPoap ? await takeFreeCode(trx, badgeEventId) : null
-  if (!counted || codeNumber === undefined) throw codesGone()
+  if (!counted || codeNumber === undefined) throw noCodesLeft()
   const { codeHash: otpHash, chipUid } = otp
   return insertClaim(trx, {
     badgeEventId,
@@ -200,13 +200,13 @@ const hasBadge = (wireBadge: string): DomainError =>
     `You already minted a ${wireBadge === 'poap' ? 'POAP' : wireBadge} for this drop.`,
   )
 
-const codesGone = (): DomainError =>
+const noCodesLeft = (): DomainError =>
   new DomainError('badge_codes_gone', 'All badges of this event have been claimed. The code is still good.')
 
 function refusalOf(settled: Exclude<MintResult, { kind: 'claimed' }>): DomainError {
   switch (settled.kind) {
     case 'codes-gone':
-      return codesGone()
+      return noCodesLeft()
     case 'refused':
       return new DomainError('badge_refused', settled.message)
     case 'unavailable':

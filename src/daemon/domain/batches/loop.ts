@@ -16,7 +16,7 @@ import type { BatchDeps } from './kind.ts'
 import { runBatch } from './run.ts'
 import { pause } from './send.ts'
 import { BatchSignals } from './signals.ts'
-import { cancelOver } from './steps.ts'
+import { cancelExpired } from './steps.ts'
 import { makeUndo } from './undo.ts'
 
 /** Other daemons start batches too, and clocks jump. */
@@ -134,7 +134,7 @@ export class BatchLoop {
   async #startDue(batch: BatchRow, now: number): Promise<void> {
     const { id, at, until, kind } = batch
     if (until !== null && until <= iso(now)) {
-      if (await cancelOver(this.deps, batch))
+      if (await cancelExpired(this.deps, batch))
         this.#log.warn(
           { batch: id, kind, at, until },
           'a batch was cancelled: its end had passed before it began',

@@ -41,7 +41,7 @@ export async function runBatch(running: Running, id: string): Promise<void> {
 }
 
 // A write that a kill cuts off is sent again; more rows would make such a repetition longer.
-const sentAWrite = 4
+const sentPerWrite = 4
 
 class BatchRunner {
   readonly #running: Running
@@ -88,7 +88,7 @@ class BatchRunner {
 
   #size(): number {
     const { rate } = this.#batch
-    const size = this.#kind.how === 'sent' ? this.#kind.concurrency * sentAWrite : this.#pace.size
+    const size = this.#kind.how === 'sent' ? this.#kind.concurrency * sentPerWrite : this.#pace.size
     // Rows a tenth of a second, so that they are spread over each second.
     return rate === null ? size : Math.max(1, Math.min(size, Math.floor(rate / 10_000)))
   }

@@ -202,7 +202,7 @@ export async function cancelBatch(deps: Deps, caller: BatchCaller, idOrName: str
 }
 
 /** No daemon ran while it was to stand. @returns false if it waits no more */
-export async function cancelOver({ db, clock }: Deps, { id, at, until }: BatchRow): Promise<boolean> {
+export async function cancelExpired({ db, clock }: Deps, { id, at, until }: BatchRow): Promise<boolean> {
   const error = `It was to start at ${at} and to be undone at ${until}: both had passed when the daemon could start it. No row was changed.`
   const now = iso(clock.now())
   const change = { state: 'cancelled', error, endedAt: now, touchedAt: now } as const

@@ -10,7 +10,7 @@ import { cutLines, sealLines } from './pieces.ts'
 import { assertBegan, type BatchCaller } from './rights.ts'
 import { assertRoom } from './room.ts'
 
-const piecesAWrite = 8
+const maxPiecesPerWrite = 8
 const problemsNamed = 20
 
 /**
@@ -35,7 +35,7 @@ export async function uploadRows(
     throw invalid('rows', `are more than the ${total} that the batch was to have`)
   const ordered = await inOrder(lines, await checkRows(kind, runOf(batch), lines))
   // Rows in another order than they came are all kept or none: whoever goes on counts them as they were sent.
-  const piecesPerWrite = kind.order ? Number.POSITIVE_INFINITY : piecesAWrite
+  const piecesPerWrite = kind.order ? Number.POSITIVE_INFINITY : maxPiecesPerWrite
   const slice = new TimeSlice()
   let uploaded = from
   let sealed: { count: number; lines: Buffer }[] = []

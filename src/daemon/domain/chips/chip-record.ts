@@ -70,7 +70,7 @@ export const givesCodes = async (db: Queries, chip: ChipBinding): Promise<boolea
   hasAssignments(db, chip.uid)
 
 /** Counts an item without a contract, because a contract can be added later. */
-export const carriesAnything = async (db: Queries, chip: ChipBinding): Promise<boolean> =>
+export const hasBindings = async (db: Queries, chip: ChipBinding): Promise<boolean> =>
   chip.itemId !== null || givesCodes(db, chip)
 
 /** True if a chip of the item that has no token gets one minted. */

@@ -9,7 +9,7 @@ import {
   type ImportPlan,
   type ImportRequest,
   registerWindow,
-  rowsAWrite,
+  rowsPerWrite,
   type WindowRow,
   windowsOf,
 } from './import-window.ts'
@@ -76,7 +76,7 @@ export async function* importChips(
   const counts: ImportCounts = { created: 0, unchanged: 0, failed: 0 }
   let firstRow = 1
   let phase = 'stopped'
-  const size = new AdaptiveSize(rowsPerBatch(deps.db, rowsAWrite))
+  const size = new AdaptiveSize(rowsPerBatch(deps.db, rowsPerWrite))
   try {
     for await (const rows of windowsOf(blocks)) {
       const { results, failure } = await registerWindow(deps, plan, rows, size)

@@ -37,9 +37,9 @@ export type WindowRow =
 
 // The table is ordered by UID. Sorting in this window makes a million shuffled rows six times as fast as sorting each
 // write. The limit on characters bounds memory.
-const rowsAWindow = 50_000
-const charactersAWindow = 8 * 1024 * 1024
-export const rowsAWrite = { least: 100, most: 2000 }
+const rowsPerWindow = 50_000
+const charactersPerWindow = 8 * 1024 * 1024
+export const rowsPerWrite = { least: 100, most: 2000 }
 
 export async function* windowsOf(
   blocks: AsyncIterable<{ rows: readonly WindowRow[]; size: number }>,
@@ -51,7 +51,7 @@ export async function* windowsOf(
     if (slice.shouldYield) await slice.next()
     for (const row of block.rows) rows.push(row)
     size += block.size
-    if (rows.length < rowsAWindow && size < charactersAWindow) continue
+    if (rows.length < rowsPerWindow && size < charactersPerWindow) continue
     yield rows
     rows = []
     size = 0

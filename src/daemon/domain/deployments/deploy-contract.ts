@@ -82,10 +82,10 @@ export async function updateServiceUrl(
 
 /** The last base URL sent to the contract, including one still under way. */
 async function lastUrl(trx: Queries, { serviceUrl, urlTransactionId }: ContractRow): Promise<string | null> {
-  const underWay = urlTransactionId === null ? undefined : await findTransaction(trx, urlTransactionId)
-  if (underWay === undefined || underWay.abandonedBecause !== null) return serviceUrl
+  const pending = urlTransactionId === null ? undefined : await findTransaction(trx, urlTransactionId)
+  if (pending === undefined || pending.abandonedBecause !== null) return serviceUrl
   // Written by recordServiceUrl in this shape.
-  const { baseUrl }: { baseUrl?: string } = JSON.parse(underWay.subject)
+  const { baseUrl }: { baseUrl?: string } = JSON.parse(pending.subject)
   return baseUrl ?? serviceUrl
 }
 

@@ -156,19 +156,19 @@ function problemOf(error: unknown) {
 
 function outcomeUnknown(cause: unknown, problem: string, progress: Progress): DomainError {
   const { isWritten, outcomeMessage, transactionId = transactionOf(cause) } = progress
-  const outcome = isWritten ? writtenWords(transactionId) : doubtWords(transactionId)
+  const outcome = isWritten ? writtenMessage(transactionId) : doubtMessage(transactionId)
   const message = outcomeMessage ?? `${outcome} ${whatNext({ ...progress, transactionId })}`
   return new DomainError('outcome_unknown', `${problem} ${message}`, {
     ...{ retryAfterSeconds: 5, transactionId, cause },
   })
 }
 
-const writtenWords = (transactionId: number | undefined): string =>
+const writtenMessage = (transactionId: number | undefined): string =>
   transactionId === undefined
     ? 'At least part of this was already done.'
     : `This is recorded as transaction ${transactionId}, which will be sent.`
 
-const doubtWords = (transactionId: number | undefined): string =>
+const doubtMessage = (transactionId: number | undefined): string =>
   transactionId === undefined
     ? 'This may have been done, or not.'
     : `This may have been done, or not: if it was, it is transaction ${transactionId}.`

@@ -172,18 +172,18 @@ class Check {
       const chain = chainOf(this.#deps.chains, location.chainId)
       const contract = getAddress(location.contractAddress)
       // Read before the owner, so that a transfer that settles in between appears in one of the two.
-      const underWay = (await this.#tokensUnderWay(location.chainId)).get(tokenKey(location))
+      const pending = (await this.#tokensUnderWay(location.chainId)).get(tokenKey(location))
       const exists = location.contractStatus === 'confirmed' && location.contractTransactionId !== null
       const ownerNow =
         token.tokenId === null
           ? undefined
           : await readChain(chain, () => ownerOf(chain.client, contract, BigInt(location.tokenId), exists))
-      const owner = underWay?.recipient ?? ownerNow
+      const owner = pending?.recipient ?? ownerNow
       seen = { token, owner: owner ?? null }
       const result = { row, token, owner: owner ?? null, recipient }
-      const isKnown = underWay === undefined || underWay.recipient !== undefined
+      const isKnown = pending === undefined || pending.recipient !== undefined
       if (owner !== undefined && isKnown && isAddressEqual(getAddress(owner), getAddress(recipient))) {
-        const note = underWay && `already under way: transaction ${underWay.transactionId}`
+        const note = pending && `already under way: transaction ${pending.transactionId}`
         return { ...result, status: 'unchanged', ...(note === undefined ? {} : { note }) }
       }
       // Our own contract needs no simulation for recipients without code.
@@ -193,7 +193,7 @@ class Check {
       )
         await checkMove(this.#deps, location, recipient)
       else await assertUsable(chain, location)
-      const isMint = ownerNow === undefined && underWay === undefined
+      const isMint = ownerNow === undefined && pending === undefined
       return { ...result, status: isMint ? 'mint' : 'transfer' }
     } catch (error) {
       // An unreachable chain is not the row's fault.

@@ -18,7 +18,7 @@ export async function signClaim(
   chain: Chain,
   token: Pick<TokenLocation, 'contractAddress' | 'tokenId'>,
   to: string,
-  underWay: readonly CounterValue[],
+  pending: readonly CounterValue[],
 ): Promise<SignedClaim> {
   const contract = getAddress(token.contractAddress)
   const recipient = getAddress(to)
@@ -34,7 +34,7 @@ export async function signClaim(
       }),
     ]),
   )
-  const nonce = predict(onChain, claimCounter(contract, recipient), underWay)
+  const nonce = predict(onChain, claimCounter(contract, recipient), pending)
   const blockExpiry = BigInt(latest + margin)
   const claim = { blockExpiry, recipient, tokenId: BigInt(token.tokenId), contract, nonce }
   return { signature: await chain.signVerifier.signMessage({ raw: claimHash(claim) }), blockExpiry }

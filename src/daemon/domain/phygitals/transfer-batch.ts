@@ -92,8 +92,8 @@ export async function isUnmoved(
   if (chainId !== seen.chainId || contractAddress !== seen.contractAddress || tokenId !== seen.tokenId)
     return false
   // Read before the owner, so that a transfer that settles in between appears in one of the two.
-  const underWay = await moveUnderWay(deps.db.read, token)
-  if (underWay?.recipient !== undefined) return underWay.recipient === owner
+  const pending = await moveUnderWay(deps.db.read, token)
+  if (pending?.recipient !== undefined) return pending.recipient === owner
   const chain = chainOf(deps.chains, chainId)
   const current = await readChain(chain, () =>
     ownerOf(chain.client, getAddress(contractAddress), BigInt(tokenId)),

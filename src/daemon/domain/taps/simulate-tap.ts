@@ -9,7 +9,7 @@ import { takeSimulatedCounters } from '../../store/chips/chip-records.ts'
 import type { Db } from '../../store/database/database.ts'
 import type { ChipRow } from '../../store/schema/schema.ts'
 import { assertMayTransfer, type Operator } from '../access/grants.ts'
-import { carriesAnything, chipOf, type UidReadings } from '../chips/chip-record.ts'
+import { chipOf, hasBindings, type UidReadings } from '../chips/chip-record.ts'
 import type { KeyRing, KeySet } from '../chips/key-ring.ts'
 import { conflict } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
@@ -50,7 +50,7 @@ export async function simulateTaps(
   const { chip, keys, first } = await db.write(async (trx) => {
     const chip = await chipOf(trx, readings)
     assertSimulated(chip, config)
-    if (!config.ephemeral && (await carriesAnything(trx, chip)))
+    if (!config.ephemeral && (await hasBindings(trx, chip)))
       assertMayTransfer(holder, 'simulating the taps of a chip that carries assets')
     const keys = keysOf(deps, chip)
     const { uid, teamId, simulatedCounter: from } = chip

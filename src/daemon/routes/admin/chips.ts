@@ -155,7 +155,7 @@ export function chipStreamRoutes(app: FastifyInstance, ctx: Context): void {
 }
 
 // Rows per chunk, so that a slow reader holds back the reading of rows.
-const rowsAText = 2000
+const rowsPerChunk = 2000
 
 const resultLine = (row: number, { uid, status }: RegisterResult): string =>
   `{"row":${row},"uid":"${uid}","status":"${status}"}\n`
@@ -163,9 +163,9 @@ const resultLine = (row: number, { uid, status }: RegisterResult): string =>
 /** One line per row. Text is built by hand because a million rows may pass here. */
 async function* resultLines(pieces: AsyncIterable<ImportedPiece>): AsyncGenerator<string> {
   for await (const { firstRow, results } of pieces) {
-    for (let from = 0; from < results.length; from += rowsAText) {
+    for (let from = 0; from < results.length; from += rowsPerChunk) {
       let text = ''
-      const to = Math.min(from + rowsAText, results.length)
+      const to = Math.min(from + rowsPerChunk, results.length)
       for (let at = from; at < to; at++) {
         const result = results[at]
         if (!result) continue

@@ -80,7 +80,7 @@ const movesUnderWay = (db: Queries) =>
 
 type MoveRow = Pick<TransactionRow, 'id' | 'subject' | 'abandonedBecause'>
 
-const underWay = ({ id: transactionId, subject, abandonedBecause }: MoveRow) => {
+const toPendingMove = ({ id: transactionId, subject, abandonedBecause }: MoveRow) => {
   // Stored by recordTransfer.
   const { recipient, ...token }: TokenLocation & { recipient: string } = JSON.parse(subject)
   return { token, move: { transactionId, recipient: abandonedBecause === null ? recipient : undefined } }
@@ -89,7 +89,7 @@ const underWay = ({ id: transactionId, subject, abandonedBecause }: MoveRow) => 
 /** @returns the last unsettled transfer or mint of each token, by `tokenKey` */
 export async function tokensUnderWay(db: Queries, chainId: number): Promise<Map<string, PendingMove>> {
   const rows = await movesUnderWay(db).where('chainId', '=', chainId).orderBy('id').execute()
-  return new Map(rows.map(underWay).map(({ token, move }) => [tokenKey(token), move]))
+  return new Map(rows.map(toPendingMove).map(({ token, move }) => [tokenKey(token), move]))
 }
 
 /** @returns the last unsettled transfer or mint of a token */
@@ -99,5 +99,5 @@ export async function moveUnderWay(db: Queries, token: TokenLocation): Promise<P
     .orderBy('id', 'desc')
     .limit(1)
     .executeTakeFirst()
-  return row && underWay(row).move
+  return row && toPendingMove(row).move
 }

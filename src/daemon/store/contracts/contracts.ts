@@ -144,7 +144,7 @@ export async function contractUses(db: Queries, id: number) {
       .innerJoin('tokens', 'tokens.id', 'tokenRow')
       .select((e) => e.fn.countAll<number>().as('count'))
       .where('tokens.contractId', '=', id)
-  const underWay = db
+  const pending = db
     .selectFrom('transactions')
     .select((e) => e.fn.countAll<number>().as('count'))
     .where('chainId', '=', chainId)
@@ -157,7 +157,7 @@ export async function contractUses(db: Queries, id: number) {
     items: await counted(rows('items')),
     events: await counted(rows('guestbookEvents')),
     assignments: await counted(ofItsTokens('badgeAssignments')),
-    transactions: await counted(underWay),
+    transactions: await counted(pending),
   }
 }
 

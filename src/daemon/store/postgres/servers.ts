@@ -130,12 +130,12 @@ export const isStale = (error: unknown): boolean =>
   isServerError(error) && error.code === '0A000' && error.routine === 'RevalidateCachedQuery'
 
 const untrusted = /CERT|SELF_SIGNED|ERR_TLS|ERR_SSL|UNABLE_TO_(GET|VERIFY)|ERR_INVALID_URL/
-const lastingWords = /SSL|SASL|client password/
+const permanentError = /SSL|SASL|client password/
 
 /** Waiting does not help: a wrong user, password, database, or certificate, or a server that refuses this client. */
 export function isLasting(error: unknown): boolean {
   if (isServerError(error)) return /^(28|3D|42501)/.test(error.code ?? '')
   if (!(error instanceof Error)) return false
   const { code = '', syscall = '' } = error as NodeJS.ErrnoException
-  return untrusted.test(code) || syscall === 'open' || lastingWords.test(error.message)
+  return untrusted.test(code) || syscall === 'open' || permanentError.test(error.message)
 }

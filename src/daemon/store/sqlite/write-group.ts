@@ -148,8 +148,8 @@ export class WriteGroup {
   #nextGroup(): { taps: readonly Queued[]; jobs: readonly Queued[] } {
     const [taps, jobs] = [this.#taps, this.#jobs]
     this.#taps = []
-    const areBoth = taps.length > 0 && jobs.length > 0
-    this.#areJobsDue = !this.#areJobsDue && areBoth && this.#jobsTookMs > longMs
+    const hasBoth = taps.length > 0 && jobs.length > 0
+    this.#areJobsDue = !this.#areJobsDue && hasBoth && this.#jobsTookMs > longMs
     if (this.#areJobsDue) return { taps, jobs: [] }
     this.#jobs = []
     return { taps, jobs }

@@ -7,7 +7,7 @@ import { permits } from '../../access/scopes.ts'
 import { ensureGroupIn } from '../../chips/chip-groups.ts'
 import { type CheckedChip, type ChipInput, readRow, validateChip } from '../../chips/chip-input.ts'
 import { planImport } from '../../chips/import-chips.ts'
-import { type ImportPlan, registerInGroup, rowsAWrite } from '../../chips/import-window.ts'
+import { type ImportPlan, registerInGroup, rowsPerWrite } from '../../chips/import-window.ts'
 import type { RegisterResult } from '../../chips/register-chips.ts'
 import { checkOne, recordUndo, undoOne } from '../../chips/undo-import.ts'
 import { withRollback } from '../../dry-run/dry-run.ts'
@@ -156,7 +156,7 @@ export const chipImport: WrittenKind<ImportRow, ImportResult> = {
     withRollback(deps.db, (trx) =>
       register(trx, deps, { request: requestOf(run), at: iso(deps.clock.now()) }, rows),
     ),
-  rowsPerWrite: rowsAWrite,
+  rowsPerWrite,
   write,
   undo: {
     kind: 'chips import undo',

@@ -20,7 +20,7 @@ interface Row {
 type Result = AppliedRow & { readonly was?: AppliedValues | undefined }
 
 /** What shows only when chips are registered is tried in writes of so many rows, which hold up taps. */
-const rowsATry = 100
+const rowsPerTry = 100
 
 const readRow: WrittenKind<Row, Result>['readRow'] = (line) => {
   if (!isJsonObject(line)) return { problem: 'must be an object' }
@@ -44,8 +44,8 @@ async function plan(
 ): Promise<Result[]> {
   const caller = callerOf(run)
   const results: Result[] = []
-  for (let from = 0; from < rows.length; from += rowsATry) {
-    const some = rows.slice(from, from + rowsATry)
+  for (let from = 0; from < rows.length; from += rowsPerTry) {
+    const some = rows.slice(from, from + rowsPerTry)
     const decide = (db: Queries) => planRows({ db, keyRing: deps.keyRing }, caller, some, seen)
     const planned = await decide(deps.db.read)
     const isCreating = planned.some(({ status }) => status === 'created')
