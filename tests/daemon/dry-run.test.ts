@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type EndpointKey, endpoints } from '../../src/daemon/contract/index.ts'
 import { splitKey } from '../../src/daemon/http/bind.ts'
 import { changesSomething, dryRunPrefix } from '../../src/values/repeating.ts'
@@ -111,6 +111,22 @@ describe('a dry run', () => {
         const { statusCode } = await world.app.inject({ method, url: dryRunPrefix + url })
         expect([method, url, statusCode]).toEqual([method, url, 404])
       }
+  })
+
+  test('of a request that was interrupted wakes nothing', async () => {
+    const key: EndpointKey = 'POST /phygitals/transfer'
+    const { headers, ...request } = (await world.requests[key]?.()) ?? { url: '' }
+    const again = { ...request, headers: { ...headers, 'idempotency-key': 'interrupted' } }
+    const { text } = await send(key, again)
+    await world.ctx.db.write((trx) =>
+      trx.updateTable('idempotencyKeys').set({ answer: null }).where('key', '=', 'interrupted').execute(),
+    )
+    const broadcasted = vi.spyOn(world.ctx.chains.relayer, 'broadcasted')
+    expect((await send(key, again, dryRunPrefix)).status).toBe(200)
+    expect(broadcasted).not.toHaveBeenCalled()
+    expect(await send(key, again)).toEqual({ status: 200, text })
+    expect(broadcasted).toHaveBeenCalledOnce()
+    broadcasted.mockRestore()
   })
 
   test('does not end what others write beside it', async () => {

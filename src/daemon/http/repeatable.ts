@@ -10,6 +10,7 @@ import {
   keepAnswer,
 } from '../domain/chain/transactions.ts'
 import { hashCode } from '../domain/codes/otps.ts'
+import { endDryRun } from '../domain/dry-run/dry-run.ts'
 import { DomainError, effectsOf, type Progress } from '../domain/errors/errors.ts'
 
 const lifetimeMs = 24 * 3_600_000
@@ -78,6 +79,11 @@ function stepsOf<T extends Json>(
   written: () => void,
 ) {
   if ('record' in does) {
+    const answer = (id: number | null) => {
+      // What it waits for is shared with others, and works on after the dry run that woke it.
+      endDryRun()
+      return does.answer(id)
+    }
     const run = async (recorded: () => void) => {
       const both = () => {
         written()
@@ -85,11 +91,11 @@ function stepsOf<T extends Json>(
       }
       const id = await does.record(claim, both)
       both()
-      return does.answer(id)
+      return answer(id)
     }
     const resume = (id: number | null) => {
       written()
-      return does.answer(id)
+      return answer(id)
     }
     return { run, resume }
   }

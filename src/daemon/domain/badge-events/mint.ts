@@ -18,7 +18,6 @@ import type { Names } from '../chain/recipients.ts'
 import { badgeStatus } from '../chips/badge-status.ts'
 import { hashCode, type Otp, presentCode, spendCode } from '../codes/otps.ts'
 import type { Seals } from '../codes/seals.ts'
-import { endDryRun } from '../dry-run/dry-run.ts'
 import { conflict, DomainError, invalid, notFound, type Progress, storeFailure } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 import { deviceHashOf, isRecipient, recipientKey } from './personal.ts'
@@ -87,8 +86,6 @@ const reserved: Progress = {
 
 /** Delivers a reserved badge. @throws DomainError badge_refused, badge_codes_gone, badge_unavailable */
 export async function badgeMinted({ db, badges }: MintDeps, id: number): Promise<void> {
-  // Requests for one claim share a call of the settler: a dry run would fail the others.
-  endDryRun()
   const settled = await badges.settler.settle(id, true).catch((error: unknown) => {
     badges.wake()
     throw storeFailure(error, reserved) ?? error
