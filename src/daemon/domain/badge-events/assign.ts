@@ -14,7 +14,7 @@ import { teamOfChip } from '../chips/named-chips.ts'
 import { invalid, notFound } from '../errors/errors.ts'
 import { tokenOfTeam } from '../phygitals/find-token.ts'
 import { type Clock, iso } from '../time/time.ts'
-import { type AssignmentResult, assignRowsIn, decideAssignments } from './assign-rows.ts'
+import { type AssignmentResult, type AssignmentRow, assignRowsIn, decideAssignments } from './assign-rows.ts'
 
 interface NewAssignmentInput {
   badgeEventId: number
@@ -103,9 +103,15 @@ export async function undoAssignments(
   const size = new AdaptiveSize(batchSize)
   const results: UnassignResult[] = []
   for await (const piece of piecesOf(assignments, size)) {
-    const rows = piece.map(({ uid, badgeEventId }, row) => ({
-      ...{ row, uids: [uid], badgeEventId, to: null, left: { batch } },
-    }))
+    const rows = piece.map(
+      ({ uid, badgeEventId }, row): AssignmentRow => ({
+        row,
+        uids: [uid],
+        badgeEventId,
+        to: null,
+        expected: { batch },
+      }),
+    )
     const undo = async (trx: Queries): Promise<UnassignResult[]> => {
       const at = iso(clock.now())
       const decided = await decideAssignments(trx, caller, rows, { at })
