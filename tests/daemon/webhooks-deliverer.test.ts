@@ -69,6 +69,22 @@ test('a webhook that cannot be decrypted keeps no other from being delivered, an
   ])
 })
 
+test('a slow receiver gets new messages beside those that it refuses again and again', async () => {
+  const slow = await openReceiver((_received, response) => {
+    setTimeout(() => response.writeHead(500).end(), 1100)
+  })
+  const teamId = await team('One')
+  await webhook('One', slow)
+  for (const n of [1, 2, 3, 4]) await record(teamId, n)
+  const failed = { attempts: 1, dueAt: new Date(0).toISOString() }
+  await t.ctx.db.write((trx) => trx.updateTable('webhookDeliveries').set(failed).execute())
+  await record(teamId, 5)
+  t.ctx.webhooks.start()
+  const received = await slow.until(({ length }) => length === 2)
+  slow.close()
+  expect(received.map(({ data }) => data.n).sort()).toEqual([expect.any(Number), 5])
+})
+
 test('while writes fail, there is a run every few seconds and one line, and nothing is lost', async () => {
   const teamId = await team('One')
   await webhook('One', good)

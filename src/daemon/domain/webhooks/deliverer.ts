@@ -29,6 +29,8 @@ const maxServed = 32
 const quickMs = 1000
 /** After this, an endpoint gives its place to others that wait. */
 const turnMs = 1000
+/** Sent in a turn however slow the receiver is: a retry and a first try. */
+const minSent = 2
 /** What is sent between two writes, and may be sent again after a crash. */
 const batchSize = 20
 const wokenMs = 50
@@ -175,10 +177,11 @@ export class Deliverer {
     hasTimedOut: () => boolean,
   ): Promise<boolean> {
     const changes = this.#changes
-    for (const delivery of deliveries) {
+    for (const [sent, delivery] of deliveries.entries()) {
       const delayMs = this.#throttle.delayMs()
       if (delayMs > 0) await sleep(delayMs)
-      if (hasTimedOut() || changes !== this.#changes || !endpoint.isCertain) return false
+      if (sent >= minSent ? hasTimedOut() : this.#loop.isEnding) return false
+      if (changes !== this.#changes || !endpoint.isCertain) return false
       let isSlow = false
       const slow = setTimeout(() => {
         isSlow = true

@@ -18,18 +18,21 @@ interface Next {
   isHeldUp: boolean
 }
 
-/** What to send to a webhook next. First tries are in the order of the events; those that failed come first, but only as half. */
+/**
+ * What to send to a webhook next. First tries are in the order of the events. Every other one is a retry, so that neither
+ * keeps the other from a receiver so slow that it gets two at a time.
+ */
 export async function nextDeliveries(
   trx: Queries,
   { id: webhookId, now, limit }: { id: number; now: number; limit: number },
 ): Promise<Next> {
-  const due = await dueDeliveries(trx, { webhookId, now: iso(now), limit: Math.ceil(limit / 2) })
-  const room = limit - due.length
-  const deliveries = [...due]
+  const retries = await dueDeliveries(trx, { webhookId, now: iso(now), limit: Math.ceil(limit / 2) })
+  const room = limit - retries.length
+  const untried: QueuedDelivery[] = []
   const heldUpChips = new Set<string>()
   let isHeldUp = false
   for (const row of await untriedDeliveries(trx, { webhookId, limit: room + lookedAhead })) {
-    if (deliveries.length === limit) break
+    if (untried.length === room) break
     const { chipUid } = row
     if (isUnsigned(row, now) || (chipUid !== null && heldUpChips.has(chipUid))) {
       // A chip's later messages wait with it.
@@ -39,9 +42,13 @@ export async function nextDeliveries(
     }
     const data = dataOf(row)
     if (row.transactionId !== null) await fixData(trx, { id: row.id, data })
-    deliveries.push({ ...row, data })
+    untried.push({ ...row, data })
   }
-  return { deliveries, isHeldUp }
+  const pairs = Array.from({ length: Math.max(retries.length, untried.length) }, (_, at) => [
+    ...retries.slice(at, at + 1),
+    ...untried.slice(at, at + 1),
+  ])
+  return { deliveries: pairs.flat(), isHeldUp }
 }
 
 const isUnsigned = ({ transactionId, firstHash, at }: QueuedDelivery, now: number): boolean =>
