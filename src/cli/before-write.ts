@@ -13,7 +13,7 @@ interface Writing {
   readonly system: System
   readonly io: Io
   readonly prompts: Prompts
-  readonly flags: { quiet: boolean; confirm?: string | undefined; team?: string | undefined }
+  readonly flags: { quiet: boolean; dryRun: boolean; confirm?: string | undefined; team?: string | undefined }
   config(): Config
   call(key: 'GET /team'): Promise<{ name: string }>
 }
@@ -50,7 +50,7 @@ export const confirmContext = async ({ system, config, flags, prompts }: Writing
       `--confirm names the context "${confirm}", but this command goes to ${url} (${origin}). Nothing was sent.`,
       suggestContext(Object.keys(readConfigFile(system).contexts), confirm),
     )
-  if (!isProtected || confirm === contextName) return
+  if (!isProtected || confirm === contextName || flags.dryRun) return
   const why = `The context "${contextName}" is protected.`
   if (!prompts.possible)
     throw new UsageError(
@@ -128,8 +128,8 @@ export const tryOut = async (
   })
   io.note(
     checked === 'all'
-      ? 'The daemon would do this. Nothing was changed.'
-      : 'The daemon accepts the request; whether it succeeds shows only when it is done. Nothing was changed.',
+      ? 'The daemon would do this.'
+      : 'The daemon accepts the request; whether it succeeds shows only when it is done.',
   )
 }
 

@@ -56,10 +56,7 @@ export const createContext = (system: System, flags: Flags): CliContext => {
     const { createClient } = await import('./client/client.ts')
     made = createClient({
       ...config(),
-      beforeChange: async ({ key, isRead, code }) => {
-        if (flags.dryRun) return
-        await (isRead ? context.confirmContext() : prepare({ key, code }))
-      },
+      beforeChange: ({ key, isRead, code }) => (isRead ? confirmed() : prepare({ key, code })),
       batch: () => batch,
       onWait: (seconds) => io().note(`Waiting ${seconds} s, as the daemon asked.`),
     })
@@ -71,6 +68,7 @@ export const createContext = (system: System, flags: Flags): CliContext => {
   let told: Promise<void> | undefined
   const prepare = async (first: Target = {}): Promise<void> => {
     await confirmed()
+    if (flags.dryRun) return
     told ??= import('./before-write.ts').then(({ printTarget }) => printTarget(context, first))
     await told
   }
@@ -98,6 +96,7 @@ export const createContext = (system: System, flags: Flags): CliContext => {
           import('./before-write.ts'),
         ])
         if (changesSomething(key)) {
+          await confirmed()
           // A GET that uses something up cannot be tried.
           if (!key.startsWith('GET ')) await tryOut(await context.client(), io(), key, request[0])
           await showRequest(io(), config(), key, request[0])
@@ -123,9 +122,7 @@ export const createContext = (system: System, flags: Flags): CliContext => {
       )
     },
     confirmContext: confirmed,
-    beforeWrite: async () => {
-      if (!flags.dryRun) await prepare()
-    },
+    beforeWrite: () => prepare(),
     beforeChange: async (what) => {
       if (!flags.dryRun) return
       await io().line({ dryRun: true, what }, () => what)

@@ -35,6 +35,7 @@ describe('a dry run', () => {
       ['teams', 'create', 'Acme'],
       ['teams', 'remove', 'Acme'],
       ['api-keys', 'create', '--team', 'Nobody', '--name', 'x'],
+      ['teams', 'create', 'Other', '--confirm', 'elsewhere'],
     ]
     for (const command of refused) {
       const dry = await here.run(...command, '--yes', '--dry-run')

@@ -55,7 +55,7 @@ export const runEventChips = async <R extends SheetRow>(
   const described = describeConditions(conditions)
   const chips = await selectedChips(ctx, conditions, options.chipGroup)
   if (chips.length === 0) {
-    if (!ctx.flags.dryRun) await ctx.confirmContext()
+    await ctx.confirmContext()
     ctx.io.note(noChips(described))
     return exitCodes.done
   }

@@ -93,7 +93,7 @@ const editMany = async (ctx: CliContext, conditions: Conditions, options: EditOp
   const name = describeConditions(conditions)
   const chips = await selectedChips(ctx, conditions, options.chipGroup)
   if (chips.length === 0) {
-    if (!ctx.flags.dryRun) await ctx.confirmContext()
+    await ctx.confirmContext()
     ctx.io.note(noChips(name))
     return exitCodes.done
   }
