@@ -1,7 +1,7 @@
 import type { Insertable } from 'kysely'
 import type { Queries } from '../database/database.ts'
 import { affected, exists } from '../database/statement.ts'
-import type { PoapCreationsTable } from '../schema/badges.ts'
+import type { PoapCreationsTable } from '../schema/events.ts'
 import type { BadgeEventRow } from '../schema/schema.ts'
 
 export interface PoapEvent extends BadgeEventRow {

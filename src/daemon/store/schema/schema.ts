@@ -1,5 +1,4 @@
 import type { Selectable } from 'kysely'
-import type * as badges from './badges.ts'
 import type * as batches from './batches.ts'
 import type * as chips from './chips.ts'
 import type * as contracts from './contracts.ts'
@@ -10,7 +9,6 @@ import type * as teams from './teams.ts'
 import type * as transactions from './transactions.ts'
 import type * as webhooks from './webhooks.ts'
 
-export type * from './badges.ts'
 export type * from './batches.ts'
 export type * from './chips.ts'
 export type * from './contracts.ts'
@@ -43,13 +41,13 @@ export interface Database {
   guestbookAssignments: events.GuestbookAssignmentsTable
   badgeEvents: events.BadgeEventsTable
   badgeAssignments: events.BadgeAssignmentsTable
-  poapEvents: badges.PoapEventsTable
-  poapCreations: badges.PoapCreationsTable
-  badgeCodes: badges.BadgeCodesTable
-  badgeClaims: badges.BadgeClaimsTable
-  badgeImages: badges.BadgeImagesTable
-  badgeContents: badges.BadgeContentsTable
-  badgeRecipients: badges.BadgeRecipientsTable
+  poapEvents: events.PoapEventsTable
+  poapCreations: events.PoapCreationsTable
+  badgeCodes: events.BadgeCodesTable
+  badgeClaims: events.BadgeClaimsTable
+  badgeImages: events.BadgeImagesTable
+  badgeContents: events.BadgeContentsTable
+  badgeRecipients: events.BadgeRecipientsTable
   taps: taps.TapsTable
   spentCodes: taps.SpentCodesTable
   batches: batches.BatchesTable
