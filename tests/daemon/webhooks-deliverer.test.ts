@@ -69,6 +69,21 @@ test('a webhook that cannot be decrypted keeps no other from being delivered, an
   ])
 })
 
+test('what was answered before a try that hangs is not sent again after a stop', async () => {
+  const receiver = await openReceiver(({ data }, response) => {
+    if (data.n < 3) response.writeHead(204).end()
+  })
+  const teamId = await team('One')
+  await webhook('One', receiver)
+  for (const n of [1, 2, 3]) await record(teamId, n)
+  t.ctx.webhooks.start()
+  await receiver.until(({ length }) => length === 3)
+  await t.ctx.webhooks.stop()
+  receiver.close()
+  const rows = await t.ctx.db.read.selectFrom('webhookDeliveries').select('outcome').orderBy('id').execute()
+  expect(rows.map(({ outcome }) => outcome)).toEqual(['delivered', 'delivered', null])
+})
+
 test('a slow receiver gets new messages beside those that it refuses again and again', async () => {
   const slow = await openReceiver((_received, response) => {
     setTimeout(() => response.writeHead(500).end(), 1100)

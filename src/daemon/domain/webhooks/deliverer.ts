@@ -83,6 +83,9 @@ export class Deliverer {
   async stop(): Promise<void> {
     await this.#loop.stop()
     await Promise.race([Promise.all(this.#turns), sleep(lastTriesMs, undefined, { ref: false })])
+    // What was sent before a try that still hangs is not to be sent again.
+    const endpoints = [...this.#endpoints.values()].filter(({ unrecorded }) => unrecorded.length > 0)
+    await Promise.allSettled(endpoints.map((endpoint) => this.#recordAndClaim(endpoint, 0)))
   }
 
   /** An event was recorded; called often. */
