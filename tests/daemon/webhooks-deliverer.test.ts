@@ -64,6 +64,12 @@ test('a webhook that cannot be decrypted keeps no other from being delivered, an
     await record(teamId, n)
     await good.until(({ length }) => length === n + 1)
   }
+  const listed = (await t.call('GET /admin/webhooks')).body
+  expect(listed.map(({ url }: { url: string }) => url)).toEqual([
+    `${new URL(good.url).origin}/…`,
+    `${good.url}/`,
+  ])
+  expect((await t.call(`PATCH /admin/webhooks/${id}`, { disabled: true })).status).toBe(200)
   expect(lines.map((line) => JSON.parse(line).err.message)).toEqual([
     expect.stringContaining(`Webhook ${id} cannot be decrypted`),
   ])

@@ -70,7 +70,7 @@ async function viewOf({ db, box, clock }: Deps, row: WebhookRow, mayEdit: boolea
   const { id, teamId, createdAt, disabledAt, disabledReason, oldSecretUntil } = row
   return {
     ...{ id, teamId, createdAt, disabledAt, disabledReason },
-    url: mayEdit ? urlOf(box, row) : `${row.origin}/…`,
+    url: shownUrl(box, row, mayEdit),
     events: typesOf(row.events),
     rollingUntil: oldSecretUntil !== null && oldSecretUntil > iso(clock.now()) ? oldSecretUntil : null,
     waiting: await countOpen(db.slow, id, maxWaiting),
@@ -79,6 +79,16 @@ async function viewOf({ db, box, clock }: Deps, row: WebhookRow, mayEdit: boolea
 
 const urlOf = (box: SecretBox, { url }: Pick<WebhookRow, 'url'>): string =>
   box.open(url, urlContext).toString()
+
+/** One that cannot be decrypted hides no other from a list, and can be disabled and removed. */
+function shownUrl(box: SecretBox, row: WebhookRow, mayEdit: boolean): string {
+  try {
+    if (mayEdit) return urlOf(box, row)
+  } catch {
+    // The log says so once something is to be sent to it.
+  }
+  return `${row.origin}/…`
+}
 
 /** @throws if it cannot be decrypted */
 export function targetOf(box: SecretBox, row: WebhookRow): Target {
