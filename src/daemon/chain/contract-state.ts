@@ -13,7 +13,7 @@ import { guestbookAbi } from './artifacts/guestbook.ts'
 import { phygitalAbi, phygitalCodeHash } from './artifacts/phygital.ts'
 import type { ChainClient } from './chain-client.ts'
 import { guestbookCodeHash } from './deterministic-deployment.ts'
-import { revertOf } from './revert.ts'
+import { revertOf } from './node-answer.ts'
 import { MalformedAnswer } from './rpc-connection.ts'
 
 /** The contract at an address. Values that it does not provide are undefined. */

@@ -8,8 +8,7 @@ import {
   type Transport,
 } from 'viem'
 import { type ChainClient, createChainClient } from '../chain-client.ts'
-import { messageOf } from '../node-answer.ts'
-import { revertOf } from '../revert.ts'
+import { messageOf, revertOf } from '../node-answer.ts'
 import { answerOf, type SendAnswer } from './send-outcome.ts'
 
 export interface Head {

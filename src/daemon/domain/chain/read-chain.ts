@@ -3,7 +3,7 @@ import { type Address, BaseError, ContractFunctionRevertedError, ContractFunctio
 import { getAddress } from 'viem/utils'
 import { type Chain, ChainNotConfigured, type Chains } from '../../chain/chains.ts'
 import { hasCode, isRefusal, isUnreadable, ownerOf } from '../../chain/contract-state.ts'
-import { revertOf } from '../../chain/revert.ts'
+import { revertOf } from '../../chain/node-answer.ts'
 import { plainText } from '../../outbound/foreign-text.ts'
 import type { TokenLocation } from '../../store/phygitals/tokens.ts'
 import { DomainError } from '../errors/errors.ts'

@@ -12,8 +12,7 @@ import {
   size,
 } from 'viem'
 import type { Chain } from '../../chain/chains.ts'
-import { nodeAnswer } from '../../chain/node-answer.ts'
-import { revertOf } from '../../chain/revert.ts'
+import { nodeAnswer, revertOf } from '../../chain/node-answer.ts'
 import { outOfReach, readChain } from './read-chain.ts'
 
 const erc1271 = parseAbi(['function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)'])

@@ -8,7 +8,7 @@ import {
   zeroAddress,
 } from 'viem'
 import type { Chain } from '../../chain/chains.ts'
-import { revertOf } from '../../chain/revert.ts'
+import { revertOf } from '../../chain/node-answer.ts'
 import { plainText as plain } from '../../outbound/foreign-text.ts'
 import { readChain } from '../chain/read-chain.ts'
 import { DomainError } from '../errors/errors.ts'
