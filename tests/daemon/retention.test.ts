@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { deviceHashOf } from '../../src/daemon/domain/badge-events/personal.ts'
+import { deviceHashOf } from '../../src/daemon/domain/badge-events/recipient.ts'
 import { cleanUp } from '../../src/daemon/domain/operations/housekeeping.ts'
 import { deleteOld } from '../../src/daemon/domain/operations/retention.ts'
 import { type BadgeApp, openBadgeApp, openEvent, wallet } from '../support/badges.ts'

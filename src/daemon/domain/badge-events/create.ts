@@ -22,23 +22,20 @@ import {
 import { DomainError, invalid } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
 import {
+  type CreateDeps,
+  type Created,
+  type CreatedBadgeEvent,
   checkEmailAdvice,
   claim,
   contentOf,
   createdBefore,
   type EventRequest,
   possibleDuplicate,
-} from './created-before.ts'
-import {
-  type CreateDeps,
-  type Created,
-  type CreatedBadgeEvent,
   recordCreated,
   type TeamRequester,
 } from './record-created.ts'
 
-export { createdBefore } from './created-before.ts'
-export { type CreatedBadgeEvent, contentHash } from './record-created.ts'
+export { type CreatedBadgeEvent, contentHash, createdBefore } from './record-created.ts'
 
 /** @throws DomainError invalid_input (days, codes), badge_refused, badge_unavailable, conflict */
 export async function createBadgeEvent(

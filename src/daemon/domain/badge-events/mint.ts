@@ -20,9 +20,8 @@ import { hashCode, type Otp, presentCode, spendCode } from '../codes/otps.ts'
 import type { Seals } from '../codes/seals.ts'
 import { conflict, DomainError, invalid, notFound, type Progress, storeFailure } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
-import { deviceHashOf, isRecipient, recipientKey } from './personal.ts'
 import { noAccount, type Providers } from './providers.ts'
-import { badgeRecipient } from './recipient.ts'
+import { badgeRecipient, deviceHashOf, isRecipient, recipientKey } from './recipient.ts'
 import type { MintResult, Settler } from './settle.ts'
 
 export interface MintDeps {

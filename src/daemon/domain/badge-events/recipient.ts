@@ -2,7 +2,9 @@ import type { Chains } from '../../chain/chains.ts'
 import { devChainId } from '../../chain/dev-chain/dev-keys.ts'
 import { type Recipient, readRecipient } from '../../chain/names/recipient.ts'
 import { RecipientInvalid } from '../../chain/names/resolver.ts'
+import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import { type Asker, type Names, resolveRecipient } from '../chain/recipients.ts'
+import { hashCode } from '../codes/otps.ts'
 import { DomainError } from '../errors/errors.ts'
 
 const ethereum = 1
@@ -56,3 +58,23 @@ const unsupportedRecipient = (what: string, cause?: unknown): DomainError =>
     errors: { recipient: 'is not valid' },
     cause,
   })
+
+// Device IDs and email addresses can be guessed, so a hash of them alone would tell who they are.
+
+/** What is stored of a device. */
+export const deviceHashOf = (box: SecretBox, deviceId: string): string =>
+  box.keyedHash(hashCode(deviceId), 'badgeClaims:device')
+
+/** What remains of an email address once it is no longer kept. */
+export const hiddenEmail =
+  (box: SecretBox) =>
+  (email: string): string =>
+    `email:${box.keyedHash(email.toLowerCase(), 'badgeClaims:email')}`
+
+/** Under which the badges of a recipient are counted. @param recipient an address or an email address, in any case */
+export const recipientKey = (box: SecretBox, recipient: string): string =>
+  recipient.includes('@') ? hiddenEmail(box)(recipient) : recipient.toLowerCase()
+
+/** The same person, also once the address is no longer kept. */
+export const isRecipient = (box: SecretBox, stored: string, recipient: string): boolean =>
+  stored.toLowerCase() === recipient.toLowerCase() || stored === hiddenEmail(box)(recipient)

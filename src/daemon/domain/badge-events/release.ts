@@ -16,7 +16,7 @@ import type { Queries } from '../../store/database/database.ts'
 import type { BadgeClaimRow } from '../../store/schema/schema.ts'
 import { endCode, makeCodeGood, restoreCode } from '../../store/taps/spent-codes.ts'
 import type { WebhookEvents } from '../webhooks/events.ts'
-import { recipientKey } from './personal.ts'
+import { recipientKey } from './recipient.ts'
 
 // The ways in which a claim can end, each in one write. A claim that has ended meanwhile is left alone.
 

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { editTeam } from '../../domain/access/edit-team.ts'
-import { createTeam, listTeams, removeTeam, showTeam } from '../../domain/access/teams.ts'
+import { createTeam, editTeam, listTeams, removeTeam, showTeam } from '../../domain/access/teams.ts'
 import { announceDeferred } from '../../domain/chain/announcements.ts'
 import { bindAll } from '../../http/bind.ts'
 import type { Context } from '../../process/context.ts'
