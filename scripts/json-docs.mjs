@@ -66,10 +66,17 @@ function typeOf(schema, comments, path = []) {
   if (schema.type === 'integer') return 'number'
   if (schema.type === 'array') {
     const item = inner(schema.items ?? {})
-    return / \| [^}]*$/.test(item) ? `(${item})[]` : `${item}[]`
+    return isUnion(item) ? `(${item})[]` : `${item}[]`
   }
   if (schema.type === 'object') return opaque.has(path.at(-1)) ? 'object' : objectOf(schema, comments, path)
   return schema.type ?? 'any'
+}
+
+/** Outside of braces. */
+function isUnion(type) {
+  let inner = type
+  while (/\{[^{}]*\}/.test(inner)) inner = inner.replace(/\{[^{}]*\}/g, '')
+  return inner.includes(' | ')
 }
 
 function literal(value) {

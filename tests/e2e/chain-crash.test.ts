@@ -38,7 +38,7 @@ test('contracts and transfers that were confirmed just before daemon and anvil w
   }
   const newestState = () =>
     readdirSync(join(dataDir, 'dev-chain'))
-      .filter((name) => name.startsWith('state-'))
+      .filter((name) => /^state-\d+\.gz$/.test(name))
       .sort()
       .at(-1) ?? ''
   const ownerOf = (token: number) =>

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import type { BackgroundLoop } from '../../values/background-loop.ts'
 import { devChainId } from '../chain/dev-chain/dev-keys.ts'
 import type { Config } from '../config/config.ts'
 import { verifyContracts } from '../domain/contracts/inspect-contract.ts'
@@ -110,9 +111,8 @@ export async function startDaemon(
       ctx,
       stop: () => {
         ctx.isStopping = true
-        for (const loop of [tidying, looking]) void loop.stop()
         closing.abort()
-        return stop(ctx, app, administration)
+        return stop(ctx, app, administration, [tidying, looking])
       },
     }
   } catch (error) {
@@ -135,7 +135,9 @@ function stop(
   ctx: Context,
   app: FastifyInstance | undefined,
   administration: Administration | undefined,
+  loops: readonly BackgroundLoop[] = [],
 ): Promise<boolean> {
+  const stopped = Promise.all(loops.map((loop) => loop.stop()))
   const { drainSeconds } = ctx.config
   const drain = async () => {
     // Proxies ask /readyz now and then, and would send requests to a closed door until they have.
@@ -147,7 +149,11 @@ function stop(
     await Promise.all([app?.close(), administration?.close()])
     clearTimeout(cutTimer)
   }
-  const steps = [{ what: 'requests', run: drain }, ...ctx.closing]
+  const steps = [
+    { what: 'requests', run: drain },
+    { what: 'housekeeping', run: () => stopped },
+    ...ctx.closing,
+  ]
   return closeInOrder(steps, { log: ctx.log, withinMs: maxStopMs(ctx.config) })
 }
 
