@@ -8,7 +8,7 @@ import {
   type KeyedRequest,
   keepAnswer,
 } from '../chain/transactions.ts'
-import { claimOf, type IssuedCodes } from '../codes/given-codes.ts'
+import { claimOf, type IssuedCodes } from '../codes/seals.ts'
 import { DomainError } from '../errors/errors.ts'
 import { type MintDeps as GuestbookDeps, mintByCode } from '../guestbook/mint.ts'
 import { registerClaimByCode } from '../phygitals/registrations.ts'

@@ -1,7 +1,7 @@
 import type { Db } from '../../store/database/database.ts'
 import { findTap } from '../../store/taps/recorded-taps.ts'
-import { type IssuedCodes, issuedCodes } from '../codes/given-codes.ts'
 import type { OtpDeps } from '../codes/otps.ts'
+import { type IssuedCodes, issuedCodes } from '../codes/seals.ts'
 import { DomainError, notFound } from '../errors/errors.ts'
 import { type Visit, visitOf } from '../taps/page-visits.ts'
 import { assertRef, isQueried, takeWithCodes } from '../taps/refs.ts'

@@ -1,7 +1,6 @@
 import type { Db } from '../../store/database/database.ts'
 import { type TapOfChip, tapsOf } from '../../store/taps/recorded-taps.ts'
-import { type IssuedCodes, issuedCodes } from '../codes/given-codes.ts'
-import { isOf, type Seals } from '../codes/seals.ts'
+import { type IssuedCodes, isOf, issuedCodes, type Seals } from '../codes/seals.ts'
 
 /** A tap page, found by its own ref or by its browser: the chip, the tap, and what the page was given. */
 export interface Visit {

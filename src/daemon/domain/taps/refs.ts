@@ -10,9 +10,8 @@ import { findTap, queryRefOf, type TapOfChip } from '../../store/taps/recorded-t
 import { isServed, readChain } from '../chain/read-chain.ts'
 import type { BadgeStatus } from '../chips/badge-status.ts'
 import { assetsOf, type ChipAssets } from '../chips/chip-record.ts'
-import { type IssuedCodes, issuedCodes } from '../codes/given-codes.ts'
 import type { OtpDeps } from '../codes/otps.ts'
-import { isOf, type Seals } from '../codes/seals.ts'
+import { type IssuedCodes, isOf, issuedCodes, type Seals } from '../codes/seals.ts'
 import { notFound } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 
