@@ -2,14 +2,8 @@ import type { Client } from 'pg'
 import { DatabaseUnavailable } from '../database/database.ts'
 import { maxWaitMs, waitBudgetOfRequest } from '../database/wait-budget.ts'
 import { breakOff, connectTo, end } from './connection.ts'
-import {
-  defaultConnections,
-  type Kind,
-  kinds,
-  type Limits,
-  limitsOf,
-  PooledConnection,
-} from './pooled-connection.ts'
+import { defaultConnections, type Kind, kinds, type Limits, limitsOf } from './kinds.ts'
+import { PooledConnection } from './pooled-connection.ts'
 import type { Primary } from './primary.ts'
 import { connectMs, isStale, isUnprepared } from './servers.ts'
 import { isFull } from './trouble.ts'

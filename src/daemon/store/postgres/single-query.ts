@@ -1,6 +1,7 @@
 import { DatabaseUnavailable } from '../database/database.ts'
+import type { Kind } from './kinds.ts'
 import type { Pool } from './pool.ts'
-import type { Kind, Query } from './pooled-connection.ts'
+import type { Query } from './pooled-connection.ts'
 import { asUnavailable, mayBeDone } from './servers.ts'
 
 /** Runs one query on some connection. @throws DatabaseUnavailable, DatabaseError */
