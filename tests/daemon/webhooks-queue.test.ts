@@ -103,6 +103,21 @@ test('what dropped deliveries hold goes with the days of emails, and by number a
   expect(await rows()).toHaveLength(10_000)
 })
 
+test('a message that was dropped before its first try says the hash that was signed since, once it is sent again', async () => {
+  const { id } = await register()
+  const transactionId = await transaction()
+  await record({ transactionId, data: { initialTxHash: null } })
+  await t.call(`PATCH /admin/webhooks/${id}`, { disabled: true })
+  await t.call(`PATCH /admin/webhooks/${id}`, { disabled: false })
+  await t.ctx.db.write((trx) =>
+    trx.updateTable('transactions').set({ firstHash: '0x01' }).where('id', '=', transactionId).execute(),
+  )
+  const [dropped] = await rows()
+  expect(dropped).toMatchObject({ outcome: 'dropped' })
+  await t.call(`POST /admin/webhook-deliveries/${dropped?.id}/redeliver`)
+  expect(await rows()).toMatchObject([{ data: '{"initialTxHash":"0x01"}', outcome: null, attempts: 1 }])
+})
+
 test('a message says the same after a crash, whatever was signed since; a late 410 of another URL ends nothing', async () => {
   const { id } = await register()
   const transactionId = await transaction()

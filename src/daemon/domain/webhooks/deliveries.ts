@@ -2,6 +2,7 @@ import { testType } from '../../../values/webhook-types.ts'
 import { allTeams } from '../../store/access/teams.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { noteActor } from '../../store/audit/effects.ts'
+import { findTransaction } from '../../store/chain/intents.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
 import type { WebhookDeliveryRow, WebhookRow } from '../../store/schema/schema.ts'
@@ -18,6 +19,7 @@ import { conflict, notFound } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 import type { Deliverer } from './deliverer.ts'
 import { newMessageId } from './events.ts'
+import { fixedData } from './next-deliveries.ts'
 import { targetOf } from './webhooks.ts'
 
 export type DeliveryView = ShownDelivery & { team: string }
@@ -70,7 +72,10 @@ export const redeliver = (deps: Deps, actor: Actor, id: number): Promise<Deliver
       target: `${row.webhookId}`,
       detail: { delivery: id, type: row.type },
     })
-    return { webhook, delivery: { ...row, attempts: 0, resentAt: at } }
+    // It may have been dropped before its first try.
+    const transaction = row.transactionId === null ? undefined : await findTransaction(trx, row.transactionId)
+    const data = await fixedData(trx, { ...row, firstHash: transaction?.firstHash ?? null })
+    return { webhook, delivery: { ...row, data, attempts: 0, resentAt: at } }
   })
 
 async function sendOnRequest(

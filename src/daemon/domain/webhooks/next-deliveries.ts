@@ -40,9 +40,7 @@ export async function nextDeliveries(
       isHeldUp = true
       continue
     }
-    const data = dataOf(row)
-    if (row.transactionId !== null) await fixData(trx, { id: row.id, data })
-    untried.push({ ...row, data })
+    untried.push({ ...row, data: await fixedData(trx, row) })
   }
   const pairs = Array.from({ length: Math.max(retries.length, untried.length) }, (_, at) => [
     ...retries.slice(at, at + 1),
@@ -54,5 +52,12 @@ export async function nextDeliveries(
 const isUnsigned = ({ transactionId, firstHash, at }: QueuedDelivery, now: number): boolean =>
   transactionId !== null && firstHash === null && Math.abs(now - Date.parse(at)) < hashWaitMs
 
-const dataOf = ({ data, firstHash }: QueuedDelivery): string =>
-  firstHash === null ? data : JSON.stringify({ ...JSON.parse(data), initialTxHash: firstHash })
+/** Call it before the first try. @returns the data, with the hash of its transaction if that is signed by now */
+export async function fixedData(trx: Queries, row: QueuedDelivery): Promise<string> {
+  const { id, transactionId, firstHash } = row
+  if (transactionId === null) return row.data
+  const data =
+    firstHash === null ? row.data : JSON.stringify({ ...JSON.parse(row.data), initialTxHash: firstHash })
+  await fixData(trx, { id, data })
+  return data
+}
