@@ -47,6 +47,28 @@ describe('a dry run', () => {
     }
   })
 
+  test('of a step of a batch ends as the step would, and does not take it', async () => {
+    const begin = (...more: string[]) => {
+      here.stdin = `uid,redirectUrl\n${uids.blank},https://example.com/batch\n`
+      return here.run('chips', 'edit', '--file', '-', '--yes', ...more)
+    }
+    expect((await begin('--name', 'done')).code).toBe(0)
+    expect((await begin('--name', 'later', '--at', '2099-01-01T00:00:00Z')).code).toBe(0)
+    const before = await here.json('batch', 'list', '--all')
+    const step = (words: string, ...more: string[]) => here.run('batch', ...words.split(' '), ...more)
+    for (const words of ['cancel done', 'remove later', 'approve later', 'pause later', 'resume later']) {
+      const dry = await step(words, '--dry-run')
+      const real = await step(words, ...(words.startsWith('pause') ? [] : ['--yes']))
+      expect([words, dry.code]).toEqual([words, real.code])
+      expect(dry.code).not.toBe(0)
+    }
+    for (const words of ['cancel later', 'remove done'])
+      expect((await step(words, '--dry-run')).stdout).toContain('/batches/b_')
+    expect(await here.json('batch', 'list', '--all')).toEqual(before)
+    for (const words of ['cancel later', 'remove later', 'remove done'])
+      expect([words, (await step(words, '--yes')).code]).toEqual([words, 0])
+  })
+
   test('is refused by a daemon of before, and where none is', async () => {
     const old = createServer((request, response) => {
       const body = {

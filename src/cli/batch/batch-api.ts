@@ -9,10 +9,12 @@ type ReportLine = AnswerOf<'GET /batches/:id/report'>
 
 /** Batches of the daemon: with an admin token those of all teams, with an API key those of its team. */
 export class BatchApi {
+  readonly #ctx: Pick<CliContext, 'call'>
   readonly #client: Client
   readonly isAdmin: boolean
 
-  constructor(client: Client, isAdmin: boolean) {
+  constructor(ctx: Pick<CliContext, 'call'>, client: Client, isAdmin: boolean) {
+    this.#ctx = ctx
     this.#client = client
     this.isAdmin = isAdmin
   }
@@ -21,7 +23,7 @@ export class BatchApi {
   static async of(ctx: CliContext, isAdmin: boolean): Promise<BatchApi> {
     if (isAdmin) ctx.needAdmin()
     else ctx.needApiKey()
-    return new BatchApi(await ctx.client(), isAdmin)
+    return new BatchApi(ctx, await ctx.client(), isAdmin)
   }
 
   get client(): Client {
@@ -63,26 +65,28 @@ export class BatchApi {
     })
   }
 
+  // A dry run only asks whether the daemon would take these steps. The others are made: its plan needs them.
+
   approve(id: string): Promise<Batch> {
     const key = this.isAdmin ? 'POST /admin/batches/:id/approve' : 'POST /batches/:id/approve'
-    return this.#client.call(key, { params: { id } })
+    return this.#ctx.call(key, { params: { id } })
   }
 
   pause(id: string): Promise<Batch> {
-    return this.#client.call(this.isAdmin ? 'POST /admin/batches/:id/pause' : 'POST /batches/:id/pause', {
+    return this.#ctx.call(this.isAdmin ? 'POST /admin/batches/:id/pause' : 'POST /batches/:id/pause', {
       params: { id },
     })
   }
 
   resume(id: string, body: { retryFailed?: boolean; rate?: number | undefined }): Promise<Batch> {
-    return this.#client.call(this.isAdmin ? 'POST /admin/batches/:id/resume' : 'POST /batches/:id/resume', {
+    return this.#ctx.call(this.isAdmin ? 'POST /admin/batches/:id/resume' : 'POST /batches/:id/resume', {
       params: { id },
       body,
     })
   }
 
   cancel(id: string): Promise<Batch> {
-    return this.#client.call(this.isAdmin ? 'POST /admin/batches/:id/cancel' : 'POST /batches/:id/cancel', {
+    return this.#ctx.call(this.isAdmin ? 'POST /admin/batches/:id/cancel' : 'POST /batches/:id/cancel', {
       params: { id },
     })
   }

@@ -18,7 +18,6 @@ export const approve = defineCommand({
   options: { detach, yes },
   run: async (ctx, { args: { id }, options }) => {
     const { api, batch, words } = await findBatch(ctx, id)
-    await ctx.beforeChange(`Would approve batch ${batch.id}`)
     const totals = Object.fromEntries(
       Object.entries(batch.plan ?? {}).filter(
         (entry): entry is [string, number] => typeof entry[1] === 'number',

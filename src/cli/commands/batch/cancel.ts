@@ -13,7 +13,6 @@ export const cancel = defineCommand({
   options: { yes },
   run: async (ctx, { args: { id }, options }) => {
     const { api, batch, words } = await findBatch(ctx, id)
-    await ctx.beforeChange(`Would cancel batch ${batch.id}`)
     await ctx.prompts.confirm(
       ctx.prompts.named(options.yes),
       `Cancel batch ${id}? It cannot be resumed after that.`,

@@ -28,7 +28,7 @@ export const findBatch = async (ctx: CliContext, idOrName: string): Promise<Foun
   const { apiKey } = ctx.config()
   if (!hasToken) ctx.needApiKey()
   const client = await ctx.client()
-  const [asKey, asAdmin] = [new BatchApi(client, false), new BatchApi(client, true)]
+  const [asKey, asAdmin] = [new BatchApi(ctx, client, false), new BatchApi(ctx, client, true)]
   const isId = isBatchName(idOrName)
   // What an API key may do is done with it: the batch is its team's, and the daemon tells who proposed from who approves.
   const own = isId && apiKey ? await showIfAny(asKey, idOrName) : undefined

@@ -10,7 +10,6 @@ export const pause = defineCommand({
   args: batchArgument,
   run: async (ctx, { args: { id } }) => {
     const { api, batch, words } = await findBatch(ctx, id)
-    await ctx.beforeChange(`Would pause batch ${batch.id}`)
     await printStep(ctx, await api.pause(batch.id), words)
     ctx.io.hint(`Continue: tapchip batch resume ${id}`)
   },

@@ -29,10 +29,10 @@ export const remove = defineCommand({
       await confirm()
       rmSync(old.path, { force: true })
     } else {
-      const found = await findBatch(ctx, id)
-      await ctx.beforeChange(`Would remove batch ${found.batch.id}`)
+      const { api, batch } = await findBatch(ctx, id)
       await confirm()
-      await found.api.remove(found.batch.id)
+      const key = api.isAdmin ? 'DELETE /admin/batches/:id' : 'DELETE /batches/:id'
+      await ctx.call(key, { params: { id: batch.id } })
     }
     await ctx.io.one({ success: true }, () => ({ Removed: id }))
     ctx.io.hint('See what is left: tapchip batch list --all')

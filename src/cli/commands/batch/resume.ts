@@ -42,7 +42,7 @@ export const resume = defineCommand({
       ctx.io.note('Every row has a result. Nothing to do.')
       return exitCodes.done
     }
-    await ctx.beforeChange(`Would resume batch ${batch.id}`)
+    if (batch.state === 'running') await ctx.beforeChange(`Batch ${batch.id} is running already`)
     const resumed = batch.state === 'running' ? batch : await api.resume(batch.id, { retryFailed, rate })
     const left = formatNumber(
       retryFailed ? batch.total - batch.changed - batch.unchanged : batch.total - batch.done,

@@ -41,6 +41,8 @@ interface Step {
   readonly change: Partial<BatchRow> | ((trx: Queries, at: string) => Promise<Partial<BatchRow>>)
   /** In the same write. */
   also?(trx: Queries, at: string): Promise<void>
+  /** In the same write, so that a dry run has it too. @throws DomainError if the batch is not where the step leads */
+  check(after: NamedBatch): void
 }
 
 /** What becomes of a batch is decided once, however many ask at a time. @returns the batch as it is then */
@@ -48,7 +50,7 @@ async function take(
   { db, clock }: Deps,
   caller: BatchCaller,
   { id }: NamedBatch,
-  { action, from, change, nextRow, also }: Step,
+  { action, from, change, nextRow, also, check }: Step,
 ): Promise<NamedBatch> {
   const at = iso(clock.now())
   return db.write(async (trx) => {
@@ -63,6 +65,7 @@ async function take(
       await also?.(trx, at)
       await record(trx, caller, batch, action, at)
     }
+    check(batch)
     return batch
   })
 }
@@ -118,9 +121,11 @@ export async function startBatch(deps: Deps, caller: BatchCaller, idOrName: stri
   })
   const from = isProposed ? (['planned'] as const) : (['uploading', 'planned'] as const)
   const { nextRow } = batch
-  const after = await take(deps, caller, batch, { action: 'start', from, nextRow, change })
-  if (after.state !== 'uploading' && after.state !== 'planned') return after
-  throw conflict(`Batch ${batch.id} is being planned anew. Start it once its plan is complete.`)
+  const check = ({ state }: NamedBatch) => {
+    if (state === 'uploading' || state === 'planned')
+      throw conflict(`Batch ${batch.id} is being planned anew. Start it once its plan is complete.`)
+  }
+  return take(deps, caller, batch, { action: 'start', from, nextRow, change, check })
 }
 
 /** @throws DomainError not_found, scope_missing, own_batch, conflict */
@@ -138,20 +143,22 @@ export async function approveBatch(deps: Deps, caller: BatchCaller, idOrName: st
   const now = iso(deps.clock.now())
   if (batch.state === 'proposed') assertNotOver(batch, now)
   const change = { ...begun(batch, now), approvedBy: caller.actor.name }
-  const after = await take(deps, caller, batch, { action: 'approve', from: ['proposed'], change })
-  if (after.state === 'cancelled') throw conflict(`Batch ${batch.id} was cancelled.`)
-  if (after.approvedBy === null)
-    throw conflict(`Batch ${batch.id} is ${after.state}. ${after.error ?? ''}`.trimEnd())
-  return after
+  const check = ({ state, approvedBy, error }: NamedBatch) => {
+    if (state === 'cancelled') throw conflict(`Batch ${batch.id} was cancelled.`)
+    if (approvedBy === null) throw conflict(`Batch ${batch.id} is ${state}. ${error ?? ''}`.trimEnd())
+  }
+  return take(deps, caller, batch, { action: 'approve', from: ['proposed'], change, check })
 }
 
 /** @throws DomainError not_found, scope_missing, conflict */
 export async function pauseBatch(deps: Deps, caller: BatchCaller, idOrName: string): Promise<NamedBatch> {
   const { batch } = await batchToRun(deps.db.read, caller, idOrName)
   const change = { state: 'paused', error: `Paused by ${nameOf(caller.actor)}.` } as const
-  const after = await take(deps, caller, batch, { action: 'pause', from: ['running'], change })
-  if (after.state === 'paused' || after.state === 'done') return after
-  throw conflict(`Batch ${batch.id} does not run: it is ${after.state}.`)
+  const check = ({ state }: NamedBatch) => {
+    if (state !== 'paused' && state !== 'done')
+      throw conflict(`Batch ${batch.id} does not run: it is ${state}.`)
+  }
+  return take(deps, caller, batch, { action: 'pause', from: ['running'], change, check })
 }
 
 /** @throws DomainError not_found, scope_missing, conflict */
@@ -176,18 +183,20 @@ export async function resumeBatch(
   }
   const from = retryFailed ? (['paused', 'failed', 'done'] as const) : (['paused', 'failed'] as const)
   const also = (trx: Queries, at: string) => dropUndos(trx, batch.id, at)
-  const after = await take(deps, caller, batch, { action: 'resume', from, change, also })
-  if (after.state === 'running' || after.state === 'done') return after
-  // Its time may not have come, or nobody may have approved it.
-  const isWaiting = after.state === 'scheduled' || after.state === 'proposed'
-  if (isWaiting && from.some((state) => state === batch.state)) return after
-  if (after.state === 'uploading' || after.state === 'planned') {
-    const named = after.name === null ? '' : `, with --name ${after.name}`
-    throw conflict(
-      `Batch ${batch.id} was never started, so there is nothing to resume. Run the command that began it again${named}.`,
-    )
+  const check = (after: NamedBatch) => {
+    if (after.state === 'running' || after.state === 'done') return
+    // Its time may not have come, or nobody may have approved it.
+    const isWaiting = after.state === 'scheduled' || after.state === 'proposed'
+    if (isWaiting && from.some((state) => state === batch.state)) return
+    if (after.state === 'uploading' || after.state === 'planned') {
+      const named = after.name === null ? '' : `, with --name ${after.name}`
+      throw conflict(
+        `Batch ${batch.id} was never started, so there is nothing to resume. Run the command that began it again${named}.`,
+      )
+    }
+    throw conflict(`Batch ${batch.id} cannot be resumed: it is ${after.state}.`)
   }
-  throw conflict(`Batch ${batch.id} cannot be resumed: it is ${after.state}.`)
+  return take(deps, caller, batch, { action: 'resume', from, change, also, check })
 }
 
 /** @throws DomainError not_found, scope_missing, batch_running, conflict */
@@ -195,10 +204,12 @@ export async function cancelBatch(deps: Deps, caller: BatchCaller, idOrName: str
   const { batch } = await batchToRun(deps.db.read, caller, idOrName)
   const from = ['uploading', 'planned', 'proposed', 'scheduled', 'paused', 'failed'] as const
   const change = { state: 'cancelled', endedAt: iso(deps.clock.now()) } as const
-  const after = await take(deps, caller, batch, { action: 'cancel', from, change })
-  if (after.state === 'cancelled') return after
-  if (after.state === 'running') throw stillRunning(after, 'cancelled')
-  throw conflict(`Batch ${batch.id} cannot be cancelled: it is ${after.state}.`)
+  const check = (after: NamedBatch) => {
+    if (after.state === 'cancelled') return
+    if (after.state === 'running') throw stillRunning(after, 'cancelled')
+    throw conflict(`Batch ${batch.id} cannot be cancelled: it is ${after.state}.`)
+  }
+  return take(deps, caller, batch, { action: 'cancel', from, change, check })
 }
 
 /** No daemon ran while it was to stand. @returns false if it waits no more */
