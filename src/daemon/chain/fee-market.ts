@@ -1,7 +1,7 @@
 import { hexToBigInt } from 'viem'
 import type { ChainClient } from './chain-client.ts'
 import { isUnusable, messageOf, nodeAnswer } from './node-answer.ts'
-import type { Market } from './relayer/fees.ts'
+import { larger, type Market, smaller } from './relayer/fees.ts'
 
 const gwei = 1_000_000_000n
 /** Blocks whose tips show what others pay. */
@@ -143,6 +143,3 @@ export class FeeMarket {
     }
   }
 }
-
-const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b)
-const smaller = (a: bigint, b: bigint): bigint => (a < b ? a : b)

@@ -13,8 +13,8 @@ export interface Market {
   cap: bigint
 }
 
-const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b)
-const smaller = (a: bigint, b: bigint): bigint => (a < b ? a : b)
+export const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b)
+export const smaller = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 
 /**
  * Twice the base fee keeps a transaction minable for six full blocks, each of which may raise it by an eighth.

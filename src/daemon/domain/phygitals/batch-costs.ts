@@ -1,7 +1,7 @@
 import { getAddress, type Hex, maxUint256 } from 'viem'
 import { phygitalAbi } from '../../chain/artifacts/phygital.ts'
 import type { Chain, Chains } from '../../chain/chains.ts'
-import { firstFees } from '../../chain/relayer/fees.ts'
+import { firstFees, larger } from '../../chain/relayer/fees.ts'
 import { type ClaimArgs, claimGas } from '../../chain/relayer/phygital-claim.ts'
 import type { TokenLocation } from '../../store/phygitals/tokens.ts'
 import { claimSample, l1FeeOf } from '../chain/l1-fee.ts'
@@ -85,8 +85,6 @@ export class Costs {
     })
   }
 }
-
-const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 
 /** Transactions of one chain. The largest of them has this gas limit and call data. */
 export interface ChainTransactions {
