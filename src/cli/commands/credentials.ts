@@ -1,3 +1,4 @@
+import { apiKeyScopes, scopes } from '../../values/scopes.ts'
 import { defineCommand, type Verb } from '../command/define.ts'
 import { argument, chosen, moment, repeated, team, text, yes } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
@@ -42,8 +43,6 @@ const revokeCommand = ({
       ctx.io.hint(spec.hint)
     },
   })
-
-const apiKeyScopes = ['read', 'edit', 'transfer', 'approve', 'all'] as const
 
 const createApiKey = defineCommand({
   name: 'create',
@@ -118,8 +117,6 @@ const revokeApiKey = revokeCommand({
   revoke: (ctx, id) => ctx.call('DELETE /admin/api-keys/:id', { params: { id } }),
 })
 
-const adminTokenScopes = ['read', 'edit', 'provision', 'transfer', 'keys', 'approve', 'all'] as const
-
 const createAdminToken = defineCommand({
   name: 'create',
   summary: 'Create an admin token, which is shown only once',
@@ -131,20 +128,20 @@ const createAdminToken = defineCommand({
     name: text('--name <name>', 'Who or what it is for; the audit log shows it'),
     scopes: repeated(
       '--scopes <scopes>',
-      `Its permissions, separated by commas: ${adminTokenScopes.join(', ')}`,
-      adminTokenScopes,
+      `Its permissions, separated by commas: ${scopes.join(', ')}`,
+      scopes,
     ),
     expires,
   },
   run: async (ctx, { options }) => {
     ctx.needAdmin()
-    const requestedScopes = chosen('--scopes', options.scopes, adminTokenScopes)
+    const requestedScopes = chosen('--scopes', options.scopes, scopes)
     const name = await ctx.prompts.text(options.name, {
       flag: '--name',
       message: 'Who or what is the token for?',
     })
     if (requestedScopes.length === 0)
-      throw new UsageError('--scopes is missing.', `Its permissions: ${adminTokenScopes.join(', ')}`)
+      throw new UsageError('--scopes is missing.', `Its permissions: ${scopes.join(', ')}`)
     const token = await ctx.call('POST /admin/admin-tokens', {
       body: { name, scopes: requestedScopes, expiresAt: options.expires?.(ctx.now()) },
     })

@@ -1,11 +1,8 @@
 import type * as z from 'zod'
+import type { Scope } from '../../values/scopes.ts'
 
 /** Anyone, an API key's team, an OTP code's bearer, or an admin token. */
 export type Auth = 'none' | 'api-key' | 'code' | 'admin'
-
-/** Scopes of API keys and admin tokens. `all` includes every other. */
-export const scopes = ['read', 'edit', 'provision', 'transfer', 'keys', 'approve', 'all'] as const
-export type Scope = (typeof scopes)[number]
 
 /** A body of lines or CSV that the handler reads itself. */
 export interface StreamSpec {

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { adminEndpoint, scopes } from '../endpoint.ts'
+import { apiKeyScopes, scopes } from '../../../values/scopes.ts'
+import { adminEndpoint } from '../endpoint.ts'
 import { integer, moment, name, success, team, timestamp } from '../fields.ts'
 import { shortList } from '../list.ts'
 
@@ -37,7 +38,7 @@ export const apiKeys = {
       z.object({
         ...team,
         name: name(),
-        scopes: scopeList(['read', 'edit', 'transfer', 'approve', 'all']).optional(),
+        scopes: scopeList(apiKeyScopes).optional(),
         expiresAt: moment.nullable().optional(),
       }),
     response: () => apiKeyOnWire().extend({ key: z.string() }),

@@ -1,3 +1,4 @@
+import { parseScopes, type Scope } from '../../../values/scopes.ts'
 import {
   allAdminTokens,
   findAdminToken,
@@ -14,7 +15,6 @@ import { assertFuture, type NewCredential } from './api-keys.ts'
 import { type AdminToken, type Credentials, rootName } from './credentials.ts'
 import { type EndedDeps, logPaused, pauseEndedBatches } from './ended-batches.ts'
 import { assertGrantable, endOf } from './grants.ts'
-import { parseScopes, type Scope } from './scopes.ts'
 import { newSecret } from './secrets.ts'
 
 export type { AdminTokenRow }

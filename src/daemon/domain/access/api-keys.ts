@@ -1,3 +1,4 @@
+import { parseScopes, type Scope } from '../../../values/scopes.ts'
 import {
   apiKeysOfTeam,
   findApiKey,
@@ -14,7 +15,6 @@ import { type Clock, iso } from '../time/time.ts'
 import type { AdminToken, Credentials } from './credentials.ts'
 import { type EndedDeps, logPaused, pauseEndedBatches } from './ended-batches.ts'
 import { assertGrantable, endOf, grantable, type Operator } from './grants.ts'
-import { parseScopes, type Scope } from './scopes.ts'
 import { hintOf, newSecret } from './secrets.ts'
 import { assertTeamIn } from './teams.ts'
 

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { parseScopes, type Scope } from '../../../values/scopes.ts'
 import {
   allAdminTokens,
   allApiKeys,
@@ -12,7 +13,6 @@ import { LoadOrder } from '../../store/database/load-order.ts'
 import type { AdminTokenRow, ApiKeyRow } from '../../store/schema/schema.ts'
 import { DomainError } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
-import { parseScopes, type Scope } from './scopes.ts'
 import { hashSecret, isWhole } from './secrets.ts'
 
 export type { Actor } from '../../store/audit/audit.ts'

@@ -1,7 +1,7 @@
+import { permits, type Scope } from '../../../values/scopes.ts'
 import type { Actor } from '../../store/audit/audit.ts'
 import { invalid, scopeMissing } from '../errors/errors.ts'
 import type { AdminToken } from './credentials.ts'
-import { permits, type Scope } from './scopes.ts'
 
 // Holders of an admin token can grant, to people and chips, no more than they have and no longer.
 

@@ -1,3 +1,4 @@
+import { permits } from '../../../values/scopes.ts'
 import {
   allTeams,
   deleteTeam,
@@ -17,7 +18,6 @@ import { alreadyExists, DomainError, inUse, notFound, scopeMissing } from '../er
 import { type BudgetClock, iso } from '../time/time.ts'
 import { type Brand, brandColumns, brandOf, type NewBrand } from './brand.ts'
 import type { Operator } from './grants.ts'
-import { permits } from './scopes.ts'
 
 export type { TeamRow }
 

@@ -1,6 +1,7 @@
 import { isBatchId, newBatchId } from '../../../values/batch-id.ts'
 import type { BatchState } from '../../../values/batch-state.ts'
 import { isJsonObject, parseObject } from '../../../values/json.ts'
+import { parseScopes } from '../../../values/scopes.ts'
 import {
   type BatchRow,
   batchesNamed,
@@ -10,7 +11,6 @@ import {
   type NamedBatch,
 } from '../../store/batches/batches.ts'
 import type { Queries } from '../../store/database/database.ts'
-import { parseScopes } from '../access/scopes.ts'
 import { conflict, DomainError, invalid, notFound } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
 import type { BatchDeps, BatchKind, BatchRun, Settings } from './kind.ts'

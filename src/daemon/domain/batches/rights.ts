@@ -1,6 +1,6 @@
+import { parseScopes, permits, type Scope } from '../../../values/scopes.ts'
 import type { Actor } from '../../store/audit/audit.ts'
 import type { BatchRow } from '../../store/batches/batches.ts'
-import { parseScopes, permits, type Scope } from '../access/scopes.ts'
 import { scopeMissing } from '../errors/errors.ts'
 import type { BatchKind } from './kind.ts'
 

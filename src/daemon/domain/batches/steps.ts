@@ -1,4 +1,5 @@
 import type { BatchState } from '../../../values/batch-state.ts'
+import { permits } from '../../../values/scopes.ts'
 import { recordChange } from '../../store/audit/audit.ts'
 import { batchesOfEnded } from '../../store/batches/batch-credentials.ts'
 import {
@@ -10,7 +11,6 @@ import {
   type NamedBatch,
 } from '../../store/batches/batches.ts'
 import type { Queries } from '../../store/database/database.ts'
-import { permits } from '../access/scopes.ts'
 import { conflict, DomainError, scopeMissing } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
 import { batchOf, batchToRun, rateOf } from './batches.ts'

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { parseScopes } from '../../../values/scopes.ts'
 import {
   type AdminTokenRow,
   createAdminToken,
@@ -6,7 +7,6 @@ import {
   removeAdminToken,
 } from '../../domain/access/admin-tokens.ts'
 import { type ApiKeyRow, createApiKey, listApiKeys, removeApiKey } from '../../domain/access/api-keys.ts'
-import { parseScopes } from '../../domain/access/scopes.ts'
 import { resolveTeam, type TeamRow } from '../../domain/access/teams.ts'
 import { bindAll } from '../../http/bind.ts'
 import type { Context } from '../../process/context.ts'

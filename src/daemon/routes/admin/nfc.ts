@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { permits } from '../../domain/access/scopes.ts'
+import { permits } from '../../../values/scopes.ts'
 import { resolveTeam } from '../../domain/access/teams.ts'
 import { invalid } from '../../domain/errors/errors.ts'
 import { giveUpChip, listJournal } from '../../domain/nfc/journal.ts'

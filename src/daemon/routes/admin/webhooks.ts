@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { permits } from '../../domain/access/scopes.ts'
+import { permits } from '../../../values/scopes.ts'
 import { getTeam, namedTeam, resolveTeam } from '../../domain/access/teams.ts'
 import {
   type DeliveryView,

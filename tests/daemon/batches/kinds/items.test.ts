@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import type { Scope } from '../../../../src/daemon/domain/access/scopes.ts'
 import { itemApply, itemEdit } from '../../../../src/daemon/domain/batches/kinds/items.ts'
+import type { Scope } from '../../../../src/values/scopes.ts'
 import { openAdminApp } from '../../../support/admin.ts'
 import { kindRunner, problemOf } from '../../../support/batch-kinds.ts'
 import { jacketItem, seed, uids } from '../../../support/seeds.ts'
