@@ -1,4 +1,4 @@
-import { parseUid, uidToColons, uidToHex } from '../nfc/uid.ts'
+import { parseUid, uidToColons } from '../nfc/uid.ts'
 import { showInvisible } from '../values/invisible.ts'
 import { UsageError } from './errors.ts'
 
@@ -8,9 +8,6 @@ export const readUid = (text: string, where = 'The UID'): string => {
   if (parsed.ok) return parsed.uid
   throw new UsageError(`${where} "${showInvisible(text)}" ${parsed.reason}.`)
 }
-
-/** The daemon would read a decimal UID of 14 digits as hex, so it is sent in hex. */
-export const uidOnWire = (uid: string): string => (uid.length === 14 ? uidToHex(uid) : uid)
 
 export const bothForms = (uid: string): string => `${uid} (${colons(uid)})`
 

@@ -65,6 +65,9 @@ export function uidToHex(uid: string): string {
   return BigInt(uid).toString(16).toUpperCase().padStart(HEX_DIGITS, '0')
 }
 
+/** 14 digits would be read as hex, so a decimal UID that has them is sent in hex. @param uid decimal */
+export const uidOnWire = (uid: string): string => (uid.length === 14 ? uidToHex(uid) : uid)
+
 /**
  * Rereads as decimal a UID that was read as hex: 14 digits are always read as hex, and one in a hundred HaLo chips has
  * a UID of 14 decimal digits. Use it when no chip is found under the first reading.

@@ -1,6 +1,7 @@
+import { uidOnWire } from '../../nfc/uid.ts'
 import { isJsonObject } from '../../values/json.ts'
 import { canonicalTokenId, tokenChecks } from '../../values/token.ts'
-import { bothForms, colons, uidOnWire } from '../uid.ts'
+import { bothForms, colons } from '../uid.ts'
 import type { Problems } from './input/problems.ts'
 import type { Cell } from './input/sheet.ts'
 import { UidColumn } from './input/uid-column.ts'

@@ -1,8 +1,8 @@
-import { parseUid } from '../../nfc/uid.ts'
+import { parseUid, uidOnWire } from '../../nfc/uid.ts'
 import { ApiError } from '../client/errors.ts'
 import type { CliContext } from '../context.ts'
 import { UsageError } from '../errors.ts'
-import { readUid, uidOnWire } from '../uid.ts'
+import { readUid } from '../uid.ts'
 
 /**
  * The UID of a chip that a person named by its UID or by its label; a text that can be both is a UID.

@@ -1,3 +1,4 @@
+import { uidOnWire } from '../../nfc/uid.ts'
 import { chipsDone } from '../batch/boxes.ts'
 import { ApiError } from '../client/errors.ts'
 import { findBatch } from '../commands/batch/find.ts'
@@ -6,7 +7,6 @@ import type { CliContext } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { formatNumber } from '../io/text.ts'
 import { readBox } from '../nfc/saved-box.ts'
-import { uidOnWire } from '../uid.ts'
 
 /** A chip as its label shows it. */
 export interface Label {

@@ -1,6 +1,6 @@
+import { uidOnWire } from '../../nfc/uid.ts'
 import { ApiError } from '../client/errors.ts'
 import type { CliContext } from '../context.ts'
-import { uidOnWire } from '../uid.ts'
 
 /**
  * Asks the daemon about a chip of which a box did not record the end. @param uid decimal

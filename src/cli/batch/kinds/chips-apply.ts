@@ -1,6 +1,7 @@
+import { uidOnWire } from '../../../nfc/uid.ts'
 import { isJsonObject } from '../../../values/json.ts'
 import { counted, formatNumber, shown } from '../../io/text.ts'
-import { colons, uidOnWire } from '../../uid.ts'
+import { colons } from '../../uid.ts'
 import { changedIn } from '../plan.ts'
 import { describeRow, type KindMessages, type RowResult, type SheetKind, type Totals } from '../sheet-kind.ts'
 import { type ApplyRow, applyColumns, applySheet } from './apply-sheet.ts'

@@ -1,5 +1,6 @@
+import { uidOnWire } from '../../../nfc/uid.ts'
 import { counted, shown } from '../../io/text.ts'
-import { colons, uidOnWire } from '../../uid.ts'
+import { colons } from '../../uid.ts'
 import { ChipCellsReader } from '../input/chip-cells.ts'
 import { UidColumn } from '../input/uid-column.ts'
 import { changedIn } from '../plan.ts'

@@ -1,6 +1,7 @@
+import { uidOnWire } from '../../../nfc/uid.ts'
 import { type ChipCells, importedColumns, notImported } from '../../../values/chip-columns.ts'
 import { counted, formatNumber, shellQuoted } from '../../io/text.ts'
-import { colons, uidOnWire } from '../../uid.ts'
+import { colons } from '../../uid.ts'
 import { ChipCellsReader } from '../input/chip-cells.ts'
 import { UidColumn } from '../input/uid-column.ts'
 import { describeRow, type KindMessages, type SheetKind, type SheetRow } from '../sheet-kind.ts'

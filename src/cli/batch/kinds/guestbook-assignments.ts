@@ -1,5 +1,6 @@
+import { uidOnWire } from '../../../nfc/uid.ts'
 import { counted, formatNumber } from '../../io/text.ts'
-import { colons, uidOnWire } from '../../uid.ts'
+import { colons } from '../../uid.ts'
 import { UidColumn } from '../input/uid-column.ts'
 import { changedIn } from '../plan.ts'
 import { describeRow, type SheetKind, type SheetRow } from '../sheet-kind.ts'

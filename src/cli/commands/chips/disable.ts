@@ -1,8 +1,8 @@
+import { uidOnWire } from '../../../nfc/uid.ts'
 import { wantsBatch } from '../../batch/input/flags.ts'
 import { defineCommand } from '../../command/define.ts'
 import { text } from '../../command/options.ts'
 import { shellQuoted } from '../../io/text.ts'
-import { uidOnWire } from '../../uid.ts'
 import { printChip } from './chip.ts'
 import { applyToChips, chipArguments, chooseChips, manyFlags } from './many.ts'
 

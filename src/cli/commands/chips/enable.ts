@@ -1,7 +1,7 @@
+import { uidOnWire } from '../../../nfc/uid.ts'
 import { wantsBatch } from '../../batch/input/flags.ts'
 import { defineCommand } from '../../command/define.ts'
 import { shellQuoted } from '../../io/text.ts'
-import { uidOnWire } from '../../uid.ts'
 import { printChip } from './chip.ts'
 import { applyToChips, chipArguments, chooseChips, manyFlags } from './many.ts'
 

@@ -1,8 +1,9 @@
+import { uidOnWire } from '../../../nfc/uid.ts'
 import { wantsBatch } from '../../batch/input/flags.ts'
 import { changedIn } from '../../batch/plan.ts'
 import { defineCommand } from '../../command/define.ts'
 import { counted } from '../../io/text.ts'
-import { bothForms, isSameUid, uidOnWire } from '../../uid.ts'
+import { bothForms, isSameUid } from '../../uid.ts'
 import { applyToChips, chipArguments, chooseChips, manyFlags } from './many.ts'
 
 export const remove = defineCommand({

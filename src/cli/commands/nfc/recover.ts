@@ -1,10 +1,11 @@
+import { uidOnWire } from '../../../nfc/uid.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag, text, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { exitCodes } from '../../errors.ts'
 import { printResult, runOnChip } from '../../nfc/one-chip.ts'
 import { readerOption } from '../../nfc/readers.ts'
-import { bothForms, isSameUid, readUid, uidOnWire } from '../../uid.ts'
+import { bothForms, isSameUid, readUid } from '../../uid.ts'
 
 export const recover = defineCommand({
   name: 'recover',

@@ -1,3 +1,4 @@
+import { uidOnWire } from '../../../nfc/uid.ts'
 import { batchFlags, formerConcurrencyFlag, refuseRunFlags, runFlags } from '../../batch/input/flags.ts'
 import { phygitalTransfers } from '../../batch/kinds/phygital-transfers.ts'
 import { runSheet } from '../../batch/run-sheet.ts'
@@ -7,7 +8,7 @@ import { text, type Values, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError, exitCodes, UsageError } from '../../errors.ts'
 import { shellQuoted } from '../../io/text.ts'
-import { bothForms, uidOnWire } from '../../uid.ts'
+import { bothForms } from '../../uid.ts'
 import { chipUid } from '../chip-handle.ts'
 import {
   codeFlag,

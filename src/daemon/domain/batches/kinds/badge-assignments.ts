@@ -1,3 +1,4 @@
+import { uidOnWire } from '../../../../nfc/uid.ts'
 import { isJsonObject, type JsonObject } from '../../../../values/json.ts'
 import {
   type Assignment,
@@ -17,7 +18,6 @@ import {
   refuseOthers,
   repeatedEvent,
   textIn,
-  uidOnLine,
   uidsIn,
 } from './lines.ts'
 
@@ -91,7 +91,7 @@ const taking = (kind: string): AssignmentKind['undo'] => ({
   kind,
   row: ({ row, badgeEventId }, { uid, status, previous, left }) =>
     status === 'assigned' || status === 'unassigned'
-      ? { row, uid: uidOnLine(uid), badgeEventId, previous, left }
+      ? { row, uid: uidOnWire(uid), badgeEventId, previous, left }
       : undefined,
 })
 

@@ -1,8 +1,8 @@
+import { uidOnWire } from '../../../../nfc/uid.ts'
 import { isJsonObject } from '../../../../values/json.ts'
 import { type EditResult, type EditRow, editRowsIn, planEdits, readEdit } from '../../chips/edit-batch.ts'
 import { iso } from '../../time/time.ts'
 import type { PlannedRow, RowResult, WrittenKind } from '../kind.ts'
-import { uidOnLine } from './lines.ts'
 
 /** `redirectUrl`: in a plan, where taps would lead. */
 type Result = RowResult & Pick<EditResult, 'uid' | 'previous'> & { readonly redirectUrl?: string | null }
@@ -57,7 +57,7 @@ export const chipsEdit: WrittenKind<EditRow, Result> = {
       status === 'changed' && previous !== undefined
         ? {
             row,
-            uid: uidOnLine(uid),
+            uid: uidOnWire(uid),
             redirectUrl: previous,
             expected: value.redirectUrl,
           }

@@ -1,3 +1,4 @@
+import { uidOnWire } from '../../../../nfc/uid.ts'
 import { byPlan } from '../../../../values/batch-state.ts'
 import { cellsIn, importedColumns, whyNotCell } from '../../../../values/chip-columns.ts'
 import { permits } from '../../../../values/scopes.ts'
@@ -14,7 +15,7 @@ import { withRollback } from '../../dry-run/dry-run.ts'
 import { invalid } from '../../errors/errors.ts'
 import { iso } from '../../time/time.ts'
 import type { BatchDeps, BatchRun, PlannedRow, WrittenKind } from '../kind.ts'
-import { LineProblem, lineReader, refuseOthers, uidOnLine, uidsIn } from './lines.ts'
+import { LineProblem, lineReader, refuseOthers, uidsIn } from './lines.ts'
 
 interface ImportRow {
   readonly row: number
@@ -161,7 +162,7 @@ export const chipImport: WrittenKind<ImportRow, ImportResult> = {
   undo: {
     kind: 'chips import undo',
     settings: ({ id }) => ({ import: id }),
-    row: ({ row }, { uid, status }) => (status === 'created' ? { row, uid: uidOnLine(uid) } : undefined),
+    row: ({ row }, { uid, status }) => (status === 'created' ? { row, uid: uidOnWire(uid) } : undefined),
   },
 }
 

@@ -1,3 +1,4 @@
+import { uidOnWire } from '../../../../nfc/uid.ts'
 import {
   assignGuestbookRowsIn,
   decideGuestbookRows,
@@ -6,7 +7,7 @@ import {
 } from '../../guestbook/assign-rows.ts'
 import { iso } from '../../time/time.ts'
 import type { WrittenKind } from '../kind.ts'
-import { idIn, instantIn, lineReader, refuseOthers, repeatedEvent, uidOnLine, uidsIn } from './lines.ts'
+import { idIn, instantIn, lineReader, refuseOthers, repeatedEvent, uidsIn } from './lines.ts'
 
 type GuestbookKind = WrittenKind<GuestbookRow, GuestbookResult>
 
@@ -53,7 +54,7 @@ const taking = (kind: string): GuestbookKind['undo'] => ({
   kind,
   row: ({ row, guestbookEventId }, { uid, status, previous, left }) =>
     status === 'assigned' || status === 'unassigned'
-      ? { row, uid: uidOnLine(uid), guestbookEventId, previous, left }
+      ? { row, uid: uidOnWire(uid), guestbookEventId, previous, left }
       : undefined,
 })
 

@@ -1,4 +1,4 @@
-import { decimalReading, parseUid, uidToHex } from '../../../../nfc/uid.ts'
+import { decimalReading, parseUid } from '../../../../nfc/uid.ts'
 import { isInstant, readMoment } from '../../../../values/date.ts'
 import { isJsonObject, type JsonObject } from '../../../../values/json.ts'
 import type { NumberedRow } from '../kind.ts'
@@ -39,9 +39,6 @@ export function uidsIn({ uid }: JsonObject): readonly string[] {
   const reading = decimalReading(parsed.uid)
   return reading === undefined ? [parsed.uid] : [parsed.uid, reading]
 }
-
-/** A UID as a line must write it: 14 digits would be read as hex. @param uid decimal */
-export const uidOnLine = (uid: string): string => (uid.length === 14 ? uidToHex(uid) : uid)
 
 /** @throws LineProblem */
 export function idIn(line: JsonObject, name: string): number {
