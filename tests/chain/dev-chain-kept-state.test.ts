@@ -1,12 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pino } from 'pino'
 import { afterAll, expect, test } from 'vitest'
 import { BlockMaker } from '../../src/daemon/chain/dev-chain/block-maker.ts'
-import { saveState } from '../../src/daemon/chain/dev-chain/saved-states.ts'
+import { StateKeeper, saveState } from '../../src/daemon/chain/dev-chain/saved-states.ts'
 import { RpcConnection } from '../../src/daemon/chain/rpc-connection.ts'
 import { rpcOverHttp } from '../../src/daemon/chain/rpc-http.ts'
 import { startAnvil } from '../support/anvil.ts'
+import { until } from '../support/dev-chain.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'tapchip-kept-state-'))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
@@ -52,6 +54,36 @@ test('no block is made while the state is read, and none is read while one is ma
       if (call.endsWith('begins')) expect(calls[at + 1]).toBe(call.replace('begins', 'ends'))
   } finally {
     await blocks.close()
+    connection.close()
+    await anvil.kill()
+  }
+})
+
+test('a state that had to wait for blocks does not keep the next one waiting for long', async () => {
+  const anvil = await startAnvil(['--no-mining'])
+  const connection = new RpcConnection(anvil.url, rpcOverHttp(anvil.url), {
+    timeoutMs: 60_000,
+    maxBytes: 1e8,
+  })
+  const folder = mkdtempSync(join(dir, 'busy-'))
+  const blocks = {
+    betweenBlocks: async <T>(job: () => Promise<T>) => {
+      await new Promise((resolve) => setTimeout(resolve, 500))
+      return job()
+    },
+  }
+  const log = pino({ level: 'silent' })
+  const keeper = new StateKeeper({ dir: folder, log, chain: () => ({ connection, blocks }), saveAfterMs: 20 })
+  try {
+    const started = performance.now()
+    for (const states of [1, 2]) {
+      keeper.changed()
+      await until(() => readdirSync(folder).filter((name) => name.startsWith('state-')).length === states)
+    }
+    // Twenty times what the first one waited would be ten seconds.
+    expect(performance.now() - started).toBeLessThan(8000)
+  } finally {
+    await keeper.close({ withSave: false })
     connection.close()
     await anvil.kill()
   }

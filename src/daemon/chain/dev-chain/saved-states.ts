@@ -41,9 +41,18 @@ interface SavedChain {
   blocks?: Pick<BlockMaker, 'betweenBlocks'>
 }
 
-/** Saves a state beside the ones before it, whole or not at all. @returns its size in bytes */
-export async function saveState(dir: string, { connection, blocks }: SavedChain): Promise<number> {
-  const dump = () => connection.call('anvil_dumpState', [], { timeoutMs })
+/**
+ * Saves a state beside the ones before it, whole or not at all.
+ * @returns its size in bytes, and for how many milliseconds the chain stood still
+ */
+export async function saveState(dir: string, { connection, blocks }: SavedChain) {
+  let stillMs = 0
+  const dump = async () => {
+    const started = performance.now()
+    const state = await connection.call('anvil_dumpState', [], { timeoutMs })
+    stillMs = performance.now() - started
+    return state
+  }
   // anvil reads the receipts before the accounts, so a block made meanwhile would be in the latter alone: its
   // transactions would seem not to have been mined, and be sent again.
   const state = hex.parse(await (blocks === undefined ? dump() : blocks.betweenBlocks(dump)))
@@ -51,7 +60,7 @@ export async function saveState(dir: string, { connection, blocks }: SavedChain)
   const number = ((await savedStates(dir))[0]?.number ?? 0) + 1
   await replaceLargeFile(join(dir, `state-${String(number).padStart(8, '0')}.gz`), bytes)
   for (const { file } of (await savedStates(dir)).slice(kept)) await rm(file, { force: true })
-  return bytes.length
+  return { bytes: bytes.length, stillMs }
 }
 
 /**
@@ -145,8 +154,10 @@ export class StateKeeper {
     const started = performance.now()
     const changedAt = this.#changedAt ?? started
     this.#changedAt = undefined
+    let costMs: number | undefined
     try {
-      const bytes = await saveState(dir, chain)
+      const { bytes, stillMs } = await saveState(dir, chain)
+      costMs = stillMs
       log.debug(
         { bytes, tookMs: Math.round(performance.now() - started) },
         'saved the state of the dev chain',
@@ -155,8 +166,9 @@ export class StateKeeper {
       this.#changedAt = changedAt
       throw error
     } finally {
-      // The chain stands still meanwhile: at most a twentieth of its time.
-      this.#notBefore = performance.now() + 20 * (performance.now() - started)
+      // The chain stands still for at most a twentieth of its time. While many transactions come, a save waits for
+      // their blocks as well, which costs nothing.
+      this.#notBefore = performance.now() + 20 * (costMs ?? performance.now() - started)
     }
   }
 }
