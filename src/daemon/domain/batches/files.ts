@@ -7,9 +7,9 @@ import { conflict, invalid } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
 import { batchToRun } from './batches.ts'
 import type { BatchDeps } from './kind.ts'
+import { sealFile } from './pieces.ts'
 import { assertBegan, type BatchCaller } from './rights.ts'
 import { assertRoom } from './room.ts'
-import { sealFile } from './sealed-files.ts'
 
 type Bytes = AsyncIterable<Uint8Array> | Iterable<Uint8Array>
 

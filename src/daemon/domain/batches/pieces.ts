@@ -2,6 +2,7 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { countOfStatus } from '../../../values/batch-state.ts'
 import { parseExact, stringifyExact } from '../../../values/exact-json.ts'
 import { isJsonObject, parseObject } from '../../../values/json.ts'
+import { findBatchFile } from '../../store/batches/batch-files.ts'
 import { type BatchPieceRow, findPiece } from '../../store/batches/batches.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import type { Queries } from '../../store/database/database.ts'
@@ -166,4 +167,19 @@ export function* cutLines(lines: Iterable<string>): Generator<string[]> {
     characters += line.length
   }
   if (piece.length > 0) yield piece
+}
+
+const fileContextOf = (id: string, hash: string): string => `batch ${id} file ${hash}`
+
+export const sealFile = (box: SecretBox, id: string, hash: string, content: Uint8Array): Buffer =>
+  box.seal(content, fileContextOf(id, hash))
+
+/** @returns undefined if it was not uploaded */
+export async function openFile(
+  { db, box }: { db: { read: Queries }; box: SecretBox },
+  id: string,
+  hash: string,
+): Promise<{ type: string; content: Buffer } | undefined> {
+  const file = await findBatchFile(db.read, id, hash)
+  return file && { type: file.type, content: box.open(file.data, fileContextOf(id, hash)) }
 }

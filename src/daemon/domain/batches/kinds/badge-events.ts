@@ -9,7 +9,7 @@ import type { ReceivedImage } from '../../badge-events/image.ts'
 import { IdempotencyConflict } from '../../chain/transactions.ts'
 import { DomainError, storeFailure } from '../../errors/errors.ts'
 import type { BatchDeps, NumberedRow, RowResult, SentKind } from '../kind.ts'
-import { openFile } from '../sealed-files.ts'
+import { openFile } from '../pieces.ts'
 import { LineProblem, lineReader, refuseOthers, textIn } from './lines.ts'
 import { claimOfRow, isPassing } from './sent-rows.ts'
 
