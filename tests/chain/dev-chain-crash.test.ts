@@ -73,13 +73,13 @@ describe('kill -9', () => {
     const dataDir = chains.dir()
     const owner = await spawnOwner(dataDir, 0)
     await owner.done()
-    const before = states(dataDir)
     for (const raw of await transfers(3))
       expect(await post(owner.rpcUrl, 'eth_sendRawTransaction', raw)).toHaveProperty('result')
+    const before = states(dataDir)
     // The first state after this may have been begun before the last of the three.
     for (const many of [1, 2]) {
-      await until(() => states(dataDir).filter((name) => !before.includes(name)).length >= many)
       await post(owner.rpcUrl, 'eth_sendRawTransaction', await transfer(2 + many))
+      await until(() => states(dataDir).filter((name) => !before.includes(name)).length >= many)
     }
     await owner.kill()
     killNow(owner.chainPid)
