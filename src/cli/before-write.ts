@@ -19,13 +19,13 @@ interface Writing {
 }
 
 /** For an existing name, the way to use it; for another one, the name that was probably meant. */
-const suggestContext = (known: readonly string[], given: string): string => {
-  if (known.includes(given)) return `If you mean "${given}": --context ${given}`
-  const { length } = given
-  const near = known.find((name) => Math.abs(name.length - length) <= 1 && isOneEditApart(name, given))
+const suggestContext = (known: readonly string[], typedName: string): string => {
+  if (known.includes(typedName)) return `If you mean "${typedName}": --context ${typedName}`
+  const { length } = typedName
+  const near = known.find((name) => Math.abs(name.length - length) <= 1 && isOneEditApart(name, typedName))
   return near === undefined
-    ? `There is no context "${given}". List them: tapchip context list`
-    : `There is no context "${given}". Did you mean ${near}?`
+    ? `There is no context "${typedName}". List them: tapchip context list`
+    : `There is no context "${typedName}". Did you mean ${near}?`
 }
 
 /** True if one letter added, removed or changed, or one swap, turns one name into the other. */

@@ -2,15 +2,15 @@ import { isAdminAddress, isDaemonUrl } from './client/address.ts'
 import { type ConfigFile, readConfigFile, type StoredContext } from './config-file.ts'
 import { UsageError } from './errors.ts'
 import { shellQuoted } from './io/text.ts'
-import { behindSocket, ownDaemonAt } from './local-daemon.ts'
+import { behindSocket, localDaemonAt } from './local-daemon.ts'
 import type { System } from './system.ts'
 
 /** Creates a value on first use. */
 export const lazy = <T>(make: () => T): (() => T) => {
-  let made: { readonly thing: T } | undefined
+  let made: { readonly value: T } | undefined
   return () => {
-    made ??= { thing: make() }
-    return made.thing
+    made ??= { value: make() }
+    return made.value
   }
 }
 
@@ -92,16 +92,16 @@ export const resolveConfig = (flags: GlobalFlags, system: System): Config => {
   const fromEnv = envIsElsewhere ? {} : { apiKey: env.TAPCHIP_API_KEY, adminToken: env.TAPCHIP_ADMIN_TOKEN }
   const { stored, contextName } = choice
   const kept = adminAddressOf(flags, env, choice)
-  const heldToken = fromEnv.adminToken || stored?.adminToken
-  const own = lazy(() =>
+  const savedToken = fromEnv.adminToken || stored?.adminToken
+  const localDaemon = lazy(() =>
     kept?.startsWith('unix:')
       ? behindSocket(kept.slice('unix:'.length))
-      : ownDaemonAt(system, kept ?? choice.url),
+      : localDaemonAt(system, kept ?? choice.url),
   )
   // A token that was given goes where it is told to; the one in the data directory only to that daemon's socket.
-  const ownSocket = () => (kept !== undefined && heldToken ? undefined : own()?.socket)
-  const originOf = (variable: string, fromEnvironment: string | undefined, held: string | undefined) =>
-    fromEnvironment ? variable : held ? `context ${contextName}` : undefined
+  const localSocket = () => (kept !== undefined && savedToken ? undefined : localDaemon()?.socket)
+  const originOf = (variable: string, fromEnvironment: string | undefined, stored: string | undefined) =>
+    fromEnvironment ? variable : stored ? `context ${contextName}` : undefined
   return {
     url: choice.url,
     origin: choice.origin,
@@ -110,13 +110,13 @@ export const resolveConfig = (flags: GlobalFlags, system: System): Config => {
     apiKey: header(fromEnv.apiKey || stored?.apiKey, 'The API key'),
     apiKeyOrigin: originOf('TAPCHIP_API_KEY', fromEnv.apiKey, stored?.apiKey),
     adminUrl: () => {
-      const socket = ownSocket()
+      const socket = localSocket()
       return socket === undefined ? (kept ?? choice.url) : `unix:${socket}`
     },
-    adminToken: () => header(heldToken || own()?.token, 'The admin token'),
+    adminToken: () => header(savedToken || localDaemon()?.token, 'The admin token'),
     adminTokenOrigin: () =>
       originOf('TAPCHIP_ADMIN_TOKEN', fromEnv.adminToken, stored?.adminToken) ??
-      (own()?.token === undefined ? undefined : own()?.tokenPath),
+      (localDaemon()?.token === undefined ? undefined : localDaemon()?.tokenPath),
     instance: stored?.instance,
     wirePrefix: env.TAPCHIP_WIRE_PREFIX || 'svc',
     wireBadge: env.TAPCHIP_WIRE_BADGE || 'badge',
@@ -138,13 +138,13 @@ const adminAddressOf = (
   env: System['env'],
   { url, stored, contextName }: Choice,
 ): string | undefined => {
-  const given = env.TAPCHIP_ADMIN_URL
+  const configuredUrl = env.TAPCHIP_ADMIN_URL
   // It belongs to the address in the environment, not to one from a flag.
   const isMatch = env.TAPCHIP_URL ? env.TAPCHIP_URL === url : flags.context === undefined
-  if (!given || !isMatch || given === stored?.adminUrl) return stored?.adminUrl
-  if (!isAdminAddress(given))
+  if (!configuredUrl || !isMatch || configuredUrl === stored?.adminUrl) return stored?.adminUrl
+  if (!isAdminAddress(configuredUrl))
     throw new UsageError(
-      `TAPCHIP_ADMIN_URL: "${given}" is not an address of administration.`,
+      `TAPCHIP_ADMIN_URL: "${configuredUrl}" is not an address of administration.`,
       'It looks like http://127.0.0.1:9484, or unix:/var/lib/tapchip/admin.sock.',
     )
   if (stored?.apiKey || stored?.adminToken)
@@ -152,5 +152,5 @@ const adminAddressOf = (
       `TAPCHIP_ADMIN_URL is not the address in the context "${contextName}", and its keys go nowhere else.`,
       'Unset it, or set TAPCHIP_URL as well: then keys come from the environment.',
     )
-  return given
+  return configuredUrl
 }

@@ -65,12 +65,12 @@ export const createContext = (system: System, flags: Flags): CliContext => {
   })
 
   const confirmed = lazy(async () => (await import('./before-write.ts')).confirmContext(context))
-  let told: Promise<void> | undefined
+  let printed: Promise<void> | undefined
   const prepare = async (first: Target = {}): Promise<void> => {
     await confirmed()
     if (flags.dryRun) return
-    told ??= import('./before-write.ts').then(({ printTarget }) => printTarget(context, first))
-    await told
+    printed ??= import('./before-write.ts').then(({ printTarget }) => printTarget(context, first))
+    await printed
   }
 
   const context: CliContext = {
@@ -106,9 +106,9 @@ export const createContext = (system: System, flags: Flags): CliContext => {
     },
     needApiKey: () => {
       if (context.config().apiKey) return
-      const held = context.config().contextName
+      const contextName = context.config().contextName
       throw new MissingCredential(
-        `No API key${held ? ` in the context "${held}"` : ''}.`,
+        `No API key${contextName ? ` in the context "${contextName}"` : ''}.`,
         'Set TAPCHIP_API_KEY, or save one: tapchip login. Create one: tapchip api-keys create --name NAME',
       )
     },

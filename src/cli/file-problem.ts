@@ -30,25 +30,26 @@ interface ProblemText {
 }
 
 /** Describes an error of the file system; undefined for any other. */
-export const fileProblem = (error: unknown, words: ProblemText = {}): CliError | undefined => {
+export const fileProblem = (error: unknown, messages: ProblemText = {}): CliError | undefined => {
   if (!(error instanceof Error) || !('code' in error) || !('syscall' in error)) return undefined
   const [why, advice] = reasons[String(error.code)] ?? []
-  const path = words.path ?? ('path' in error ? String(error.path) : undefined)
+  const path = messages.path ?? ('path' in error ? String(error.path) : undefined)
   if (why === undefined || advice === undefined || path === undefined) return undefined
   const isOfPlace = !/^(ENOSPC|EDQUOT|EFBIG|EIO|EMFILE|ENFILE)$/.test(String(error.code))
-  const said = words.advice === undefined ? advice : isOfPlace ? words.advice : `${advice} ${words.advice}`
-  return new CliError(`${path} cannot be ${words.verb ?? 'used'}: ${why}.`, {
+  const said =
+    messages.advice === undefined ? advice : isOfPlace ? messages.advice : `${advice} ${messages.advice}`
+  return new CliError(`${path} cannot be ${messages.verb ?? 'used'}: ${why}.`, {
     advice: said,
     cause: error,
-    ...(words.exitCode === undefined ? {} : { exitCode: words.exitCode }),
+    ...(messages.exitCode === undefined ? {} : { exitCode: messages.exitCode }),
   })
 }
 
 /** Runs `work`, and describes errors of the file system. */
-export const withFiles = <T>(words: ProblemText, work: () => T): T => {
+export const withFiles = <T>(messages: ProblemText, work: () => T): T => {
   try {
     return work()
   } catch (error) {
-    throw fileProblem(error, words) ?? error
+    throw fileProblem(error, messages) ?? error
   }
 }

@@ -44,8 +44,8 @@ const isPid = (value: unknown): value is number => Number.isSafeInteger(value) &
 /** An incomplete record is none: no process is touched because of it. */
 export const recordIn = (dataDir: string): DaemonRecord | undefined => {
   try {
-    const { pid, ...words } = parseObject(readRegular(join(dataDir, localDaemonName))) ?? {}
-    const { url, baseUrl, admin, instance = '', startedAt = '' } = words
+    const { pid, ...fields } = parseObject(readRegular(join(dataDir, localDaemonName))) ?? {}
+    const { url, baseUrl, admin, instance = '', startedAt = '' } = fields
     if (!isPid(pid)) return undefined
     return {
       ...{ pid, dataDir, url: new URL(String(url)).origin, baseUrl: String(baseUrl) },
@@ -94,7 +94,7 @@ export interface OwnDaemon {
 }
 
 /** The daemon of this machine at an address, found by the record in its data directory. */
-export const ownDaemonAt = (system: SystemPaths, address: string): OwnDaemon | undefined => {
+export const localDaemonAt = (system: SystemPaths, address: string): OwnDaemon | undefined => {
   for (const dir of dataDirs(system)) {
     const daemon = recordIn(dir)
     const socket = join(dir, adminSocketName)

@@ -11,7 +11,7 @@ import type { Interrupts, Output, System } from './system.ts'
 const listeners = new Map<(signal: NodeJS.Signals) => void, (() => void) | undefined>()
 let interrupted = false
 /** Output was lost. */
-let lost = false
+let isOutputLost = false
 
 /**
  * A closed pipe (`| head`) is no failure. A batch that is running ends as after Ctrl-C: otherwise nobody would learn
@@ -26,8 +26,8 @@ const quietly = (stream: Output, name: string): Output =>
 
 /** Half a list looks like a short one, so the command ends; for messages on stderr, its result matters more. */
 function unwritable(stream: Output, name: string, error: NodeJS.ErrnoException) {
-  if (stream === process.stderr || lost) return
-  lost = true
+  if (stream === process.stderr || isOutputLost) return
+  isOutputLost = true
   const problem = fileProblem(error, { path: name, verb: 'written' })
   process.stderr.write(`${cleanLines(describeError(problem ?? error).lines.join('\n'))}\n`)
   if (listeners.size === 0) process.exit(exitCodes.failed)
@@ -82,5 +82,5 @@ const system: System = {
 }
 
 void runCli(system, process.argv.slice(2)).then((code) => {
-  process.exitCode = lost && code === exitCodes.done ? exitCodes.failed : code
+  process.exitCode = isOutputLost && code === exitCodes.done ? exitCodes.failed : code
 })

@@ -64,8 +64,8 @@ export const createPrompts = (
       if (!possible) throw absent(flag)
       return askText({ type: 'input', message })
     },
-    choice: async (given, { flag, message, choices }) => {
-      if (given !== undefined) return given
+    choice: async (preset, { flag, message, choices }) => {
+      if (preset !== undefined) return preset
       if (!possible) throw absent(flag)
       const offered = await choices()
       if (offered.length === 0) throw absent(flag)

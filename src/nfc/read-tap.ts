@@ -24,13 +24,13 @@ export interface ReadTap {
   readonly atr?: Uint8Array
 }
 
-const USUAL: UrlTemplate['names'] = { e: 'e', c: 'c', d: 'd' }
+const DEFAULT_NAMES: UrlTemplate['names'] = { e: 'e', c: 'c', d: 'd' }
 
 /**
  * Taps a card as a phone does. A chip's counter rises by exactly one.
  * @throws UnknownCard, NdefFormatError, AnswerFormatError
  */
-export function* readTap({ templates = [USUAL], atr }: ReadTap = {}): Script<TapRead> {
+export function* readTap({ templates = [DEFAULT_NAMES], atr }: ReadTap = {}): Script<TapRead> {
   yield* selectTag(atr)
   const { url, texts } = yield* readRecords()
   // A HaLo can be configured to show its URL as a text, so that phones do not open it: libhalo, cfg_ndef.

@@ -41,15 +41,15 @@ export function* together<const Scripts extends readonly Script<unknown>[]>(
 ): Script<Results<Scripts>> {
   const steps = scripts.map((script) => script.next())
   const bursts = steps.map((step) => (step.done ? [] : step.value))
-  let left = yield bursts.flat()
+  let remaining = yield bursts.flat()
   const results: unknown[] = []
   for (const [at, script] of scripts.entries()) {
     let step = steps[at]
     const length = bursts[at]?.length ?? 0
     if (step && !step.done) {
-      if (left.length === 0) throw new Error('A command was not sent, because one before it failed')
-      step = script.next(left.slice(0, length))
-      left = left.slice(length)
+      if (remaining.length === 0) throw new Error('A command was not sent, because one before it failed')
+      step = script.next(remaining.slice(0, length))
+      remaining = remaining.slice(length)
     }
     while (step && !step.done) {
       if (at < scripts.length - 1) throw new Error('Only the last script may have another burst')

@@ -64,11 +64,11 @@ export function* selftest({ random, note, atr }: SelftestOptions): Script<boolea
   const deps = { keysOf: selftestKeys, random }
 
   let seen = yield* run('inspect', inspect(atr))
-  const back = planReset({ uid: seen.uid, from: [SOURCE] })
+  const resetPlan = planReset({ uid: seen.uid, from: [SOURCE] })
   if (!seen.versions.every((version) => version === 0 || version === sourceVersion(SOURCE)))
     throw new NotBlank()
   if (seen.versions.some((version) => version !== 0)) {
-    yield* run('free', recover(back, seen, deps))
+    yield* run('free', recover(resetPlan, seen, deps))
     seen = yield* run('inspect', inspect(atr))
   }
 
@@ -87,8 +87,8 @@ export function* selftest({ random, note, atr }: SelftestOptions): Script<boolea
     }
   }
   const after = yield* run('inspect', inspect(atr))
-  yield* run('reset', recover(back, after, deps))
-  yield* run('read back', readBack(back, deps))
+  yield* run('reset', recover(resetPlan, after, deps))
+  yield* run('read back', readBack(resetPlan, deps))
   return good
 }
 
@@ -128,14 +128,14 @@ function stepsFor(
     },
     *'a session with key 0'() {
       const session = yield* open(0)
-      const own = (yield* getCardUid(session)).equals(uidToBytes(uid))
+      const isSameUid = (yield* getCardUid(session)).equals(uidToBytes(uid))
       const versions: number[] = []
       for (const keyNo of KEY_NUMBERS) versions.push(yield* getKeyVersion(keyNo, session))
       const settings = []
       for (const file of [CC_FILE, NDEF_FILE, PROPRIETARY_FILE])
         settings.push(yield* getFileSettings(file, session))
       yield* writeData(NDEF_FILE, Buffer.alloc(8), { session })
-      return JSON.stringify({ own, versions, settings })
+      return JSON.stringify({ own: isSameUid, versions, settings })
     },
     *'file 3 in CommMode.FULL'() {
       const writing = yield* open(3)

@@ -38,25 +38,26 @@ export class Redactor {
   /** Returns upper-case hex with ?? for each hidden byte. */
   redact(command: Uint8Array, answer: Uint8Array): { command: string; answer: string } {
     const [cla, ins = 0] = command
-    const own = cla === 0x90
+    const isNative = cla === 0x90
     const status = hex(answer.subarray(-2))
     const data = answer.subarray(0, -2)
-    const opened = own && SESSION_OPENERS.includes(ins)
-    const proof = own && ins === MORE && this.#handshake
-    this.#version = own && (ins === 0x60 || (ins === MORE && this.#version > 0)) ? this.#version + 1 : 0
+    const opened = isNative && SESSION_OPENERS.includes(ins)
+    const proof = isNative && ins === MORE && this.#handshake
+    this.#version = isNative && (ins === 0x60 || (ins === MORE && this.#version > 0)) ? this.#version + 1 : 0
 
     let shown = hex(command)
     if (proof) shown = hiddenAfter(command, 5, 1)
-    else if (own && !opened && command.length > 5) shown = hiddenAfter(command, 5 + (HEADERS[ins] ?? 0), 1)
-    const identifies = this.#version === 3 || (own && ins === READ_SIG)
-    const secret = opened || proof || (own && this.#session) || identifies || reads(cla, ins)
+    else if (isNative && !opened && command.length > 5)
+      shown = hiddenAfter(command, 5 + (HEADERS[ins] ?? 0), 1)
+    const identifies = this.#version === 3 || (isNative && ins === READ_SIG)
+    const secret = opened || proof || (isNative && this.#session) || identifies || reads(cla, ins)
     const line = { command: shown, answer: (secret ? HIDDEN.repeat(data.length) : hex(data)) + status }
 
     if (opened) this.#session = false
     if (proof) this.#session = status === '9100'
     this.#handshake = opened && status === '91AF'
-    const ends = own ? !hasSucceeded(answer) : ins === SELECT
-    if (ends || (own && ins === 0xc4 && data.length === 0)) this.#session = false
+    const ends = isNative ? !hasSucceeded(answer) : ins === SELECT
+    if (ends || (isNative && ins === 0xc4 && data.length === 0)) this.#session = false
     return line
   }
 }

@@ -72,11 +72,11 @@ export class BackgroundLoop<T = unknown> {
     if (at >= this.#dueAt) return
     this.#cancel?.()
     this.#dueAt = at
-    if (ms > 0) this.#cancel = this.#schedule(() => void this.#turn(), ms)
-    else void this.#turn()
+    if (ms > 0) this.#cancel = this.#schedule(() => void this.#runTurn(), ms)
+    else void this.#runTurn()
   }
 
-  async #turn(): Promise<void> {
+  async #runTurn(): Promise<void> {
     const { restMs, wokenMs, failed } = this.#settings
     this.#dueAt = Number.POSITIVE_INFINITY
     this.#isWoken = false

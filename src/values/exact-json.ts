@@ -83,8 +83,8 @@ const form = /^(-?)0*(\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 
 /** The same for numbers that are equal: 1.50, 15e-1. */
 function decimalOf(text: string): string | undefined {
-  const [whole, sign = '', integer = '', fraction = '', exponent = '0'] = form.exec(text) ?? []
-  if (whole === undefined) return undefined
+  const [match, sign = '', integer = '', fraction = '', exponent = '0'] = form.exec(text) ?? []
+  if (match === undefined) return undefined
   const digits = (integer + fraction).replace(/^0+/, '')
   let end = digits.length
   while (digits[end - 1] === '0') end -= 1

@@ -14,7 +14,7 @@ export interface ImageSize {
 }
 
 /** Yields the number of bytes to read next, at most `walkStep`, and receives them. */
-export type Walk<Found> = Generator<number, Found, Buffer>
+export type Parser<Found> = Generator<number, Found, Buffer>
 
 const walkStep = 4_096
 
@@ -52,7 +52,7 @@ class PixelCount {
 
 const afterHeader = notAnImage('starts like a GIF but is something else')
 
-export function* walkGif(): Walk<ImageSize | ImageFlaw> {
+export function* walkGif(): Parser<ImageSize | ImageFlaw> {
   const screen = yield 7
   const width = screen.readUInt16LE(0)
   const height = screen.readUInt16LE(2)
@@ -78,7 +78,7 @@ export function* walkGif(): Walk<ImageSize | ImageFlaw> {
   }
 }
 
-function* walkFrame(pixels: PixelCount): Walk<ImageFlaw | undefined> {
+function* walkFrame(pixels: PixelCount): Parser<ImageFlaw | undefined> {
   const frame = yield 9
   const [left, top, width, height] = [0, 2, 4, 6].map((at) => frame.readUInt16LE(at)) as [
     number,
@@ -95,11 +95,11 @@ function* walkFrame(pixels: PixelCount): Walk<ImageFlaw | undefined> {
 }
 
 /** The top bit indicates a color table, and the lowest three bits give its size. */
-function* colorTable(packed: number): Walk<void> {
+function* colorTable(packed: number): Parser<void> {
   if ((packed & 0x80) !== 0) yield 3 * 2 ** ((packed & 7) + 1)
 }
 
-function* subBlocks(): Walk<number> {
+function* subBlocks(): Parser<number> {
   for (let total = 0; ; ) {
     const size = (yield 1).readUInt8()
     if (size === 0) return total
@@ -120,7 +120,7 @@ const depths: Record<number, readonly number[]> = {
 const afterSignature = 'starts like a PNG but is something else'
 
 /** Starts after the signature. Pixels stay compressed, so a zip bomb is harmless. */
-export function* walkPng(): Walk<ImageSize | ImageFlaw> {
+export function* walkPng(): Parser<ImageSize | ImageFlaw> {
   const header = yield 25
   if (header.readUInt32BE(0) !== 13 || header.toString('latin1', 4, 8) !== 'IHDR')
     return notAnImage(afterSignature)
@@ -142,7 +142,7 @@ export function* walkPng(): Walk<ImageSize | ImageFlaw> {
   return flaw ?? { kind: 'size', width, height }
 }
 
-function* walkChunks(pixels: PixelCount, needsPalette: boolean): Walk<ImageFlaw | undefined> {
+function* walkChunks(pixels: PixelCount, needsPalette: boolean): Parser<ImageFlaw | undefined> {
   const seen = new Set<string>()
   const stream = new PixelStream()
   let last = 'IHDR'
@@ -155,10 +155,10 @@ function* walkChunks(pixels: PixelCount, needsPalette: boolean): Walk<ImageFlaw 
     if (misplaced) return damaged(misplaced)
 
     let sum = crc32(head.subarray(4, 8))
-    for (let left = length; left > 0; ) {
-      const part = yield Math.min(left, walkStep)
+    for (let remaining = length; remaining > 0; ) {
+      const part = yield Math.min(remaining, walkStep)
       sum = crc32(part, sum)
-      left -= part.length
+      remaining -= part.length
       const flaw = type === 'fcTL' ? frameFlaw(part, pixels) : undefined
       if (flaw) return flaw
       if (type === 'IDAT') stream.take(part)

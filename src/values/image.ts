@@ -1,4 +1,4 @@
-import { type ImageFlaw, type ImageSize, notAnImage, type Walk, walkGif, walkPng } from './image-formats.ts'
+import { type ImageFlaw, type ImageSize, notAnImage, type Parser, walkGif, walkPng } from './image-formats.ts'
 
 /** POAP and the interface require less than 4 MB: 4 MiB is too large, one byte less is accepted. */
 export const maxImageBytes = 4 * 1024 * 1024
@@ -28,22 +28,22 @@ type Found = ImageFlaw | (ImageSize & Format)
  * GIF from the first byte to the last. Pixels are never decompressed, and at most 4 KiB are buffered.
  */
 export class ImageJudge {
-  readonly #walk = walkImage()
-  #wanted: number | undefined
+  readonly #parser = walkImage()
+  #neededBytes: number | undefined
   #found: Found | undefined
-  #held: Buffer = Buffer.alloc(0)
+  #buffered: Buffer = Buffer.alloc(0)
   #hasTail = false
   #size = 0
 
   constructor() {
-    this.#advance(this.#walk.next())
+    this.#advance(this.#parser.next())
   }
 
   /** @returns a verdict only if the image is too large: that is reported before any other flaw */
   push(chunk: Uint8Array): BadImage | undefined {
     this.#size += chunk.length
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
-    if (this.#found === undefined) this.#take(bytes)
+    if (this.#found === undefined) this.#parse(bytes)
     else this.#noteTail(bytes)
     return this.#tooLarge()
   }
@@ -66,21 +66,21 @@ export class ImageJudge {
     return { kind: 'too-large', reason: 'must be under 4 MB' }
   }
 
-  #take(bytes: Buffer): void {
-    let held = this.#held.length === 0 ? bytes : Buffer.concat([this.#held, bytes])
-    while (this.#wanted !== undefined && held.length >= this.#wanted) {
-      const part = held.subarray(0, this.#wanted)
-      held = held.subarray(this.#wanted)
-      this.#advance(this.#walk.next(part))
+  #parse(bytes: Buffer): void {
+    let buffered = this.#buffered.length === 0 ? bytes : Buffer.concat([this.#buffered, bytes])
+    while (this.#neededBytes !== undefined && buffered.length >= this.#neededBytes) {
+      const part = buffered.subarray(0, this.#neededBytes)
+      buffered = buffered.subarray(this.#neededBytes)
+      this.#advance(this.#parser.next(part))
     }
-    if (this.#found !== undefined) this.#noteTail(held)
+    if (this.#found !== undefined) this.#noteTail(buffered)
     // A copy, because the caller may reuse its buffer.
-    this.#held = this.#found === undefined ? Buffer.from(held) : Buffer.alloc(0)
+    this.#buffered = this.#found === undefined ? Buffer.from(buffered) : Buffer.alloc(0)
   }
 
   #advance(step: IteratorResult<number, Found>): void {
     if (step.done === true) this.#found = step.value
-    this.#wanted = step.done === true ? undefined : step.value
+    this.#neededBytes = step.done === true ? undefined : step.value
   }
 
   /** Some encoders pad with zeros; anything else is a second file. */
@@ -89,7 +89,7 @@ export class ImageJudge {
   }
 }
 
-function* walkImage(): Walk<Found> {
+function* walkImage(): Parser<Found> {
   const head = yield 6
   const start = head.toString('latin1')
   if (start === 'GIF87a' || start === 'GIF89a')
@@ -100,8 +100,8 @@ function* walkImage(): Walk<Found> {
   return notAnImage(other ? `is ${other[1]}; badge images must be PNG or GIF` : 'is neither a PNG nor a GIF')
 }
 
-const withFormat = (walked: ImageSize | ImageFlaw, format: Format): Found =>
-  walked.kind === 'size' ? { ...walked, ...format } : walked
+const withFormat = (parsed: ImageSize | ImageFlaw, format: Format): Found =>
+  parsed.kind === 'size' ? { ...parsed, ...format } : parsed
 
 /** Named, so that people know what to convert. */
 const others: readonly (readonly [RegExp, string])[] = [

@@ -48,7 +48,7 @@ const closeObject = 0x7d
 class Scan {
   readonly #json: Buffer
   readonly #maxMembers: number
-  #at = 0
+  #position = 0
   #values = 1
   #members = 0
   #depth = 0
@@ -69,7 +69,7 @@ class Scan {
 
   /** @returns the reason if it is too much */
   upTo(end: number): string | undefined {
-    while (this.#at < end) {
+    while (this.#position < end) {
       if (this.#isInText) this.#skipText(end)
       else {
         const reason = this.#readSigns(end)
@@ -81,22 +81,22 @@ class Scan {
 
   #skipText(end: number): void {
     const json = this.#json
-    let at = this.#at
+    let at = this.#position
     while (at < end && json[at] !== quote) at += json[at] === backslash ? 2 : 1
     this.#isInText = at >= end
     this.#text.to = at
-    this.#at = this.#isInText ? at : at + 1
+    this.#position = this.#isInText ? at : at + 1
   }
 
   /** Reads up to the next string. */
   #readSigns(end: number): string | undefined {
     const json = this.#json
-    for (let at = this.#at; at < end; at += 1) {
+    for (let at = this.#position; at < end; at += 1) {
       const sign = json[at]
       if (sign === quote) {
         this.#isInText = true
         this.#text = { from: at + 1, to: at + 1 }
-        this.#at = at + 1
+        this.#position = at + 1
         return undefined
       }
       if (sign === colon) {
@@ -115,7 +115,7 @@ class Scan {
         if (this.#depth > maxDepth) return `must not be nested more than ${maxDepth} levels deep`
       } else if (sign === closeArray || sign === closeObject) this.#depth -= 1
     }
-    this.#at = end
+    this.#position = end
     return undefined
   }
 }

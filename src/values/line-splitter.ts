@@ -1,11 +1,11 @@
 /** Splits streamed text into lines. Skips blank lines. */
 export class LineSplitter {
   #rest = ''
-  readonly #longest: number
+  readonly #maxLength: number
 
   /** @param maxLength a longer line is cut after one character more, so that the caller can recognize it */
   constructor(maxLength = Number.POSITIVE_INFINITY) {
-    this.#longest = maxLength
+    this.#maxLength = maxLength
   }
 
   /** Characters of the unfinished line. */
@@ -16,7 +16,7 @@ export class LineSplitter {
   /** @returns the lines that end in this piece */
   push(text: string): string[] {
     const lines = (this.#rest + text).split('\n')
-    this.#rest = (lines.pop() ?? '').slice(0, this.#longest + 1)
+    this.#rest = (lines.pop() ?? '').slice(0, this.#maxLength + 1)
     return lines.filter((line) => line.trim() !== '')
   }
 

@@ -42,9 +42,9 @@ export function holdsDataDir(pid: number, dataDir: string): boolean | undefined 
   const dir = `/proc/${pid}/fd`
   try {
     // Other users can make a file of theirs look as if it stood at any path, in a namespace of their own.
-    const there = statSync(dataDir, { throwIfNoEntry: false })
-    if (![0, there?.uid ?? process.getuid?.()].includes(statSync(`/proc/${pid}`).uid)) return false
-    const file = `${there ? realpathSync(dataDir) : dataDir}/${lockFile}`
+    const stats = statSync(dataDir, { throwIfNoEntry: false })
+    if (![0, stats?.uid ?? process.getuid?.()].includes(statSync(`/proc/${pid}`).uid)) return false
+    const file = `${stats ? realpathSync(dataDir) : dataDir}/${lockFile}`
     return readdirSync(dir).some((fd) => isLinkTo(`${dir}/${fd}`, file))
   } catch {
     return undefined

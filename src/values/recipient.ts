@@ -22,13 +22,13 @@ const maxLength = 255
  * @param chainId the token's chain; undefined: not known here, so that an address may name any
  */
 export function readRecipient(input: string, chainId?: number): RecipientForm | RecipientProblem {
-  const whole = tidyCell('recipient', input)
-  if (whole === '') return { reason: 'is empty: give an address (0x…) or an ENS name' }
-  if (whole.length > maxLength)
-    return { reason: `has ${whole.length} characters, which is too long for an address or a name` }
-  const prefixed = withoutChainPrefix(whole, chainId)
+  const trimmedInput = tidyCell('recipient', input)
+  if (trimmedInput === '') return { reason: 'is empty: give an address (0x…) or an ENS name' }
+  if (trimmedInput.length > maxLength)
+    return { reason: `has ${trimmedInput.length} characters, which is too long for an address or a name` }
+  const prefixed = withoutChainPrefix(trimmedInput, chainId)
   if (prefixed !== undefined && 'reason' in prefixed) return { ...prefixed, isOfChain: true }
-  const text = prefixed?.address ?? whole
+  const text = prefixed?.address ?? trimmedInput
   // With a dot it is a name, such as 0xabc.eth.
   if (/^0x[^.]*$/i.test(text)) {
     const digits = text.slice(2)

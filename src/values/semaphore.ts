@@ -16,8 +16,8 @@ interface Waiter {
 /** A counting semaphore in which no key holds more than its share of the permits, or of the queue for them. */
 export class Semaphore {
   readonly #limits: SemaphoreLimits
-  #held = 0
-  readonly #heldByKey = new Map<string, number>()
+  #inUse = 0
+  readonly #inUseByKey = new Map<string, number>()
   readonly #waitingByKey = new Map<string, number>()
   readonly #waiting = new Set<Waiter>()
 
@@ -32,21 +32,21 @@ export class Semaphore {
   acquire(key: string, onResult: (isGranted: boolean) => void): () => void {
     const { waiting = Number.POSITIVE_INFINITY, waitingPerKey, waitMs } = this.#limits
     let isHeld = false
-    const hold = () => {
+    const grant = () => {
       isHeld = true
-      this.#held += 1
-      add(this.#heldByKey, key, 1)
+      this.#inUse += 1
+      add(this.#inUseByKey, key, 1)
       onResult(true)
     }
     const release = () => {
       if (!isHeld) return
       isHeld = false
-      this.#held -= 1
-      add(this.#heldByKey, key, -1)
+      this.#inUse -= 1
+      add(this.#inUseByKey, key, -1)
       this.#beginNext()
     }
     if (this.#hasRoom(key)) {
-      hold()
+      grant()
       return release
     }
     if (this.#waiting.size >= waiting || (this.#waitingByKey.get(key) ?? 0) >= waitingPerKey) {
@@ -61,7 +61,7 @@ export class Semaphore {
       key,
       begin: () => {
         stopWaiting()
-        hold()
+        grant()
       },
     }
     const timer = setTimeout(() => {
@@ -91,7 +91,7 @@ export class Semaphore {
 
   #hasRoom(key: string): boolean {
     const { concurrency = Number.POSITIVE_INFINITY, concurrencyPerKey } = this.#limits
-    return this.#held < concurrency && (this.#heldByKey.get(key) ?? 0) < concurrencyPerKey
+    return this.#inUse < concurrency && (this.#inUseByKey.get(key) ?? 0) < concurrencyPerKey
   }
 
   #beginNext(): void {

@@ -13,16 +13,16 @@ function timeSlice(): Promise<void> {
 }
 
 // A tap takes a few turns, and a slice in each turn would delay it repeatedly.
-const turnsBetween = 4
+const yieldTurns = 4
 
 function yieldToNext(): void {
   // The current job stays in the queue, so that new jobs wait for the next turn.
   const [next] = waiting
   next?.()
-  let left = turnsBetween
+  let remaining = yieldTurns
   const rest = () => {
-    left -= 1
-    if (left > 0) {
+    remaining -= 1
+    if (remaining > 0) {
       setImmediate(rest)
       return
     }
@@ -49,13 +49,13 @@ export class TimeSlice {
 /** Adapts the batch size to take half a slice; the disk flush takes the rest. */
 export class AdaptiveSize {
   size: number
-  readonly #least: number
-  readonly #most: number
-  /** @param bounds `least` must take a fraction of a slice even on a slow machine */
-  constructor({ least, most }: { least: number; most: number }) {
-    this.size = least
-    this.#least = least
-    this.#most = most
+  readonly #min: number
+  readonly #max: number
+  /** @param bounds `min` must take a fraction of a slice even on a slow machine */
+  constructor({ min, max }: { min: number; max: number }) {
+    this.size = min
+    this.#min = min
+    this.#max = max
   }
 
   /** @param work must await only queries */
@@ -65,7 +65,7 @@ export class AdaptiveSize {
     const ideal = (count * sliceMs) / 2 / Math.max(performance.now() - begun, 0.1)
     // One measurement may be off, so the size changes at most by a factor of two.
     const next = Math.min(Math.max(ideal, this.size / 2), this.size * 2)
-    this.size = Math.max(this.#least, Math.min(this.#most, Math.round(next)))
+    this.size = Math.max(this.#min, Math.min(this.#max, Math.round(next)))
     return result
   }
 }
@@ -90,7 +90,7 @@ export async function* piecesOf<T>(
 /** Reads page by page and lets pending work run in between. */
 export async function* pagesOf<T>(
   page: (after: T | undefined, limit: number) => Promise<readonly T[]>,
-  bounds: { least: number; most: number },
+  bounds: { min: number; max: number },
 ): AsyncGenerator<T> {
   const size = new AdaptiveSize(bounds)
   const slice = new TimeSlice()

@@ -14,7 +14,7 @@ import { type ChipRow, RowsOfChips } from '../../src/cli/nfc/chip-rows.ts'
 import { makeSessionRunner } from '../../src/cli/nfc/run-session.ts'
 import { withStop } from '../../src/cli/nfc/stop.ts'
 import type { CardReaders } from '../../src/nfc/card.ts'
-import type { Tear } from '../../src/nfc/emulator/card.ts'
+import type { TearOff } from '../../src/nfc/emulator/card.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { Chip, inA, keySets, nfcSeed, noStop, openedOn, ScriptedReaders } from '../support/nfc.ts'
 
@@ -79,7 +79,7 @@ const startBox = async (
   const carrier = await makeSessionRunner(ctx, opened, { stop })
   const fixed = {
     opened,
-    carrier,
+    runner: carrier,
     stop,
     view: lines(ctx),
     everyReader: false,
@@ -92,7 +92,7 @@ const startBox = async (
 
 /** Lays chips down one after another, as a person does. */
 const box = async (
-  script: readonly (Chip | { chip: Chip; tear: Tear })[],
+  script: readonly (Chip | { chip: Chip; tear: TearOff })[],
   {
     rows = [],
     count = rows.length,
@@ -234,7 +234,7 @@ describe('rows and chips', () => {
       tear: fc.option(
         fc.record({
           apdu: fc.integer({ min: 1, max: 45 }),
-          when: fc.constantFrom<Tear['when']>('before', 'after'),
+          when: fc.constantFrom<TearOff['when']>('before', 'after'),
         }),
       ),
     })

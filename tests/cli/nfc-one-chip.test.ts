@@ -6,7 +6,7 @@ import { createClient } from '../../src/cli/client/client.ts'
 import type { Client } from '../../src/cli/client/types.ts'
 import { forwardApdus, type Order } from '../../src/cli/nfc/forward-apdus.ts'
 import { CardGone } from '../../src/nfc/card.ts'
-import type { Tear } from '../../src/nfc/emulator/card.ts'
+import type { TearOff } from '../../src/nfc/emulator/card.ts'
 import { VirtualNtag424 } from '../../src/nfc/emulator/ntag424.ts'
 import { type CliHome, cliHome } from '../support/cli.ts'
 import { executable } from '../support/cli-process.ts'
@@ -39,7 +39,7 @@ const put = (chip: Chip) => {
 const versions = () =>
   VirtualNtag424.fromJSON(JSON.parse(readFileSync(file(), 'utf8'))).memory.keys.map((slot) => slot.version)
 
-const run = async (chip: Chip, order: Order, tear?: Tear) => {
+const run = async (chip: Chip, order: Order, tear?: TearOff) => {
   const card = chip.put(tear)
   await forwardApdus(client, card, order, { stop: noStop() }).finally(() => card.lift())
 }

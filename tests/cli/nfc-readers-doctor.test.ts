@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { heldByKernel } from '../../src/cli/commands/doctor/readers.ts'
+import { readersOfKernel } from '../../src/cli/commands/doctor/readers.ts'
 import { type CliHome, cliHome } from '../support/cli.ts'
 
 let here: CliHome
@@ -38,7 +38,7 @@ test('a driver of the kernel that holds a reader is named', () => {
     symlinkSync(join('../../drivers', driver), join(devices, device, 'driver'))
   }
   mkdirSync(join(devices, '1-3:1.0'))
-  expect(heldByKernel(devices)).toEqual(['pn533_usb'])
-  expect(heldByKernel(join(devices, 'none'))).toEqual([])
+  expect(readersOfKernel(devices)).toEqual(['pn533_usb'])
+  expect(readersOfKernel(join(devices, 'none'))).toEqual([])
   rmSync(devices, { recursive: true })
 })

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { CardGone } from '../../src/nfc/card.ts'
-import type { Tear } from '../../src/nfc/emulator/card.ts'
+import type { TearOff } from '../../src/nfc/emulator/card.ts'
 import { type AdminApp, openAdminApp } from '../support/admin.ts'
 import { ageLeases } from '../support/engines.ts'
 import { Chip, inA, keySets, nfcSeed, talk } from '../support/nfc.ts'
@@ -14,7 +14,7 @@ afterEach(() => t.close())
 const provision = (chip: Chip, more: object = {}) => talk(t.call, chip.put(), { ...inA, ...more })
 const recover = (chip: Chip) => talk(t.call, chip.put(), { purpose: 'recover' })
 const reset = (chip: Chip) => talk(t.call, chip.put(), { purpose: 'reset' })
-const tornAt = async (chip: Chip, tear: Tear, body: object = inA) => {
+const tornAt = async (chip: Chip, tear: TearOff, body: object = inA) => {
   await expect(talk(t.call, chip.put(tear), { ...body })).rejects.toThrow(CardGone)
 }
 const shown = async (chip: Chip) => (await t.call(`GET /admin/chips/${chip.uid}`)).body

@@ -3,7 +3,7 @@ import { createClient } from '../../src/cli/client/client.ts'
 import type { Client } from '../../src/cli/client/types.ts'
 import { forwardApdus, type Order, type SessionResult } from '../../src/cli/nfc/forward-apdus.ts'
 import { CardGone } from '../../src/nfc/card.ts'
-import type { Tear } from '../../src/nfc/emulator/card.ts'
+import type { TearOff } from '../../src/nfc/emulator/card.ts'
 import { startTestDaemon } from '../support/daemon.ts'
 import { Chip, inA, keySets, nfcSeed, noStop } from '../support/nfc.ts'
 
@@ -20,7 +20,7 @@ afterAll(async () => {
   await daemon.stop()
 })
 
-const run = async (chip: Chip, order: Order, tear?: Tear): Promise<SessionResult> => {
+const run = async (chip: Chip, order: Order, tear?: TearOff): Promise<SessionResult> => {
   const card = chip.put(tear)
   try {
     return await forwardApdus(client, card, order, { stop: noStop() })

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { EmulatedCard, type Tear } from '../../src/nfc/emulator/card.ts'
+import { EmulatedCard, type TearOff } from '../../src/nfc/emulator/card.ts'
 import { type ChipMemory, factoryMemory } from '../../src/nfc/emulator/memory.ts'
 import { VirtualNtag424 } from '../../src/nfc/emulator/ntag424.ts'
 import { an10922, chipKeyInput, planKeys } from '../../src/nfc/ntag424/diversify.ts'
@@ -66,7 +66,7 @@ export class TestChip {
   }
 
   /** Puts the chip down and runs a script on it. */
-  async run<Result>(script: Script<Result>, tear?: Tear): Promise<Result> {
+  async run<Result>(script: Script<Result>, tear?: TearOff): Promise<Result> {
     const card = new EmulatedCard('test', this.chip, tear ? { tear } : {})
     try {
       return await runScript(card, script)

@@ -9,7 +9,7 @@ import {
   type ReaderEvent,
   type WaitForCard,
 } from '../../src/nfc/card.ts'
-import { EmulatedCard, type Tear } from '../../src/nfc/emulator/card.ts'
+import { EmulatedCard, type TearOff } from '../../src/nfc/emulator/card.ts'
 import { factoryMemory } from '../../src/nfc/emulator/memory.ts'
 import { VirtualNtag424 } from '../../src/nfc/emulator/ntag424.ts'
 import { readTap } from '../../src/nfc/read-tap.ts'
@@ -114,7 +114,7 @@ export class Chip {
     return this.chip.memory.failedAuthentications
   }
 
-  put(tear?: Tear): EmulatedCard {
+  put(tear?: TearOff): EmulatedCard {
     return new EmulatedCard('test', this.chip, tear ? { tear } : {})
   }
 
@@ -203,12 +203,12 @@ export const inA = {
 
 /** A reader on which chips are laid down one after another, each as often as it stands there. */
 export class ScriptedReaders implements CardReaders {
-  readonly #script: { chip: Chip; tear?: Tear }[]
+  readonly #script: { chip: Chip; tear?: TearOff }[]
   #card: EmulatedCard | undefined
   readonly #onPut: (left: number) => void
 
   constructor(
-    script: readonly (Chip | { chip: Chip; tear: Tear })[],
+    script: readonly (Chip | { chip: Chip; tear: TearOff })[],
     onPut: (left: number) => void = () => {},
   ) {
     this.#script = script.map((one) => (one instanceof Chip ? { chip: one } : one))

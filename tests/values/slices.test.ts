@@ -47,7 +47,7 @@ test('of several that work long at once, one has a turn of the event loop', asyn
 
 test('pieces grow where they are quick, and shrink where they are slow, within their bounds', async () => {
   const sizes = async (msEach: number) => {
-    const pace = new AdaptiveSize({ least: 10, most: 100 })
+    const pace = new AdaptiveSize({ min: 10, max: 100 })
     const seen: number[] = []
     for await (const piece of piecesOf(Array(1000).keys(), pace)) {
       seen.push(piece.length)
@@ -69,6 +69,6 @@ test.each([0, 1, 9, 10, 11, 1000])('a list of %i is gone through to its end', as
       .filter((at) => at > (after ?? -1))
       .slice(0, limit)
   const seen: number[] = []
-  for await (const one of pagesOf(page, { least: 10, most: 100 })) seen.push(one)
+  for await (const one of pagesOf(page, { min: 10, max: 100 })) seen.push(one)
   expect(seen).toEqual(Array.from({ length: count }, (_, at) => at))
 })

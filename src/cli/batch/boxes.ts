@@ -28,10 +28,10 @@ const chipsOf = async (
   { events, header: { settings } }: SavedBox,
 ): Promise<readonly ChipEvent[]> => {
   const chips = chipsIn(events)
-  const taken = new Set(chips.flatMap(({ row, status }) => (status && status !== 'failed' ? [row] : [])))
+  const doneRows = new Set(chips.flatMap(({ row, status }) => (status && status !== 'failed' ? [row] : [])))
   const outcomes: ChipEvent[] = []
   for (const chip of chips) {
-    const isOthers = chip.row !== undefined && taken.has(chip.row)
+    const isOthers = chip.row !== undefined && doneRows.has(chip.row)
     // A chip that gets new keys is already registered.
     const mayBeDone = (chip.status ?? 'failed') === 'failed' && !isOthers && settings.rekey !== 'true'
     // A chip that failed may have been recovered since, or be a chip of another group that was put down by mistake.
@@ -64,9 +64,9 @@ export const reportBox = async (ctx: CliContext, box: SavedBox, failedAlone: boo
   const chips = await chipsOf(ctx, box).catch(() => chipsIn(box.events))
   for (const { row, uid, status = 'pending', error } of chips) {
     if (failedAlone && status !== 'failed') continue
-    const words = [...(row === undefined ? [] : [`row ${row}`]), bothForms(uid), status]
+    const parts = [...(row === undefined ? [] : [`row ${row}`]), bothForms(uid), status]
     await ctx.io.line({ row, uid, status, error }, () =>
-      clean([...words, ...(error === undefined ? [] : [error])].join('  ')),
+      clean([...parts, ...(error === undefined ? [] : [error])].join('  ')),
     )
   }
   if (box.end?.auditHead !== undefined)

@@ -33,7 +33,7 @@ export interface FailedFile {
   /** For the reader of the sheet: the file needs its rows as they are. */
   readonly reading: Pick<SheetReader, 'heading' | 'original'>
   /** If no row failed, an older file is cut to its heading. */
-  write(failed: readonly { readonly row: number; readonly error: string }[], own: OwnForm): void
+  write(failed: readonly { readonly row: number; readonly error: string }[], format: OwnForm): void
 }
 
 /**
@@ -55,7 +55,7 @@ export const openFailedFile = (
   const originals = new Originals()
   return {
     reading: originals,
-    write: (failed, own) => {
+    write: (failed, format) => {
       const columnOf = new Map(
         options.columns.map((column) => [options.renamed.get(column) ?? column, column]),
       )
@@ -66,13 +66,13 @@ export const openFailedFile = (
       const cellOf = (row: number, { name, at }: (typeof kept)[number], mine: readonly string[]): string => {
         const column = columnOf.get(name) ?? ''
         const original = originals.cell(row, name, at)
-        const ownAt = own.heading.indexOf(column)
+        const index = format.heading.indexOf(column)
         // No spreadsheet changes a UID in colons. A path counts from the folder of the sheet.
         const isOurs = original === undefined || column === 'uid' || (files.has(column) && !isBeside)
-        return (isOurs && mine[ownAt]) || (original ?? '')
+        return (isOurs && mine[index]) || (original ?? '')
       }
       const rows = failed.map(({ row, error }) => {
-        const mine = own.cells(row)
+        const mine = format.cells(row)
         return [...kept.map((one) => cellOf(row, one, mine)), error]
       })
       const names = [...kept.map(({ name }) => name), reasonColumn]
@@ -84,16 +84,16 @@ export const openFailedFile = (
 const assertWritable = (ctx: CliContext, file: string, path: string, input: string): void => {
   const name = `--failed ${shellQuoted(file)}`
   withFiles({ path: name, verb: 'written', exitCode: exitCodes.usage }, () => {
-    const there = statSync(path, { throwIfNoEntry: false })
-    if (there?.isDirectory()) throw new UsageError(`${name} is a directory.`, 'Give a file.')
-    if (there && isSame(there, inputStats(ctx, input)))
+    const stats = statSync(path, { throwIfNoEntry: false })
+    if (stats?.isDirectory()) throw new UsageError(`${name} is a directory.`, 'Give a file.')
+    if (stats && isSame(stats, inputStats(ctx, input)))
       throw new UsageError(
         `${name} is the input itself. Nothing was written.`,
         'Give another file, and keep the input: it is the only record of the other rows.',
       )
-    if (there && !there.isFile()) return accessSync(path, constants.W_OK)
+    if (stats && !stats.isFile()) return accessSync(path, constants.W_OK)
     closeSync(openSync(path, 'a', 0o600))
-    if (!there) rmSync(path)
+    if (!stats) rmSync(path)
   })
 }
 
@@ -128,20 +128,20 @@ class Originals {
   /** A CSV sheet has one heading; in JSON, each row has its own names. */
   shape(rows: readonly number[]): { readonly heading: readonly string[]; readonly delimiter: Delimiter } {
     const named = rows.length > 0 ? rows : [1]
-    const heading = this.#heading ?? [...new Set(named.flatMap((row) => Object.keys(this.#at(row))))]
+    const heading = this.#heading ?? [...new Set(named.flatMap((row) => Object.keys(this.#itemAt(row))))]
     return { heading, delimiter: this.#delimiter }
   }
 
   /** @returns undefined if the row has no such cell */
   cell(row: number, name: string, at: number): string | undefined {
-    const value = this.#at(row)
+    const value = this.#itemAt(row)
     if (Array.isArray(value)) return at < value.length ? unguardCell(String(value[at])) : undefined
     if (!Object.hasOwn(value, name)) return undefined
     const cell: unknown = Object.getOwnPropertyDescriptor(value, name)?.value
     return typeof cell === 'string' ? cell : cell === null ? '' : stringifyExact(cell)
   }
 
-  #at(row: number): object {
+  #itemAt(row: number): object {
     // Written by `original`.
     if (this.#open?.row !== row)
       this.#open = { row, value: parseExact(this.#rows[row] ?? '{}') as JsonObject }

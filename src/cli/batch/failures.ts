@@ -24,10 +24,10 @@ const kindOf = (why: string): string => why.replace(/\b(0x[0-9a-fA-F]{40}|\d+)\b
 export const failureReporter = (io: Io) => {
   const groups = new Map<string, FailureGroup>()
   let printed = 0
-  let left = 0
+  let remaining = 0
   const print = (line: string, rows = 1): void => {
     if (printed < maxShown) io.warn(line)
-    else left += rows
+    else remaining += rows
     printed += 1
   }
   const printGroup = ({ failures, lines }: FailureGroup, kind: string): void => {
@@ -55,9 +55,9 @@ export const failureReporter = (io: Io) => {
     },
     end: (id: string): void => {
       for (const [kind, one] of groups) printGroup(one, kind)
-      if (left === 0) return
+      if (remaining === 0) return
       io.warn(
-        `… and ${left.toLocaleString('en-US')} more failed. See all of them: tapchip batch report ${id} --failed`,
+        `… and ${remaining.toLocaleString('en-US')} more failed. See all of them: tapchip batch report ${id} --failed`,
       )
     },
   }

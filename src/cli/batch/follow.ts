@@ -36,24 +36,24 @@ export const followBatch = async (
   ctx: CliContext,
   api: BatchApi,
   begun: Batch,
-  words: KindMessages,
+  messages: KindMessages,
   { after = 0, onResult, orStatus = false }: FollowOptions = {},
 ): Promise<BatchOutcome> => {
   const { io } = ctx
   const { id } = begun
   const failures = failureReporter(io)
-  const progress = io.progress(words.label, begun.total - after)
+  const progress = io.progress(messages.label, begun.total - after)
   const statuses = new Map<string, number>()
   let batch = begun
   let only: RowResult | undefined
   let seen = after
   let pausing: Promise<unknown> | undefined
-  const left = new AbortController()
+  const detached = new AbortController()
   let isByStatus = false
   const leave = () => {
     progress.clear()
     io.warn(`Batch ${id} keeps running at the daemon. See it: tapchip batch status ${id}`)
-    left.abort()
+    detached.abort()
   }
   const stopListening = ctx.system.interrupts.listen(() => {
     if (isByStatus) return leave()
@@ -68,23 +68,23 @@ export const followBatch = async (
     if (begun.total === 1) only = result
     progress.advance(1)
     onResult?.(result)
-    if (io.json) return io.line(words.shown?.(result, 'run') ?? result, () => '')
+    if (io.json) return io.line(messages.shown?.(result, 'run') ?? result, () => '')
     if (!isBad(result)) return undefined
     progress.clear()
-    failures.report(words.describe(result), { row: result.row, why: result.error ?? '' })
+    failures.report(messages.describe(result), { row: result.row, why: result.error ?? '' })
     return undefined
   }
   const client = api.client
-  const patience = new ReconnectPolicy(ctx, client, left.signal, (await instanceNow(ctx)).instance)
+  const patience = new ReconnectPolicy(ctx, client, detached.signal, (await instanceNow(ctx)).instance)
   const isDone = () => isResting(batch.state) || ['proposed', 'scheduled', 'planned'].includes(batch.state)
   const tellRows = async () => {
-    for await (const line of api.follow(id, seen, left.signal)) {
+    for await (const line of api.follow(id, seen, detached.signal)) {
       if ('row' in line) await show(line)
       else batch = line.batch
     }
   }
   try {
-    for (let isFirst = true; isFirst || !(isDone() || left.signal.aborted); isFirst = false) {
+    for (let isFirst = true; isFirst || !(isDone() || detached.signal.aborted); isFirst = false) {
       if (!isFirst) await sleep(pauseMs)
       try {
         if (isByStatus) {
@@ -99,7 +99,7 @@ export const followBatch = async (
     }
     await pausing
     // Rows that were on their way at the pause have ended only now.
-    if (pausing !== undefined && !left.signal.aborted) await tellRows()
+    if (pausing !== undefined && !detached.signal.aborted) await tellRows()
   } catch (error) {
     throw withAfterword(
       error,
@@ -110,33 +110,33 @@ export const followBatch = async (
     progress.end()
     failures.end(id)
   }
-  if (left.signal.aborted) return { batch, only, exitCode: exitCodes.interrupted }
-  return { batch, only, exitCode: printEnd(ctx, batch, words, statuses, pausing !== undefined) }
+  if (detached.signal.aborted) return { batch, only, exitCode: exitCodes.interrupted }
+  return { batch, only, exitCode: printEnd(ctx, batch, messages, statuses, pausing !== undefined) }
 }
 
 /** The last lines, on stderr. @param statuses of the rows that were seen @param isOurs we paused it */
 export const printEnd = (
   ctx: CliContext,
   batch: Batch,
-  words: KindMessages,
+  messages: KindMessages,
   statuses: ReadonlyMap<string, number> = new Map(),
   isOurs = false,
 ): ExitCode => {
   const { io } = ctx
   const { id, state, total, done, changed, failed, conflict, error } = batch
-  const counts = countsOf(batch, words)
+  const counts = countsOf(batch, messages)
   if (state === 'done' || state === 'undone') {
     const undo =
-      changed > 0 && !words.isFinal && !io.json && state === 'done'
+      changed > 0 && !messages.isFinal && !io.json && state === 'done'
         ? ` Undo it: tapchip batch undo ${id}`
         : ''
     io.note(`${counts}.${undo}`)
-    const remark = words.remark?.(statuses)
+    const remark = messages.remark?.(statuses)
     if (remark !== undefined) io.note(remark)
     const hint =
       failed + conflict > 0
         ? `See which rows failed and why: tapchip batch report ${id} --failed`
-        : words.hint?.(batch)
+        : messages.hint?.(batch)
     if (hint !== undefined) io.hint(hint)
     return failed + conflict > 0 ? exitCodes.partial : exitCodes.done
   }
@@ -162,9 +162,9 @@ export const printEnd = (
 }
 
 /** "12 changed, 3 unchanged, 0 failed" */
-export const countsOf = ({ changed, unchanged, failed, conflict }: Batch, words: KindMessages): string =>
+export const countsOf = ({ changed, unchanged, failed, conflict }: Batch, messages: KindMessages): string =>
   [
-    words.changed?.(changed) ?? `${formatNumber(changed)} changed`,
+    messages.changed?.(changed) ?? `${formatNumber(changed)} changed`,
     `${formatNumber(unchanged)} unchanged`,
     `${formatNumber(failed)} failed`,
     ...(conflict > 0 ? [`${formatNumber(conflict)} in conflict`] : []),

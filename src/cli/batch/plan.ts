@@ -27,20 +27,20 @@ export const planBatch = async (
   ctx: CliContext,
   api: BatchApi,
   id: string,
-  words: KindMessages,
+  messages: KindMessages,
   { isDryRun, onRow, check, signal }: PlanOptions,
 ): Promise<Plan> => {
   const { io } = ctx
   const lines: string[] = []
-  const maxShown = isDryRun && words.planTotals === undefined ? rowsOfDryRun : rowsBeforeQuestion
+  const maxShown = isDryRun && messages.planTotals === undefined ? rowsOfDryRun : rowsBeforeQuestion
   const isShown = (result: RowResult) =>
-    words.isQuiet
+    messages.isQuiet
       ? isBad(result)
-      : result.status !== 'unchanged' || (isDryRun && words.planTotals === undefined)
+      : result.status !== 'unchanged' || (isDryRun && messages.planTotals === undefined)
   let plan: Plan = { totals: {}, costs: undefined }
   let shown = 0
   // Before a run, rows are shown to whoever is asked, and where there is much to say of them.
-  const showsRows = isDryRun || words.isPlanShown === true || ctx.prompts.possible
+  const showsRows = isDryRun || messages.isPlanShown === true || ctx.prompts.possible
   const report = isDryRun || onRow !== undefined || (showsRows && !io.json) ? 'all' : 'none'
   for await (const line of api.plan(id, report, signal)) {
     if (!('row' in line)) {
@@ -49,10 +49,10 @@ export const planBatch = async (
     }
     onRow?.(line)
     if (io.json) {
-      if (isDryRun) await io.line(words.shown?.(line, 'plan') ?? line, () => '')
+      if (isDryRun) await io.line(messages.shown?.(line, 'plan') ?? line, () => '')
     } else if (isShown(line)) {
       shown += 1
-      if (shown <= maxShown) lines.push(words.describe(line, true))
+      if (shown <= maxShown) lines.push(messages.describe(line, true))
     }
   }
   if (signal.aborted) return plan
@@ -61,27 +61,27 @@ export const planBatch = async (
     if (isDryRun && !io.json) await io.raw(`${text}\n`)
     else io.note(text)
   }
-  const totals = (words.planTotals ?? planTotals)(plan.totals)
-  const before = words.beforeRun ? words.beforeRun(plan.totals) : showsRows ? totals : undefined
+  const totals = (messages.planTotals ?? planTotals)(plan.totals)
+  const before = messages.beforeRun ? messages.beforeRun(plan.totals) : showsRows ? totals : undefined
   if (!isDryRun && before !== undefined) io.note(before)
-  if (isDryRun && words.planTotals !== undefined && !io.json) await print(totals)
+  if (isDryRun && messages.planTotals !== undefined && !io.json) await print(totals)
   if (showsRows) for (const line of lines) await print(line)
   if (showsRows && shown > lines.length) {
     const more = `… and ${formatNumber(shown - lines.length)} more`
-    if (words.planTotals === undefined && isDryRun) io.note(`${more} rows. See all of them: --json`)
+    if (messages.planTotals === undefined && isDryRun) io.note(`${more} rows. See all of them: --json`)
     else await print(`${more}; see all of them: --dry-run --json`)
   }
-  if (plan.costs !== undefined) await words.showCosts?.(ctx, plan.costs)
+  if (plan.costs !== undefined) await messages.showCosts?.(ctx, plan.costs)
   return plan
 }
 
-export const endOfDryRun = (ctx: CliContext, words: KindMessages, { totals }: Plan): ExitCode => {
+export const endOfDryRun = (ctx: CliContext, messages: KindMessages, { totals }: Plan): ExitCode => {
   const changed = formatNumber(changedIn(totals))
   const unchanged = formatNumber(totals.unchanged ?? 0)
   const failed = formatNumber(badIn(totals))
-  const nothing = words.planTotals && 'Dry run: nothing was written.'
+  const nothing = messages.planTotals && 'Dry run: nothing was written.'
   ctx.io.note(
-    words.dryRun?.(totals) ??
+    messages.dryRun?.(totals) ??
       nothing ??
       `Dry run: ${changed} would change, ${unchanged} unchanged, ${failed} would fail. Nothing was written.`,
   )

@@ -46,15 +46,15 @@ export interface SubmitResult extends Partial<Omit<BatchOutcome, 'exitCode'>> {
 /** Uploads rows, shows and confirms their plan, starts the batch, and follows it to its end. */
 export const submitBatch = async (
   ctx: CliContext,
-  words: KindMessages,
+  messages: KindMessages,
   submission: Submission,
 ): Promise<SubmitResult> => {
   const { lines, flags, settings, team } = submission
   const { dryRun } = ctx.flags
-  const api = await BatchApi.of(ctx, words.isAdmin ?? false)
+  const api = await BatchApi.of(ctx, messages.isAdmin ?? false)
   const { name, note, at, until, propose, rate } = flags
   const creation = {
-    kind: words.name,
+    kind: messages.name,
     host: hostName(),
     context: ctx.config().contextName,
     total: lines.count,
@@ -69,13 +69,13 @@ export const submitBatch = async (
       : error
   })
   if (!isNew && !['uploading', 'planned'].includes(batch.state))
-    return goOn(ctx, api, batch, words, submission)
+    return goOn(ctx, api, batch, messages, submission)
   if (!dryRun) printStarted(ctx, batch)
   const remove = () => (isNew ? api.remove(batch.id).catch(() => undefined) : undefined)
   let plan: Plan | undefined
   try {
-    plan = await prepare(ctx, api, batch, words, submission)
-    if (plan !== undefined && !dryRun) await confirm(ctx, words, plan, submission)
+    plan = await prepare(ctx, api, batch, messages, submission)
+    if (plan !== undefined && !dryRun) await confirm(ctx, messages, plan, submission)
   } catch (error) {
     await remove()
     throw error
@@ -86,11 +86,14 @@ export const submitBatch = async (
   }
   if (dryRun) {
     await remove()
-    const exitCode = endOfDryRun(ctx, words, plan ?? { totals: {}, costs: undefined })
+    const exitCode = endOfDryRun(ctx, messages, plan ?? { totals: {}, costs: undefined })
     noteRequests(ctx, api.isAdmin ? 'POST /admin/batches/:id/rows' : 'POST /batches/:id/rows', lines.count)
     return { exitCode, isDone: true, ...(plan ? { plan } : {}) }
   }
-  return { ...(await runOn(ctx, api, await api.start(batch.id), words, submission)), ...(plan && { plan }) }
+  return {
+    ...(await runOn(ctx, api, await api.start(batch.id), messages, submission)),
+    ...(plan && { plan }),
+  }
 }
 
 /** Printed as soon as the batch exists, so its ID is known even if the command is killed. */
@@ -104,7 +107,7 @@ const prepare = async (
   ctx: CliContext,
   api: BatchApi,
   batch: Batch,
-  words: KindMessages,
+  messages: KindMessages,
   { lines, files = [], isPlanned, onPlanned, checkPlan }: Submission,
 ): Promise<Plan | undefined> => {
   const stop = new AbortController()
@@ -145,7 +148,7 @@ const prepare = async (
       ...(onPlanned && { onRow: onPlanned }),
       ...(checkPlan && { check: checkPlan }),
     }
-    const plan = await planBatch(ctx, api, batch.id, words, showing)
+    const plan = await planBatch(ctx, api, batch.id, messages, showing)
     assertGoing()
     return plan
   } finally {
@@ -155,16 +158,16 @@ const prepare = async (
 
 const confirm = async (
   ctx: CliContext,
-  words: KindMessages,
+  messages: KindMessages,
   { totals, costs }: Plan,
   { ask, flags }: Pick<Submission, 'ask' | 'flags'>,
 ): Promise<void> => {
   // With nothing to change there is nothing to confirm: each row says why.
   if (changedIn(totals) === 0) return
   if (ask !== undefined) return ask(totals)
-  const mustConfirm = words.mustConfirm?.(totals) ?? isGrave(totals)
+  const mustConfirm = messages.mustConfirm?.(totals) ?? isGrave(totals)
   if (mustConfirm || ctx.prompts.possible)
-    await ctx.prompts.confirm(flags.yes, words.question(totals, doesIn(totals), costs))
+    await ctx.prompts.confirm(flags.yes, messages.question(totals, doesIn(totals), costs))
 }
 
 /** Plans, asks, starts and follows a batch whose rows are there: an undo. */
@@ -172,7 +175,7 @@ export const runPlanned = async (
   ctx: CliContext,
   api: BatchApi,
   batch: Batch,
-  words: KindMessages,
+  messages: KindMessages,
   submission: Omit<Submission, 'lines'>,
 ): Promise<SubmitResult> => {
   if (!ctx.flags.dryRun) printStarted(ctx, batch)
@@ -181,18 +184,18 @@ export const runPlanned = async (
   const stopListening = ctx.system.interrupts.listen(() => stop.abort())
   try {
     const showing = { isDryRun: ctx.flags.dryRun, signal: stop.signal }
-    const plan = await planBatch(ctx, api, batch.id, words, showing).finally(stopListening)
+    const plan = await planBatch(ctx, api, batch.id, messages, showing).finally(stopListening)
     if (stop.signal.aborted) throw new Interrupted('Interrupted. Nothing was written.')
     if (ctx.flags.dryRun) {
       await remove()
-      return { exitCode: endOfDryRun(ctx, words, plan), isDone: true, plan }
+      return { exitCode: endOfDryRun(ctx, messages, plan), isDone: true, plan }
     }
-    await confirm(ctx, words, plan, submission)
+    await confirm(ctx, messages, plan, submission)
   } catch (error) {
     await remove()
     throw error
   }
-  return runOn(ctx, api, await api.start(batch.id), words, submission)
+  return runOn(ctx, api, await api.start(batch.id), messages, submission)
 }
 
 type Running = Pick<Submission, 'flags' | 'onResult' | 'orStatus'>
@@ -202,7 +205,7 @@ export const runOn = async (
   ctx: CliContext,
   api: BatchApi,
   batch: Batch,
-  words: KindMessages,
+  messages: KindMessages,
   { flags, onResult, orStatus = false }: Running,
   after = 0,
 ): Promise<SubmitResult> => {
@@ -214,7 +217,7 @@ export const runOn = async (
   }
   if (batch.state === 'scheduled' || batch.state === 'proposed')
     return { exitCode: printWaiting(ctx, batch), isDone: false, batch }
-  const followed = await followBatch(ctx, api, batch, words, {
+  const followed = await followBatch(ctx, api, batch, messages, {
     after,
     orStatus,
     ...(onResult && { onResult }),
@@ -227,15 +230,15 @@ const goOn = async (
   ctx: CliContext,
   api: BatchApi,
   batch: Batch,
-  words: KindMessages,
+  messages: KindMessages,
   running: Running,
 ): Promise<SubmitResult> => {
   const { id, state, name } = batch
   ctx.io.note(`Batch ${id} (${name}) was begun before, and is ${state}.`)
   if (state === 'cancelled')
     throw new UsageError(`Batch ${name} was cancelled.`, 'To run these rows, give another --name.')
-  if (state === 'undone') return { exitCode: printEnd(ctx, batch, words), isDone: true, batch }
+  if (state === 'undone') return { exitCode: printEnd(ctx, batch, messages), isDone: true, batch }
   const goes =
     state === 'paused' || state === 'failed' ? await api.resume(id, { rate: running.flags.rate }) : batch
-  return runOn(ctx, api, goes, words, running)
+  return runOn(ctx, api, goes, messages, running)
 }

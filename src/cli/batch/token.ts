@@ -144,12 +144,12 @@ export const asGwei = (wei: bigint): string => decimal(wei, 9)
 
 const decimal = (wei: bigint, digits: number): string => {
   const text = wei.toString().padStart(digits + 1, '0')
-  const whole = text.slice(0, -digits)
+  const integer = text.slice(0, -digits)
   const fraction = text.slice(-digits)
   // Four digits after the leading zeros; nobody reads more.
-  const shown = whole === '0' ? (/^0*\d{0,4}/.exec(fraction)?.[0] ?? '') : fraction.slice(0, 4)
+  const shown = integer === '0' ? (/^0*\d{0,4}/.exec(fraction)?.[0] ?? '') : fraction.slice(0, 4)
   const places = shown.replace(/0+$/, '')
-  return `${whole.replace(/\B(?=(\d{3})+$)/g, ',')}${places === '' ? '' : `.${places}`}`
+  return `${integer.replace(/\B(?=(\d{3})+$)/g, ',')}${places === '' ? '' : `.${places}`}`
 }
 
 /** Rounded up to three significant digits. */

@@ -135,8 +135,8 @@ export const createClient = (options: ClientOptions): Client => {
   // Inside, requests and answers are untyped. The signatures that callers see tie them to the key: both ends are built
   // from one endpoint table, and validating answers against its schemas would double the CLI's start time.
   function call<K extends EndpointKey>(key: K, ...request: CallArguments<K>): Promise<AnswerOf<K>>
-  async function call(key: string, ...[given]: readonly unknown[]): Promise<unknown> {
-    const request = isRequest(given) ? given : {}
+  async function call(key: string, ...[input]: readonly unknown[]): Promise<unknown> {
+    const request = isRequest(input) ? input : {}
     await beforeChange(key, request)
     return withRetries(
       key,
@@ -231,9 +231,9 @@ const parseAnswer = (text: string, wireBadge: string, status: number, listener: 
 const neutral = (value: unknown, wireBadge: string): unknown => {
   if (typeof value !== 'object' || value === null) return value
   for (const suffix of ['Event', 'Events']) {
-    const held = Object.getOwnPropertyDescriptor(value, wireBadge + suffix)
-    if (!held) continue
-    Object.defineProperty(value, `badge${suffix}`, held)
+    const descriptor = Object.getOwnPropertyDescriptor(value, wireBadge + suffix)
+    if (!descriptor) continue
+    Object.defineProperty(value, `badge${suffix}`, descriptor)
     Reflect.deleteProperty(value, wireBadge + suffix)
   }
   return value

@@ -126,10 +126,10 @@ export const assertListening = async (address: string): Promise<void> => {
   const listener = listenerAt(address)
   const { url, socket: path } = listener
   if (path === undefined && !isLoopback(url.hostname)) return
-  const held = path === undefined ? undefined : socketPath(path)
+  const socketFile = path === undefined ? undefined : socketPath(path)
   const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
   const socket = net.connect(
-    held ? { path: held.path } : { host: url.hostname.replace(/^\[|\]$/g, ''), port },
+    socketFile ? { path: socketFile.path } : { host: url.hostname.replace(/^\[|\]$/g, ''), port },
   )
   try {
     // A listener with a full queue is a listener too.
@@ -138,6 +138,6 @@ export const assertListening = async (address: string): Promise<void> => {
     if (!(error instanceof Error && error.name === 'AbortError')) throw unreachable(listener, error)
   } finally {
     socket.destroy()
-    held?.release()
+    socketFile?.release()
   }
 }

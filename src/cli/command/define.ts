@@ -98,7 +98,7 @@ export interface CommandSpec<A extends ArgumentSpecs, O extends OptionSpecs> {
   readonly args?: A
   readonly options?: O
   /** The message for an extra argument whose meaning is clear. */
-  readonly excess?: (given: string) => string
+  readonly excess?: (operand: string) => string
   /** Returns an exit code if it is not 0. Throws on failure. */
   readonly run: (
     ctx: CliContext,

@@ -151,7 +151,7 @@ export const optionalArgument = (
 })
 
 /** All that follows, as it is. */
-export const words = (written: string, description: string): ArgumentSpec<readonly string[]> => ({
+export const operands = (written: string, description: string): ArgumentSpec<readonly string[]> => ({
   written: `[${written}...]`,
   description,
   read: (raw) => (Array.isArray(raw) ? raw.map(String) : []),

@@ -56,7 +56,7 @@ const synonyms: Readonly<Record<string, string>> = {
 const typedFor = () => Object.entries(synonyms).map(([name, typed]) => [name, typed.split(' ')] as const)
 
 /** What somebody who types a word like the first may have wished instead of it. */
-const wishes: Readonly<Record<string, readonly string[]>> = {
+const intents: Readonly<Record<string, readonly string[]>> = {
   remove: ['move', 'rename', 'restore'],
   move: ['remove'],
   rename: ['remove'],
@@ -108,13 +108,13 @@ const isOpposite = (one: string, other: string): boolean =>
 /** False if the word that was typed is as close to another wish, often the opposite one. */
 const isMeant = (typed: string, suggested: string): boolean =>
   !isOpposite(bare(typed), bare(suggested)) &&
-  !(wishes[bare(suggested)] ?? []).some(
-    (wish) => distance(bare(typed), wish) <= distance(bare(typed), bare(suggested)),
+  !(intents[bare(suggested)] ?? []).some(
+    (synonym) => distance(bare(typed), synonym) <= distance(bare(typed), bare(suggested)),
   )
 
 /** Words that people mean: they are no slips of the hand, whatever they look like. */
 const isWord = (typed: string): boolean =>
-  [...Object.entries(wishes), ...typedFor()].some(
+  [...Object.entries(intents), ...typedFor()].some(
     ([name, others]) => name === typed || others.includes(typed),
   )
 
@@ -122,8 +122,8 @@ const isWord = (typed: string): boolean =>
 const similar = (typed: string, names: readonly string[]): readonly string[] => {
   const far = Math.ceil(typed.length / 3)
   const near = names.map((name) => ({ name, by: distance(typed, name) }))
-  const least = Math.min(far, ...near.map(({ by }) => by))
-  return near.filter(({ name, by }) => by === least && isMeant(typed, name)).map(({ name }) => name)
+  const nearest = Math.min(far, ...near.map(({ by }) => by))
+  return near.filter(({ name, by }) => by === nearest && isMeant(typed, name)).map(({ name }) => name)
 }
 
 const asSentence = (meant: readonly string[]): string =>
@@ -146,9 +146,9 @@ export const withoutOpposites = ([first = '', ...rest]: readonly string[]): stri
   const meant = rest.flatMap((line) => {
     const [, list] = /^\(Did you mean (?:one of )?(.*)\?\)$/.exec(line) ?? []
     if (list === undefined) return [line]
-    const left = list.split(', ').filter((suggested) => isMeant(typed, suggested))
-    if (left.length === 0) return []
-    return [asSentence(left)]
+    const remaining = list.split(', ').filter((suggested) => isMeant(typed, suggested))
+    if (remaining.length === 0) return []
+    return [asSentence(remaining)]
   })
   return [first, ...meant]
 }

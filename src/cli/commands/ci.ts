@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { constants } from 'node:os'
 import { resolve } from 'node:path'
 import { defineCommand } from '../command/define.ts'
-import { text, words } from '../command/options.ts'
+import { operands, text } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
 import { type ExitCode, UsageError } from '../errors.ts'
 import { shellQuoted } from '../io/text.ts'
@@ -17,7 +17,7 @@ export const verb = defineCommand({
     'TAPCHIP_ADMIN_TOKEN set, stop the daemon, and exit as the command did: its exit code, 128 + N if signal N ended ' +
     'it, 126 or 127 if it could not be run. The API key is the first one in the seed, or a new one if the seed has none.',
   examples: ['ci --seed fixtures/demo.json -- npm test', "ci -- sh -c 'curl -fsS $TAPCHIP_URL/readyz'"],
-  args: { command: words('command', 'What to run, after --') },
+  args: { command: operands('command', 'What to run, after --') },
   options: { seed: text('--seed <file>', 'A seed file: what the daemon starts with', 'file') },
   run: async (ctx, { args: { command }, options }) => {
     const [program, ...args] = command

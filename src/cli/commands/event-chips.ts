@@ -61,6 +61,6 @@ export const runEventChips = async <R extends SheetRow>(
   }
   const rows = chips.map(({ uid }, i) => rowOf(uid, i + 1))
   const prompt = question(`${counted(chips.length, 'chip')} (${described})`)
-  const words = { ...kind, question: () => prompt }
-  return (await runRows(ctx, words, rows, { flags: options })).exitCode
+  const messages = { ...kind, question: () => prompt }
+  return (await runRows(ctx, messages, rows, { flags: options })).exitCode
 }

@@ -116,7 +116,7 @@ export const helpBy = (createProgram: (system: System) => Command): Verb =>
       }
       // Reuses --help, so that there is a single text.
       const program = createProgram(ctx.system)
-      const words = [args.command, args.verb].flatMap((word) => word ?? [])
+      const path = [args.command, args.verb].flatMap((word) => word ?? [])
       const known =
         args.command === undefined || program.commands.some((command) => command.name() === args.command)
       if (!known)
@@ -124,6 +124,6 @@ export const helpBy = (createProgram: (system: System) => Command): Verb =>
           `There is no command or topic "${args.command}".`,
           `Topics: ${names.join(', ')}. Commands: tapchip --help`,
         )
-      await program.parseAsync([...words, '--help'], { from: 'user' })
+      await program.parseAsync([...path, '--help'], { from: 'user' })
     },
   })

@@ -8,7 +8,7 @@ import { CliError, exitCodes, UsageError } from '../errors.ts'
 import { withFiles } from '../file-problem.ts'
 import { counted, shellQuoted } from '../io/text.ts'
 import { type Label, labelsOfBatch, labelsOfGroup } from '../labels/chips.ts'
-import { type GivenFile, writePdf } from '../labels/pdf.ts'
+import { type NamedFile, writePdf } from '../labels/pdf.ts'
 import { a4, roll } from '../labels/sheet.ts'
 import { openFile } from './chips/export.ts'
 
@@ -121,7 +121,7 @@ const pageOf = async (ctx: CliContext): Promise<(uid: string) => string> => {
 const maxLogoBytes = 4 * 2 ** 20
 const maxFontBytes = 64 * 2 ** 20
 
-const readFlagFile = (ctx: CliContext, file: string | undefined, maxBytes: number): GivenFile | undefined => {
+const readFlagFile = (ctx: CliContext, file: string | undefined, maxBytes: number): NamedFile | undefined => {
   if (file === undefined) return undefined
   const content = withFiles({ path: file, verb: 'read' }, () => readFileSync(resolve(ctx.system.cwd, file)))
   if (content.length <= maxBytes) return { name: file, content }

@@ -127,8 +127,8 @@ const checkSecret = async (ctx: CliContext, secret: string, admin: boolean): Pro
 
 type State = 'good' | 'refused' | 'none'
 
-const stateOf = async (held: boolean, attempt: () => Promise<unknown>): Promise<State> => {
-  if (!held) return 'none'
+const stateOf = async (isSaved: boolean, attempt: () => Promise<unknown>): Promise<State> => {
+  if (!isSaved) return 'none'
   try {
     await attempt()
     return 'good'

@@ -90,7 +90,7 @@ const preview = defineCommand({
     await ctx.beforeChange(
       `Would write ${counted(pages.length, 'page')}${out === undefined ? '' : ` to ${out}`}`,
     )
-    const folder = out === undefined ? newFolder() : ownFolder(resolve(ctx.system.cwd, out))
+    const folder = out === undefined ? newFolder() : requireOwnFolder(resolve(ctx.system.cwd, out))
     const written = withFiles({ path: folder, verb: 'written' }, () => {
       mkdirSync(folder, { recursive: true })
       const files = pages.map(({ html, ...page }) => {
@@ -111,7 +111,7 @@ const preview = defineCommand({
 })
 
 /** @throws UsageError for somebody's own website, which has an index, too */
-const ownFolder = (folder: string): string => {
+const requireOwnFolder = (folder: string): string => {
   const index = join(folder, 'index.html')
   const isOthers = existsSync(index) && !readFileSync(index, 'utf8').includes(`<title>${indexTitle}</title>`)
   if (isOthers)

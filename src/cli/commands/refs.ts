@@ -42,7 +42,7 @@ const show = defineCommand({
       ),
     }))
     const codes = [ref, ref.linkedToken, ...ref.badgeEvents, ...ref.guestbookEvents]
-    if (codes.some((holder) => holder?.otp))
+    if (codes.some((code) => code?.otp))
       ctx.io.hint('See what a code is for and when it expires: tapchip otps show CODE')
     if (!ref.isValidRef)
       ctx.io.note('Not valid: this ref was queried before, is too old, or needs the key of its team.')

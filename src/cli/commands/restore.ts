@@ -115,6 +115,6 @@ const runRestore = async (
       keptAside: keptAside === null ? null : String(keptAside),
       chips: Number(chips),
     }
-  const words = clean(problem.trim().replace(/^tapchipd: /, ''))
-  throw new CliError(words || 'The restore was interrupted. Run it again: it goes on, or starts anew.')
+  const message = clean(problem.trim().replace(/^tapchipd: /, ''))
+  throw new CliError(message || 'The restore was interrupted. Run it again: it goes on, or starts anew.')
 }

@@ -39,8 +39,8 @@ const runDaemonProgram = async (
   }
   const code = await ended
   if (code === 0) return
-  const words = clean(problem.trim().replace(/^tapchipd: /, ''))
-  throw new CliError(words || 'It was interrupted. Run it again: it continues.')
+  const message = clean(problem.trim().replace(/^tapchipd: /, ''))
+  throw new CliError(message || 'It was interrupted. Run it again: it continues.')
 }
 
 interface CopiedTable {

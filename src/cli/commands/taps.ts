@@ -143,10 +143,10 @@ const print = async (ctx: CliContext, found: Stats, by: Unit): Promise<void> => 
   if (sum === 0 && rows.length > 0) io.note(nothing(found))
   const { plot } = io
   if (isTime && plot && sum > 0) {
-    const [first, last, most] = [rows[0], rows.at(-1), Math.max(...counts)]
+    const [first, last, max] = [rows[0], rows.at(-1), Math.max(...counts)]
     await io.raw(`\n${sparkline(counts, plot)}\n`)
     await io.raw(
-      `${first?.hour ?? first?.day} to ${last?.hour ?? last?.day}, at most ${formatNumber(most)} per ${by}\n`,
+      `${first?.hour ?? first?.day} to ${last?.hour ?? last?.day}, at most ${formatNumber(max)} per ${by}\n`,
     )
     await io.flush()
   }
@@ -164,13 +164,13 @@ const print = async (ctx: CliContext, found: Stats, by: Unit): Promise<void> => 
 const withBars = (ctx: CliContext, rows: readonly Count[], columns: Columns<Count>): Columns<Count> => {
   const { plot } = ctx.io
   if (!plot) return columns
-  const taken = Object.entries(columns).map(
+  const usedWidths = Object.entries(columns).map(
     ([name, read]) => 2 + Math.max(widthOf(name), ...rows.map((row) => widthOf(shown(read(row))))),
   )
-  const width = Math.min(40, plot.width - taken.reduce((sum, width) => sum + width, 0))
-  const most = Math.max(...rows.map(({ taps }) => taps))
+  const width = Math.min(40, plot.width - usedWidths.reduce((sum, width) => sum + width, 0))
+  const max = Math.max(...rows.map(({ taps }) => taps))
   // An empty value would be shown as a dash.
-  return width < 8 ? columns : { ...columns, ' ': ({ taps }) => bar(taps, most, { ...plot, width }) || ' ' }
+  return width < 8 ? columns : { ...columns, ' ': ({ taps }) => bar(taps, max, { ...plot, width }) || ' ' }
 }
 
 const nothing = ({ since, until, newest }: Stats): string =>
@@ -197,15 +197,15 @@ const follow = defineCommand({
       signal: ended.signal,
     })
     ctx.io.note('Waiting for taps. Press Ctrl-C to stop.')
-    let left = options.count ?? Number.POSITIVE_INFINITY
+    let remaining = options.count ?? Number.POSITIVE_INFINITY
     for await (const tap of taps) {
       await ctx.io.line(tap, () =>
         Object.values(tapColumns)
           .map((read) => shown(read(tap)))
           .join('\t'),
       )
-      left -= 1
-      if (left <= 0) break
+      remaining -= 1
+      if (remaining <= 0) break
     }
     ended.abort()
   },

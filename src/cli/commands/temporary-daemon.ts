@@ -14,15 +14,15 @@ import { clean, cleanCells } from '../io/text.ts'
 export class Stop {
   signal: NodeJS.Signals | undefined
   readonly forget: () => void
-  #reach: (signal: NodeJS.Signals) => void = () => undefined
+  #forward: (signal: NodeJS.Signals) => void = () => undefined
   constructor(ctx: CliContext) {
     this.forget = ctx.system.interrupts.listen((signal) => {
       this.signal = signal
-      this.#reach(signal)
+      this.#forward(signal)
     })
   }
   pass(to: ChildProcess, except?: NodeJS.Signals): void {
-    this.#reach = (signal) => signal !== except && void to.kill(signal)
+    this.#forward = (signal) => signal !== except && void to.kill(signal)
   }
 }
 
@@ -109,13 +109,13 @@ export async function startTemporaryDaemon(
 
 /** @throws CliError if it cannot be read; what is wrong with its content is said by the daemon */
 export const readSeed = (path: string): JsonObject => {
-  const words = {
+  const messages = {
     path,
     verb: 'read',
     advice: 'Give the path of a seed file.',
     exitCode: exitCodes.usage,
   } as const
-  return parseObject(withFiles(words, () => readFileSync(path, 'utf8'))) ?? {}
+  return parseObject(withFiles(messages, () => readFileSync(path, 'utf8'))) ?? {}
 }
 
 const objects = (value: unknown): JsonObject[] => (Array.isArray(value) ? value.filter(isJsonObject) : [])

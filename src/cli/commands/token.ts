@@ -7,17 +7,17 @@ export const tokenFlags = {
   tokenId: text('--token-id <id>', 'The token'),
 }
 
-export interface TokenGiven {
+export interface TokenOptions {
   readonly contractAddress: string | undefined
   readonly chainId: number | undefined
   readonly tokenId: string | undefined
 }
 
-export const isTokenGiven = ({ contractAddress, chainId, tokenId }: TokenGiven): boolean =>
+export const hasTokenOptions = ({ contractAddress, chainId, tokenId }: TokenOptions): boolean =>
   contractAddress !== undefined || chainId !== undefined || tokenId !== undefined
 
 /** @throws UsageError that names the missing flags */
-export const readToken = ({ contractAddress, chainId, tokenId }: TokenGiven) => {
+export const readToken = ({ contractAddress, chainId, tokenId }: TokenOptions) => {
   if (contractAddress !== undefined && chainId !== undefined && tokenId !== undefined)
     return { contractAddress, chainId, tokenId }
   const missing = Object.entries({
@@ -37,5 +37,7 @@ interface TokenLike {
   readonly tokenId: string
 }
 
-export const token = (held: TokenLike | null | undefined): string | undefined =>
-  held ? `${held.contractAddress ?? 'not deployed'} #${held.tokenId} on chain ${held.chainId}` : undefined
+export const token = (linked: TokenLike | null | undefined): string | undefined =>
+  linked
+    ? `${linked.contractAddress ?? 'not deployed'} #${linked.tokenId} on chain ${linked.chainId}`
+    : undefined

@@ -19,11 +19,11 @@ export const printVersion = async (system: System, args: readonly string[]): Pro
     const daemon = await daemonVersion(ctx)
     const version = __TAPCHIP_VERSION__
     const commit = (typeof __TAPCHIP_COMMIT__ === 'string' && __TAPCHIP_COMMIT__) || null
-    const theirs = daemon === undefined ? '' : `tapchipd ${daemon.version} (${daemon.url})\n`
+    const daemonLine = daemon === undefined ? '' : `tapchipd ${daemon.version} (${daemon.url})\n`
     await ctx.io.raw(
       json
         ? `${JSON.stringify({ version, commit, daemon: daemon ?? null })}\n`
-        : `tapchip ${version}${commit === null ? '' : ` (${commit})`}\n${theirs}`,
+        : `tapchip ${version}${commit === null ? '' : ` (${commit})`}\n${daemonLine}`,
     )
     if (daemon !== undefined && seriesOf(daemon.version) !== seriesOf(version)) {
       ctx.io.warn(

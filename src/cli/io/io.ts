@@ -59,12 +59,12 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
   const heading = (text: string) => style('bold', text)
 
   const fields = flags.fields === undefined ? undefined : chooseFields(flags.fields)
-  let complained = false
+  let hasWarned = false
   const choose = (value: unknown): Readonly<Record<string, unknown>> | undefined => {
     if (fields === undefined) return undefined
-    const complaint = complained ? undefined : fields.complaint(value)
-    complained = true
-    if (complaint !== undefined) say(complaint)
+    const warning = hasWarned ? undefined : fields.complaint(value)
+    hasWarned = true
+    if (warning !== undefined) say(warning)
     return fields.pick(value)
   }
   const picked = (value: unknown): unknown => choose(value) ?? value

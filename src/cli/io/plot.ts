@@ -26,17 +26,17 @@ export const sparkline = (values: readonly number[], { width, unicode }: PlotAre
   const sums: number[] = []
   for (let at = 0; at < values.length; at += each)
     sums.push(values.slice(at, at + each).reduce((sum, value) => sum + value, 0))
-  const most = Math.max(...sums)
+  const max = Math.max(...sums)
   // Nothing looks different from little.
   const levelOf = (sum: number) =>
-    sum === 0 ? ' ' : levels[Math.min(levels.length - 1, Math.floor((sum / most) * levels.length))]
+    sum === 0 ? ' ' : levels[Math.min(levels.length - 1, Math.floor((sum / max) * levels.length))]
   return sums.map(levelOf).join('')
 }
 
-/** @param most the value of the longest bar */
-export const bar = (value: number, most: number, { width, unicode }: PlotArea): string => {
+/** @param max the value of the longest bar */
+export const bar = (value: number, max: number, { width, unicode }: PlotArea): string => {
   if (value === 0 || width < 1) return ''
-  const length = (value / most) * width
+  const length = (value / max) * width
   if (!unicode) return '#'.repeat(Math.max(1, Math.round(length)))
   const eighths = Math.max(1, Math.round(length * 8))
   return '█'.repeat(Math.floor(eighths / 8)) + (['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'][eighths % 8] ?? '')

@@ -70,10 +70,10 @@ export const labelsOfBatch = async (
   const open = new Set(uids)
   const found = new Map<string, Label>()
   const { chipGroup, team: ofBatch } = settings
-  const ownTeam = team ?? ofBatch
-  const nameOf = await itemNames(ctx, ownTeam)
+  const teamId = team ?? ofBatch
+  const nameOf = await itemNames(ctx, teamId)
   const lookThrough = async (conditions: { chipGroup?: string }) => {
-    for await (const chip of selectChips(ctx, conditions, ownTeam))
+    for await (const chip of selectChips(ctx, conditions, teamId))
       if (open.delete(chip.uid)) found.set(chip.uid, labelOf(chip, nameOf))
   }
   // Chips are where the batch put them, as a rule; the group may be gone, and they may be in another.

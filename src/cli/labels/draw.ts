@@ -91,16 +91,16 @@ export const drawLabel = (drawing: Drawing, { uid }: Label, { title, below }: Te
   }
   const height = bottom - top
   if (logo) {
-    const most = height * 0.22
-    const scale = Math.min(width / logo.width, most / logo.height)
+    const maxSize = height * 0.22
+    const scale = Math.min(width / logo.width, maxSize / logo.height)
     doc.image(logo.image, x, top, { width: logo.width * scale, height: logo.height * scale })
     top += logo.height * scale + 4
   }
   const small = { lines: 1, largest: 7.5, smallest: 4, height: height / 4 }
   let end = bottom
   for (const text of [colons(uid), uid]) end -= write({ text, face: 'regular' }, small, end)
-  const left = end - top
-  top += write(title, { lines: 2, largest: 20, smallest: 7, height: below ? left * 0.62 : left })
+  const space = end - top
+  top += write(title, { lines: 2, largest: 20, smallest: 7, height: below ? space * 0.62 : space })
   if (below) write(below, { lines: 2, largest: 9, smallest: 5, height: end - top })
 }
 

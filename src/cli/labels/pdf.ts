@@ -12,11 +12,11 @@ export interface PdfOptions {
   /** Places of the first sheet that have no label any more. */
   readonly skip: number
   readonly qrOf: (uid: string) => string
-  readonly logo: GivenFile | undefined
-  readonly font: GivenFile | undefined
+  readonly logo: NamedFile | undefined
+  readonly font: NamedFile | undefined
 }
 
-export interface GivenFile {
+export interface NamedFile {
   readonly name: string
   readonly content: Buffer
 }
@@ -93,7 +93,7 @@ const unwritable = (label: Label, character: string): string => {
   return `${nameOf(label)}: "${character}" (U+${code})`
 }
 
-const refusal = (problems: readonly string[], count: number, font: GivenFile | undefined): UsageError => {
+const refusal = (problems: readonly string[], count: number, font: NamedFile | undefined): UsageError => {
   const more = count - problems.length
   const shown = problems.join('; ')
   const which = font ? `${font.name} has not, nor has the built-in font` : 'the built-in font does not have'
@@ -104,7 +104,7 @@ const refusal = (problems: readonly string[], count: number, font: GivenFile | u
 }
 
 /** The first font of a collection (.ttc); the others differ in weight or in regional glyphs. */
-const openFont = ({ name, content }: GivenFile, open: typeof import('./libraries.ts').openFont): Font => {
+const openFont = ({ name, content }: NamedFile, open: typeof import('./libraries.ts').openFont): Font => {
   try {
     const opened = open(content)
     const font = 'fonts' in opened ? opened.fonts[0] : opened
@@ -124,7 +124,7 @@ interface Opener {
   openImage(content: Buffer): PDFKit.Mixins.ImageSrc & { readonly width: number; readonly height: number }
 }
 
-const openLogo = (doc: Drawing['doc'], { name, content }: GivenFile): Logo => {
+const openLogo = (doc: Drawing['doc'], { name, content }: NamedFile): Logo => {
   const flaw = flawOf(content)
   try {
     const image = (doc as Drawing['doc'] & Opener).openImage(content)

@@ -13,7 +13,7 @@ const rows = 7
 const gap = 2.5
 const label = { width: 63.5, height: 38.1 }
 const page = { width: 210, height: 297 }
-const left = (page.width - columns * label.width - (columns - 1) * gap) / 2
+const marginLeft = (page.width - columns * label.width - (columns - 1) * gap) / 2
 const top = (page.height - rows * label.height) / 2
 
 /** Avery L7160 and those that are made like it: no label lies on the margin that printers cannot reach. */
@@ -21,7 +21,7 @@ export const a4: Sheet = {
   page,
   label,
   places: Array.from({ length: columns * rows }, (_, i) => ({
-    x: left + (i % columns) * (label.width + gap),
+    x: marginLeft + (i % columns) * (label.width + gap),
     y: top + Math.floor(i / columns) * label.height,
   })),
 }
@@ -31,8 +31,8 @@ const defaultRoll = { width: 62, height: 29 }
 
 /** A label a page. @param size as in 62x29 @throws UsageError */
 export const roll = (size: string | undefined): Sheet => {
-  const own = size === undefined ? defaultRoll : readSize(size)
-  return { page: own, label: own, places: [{ x: 0, y: 0 }] }
+  const rollSize = size === undefined ? defaultRoll : readSize(size)
+  return { page: rollSize, label: rollSize, places: [{ x: 0, y: 0 }] }
 }
 
 const readSize = (text: string): Sheet['label'] => {

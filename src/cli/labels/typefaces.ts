@@ -17,15 +17,15 @@ export type Face = 'regular' | 'bold' | 'own'
 export const faceFor = (
   text: string,
   builtIn: 'regular' | 'bold',
-  own: Font | undefined,
+  custom: Font | undefined,
 ): { readonly face: Face } | { readonly missing: string } => {
   const characters = [...text]
-  const has = (character: string) => own?.hasGlyphForCodePoint(character.codePointAt(0) ?? 0) ?? false
-  if (own && characters.every(has)) return { face: 'own' }
+  const has = (character: string) => custom?.hasGlyphForCodePoint(character.codePointAt(0) ?? 0) ?? false
+  if (custom && characters.every(has)) return { face: 'own' }
   const missing = characters.find((character) => !isBuiltIn(character))
   if (missing === undefined) return { face: builtIn }
   // A character that the given font lacks keeps it from being used.
-  return { missing: (own && characters.find((character) => !has(character))) ?? missing }
+  return { missing: (custom && characters.find((character) => !has(character))) ?? missing }
 }
 
 export interface Fitted {

@@ -61,11 +61,11 @@ export const blockLetters = (
   const shapes = [...text.toUpperCase()].map((letter) => glyphs[letter])
   const dots = shapes.length * pitch - 1
   if (shapes.length === 0 || shapes.includes(undefined)) return undefined
-  const most = Math.floor(space.height / rows)
+  const maxHeight = Math.floor(space.height / rows)
   // A character is twice as high as it is wide.
-  const wide = Math.min(Math.floor(space.width / dots), 2 * most + 1)
-  if (wide < 1 || most < 1) return undefined
-  const high = Math.min(most, Math.max(1, Math.round(wide / 2)))
+  const wide = Math.min(Math.floor(space.width / dots), 2 * maxHeight + 1)
+  if (wide < 1 || maxHeight < 1) return undefined
+  const high = Math.min(maxHeight, Math.max(1, Math.round(wide / 2)))
   const line = (row: number): string =>
     shapes
       .map((shape) =>

@@ -54,9 +54,9 @@ export const drawScreen = ({ panels, count, totals, message }: Screen, at: Termi
   for (let row = 0; row < rows; row += 1) {
     const drawn = Array.from({ length: columns }, (_, column) => {
       // The last column takes what the division leaves.
-      const own = Math.floor(width / columns) + (column === columns - 1 ? width % columns : 0)
+      const panelWidth = Math.floor(width / columns) + (column === columns - 1 ? width % columns : 0)
       const panel = panels[row * columns + column]
-      return drawPanel(panel, own, panelHeight, at)
+      return drawPanel(panel, panelWidth, panelHeight, at)
     })
     for (let line = 0; line < panelHeight; line += 1) lines.push(drawn.map((one) => one[line] ?? '').join(''))
   }
@@ -68,8 +68,8 @@ export const drawScreen = ({ panels, count, totals, message }: Screen, at: Termi
       .slice(0, messageLines)
       .map((line) => ` ${line}`),
   ]
-  const left = Math.max(0, height - lines.length - foot.length)
-  const all = [...lines, ...Array<string>(left).fill(''), ...foot.map((line) => padded(line, width))]
+  const space = Math.max(0, height - lines.length - foot.length)
+  const all = [...lines, ...Array<string>(space).fill(''), ...foot.map((line) => padded(line, width))]
   return all.slice(-height)
 }
 
@@ -84,10 +84,13 @@ const drawPanel = (panel: Panel | undefined, width: number, height: number, at: 
   // A label is large too where there is room for both.
   const room = { width: inner, height: Math.min(5, height - word.length - 5) }
   const label = blockLetters(chip, room, ink(at)) ?? [chip]
-  const left = Math.max(1, height - 1 - word.length - label.length - 1)
-  const body = [...word, '', ...label, ...wrapped(text, inner).slice(0, Math.min(left, maxTextLines))].map(
-    (line) => center(line, inner),
-  )
+  const emptyLines = Math.max(1, height - 1 - word.length - label.length - 1)
+  const body = [
+    ...word,
+    '',
+    ...label,
+    ...wrapped(text, inner).slice(0, Math.min(emptyLines, maxTextLines)),
+  ].map((line) => center(line, inner))
   const above = Math.max(0, Math.floor((height - 1 - body.length) / 2))
   const lines = [reader, ...Array<string>(above).fill(''), ...body].slice(0, height)
   const style = (line: string): string => {

@@ -79,7 +79,7 @@ class Board implements BoxView {
   }
 
   ready(box: SeenBox, reader: string | undefined, after: After): void {
-    const name = reader ?? this.#only()
+    const name = reader ?? this.#onlyReader()
     // A failure stands there until the next chip does: it may have to be the same.
     if (this.#panels.get(name)?.state === 'FAILED') return
     const text = after === undefined ? 'Put a chip on the reader' : 'Put the next chip on the reader'
@@ -145,7 +145,7 @@ class Board implements BoxView {
     return this.#timer !== undefined
   }
 
-  #only(): string {
+  #onlyReader(): string {
     return [...this.#panels.keys()][0] ?? ''
   }
 
@@ -182,16 +182,16 @@ class Board implements BoxView {
   }
 
   #totals({ provisioned, unchanged, failed, sheet, run }: SeenBox): string {
-    const left = sheet ? sheet.rows - sheet.taken : run.count - run.rows.done
+    const remaining = sheet ? sheet.rows - sheet.taken : run.count - run.rows.done
     const parts = [
       `${formatNumber(provisioned)} provisioned`,
       ...(unchanged > 0 ? [`${formatNumber(unchanged)} unchanged`] : []),
       `${formatNumber(failed)} failed`,
-      `${formatNumber(left)} left`,
+      `${formatNumber(remaining)} left`,
     ]
     const rate = this.#rate()
     if (rate === undefined) return parts.join(' · ')
-    const minutes = Math.ceil(left / rate)
+    const minutes = Math.ceil(remaining / rate)
     return [
       ...parts,
       `${rate.toFixed(rate < 10 ? 1 : 0)} a minute`,

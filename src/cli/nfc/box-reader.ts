@@ -12,7 +12,7 @@ import { runSession } from './run-session.ts'
 const askAgainMs = 1_000
 
 /** All rows of the sheet are taken. */
-class SheetTaken extends Error {}
+class SheetUsedUp extends Error {}
 /** All rows that are left are held at other stations or readers. */
 class RowsHeld extends Error {}
 
@@ -61,7 +61,7 @@ const removed = async (box: Box, card: Card): Promise<void> => {
 
 /** @returns the error after which the chip has to be put down again */
 const setUp = async (box: Box, card: Card): Promise<CardError | undefined> => {
-  const { carrier, order, rows, stop, view } = box.run
+  const { runner, order, rows, stop, view } = box.run
   const { reader } = card
   const seen: { uid: string | undefined; row: ChipRow | undefined } = { uid: undefined, row: undefined }
   let isHeld = false
@@ -92,13 +92,13 @@ const setUp = async (box: Box, card: Card): Promise<CardError | undefined> => {
   view.working(box, reader)
   try {
     const talk = { stop, onSession, onInspected, onRefused }
-    const outcome = await runSession(carrier, card, { ...order, waitForDetails: true }, talk)
+    const outcome = await runSession(runner, card, { ...order, waitForDetails: true }, talk)
     await box.record(reader, outcome, seen.row)
     return undefined
   } catch (error) {
-    if (error instanceof SheetTaken) box.finish()
+    if (error instanceof SheetUsedUp) box.finish()
     // Nothing was done to a chip that only waited.
-    if (error instanceof SheetTaken || error instanceof RowsHeld || (error instanceof CardGone && isHeld))
+    if (error instanceof SheetUsedUp || error instanceof RowsHeld || (error instanceof CardGone && isHeld))
       return undefined
     if (!isOfChip(error)) throw error
     const { keySet } = order
@@ -115,17 +115,17 @@ const isOfChip = (error: unknown): boolean =>
   error instanceof SessionLost ||
   (error instanceof ApiError && error.statusCode === 409)
 
-/** @throws SheetTaken, RowsHeld */
+/** @throws SheetUsedUp, RowsHeld */
 const rowFor = (box: Box, chip: InspectedChip, isAgain: boolean): ChipRow | undefined => {
   const { rows, order } = box.run
   if (order.sheet === undefined) return undefined
   if (chip.sheet) box.sheet = chip.sheet
   // A chip of an earlier run keeps the row that has its label.
-  const own = isAgain ? undefined : rows.labelled(chip.registered?.label ?? null)
-  if (chip.row == null) throw box.isSheetTaken ? new SheetTaken() : new RowsHeld()
+  const labelledRow = isAgain ? undefined : rows.labelled(chip.registered?.label ?? null)
+  if (chip.row == null) throw box.isSheetUsedUp ? new SheetUsedUp() : new RowsHeld()
   const offered = rows.at(chip.row)
   // The daemon may have forgotten the run in which this box gave the row to another chip.
-  return own ?? (isAgain || rows.isFree(offered, chip.uid) ? offered : rows.next())
+  return labelledRow ?? (isAgain || rows.isFree(offered, chip.uid) ? offered : rows.next())
 }
 
 /** @returns true where the wait for cards may go on once it is over */

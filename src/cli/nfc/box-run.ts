@@ -51,7 +51,7 @@ const watchSheet = async (box: Box): Promise<void> => {
       .call('GET /admin/nfc/sheets/:run', { params: { run: sheet.run } })
       .catch(() => undefined)
     if (now) box.sheet = now
-    if (box.isSheetTaken) box.finish()
+    if (box.isSheetUsedUp) box.finish()
   }
 }
 
@@ -158,7 +158,7 @@ const isOfWaiting = (end: unknown): boolean =>
 
 const exitCodeOf = ({ io }: CliContext, box: Box, end: unknown): ExitCode => {
   const { rows, count, isSingle, reader } = box.run
-  const { left } = box
+  const { unfinished } = box
   const goOn = continueWith(box.run)
   if (end instanceof Interrupted)
     throw new Interrupted(`Stopped: ${formatNumber(rows.done)} of ${formatNumber(count)} are done.`, goOn)
@@ -170,11 +170,11 @@ const exitCodeOf = ({ io }: CliContext, box: Box, end: unknown): ExitCode => {
       advice: `Put it on the reader again, and run: tapchip nfc recover${choice}`,
     })
   }
-  const hasBegun = rows.done > 0 || left.size > 0
+  const hasBegun = rows.done > 0 || unfinished.size > 0
   if (end !== undefined && !(end instanceof NoCard && hasBegun && !isSingle)) throw withAdvice(end, goOn)
   if (end !== undefined) io.warn([oneLine(end), goOn].filter(Boolean).join(' '))
   if (!box.isDone) return rows.done === 0 ? exitCodes.failed : exitCodes.partial
-  return left.size + box.passed > 0 ? exitCodes.partial : exitCodes.done
+  return unfinished.size + box.passed > 0 ? exitCodes.partial : exitCodes.done
 }
 
 const continueWith = ({ id }: BoxRun): string | undefined =>

@@ -11,7 +11,7 @@ import type { Stop } from './stop.ts'
 
 export interface BoxRun {
   readonly opened: OpenedReaders
-  readonly carrier: SessionRunner
+  readonly runner: SessionRunner
   readonly view: BoxView
   readonly order: Order & { readonly keySet: number }
   readonly count: number
@@ -40,11 +40,11 @@ export class Box implements SeenBox {
   unchanged = 0
   failed = 0
   /** Chips that failed and did not come back; those with an unknown UID count one each. */
-  readonly left = new Set<string>()
+  readonly unfinished = new Set<string>()
   sheet: InspectedChip['sheet'] | undefined
   /** Rows whose labels were on other chips already. */
   passed = 0
-  readonly #over = new AbortController()
+  readonly #ended = new AbortController()
   /** Ends every wait: the box is over, or stopped. */
   readonly ended: AbortSignal
   /** Chips that are being set up, each with a place in the count. */
@@ -58,15 +58,15 @@ export class Box implements SeenBox {
     this.sheet = run.sheet
     this.startedAt = ctx.now().getTime()
     this.#activeAt = performance.now()
-    this.ended = AbortSignal.any([run.stop.now, this.#over.signal])
+    this.ended = AbortSignal.any([run.stop.now, this.#ended.signal])
   }
 
   /** Every chip is done, here or at another station of the sheet. */
   get isDone(): boolean {
-    return this.run.rows.done >= this.run.count || this.isSheetTaken
+    return this.run.rows.done >= this.run.count || this.isSheetUsedUp
   }
 
-  get isSheetTaken(): boolean {
+  get isSheetUsedUp(): boolean {
     return this.sheet != null && this.sheet.taken >= this.sheet.rows
   }
 
@@ -76,13 +76,13 @@ export class Box implements SeenBox {
 
   /** Ends the waits of all readers. Chips that are being set up are finished. */
   finish(error?: unknown): void {
-    this.#over.abort(error ?? new BoxOver())
+    this.#ended.abort(error ?? new BoxOver())
     this.#wake()
   }
 
   /** The error that ended it. */
   get failure(): unknown {
-    const { aborted, reason } = this.#over.signal
+    const { aborted, reason } = this.#ended.signal
     return aborted && !(reason instanceof BoxOver) ? reason : undefined
   }
 
@@ -116,17 +116,17 @@ export class Box implements SeenBox {
 
   /** Time that is left to put a chip down, in milliseconds. */
   patience(): number {
-    const whole = cardTimeoutMs(this.ctx)
-    return this.#underWay > 0 ? whole : Math.max(0, this.#activeAt + whole - performance.now())
+    const timeoutMs = cardTimeoutMs(this.ctx)
+    return this.#underWay > 0 ? timeoutMs : Math.max(0, this.#activeAt + timeoutMs - performance.now())
   }
 
   /** Tells of a row that is the chip's that has its label: otherwise nobody would learn that it gets no chip here. */
-  pass(row: ChipRow | undefined, holder: { readonly uid: string; readonly chipGroup: string }): void {
+  pass(row: ChipRow | undefined, chip: { readonly uid: string; readonly chipGroup: string }): void {
     this.passed += 1
     if (row === undefined || this.passed > shownPassed) return
     const more = this.passed === shownPassed ? ' Further rows like this are counted, not listed.' : ''
     this.ctx.io.warn(
-      `${nameOfRow(row)}: already on the chip ${bothForms(holder.uid)} in the group ${holder.chipGroup}, so it gets no chip here.${more}`,
+      `${nameOfRow(row)}: already on the chip ${bothForms(chip.uid)} in the group ${chip.chipGroup}, so it gets no chip here.${more}`,
     )
   }
 
@@ -143,11 +143,11 @@ export class Box implements SeenBox {
     if (isDone) {
       rows.take(uid, row?.row)
       this[status] += 1
-      this.left.delete(uid)
+      this.unfinished.delete(uid)
       if (result.sheet) this.sheet = result.sheet
     } else {
       this.failed += 1
-      this.left.add(uid ?? `unknown ${this.failed}`)
+      this.unfinished.add(uid ?? `unknown ${this.failed}`)
     }
     const shownRow = isDone && row ? { row: row.row } : {}
     if (uid !== null)

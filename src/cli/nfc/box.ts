@@ -43,8 +43,8 @@ export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode
     const isSingle = input.count === undefined && source === undefined && !everyReader
     const rows = new RowsOfChips(input.rows)
     const found = resumes ? await takeUp(ctx, rows, resumes.events, input.order) : []
-    const left = total - rows.done
-    if (left <= 0 && found.length === 0) {
+    const remaining = total - rows.done
+    if (remaining <= 0 && found.length === 0) {
       ctx.io.note('Every chip is done. Nothing to do.')
       return exitCodes.done
     }
@@ -60,8 +60,9 @@ export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode
     if (!isSingle && sheet === undefined) await ctx.call('GET /admin/nfc/journal', { query: { limit: 1 } })
     // The emulator keeps one card, unless several are needed: one more may be needed to learn that another station has
     // taken the last row.
-    const fresh = input.count !== undefined || total > 1 ? left + (source === undefined ? 0 : 1) : undefined
-    return withReaders(ctx, { reader, fresh }, async (opened) => {
+    const blankChips =
+      input.count !== undefined || total > 1 ? remaining + (source === undefined ? 0 : 1) : undefined
+    return withReaders(ctx, { reader, blankCards: blankChips }, async (opened) => {
       // A reader that is not there leaves no batch behind.
       if (!opened.isEmulator) await opened.fields()
       const { id, file } = isSingle
@@ -72,18 +73,18 @@ export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode
       try {
         if (id !== undefined) {
           ctx.inBatch(id)
-          ctx.io.note(`Batch ${id}: ${counted(left, 'chip')}`)
+          ctx.io.note(`Batch ${id}: ${counted(remaining, 'chip')}`)
         }
         for (const { uid, row } of found) file?.write({ type: 'result', uid, row, status: 'provisioned' })
         return await runBox(ctx, {
           opened,
-          carrier: await makeSessionRunner(ctx, opened, { stop, instance }),
+          runner: await makeSessionRunner(ctx, opened, { stop, instance }),
           view: input.view,
           order,
           count: total,
           rows,
           sheet,
-          isSingle: isSingle || (opened.isEmulator && fresh === undefined),
+          isSingle: isSingle || (opened.isEmulator && blankChips === undefined),
           everyReader,
           file,
           id,

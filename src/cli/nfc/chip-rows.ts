@@ -29,18 +29,18 @@ export const readChipRows = async (source: Source, options: SheetOptions): Promi
 export class RowsOfChips {
   readonly #rows: readonly ChipRow[]
   /** null if there is no sheet. */
-  readonly #taken = new Map<string, ChipRow | null>()
+  readonly #rowByUid = new Map<string, ChipRow | null>()
 
   constructor(rows: readonly ChipRow[]) {
     this.#rows = rows
   }
 
   get done(): number {
-    return this.#taken.size
+    return this.#rowByUid.size
   }
 
   has(uid: string): boolean {
-    return this.#taken.has(uid)
+    return this.#rowByUid.has(uid)
   }
 
   /** @param position in the sheet, from 1 */
@@ -50,7 +50,7 @@ export class RowsOfChips {
 
   /** True unless another chip of this box has the row. */
   isFree(row: ChipRow | undefined, uid: string): boolean {
-    return [...this.#taken].every(([by, taken]) => taken === null || taken !== row || by === uid)
+    return [...this.#rowByUid].every(([by, usedRow]) => usedRow === null || usedRow !== row || by === uid)
   }
 
   /** @param label of a registered chip @returns the row that is meant for it */
@@ -65,12 +65,12 @@ export class RowsOfChips {
 
   /** The row for the next new chip, unless another station takes it first. */
   next(): ChipRow | undefined {
-    const taken = new Set([...this.#taken.values()].map((row) => row?.row))
-    return this.#rows.find(({ row }) => !taken.has(row))
+    const usedRows = new Set([...this.#rowByUid.values()].map((row) => row?.row))
+    return this.#rows.find(({ row }) => !usedRows.has(row))
   }
 
   take(uid: string, row: number | undefined): void {
-    if (this.#taken.has(uid)) return
-    this.#taken.set(uid, this.#rows.find((one) => one.row === row) ?? null)
+    if (this.#rowByUid.has(uid)) return
+    this.#rowByUid.set(uid, this.#rows.find((one) => one.row === row) ?? null)
   }
 }

@@ -20,16 +20,16 @@ export const chooseReader = (
   return first?.name ?? (fields.length === 1 ? fields[0]?.name : undefined)
 }
 
-const named = (readers: readonly CardReader[], wantedName: string): string => {
-  const whole = readers.find(({ name }) => name === wantedName)
-  if (whole !== undefined) return whole.name
-  const matching = readers.filter(({ name }) => name.toLowerCase().includes(wantedName.toLowerCase()))
+const named = (readers: readonly CardReader[], requestedName: string): string => {
+  const exact = readers.find(({ name }) => name === requestedName)
+  if (exact !== undefined) return exact.name
+  const matching = readers.filter(({ name }) => name.toLowerCase().includes(requestedName.toLowerCase()))
   const [found, ...others] = withoutSam(matching)
   if (found !== undefined && others.length > 0)
-    throw several(`Several readers are called "${wantedName}"`, [found, ...others])
+    throw several(`Several readers are called "${requestedName}"`, [found, ...others])
   if (found !== undefined) return found.name
   throw new NoReader(
-    wantedName,
+    requestedName,
     readers.map(({ name }) => name),
   )
 }

@@ -16,9 +16,9 @@ export const asCliError = (error: unknown): unknown => {
 }
 
 export const oneLine = (error: unknown): string => {
-  const words = asCliError(error)
-  if (words instanceof CliError) return [words.message, words.advice].filter(Boolean).join(' ')
-  return words instanceof Error ? sentence(words.message) : String(words)
+  const cliError = asCliError(error)
+  if (cliError instanceof CliError) return [cliError.message, cliError.advice].filter(Boolean).join(' ')
+  return cliError instanceof Error ? sentence(cliError.message) : String(cliError)
 }
 
 const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)

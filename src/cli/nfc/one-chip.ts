@@ -23,14 +23,14 @@ export const runOnChip = (
     if (ctx.flags.dryRun) await ctx.call('POST /admin/nfc/sessions', { body: order })
     await ctx.beforeWrite()
     return withReaders(ctx, reader, async (opened) => {
-      const carrier = await makeSessionRunner(ctx, opened, { stop })
+      const runner = await makeSessionRunner(ctx, opened, { stop })
       const end = ctx.now().getTime() + cardTimeoutMs(ctx)
       for (;;) {
-        const left = Math.max(0, end - ctx.now().getTime())
-        const card = await opened.nextCard({ timeoutMs: left, signal: stop.now })
+        const remainingMs = Math.max(0, end - ctx.now().getTime())
+        const card = await opened.nextCard({ timeoutMs: remainingMs, signal: stop.now })
         try {
           const options = { stop, ...(onInspected ? { onInspected } : {}) }
-          return await runSession(carrier, card, order, options)
+          return await runSession(runner, card, order, options)
         } catch (error) {
           if (!(error instanceof CardGone)) throw error
           ctx.io.warn(oneLine(error))

@@ -62,8 +62,8 @@ export const readNextCard = async (
 ): Promise<ReadChip> => {
   const end = ctx.now().getTime() + timeoutMs
   for (;;) {
-    const left = Math.max(0, end - ctx.now().getTime())
-    const card = await opened.nextCard({ timeoutMs: left, signal })
+    const remainingMs = Math.max(0, end - ctx.now().getTime())
+    const card = await opened.nextCard({ timeoutMs: remainingMs, signal })
     const chip = await readWithRetry(ctx, opened.all, card, signal)
     if (chip !== undefined) return chip
   }

@@ -24,7 +24,7 @@ export interface ReaderChoice {
   /** `--reader`. By default, the one that has a card or gets the first. */
   readonly reader: string | undefined
   /** This many new chips on the emulator, one after another, instead of the one that it keeps. */
-  readonly fresh?: number | undefined
+  readonly blankCards?: number | undefined
 }
 
 export interface WaitForChip {
@@ -60,7 +60,7 @@ export const withReaders = async <T>(
   use: (opened: OpenedReaders) => Promise<T>,
 ): Promise<T> => {
   const isEmulator = choice.reader === EMULATOR
-  const all = await (isEmulator ? openEmulator(ctx, choice.fresh) : openPcsc(ctx))
+  const all = await (isEmulator ? openEmulator(ctx, choice.blankCards) : openPcsc(ctx))
   const fields = async () => {
     const { reader } = choice
     const one = reader === undefined || reader === ALL || isEmulator
@@ -98,7 +98,7 @@ export const untilInterrupted = async <T>(
   }
 }
 
-const openEmulator = async (ctx: CliContext, fresh: number | undefined): Promise<CardReaders> => {
+const openEmulator = async (ctx: CliContext, blankCards: number | undefined): Promise<CardReaders> => {
   const { EmulatorReaders } = await import('../../nfc/emulator/readers.ts')
   const { isVariantName, VARIANTS } = await import('../../nfc/emulator/variants.ts')
   const file = join(stateDir(ctx.system), 'emulator.json')
@@ -110,7 +110,7 @@ const openEmulator = async (ctx: CliContext, fresh: number | undefined): Promise
     )
   return new EmulatorReaders({
     file,
-    ...(fresh === undefined ? {} : { fresh }),
+    ...(blankCards === undefined ? {} : { blankCards }),
     ...(variant === undefined ? {} : { variant }),
   })
 }

@@ -72,12 +72,12 @@ export const makeSessionRunner = async (
  * @throws as relay; CardGone if it was lifted
  */
 export const runSession = async (
-  carrier: SessionRunner,
+  runner: SessionRunner,
   first: Card,
   order: Order,
   options: RunOptions,
 ): Promise<SessionResult> => {
-  const conversation = new CardSession(carrier, first, order, options)
+  const conversation = new CardSession(runner, first, order, options)
   try {
     return await conversation.run()
   } finally {
@@ -87,7 +87,7 @@ export const runSession = async (
 
 class CardSession {
   card: Card
-  readonly #carrier: SessionRunner
+  readonly #runner: SessionRunner
   readonly #order: Order
   readonly #options: RunOptions
   /** Set when the reader turned out to pass no more on. */
@@ -98,18 +98,18 @@ class CardSession {
   #sessionsLost = 0
   #busyUntil: number | undefined
 
-  constructor(carrier: SessionRunner, card: Card, order: Order, options: RunOptions) {
-    this.#carrier = carrier
+  constructor(runner: SessionRunner, card: Card, order: Order, options: RunOptions) {
+    this.#runner = runner
     this.card = card
     this.#order = order
     this.#options = options
-    this.#maxLc = carrier.limits.maxLc(card.reader)
+    this.#maxLc = runner.limits.maxLc(card.reader)
   }
 
   async run(): Promise<SessionResult> {
     for (;;) {
       try {
-        const result = await this.#once()
+        const result = await this.#runOnce()
         if (result.status === 'failed' && (await this.#isPassing(result))) continue
         await this.card.signal(result.status === 'failed' ? 'failed' : 'done')
         return result
@@ -124,9 +124,9 @@ class CardSession {
     }
   }
 
-  #once(): Promise<SessionResult> {
+  #runOnce(): Promise<SessionResult> {
     this.#options.onSession?.()
-    const { ctx, station, opened } = this.#carrier
+    const { ctx, station, opened } = this.#runner
     const order = {
       ...this.#order,
       ...(station === undefined ? {} : { station }),
@@ -145,7 +145,7 @@ class CardSession {
 
   /** @returns true where the same order is to be tried again */
   async #isPassing({ code }: SessionResult): Promise<boolean> {
-    const { ctx, limits } = this.#carrier
+    const { ctx, limits } = this.#runner
     const { now } = this.#options.stop
     if (code === 'ReaderLimit' && this.#maxLc === undefined) {
       this.#maxLc = SHORT_LC
@@ -168,11 +168,9 @@ class CardSession {
     const { stop } = this.#options
     if (stop.now.aborted) throw error
     if (this.#lastLc > SHORT_LC) this.#maxLc = SHORT_LC
-    const again = await cardForRetry(this.#carrier.opened.all, this.card, stop.now).catch(
-      (later: unknown) => {
-        throw later instanceof NoCard ? error : later
-      },
-    )
+    const again = await cardForRetry(this.#runner.opened.all, this.card, stop.now).catch((later: unknown) => {
+      throw later instanceof NoCard ? error : later
+    })
     if (again === undefined) throw error
     this.card = again
   }
@@ -183,7 +181,7 @@ class CardSession {
   }
 
   async #afterOutage(error: unknown): Promise<void> {
-    const { reconnect: patience, outage, ctx } = this.#carrier
+    const { reconnect: patience, outage, ctx } = this.#runner
     await patience.wait(error)
     this.#options.stop.now.throwIfAborted()
     if (outage.isAway) ctx.io.note('The daemon is back. Going on with the chip.')

@@ -125,15 +125,15 @@ export const readBox = (system: SystemPaths, id: string): SavedBox | undefined =
   const open = new Map<string, BoxProcess>()
   const damaged: number[] = []
   let end: Partial<End> | undefined
-  let torn: number | undefined
+  let cutLine: number | undefined
   for (const [at, text] of texts.entries()) {
     if (at === 0 || text === '') continue
     const line = parseObject(text)
     // A kill may cut a line short: the next process that opens the file begins a new one after it.
-    if (torn !== undefined && line?.type !== 'opened') damaged.push(torn)
-    torn = line && take(line) ? undefined : at + 1
+    if (cutLine !== undefined && line?.type !== 'opened') damaged.push(cutLine)
+    cutLine = line && take(line) ? undefined : at + 1
   }
-  if (torn !== undefined && torn < texts.length) damaged.push(torn)
+  if (cutLine !== undefined && cutLine < texts.length) damaged.push(cutLine)
   const alive = [...open.values()].find(
     ({ pid, processStart: start }) => start !== '' && processStart(pid) === start,
   )

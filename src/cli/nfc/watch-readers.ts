@@ -25,11 +25,14 @@ export const watchReaders = async (
   const failed = new AbortController()
   const over = AbortSignal.any([signal, failed.signal])
   const running = new Set<Promise<void>>()
-  const tell = readerMessages(ctx, (await opened.all.list()).filter(({ name }) => readers(name)).length)
+  const printMessages = readerMessages(
+    ctx,
+    (await opened.all.list()).filter(({ name }) => readers(name)).length,
+  )
   for await (const event of opened.all.events({ signal: over, readers })) {
-    if (event.type === 'unavailable') tell.away(oneLine(event.error))
-    else if (event.type === 'reader-added') tell.added(event.reader)
-    else if (event.type === 'reader-removed') tell.removed(event.reader)
+    if (event.type === 'unavailable') printMessages.away(oneLine(event.error))
+    else if (event.type === 'reader-added') printMessages.added(event.reader)
+    else if (event.type === 'reader-removed') printMessages.removed(event.reader)
     else if (event.type === 'card-unusable') ctx.io.warn(`${event.reader}: ${oneLine(event.why)}`)
     else if (event.type === 'card') {
       const done: Promise<void> = onCard(event.card)

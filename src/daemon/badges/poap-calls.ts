@@ -32,7 +32,7 @@ type Answer<T> = { kind: 'ok'; value: T } | RefusedClaim | Trouble
 
 const attempts = 3
 /** In milliseconds. */
-const retryBounds = { least: 1_000, most: 3_600_000 }
+const retryBounds = { min: 1_000, max: 3_600_000 }
 const firstPauseMs = 200
 const defaultWaitMs = 10_000
 const settingsWaitMs = 60_000

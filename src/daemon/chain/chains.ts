@@ -77,7 +77,7 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
   }
   let starting: Promise<DevChain> | undefined
   const lost = () => void starting?.then((chain) => chain.stop())
-  const release = isEmbedded && isShared(db) ? await aloneWithChain({ ...options, lost }) : undefined
+  const release = isEmbedded && isShared(db) ? await aloneWithChain({ ...options, onLost: lost }) : undefined
   if (isEmbedded && options.devChain) {
     const { relayer } = keysOf(devChainId)
     starting = startDevChain({

@@ -7,7 +7,7 @@ export class RateLimited extends Error {
   override readonly name = 'RateLimited'
 }
 
-const retryBounds = { least: 250, most: 60_000 }
+const retryBounds = { min: 250, max: 60_000 }
 const firstRestMs = 1000
 /** Where the node does not say how long: a chain goes on within ten seconds after its node is back. */
 const maxRestMs = 8_000

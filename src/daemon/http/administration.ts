@@ -77,13 +77,14 @@ export async function openAdministration(
     const socket = await listenOnSocket(app, config, log)
     if (socket) open.push(socket)
     // Without Unix sockets, administration still needs an address.
-    const wanted =
+    const expected =
       config.adminListen ?? (socket || !isAdminApart(config) ? undefined : { host: '127.0.0.1', port: 0 })
-    const tcp = wanted && (await listen(serverLike(app, config, log), wanted))
+    const tcp = expected && (await listen(serverLike(app, config, log), expected))
     if (tcp) open.push({ server: tcp, closed: () => undefined })
     const { url } = daemon
     const separateAddress = socket ? `unix:${join(config.dataDir, adminSocketName)}` : url
-    const address = tcp && wanted ? addressOf(tcp, wanted.host) : isAdminApart(config) ? separateAddress : url
+    const address =
+      tcp && expected ? addressOf(tcp, expected.host) : isAdminApart(config) ? separateAddress : url
     const startedAt = new Date().toISOString()
     const record: LocalDaemon = { pid: process.pid, ...daemon, admin: address, startedAt }
     // It stays when the daemon stops: the lock of the directory tells whether the daemon runs.

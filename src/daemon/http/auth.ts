@@ -27,7 +27,7 @@ export type Caller<A extends Auth> = A extends 'api-key'
       ? { actor: Actor; code: string; keyTeam: () => number | undefined }
       : { keyTeam: () => number | undefined }
 
-export function isStranger({ caller }: FastifyRequest): boolean {
+export function isAnonymous({ caller }: FastifyRequest): boolean {
   return !caller || teamOf(caller) === null
 }
 
@@ -122,11 +122,11 @@ function bearer(request: FastifyRequest): string {
   return token
 }
 
-function assertScope(holder: { scopes: readonly Scope[] }, required: Scope, who: string): void {
+function assertScope(holder: { scopes: readonly Scope[] }, required: Scope, subject: string): void {
   if (permits(holder.scopes, required)) return
   throw new DomainError(
     'scope_missing',
-    `${who} lacks the scope "${required}". Use one that has it, or create one.`,
+    `${subject} lacks the scope "${required}". Use one that has it, or create one.`,
   )
 }
 

@@ -152,7 +152,7 @@ function watch(request: FastifyRequest, reply: FastifyReply, ms: number): void {
   const { socket } = raw
   const isStream = routeOptions.config.isLong === true
   const mayBeLong = isStream || (routeOptions.bodyLimit ?? 0) > defaultBodyBytes
-  const least = isStream ? 1 : minBytes
+  const required = isStream ? 1 : minBytes
   let seen = socket.bytesRead
   let lacking = 0
   const timer = setInterval(() => {
@@ -161,7 +161,7 @@ function watch(request: FastifyRequest, reply: FastifyReply, ms: number): void {
       return
     }
     // Data that arrived but was not read yet is not the sender's delay.
-    const hasMoved = socket.bytesRead >= seen + least || raw.readableLength > 0
+    const hasMoved = socket.bytesRead >= seen + required || raw.readableLength > 0
     seen = socket.bytesRead
     lacking = mayBeLong && hasMoved && !reply.raw.writableEnded ? 0 : lacking + 1
     if (lacking < looks) return

@@ -99,8 +99,8 @@ export class CheckedLines<T> {
       named.push(`row ${row}: ${problem}`)
       if (named.length === issuesNamed) break
     }
-    const atLeast = this.bad === badCounted ? 'at least ' : ''
-    const more = this.bad > named.length ? `; and ${atLeast}${this.bad - named.length} more` : ''
+    const prefix = this.bad === badCounted ? 'at least ' : ''
+    const more = this.bad > named.length ? `; and ${prefix}${this.bad - named.length} more` : ''
     throw new DomainError('invalid_input', `Nothing was done. ${named.join('; ')}${more}`)
   }
 
@@ -201,11 +201,11 @@ async function problemOfText(text: string): Promise<string | undefined> {
 /** Merges known lines with arriving ones by row; lines without a row come last. */
 export async function* inLineOrder(
   known: AsyncIterable<{ row: number }>,
-  coming: AsyncIterable<object>,
+  results: AsyncIterable<object>,
 ): AsyncGenerator<object> {
   const others = known[Symbol.asyncIterator]()
   let other = await others.next()
-  for await (const line of coming) {
+  for await (const line of results) {
     const row = 'row' in line && typeof line.row === 'number' ? line.row : Number.POSITIVE_INFINITY
     for (; !other.done && other.value.row < row; other = await others.next()) yield other.value
     yield line

@@ -76,7 +76,7 @@ export function limitConnections(server: Server, limits: Limits, shared: BlockLi
  */
 export function answerInTurn(app: FastifyInstance): void {
   let allRead: Promise<void> | undefined
-  const turnOfAll = () =>
+  const handleAll = () =>
     new Promise<void>((resolve) => {
       setImmediate(() => {
         allRead = undefined
@@ -85,7 +85,7 @@ export function answerInTurn(app: FastifyInstance): void {
     })
   app.addHook('onRequest', (_request, { raw }, done) => {
     if (raw.socket !== null) {
-      allRead ??= turnOfAll()
+      allRead ??= handleAll()
       void allRead.then(() => done())
     } else
       raw.once('socket', (socket: Socket) => {

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { DomainError, whyLost } from '../domain/errors/errors.ts'
 import type { Clock } from '../domain/time/time.ts'
-import { isStranger } from './auth.ts'
+import { isAnonymous } from './auth.ts'
 import type { answerTo } from './errors.ts'
 import { TokenBucket } from './token-bucket.ts'
 
@@ -30,7 +30,7 @@ export function errorLog(
     const isProbe = error instanceof DomainError && routeOptions?.url === '/readyz'
     if (isOurs && why === undefined && !isProbe)
       return always.error({ ...fields, err: error }, 'request failed')
-    if (bucket.spend(isStranger(request) ? 'stranger' : 'known') !== undefined) {
+    if (bucket.spend(isAnonymous(request) ? 'stranger' : 'known') !== undefined) {
       unlisted += 1
       return
     }

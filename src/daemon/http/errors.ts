@@ -100,7 +100,7 @@ interface ErrorAnswer {
 export function answerTo(
   error: unknown,
   requestId: string,
-  { isStranger = true, progress }: { isStranger?: boolean; progress?: Progress } = {},
+  { isAnonymous = true, progress }: { isAnonymous?: boolean; progress?: Progress } = {},
 ): ErrorAnswer {
   const known = storeFailure(error, progress) ?? (error instanceof DomainError ? error : fromFramework(error))
   if (!known)
@@ -114,7 +114,7 @@ export function answerTo(
   // The request waits for what it recorded.
   const next = known.code === 'chain_unavailable' && transactionId !== undefined
   const message =
-    ((isStranger ? forStrangers : undefined) ?? known.message) +
+    ((isAnonymous ? forStrangers : undefined) ?? known.message) +
     (next ? ` ${whatNext({ ...progress, transactionId })}` : '')
   const body = bodyOf(statusCode, known.code, message, requestId)
   if (transactionId !== undefined) body.transactionId = transactionId

@@ -64,12 +64,12 @@ export function watchForProxies(
   { config, log, metrics }: Pick<Context, 'config' | 'log' | 'metrics'>,
 ): void {
   if (config.trustProxy !== undefined) return
-  let isTold = false
+  let hasWarned = false
   app.addHook('onRequest', (request, _reply, done) => {
     if (isForwarded(request)) {
       metrics.unconfiguredProxy.inc()
-      if (!isTold) log.warn(`A request came through a proxy. ${proxyAdvice}`)
-      isTold = true
+      if (!hasWarned) log.warn(`A request came through a proxy. ${proxyAdvice}`)
+      hasWarned = true
     }
     done()
   })

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 
 interface Live<T> {
   /** @param end when no more will come */
-  follow(tell: (event: T) => void, end: () => void): () => void
+  follow(onEvent: (event: T) => void, end: () => void): () => void
   toLine(event: T): unknown
   /** Checked before each line, including keep-alives, so that lost permissions take effect. */
   mayGoOn(): boolean

@@ -82,7 +82,7 @@ export function readForm(headers: IncomingHttpHeaders, body: Readable, options: 
     body.on('close', () => {
       clearTimeout(drainTimer)
       // A body that was whole before anybody read it closes before the parser has finished.
-      if (!hasEnded) reject(brokenOff)
+      if (!hasEnded) reject(malformedBody)
     })
   })
 }
@@ -97,8 +97,8 @@ function endSoon(body: Readable): void {
 }
 
 const malformed = 'body is not a complete form: check its boundary and its end'
-const brokenOff = new DomainError('invalid_input', malformed)
-const tooLarge = (most: number) => new DomainError('too_large', `The body is over ${most} bytes.`)
+const malformedBody = new DomainError('invalid_input', malformed)
+const tooLarge = (maxBytes: number) => new DomainError('too_large', `The body is over ${maxBytes} bytes.`)
 
 class Reading {
   readonly fields = new Map<string, string>()
@@ -128,7 +128,7 @@ class Reading {
       parser.on('file', (name, stream) => this.#file(name, stream))
       parser.on('partsLimit', () => this.fail(new DomainError('invalid_input', 'body has too many parts')))
       parser.on('fieldsLimit', () => this.fail(new DomainError('invalid_input', 'body has too many fields')))
-      parser.on('error', () => this.fail(brokenOff))
+      parser.on('error', () => this.fail(malformedBody))
       return parser
     } catch {
       this.fail(new DomainError('invalid_input', 'content-type has no boundary: let your HTTP client set it'))

@@ -15,11 +15,11 @@ export class WireWords {
   readonly refParameter: string
   readonly #badge: string
 
-  constructor(words: { wirePrefix: string; wireBadge: string }) {
-    this.apiKeyHeader = `x-${words.wirePrefix}-api-key`
-    this.codeHeader = `x-${words.wirePrefix}-code`
-    this.refParameter = `${words.wirePrefix}Ref`
-    this.#badge = words.wireBadge
+  constructor(names: { wirePrefix: string; wireBadge: string }) {
+    this.apiKeyHeader = `x-${names.wirePrefix}-api-key`
+    this.codeHeader = `x-${names.wirePrefix}-code`
+    this.refParameter = `${names.wirePrefix}Ref`
+    this.#badge = names.wireBadge
   }
 
   /** True if there is nothing to rename. */
@@ -65,10 +65,10 @@ export function inputParser<S extends EndpointSpec>(spec: S): (raw: Raw) => Prom
     const fields = isEither && body !== none ? { ...inQuery, ...inBody } : inQuery
     const params = checkParams(raw.params)
     const query = checkQuery(fields)
-    const own = await checkBody?.(isEither ? fields : inBody)
+    const issues = await checkBody?.(isEither ? fields : inBody)
     assertNoNul(raw.body)
     // Each part went through the schema from which the type is inferred.
-    return { params, query, body: own ?? none } as Input<S>
+    return { params, query, body: issues ?? none } as Input<S>
   }
 }
 

@@ -38,7 +38,8 @@ export function limitRates(
   { queueMs, guessMs }: { queueMs: number; guessMs: number },
 ): (request: FastifyRequest, error: unknown) => unknown {
   const { clock, config, log } = deps
-  const budget = (most: number | undefined) => (most === undefined ? undefined : new TokenBucket(clock, most))
+  const budget = (limit: number | undefined) =>
+    limit === undefined ? undefined : new TokenBucket(clock, limit)
   const strangers = budget(config.rateLimit)
   const pictures = budget(config.rateLimit === undefined ? undefined : config.rateLimit * picturesMore)
   const guesses = budget(config.guessLimit)
@@ -90,7 +91,7 @@ export function limitRates(
 
   // Runs before a key is checked: a correct guess looks like the others during the delay. Clients that used a
   // valid key from the same address are not delayed.
-  const held = new Map<string, number>()
+  const checking = new Map<string, number>()
   const known = new Set<string>()
   app.addHook('onRequest', (request, _reply, done) => {
     const client = bringsKey(deps, request) ? network(request.ip) : undefined
@@ -98,16 +99,16 @@ export function limitRates(
       done()
       return
     }
-    const waiting = held.get(client) ?? 0
+    const waiting = checking.get(client) ?? 0
     if (waiting >= guessesHeld) {
       done(tooMany(1, 'too many keys from your address were invalid. Wait a moment, then try again.'))
       return
     }
-    held.set(client, waiting + 1)
+    checking.set(client, waiting + 1)
     setTimeout(() => {
-      const left = (held.get(client) ?? 1) - 1
-      if (left === 0) held.delete(client)
-      else held.set(client, left)
+      const remaining = (checking.get(client) ?? 1) - 1
+      if (remaining === 0) checking.delete(client)
+      else checking.set(client, remaining)
       done()
     }, guessMs)
   })

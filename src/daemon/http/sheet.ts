@@ -181,8 +181,8 @@ function jsonRow(line: string, columns: readonly string[]): SheetRow {
   if (line.includes(replacement)) return { problem: notUtf8 }
   const value = parseObject(line)
   if (!value) return { problem: 'is not a JSON object' }
-  const taken = Object.entries(value).filter(([name]) => !notImported.includes(name))
-  const read = cellsIn(Object.fromEntries(taken), new Set(columns))
+  const imported = Object.entries(value).filter(([name]) => !notImported.includes(name))
+  const read = cellsIn(Object.fromEntries(imported), new Set(columns))
   if ('problem' in read) return read
   const cells = Object.entries(read.cells).flatMap(([name, cell]) =>
     cell ? [[name, tidyCell(name, cell)]] : [],

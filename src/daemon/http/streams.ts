@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { stringifyExact } from '../../values/exact-json.ts'
 import type { Progress } from '../domain/errors/errors.ts'
-import { isStranger } from './auth.ts'
+import { isAnonymous } from './auth.ts'
 import { answerTo } from './errors.ts'
 import { progressOf } from './repeatable.ts'
 
@@ -10,20 +10,20 @@ const flushAt = 64 * 1024
 
 /** Joins text into larger chunks: sending a chunk per line would cost more than the line. */
 async function* gathered(pieces: AsyncIterable<string>): AsyncGenerator<string> {
-  let held = ''
+  let buffered = ''
   let failure: { error: unknown } | undefined
   try {
     for await (const piece of pieces) {
-      held += piece
-      if (held.length < flushAt) continue
-      yield held
-      held = ''
+      buffered += piece
+      if (buffered.length < flushAt) continue
+      yield buffered
+      buffered = ''
     }
   } catch (error) {
     failure = { error }
   }
   // Lines before a failure were done, so they are sent.
-  if (held !== '') yield held
+  if (buffered !== '') yield buffered
   if (failure) throw failure.error
 }
 
@@ -51,16 +51,16 @@ async function* endingInError(
   { request }: FastifyReply,
   pieces: AsyncIterable<string>,
 ): AsyncGenerator<string> {
-  let isTold = false
+  let hasEnded = false
   try {
     for await (const piece of pieces) {
-      isTold = true
+      hasEnded = true
       yield piece
     }
   } catch (error) {
     // What was committed was told, in lines.
-    const progress = isTold ? linesBefore : progressOf(request)
-    const { body, isOurs } = answerTo(error, request.id, { isStranger: isStranger(request), progress })
+    const progress = hasEnded ? linesBefore : progressOf(request)
+    const { body, isOurs } = answerTo(error, request.id, { isAnonymous: isAnonymous(request), progress })
     if (isOurs) request.log.error({ err: error, route: request.routeOptions.url }, 'stream failed')
     yield `${JSON.stringify(body)}\n`
   }

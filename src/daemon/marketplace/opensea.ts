@@ -31,7 +31,7 @@ export interface OpenSeaSettings {
 
 const minute = 60_000
 /** A longer Retry-After is cut to a day. */
-const retryBounds = { least: 0, most: 24 * 60 * minute }
+const retryBounds = { min: 0, max: 24 * 60 * minute }
 
 export function createOpenSea(settings: OpenSeaSettings): Marketplace {
   const { request, apiKey, clock = { now: Date.now } } = settings

@@ -17,9 +17,9 @@ export function plainText(text: string): string {
 export function retryAfterMs(
   header: string | string[] | undefined,
   now: number,
-  { least, most }: { least: number; most: number },
+  { min, max }: { min: number; max: number },
 ): number | undefined {
   const text = (Array.isArray(header) ? header[0] : header)?.trim() ?? ''
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, least), most)
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, min), max)
 }

@@ -11,7 +11,7 @@ import { stringifyExact } from '../../values/exact-json.ts'
 import type { Config } from '../config/config.ts'
 import { DomainError } from '../domain/errors/errors.ts'
 import { keepToOperators, listenerConstraint } from '../http/administration.ts'
-import { isStranger } from '../http/auth.ts'
+import { isAnonymous } from '../http/auth.ts'
 import {
   acceptBodies,
   acceptJsonAlone,
@@ -217,7 +217,7 @@ function answerErrors(
   app.setErrorHandler((thrown, request, reply) => {
     const error = isUnsent(thrown, reply.raw) ? disconnected() : thrown
     const answer = answerTo(reports(request, error), request.id, {
-      isStranger: isStranger(request),
+      isAnonymous: isAnonymous(request),
       progress: progressOf(request),
     })
     const { body, retryAfterSeconds } = answer

@@ -18,9 +18,9 @@ export async function warnOfSkew({
   const { aheadMs, withinMs } = await aheadOfDatabase(db, clock)
   if (Math.abs(aheadMs) <= toleratedMs + withinMs) return
   const by = `${(Math.abs(aheadMs) / 1000).toFixed(1)} s ${aheadMs > 0 ? 'ahead of' : 'behind'}`
-  const [made, taken] = aheadMs > 0 ? ['late', 'early'] : ['early', 'late']
+  const [made, read] = aheadMs > 0 ? ['late', 'early'] : ['early', 'late']
   log.warn(
     { aheadMs },
-    `This machine's clock is ${by} the database's. Codes and keys expire by the clock of the daemon that gets them: those made here expire that much too ${made} at other daemons, and those of others that much too ${taken} here. Keep all clocks in step, for example by chrony.`,
+    `This machine's clock is ${by} the database's. Codes and keys expire by the clock of the daemon that gets them: those made here expire that much too ${made} at other daemons, and those of others that much too ${read} here. Keep all clocks in step, for example by chrony.`,
   )
 }

@@ -78,16 +78,16 @@ function limits(chain: RemoteChain | undefined): string {
 
 /** What is said of each setting in which two differ. */
 function* differences(ours: Agreed, theirs: Agreed, name: string): Generator<string> {
-  const words = (what: string, here: string, there: string) =>
+  const warning = (what: string, here: string, there: string) =>
     `The daemons on this database differ in ${what}: ${here} here, ${there} at ${name}. Give all of them the same.`
   for (const [setting, here] of Object.entries(ours.settings)) {
     const there = theirs.settings[setting]
     // A daemon of another version may know more settings, or fewer.
-    if (there !== undefined && there !== here) yield words(setting, here, there)
+    if (there !== undefined && there !== here) yield warning(setting, here, there)
   }
   for (const id of new Set([...Object.keys(ours.chains), ...Object.keys(theirs.chains)])) {
     const [here, there] = [ours, theirs].map(({ chains }) => chains[id] ?? 'not configured')
-    if (here !== there) yield words(`chain ${id} (TAPCHIP_RPC_${id} and its keys)`, here ?? '', there ?? '')
+    if (here !== there) yield warning(`chain ${id} (TAPCHIP_RPC_${id} and its keys)`, here ?? '', there ?? '')
   }
 }
 
@@ -109,9 +109,9 @@ export class Fleet {
   readonly #config: Config
   readonly #loop: BackgroundLoop
   #id: string | undefined
-  #ours: Agreed | undefined
+  #settings: Agreed | undefined
   #others: readonly Other[] = []
-  #told: readonly string[] = []
+  #warned: readonly string[] = []
   #writtenAt = Number.NEGATIVE_INFINITY
 
   constructor({ db, log, config }: { db: Db; log: Pick<Logger, 'warn'>; config: Config }) {
@@ -119,7 +119,7 @@ export class Fleet {
     this.#log = log
     this.#config = config
     this.#loop = new BackgroundLoop({
-      run: () => this.#look(),
+      run: () => this.#compare(),
       firstMs: everyMs,
       restMs: () => everyMs,
       // Whatever needs the database says so itself.
@@ -131,15 +131,15 @@ export class Fleet {
   async join(chains: readonly Chain[]): Promise<void> {
     if (!isShared(this.#db)) return
     this.#id = holderIn(this.#config.dataDir)
-    this.#ours = agreedOf(this.#config, chains)
-    await this.#look()
+    this.#settings = agreedOf(this.#config, chains)
+    await this.#compare()
     this.#loop.start()
   }
 
   async leave(): Promise<void> {
     await this.#loop.stop()
-    const own = this.#own()
-    if (own) await this.#db.write((trx) => hearDaemon(trx, own, silentMs)).catch(() => undefined)
+    const record = this.#record()
+    if (record) await this.#db.write((trx) => hearDaemon(trx, record, silentMs)).catch(() => undefined)
   }
 
   /** True if another daemon has the chain, or had it an hour ago. */
@@ -148,36 +148,36 @@ export class Fleet {
 
   /** In which settings the daemons that run now differ. */
   warnings(): readonly string[] {
-    const ours = this.#ours
+    const ours = this.#settings
     if (ours === undefined) return []
     const alive = this.#others.filter(({ isAlive }) => isAlive)
     return alive.flatMap(({ name, agreed: theirs }) => [...differences(ours, theirs, name)])
   }
 
-  #own() {
-    if (this.#id === undefined || this.#ours === undefined) return undefined
+  #record() {
+    if (this.#id === undefined || this.#settings === undefined) return undefined
     const name = `${hostname()}, process ${process.pid}`
-    return { id: this.#id, name, settings: JSON.stringify(this.#ours) }
+    return { id: this.#id, name, settings: JSON.stringify(this.#settings) }
   }
 
-  async #look(): Promise<void> {
-    const own = this.#own()
-    if (own === undefined) return
+  async #compare(): Promise<void> {
+    const record = this.#record()
+    if (record === undefined) return
     const now = performance.now()
     if (now - this.#writtenAt >= writtenEveryMs) {
       await this.#db.write(async (trx) => {
-        await hearDaemon(trx, own)
+        await hearDaemon(trx, record)
         await pruneDaemons(trx, forgottenMs)
       })
       this.#writtenAt = now
     }
-    const rows = await otherDaemons(this.#db.changeFeed ?? this.#db.read, own.id)
+    const rows = await otherDaemons(this.#db.changeFeed ?? this.#db.read, record.id)
     this.#others = rows.flatMap(({ name, settings, silentMs: silent }) => {
       const theirs = readAgreed(settings)
       return theirs === undefined ? [] : [{ name, isAlive: Number(silent) < silentMs, agreed: theirs }]
     })
     const warnings = this.warnings()
-    for (const words of warnings) if (!this.#told.includes(words)) this.#log.warn(words)
-    this.#told = warnings
+    for (const warning of warnings) if (!this.#warned.includes(warning)) this.#log.warn(warning)
+    this.#warned = warnings
   }
 }

@@ -56,7 +56,7 @@ export const openStore = (config: Config, opening: OpenOptions): Promise<OpenSto
 async function openFile(config: Config, { log, disk, clock, starting }: OpenOptions): Promise<OpenStore> {
   assertNoServer(config.dataDir)
   const file = join(config.dataDir, databaseFile)
-  const held = heldInstance(config.dataDir, file)
+  const runningInstance = heldInstance(config.dataDir, file)
   const databaseStats = statSync(file, { throwIfNoEntry: false })
   if (databaseStats && !databaseStats.isFile())
     throw new DataDirProblem(
@@ -78,7 +78,7 @@ async function openFile(config: Config, { log, disk, clock, starting }: OpenOpti
     await releaseAllLeases(trx)
   })
   const instance = await claimDatabase(db, box, config.dataDir)
-  holdInstance(config.dataDir, held, instance)
+  holdInstance(config.dataDir, runningInstance, instance)
   return { db, box, seal, upgrade, failed, instance }
 }
 

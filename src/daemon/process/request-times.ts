@@ -45,10 +45,10 @@ export class RequestTimes {
     const byStatus = byMethod.get(method) ?? new Map<number, Series>()
     const known = byStatus.get(status)
     if (known) return known
-    const fresh = new Series(`method="${method}",route="${escaped(route)}",status="${status}"`)
-    this.#byRoute.set(route, byMethod.set(method, byStatus.set(status, fresh)))
-    this.#all.push(fresh)
-    return fresh
+    const series = new Series(`method="${method}",route="${escaped(route)}",status="${status}"`)
+    this.#byRoute.set(route, byMethod.set(method, byStatus.set(status, series)))
+    this.#all.push(series)
+    return series
   }
 
   /** In Prometheus' text format. */

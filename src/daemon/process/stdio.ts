@@ -15,9 +15,9 @@ class StdioWriter {
   readonly #descriptor: number
   readonly #lostLine: (count: number) => string
   /** Starts with the rest of a line that was partly written. */
-  readonly #held: Buffer[] = []
+  readonly #buffered: Buffer[] = []
   #size = 0
-  #lost = 0
+  #lostCount = 0
   #timer: NodeJS.Timeout | undefined
 
   /**
@@ -31,11 +31,11 @@ class StdioWriter {
 
   write(line: string): void {
     const bytes = Buffer.from(line)
-    if (this.#held.length > 0 || this.#lost > 0) {
-      this.#hold(bytes)
+    if (this.#buffered.length > 0 || this.#lostCount > 0) {
+      this.#buffer(bytes)
       return
     }
-    this.#held.push(bytes)
+    this.#buffered.push(bytes)
     this.#size += bytes.length
     this.#drain()
   }
@@ -43,21 +43,21 @@ class StdioWriter {
   /** Writes the buffered lines at the end of the process, with little waiting. */
   end(): void {
     const until = performance.now() + finalFlushMs
-    while (this.#held.length > 0 && performance.now() < until) {
+    while (this.#buffered.length > 0 && performance.now() < until) {
       const before = this.#size
       this.#drain()
-      if (this.#held.length > 0 && this.#size === before)
+      if (this.#buffered.length > 0 && this.#size === before)
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10)
     }
     clearInterval(this.#timer)
   }
 
-  #hold(bytes: Buffer): void {
+  #buffer(bytes: Buffer): void {
     // Once a line is lost, later ones are lost as well, so that the line that counts them is in the right
     // place.
-    if (this.#lost > 0 || this.#size + bytes.length > bufferBytes) this.#lost += 1
+    if (this.#lostCount > 0 || this.#size + bytes.length > bufferBytes) this.#lostCount += 1
     else {
-      this.#held.push(bytes)
+      this.#buffered.push(bytes)
       this.#size += bytes.length
     }
   }
@@ -67,8 +67,8 @@ class StdioWriter {
       for (let first = this.#next(); first !== undefined; first = this.#next()) {
         const written = writeSync(this.#descriptor, first)
         this.#size -= written
-        if (written === first.length) this.#held.shift()
-        else this.#held[0] = first.subarray(written)
+        if (written === first.length) this.#buffered.shift()
+        else this.#buffered[0] = first.subarray(written)
       }
       clearInterval(this.#timer)
       this.#timer = undefined
@@ -79,13 +79,13 @@ class StdioWriter {
   }
 
   #next(): Buffer | undefined {
-    if (this.#held.length === 0 && this.#lost > 0) {
-      const bytes = Buffer.from(this.#lostLine(this.#lost))
-      this.#lost = 0
-      this.#held.push(bytes)
+    if (this.#buffered.length === 0 && this.#lostCount > 0) {
+      const bytes = Buffer.from(this.#lostLine(this.#lostCount))
+      this.#lostCount = 0
+      this.#buffered.push(bytes)
       this.#size += bytes.length
     }
-    return this.#held[0]
+    return this.#buffered[0]
   }
 }
 

@@ -46,12 +46,15 @@ export async function upgradeDatabase(file: string, options: Options): Promise<U
   let copy: string | undefined
   try {
     // Read before anything opens the database, which may write to its files.
-    const stood = stateOf(file)
+    const before = stateOf(file)
     const upgrade = await migrate(file, seal, async ({ from, to }, copyTo) => {
       if (config.migrationBackup && !config.ephemeral) {
         await starting('copying the database before its migration')
         await assertRoom(file, disk)
-        copy = await keepCopy({ file, dataDir: config.dataDir, stood, from, clock, box: seal.box }, copyTo)
+        copy = await keepCopy(
+          { file, dataDir: config.dataDir, state: before, from, clock, box: seal.box },
+          copyTo,
+        )
         log.info({ copy }, 'copied the database before its migration')
       }
       log.info({ from, to }, 'migrating the database')
@@ -87,21 +90,21 @@ const prefix = 'before-migration-'
 interface Source {
   readonly file: string
   readonly dataDir: string
-  readonly stood: FileState
+  readonly state: FileState
   readonly from: string
   readonly clock: Clock
   readonly box: SecretBox
 }
 
 /** @returns the path of a complete copy: a new one, or that of an earlier attempt if nothing was written since */
-async function keepCopy({ file, dataDir, stood, from, clock, box }: Source, copyTo: CopyTo): Promise<string> {
+async function keepCopy({ file, dataDir, state, from, clock, box }: Source, copyTo: CopyTo): Promise<string> {
   // By the number of the first migration that it does not have, so that names are in order.
   const kind = `${prefix}${String(Number.parseInt(from, 10) + 1).padStart(4, '0')}`
   const folder = join(dataDir, 'backups')
   const last = copiesIn(folder).find((copy) => copy.startsWith(kind))
-  if (last !== undefined && stood.isQuiet) {
+  if (last !== undefined && state.isQuiet) {
     const { mtimeMs } = statSync(join(folder, last, backupFiles.database))
-    if (Math.round(mtimeMs) === stood.mtimeMs) return join(folder, last)
+    if (Math.round(mtimeMs) === state.mtimeMs) return join(folder, last)
   }
   const about = { madeAt: iso(clock.now()), schema: from, auditHead: null }
   const path = await writeBackup(dataDir, kind, { box, about, copyTo })

@@ -14,7 +14,7 @@ export interface VirtualChip {
 export const TYPE_4_ATR = Buffer.from('3B8180018080', 'hex')
 
 /** Lifts the card instead of delivering the answer to APDU number `apdu`, counted from 1. */
-export interface Tear {
+export interface TearOff {
   readonly apdu: number
   /** `after`: the chip has carried out the command. */
   readonly when: 'before' | 'after'
@@ -29,7 +29,7 @@ export interface VirtualLink {
 }
 
 interface CardOptions extends VirtualLink {
-  readonly tear?: Tear
+  readonly tear?: TearOff
   /** Called before each answer, since the chip may have written something. */
   readonly changed?: () => void
 }
@@ -42,7 +42,7 @@ export class EmulatedCard implements Card {
   readonly atr: Uint8Array
   readonly #chip: VirtualChip
   readonly #options: CardOptions
-  readonly #stay: { present: boolean; sent: number }
+  readonly #presentation: { present: boolean; sent: number }
   #released = false
 
   /** @param stay shared by all connections to the card while it lies there */
@@ -56,36 +56,38 @@ export class EmulatedCard implements Card {
     this.atr = chip.atr
     this.#chip = chip
     this.#options = options
-    this.#stay = stay
+    this.#presentation = stay
   }
 
   get present(): boolean {
-    return this.#stay.present
+    return this.#presentation.present
   }
 
   /** Number of sent APDUs, including the torn one. */
   get sent(): number {
-    return this.#stay.sent
+    return this.#presentation.sent
   }
 
   /** The card itself, or a new connection to it after a release, which leaves the chip as it is. */
   connected(): EmulatedCard {
-    return this.#released ? new EmulatedCard(this.reader, this.#chip, this.#options, this.#stay) : this
+    return this.#released
+      ? new EmulatedCard(this.reader, this.#chip, this.#options, this.#presentation)
+      : this
   }
 
   async transmit(apdu: Uint8Array): Promise<Uint8Array> {
     if (this.#released) throw new Error('This card was released: wait for it again')
-    const stay = this.#stay
+    const stay = this.#presentation
     if (!stay.present) throw new CardGone()
     stay.sent += 1
     const { tear, delayMs, maxLc, changed } = this.#options
-    const torn = stay.sent === tear?.apdu
+    const isTornOff = stay.sent === tear?.apdu
     if (delayMs) await sleep(delayMs)
-    if (!stay.present || (torn && tear?.when === 'before')) return this.#lifted()
+    if (!stay.present || (isTornOff && tear?.when === 'before')) return this.#liftAndThrow()
     if (maxLc !== undefined && lcOf(apdu) > maxLc) return NOT_PASSED_ON
     const answer = this.#chip.process(apdu)
     changed?.()
-    return torn ? this.#lifted() : answer
+    return isTornOff ? this.#liftAndThrow() : answer
   }
 
   /** Nobody lifts a virtual card, so waiting for its removal removes it. */
@@ -101,12 +103,12 @@ export class EmulatedCard implements Card {
   }
 
   lift(): void {
-    if (!this.#stay.present) return
-    this.#stay.present = false
+    if (!this.#presentation.present) return
+    this.#presentation.present = false
     this.#chip.powerOff()
   }
 
-  #lifted(): never {
+  #liftAndThrow(): never {
     this.lift()
     throw new CardGone()
   }

@@ -32,8 +32,8 @@ export function parseSettings(
     return value
   }
   const three = (): number => byte() | (byte() << 8) | (byte() << 16)
-  const demand = (holds: boolean): void => {
-    if (!holds) throw new Refusal('parameter')
+  const demand = (isMet: boolean): void => {
+    if (!isMet) throw new Refusal('parameter')
   }
   const option = byte()
   const [low, high] = [byte(), byte()]

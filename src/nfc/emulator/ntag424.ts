@@ -64,7 +64,7 @@ export class VirtualNtag424 implements VirtualChip {
     const continuesTap = (cla === 0x00 && ins === 0xb0) || (cla === 0x90 && ins === 0xad)
     if (!continuesTap) this.#taps.end()
     try {
-      if (cla === 0x90) return this.#own(bytes, ins)
+      if (cla === 0x90) return this.#nativeCommand(bytes, ins)
       if (cla === 0x00) return this.#iso(bytes, ins)
       throw new Refusal('isoClass')
     } catch (error) {
@@ -77,7 +77,7 @@ export class VirtualNtag424 implements VirtualChip {
     }
   }
 
-  #own(apdu: Buffer, ins: number): Buffer {
+  #nativeCommand(apdu: Buffer, ins: number): Buffer {
     const body = bodyOf(apdu)
     const pending = this.#pending
     this.#pending = undefined

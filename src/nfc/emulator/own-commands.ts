@@ -96,10 +96,10 @@ const changeKey: OwnCommand = {
       slot.key = Buffer.from(data.subarray(0, 16))
     } else {
       if (data.length !== 21) throw new Refusal('length')
-      const fresh = Buffer.from(data.subarray(0, 16).map((byte, i) => byte ^ slot.key.readUInt8(i)))
+      const newKey = Buffer.from(data.subarray(0, 16).map((byte, i) => byte ^ slot.key.readUInt8(i)))
       // s10.6.1: CRC32 without the final inversion, which reveals a wrong old key.
-      if (data.readUInt32LE(17) !== ~crc32(fresh) >>> 0) throw new Refusal('integrity')
-      slot.key = fresh
+      if (data.readUInt32LE(17) !== ~crc32(newKey) >>> 0) throw new Refusal('integrity')
+      slot.key = newKey
     }
     slot.version = data.readUInt8(16)
     // s9: a key that failed too often lives again.

@@ -12,7 +12,7 @@ import {
   type ReaderEvent,
   type WaitForCard,
 } from '../card.ts'
-import { EmulatedCard, type Tear, type VirtualChip, type VirtualLink } from './card.ts'
+import { EmulatedCard, type TearOff, type VirtualChip, type VirtualLink } from './card.ts'
 import { factoryMemory } from './memory.ts'
 import { VirtualNtag424 } from './ntag424.ts'
 import { VARIANTS, type VariantName } from './variants.ts'
@@ -24,13 +24,13 @@ interface EmulatorOptions extends VirtualLink {
   /** Stores the card, including its keys. Default: the card lasts as long as the process. */
   readonly file?: string
   /** Number of new chips, one after another, in place of the stored one. The last of them is stored. */
-  readonly fresh?: number
+  readonly blankCards?: number
   /** Variant of new chips. Default: a plain NTAG 424. */
   readonly variant?: VariantName
   /** Replaces the NTAG 424 of the file. */
   readonly chip?: VirtualChip
   /** Applies to the first card. */
-  readonly tear?: Tear
+  readonly tear?: TearOff
   readonly random?: (length: number) => Buffer
 }
 
@@ -56,7 +56,9 @@ export class EmulatorReaders implements CardReaders {
 
   async list(): Promise<readonly CardReader[]> {
     const empty =
-      this.#options.fresh !== undefined && this.#presented >= this.#options.fresh && !this.#onReader()
+      this.#options.blankCards !== undefined &&
+      this.#presented >= this.#options.blankCards &&
+      !this.#onReader()
     return [{ name: EMULATED_READER, state: empty ? 'empty' : 'present' }]
   }
 
@@ -74,7 +76,7 @@ export class EmulatorReaders implements CardReaders {
   async *events({ signal }: { readonly signal?: AbortSignal } = {}): AsyncGenerator<ReaderEvent, void, void> {
     const reader = EMULATED_READER
     yield { type: 'reader-added', reader }
-    const count = this.#options.fresh ?? 1
+    const count = this.#options.blankCards ?? 1
     for (let i = 0; i < count && !signal?.aborted; i += 1) {
       const card = this.#onReader() ?? this.#next()
       if (!card) break
@@ -95,9 +97,9 @@ export class EmulatorReaders implements CardReaders {
   }
 
   #next(): EmulatedCard | undefined {
-    const { fresh, tear, delayMs, maxLc } = this.#options
-    if (fresh !== undefined && this.#presented >= fresh) return undefined
-    const chip = this.#options.chip ?? this.#ntag424(fresh !== undefined)
+    const { blankCards, tear, delayMs, maxLc } = this.#options
+    if (blankCards !== undefined && this.#presented >= blankCards) return undefined
+    const chip = this.#options.chip ?? this.#ntag424(blankCards !== undefined)
     this.#presented += 1
     const card = new EmulatedCard(EMULATED_READER, chip, {
       ...(tear && this.#presented === 1 ? { tear } : {}),
@@ -109,8 +111,8 @@ export class EmulatorReaders implements CardReaders {
     return card
   }
 
-  #ntag424(fresh: boolean): VirtualNtag424 {
-    const stored = fresh ? undefined : (this.#load() ?? this.#chip)
+  #ntag424(isBlank: boolean): VirtualNtag424 {
+    const stored = isBlank ? undefined : (this.#load() ?? this.#chip)
     this.#chip = stored ?? this.#blank()
     return this.#chip
   }

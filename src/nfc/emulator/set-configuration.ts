@@ -95,6 +95,6 @@ function useLrp(memory: ChipMemory): void {
   }
 }
 
-function demand(holds: boolean): void {
-  if (!holds) throw new Refusal('parameter')
+function demand(isMet: boolean): void {
+  if (!isMet) throw new Refusal('parameter')
 }

@@ -176,7 +176,7 @@ function checkSdm(sdm: SdmSettings, fileSize: number): void {
     ],
     [!isSet(sdm.counterLimit) || sdm.counter, 'a limit needs the counter'],
   ]
-  const broken = rules.find(([holds]) => !holds)
+  const broken = rules.find(([isMet]) => !isMet)
   if (broken) throw new RangeError(`These file settings are invalid: ${broken[1]}`)
   checkOverlaps(sdm, fileSize)
 }
@@ -191,10 +191,10 @@ function checkOverlaps(sdm: SdmSettings, fileSize: number): void {
     [sdm.macOffset, MIRRORED.mac],
   ] as const
   let free = 0
-  const taken = mirrors.flatMap(([start, length]) =>
+  const ranges = mirrors.flatMap(([start, length]) =>
     start === undefined ? [] : [{ start, end: start + length }],
   )
-  for (const { start, end } of taken.sort((a, b) => a.start - b.start)) {
+  for (const { start, end } of ranges.sort((a, b) => a.start - b.start)) {
     if (start < free) throw new RangeError('These file settings are invalid: two mirrors overlap')
     if (end > fileSize) throw new RangeError('These file settings are invalid: a mirror ends beyond the file')
     free = end

@@ -53,9 +53,9 @@ export class LrpKey {
     const blocks = Math.max(1, Math.ceil(message.length / BLOCK))
     const padded = Buffer.alloc(blocks * BLOCK)
     padded.set(message)
-    const whole = message.length === padded.length
-    if (!whole) padded[message.length] = 0x80
-    xorInto(padded, padded.length - BLOCK, whole ? this.#subkeys.k1 : this.#subkeys.k2)
+    const isFullBlock = message.length === padded.length
+    if (!isFullBlock) padded[message.length] = 0x80
+    xorInto(padded, padded.length - BLOCK, isFullBlock ? this.#subkeys.k1 : this.#subkeys.k2)
     let mac: Buffer = Buffer.alloc(BLOCK)
     for (let at = 0; at < padded.length; at += BLOCK) {
       xorInto(mac, 0, padded.subarray(at, at + BLOCK))

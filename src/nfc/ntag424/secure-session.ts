@@ -31,7 +31,7 @@ export class SecureSession {
   /** CmdCtr of the next command. */
   #counter: number
   /** CmdCtr of each answer that is still to come. */
-  readonly #awaited: number[] = []
+  readonly #pendingCounters: number[] = []
   #open = true
 
   /** @param state transaction identifier (4 bytes), session keys, CmdCtr of the next command */
@@ -70,7 +70,7 @@ export class SecureSession {
       )
     // NT4H2421Gx s9.1.8: CmdCtr rises on plain commands too.
     this.#counter += 1
-    this.#awaited.push(this.#counter)
+    this.#pendingCounters.push(this.#counter)
     const lc = body.length > 0 ? Buffer.of(body.length) : EMPTY
     return Buffer.concat([Buffer.of(0x90, command.ins, 0x00, 0x00), lc, body, Buffer.of(0x00)])
   }
@@ -96,12 +96,12 @@ export class SecureSession {
   unwrapLast(answer: Uint8Array): void {
     if (!this.#open) throw new SessionEndedError()
     this.#open = false
-    this.#awaited.length = 0
+    this.#pendingCounters.length = 0
     if (answerData(answer).length > 0) throw new AnswerFormatError('2', answer.length)
   }
 
   #read(answer: Uint8Array, mode: CommMode): Buffer {
-    const counter = this.#awaited.shift()
+    const counter = this.#pendingCounters.shift()
     if (counter === undefined) throw new Error('This answer belongs to no command')
     const body = answerData(answer)
     if (mode === 'plain') return Buffer.from(body)

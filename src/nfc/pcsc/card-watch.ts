@@ -34,7 +34,7 @@ interface Slot {
   refusals: number
   trouble: Trouble | undefined
   /** Ends the wait before a lasting trouble is told. */
-  telling: NodeJS.Timeout | undefined
+  reportTimer: NodeJS.Timeout | undefined
   retrying: NodeJS.Timeout | undefined
 }
 
@@ -115,7 +115,7 @@ export class CardWatch {
       stage: 'seen',
       refusals: 0,
       trouble: undefined,
-      telling: undefined,
+      reportTimer: undefined,
       retrying: undefined,
     }
     this.#slots.set(at.name, slot)
@@ -126,7 +126,7 @@ export class CardWatch {
   #tryConnect(slot: Slot): void {
     const { state } = slot.at
     if (this.#stopped || slot.stage !== 'seen' || state === 'empty') return
-    if (state === 'mute') this.#suffer(slot, 'mute')
+    if (state === 'mute') this.#reportTrouble(slot, 'mute')
     else void this.#connect(slot)
   }
 
@@ -146,8 +146,8 @@ export class CardWatch {
     }
     slot.stage = 'seen'
     slot.refusals += 1
-    if (result.why === 'in-use' || result.why === 'mute') this.#suffer(slot, result.why)
-    else if (slot.refusals >= maxGoneTimes) this.#suffer(slot, 'mute')
+    if (result.why === 'in-use' || result.why === 'mute') this.#reportTrouble(slot, result.why)
+    else if (slot.refusals >= maxGoneTimes) this.#reportTrouble(slot, 'mute')
     slot.retrying = setTimeout(() => this.#tryConnect(slot), pauseMs(slot.refusals, result.why))
   }
 
@@ -156,21 +156,21 @@ export class CardWatch {
   }
 
   /** Tells a trouble that lasts, once. */
-  #suffer(slot: Slot, trouble: Trouble): void {
+  #reportTrouble(slot: Slot, trouble: Trouble): void {
     if (slot.trouble === trouble) return
     slot.trouble = trouble
-    clearTimeout(slot.telling)
-    const tell = async () => {
+    clearTimeout(slot.reportTimer)
+    const report = async () => {
       const users = trouble === 'in-use' ? await this.#options.users() : []
       if (!this.#isCurrent(slot) || slot.stage === 'announced' || slot.trouble !== trouble) return
       this.#emit({ type: 'card-unusable', reader: slot.at.name, why: new NoCard(trouble, users) })
     }
-    slot.telling = setTimeout(() => void tell(), (this.#options.patience ?? patience)[trouble])
+    slot.reportTimer = setTimeout(() => void report(), (this.#options.patience ?? patience)[trouble])
   }
 }
 
-const forget = ({ telling, retrying }: Slot): void => {
-  clearTimeout(telling)
+const forget = ({ reportTimer, retrying }: Slot): void => {
+  clearTimeout(reportTimer)
   clearTimeout(retrying)
 }
 

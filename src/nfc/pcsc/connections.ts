@@ -17,17 +17,17 @@ interface HeldConnection {
 /** The cards that the child process is connected to: at most one a reader, and one command at a time each. */
 export class Connections {
   readonly #table: ReaderTable
-  readonly #held = new Map<string, HeldConnection>()
+  readonly #connections = new Map<string, HeldConnection>()
   readonly #mutex = new KeyedMutex()
   /** Readers whose last disconnection failed, so that a new connection could be the old one. */
-  readonly #doubtful = new Set<string>()
+  readonly #unreliable = new Set<string>()
 
   constructor(table: ReaderTable) {
     this.#table = table
   }
 
   has({ reader, presence }: CardOnReader): boolean {
-    return this.#held.get(reader)?.presence === presence
+    return this.#connections.get(reader)?.presence === presence
   }
 
   /** PC/SC calls our own cards in use as well. */
@@ -42,9 +42,9 @@ export class Connections {
       await this.#drop(reader)
       if (presence === 0 || this.#table.presence(reader) !== presence)
         throw new PcscError('gone', 'The card left')
-      if (this.#doubtful.has(reader)) throw new Error(`${reader} could not be disconnected from`)
+      if (this.#unreliable.has(reader)) throw new Error(`${reader} could not be disconnected from`)
       const connection = await backend.connect(reader)
-      this.#held.set(reader, { presence, connection })
+      this.#connections.set(reader, { presence, connection })
       if (this.#table.presence(reader) === presence) return connection.atr
       await this.#drop(reader)
       throw new PcscError('gone', 'The card left')
@@ -81,26 +81,27 @@ export class Connections {
   /** Lets go of a card that left. To be called after each change of the table. */
   changed(reader: string): Promise<void> {
     // A reader that is plugged in again is another one to PC/SC.
-    if (!this.#table.has(reader)) this.#doubtful.delete(reader)
+    if (!this.#table.has(reader)) this.#unreliable.delete(reader)
     return this.#mutex.run(reader, async () => {
-      const held = this.#held.get(reader)
-      if (held !== undefined && held.presence !== this.#table.presence(reader)) await this.#drop(reader)
+      const connection = this.#connections.get(reader)
+      if (connection !== undefined && connection.presence !== this.#table.presence(reader))
+        await this.#drop(reader)
     })
   }
 
   #connectionTo(card: CardOnReader): Connection {
-    const held = this.#held.get(card.reader)
-    if (held?.presence !== card.presence) throw new PcscError('gone', 'The card left')
-    return held.connection
+    const connection = this.#connections.get(card.reader)
+    if (connection?.presence !== card.presence) throw new PcscError('gone', 'The card left')
+    return connection.connection
   }
 
   /** Fails for a reader that was pulled out, which must not end the work on the others. */
   async #drop(reader: string): Promise<void> {
-    const held = this.#held.get(reader)
-    if (held === undefined) return
-    this.#held.delete(reader)
-    await held.connection.disconnect().catch(() => {
-      if (this.#table.has(reader)) this.#doubtful.add(reader)
+    const connection = this.#connections.get(reader)
+    if (connection === undefined) return
+    this.#connections.delete(reader)
+    await connection.connection.disconnect().catch(() => {
+      if (this.#table.has(reader)) this.#unreliable.add(reader)
     })
   }
 }

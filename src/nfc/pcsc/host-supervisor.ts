@@ -84,12 +84,12 @@ export class HostSupervisor {
     const running = await startHost(this.#settings, onReaders, this.#closing.signal)
     this.#running = running
     this.#startedAt = performance.now()
-    void running.process.ended.then((error) => this.#down(error))
+    void running.process.ended.then((error) => this.#onHostDown(error))
     this.#listener.onReaders(running.readers)
     return running
   }
 
-  #down(error: ReaderUnavailable): void {
+  #onHostDown(error: ReaderUnavailable): void {
     this.#running = undefined
     const isShort = performance.now() - this.#startedAt < shortLifeMs
     this.#shortLives = isShort ? Math.min(this.#shortLives + 1, 5) : 0

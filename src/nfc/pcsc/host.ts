@@ -14,13 +14,14 @@ let backend: Backend | undefined
 let settled = false
 
 const readers = () => table.snapshot().map((at) => connections.describe(at))
-const tell = (message: FromHost): void => void process.send?.(message, () => undefined)
+const sendToParent = (message: FromHost): void => void process.send?.(message, () => undefined)
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
-const broken = (error: unknown): void => tell({ type: 'failed', why: 'broken', message: messageOf(error) })
+const broken = (error: unknown): void =>
+  sendToParent({ type: 'failed', why: 'broken', message: messageOf(error) })
 
 function changed(reader: string): void {
   connections.changed(reader).catch(broken)
-  if (settled) tell({ type: 'readers', readers: readers() })
+  if (settled) sendToParent({ type: 'readers', readers: readers() })
 }
 
 const events: BackendEvents = {
@@ -35,7 +36,7 @@ const events: BackendEvents = {
   settled: () => {
     if (settled) return
     settled = true
-    tell({ type: 'readers', readers: readers() })
+    sendToParent({ type: 'readers', readers: readers() })
   },
   failed: broken,
 }
@@ -46,13 +47,13 @@ async function start(backendName: BackendName | undefined): Promise<void> {
   for (const name of backendName === undefined ? (['nfc-pcsc', 'pcsc-mini'] as const) : [backendName]) {
     try {
       backend = await open[name](events)
-      return tell({ type: 'started', backend: name })
+      return sendToParent({ type: 'started', backend: name })
     } catch (error) {
       if (!(error instanceof BackendMissing)) return broken(error)
       reasons.push(`${name}: ${error.message}`)
     }
   }
-  tell({ type: 'failed', why: 'no-backend', message: reasons.join('; ') })
+  sendToParent({ type: 'failed', why: 'no-backend', message: reasons.join('; ') })
 }
 
 async function perform(request: Exclude<HostRequest, { type: 'ping' }>): Promise<Uint8Array> {
@@ -66,7 +67,7 @@ async function perform(request: Exclude<HostRequest, { type: 'ping' }>): Promise
 
 async function respond(request: HostRequest): Promise<void> {
   const { id } = request
-  const send = (response: HostResponse) => tell({ type: 'response', id, response })
+  const send = (response: HostResponse) => sendToParent({ type: 'response', id, response })
   if (request.type === 'ping') return send({ status: 'done', data: new Uint8Array() })
   try {
     send({ status: 'done', data: await perform(request) })

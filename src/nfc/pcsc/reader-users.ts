@@ -10,18 +10,18 @@ const scripted = /^(node|python|perl|ruby|java|bash|sh)[\d.]*$/
  * Other programs that talk to the same PC/SC service, as far as this user may see: those that have its library loaded.
  * Empty on systems other than Linux. Never throws.
  * @param env names the service's socket, as for the libraries
- * @param own the processes that are not meant
+ * @param ownPids the processes that are not meant
  */
 export async function readerUsers(
   env: NodeJS.ProcessEnv,
-  own: readonly (number | undefined)[],
+  ownPids: readonly (number | undefined)[],
 ): Promise<ReaderUser[]> {
   const users = new Map<number, ReaderUser>()
   const pids = process.platform === 'linux' ? await readdir('/proc').catch(() => []) : []
   for (const pid of pids.filter((name) => /^\d+$/.test(name)).map(Number)) {
-    if (own.includes(pid) || !(await usesService(pid, env))) continue
+    if (ownPids.includes(pid) || !(await usesService(pid, env))) continue
     const user = await nameOf(pid)
-    if (user === undefined || own.includes(user.pid)) continue
+    if (user === undefined || ownPids.includes(user.pid)) continue
     users.set(user.pid, user)
     if (users.size === maxUsers) break
   }

@@ -77,8 +77,8 @@ export class PcscReaders implements CardReaders {
     signal?.throwIfAborted()
     const host = await this.#supervisor.ensureRunning()
     signal?.throwIfAborted()
-    const isWanted = (name: string) => (readerName === undefined || name === readerName) && readers(name)
-    const candidates = () => host.readers.filter(({ name }) => isWanted(name))
+    const isAllowed = (name: string) => (readerName === undefined || name === readerName) && readers(name)
+    const candidates = () => host.readers.filter(({ name }) => isAllowed(name))
     const noReader = () =>
       new NoReader(
         readerName,
@@ -92,7 +92,7 @@ export class PcscReaders implements CardReaders {
       watch.stop()
       how()
     }
-    const watch = this.#watch(isWanted, (event) => {
+    const watch = this.#watch(isAllowed, (event) => {
       if (event.type === 'card') settle(() => resolve(event.card))
       else if (event.type === 'card-unusable') wait.onUnusable?.(event.why, event.reader)
       else if (event.type === 'unavailable') settle(() => reject(event.error))

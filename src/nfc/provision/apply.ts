@@ -123,8 +123,8 @@ function* writesFor(
   if (!settled && ndef.access.change !== 0)
     throw new ChipLocked('key 0 may not change the settings of its NDEF file')
 
-  const [held = target] = slots
-  const session = deps.session ?? (yield* openWithKey(inspection, held, deps))
+  const [current = target] = slots
+  const session = deps.session ?? (yield* openWithKey(inspection, current, deps))
   const version = sourceVersion(target)
   const slotsToChange = ([1, 2, 3, 4] as const).flatMap((keyNo) => {
     const old = slots[keyNo] ?? target
@@ -138,7 +138,7 @@ function* writesFor(
     // Writing settings resets the counter, so equal ones are not written.
     ...(settled ? [] : [changeFileSettings(session, NDEF_FILE, file.settings)]),
     ...writeFile(session, file, Math.min(deps.maxLc ?? MAX_LC, MAX_LC)),
-    ...(sameSource(held, target)
+    ...(sameSource(current, target)
       ? []
       : [changeKey(session, { keyNo: MASTER_KEY, newKey: key(target, MASTER_KEY), version })]),
   ]

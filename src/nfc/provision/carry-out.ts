@@ -19,11 +19,11 @@ export interface CarryOutDeps extends ApplyDeps {
 export function* carryOut(plan: Plan, inspection: Inspection, deps: CarryOutDeps): Script<LiveTap | null> {
   const writesTo = deps.isBegun ? writesToRecover : writesToApply
   const writes = yield* writesTo(plan, inspection, deps)
-  const back = noted(readBack(plan, deps), deps.onWritten)
-  if (!writes) return yield* back
+  const readings = noted(readBack(plan, deps), deps.onWritten)
+  if (!writes) return yield* readings
   let tap: LiveTap | null = null
   const last = function* (): Script<void> {
-    tap = yield* back
+    tap = yield* readings
   }
   yield* together([...writes, last()])
   return tap

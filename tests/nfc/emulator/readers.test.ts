@@ -68,7 +68,7 @@ describe('the emulated reader', () => {
 
   test('puts down as many fresh cards as it has, then none', async () => {
     const file = join(folder, 'emulator.json')
-    const readers = new EmulatorReaders({ file, fresh: 3 })
+    const readers = new EmulatorReaders({ file, blankCards: 3 })
     const uids = new Set<string>()
     for (let i = 0; i < 3; i += 1) {
       const card = await readers.waitForCard()
@@ -85,7 +85,7 @@ describe('the emulated reader', () => {
   test('tells of its cards one after another, and ends with the signal', async () => {
     const stop = new AbortController()
     const seen: ReaderEvent['type'][] = []
-    for await (const event of new EmulatorReaders({ fresh: 2 }).events({ signal: stop.signal })) {
+    for await (const event of new EmulatorReaders({ blankCards: 2 }).events({ signal: stop.signal })) {
       seen.push(event.type)
       if (event.type === 'card') await runScript(event.card, readTap())
       if (seen.length === 5) stop.abort()
@@ -126,7 +126,7 @@ describe('the emulated reader', () => {
   })
 
   test('stops waiting with what the signal was aborted with', async () => {
-    const readers = new EmulatorReaders({ fresh: 0 })
+    const readers = new EmulatorReaders({ blankCards: 0 })
     const why = new Error('enough')
     await expect(readers.waitForCard({ signal: AbortSignal.abort(why) })).rejects.toBe(why)
     const stop = new AbortController()

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { CardGone } from '../../../src/nfc/card.ts'
-import type { Tear } from '../../../src/nfc/emulator/card.ts'
+import type { TearOff } from '../../../src/nfc/emulator/card.ts'
 import { factoryMemory } from '../../../src/nfc/emulator/memory.ts'
 import { type Applied, recover } from '../../../src/nfc/provision/apply.ts'
 import { carryOut } from '../../../src/nfc/provision/carry-out.ts'
@@ -73,7 +73,7 @@ const plans = {
 }
 
 describe.each(Object.entries(plans))('%s, torn at every APDU', (_, made) => {
-  const everyTear = async (check: (tear: Tear) => Promise<void>): Promise<void> => {
+  const everyTear = async (check: (tear: TearOff) => Promise<void>): Promise<void> => {
     const apdus = await length(made)
     expect(apdus).toBeGreaterThan(30)
     for (let apdu = 1; apdu <= apdus; apdu += 1)
@@ -137,7 +137,7 @@ test('recovering takes one authentication, and reading back another', async () =
 test('torn again and again, with a change of mind now and then, a chip is never lost', async () => {
   const tear = fc.record({
     apdu: fc.integer({ min: 1, max: 45 }),
-    when: fc.constantFrom<Tear['when']>('before', 'after'),
+    when: fc.constantFrom<TearOff['when']>('before', 'after'),
   })
   const step = fc.record({ tear, turn: fc.constantFrom('go on', 'reset', 'new keys') })
   await fc.assert(

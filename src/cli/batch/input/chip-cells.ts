@@ -14,9 +14,9 @@ export class ChipCellsReader {
     this.#isNew = isNew
   }
 
-  read(row: number, columns: readonly string[], given: readonly Cell[]): ChipCells {
+  read(row: number, columns: readonly string[], inputCells: readonly Cell[]): ChipCells {
     const cells: ChipCells = Object.fromEntries(
-      columns.flatMap((column, i) => (given[i] === undefined ? [] : [[column, given[i] ?? '']])),
+      columns.flatMap((column, i) => (inputCells[i] === undefined ? [] : [[column, inputCells[i] ?? '']])),
     )
     for (const { columns: named, cell, reason } of problemsOf(cells, this.#isNew))
       this.#problems.add(row, named.join(', '), cell === undefined ? reason : `"${cell}" ${reason}`)

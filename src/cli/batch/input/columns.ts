@@ -25,8 +25,8 @@ const looksLike: Readonly<Record<string, RegExp>> = {
 /** The position of each of our columns in the sheet; undefined if a required one is missing. */
 export const layOut = (heading: readonly string[], options: ColumnOptions, problems: Problems) => {
   const names = heading.map((name) => tidyCell(undefined, name))
-  const theirs = (column: string) => options.renamed.get(column) ?? column
-  const positions = options.columns.map((column) => names.indexOf(theirs(column)))
+  const originalName = (column: string) => options.renamed.get(column) ?? column
+  const positions = options.columns.map((column) => names.indexOf(originalName(column)))
   const unknown = new Set<string>()
   for (const [i, name] of names.entries()) {
     if (positions.includes(i)) continue
@@ -39,7 +39,7 @@ export const layOut = (heading: readonly string[], options: ColumnOptions, probl
       problems.add(undefined, undefined, `column "${name}" (--map ${column}=${name}) does not exist`)
   }
   const { required, anyOf = [] } = options
-  const isPresent = (column: string) => names.includes(theirs(column))
+  const isPresent = (column: string) => names.includes(originalName(column))
   const absent = [
     ...required.filter((column) => !isPresent(column)),
     ...(anyOf.some(isPresent) ? [] : anyOf.slice(0, 1)),

@@ -10,8 +10,8 @@ const delimiters: readonly Delimiter[] = [',', ';', '\t']
 export const sniffDelimiter = (heading: string): Delimiter => {
   const bare = heading.replace(/"[^"]*"/g, '')
   const counts = delimiters.map((delimiter) => bare.split(delimiter).length)
-  const most = Math.max(...counts)
-  return delimiters[counts.indexOf(most)] ?? ','
+  const max = Math.max(...counts)
+  return delimiters[counts.indexOf(max)] ?? ','
 }
 
 /** Rows of CSV in blocks, with the heading first and without blank lines. */

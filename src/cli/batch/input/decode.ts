@@ -27,7 +27,7 @@ export class SheetDecoder {
   encoding: Encoding | undefined
   #decoder = new TextDecoder()
   /** UTF-8 is decoded line by line, so that no character is cut where Windows-1252 has to take over. */
-  #held = Buffer.alloc(0)
+  #buffered = Buffer.alloc(0)
   #isAscii = true
 
   /** @throws NotText */
@@ -39,18 +39,18 @@ export class SheetDecoder {
     if (this.encoding !== 'utf-8') return this.#decode(chunk)
     const cut = chunk.lastIndexOf(newline) + 1
     if (cut === 0) {
-      this.#held = Buffer.concat([this.#held, chunk])
+      this.#buffered = Buffer.concat([this.#buffered, chunk])
       return ''
     }
-    const lines = Buffer.concat([this.#held, chunk.subarray(0, cut)])
-    this.#held = Buffer.from(chunk.subarray(cut))
+    const lines = Buffer.concat([this.#buffered, chunk.subarray(0, cut)])
+    this.#buffered = Buffer.from(chunk.subarray(cut))
     return this.#decode(lines)
   }
 
   /** @throws NotText */
   end(): string {
-    const last = this.#held
-    this.#held = Buffer.alloc(0)
+    const last = this.#buffered
+    this.#buffered = Buffer.alloc(0)
     return this.#decode(last) + this.#orNotText(() => this.#decoder.decode())
   }
 

@@ -127,8 +127,8 @@ const readJson = async (
   reader: SheetReader,
 ) => {
   reader.columns?.(options.columns.map((_, i) => i))
-  const theirs = options.columns.map((column) => options.renamed.get(column) ?? column)
-  const known = new Set(theirs)
+  const originalNames = options.columns.map((column) => options.renamed.get(column) ?? column)
+  const known = new Set(originalNames)
   let row = 0
   for await (const { value, malformed } of jsonRows(chunks, format)) {
     row += 1
@@ -141,7 +141,7 @@ const readJson = async (
     reader.original?.(row, value)
     reader.row(
       row,
-      theirs.map((name, i) => {
+      originalNames.map((name, i) => {
         const column = options.columns[i]
         const inner = value[name]
         const isStructured =

@@ -14,7 +14,7 @@ export class UidColumn {
   #forms = new Uint8Array(1024)
   #count = 0
   readonly #large = new Map<string, number>()
-  readonly #doubted: { readonly row: number; readonly text: string }[] = []
+  readonly #doubtfulRows: { readonly row: number; readonly text: string }[] = []
   #decimal = 0
   #endingInZero = 0
 
@@ -34,13 +34,13 @@ export class UidColumn {
       this.#decimal += 1
       if (text.endsWith('0')) this.#endingInZero += 1
     }
-    if (isNew && !isOfNxp(uid)) this.#doubted.push({ row, text })
+    if (isNew && !isOfNxp(uid)) this.#doubtfulRows.push({ row, text })
     const number = Number(uid)
     if (Number.isSafeInteger(number)) this.#keep(number, row, text === uid ? 0 : formOf(text))
     else {
       const before = this.#large.get(uid)
       if (before === undefined) this.#large.set(uid, row)
-      else this.#twice(row, text, before)
+      else this.#addDuplicate(row, text, before)
     }
     return uid
   }
@@ -48,7 +48,7 @@ export class UidColumn {
   /** Call it after the last row. @param accepted a person confirmed that the UIDs are right */
   finish(accepted: boolean): void {
     this.#findDoubles()
-    if (!accepted) addDoubts(this.#problems, this.#doubted)
+    if (!accepted) addDoubts(this.#problems, this.#doubtfulRows)
     // A spreadsheet keeps 15 of the 16 digits, and the last one becomes 0.
     if (accepted || this.#decimal < suspicious || this.#endingInZero < this.#decimal) return
     this.#problems.add(
@@ -85,11 +85,11 @@ export class UidColumn {
       if (!doubled.has(number)) continue
       const before = first.get(number)
       if (before === undefined) first.set(number, row)
-      else this.#twice(row, inForm(String(number), this.#forms[i] ?? 0), before)
+      else this.#addDuplicate(row, inForm(String(number), this.#forms[i] ?? 0), before)
     }
   }
 
-  #twice(row: number, uid: string, before: number): void {
+  #addDuplicate(row: number, uid: string, before: number): void {
     this.#problems.add(row, 'uid', `"${uid}" is already in row ${before}`)
   }
 }

@@ -34,8 +34,8 @@ export const applySheet: SheetSpec<ApplyRow> = {
     const withKey = new Set<number>()
     let isAccepted = false
     return {
-      row: (row, [uidText, ...given]) => {
-        const cells = reader.read(row, applyColumns, given)
+      row: (row, [uidText, ...inputCells]) => {
+        const cells = reader.read(row, applyColumns, inputCells)
         if (!uidText && !cells.publicKey && !cells.label)
           problems.add(row, 'uid', 'is missing: give it, or the label of the chip')
         if (cells.publicKey) withKey.add(row)

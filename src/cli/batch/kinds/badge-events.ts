@@ -23,8 +23,8 @@ const named = (values: readonly Cell[]): Record<string, string> =>
 
 /** Relative to the sheet, or else to the working directory. */
 const imagePath = (path: string, folder: string, cwd: string): string => {
-  const beside = resolve(folder, path)
-  return existsSync(beside) ? beside : resolve(cwd, path)
+  const inFolder = resolve(folder, path)
+  return existsSync(inFolder) ? inFolder : resolve(cwd, path)
 }
 
 const describe = ({ row, name, status, id, error }: RowResult): string =>

@@ -56,13 +56,13 @@ export function* eventProblems(
   for (const column of ['virtualEvent', 'privateEvent'])
     if (!/^(true|false|1|0|)$/i.test(cells[column] ?? ''))
       yield { column, why: `"${cells[column]}" must be true or false` }
-  for (const [column, least] of Object.entries({ requestedCodes: 0, maxPerRecipient: 1 })) {
+  for (const [column, min] of Object.entries({ requestedCodes: 0, maxPerRecipient: 1 })) {
     const cell = cells[column]
-    if (cell && !(/^\d{1,7}$/.test(cell) && Number(cell) >= least && Number(cell) <= maxEventCodes))
-      yield { column, why: `"${cell}" must be a whole number from ${least} to ${maxEventCodes}` }
+    if (cell && !(/^\d{1,7}$/.test(cell) && Number(cell) >= min && Number(cell) <= maxEventCodes))
+      yield { column, why: `"${cell}" must be a whole number from ${min} to ${maxEventCodes}` }
   }
-  for (const [column, most] of Object.entries(maxEventText))
-    if ((cells[column]?.length ?? 0) > most) yield { column, why: `must be at most ${most} characters` }
+  for (const [column, max] of Object.entries(maxEventText))
+    if ((cells[column]?.length ?? 0) > max) yield { column, why: `must be at most ${max} characters` }
   if (!isEventUrl(cells.eventURL ?? ''))
     yield { column: 'eventURL', why: `"${cells.eventURL}" must be an http(s) URL` }
   const image = cells.image ? imageAt(cells.image) : undefined

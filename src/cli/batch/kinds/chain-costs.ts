@@ -55,13 +55,13 @@ const warnOfBudget = (
 ): void => {
   if (!isBudget(budget)) return
   const { transactionsLeft, gasLeft } = budget
-  const left = [
+  const remaining = [
     ...(transactionsLeft === null ? [] : [counted(transactionsLeft, 'transaction')]),
     ...(gasLeft === null ? [] : [`${formatNumber(gasLeft)} gas`]),
   ].join(' and ')
   const needed = chains.reduce((sum, { transactions }) => sum + transactions, 0)
   ctx.io.warn(
-    `The team may send ${left} more today (UTC), but this needs ${counted(needed, 'transaction')}. The rows beyond the limit will fail: retry them another day (tapchip batch resume ID --retry-failed), or raise the limit (tapchip teams edit).`,
+    `The team may send ${remaining} more today (UTC), but this needs ${counted(needed, 'transaction')}. The rows beyond the limit will fail: retry them another day (tapchip batch resume ID --retry-failed), or raise the limit (tapchip teams edit).`,
   )
 }
 

@@ -14,14 +14,14 @@ const line = ({ uid, cells, remove }: ApplyRow): object => ({
 
 export const describeApplied = (result: RowResult): string => {
   const changes = isJsonObject(result.changes) && result.status !== 'failed' ? result.changes : {}
-  const words = Object.entries(changes).flatMap(([column, change]) =>
+  const parts = Object.entries(changes).flatMap(([column, change]) =>
     isJsonObject(change) ? [`${column} ${shown(change.from)} → ${shown(change.to)}`] : [],
   )
-  return describeRow(result, ...words)
+  return describeRow(result, ...parts)
 }
 
-const some = (words: readonly (readonly [number | undefined, string])[]): string =>
-  words.flatMap(([count = 0, what]) => (count > 0 ? [`${formatNumber(count)} ${what}`] : [])).join(', ')
+const some = (counts: readonly (readonly [number | undefined, string])[]): string =>
+  counts.flatMap(([count = 0, what]) => (count > 0 ? [`${formatNumber(count)} ${what}`] : [])).join(', ')
 
 const planTotals = (totals: Totals): string => {
   const { created = 0, changed = 0, removed = 0, unchanged = 0, conflict = 0, failed = 0 } = totals
@@ -42,7 +42,7 @@ const planTotals = (totals: Totals): string => {
 }
 
 /** Shared by all batches that change chips the way `chips apply` does. */
-const words = (name: string): KindMessages & Pick<SheetKind<ApplyRow>, 'line'> => ({
+const messages = (name: string): KindMessages & Pick<SheetKind<ApplyRow>, 'line'> => ({
   name,
   isAdmin: true,
   label: 'Applying',
@@ -58,7 +58,7 @@ const words = (name: string): KindMessages & Pick<SheetKind<ApplyRow>, 'line'> =
 })
 
 export const chipsApply: SheetKind<ApplyRow> = {
-  ...words('chips apply'),
+  ...messages('chips apply'),
   isPlanShown: true,
   sheet: applySheet,
   sheetOf: (rows) => {
@@ -86,7 +86,7 @@ const beforeRun = (totals: Totals): string | undefined => {
   return parts.length === 0 ? undefined : `Of ${counted(chips, 'chip')}, ${parts.join(', and ')}.`
 }
 
-const selection = (name: string) => ({ ...words(name), beforeRun })
+const selection = (name: string) => ({ ...messages(name), beforeRun })
 
 /** Chips that flags select, by the command. */
 export const chipSelections = {

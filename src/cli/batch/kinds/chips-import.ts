@@ -28,12 +28,12 @@ export const chipsImport = (rows: { needKeySet: number } = { needKeySet: 0 }): S
       const uids = new UidColumn(problems)
       const reader = new ChipCellsReader(problems, true)
       return {
-        row: (row, [uidText, ...given]) => {
+        row: (row, [uidText, ...inputCells]) => {
           // Empty cells are absent.
           const cells = reader.read(
             row,
             importedColumns.slice(1),
-            given.map((cell) => cell || undefined),
+            inputCells.map((cell) => cell || undefined),
           )
           if (!cells.publicKey) rows.needKeySet += 1
           if (!uidText && !cells.publicKey) problems.add(row, 'uid', 'is missing')

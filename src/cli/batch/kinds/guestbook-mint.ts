@@ -63,7 +63,7 @@ export const guestbookMint = (event?: MintedEvent): SheetKind<MintRow> => ({
     }),
   },
   line: ({ event: minted, recipient }) => ({ ...minted, recipient }),
-  ...words,
+  ...messages,
   sheetOf: () => ({
     heading: [...eventColumns, 'recipient'],
     cells: ({ event: minted, recipient }) => {
@@ -73,7 +73,7 @@ export const guestbookMint = (event?: MintedEvent): SheetKind<MintRow> => ({
   }),
 })
 
-const words = {
+const messages = {
   label: 'Minting',
   changed: (count) => `${count.toLocaleString('en-US')} minted`,
   describe: (result) => {

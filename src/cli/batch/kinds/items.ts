@@ -53,10 +53,10 @@ const written = (value: unknown): string =>
   typeof value === 'string' ? value : value ? JSON.stringify(value) : ''
 
 const describe = ({ row, id, status, changes, error }: RowResult): string => {
-  const words = Object.entries(isJsonObject(changes) ? changes : {}).flatMap(([name, change]) =>
+  const parts = Object.entries(isJsonObject(changes) ? changes : {}).flatMap(([name, change]) =>
     isJsonObject(change) ? [`${name} ${shown(change.from)} → ${shown(change.to)}`] : [],
   )
-  const end = error === undefined ? words : [clean(error)]
+  const end = error === undefined ? parts : [clean(error)]
   return clean([`row ${row}`, String(id), status ?? 'pending', ...end].join('  '))
 }
 
@@ -121,7 +121,7 @@ export const itemApply: SheetKind<ItemRow> = {
   label: 'Applying',
   question: (totals) => {
     const { created = 0 } = totals
-    const words = created > 0 ? `, of which ${counted(created, 'item')} would be created` : ''
-    return `Apply ${counted(changedIn(totals), 'row')}${words}?`
+    const note = created > 0 ? `, of which ${counted(created, 'item')} would be created` : ''
+    return `Apply ${counted(changedIn(totals), 'row')}${note}?`
   },
 }

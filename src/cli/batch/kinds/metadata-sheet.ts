@@ -135,17 +135,17 @@ const withToken = (cells: readonly Cell[], token: Token): Cell[] => {
 }
 
 type ReportProblem = (column: string, why: string) => void
-type Read = (cells: readonly Cell[], complain: ReportProblem) => Metadata | undefined
+type Read = (cells: readonly Cell[], report: ReportProblem) => Metadata | undefined
 
 const fromTemplate = (template: Template, columns: readonly string[]): Read => {
   const at = new Map(columns.map((column, i) => [column, i]))
-  return (cells, complain) => template.fill((column) => cells[at.get(column) ?? -1], complain)
+  return (cells, report) => template.fill((column) => cells[at.get(column) ?? -1], report)
 }
 
 /** A cell holds JSON, or the path of a JSON file. */
 const fromCells = (at: number, folder: string): Read => {
   const files = new Map<string, Metadata | string>()
-  return (cells, complain) => {
+  return (cells, report) => {
     const cell = cells[at]
     const known = cell?.startsWith('{') ? undefined : files.get(cell ?? '')
     const found = !cell
@@ -153,7 +153,7 @@ const fromCells = (at: number, folder: string): Read => {
       : (known ?? (cell.startsWith('{') ? parse(cell) : readFile(folder, cell)))
     if (cell && !cell.startsWith('{')) files.set(cell, found)
     if (typeof found !== 'string') return found
-    complain('metadata', found)
+    report('metadata', found)
     return undefined
   }
 }

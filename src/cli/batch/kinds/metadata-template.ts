@@ -15,10 +15,7 @@ export type Metadata = JsonObject
 export interface Template {
   readonly columns: readonly string[]
   /** @returns undefined if a cell is invalid; `complain` is called for it */
-  fill(
-    cellOf: (column: string) => Cell,
-    complain: (column: string, why: string) => void,
-  ): Metadata | undefined
+  fill(cellOf: (column: string) => Cell, report: (column: string, why: string) => void): Metadata | undefined
 }
 
 interface Field {
@@ -59,13 +56,13 @@ export const readTemplate = (system: Pick<System, 'cwd'>, file: string): Templat
   collect(value, '')
   return {
     columns: [...columns],
-    fill: (cellOf, complain) => {
+    fill: (cellOf, report) => {
       // Report a column once, however often the template uses it.
       const refused = new Set<string>()
       const filled = fillIn(value, (field) => {
         const read = readField(field, cellOf(field.column))
         if (!('why' in read)) return read.value
-        if (!refused.has(field.column)) complain(field.column, read.why)
+        if (!refused.has(field.column)) report(field.column, read.why)
         refused.add(field.column)
         return ''
       })
@@ -141,8 +138,8 @@ const readField = (
 
 const fillIn = (part: unknown, valueFor: (field: Field) => unknown): unknown => {
   if (typeof part === 'string') {
-    const [whole, written] = new RegExp(`^(?:${pattern.source})$`).exec(part) ?? []
-    if (whole !== undefined && written !== undefined) return valueFor(fieldOf(written))
+    const [match, written] = new RegExp(`^(?:${pattern.source})$`).exec(part) ?? []
+    if (match !== undefined && written !== undefined) return valueFor(fieldOf(written))
     return part.replace(pattern, (_, inside: string | undefined) =>
       inside === undefined ? '{{' : String(valueFor(fieldOf(inside))),
     )

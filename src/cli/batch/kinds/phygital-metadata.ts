@@ -10,7 +10,7 @@ import type { Template } from './metadata-template.ts'
 /** A person looks at that of the first rows; all of it is checked. */
 const jsonShown = 3
 
-const words = {
+const messages = {
   name: 'phygitals metadata',
   label: 'Updating',
   describe: (result, isPlan = false) => {
@@ -40,7 +40,7 @@ const words = {
 } as const satisfies KindMessages
 
 export const phygitalMetadata = (template?: Template): SheetKind<MetadataRow> => ({
-  ...words,
+  ...messages,
   sheet: metadataSheet(template),
   line: ({ target, metadata }) => ({ ...targetOnWire(target), metadata }),
   sheetOf: (rows) => {
@@ -53,4 +53,4 @@ export const phygitalMetadata = (template?: Template): SheetKind<MetadataRow> =>
 })
 
 /** What an undo of it makes. */
-export const phygitalMetadataUndo: KindMessages = { ...words, name: 'phygitals undo', label: 'Restoring' }
+export const phygitalMetadataUndo: KindMessages = { ...messages, name: 'phygitals undo', label: 'Restoring' }

@@ -51,10 +51,10 @@ export const verify = defineCommand({
       'First bad': firstBad,
       'Expected at': expectedAt,
     }))
-    const anew = verdict.beganAnew.at(-1)
-    if (anew !== undefined)
+    const lastRestart = verdict.beganAnew.at(-1)
+    if (lastRestart !== undefined)
       ctx.io.warn(
-        `The log was sealed anew at ${anew}: until then, it could be edited unnoticed. If that was not your own restore, ` +
+        `The log was sealed anew at ${lastRestart}: until then, it could be edited unnoticed. If that was not your own restore, ` +
           'do not trust older entries; otherwise compare them with an export or a backup from before.',
       )
     if (verdict.firstBad !== undefined)

@@ -8,7 +8,7 @@ import type { CliContext } from '../../context.ts'
 import { exitCodes, UsageError } from '../../errors.ts'
 import { chipOnWire } from '../chip-handle.ts'
 import { assertOneWay, eventChipFlags, runEventChips } from '../event-chips.ts'
-import { isTokenGiven, readToken, tokenFlags } from '../token.ts'
+import { hasTokenOptions, readToken, tokenFlags } from '../token.ts'
 import { readEventId } from './event.ts'
 
 const instant = (flags: string, description: string): OptionSpec<string | undefined> => ({
@@ -53,7 +53,7 @@ export const assign = defineCommand({
     const { file, startsAt, endsAt, title, description } = options
     const content = { startsAt, endsAt, title, description }
     if (file !== undefined && args.event === undefined) {
-      if (Object.values(content).some((flag) => flag !== undefined) || isTokenGiven(options))
+      if (Object.values(content).some((flag) => flag !== undefined) || hasTokenOptions(options))
         throw new UsageError(
           '--file already says which event each chip gets: leave out the flags that say so, too, or name the event.',
         )
@@ -64,7 +64,7 @@ export const assign = defineCommand({
       await ctx.prompts.text(args.event, { flag: 'The id of the event', message: 'Event' }),
     )
     const isSelected = options.chipGroup !== undefined || options.label.length + options.where.length > 0
-    if (isTokenGiven(options) || (file === undefined && !isSelected && !wantsBatch(options))) {
+    if (hasTokenOptions(options) || (file === undefined && !isSelected && !wantsBatch(options))) {
       if (file !== undefined || isSelected) throw new UsageError('Specify either chips or a token, not both.')
       refuseRunFlags(options)
       await assignOne(ctx, event, options)
@@ -81,9 +81,9 @@ export const assign = defineCommand({
 
 const assignOne = async (ctx: CliContext, poapEventId: number, options: Options): Promise<void> => {
   const { uid, startsAt, endsAt, title, description } = options
-  if (uid !== undefined && isTokenGiven(options))
+  if (uid !== undefined && hasTokenOptions(options))
     throw new UsageError('Specify either a chip (--uid) or a token, not both.')
-  const byToken = isTokenGiven(options)
+  const byToken = hasTokenOptions(options)
   const content = byToken
     ? undefined
     : await ctx.prompts.text(uid, {

@@ -108,7 +108,7 @@ const claims = defineCommand({
   },
 })
 
-const held = defineCommand({
+const heldBadges = defineCommand({
   name: 'held',
   summary: 'List the badges that an address has from the embedded provider; this needs no admin token',
   examples: [
@@ -219,4 +219,4 @@ const unassign = defineCommand({
   },
 })
 
-export const verbs = [list, show, create, assign, unassign, mint, approve, reject, claims, held]
+export const verbs = [list, show, create, assign, unassign, mint, approve, reject, claims, heldBadges]

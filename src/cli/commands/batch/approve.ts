@@ -17,7 +17,7 @@ export const approve = defineCommand({
   args: batchArgument,
   options: { detach, yes },
   run: async (ctx, { args: { id }, options }) => {
-    const { api, batch, words } = await findBatch(ctx, id)
+    const { api, batch, messages } = await findBatch(ctx, id)
     const totals = Object.fromEntries(
       Object.entries(batch.plan ?? {}).filter(
         (entry): entry is [string, number] => typeof entry[1] === 'number',
@@ -27,13 +27,13 @@ export const approve = defineCommand({
     const about = `${batch.kind}, proposed by ${batch.startedBy}: ${counted(batch.total, 'row')}`
     // Also where --yes leaves out the question: what nobody should overlook stands last.
     const does = doesIn(totals).replace(/^ \((.*)\)$/, ' It $1.')
-    const plan = `${(words.planTotals ?? planTotals)(totals)}${does}`
+    const plan = `${(messages.planTotals ?? planTotals)(totals)}${does}`
     ctx.io.note(cleanLines(`${about}${note}\n${plan}`))
     await ctx.prompts.confirm(
       ctx.prompts.named(options.yes),
       `Approve a change of ${counted(changedIn(totals), 'row')}${doesIn(totals)}?`,
     )
     const approved = await api.approve(batch.id)
-    return (await runOn(ctx, api, approved, words, { flags: options, orStatus: true })).exitCode
+    return (await runOn(ctx, api, approved, messages, { flags: options, orStatus: true })).exitCode
   },
 })

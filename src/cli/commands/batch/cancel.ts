@@ -12,12 +12,12 @@ export const cancel = defineCommand({
   args: batchArgument,
   options: { yes },
   run: async (ctx, { args: { id }, options }) => {
-    const { api, batch, words } = await findBatch(ctx, id)
+    const { api, batch, messages } = await findBatch(ctx, id)
     await ctx.prompts.confirm(
       ctx.prompts.named(options.yes),
       `Cancel batch ${id}? It cannot be resumed after that.`,
     )
-    await printStep(ctx, await api.cancel(batch.id), words)
+    await printStep(ctx, await api.cancel(batch.id), messages)
     if (batch.changed > 0) ctx.io.hint(`Take back what it did: tapchip batch undo ${id}`)
   },
 })

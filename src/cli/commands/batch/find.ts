@@ -16,7 +16,7 @@ export interface FoundBatch {
   /** With the credential that its kind takes. */
   readonly api: BatchApi
   readonly batch: Batch
-  readonly words: KindMessages
+  readonly messages: KindMessages
 }
 
 /** A batch of the daemon by its id or name. @throws UsageError if there is none */
@@ -31,13 +31,13 @@ export const findBatch = async (ctx: CliContext, idOrName: string): Promise<Foun
   const [asKey, asAdmin] = [new BatchApi(ctx, client, false), new BatchApi(ctx, client, true)]
   const isId = isBatchName(idOrName)
   // What an API key may do is done with it: the batch is its team's, and the daemon tells who proposed from who approves.
-  const own = isId && apiKey ? await showIfAny(asKey, idOrName) : undefined
-  const batch = own ?? (isId && hasToken ? await showIfAny(asAdmin, idOrName) : undefined)
+  const ofTeam = isId && apiKey ? await showIfAny(asKey, idOrName) : undefined
+  const batch = ofTeam ?? (isId && hasToken ? await showIfAny(asAdmin, idOrName) : undefined)
   if (batch === undefined)
     throw new UsageError(`There is no batch "${idOrName}".`, 'List them: tapchip batch list --all')
-  const words = messagesOf(batch.kind)
-  const isForAdmin = own === undefined || (words.isAdmin === true && hasToken)
-  return { api: isForAdmin ? asAdmin : asKey, batch, words }
+  const messages = messagesOf(batch.kind)
+  const isForAdmin = ofTeam === undefined || (messages.isAdmin === true && hasToken)
+  return { api: isForAdmin ? asAdmin : asKey, batch, messages }
 }
 
 const showIfAny = async (api: BatchApi, idOrName: string): Promise<Batch | undefined> => {

@@ -12,9 +12,9 @@ export const follow = defineCommand({
   examples: ['batch follow b_1hq3v9k7s2m4xa', 'batch follow friday-sale --json'],
   args: batchArgument,
   run: async (ctx, { args: { id } }) => {
-    const { api, batch, words } = await findBatch(ctx, id)
+    const { api, batch, messages } = await findBatch(ctx, id)
     const started = await untilStarted(ctx, api, batch)
     const flags = { yes: false, detach: false }
-    return (await runOn(ctx, api, started, words, { flags })).exitCode
+    return (await runOn(ctx, api, started, messages, { flags })).exitCode
   },
 })

@@ -9,8 +9,8 @@ export const pause = defineCommand({
   examples: ['batch pause b_1hq3v9k7s2m4xa'],
   args: batchArgument,
   run: async (ctx, { args: { id } }) => {
-    const { api, batch, words } = await findBatch(ctx, id)
-    await printStep(ctx, await api.pause(batch.id), words)
+    const { api, batch, messages } = await findBatch(ctx, id)
+    await printStep(ctx, await api.pause(batch.id), messages)
     ctx.io.hint(`Continue: tapchip batch resume ${id}`)
   },
 })

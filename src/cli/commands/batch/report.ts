@@ -14,10 +14,10 @@ export const report = defineCommand({
   run: async (ctx, { args: { id }, options }) => {
     const box = readBox(ctx.system, id)
     if (box) return reportBox(ctx, box, options.failed)
-    const { api, batch, words } = await findBatch(ctx, id)
+    const { api, batch, messages } = await findBatch(ctx, id)
     for await (const result of api.report(batch.id, options.failed)) {
-      const shown = words.shown?.(result, 'report') ?? result
-      await ctx.io.line({ ...shown, status: result.status ?? 'pending' }, () => words.describe(result))
+      const shown = messages.shown?.(result, 'report') ?? result
+      await ctx.io.line({ ...shown, status: result.status ?? 'pending' }, () => messages.describe(result))
     }
     // On standard error, so that the rows stay the only lines of the report.
     if (batch.auditHead !== null)

@@ -36,7 +36,7 @@ export const resume = defineCommand({
   run: async (ctx, { args: { id }, options }) => {
     const box = readBox(ctx.system, id)
     if (box) return resumeHere(ctx, box, options)
-    const { api, batch, words } = await findBatch(ctx, id)
+    const { api, batch, messages } = await findBatch(ctx, id)
     const { retryFailed, rate } = options
     if (batch.state === 'done' && (!retryFailed || batch.failed + batch.conflict === 0)) {
       ctx.io.note('Every row has a result. Nothing to do.')
@@ -44,13 +44,13 @@ export const resume = defineCommand({
     }
     if (batch.state === 'running') await ctx.beforeChange(`Batch ${batch.id} is running already`)
     const resumed = batch.state === 'running' ? batch : await api.resume(batch.id, { retryFailed, rate })
-    const left = formatNumber(
+    const remaining = formatNumber(
       retryFailed ? batch.total - batch.changed - batch.unchanged : batch.total - batch.done,
     )
-    ctx.io.note(`Batch ${batch.id}: ${left} of ${formatNumber(batch.total)} rows are left`)
+    ctx.io.note(`Batch ${batch.id}: ${remaining} of ${formatNumber(batch.total)} rows are left`)
     // Rows are counted anew where failed ones are retried: then each has a result already.
     const after = retryFailed || batch.done >= batch.total ? 0 : batch.done
-    return (await runOn(ctx, api, resumed, words, { flags: options }, after)).exitCode
+    return (await runOn(ctx, api, resumed, messages, { flags: options }, after)).exitCode
   },
 })
 

@@ -46,9 +46,9 @@ export const printShown = (ctx: CliContext, batch: ShownBatch): Promise<void> =>
   }))
 
 /** After a step: the batch, and where it stands. */
-export const printStep = async (ctx: CliContext, batch: Batch, words: KindMessages): Promise<void> => {
+export const printStep = async (ctx: CliContext, batch: Batch, messages: KindMessages): Promise<void> => {
   await ctx.io.one(shownBatch(batch), () => ({
     [`Batch ${batch.id}`]: batch.state,
-    Rows: countsOf(batch, words),
+    Rows: countsOf(batch, messages),
   }))
 }

@@ -32,14 +32,14 @@ export const undo = defineCommand({
 
 const undoFound = async (
   ctx: CliContext,
-  { api, batch: undone, words }: FoundBatch,
+  { api, batch: undone, messages }: FoundBatch,
   flags: { readonly yes: boolean; readonly detach: boolean; readonly rate: number | undefined },
 ): Promise<ExitCode> => {
   await ctx.beforeWrite()
   const { contextName } = ctx.config()
   const from = { host: hostName(), ...(contextName === undefined ? {} : { context: contextName }) }
   const batch = await api.undo(undone.id, from).catch((error: unknown) => {
-    if (!words.isFinal || !(error instanceof ApiError) || error.statusCode !== 409) throw error
+    if (!messages.isFinal || !(error instanceof ApiError) || error.statusCode !== 409) throw error
     throw new UsageError(error.message)
   })
   if (batch.total === 0) {
@@ -57,7 +57,7 @@ const undoFound = async (
   }
   const ask = (totals: Totals) => {
     const count = changedIn(totals)
-    const question = words.undoQuestion?.(count) ?? `Take back ${counted(count, 'row')}?`
+    const question = messages.undoQuestion?.(count) ?? `Take back ${counted(count, 'row')}?`
     return ctx.prompts.confirm(flags.yes, question + othersStay(batch.total - count))
   }
   return (await runPlanned(ctx, api, batch, undoing, { flags, ask })).exitCode

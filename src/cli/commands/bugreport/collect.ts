@@ -82,7 +82,7 @@ export const secretsOf = (ctx: CliContext): string[] => {
       isRunning(record) ? [(readUnit(`/proc/${record.pid}/environ`) ?? '').replaceAll('\0', '\n')] : [],
     ),
   ]
-  const held = dataDirs(ctx).flatMap((dir) =>
+  const savedSecrets = dataDirs(ctx).flatMap((dir) =>
     ['admin.token', 'data.key'].flatMap((name) => (readUnit(join(dir, name)) ?? '').trim() || []),
   )
   const stored = Object.values(contextsOf(ctx)).flatMap(({ apiKey, adminToken }) => [
@@ -92,7 +92,7 @@ export const secretsOf = (ctx: CliContext): string[] => {
   return [
     ...secretsIn(system.env),
     ...files.flatMap((text) => secretsIn(variablesIn(text))),
-    ...held,
+    ...savedSecrets,
     ...stored,
   ]
 }

@@ -107,13 +107,13 @@ const cellsOf = (chip: SelectedChip, chosen: readonly Column[]): string[] =>
 /** The file is either complete or unchanged: half an export would look like one with fewer chips. */
 export const openFile = (ctx: CliContext, file: string) => {
   const path = file.startsWith('/') ? file : `${ctx.system.cwd}/${file}`
-  const words = {
+  const messages = {
     path: file,
     verb: 'written',
     advice: 'Nothing was left behind. Write to another file.',
   } as const
-  const there = withFiles(words, () => statSync(path, { throwIfNoEntry: false }))
-  const isPlain = there?.isFile() ?? true
+  const stats = withFiles(messages, () => statSync(path, { throwIfNoEntry: false }))
+  const isPlain = stats?.isFile() ?? true
   // Pipes and devices cannot be renamed.
   const partial = isPlain ? partialOf(path) : path
   let stream: ReturnType<typeof createWriteStream> | undefined
@@ -124,9 +124,9 @@ export const openFile = (ctx: CliContext, file: string) => {
     })
     return stream
   }
-  const unwritable = (error: unknown) => fileProblem(error, words) ?? error
+  const unwritable = (error: unknown) => fileProblem(error, messages) ?? error
   return {
-    isThere: there?.isFile() ?? false,
+    isThere: stats?.isFile() ?? false,
     write: async (text: string | Uint8Array): Promise<void> => {
       if (failure) throw unwritable(failure)
       if (!open().write(text))

@@ -21,8 +21,11 @@ export const find = defineCommand({
     const { e, c, d } = options
     if (args.url !== undefined && (e ?? c ?? d) !== undefined)
       throw new UsageError('Use a tap URL or --e, --c and --d, not both.')
-    const given = e === undefined && c === undefined ? args.url : ''
-    const url = await ctx.prompts.text(given, { flag: 'A tap URL (or --e, --c and --d)', message: 'Tap URL' })
+    const tapUrl = e === undefined && c === undefined ? args.url : ''
+    const url = await ctx.prompts.text(tapUrl, {
+      flag: 'A tap URL (or --e, --c and --d)',
+      message: 'Tap URL',
+    })
     const query = url === '' ? { e, c, d } : queryOf(url)
     const found = await ctx.call('GET /chips/find', { query })
     await ctx.io.one(found, (chip) => ({

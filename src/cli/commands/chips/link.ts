@@ -4,7 +4,7 @@ import { defineCommand } from '../../command/define.ts'
 import { text } from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
 import { shellQuoted } from '../../io/text.ts'
-import { isTokenGiven, readToken, tokenFlags } from '../token.ts'
+import { hasTokenOptions, readToken, tokenFlags } from '../token.ts'
 import { printChip } from './chip.ts'
 import { applyToChips, chipArguments, chooseChips, manyFlags } from './many.ts'
 
@@ -25,7 +25,7 @@ export const link = defineCommand({
   },
   run: async (ctx, { args, options }) => {
     const { item, variant } = options
-    const token = isTokenGiven(options) ? readToken(options) : undefined
+    const token = hasTokenOptions(options) ? readToken(options) : undefined
     if (variant !== undefined && item === undefined)
       throw new UsageError('--item is missing: a variant belongs to an item.')
     if (token === undefined && item === undefined)

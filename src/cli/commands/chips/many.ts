@@ -84,10 +84,10 @@ export const applyToChips = async (
     ask?(totals: Totals): Promise<void>
   },
 ): Promise<ExitCode> => {
-  const { verb, options: given, settings, question, ask } = about
-  const words = chipSelections[verb]
+  const { verb, options, settings, question, ask } = about
+  const messages = chipSelections[verb]
   const kind = {
-    ...words,
+    ...messages,
     ...(isNamed && { beforeRun: () => undefined }),
     ...(question && {
       question: (totals: Totals, does: string) => question(counted(changedIn(totals), 'chip'), does),
@@ -96,7 +96,7 @@ export const applyToChips = async (
   const rows = uids.map((uid, i): ApplyRow => ({ row: i + 1, uid, ...change }))
   let planned: RowResult | undefined
   const { exitCode, only, plan } = await runRows(ctx, kind, rows, {
-    ...{ flags: given, team: given.team, settings },
+    ...{ flags: options, team: options.team, settings },
     ...(ask && { ask }),
     ...(isNamed && {
       isIdleSkipped: true,

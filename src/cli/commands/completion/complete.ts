@@ -62,13 +62,13 @@ const candidates = async (
     )
   }
   if (verb.next) return verb.next
-  const argument = Object.values(verb.args)[verb.given]
+  const argument = Object.values(verb.args)[verb.index]
   return argument?.completion === undefined ? [] : valuesOf(ctx, argument.completion)
 }
 
 type Position = Pick<Verb, 'args' | 'options'> & {
   readonly next: Candidate[] | undefined
-  readonly given: number
+  readonly index: number
 }
 
 const described = (list: readonly { name: string; summary: string }[]): Candidate[] =>
@@ -78,24 +78,24 @@ const topicNames = Object.keys(topics).map((value) => ({ value, about: 'topic' }
 
 const verbOf = async (nouns: readonly Noun[], before: readonly string[]): Promise<Position> => {
   const visible = nouns.filter(({ hidden }) => !hidden)
-  const words = operands(before, globalOptions)
-  const nowhere = { args: {}, options: {}, given: 0 }
-  const noun = nouns.find(({ name }) => name === words[0])
-  if (noun?.name === 'help' && words.length > 1) return verbOf(nouns, words.slice(1))
-  if (!noun) return { ...nowhere, next: words.length === 0 ? described(visible) : [] }
+  const typedWords = operands(before, globalOptions)
+  const nowhere = { args: {}, options: {}, index: 0 }
+  const noun = nouns.find(({ name }) => name === typedWords[0])
+  if (noun?.name === 'help' && typedWords.length > 1) return verbOf(nouns, typedWords.slice(1))
+  if (!noun) return { ...nowhere, next: typedWords.length === 0 ? described(visible) : [] }
   const loaded = await noun.load()
   if (noun.name === 'help') return { ...nowhere, next: [...topicNames, ...described(visible)] }
-  if ('verb' in loaded) return { ...loaded.verb, next: undefined, given: words.length - 1 }
-  const verb = loaded.verbs.find(({ name }) => name === words[1])
-  if (!verb) return { ...nowhere, next: words.length === 1 ? described(loaded.verbs) : [] }
-  const given = operands(before, [...globalOptions, ...Object.values(verb.options)]).length - 2
-  return { ...verb, next: undefined, given }
+  if ('verb' in loaded) return { ...loaded.verb, next: undefined, index: typedWords.length - 1 }
+  const verb = loaded.verbs.find(({ name }) => name === typedWords[1])
+  if (!verb) return { ...nowhere, next: typedWords.length === 1 ? described(loaded.verbs) : [] }
+  const index = operands(before, [...globalOptions, ...Object.values(verb.options)]).length - 2
+  return { ...verb, next: undefined, index }
 }
 
-const operands = (words: readonly string[], options: readonly OptionLike[]): string[] => {
+const operands = (args: readonly string[], options: readonly OptionLike[]): string[] => {
   const found: string[] = []
-  for (let i = 0; i < words.length; i++) {
-    const word = words[i] ?? ''
+  for (let i = 0; i < args.length; i++) {
+    const word = args[i] ?? ''
     if (!word.startsWith('-')) found.push(word)
     else if (options.some((option) => takesValue(option) && namesOf(option).includes(word))) i += 1
   }

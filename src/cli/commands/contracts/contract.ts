@@ -44,9 +44,9 @@ export const readTwoTap = (options: {
 export const findContract = async (
   ctx: CliContext,
   options: string,
-  teamGiven: string | undefined,
+  teamOption: string | undefined,
 ): Promise<Contract> => {
-  const contracts = await ctx.call('GET /admin/contracts', { query: { team: teamGiven } })
+  const contracts = await ctx.call('GET /admin/contracts', { query: { team: teamOption } })
   return findNamed(contracts, options, {
     noun: 'contract',
     list: 'contracts list',

@@ -73,24 +73,29 @@ const waitUntilDeployed = async (
   for (let attempt = 0; ; attempt++) {
     const transaction = await ctx.call('GET /admin/transactions/:id', { params: { id: transactionId } })
     if (transaction.state === 'confirmed') return
-    const words = describeState(transaction)
+    const description = describeState(transaction)
     if (transaction.settledAt !== null)
       throw new CliError(
-        `${symbol} was not deployed: ${words}: ${transaction.reason ?? 'for an unknown reason'}`,
+        `${symbol} was not deployed: ${description}: ${transaction.reason ?? 'for an unknown reason'}`,
         {
           advice: `See tapchip transactions show ${transactionId}. The next start of the daemon tries again.`,
         },
       )
     // Only printed if it takes long.
-    if (words !== lastPrinted && (transaction.waiting !== null || attempt >= pollDelaysMs.length)) {
-      ctx.io.note(`${words}. ${transaction.waiting === null ? '' : (nextStep(transaction) ?? '')}`.trim())
-      lastPrinted = words
+    if (description !== lastPrinted && (transaction.waiting !== null || attempt >= pollDelaysMs.length)) {
+      ctx.io.note(
+        `${description}. ${transaction.waiting === null ? '' : (nextStep(transaction) ?? '')}`.trim(),
+      )
+      lastPrinted = description
     }
-    const leftMs = until - performance.now()
-    if (leftMs <= 0)
-      throw new CliError(`${symbol} was not deployed within ${seconds} s: ${words}. It is still under way.`, {
-        advice: `Follow it: tapchip transactions show ${transactionId}`,
-      })
-    await sleep(Math.min(leftMs, pollDelaysMs[Math.min(attempt, pollDelaysMs.length - 1)] ?? 0))
+    const remainingMs = until - performance.now()
+    if (remainingMs <= 0)
+      throw new CliError(
+        `${symbol} was not deployed within ${seconds} s: ${description}. It is still under way.`,
+        {
+          advice: `Follow it: tapchip transactions show ${transactionId}`,
+        },
+      )
+    await sleep(Math.min(remainingMs, pollDelaysMs[Math.min(attempt, pollDelaysMs.length - 1)] ?? 0))
   }
 }

@@ -38,7 +38,7 @@ export const realDir = (ctx: CliContext, dir: string): string => {
 }
 
 /** Flags take precedence over the environment, and that over the current context. */
-export const wantedDaemon = (ctx: CliContext, dataDir: string | undefined): DaemonChoice => {
+export const requestedDaemon = (ctx: CliContext, dataDir: string | undefined): DaemonChoice => {
   const { flags, system } = ctx
   const { env } = system
   const where = (dir: string | undefined, isByAddress: boolean): DaemonChoice => ({

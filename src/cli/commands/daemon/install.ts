@@ -44,7 +44,7 @@ export const install = defineCommand({
     const scope = scopeOf(options)
     const { unitPath, envFile } = placesOf(ctx.system, scope)
     const place = dataDirFor(ctx, scope, options)
-    const unit = unitFor(ctx, { scope, given: options, place })
+    const unit = unitFor(ctx, { scope, options, place })
     const before = readUnit(unitPath)
     if (ctx.flags.dryRun) {
       await (ctx.io.json
@@ -118,22 +118,22 @@ const dataDirFor = (
 
 interface UnitInput {
   readonly scope: Scope
-  readonly given: Options
+  readonly options: Options
   readonly place: string | undefined
 }
 
 /** @throws UsageError if the service could not work */
-const unitFor = (ctx: CliContext, { scope, given, place }: UnitInput): string => {
-  const { runAs, port } = given
+const unitFor = (ctx: CliContext, { scope, options, place }: UnitInput): string => {
+  const { runAs, port } = options
   if (runAs !== undefined && scope === 'user') throw new UsageError('--run-as is for a system service.')
   if (runAs !== undefined && !/^[A-Za-z_][\w-]*$/.test(runAs))
     throw new UsageError(`--run-as: "${runAs}" is not the name of a user.`)
-  const flags = flagsFrom(ctx, { ...given, dataDir: place, ephemeral: false }, undefined)
+  const flags = flagsFrom(ctx, { ...options, dataDir: place, ephemeral: false }, undefined)
   const paths = {
     node: process.execPath,
     script: ctx.system.daemonScript(),
-    ...(given.config === undefined ? {} : { config: resolve(ctx.system.cwd, given.config) }),
-    ...(given.seed === undefined ? {} : { seed: resolve(ctx.system.cwd, given.seed) }),
+    ...(options.config === undefined ? {} : { config: resolve(ctx.system.cwd, options.config) }),
+    ...(options.seed === undefined ? {} : { seed: resolve(ctx.system.cwd, options.seed) }),
   }
   const all = [...Object.values(paths), ...flags, place ?? '']
   // biome-ignore lint/suspicious/noControlCharactersInRegex: a unit has one setting a line.

@@ -83,24 +83,24 @@ const failed = (
 ): CliError => {
   // Plain text gives the reason; log lines are recognized by their form.
   const lines = text.trimEnd().split('\n')
-  const words = lines.filter((line) => !line.startsWith('{"level"'))
-  const last = (words.length > 0 ? words : lines).slice(-3).map(clean)
-  const ours = readRecords(ctx.system).find(
+  const textLines = lines.filter((line) => !line.startsWith('{"level"'))
+  const last = (textLines.length > 0 ? textLines : lines).slice(-3).map(clean)
+  const daemonRecord = readRecords(ctx.system).find(
     (record) => text.includes(`${new URL(record.url).host} is already in use`) && isRunning(record),
   )
   return new CliError(`The daemon did not start (${why}):\n${last.join('\n')}`, {
-    advice: ours
-      ? `The daemon that listens there keeps its data in ${ours.dataDir}. To stop it: tapchip daemon stop --data-dir ${shellQuoted(ours.dataDir)}`
+    advice: daemonRecord
+      ? `The daemon that listens there keeps its data in ${daemonRecord.dataDir}. To stop it: tapchip daemon stop --data-dir ${shellQuoted(daemonRecord.dataDir)}`
       : `Its log: ${logFile}`,
   })
 }
 
 /** The ready line of our process: another one may write to the same log. */
-const readyIn = (text: string, ours: number | undefined): Ready | undefined => {
+const readyIn = (text: string, ownPid: number | undefined): Ready | undefined => {
   for (const line of text.split('\n').slice(0, -1)) {
     if (!line.startsWith('{"event":"ready"')) continue
     const { pid, url, dataDir } = parseObject(line) ?? {}
-    if (pid === ours) return { pid: Number(pid), url: String(url), dataDir: String(dataDir) }
+    if (pid === ownPid) return { pid: Number(pid), url: String(url), dataDir: String(dataDir) }
   }
   return undefined
 }

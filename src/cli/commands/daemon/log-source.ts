@@ -103,20 +103,20 @@ export const fromJournal = async (
 const readLines = async (child: ChildProcess, each: (line: string) => void): Promise<void> => {
   const decoder = new StringDecoder('utf8')
   const splitter = new LineSplitter()
-  let words = ''
+  let stderr = ''
   child.stderr?.on('data', (chunk: Buffer) => {
-    if (words.length < 2000) words += chunk.toString()
+    if (stderr.length < 2000) stderr += chunk.toString()
   })
   child.stdout?.on('data', (chunk: Buffer) => {
     for (const line of splitter.push(decoder.write(chunk))) each(line)
   })
   const [code] = await once(child, 'close').catch((error: Error) => {
-    words = error.message
+    stderr = error.message
     return [127]
   })
   // "No journal files were found" is no failure for journalctl, and the reason for an empty log.
   if (code === 0) return
-  throw new CliError(`journalctl failed: ${words.trim().split('\n').at(-1) ?? ''}`, {
+  throw new CliError(`journalctl failed: ${stderr.trim().split('\n').at(-1) ?? ''}`, {
     advice: 'A service of the machine may need root: sudo tapchip daemon logs',
   })
 }

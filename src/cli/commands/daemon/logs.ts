@@ -6,9 +6,15 @@ import { choice, flag, integer, moment, text } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError } from '../../errors.ts'
 import { clean, shellQuoted } from '../../io/text.ts'
-import { type DaemonRecord, ownDaemonAt, readRecords, readStarted, type Service } from '../../local-daemon.ts'
+import {
+  type DaemonRecord,
+  localDaemonAt,
+  readRecords,
+  readStarted,
+  type Service,
+} from '../../local-daemon.ts'
 import { dataDir } from '../../system.ts'
-import { chooseDaemon, dataDirFlag, isMatch, orService, serviceOf, wantedDaemon } from './choose.ts'
+import { chooseDaemon, dataDirFlag, isMatch, orService, requestedDaemon, serviceOf } from './choose.ts'
 import { fromFile, fromJournal } from './log-source.ts'
 
 const levels = { trace: 10, debug: 20, info: 30, warn: 40, error: 50 } as const
@@ -38,22 +44,22 @@ export const logs = defineCommand({
   },
   run: async (ctx, { options }) => {
     const log = logOf(ctx, options.dataDir)
-    const least = options.level === undefined ? 0 : levels[options.level]
+    const minLevel = options.level === undefined ? 0 : levels[options.level]
     const since = options.since === undefined ? 0 : Date.parse(options.since(ctx.now()))
     const { request } = options
-    const isWanted = (line: string) =>
-      levelOf(line) >= least && timeOf(line) >= since && (request === undefined || isAbout(line, request))
-    const isFiltered = request !== undefined || least > 0
-    const most =
+    const isMatch = (line: string) =>
+      levelOf(line) >= minLevel && timeOf(line) >= since && (request === undefined || isAbout(line, request))
+    const isFiltered = request !== undefined || minLevel > 0
+    const maxLines =
       options.lines ?? (options.since === undefined && request === undefined ? 100 : Number.POSITIVE_INFINITY)
     const last: string[] = []
     const keep = (line: string) => {
-      if (!isWanted(line) || most === 0) return
+      if (!isMatch(line) || maxLines === 0) return
       last.push(line)
-      if (last.length > most) last.shift()
+      if (last.length > maxLines) last.shift()
     }
-    const wanted = { ctx, since, lines: isFiltered ? Number.POSITIVE_INFINITY : most }
-    const rest = 'path' in log ? fromFile(log.path, keep) : await fromJournal(log, wanted, keep)
+    const query = { ctx, since, lines: isFiltered ? Number.POSITIVE_INFINITY : maxLines }
+    const rest = 'path' in log ? fromFile(log.path, keep) : await fromJournal(log, query, keep)
     for (const line of last) await print(ctx, line)
     if (request !== undefined && last.length === 0 && !options.follow)
       throw new CliError(`The log has no line about the request ${clean(request)}.`, {
@@ -64,7 +70,7 @@ export const logs = defineCommand({
     const more = new AbortController()
     const stopListening = ctx.system.interrupts.listen(() => more.abort())
     await rest.follow(more.signal, async (line) => {
-      if (isWanted(line)) await print(ctx, line)
+      if (isMatch(line)) await print(ctx, line)
     })
     stopListening()
     rest.close()
@@ -72,22 +78,24 @@ export const logs = defineCommand({
 })
 
 /** The last lines, parsed where they are JSON. @throws CliError if there is no log */
-export const recentLines = async (ctx: CliContext, most: number): Promise<unknown[]> => {
+export const recentLines = async (ctx: CliContext, maxLines: number): Promise<unknown[]> => {
   const last: string[] = []
   const keep = (line: string) => {
     last.push(line)
-    if (last.length > most) last.shift()
+    if (last.length > maxLines) last.shift()
   }
   const log = logOf(ctx, undefined)
   const rest =
-    'path' in log ? fromFile(log.path, keep) : await fromJournal(log, { ctx, since: 0, lines: most }, keep)
+    'path' in log
+      ? fromFile(log.path, keep)
+      : await fromJournal(log, { ctx, since: 0, lines: maxLines }, keep)
   rest.close()
   return last.map((line) => parseObject(line) ?? line)
 }
 
 /** The log of the daemon that is meant, of its service, or of the last one that ran: never that of another daemon. */
 const logOf = (ctx: CliContext, dir: string | undefined): { readonly path: string } | Service => {
-  const request = orService(ctx, wantedDaemon(ctx, dir))
+  const request = orService(ctx, requestedDaemon(ctx, dir))
   const { instance, url, origin } = ctx.config()
   const isMeant = (record: DaemonRecord) =>
     !request.isByAddress || instance === undefined || record.instance === '' || record.instance === instance
@@ -120,8 +128,8 @@ const logOf = (ctx: CliContext, dir: string | undefined): { readonly path: strin
 
 /** The data directory of a daemon of this machine that nobody started with `daemon start`. */
 const dirOfOwn = (ctx: CliContext, url: string): string | undefined => {
-  const own = ownDaemonAt(ctx.system, url)
-  return own && dirname(own.socket)
+  const daemon = localDaemonAt(ctx.system, url)
+  return daemon && dirname(daemon.socket)
 }
 
 const isAbout = (line: string, request: string): boolean => {

@@ -9,7 +9,7 @@ import { CliError, UsageError } from '../../errors.ts'
 import { shellQuoted } from '../../io/text.ts'
 import { isRunning, isSameAddress, readRecords, recordIn } from '../../local-daemon.ts'
 import { dataDir, stateDir } from '../../system.ts'
-import { assertLocal, realDir, wantedDaemon } from './choose.ts'
+import { assertLocal, realDir, requestedDaemon } from './choose.ts'
 import { keepStarted, launch, prepareStarted } from './launch.ts'
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error'] as const
@@ -42,7 +42,7 @@ export const start = defineCommand({
   run: async (ctx, { options }) => {
     const address = addressFor(ctx, options)
     const flags = flagsFrom(ctx, options, address)
-    const running = findRunning(ctx, { given: options, flags, address })
+    const running = findRunning(ctx, { options, flags, address })
     if (running) return reportRunning(ctx, running, flags)
     const chosen = realDir(ctx, options.dataDir ?? dataDir(ctx.system))
     const isInSettings = !options.dataDir && !!(options.config ?? ctx.system.env.TAPCHIP_CONFIG)
@@ -69,18 +69,18 @@ export const start = defineCommand({
 
 /** The address in use, if no flag of this command contradicts it. */
 const addressFor = (ctx: CliContext, options: Options): URL | undefined => {
-  const wanted = wantedDaemon(ctx, undefined)
-  if (wanted.url === undefined) return undefined
-  const url = new URL(wanted.url)
+  const requested = requestedDaemon(ctx, undefined)
+  if (requested.url === undefined) return undefined
+  const url = new URL(requested.url)
   const { host, port, dataDir: dir, ephemeral } = options
   const isOther = port !== undefined && port !== portOf(url)
   const isAsked = !!ctx.flags.url || !!ctx.flags.context
   if (isAsked && isOther)
     throw new UsageError(
-      `${ctx.config().origin} says ${wanted.url}, but --port ${port} contradicts it. Nothing was started.`,
+      `${ctx.config().origin} says ${requested.url}, but --port ${port} contradicts it. Nothing was started.`,
       'Leave one of them out.',
     )
-  if (isAsked || ((host ?? port ?? dir) === undefined && !ephemeral)) assertLocal(ctx, wanted)
+  if (isAsked || ((host ?? port ?? dir) === undefined && !ephemeral)) assertLocal(ctx, requested)
   return isOther || host !== undefined || !isLoopback(url.hostname) ? undefined : url
 }
 
@@ -88,9 +88,9 @@ const addressFor = (ctx: CliContext, options: Options): URL | undefined => {
 const assertDirFitsContext = (ctx: CliContext, dir: string): void => {
   const { instance, contextName, url } = ctx.config()
   if (instance === undefined) return
-  const there = instanceIn(dir)
-  if (there === instance) return
-  const what = there === undefined ? 'is new' : 'belongs to another daemon'
+  const runningInstance = instanceIn(dir)
+  if (runningInstance === instance) return
+  const what = runningInstance === undefined ? 'is new' : 'belongs to another daemon'
   throw new UsageError(
     `The context "${contextName}" has keys for the daemon that was at ${url}, but ${dir} ${what}. Nothing was started.`,
     'To start that daemon: tapchip daemon start --data-dir DIR. To start another one beside it: --data-dir OTHER --port 0',
@@ -128,17 +128,14 @@ export const flagsFrom = (ctx: CliContext, options: Options, address: URL | unde
 }
 
 interface RunningQuery {
-  readonly given: Options
+  readonly options: Options
   readonly flags: readonly string[]
   readonly address: URL | undefined
 }
 
 type Running = ReturnType<typeof readRecords>[number]
 
-const findRunning = (
-  ctx: CliContext,
-  { given: options, flags, address }: RunningQuery,
-): Running | undefined => {
+const findRunning = (ctx: CliContext, { options, flags, address }: RunningQuery): Running | undefined => {
   const running = readRecords(ctx.system).filter(isRunning)
   const isSame = ({ started }: Running) => started.flags.join('\n') === flags.join('\n')
   const dir = options.dataDir ?? ctx.system.env.TAPCHIP_DATA_DIR
@@ -176,13 +173,16 @@ const reportRunning = async (ctx: CliContext, record: Running, flags: readonly s
 }
 
 /** Flags that are given now and differ. A flag that is left out matches anything, and so does port 0. */
-const differingFlags = ({ started: { flags: told }, url }: Running, flags: readonly string[]): string[] => {
+const differingFlags = (
+  { started: { flags: startFlags }, url }: Running,
+  flags: readonly string[],
+): string[] => {
   const port = String(portOf(new URL(url)))
   const isSo = (name: string, value: string): boolean => {
     if (name === '--port') return value === '0' || value === port
     // The daemon was found by its directory, however the path is written.
     if (name === '--data-dir') return true
-    return told.some((flag, i) => flag === name && told[i + 1] === value)
+    return startFlags.some((flag, i) => flag === name && startFlags[i + 1] === value)
   }
   return flags.flatMap((name, i) => {
     const value = flags[i + 1] ?? ''
@@ -191,11 +191,11 @@ const differingFlags = ({ started: { flags: told }, url }: Running, flags: reado
 }
 
 const freeLog = (ctx: CliContext): string => {
-  const taken = new Set(
+  const used = new Set(
     readRecords(ctx.system).flatMap((record) => (isRunning(record) ? [record.started.logFile] : [])),
   )
   let logFile = `${stateDir(ctx.system)}/daemon.log`
-  for (let n = 2; taken.has(logFile); n += 1) logFile = `${stateDir(ctx.system)}/daemon-${n}.log`
+  for (let n = 2; used.has(logFile); n += 1) logFile = `${stateDir(ctx.system)}/daemon-${n}.log`
   return logFile
 }
 

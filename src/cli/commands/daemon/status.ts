@@ -21,7 +21,7 @@ import { describeChain } from '../doctor/chains.ts'
 import { describeServer } from '../doctor/daemon.ts'
 import { describeReaders, readersHere } from '../doctor/readers.ts'
 import { describeBudget } from '../teams.ts'
-import { chooseDaemon, dataDirFlag, orService, serviceOf, wantedDaemon } from './choose.ts'
+import { chooseDaemon, dataDirFlag, orService, requestedDaemon, serviceOf } from './choose.ts'
 import { type ServiceState, stateOf } from './systemd.ts'
 
 export const status = defineCommand({
@@ -31,7 +31,7 @@ export const status = defineCommand({
   options: { ...dataDirFlag, all: flag('--all', 'List the daemons that daemon start started here') },
   run: async (ctx, { options }) => {
     if (options.all) return listAll(ctx)
-    const choice = orService(ctx, wantedDaemon(ctx, options.dataDir))
+    const choice = orService(ctx, requestedDaemon(ctx, options.dataDir))
     // On another machine there is no process to look at, but the daemon can be asked.
     const isElsewhere = choice.url !== undefined && !isLoopback(new URL(choice.url).hostname)
     const record = isElsewhere ? undefined : chooseDaemon(ctx, choice)
@@ -76,8 +76,8 @@ const systemOf = (
 ): System => {
   const socket = join(dataDir ?? '', adminSocketName)
   if (dataDir === undefined || !existsSync(socket) || !behindSocket(socket).token) return system
-  const own = { TAPCHIP_URL: url, TAPCHIP_ADMIN_URL: `unix:${socket}`, TAPCHIP_ADMIN_TOKEN: undefined }
-  return { ...system, env: { ...system.env, ...own } }
+  const env = { TAPCHIP_URL: url, TAPCHIP_ADMIN_URL: `unix:${socket}`, TAPCHIP_ADMIN_TOKEN: undefined }
+  return { ...system, env: { ...system.env, ...env } }
 }
 
 const listAll = async (ctx: CliContext): Promise<ExitCode> => {
@@ -113,17 +113,17 @@ const printStatus = async (ctx: CliContext): Promise<void> => {
     ctx.io.note('Set TAPCHIP_ADMIN_TOKEN to see more.')
     return
   }
-  const [held, chains, found] = await Promise.all([
+  const [instance, chains, found] = await Promise.all([
     ctx.call('GET /admin/status'),
     ctx.call('GET /admin/chains'),
     readersHere(ctx),
   ])
   const readers = { list: found.list, problem: found.problem?.detail ?? null }
   // If it was reached by its socket, it is on this machine: show the address that `start` and `stop` use.
-  const listens = ctx.config().adminUrl().startsWith('unix:') ? recordIn(held.dataDir)?.url : undefined
-  const installed = serviceOf(ctx, held.dataDir)
+  const listens = ctx.config().adminUrl().startsWith('unix:') ? recordIn(instance.dataDir)?.url : undefined
+  const installed = serviceOf(ctx, instance.dataDir)
   const service = installed === undefined ? null : await stateOf(ctx, installed)
-  await ctx.io.one({ running: true, service, ...held, chains, readers }, (it) => ({
+  await ctx.io.one({ running: true, service, ...instance, chains, readers }, (it) => ({
     Running: it.running,
     ...(it.service === null ? {} : { Service: describeService(it.service) }),
     Daemon: listens ?? it.url,

@@ -16,9 +16,9 @@ import {
   dataDirFlag,
   orService,
   realDir,
+  requestedDaemon,
   runningIn,
   serviceOf,
-  wantedDaemon,
 } from './choose.ts'
 import { forgetStarted } from './launch.ts'
 
@@ -34,7 +34,7 @@ export const stop = defineCommand({
     wait: integerOrBare('--wait [seconds]', 'How long to wait for it (default: 30)', [1, 3600], 30),
   },
   run: async (ctx, { options }) => {
-    const choice = orService(ctx, wantedDaemon(ctx, options.dataDir))
+    const choice = orService(ctx, requestedDaemon(ctx, options.dataDir))
     const record = chooseDaemon(ctx, choice) ?? (await findByHand(ctx, choice))
     if (record === undefined) {
       await assertNoneAnswers(choice)
@@ -106,11 +106,11 @@ const flagsOf = (
   const { port } = new URL(url)
   const at = flags.indexOf('--port')
   // It was started with any free port, but contexts now use the one that it had.
-  const told = flags.map((flag, i) => (i === at + 1 && at >= 0 ? port : flag))
-  if (at < 0 && port !== new URL(defaultUrl).port) told.push('--port', port)
+  const startFlags = flags.map((flag, i) => (i === at + 1 && at >= 0 ? port : flag))
+  if (at < 0 && port !== new URL(defaultUrl).port) startFlags.push('--port', port)
   const defaultDir = dataDir({ ...ctx.system, env: { ...ctx.system.env, TAPCHIP_DATA_DIR: undefined } })
-  if (!flags.includes('--data-dir') && dir !== realDir(ctx, defaultDir)) told.push('--data-dir', dir)
-  return told
+  if (!flags.includes('--data-dir') && dir !== realDir(ctx, defaultDir)) startFlags.push('--data-dir', dir)
+  return startFlags
 }
 
 /** @throws CliError if something still answers at the address: it was started by hand, or elsewhere */

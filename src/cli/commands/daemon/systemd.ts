@@ -4,14 +4,18 @@ import { CliError } from '../../errors.ts'
 import { clean } from '../../io/text.ts'
 import { type Scope, type Service, systemctl as typed, unitName } from '../../local-daemon.ts'
 
-interface Ran {
+interface CommandResult {
   readonly code: number
   readonly stdout: string
   readonly stderr: string
 }
 
 /** Does not throw. @returns code 127 if there is no such program */
-export const runProgram = (ctx: CliContext, program: string, args: readonly string[]): Promise<Ran> =>
+export const runProgram = (
+  ctx: CliContext,
+  program: string,
+  args: readonly string[],
+): Promise<CommandResult> =>
   new Promise((resolve) => {
     const options = { env: { ...ctx.system.env, LC_ALL: 'C' }, maxBuffer: 16 * 1024 * 1024 }
     execFile(program, args, options, (error, stdout, stderr) => {
@@ -20,7 +24,7 @@ export const runProgram = (ctx: CliContext, program: string, args: readonly stri
     })
   })
 
-export const runSystemctl = (ctx: CliContext, scope: Scope, ...args: string[]): Promise<Ran> =>
+export const runSystemctl = (ctx: CliContext, scope: Scope, ...args: string[]): Promise<CommandResult> =>
   runProgram(ctx, 'systemctl', [...(scope === 'user' ? ['--user'] : []), ...args])
 
 /** @throws CliError if systemctl fails */

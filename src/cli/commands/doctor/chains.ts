@@ -83,8 +83,8 @@ const checkContract = ({ symbol, team, status, problem }: Chain['contracts'][num
 
 const check = (chain: Chain): Finding => {
   const name = `chain ${chain.chainId}`
-  const { trouble, balance, baseFee, maxFeePerGas } = chain
-  if (trouble !== null) return fail(name, trouble.message.replace(/\.$/, ''), fixOf(trouble, chain))
+  const { trouble: problem, balance, baseFee, maxFeePerGas } = chain
+  if (problem !== null) return fail(name, problem.message.replace(/\.$/, ''), fixOf(problem, chain))
   if (balance === null) return fail(name, 'it does not answer', fixOf({ code: 'node' }, chain))
   const pay = `send some of the chain's coin to ${chain.relayer}`
   if (chain.waiting.funds !== undefined)

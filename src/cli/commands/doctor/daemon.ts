@@ -43,11 +43,11 @@ export const checkDaemon = async (ctx: CliContext): Promise<Finding[]> => {
   } catch (error) {
     if (!(error instanceof DaemonUnreachable)) throw error
     const fix = error.advice.replace(/^[A-Z]/, (letter) => letter.toLowerCase())
-    const lost = `${error.message.replace(/\.$/, '')} (address from ${origin})`
+    const text = `${error.message.replace(/\.$/, '')} (address from ${origin})`
     const inside = await throughSocket(ctx)
     return inside.length === 0
-      ? [fail('daemon', lost, fix)]
-      : [fail('daemon', lost, 'it is running on this machine: check the name and the route to it'), ...inside]
+      ? [fail('daemon', text, fix)]
+      : [fail('daemon', text, 'it is running on this machine: check the name and the route to it'), ...inside]
   }
 }
 
@@ -82,8 +82,8 @@ const throughSocket = async (ctx: CliContext): Promise<Finding[]> => {
 }
 
 const checkClock = (ctx: CliContext, date: string | undefined): Finding => {
-  const theirs = date === undefined ? Number.NaN : Date.parse(date)
-  const skew = Math.abs(ctx.now().getTime() - theirs)
+  const daemonTime = date === undefined ? Number.NaN : Date.parse(date)
+  const skew = Math.abs(ctx.now().getTime() - daemonTime)
   if (Number.isNaN(skew)) return warn('clock', 'the daemon reported no time', 'no fix is known')
   return skew <= maxSkewMs
     ? ok('clock', 'the daemon and this machine agree')
@@ -128,26 +128,26 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
     return [fail('admin token', messageOf(error), 'set TAPCHIP_ADMIN_TOKEN, or tapchip login --admin')]
   }
   const { database, disk, counts, version, token, warnings, admin } = status
-  const ours = __TAPCHIP_VERSION__
+  const cliVersion = __TAPCHIP_VERSION__
   return [
     ok('admin token', `${token.name} (${token.scopes.join(', ')})`),
     ok('administration', whereAdministrationIs(ctx, admin)),
     checkDatabase(database),
     checkDisk(disk, database.server !== null && database.server !== undefined),
     ...checkBackup(ctx, status),
-    version === ours
+    version === cliVersion
       ? ok('version', version)
-      : warn('version', `the daemon is ${version}, this is ${ours}`, 'update the older one'),
+      : warn('version', `the daemon is ${version}, this is ${cliVersion}`, 'update the older one'),
     checkAudit(status.audit),
     checkBadges(status.badges),
     ...status.webhooks.failed.map(({ id, reason }) =>
       warn('webhooks', `webhook ${id} is disabled: ${reason}`, `tapchip webhooks edit ${id} --enable`),
     ),
     await checkKeySets(ctx, counts.keySets),
-    ...warnings.map((words) =>
-      words.startsWith('The clock ')
-        ? warn('clock', words, 'set the clock; the daemon keeps running')
-        : warn('settings', words, 'correct it and restart the daemon'),
+    ...warnings.map((detail) =>
+      detail.startsWith('The clock ')
+        ? warn('clock', detail, 'set the clock; the daemon keeps running')
+        : warn('settings', detail, 'correct it and restart the daemon'),
     ),
     ...(await checkChains(ctx)),
   ]
@@ -239,13 +239,13 @@ const checkDatabase = ({
 }: AnswerOf<'GET /admin/status'>['database']): Finding => {
   const size = `${sizeBytes.toLocaleString('en-US')} bytes`
   if (server) {
-    const words = `${describeServer(server)}, ${size}`
+    const text = `${describeServer(server)}, ${size}`
     const late = server.standbys.find(({ lagSeconds }) => (lagSeconds ?? 0) > maxLagSeconds)
     if (late)
-      return warn('database', `${words}; ${late.name} is ${late.lagSeconds} s behind`, 'look at that standby')
+      return warn('database', `${text}; ${late.name} is ${late.lagSeconds} s behind`, 'look at that standby')
     return server.pools.some(({ waiting }) => waiting > 0)
-      ? warn('database', `${words}; requests wait for connections`, 'look at the load of the server')
-      : ok('database', words)
+      ? warn('database', `${text}; requests wait for connections`, 'look at the load of the server')
+      : ok('database', text)
   }
   if (integrity === 'ok') return ok('database', `intact, ${size}`)
   return fail('database', integrity ?? 'it was not checked', 'stop the daemon and restore a backup')

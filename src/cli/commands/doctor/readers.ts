@@ -11,7 +11,7 @@ const timeoutMs = 1_000
 /** A machine may do without readers, so nothing here is a failure. */
 export const checkReaders = async (ctx: CliContext): Promise<Finding[]> => [
   await checkService(ctx),
-  ...heldByKernel().map((driver) =>
+  ...readersOfKernel().map((driver) =>
     warn(
       'reader driver',
       `the kernel driver ${driver} holds a reader, so pcscd cannot use it`,
@@ -90,7 +90,7 @@ const byHand: Readonly<Record<Exclude<Platform, 'linux'>, string>> = {
 const rivals = new Set(['pn533_usb', 'pn533'])
 
 /** @param devices the directory in which Linux lists USB devices; other systems have none */
-export const heldByKernel = (devices = '/sys/bus/usb/devices'): string[] => [
+export const readersOfKernel = (devices = '/sys/bus/usb/devices'): string[] => [
   ...new Set(namesIn(devices).flatMap((name) => driverOf(join(devices, name)) ?? [])),
 ]
 

@@ -73,9 +73,9 @@ const assignAll = async (
   const unchanged = new Set(uids).size - assigned
   const done = { success, ...(unchanged > 0 ? { assigned, unchanged } : {}) }
   const chips = counted(new Set(uids).size, 'chip')
-  const words =
+  const messages =
     unchanged > 0 ? `${formatNumber(assigned)} of ${chips}, ${formatNumber(unchanged)} unchanged` : chips
-  await ctx.io.one(done, () => ({ Event: guestbookEventId, Assigned: words }))
+  await ctx.io.one(done, () => ({ Event: guestbookEventId, Assigned: messages }))
   ctx.io.hint("See what a chip's next tap gives: tapchip refs show REF, tapchip otps show CODE")
 }
 

@@ -30,14 +30,14 @@ export const watch = defineCommand({
         const ended = new AbortController()
         const signal = AbortSignal.any([interrupted, ended.signal])
         const idleTimer = startIdleTimer(ctx, () => ended.abort(new NoCard()))
-        let left = options.count ?? Number.POSITIVE_INFINITY
+        let remaining = options.count ?? Number.POSITIVE_INFINITY
         const onCard = async (card: Card) => {
           idleTimer.restart()
           const chip = await readOrWarn(ctx, opened.all, card, signal)
-          if (chip === undefined || left <= 0) return
-          left -= 1
+          if (chip === undefined || remaining <= 0) return
+          remaining -= 1
           await (options.verify ? printVerdict(ctx, chip) : printTap(ctx, chip))
-          if (left === 0) ended.abort()
+          if (remaining === 0) ended.abort()
         }
         ctx.io.note('Waiting for chips. Press Ctrl-C to stop.')
         try {

@@ -3,7 +3,7 @@ import type { ArgumentSpec } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { codeFlag, idempotencyFlag, readRecipient, recipientFlag, sendOnce } from '../sending.ts'
-import { isTokenGiven, readToken, type TokenGiven, token, tokenFlags } from '../token.ts'
+import { hasTokenOptions, readToken, type TokenOptions, token, tokenFlags } from '../token.ts'
 
 const actions = ['show', 'create', 'delete'] as const
 type Action = (typeof actions)[number]
@@ -38,14 +38,14 @@ export const claimRegistration = defineCommand({
       throw new UsageError(`A code creates a registration; to ${args.action} one, leave --code out.`)
     if (code === undefined && options.idempotencyKey !== undefined)
       throw new UsageError('--idempotency-key goes with --code: without one, a repetition registers anew.')
-    if (code !== undefined && isTokenGiven(options))
+    if (code !== undefined && hasTokenOptions(options))
       throw new UsageError('--code already says which token: leave out the flags that also say it.')
     if (code !== undefined) return createByCode(ctx, code, options)
     await { show, create, delete: remove }[args.action](ctx, options)
   },
 })
 
-interface RegistrationOptions extends TokenGiven {
+interface RegistrationOptions extends TokenOptions {
   readonly recipient: string | undefined
   readonly idempotencyKey: string | undefined
 }

@@ -13,13 +13,13 @@ import { text, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
 import { exitCodes, UsageError } from '../../errors.ts'
 import { readMetadata } from '../metadata.ts'
-import { readToken, type TokenGiven, token, tokenFlags } from '../token.ts'
+import { readToken, type TokenOptions, token, tokenFlags } from '../token.ts'
 
 export const metadataFlag = {
   metadata: text('--metadata <json|@file>', 'The new metadata: JSON, or a file (@-: standard input)'),
 }
 
-interface MetadataOptions extends TokenGiven {
+interface MetadataOptions extends TokenOptions {
   readonly metadata: string | undefined
 }
 

@@ -3,7 +3,7 @@ import { defineCommand } from '../../command/define.ts'
 import type { CliContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { codeFlag, readRecipient, recipientFlag } from '../sending.ts'
-import { isTokenGiven, readToken, type TokenGiven, token, tokenFlags } from '../token.ts'
+import { hasTokenOptions, readToken, type TokenOptions, token, tokenFlags } from '../token.ts'
 
 export const transferSignature = defineCommand({
   name: 'transfer-signature',
@@ -18,7 +18,7 @@ export const transferSignature = defineCommand({
   options: { ...tokenFlags, ...codeFlag, ...recipientFlag },
   run: async (ctx, { options }) => {
     const { code } = options
-    if (isTokenGiven(options) === (code !== undefined))
+    if (hasTokenOptions(options) === (code !== undefined))
       throw new UsageError(
         'Specify which token, in one way: --contract-address, --chain-id and --token-id, or --code.',
       )
@@ -32,7 +32,7 @@ export const transferSignature = defineCommand({
   },
 })
 
-interface SignatureOptions extends TokenGiven {
+interface SignatureOptions extends TokenOptions {
   readonly recipient: string | undefined
 }
 

@@ -18,7 +18,7 @@ import {
   recipientFlag,
   sendOnce,
 } from '../sending.ts'
-import { isTokenGiven, readToken, token, tokenFlags } from '../token.ts'
+import { hasTokenOptions, readToken, token, tokenFlags } from '../token.ts'
 
 const flags = {
   ...tokenFlags,
@@ -69,7 +69,7 @@ export const transfer = defineCommand({
 
 const transferByFlags = async (ctx: CliContext, options: TransferOptions): Promise<void> => {
   const { uid, code } = options
-  const named = [isTokenGiven(options), uid !== undefined, code !== undefined].filter(Boolean).length
+  const named = [hasTokenOptions(options), uid !== undefined, code !== undefined].filter(Boolean).length
   if (named !== 1)
     throw new UsageError(
       `${named === 0 ? 'Specify which token' : 'Specify it in one way'}: --contract-address, --chain-id and --token-id, or --uid, or --code.`,

@@ -14,7 +14,7 @@ const states = [
   'cancelled',
 ] as const satisfies readonly Transaction['state'][]
 
-const { MAX_SAFE_INTEGER: most } = Number
+const { MAX_SAFE_INTEGER: maxId } = Number
 
 export const list = defineCommand({
   name: 'list',
@@ -25,7 +25,7 @@ export const list = defineCommand({
     'transactions list --state reverted --chain-id 8453 --json',
   ],
   options: {
-    chainId: integer('--chain-id <id>', 'Only this chain', [1, most]),
+    chainId: integer('--chain-id <id>', 'Only this chain', [1, maxId]),
     state: choice('--state <state>', 'Only this state', states),
     kind: text('--kind <kind>', 'Only this kind: phygital-transfer, phygital-mint, …'),
     waiting: flag('--waiting', 'Only those that are waiting for something'),

@@ -54,11 +54,11 @@ export const waitingReasons: Readonly<
 }
 
 const explained = (waiting: string): string => {
-  const { kind, words } = waitingParts(waiting)
+  const { kind, detail } = waitingParts(waiting)
   const why = kind === undefined ? waiting : waitingReasons[kind].why
-  if (words === undefined || kind === undefined) return why
+  if (detail === undefined || kind === undefined) return why
   // The cap may leave room for what the node asks for.
-  return `${kind === 'fees' ? 'the node asks for a higher fee' : why} (${words})`
+  return `${kind === 'fees' ? 'the node asks for a higher fee' : why} (${detail})`
 }
 
 /** Example: `signed; waiting: the relayer cannot pay for it`. */

@@ -30,12 +30,12 @@ export async function aloneWithChain({
   db,
   log,
   dataDir,
-  lost,
+  onLost,
 }: {
   db: Db
   log: Pick<Logger, 'warn' | 'error'>
   dataDir: string
-  lost: () => void
+  onLost: () => void
 }): Promise<() => Promise<void>> {
   const lease = new Lease({ db, name: 'embedded chain', holder: holderIn(dataDir) })
   if (!(await lease.acquireWithin(defaultLeaseMs + renewMs))) throw new EmbeddedElsewhere()
@@ -44,7 +44,7 @@ export async function aloneWithChain({
     run: async () => {
       if (!lease.isHeld || (await lease.renew())) return
       log.error('another daemon on this database runs its embedded chain now, so that of this one is stopped')
-      lost()
+      onLost()
     },
     firstMs: renewMs,
     restMs: () => renewMs,

@@ -27,12 +27,12 @@ export class BlockMaker {
   readonly #settings: BlockMakerSettings
   readonly #poll: NodeJS.Timeout
   #queue: Promise<unknown> = Promise.resolve()
-  #poked = false
-  #held = false
+  #isPoked = false
+  #isHeld = false
   #closed = false
-  #again = false
+  #retryStuck = false
   /** The number of transactions that the last, empty block left in the pool. */
-  #stuck = 0
+  #stuckCount = 0
   /** Monotonic. */
   #lastBlockAt: number
   #unansweredSince: number | undefined
@@ -40,7 +40,7 @@ export class BlockMaker {
   constructor(settings: BlockMakerSettings) {
     this.#settings = settings
     this.#lastBlockAt = settings.clock.monotonic()
-    this.#poll = setInterval(() => this.#soon(false), pollMs)
+    this.#poll = setInterval(() => this.#schedule(false), pollMs)
     this.#poll.unref()
   }
 
@@ -58,7 +58,7 @@ export class BlockMaker {
   }
 
   poke(): void {
-    this.#soon(true)
+    this.#schedule(true)
   }
 
   /** Makes blocks until no minable transaction waits, even on hold. */
@@ -67,8 +67,8 @@ export class BlockMaker {
   }
 
   /** Keeps transactions in the pool, or stops doing so. */
-  hold(held: boolean): void {
-    this.#held = held
+  setHeld(isHeld: boolean): void {
+    this.#isHeld = isHeld
     this.poke()
   }
 
@@ -106,16 +106,16 @@ export class BlockMaker {
     await this.#queue
   }
 
-  #soon(again: boolean): void {
-    this.#again ||= again
-    if (this.#poked || this.#held || this.#closed) return
-    this.#poked = true
+  #schedule(retryStuck: boolean): void {
+    this.#retryStuck ||= retryStuck
+    if (this.#isPoked || this.#isHeld || this.#closed) return
+    this.#isPoked = true
     setTimeout(() => {
       const run = this.#inTurn(() => {
-        this.#poked = false
-        const tryAgain = this.#again
-        this.#again = false
-        return this.#held || this.#closed ? Promise.resolve() : this.#emptyPool(tryAgain)
+        this.#isPoked = false
+        const retry = this.#retryStuck
+        this.#retryStuck = false
+        return this.#isHeld || this.#closed ? Promise.resolve() : this.#emptyPool(retry)
       })
       run.catch(this.#settings.failed)
     }, gatherMs)
@@ -125,25 +125,25 @@ export class BlockMaker {
     return Math.max(0, Math.floor((this.#settings.clock.monotonic() - this.#lastBlockAt) / blockMs))
   }
 
-  /** @param again whether to try transactions that the last block did not take */
-  async #emptyPool(again: boolean): Promise<void> {
+  /** @param retryStuck whether to try transactions that the last block did not take */
+  async #emptyPool(retryStuck: boolean): Promise<void> {
     let waiting = await this.#waiting()
-    if (waiting === this.#stuck && !again) return
-    this.#stuck = 0
+    if (waiting === this.#stuckCount && !retryStuck) return
+    this.#stuckCount = 0
     while (waiting > 0) {
       const owed = this.#due()
       await this.#call('evm_mine')
       // The blocks of idle time are still owed, for example if this one has what a kill took from the chain.
       this.#lastBlockAt = this.#settings.clock.monotonic() - owed * blockMs
-      const taken = quantity.parse(await this.#call('eth_getBlockTransactionCountByNumber', 'latest'))
+      const mined = quantity.parse(await this.#call('eth_getBlockTransactionCountByNumber', 'latest'))
       waiting = await this.#waiting()
-      if (taken > 0) {
+      if (mined > 0) {
         this.#settings.mined()
         continue
       }
       // For example, their fees are too low. The next block would be empty as well, so it waits for new
       // transactions.
-      this.#stuck = waiting
+      this.#stuckCount = waiting
       return
     }
   }

@@ -45,7 +45,7 @@ export class Gateway {
       return this.#perform(chain, calls)
     }
     // anvil's own automine makes a block for each transaction, and hundreds of empty ones.
-    for (const { params } of calls.filter(isSwitch)) chain.blocks.hold(params?.[0] === false)
+    for (const { params } of calls.filter(isSwitch)) chain.blocks.setHeld(params?.[0] === false)
     const passed = calls.filter((call) => !isSwitch(call))
     const outcomes = (await this.#perform(chain, passed)).values()
     return calls.map((call) => (isSwitch(call) ? { result: null } : (outcomes.next().value ?? noAnswer)))
@@ -70,17 +70,17 @@ export class Gateway {
 
 /** Batches the calls of one turn of the event loop, because a round trip costs more than a call. */
 function batchPerTurn(perform: (calls: readonly RpcCall[]) => Promise<readonly RpcOutcome[]>): BatchedCall {
-  let turn: { calls: RpcCall[]; outcomes: Promise<readonly RpcOutcome[]> } | undefined
+  let batch: { calls: RpcCall[]; outcomes: Promise<readonly RpcOutcome[]> } | undefined
   return async (call) => {
-    if (turn === undefined || turn.calls.length === maxBatch) {
+    if (batch === undefined || batch.calls.length === maxBatch) {
       const calls: RpcCall[] = []
       const outcomes = endOfTurn().then(() => {
-        turn = undefined
+        batch = undefined
         return perform(calls)
       })
-      turn = { calls, outcomes }
+      batch = { calls, outcomes }
     }
-    const { calls, outcomes } = turn
+    const { calls, outcomes } = batch
     const index = calls.push(call) - 1
     return (await outcomes)[index] ?? noAnswer
   }

@@ -31,27 +31,28 @@ interface OrphanSettings {
 }
 
 /** Ends an anvil that a killed daemon left behind, but no other process that has reused its pid. */
-export async function endOrphan(left: OrphanSettings): Promise<void> {
-  const record = readPidFile(left.pidFile)
+export async function endOrphan(orphan: OrphanSettings): Promise<void> {
+  const record = readPidFile(orphan.pidFile)
   if (record && isAlive(record.pid)) {
     const connection = record.url === undefined ? undefined : connectTo(record.url)
     try {
       const isMarked = connection !== undefined && (await markerOf(connection)) === record.marker
-      const onLinux = (left.platform ?? process.platform) === 'linux'
-      const isOurs = () => (onLinux ? isOurAnvil(record.pid, left.cacheDir) : isMarked && isAlive(record.pid))
+      const onLinux = (orphan.platform ?? process.platform) === 'linux'
+      const isOurs = () =>
+        onLinux ? isOurAnvil(record.pid, orphan.cacheDir) : isMarked && isAlive(record.pid)
       if (isOurs()) {
-        left.log.warn({ pid: record.pid }, 'ending the dev chain of a killed daemon')
+        orphan.log.warn({ pid: record.pid }, 'ending the dev chain of a killed daemon')
         if (isMarked && connection)
-          await left
+          await orphan
             .rescue(connection)
-            .catch((err: unknown) => left.log.warn({ err }, 'its state could not be saved'))
+            .catch((err: unknown) => orphan.log.warn({ err }, 'its state could not be saved'))
         await endProcess(record.pid, isOurs)
       }
     } finally {
       connection?.close()
     }
   }
-  removePidFile(left.pidFile)
+  removePidFile(orphan.pidFile)
 }
 
 function readPidFile(file: string): PidRecord | undefined {

@@ -33,7 +33,7 @@ class Refusal extends Error {
   }
 }
 
-export interface RpcDoor {
+export interface RpcGuardSettings {
   mode: RpcMode
   /** Any other if this one is in use; 0: any. */
   port: number
@@ -47,15 +47,15 @@ export interface RpcDoor {
  * @param perform runs calls on the chain
  */
 export async function openRpcGuard(
-  door: RpcDoor,
+  settings: RpcGuardSettings,
   perform: (calls: RpcCall[]) => Promise<RpcOutcome[]>,
 ): Promise<RpcGuard> {
   const server = createServer({ requestTimeout: 30_000 }, (request, response) => {
-    respond(request, response, door, perform).catch(() => response.destroy())
+    respond(request, response, settings, perform).catch(() => response.destroy())
   })
   server.maxConnections = 512
-  await listen(server, door.port).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EADDRINUSE' || door.port === 0) throw error
+  await listen(server, settings.port).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EADDRINUSE' || settings.port === 0) throw error
     return listen(server, 0)
   })
   return { url: `http://127.0.0.1:${portOf(server)}`, close: () => close(server) }
@@ -81,17 +81,22 @@ function close(server: Server): Promise<void> {
 
 type Perform = (calls: RpcCall[]) => Promise<RpcOutcome[]>
 
-async function respond(request: IncomingMessage, response: ServerResponse, door: RpcDoor, perform: Perform) {
+async function respond(
+  request: IncomingMessage,
+  response: ServerResponse,
+  settings: RpcGuardSettings,
+  perform: Perform,
+) {
   let status: number
   let answer: unknown
   const { origin } = request.headers
-  const named = origin !== undefined && isNamed(door.origins, origin) ? origin : undefined
+  const named = origin !== undefined && isNamed(settings.origins, origin) ? origin : undefined
   for (const [name, value] of named === undefined ? [] : corsFor(named)) response.setHeader(name, value)
   try {
     const isPreflight = checkSender(request, named) === 'preflight'
     if (isPreflight) return void response.writeHead(204).end()
     // A page gets no more than reads and signed transactions, whatever others may do.
-    const mode = named === undefined ? door.mode : 'guarded'
+    const mode = named === undefined ? settings.mode : 'guarded'
     ;({ status, answer } = await answerTo(parseBody(await readBody(request)), mode, perform))
   } catch (error) {
     const refusal = refusalOf(error)

@@ -61,7 +61,7 @@ export class Supervisor {
   }
 
   async start(): Promise<void> {
-    const failed = (error: unknown) => this.#suspect(error)
+    const failed = (error: unknown) => this.#reportError(error)
     const chain = await bootChain({ ...this.#settings, failed }, this.#address)
     this.#address = chain.process.address
     this.#url = chain.process.url
@@ -72,7 +72,7 @@ export class Supervisor {
       throw error
     }
     this.#chain = chain
-    void chain.process.exited.then((said) => this.#gone(chain, said))
+    void chain.process.exited.then((said) => this.#onExit(chain, said))
   }
 
   onRestart(listener: () => void): () => void {
@@ -89,7 +89,7 @@ export class Supervisor {
     if (chain) await haltChain(chain, this.#settings.dir)
   }
 
-  #gone(chain: RunningChain, said: string): void {
+  #onExit(chain: RunningChain, said: string): void {
     if (this.#stopping || this.#chain !== chain) return
     this.#settings.log.error({ pid: chain.process.pid, said }, 'the dev chain died; restarting it')
     this.#restart(chain)
@@ -119,7 +119,7 @@ export class Supervisor {
   }
 
   /** Ends a chain that no longer answers, which then restarts. */
-  #suspect(error: unknown): void {
+  #reportError(error: unknown): void {
     const chain = this.#chain
     if (!chain || this.#stopping) return
     this.#settings.log.warn({ err: error }, 'the dev chain made no block')

@@ -28,7 +28,7 @@ export async function* listChanges(
     listAudit(db.slow, { ...filter, before: last?.id ?? filter.before, limit })
   let left = filter.limit
   // The detail of a batch may be long.
-  for await (const row of pagesOf(page, { least: 20, most: 20 })) {
+  for await (const row of pagesOf(page, { min: 20, max: 20 })) {
     yield { ...row, detail: parseObject(row.detail) ?? {} }
     left -= 1
     if (left === 0) return
@@ -117,7 +117,7 @@ export async function* exportAudit(
 const entriesUpTo = (db: Pick<Db, 'slow'>, until: number, after: number): AsyncGenerator<AuditRow> =>
   pagesOf(
     (last: AuditRow | undefined, limit) => auditAfter(db.slow, { after: last?.id ?? after, until, limit }),
-    { least: 20, most: 200 },
+    { min: 20, max: 200 },
   )
 
 /**

@@ -141,10 +141,10 @@ async function dataKeyFor(
       throw new DataKeyProblem(`${error.message} ${nothingChanged}`)
     }
   }
-  const beside = join(folder, dataKeyFile)
-  if (exists(beside)) return parseDataKey(readFrom(source, beside).trim(), beside)
-  const own = join(dataDir, dataKeyFile)
-  if (existsSync(own)) return parseDataKey(readRegular(own).trim(), own)
+  const besideBackup = join(folder, dataKeyFile)
+  if (exists(besideBackup)) return parseDataKey(readFrom(source, besideBackup).trim(), besideBackup)
+  const inDataDir = join(dataDir, dataKeyFile)
+  if (existsSync(inDataDir)) return parseDataKey(readRegular(inDataDir).trim(), inDataDir)
   throw new RestoreProblem(
     isWrapped
       ? `The data key of this backup is under a passphrase. Give it: --passphrase-file FILE, or TAPCHIP_BACKUP_PASSPHRASE. ${nothingChanged}`

@@ -83,7 +83,7 @@ async function ownUid(db: Queries, teamId: number, text: string): Promise<string
 /** `unchanged`: the chip no longer has the event. */
 type UnassignResult = { status: 'removed' | 'unchanged' } | { status: 'failed'; error: string }
 
-const batchSize = { least: 50, most: 250 }
+const batchSize = { min: 50, max: 250 }
 
 /**
  * Takes events from the chips to which requests of a batch assigned them, as its undo would. Rows fail independently.

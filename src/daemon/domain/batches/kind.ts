@@ -113,7 +113,7 @@ export interface WrittenKind<R extends NumberedRow = NumberedRow, T extends RowR
   extends AnyKind<R, T> {
   readonly how: 'written'
   /** Rows that a transaction takes at most; the piece is cut so that it holds up taps for a few milliseconds. */
-  readonly rowsPerWrite: { readonly least: number; readonly most: number }
+  readonly rowsPerWrite: { readonly min: number; readonly max: number }
   /** A write takes rows of one piece alone, whose text is bounded. */
   readonly staysInPiece?: true
   /**

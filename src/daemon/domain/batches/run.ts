@@ -66,7 +66,7 @@ class BatchRunner {
     const { pass, nextPiece, nextRow } = batch
     this.#position = { pass, nextPiece, nextRow }
     this.#nextAt = this.#deps.clock.monotonic()
-    const bounds = this.#kind.how === 'written' ? this.#kind.rowsPerWrite : { least: 1, most: 1 }
+    const bounds = this.#kind.how === 'written' ? this.#kind.rowsPerWrite : { min: 1, max: 1 }
     this.#pace = new AdaptiveSize(rowsPerBatch(this.#deps.db, bounds))
   }
 

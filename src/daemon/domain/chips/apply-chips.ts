@@ -44,7 +44,7 @@ export async function* applyRows(
   rows: AsyncIterable<NumberedRow>,
   dryRun: boolean,
 ): AsyncGenerator<AppliedRow> {
-  const size = new AdaptiveSize({ least: 50, most: 500 })
+  const size = new AdaptiveSize({ min: 50, max: 500 })
   const named = new Map<string, number>()
   for await (const piece of piecesOf(rows, size)) {
     const plan = (db: Queries) => planRows({ db, keyRing: deps.keyRing }, caller, piece, named)

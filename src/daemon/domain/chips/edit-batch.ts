@@ -61,7 +61,7 @@ export async function* editRows(
   rows: AsyncIterable<EditRow>,
   dryRun: boolean,
 ): AsyncGenerator<EditResult> {
-  const size = new AdaptiveSize({ least: 50, most: 500 })
+  const size = new AdaptiveSize({ min: 50, max: 500 })
   for await (const piece of piecesOf(rows, size)) {
     if (dryRun) {
       yield* await size.timed(piece.length, () => planEdits(db.read, caller.teamId, piece))

@@ -39,7 +39,7 @@ export type WindowRow =
 // write. The limit on characters bounds memory.
 const rowsPerWindow = 50_000
 const charactersPerWindow = 8 * 1024 * 1024
-export const rowsPerWrite = { least: 100, most: 2000 }
+export const rowsPerWrite = { min: 100, max: 2000 }
 
 export async function* windowsOf(
   blocks: AsyncIterable<{ rows: readonly WindowRow[]; size: number }>,

@@ -47,7 +47,7 @@ async function* itemsInPages(
   const page = (after: ItemWithContract | undefined, limit: number) =>
     itemsPage(db.read, { ...of, after, limit })
   // A single item may be a megabyte.
-  for await (const item of pagesOf(page, { least: 1, most: 500 })) yield toView(item)
+  for await (const item of pagesOf(page, { min: 1, max: 500 })) yield toView(item)
 }
 
 /** @throws DomainError not_found */
@@ -70,7 +70,7 @@ export async function chipsOf(
 async function* chipsOfItemInPages({ db }: Deps, of: { teamId: number; itemId: string }) {
   const page = (after: ChipWithToken | undefined, limit: number) =>
     chipsOfItem(db.read, { ...of, after: after?.uid ?? '', limit })
-  for await (const chip of pagesOf(page, { least: 50, most: 1000 }))
+  for await (const chip of pagesOf(page, { min: 50, max: 1000 }))
     yield { uid: chip.uid, token: linkedToken(chip) }
 }
 

@@ -55,7 +55,7 @@ async function eachOnce(uids: readonly string[]): Promise<readonly string[]> {
 
 async function unknownOf(db: Pick<Db, 'read'>, teamId: number, uids: readonly string[]): Promise<string[]> {
   const unknown: string[] = []
-  const size = new AdaptiveSize(rowsPerBatch(db, { least: minBatchSize, most: 4000 }))
+  const size = new AdaptiveSize(rowsPerBatch(db, { min: minBatchSize, max: 4000 }))
   for await (const piece of piecesOf(uids, size)) {
     await size.timed(piece.length, async () => {
       if ((await countOfTeam(db.read, teamId, piece)) !== piece.length)
@@ -89,7 +89,7 @@ export async function changeInPieces(
   { teamId, uids }: { teamId: number; uids: readonly string[] },
   change: (trx: Queries, piece: ChipPiece) => Promise<number>,
 ): Promise<void> {
-  const size = new AdaptiveSize(rowsPerBatch(db, { least: minBatchSize, most: 4000 }))
+  const size = new AdaptiveSize(rowsPerBatch(db, { min: minBatchSize, max: 4000 }))
   let done = 0
   for await (const piece of piecesOf(uids, size)) {
     const target = piece.length === 1 ? (piece[0] ?? '') : `${piece.length} chips`

@@ -22,7 +22,7 @@ export type UnregisterResult =
 type Deps = { db: Db; clock: Clock; keyRing: KeyRing }
 
 // Each piece is one write, with one line in the audit log.
-const batchSize = { least: 50, most: 250 }
+const batchSize = { min: 50, max: 250 }
 
 /** Removes the chips that a batch registered and that nothing has happened to since. Chips fail independently. */
 export async function undoImport(

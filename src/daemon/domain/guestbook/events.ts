@@ -99,7 +99,7 @@ export const listEvents = (
 ): AsyncGenerator<ListedGuestbookEvent> =>
   pagesOf(
     (after, limit) => guestbookEventsPage(db.read, { teamId, contractId, after: after?.id ?? 0, limit }),
-    { least: 50, most: 1000 },
+    { min: 50, max: 1000 },
   )
 
 /** Records a failed or missing deployment, and the event's creation. @param isThere true if the event is on the chain */

@@ -39,7 +39,7 @@ const restMs = 1000
 /** After a failure, for example because the disk is full. */
 const failedRestMs = 3000
 const lastTriesMs = 2000
-const tidyEveryMs = 10_000
+const pruneEveryMs = 10_000
 /**
  * Sends what waits for webhooks: each message at least once, even after a crash, and one at a time to each endpoint.
  * Daemons on one database share the endpoints by leases.
@@ -53,7 +53,7 @@ export class Deliverer {
   readonly #holder = nanoid()
   readonly #loop: BackgroundLoop<void>
   #endpoints = new Map<number, Endpoint>()
-  readonly #turns = new Set<Promise<void>>()
+  readonly #running = new Set<Promise<void>>()
   #nextDueAt = Number.POSITIVE_INFINITY
   /** Counts changes of webhooks, after which no URL that was read before is called. */
   #changes = 0
@@ -82,7 +82,7 @@ export class Deliverer {
   /** Waits a little for tries that are under way. */
   async stop(): Promise<void> {
     await this.#loop.stop()
-    await Promise.race([Promise.all(this.#turns), sleep(lastTriesMs, undefined, { ref: false })])
+    await Promise.race([Promise.all(this.#running), sleep(lastTriesMs, undefined, { ref: false })])
     // What was sent before a try that still hangs is not to be sent again.
     const endpoints = [...this.#endpoints.values()].filter(({ unrecorded }) => unrecorded.length > 0)
     await Promise.allSettled(endpoints.map((endpoint) => this.#recordAndClaim(endpoint, 0)))
@@ -141,27 +141,27 @@ export class Deliverer {
     endpoint.isServed = true
     endpoint.servedAt = this.#deps.clock.monotonic()
     const turn = endpoint
-      .whileLeased(() => this.#turn(endpoint))
+      .whileLeased(() => this.#serveTurn(endpoint))
       .then((isMore) => {
         if (isMore) this.#loop.wake()
       })
       .catch((error) => this.#failed(error))
       .then(() => {
         endpoint.isServed = false
-        this.#turns.delete(turn)
+        this.#running.delete(turn)
       })
-    this.#turns.add(turn)
+    this.#running.add(turn)
   }
 
   /** Serves an endpoint until nothing is due, or its time is over. @returns whether to look for more soon */
-  async #turn(endpoint: Endpoint): Promise<boolean> {
+  async #serveTurn(endpoint: Endpoint): Promise<boolean> {
     const { clock } = this.#deps
-    await this.#tidy(endpoint)
+    await this.#prune(endpoint)
     const endsAt = clock.monotonic() + turnMs
     for (let isFirst = true; ; isFirst = false) {
       const isOver = () => this.#loop.isEnding || clock.monotonic() >= endsAt
       const batch = await this.#recordAndClaim(endpoint, isOver() ? 0 : batchSize)
-      if (!batch || batch.deliveries.length === 0) return batch?.isHeldUp || !isFirst
+      if (!batch || batch.deliveries.length === 0) return batch?.isBlocked || !isFirst
       const target = this.#read(endpoint, batch.webhook)
       const isGone = target && (await this.#sendAll(endpoint, batch.deliveries, target, isOver))
       if (target && !isGone) continue
@@ -226,10 +226,10 @@ export class Deliverer {
     }
   }
 
-  async #tidy(endpoint: Endpoint): Promise<void> {
+  async #prune(endpoint: Endpoint): Promise<void> {
     const { db, clock } = this.#deps
-    if (clock.monotonic() - endpoint.tidiedAt < tidyEveryMs) return
-    endpoint.tidiedAt = clock.monotonic()
+    if (clock.monotonic() - endpoint.prunedAt < pruneEveryMs) return
+    endpoint.prunedAt = clock.monotonic()
     const { id } = endpoint
     if ((await countOpen(db.slow, id, maxWaiting + 1)) > maxWaiting)
       await disableFailing(this.#deps, id, `more than ${maxWaiting} deliveries were waiting`)

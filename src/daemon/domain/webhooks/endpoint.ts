@@ -12,7 +12,7 @@ export class Endpoint {
   isReported = false
   /** By the monotonic clock. */
   servedAt = Number.NEGATIVE_INFINITY
-  tidiedAt = Number.NEGATIVE_INFINITY
+  prunedAt = Number.NEGATIVE_INFINITY
   unrecorded: Try[] = []
   readonly #db: Db
   /** undefined: no other daemon uses the database. */

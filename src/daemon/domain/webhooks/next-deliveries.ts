@@ -15,7 +15,7 @@ const lookedAhead = 32
 interface Next {
   deliveries: QueuedDelivery[]
   /** There are more, which wait for a hash. */
-  isHeldUp: boolean
+  isBlocked: boolean
 }
 
 /**
@@ -29,15 +29,15 @@ export async function nextDeliveries(
   const retries = await dueDeliveries(trx, { webhookId, now: iso(now), limit: Math.ceil(limit / 2) })
   const room = limit - retries.length
   const untried: QueuedDelivery[] = []
-  const heldUpChips = new Set<string>()
-  let isHeldUp = false
+  const blockedChips = new Set<string>()
+  let isBlocked = false
   for (const row of await untriedDeliveries(trx, { webhookId, limit: room + lookedAhead })) {
     if (untried.length === room) break
     const { chipUid } = row
-    if (isUnsigned(row, now) || (chipUid !== null && heldUpChips.has(chipUid))) {
+    if (isUnsigned(row, now) || (chipUid !== null && blockedChips.has(chipUid))) {
       // A chip's later messages wait with it.
-      if (chipUid !== null) heldUpChips.add(chipUid)
-      isHeldUp = true
+      if (chipUid !== null) blockedChips.add(chipUid)
+      isBlocked = true
       continue
     }
     untried.push({ ...row, data: await fixedData(trx, row) })
@@ -46,7 +46,7 @@ export async function nextDeliveries(
     ...retries.slice(at, at + 1),
     ...untried.slice(at, at + 1),
   ])
-  return { deliveries: pairs.flat(), isHeldUp }
+  return { deliveries: pairs.flat(), isBlocked }
 }
 
 const isUnsigned = ({ transactionId, firstHash, at }: QueuedDelivery, now: number): boolean =>

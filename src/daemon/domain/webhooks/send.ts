@@ -51,8 +51,8 @@ export interface Try {
 const firstRetryMs = 2000
 const retryGrowth = 1.5
 const maxRetryMs = 6 * 3_600_000
-const givenUpAfterMs = 3 * 24 * 3_600_000
-const retryAfterBounds = { least: 0, most: maxRetryMs }
+const retryPeriodMs = 3 * 24 * 3_600_000
+const retryAfterBounds = { min: 0, max: maxRetryMs }
 
 /** Tries once. Never throws: whatever goes wrong is the result. */
 export async function send(deps: SendDeps, delivery: Delivery, target: Target): Promise<Try> {
@@ -61,7 +61,7 @@ export async function send(deps: SendDeps, delivery: Delivery, target: Target): 
   const { isDelivered, statusCode, error, retryAfterMs: askedMs = 0 } = await post(deps, delivery, target)
   const delay = Math.max(retryDelayMs(attempts + 1), askedMs)
   const since = Date.parse(delivery.resentAt ?? delivery.at)
-  const isLast = type === testType || clock.confirmedTime() + delay - since > givenUpAfterMs
+  const isLast = type === testType || clock.confirmedTime() + delay - since > retryPeriodMs
   const outcome = isDelivered ? 'delivered' : isLast ? 'failed' : null
   deps.tried(outcome ?? 'again')
   const now = clock.now()

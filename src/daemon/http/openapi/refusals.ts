@@ -40,7 +40,7 @@ const ofBatches = (root: '/batches' | '/admin/batches') =>
   }) as const
 
 /** Beyond those that follow from an endpoint's authentication and input. */
-const own: Partial<Record<EndpointKey, readonly ErrorCode[]>> = {
+const codesOfEndpoint: Partial<Record<EndpointKey, readonly ErrorCode[]>> = {
   'GET /chips/find': ['tap_malformed'],
   'PATCH /chips/self-service': ['signature_invalid', 'signature_expired', 'signature_used', ...chain],
   'GET /refs/:id': chain,
@@ -110,7 +110,7 @@ export function refusalsOf(name: string, spec: EndpointSpec): ErrorCode[] {
       'too_large',
       'unsupported_media_type',
       ...(spec.isRepeatable ? (['idempotency_conflict'] as const) : []),
-      ...(isKnown(name) ? (own[name] ?? []) : []),
+      ...(isKnown(name) ? (codesOfEndpoint[name] ?? []) : []),
       'too_slow',
       'rate_limited',
       'store_unavailable',
@@ -120,4 +120,4 @@ export function refusalsOf(name: string, spec: EndpointSpec): ErrorCode[] {
   ]
 }
 
-const isKnown = (name: string): name is keyof typeof own => Object.hasOwn(own, name)
+const isKnown = (name: string): name is keyof typeof codesOfEndpoint => Object.hasOwn(codesOfEndpoint, name)

@@ -32,14 +32,14 @@ export const resultId = (action: Pick<Action, 'kind' | 'id'>): string => `${keyO
 
 export function timeLine({ endsAt, actions }: TapPage, settings: PageSettings): Html {
   const strings = stringsOf(settings.language)
-  const left = Date.parse(endsAt) - settings.now.getTime()
+  const remainingMs = Date.parse(endsAt) - settings.now.getTime()
   // Without anything to press, a clock would only worry people.
   const isOpen = actions.some(({ state }) => state.is === 'open')
-  const words =
-    left <= 0
+  const text =
+    remainingMs <= 0
       ? html`<span>${strings.timeOver}</span>`
-      : html`<span class="ticks">${strings.timeLeft(countdown(endsAt, settings.now))}</span><span class="still">${strings.timeAtMost(Math.max(1, Math.floor(left / 60_000)))}</span>`
-  return html`<p class="time" data-card="time"${roomFor(strings.timeLeft(widestTime))}${isOpen ? '' : hidden}>${actions.length > 0 ? words : ''}</p>`
+      : html`<span class="ticks">${strings.timeLeft(countdown(endsAt, settings.now))}</span><span class="still">${strings.timeAtMost(Math.max(1, Math.floor(remainingMs / 60_000)))}</span>`
+  return html`<p class="time" data-card="time"${roomFor(strings.timeLeft(widestTime))}${isOpen ? '' : hidden}>${actions.length > 0 ? text : ''}</p>`
 }
 
 /** Texts that may take another one's place, so that its height is theirs from the start: see style.ts. */
@@ -52,9 +52,9 @@ const hidden = html` hidden`
 export function actionCard(action: Action, content: TapPage, settings: PageSettings): Html {
   const key = keyOf(action)
   const strings = stringsOf(settings.language)
-  const own = strings.titles[action.kind]
+  const title = strings.titles[action.kind]
   const number = stepOf(action, content)
-  const heading = number ? strings.step(number, own) : own
+  const heading = number ? strings.step(number, title) : title
   const picture = mediaOf(action.imageUrl, settings)
   return html`<section class="card" data-card="${key}" aria-labelledby="${key}-title">
 <div class="top">${picture && html`<img class="artwork" src="${picture}" alt="" width="96" height="96" loading="lazy" referrerpolicy="no-referrer">`}
@@ -116,24 +116,24 @@ const isLater = ({ kind }: Pick<Action, 'kind'>, actions: readonly Action[]): bo
 type Registered = Extract<Action['state'], { is: 'registered' }>
 
 function registered(action: Action, state: Registered, content: TapPage, settings: PageSettings): Html {
-  const { registered: words, confirmed, somebody } = stringsOf(settings.language)
+  const { registered: texts, confirmed, somebody } = stringsOf(settings.language)
   const strings = stringsOf(settings.language)
   const { recipient, allowedAt, expiresAt, isSameTap, failure } = state
   const now = settings.now.getTime()
   const wait = Date.parse(allowedAt) - now
-  const waiting = html`<span class="ticks">${words.wait(countdown(allowedAt, settings.now))}</span><span class="still">${words.waitWords(Math.max(1, Math.ceil(wait / 60_000)))}</span>`
+  const waiting = html`<span class="ticks">${texts.wait(countdown(allowedAt, settings.now))}</span><span class="still">${texts.waitWords(Math.max(1, Math.ceil(wait / 60_000)))}</span>`
   if (action.kind === 'register') {
-    const who = recipient ? party(recipient) : html`${somebody}`
-    return result(action, 'confirmed', html`<p>${confirmed.register(who)}</p>`)
+    const owner = recipient ? party(recipient) : html`${somebody}`
+    return result(action, 'confirmed', html`<p>${confirmed.register(owner)}</p>`)
   }
   if (now >= Date.parse(expiresAt))
-    return room(action, settings, { idle: html`<p>${words.tooLate}</p>`, failure })
+    return room(action, settings, { idle: html`<p>${texts.tooLate}</p>`, failure })
   if (isSameTap)
     return html`${wait > 0 && html`<p class="wait">${waiting}</p>`}
-${room(action, settings, { idle: html`<p>${wait > 0 ? words.thenTap : words.nowTap}</p>`, failure })}`
-  const until = html`<span class="ticks">${words.until(countdown(expiresAt, settings.now))}</span>`
+${room(action, settings, { idle: html`<p>${wait > 0 ? texts.thenTap : texts.nowTap}</p>`, failure })}`
+  const until = html`<span class="ticks">${texts.until(countdown(expiresAt, settings.now))}</span>`
   return html`${form(action, content, settings, { recipient, failed: failure?.code, waits: wait > 0 })}
-<p class="wait"${roomFor(words.wait(widestTime), words.until(widestTime))}>${wait > 0 ? waiting : until}</p>
+<p class="wait"${roomFor(texts.wait(widestTime), texts.until(widestTime))}>${wait > 0 ? waiting : until}</p>
 ${room(action, settings, { idle: html`<p>${explain(action, content, strings)}</p>`, failure, hasForm: true })}`
 }
 
@@ -166,11 +166,11 @@ ${filled.waits && html`<p class="hint still">${strings.registered.reload}</p>`}
 type ShownState = 'pending' | 'confirmed' | 'failed'
 
 /** In every card from the start: screen readers announce only elements that were there before their text. */
-const status = (action: Action, shown?: ShownState, words?: Html): Html =>
-  html`<div role="status" id="${resultId(action)}" tabindex="-1"${shown && html` data-state="${shown}"`}>${words}</div>`
+const status = (action: Action, shown?: ShownState, content?: Html): Html =>
+  html`<div role="status" id="${resultId(action)}" tabindex="-1"${shown && html` data-state="${shown}"`}>${content}</div>`
 
-const result = (action: Action, shown: ShownState, words: Html): Html =>
-  html`<div class="room">${status(action, shown, words)}</div>`
+const result = (action: Action, shown: ShownState, content: Html): Html =>
+  html`<div class="room">${status(action, shown, content)}</div>`
 
 interface Room {
   /** Shown while there is no result. */

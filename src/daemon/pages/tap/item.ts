@@ -49,10 +49,10 @@ const tamperRow = (seal: NonNullable<TapPage['tamper']>, settings: PageSettings)
 /** Its place is kept while the owner is not known, so that nothing moves when the name arrives. */
 export function ownerRow({ piece: { owner, kind } }: TapPage, settings: PageSettings): Html {
   const strings = stringsOf(settings.language)
-  const who = owner
+  const shownOwner = owner
     ? html`${owner.name && html`${party(owner.name)} `}${party(owner.address)}`
     : html`<span class="soft">${strings.ownerUnknown}</span>`
-  return html`<div data-card="owner"${kind !== 'token' && html` hidden`}><dt>${strings.owner}</dt><dd data-owner>${who}</dd></div>`
+  return html`<div data-card="owner"${kind !== 'token' && html` hidden`}><dt>${strings.owner}</dt><dd data-owner>${shownOwner}</dd></div>`
 }
 
 // A phone's screen has room for about this much under the picture.

@@ -7,7 +7,7 @@ import { palettes, properties } from './theme.ts'
 
 const plain: Pick<Brand, 'color' | 'background'> = { color: null, background: null }
 
-interface Look {
+interface Theme {
   scheme: string
   /** Color of the background. */
   light: string
@@ -16,10 +16,10 @@ interface Look {
 }
 
 // Working out colours takes longer than the rest of a page, and teams are few.
-const looks = new Map<string, Look>()
+const looks = new Map<string, Theme>()
 const looksKept = 1000
 
-function lookOf({ color, background }: typeof plain): Look {
+function lookOf({ color, background }: typeof plain): Theme {
   const key = `${color} ${background}`
   const known = looks.get(key)
   if (known) return known

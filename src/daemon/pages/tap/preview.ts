@@ -15,11 +15,11 @@ const picture = `data:image/svg+xml,${encodeURIComponent(
 
 /**
  * The states of the page with sample data. @param state only this one
- * @param own the team's, in place of the samples' @returns empty if there is no such state
+ * @param overrides the team's, in place of the samples' @returns empty if there is no such state
  */
 export function previews(
   settings: PageSettings,
-  own: Parameters<typeof samplePage>[2],
+  overrides: Parameters<typeof samplePage>[2],
   state?: string,
 ): Preview[] {
   return samples(settings.now)
@@ -27,7 +27,7 @@ export function previews(
     .map((sample) => ({
       state: sample.state,
       status: sample.status,
-      html: samplePage(sample, { ...settings, script: undefined }, own)
+      html: samplePage(sample, { ...settings, script: undefined }, overrides)
         .body.replace(
           '<meta charset="utf-8">',
           `<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="${policy(settings.nonce)}">`,

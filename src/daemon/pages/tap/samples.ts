@@ -13,16 +13,16 @@ export interface Sample {
   shows: { page: TapPage } | { printed: true } | { refusal: Refusal } | { failure: Failed }
 }
 
-/** @param own what to put in place of the samples' own look and piece */
+/** @param overrides what to put in place of the samples' own look and piece */
 export function samplePage(
   { shows }: Sample,
   settings: PageSettings,
-  own: Partial<Pick<TapPage, 'brand' | 'piece'>> = {},
+  overrides: Partial<Pick<TapPage, 'brand' | 'piece'>> = {},
 ): Page {
   if ('printed' in shows) return printedPage(settings)
   if ('refusal' in shows) return refusalPage(shows.refusal, settings)
   if ('failure' in shows) return failurePage(shows.failure, settings)
-  return tapPage({ ...shows.page, ...own }, settings)
+  return tapPage({ ...shows.page, ...overrides }, settings)
 }
 
 const recipient = '0x52908400098527886E0F7030069857D2E4169EE7'

@@ -15,7 +15,7 @@ import { brief } from './wording.ts'
  */
 export function tapPage(content: TapPage, settings: PageSettings, isRefused = false): Page {
   const main = html`${banner(content, settings)}
-<main data-ref="${content.ref}" data-live="${pathOf(settings, '/t/live')}" data-check-at="${pathOf(settings, '/t/check')}"${words.get(settings.language)}>
+<main data-ref="${content.ref}" data-live="${pathOf(settings, '/t/live')}" data-check-at="${pathOf(settings, '/t/check')}"${texts.get(settings.language)}>
 ${hero(content, settings)}
 ${heading(content, settings)}
 ${actions(content, settings)}
@@ -73,9 +73,9 @@ function links(content: TapPage, settings: PageSettings): Html {
 }
 
 /** The script has no words of its own. */
-const wordsIn = (language: PageLanguage): Html =>
+const textsIn = (language: PageLanguage): Html =>
   html`${Object.entries(stringsOf(language).script).map(
     ([name, text]) =>
       html` data-say-${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}="${text}"`,
   )}`
-const words = new Map(pageLanguages.map((language) => [language, wordsIn(language)]))
+const texts = new Map(pageLanguages.map((language) => [language, textsIn(language)]))

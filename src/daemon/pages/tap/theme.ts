@@ -23,16 +23,17 @@ export interface Palette {
   bad: string
 }
 
-const own = {
+const defaultColors = {
   light: { paper: plainBackground, accent: '#0b6b4f' },
   dark: { paper: '#14171b', accent: '#5fd0a8' },
 }
 
-type Look = Pick<Brand, 'color' | 'background'>
+type BrandColors = Pick<Brand, 'color' | 'background'>
 
 /** A team's background holds by day and by night; its colour is made readable on either. */
-export function palettes({ color, background }: Look): { light: Palette; dark: Palette } {
-  const of = (mode: 'light' | 'dark') => paletteOf(background ?? own[mode].paper, color ?? undefined)
+export function palettes({ color, background }: BrandColors): { light: Palette; dark: Palette } {
+  const of = (mode: 'light' | 'dark') =>
+    paletteOf(background ?? defaultColors[mode].paper, color ?? undefined)
   return { light: of('light'), dark: of('dark') }
 }
 
@@ -43,7 +44,7 @@ function paletteOf(paper: string, color: string | undefined): Palette {
   const card = cardOn(paper, isDark)
   const field = isDark ? mix(card, '#000000', 0.3) : mix(card, '#ffffff', 0.8)
   const all = [paper, card, field]
-  const accent = color ?? own[mode].accent
+  const accent = color ?? defaultColors[mode].accent
   const button = readable(accent, all, 3)
   return {
     paper,
@@ -69,12 +70,12 @@ function cardOn(paper: string, isDark: boolean): string {
 
 /** The colour, or the nearest one towards black or white that has the contrast; if none has, the best there is. */
 function readable(color: string, backgrounds: readonly string[], ratio: number): string {
-  const least = (candidate: string) =>
+  const minContrast = (candidate: string) =>
     Math.min(...backgrounds.map((background) => contrast(candidate, background)))
-  const end = least('#ffffff') > least('#000000') ? '#ffffff' : '#000000'
+  const end = minContrast('#ffffff') > minContrast('#000000') ? '#ffffff' : '#000000'
   for (let step = 0; step <= 20; step++) {
     const candidate = mix(color, end, step / 20)
-    if (least(candidate) >= ratio) return candidate
+    if (minContrast(candidate) >= ratio) return candidate
   }
   return end
 }

@@ -13,9 +13,9 @@ export const shortened = (hex: string): string => `${hex.slice(0, 6)}…${hex.sl
 
 /** @param seconds counted down by the script, in the same form */
 export const clockTime = (seconds: number): string => {
-  const whole = Math.max(0, Math.ceil(seconds))
-  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60]
-  const rest = String(whole % 60).padStart(2, '0')
+  const rounded = Math.max(0, Math.ceil(seconds))
+  const [hours, minutes] = [Math.floor(rounded / 3600), Math.floor(rounded / 60) % 60]
+  const rest = String(rounded % 60).padStart(2, '0')
   return hours > 0 ? `${hours}:${String(minutes).padStart(2, '0')}:${rest}` : `${minutes}:${rest}`
 }
 
@@ -29,19 +29,19 @@ export const brief = (text: string, length: number): string =>
 
 function invalidRecipientMessage(
   mistyped: InvalidRecipient,
-  { mistyped: words, failures }: Strings,
+  { mistyped: messages, failures }: Strings,
 ): string | undefined {
   switch (mistyped.is) {
     case 'unknown-name':
-      return words.unknownName
+      return messages.unknownName
     case 'wrong-address':
-      return words.wrongAddress
+      return messages.wrongAddress
     case 'other-chain':
-      return words.otherChain
+      return messages.otherChain
     case 'wrong-length':
-      return words.wrongLength(mistyped.count)
+      return messages.wrongLength(mistyped.count)
     case 'badge':
-      return words.badge
+      return messages.badge
     case 'other':
       return failures.recipient_invalid
   }
@@ -51,9 +51,9 @@ function invalidRecipientMessage(
 export function failureMessage({ code, retryAfterSeconds, mistyped }: Failure, strings: Strings): string {
   const { failures } = strings
   const ofForm = mistyped && invalidRecipientMessage(mistyped, strings)
-  const words = Object.hasOwn(failures, code) ? failures[code as keyof typeof failures] : undefined
+  const message = Object.hasOwn(failures, code) ? failures[code as keyof typeof failures] : undefined
   const later = retryAfterSeconds === undefined ? '' : ` ${strings.tryAgainIn(retryAfterSeconds)}`
-  return `${ofForm ?? words ?? failures.otherwise}${later}`
+  return `${ofForm ?? message ?? failures.otherwise}${later}`
 }
 
 /** The longest one that leaves a form on the page. */

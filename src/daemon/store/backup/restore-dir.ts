@@ -99,12 +99,12 @@ export function completeRestore(dataDir: string, { isStart }: { isStart: boolean
   }
   const made = readPlan(path)
   if (made.keptAside !== null) {
-    const aside = join(dataDir, made.keptAside)
-    mkdirSync(aside, { recursive: true, mode: 0o700 })
+    const keptAside = join(dataDir, made.keptAside)
+    mkdirSync(keptAside, { recursive: true, mode: 0o700 })
     for (const name of made.old)
-      if (!existsSync(join(aside, name)) && existsSync(join(dataDir, name)))
-        renameSync(join(dataDir, name), join(aside, name))
-    flush(aside)
+      if (!existsSync(join(keptAside, name)) && existsSync(join(dataDir, name)))
+        renameSync(join(dataDir, name), join(keptAside, name))
+    flush(keptAside)
     flush(dataDir)
   }
   for (const name of made.new) {

@@ -185,5 +185,5 @@ export const isShared = ({ read }: Pick<Db, 'read'>): boolean => engineOf(read).
  * Rows a write, for a `Pace` of this database: the time that a server takes is none of the daemon's, and holds up no tap,
  * so there is nothing to adapt to.
  */
-export const rowsPerBatch = (db: Pick<Db, 'read'>, bounds: { least: number; most: number }) =>
-  isShared(db) ? { least: bounds.most, most: bounds.most } : bounds
+export const rowsPerBatch = (db: Pick<Db, 'read'>, bounds: { min: number; max: number }) =>
+  isShared(db) ? { min: bounds.max, max: bounds.max } : bounds

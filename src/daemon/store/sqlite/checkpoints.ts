@@ -14,7 +14,7 @@ const pagesBetween = 3000
  */
 export class Checkpoints {
   readonly #begin: () => Worker
-  readonly #look
+  readonly #logState
   #worker: Worker | undefined
   #logBefore = 0
   #pass: 'none' | 'first' | 'second is due' = 'none'
@@ -22,8 +22,10 @@ export class Checkpoints {
   #ended: () => void = () => undefined
 
   constructor(file: string, connection: Connection, begin: (file: string) => Worker = beginThread) {
-    this.#begin = () => this.#watched(begin(file))
-    this.#look = connection.prepare<[], { log: number; checkpointed: number }>('PRAGMA wal_checkpoint(NOOP)')
+    this.#begin = () => this.#watch(begin(file))
+    this.#logState = connection.prepare<[], { log: number; checkpointed: number }>(
+      'PRAGMA wal_checkpoint(NOOP)',
+    )
   }
 
   /** To be called between writes. @returns what they have to wait for */
@@ -33,7 +35,7 @@ export class Checkpoints {
       return this.#run()
     }
     if (this.#pass === 'first') return
-    const { log, checkpointed } = this.#look.get() ?? { log: 0, checkpointed: 0 }
+    const { log, checkpointed } = this.#logState.get() ?? { log: 0, checkpointed: 0 }
     // It has begun anew. While somebody reads from its beginning, it cannot, and only its growth is copied.
     if (log < this.#logBefore) this.#logBefore = 0
     if (log - Math.max(checkpointed, this.#logBefore) < pagesBetween) return
@@ -75,7 +77,7 @@ export class Checkpoints {
     return this.#running
   }
 
-  #watched(worker: Worker): Worker {
+  #watch(worker: Worker): Worker {
     worker.on('message', () => this.#ended())
     // It exits after an error. The next pass begins another.
     worker.on('error', () => undefined)

@@ -10,7 +10,7 @@ export type Connection = BetterSqlite3.Database
 export interface Opened {
   connection: Connection
   kysely: Kysely<Database>
-  turn: ReadTurn
+  readTurn: ReadTurn
 }
 
 /**
@@ -61,8 +61,12 @@ export function openSqlite(file: string, options: { readonly: boolean; mayWait?:
   // The log shrinks to 40 MB after a burst.
   connection.pragma(`journal_size_limit = ${40_960_000}`)
   connection.function('revision', { deterministic: true }, revisionOf)
-  const turn = new ReadTurn(connection)
-  return { connection, kysely: kyselyOn(connection, options.readonly ? turn.begin : () => undefined), turn }
+  const readTurn = new ReadTurn(connection)
+  return {
+    connection,
+    kysely: kyselyOn(connection, options.readonly ? readTurn.begin : () => undefined),
+    readTurn,
+  }
 }
 
 /**
@@ -70,13 +74,13 @@ export function openSqlite(file: string, options: { readonly: boolean; mayWait?:
  * connection, SQLite forgets the pages that it knows.
  */
 export function readsBeside(writer: Opened, reader: Opened): Kysely<Database> {
-  return kyselyOn(reader.connection, reader.turn.begin, (sql) => {
-    const viaReader = prepareOn(reader.connection, reader.turn.begin, sql)
+  return kyselyOn(reader.connection, reader.readTurn.begin, (sql) => {
+    const viaReader = prepareOn(reader.connection, reader.readTurn.begin, sql)
     // The connection that only reads refuses a change, which the writer's would answer before its commit.
     if (!sql.startsWith('select ')) return viaReader
-    const viaWriter = prepareOn(writer.connection, writer.turn.begin, sql)
+    const viaWriter = prepareOn(writer.connection, writer.readTurn.begin, sql)
     const pickConnection = () =>
-      writer.turn.isOpen || !writer.connection.inTransaction ? viaWriter : viaReader
+      writer.readTurn.isOpen || !writer.connection.inTransaction ? viaWriter : viaReader
     return {
       all: (parameters) => pickConnection().all(parameters),
       first: (parameters) => pickConnection().first(parameters),

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Column, Copying, Table } from '../copy/side.ts'
 import { engineOf, type Queries } from '../database/database.ts'
 
-const casts: Readonly<Record<Column['type'], string>> = {
+const castTypes: Readonly<Record<Column['type'], string>> = {
   integer: 'cast(? as integer)',
   text: '?',
   blob: 'unhex(?)',
@@ -10,7 +10,7 @@ const casts: Readonly<Record<Column['type'], string>> = {
 
 const inserts = ({ name, columns }: Table): string =>
   `insert into "${name}" (${columns.map((column) => `"${column.name}"`).join(', ')}) ` +
-  `values (${columns.map(({ type }) => casts[type]).join(', ')})`
+  `values (${columns.map(({ type }) => castTypes[type]).join(', ')})`
 
 export const sqliteCopying: Copying = {
   asText: ({ name, type }) => {

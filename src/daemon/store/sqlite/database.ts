@@ -14,7 +14,7 @@ export function openDatabase(
   const writer = openSqlite(file, { readonly: false })
   const reader = openSqlite(file, { readonly: true })
   const checkpoints = new Checkpoints(file, writer.connection)
-  const group = new WriteGroup(writer, { reads: reader.turn, checkpoints, failed })
+  const group = new WriteGroup(writer, { reads: reader.readTurn, checkpoints, failed })
   // Separate processes, so that lists do not wait for a check of the whole database.
   const [queries, maintenance] = [new ReaderProcess(file), new ReaderProcess(file)]
   return {
@@ -37,8 +37,8 @@ export function openDatabase(
       await group.drained()
       await Promise.all([queries.close(), maintenance.close(), checkpoints.close()])
       // Kysely closes a connection only after a query, and an open read would block the checkpoint.
-      reader.turn.end()
-      writer.turn.end()
+      reader.readTurn.end()
+      writer.readTurn.end()
       await reader.kysely.destroy()
       reader.connection.close()
       // Also shortens the write-ahead log to nothing.

@@ -19,7 +19,7 @@ interface Queued {
   settle(failure?: unknown): void
 }
 
-interface Beside {
+interface WriteHooks {
   reads: ReadTurn
   checkpoints: Checkpoints
   failed: (error: unknown, writes: number) => void
@@ -29,8 +29,8 @@ interface Beside {
 export class WriteGroup {
   readonly #connection: Connection
   readonly #trx: Queries
-  readonly #turn: ReadTurn
-  readonly #beside: Beside
+  readonly #readTurn: ReadTurn
+  readonly #hooks: WriteHooks
   #jobs: Queued[] = []
   #taps: Queued[] = []
   #flushing: Promise<void> | undefined
@@ -42,11 +42,11 @@ export class WriteGroup {
   readonly #release
   readonly #rollbackTo
 
-  constructor({ connection, kysely, turn }: Opened, beside: Beside) {
+  constructor({ connection, kysely, readTurn }: Opened, hooks: WriteHooks) {
     this.#connection = connection
     this.#trx = kysely
-    this.#turn = turn
-    this.#beside = beside
+    this.#readTurn = readTurn
+    this.#hooks = hooks
     this.#begin = connection.prepare('BEGIN IMMEDIATE')
     this.#commit = connection.prepare('COMMIT')
     this.#savepoint = connection.prepare('SAVEPOINT job')
@@ -118,11 +118,11 @@ export class WriteGroup {
   }
 
   async #flush(): Promise<void> {
-    const { reads, checkpoints, failed } = this.#beside
+    const { reads, checkpoints, failed } = this.#hooks
     const { taps, jobs } = this.#nextGroup()
     let failure: unknown
     try {
-      this.#turn.end()
+      this.#readTurn.end()
       await checkpoints.between()
       // SQLite begins its log anew only while nobody reads.
       reads.end()
@@ -159,7 +159,7 @@ export class WriteGroup {
   async #beginOnceFree(): Promise<void> {
     const until = performance.now() + lockedForMs
     for (;;) {
-      this.#turn.end()
+      this.#readTurn.end()
       try {
         this.#begin.run()
         return
@@ -177,7 +177,7 @@ export class WriteGroup {
     } catch (error) {
       // If SQLite rolled back the whole transaction, the group has failed.
       if (!this.#connection.inTransaction) throw error
-      this.#beside.failed(error, 1)
+      this.#hooks.failed(error, 1)
       this.#rollbackTo.run()
     }
     this.#release.run()

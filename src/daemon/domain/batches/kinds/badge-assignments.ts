@@ -75,7 +75,7 @@ const common = {
     })
   },
   totals: (_, results) => ({ replaces: results.filter(({ replaced }) => replaced).length }),
-  rowsPerWrite: { least: 50, most: 500 },
+  rowsPerWrite: { min: 50, max: 500 },
   async write(trx, { clock }, run, rows) {
     const at = iso(clock.now())
     const plain = rows.map(({ row }) => row)

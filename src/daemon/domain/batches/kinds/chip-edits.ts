@@ -28,7 +28,7 @@ export const chipsEdit: WrittenKind<EditRow, Result> = {
   how: 'written',
   isAdmin: false,
   scope: 'edit',
-  rowsPerWrite: { least: 50, most: 500 },
+  rowsPerWrite: { min: 50, max: 500 },
   readRow: (line) => {
     const read = readEdit(line)
     const row = isJsonObject(line) ? Number(line.row) : 0

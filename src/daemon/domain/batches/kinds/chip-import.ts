@@ -199,7 +199,7 @@ export const chipImportUndo: WrittenKind<UndoRow, UndoResult> = {
       results.push({ row, ...(await checkOne(db.read, { uid, batch: importOf(run), teamId: run.teamId })) })
     return results
   },
-  rowsPerWrite: { least: 25, most: 250 },
+  rowsPerWrite: { min: 25, max: 250 },
   async write(trx, deps, run, rows) {
     const at = iso(deps.clock.now())
     const [batch, teamId] = [importOf(run), run.teamId]

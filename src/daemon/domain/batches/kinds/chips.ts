@@ -150,7 +150,7 @@ export const chipsApply: WrittenKind<Row, Result> = {
   how: 'written',
   isAdmin: true,
   scope: 'edit',
-  rowsPerWrite: { least: 125, most: 500 },
+  rowsPerWrite: { min: 125, max: 500 },
   readRow,
   plan,
   write,

@@ -36,7 +36,7 @@ const common = {
       return repeated ? { row, uid, guestbookEventId, ...repeated } : result
     })
   },
-  rowsPerWrite: { least: 50, most: 500 },
+  rowsPerWrite: { min: 50, max: 500 },
   async write(trx, { clock }, run, rows) {
     const at = iso(clock.now())
     const plain = rows.map(({ row }) => row)

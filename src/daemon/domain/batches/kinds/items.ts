@@ -56,7 +56,7 @@ const common = {
     }
     return results
   },
-  rowsPerWrite: { least: 5, most: 100 },
+  rowsPerWrite: { min: 5, max: 100 },
   async write(trx, { clock }, run, rows) {
     const caller = callerOf(run)
     const at = iso(clock.now())

@@ -103,7 +103,7 @@ export const phygitalMetadata: WrittenKind<MetadataLine, MetadataResult> = {
     return { totals: totals.map(totalsInText) }
   },
   // Rows of one contract that are written together share an announcement, which costs gas.
-  rowsPerWrite: { least: maxPerAnnouncement, most: maxPerAnnouncement },
+  rowsPerWrite: { min: maxPerAnnouncement, max: maxPerAnnouncement },
   staysInPiece: true,
   async write(trx, deps, run, rows) {
     // A row that was planned does what its plan showed, or nothing.

@@ -1,9 +1,9 @@
 import type {
+  ErrorTexts,
   FailureMessages,
   InvalidRecipientMessages,
   RefusalMessages,
   UnableMessages,
-  Words,
 } from './errors.ts'
 
 const tapAgain = 'Halten Sie Ihr Telefon noch einmal an den Chip, und versuchen Sie es dann erneut.'
@@ -102,7 +102,7 @@ export const refusals: RefusalMessages = {
   },
 }
 
-export const printed: Words = {
+export const printed: ErrorTexts = {
   title: 'Bitte das Telefon an den Chip halten',
   advice:
     'Diese Adresse stand auf einem Etikett und sagt nichts über das Stück: Etiketten lassen sich kopieren. Der Chip selbst nicht. Halten Sie Ihr Telefon daran, und öffnen Sie den Link, der erscheint.',

@@ -1,9 +1,9 @@
 import type {
+  ErrorTexts,
   FailureMessages,
   InvalidRecipientMessages,
   RefusalMessages,
   UnableMessages,
-  Words,
 } from './errors.ts'
 
 const tapAgain = 'Tap the chip again and try once more.'
@@ -98,7 +98,7 @@ export const refusals: RefusalMessages = {
 }
 
 /** For the address that is printed on labels. */
-export const printed: Words = {
+export const printed: ErrorTexts = {
   title: 'Hold your phone to the chip',
   advice:
     'This address was printed on a label, so it says nothing about the piece: labels can be copied. The chip itself cannot. Hold your phone to it, and open the link that appears.',

@@ -16,13 +16,13 @@ export interface InvalidRecipientMessages {
   badge: string
 }
 
-export interface Words {
+export interface ErrorTexts {
   title: string
   /** Says what to do. */
   advice: string
 }
 
-export type RefusalMessages = Record<RefusalReason, Words>
+export type RefusalMessages = Record<RefusalReason, ErrorTexts>
 
 export type UnableReason =
   | 'busy'
@@ -34,4 +34,4 @@ export type UnableReason =
   | 'malformed'
   | 'wrong'
 
-export type UnableMessages = Record<UnableReason, Words>
+export type UnableMessages = Record<UnableReason, ErrorTexts>
