@@ -234,7 +234,7 @@ describe('phygitals transfer --file', () => {
       [20, art],
     ])
     const ran = await transfer('--file', 'who.csv', '--yes')
-    expect(ran.stderr).toContain(`owner not known → ${bob}`)
+    expect(ran.stderr).toContain(`failed  → ${bob}`)
     expect(ran.stderr).toContain(`${alice} → `)
     expect(ran.stderr).not.toContain('nobody')
     expect(ran.stderr).not.toContain('used up')

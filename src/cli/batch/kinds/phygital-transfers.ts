@@ -21,7 +21,7 @@ interface TransferRow extends SheetRow {
   readonly recipient: string
 }
 
-/** What a plan calls them, since nothing was sent yet. */
+/** Statuses in a plan, where nothing was sent yet. */
 const plannedStatus: Readonly<Record<string, string>> = {
   transferred: 'transfer',
   minted: 'mint',
@@ -34,14 +34,14 @@ const statusOf = ({ status = 'pending' }: RowResult, isPlan: boolean): string =>
 const describe = (result: RowResult, isPlan = false): string => {
   const { row, owner, recipient, name, note, initialTxHash, error } = result
   const status = statusOf(result, isPlan)
-  const before = owner === undefined ? 'owner not known' : (owner ?? 'nobody')
+  const before = owner === undefined ? '' : `${shown(owner ?? 'nobody')} `
   const to = name === undefined ? shown(recipient) : `${shown(recipient)} (${shown(name)})`
   return clean(
     [
       `row ${row}`,
       ...describeTarget(result),
       status,
-      ...(recipient === undefined || status === 'refused' ? [] : [`${shown(before)} → ${to}`]),
+      ...(recipient === undefined || status === 'refused' ? [] : [`${before}→ ${to}`]),
       ...[note, initialTxHash, error].filter((part) => typeof part === 'string'),
     ].join('  '),
   )
