@@ -108,7 +108,7 @@ const adviceOf = (error: ApiError): string | undefined => {
   if (error.code === 'team_required') return 'Specify which: --team NAME (tapchip teams list)'
   if (error.code === 'registration_missing')
     return 'Register: tapchip phygitals claim-registration create --code CODE --recipient WHO'
-  // That is about a tap or a wallet's signature, not about our key.
+  // These concern a tap or a wallet's signature, not the API key.
   if (/^(otp|signature)_/.test(error.code)) return undefined
   if (error.statusCode === 401 || error.statusCode === 403)
     return 'Check your keys: tapchip doctor · Save a key: tapchip login'

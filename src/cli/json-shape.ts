@@ -1,6 +1,6 @@
 import { isJsonObject } from '../values/json.ts'
 
-// What a file of ours or a foreign answer holds is validated by its shape.
+// Validates JSON of our files and of other servers by its shape.
 export const isText = (value: unknown): value is string => typeof value === 'string'
 export const isNumber = (value: unknown): value is number => typeof value === 'number'
 export const orNull = (isFit: (value: unknown) => boolean) => (value: unknown) =>

@@ -22,7 +22,7 @@ export interface Started {
 
 export const startedDir = (system: SystemPaths): string => `${stateDir(system)}/daemons`
 
-/** Also of daemons that have ended since. */
+/** Includes daemons that have ended. */
 export const readStarted = (system: SystemPaths): Started[] => {
   const dir = startedDir(system)
   try {
@@ -56,7 +56,7 @@ export const recordIn = (dataDir: string): DaemonRecord | undefined => {
   }
 }
 
-/** Those that `daemon start` started, newest first, including those that have ended. */
+/** Daemons that `daemon start` started, newest first, including ended ones. */
 export const readRecords = (system: SystemPaths): (DaemonRecord & { readonly started: Started })[] =>
   readStarted(system)
     .flatMap((started) => {

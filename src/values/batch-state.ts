@@ -47,7 +47,7 @@ export const batchNamePattern = /^[A-Za-z0-9._-]{1,64}$/
 export const isBatchName = (text: string): boolean => batchNamePattern.test(text) && !/^\.\.?$/.test(text)
 
 /**
- * What a plan lets a row do: what was planned to fail is not tried, and what differs from what the plan saw is left alone.
+ * Whether a row may run under a plan: rows planned to fail are not tried, and chips changed since the plan are left alone.
  * @param now what the row would do now @param isUnchanged whether it finds what the plan found
  */
 export function byPlan(

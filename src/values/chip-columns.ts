@@ -91,18 +91,18 @@ export type ChipColumn = keyof typeof chipColumns
 
 const columnOf = (name: ChipColumn): Column => chipColumns[name]
 
-/** What an import takes, one chip per row. A chip is identified by its UID, or a HaLo chip by its public key. */
+/** Columns of an import, one chip per row. A chip is identified by its UID, or a HaLo chip by its public key. */
 export const importedColumns = [
   ...(['uid', 'publicKey', 'label', 'redirectUrl', 'item', 'variant'] as const),
   ...(['contractAddress', 'chainId', 'tokenId', 'lastCounter', 'fileReadKey'] as const),
 ] as const
-/** What a row can set of a chip that is registered. A revision is made of these, in this order. */
+/** Columns that a row can set on a registered chip. The revision covers these, in this order. */
 export const appliedColumns = [
   ...(['label', 'chipGroup', 'keySet', 'redirectUrl', 'item', 'variant'] as const),
   ...(['contractAddress', 'chainId', 'tokenId', 'disabled'] as const),
 ] as const satisfies readonly ChipColumn[]
 export type AppliedColumn = (typeof appliedColumns)[number]
-/** What a row of an apply says besides. */
+/** Other columns of an apply. */
 export const appliedBesides = ['publicKey', 'lastCounter', 'revision'] as const
 /** Between the UID and the revision, in an order that suits an import, where chipGroup and keySet are flags. */
 export const exportedColumns = [
@@ -110,15 +110,15 @@ export const exportedColumns = [
   ...(['contractAddress', 'chainId', 'tokenId', 'disabled', 'lastCounter', 'publicKey'] as const),
 ] as const satisfies readonly ChipColumn[]
 export type ExportedColumn = (typeof exportedColumns)[number]
-/** What chips can be selected by. */
+/** Columns that chips can be selected by. */
 export const selectableColumns = [
   ...(['chipGroup', 'label', 'item', 'variant', 'contractAddress', 'chainId', 'tokenId'] as const),
   ...(['redirectUrl', 'disabled', 'keySet', 'generation'] as const),
 ] as const satisfies readonly ChipColumn[]
-/** What a chip gets from the sheet of a set-up. */
+/** Columns that a set-up sheet can set. */
 export const setupColumns = ['label', 'item', 'variant', 'redirectUrl'] as const
 
-/** What an export says of a chip, and nothing can set. */
+/** Read-only columns of an export. */
 export const exportedAlone: readonly string[] = ['generation', 'lastTapAt', 'createdAt', 'isConfigured']
 /** An import leaves out more: what it registers is enabled, and has no revision yet. */
 export const notImported: readonly string[] = [...exportedAlone, 'disabled', 'revision']

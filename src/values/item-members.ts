@@ -1,6 +1,6 @@
 import { isJsonObject } from './json.ts'
 
-// What a sheet can set of an item, as CLI and daemon read it.
+// Item members that a sheet can set, for CLI and daemon.
 
 export interface ItemMembers {
   name?: string
@@ -24,7 +24,7 @@ export const itemMembers = [
   'variants',
 ] as const satisfies readonly ItemMember[]
 
-/** Those that are lists, with their form. */
+/** The members that are lists, with the form of their elements. */
 export const itemLists: { readonly [member in ItemMember]?: string } = {
   media: '[{ "mimeType", "url" }]',
   attributes: '[{ "name", "values": [] }]',

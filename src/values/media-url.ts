@@ -1,4 +1,4 @@
-/** Where IPFS and Arweave are read: https URLs without a trailing slash. */
+/** Gateways for IPFS and Arweave: https URLs without a trailing slash. */
 export interface Gateways {
   readonly ipfs: string
   readonly arweave: string

@@ -104,7 +104,7 @@ export function* harmIn(
 /** Types of display that need a number (OpenSea's metadata standards); a date may be text for people. */
 const numeric = new Set(['number', 'boost_number', 'boost_percentage'])
 
-/** What marketplaces leave out without a word. */
+/** Metadata that marketplaces silently omit. */
 export function* unreadableIn({
   background_color: color,
   attributes,

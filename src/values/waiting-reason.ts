@@ -1,5 +1,5 @@
 /**
- * What an unsettled transaction waits for. `gas`: it needs more than it may use. `block`: a node has it, and no block
+ * The reason why an unsettled transaction waits. `gas`: it needs more than it may use. `block`: a node has it, and no block
  * contains it.
  */
 export const waitingKinds = ['fees', 'funds', 'gas-estimate', 'gas', 'builder', 'node', 'block'] as const

@@ -1,4 +1,4 @@
-/** What a webhook can be told of; a webhook that names none is told of all. `chip.opened`: once, by a chip with TagTamper. */
+/** Webhook event types; a webhook without types gets all of them. `chip.opened`: once, by a chip with TagTamper. */
 export const webhookTypes = [
   'tap.valid',
   'tap.refused',

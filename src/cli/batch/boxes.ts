@@ -96,7 +96,7 @@ export const removeBox = async (
   rmSync(box.path, { force: true })
 }
 
-/** For the verbs that a box does not have. */
+/** The error for verbs that boxes do not support. */
 export const notForBox = (id: string): UsageError =>
   new UsageError(
     `${id} is a box of chips, which is worked on at its reader.`,

@@ -30,7 +30,7 @@ export interface OwnForm {
 
 /** The file of failed rows: the sheet's own columns and headings, and the reason. */
 export interface FailedFile {
-  /** For the reader of the sheet: the file needs its rows as they are. */
+  /** The reader of the sheet, for the original rows. */
   readonly reading: Pick<SheetReader, 'heading' | 'original'>
   /** If no row failed, an older file is cut to its heading. */
   write(failed: readonly { readonly row: number; readonly error: string }[], format: OwnForm): void

@@ -28,7 +28,7 @@ export const oldJournal = (system: SystemPaths, id: string): OldJournal | undefi
   return type === 'box' ? undefined : { id, path, kind: isKind(kind) ? kind : undefined }
 }
 
-/** Those that may not be done: a journal was compressed once its batch was. Newest first. */
+/** Unfinished journals, newest first. Journals of finished batches are compressed. */
 export const listOldJournals = (system: SystemPaths): OldJournal[] => {
   const dir = batchDir(system)
   if (!existsSync(dir)) return []

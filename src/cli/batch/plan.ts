@@ -120,7 +120,7 @@ const countOf = (totals: Totals, does: (typeof doings)[number]): number => {
   return totals[does] ?? { unlinks: 0, disables: 0, removes: removed, transfers: transferred }[does]
 }
 
-/** What cannot be overlooked in a question: ` (unlinks 5,000, disables 4,998)`. */
+/** The irreversible part of a question: ` (unlinks 5,000, disables 4,998)`. */
 export const doesIn = (totals: Totals): string => {
   const parts = doings.flatMap((does) => {
     const count = countOf(totals, does)

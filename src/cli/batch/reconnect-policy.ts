@@ -10,7 +10,7 @@ const everyMs = 500
 /** The daemon is gone, or a proxy says so: a restart takes a moment. */
 const isAway = (error: unknown): boolean =>
   error instanceof DaemonUnreachable ||
-  // It answers before its chains do.
+  // The daemon answers before its chains do.
   (error instanceof ApiError &&
     error.statusCode === 503 &&
     error.message.startsWith('The daemon is starting')) ||

@@ -12,7 +12,7 @@ import { isBad, type KindMessages, type RowResult, type SheetKind, type SheetRow
 import { type Submission, type SubmitResult, submitBatch } from './submit.ts'
 
 interface Rest extends Pick<Submission, 'ask'> {
-  /** What holds for all rows. Called once the sheet is read. */
+  /** Settings for all rows. Called once the sheet is read. */
   settings?(): Promise<Readonly<Record<string, unknown>>>
   /** Called after a run, not after a dry run. */
   ended?(submitted: SubmitResult): Promise<void>

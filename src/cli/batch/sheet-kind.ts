@@ -41,7 +41,7 @@ export interface RowResult extends SheetRow {
   readonly [member: string]: unknown
 }
 
-/** What a plan adds up: rows by status, and what the kind counts, such as `disables`. */
+/** Totals of a plan: rows by status, and the kind's own counts, such as `disables`. */
 export type Totals = Readonly<Record<string, number>>
 
 export interface SheetSpec<R extends SheetRow> {
@@ -99,7 +99,7 @@ export interface KindMessages {
   readonly isQuiet?: boolean
   /** The row in words, beginning with `row 7  `. @param isPlan it has not been done yet */
   describe(result: RowResult, isPlan?: boolean): string
-  /** What --json has of a row. Default: all that is known of it */
+  /** A row in --json. Default: all its fields */
   shown?(result: RowResult, where: 'plan' | 'run' | 'report'): object
   /** A second line at the end, from the number of rows by status. */
   remark?(statuses: ReadonlyMap<string, number>): string | undefined
@@ -115,7 +115,7 @@ export interface KindMessages {
   beforeRun?(totals: Totals): string | undefined
   /** The last line of a dry run. Default: `Dry run: 1 would change, 3 unchanged, 0 would fail. Nothing was written.` */
   dryRun?(totals: Totals): string
-  /** What a plan says of the chain: prints it. @throws CliError if the batch cannot be paid for */
+  /** Prints the chain costs of a plan. @throws CliError if the batch cannot be paid for */
   showCosts?(ctx: CliContext, costs: object): Promise<void> | void
   /**
    * @param does the totals that nobody should overlook, last: ` (unlinks 5,000, disables 4,998)`
@@ -132,7 +132,7 @@ export interface SheetKind<R extends SheetRow = SheetRow> extends KindMessages {
   readonly sheet: SheetSpec<R>
   /** False: its rows run without a plan, which only a dry run makes. */
   readonly isPlanned?: boolean
-  /** What is uploaded, without `row`. */
+  /** The uploaded fields, without `row`. */
   line(row: R): object
   /** The rows for --failed, in our own columns. */
   sheetOf(rows: readonly R[]): {

@@ -30,7 +30,7 @@ export interface Submission {
   checkPlan?(totals: Totals): void
   /** Instead of the kind's own question. */
   ask?(totals: Totals): Promise<void>
-  /** Where its rows may not be read, it is followed by how many are done. */
+  /** If its rows may not be read, follow its counts instead. */
   readonly orStatus?: boolean
   /** Called with each row once it is done. */
   onResult?(result: RowResult): void

@@ -99,7 +99,7 @@ export const describeTarget = (result: RowResult): string[] => {
   ]
 }
 
-/** What a plan says can never succeed is a problem of the sheet. */
+/** A row that can never succeed is a problem of the sheet. */
 export const addIfInvalid = (
   problems: Problems,
   { row, isInvalid, error = 'is invalid' }: RowResult,

@@ -90,7 +90,7 @@ export const readApiError = (
   })
 }
 
-/** Which server of the database, and why. */
+/** The database server that fails, and the reason. */
 export interface ServerTrouble {
   readonly server: string
   readonly reason: string

@@ -1,4 +1,4 @@
-/** What people type for each command, as other programs call it; the first ones need their noun where none was typed. */
+/** Synonyms of each command, as other programs call it; the first ones need their noun where none was typed. */
 const synonyms: Readonly<Record<string, string>> = {
   'daemon start': 'start run up launch restart',
   'daemon stop': 'stop down halt kill quit restart',
@@ -55,7 +55,7 @@ const synonyms: Readonly<Record<string, string>> = {
 }
 const typedFor = () => Object.entries(synonyms).map(([name, typed]) => [name, typed.split(' ')] as const)
 
-/** What somebody who types a word like the first may have wished instead of it. */
+/** Other verbs that somebody who mistypes the first may have meant. */
 const intents: Readonly<Record<string, readonly string[]>> = {
   remove: ['move', 'rename', 'restore'],
   move: ['remove'],
@@ -118,7 +118,7 @@ const isWord = (typed: string): boolean =>
     ([name, others]) => name === typed || others.includes(typed),
   )
 
-/** Those that are a slip of the hand away, the nearest ones. */
+/** The nearest names within a typing error. */
 const similar = (typed: string, names: readonly string[]): readonly string[] => {
   const far = Math.ceil(typed.length / 3)
   const near = names.map((name) => ({ name, by: distance(typed, name) }))

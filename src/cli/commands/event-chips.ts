@@ -15,7 +15,7 @@ import {
   selectionFlags,
 } from './chips/select.ts'
 
-/** Which chips an event is assigned to, or taken from. */
+/** The chips that an event is assigned to, or removed from. */
 export const eventChipFlags = {
   uid: text('--uid <uid>', 'One chip: its UID in decimal or hex, or its label'),
   ...groupFlag,

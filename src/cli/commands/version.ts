@@ -46,7 +46,7 @@ const daemonVersion = async (ctx: ReturnType<typeof createContext>) => {
     const { version } = await ctx.call('GET /admin/status')
     return { version, url: ctx.config().url }
   } catch {
-    // Not running, or not ours: the question was about this program first.
+    // No Tapchip daemon there; print only the version of this program.
     return undefined
   }
 }

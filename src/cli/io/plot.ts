@@ -27,7 +27,7 @@ export const sparkline = (values: readonly number[], { width, unicode }: PlotAre
   for (let at = 0; at < values.length; at += each)
     sums.push(values.slice(at, at + each).reduce((sum, value) => sum + value, 0))
   const max = Math.max(...sums)
-  // Nothing looks different from little.
+  // Zero must look different from a small value.
   const levelOf = (sum: number) =>
     sum === 0 ? ' ' : levels[Math.min(levels.length - 1, Math.floor((sum / max) * levels.length))]
   return sums.map(levelOf).join('')

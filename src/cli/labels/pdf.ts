@@ -66,7 +66,7 @@ export const writePdf = async (
         if (unwritten <= shownProblems) problems.push(unwritable(label, texts.character))
         continue
       }
-      // Those that follow are read for their problems alone.
+      // The remaining labels are only checked for problems.
       if (unwritten > 0) continue
       const at = (count + skip) % sheet.places.length
       if (at === 0 || count === 0) {

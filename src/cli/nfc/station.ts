@@ -25,7 +25,7 @@ export const stationId = (system: SystemPaths): string | undefined => {
   try {
     const id = readFileSync(path, 'utf8').trim()
     if (shape.test(id)) return id
-    // A full disk made it, and nothing in it.
+    // An empty file, left by a full disk.
     const made = newId()
     replaceFile(path, `${made}\n`)
     return made

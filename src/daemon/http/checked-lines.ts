@@ -190,7 +190,7 @@ export async function readLines(
   return lines
 }
 
-/** What makes a line unfit to be parsed or kept. */
+/** The reason not to parse or keep a line. */
 async function problemOfText(text: string): Promise<string | undefined> {
   // Shorter lines cannot exceed the limits.
   const excess = text.length < boundedFrom ? undefined : await excessOf(Buffer.from(text))

@@ -14,7 +14,7 @@ const methods = 'GET, HEAD, POST, PATCH, DELETE'
 /** In seconds; browsers keep the answer to a preflight for two hours at most. */
 const maxAge = '86400'
 const headerNames = /^[\w!#$%&'*+.^`|~, -]{1,4000}$/
-/** Whatever is below these is closed, known or not. */
+/** Every path below these is closed, known or not. */
 const closedBelow = /^\/(admin|metrics|t)(\/|$)/
 
 /**

@@ -35,7 +35,7 @@ export async function answerDryRun(
 ): Promise<FastifyReply> {
   if (method === 'GET' || method === 'HEAD')
     throw new DomainError('invalid_input', `A GET has no dry run: leave out ${dryRunPrefix}.`)
-  // What answers by lines writes between them.
+  // Streamed answers write between their lines.
   const checked = depth ?? (answerType === undefined ? 'all' : 'input')
   if (checked === 'all') await dryRun(serve)
   return reply.send({ dryRun: true, checked })

@@ -17,7 +17,7 @@ const lifetimeMs = 24 * 3_600_000
 
 export type Scope = { teamId: number } | { code: string }
 
-/** What a request does: record an intent whose outcome is its answer, or everything in one write. */
+/** How a request works: it records an intent whose outcome is the answer, or does everything in one write. */
 export type Recording<T extends Json> = { scope: Scope } & (Recorded<T> | Completed<T>)
 
 interface Recorded<T extends Json> {
@@ -65,7 +65,7 @@ export async function answerOnce<T extends Json>(
 
 const keyed = new WeakSet<FastifyRequest>()
 
-/** For the words of a failure. */
+/** Used in error messages. */
 export function progressOf(request: FastifyRequest): Progress {
   const { caller } = request
   const isOneUse = caller === null || !('actor' in caller) || 'code' in caller
@@ -80,7 +80,7 @@ function stepsOf<T extends Json>(
 ) {
   if ('record' in does) {
     const answer = (id: number | null) => {
-      // What it waits for is shared with others, and works on after the dry run that woke it.
+      // The work it waits for is shared with other requests, and continues after the dry run.
       endDryRun()
       return does.answer(id)
     }

@@ -58,7 +58,7 @@ async function* endingInError(
       yield piece
     }
   } catch (error) {
-    // What was committed was told, in lines.
+    // The client has received a line for each commit.
     const progress = hasEnded ? linesBefore : progressOf(request)
     const { body, isOurs } = answerTo(error, request.id, { isAnonymous: isAnonymous(request), progress })
     if (isOurs) request.log.error({ err: error, route: request.routeOptions.url }, 'stream failed')

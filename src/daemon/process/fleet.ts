@@ -12,14 +12,14 @@ import { hearDaemon, otherDaemons, pruneDaemons } from '../store/lease/daemons.t
 import { version } from './version.ts'
 
 const everyMs = 2000
-/** Writing costs more than looking. */
+/** Writing costs more than reading. */
 const writtenEveryMs = 5000
 /** Its settings count no more. */
 const silentMs = 15_000
 /** A daemon that is started anew, or comes back, still has its chains. */
 const forgottenMs = 3_600_000
 
-/** What daemons on one database have to agree on. It holds no secret: of keys, the addresses. */
+/** Settings that daemons on one database must share. Contains no secrets: only addresses of keys. */
 const agreed = z.object({
   /** Texts by the names of settings. */
   settings: z.record(z.string(), z.string()),
@@ -76,7 +76,7 @@ function limits(chain: RemoteChain | undefined): string {
   ].join('')
 }
 
-/** What is said of each setting in which two differ. */
+/** One warning for each setting in which two daemons differ. */
 function* differences(ours: Agreed, theirs: Agreed, name: string): Generator<string> {
   const warning = (what: string, here: string, there: string) =>
     `The daemons on this database differ in ${what}: ${here} here, ${there} at ${name}. Give all of them the same.`

@@ -86,7 +86,7 @@ export const chainSettings = (config: Config, names: Readonly<Record<string, str
         rpcMode: config.devRpc,
         rpcPort: config.devRpcPort,
         rpcOrigins: config.devRpcOrigins,
-        // Nobody comes back for the chain of an ephemeral daemon that was killed.
+        // Remove the chain data of an ephemeral daemon that was killed.
         endsWithDaemon: config.ephemeral,
         names,
       }

@@ -85,7 +85,7 @@ export function configure(memory: ChipMemory, number: number, data: Buffer): boo
   return option.apply(memory, data)
 }
 
-/** For ever. PICCData is longer in LRP mode, so all mirroring is turned off: s9.3.4.2. */
+/** Irreversible. PICCData is longer in LRP mode, so all mirroring is turned off: s9.3.4.2. */
 function useLrp(memory: ChipMemory): void {
   memory.lrp = true
   for (const file of memory.files.values()) {

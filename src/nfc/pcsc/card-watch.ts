@@ -122,7 +122,7 @@ export class CardWatch {
     this.#tryConnect(slot)
   }
 
-  /** Also where PC/SC says that the card is in use: it tells nobody when that is over. */
+  /** Also when the card is in use: PC/SC does not report when that ends. */
   #tryConnect(slot: Slot): void {
     const { state } = slot.at
     if (this.#stopped || slot.stage !== 'seen' || state === 'empty') return
@@ -135,7 +135,7 @@ export class CardWatch {
     slot.stage = 'connecting'
     const result = await this.#options.connect(slot.at)
     if (!this.#isCurrent(slot)) {
-      // Nobody will be told of this card, so nobody would let go of it.
+      // No caller will get this card, so release it here.
       if (result.status === 'card' && result.isNew) await result.card.release()
       return
     }
@@ -155,7 +155,7 @@ export class CardWatch {
     return !this.#stopped && this.#slots.get(slot.at.name) === slot
   }
 
-  /** Tells a trouble that lasts, once. */
+  /** Reports a lasting problem, once. */
   #reportTrouble(slot: Slot, trouble: Trouble): void {
     if (slot.trouble === trouble) return
     slot.trouble = trouble

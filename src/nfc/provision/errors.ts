@@ -99,7 +99,7 @@ export class AuthenticationDelayed extends ProvisionError {
   }
 }
 
-/** Nothing proves that NXP made the chip. Nothing was written. */
+/** The chip is not proven to be made by NXP. Nothing was written. */
 export class NotGenuine extends ProvisionError {
   constructor(signature: 'none' | 'wrong') {
     super(

@@ -6,7 +6,7 @@ import { UidColumn } from '../input/uid-column.ts'
 import { changedIn } from '../plan.ts'
 import type { RowResult, SheetKind, SheetRow } from '../sheet-kind.ts'
 
-/** What the tap page shows, and when; as given. */
+/** Text and time of the badge on the tap page, unchanged from the sheet. */
 export interface AssignmentContent {
   readonly startsAt?: string | undefined
   readonly endsAt?: string | undefined

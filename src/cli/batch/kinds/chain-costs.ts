@@ -31,7 +31,7 @@ const chainsIn = ({ totals }: { readonly totals?: unknown }): readonly ChainTota
 export const priceOf = (costs: object): bigint =>
   chainsIn(costs).reduce((sum, { cost, l1Fee }) => sum + BigInt(cost) + BigInt(l1Fee ?? 0), 0n)
 
-/** What a plan says of the chains: prints it. @throws CliError if a relayer cannot pay */
+/** Prints the chain costs of a plan. @throws CliError if a relayer cannot pay */
 export const showChainCosts = (ctx: CliContext, costs: object): void => {
   refuseUnpayable(chainsIn(costs))
   noteChainCosts(ctx, costs)

@@ -58,7 +58,7 @@ export const chipsImport = (rows: { needKeySet: number } = { needKeySet: 0 }): S
   sheetOf: () => ({ heading: ['uid'], cells: ({ uid }) => [colons(uid ?? null)] }),
 })
 
-/** What an undo of an import makes. */
+/** The batch that undoes an import. */
 export const chipsImportUndo: KindMessages = {
   name: 'chips import undo',
   isAdmin: true,

@@ -35,7 +35,7 @@ const valueIn = (member: ItemMember, cell: string): ReturnType<typeof readItemMe
 const namedIn = (rows: readonly ItemRow[]): readonly ItemMember[] =>
   itemMembers.filter((name) => rows.some(({ members }) => members[name] !== undefined))
 
-/** For --failed: in CSV a cell that a row left out would clear what it left alone. */
+/** For --failed: in CSV, an empty cell for an omitted member would clear it. */
 const completed = async (ctx: CliContext, rows: readonly ItemRow[]): Promise<readonly ItemRow[]> => {
   const named = namedIn(rows)
   if (rows.every(({ members }) => named.every((name) => members[name] !== undefined))) return rows

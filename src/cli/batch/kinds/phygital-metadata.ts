@@ -52,5 +52,5 @@ export const phygitalMetadata = (template?: Template): SheetKind<MetadataRow> =>
   },
 })
 
-/** What an undo of it makes. */
+/** The batch that undoes it. */
 export const phygitalMetadataUndo: KindMessages = { ...messages, name: 'phygitals undo', label: 'Restoring' }

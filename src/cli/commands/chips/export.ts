@@ -97,7 +97,7 @@ const columnsOf = (ctx: CliContext): readonly Column[] => {
   })
 }
 
-/** What a sheet has, so that JSON lines can be read as one. */
+/** The columns of a sheet, so that JSON lines can be imported like one. */
 const onlyColumns = (chip: SelectedChip): Partial<SelectedChip> =>
   Object.fromEntries(Object.entries(chip).filter(([name]) => isColumn(name)))
 

@@ -97,7 +97,7 @@ export const chosenChips = async <T>(
   )
 }
 
-/** For those who may have no more than an API key, which is enough for a whole group. */
+/** With only an API key, a whole group can be selected. */
 export const selectedChips = (
   ctx: CliContext,
   conditions: Conditions,

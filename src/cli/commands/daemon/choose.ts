@@ -19,7 +19,7 @@ export const dataDirFlag = {
   dataDir: text('--data-dir <dir>', 'The daemon with this data directory', 'file'),
 }
 
-/** Which daemon of this machine is meant: by data directory, by address, by both, or by neither. */
+/** The selected daemon of this machine: by data directory, by address, by both, or by neither. */
 export interface DaemonChoice {
   readonly dataDir?: string
   readonly url?: string

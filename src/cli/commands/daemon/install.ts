@@ -160,7 +160,7 @@ const unitFor = (ctx: CliContext, { scope, options, place }: UnitInput): string 
   })
 }
 
-/** What `daemon start` has kept so far belongs to the user's service as well. */
+/** The data directory of `daemon start`, which the user's service takes over. */
 const existingData = (ctx: CliContext, scope: Scope): string | undefined => {
   if (scope === 'system') return undefined
   const defaultDir = dataDir(ctx.system)

@@ -157,7 +157,7 @@ const doubtAbout = async ({
 
 const timeoutMs = 2000
 
-/** Which instance answers at an address, whoever started it. */
+/** The instance that answers at an address, whoever started it. */
 const instanceAt = async (url: string): Promise<string | undefined> => {
   const client = createClient({ url, timeoutMs })
   // One deadline for the whole exchange, so that a slow writer cannot hold us.

@@ -184,7 +184,7 @@ export async function spawnAnvil(settings: AnvilSettings): Promise<AnvilProcess>
   child.stdout.removeAllListeners('data').resume()
   if ('socket' in address)
     try {
-      // That the command succeeds is not proof enough.
+      // Exit code 0 alone does not prove it.
       if (!isInOwnNetwork(child.pid)) throw new Error('the system gives anvil no network of its own')
       await untilItListens(address.socket, exited)
     } catch (error) {

@@ -122,7 +122,7 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
         await guard.close()
         await supervisor.stop(async () => {
           const isAnswering = await supervisor.answers()
-          // What fails here is sent again at the next start, if it is the relayer's.
+          // Transactions of the relayer that fail here are sent again at the next start.
           if (isAnswering) await supervisor.chain.blocks.emptyPool().catch(() => undefined)
           await keeper
             .close({ withSave: isAnswering })

@@ -10,7 +10,7 @@ import type { BlockMaker } from './block-maker.ts'
 const kept = 3
 // Earlier versions added a date and a hash.
 const pattern = /^state-(\d{8})\b.*\.gz$/
-/** Unfinished writes, and what earlier versions kept beside the states. */
+/** Unfinished writes, and leftover files of earlier versions. */
 const leftover = /\.new$|^(loading|renewing)\.json$|^sent-\d{8}\.log$/
 /** Large states take long to write and to load. */
 const timeoutMs = 120_000

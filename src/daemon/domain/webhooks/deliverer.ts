@@ -31,7 +31,7 @@ const quickMs = 1000
 const turnMs = 1000
 /** Sent in a turn however slow the receiver is: a retry and a first try. */
 const minSent = 2
-/** What is sent between two writes, and may be sent again after a crash. */
+/** Deliveries sent between two writes; after a crash they may be sent again. */
 const batchSize = 20
 const wokenMs = 50
 /** Other daemons wake nobody here, so what they leave is looked for. */
@@ -83,7 +83,7 @@ export class Deliverer {
   async stop(): Promise<void> {
     await this.#loop.stop()
     await Promise.race([Promise.all(this.#running), sleep(lastTriesMs, undefined, { ref: false })])
-    // What was sent before a try that still hangs is not to be sent again.
+    // Records finished deliveries, so that they are not sent again even if another try hangs.
     const endpoints = [...this.#endpoints.values()].filter(({ unrecorded }) => unrecorded.length > 0)
     await Promise.allSettled(endpoints.map((endpoint) => this.#recordAndClaim(endpoint, 0)))
   }
@@ -125,7 +125,7 @@ export class Deliverer {
     const due = queues
       .flatMap((queue) => (isDue(queue) ? (this.#endpoints.get(queue.id) ?? []) : []))
       .filter(({ isServed }) => !isServed)
-      // Those that have waited longest come first.
+      // Endpoints that waited longest come first.
       .sort((one, other) => one.servedAt - other.servedAt)
     for (const endpoint of due) if (this.#isRoomFor(endpoint)) this.#serve(endpoint)
     await Promise.all([...this.#endpoints.values()].map((endpoint) => endpoint.renewLease()))

@@ -54,7 +54,7 @@ export async function dropWaiting(deps: { db: Db; clock: Clock }, webhookId: num
   await keepNewest(deps, webhookId)
 }
 
-/** Drops what an earlier process had not come to. */
+/** Drops deliveries that an earlier process did not get to. */
 export async function dropForDisabled(deps: { db: Db; clock: Clock }): Promise<void> {
   for (const { id, disabledAt } of await allWebhooks(deps.db.read))
     if (disabledAt !== null) await dropWaiting(deps, id)

@@ -148,7 +148,7 @@ export async function editWebhook(
   { url, events, disabled }: WebhookChange,
 ): Promise<WebhookView> {
   const at = iso(deps.clock.now())
-  // What waited for it when it was disabled belongs to the past.
+  // Deliveries that were pending when it was disabled are obsolete.
   if (disabled === false) await dropWaiting(deps, id)
   const columns = url === undefined ? {} : urlColumns(deps, url)
   await deps.db.write(async (trx) => {

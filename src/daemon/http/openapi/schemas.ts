@@ -56,7 +56,7 @@ function withTerm(schema: Schema, term: Term | undefined): Schema {
   const matching = isText && typeof example === 'number' ? String(example) : example
   const takesExample =
     matching !== undefined && !schema.properties && schema.enum === undefined && !('const' in schema)
-  // What a schema says of itself is about it alone.
+  // Annotations of a schema apply to it alone.
   return { description, ...(takesExample ? { examples: [matching] } : {}), ...schema }
 }
 

@@ -176,7 +176,7 @@ interface Room {
   /** Shown while there is no result. */
   idle?: Html
   failure?: Failure | undefined
-  /** What is typed is checked, and what is pressed can be refused. */
+  /** Inputs are validated, and actions can be refused. */
   hasForm?: boolean
 }
 
@@ -204,7 +204,7 @@ function transaction(view: { hash: string; url: string | undefined } | undefined
     : html`<p class="soft">${strings.transaction(hash)}</p>`
 }
 
-/** What would happen, and to whom, before anything is sent. HTML for inside the element. */
+/** Describes the effect and the recipient before anything is sent. HTML for inside the element. */
 export function checkLine(check: RecipientCheck, settings: PageSettings): string {
   const strings = stringsOf(settings.language)
   if (check.is === 'bad') return html`${failureMessage(check.failure, strings)}`.text

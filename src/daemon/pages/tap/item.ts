@@ -68,7 +68,7 @@ export function description({ piece }: TapPage, settings: PageSettings): Html {
   return html`<section class="description">${first}<details><summary>${stringsOf(settings.language).readOn}</summary><p class="said" dir="auto">${text.slice(cut).trimStart()}</p></details></section>`
 }
 
-/** In the first part of a long text; else the end of a word; else any character. */
+/** Cuts at the end of a sentence in the first part of a long text, else after a word, else anywhere. */
 function endOfSentence(text: string): number {
   const start = text.slice(0, shortText)
   const sentence = Math.max(...[/\n/g, /[.!?؟]["'”»)]?\s|[。！？]/g].map((end) => lastEnd(start, end)))

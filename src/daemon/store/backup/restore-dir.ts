@@ -23,7 +23,7 @@ import { DataDirProblem, databaseFile } from '../data-dir/data-dir.ts'
 const stagingName = 'restoring'
 const planName = 'restore.json'
 
-/** What a restore replaces. The log, backups, the first admin token, and files of others stay in their place. */
+/** Files that a restore replaces. The log, backups, the first admin token, and other files stay. */
 const replaced = [
   ...['tapchip.db', 'tapchip.db-wal', 'tapchip.db-shm', 'data.key', 'data.key.enc'],
   ...['badge-images', 'dev-chain', 'instance', 'server'],
