@@ -48,7 +48,7 @@ test('a webhook is registered, tested, rolled and removed; what arrives verifies
     await here.run('webhooks', 'create', '--url', url, '--events', 'tap.valid', '--json')
   ).json()
   expect(created).toMatchObject({
-    id: 1,
+    id: expect.any(Number),
     url,
     events: ['tap.valid'],
     secret: expect.stringMatching(/^whsec_/),
@@ -56,35 +56,37 @@ test('a webhook is registered, tested, rolled and removed; what arrives verifies
   // With --to, --url is the daemon as everywhere.
   const elsewhere = ['--to', url, '--url', 'http://127.0.0.1:1']
   ends(await here.run('webhooks', 'create', ...elsewhere), 5, '127.0.0.1:1')
-  const { secret: old } = created as { secret: string }
+  const { id, secret: old } = created as { id: number; secret: string }
+  // On PostgreSQL the dry run has used up a number.
+  const hook = String(id)
   const listed = await here.run('webhooks', 'list')
   expect(listed.stdout).toMatch(/tap\.valid\s+enabled/)
   expect(listed.stdout).not.toContain('whsec_')
 
-  expect(await here.json('webhooks', 'test', '1')).toMatchObject({ state: 'delivered', statusCode: 204 })
+  expect(await here.json('webhooks', 'test', hook)).toMatchObject({ state: 'delivered', statusCode: 204 })
   const first = received.at(-1) as Message
   expect(verify(first.body, first.headers, old)).toMatchObject({ type: 'webhook.test' })
   expect(() => verify(`${first.body} `, first.headers, old)).toThrow('wrong signature')
   const late = { ...first.headers, 'webhook-timestamp': '1700000000' }
   expect(() => verify(first.body, late, old)).toThrow('too old')
 
-  const rolled = await here.run('webhooks', 'roll', '1')
+  const rolled = await here.run('webhooks', 'roll', hook)
   const [, secret = ''] = /Secret: +(whsec_\S+)/.exec(rolled.stdout) ?? []
   expect(rolled.stderr).toMatch(/not shown again[\s\S]*signatures of both secrets/)
-  expect((await here.run('webhooks', 'test', '1')).code).toBe(0)
+  expect((await here.run('webhooks', 'test', hook)).code).toBe(0)
   const both = received.at(-1) as Message
   for (const one of [old, secret]) expect(verify(both.body, both.headers, one).type).toBe('webhook.test')
   expect(secret).not.toBe(old)
 
-  expect(await here.json('webhooks', 'edit', '1', '--disable', '--events', 'badge.minted')).toMatchObject({
+  expect(await here.json('webhooks', 'edit', hook, '--disable', '--events', 'badge.minted')).toMatchObject({
     events: ['badge.minted'],
     disabledReason: 'disabled by an operator',
   })
-  ends(await here.run('webhooks', 'test', '1'), 1, 'is disabled')
-  expect(await here.json('webhooks', 'edit', '1', '--enable')).toMatchObject({ disabledAt: null })
-  ends(await here.run('webhooks', 'remove', '1'), 2, '--yes')
-  expect(await here.json('webhooks', 'remove', '1', '--yes')).toEqual({ success: true })
-  ends(await here.run('webhooks', 'remove', '1', '--yes'), 1, 'webhook')
+  ends(await here.run('webhooks', 'test', hook), 1, 'is disabled')
+  expect(await here.json('webhooks', 'edit', hook, '--enable')).toMatchObject({ disabledAt: null })
+  ends(await here.run('webhooks', 'remove', hook), 2, '--yes')
+  expect(await here.json('webhooks', 'remove', hook, '--yes')).toEqual({ success: true })
+  ends(await here.run('webhooks', 'remove', hook, '--yes'), 1, 'webhook')
 })
 
 test('one that did not arrive is exit code 1, is listed with its reason, and is sent again under its id', async () => {
