@@ -2,15 +2,15 @@ import { say, show } from './cards.ts'
 import { follow } from './live.ts'
 import { isAnswer, post, word } from './page.ts'
 
-/** Longer than the daemon takes to say anything. */
+/** Longer than the daemon takes to answer. */
 const patienceMs = 40_000
 
-/** The message for a response that has nothing to show. */
+/** The message for a response without cards. */
 const refusals: Record<number, string> = { 429: 'Busy', 503: 'Busy' }
-/** The page is over, and loaded again it says why. */
+/** The page has expired; reloading it shows why. */
 const over = [404, 410]
 
-/** Sends the page's forms without leaving it. A form that is sent again changes nothing: the daemon knows its tap. */
+/** Sends the page's forms without leaving it. Resending a form changes nothing, because the daemon knows its tap. */
 export function enhanceActions(): void {
   document.addEventListener('submit', (event) => {
     const form = event.target
@@ -29,7 +29,7 @@ async function send(form: HTMLFormElement): Promise<void> {
   const ended = new AbortController()
   const timer = setTimeout(() => ended.abort(), patienceMs)
   try {
-    // A press counts, also where the person leaves the page at once.
+    // An action counts even if the person leaves the page at once.
     const answer = await post(form.action, fields, { signal: ended.signal, keepalive: true })
     const said: unknown = await answer.json().catch(() => undefined)
     setBusy(form, false)
@@ -48,7 +48,7 @@ async function send(form: HTMLFormElement): Promise<void> {
 const wordFor = (status: number, said: unknown): string =>
   Object(said).code === 'outcome_unknown' ? 'Unknown' : (refusals[status] ?? 'Failed')
 
-/** Not `disabled`, which would take the focus away. */
+/** Not `disabled`, which would remove the focus. */
 function setBusy(form: HTMLFormElement, isBusy: boolean): void {
   for (const element of [form, form.querySelector('[type=submit]')])
     if (isBusy) element?.setAttribute(element === form ? 'aria-busy' : 'aria-disabled', 'true')
@@ -57,7 +57,7 @@ function setBusy(form: HTMLFormElement, isBusy: boolean): void {
 
 const key = 'tapchip-device'
 
-/** This browser's own random name, which stays on it; empty where nothing can be kept. */
+/** This browser's random name, stored in it; empty if it cannot store anything. */
 function deviceId(): string {
   try {
     const known = localStorage.getItem(key)

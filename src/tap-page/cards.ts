@@ -3,14 +3,14 @@ import { type Answer, page } from './page.ts'
 const shown = new Map<string, string>()
 
 /**
- * Brings the pieces of the page to where the daemon says that they are. @param isOfPress it answers a press: only that
- * answer knows why the press was refused, so that stays until the next one
+ * Updates the cards of the page to the daemon's state.
+ * @param isOfPress the answer to a press: only this has the reason of a refusal, which stays until the next press
  */
 export function show({ cards }: Answer, isOfPress = false): void {
   for (const { key, html } of cards) {
     const card = page?.querySelector<HTMLElement>(`[data-card="${CSS.escape(key)}"]`)
-    // What is being sent has an answer of its own.
-    // One that was not there at first would push down what is below it: the page has it when it is loaded again.
+    // A card whose form is being sent gets its own answer. A card that did not exist at first would push down
+    // what is below it; it appears on reload.
     if (!card || card.hidden || shown.get(key) === html || card.querySelector('[aria-busy=true]')) continue
     const template = document.createElement('template')
     template.innerHTML = html
@@ -22,21 +22,21 @@ export function show({ cards }: Answer, isOfPress = false): void {
     const { height } = card.getBoundingClientRect()
     morph(card, wanted)
     keepPlace(card, height)
-    // The form that had the focus is gone: go on where the result is read.
+    // The form that had the focus is gone: focus its result instead.
     if (isHere && !card.contains(document.activeElement))
       card.querySelector<HTMLElement>('[role=status]')?.focus({ preventScroll: true })
   }
   document.dispatchEvent(new Event('tapchip:shown'))
 }
 
-/** What is below a card may be under a finger that is on its way, so it stays where it is. */
+/** Elements below a card may be under a finger on its way, so they stay in place. */
 function keepPlace(card: HTMLElement, height: number): void {
   card.style.minBlockSize = `${height}px`
   card.style.visibility = card.hidden ? 'hidden' : ''
   card.hidden = false
 }
 
-/** Gives the room of what is gone back, while nobody looks. */
+/** Removes empty space while the page is hidden. */
 export function giveRoomBack(): void {
   document.addEventListener('visibilitychange', () => {
     if (!document.hidden) return
@@ -44,7 +44,7 @@ export function giveRoomBack(): void {
   })
 }
 
-/** The line that says what a press would do. */
+/** The line that describes what a press would do. */
 export const checkOf = (form: Element): HTMLElement | null | undefined =>
   form.closest('[data-card]')?.querySelector<HTMLElement>('[data-check]')
 
@@ -54,7 +54,7 @@ function keepRefusal(card: Element, wanted: Element): void {
   if (refusal && wanted.querySelector('form')) silent?.replaceWith(refusal.cloneNode(true))
 }
 
-/** What was refused is being corrected. */
+/** The refused input is being corrected. */
 export function forgetRefusal(form: Element): void {
   const card = form.closest<HTMLElement>('[data-card]')
   const status = card?.querySelector<HTMLElement>('[role=status][data-state=failed]')
@@ -65,7 +65,7 @@ export function forgetRefusal(form: Element): void {
   shown.delete(card.dataset.card ?? '')
 }
 
-/** A sentence of the page in the place of a card's result. */
+/** Shows one of the page's sentences in place of a card's result. */
 export function say(form: Element, text: string, state?: 'failed'): void {
   const card = form.closest<HTMLElement>('[data-card]')
   const status = card?.querySelector<HTMLElement>('[role=status]')
@@ -75,22 +75,22 @@ export function say(form: Element, text: string, state?: 'failed'): void {
   status.replaceChildren(line)
   if (state) status.dataset.state = state
   else delete status.dataset.state
-  // It is not as the daemon said any more.
+  // It no longer matches the daemon's HTML.
   shown.delete(card.dataset.card ?? '')
 }
 
-/** What the script put there itself; the daemon's HTML knows nothing of it. */
+/** Content that the script added itself; the daemon's HTML does not have it. */
 const own = 'data-own'
 
 /**
- * Makes an element like another one, and keeps each part that both have: the field with what was typed, the focus, and
- * the element that a screen reader listens to.
+ * Makes an element like another one, but keeps parts that both have: the field with its input, the focus, and the
+ * element that a screen reader observes.
  */
 function morph(old: Element, next: Element): void {
   for (const { name } of [...old.attributes]) if (!next.hasAttribute(name)) old.removeAttribute(name)
   for (const { name, value } of next.attributes)
     if (old.getAttribute(name) !== value) old.setAttribute(name, value)
-  // It answers what stands in the field now, which the daemon was not asked about here.
+  // It describes the field's current input, which the daemon was not asked about here.
   if (!old.hasAttribute('data-check')) morphChildren(old, next)
 }
 
@@ -100,7 +100,7 @@ function morphChildren(old: Element, next: Element): void {
     const index = left.findIndex((node) => isSame(node, child))
     return { child, kept: index < 0 ? undefined : left.splice(index, 1)[0] }
   })
-  // First, so that those that stay need not move: a node that is moved loses the focus.
+  // Removes first, so that remaining nodes need not move: moving a node loses the focus.
   for (const node of left) node.remove()
   let place = skipOwn(old.firstChild)
   for (const { child, kept } of pairs) {

@@ -3,9 +3,9 @@ import { type Answer, isAnswer, page, post, word } from './page.ts'
 
 /** Failed requests after which an idle page stops asking. */
 const maxFailures = 8
-/** A stream that says nothing for so long at its start is held back by something between here and the daemon. */
+/** If a stream is silent for this long at its start, a proxy is buffering it. */
 const firstWordMs = 6000
-/** Three times as long as the daemon is silent at most. */
+/** Three times the daemon's longest silence. */
 const silenceMs = 45_000
 const pollMs = { first: 2000, most: 15_000 }
 
@@ -15,18 +15,18 @@ let failures = 0
 let timer: ReturnType<typeof setTimeout> | undefined
 let running: AbortController | undefined
 
-/** Asks once, now: what is under way is followed from there on. */
+/** Asks once, now; if something is pending, updates follow. */
 export function ask(): void {
   begin(false)
 }
 
-/** Keeps the page at what the daemon knows for as long as something is under way. */
+/** Keeps the page up to date while something is pending. */
 export function follow(): void {
   wait = pollMs.first
   begin(isStreaming)
 }
 
-/** Nothing is asked while nobody looks, and at once when somebody does again. */
+/** Pauses while the page is hidden, and asks at once when it is shown again. */
 export function keepLive(): void {
   const wake = () => (document.hidden ? rest() : follow())
   document.addEventListener('visibilitychange', wake)
@@ -58,13 +58,13 @@ function begin(asStream: boolean): void {
   })
 }
 
-/** Waits longer each time, and never as long as another phone that began with this one. */
+/** Waits longer each time, with a random part, so that phones that began together spread out. */
 function later(): void {
   timer = setTimeout(() => begin(isStreaming), wait * (0.75 + Math.random() / 2))
   wait = Math.min(wait * 1.5, pollMs.most)
 }
 
-/** @returns whether there is more to come */
+/** @returns true if there is more to come */
 async function run(url: string, ref: string, asStream: boolean, ended: AbortController): Promise<boolean> {
   let isLive = page?.querySelector('[data-state=pending]') !== null
   let hasHeard = false
@@ -94,10 +94,10 @@ async function run(url: string, ref: string, asStream: boolean, ended: AbortCont
     } else take(await answer.json())
     failures = 0
   } catch {
-    // Another one has begun in its place, or nobody looks.
+    // Another stream has replaced it, or the page is hidden.
     if (running !== ended) return false
     failures += 1
-    // Cut off, held back, or without a connection: the other way is tried next.
+    // Closed, buffered, or without a connection: polling is tried next.
     if (!hasHeard) isStreaming = !asStream
     if (failures < maxFailures) isLive = true
   } finally {
@@ -106,7 +106,7 @@ async function run(url: string, ref: string, asStream: boolean, ended: AbortCont
   return isLive
 }
 
-/** Nothing will come of asking again, or of a press. */
+/** Neither asking again nor another press would help. */
 function endPage(): false {
   for (const form of page?.querySelectorAll('form[data-action]') ?? []) say(form, word('Ended'), 'failed')
   return false
@@ -116,8 +116,8 @@ const isUnderWay = ({ isLive }: Answer): boolean =>
   isLive ?? page?.querySelector('[data-state=pending]') !== null
 
 /**
- * The data of each event in a stream of them, as EventSource would give it: that one can only GET, and a ref must not
- * stand in a URL. @param heard called for whatever arrives, comments included
+ * Yields the data of each server-sent event. EventSource can only GET, and a ref must not appear in a URL.
+ * @param heard called for everything that arrives, including comments
  */
 async function* eventsOf(
   body: ReadableStream<Uint8Array>,

@@ -1,4 +1,4 @@
-// Everything here is an extra: without it the page is whole, and its forms are sent as forms.
+// Progressive enhancement: without this script the page is complete, and its forms are submitted as usual.
 import { enhanceActions } from './actions.ts'
 import { giveRoomBack } from './cards.ts'
 import { ask, keepLive } from './live.ts'
@@ -8,7 +8,7 @@ import { offerWallets } from './wallets.ts'
 
 const freshMs = 60_000
 
-/** A page that stays open must not go on saying that the chip was here just now. */
+/** A page left open must not keep claiming that the chip was here just now. */
 function ageTap(): void {
   const sentence = document.querySelector<HTMLElement>('[data-later]')
   if (!sentence) return
@@ -17,12 +17,12 @@ function ageTap(): void {
     if (Date.now() - loadedAt >= freshMs) sentence.textContent = sentence.dataset.later ?? ''
   }
   setTimeout(age, freshMs)
-  // Timers stand still while a phone keeps the page for later.
+  // Timers stop while a phone suspends the page.
   addEventListener('pageshow', age)
   document.addEventListener('visibilitychange', age)
 }
 
-/** Lets what ends or opens at a time count down to it, by the daemon's clock, and then asks what came of it. */
+/** Runs countdowns by the daemon's clock, and asks for the result when one ends. */
 function countDown(): void {
   const asked = new Set<string>()
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -36,7 +36,7 @@ function countDown(): void {
       if (Number.isNaN(left)) continue
       const text = spell(left)
       if (time.textContent !== text) time.textContent = text
-      // A second late, since the daemon's time is known no better.
+      // A second late, because the daemon's time is known only to the second.
       if (left < -1000 && !asked.has(until)) {
         asked.add(until)
         ask()
@@ -56,11 +56,11 @@ function spell(ms: number): string {
   return parts.map((part, index) => (index === 0 ? String(part) : String(part).padStart(2, '0'))).join(':')
 }
 
-/** A picture that cannot be loaded becomes its name in a calm box; browsers would show a torn sheet of paper. */
+/** Replaces a picture that cannot be loaded with its name in a plain box; browsers would show a broken-image icon. */
 function watchPictures(): void {
-  // Errors of pictures do not bubble.
+  // Error events of pictures do not bubble.
   document.addEventListener('error', ({ target }) => replace(target), true)
-  // It failed before this script began, or it is a drawing without a size, which can be decoded.
+  // It failed before this script began, or it is an SVG without a size, which can be decoded.
   for (const picture of document.images)
     if (picture.complete && picture.naturalWidth === 0) picture.decode().catch(() => replace(picture))
 }
@@ -73,14 +73,14 @@ function replace(target: EventTarget | null): void {
   target.replaceWith(box)
 }
 
-/** Videos begin by themselves only where motion is welcome, and data is not scarce. They have controls anyway. */
+/** Videos start by themselves only if motion is welcome and data is not limited. They always have controls. */
 function playVideos(): void {
   const isCalm = matchMedia('(prefers-reduced-motion: reduce)')
   const { connection } = navigator as { connection?: { saveData?: boolean } }
   const settle = () => {
     for (const video of document.querySelectorAll<HTMLVideoElement>('.hero video'))
       if (isCalm.matches || connection?.saveData) video.pause()
-      // A browser that wants a press first shows the poster and the controls.
+      // A browser that requires a press first shows the poster and the controls.
       else video.play().catch(() => undefined)
   }
   isCalm.addEventListener('change', settle)

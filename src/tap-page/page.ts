@@ -1,14 +1,14 @@
-/** The page's own element: it carries the ref, the addresses to ask, and all words that the script says. */
+/** The page's root element: it has the ref, the addresses to ask, and all of the script's texts. */
 export const page = document.querySelector<HTMLElement>('main[data-ref]')
 
-/** A sentence of the page in its language; empty where the page has none, so that nothing wrong is said. */
+/** A sentence in the page's language; empty if the page has none, so that nothing wrong is shown. */
 export const word = (name: string): string => page?.dataset[`say${name}`] ?? ''
 
-/** An answer to `act` and `live`: pieces of the page as HTML, made by the daemon alone. */
+/** An answer to `act` and `live`: cards of the page as HTML from the daemon. */
 export interface Answer {
   cards: { key: string; html: string }[]
   endsAt?: string
-  /** Something is under way, so there will be more. */
+  /** Something is pending, so there will be more. */
   isLive?: boolean
 }
 
@@ -22,7 +22,7 @@ export const now = (): number => Date.now() + ahead
 
 /**
  * POSTs fields as a form would, and learns the daemon's time from the answer.
- * @throws TypeError without a connection, AbortError where it was ended
+ * @throws TypeError without a connection, AbortError if it was aborted
  */
 export async function post(
   url: string,
@@ -37,7 +37,7 @@ export async function post(
     ...how,
   })
   const told = Date.parse(answer.headers.get('date') ?? '')
-  // The header is cut to whole seconds, and the answer took half of the way back.
+  // The header is cut to whole seconds, and the return trip took half of the time.
   if (told) ahead = told + 500 - (sent + Date.now()) / 2
   return answer
 }

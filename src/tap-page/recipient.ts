@@ -8,22 +8,25 @@ export const fieldOf = (form: Element): HTMLInputElement | null =>
 
 const edited = new WeakSet<HTMLInputElement>()
 
-/** Writes it where nobody typed: most people collect everything at one address. A claim cannot be called back. */
+/**
+ * Copies the recipient to untouched fields: most people collect everything at one address. Not for claims, which
+ * cannot be undone.
+ */
 function spread(value: string): void {
   for (const field of page?.querySelectorAll<HTMLInputElement>('form[data-action] input[name=recipient]') ??
     [])
     if (field.value === '' && !edited.has(field) && field !== document.activeElement) field.value = value
 }
 
-/** Says below each form what the daemon makes of what is typed, at once. It never keeps a form from being sent. */
+/** Shows below each form how the daemon reads the input. It never prevents a form from being sent. */
 export function checkRecipients(): void {
   const asked = new Map<Element, AbortController>()
   let typed = ''
-  // What the daemon has taken, or would take; nothing else is copied.
+  // A recipient that the daemon has accepted, or would accept; nothing else is copied.
   let good = ''
   let sent = ''
   const settle = () => {
-    // Only badges go to email addresses.
+    // Only badges can go to email addresses.
     if (typed === good && !typed.includes('@')) spread(typed)
   }
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -33,7 +36,7 @@ export function checkRecipients(): void {
     if (!form) return
     edited.add(target as HTMLInputElement)
     forgetRefusal(form)
-    // It is being changed, so it is nobody's wish any more.
+    // It is being changed, so it is no longer the person's choice.
     typed = ''
     clearTimeout(timer)
     timer = setTimeout(() => void check(form), restMs)
@@ -77,7 +80,7 @@ export function checkRecipients(): void {
       if (said.isGood) good = value
       settle()
     } catch {
-      // Too late, or no connection: sending it will say more.
+      // Too late, or no connection: submitting will tell.
     }
   }
 }

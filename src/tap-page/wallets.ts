@@ -13,11 +13,11 @@ interface Wallet {
 
 const most = 6
 
-/** Offers each wallet of this browser to fill the address in (EIP-6963, else the one that stands in the page). */
+/** Offers each wallet in this browser to fill in the address (EIP-6963, else `window.ethereum`). */
 export function offerWallets(): void {
   const wallets = new Map<unknown, Wallet>()
   const offerAll = () => {
-    // From there it is filled in everywhere: buttons at each form would only be in the way.
+    // The address is then copied to all forms, so buttons at each of them are unnecessary.
     const form = document.querySelector('form[data-action]')
     if (form) offer(form, [...wallets.values()])
   }
@@ -35,7 +35,7 @@ export function offerWallets(): void {
     offerAll()
   }
   lookInPage()
-  // The browsers of wallets on phones put it there later.
+  // Wallet browsers on phones inject it later.
   addEventListener('ethereum#initialized', lookInPage, { once: true })
   document.addEventListener('tapchip:shown', offerAll)
 }
@@ -49,14 +49,14 @@ function offer(form: Element, wallets: Wallet[]): void {
   const room = form.querySelector('[data-wallets]')
   if (!room) return
   if (room.childElementCount !== wallets.length) room.replaceChildren(...wallets.map(buttonOf))
-  // They stand in the field, where they move nothing; what is typed ends before them.
+  // Buttons are inside the field, where they move nothing; input ends before them.
   field.style.paddingInlineEnd = `${room.clientWidth + 8}px`
 
   function buttonOf({ name, provider }: Wallet): HTMLButtonElement {
     const button = document.createElement('button')
     button.type = 'button'
     button.setAttribute('data-wallet', '')
-    // The daemon's HTML knows nothing of it.
+    // The daemon's HTML does not have it.
     button.setAttribute('data-own', '')
     button.textContent = name || word('WalletShort')
     const label = name ? word('WalletNamed').replace('{name}', () => name) : word('Wallet')
@@ -76,7 +76,7 @@ async function fill(form: Element, field: HTMLInputElement, provider: Provider):
     for (const type of ['input', 'change']) field.dispatchEvent(new Event(type, { bubbles: true }))
     form.querySelector<HTMLElement>('[type=submit]')?.focus()
   } catch (error) {
-    // EIP-1193: the person said no.
+    // EIP-1193: the user rejected the request.
     const isRefused = (error as { code?: unknown } | null)?.code === 4001
     if (line) line.textContent = word(isRefused ? 'WalletRefused' : 'WalletFailed')
   }

@@ -215,7 +215,7 @@ describe('several daemons', () => {
     expect([taken.code, taken.stdout, taken.stderr]).toEqual([
       1,
       '',
-      expect.stringContaining(`Another daemon runs at ${url} than that of the context own`),
+      expect.stringContaining(`The daemon at ${url} is not the one that the context own names.`),
     ])
     expect((await here.run('daemon', 'logs', '--url', url)).code).toBe(0)
   })

@@ -47,7 +47,7 @@ export class PoapCalls {
   readonly #config: PoapConfig
   readonly #deps: PoapDeps
   readonly #token: PoapToken
-  /** Each host is left alone until then, as it requested. */
+  /** By host: no call is made before this time, because the host asked for a pause. */
   readonly #quietUntil = { api: 0, auth: 0 }
 
   constructor(config: PoapConfig, deps: PoapDeps) {

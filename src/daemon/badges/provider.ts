@@ -9,7 +9,7 @@ export interface NewBadgeEvent {
   startDate: string
   endDate: string
   expiryDate: string
-  /** Empty if there is none. */
+  /** Empty: none. */
   eventUrl: string
   virtualEvent: boolean
   privateEvent: boolean
@@ -99,7 +99,7 @@ export type ApprovalResult =
 export type CodesResult = { kind: 'codes'; codes: BadgeCode[] } | RefusedClaim | Unavailable
 
 export type TransactionState =
-  /** None yet; never any for a badge held for an e-mail address, or at a provider without a chain. */
+  /** Undefined: none yet; never set for a badge held for an e-mail address, or at a provider without a chain. */
   | { kind: 'none' }
   | { kind: 'pending'; hash?: string }
   | { kind: 'mined'; hash?: string }
@@ -151,7 +151,7 @@ export interface BadgeProvider {
    */
   claim(code: string, recipient: string, sending?: () => Promise<void>): Promise<ClaimResult>
   transaction(code: string): Promise<TransactionState | Unavailable>
-  /** Why it cannot be used now, for an operator; undefined: it answers, and accepts our account. */
+  /** Why the provider cannot be used now, for an operator. Undefined: it answers and accepts our account. */
   trouble(): Promise<string | undefined>
 }
 

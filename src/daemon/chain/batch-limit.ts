@@ -1,8 +1,8 @@
-/** Nodes accept a hundred calls at once, and some no more. */
+/** Nodes accept at least a hundred calls in one batch; some accept no more. */
 const maxBatch = 100
 const trustedForMs = 600_000
 
-/** Nodes do not tell how many calls they accept in one request, so it is learnt from those that they refuse. */
+/** Nodes do not say how many calls they accept in one batch, so this learns from the batches they refuse. */
 export class BatchLimit {
   #size = maxBatch
   /** The largest batch that was answered, and the smallest that was refused. */
@@ -14,12 +14,12 @@ export class BatchLimit {
     return this.#size
   }
 
-  /** The largest batch that it takes, if that is less than usual. */
+  /** The largest batch that the node accepts, if smaller than the default. */
   get learnt(): number | undefined {
     return this.#size === maxBatch ? undefined : this.#size
   }
 
-  /** A batch of this size may be too large. */
+  /** True if a batch of this size may be too large. */
   isTrial(count: number): boolean {
     return this.#bad !== undefined && count > this.#good
   }
@@ -30,7 +30,7 @@ export class BatchLimit {
     this.#learn(now)
   }
 
-  /** A refusal may have been about a passing fault, so larger batches are tried again after a while. */
+  /** The refusal may have had a temporary cause, so larger batches are tried again later. */
   answered(count: number, now: number): void {
     if (this.#size === maxBatch) return
     this.#good = Math.max(this.#good, count)

@@ -33,12 +33,12 @@ const actions = {
   simulateContract,
 } satisfies Partial<Record<keyof PublicActions, unknown>>
 
-/** viem's client of a chain, with those of its actions that the daemon uses. */
+/** viem's client, reduced to the actions that the daemon uses. */
 export type ChainClient = Pick<PublicClient, keyof Client | keyof typeof actions>
 
 type Action = (client: Client, ...args: unknown[]) => unknown
 
-/** All of viem's actions would be a twentieth of the bundle that each start reads. */
+/** All of viem's actions would add a twentieth to the bundle, which each start has to load. */
 export function createChainClient(config: ClientConfig): ChainClient {
   const client = createClient(config)
   const bound = Object.entries(actions as unknown as Record<string, Action>).map(([name, action]) => [

@@ -13,8 +13,8 @@ export interface Chain {
   readonly isEmbedded: boolean
   readonly client: ChainClient
   /**
-   * For names, whose owners decide how long a look-up takes: over requests of its own, so that nothing else waits behind
-   * them, and a look-up that never ends says nothing about the node.
+   * For ENS look-ups. Owners of names decide how long these take, so they use separate requests: nothing else waits
+   * behind them, and a look-up that never ends does not count against the node.
    */
   readonly nameClient: ChainClient
   /** Only for a remote chain. */

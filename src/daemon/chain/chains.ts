@@ -59,7 +59,7 @@ export interface Chains {
   close(): Promise<void>
 }
 
-// The embedded chain mines at once, and may come back with an earlier state.
+// The embedded chain mines immediately, and may restart with an earlier state.
 const embeddedTiming = { maxInFlight: 512, busyMs: 4, replaceMs: 600_000 }
 const gwei = 1_000_000_000n
 

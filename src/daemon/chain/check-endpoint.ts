@@ -15,7 +15,7 @@ export interface EndpointCheck {
 interface Chain {
   id: number
   relayer: string
-  /** How far back logs are searched; undefined if the chain does not tell. */
+  /** How many blocks back logs can be searched; undefined if the chain does not tell. */
   expiryBlocks: Promise<number | undefined>
 }
 
@@ -30,7 +30,7 @@ const counted = (number: number): string => number.toLocaleString('en-US')
 /** The batch size of a busy relayer. */
 const busyBatch = 64
 
-/** Makes the calls that a transfer makes, of one URL. */
+/** Checks one URL by making the calls that a transfer makes. */
 export async function checkEndpoint(endpoint: RpcEndpoint, chain: Chain): Promise<EndpointCheck[]> {
   const deadline = new Deadline(
     maxMs,
@@ -70,7 +70,7 @@ async function checksOf(ask: Ask, endpoint: RpcEndpoint, chain: Chain): Promise<
   }
   const gas = async () => {
     const outcome = await ask('eth_estimateGas', { from: chain.relayer, to: chain.relayer })
-    // Most calls are known to fit in what they get.
+    // Most calls are known to take less gas than their limit.
     if (!('result' in outcome))
       return refused('it does not estimate gas', outcome).map((check) => ({
         ...check,
@@ -98,9 +98,9 @@ const whichChain = (actual: RpcOutcome): string =>
 const describeOutcome = (outcome: RpcOutcome): string =>
   'error' in outcome ? ` ("${withoutUrls(plainText(outcome.error.message))}")` : ''
 
-/** The same in its place as a transfer uses. */
+/** The same code at the address that a transfer uses. */
 async function tip(ask: Ask, hasBaseFee: boolean): Promise<EndpointCheck[]> {
-  // A malformed answer is none.
+  // A malformed answer counts as no answer.
   const optional: Ask = (method, ...params) =>
     ask(method, ...params).catch((error: unknown) => {
       if (error instanceof MalformedAnswer) return { error: { code: 0, message: error.message } }
@@ -124,7 +124,7 @@ async function batch(ask: Ask, endpoint: RpcEndpoint): Promise<EndpointCheck[]> 
   return [ok(learnt === 1 ? 'single calls only' : `batches of at most ${learnt} calls`)]
 }
 
-/** The logs since a transfer was signed tell whether it was copied. */
+/** A transfer needs the logs since it was signed, to find out whether its call was copied. */
 async function logs(ask: Ask, { relayer, ...chain }: Chain, head: number): Promise<EndpointCheck[]> {
   const expiryBlocks = await chain.expiryBlocks
   if (expiryBlocks === undefined) return []

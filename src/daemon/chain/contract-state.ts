@@ -25,7 +25,7 @@ export interface ContractState {
 }
 
 interface PhygitalState extends ContractState {
-  /** Becomes the owner by accepting. */
+  /** The pending owner, who becomes the owner by accepting. */
   pendingOwner: Address | undefined
   signVerifier: Address | undefined
 }

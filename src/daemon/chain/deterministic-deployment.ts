@@ -31,7 +31,7 @@ export const factoryDeployment = (): { to: null; data: Hex } => ({
   }),
 })
 
-// Made with CREATE2 from `factoryCreation`, which takes longer to hash than a start may wait.
+// Created with CREATE2 from `factoryCreation`. A constant, because hashing that code would slow down the start.
 export const guestbookFactory: Address = '0x93A07702CA80ACA03D236DF666BcB529ba13125B'
 // Created by the factory's constructor: a contract's nonce starts at 1 (EIP-161).
 const implementation: Address = '0x4748186E9CE7557Ebf9ddd7d9fC035C6BEEC53Bf'

@@ -4,29 +4,29 @@ import { isUnusable, messageOf, nodeAnswer } from './node-answer.ts'
 import { larger, type Market, smaller } from './relayer/fees.ts'
 
 const gwei = 1_000_000_000n
-/** Blocks whose tips show what others pay. */
+/** The number of recent blocks whose tips show what others pay. */
 const sampled = 20
-/** What a node that lacks a method is not asked again for. */
+/** A method that the node lacks is not called again for this long. */
 const missingForMs = 600_000
-/** After this time the node may take less again; the first is for what it named itself. */
+/** After this time, a lower tip is tried again. The first value is for a minimum that the node named itself. */
 const learnedForMs = { named: 3_600_000, guessed: 600_000 }
-/** In wei per gas; public chains whose nodes do not name their lowest tip take less. */
+/** In wei per gas; public chains whose nodes do not name their minimum accept less than this. */
 const maxGuess = 50n * gwei
 
 interface FeeMarketSettings {
-  /** In wei per gas. Absent: as the chain asks. */
+  /** In wei per gas. Absent: as the chain suggests. */
   tip?: bigint | undefined
   minTip?: bigint | undefined
   maxTip?: bigint | undefined
 }
 
-/** What a block says of fees; without a base fee, the chain has no EIP-1559. */
+/** A block's fees; without a base fee, the chain has no EIP-1559. */
 interface Head {
   hash: string
   baseFee: bigint | undefined
 }
 
-/** What a chain asks for gas, of which one is shared by the relayer and by dry runs. */
+/** Estimates the fees of a chain. The relayer and dry runs share one instance. */
 export class FeeMarket {
   readonly #client: Pick<ChainClient, 'request'>
   readonly #settings: FeeMarketSettings
@@ -34,9 +34,9 @@ export class FeeMarket {
   #learned: { tip: bigint; until: number } | undefined
   #latestSuggestion = 0n
   #suggested: { hash: string; tip: Promise<bigint> } | undefined
-  /** By method, when the node said that it has none. */
+  /** By method: when the node said that it lacks it. */
   readonly #missing = new Map<string, number>()
-  /** Why it did not tell, in its words. */
+  /** Why the node did not tell, in its own words. */
   #words = ''
 
   constructor(
@@ -55,15 +55,15 @@ export class FeeMarket {
     this.#latestSuggestion = suggested
     const { minTip = 0n, maxTip } = this.#settings
     const floor = larger(minTip, this.#lowestTaken())
-    // The price of a legacy transaction includes what takes the place of the base fee.
+    // The price of a legacy transaction includes the part that corresponds to the base fee.
     const ceiling = maxTip !== undefined && head.baseFee !== undefined ? maxTip : cap
     return { baseFee: head.baseFee, tip: larger(smaller(suggested, ceiling), floor), maxTip: ceiling, cap }
   }
 
   /**
-   * Learns the lowest tip that a node takes from one that it refused, both in wei per gas. One that it does not name is found
-   * in steps, which keep what is paid below twice of it. They end somewhere, because nodes say the same when their pool is
-   * full.
+   * Learns a node's minimum tip from a refused one, both in wei per gas. If the node does not name it, it is found in
+   * steps, so that at most twice the minimum is paid. The steps are limited, because nodes give the same error when
+   * their pool is full.
    */
   onRefused(tip: bigint, named: bigint | undefined): void {
     const isNamed = named !== undefined && named > tip
@@ -80,7 +80,7 @@ export class FeeMarket {
     return this.#learned && this.#monotonic() < this.#learned.until ? this.#learned.tip : 0n
   }
 
-  /** Once for each block. */
+  /** Computed once per block. */
   #suggestion(head: Head): Promise<bigint> {
     if (this.#settings.tip !== undefined) return Promise.resolve(this.#settings.tip)
     if (this.#suggested?.hash === head.hash) return this.#suggested.tip
@@ -95,21 +95,23 @@ export class FeeMarket {
   async #ask({ baseFee }: Head): Promise<bigint> {
     if (baseFee === undefined) return hexToBigInt(await this.#client.request({ method: 'eth_gasPrice' }))
     const said = await this.#quantity('eth_maxPriorityFeePerGas')
-    // Most of the price is then the base fee, or it costs next to nothing.
+    // Then most of the price is the base fee, or gas is almost free.
     if (said !== undefined && said <= larger(baseFee, 2n * gwei)) return said
     const { usual, most } = await this.#paid()
     if (said !== undefined) return smaller(said, most ?? larger(baseFee, gwei))
     if (usual !== undefined) return usual
     const price = await this.#quantity('eth_gasPrice')
     if (price === undefined) {
-      // It lacks all of them only for now, perhaps.
+      // The node may lack all of them only temporarily.
       this.#missing.clear()
       throw new Error(`the node gives no tip, no fee history, and no gas price (${this.#words})`)
     }
     return price > baseFee ? price - baseFee : 0n
   }
 
-  /** The tips of recent blocks that had transactions; undefined if there were none, or the node cannot tell. */
+  /**
+   * Returns the tips of recent blocks that had transactions; undefined if there were none, or the node cannot tell.
+   */
   async #paid(): Promise<{ usual?: bigint | undefined; most?: bigint | undefined }> {
     const history = await this.#optional('eth_feeHistory', () =>
       this.#client.request({

@@ -1,19 +1,19 @@
 import type { ChainClient } from './chain-client.ts'
 import { isUnusable, messageOf, nodeAnswer } from './node-answer.ts'
 
-/** The node answers no question about logs, not even about those of one block. */
+/** The node refuses all log queries, even for a single block. */
 export class LogsUnreadable extends Error {
   override readonly name = 'LogsUnreadable'
 }
 
-/** A node whose limit was low may have a higher one after this time. */
+/** After this time, larger ranges are tried again, because a node's limit may have been raised. */
 const rememberedForMs = 600_000
-/** By chain: as many blocks as the node searched at once. */
+/** By chain: the number of blocks that the node last accepted in one query. */
 const limits = new WeakMap<Pick<ChainClient, 'request'>, { blocks: bigint; at: number }>()
 
 /**
- * Reads the logs of a range of blocks in the pieces that a node allows, the newest first: nodes limit the blocks, or the
- * results, and say so in many ways, so any refusal halves the piece.
+ * Reads the logs of a range of blocks, newest first, in pieces that the node accepts. Nodes limit blocks or results
+ * and report that in many ways, so any refusal halves the piece.
  * @param read the logs from one block to another, both included, in their order
  * @throws LogsUnreadable, and errors of the connection
  */

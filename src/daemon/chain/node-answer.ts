@@ -9,21 +9,21 @@ export function messageOf(error: unknown): string {
   return plainText(error instanceof Error ? error.message : String(error))
 }
 
-/** What a node answered in place of a result; undefined if it did not answer, as one does not that limits requests. */
+/** The error that a node answered with; undefined if it did not answer. A rate limit is not an answer. */
 export function nodeAnswer(error: unknown): RpcRequestError | undefined {
   const answer = error instanceof BaseError ? error.walk((cause) => cause instanceof RpcRequestError) : null
   return answer instanceof RpcRequestError ? answer : undefined
 }
 
-/** The node answered, and its answer is of no use: malformed, or too large. */
+/** The node's answer is unusable: malformed or too large. */
 export function isUnusable(error: unknown): boolean {
   const isOne = (cause: unknown) =>
     cause instanceof MalformedAnswer || (cause instanceof OutboundFailed && cause.kind === 'too_large')
-  // viem wraps what it does not know.
+  // viem wraps errors that it does not recognize.
   return isOne(error instanceof BaseError ? error.walk(isOne) : error)
 }
 
-/** A node's words for a block that it does not have, as one that lags. */
+/** Error messages for a block that a lagging node does not have yet. */
 export const lacksBlock =
   /header not found|(unknown|missing|invalid) block|block .*not (found|available)|BlockOutOfRange/i
 

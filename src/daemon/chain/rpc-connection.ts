@@ -72,9 +72,9 @@ export interface RpcWire {
   close(): void
 }
 
-/** One in two answers of a gateway may be a fault. */
+/** A gateway may fail on one in two calls. */
 const maxRepeats = 3
-/** A node that has answered within this time hardly went away. */
+/** A node that answered within this time has hardly gone away. */
 const aliveForMs = 10_000
 
 export class RpcConnection {
@@ -117,9 +117,9 @@ export class RpcConnection {
   }
 
   /**
-   * Again at once after a passing fault, such as a gateway's: whoever makes many calls would lose all of their answers.
-   * A limit does not pass at once.
-   * @param isOnly no other URL can answer, so a node that has answered a moment ago is asked again if it is silent
+   * Repeats a call at once after a temporary fault, such as a gateway's; otherwise a caller with many calls would
+   * lose all answers. A rate limit takes longer to pass.
+   * @param isOnly no other URL can answer, so a silent node that answered a moment ago is asked again
    */
   async retry(call: RpcCall, isOnly: boolean): Promise<RpcOutcome> {
     const isAlive = isOnly && performance.now() - this.#answeredAt < aliveForMs
@@ -150,7 +150,7 @@ export class RpcConnection {
       if (error === undefined) throw new MalformedAnswer('the node did not answer a batch with a list')
       return bodies.map(() => this.#outcomeOf({ error }))
     }
-    // Answers to other questions are not read.
+    // Answers with other ids are ignored.
     if (answer.length !== calls.length)
       throw new MalformedAnswer('the node answered a batch with more or fewer answers than calls')
     const byId = new Map(parsed(z.array(rpcAnswer), answer).map((one) => [one.id, this.#outcomeOf(one)]))
@@ -233,7 +233,7 @@ const parsedJson = (text: string): unknown => {
   }
 }
 
-/** What of a URL may be a key, which nodes quote in what they answer. */
+/** Parts of a URL that may be a key, which nodes repeat in their messages. */
 function secretsIn(url: string): string[] {
   const { username, password, pathname, searchParams } = new URL(url)
   const long = [...pathname.split('/'), ...searchParams.values()].filter(({ length }) => length >= 8)
@@ -241,7 +241,7 @@ function secretsIn(url: string): string[] {
   return all.sort((one, other) => other.length - one.length)
 }
 
-// Contracts' revert reasons are shorter, and longer ones are cut wherever they are shown.
+// Revert reasons of contracts are shorter; longer ones are cut wherever they are shown.
 const maxData = 8192
 
 /** Makes a node's error like viem's own transports, bounded in length, and without the API key in the URL. */
@@ -251,6 +251,6 @@ export function nodeError(call: RpcCall, { code, message, data }: RpcError, url:
   return new RpcRequestError({ body: { ...call }, error, url: new URL(url).origin })
 }
 
-/** Keeps of each URL what is no secret: RPC URLs contain keys. */
+/** Removes secrets from each URL: RPC URLs contain keys. */
 export const withoutUrls = (text: string): string =>
   text.replace(/\b(https?:\/\/)(?:[^\s/@]*@)?([^\s/?#]+)\S*/g, '$1$2')

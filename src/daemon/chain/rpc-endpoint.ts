@@ -21,17 +21,17 @@ import {
 } from './rpc-queue.ts'
 
 const maxRequests = 16
-/** For limits of requests a second. */
+/** For rate limits per second. */
 const maxWaitMs = 4000
 
 /**
- * One RPC URL of a chain. Calls of one turn of the event loop are sent together, because a round trip costs more than a
- * call, and in smaller batches where the node refuses large ones. Only what the node limited for a second, or lost by a passing
- * fault, is repeated: the caller decides what a missing answer means.
+ * One RPC URL of a chain. Calls of one turn of the event loop are sent together, because a round trip costs more than
+ * a call, and in smaller batches where the node refuses large ones. Repeats only calls that were rate-limited for a
+ * second or lost to a temporary fault; the caller decides what a missing answer means.
  */
 export class RpcEndpoint {
   readonly name: string
-  /** With its secrets. */
+  /** The full URL, including secrets. */
   readonly url: string
   readonly batches = new BatchLimit()
   /** The methods that the node does not have. */
@@ -46,11 +46,11 @@ export class RpcEndpoint {
   #requests = 0
   #isTimed = false
   #maxRequests = maxRequests
-  /** The latest one answered a single call after it had refused more. */
+  /** The latest answer was to a single call, after larger batches had failed. */
   #answersAlone = false
   #isRecovering = false
   #failure: Error | undefined
-  /** Monotonic; infinite while it is not well. */
+  /** Monotonic; infinite while the endpoint is failing. */
   wellSince = Number.NEGATIVE_INFINITY
   failedAt = Number.NEGATIVE_INFINITY
 
@@ -71,7 +71,7 @@ export class RpcEndpoint {
     return this.#failure === undefined ? 'ok' : 'failing'
   }
 
-  /** Why it is not asked, or was not of use. */
+  /** Why it is not asked, or why its last answer was unusable. */
   get trouble(): Error | undefined {
     return this.state === 'limited' ? this.#rest.error : this.#failure
   }
@@ -88,7 +88,7 @@ export class RpcEndpoint {
       if (this.#queue.length === 0) setImmediate(() => this.#pump())
       this.#queue.push({ call, since: this.#clock.monotonic(), resolve, reject })
     })
-    // What answers there may have changed since.
+    // Another node may answer there by now.
     const trouble = call.method === 'eth_chainId' && this.#chain.isDone && this.#chain.judge(outcome)
     if (trouble) this.#failed(trouble)
     return outcome
@@ -99,7 +99,7 @@ export class RpcEndpoint {
     if (leftMs !== undefined) this.#wait(leftMs)
     while (leftMs === undefined && this.#queue.length > 0 && this.#requests < this.#maxRequests) {
       const isVerified = this.#chain.isDone
-      // Nothing is sent beside the question for the chain.
+      // Only the question for the chain id is sent at first.
       if (!isVerified && this.#requests > 0) return
       this.#requests += 1
       const done = isVerified ? this.#send(this.#queue.splice(0, this.batches.size)) : this.#verify()
@@ -110,7 +110,7 @@ export class RpcEndpoint {
     }
   }
 
-  /** Many nodes limit the requests of a second. */
+  /** Many nodes limit requests per second. */
   #wait(leftMs: number): void {
     if (leftMs > this.#patienceMs) this.#rejectAll(this.#queue.splice(0), this.#rest.error)
     if (this.#isTimed || this.#queue.length === 0) return
@@ -139,7 +139,7 @@ export class RpcEndpoint {
   async #send(waiting: readonly QueuedCall[]): Promise<void> {
     const [first, ...others] = waiting
     if (first === undefined || (others.length > 0 && !this.#isRecovering)) return this.#sendTogether(waiting)
-    // One call tells whether a node that limited requests, or was silent, is back.
+    // A single call finds out whether a rate-limited or silent node is back.
     const answer = await this.#sendAlone(first)
     if ('failure' in answer) this.#rejectAll(waiting, answer.failure)
     else this.#queue.unshift(...others)
@@ -160,12 +160,12 @@ export class RpcEndpoint {
     const [at, ...rest] = refused
     const first = at === undefined ? undefined : waiting[at]
     if (first === undefined || at === undefined) return this.#worked(waiting.length)
-    // Answered by itself, it tells that the batch was at fault, and not the node.
+    // If the single call succeeds, the batch was the problem, not the node.
     const answeredAlone = this.#answersAlone
     const alone = await this.#sendAlone(first)
     const others = rest.flatMap((index) => waiting[index] ?? [])
     if ('failure' in alone) {
-      // A node that counts the calls of a second, and answered one just before.
+      // The node may limit calls per second, and has answered one just now.
       if (answeredAlone && alone.failure instanceof RateLimited)
         this.batches.onRefused(waiting.length, this.#clock.monotonic())
       return this.#rejectAll([first, ...others], alone.failure)
@@ -180,7 +180,7 @@ export class RpcEndpoint {
     this.#queue.unshift(...others)
   }
 
-  /** To a batch. If single calls are answered, each attempt at smaller batches would cost a deadline. */
+  /** For a batch. If single calls work, each attempt at smaller batches would cost a time limit. */
   #wasSilent(): void {
     if (this.#answersAlone) this.batches.onRefused(2, this.#clock.monotonic())
     this.#isRecovering = true

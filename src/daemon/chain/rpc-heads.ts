@@ -10,7 +10,7 @@ const laggingAfterMs = 10_000
 interface HeadState {
   head: number
   behind: number
-  /** Monotonic; undefined: it keeps up. */
+  /** Monotonic; undefined: it is up to date. */
   laggingSince: number | undefined
 }
 
@@ -22,7 +22,7 @@ export class Heads {
   #best = 0
   #checkedAt = Number.NEGATIVE_INFINITY
   #check: Promise<void> | undefined
-  /** For the rate of blocks. */
+  /** For the block rate. */
   #earlier: { head: number; at: number } | undefined
 
   constructor(endpoints: readonly RpcEndpoint[], clock: Clock) {
@@ -63,12 +63,12 @@ export class Heads {
         heads.set(endpoint, Number(outcome.result))
         answeredAt = this.#clock.monotonic()
       } catch {
-        // Its state says so.
+        // Its state already shows that.
       }
     }
     await Promise.all(this.#endpoints.filter(({ state }) => state !== 'limited').map(ask))
     if (heads.size === 0) return
-    // Whatever answers for another chain does not get this far.
+    // Endpoints of another chain are filtered out before this.
     const best = Math.max(...heads.values())
     const late = this.#rateAt(best, answeredAt) * (toleratedLag.ms + answeredAt - startedAt)
     for (const [endpoint, head] of heads) {
@@ -81,14 +81,14 @@ export class Heads {
     this.#best = Math.max(this.#best, best)
   }
 
-  /** Blocks a millisecond, since about a minute. */
+  /** Blocks per millisecond, over about the last minute. */
   #rateAt(head: number, at: number): number {
     const { head: earlierHead, at: earlierAt } = this.#earlier ?? { head, at }
     if (this.#earlier === undefined || at - earlierAt > 60_000) this.#earlier = { head, at }
     return at > earlierAt ? Math.max(0, head - earlierHead) / (at - earlierAt) : 0
   }
 
-  /** From calls that were made anyway. */
+  /** Learnt from calls that were made anyway. */
   learn(endpoint: RpcEndpoint, { method, params = [] }: RpcCall, outcome: RpcOutcome): void {
     if (!('result' in outcome)) return
     const isLatest = method === 'eth_getBlockByNumber' && params[0] === 'latest'
@@ -100,7 +100,7 @@ export class Heads {
     this.#seen.set(endpoint, { behind: 0, laggingSince: undefined, ...this.#seen.get(endpoint), head })
   }
 
-  /** A block that some node has had: one that lacks it lags. */
+  /** The head that some node has reached: a node without it lags. */
   isKnown({ method, params = [] }: RpcCall): boolean {
     const block = method === 'eth_getBlockByNumber' ? params[0] : params[1]
     const isNumber = typeof block === 'string' && /^0x[0-9a-f]{1,12}$/.test(block)

@@ -2,17 +2,17 @@ import { plainText, retryAfterMs } from '../outbound/foreign-text.ts'
 import type { Clock } from './relayer/sender.ts'
 import { type RpcCall, type RpcError, type RpcOutcome, TooManyRequests } from './rpc-connection.ts'
 
-/** A node that limits requests gets none before that time. */
+/** A rate-limited node gets no requests before this time. */
 export class RateLimited extends Error {
   override readonly name = 'RateLimited'
 }
 
 const retryBounds = { min: 250, max: 60_000 }
 const firstRestMs = 1000
-/** Where the node does not say how long: a chain goes on within ten seconds after its node is back. */
+/** Used if the node does not say how long: a chain continues within ten seconds after its node is back. */
 const maxRestMs = 8_000
 
-/** The time in which a node is not asked, because it said that it had too many requests. */
+/** Tracks how long a node is not asked after it reported too many requests. */
 export class RetryPause {
   readonly #name: string
   readonly #clock: Clock
@@ -39,7 +39,7 @@ export class RetryPause {
   begin(cause: TooManyRequests | RpcError): void {
     const isStatus = cause instanceof TooManyRequests
     const wantedMs = isStatus ? retryAfterMs(cause.retryAfter, this.#clock.now(), retryBounds) : undefined
-    // Several requests under way at once are refused together.
+    // Several concurrent requests are refused together.
     if (wantedMs === undefined && this.leftMs !== undefined) return
     const words = isStatus ? cause.error?.message : cause.message
     this.#why = [...(isStatus ? ['HTTP 429'] : []), ...(words === undefined ? [] : [plainText(words)])].join(
@@ -58,7 +58,7 @@ export class RetryPause {
 const rateLimitPattern =
   /rate.?limit|too many requests|requests? (count|limit|rate)|(requests|calls) per (second|minute|day)|compute units|over capacity|quota|throughput/i
 
-/** -32005 is also what nodes answer to a range of logs that has too many results. */
+/** Nodes also use -32005 for log queries with too many results. */
 export const isRateLimit = ({ method }: RpcCall, error: RpcError): boolean =>
   !isRevert(error) &&
   (error.code === 429 ||
@@ -66,8 +66,8 @@ export const isRateLimit = ({ method }: RpcCall, error: RpcError): boolean =>
     (error.code === -32005 && method !== 'eth_getLogs'))
 
 /**
- * The calls of a batch that may have been refused because they came together: all, if all were answered with the
- * same error, as a node does that refuses the batch.
+ * Finds the calls of a batch that may have been refused because of the batch: all of them, if all have the same
+ * error.
  * @returns their indices
  */
 export function refusedInBatch(calls: readonly RpcCall[], outcomes: readonly RpcOutcome[]): number[] {
@@ -84,7 +84,7 @@ export function refusedInBatch(calls: readonly RpcCall[], outcomes: readonly Rpc
   })
 }
 
-/** A contract's own refusal, in words that whoever wrote it chose: it tells nothing about the node. */
+/** A revert of a contract, whose author chose the words: it says nothing about the node. */
 export const isRevert = ({ code, message, data }: RpcError): boolean =>
   code === 3 || /revert/i.test(message) || (typeof data === 'string' && /^(reverted )?0x/i.test(data))
 

@@ -54,7 +54,7 @@ export class ChainCheck {
   readonly #name: string
   readonly #chainId: number | undefined
   isDone: boolean
-  /** The one that it leads to. */
+  /** The chain id that the URL answered with. */
   otherChain: number | undefined
 
   /** @param chainId undefined: any chain */
@@ -64,7 +64,7 @@ export class ChainCheck {
     this.isDone = chainId === undefined
   }
 
-  /** Something else may answer there next time. */
+  /** Another node may answer there next time. */
   reset(): void {
     this.isDone = this.#chainId === undefined
   }

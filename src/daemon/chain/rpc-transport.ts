@@ -10,8 +10,8 @@ import { rpcOverHttp } from './rpc-http.ts'
 import { isRevert } from './rpc-limits.ts'
 
 /**
- * For a whole exchange. Together with the relayer's longest pause it stays below ten seconds, so that a chain
- * continues this soon after its node recovers.
+ * Time limit for a whole exchange. Together with the relayer's longest pause it stays below ten seconds, so that a
+ * chain continues this soon after its node recovers.
  */
 export const nodeTimeoutMs = 6000
 /** A hundred receipts, or a full block. */
@@ -39,7 +39,7 @@ export interface EndpointHealth {
   head: number | undefined
   /** Blocks behind the best of the chain's URLs. */
   behind: number | undefined
-  /** The largest batch that it takes; undefined: as many as usual. */
+  /** The largest batch that it accepts; undefined: the default. */
   batch: number | undefined
   /** In milliseconds since 1970. */
   limitedUntil: number | undefined
@@ -49,8 +49,8 @@ export interface EndpointHealth {
 const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() }
 
 /**
- * The RPC URLs of a chain. One that is well answers all calls that read, so that the answers fit together; the next takes
- * over what it cannot answer. Transactions are sent to all of them.
+ * The RPC URLs of a chain. One working URL answers all reads, so that the answers are consistent; the next one takes
+ * over if it fails. Transactions are sent to all of them.
  */
 export class RpcEndpoints {
   readonly all: readonly RpcEndpoint[]
@@ -113,7 +113,7 @@ export class RpcEndpoints {
     let kept: EndpointOutcome | undefined
     let failure: unknown
     for (const endpoint of this.#inOrder(call)) {
-      // What has an answer is not worth the wait for a URL that gave none.
+      // There is an answer already, so a failing URL is not worth the wait.
       if (kept && kept.endpoint.state !== 'other-chain' && endpoint.state === 'failing') break
       try {
         const outcome = await endpoint.ask(call)
@@ -123,12 +123,12 @@ export class RpcEndpoints {
         failure ??= error
       }
     }
-    // While one of the URLs may be right, the chain is out of reach, and not another one.
+    // As long as one of the URLs may be right, the chain counts as unreachable, not as a wrong chain.
     if (kept && (failure === undefined || kept.endpoint.state !== 'other-chain')) return kept
     throw failure
   }
 
-  /** Best first, plus one that failed, in case it is back. URLs of another chain are used only if there is no other. */
+  /** Best first, plus a failed one in case it is back. URLs of another chain are used only if there is no other. */
   #inOrder({ method }: RpcCall): readonly RpcEndpoint[] {
     const ofChain = this.all.filter(({ state }) => state !== 'other-chain')
     const asked = ofChain.filter(({ state }) => state !== 'limited')
@@ -168,7 +168,7 @@ export class RpcEndpoints {
     return endpoint.state === 'ok' && !this.#heads.isLagging(endpoint)
   }
 
-  /** Any one that takes it is enough, and a slow one is not waited for. */
+  /** One acceptance is enough; slow URLs are not waited for. */
   #sendToAll(call: RpcCall): Promise<EndpointOutcome> {
     const ok = this.all.filter(({ state }) => state === 'ok')
     const [first] = this.#inOrder(call)
@@ -211,7 +211,7 @@ interface EndpointOutcome {
 
 const lacksMethod = /method \S* ?.*(not (found|supported|available)|does not exist)|unsupported method/i
 
-/** The most telling first: a transaction that a node has counts, whatever others say. */
+/** The most informative answer first: if one node has the transaction, the others do not matter. */
 function rankOf(call: RpcCall, { outcome, endpoint }: EndpointOutcome): number {
   if (!('error' in outcome)) return 0
   const ranks = ['taken', 'nonce-used']
@@ -220,7 +220,7 @@ function rankOf(call: RpcCall, { outcome, endpoint }: EndpointOutcome): number {
   return ranks.includes(meaning) ? ranks.indexOf(meaning) : ranks.length
 }
 
-/** Host and port of each; numbered where several have the same. */
+/** Host and port of each URL; numbered if several have the same. */
 function namesOf(urls: readonly string[]): string[] {
   const hosts = urls.map((url) => {
     const { hostname, port, protocol } = new URL(url)

@@ -14,12 +14,12 @@ export const secretNames: readonly SettingName[] = [
   'openseaApiKey',
   ...badgeSecrets,
 ]
-/** It holds a password, but unlike them it may stand in a configuration file. */
+/** Contains a password, but unlike the others it may be in a configuration file. */
 const withoutFlag: readonly SettingName[] = [...secretNames, 'databaseUrl']
 const flagOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-/** Objects of a configuration file; each chain has variables of its own. */
+/** Objects in a configuration file; each chain has its own variables. */
 export const byChain: readonly SettingName[] = ['chains', 'explorers']
-/** Each setting but secrets. */
+/** All settings except secrets. */
 const flags: Readonly<Record<string, { readonly type: 'string' | 'boolean' }>> = Object.fromEntries(
   (Object.keys(settings.shape) as SettingName[])
     .filter((name) => !byChain.includes(name) && !withoutFlag.includes(name))

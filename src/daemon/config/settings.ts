@@ -10,7 +10,7 @@ const limitMessage = 'must be off, or a number from 1 to 1000000000'
 const limit = z.union([z.literal('off'), wholeNumber(1, 1_000_000_000, limitMessage)], limitMessage)
 const daysMessage = 'must be off, or a number of days from 1 to 36500'
 const days = z.union([z.literal('off'), wholeNumber(1, 36_500, daysMessage)], daysMessage)
-/** Names that begin like those derived from the word for badges. */
+/** Reserved, because existing names begin with these words. */
 const reservedWords = ['guestbook', 'private', 'virtual']
 const word = z.string().regex(/^[a-z][a-z0-9]{0,30}$/, 'must be lower-case letters and digits')
 

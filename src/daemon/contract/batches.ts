@@ -3,10 +3,10 @@ import { batchNamePattern, batchStates, isBatchName } from '../../values/batch-s
 import { endpoint } from './endpoint.ts'
 import { flag, integer, moment, name, page, success, team, text, timestamp } from './fields.ts'
 
-// Batches that the daemon runs: with an API key those of its team, under /admin those of all teams.
+// Batches that the daemon runs. An API key gives access to its team's; /admin shows all teams'.
 
 const count = z.number()
-/** What a row does, or did. Kinds add members of their own. */
+/** A row's planned or actual result. Kinds add their own members. */
 const result = () =>
   z.looseObject({ row: count, status: z.string().optional(), error: z.string().optional() })
 
@@ -28,17 +28,17 @@ export const batchOnWire = z.object({
   total: count,
   /** Rows that have arrived. */
   uploaded: count,
-  /** Rows with a result: the sum of the four that follow. */
+  /** Rows with a result: the sum of the next four fields. */
   done: count,
   changed: count,
   unchanged: count,
   failed: count,
   conflict: count,
-  /** Totals of the plan: rows by status, and what a question repeats. */
+  /** Totals of the plan: rows by status, and counts for the confirmation question. */
   plan: z.record(z.string(), z.unknown()).nullable(),
   /** Why it waits, was paused, or failed. */
   error: z.string().nullable(),
-  /** Seconds that it started after its time, if that was more than a minute. */
+  /** How many seconds late it started, if more than a minute. */
   lateSeconds: count.nullable(),
   auditHead: z.string().nullable(),
   createdAt: timestamp,
@@ -46,7 +46,7 @@ export const batchOnWire = z.object({
   endedAt: timestamp.nullable(),
 })
 
-/** Its id, or the name that it was given. */
+/** The batch's ID or name. */
 const params = () => z.object({ id: text(64).regex(batchNamePattern) })
 const lines = {
   contentTypes: ['application/x-ndjson', 'application/jsonl', 'application/json'],

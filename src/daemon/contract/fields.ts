@@ -26,7 +26,7 @@ export const requiredUnless = (alternative: string, field: string) => ({
   when: () => true,
 })
 
-/** One schema for all fields of a kind: each takes a start longer than checking a request takes. */
+/** One schema for all fields of a kind: building one takes longer than checking a request. */
 function shared<S>(make: (...bounds: number[]) => S): (...bounds: number[]) => S {
   const cache = new Map<string, S>()
   return (...bounds) => {
@@ -45,7 +45,7 @@ export const text = shared((max = 1000) =>
 /** @param max characters */
 export const name = shared((max = 200) => text(max).refine((s) => s.trim() !== '', 'must not be empty'))
 
-/** A number with more digits than JavaScript's have. */
+/** A number with more digits than JavaScript's numbers hold. */
 export const exactNumber = z
   .custom<ExactNumber>((value) => value instanceof ExactNumber)
   .meta({ type: 'number' })
@@ -66,14 +66,14 @@ function readUid(value: unknown): ReturnType<typeof parseUid> {
   return value instanceof ExactNumber || Number(value) > Number.MAX_SAFE_INTEGER ? inexactUid : noUid
 }
 
-/** Text of a chip by its column, as sheets have it. Empty: none. */
+/** Text fields of a chip by column, as in sheets. Empty: none. */
 export const chipText = (column: ChipColumn) =>
   z.string().superRefine((text, ctx) => {
     const message = whyNotCell(column, text)
     if (message !== undefined) ctx.addIssue({ code: 'custom', message })
   })
 
-/** A value of a chip by its column, as sheets have it, or as the number that it is. Empty: none. */
+/** Values of a chip by column, as text like in sheets or as a number. Empty: none. */
 export const chipValue = <C extends ChipColumn>(column: C) => {
   const { type }: { type: string } = chipColumns[column]
   return z
@@ -88,7 +88,7 @@ export const chipValue = <C extends ChipColumn>(column: C) => {
     })
 }
 
-/** What is answered of a chip, by column. */
+/** Columns of a chip in answers. */
 export function chipValuesOnWire<C extends ChipColumn>(columns: readonly C[]) {
   const types = { text: z.string(), number: z.number(), flag: z.boolean() }
   return Object.fromEntries(

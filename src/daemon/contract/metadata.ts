@@ -20,7 +20,7 @@ function refuse(
   }
 }
 
-/** Refuses what marketplaces leave out without a word. @param at where it stands in what was sent */
+/** Refuses values that marketplaces silently ignore. @param at its path in the request */
 export const refuseUnreadable = (metadata: JsonObject, ctx: z.core.$RefinementCtx, ...at: string[]): void =>
   refuse(unreadableIn(metadata), ctx, ...at)
 

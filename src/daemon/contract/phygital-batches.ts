@@ -31,7 +31,7 @@ export const moveRow = z
   })
   .refine(namesOne, whichToken)
 const storedMetadata = z.record(z.string(), z.unknown()).nullable()
-/** Null: none. That is only restored, by whoever says what is there now. */
+/** Null: none. Used only by an undo, which states the expected current value. */
 export const metadataRow = z
   .object({ ...target, metadata: restoredMetadata.nullable(), expected: storedMetadata.optional() })
   .refine(namesOne, whichToken)
@@ -57,9 +57,9 @@ const chainTotals = z.object({
   maxFeePerGas: z.string(),
   /** The chain's fee exceeds this daemon's maximum, so transactions wait. */
   isOverCap: z.boolean(),
-  /** All of the gas at that price. */
+  /** The cost of all the gas at that price. */
   cost: z.string(),
-  /** What the OP stack charges beside gas for all transactions; null if it cannot be read now. */
+  /** The OP stack's fee beside gas, for all transactions; null if it cannot be read now. */
   l1Fee: z.string().nullable().optional(),
   /** The balance that the relayer needs, with the L1 fee. */
   needed: z.string(),

@@ -19,7 +19,7 @@ const poapBadge = () =>
     created: z.string(),
   })
 
-/** Badges of the embedded provider are on no chain, so a wallet may name any. */
+/** Badges of the embedded provider are on no chain, so any wallet's address is accepted. */
 const wallet = z
   .string()
   .overwrite((text) => {
@@ -28,7 +28,7 @@ const wallet = z
   })
   .regex(addressForm, notAnAddress)
 
-/** What POAP's own clients read of events and badges, for the events of the embedded provider. */
+/** Fields of events and badges that POAP's own clients read, for events of the embedded provider. */
 export const poapReads = {
   'GET /events/id/:id': publicEndpoint({
     id: 'getPoapEvent',

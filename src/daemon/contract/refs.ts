@@ -4,7 +4,7 @@ import { badgeStatus, code21, flag, tokenRef } from './fields.ts'
 
 const text = (description: string, example: string) => z.string().meta({ description, examples: [example] })
 
-/** A token's metadata by the standard of marketplaces, with whatever else its team put there. */
+/** A token's metadata in the marketplaces' format, with any other fields that its team added. */
 const marketplaceMetadata = () =>
   z.looseObject({
     name: text("The token's name", 'Jacket #7'),

@@ -19,7 +19,7 @@ export const publicTransactions = {
     params: () => z.object({ hash: hashOrId }),
     response: () =>
       z.object({
-        /** May change until the state is confirmed or failed; null where none is signed yet. */
+        /** May change until the state is confirmed or failed; null while unsigned. */
         hash: z.string().nullable(),
         initialTxHash: z.string().nullable(),
         /** confirmed and failed are final. */

@@ -1,4 +1,4 @@
-/** The description of a field, and an example, if the field is no object. */
+/** A field's description, with an example unless the field is an object. */
 export type Term = readonly [description: string, example?: unknown]
 
 const address = '0x5FbDB2315678afecb367f032d93F642f64180aa3'

@@ -87,7 +87,7 @@ export async function openAdministration(
       tcp && expected ? addressOf(tcp, expected.host) : isAdminApart(config) ? separateAddress : url
     const startedAt = new Date().toISOString()
     const record: LocalDaemon = { pid: process.pid, ...daemon, admin: address, startedAt }
-    // It stays when the daemon stops: the lock of the directory tells whether the daemon runs.
+    // The socket file stays when the daemon stops: the directory's lock tells whether the daemon runs.
     replaceFile(join(config.dataDir, localDaemonName), `${JSON.stringify(record)}\n`)
     return {
       address,
@@ -123,7 +123,7 @@ async function listenOnSocket(app: FastifyInstance, config: ListenConfig, log: L
   }
 }
 
-/** Another listener for the application: its connections belong to operators, and have the same limits. */
+/** Another listener for the application, for operators' connections, with the same limits. */
 function serverLike(app: FastifyInstance, config: ListenConfig, log: Logger): Server {
   const { keepAliveTimeout, requestTimeout, headersTimeout, timeout, maxHeadersCount } = app.server
   const server = createServer({ connectionsCheckingInterval: headersTimeout / 6 }, (request, response) =>

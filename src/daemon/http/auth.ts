@@ -49,7 +49,7 @@ export function authenticate<S extends EndpointSpec>(
   request: FastifyRequest,
 ): Caller<S['auth']> {
   const caller = callerOf(deps, spec, request)
-  // The type follows from the same `auth` as the switch.
+  // The type is derived from the same `auth` as the switch.
   return caller as Caller<S['auth']>
 }
 
@@ -151,7 +151,7 @@ export function validToken({ credentials }: AuthDeps, request: FastifyRequest): 
   }
 }
 
-/** Whom to charge for looking up a name on an endpoint without a key. */
+/** The client whose limit a name look-up on a keyless endpoint counts against. */
 export function askerOf(deps: AuthDeps, request: FastifyRequest): Asker {
   try {
     const key = optionalApiKey(deps, request)
@@ -173,7 +173,7 @@ export function network(ip = ''): string {
   return found
 }
 
-// Several rules of a request ask for it, and parsing an IPv6 address takes 7 µs, a tenth of a used ref.
+// Cached: several rules of a request need it, and parsing an IPv6 address takes 7 µs, a tenth of a used ref.
 const networks = new Map<string, string>()
 const networksKept = 1000
 

@@ -29,7 +29,7 @@ type Handlers<K extends EndpointKey> = { [Key in K]: Handler<Endpoints[Key]> }
 declare module 'fastify' {
   interface FastifyContextConfig {
     isLimited?: boolean
-    /** Stands on tap pages, so that a hall of people behind one address asks for it at once: see `picturesMore`. */
+    /** Shown on tap pages, so that a hall of people behind one address requests it at once: see `picturesMore`. */
     isPicture?: boolean
     hasDryRun?: boolean
     /** Has a streamed body or answer: only a few are served at once per API key. */
@@ -65,7 +65,8 @@ export function bind<K extends EndpointKey>(
   const serve = (request: FastifyRequest, reply: FastifyReply, input: Input<EndpointSpec>) => {
     const { params, query, body } = input
     const { caller } = request
-    // Copying the members of any caller adds 15 % to a used ref or a replayed tap, and most have only this one.
+    // Copying a caller's members adds 15 % to a used ref or a replayed tap, and without a key most have only
+    // this one.
     const call =
       spec.auth === 'none'
         ? { keyTeam: caller?.keyTeam, params, query, body, request, reply }

@@ -20,7 +20,7 @@ export function acceptBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, parseJson)
   app.addContentTypeParser<Buffer>('*', { parseAs: 'buffer' }, (request, body, done) =>
-    // JSON that is refused for what it holds stays a 400.
+    // JSON that is refused for its contents stays a 400.
     parseJson(request, body, (error, value) =>
       done(error && isUnreadable(error) && !isJson(body) ? notJson() : error, value),
     ),
@@ -28,7 +28,7 @@ export function acceptBodies(app: FastifyInstance): void {
 }
 
 /**
- * Accepts JSON under its own content type alone: a page of another origin can send every other type without a
+ * Accepts JSON only under its own content type: a page of another origin can send every other type without a
  * preflight.
  */
 export function acceptJsonAlone(app: FastifyInstance): void {
@@ -94,7 +94,10 @@ async function assertBounded(body: Buffer): Promise<void> {
   if (body.length > longToParse) await new TimeSlice().next()
 }
 
-/** Ends the stream that a GET would have answered with: nobody reads it after a HEAD, and it may never end by itself. */
+/**
+ * Ends the stream that a GET would have answered with: nobody reads it after a HEAD request, and it may never end by
+ * itself.
+ */
 export function endHeadStreams(app: FastifyInstance): void {
   // Added to these routes only: a global hook would run for every response.
   app.addHook('onRoute', (route) => {

@@ -119,7 +119,7 @@ export class CheckedLines<T> {
         yield { row, ...(await this.#line(text)) }
         await rest()
       }
-      // Also after blank lines only: splitting them is work as well.
+      // Yields after blank lines too: splitting them is also work.
       await rest()
     }
   }
@@ -159,7 +159,7 @@ function decoded(decoder: TextDecoder, chunk: Uint8Array | undefined): string {
 }
 
 /**
- * The lines of a body that is read whole, as text that can be kept. Whoever parses them checks what they say.
+ * Reads a whole body as lines of text. The caller parses and validates them.
  * @throws DomainError too_large, invalid_input
  */
 export async function readLines(

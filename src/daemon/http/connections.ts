@@ -94,7 +94,7 @@ export function answerInTurn(app: FastifyInstance): void {
   })
 }
 
-/** A proxy that keeps connections would send requests on them just when a daemon that stops closes them. */
+/** A proxy with keep-alive would send requests just when a stopping daemon closes its connections. */
 export function endConnections(app: FastifyInstance, daemon: { readonly isStopping: boolean }): void {
   app.addHook('onRequest', (_request, reply, done) => {
     if (daemon.isStopping) reply.header('connection', 'close')
@@ -102,7 +102,7 @@ export function endConnections(app: FastifyInstance, daemon: { readonly isStoppi
   })
 }
 
-/** Those of this machine and of trusted proxies; with a number of hops, every peer is a proxy. */
+/** Addresses of this machine and of trusted proxies; with a number of hops, every peer is a proxy. */
 export function sharedAddresses(trust: Config['trustProxy']): BlockList {
   const list = new BlockList()
   const add = (range: string) => {

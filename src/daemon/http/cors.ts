@@ -18,8 +18,8 @@ const headerNames = /^[\w!#$%&'*+.^`|~, -]{1,4000}$/
 const closedBelow = /^\/(admin|metrics|t)(\/|$)/
 
 /**
- * Which answers pages of any origin can read: those of routes that say so, and the error of an unknown path, so
- * that a page learns why it got nothing. Everything else is closed. Cookies are never let in.
+ * Lets pages of any origin read the answers of routes that say so, and the error of an unknown path, so that a page
+ * learns the reason. Everything else is closed. Cookies are never allowed.
  */
 export class PageAccess {
   readonly #closed: RegExp[] = []
@@ -44,7 +44,7 @@ export class PageAccess {
       const requestedHeaders = request.headers['access-control-request-headers']
       reply
         .header('access-control-allow-methods', methods)
-        // Apps add headers of their own, for tracing or languages: one that is not allowed locks the app out.
+        // Apps add their own headers, for tracing or languages; a header that is not allowed would lock the app out.
         .header(
           'access-control-allow-headers',
           requestedHeaders && headerNames.test(requestedHeaders) ? requestedHeaders : this.#documented,

@@ -7,7 +7,7 @@ import { DomainError } from '../domain/errors/errors.ts'
 
 const dryRuns = new WeakSet<IncomingMessage>()
 
-/** `/dry-run/…` is what the rest of the path is, and changes nothing. A daemon without it answers 404. */
+/** `/dry-run/…` runs the rest of the path without changing anything. A daemon without this feature answers 404. */
 export function takeDryRunPrefix(request: IncomingMessage): string {
   const { url = '/' } = request
   if (!url.startsWith(`${dryRunPrefix}/`)) return url
@@ -17,7 +17,10 @@ export function takeDryRunPrefix(request: IncomingMessage): string {
 
 export const isDryRun = ({ raw }: FastifyRequest): boolean => dryRuns.has(raw)
 
-/** Must come after the limits of rates, so that refusals count. Pages and their forms would act in earnest. */
+/**
+ * Must come after the rate limits, so that refusals count. Pages and their forms are excluded, because they would
+ * really act.
+ */
 export function keepDryRunsToEndpoints(app: FastifyInstance): void {
   app.addHook('preParsing', (request, reply, _payload, done) => {
     if (isDryRun(request) && !request.is404 && request.routeOptions.config.hasDryRun !== true)
@@ -35,7 +38,7 @@ export async function answerDryRun(
 ): Promise<FastifyReply> {
   if (method === 'GET' || method === 'HEAD')
     throw new DomainError('invalid_input', `A GET has no dry run: leave out ${dryRunPrefix}.`)
-  // Streamed answers write between their lines.
+  // Streamed answers write between their lines, so they cannot be rolled back.
   const checked = depth ?? (answerType === undefined ? 'all' : 'input')
   if (checked === 'all') await dryRun(serve)
   return reply.send({ dryRun: true, checked })

@@ -26,7 +26,7 @@ export function errorLog(
     const { id: requestId, method, routeOptions } = request
     const fields = { requestId, method, route: routeOptions?.url ?? 'none', status, code }
     const why = whyLost(error)
-    // A probe that is told "not ready" got what it asked for.
+    // A probe that receives "not ready" got what it asked for.
     const isProbe = error instanceof DomainError && routeOptions?.url === '/readyz'
     if (isOurs && why === undefined && !isProbe)
       return always.error({ ...fields, err: error }, 'request failed')

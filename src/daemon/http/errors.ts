@@ -85,14 +85,14 @@ interface ErrorBody {
 export const disconnected = (): DomainError =>
   new DomainError('invalid_input', 'The client disconnected before it was answered.')
 
-/** An answer that is a stream, and ended before it began because its connection did. */
+/** A streamed answer whose connection closed before it began. */
 export const isUnsent = (error: unknown, answer: { readonly destroyed: boolean }): boolean =>
   answer.destroyed && codeOf(error) === 'ERR_STREAM_PREMATURE_CLOSE'
 
 interface ErrorAnswer {
   body: ErrorBody
   retryAfterSeconds: number | undefined
-  /** True if the error belongs in the log, because the client does not get its text. */
+  /** True if the error belongs in the log, because the client does not see its text. */
   isOurs: boolean
 }
 
@@ -111,7 +111,7 @@ export function answerTo(
     }
   const statusCode = statusOf[known.code]
   const { transactionId, forStrangers } = known.detail
-  // The request waits for what it recorded.
+  // The request waits for a transaction that it recorded.
   const next = known.code === 'chain_unavailable' && transactionId !== undefined
   const message =
     ((isAnonymous ? forStrangers : undefined) ?? known.message) +

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
 interface Live<T> {
-  /** @param end when no more will come */
+  /** @param end called when there are no more lines */
   follow(onEvent: (event: T) => void, end: () => void): () => void
   toLine(event: T): unknown
   /** Checked before each line, including keep-alives, so that lost permissions take effect. */

@@ -81,7 +81,7 @@ export function readForm(headers: IncomingHttpHeaders, body: Readable, options: 
     body.on('error', (error) => reject(error instanceof DomainError ? error : disconnected()))
     body.on('close', () => {
       clearTimeout(drainTimer)
-      // A body that was whole before anybody read it closes before the parser has finished.
+      // If a body had arrived completely before anybody read it, it closes before the parser has finished.
       if (!hasEnded) reject(malformedBody)
     })
   })

@@ -14,7 +14,7 @@ interface RateDeps extends AuthDeps, TapRateDeps {
   config: Pick<Config, 'rateLimit' | 'keyRateLimit' | 'guessLimit'>
 }
 
-/** Per API key. A long request may hold several megabytes, and does a slice of work in every turn. */
+/** Per API key. A long request may hold several megabytes, and takes a slice of time in every turn. */
 const maxConcurrent = 64
 const maxConcurrentLong = 4
 const maxWaiting = 256
@@ -116,7 +116,7 @@ export function limitRates(
   // After every onRequest hook, so that browsers can read the refusal thanks to CORS; before the body is read.
   app.addHook('preParsing', (request, reply, _payload, done) => {
     const isOfTeam = request.caller !== null && 'keyId' in request.caller
-    // Fastify makes the options anew each time that they are asked for.
+    // Fastify creates the options anew on each access.
     const { config: route } = request.routeOptions
     const isAnonymous = request.is404 || route.isLimited === true
     const key = isOfTeam || isAnonymous ? validKey(deps, request) : undefined
@@ -184,13 +184,13 @@ function isLong({ headers, routeOptions }: FastifyRequest): boolean {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Takes the tap that its query carries. Taps that prove real do not count against the caller's address. */
+    /** The request's query carries a tap. Valid taps do not count against the caller's address. */
     takesTap?: boolean
-    /** Whatever else proves that the request comes from a tap, such as a page that is loaded again. */
+    /** Other proof that the request comes from a tap, such as a reloaded page. */
     provesTap?: (request: FastifyRequest) => Promise<boolean>
   }
   interface FastifyRequest {
-    /** Set by the handler once a chip is known to have made the tap just now. */
+    /** Set by the handler once it is known that a chip has just made the tap. */
     isProven: boolean
   }
 }
@@ -200,7 +200,7 @@ export type TapRateDeps = Parameters<typeof tapState>[0] & {
   config: Pick<Config, 'rateLimit'>
 }
 
-/** So many times its limit of taps are still verified for an address that has spent it. */
+/** Once an address has spent its limit of taps, this many times the limit are still verified. */
 const verifiedBeyond = 10
 
 /**

@@ -80,7 +80,7 @@ function stepsOf<T extends Json>(
 ) {
   if ('record' in does) {
     const answer = (id: number | null) => {
-      // The work it waits for is shared with other requests, and continues after the dry run.
+      // The work that it waits for is shared with other requests, and continues after the dry run.
       endDryRun()
       return does.answer(id)
     }
@@ -99,7 +99,7 @@ function stepsOf<T extends Json>(
     }
     return { run, resume }
   }
-  // A key without its answer cannot be: one write has both.
+  // A key without an answer is impossible: one write stores both.
   return { run: () => does.complete(keepAnswer(claim)), resume: () => does.complete(keepAnswer(claim)) }
 }
 

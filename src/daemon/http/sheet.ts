@@ -193,7 +193,7 @@ function jsonRow(line: string, columns: readonly string[]): SheetRow {
 interface Sheet {
   /** Leaving it early drops the rest of the body. */
   readonly blocks: AsyncIterable<SheetBlock>
-  /** Drops the body where `blocks` is not read at all. */
+  /** Drops the body if `blocks` is never read. */
   drop(): void
 }
 

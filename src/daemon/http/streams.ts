@@ -22,7 +22,7 @@ async function* gathered(pieces: AsyncIterable<string>): AsyncGenerator<string> 
   } catch (error) {
     failure = { error }
   }
-  // Lines before a failure were done, so they are sent.
+  // Lines before a failure are sent, because their work is done.
   if (buffered !== '') yield buffered
   if (failure) throw failure.error
 }
@@ -35,8 +35,8 @@ export async function* asJsonLines(lines: AsyncIterable<unknown>): AsyncGenerato
 }
 
 /**
- * Answers with JSON lines that are already text. An error after the first one becomes a last line in the shape
- * of an error, because the status has been sent.
+ * Answers with JSON lines that are already text. An error after the first line is sent as a last line in the usual
+ * error format, because the status is already sent.
  */
 export const sendLineText = (reply: FastifyReply, pieces: AsyncIterable<string>): FastifyReply =>
   reply.type('application/x-ndjson').send(Readable.from(endingInError(reply, pieces), { objectMode: false }))

@@ -16,7 +16,9 @@ import { OutboundFailed, type Progress } from './errors.ts'
 /** Names the program to those who see its requests in their logs. */
 const userAgent = `tapchip/${version}`
 
-/** Early hints (RFC 8297) come once or a few times; Node would parse an endless run of them. */
+/**
+ * Early hints (RFC 8297) come once or a few times. The limit is needed because Node would parse an endless series.
+ */
 const maxInformational = 16
 
 export interface Address {

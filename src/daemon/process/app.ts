@@ -79,7 +79,7 @@ export async function buildApp(
     loggerInstance: ctx.log as FastifyBaseLogger,
     // `observe` logs answers by their route, at level debug.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
-    // A handler whose GET uses something up asks for the method.
+    // Handlers whose GET uses something up check the method.
     exposeHeadRoutes: true,
     // Requests that arrive while the daemon drains are answered; their connections close afterwards.
     return503OnClosing: false,
@@ -106,7 +106,7 @@ export async function buildApp(
   }
   const http = { headersTimeout: requestMs, connectionsCheckingInterval: requestMs / 6 }
   const app = Fastify({ ...options, http })
-  // No limit on their number, only on their bytes: a proxy's header may be the last one.
+  // Headers are limited only in bytes, not in number: a proxy's header may be the last one.
   app.server.maxHeadersCount = 0
   app.addHttpMethod('GET', { hasBody: true, overrideExisting: true })
   app.decorateRequest('caller', null)
@@ -170,7 +170,7 @@ export async function buildApp(
   return app
 }
 
-/** Fastify loads its compilers of JSON schemas at every start, unless it is given others. No endpoint uses them. */
+/** Fastify loads its JSON schema compilers at every start unless others are given. No endpoint uses them. */
 function noSchemas(): never {
   throw new Error('endpoints are described in the contract, not by schemas of Fastify')
 }
@@ -193,10 +193,10 @@ const failedOf = ({ body, retryAfterSeconds }: ReturnType<typeof answerTo>) => (
   retryAfterSeconds,
 })
 
-/** A request waits for a silent database only so long, however many steps it has. */
+/** Limits how long a request waits for a silent database, however many steps it has. */
 function limitPatience(app: FastifyInstance): void {
   const patienceOf = new WeakMap<FastifyRequest, WaitBudget>()
-  // The last hook before the handler: what reads the body begins elsewhere.
+  // The last hook before the handler; the body is read after it.
   app.addHook('preHandler', (request, _reply, done) => {
     const patience = new WaitBudget()
     patienceOf.set(request, patience)

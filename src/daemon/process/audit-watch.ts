@@ -18,7 +18,7 @@ interface Deps {
 const pollMs = 1000
 const reportedKey = 'auditBroken'
 
-/** Notices while the daemon runs that somebody edits the log, and tells those who can still know what was in it. */
+/** Detects edits of the audit log while the daemon runs, and reports them while the previous state is still known. */
 export function auditWatch(deps: Deps): BackgroundLoop {
   let isReported = false
   return new BackgroundLoop({
@@ -32,7 +32,7 @@ export function auditWatch(deps: Deps): BackgroundLoop {
       isReported = true
     },
     restMs: () => pollMs,
-    // Whatever needs the database says so itself.
+    // Other code that needs the database reports this failure.
     failed: () => undefined,
   })
 }

@@ -7,30 +7,30 @@ import { versionsOfChanges } from '../store/database/changes.ts'
 import type { Queries } from '../store/database/database.ts'
 import type { ChangeKind } from '../store/schema/schema.ts'
 
-/** Two of these, and the loading, are well below the second within which changes count everywhere. */
+/** Two intervals plus the loading take well under the second within which changes take effect everywhere. */
 const pollMs = 300
-/** A daemon that cannot look for as long may not know what was revoked. */
+/** After failing to look for this long, a daemon may have missed revocations. */
 const trustedForMs = 10_000
 
 interface Settings {
   /** A separate connection, so that it never waits behind requests. */
   changeFeed: Queries
-  /** Loads what is in memory again. */
+  /** Reloads the cached data. */
   load: Readonly<Record<ChangeKind, () => Promise<unknown>>>
-  /** Called once, until it succeeds again. */
+  /** Called once per series of failures. */
   failed(error: unknown): void
   /** Milliseconds that never go back. */
   now?: () => number
 }
 
-/** Loads what other daemons have changed, within a second. */
+/** Reloads within a second what other daemons have changed. */
 export class Changes {
   readonly #settings: Settings
   readonly #seen = new Map<ChangeKind, number>()
   readonly #loop: BackgroundLoop
   readonly #now: () => number
   #isFailing = false
-  /** undefined: it has not begun to look. */
+  /** Undefined: it has not started. */
   #currentAt: number | undefined
 
   constructor(settings: Settings) {
@@ -53,7 +53,7 @@ export class Changes {
     const at = this.#now()
     for (const { kind, version } of await versionsOfChanges(changeFeed)) {
       if (this.#seen.get(kind) === version) continue
-      // A daemon of a later version may tell of kinds that this one does not keep.
+      // A daemon of a later version may report kinds that this one does not cache.
       await load[kind]?.()
       this.#seen.set(kind, version)
     }
@@ -61,7 +61,7 @@ export class Changes {
     this.#isFailing = false
   }
 
-  /** False if others may have changed something long ago. */
+  /** False if changes by others may have been missed for too long. */
   isCurrent(): boolean {
     return this.#currentAt === undefined || this.#now() - this.#currentAt < trustedForMs
   }
@@ -75,7 +75,7 @@ export class Changes {
   }
 }
 
-/** Keeps what decides about requests as it is in the database. */
+/** Keeps the cached data that decides about requests in sync with the database. */
 export function changesOf(deps: {
   changeFeed: Queries
   log: Pick<Logger, 'warn'>

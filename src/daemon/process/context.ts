@@ -77,7 +77,7 @@ export interface Context {
   readonly idempotency: Idempotency
   readonly badges: Badges
   readonly marketplace: RefreshQueue | undefined
-  /** With background work that one daemon does for all on the database. */
+  /** With background work that one daemon does for the whole database. */
   readonly election: LeaderElection
   readonly fleet: Fleet
   readonly webhookEvents: WebhookEvents
@@ -99,7 +99,7 @@ export interface Context {
   adminAddress: string
   /** True until everything from the seed is on the chain. */
   isStarting: boolean
-  /** True once the daemon is to stop: proxies take it out of service, while it still answers. */
+  /** True once the daemon is stopping: proxies take it out of service, while it still answers. */
   isStopping: boolean
   start(): void
   readonly closing: readonly ClosingStep[]

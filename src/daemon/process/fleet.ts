@@ -14,16 +14,16 @@ import { version } from './version.ts'
 const everyMs = 2000
 /** Writing costs more than reading. */
 const writtenEveryMs = 5000
-/** Its settings count no more. */
+/** After this time, the settings of a silent daemon no longer count. */
 const silentMs = 15_000
-/** A daemon that is started anew, or comes back, still has its chains. */
+/** A daemon that restarts or reconnects within this time still has its chains. */
 const forgottenMs = 3_600_000
 
 /** Settings that daemons on one database must share. Contains no secrets: only addresses of keys. */
 const agreed = z.object({
-  /** Texts by the names of settings. */
+  /** Settings as text, by name. */
   settings: z.record(z.string(), z.string()),
-  /** By their ids. */
+  /** Chains by id. */
   chains: z.record(z.string(), z.string()),
 })
 type Agreed = z.infer<typeof agreed>
@@ -33,7 +33,7 @@ const named = (name: string) => `${name} (${variableOf(name)})`
 function agreedOf(config: Config, chains: readonly Chain[]): Agreed {
   const { otpLifetimeMs, refLifetimeMs, badges } = config
   const values = {
-    // Without one, it is where each listens.
+    // Without a base URL, each daemon uses the address where it listens.
     baseUrl: config.baseUrl,
     wirePrefix: config.wirePrefix,
     wireBadge: config.wireBadge,
@@ -65,7 +65,7 @@ function describeChain({ id, relayer, signVerifier }: Chain, { chains }: Config)
   return `relayer ${relayer}, sign verifier ${signVerifier.address}, ${depth}${expiry}${limits(remote)}`
 }
 
-/** Without those that are not set, which a daemon of an older version does not mention. */
+/** Omits unset values, which a daemon of an older version does not report. */
 function limits(chain: RemoteChain | undefined): string {
   if (chain === undefined) return ''
   const { minTip, maxTip, maxGas } = chain
@@ -76,13 +76,13 @@ function limits(chain: RemoteChain | undefined): string {
   ].join('')
 }
 
-/** One warning for each setting in which two daemons differ. */
+/** One warning for each setting that differs between two daemons. */
 function* differences(ours: Agreed, theirs: Agreed, name: string): Generator<string> {
   const warning = (what: string, here: string, there: string) =>
     `The daemons on this database differ in ${what}: ${here} here, ${there} at ${name}. Give all of them the same.`
   for (const [setting, here] of Object.entries(ours.settings)) {
     const there = theirs.settings[setting]
-    // A daemon of another version may know more settings, or fewer.
+    // A daemon of another version may have more settings, or fewer.
     if (there !== undefined && there !== here) yield warning(setting, here, there)
   }
   for (const id of new Set([...Object.keys(ours.chains), ...Object.keys(theirs.chains)])) {
@@ -122,12 +122,15 @@ export class Fleet {
       run: () => this.#compare(),
       firstMs: everyMs,
       restMs: () => everyMs,
-      // Whatever needs the database says so itself.
+      // Other code that needs the database reports this failure.
       failed: () => undefined,
     })
   }
 
-  /** Compares the settings once before it resolves, and from then on. A database of one daemon has nothing to compare. */
+  /**
+   * Compares the settings once before it resolves, and periodically after that. Does nothing if no other daemon uses
+   * the database.
+   */
   async join(chains: readonly Chain[]): Promise<void> {
     if (!isShared(this.#db)) return
     this.#id = holderIn(this.#config.dataDir)
@@ -146,7 +149,7 @@ export class Fleet {
   readonly hasChain = (chainId: number): boolean =>
     this.#others.some(({ agreed: { chains } }) => chains[chainId] !== undefined)
 
-  /** In which settings the daemons that run now differ. */
+  /** The settings in which the running daemons differ. */
   warnings(): readonly string[] {
     const ours = this.#settings
     if (ours === undefined) return []

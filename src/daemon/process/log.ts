@@ -16,7 +16,7 @@ export function createLogger(level: Config['logLevel'], out: DestinationStream =
       base: { pid: process.pid },
       timestamp: pino.stdTimeFunctions.isoTime,
       hooks: {
-        // A lost database is one line when it goes, and one when it is back.
+        // A lost database is logged once, and once when it is back.
         logMethod([fields, ...more], method, level) {
           const err =
             typeof fields === 'object' && fields !== null && 'err' in fields ? fields.err : undefined
@@ -66,7 +66,7 @@ function shownError(error: { type?: string; message?: string; stack?: string; co
 }
 
 const without = (text = '', maxLength: number): string =>
-  // Cutting first leaves URLs at the end incomplete, and they are still recognized.
+  // Truncation may cut off URLs at the end; they are still recognized.
   truncate(text, maxLength)
     .split('\n')
     .filter((line) => !/^\s*(Request body|Request Arguments|URL|data|Raw Call Arguments):/i.test(line))

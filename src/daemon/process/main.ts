@@ -62,7 +62,7 @@ const known = [
   WrongChain,
 ]
 
-/** With fewer, a start fails somewhere, and not always with the reason. */
+/** With fewer descriptors, a start fails at some point, often without stating the reason. */
 const neededDescriptors = 32
 
 async function run(): Promise<number> {
@@ -86,7 +86,7 @@ async function run(): Promise<number> {
     const stopping = Promise.race([signalled(), uncaught])
     const early = new AbortController()
     void stopping.then(() => early.abort())
-    // Also if the daemon is still starting, or does not stop.
+    // Applies also if the daemon is still starting or does not stop.
     void uncaught.then(() => {
       process.exitCode = uncaughtExitCode
       setTimeout(() => process.exit(), maxStopMs(config) + 2000).unref()
@@ -119,7 +119,7 @@ async function copy(from: string | undefined, to: string | undefined, config: Co
     throw new ConfigProblem(
       '--store copy needs TAPCHIP_COPY_FROM and TAPCHIP_COPY_TO; run: tapchip store copy',
     )
-  // A command that is gone would be run again, while this still holds the databases.
+  // If the parent command was killed, its user runs it again, and this process must not hold the databases.
   const exitNow = () => process.exit(1)
   process.once('disconnect', exitNow)
   const out = stdioWriter(1)
@@ -196,7 +196,7 @@ function ignoresHangups(): boolean {
 
 /** Ends with an exit code even if something that could not be closed would keep the process alive. */
 function end(code: number): void {
-  // Set already where an uncaught error is why it ends.
+  // Already set if an uncaught error is the reason for ending.
   process.exitCode ??= code
   setTimeout(() => process.exit(), 500).unref()
 }

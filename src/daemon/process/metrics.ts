@@ -7,7 +7,7 @@ import { RequestTimes } from './request-times.ts'
 /** Labels are few and fixed: never a UID, a code, or an address. */
 export interface Metrics {
   readonly registry: Registry
-  /** Not in the registry. */
+  /** Kept outside the registry. */
   readonly requests: RequestTimes
   readonly taps: Counter<'outcome'>
   readonly droppedTaps: Counter
@@ -100,7 +100,7 @@ export function watchAuditSeal(
   })
 }
 
-/** Nothing for a database in a file. */
+/** Empty for a database in a file. */
 export function watchDatabase(
   { registry }: Pick<Metrics, 'registry'>,
   maintenance: Pick<Maintenance, 'serverState' | 'serverUse'>,

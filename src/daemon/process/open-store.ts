@@ -25,7 +25,9 @@ import { releaseAllLeases } from '../store/lease/lease.ts'
 import type { ServiceManager } from './service-manager.ts'
 import { type UpgradeResult, upgradeDatabase, upgradeServer } from './upgrade.ts'
 
-/** For the server of a database that starts beside its daemons; service managers start these again afterwards. */
+/**
+ * For a database server that starts at the same time as its daemons; after this, service managers restart the daemon.
+ */
 const serverMs = 60_000
 
 interface OpenOptions {
@@ -74,7 +76,7 @@ async function openFile(config: Config, { log, disk, clock, starting }: OpenOpti
   const db = withDryRuns(withEffects(openDatabase(file, failed)))
   await db.write(async (trx) => {
     sealAuditWith(trx, seal)
-    // The lock on the data directory proves that whoever held one is gone.
+    // The lock on the data directory proves that former lease holders are gone.
     await releaseAllLeases(trx)
   })
   const instance = await claimDatabase(db, box, config.dataDir)
@@ -118,7 +120,8 @@ async function openServer(
 /**
  * Ties a database to its data key at the first start, and checks the key at later ones: in one write, so that daemons
  * that start at once, and a copy into an empty database, exclude each other. Closes a database that is refused.
- * @param name of the database, for people @param begins may refuse a database that nobody has used
+ * @param name the database's name, for people
+ * @param begins may refuse an unused database
  */
 async function claimDatabase(
   db: Db,

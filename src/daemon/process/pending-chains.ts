@@ -14,9 +14,9 @@ const elsewhere = (chainId: number): DomainError =>
   )
 
 /**
- * Stands in for the chains until they are open: a dev chain takes a tenth of a second to start, which the
- * process would mostly spend waiting. Callers that need a chain before then are asked to come back, as those are
- * that need one which only another daemon on the database has.
+ * Stands in for the chains until they are open: a dev chain takes a tenth of a second to start, which the process
+ * would mostly spend waiting. Callers that need a chain before then are asked to retry, like those that need a chain
+ * of another daemon.
  */
 export function pendingChains(
   opening: Promise<Chains>,

@@ -31,15 +31,15 @@ class Series {
 }
 
 /**
- * A histogram of its own: the library's looks its series up by a text that it makes of the labels for each value, which
- * would add 9 % to a used ref, 12 % to a replayed tap, and 6 % to a valid one.
+ * A custom histogram: the library's looks up its series by a string built from the labels for each value, which would
+ * add 9 % to a used ref, 12 % to a replayed tap, and 6 % to a valid one.
  */
 export class RequestTimes {
   // Routes, methods and statuses are few.
   readonly #byRoute = new Map<string, Map<string, Map<number, Series>>>()
   readonly #all: Series[] = []
 
-  /** @param route as it was registered */
+  /** @param route the registered pattern */
   of(method: string, route: string, status: number): Series {
     const byMethod = this.#byRoute.get(route) ?? new Map<string, Map<number, Series>>()
     const byStatus = byMethod.get(method) ?? new Map<number, Series>()
@@ -61,5 +61,5 @@ export class RequestTimes {
   }
 }
 
-/** The pattern of a path may hold backslashes. */
+/** A path pattern may contain backslashes. */
 const escaped = (route: string): string => route.replace(/[\\"]/g, '\\$&')

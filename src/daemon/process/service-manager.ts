@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
 import type { Logger } from 'pino'
 
-/** Tells systemd how far the daemon is, by the protocol of sd_notify(3). Without systemd, tells nobody. */
+/** Tells systemd about the daemon's state, by the protocol of sd_notify(3). Does nothing without systemd. */
 export interface ServiceManager {
   /**
-   * The daemon is starting, and at work on `what`. While it reacts, systemd keeps waiting for it.
-   * @param blockedMs for how long it may not react; systemd waits that long
+   * Reports that the daemon is starting and working on `what`. While it responds, systemd keeps waiting.
+   * @param blockedMs how long it may be unresponsive; systemd waits that long
    * @returns once systemd knows
    */
   starting(what: string, blockedMs?: number): Promise<void>
@@ -17,7 +17,7 @@ type Environment = Record<string, string | undefined>
 
 const extendMs = 60_000
 const extendEveryMs = 20_000
-/** A start that takes longer has failed, though it may still react. */
+/** A start that takes longer has failed, even if the process still responds. */
 const maxStartMs = 30 * 60_000
 
 /** @param env loses the variables of systemd, so that processes of the daemon's cannot speak for it */
@@ -33,7 +33,7 @@ export function serviceManager(env: Environment, log: Pick<Logger, 'warn'>): Ser
     if (performance.now() < until) void send([extended(extendMs)])
   }, extendEveryMs).unref()
   let watching: NodeJS.Timeout | undefined
-  // systemd expects a sign within that time; the variable says whose, in case the daemon inherited it.
+  // systemd expects a sign of life within that time; the variable names the process, in case the daemon inherited it.
   const isWatched = WATCHDOG_USEC && (!WATCHDOG_PID || WATCHDOG_PID === String(process.pid))
   const watchdogMs = isWatched ? Number(WATCHDOG_USEC) / 1000 : Number.NaN
   return {
@@ -41,7 +41,7 @@ export function serviceManager(env: Environment, log: Pick<Logger, 'warn'>): Ser
     ready: (status) => {
       clearInterval(extending)
       void send(['READY=1', `STATUS=${status}`])
-      // The timer fires only while the event loop turns.
+      // The timer fires only while the event loop runs.
       if (watchdogMs > 0) watching = setInterval(() => void send(['WATCHDOG=1']), watchdogMs / 4).unref()
     },
     stopping: () => {

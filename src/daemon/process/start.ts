@@ -64,7 +64,8 @@ export async function startDaemon(
   const seed = config.seed === undefined ? undefined : await readSeed(config.seed)
   const ctx = await beginContext(config, log, { starting, stopped })
   ctx.isStarting = true
-  // A tap that has to be moved into its month later cannot be seen for a moment. What fails here is done later.
+  // Creates partitions in advance: moving a tap into its month later hides it for a moment. Failures here are
+  // made up for later.
   await makeTapMonths(ctx.db, ctx.clock.now()).catch(() => undefined)
   await warnOfSkew(ctx).catch((err: unknown) =>
     log.warn({ err }, 'the clock of the database could not be read'),
@@ -90,7 +91,7 @@ export async function startDaemon(
     await reconcileChains(ctx, stopped)
     ctx.isStarting = false
     const closing = new AbortController()
-    // The result does not change anything that the ready line promises, and a chain may be slow.
+    // The result does not affect anything that the ready line promises, and a chain may be slow.
     verifyContracts(ctx, closing.signal).catch((error: unknown) =>
       log.error({ err: error }, 'the contracts could not be checked'),
     )
@@ -126,7 +127,7 @@ export async function startDaemon(
 // Longer than any proper answer takes, and shorter than service managers wait.
 const drainMs = 8000
 
-/** For everything after the requests; saving the chain's state is the slowest part. */
+/** For all steps after the requests; saving the chain's state is the slowest. */
 const closingMs = 10_000
 
 export const maxStopMs = ({ drainSeconds }: Config): number => drainSeconds * 1000 + drainMs + closingMs
@@ -140,7 +141,7 @@ function stop(
   const stopped = Promise.all(loops.map((loop) => loop.stop()))
   const { drainSeconds } = ctx.config
   const drain = async () => {
-    // Proxies ask /readyz now and then, and would send requests to a closed door until they have.
+    // Proxies poll /readyz, and would keep sending requests to a closed port until the next poll.
     if (ctx.isStopping && drainSeconds > 0) await delay(drainSeconds * 1000)
     const cutTimer = setTimeout(() => {
       app?.server.closeAllConnections()

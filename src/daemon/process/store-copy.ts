@@ -84,7 +84,7 @@ async function copyBetween(
 const placeOf = (text: string): Place =>
   /^postgres(ql)?:\/\//.test(text) ? { url: text } : { dataDir: resolve(text) }
 
-/** Without the key, nothing that is sealed in the copy could be read. @throws DataKeyProblem */
+/** Without the key, encrypted values in the copy would be unreadable. @throws DataKeyProblem */
 async function assertKey(from: Side, places: readonly Place[], fromEnvironment: string | undefined) {
   const sealed = await setting(from.reader, 'dataKeyCheck')
   if (sealed === undefined)

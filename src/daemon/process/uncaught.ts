@@ -18,7 +18,7 @@ export function rememberRequests(app: FastifyInstance): void {
   const forget = (request: FastifyRequest) => void open.delete(request)
   app.addHook('onRequest', (request, reply, done) => {
     open.add(request)
-    // Later than what others do when an answer ends, which can fail as well.
+    // Runs after other handlers of the answer's end, which can fail as well.
     reply.raw.once('close', () => process.nextTick(forget, request))
     done()
   })

@@ -13,7 +13,7 @@ import type { ServiceManager } from './service-manager.ts'
 export interface UpgradeResult {
   readonly from: string
   readonly to: string
-  /** The backup of the database from before. */
+  /** The backup of the database from before the migration. */
   readonly copy: string | null
 }
 
@@ -21,10 +21,10 @@ export class NoRoomForCopy extends Error {
   override readonly name = 'NoRoomForCopy'
 }
 
-/** An hour, for years of taps on a slow disk: the event loop stands still in a migration. */
+/** An hour, for years of taps on a slow disk: a migration blocks the event loop. */
 const migratingMs = 3_600_000
 const copiesKept = 3
-/** A migration itself needs some as well. */
+/** Free space that a migration itself needs. */
 const spare = 64 * 1024 * 1024
 
 interface Options {
@@ -32,13 +32,13 @@ interface Options {
   readonly log: Pick<Logger, 'info'>
   readonly clock: Clock
   readonly disk: Pick<Disk, 'freeBytes'>
-  /** Knows afterwards how the audit log has to go on. */
+  /** After the migration, it knows the expected continuation of the audit log. */
   readonly seal: AuditSeal
   readonly starting: ServiceManager['starting']
 }
 
 /**
- * Migrates the database, and first copies one that has data: an earlier version cannot open what this one makes of it.
+ * Migrates the database, and first copies it if it has data: an earlier version cannot open the migrated one.
  * @throws SchemaTooNew, SchemaTooOld, MigrationFailed, NoRoomForCopy: then the database is as it was
  */
 export async function upgradeDatabase(file: string, options: Options): Promise<UpgradeResult | undefined> {
@@ -98,7 +98,7 @@ interface Source {
 
 /** @returns the path of a complete copy: a new one, or that of an earlier attempt if nothing was written since */
 async function keepCopy({ file, dataDir, state, from, clock, box }: Source, copyTo: CopyTo): Promise<string> {
-  // By the number of the first migration that it does not have, so that names are in order.
+  // Prefixed with the number of the first missing migration, so that names are in order.
   const kind = `${prefix}${String(Number.parseInt(from, 10) + 1).padStart(4, '0')}`
   const folder = join(dataDir, 'backups')
   const last = copiesIn(folder).find((copy) => copy.startsWith(kind))
@@ -108,7 +108,7 @@ async function keepCopy({ file, dataDir, state, from, clock, box }: Source, copy
   }
   const about = { madeAt: iso(clock.now()), schema: from, auditHead: null }
   const path = await writeBackup(dataDir, kind, { box, about, copyTo })
-  // Tells at the next attempt that the database has not been written since, whatever the clock says.
+  // Tells the next attempt that the database has not been written since, whatever the clock says.
   const { atime, mtime } = statSync(file)
   utimesSync(join(path, backupFiles.database), atime, mtime)
   for (const old of copiesIn(folder).slice(copiesKept)) rmSync(join(folder, old), { recursive: true })
@@ -126,7 +126,7 @@ const copiesIn = (folder: string): string[] =>
 interface FileState {
   /** In whole milliseconds. */
   readonly mtimeMs: number | undefined
-  /** The log of writes is empty, so everything is in the file. */
+  /** The write-ahead log is empty, so everything is in the file. */
   readonly isQuiet: boolean
 }
 

@@ -45,7 +45,7 @@ const callerOf = (call: WithKey | WithToken): BatchCaller =>
       }
     : { actor: call.actor, teamId: call.teamId, scopes: call.scopes, credential: `key ${call.keyId}` }
 
-/** What both sorts of credentials do alike. */
+/** Endpoints that both kinds of credentials share. */
 function stepsOf(ctx: Context) {
   const { batches } = ctx
   const show = (batch: Batch) => toWire(batches.shown(batch))
@@ -137,7 +137,7 @@ function stepsOf(ctx: Context) {
   }
 }
 
-/** Those who follow a batch are let go when the daemon stops. */
+/** Followers of a batch are disconnected when the daemon stops. */
 class OpenStreams {
   readonly #open = new Set<AbortController>()
 

@@ -32,8 +32,8 @@ const page = `<!doctype html>
 </html>
 `
 
-// Without a validator, since that is a service elsewhere. Requests go to where the page is from: the document names the
-// base URL, which may be another address of the same daemon.
+// The validator is disabled, because it is an external service. Requests go to the page's own origin: the
+// document names the base URL, which may be another address of the same daemon.
 const start = `SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#interface',
@@ -61,7 +61,7 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** The interface for people: /openapi.json, rendered by files of the daemon's own. */
+/** The interface's documentation for people: /openapi.json, rendered by files of the daemon. */
 export function docsPageRoutes(app: FastifyInstance): void {
   const serve = (url: string, type: string, read: () => Promise<string | Buffer> | string) =>
     app.get(url, { config: limited, exposeHeadRoute: true }, async (_request, reply) =>

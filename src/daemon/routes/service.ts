@@ -91,7 +91,7 @@ function describeDatabase({ db }: Context) {
   }
 }
 
-/** One word per chain. Taps work without chains, so one that is out of reach makes nothing unready. */
+/** One word per chain. Taps work without chains, so an unreachable one does not make the daemon unready. */
 function describeChains({ chains }: Context): Record<string, string> {
   return Object.fromEntries(
     chains.relayer.status().map((sending) => [sending.chainId, backlogStatus(sending)]),

@@ -21,9 +21,9 @@ import { cardsOf, pageDeps, setCookie } from './tap-page.ts'
 import { pageSettings, privateHeaders, sendPage } from './tap-page-answer.ts'
 import { cookiesOf } from './tap-page-cookies.ts'
 
-/** Bytes. */
+/** In bytes. */
 const bodyLimit = 8192
-/** A minute, of one page. Its visitors behind one address share no budget. */
+/** Per page and minute. Visitors behind one address do not share a limit. */
 const requestsPerMinute = { act: 60, check: 240, live: 120 }
 
 /** Everything that a tap page posts, authorized by the page's own ref alone: no cookie and no CORS are needed. */
@@ -61,7 +61,7 @@ export async function tapActionRoutes(app: FastifyInstance, ctx: Context): Promi
       return { after, page: await pageAfter(ctx, form, { visit: after, request, refusal }) }
     }
     const { after, page } = await shown().catch((error: unknown) => {
-      // What may have been done is not undone because the page cannot be shown.
+      // The action may have been carried out, even if the page cannot be shown.
       throw refusal?.code === 'outcome_unknown' ? refusal : (failureOfStore(error, actor) ?? error)
     })
     keepCookie(ctx, after, request, reply)
@@ -83,7 +83,7 @@ export async function tapActionRoutes(app: FastifyInstance, ctx: Context): Promi
   liveRoute(app, ctx, { notices, bodyLimit, visitOf: (request) => visitOf(refOf(request), 'live') })
 }
 
-/** @returns why nothing was done */
+/** @returns the reason if nothing was done */
 async function press(
   ctx: Context,
   { kind, id, recipient, deviceId }: Form,
@@ -99,7 +99,7 @@ async function press(
   }
 }
 
-/** Pressed again, a button does nothing twice. */
+/** Pressing a button again does nothing twice. */
 const failureOfStore = (error: unknown, actor: Actor): DomainError | undefined =>
   storeFailure(error, { ...effectsOf(actor), isOneUse: true })
 
@@ -114,16 +114,16 @@ function pageAfter(
   return buildPage(pageDeps(ctx), visit, { cookies, query: isOwn ? tap : undefined, tried })
 }
 
-/** Loading the page again shows what came of the form. */
+/** Redirects, so that loading the page again shows the result. */
 const isStored = ({ actions }: TapPage, form: Form): boolean =>
   actions.some(
     ({ kind, id, state }) => kind === form.kind && id === form.id && !/^(open|closed)$/.test(state.is),
   )
 
-/** What the browser of a page's tap was given. */
+/** The cookies given to the browser of a page's tap. */
 const cookieOf = ({ seals }: Context, { tap }: Visit): string => seals.cookie({ id: tap.tapId, at: tap.at })
 
-/** A registration can make a visit last longer than its cookie. */
+/** A registration can extend a visit beyond its cookie. */
 function keepCookie(ctx: Context, visit: Visit, request: FastifyRequest, reply: FastifyReply): void {
   const { names, values } = cookiesOf(request)
   const at = values.indexOf(cookieOf(ctx, visit))

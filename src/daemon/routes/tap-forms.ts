@@ -32,7 +32,7 @@ export function refOf(request: FastifyRequest): string {
   return ref
 }
 
-/** The query of a chip's URL as it stands in each form; undefined: it is nothing that a chip shows. */
+/** The query of a chip's URL, as included in each form; undefined: it cannot be a chip's. */
 export const returnQuery = (query: string): string | undefined =>
   /^[\w%=&.+-]{1,1000}$/.test(query) ? query : undefined
 
@@ -58,7 +58,7 @@ export function formOf(request: FastifyRequest): Form {
 export const wantsJson = ({ headers }: FastifyRequest): boolean =>
   /\b(json|event-stream)\b/.test(headers.accept ?? '')
 
-/** Answers for pages that are over, with the reason. */
+/** Answers for expired pages, with the reason. */
 export function answerOverPages(app: FastifyInstance, ctx: Context): void {
   app.setErrorHandler((error, request, reply) => {
     if (!(error instanceof PageOver)) throw error

@@ -15,12 +15,12 @@ const limits = { concurrency: 1000, concurrencyPerKey: 4, waiting: 0, waitingPer
 
 interface LiveSettings {
   notices: PageNotices
-  /** Bytes. */
+  /** In bytes. */
   bodyLimit: number
   visitOf(request: FastifyRequest): Promise<Visit>
 }
 
-/** A page's cards as they change, as events; or as they are now, for who cannot get a stream. */
+/** Sends a page's cards as events when they change, or once, for clients that cannot receive a stream. */
 export function liveRoute(
   app: FastifyInstance,
   ctx: Context,
@@ -28,7 +28,7 @@ export function liveRoute(
 ): void {
   const streams = new LiveLines(app)
   const places = new Semaphore(limits)
-  // A hall behind one address keeps connections for its taps.
+  // A hall of people behind one address must have connections left for taps.
   const concurrencyPerKey = Math.ceil(ctx.config.clientConnections / 2)
   const shares = new Semaphore({ ...limits, concurrencyPerKey })
   app.post('/t/live', { bodyLimit }, async (request, reply) => {

@@ -33,7 +33,7 @@ export const pageHeaders = ({ nonce, language }: PageSettings): Record<string, s
   'content-security-policy': contentSecurityPolicy(nonce),
 })
 
-/** @param settings that the page was made with: its nonce is in the policy */
+/** @param settings the page's settings, whose nonce is in the policy */
 export const sendPage = (
   reply: FastifyReply,
   status: number,
@@ -41,7 +41,7 @@ export const sendPage = (
   settings: PageSettings,
 ): FastifyReply => reply.code(status).headers(pageHeaders(settings)).send(page.body)
 
-/** A person with a phone gets a page for every error below /t, where the page's script gets JSON as apps do. */
+/** People with a phone get a page for every error below /t; the page's script gets JSON, as apps do. */
 export function tapErrorPages(ctx: Context): ErrorPages {
   const madeFor = (acceptLanguage: string | undefined, failed: { status: number; isForm?: boolean }) => {
     const settings = pageSettings(ctx, acceptLanguage)

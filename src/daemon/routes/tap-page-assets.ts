@@ -12,14 +12,14 @@ function readScript(): { text: Buffer; path: string } | undefined {
     const hash = createHash('sha256').update(text).digest('base64url').slice(0, 16)
     return { text, path: `t/assets/page-${hash}.js` }
   } catch {
-    // Run from source: the page's forms work without it.
+    // When run from source, there is no script; the page's forms work without it.
     return undefined
   }
 }
 
 const script = readScript()
 
-/** The path of the tap page's script below the base URL; undefined where nothing was built. */
+/** The path of the tap page's script below the base URL; undefined if it was not built. */
 export const tapPageScript: string | undefined = script?.path
 
 /**

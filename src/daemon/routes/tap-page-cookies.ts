@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Context } from '../process/context.ts'
 
-/** Browsers keep few cookies of one address, and send all of them each time. */
+/** Browsers keep few cookies per address, and send all of them with each request. */
 const maxCookies = 16
 const maxCookiesRead = 50
 
@@ -26,7 +26,7 @@ export function cookiesOf({ headers }: FastifyRequest): TapCookies {
 }
 
 /**
- * One cookie a tap, so that a second one leaves the first page working; the oldest give way.
+ * One cookie per tap, so that a second tap leaves the first page working; the oldest are removed.
  * @returns values of Set-Cookie
  */
 export function cookieLines(

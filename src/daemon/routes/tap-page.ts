@@ -51,14 +51,14 @@ export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
   })
 }
 
-/** For the page's script: each piece that may have changed. */
+/** For the page's script: each card that may have changed. */
 export const cardsOf = (page: TapPage, settings: PageSettings) => ({
   cards: actionCards(page, settings),
   endsAt: page.endsAt,
   isLive: page.isLive,
 })
 
-/** For the rules of tap pages: images of badges have addresses of ours. */
+/** For the rules of tap pages: images of badges are at our own addresses. */
 export const pageDeps = (ctx: Context) => ({
   ...ctx,
   explorers: ctx.config.explorers,
@@ -75,7 +75,7 @@ export function setCookie(
   reply.header('set-cookie', cookieLines(ctx, request, { ...cookie, name }))
 }
 
-/** A page that is loaded again pays for it: one tap would otherwise be worth any number of loads. */
+/** Reloads count toward the limit: otherwise one tap would allow any number of them. */
 function isTakenNow(opened: TapResponse<unknown>): boolean {
   if (opened.kind === 'page') return opened.cookie !== undefined
   return opened.kind === 'redirect' || opened.reason === 'caught-up'

@@ -22,7 +22,7 @@ export const shownAddress = (event: {
 /** Stored JSON, validated when written. */
 export const storedObject = (json: string): JsonObject => parseObject(json) ?? {}
 
-/** Metadata as stored, with every field that the interface lists: clients read them without asking. */
+/** Metadata as stored, plus every field that the interface lists, because clients read them without checking. */
 export function marketplaceMetadata(json: string) {
   const stored = storedObject(json)
   const text = (name: string) => String(stored[name] ?? '')

@@ -101,8 +101,8 @@ const logOf = (ctx: CliContext, dir: string | undefined): { readonly path: strin
     !request.isByAddress || instance === undefined || record.instance === '' || record.instance === instance
   const running = chooseDaemon(ctx, request)
   if (running && !isMeant(running))
-    throw new CliError(`Another daemon runs at ${url} than that of the ${origin}, whose log is not here.`, {
-      advice: `The log of the one that runs: tapchip daemon logs --url ${shellQuoted(url)}`,
+    throw new CliError(`The daemon at ${url} is not the one that the ${origin} names.`, {
+      advice: `To read its log: tapchip daemon logs --url ${shellQuoted(url)}`,
     })
   const place = request.dataDir ?? (request.isByAddress ? dirOfOwn(ctx, url) : undefined)
   const isElsewhere = request.isByAddress && place === undefined

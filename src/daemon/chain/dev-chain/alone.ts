@@ -8,7 +8,7 @@ import { replaceFile } from '../../../values/replace-file.ts'
 import type { Db } from '../../store/database/database.ts'
 import { defaultLeaseMs, Lease } from '../../store/lease/lease.ts'
 
-/** Another daemon on the database runs its embedded chain. */
+/** Another daemon on this database already runs the embedded chain. */
 export class EmbeddedElsewhere extends Error {
   override readonly name = 'EmbeddedElsewhere'
   constructor() {
@@ -21,10 +21,10 @@ export class EmbeddedElsewhere extends Error {
 const renewMs = 1000
 
 /**
- * Keeps the embedded chain for this data directory, where its state is: a daemon that was killed may start there again
- * at once, and one elsewhere only once this one is gone.
- * @param lost is called once another daemon has the chain, as it may after this one stood still @returns a function that
- * gives it back @throws EmbeddedElsewhere
+ * Reserves the embedded chain for this data directory, which has its state. A killed daemon can restart here at once;
+ * a daemon elsewhere has to wait until this one is gone.
+ * @param lost called when another daemon takes the chain over, for example after this process was suspended
+ * @returns a function that releases it @throws EmbeddedElsewhere
  */
 export async function aloneWithChain({
   db,
@@ -48,7 +48,7 @@ export async function aloneWithChain({
     },
     firstMs: renewMs,
     restMs: () => renewMs,
-    // Whatever needs the database says so itself.
+    // Other code that needs the database reports this failure.
     failed: () => undefined,
   })
   loop.start()
@@ -58,7 +58,7 @@ export async function aloneWithChain({
   }
 }
 
-/** A random name that stays with the data directory: machines made of one image have the same names and paths. */
+/** A random name kept in the data directory: machines cloned from one image have the same host names and paths. */
 export function holderIn(dataDir: string): string {
   const file = join(dataDir, 'embedded-chain.holder')
   if (!existsSync(file)) replaceFile(file, `${nanoid()}\n`)

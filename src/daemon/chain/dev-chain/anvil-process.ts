@@ -22,8 +22,8 @@ const killedWithParent = ['/usr/bin/setpriv', '--pdeathsig', 'KILL'] as const
 const maxPathLength = 107
 
 /**
- * Returns the path of a Unix socket in the user's private directory, for an anvil that is to run in a network of its
- * own, where no one can reach its port. undefined if this system has none to give, or if the path is too long.
+ * Returns the path of a Unix socket in the user's private directory, for an anvil in its own network namespace, where
+ * no one can reach its port. Undefined if this system cannot create one, or if the path is too long.
  */
 export function privateSocketPath(dir: string): string | undefined {
   const path = join(dir, 'anvil.sock')
@@ -31,7 +31,7 @@ export function privateSocketPath(dir: string): string | undefined {
   return isPossible && Buffer.byteLength(path) <= maxPathLength ? path : undefined
 }
 
-/** @param pid of a process that has been started by {@link ownNetworkCommand} and runs */
+/** @param pid of a running process started by {@link ownNetworkCommand} */
 function isInOwnNetwork(pid: number): boolean {
   const networkOf = (process: string) => readlinkSync(`/proc/${process}/ns/net`)
   try {
@@ -87,7 +87,8 @@ const argumentsFor = ({ address, cacheDir }: AnvilSettings): string[] => [
   // Each state is a full copy and accounts for most of anvil's memory. A call that is running while the chain
   // catches up on an idle minute's blocks must still find its own state.
   ...['--prune-history', '16', '--cache-path', cacheDir],
-  // Receipts and logs of older blocks go: they would be most of a state, which is saved every few seconds.
+  // Receipts and logs of older blocks are dropped: they would make up most of a state, which is saved every
+  // few seconds.
   ...['--transaction-block-keeper', '1000'],
 ]
 

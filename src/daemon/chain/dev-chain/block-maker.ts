@@ -16,7 +16,7 @@ export interface BlockMakerSettings {
   connection: RpcConnection
   clock: { now(): number; monotonic(): number }
   maxCatchUp: number
-  /** Called after blocks that somebody asked for. */
+  /** Called after blocks that somebody requested. */
   mined(): void
   /** Called when making blocks failed; the next transaction or poll tries again. */
   failed(error: unknown): void
@@ -133,7 +133,8 @@ export class BlockMaker {
     while (waiting > 0) {
       const owed = this.#due()
       await this.#call('evm_mine')
-      // The blocks of idle time are still owed, for example if this one has what a kill took from the chain.
+      // Blocks for the idle time are still added later, for example after this one, which may contain
+      // transactions lost in a kill.
       this.#lastBlockAt = this.#settings.clock.monotonic() - owed * blockMs
       const mined = quantity.parse(await this.#call('eth_getBlockTransactionCountByNumber', 'latest'))
       waiting = await this.#waiting()

@@ -59,12 +59,12 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
     log.info({ resent, named, tookMs }, 'the dev chain is restored')
   }
 
-  /** Sends the relayer's transactions again that are missing in the state. @returns their number, with all attempts */
+  /** Resends the relayer's transactions that the saved state lacks. @returns their number, with all attempts */
   async function resend({ connection, blocks }: RunningChain): Promise<number> {
     const nonce = nonceOf(await connection.call('eth_getTransactionCount', [settings.relayer, 'latest']))
     let sent = 0
     for await (const batch of settings.signedSince(nonce)) {
-      // Refusals say nothing: another attempt may have the nonce, and the relayer looks after what is missing.
+      // Refusals can be ignored: another attempt may have used the nonce, and the relayer resends what is missing.
       await connection.batch(batch.map((raw) => ({ method: 'eth_sendRawTransaction', params: [raw] })))
       await blocks.emptyPool()
       sent += batch.length

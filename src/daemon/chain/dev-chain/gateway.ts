@@ -39,7 +39,7 @@ export class Gateway {
   }
 
   async performForOthers(chain: RunningChain, calls: readonly RpcCall[]): Promise<RpcOutcome[]> {
-    // For readers, the chain continues during idle time.
+    // Readers should see the chain advance during idle time.
     if (this.#settings.mode === 'guarded') {
       await chain.blocks.catchUp()
       return this.#perform(chain, calls)

@@ -19,7 +19,10 @@ import type { Request } from './gateway.ts'
 export const nameServiceCreation = () =>
   encodeDeployData({ abi: nameServiceAbi, bytecode: nameServiceBytecode, args: [nameServiceOwner] })
 
-/** The same on every dev chain: made with CREATE2 from `nameServiceCreation`, which takes longer to hash than a start may wait. */
+/**
+ * Created with CREATE2, so the same on every dev chain. A constant, because hashing `nameServiceCreation` would slow
+ * down the start.
+ */
 export const nameServiceAddress: Address = '0xeC1A34aCe6Fa6790F0B53eC9f5d782b57c2144B3'
 
 /** The dev chain's definition for viem's clients, including its name service. */

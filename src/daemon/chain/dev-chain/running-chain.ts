@@ -71,7 +71,7 @@ export async function bootChain(
   }
 }
 
-/** In its own network if the system allows it, else at the last address, else at a new one. */
+/** In its own network namespace if the system allows it, else at the last address, else at a new one. */
 async function startSomewhere(
   { dir, log }: BootSettings,
   last: AnvilAddress | undefined,

@@ -37,7 +37,7 @@ export async function removeLeftovers(dir: string): Promise<void> {
 
 interface SavedChain {
   connection: RpcConnection
-  /** Absent if nothing makes blocks, because the process that did is gone. */
+  /** Absent if nothing makes blocks, because that process has ended. */
   blocks?: Pick<BlockMaker, 'betweenBlocks'>
 }
 
@@ -53,8 +53,8 @@ export async function saveState(dir: string, { connection, blocks }: SavedChain)
     stillMs = performance.now() - started
     return state
   }
-  // anvil reads the receipts before the accounts, so a block made meanwhile would be in the latter alone: its
-  // transactions would seem not to have been mined, and be sent again.
+  // anvil reads the receipts before the accounts, so a block made in between would appear only in the
+  // accounts: its transactions would seem unmined and be sent again.
   const state = hex.parse(await (blocks === undefined ? dump() : blocks.betweenBlocks(dump)))
   const bytes = Buffer.from(state.slice(2), 'hex')
   const number = ((await savedStates(dir))[0]?.number ?? 0) + 1
@@ -133,7 +133,7 @@ export class StateKeeper {
     return saved
   }
 
-  /** @param withSave false if the chain no longer answers */
+  /** @param withSave false: the chain no longer answers */
   async close({ withSave }: { withSave: boolean }): Promise<void> {
     const stopped = this.#loop.stop()
     if (!withSave) return

@@ -61,9 +61,7 @@ function keyFrom(text: string, crypto: Keystore['crypto']): Promise<Buffer> {
   if (crypto.kdf === 'scrypt') return scryptKey(password, salt, crypto.kdfparams)
   const { c, dklen } = crypto.kdfparams
   if (c > maxIterations)
-    throw new KeyProblem(
-      `The keystore asks for ${c} iterations of PBKDF2; at most ${maxIterations} are done.`,
-    )
+    throw new KeyProblem(`The keystore asks for ${c} iterations of PBKDF2; the maximum is ${maxIterations}.`)
   return byPbkdf2(password, salt, c, dklen, 'sha256')
 }
 

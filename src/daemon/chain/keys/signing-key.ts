@@ -22,7 +22,7 @@ export class KeyProblem extends Error {
 }
 
 let loaded: typeof Secp256k1 | undefined
-/** Compiled when it is first used: a daemon that only serves taps starts without. */
+/** Compiled on first use: a daemon that only serves taps starts without it. */
 const secp256k1 = (): typeof Secp256k1 => {
   loaded ??= createRequire(import.meta.url)('tiny-secp256k1') as typeof Secp256k1
   return loaded
@@ -42,7 +42,10 @@ export class SigningKey {
     this.#secret = secret
   }
 
-  /** A key of our own, whose address is known: finding it takes longer than all else that a start does for the key. */
+  /**
+   * One of our own keys with a known address: deriving it would take longer than everything else that a start does
+   * for the key.
+   */
   static known(secret: Hex, address: Address): SigningKey {
     return new SigningKey(hexToBytes(secret), address)
   }

@@ -53,7 +53,7 @@ export class NameLookup {
     this.#until = limits.now() + limits.timeoutMs
     const timeoutMs = Math.min(limits.timeoutMs, gatewayMs)
     const ccip = guardedCcipRequest((request) => this.#step(() => fetchGateway({ ...request, timeoutMs })))
-    // A client of its own, because others would call gateways directly.
+    // A separate client, because others would call gateways directly.
     this.#client = createClient({
       transport: custom(
         { request: (call) => this.#step(() => home.client.request(call)) },
@@ -76,13 +76,13 @@ export class NameLookup {
         if (none.includes(revertIn(error) ?? '')) return null
         throw error
       })
-      // A resolver whose gateways failed also says "none".
+      // The resolver also answers "none" if its gateways failed.
       if (found === null && this.#gateways !== undefined) throw new Error('gateways failed')
       return found !== null && isAddress(found) ? getAddress(found) : undefined
     })
   }
 
-  /** The name that an address calls its own, which may still point elsewhere. @throws NameUnavailable */
+  /** Reverse look-up. The name may still point to another address. @throws NameUnavailable */
   nameOf(address: Address): Promise<string | undefined> {
     return this.#asked(async () => {
       const { universalResolver: universalResolverAddress } = this.#home

@@ -16,8 +16,8 @@ export {
 } from './recipient.ts'
 
 /**
- * The asker: a team with a key, a person with the code of a chip, one who is still typing a name on its page, or
- * anyone, by their network.
+ * Who asks: a team with a key, a person with a chip's code, a person typing a name on a tap page, or anyone, by
+ * network.
  */
 export type Requester = { team: number } | { chip: string } | { typing: string } | { client: string }
 
@@ -28,8 +28,8 @@ type Lane = SemaphoreLimits & {
 type Lanes = Record<'team' | 'chip' | 'typing' | 'client' | 'shown', Lane>
 
 /**
- * A name's owner controls how long its resolver takes, and strangers may ask: each kind of asker has a queue of
- * its own, in which no single asker can take every place.
+ * A name's owner controls how long its resolver takes, and strangers may ask: each kind of caller has its own queue,
+ * in which no single caller can take every place.
  */
 const defaultLanes: Lanes = {
   team: {
@@ -42,10 +42,10 @@ const defaultLanes: Lanes = {
   },
   // A person with one tap may claim, sign the guestbook, and collect several badges all at once.
   chip: { concurrency: 6, concurrencyPerKey: 1, waiting: 64, waitingPerKey: 8, waitMs: 5000, nameMs: 10_000 },
-  // Checks of typing must not hold up presses.
+  // Checks while typing must not delay submitted forms.
   typing: { concurrency: 4, concurrencyPerKey: 1, waiting: 32, waitingPerKey: 4, waitMs: 4000, nameMs: 4000 },
   client: { concurrency: 4, concurrencyPerKey: 2, waiting: 16, waitingPerKey: 2, waitMs: 2000, nameMs: 5000 },
-  // Names of owners on tap pages, which do without.
+  // For names of owners on tap pages, which can be shown without a name.
   shown: { concurrency: 8, concurrencyPerKey: 8, waiting: 64, waitingPerKey: 64, waitMs: 2000, nameMs: 3000 },
 }
 
@@ -57,7 +57,7 @@ interface NameResolverSettings {
   /** The chain of ENS, for chains without a name service of their own. */
   ensChainId?: number
   lanes?: Partial<Lanes>
-  /** Another daemon on the database has a chain that this one lacks. */
+  /** Another daemon on the database has a chain that is not configured here. */
   isElsewhere?(chainId: number): boolean
 }
 
@@ -69,8 +69,8 @@ export interface NameResolver {
    */
   resolve(requester: Requester, chainId: number, text: string): Promise<Address>
   /**
-   * The name of an address, if that name also leads to the address on this chain. Never throws: who has no name, or
-   * one that cannot be looked up now, is shown by address.
+   * Returns the name of an address if it also resolves to that address on this chain. Never throws: without a name,
+   * or if it cannot be looked up now, the address is shown.
    */
   nameOf(chainId: number, address: Address): Promise<string | undefined>
 }
@@ -122,7 +122,7 @@ export function createNameResolver(settings: NameResolverSettings): NameResolver
         const name = await new NameLookup(address, home, fetchGateway, { now, timeoutMs }).nameOf(address)
         if (name === undefined) return undefined
         const read = readRecipient(name)
-        // A name that is not in its normal form is made to look like another one.
+        // A name that is not normalized may imitate another one.
         if (read.kind !== 'name' || read.name !== name) return undefined
         return (await addressOf(name, home, chainId, timeoutMs)) === address ? name : undefined
       }
@@ -150,8 +150,8 @@ async function within<T>(ms: number, name: string, ask: () => Promise<T>): Promi
 }
 
 /**
- * The address on a chain without ENS: the name's own one for that chain (ENSIP-11), else Ethereum's, because an
- * account is the same on every chain. A contract is not: its address may belong to someone else there.
+ * Resolves an address on a chain without ENS: the name's record for that chain (ENSIP-11), else Ethereum's, because
+ * an account is the same on every chain. A contract is not: its address may belong to someone else there.
  */
 async function addressElsewhere(
   question: NameLookup,

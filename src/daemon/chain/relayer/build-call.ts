@@ -29,9 +29,9 @@ export interface Building {
 export type BuildResult =
   | { kind: 'call'; call: { to: Address | null; data: Hex }; gas: number; counted: CounterValue | undefined }
   | { kind: 'refused'; reason: string }
-  /** It was sent before the machine was replaced. */
+  /** It may have been sent before the machine was replaced. */
   | Extract<PriorOutcome, { kind: 'done' }>
-  /** It waits, and later intents continue. */
+  /** It has to wait; later intents continue. */
   | { kind: 'wait'; waiting: 'builder' | 'gas-estimate' | 'gas'; words: string | null }
 
 /** @param isFirst nothing is pending before it, so a trial run is conclusive */
@@ -74,7 +74,10 @@ export async function buildCall(
   return { kind: 'call', call: { to, data }, gas, counted }
 }
 
-/** The contract of one recipient holds nobody up; where others need more as well, the limit has to be raised. */
+/**
+ * One recipient's contract does not block others. If it concerns several recipients, the operator has to raise the
+ * limit.
+ */
 async function isUpToReceiver(building: Building, row: TransactionRow): Promise<boolean> {
   const { gas, builders, node } = building.sender
   const builder = row.builder === null ? undefined : builders[row.builder]
@@ -82,21 +85,24 @@ async function isUpToReceiver(building: Building, row: TransactionRow): Promise<
   return (await hasReceiver) === true && (await gas.isPlain())
 }
 
-/** Asks for the counters of all rows at once: one after another, each would wait for the chain. */
+/** Reads the counters of all rows at once; sequentially, each would wait for the chain. */
 export function readCounters(building: Building, rows: readonly TransactionRow[]): void {
   for (const row of rows) {
     if (row.builder === null) continue
     try {
       const counter = building.sender.builders[row.builder]?.counter?.(argsOf(building, row))
-      // Whoever builds with it learns why it failed.
+      // The error is reported when the call is built.
       if (counter) void valueOnChain(building, counter).catch(() => undefined)
     } catch {
-      // Refused when it is built.
+      // It is refused later, when it is built.
     }
   }
 }
 
-/** At the head, because a node that lags answers for the latest block that it has; the embedded chain is one node. */
+/**
+ * At the head's block, because a lagging node would answer for its own latest one. The embedded chain has a single
+ * node.
+ */
 function valueOnChain({ sender, view, reads }: Building, { name, read }: Counter): Promise<bigint> {
   const block = sender.chain.forgets ? undefined : view.head.number
   const value = reads.get(name) ?? read(sender.node.client, block)
@@ -104,7 +110,7 @@ function valueOnChain({ sender, view, reads }: Building, { name, read }: Counter
   return value
 }
 
-/** The same object each time, so that a builder can know it. */
+/** Always the same object, so that builders can cache by it. */
 function argsOf({ args }: Building, row: TransactionRow): unknown {
   const known: unknown = args.get(row.id) ?? JSON.parse(row.args ?? 'null')
   args.set(row.id, known)

@@ -67,7 +67,7 @@ interface LaterMove {
 
 /** Builds an intent's call when it is signed, not when it is recorded, because its inputs change. */
 export interface Builder {
-  /** Apart from `build`, so that the counters of many intents are read together. @throws CannotBuild */
+  /** Separate from `build`, so that the counters of many intents are read together. @throws CannotBuild */
   counter?(args: unknown): Counter
   /** @throws CannotBuild if it can never be built */
   build(args: unknown, ctx: BuildContext): Promise<Call>

@@ -57,7 +57,7 @@ export async function follow(sender: Sender, view: View): Promise<boolean> {
   return true
 }
 
-/** What cannot be told because the chain cannot be read is asked again later, and says so meanwhile. */
+/** If the chain cannot be read, this is tried again later, and the row shows the reason until then. */
 async function onceReadable(
   sender: Sender,
   view: View,
@@ -84,7 +84,8 @@ async function inOtherBlocks({ node, chain }: Sender, view: View): Promise<Set<n
       hashes.set(number, number === view.head.number ? view.head.hash : await node.blockHash(number))
     }),
   )
-  // A node that lacks a block below the head lags behind the one that told the head, and knows no receipt either.
+  // A node that lacks a block below the head lags behind the node that reported the head, so it has no
+  // receipt either.
   const isOther = ({ blockNumber, blockHash }: TransactionRow) => {
     const hash = hashes.get(blockNumber ?? 0)
     return hash === undefined ? chain.forgets === true : hash !== blockHash
@@ -93,8 +94,9 @@ async function inOtherBlocks({ node, chain }: Sender, view: View): Promise<Set<n
 }
 
 /**
- * Asks for every attempt at the row's nonce, because a replaced one may have been mined. Those of earlier nonces have
- * failed for good: a node that lags may know their receipts alone, and signing anew once more would double the effect.
+ * Asks for every attempt at the row's nonce, because a replaced one may have been mined. Attempts with earlier nonces
+ * have failed for good and are left out: a lagging node may know only their receipts, and signing again would double
+ * the effect.
  */
 async function inclusionsOf({ node }: Sender, view: View, rows: readonly TransactionRow[]) {
   const found = new Map<number, Inclusion>()
@@ -125,7 +127,7 @@ async function nonceLost(sender: Sender, view: View, row: TransactionRow): Promi
     : [{ id, write: (trx, at) => settle(sender, trx, { id, at, state: 'cancelled', reason: givenUp }) }]
 }
 
-/** Nodes know recent account states only: geth's full nodes keep 128 blocks. */
+/** Nodes keep account states only for recent blocks: geth's full nodes, for 128. */
 const maxKept = 100
 
 /**
@@ -138,11 +140,11 @@ async function isProvenAbsent(sender: Sender, view: View, row: TransactionRow): 
   const before = absent.get(row.id)
   if (before === undefined) absent.set(row.id, view.head.number)
   if (before === undefined || row.nonce === null) return false
-  // A single node, which keeps receipts longer than account states. It counts a nonce shortly before it has the
+  // A single node keeps receipts longer than account states. It counts a nonce shortly before it has the
   // receipt, but the next block implies the complete previous one.
   if (sender.chain.forgets) return view.head.number > before
   const block = await whereUsed(sender, view, row.nonce)
-  // Longer ago than any node lags, and missing in two checks.
+  // No node lags by this much, and the receipt was missing in two checks.
   if (block === 'long ago') return true
   if (block === undefined || view.head.number - block + 1 < sender.chain.confirmations) return false
   const user = await sender.node.transactionWith(block, sender.signer.address, row.nonce)

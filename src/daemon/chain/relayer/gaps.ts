@@ -8,7 +8,7 @@ import { storedHex } from './transaction.ts'
 
 export interface GapsResult {
   changed: boolean
-  /** The number of nonces that are used up, which a node that lags counts too low. */
+  /** The number of used nonces; a lagging node reports too few. */
   used: number
 }
 
@@ -66,8 +66,8 @@ export async function closeGaps(sender: Sender, view: View): Promise<GapsResult>
 type FromNonce = Awaited<ReturnType<typeof transactionsFromNonce>>[number]
 
 /**
- * The nonce of a settled transaction cannot be free while its block is still in the chain: the node counts wrongly, as
- * one does that lags behind the head that another one at the same URL told.
+ * The nonce of a settled transaction is used as long as its block is in the chain. If the node reports it as free,
+ * the node lags behind the one at the same URL that reported the head.
  */
 async function isStillPending(sender: Sender, { head }: View, row: FromNonce): Promise<boolean> {
   const number = row.blockNumber ?? 0
@@ -75,7 +75,7 @@ async function isStillPending(sender: Sender, { head }: View, row: FromNonce): P
   return (number === head.number ? head.hash : await sender.node.blockHash(number)) === row.blockHash
 }
 
-/** Confirmed transactions that are in no block any more, by their receipts. */
+/** Confirmed transactions that are no longer in any block, according to their receipts. */
 async function forgottenOf({ node }: Sender, beyond: readonly FromNonce[]): Promise<FromNonce[]> {
   const confirmed = beyond.filter(({ state }) => state === 'confirmed')
   const receipts = await Promise.all(confirmed.map(({ minedHash }) => node.inclusion(storedHex(minedHash))))

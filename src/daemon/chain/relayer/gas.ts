@@ -2,13 +2,13 @@ import type { Address, Hex } from 'viem'
 import type { TransactionRow } from '../../store/schema/schema.ts'
 import type { Node } from './node.ts'
 
-/** What an empty call takes on most chains. Others, such as rollups, add what the data costs elsewhere. */
+/** Gas of an empty call on most chains. Others, such as rollups, add the cost of data. */
 export const plainGas = 21_000
-/** Estimates differ by some of it between nodes. */
+/** Margin, because estimates differ between nodes. */
 const isPlain = (empty: number): boolean => empty < plainGas * 1.05
 const knownForMs = 600_000
 const revertsForMs = 2_000
-/** Contracts and functions of which an estimate is kept. */
+/** The number of contracts and functions whose estimates are cached. */
 const maxKnown = 1_000
 
 export interface GasCall {
@@ -26,7 +26,7 @@ export function withinLimit(
   gas: number,
 ): number | { tooMuch: string } {
   if (builder === null || gas <= maxGas) return gas
-  // The margin is wanted, not needed.
+  // The margin is optional.
   if (gas <= withMargin(maxGas)) return maxGas
   const needed = Math.floor((gas * 5) / 6)
   return {
@@ -36,12 +36,12 @@ export function withinLimit(
 
 const counted = (gas: number): string => gas.toLocaleString('en-US')
 
-/** What the calls of one key need, as the node estimates it. */
+/** Estimates the gas of one key's calls with the node. */
 export class Gas {
   readonly #node: Pick<Node, 'estimate'>
   readonly #from: Address
   readonly #monotonic: () => number
-  /** By contract and function, since one call of it costs about as much as another. With the call that was asked for. */
+  /** By contract and function, because their calls cost about the same. Includes the call that was estimated. */
   readonly #known = new Map<string, { until: number; data: Hex; estimate: Promise<GasEstimate> }>()
 
   constructor(node: Pick<Node, 'estimate'>, from: Address, monotonic: () => number) {
@@ -52,9 +52,9 @@ export class Gas {
 
   /**
    * The gas limit for a call.
-   * @param hint what it takes where an empty call takes 21,000; null: not known
-   * @param maxGas bounds what is a guess
-   * @returns `reason` if the call reverts and nothing else tells what it takes
+   * @param hint gas on chains where an empty call takes 21,000; null: unknown
+   * @param maxGas the limit for guesses
+   * @returns `reason` if the call reverts and there is no other estimate
    * @throws errors of the node, likewise
    */
   async limitOf(call: GasCall, hint: number | null, maxGas: number): Promise<GasEstimate> {
@@ -64,18 +64,18 @@ export class Gas {
     // Estimates can fall short too: of a call to a contract that is still to be deployed, for example.
     const floor = isPlain(empty) ? hint : hint + 3 * (empty - plainGas)
     const isMore = typeof shared === 'number' && withMargin(shared) > floor
-    // A recipient's contract may have taken most of it.
+    // A recipient's contract may have used most of it.
     const estimate = isMore ? await this.#estimate(call, call.data).catch(noEstimate) : shared
     if (typeof estimate === 'number') return Math.max(floor, withMargin(estimate))
     return Math.max(floor, Math.min(Math.ceil((hint * empty) / plainGas), maxGas))
   }
 
-  /** After a call ran out of what was estimated. */
+  /** Call this after a call ran out of its estimated gas. */
   forget({ to, data }: GasCall): void {
     this.#known.delete(keyOf({ to, data }))
   }
 
-  /** By this very call. @throws errors of the node */
+  /** Estimates this exact call. @throws errors of the node */
   async limitNow(call: GasCall): Promise<GasEstimate> {
     const estimate = await this.#ask(call)
     return typeof estimate === 'number' ? withMargin(estimate) : estimate
@@ -87,7 +87,7 @@ export class Gas {
     return isPlain(empty) ? plainGas : withMargin(empty)
   }
 
-  /** An empty call takes 21,000: what needs much more is the fault of the contract that is called. */
+  /** An empty call takes 21,000; if it needs much more, the called contract is the cause. */
   async isPlain(): Promise<boolean> {
     return isPlain(await this.#empty())
   }
@@ -97,7 +97,7 @@ export class Gas {
     return typeof estimate === 'number' ? Math.max(estimate, plainGas) : plainGas
   }
 
-  /** @param data absent: that of any call of the same function will do */
+  /** @param data absent: any call of the same function */
   #estimate(call: GasCall, data?: Hex): Promise<GasEstimate> {
     const key = keyOf(call)
     const now = this.#monotonic()
@@ -110,7 +110,7 @@ export class Gas {
     if (this.#known.size > maxKnown && oldest !== undefined) this.#known.delete(oldest)
     entry.estimate.then(
       (estimate) => {
-        // It may depend on transactions that are under way.
+        // It may depend on pending transactions.
         if (typeof estimate !== 'number') entry.until = now + revertsForMs
       },
       () => {

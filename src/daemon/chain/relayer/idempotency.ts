@@ -77,8 +77,8 @@ export class Idempotency {
       return await this.#keep(claim, await request.run(recorded))
     } catch (error) {
       if (isRecorded) throw error
-      // Another process may have taken the key in the meantime, and used up what this request wanted to use. If that
-      // cannot be told either, the first failure says more.
+      // Another process may have taken the key in the meantime, and consumed the same authorization. If that
+      // cannot be found out either, the first failure is more useful.
       const other = await this.#find(claim).catch(() => undefined)
       if (!other) throw error
       return this.#repeat(request, claim, other)

@@ -60,7 +60,7 @@ export class Node {
     return block?.hash ?? undefined
   }
 
-  /** At a block, because a node behind a load balancer may lag behind the head that another one told. */
+  /** At this block, because another node behind the load balancer may lag behind the head. */
   async nonce(address: Address, block: number): Promise<number> {
     const params = [address, numberToHex(block)] as const
     return hexToNumber(await this.client.request({ method: 'eth_getTransactionCount', params: [...params] }))

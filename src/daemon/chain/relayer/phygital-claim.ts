@@ -64,8 +64,8 @@ export const claimCounter = (contract: Address, recipient: Address): string =>
 const maxSignings = 3
 
 /**
- * Where an empty call takes 21,000: a mint to a new holder uses 102,000, and a receiving contract may need some more.
- * One that needs much more is found when the claim is checked.
+ * For chains where an empty call takes 21,000: a mint to a new holder uses 102,000, and a receiving contract may need
+ * some more. Checking a claim finds contracts that need much more.
  */
 export const claimGas = 200_000
 
@@ -159,7 +159,7 @@ export function phygitalClaim({ signVerifier, expiryBlocks }: PhygitalClaimOptio
   }
 }
 
-/** The moves of a token, the newest first. @throws LogsUnreadable */
+/** A token's transfers, newest first. @throws LogsUnreadable */
 const transfersOf = (
   client: ChainClient,
   address: Address,
@@ -172,7 +172,7 @@ const transfersOf = (
 
 const known = new WeakMap<object, ClaimArgs>()
 
-/** Once for each object: of what a claim takes beside its signatures, checksums of addresses take longest. */
+/** Cached by object: besides signatures, address checksums are the slowest part of a claim. */
 function parse(args: unknown): ClaimArgs {
   const before = typeof args === 'object' && args !== null ? known.get(args) : undefined
   if (before) return before
@@ -197,7 +197,7 @@ const claimNonce = (
     ...(block === undefined ? {} : { blockNumber: BigInt(block) }),
   })
 
-/** A copy of a claim would have used its nonce up, so no log has to be read where that is free. */
+/** A copied claim would have used its nonce, so no logs are read if that is still free. */
 async function isUnused(
   client: ChainClient,
   contract: Address,
@@ -208,7 +208,7 @@ async function isUnused(
   try {
     return (await claimNonce(client, contract, recipient, block)) <= counted
   } catch (error) {
-    // The state of that block is gone, for example; the logs of it are kept longer.
+    // For example, the state of that block was pruned; logs are kept longer.
     if (nodeAnswer(error)) return false
     throw error
   }

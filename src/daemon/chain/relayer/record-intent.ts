@@ -18,7 +18,7 @@ export interface NewIntent {
   gasHint?: number
   /** A short name for lists: `phygital-transfer`. */
   kind: string
-  /** The thing that it decides: it is not signed again once a later intent has the same topic. */
+  /** What the intent changes: it is not signed again once a later intent has the same topic. */
   topic?: string
   /** A description for people, without codes or keys. */
   subject: Json
@@ -32,7 +32,7 @@ export interface KeyedRequest {
   /** The key is unique within a team or a code. */
   scope: string
   key: string
-  /** Over everything that identifies the request. */
+  /** A hash of everything that identifies the request. */
   requestHash: string
   /** Milliseconds, by the clock of `Idempotency`. */
   madeAt: number

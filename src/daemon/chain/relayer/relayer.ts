@@ -63,7 +63,7 @@ export interface Relayer {
    */
   broadcasted(id: number): Promise<Hex>
   settled(id: number): Promise<SettledState>
-  /** Tells the version of a transaction, now and at each change. @returns a function that stops it */
+  /** Reports the current version of a transaction, now and after each change. @returns a function that stops it */
   follow(id: number, tell: (version: string) => void): Promise<() => void>
   /**
    * Gives an intent up: at once if it has no nonce yet, else by an empty transaction in its place; then the one
@@ -71,7 +71,7 @@ export interface Relayer {
    * @returns false if it is too late
    */
   cancel(id: number, reason: string): Promise<boolean>
-  /** Called before an intent is recorded that no one would send. @throws NoSuchSigner */
+  /** Call it before recording an intent that needs this signer. @throws NoSuchSigner */
   requireSigner(chainId: number, signer: string): void
   close(): Promise<void>
 }
@@ -153,10 +153,12 @@ export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
 const leaseOf = ({ chainId }: ChainSettings, { address }: { address: string }) =>
   `sender ${chainId} ${address}`
 
-/** In milliseconds; other daemons wake nobody here, so what they record is looked for. */
+/** In milliseconds. Intents that other daemons record send no signal here, so they are polled for. */
 const pollMs = 250
 
-/** Wakes a driver for what other daemons on the database have recorded, or left. Renews the lease beside slow ticks. */
+/**
+ * Wakes a driver for work that other daemons on the database recorded or left. Renews the lease during slow ticks.
+ */
 const watch = (
   loop: Pick<SenderLoop, 'hasNewWork'>,
   driver: Pick<BackgroundLoop, 'wake'>,

@@ -14,7 +14,7 @@ export interface ReplaceResult {
   waitingForFees: boolean
 }
 
-/** An attempt that another one must take the place of. */
+/** An attempt that must be replaced. */
 interface Replacement {
   row: TransactionRow
   last: TransactionAttemptRow
@@ -29,8 +29,8 @@ type Outcome =
   | { kind: 'as-it-is' }
 
 /**
- * Replaces attempts: what a node refused for its price or its gas; by higher fees only at the lowest nonce, because
- * later ones wait for it and not for their fees; by an empty transaction where an intent was given up.
+ * Replaces attempts that a node refused for their price or gas, and those of canceled intents, by an empty
+ * transaction. Raises fees only at the lowest nonce, because later ones wait for it and not for their fees.
  */
 export async function replace(sender: Sender, view: View): Promise<ReplaceResult> {
   const unmined = view.rows.filter((row) => row.state === 'signed' || row.state === 'broadcast')
@@ -66,7 +66,7 @@ export async function replace(sender: Sender, view: View): Promise<ReplaceResult
   }
 }
 
-/** What another attempt at the nonce has to differ in. */
+/** How the replacement has to differ. */
 const whyRefused: Partial<Record<SendOutcome, Replacement['why']>> = {
   'tip-too-low': 'price',
   'legacy-only': 'type',
@@ -125,8 +125,8 @@ async function outcomeOf(
 }
 
 /**
- * Those of a replacement, if a node may have one of the attempts. What every node refused is not in the way, so its
- * place costs no more than any other.
+ * Fees of a replacement, if a node may have one of the attempts. If every node refused them, the place costs no more
+ * than any other.
  */
 function feesFor(
   { memory }: Sender,
@@ -140,7 +140,7 @@ function feesFor(
   )
   const [highest] = there.map(feesOf).sort((a, b) => (a.maxFeePerGas < b.maxFeePerGas ? 1 : -1))
   if (highest === undefined) return firstFees(market)
-  // No node is known to have it, so another one can take its place at the same price.
+  // No node is known to have it, so a replacement may have the same price.
   const isUnsent = there.every(({ sentAt }) => sentAt === null)
   return replacementFees(highest, market) ?? (isUnsent ? highest : undefined)
 }
@@ -148,7 +148,7 @@ function feesFor(
 const gasOf = ({ gas }: Sender, { last, purpose }: Replacement): number | Promise<number> =>
   purpose === 'filler' && last.purpose === 'effect' ? gas.limitOfFiller() : last.gas
 
-/** A new estimate shows whether gas was the reason, since nodes word it in many ways. */
+/** A new estimate shows whether gas was the reason, because nodes word it in many ways. */
 async function gasAfterRefusal(
   sender: Sender,
   view: View,
@@ -165,21 +165,21 @@ async function gasAfterRefusal(
   if (typeof need === 'number' && (isTooHigh ? need < last.gas : need > last.gas))
     return withinLimit(sender, row, need)
   if (!/gas/i.test(words) || isTooHigh) return 'other reason'
-  // The node may refuse what it estimates itself.
+  // The node may refuse its own estimate.
   const limit = Math.max(sender.chain.maxGas, 2 * (row.gas ?? 0))
   if (last.gas < limit) return Math.min(Math.ceil(last.gas * 1.5), limit)
-  // The code of a claim is used up, and its limit can be raised.
+  // The code of a claim is used up, and the operator can raise its limit.
   return row.builder !== null && purpose === 'effect' ? { tooMuch: words } : 'other reason'
 }
 
 /**
- * What no node took is not stuck for its price. Time alone does not make a transaction stuck either: without a new
- * block, higher fees do not help.
+ * An attempt that no node accepted is not stuck because of its price. Time alone does not make a transaction stuck
+ * either: without a new block, higher fees do not help.
  */
 function isStuck(sender: Sender, view: View, last: TransactionAttemptRow): boolean {
   const { memory, clock, timing } = sender
   if (outcomeOfLast(sender, last) === 'underpriced') {
-    // Some nodes say so whatever is offered.
+    // Some nodes give this error for any fee.
     const transaction = { id: last.transactionId }
     if (isTooEarly(sender, view, transaction)) return false
     retryLater(sender, view, transaction)

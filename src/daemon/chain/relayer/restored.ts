@@ -5,7 +5,7 @@ import type { ChainClient } from '../chain-client.ts'
 import type { Sender, View } from './sender.ts'
 
 export type PriorOutcome =
-  /** By a transaction of the machine that was lost. */
+  /** The effect was caused by a transaction of the lost machine. */
   | { kind: 'done'; by: { hash: Hex; sender: string; nonce: number; blockHash: Hex; block: number } }
   | { kind: 'overtaken'; hash: Hex }
 

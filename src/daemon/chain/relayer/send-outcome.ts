@@ -18,28 +18,28 @@ export type SendOutcome =
   | 'taken'
   /** Used by one of our attempts or by something else. */
   | 'nonce-used'
-  /** The node takes no nonce above the account's, so its turn comes later. */
+  /** The node accepts no nonce above the account's, so this one has to wait. */
   | 'nonce-too-high'
-  /** The node has another transaction with this nonce, and requires higher fees of its replacement. */
+  /** The node has another transaction with this nonce, and requires higher fees for a replacement. */
   | 'underpriced'
-  /** The node requires a higher tip of any transaction. */
+  /** The node requires a higher tip for any transaction. */
   | 'tip-too-low'
   | 'below-base-fee'
   | 'no-funds'
-  /** The chain takes legacy transactions alone, though its blocks may have a base fee. */
+  /** The chain accepts only legacy transactions, though its blocks may have a base fee. */
   | 'legacy-only'
-  /** It will never be accepted as it is: for too little gas, for example. */
+  /** It will never be accepted unchanged: for example, its gas limit is too low. */
   | 'impossible'
-  /** Refused in words that are not known, such as those of a full pool. */
+  /** Refused with an unknown message, such as that of a full pool. */
   | 'refused'
   /** No information: a timeout, a rate limit. The node may have it. */
   | 'unknown'
 
 export interface SendAnswer {
   outcome: SendOutcome
-  /** The node's; null if it has the transaction. */
+  /** The node's message; null if it has the transaction. */
   words: string | null
-  /** The lowest tip that the node takes, in wei per gas, where it names one. */
+  /** The node's minimum tip in wei per gas, if it names one. */
   minTip?: bigint
 }
 
@@ -51,7 +51,7 @@ const alreadyThere =
 const needsReplacementFee =
   /replacement.{0,40}(underpriced|too low|not ?allowed)|another transaction with (the )?same nonce/i
 const tipIsNamed = /\btip\b.{0,12}too low|priority ?fee.{0,20}(too low|below)|minimum needed|tip needed/i
-/** Nethermind says `FeeTooLow` of both fees, and names the base fee where it is too low for that. */
+/** Nethermind uses `FeeTooLow` for both fees, and names the base fee if it exceeds the offer. */
 const belowBaseFee = /(less|lower) than (the )?(block )?base ?fee|baseFee|fee cap (is )?(less|too low)/i
 /** bor, geth before and since 1.15, Besu, Erigon. */
 const tipIsTooLow = /underpriced|gas ?price.{0,12}(too low|below)|fee ?too ?low|below (the )?minimum/i
@@ -86,7 +86,7 @@ const wordings: readonly (readonly [SendOutcome, RegExp])[] = [
   ['tip-too-low', priceIsTooLow],
 ]
 
-/** For what no wording above fits. */
+/** If no wording above matches. */
 const viemErrors = [
   ['nonce-too-high', NonceTooHighError],
   ['nonce-used', NonceTooLowError],

@@ -26,7 +26,7 @@ export interface SendResult {
 export class AttemptSender {
   readonly #sender: Sender
   readonly #underWay: Promise<unknown>[] = []
-  /** Where nonces are taken in their order alone: whether the one before was taken. */
+  /** For nodes that accept nonces only in order: whether the previous one was accepted. */
   #before: Promise<boolean> = Promise.resolve(true)
   /** Not recorded yet. */
   #news: Answer[] = []
@@ -48,7 +48,7 @@ export class AttemptSender {
     }
   }
 
-  /** Records what the node has answered by now, as a part of a write. @returns what to call once that is committed */
+  /** Records the answers received so far, as part of a write. @returns what to call once that is committed */
   async record(trx: Queries, at: string): Promise<() => Promise<void>> {
     const answers = [...this.#news]
     await record(trx, answers, at)
@@ -58,7 +58,7 @@ export class AttemptSender {
     }
   }
 
-  /** Waits for the node, without recording. */
+  /** Waits for the node's answers without recording them. */
   async answered(): Promise<void> {
     await Promise.all(this.#underWay)
   }
@@ -101,7 +101,7 @@ export function due({ memory, timing, clock }: Sender, view: View): Due[] {
   for (const row of view.rows) {
     if (row.state === 'mined') continue
     const attempt = view.attempts.get(row.id)?.at(-1)
-    // What was given up is not sent again: an empty one takes its place.
+    // A canceled intent is not sent again: an empty transaction replaces it.
     if (!attempt || (row.abandonedBecause !== null && attempt.purpose === 'effect')) continue
     const last = memory.sent.get(attempt.id)
     const wasAccepted = row.state === 'broadcast' && attempt.sentAt !== null
@@ -116,7 +116,7 @@ const isChanged = ({ row, attempt, outcome, words }: Answer): boolean =>
     ? row.state === 'signed' || attempt.sentAt === null || attempt.error !== null
     : attempt.error !== words || (waits[outcome] !== undefined && row.waiting === null)
 
-/** The wait of a transaction that a node did not take, by its answer; of others, its next tick decides. */
+/** The waiting reason of a transaction that a node did not accept. For others, their next tick decides. */
 const waits: Partial<Record<SendOutcome, NonNullable<TransactionRow['waiting']>>> = {
   'no-funds': 'funds',
   'below-base-fee': 'fees',

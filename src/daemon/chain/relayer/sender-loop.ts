@@ -104,7 +104,7 @@ export class SenderLoop {
     }
   }
 
-  /** Makes lists show what is waited for. A failure to write that is secondary. */
+  /** Shows in lists what a transaction waits for. A failure to write that is ignored. */
   async #markWithoutNode(words: string): Promise<void> {
     const { sender } = this
     try {
@@ -112,7 +112,7 @@ export class SenderLoop {
       this.#marked = true
       await writeAsHolder(sender, (trx, at) => markAllWithoutNode(trx, { ...ofSigner(sender), at, words }))
     } catch {
-      // The next tick tells why.
+      // The next tick reports why.
     }
   }
 
@@ -152,7 +152,7 @@ export class SenderLoop {
     if (!(await findSender(db.read, id))) await db.write((trx) => insertSender(trx, id))
   }
 
-  /** What changes in the database without this process. @returns whether a tick has something to do */
+  /** Checks for changes made by other processes. @returns whether a tick has something to do */
   async hasNewWork(): Promise<boolean> {
     const { lease } = this.sender
     if (!lease.isHeld) return lease.canAcquire()
@@ -192,7 +192,7 @@ async function readView(sender: Sender, isRepeated = false): Promise<View> {
     const used = await sender.node.nonce(sender.signer.address, head.number)
     return { head, used, ...(await pendingWork(sender, used)) }
   } catch (error) {
-    // Nodes that take turns at one URL would answer the same calls of each tick, so another one is asked at once.
+    // Nodes that alternate at one URL would answer the same calls of each tick, so another one is asked at once.
     if (isRepeated || !lacksBlock.test(messageOf(error))) throw error
     return readView(sender, true)
   }

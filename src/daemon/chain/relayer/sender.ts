@@ -50,7 +50,7 @@ export interface ChainSettings {
   market?: FeeMarket | undefined
   /** A dev chain may come back with an earlier state: transactions that it forgot are sent again. */
   forgets?: boolean
-  /** Overrides the usual pace: an embedded chain is fast and accepts more at once. */
+  /** Overrides the default timing: an embedded chain is fast and accepts more at once. */
   timing?: Partial<RelayTiming>
   /** By name, such as `relayer`. */
   signers: Readonly<Record<string, TransactionSigner>>
@@ -71,7 +71,7 @@ export interface RelayTiming extends DriverPace {
   maxInFlight: number
   /** An accepted transaction is resent after this time, because nodes may forget it. */
   resendMs: number
-  /** What was refused, or cannot be told yet, is tried again this often. */
+  /** Delay before retrying a refused transaction, or one whose result is unknown. */
   retryMs: number
   /** After this time and another block, the lowest nonce gets higher fees. */
   replaceMs: number
@@ -126,7 +126,7 @@ export interface SenderStatus {
   /** The chain's fees exceed the cap: nothing is lost, but nothing moves. */
   waitingForFees: boolean
   waitingForFunds: boolean
-  /** The first transaction that has been unable to go on for a while, and why, in the node's own words. */
+  /** The first transaction that has been stuck for a while, and the reason in the node's own words. */
   stuck: { id: number; why: string } | undefined
   /** Another daemon on the same database sends for this key. */
   isStandby: boolean
@@ -137,7 +137,7 @@ export interface SenderStatus {
 interface Memory {
   /** By attempt: when it was first and last sent by this process (monotonic), and the outcome. */
   readonly sent: Map<number, { firstAt: number; at: number; outcome: SendOutcome; words: string | null }>
-  /** By transaction: what is not asked again before this time (monotonic), or until others have used nonces up. */
+  /** By transaction: when it is tried again (monotonic); earlier if this number of used nonces is exceeded. */
   readonly retryAt: Map<number, { at: number; used: number }>
   /** By transaction: the latest block when its nonce was used but no attempt was found, for the first time. */
   readonly absent: Map<number, number>
@@ -145,11 +145,11 @@ interface Memory {
   lowest: { attemptId: number; block: number } | undefined
   /** The lowest unmined transaction, and since when it has been that. */
   first: { id: number; at: number; block: number } | undefined
-  /** The first transaction that waits, and since when. */
+  /** The first waiting transaction, and since when it waits. */
   waits: { id: number; at: number } | undefined
-  /** The node takes no nonce above the account's. */
+  /** The node accepts no nonce above the account's. */
   isStrict: boolean
-  /** It takes legacy transactions alone. */
+  /** The node accepts only legacy transactions. */
   isLegacy: boolean
 }
 
@@ -175,7 +175,7 @@ export interface View {
   attempts: ReadonlyMap<number, readonly TransactionAttemptRow[]>
 }
 
-/** For what costs a node much to answer, and will hardly be answered otherwise in the next moment. */
+/** Limits calls that are expensive for the node and whose answer will hardly change within a moment. */
 export function isTooEarly({ memory, clock }: Sender, { used }: View, { id }: { id: number }): boolean {
   const retry = memory.retryAt.get(id)
   return retry !== undefined && retry.used === used && clock.monotonic() < retry.at

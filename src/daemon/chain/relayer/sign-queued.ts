@@ -30,7 +30,7 @@ const doneBefore = 'it was sent between the backup and the restore'
 /** An intent was canceled during signing: its whole batch is rolled back, and nothing of it was sent. */
 class CancelledWhileSigning extends Error {}
 
-/** Signed, stored, and sent together: as many as take the node about as long as the next ones take to sign. */
+/** Signed, stored, and sent together: enough to keep the node busy while the next ones are signed. */
 const batchSize = 64
 
 /**
@@ -63,7 +63,7 @@ export async function signQueued(sender: Sender, view: View, sending: AttemptSen
     const first = view.next + count
     const batch = await build(building, queue.slice(from, from + batchSize), first, fees)
     const due = await store(sender, { first, block: view.head.number }, batch, sending)
-    // The counters of later ones were predicted from it.
+    // The counters of later ones were predicted from this one.
     if (!due) break
     sending.begin(due)
     count += due.length
@@ -79,7 +79,7 @@ interface BuiltBatch {
   refused: { row: TransactionRow; reason: string }[]
   done: { row: TransactionRow; by: DoneBefore['by'] }[]
   waiting: { row: TransactionRow; waiting: TransactionRow['waiting']; words: string | null }[]
-  /** One waits for earlier ones: with more behind it, its turn would never come. */
+  /** One intent waits for earlier ones. More intents behind them would postpone it forever. */
   isBlocked: boolean
 }
 
@@ -120,7 +120,7 @@ interface Start {
   block: number
 }
 
-/** Together with what the node has answered meanwhile. @returns what to send; undefined if it was rolled back */
+/** Also records the node's answers so far. @returns what to send; undefined if it was rolled back */
 async function store(
   sender: Sender,
   { first, block }: Start,

@@ -4,14 +4,14 @@ import { messageOf } from '../node-answer.ts'
 import { whyItWaits } from './errors.ts'
 import { ofSigner, type Sender, type SenderStatus, type View, writeAsHolder } from './sender.ts'
 
-// Together with the time after which what a node has accepted is sent again, less than half a minute.
+// Plus the time after which an accepted transaction is resent, this is less than half a minute.
 const stuckAfterMs = 10_000
-/** On chains with slow blocks, the second number is the longer time. */
+/** On chains with slow blocks, this many blocks take longer than the time above. */
 const unminedFor = { ms: 15_000, blocks: 12 }
-/** A node that lags takes the lowest nonce sooner. */
+/** Shorter, because a lagging node should have the lowest nonce by then. */
 const refusedForMs = 10_000
 
-/** The first transaction that could not go on for a while. @param trouble of a tick that failed */
+/** Returns the first transaction that has been stuck for a while. @param trouble error of a failed tick */
 export async function stuckOf(sender: Sender, trouble?: Error): Promise<SenderStatus['stuck']> {
   const { db, memory, clock } = sender
   const first = await firstWaiting(db.read, ofSigner(sender))
@@ -25,7 +25,7 @@ export async function stuckOf(sender: Sender, trouble?: Error): Promise<SenderSt
   }
 }
 
-/** Says of the lowest nonce that no block contains it although a node has it, or why none has it. */
+/** Explains why the lowest nonce is not mined: no block contains it although a node has it, or no node has it. */
 export async function markUnmined(sender: Sender, { head, rows, attempts }: View): Promise<void> {
   const { memory, clock } = sender
   const row = rows.find(({ state }) => state === 'signed' || state === 'broadcast')
@@ -40,7 +40,7 @@ export async function markUnmined(sender: Sender, { head, rows, attempts }: View
   const last = memory.sent.get(attempts.get(row.id)?.at(-1)?.id ?? 0)
   if (row.state === 'signed') {
     if (last?.words && ms >= refusedForMs) await mark('node', last.words)
-    // Sent again in this tick, it may have been refused.
+    // It was sent again in this tick, and may have been refused.
   } else if (last?.outcome === 'taken' && ms >= unminedFor.ms && blocks >= unminedFor.blocks)
     await mark('block', `the node has accepted it, and none of the ${blocks} blocks since contains it`)
 }

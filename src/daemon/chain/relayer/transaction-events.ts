@@ -9,7 +9,7 @@ import { isSettled, type SettledState, stateOf, storedHex } from './transaction.
 type Listener = (row: TransactionRow) => boolean
 
 const pollMs = 250
-/** Transactions that are looked at in one query. */
+/** Transactions read in one query. */
 const batchSize = 500
 
 /**
@@ -19,7 +19,7 @@ const batchSize = 500
 export class TransactionEvents {
   readonly #db: Db
   readonly #listeners = new Map<number, Set<Listener>>()
-  /** Looks for transactions of other daemons, while somebody waits for them. */
+  /** Polls for changes by other daemons while somebody waits. */
   readonly #loop: BackgroundLoop | undefined
   constructor(db: Db, schedule: Schedule = systemSchedule) {
     this.#db = db
@@ -28,7 +28,7 @@ export class TransactionEvents {
         run: () => this.#look(),
         firstMs: pollMs,
         restMs: () => pollMs,
-        // Reads are asked again for a while; whoever waits gives up by itself.
+        // A failed read is repeated for a while; callers have their own time limits.
         failed: () => undefined,
         schedule,
       })

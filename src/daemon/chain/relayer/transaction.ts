@@ -6,7 +6,7 @@ import type { TransactionRow } from '../../store/schema/schema.ts'
  * reliable relayers, signed bytes are stored before they leave, and whichever attempt is mined counts.
  */
 export type TransactionState =
-  /** Recorded, without a nonce; nothing was sent. Signing again leads back here. */
+  /** Recorded, without a nonce; nothing was sent. A transaction that must be signed again returns to this state. */
   | { name: 'queued' }
   /** Has a nonce, and its signed bytes are stored. A node may or may not have them. */
   | { name: 'signed'; sender: Address; nonce: number; firstHash: Hex }

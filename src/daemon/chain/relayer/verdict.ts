@@ -64,7 +64,7 @@ export async function verdictOn(sender: Sender, view: View, row: MinedRow): Prom
   return end('reverted', rerun.passes ? 'reverted, although it would succeed by now' : rerun.reason)
 }
 
-/** In one write with its block: where the latest block is final, both are news at once. */
+/** In the same write as its block: if the latest block is final, both are new at once. */
 const confirm = (sender: Sender, { id, kind, minedHash, blockHash, blockNumber }: MinedRow): Change => ({
   id,
   mines: true,
@@ -102,7 +102,7 @@ export const signAnew = (
     const { id } = row
     const later = await supersededBy(trx, row)
     if (later === undefined) return markQueuedAgain(trx, { id, at })
-    // It is being given up, but may still take effect, so that is waited for.
+    // It is being canceled but may still take effect, so it waits for the outcome.
     if (later.abandonedBecause !== null && later.settledAt === null) return false
     const reason = `superseded by transaction ${later.id}`
     return settle(sender, trx, { id, at, state: otherwise, reason })
@@ -117,7 +117,7 @@ export async function settle(
   if (await markSettled(trx, to)) await onSettled(trx, to)
 }
 
-/** Contracts of others may by now take more than they took when the call was checked. */
+/** Contracts of others may need more gas now than when the call was checked. */
 async function ranOutOfGas(
   { node, gas: known, signer, chain }: Sender,
   { builder, signings, blockNumber }: MinedRow,
@@ -132,7 +132,7 @@ async function ranOutOfGas(
   return true
 }
 
-/** A contract may always take a little more than it gets. */
+/** A contract may always use slightly more gas than it gets. */
 const maxShortOfGas = 3
 
 /** The nonce is used and the effect is absent for good: only then is signing again safe. */

@@ -80,17 +80,16 @@ const exportedChip = () =>
     revision: z.string(),
   })
 
-/** One for each column. */
 const conditions = <C extends ChipColumn>(columns: readonly C[]) =>
   Object.fromEntries(columns.map((column) => [column, chipValue(column).optional()])) as unknown as {
     [column in C]: z.ZodOptional<z.ZodType<ChipValue<column> | null>>
   }
 
-/** All conditions that are given hold. An empty value: the chip has none. */
+/** All given conditions must hold. An empty value: the chip has none. */
 const chipFilter = () => ({
   ...conditions(selectableColumns),
   chipGroup: chipText('chipGroup').optional(),
-  /** May be repeated: any of them. */
+  /** May be repeated; matches any of them. */
   label: z
     .union(
       [chipValue('label'), shortList(chipText('label'), { notEmpty: 'must name a label' })],

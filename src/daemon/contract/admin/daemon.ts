@@ -16,7 +16,7 @@ const databaseState = () =>
         version: z.string(),
         /** Round-trip time of one query. */
         latencyMs: z.number(),
-        /** Empty where the server does not tell. */
+        /** Empty if the server does not tell. */
         standbys: z.array(
           z.object({
             name: z.string(),
@@ -25,7 +25,7 @@ const databaseState = () =>
             lagBytes: z.number().nullable(),
           }),
         ),
-        /** The connections of this daemon. */
+        /** This daemon's connections. */
         pools: z.array(
           z.object({
             pool: z.enum(['read', 'tap', 'write', 'slow']),
@@ -35,7 +35,7 @@ const databaseState = () =>
             max: z.number(),
           }),
         ),
-        /** Work that was done again since the start. */
+        /** Work that was repeated since the start. */
         conflicts: z.number(),
         lostConnections: z.number(),
       })
@@ -65,7 +65,7 @@ export const daemon = {
         database: databaseState(),
         /** Null: no backup was ever made. Only if checked. */
         lastBackupAt: timestamp.nullable().optional(),
-        /** For the data directory. */
+        /** Free space of the data directory's disk. */
         disk: z.object({
           freeBytes: z.number().nullable(),
           refusedWrites: z.number(),

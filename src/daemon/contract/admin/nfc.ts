@@ -16,10 +16,10 @@ const station = text(64)
 const sheetProgress = () => z.object({ rows: z.number(), taken: z.number() })
 const sheetRun = () =>
   sheetProgress().extend({
-    /** Name it when a session is opened. */
+    /** The name to pass when opening a session. */
     run: z.number(),
     openedAt: timestamp,
-    /** Set when every row is taken, or the sheet was started over. */
+    /** Set once every row has a chip, or the sheet was started over. */
     closedAt: timestamp.nullable(),
   })
 const run = integer(1)
@@ -46,7 +46,7 @@ const nfcOutcome = () =>
     error: z.string().optional(),
     /** Set if the chip is ready but differs from the request. */
     warning: z.string().optional(),
-    /** With a sheet, for a chip that is ready: the row that it has. */
+    /** With a sheet, for a chip that is ready: its row. */
     row: z.number().optional(),
     sheet: sheetProgress().optional(),
   })
@@ -54,7 +54,7 @@ const nfcOutcome = () =>
 const nfcStep = () =>
   z.object({
     id: z.string(),
-    /** Send it back with the reply. */
+    /** Echo this in the reply. */
     step: z.number(),
     next: z.union([
       z.object({
@@ -71,12 +71,12 @@ const nfcStep = () =>
         hasOpenPlan: z.boolean(),
         registered: z.object({ label: z.string().nullable(), keySet: z.number().nullable() }).nullable(),
         /**
-         * With a sheet: the row for this chip, counted from 1. null: every row is taken, or held by another session. Comes
-         * again with another row, if that which the details named is not free, or its label is on another chip.
+         * With a sheet: the row for this chip, counted from 1. Null: every row has a chip or is held by another
+         * session. Sent again with another row if the named one is not free, or its label is on another chip.
          */
         row: z.number().nullable(),
         sheet: sheetProgress().nullable(),
-        /** The row that the last details named went to the chip that has its label already. */
+        /** The row named by the last details went to the chip that already has its label. */
         passed: z.object({ row: z.number(), uid: z.string(), chipGroup: z.string() }).optional(),
       }),
       z.object({ type: z.literal('ended'), outcome: nfcOutcome() }),
@@ -94,15 +94,16 @@ export const nfc = {
       z.object({
         purpose: z.enum(['provision', 'recover', 'reset'], 'must be provision, recover or reset'),
         /**
-         * A random ID of the computer and user at the reader. A chip that a session of the same station holds is taken over
-         * at once; another's once that is silent for two seconds. Until then the outcome is `failed` with code `chip_busy`.
+         * A random ID of the computer and user at the reader. A chip held by a session of the same station is taken
+         * over at once; one held by another station, after two seconds of silence. Until then the outcome is `failed`
+         * with code `chip_busy`.
          */
         station,
         /** The largest Lc that the reader passes, if it refused a longer command with 6F00. */
         maxLc: integer(59, 255).optional(),
-        /** The chips that may be set up from factory keys: those that NXP signed, virtual ones as well, or any. */
+        /** Which chips may be set up from factory keys: those signed by NXP, these and virtual ones, or any. */
         originality: z.enum(['genuine', 'emulated', 'any'], 'must be genuine, emulated or any').optional(),
-        /** Give each chip a row of this run of a sheet. Needs waitForDetails. */
+        /** Assigns each chip a row of this run of a sheet. Needs waitForDetails. */
         sheet: z.object({ run }).optional(),
         /** Identifies a card that is not a supported tag. */
         atr: hex(64).optional(),
@@ -112,7 +113,7 @@ export const nfc = {
         chipGroup: text(200).optional(),
         /** Give new keys to a chip that is already set up. */
         rekey: flag.optional(),
-        /** Write the base URL even if the check of it fails. */
+        /** Write the base URL even if its check fails. */
         acceptUrl: flag.optional(),
         /** Pause once the chip is known, and take its details from the reply. */
         waitForDetails: flag.optional(),
@@ -136,7 +137,7 @@ export const nfc = {
           .object({
             ...detailFields,
             rekey: flag.optional(),
-            /** With a sheet, the row that the details are from: that of `inspected`, or another one that is free. */
+            /** With a sheet, the row of the details: that of `inspected`, or another free one. */
             row: integer(1).optional(),
           })
           .optional(),
@@ -160,15 +161,15 @@ export const nfc = {
     body: () =>
       z.object({
         ...team,
-        /** The same at every station with the same rows; best a hash of them. */
+        /** Identical at every station with the same rows, preferably a hash of them. */
         id: name(64),
-        /** What the chips get besides, as in a session: with another key set or group it is another run. */
+        /** Other settings of the chips, as in a session: another key set or group makes another run. */
         keySet: integer(0, 0xffffffff).optional(),
         chipGroup: text(200).optional(),
         rows: integer(1, 1_000_000),
-        /** The items and variants that rows name: unknown ones are refused before the first chip. */
+        /** The items and variants that rows name: unknown ones are refused before the first chip is set up. */
         items: list(z.object({ item: text(64), variant: text(64).optional() })).optional(),
-        /** Close the open run, and begin a new one. */
+        /** Close the open run and begin a new one. */
         startOver: flag.optional(),
       }),
     response: sheetRun,

@@ -34,8 +34,8 @@ const columns = {
 } as const
 
 /**
- * The columns that the new look sets. The new colours are checked with those that stay.
- * @throws DomainError invalid_input, with the nearest colour that would do
+ * Returns the columns to set. New colours are checked together with the unchanged ones.
+ * @throws DomainError invalid_input, with the nearest acceptable colour
  */
 export function brandColumns(team: Row, brand: NewBrand): Partial<Row> {
   const set: Partial<Row> = {}
@@ -51,7 +51,7 @@ export function brandColumns(team: Row, brand: NewBrand): Partial<Row> {
   return set
 }
 
-/** A step of a larger write, for a seed: a team that has a look already keeps it. @throws DomainError invalid_input */
+/** A step of a larger write, for a seed: an existing look is kept. @throws DomainError invalid_input */
 export async function ensureBrandIn(
   trx: Queries,
   { team, actor, at }: { team: TeamRow; actor: Actor; at: string },

@@ -33,12 +33,12 @@ export interface AdminToken {
   readonly expiresAt: string | null
 }
 
-/** The token that exists without being created. */
+/** The root token, which exists without being created. */
 export const rootName = 'root'
 
 type CachedCredential<Row> = { row: Row; scopes: readonly Scope[] }
 
-/** Credentials by HMAC, in memory, since every request needs one. */
+/** Credentials by HMAC, in memory because every request needs one. */
 export class Credentials {
   readonly #clock: Clock
   readonly #rootHashes: ReadonlySet<string>
@@ -50,7 +50,7 @@ export class Credentials {
   #apiKeys = new Map<string, CachedCredential<ApiKeyRow>>()
   #adminTokens = new Map<string, CachedCredential<AdminTokenRow>>()
 
-  /** @param rootTokens have the scope `all`; they come from a file or the environment */
+  /** @param rootTokens tokens of scope `all`, from a file or the environment */
   constructor(clock: Clock, box: SecretBox, rootTokens: readonly string[], log: Pick<Logger, 'error'>) {
     this.#clock = clock
     this.#macs = new CredentialMac(box)
@@ -67,23 +67,25 @@ export class Credentials {
     this.#adminTokens = adminTokens
   }
 
-  /** By which a secret is recognized in the store. */
+  /** The key by which a secret is found in the store. */
   macOf(kind: CredentialKind, secret: string): string {
     return this.#macs.macOf(kind, hashSecret(secret))
   }
 
-  /** The columns of a new credential that allows this. */
+  /** Returns the columns of a new credential with these permissions. */
   stored<Columns extends CredentialGrant>(kind: CredentialKind, secret: string, granted: Columns) {
     const mac = this.macOf(kind, secret)
     return { ...granted, hash: mac, mac, seal: this.#macs.sealOf(kind, mac, granted) }
   }
 
-  /** Other daemons change them as well. @param isCurrent false: so long ago that a revocation may be missing */
+  /**
+   * Other daemons change credentials too. @param isCurrent false: the data is so old that a revocation may be missing
+   */
   cachedWhileFresh(isCurrent: () => boolean): void {
     this.#isCurrent = isCurrent
   }
 
-  /** Leaves out rows that no daemon with the data key made as they are, and says so once. */
+  /** Omits rows that were not written with the data key, and logs that once. */
   #held<Row extends ApiKeyRow | AdminTokenRow>(
     kind: CredentialKind,
     rows: readonly Row[],

@@ -4,7 +4,7 @@ import { batchesOfEnded } from '../../store/batches/batch-credentials.ts'
 import { changeBatch } from '../../store/batches/batches.ts'
 import type { Queries } from '../../store/database/database.ts'
 
-/** What happens by itself, or once somebody approves it. */
+/** States of batches that run by themselves, or once somebody approves them. */
 const states = ['running', 'scheduled', 'proposed'] as const
 
 interface PausedBatch {
@@ -16,12 +16,12 @@ export interface EndedDeps {
   readonly log: Pick<Logger, 'warn'>
 }
 
-/** In whose name nothing may happen any more. */
+/** Active batches whose credential has ended. */
 export const endedBatches = (db: Queries, now: string) => batchesOfEnded(db, now, { states })
 
 /**
- * Nothing goes on in the name of a credential that was revoked or has expired: its batches wait until somebody else
- * resumes them. Called in the write that revokes, so that no row is handled after it.
+ * When a credential is revoked or expires, its batches wait until somebody else resumes them. Called in the write
+ * that revokes, so that no row is handled after it.
  */
 export async function pauseEndedBatches(
   trx: Queries,

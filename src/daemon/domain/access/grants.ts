@@ -3,7 +3,7 @@ import type { Actor } from '../../store/audit/audit.ts'
 import { invalid, scopeMissing } from '../errors/errors.ts'
 import type { AdminToken } from './credentials.ts'
 
-// Holders of an admin token can grant, to people and chips, no more than they have and no longer.
+// A holder of an admin token can grant people and chips no more rights than it has, and for no longer.
 
 export interface Operator {
   readonly actor: Actor

@@ -33,8 +33,8 @@ function checksum(text: string): string {
   return out
 }
 
-/** In memory; what is stored is an HMAC of it. */
+/** For memory only; the store has an HMAC of it. */
 export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
-/** Enough to tell keys apart in a list, and never enough to use one. */
+/** Enough to tell keys apart in a list, but never enough to use one. */
 export const hintOf = (secret: string): string => `${secret.slice(0, secret.length < 20 ? 1 : 7)}…`

@@ -47,7 +47,7 @@ export async function resolveTeam(deps: ReadDeps, question: TeamSelector): Promi
   )
 }
 
-/** Like `resolveTeam`, but undefined if the request names no team and is about all of them. */
+/** Like `resolveTeam`, but undefined if the request names no team and therefore concerns all of them. */
 export async function namedTeam(
   { db }: ReadDeps,
   { name, keyTeam }: TeamSelector,

@@ -42,12 +42,12 @@ export const auditHead = ({ db, box }: ReadDeps): Promise<AuditHead> => readAudi
 
 export interface AuditVerdict {
   ok: boolean
-  /** How many there must be. */
+  /** The expected number of entries. */
   entries: number
   head: string
-  /** Since when the data key seals the log; null if nothing proves it. */
+  /** When the data key began to seal the log; null if there is no valid seal. */
   sealedSince: string | null
-  /** When a restore sealed a log anew whose seal was broken: nothing proves what is older. */
+  /** When a restore resealed a log with a broken seal: older entries are unproven. */
   beganAnew: string[]
   /** The ID of the first entry that was changed or is missing; with a false head, the one after the last. */
   firstBad?: number
@@ -79,7 +79,7 @@ export async function* verifyAudit(
     ok: firstBad === undefined && (expected === undefined || expectedAt !== null),
     entries: head.entries,
     head: head.hash,
-    // An earlier time may have been put back.
+    // The time of an entry may be before that of an earlier one, if the clock was set back.
     sealedSince: [head.sealedSince, ...beganAnew].reduce((last, at) =>
       last !== null && at !== null && at > last ? at : last,
     ),
@@ -89,18 +89,18 @@ export async function* verifyAudit(
   }
 }
 
-/** Precedes the entries. */
+/** The first line, before the entries. */
 export interface ExportHead {
   format: 'tapchip-audit'
   version: 1
-  /** The entry before the first one. */
+  /** The previous hash of the first entry. */
   previous: { id: number; hash: string }
   /** The hash of the last entry. */
   head: string
   sealedSince: string | null
 }
 
-/** Oldest first. @param since leaves out all up to the last entry that is older */
+/** Oldest first. @param since leaves out everything up to the last older entry */
 export async function* exportAudit(
   { db, box }: ReadDeps,
   since: string | undefined,
@@ -120,17 +120,14 @@ const entriesUpTo = (db: Pick<Db, 'slow'>, until: number, after: number): AsyncG
     { min: 20, max: 200 },
   )
 
-/**
- * The batch that a request says it belongs to: the log does not name one of another team.
- * @param teamId undefined: of all teams
- */
+/** Returns the batch that a request names, unless it belongs to another team. @param teamId undefined: any team */
 export async function batchOfRequest(
   { db }: { db: Pick<Db, 'read'> },
   teamId: number | null | undefined,
   id: string,
 ): Promise<string | undefined> {
   if (teamId === undefined) return id
-  // A box of chips is known to the log alone.
+  // A box of chips exists only in the log.
   const owner = (await findBatch(db.read, id)) ?? (await firstChangeOfBatch(db.read, id))
   return owner && owner.teamId !== teamId ? undefined : id
 }

@@ -5,7 +5,7 @@ import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 
 const hex64 = z.string().regex(/^[0-9a-f]{64}$/)
 
-/** Below the folder of the backup. */
+/** Relative to the backup's folder. */
 const inside = z
   .string()
   .max(500)
@@ -21,9 +21,9 @@ const manifest = z.object({
   auditHead: hex64.nullable(),
   /** SHA-256 by path, in hex. */
   files: z.record(inside, hex64),
-  /** Tells another data key from a changed manifest. */
+  /** Distinguishes a different data key from a changed manifest. */
   keyCheck: z.string().max(200),
-  /** By a key derived from the data key. */
+  /** HMAC with a key derived from the data key. */
   mac: z.string().max(100),
 })
 export type Manifest = z.output<typeof manifest>
@@ -47,7 +47,7 @@ export function manifestText(
   return `${JSON.stringify({ ...unsigned, mac: macOf(box, unsigned) }, null, 2)}\n`
 }
 
-/** @returns undefined if it is none */
+/** @returns undefined if it is not a manifest */
 export function parseManifest(text: string): Manifest | undefined {
   try {
     return manifest.parse(JSON.parse(text))
@@ -56,7 +56,7 @@ export function parseManifest(text: string): Manifest | undefined {
   }
 }
 
-/** @returns whether the data key made it, or why not */
+/** Verifies that the manifest was made with the data key. @returns the result, with the reason */
 export function checkManifest(box: SecretBox, made: Manifest): 'authentic' | 'other key' | 'changed' {
   try {
     box.open(Buffer.from(made.keyCheck, 'base64'), keyCheckContext)

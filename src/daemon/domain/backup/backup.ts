@@ -31,7 +31,7 @@ interface Deps {
 export const backupFiles = {
   database: databaseFile,
   dataKey: wrappedKeyFile,
-  /** When it was made, and the digest of each file, authenticated by the data key. */
+  /** The time of the backup and the digest of each file, authenticated with the data key. */
   manifest: 'backup.json',
 } as const
 
@@ -40,7 +40,10 @@ const noDataKey =
   'data.key elsewhere, or repeat the backup with a passphrase.'
 const ephemeralWarning = 'This daemon is ephemeral and deletes the backup when it stops. Copy it elsewhere.'
 
-/** Consistent while taps continue; complete or not there at all. @param passphrase wraps the data key into it */
+/**
+ * Creates a backup that is consistent while taps continue; it is complete or absent. @param passphrase encrypts the
+ * data key for the backup
+ */
 export async function createBackup(
   deps: Deps,
   actor: Actor,
@@ -84,7 +87,7 @@ interface Contents {
   passphrase?: string | undefined
 }
 
-/** Complete or not there at all. @param kind begins its name @returns its folder */
+/** Creates a folder that is complete or absent. @param kind prefix of its name @returns the folder */
 export async function writeBackup(
   dataDir: string,
   kind: string,
@@ -110,7 +113,7 @@ export async function writeBackup(
   }
 }
 
-/** An unused name, and the folder in which the backup is made. */
+/** An unused name, and the temporary folder in which the backup is made. */
 function claimFolder(base: string): { path: string; partial: string } {
   for (let number = 1; ; number++) {
     const path = number === 1 ? base : `${base}-${number}`

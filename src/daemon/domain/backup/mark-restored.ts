@@ -7,13 +7,16 @@ import type { Db } from '../../store/database/database.ts'
 interface Restored {
   /** ISO 8601. */
   readonly at: string
-  /** Time of the state that the database has now; null: unknown. */
+  /** The time of the restored state; null: unknown. */
   readonly madeAt: string | null
   /** The backup or database, for the audit log. */
   readonly target: string
 }
 
-/** Ends what may have been used since the state that a database was restored to. @returns chips that catch up */
+/**
+ * Ends refs, codes, and taps that may have been used since the restored state. @returns the number of chips whose
+ * next tap only raises the counter
+ */
 export const markRestored = (
   db: Db,
   box: SecretBox,

@@ -14,12 +14,12 @@ export class RestoreProblem extends Error {
 export const nothingChanged = 'Nothing was changed.'
 
 export interface Source {
-  /** The argument: the folder of a backup, or the database in it. */
+  /** The path given: a backup's folder, or the database in it. */
   path: string
   folder: string
   database: string
   manifest: string
-  /** Reads what is there. */
+  /** Reads the backup's files. */
   reach: AsRoot
 }
 
@@ -45,8 +45,8 @@ export function locate(from: string, asRoot: AsRoot): Source {
 }
 
 /**
- * Root reads a backup that the owner of the data directory may not, but only where that user can have put nothing that
- * leads elsewhere.
+ * Root can read backups that the owner of the data directory cannot, but only from paths where that user cannot have
+ * planted links.
  */
 function readerOf(path: string, asRoot: AsRoot): AsRoot {
   const uid = process.geteuid?.() ?? 0

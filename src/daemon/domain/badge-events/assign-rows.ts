@@ -15,7 +15,7 @@ import { ownChips } from '../chips/named-chips.ts'
 import { notFound } from '../errors/errors.ts'
 
 export type { Assignment }
-/** What the tap page shows, and when. */
+/** The assignment's window and texts. */
 export type AssignmentContent = Pick<Assignment, 'startsAt' | 'endsAt' | 'title' | 'description'>
 
 export interface AssignmentRow {
@@ -23,7 +23,7 @@ export interface AssignmentRow {
   /** Decimal; the second reading applies if the team has no chip with the first. */
   readonly uids: readonly string[]
   readonly badgeEventId: number
-  /** How the chip is to have the event; null: not at all. Of an undo with all members, as it was. */
+  /** The desired assignment; null: none. For an undo, all members are the previous values. */
   readonly to: AssignmentContent | Assignment | null
   /** For an undo: the expected current assignment, or the batch that made it. */
   readonly expected?: Assignment | { readonly batch: string } | null
@@ -35,9 +35,9 @@ export interface AssignmentResult {
   readonly badgeEventId: number
   readonly status: 'assigned' | 'unassigned' | 'unchanged' | 'failed' | 'conflict'
   readonly error?: string
-  /** The chip had the event already, with another window or text. */
+  /** The chip already had the event, with another window or text. */
   readonly replaced?: boolean
-  /** How the chip had the event before, and has it since; null: not at all. */
+  /** The assignment before and after; null: none. */
   readonly previous?: Assignment | null
   readonly left?: Assignment | null
 }
@@ -45,7 +45,7 @@ export interface AssignmentResult {
 interface Caller {
   readonly teamId: number
   readonly actor: Actor
-  /** The batch. */
+  /** ID of the batch. */
   readonly id: string
 }
 
@@ -61,8 +61,8 @@ interface EventState {
 }
 
 /**
- * What each row does by what the database says now. Rows of the same chip follow each other.
- * @param planned what each row was planned to do, if it was planned
+ * Decides on each row by the current state of the database. Rows of the same chip are applied in order.
+ * @param planned each row's planned result, if any
  */
 export async function decideAssignments(
   db: Queries,
@@ -89,7 +89,7 @@ export async function decideAssignments(
   return results
 }
 
-/** The events that rows name, with how the rows' chips have them. */
+/** Events named by rows, with the current assignments of the rows' chips. */
 async function eventsOf(
   db: Queries,
   teamId: number,
@@ -139,7 +139,7 @@ async function decide(db: Queries, { row, uid, event, at, batch }: DecisionInput
   return { ...about, status: 'assigned', ...(previous ? { replaced: true } : {}), previous, left }
 }
 
-/** Why an undo leaves the chip alone; undefined: it is as the batch left it, or as it was before. */
+/** Returns why an undo leaves the chip alone; undefined: it is as the batch left it, or already as before. */
 async function whyNot(
   db: Queries,
   {
@@ -179,7 +179,7 @@ function boundByPlan(now: AssignmentResult, planned: AssignmentResult | undefine
 // Keeps the audit entry readable.
 const uidsInRecord = 100
 
-/** A step of a larger write: does what was decided in the same transaction. */
+/** A step of a larger write: applies what was decided in the same transaction. */
 export async function assignRowsIn(
   trx: Queries,
   caller: Caller,
@@ -223,7 +223,7 @@ interface SameChange {
   readonly uids: string[]
 }
 
-/** What is the same for many chips is one statement. Of rows of the same chip, the last one counts. */
+/** Identical changes to many chips are one statement. Of several rows for one chip, the last counts. */
 function groupSameChanges(results: readonly AssignmentResult[]): Iterable<SameChange> {
   const last = new Map<string, AssignmentResult>()
   for (const result of results)

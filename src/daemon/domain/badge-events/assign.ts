@@ -125,7 +125,7 @@ export async function undoAssignments(
   return results
 }
 
-/** What is not the team's has no event of the team's either. */
+/** A chip that does not belong to the team has none of its events either. */
 const onWire = ({ status, error = '', previous }: AssignmentResult): UnassignResult => {
   if (status === 'unassigned') return { status: 'removed' }
   return status === 'failed' && previous !== undefined ? { status, error } : { status: 'unchanged' }

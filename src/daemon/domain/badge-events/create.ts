@@ -68,7 +68,7 @@ export async function createBadgeEvent(
   return { id, keepsImage: true, response: created.response }
 }
 
-/** Fills one buffer, because chunks that are put together afterwards take the memory twice. */
+/** Fills one preallocated buffer: concatenating chunks would take twice the memory. */
 async function inOnePiece({ size, bytes }: BadgeImage): Promise<Buffer> {
   const piece = Buffer.allocUnsafe(size)
   let at = 0

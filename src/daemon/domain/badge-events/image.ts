@@ -47,7 +47,7 @@ export class ImageFolder {
     return { type: image.type, size: image.data.length, bytes: image.data }
   }
 
-  /** Removes what a killed daemon left of uploads. */
+  /** Removes unfinished uploads of a killed daemon. */
   sweep(): void {
     for (const file of filesIn(this.#path)) rmSync(join(this.#path, file), { force: true })
   }
@@ -62,7 +62,7 @@ function filesIn(path: string): string[] {
   }
 }
 
-/** An upload that is checked as it arrives and written to its file, so that little of it is in memory. */
+/** An upload that is checked and written to its file as it arrives, so that little of it is in memory. */
 export class IncomingImage {
   readonly #judge = new ImageJudge()
   readonly #file: string
@@ -106,7 +106,7 @@ export class IncomingImage {
     return { type, extension, size, file: this.#file, bytes: () => createReadStream(this.#path) }
   }
 
-  /** Call this in any case. Removes the file. */
+  /** Removes the file. Must always be called. */
   close(): void {
     if (this.#descriptor === undefined) return
     closeSync(this.#descriptor)

@@ -24,9 +24,9 @@ interface PollerDeps extends PollDeps {
 const batchSize = 50
 const soonestMs = 250
 const stopMs = 4_000
-/** Other daemons wake nobody here, so what they plan is looked for. */
+/** Other daemons send no signal here, so this polls for what they scheduled. */
 const pollMs = 5_000
-/** Between the reservation of a badge and the first question about it. */
+/** The delay between reserving a badge and first asking about it. */
 const graceMs = 10_000
 const endOfDates = Date.UTC(9999, 0)
 const day = 24 * 3_600_000
@@ -112,7 +112,7 @@ export class Poller {
   async #work(): Promise<void> {
     const { db, clock, election } = this.#deps
     if (this.#pausedUntil > clock.monotonic() || (await election?.check()) === false) return
-    // Daemons may end while others go on.
+    // A daemon may have ended while others continued.
     if (election !== undefined) await this.recover()
     const now = iso(clock.now())
     for (const claim of await dueClaims(db.read, now, batchSize))

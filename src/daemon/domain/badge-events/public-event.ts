@@ -19,7 +19,10 @@ import { type Clock, iso } from '../time/time.ts'
 type AskingTeam = () => number | undefined
 type ReadDeps = { db: Pick<Db, 'read'> }
 
-/** Where an image is: at this daemon, after the path of badge events, or elsewhere. `url` is empty if there is none. */
+/**
+ * Location of an image: on this daemon, below the path of badge events, or elsewhere. `url` is empty if there is
+ * none.
+ */
 export type ImagePlace = { path: string } | { url: string }
 
 /** @throws DomainError not_found, for a private event of another team as well */
@@ -33,14 +36,14 @@ export async function showBadgeEvent(
   return { event, status: badgeStatus(event, iso(clock.now())), image: imageOf(event) }
 }
 
-/** An event as POAP describes its own; `image_url` is still to be filled in. */
+/** An event in POAP's format; `image_url` is still to be filled in. */
 export interface PoapEvent {
   response: CreationResponse
   event: BadgeEventRow
   image: ImagePlace
 }
 
-/** POAP's answers have no status, so events that were rejected are not there. @throws DomainError not_found */
+/** POAP's format has no status, so rejected events are left out. @throws DomainError not_found */
 export async function showAsPoap({ db }: ReadDeps, upstreamId: number, team: AskingTeam): Promise<PoapEvent> {
   const event = await findShownEventAt(db.read, upstreamId)
   if (!event || event.approval === 'rejected' || !isShown(event, team)) throw notFound('badge event')
@@ -56,11 +59,11 @@ export interface PoapBadge extends PoapEvent {
   claimedAt: string
 }
 
-/** The badges of an address at the embedded provider, the newest thousand. @param address in any case */
+/** The newest thousand badges of an address at the embedded provider. @param address in any case */
 export const badgesOf = (deps: ReadDeps, address: string, team: AskingTeam): Promise<PoapBadge[]> =>
   badgesHeld(deps, { address }, maxHeld, team)
 
-/** The newest badge that an address has of an event. @throws DomainError not_found */
+/** An address's newest badge of an event. @throws DomainError not_found */
 export async function badgeOf(
   deps: ReadDeps,
   badgeId: { address: string; upstreamId: number },
@@ -99,16 +102,13 @@ async function badgesHeld(
     }))
 }
 
-/** The place of an event's image, for its team. */
+/** The location of an event's image, for its team. */
 export async function imagePlace({ db }: ReadDeps, id: number): Promise<ImagePlace> {
   const event = await findShownEvent(db.read, id)
   return event ? imageOf(event) : { url: '' }
 }
 
-/**
- * IDs can be guessed, so the image of an event that not everybody may see needs its file name as well.
- * @throws DomainError not_found
- */
+/** IDs can be guessed, so the image of a private event also requires its file name. @throws DomainError not_found */
 export async function assertImageShown(
   { db }: ReadDeps,
   id: number,

@@ -8,7 +8,7 @@ import { hashCode } from '../codes/otps.ts'
 import { DomainError } from '../errors/errors.ts'
 
 const ethereum = 1
-/** POAP mints there. */
+/** POAP mints on this chain. */
 const gnosis = 100
 
 type Deps = { names: Names; chains: Pick<Chains, 'has'> }
@@ -59,22 +59,24 @@ const unsupportedRecipient = (what: string, cause?: unknown): DomainError =>
     cause,
   })
 
-// Device IDs and email addresses can be guessed, so a hash of them alone would tell who they are.
+// Device IDs and email addresses can be guessed, so their plain hashes would reveal them.
 
-/** What is stored of a device. */
+/** The stored form of a device ID. */
 export const deviceHashOf = (box: SecretBox, deviceId: string): string =>
   box.keyedHash(hashCode(deviceId), 'badgeClaims:device')
 
-/** What remains of an email address once it is no longer kept. */
+/** Replaces an email address once it is no longer kept. */
 export const hiddenEmail =
   (box: SecretBox) =>
   (email: string): string =>
     `email:${box.keyedHash(email.toLowerCase(), 'badgeClaims:email')}`
 
-/** Under which the badges of a recipient are counted. @param recipient an address or an email address, in any case */
+/**
+ * The key under which a recipient's badges are counted. @param recipient an address or an email address, in any case
+ */
 export const recipientKey = (box: SecretBox, recipient: string): string =>
   recipient.includes('@') ? hiddenEmail(box)(recipient) : recipient.toLowerCase()
 
-/** The same person, also once the address is no longer kept. */
+/** Keys of the same person, including those used after the address is deleted. */
 export const isRecipient = (box: SecretBox, stored: string, recipient: string): boolean =>
   stored.toLowerCase() === recipient.toLowerCase() || stored === hiddenEmail(box)(recipient)

@@ -29,15 +29,15 @@ export interface TeamRequester {
   teamId: number
   actor: Actor
   idempotency: KeyedRequest | undefined
-  /** Called once the key is kept, and before anything that may fail after that. */
+  /** Called once the key is stored, before anything that may fail. */
   recorded?: () => void
 }
 
-/** What identifies an event for a sheet that is sent again. @param image SHA-256, in hex */
+/** Identifies an event when a sheet is sent again. @param image SHA-256, in hex */
 export function contentHash(event: NewBadgeEvent, image: string): string {
   const { name, description, city, country, startDate, endDate, expiryDate } = event
   const { requestedCodes, virtualEvent, eventUrl, privateEvent, maxPerRecipient } = event
-  // In this order, and as before there was a maximum, so that older sheets still find their events.
+  // In this order, and without the maximum if it is the default, so that older sheets still find their events.
   const identity = {
     ...{ name, description, city, country, startDate, endDate, expiryDate, requestedCodes, virtualEvent },
     ...{ eventUrl, privateEvent, ...(maxPerRecipient === 1 ? {} : { maxPerRecipient }) },
@@ -49,15 +49,15 @@ export function contentHash(event: NewBadgeEvent, image: string): string {
 
 export interface Content {
   hash: string
-  /** The event that was created of this content before is wanted, if there is one. */
+  /** True: return the event that was already created from this content, if any. */
   isOnce: boolean
 }
 
 export interface CreatedBadgeEvent {
   id: number
-  /** True if it was created before. */
+  /** True if it already existed. */
   isUnchanged?: boolean
-  /** True if the image is served by this daemon. */
+  /** True if this daemon serves the image. */
   keepsImage: boolean
   response: CreationResponse
 }
@@ -127,7 +127,7 @@ export interface EventRequest {
 export const checkEmailAdvice =
   'The event may have been created there: before you try again, check whether you received its e-mail about the event.'
 
-/** The answer to a repetition of a request whose result is unknown. */
+/** Answers a repeated request whose result is unknown. */
 export const possibleDuplicate = (): DomainError =>
   conflict(
     `This request was sent to the badge provider before, and the connection broke before it answered. It is not sent again under its Idempotency-Key. ${checkEmailAdvice} If the event does not exist, send the request under a new key.`,

@@ -18,7 +18,7 @@ import { endCode, makeCodeGood, restoreCode } from '../../store/taps/spent-codes
 import type { WebhookEvents } from '../webhooks/events.ts'
 import { recipientKey } from './recipient.ts'
 
-// The ways in which a claim can end, each in one write. A claim that has ended meanwhile is left alone.
+// The ways in which a claim can end, each in one write. A claim that has already ended is left alone.
 
 const isOpen = async (trx: Queries, id: number): Promise<boolean> =>
   (await findClaim(trx, id))?.state === 'open'

@@ -22,9 +22,9 @@ interface Deps {
 }
 
 const codesTried = 50
-/** Longer than a provider takes for one code; a daemon that ends holds its claims no longer. */
+/** Longer than a provider takes for one code. Claims of a daemon that ended are free after this time. */
 const leaseMs = 90_000
-/** A request waits so long for what another daemon asks. */
+/** How long a request waits while another daemon asks about its claim. */
 const waitMs = 15_000
 
 const isSettled = (step: MintResult | Step): step is MintResult => !step.kind.startsWith('code-')
@@ -80,11 +80,11 @@ export class Settler {
     await Promise.allSettled(this.#running.values())
   }
 
-  /** Two daemons that ask about one claim would each give it the next code. */
+  /** Two daemons that asked about the same claim would each move it to the next code. */
   async #alone(id: number): Promise<MintResult> {
     const { db } = this.#deps
     const claim = await findClaim(db.read, id)
-    // Without a provider's code, one write decides.
+    // Without a provider's code, a single write decides.
     if (claim?.state !== 'open' || claim.codeNumber === null) return this.#orLeaveOpen(id)
     const settled = await withLease({ db, name: leaseOfClaim(id), leaseMs }, waitMs, (lease) => {
       this.#leases.set(id, lease)
@@ -93,7 +93,7 @@ export class Settler {
     return settled ?? lostResult
   }
 
-  /** Nothing is written, and so nothing sent, about a claim that another daemon has the lease of by now. */
+  /** Writes nothing, and so sends nothing, once another daemon has the claim's lease. */
   #write<T>(id: number, job: WriteJob<T>): Promise<T> {
     return (this.#leases.get(id) ?? this.#deps.db).write(job)
   }
@@ -159,7 +159,7 @@ export class Settler {
     )
   }
 
-  /** @param missing the number of a code that was assumed lost before */
+  /** @param missing the number of a code already assumed lost */
   async #putBack(claim: BadgeClaimRow, missing: number | undefined): Promise<MintResult> {
     await this.#write(claim.id, async (trx) => {
       await releaseClaim(trx, this.#deps.box, claim, 'behind')

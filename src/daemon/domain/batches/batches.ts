@@ -30,13 +30,13 @@ export interface NewBatch {
   readonly host?: string | undefined
   readonly context?: string | undefined
   readonly settings: Settings
-  /** Rows a second. */
+  /** Rows per second. */
   readonly rate?: number | undefined
   readonly total: number
   readonly rowsHash: string
 }
 
-/** Characters. They are kept with the batch, and are no rows. */
+/** In characters. These are stored with the batch and are not rows. */
 const maxSettings = 16_384
 
 /** @throws DomainError invalid_input */
@@ -46,7 +46,7 @@ export function kindOf(name: string): BatchKind {
   return kind
 }
 
-/** By its ID or its name. @throws DomainError not_found, conflict */
+/** Finds a batch by its ID or name. @throws DomainError not_found, conflict */
 export async function batchOf(db: Queries, { teamId }: BatchCaller, idOrName: string): Promise<NamedBatch> {
   if (isBatchId(idOrName)) {
     const batch = await findBatch(db, idOrName)
@@ -59,7 +59,7 @@ export async function batchOf(db: Queries, { teamId }: BatchCaller, idOrName: st
   return batch
 }
 
-/** With what its kind needs. @throws DomainError not_found, conflict, scope_missing */
+/** Finds a batch and its kind, whose scope the caller needs. @throws DomainError not_found, conflict, scope_missing */
 export async function batchToRun(db: Queries, caller: BatchCaller, idOrName: string) {
   const batch = await batchOf(db, caller, idOrName)
   const kind = kindOf(batch.kind)
@@ -67,7 +67,7 @@ export async function batchToRun(db: Queries, caller: BatchCaller, idOrName: str
   return { batch, kind }
 }
 
-/** In the words of the wire: by its team's name. Newest first. */
+/** In the wire format, with the team's name. Newest first. */
 export const listOwnBatches = (
   { db }: Pick<BatchDeps, 'db'>,
   { teamId }: Pick<BatchCaller, 'teamId'>,
@@ -83,7 +83,7 @@ export const runOf = (batch: BatchRow): BatchRun => ({
   settings: settingsOf(batch),
 })
 
-/** A batch of which nothing is there yet. */
+/** A batch without rows yet. */
 export const emptyBatch = {
   state: 'uploading',
   ...{ approvedBy: null, undoes: null, uploaded: 0, plan: null, pass: 1 },
@@ -92,8 +92,8 @@ export const emptyBatch = {
 } as const
 
 /**
- * Begins a batch, or finds the one of the same name with the same rows.
- * @throws DomainError invalid_input, scope_missing, too_large, batch_name_taken, and what its kind refuses
+ * Creates a batch, or returns the one with the same name and rows.
+ * @throws DomainError invalid_input, scope_missing, too_large, batch_name_taken, and errors of its kind
  */
 export async function createBatch(
   deps: BatchDeps,
@@ -158,7 +158,7 @@ function assertTimes({ undo }: BatchKind, { at, until }: NewBatch, now: number):
   if (at !== undefined && until <= at) throw invalid('until', 'must be after the time when the batch starts')
 }
 
-/** Its totals, as stored. */
+/** Stored totals of the batch. */
 export function totalsOf({ plan }: Pick<BatchRow, 'plan'>): Readonly<Record<string, unknown>> | null {
   const totals: unknown = plan === null ? null : JSON.parse(plan)
   return isJsonObject(totals) ? totals : null

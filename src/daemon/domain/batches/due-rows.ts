@@ -3,7 +3,7 @@ import { type Advance, findPiece, type Position } from '../../store/batches/batc
 import type { BatchDeps, BatchKind, BatchRun, NumberedRow, PlannedRow, RowResult } from './kind.ts'
 import { type OpenPiece, openPiece, type StoredResult, sealResults, storedResult } from './pieces.ts'
 
-/** A row that is to be handled, and its place. */
+/** A row to be handled, with its position. */
 export interface Due {
   readonly piece: number
   readonly at: number
@@ -17,7 +17,7 @@ export interface RowOutcome {
 
 export interface DuePage {
   readonly due: readonly Due[]
-  /** Where the rows after them begin. */
+  /** The position after these rows. */
   readonly to: Omit<Position, 'pass'>
   readonly isEnd: boolean
 }
@@ -26,7 +26,7 @@ interface SealedPiece extends OpenPiece {
   readonly sealed: Uint8Array
 }
 
-/** What a write that keeps results changes of the batch. */
+/** Changes to the batch by a write that stores results. */
 export interface KeptResults {
   readonly pieces: readonly SealedPiece[]
   readonly counts: Omit<Advance, keyof Position>
@@ -36,7 +36,7 @@ const isDue = (stored: StoredResult | undefined, pass: number): boolean =>
   stored === undefined ||
   (stored.pass < pass && (stored.result.status === 'failed' || stored.result.status === 'conflict'))
 
-/** The rows of a batch that have no result of this pass yet, with the pieces that are open for them. */
+/** Rows of a batch without a result in this pass, with their open pieces. */
 export class DueRows {
   readonly #deps: Pick<BatchDeps, 'db' | 'box'>
   readonly #kind: BatchKind
@@ -44,7 +44,7 @@ export class DueRows {
   readonly #isBound: boolean
   readonly #open = new Map<number, OpenPiece>()
 
-  /** @param isBound to its plan also where rows are tried again, since that is what was approved */
+  /** @param isBound bound to the plan even for retried rows, because the plan was approved */
   constructor(deps: Pick<BatchDeps, 'db' | 'box'>, kind: BatchKind, run: BatchRun, isBound: boolean) {
     this.#deps = deps
     this.#isBound = isBound
@@ -70,7 +70,7 @@ export class DueRows {
         })
       }
       if (at < open.count) break
-      // A retry passes over pieces in which nothing failed.
+      // A retry skips pieces without failures.
       if (due.length === 0) this.#open.delete(piece)
       piece += 1
       at = 0
@@ -90,7 +90,7 @@ export class DueRows {
     return open
   }
 
-  /** Pieces as they are to be kept; a write may do it again, so it changes nothing here. */
+  /** Returns the pieces to store. A write may run again, so this changes nothing here. */
   keep(handled: readonly RowOutcome[]): KeptResults {
     const counts = { changed: 0, unchanged: 0, failed: 0, conflict: 0, stored: 0 }
     const merged = new Map<number, OpenPiece & { results: (StoredResult | undefined)[] }>()
@@ -100,7 +100,7 @@ export class DueRows {
       open.results[due.at] = storedResult(this.#run.pass, result)
       merged.set(due.piece, open)
       counts[countOfStatus[result.status]] += 1
-      // A row that is tried again no longer counts as what it was.
+      // The previous result of a retried row no longer counts.
       const last = before.results[due.at]
       if (last) counts[countOfStatus[last.result.status]] -= 1
     }
@@ -118,7 +118,7 @@ export class DueRows {
     return open
   }
 
-  /** Once they are on disk. */
+  /** Call it once they are on disk. */
   markStored(pieces: readonly SealedPiece[]): void {
     for (const { sealed: _, ...open } of pieces) this.#open.set(open.piece, open)
   }

@@ -16,7 +16,7 @@ type Bytes = AsyncIterable<Uint8Array> | Iterable<Uint8Array>
 const states = ['uploading'] as const
 
 /**
- * Keeps an image that rows refer to. One that is there already stays.
+ * Stores an image that rows refer to. An existing one stays.
  * @param hash SHA-256, in hex @throws DomainError not_found, scope_missing, conflict, invalid_input,
  * unsupported_media_type, too_large
  */
@@ -44,7 +44,7 @@ export async function uploadFile(
   })
 }
 
-/** An image is judged as it arrives, so that no more of it is in memory than one may have. */
+/** An image is checked as it arrives, so that memory never holds more than the maximum size. */
 async function received(bytes: Bytes) {
   const judge = new ImageJudge()
   const sum = createHash('sha256')

@@ -7,19 +7,18 @@ import { pause } from './send.ts'
 
 type Deps = Pick<BatchDeps, 'db' | 'box'>
 
-/** A batch that another daemon runs is looked at so often. */
+/** How often a batch that another daemon runs is polled. */
 const pollMs = 500
-/** Not after each write: a look opens a piece. */
+/** Less often than after each write, because a read opens a piece. */
 const minLookMs = 50
 const tellMs = 1000
 
-/** A result in JSON as it is stored, or the batch. */
+/** A stored result as JSON, or the batch. */
 export type FollowLine = string | { batch: NamedBatch }
 
 /**
- * The results of the present pass as they come, in the order of the rows, a few at a time; now and then the batch, and
- * again at the end.
- * @param after how many results are known @throws DomainError not_found, scope_missing
+ * Streams the results of the current pass in row order, a few at a time, with the batch now and then and at the end.
+ * @param after the number of results that the caller already has @throws DomainError not_found, scope_missing
  */
 export async function followBatch(
   deps: Deps & { signals: BatchSignals },
@@ -53,7 +52,7 @@ async function* follow(
   }
 }
 
-/** Moves the place on to where the batch stands. */
+/** Advances to the batch's position. */
 async function* resultsFrom(
   { db, box }: Deps,
   { id, nextPiece, nextRow }: BatchRow,
@@ -104,7 +103,7 @@ async function* report(
   }
 }
 
-/** Tells those who follow a batch that it moved on. Batches that other daemons run are looked at now and then. */
+/** Notifies followers of a batch when it advances. Batches run by other daemons are polled. */
 export class BatchSignals {
   readonly #listeners = new Map<string, Set<() => void>>()
 
@@ -112,7 +111,7 @@ export class BatchSignals {
     for (const listener of this.#listeners.get(id) ?? []) listener()
   }
 
-  /** Resolves when the batch moves on, after a while at the latest, or once the signal aborts. */
+  /** Resolves when the batch advances, after a timeout, or when the signal aborts. */
   async next(id: string, withinMs: number, stopped: AbortSignal): Promise<void> {
     if (stopped.aborted) return
     const listeners = this.#listeners.get(id) ?? new Set()

@@ -9,7 +9,7 @@ import type { Idempotency } from '../chain/transactions.ts'
 import type { RegisterDeps } from '../chips/register-chips.ts'
 import type { TransferDeps } from '../phygitals/target.ts'
 
-/** What kinds need of the daemon. A function of a kind asks for the narrowest part. */
+/** Services for kinds. Their functions ask for the narrowest part. */
 export type BatchDeps = RegisterDeps &
   TransferDeps & {
     readonly box: SecretBox
@@ -20,42 +20,42 @@ export type BatchDeps = RegisterDeps &
     readonly instance: string
     /** In the URLs that the daemon issues; final once it listens. */
     readonly baseUrl: string
-    /** Chips without a token take their IDs one at a time. */
+    /** Chips without a token get their IDs one at a time. */
     readonly minting: KeyedMutex
-    /** Wei per gas; the relayer's maximum on a chain. */
+    /** In wei per gas: the relayer's maximum on a chain. */
     feeCap(chainId: number): bigint | undefined
   }
 
-/** What holds for all rows of a batch: `{ "chipGroup": "Jackets", "keySet": 101 }`. */
+/** Settings for all rows of a batch: `{ "chipGroup": "Jackets", "keySet": 101 }`. */
 export type Settings = Readonly<Record<string, unknown>>
 
-/** A batch as its kind sees it. */
+/** A batch as seen by its kind. */
 export interface BatchRun {
   readonly id: string
   /** The command: `chips edit`. */
   readonly kind: string
   readonly teamId: number
-  /** Whoever began it, with the batch. */
+  /** Who began the batch. */
   readonly actor: Actor
-  /** What its rows may do. */
+  /** The scopes of its rows. */
   readonly scopes: readonly Scope[]
   readonly settings: Settings
-  /** 1, and one more for each retry of failed rows. */
+  /** 1, plus one for each retry of failed rows. */
   readonly pass: number
 }
 
-/** Rows are counted from 1, as in the sheet; a batch may leave some out. */
+/** Row numbers start at 1, as in the sheet; a batch may omit some. */
 export interface NumberedRow {
   readonly row: number
 }
 
-/** How a row ended, or would end. Kinds add their own members, which reports show. */
+/** A row's actual or planned result. Kinds add their own members, which reports show. */
 export interface RowResult extends NumberedRow {
   readonly status: RowStatus
   readonly error?: string | undefined
 }
 
-/** A row that was not handled because something it needs does not answer: it is tried again later. */
+/** A row that was postponed because a required service does not answer. It is retried. */
 export interface RetryLater extends NumberedRow {
   readonly retryReason: string
 }
@@ -67,73 +67,73 @@ export interface PlannedRow<R extends NumberedRow, T extends RowResult> {
 }
 
 type Undo<R extends NumberedRow, T extends RowResult> =
-  /** Why not, and what to do instead, where `BATCH` stands for the batch's ID. */
+  /** Why it cannot be undone, and what to do instead; `BATCH` is replaced by the batch's ID. */
   | { readonly refusal: string; readonly advice?: string }
   | {
-      /** The kind of the batch that takes it back, and what holds for its rows. */
+      /** The kind of the undo batch, and the settings for its rows. */
       readonly kind: string
       settings?(run: BatchRun): Settings
       /**
-       * The line of that batch, as if it was uploaded; it must leave alone what somebody changed since. undefined if
-       * there is nothing to take back.
+       * A row of the undo batch, as if uploaded. It must leave alone what somebody has changed since. Undefined:
+       * there is nothing to undo.
        */
       row(row: R, result: T): object | undefined
     }
 
 interface AnyKind<R extends NumberedRow, T extends RowResult> {
-  /** The commands whose batches are of this kind: `chips apply`, `chips edit`, … */
+  /** The commands that create batches of this kind: `chips apply`, `chips edit`, … */
   readonly names: readonly string[]
-  /** Takes an admin token, and no API key. */
+  /** Requires an admin token; API keys are refused. */
   readonly isAdmin: boolean
-  /** Whoever begins, resumes, or undoes it needs this. */
+  /** The scope required to begin, resume, or undo it. */
   readonly scope: Scope
-  /** Its rows refer to images, which are uploaded to the batch. */
+  /** Rows refer to images, which are uploaded to the batch. */
   readonly hasFiles?: true
-  /** Checks a line as it was uploaded. */
+  /** Checks an uploaded line. */
   readRow(line: unknown, run: Pick<BatchRun, 'kind' | 'settings'>): { value: R } | { problem: string }
-  /** What the rows of each upload are kept in the order of: that of the table which they go to, where that is faster. */
+  /** The sort order of each upload's rows: that of the table they are written to, if that is faster. */
   order?(row: R): string
-  /** Checks what holds for all rows, when the batch is created. @throws DomainError */
+  /** Checks the settings for all rows when the batch is created. @throws DomainError */
   checkSettings?(deps: BatchDeps, run: Omit<BatchRun, 'id' | 'pass'>): Promise<void>
   /**
-   * What the rows would do now, one result per row in order; writes nothing. The rows are those of one piece, up to 500.
-   * @param seen what earlier pieces of this plan named, to find rows that meet
+   * Plans up to 500 rows of one piece without writing: one result per row, in order.
+   * @param seen names used in earlier pieces of this plan, to find rows that conflict
    */
   plan(deps: BatchDeps, run: BatchRun, rows: readonly R[], seen: Map<string, number>): Promise<T[]>
-  /** Totals beside the counts by status, from the results of a piece: `{ disables: 3 }`. They are added up. */
+  /** Totals of a piece besides the counts by status: `{ disables: 3 }`. They are added up. */
   totals?(rows: readonly R[], results: readonly T[]): Readonly<Record<string, number>>
-  /** What a plan says at its end beside totals: what the chain would charge. The results come piece by piece. */
+  /** Additional totals at the end of a plan, such as the cost on a chain. Receives the results piece by piece. */
   costs?(deps: BatchDeps, run: BatchRun, pieces: AsyncIterable<readonly T[]>): Promise<object | undefined>
-  /** Absent: it cannot be planned without doing it, and a plan repeats its rows. */
+  /** Absent: rows cannot be planned without executing them, so a plan only repeats them. */
   readonly undo: Undo<R, T>
 }
 
-/** Rows that are written to the database: their effects and their results are one transaction. */
+/** For rows written to the database: their effects and results share a transaction. */
 export interface WrittenKind<R extends NumberedRow = NumberedRow, T extends RowResult = RowResult>
   extends AnyKind<R, T> {
   readonly how: 'written'
-  /** Rows that a transaction takes at most; the piece is cut so that it holds up taps for a few milliseconds. */
+  /** Maximum rows per transaction; pieces are cut so that taps are delayed by only a few milliseconds. */
   readonly rowsPerWrite: { readonly min: number; readonly max: number }
-  /** A write takes rows of one piece alone, whose text is bounded. */
+  /** A write takes rows of a single piece, whose size is bounded. */
   readonly staysInPiece?: true
   /**
-   * Applies rows in the transaction of their results; one result per row, in order. A row whose `planned` says what it
-   * saw, and that is no longer so, is a `conflict` and is left alone; one that was planned to fail is not tried.
+   * Applies rows in the transaction of their results; one result per row, in order. A row whose planned state has
+   * changed is a `conflict` and is left alone; a row that was planned to fail is not tried.
    */
   write(trx: Queries, deps: BatchDeps, run: BatchRun, rows: readonly PlannedRow<R, T>[]): Promise<T[]>
-  /** Called after each transaction: wakes whoever goes on from it. */
+  /** Called after each transaction, to wake whoever continues from it. */
   written?(deps: BatchDeps, results: readonly T[]): void
 }
 
-/** Rows that end outside of the database, on a chain or at a provider. */
+/** For rows whose effect is outside the database, on a chain or at a provider. */
 export interface SentKind<R extends NumberedRow = NumberedRow, T extends RowResult = RowResult>
   extends AnyKind<R, T> {
   readonly how: 'sent'
-  /** Rows under way at once. */
+  /** Maximum concurrent rows. */
   readonly concurrency: number
   /**
    * Sends one row. It may be called again for the same row after a kill: the key makes it the same request.
-   * @param key names this attempt of the row for ever
+   * @param key permanent identifier of this attempt at the row
    */
   send(deps: BatchDeps, run: BatchRun, row: PlannedRow<R, T>, key: string): Promise<T | RetryLater>
 }

@@ -19,13 +19,13 @@ import { pause } from './send.ts'
 import { cancelExpired } from './steps.ts'
 import { makeUndo } from './undo.ts'
 
-/** Other daemons start batches too, and clocks jump. */
+/** Polled, because other daemons start batches too, and clocks jump. */
 const everyMs = 1000
-/** More of them would only divide the time. */
+/** Running more at once would only divide the time. */
 const maxConcurrent = 64
 const maxDue = 100
 const lateFromMs = 60_000
-/** Before each further try while the database cannot be used. */
+/** Delay before each retry while the database is unavailable. */
 const pauses = [1000, 3000, 6000, 10_000]
 
 interface Job {
@@ -33,14 +33,14 @@ interface Job {
   readonly ended: Promise<void>
 }
 
-/** Runs the batches that are to run, on the one daemon that leads. */
+/** Runs due batches on the daemon that leads. */
 export class BatchLoop {
   readonly signals = new BatchSignals()
   readonly deps: BatchDeps
   readonly #election: Election
   readonly #log: Pick<Logger, 'error' | 'warn'>
   readonly #jobs = new Map<string, Job>()
-  /** What batches wait for that this daemon runs. */
+  /** Waiting reasons of the batches that this daemon runs. */
   readonly #waiting = new Map<string, string>()
   readonly #loop: BackgroundLoop<void>
   #isFailing = false
@@ -64,18 +64,18 @@ export class BatchLoop {
     this.#loop.start()
   }
 
-  /** A batch was started. */
+  /** Call it when a batch was started. */
   wake(): void {
     this.#loop.wake()
   }
 
-  /** Rows that are being handled are finished, and nothing more is begun. */
+  /** Rows in progress are completed, and no new ones begin. */
   async stop(): Promise<void> {
     await this.#loop.stop()
     await this.#stopJobs()
   }
 
-  /** Looks once, and waits for what is begun then. */
+  /** Runs one round and waits for everything that it starts. */
   async tick(): Promise<void> {
     await this.#loop.tick()
     await Promise.all([...this.#jobs.values()].map(({ ended }) => ended))
@@ -89,7 +89,7 @@ export class BatchLoop {
     this.signals.notify(id)
   }
 
-  /** With what it waits for just now. */
+  /** Includes the current waiting reason. */
   shown(batch: NamedBatch): NamedBatch {
     const reason = batch.state === 'running' ? this.#waiting.get(batch.id) : undefined
     return reason === undefined ? batch : { ...batch, error: reason }
@@ -114,7 +114,7 @@ export class BatchLoop {
     this.#isFailing = false
   }
 
-  /** Revoking a credential pauses its batches at once; those of an expired one are paused here. */
+  /** Revoking a credential pauses its batches at once; batches of expired ones are paused here. */
   async #pauseEnded(at: string): Promise<void> {
     const { db } = this.deps
     if ((await endedBatches(db.read, at)).length === 0) return
@@ -149,7 +149,7 @@ export class BatchLoop {
       this.#log.warn({ batch: id, kind, at, lateSeconds }, 'a batch was started after its time')
   }
 
-  /** Acts in the name of whoever started it. */
+  /** Acts on behalf of whoever started it. */
   async #takeBack(batch: BatchRow): Promise<void> {
     const { db, clock } = this.deps
     const id = await makeUndo(this.deps, batch, batch)
@@ -191,7 +191,7 @@ export class BatchLoop {
     this.signals.notify(id)
   }
 
-  /** Also told to those who ask other daemons. */
+  /** Stored, so that other daemons can report it too. */
   async #waitsFor(id: string, reason: string | undefined): Promise<void> {
     if (this.#waiting.get(id) === reason) return
     if (reason === undefined) this.#waiting.delete(id)

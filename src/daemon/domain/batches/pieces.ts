@@ -8,16 +8,16 @@ import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import type { Queries } from '../../store/database/database.ts'
 import type { BatchKind, BatchRun, NumberedRow, RowResult } from './kind.ts'
 
-/** What is opened and written at once. */
+/** Limits of a piece, which is read and written as a whole. */
 export const pieceBounds = { rows: 500, characters: 128 * 1024 }
 
 type Column = 'rows' | 'plan' | 'results'
 
-/** A result and the pass that it is of. */
+/** A result and its pass. */
 export interface StoredResult {
   readonly pass: number
   readonly result: RowResult
-  /** The stored text, since a piece is encrypted again with each write. */
+  /** Kept as stored text, because a piece is encrypted again with each write. */
   readonly line: string
 }
 
@@ -25,7 +25,7 @@ export const storedResult = (pass: number, result: RowResult): StoredResult => (
   ...{ pass, result, line: stringifyExact([pass, result]) },
 })
 
-/** A piece of a batch, opened. Its lists go by the place of a row in the piece. */
+/** A decrypted piece of a batch. Its lists are indexed by the position of a row in the piece. */
 export interface OpenPiece {
   readonly piece: number
   readonly count: number
@@ -33,16 +33,16 @@ export interface OpenPiece {
   /** undefined: not planned. */
   readonly plan: readonly RowResult[] | undefined
   readonly results: readonly (StoredResult | undefined)[]
-  /** Bytes of the results, as kept. */
+  /** Size of the results in bytes, as stored. */
   readonly resultBytes: number
 }
 
 const contextOf = (id: string, piece: number, column: Column): string => `batch ${id} ${piece} ${column}`
 
-// The first level takes a third of the time of the usual one, and rows of a sheet are alike.
+// Level 1 takes a third of the default's time, and compresses similar rows well enough.
 const level = { level: 1 }
 
-/** JSON lines, deflated and sealed for their place. */
+/** JSON lines, deflated and encrypted for their position. */
 export const sealLines = (
   box: SecretBox,
   { id, piece, column }: { id: string; piece: number; column: Column },
@@ -109,7 +109,7 @@ export function openPiece(box: SecretBox, kind: BatchKind, run: BatchRef, stored
   }
 }
 
-/** By the place of each row. */
+/** By the position of each row. */
 export const openResults = (
   box: SecretBox,
   id: string,
@@ -119,7 +119,7 @@ export const openResults = (
     ? Array.from({ length: stored.count }, () => undefined)
     : linesOf(box, id, stored, 'results', stored.results).map((line) => parseStored(line))
 
-/** The JSON of the results of a pass, of rows from one place to before another. */
+/** The JSON of a pass's results in a range of rows; the end is exclusive. */
 export const resultTexts = (
   box: SecretBox,
   id: string,
@@ -136,7 +136,7 @@ export const resultTexts = (
 export const rowNumbers = (box: SecretBox, id: string, stored: BatchPieceRow): number[] =>
   linesOf(box, id, stored, 'rows', stored.rows).map((line) => Number(parseObject(line)?.row))
 
-/** Rows were checked when they were uploaded. */
+/** Rows were validated when uploaded. */
 function rowOn(kind: BatchKind, run: BatchRef, line: string): NumberedRow {
   const read = kind.readRow(parseExact(line), run)
   if ('problem' in read) throw new Error(`A row of batch ${run.id} is no longer valid: ${read.problem}`)
@@ -152,7 +152,7 @@ export async function* piecesOfBatch(db: Queries, id: string, from = 0): AsyncGe
   }
 }
 
-/** Cuts lines so that each piece stays within its bounds. */
+/** Splits lines into pieces within the limits. */
 export function* cutLines(lines: Iterable<string>): Generator<string[]> {
   let piece: string[] = []
   let characters = 0

@@ -27,7 +27,8 @@ export function assertUploaded({ id, uploaded, total }: NamedBatch): void {
 }
 
 /**
- * Plans a batch, and keeps what each row would do: what changes until the row is handled is a conflict then.
+ * Plans a batch and stores what each row would do. A state that changes before the row is handled makes it a
+ * conflict.
  * @returns a result per row, and the totals @throws DomainError not_found, scope_missing, conflict
  */
 export async function planBatch(
@@ -43,13 +44,13 @@ export async function planBatch(
 }
 
 const noLonger = (id: string) =>
-  conflict(`Batch ${id} was started or planned anew meanwhile, so this plan does not hold.`)
+  conflict(`Batch ${id} was started or planned again in the meantime, so this plan is no longer valid.`)
 
 async function* plan(deps: BatchDeps, batch: NamedBatch, kind: BatchKind): AsyncGenerator<PlanLine> {
   const { db, clock, box } = deps
   const { id } = batch
   const run = runOf(batch)
-  // Each plan has a number, so that none mixes with another: what is approved are the totals of one.
+  // Plans are numbered, so that they cannot mix: approval is for the totals of one plan.
   const ifStillOurs = async (trx: Queries, nextRow: number, change: Partial<BatchRow>) => {
     if (await changeBatch(trx, id, { states: mayBePlanned, nextRow }, change)) return
     throw noLonger(id)

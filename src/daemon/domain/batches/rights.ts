@@ -6,15 +6,15 @@ import type { BatchKind } from './kind.ts'
 
 export interface BatchCaller {
   readonly actor: Actor
-  /** undefined: an admin token, which sees the batches of all teams. */
+  /** Undefined: an admin token, which sees all teams' batches. */
   readonly teamId: number | undefined
   readonly scopes: readonly Scope[]
-  /** Names the credential for ever, since names are given again: `key 3`, `token 0`. */
+  /** Permanently identifies the credential, since names can be reused: `key 3`, `token 0`. */
   readonly credential: string
 }
 
 /**
- * Whoever begins, resumes, or undoes a batch, or reads its rows, needs the scope of its kind.
+ * Beginning, resuming, or undoing a batch, or reading its rows, requires the scope of its kind.
  * @throws DomainError scope_missing
  */
 export function assertMayRun(
@@ -23,17 +23,17 @@ export function assertMayRun(
   kind: string,
 ): void {
   if (isAdmin && teamId !== undefined)
-    throw scopeMissing(`A batch of ${kind} takes an admin token, and no API key.`)
-  if (!permits(scopes, scope)) throw scopeMissing(`A batch of ${kind} takes the scope "${scope}".`)
+    throw scopeMissing(`A batch of ${kind} requires an admin token; an API key is not enough.`)
+  if (!permits(scopes, scope)) throw scopeMissing(`A batch of ${kind} requires the scope "${scope}".`)
 }
 
-/** Without which sort of credential it is. */
+/** The credential's name without the prefix of its kind. */
 export const nameOf = ({ name }: Pick<Actor, 'name'>): string => name.replace(/^(key|admin):/, '')
 
 type StartedBatch = Pick<BatchRow, 'id' | 'startedBy' | 'startedById' | 'scopes'>
 
 /**
- * Rows run with the scopes of whoever began their batch, so nobody else gives it rows, or decides what its plan binds.
+ * Rows run with the scopes of whoever began the batch, so nobody else may upload rows or change its settings.
  * @throws DomainError scope_missing
  */
 export function assertBegan({ credential }: BatchCaller, { id, startedBy, startedById }: StartedBatch): void {
@@ -43,7 +43,7 @@ export function assertBegan({ credential }: BatchCaller, { id, startedBy, starte
   )
 }
 
-/** @throws DomainError scope_missing if its rows would do what its caller may not */
+/** @throws DomainError scope_missing if the rows need scopes that the caller lacks */
 export function assertMayStart({ credential, scopes }: BatchCaller, begun: StartedBatch): void {
   if (begun.startedById === credential) return
   const missing = parseScopes(begun.scopes).filter((scope) => !permits(scopes, scope))

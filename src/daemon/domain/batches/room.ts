@@ -3,20 +3,20 @@ import type { Queries } from '../../store/database/database.ts'
 import { DomainError } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
 
-/** Limits per team, so that no team can use up the room of others. */
+/** Limits per team, so that no team uses up the others' space. */
 const share = { batches: 1000, stored: 2 ** 29 }
 
 const hour = 3_600_000
 const day = 24 * hour
 
-/** How long batches are kept after their last sign of life. Those that run, or are to run, stay. */
+/** How long batches are kept after their last activity. Running and scheduled ones stay. */
 const keptFor = [
   { ms: hour, states: ['uploading'] },
   { ms: 90 * day, states: ['done', 'cancelled', 'undone'] },
   { ms: 180 * day, states: ['planned', 'proposed', 'paused', 'failed'] },
 ] as const
 
-/** @param bytes that a batch grows by; undefined: one more batch @throws DomainError too_large */
+/** @param bytes to add to a batch; undefined: a new batch @throws DomainError too_large */
 export async function assertRoom(trx: Queries, teamId: number, bytes?: number): Promise<void> {
   const { count, stored } = await sizeOfBatches(trx, teamId)
   const isFull =
@@ -28,7 +28,7 @@ export async function assertRoom(trx: Queries, teamId: number, bytes?: number): 
   )
 }
 
-/** @returns how many were deleted of one sort, at most `limit` */
+/** @returns the number of deleted rows of one kind, at most `limit` */
 export async function forgetBatches(trx: Queries, now: number, limit: number): Promise<number> {
   let most = 0
   for (const { ms, states } of keptFor)

@@ -18,18 +18,18 @@ import { pause, sendRows } from './send.ts'
 
 export interface Running {
   readonly deps: BatchDeps
-  /** Aborted when this daemon is to let it be. */
+  /** Aborted when this daemon should stop running the batch. */
   readonly stopped: AbortSignal
   /** Called after each write. */
   moved(): void
-  /** @param reason undefined: it goes on */
+  /** @param reason undefined: nothing; the batch continues */
   waitsFor(reason: string | undefined): Promise<void>
 }
 
-/** Another daemon went on from here, or the batch no longer runs. */
+/** Another daemon has taken over, or the batch no longer runs. */
 class Overtaken extends Error {}
 
-/** Runs a batch to its end, or until it is paused or overtaken. @throws what the store or its kind throws */
+/** Runs a batch until it is complete, paused, or taken over. @throws errors of the store or its kind */
 export async function runBatch(running: Running, id: string): Promise<void> {
   const batch = await findBatch(running.deps.db.read, id)
   if (batch?.state !== 'running') return
@@ -40,7 +40,7 @@ export async function runBatch(running: Running, id: string): Promise<void> {
   }
 }
 
-// A write that a kill cuts off is sent again; more rows would make such a repetition longer.
+// A write interrupted by a kill is repeated; more rows would make that take longer.
 const sentPerWrite = 4
 
 class BatchRunner {
@@ -51,7 +51,7 @@ class BatchRunner {
   readonly #run: BatchRun
   readonly #rows: DueRows
   readonly #pace: AdaptiveSize
-  /** As stored. */
+  /** In the stored format. */
   #position: Position
   /** When the next rows may be handled, on the monotonic clock. */
   #nextAt: number
@@ -89,11 +89,11 @@ class BatchRunner {
   #size(): number {
     const { rate } = this.#batch
     const size = this.#kind.how === 'sent' ? this.#kind.concurrency * sentPerWrite : this.#pace.size
-    // Rows a tenth of a second, so that they are spread over each second.
+    // In rows per tenth of a second, to spread them over each second.
     return rate === null ? size : Math.max(1, Math.min(size, Math.floor(rate / 10_000)))
   }
 
-  /** Keeps to the rate. */
+  /** Limits the rate. */
   #spend(rows: number): void {
     const { rate } = this.#batch
     if (rate !== null)
@@ -116,7 +116,7 @@ class BatchRunner {
     this.#spend(rows.length)
   }
 
-  /** Paused, or taken over: rows run in the name of whoever has the batch now. */
+  /** Paused or taken over: rows must not run for a previous owner of the batch. */
   async #isGone(): Promise<boolean> {
     const now = await findBatch(this.#deps.db.read, this.#batch.id)
     return now?.state !== 'running' || now.startedById !== this.#batch.startedById
@@ -131,7 +131,7 @@ class BatchRunner {
       send: (one) => kind.send(this.#deps, this.#run, one.planned, this.#keyOf(one)),
       onResult: (one, result) => handled.push({ due: one, result }),
     })
-    // It goes on at the first one that was not sent; those behind it that were are known by their results.
+    // Continues at the first row that was not sent; later ones that were sent have results.
     const sent = new Set(handled.map((one) => one.due))
     const next = due.find((one) => !sent.has(one))
     const reached = next === undefined ? to : { nextPiece: next.piece, nextRow: next.at }
@@ -141,12 +141,12 @@ class BatchRunner {
     this.#spend(due.length)
   }
 
-  /** Names this attempt of a row for ever. By its place, since clients may give two rows one number. */
+  /** A permanent identifier of this attempt at a row. By position, because clients may number two rows alike. */
   #keyOf({ piece, at }: Due): string {
     return `${this.#batch.id}:${piece}.${at}:${this.#run.pass}`
   }
 
-  /** Keeps results, and moves on, in one write with what `handle` writes. @throws Overtaken */
+  /** Stores results and advances the position, in the same write as `handle`. @throws Overtaken */
   async #commit(
     to: DuePage['to'],
     isEnd: boolean,
@@ -177,11 +177,11 @@ class BatchRunner {
       if (isEnd) await this.#end(trx, at)
       return true
     }
-    // What was sent is kept, whatever became of the batch meanwhile, and so is the reason why it rests.
+    // Results of sent rows are stored whatever happened to the batch, and so is the reason for the pause.
     return this.#kind.how === 'sent' && advanceBatch(trx, from, undefined, advance, { touchedAt: at })
   }
 
-  /** In the write of the last rows. What the batch took back is undone from then on. */
+  /** In the write of the last rows. From then on, the original batch counts as undone. */
   async #end(trx: Queries, at: string): Promise<void> {
     const { id, kind, name, teamId, undoes, startedBy, total } = this.#batch
     const actor = { name: startedBy, requestId: null, batch: id }
@@ -190,7 +190,7 @@ class BatchRunner {
     await changeBatch(trx, id, { states: ['done'] }, { auditHead: hash })
     if (undoes === null) return
     await changeBatch(trx, undoes, { states: ['done', 'paused', 'failed', 'cancelled'] }, { state: 'undone' })
-    // Where an undo is taken back, what it had undone is done again.
+    // Undoing an undo makes the original batch done again.
     const first = (await findBatch(trx, undoes))?.undoes
     if (first != null) await changeBatch(trx, first, { states: ['undone'] }, { state: 'done' })
   }

@@ -1,8 +1,8 @@
 import type { RetryLater, RowResult } from './kind.ts'
 
-/** Before each further try of rows that wait for something, in milliseconds; then the last one again and again. */
+/** Delays between retries of waiting rows, in milliseconds; the last one repeats. */
 const pauses = [1000, 3000, 6000, 10_000, 15_000, 30_000]
-/** How often a pause looks whether the batch still runs. */
+/** During a delay, how often to check that the batch still runs. */
 const pollMs = 500
 
 interface SendOptions<T> {
@@ -11,7 +11,7 @@ interface SendOptions<T> {
   readonly stopped: AbortSignal
   /** The batch no longer runs. */
   isGone(): Promise<boolean>
-  /** @param reason undefined: for nothing more */
+  /** @param reason undefined: it no longer waits */
   waitsFor(reason: string | undefined): Promise<void>
   send(row: T): Promise<RowResult | RetryLater>
   onResult(row: T, result: RowResult): void
@@ -23,7 +23,7 @@ interface SendResult {
   readonly failure?: { readonly error: unknown } | undefined
 }
 
-/** Sends rows, several at once, and those that have to wait again and again. */
+/** Sends rows concurrently, and retries those that have to wait. */
 export async function sendRows<T>(sending: SendOptions<T>): Promise<SendResult> {
   let remaining = sending.rows
   for (let attempt = 0; remaining.length > 0; attempt += 1) {
@@ -62,7 +62,7 @@ async function sendOnce<T>(sending: SendOptions<T>, rows: readonly T[]) {
   return { waiting, isStopped, failure }
 }
 
-/** @returns false if it was stopped meanwhile */
+/** @returns false if it was stopped in the meantime */
 async function rest<T>({ stopped, isGone }: SendOptions<T>, ms: number): Promise<boolean> {
   const until = performance.now() + ms
   for (let left = ms; left > 0; left = until - performance.now()) {

@@ -36,16 +36,19 @@ interface Step {
   /** Name of the action in the audit log. */
   readonly action: 'start' | 'approve' | 'pause' | 'resume' | 'cancel'
   readonly from: readonly BatchState[]
-  /** From the plan that was shown. */
+  /** The number of the plan that was shown. */
   readonly nextRow?: number
   readonly change: Partial<BatchRow> | ((trx: Queries, at: string) => Promise<Partial<BatchRow>>)
-  /** In the same write. */
+  /** Runs in the same write. */
   also?(trx: Queries, at: string): Promise<void>
-  /** In the same write, so that a dry run has it too. @throws DomainError if the batch is not where the step leads */
+  /**
+   * Runs in the same write, so that a dry run includes it.
+   * @throws DomainError if the batch is not in the state that the step leads to
+   */
   check(after: NamedBatch): void
 }
 
-/** What becomes of a batch is decided once, however many ask at a time. @returns the batch as it is then */
+/** Changes a batch's state exactly once, even under concurrent requests. @returns the batch afterwards */
 async function take(
   { db, clock }: Deps,
   caller: BatchCaller,
@@ -82,13 +85,13 @@ async function record(
   await recordChange(trx, { ...entry, action: `batches.${action}` })
 }
 
-/** At its time, or now where it began already. */
+/** At its scheduled time, or immediately if it had already begun. */
 const going = ({ at, startedAt }: Pick<BatchRow, 'at' | 'startedAt'>, now: string) =>
   startedAt === null && at !== null && at > now
     ? ({ state: 'scheduled', error: null } as const)
     : ({ state: 'running', error: null, startedAt: startedAt ?? now } as const)
 
-/** A window that is over would only be opened to be closed. @throws DomainError invalid_input */
+/** Refuses a window that is already over. @throws DomainError invalid_input */
 function assertNotOver({ id, until, startedAt }: BatchRow, now: string): void {
   if (startedAt !== null || until === null || until > now) return
   const why = `Batch ${id} was to be undone at ${until}, which has passed. Nothing was changed.`
@@ -98,20 +101,20 @@ function assertNotOver({ id, until, startedAt }: BatchRow, now: string): void {
 /** From its first row. */
 const begun = (batch: BatchRow, now: string) => ({ ...going(batch, now), nextPiece: 0, nextRow: 0 })
 
-/** Rows run in the name of whoever began their batch; where that credential has ended, of whoever takes it over. */
+/** Rows run on behalf of whoever began the batch; if that credential has ended, of whoever resumes it. */
 async function takenOver(trx: Queries, { actor, credential, scopes }: BatchCaller, id: string, at: string) {
   if ((await batchesOfEnded(trx, at, { id })).length === 0) return undefined
   return { startedBy: actor.name, startedById: credential, scopes: JSON.stringify(scopes) }
 }
 
-/** Asked again, it answers the batch as it is. @throws DomainError not_found, scope_missing, conflict */
+/** Repeating the request returns the batch unchanged. @throws DomainError not_found, scope_missing, conflict */
 export async function startBatch(deps: Deps, caller: BatchCaller, idOrName: string): Promise<NamedBatch> {
   const { batch } = await batchToRun(deps.db.read, caller, idOrName)
   assertMayStart(caller, batch)
   if (batch.state === 'cancelled') throw conflict(`Batch ${batch.id} was cancelled, so it cannot be started.`)
   assertUploaded(batch)
   const isProposed = batch.isProposed === 1
-  // What was approved is what runs, and only a plan says what that is.
+  // Only planned batches can be approved: approval is for what the plan showed.
   if (isProposed && (batch.state === 'uploading' || (batch.state === 'planned' && batch.plan === null)))
     throw conflict(`Batch ${batch.id} must be planned before it is proposed.`)
   if (batch.state === 'uploading' || batch.state === 'planned') assertNotOver(batch, iso(deps.clock.now()))
@@ -131,7 +134,8 @@ export async function startBatch(deps: Deps, caller: BatchCaller, idOrName: stri
 /** @throws DomainError not_found, scope_missing, own_batch, conflict */
 export async function approveBatch(deps: Deps, caller: BatchCaller, idOrName: string): Promise<NamedBatch> {
   const batch = await batchOf(deps.db.read, caller, idOrName)
-  if (!permits(caller.scopes, 'approve')) throw scopeMissing('To approve a batch takes the scope "approve".')
+  if (!permits(caller.scopes, 'approve'))
+    throw scopeMissing('Approving a batch requires the scope "approve".')
   if (batch.startedById === caller.credential)
     throw new DomainError(
       'own_batch',
@@ -174,7 +178,7 @@ export async function resumeBatch(
   const retried = retryFailed ? { pass: batch.pass + 1, nextPiece: 0, nextRow: 0 } : {}
   const change = async (trx: Queries, at: string) => {
     const heir = await takenOver(trx, caller, batch.id, at)
-    // Nobody runs in his own name what another one proposed, or approves what he proposed.
+    // The proposer can neither run nor approve a proposed batch.
     const mustBeApproved = batch.isProposed === 1 && (heir !== undefined || batch.approvedBy === null)
     const to = mustBeApproved
       ? ({ state: 'proposed', error: null, approvedBy: null } as const)
@@ -185,7 +189,7 @@ export async function resumeBatch(
   const also = (trx: Queries, at: string) => dropUndos(trx, batch.id, at)
   const check = (after: NamedBatch) => {
     if (after.state === 'running' || after.state === 'done') return
-    // Its time may not have come, or nobody may have approved it.
+    // It may be scheduled for later, or not approved yet.
     const isWaiting = after.state === 'scheduled' || after.state === 'proposed'
     if (isWaiting && from.some((state) => state === batch.state)) return
     if (after.state === 'uploading' || after.state === 'planned') {
@@ -212,7 +216,7 @@ export async function cancelBatch(deps: Deps, caller: BatchCaller, idOrName: str
   return take(deps, caller, batch, { action: 'cancel', from, change, check })
 }
 
-/** No daemon ran while it was to stand. @returns false if it waits no more */
+/** For a window that passed while no daemon ran. @returns false if the batch no longer waits */
 export async function cancelExpired({ db, clock }: Deps, { id, at, until }: BatchRow): Promise<boolean> {
   const error = `It was to start at ${at} and to be undone at ${until}: both had passed when the daemon could start it. No row was changed.`
   const now = iso(clock.now())
@@ -225,7 +229,9 @@ export async function cancelExpired({ db, clock }: Deps, { id, at, until }: Batc
   })
 }
 
-/** With its rows and results. @throws DomainError not_found, scope_missing, batch_running, conflict */
+/**
+ * Deletes a batch with its rows and results. @throws DomainError not_found, scope_missing, batch_running, conflict
+ */
 export async function removeBatch(deps: Deps, caller: BatchCaller, idOrName: string): Promise<void> {
   const { batch } = await batchToRun(deps.db.read, caller, idOrName)
   const at = iso(deps.clock.now())

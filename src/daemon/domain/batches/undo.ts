@@ -26,8 +26,8 @@ type Deps = Pick<BatchDeps, 'db' | 'clock' | 'box'>
 type BatchStarter = Pick<BatchRow, 'startedBy' | 'startedById' | 'scopes' | 'host' | 'context'>
 
 /**
- * Makes the batch that takes another one back, its last rows first; or finds the one that was made.
- * @throws DomainError not_found, scope_missing, too_large, conflict if it runs, is undone, or cannot be taken back
+ * Creates the undo batch of a batch, last rows first, or returns the existing one.
+ * @throws DomainError not_found, scope_missing, too_large, conflict if it runs, is undone, or cannot be undone
  */
 export async function undoBatch(
   deps: Deps,
@@ -67,10 +67,7 @@ const isUnstarted = ({ state }: BatchRow) => unstarted.some((one) => one === sta
 const cancelUnstarted = (trx: Queries, id: string, at: string) =>
   changeBatch(trx, id, { states: unstarted }, { state: 'cancelled', endedAt: at, touchedAt: at })
 
-/**
- * A batch that goes on has more to take back than an undo that was made before.
- * @throws DomainError conflict if it is being taken back
- */
+/** A batch that continues invalidates an undo prepared earlier. @throws DomainError conflict if it is being undone */
 export async function dropUndos(trx: Queries, id: string, at: string): Promise<void> {
   for (const undo of await undosOf(trx, id)) {
     if (isUnstarted(undo)) await cancelUnstarted(trx, undo.id, at)
@@ -100,12 +97,12 @@ async function beginUndo(
   const now = clock.now()
   const at = iso(now)
   return db.write(async (trx) => {
-    // It may have been resumed meanwhile.
+    // It may have been resumed in the meantime.
     assertMayBeUndone((await findBatch(trx, batch.id)) ?? batch)
     for (const known of await undosOf(trx, batch.id)) {
       if (known.state === 'cancelled' || known.state === 'undone') continue
       if (!isUnstarted(known) || known.startedById === startedById) return known.id
-      // Its rows would run with the scopes of somebody else.
+      // Its rows would run with somebody else's scopes.
       await cancelUnstarted(trx, known.id, at)
     }
     await assertRoom(trx, batch.teamId)
@@ -113,7 +110,7 @@ async function beginUndo(
     const about = { id, teamId: batch.teamId, kind: undo.kind, name: null, note: null }
     const times = { at: null, until: null, createdAt: at, touchedAt: at }
     const settings = JSON.stringify(undo.settings?.(runOf(batch)) ?? {})
-    // At most so many rows were done; how many there are to take back shows once all are looked at.
+    // An upper limit of the rows; reading them all gives the exact number.
     const total = batch.changed + batch.unchanged + batch.failed + batch.conflict
     await insertBatch(trx, {
       ...{ ...emptyBatch, ...about, ...times, settings, total, rate: batch.rate },
@@ -123,10 +120,10 @@ async function beginUndo(
   })
 }
 
-/** So many rows are one write at least. */
+/** Minimum number of rows per write. */
 const rowsOfOneWrite = 25
 
-/** @returns false if all are there */
+/** @returns false if all rows are copied */
 async function addPiece({ db, clock, box }: Deps, batch: BatchRow, id: string): Promise<boolean> {
   const undoing = await findBatch(db.read, id)
   if (undoing?.state !== 'uploading') return false
@@ -150,7 +147,8 @@ async function addPiece({ db, clock, box }: Deps, batch: BatchRow, id: string): 
       return (kept && undo.row(row, kept.result)) ?? []
     })
     .map((line) => stringifyExact(line))
-  // Last rows first, as a row may need what a later one took. Few are one write, and stay in their order.
+  // Last rows first, because a row may need something that a later one took. A few rows are a single write
+  // and keep their order.
   if (lines.length > rowsOfOneWrite) lines.reverse()
   const sealed = sealLines(box, { id, piece: nextPiece, column: 'rows' }, lines)
   await db.write(async (trx) => {

@@ -14,9 +14,10 @@ const maxPiecesPerWrite = 8
 const problemsNamed = 20
 
 /**
- * Appends rows. Those before a failure stay, so whoever goes on asks first how many are there.
- * @param lines JSON, one row each @param from how many rows are there already
- * @returns how many are there now @throws DomainError invalid_input, conflict, not_found, scope_missing, too_large
+ * Appends rows. Rows before a failure stay, so a client that continues first asks for their number.
+ * @param lines JSON, one row each
+ * @param from the number of rows already uploaded
+ * @returns the new number of rows @throws DomainError invalid_input, conflict, not_found, scope_missing, too_large
  */
 export async function uploadRows(
   deps: Pick<BatchDeps, 'db' | 'clock' | 'box'>,
@@ -32,9 +33,9 @@ export async function uploadRows(
   if (batch.undoes !== null) throw conflict(`Batch ${id} is an undo: its rows are made by the daemon.`)
   if (batch.uploaded !== from) throw elsewhere(id, batch.uploaded, from)
   if (from + lines.length > total)
-    throw invalid('rows', `are more than the ${total} that the batch was to have`)
+    throw invalid('rows', `are more than the ${total} that the batch announced`)
   const ordered = await inOrder(lines, await checkRows(kind, runOf(batch), lines))
-  // Rows in another order than they came are all kept or none: whoever goes on counts them as they were sent.
+  // Rows that are reordered are stored all or none, because clients that continue count them in the order sent.
   const piecesPerWrite = kind.order ? Number.POSITIVE_INFINITY : maxPiecesPerWrite
   const slice = new TimeSlice()
   let uploaded = from
@@ -73,7 +74,7 @@ export async function uploadRows(
 const elsewhere = (id: string, uploaded: number, from: number): DomainError =>
   conflict(`Batch ${id} has ${uploaded} rows, not ${from}. Go on from there.`)
 
-/** @param keys of the lines; empty: they stay as they are */
+/** @param keys sort keys of the lines; empty: the order stays */
 async function inOrder(lines: readonly string[], keys: readonly string[]): Promise<readonly string[]> {
   if (keys.length === 0) return lines
   const keyed = lines.map((line, at) => ({ line, key: keys[at] ?? '' }))
@@ -84,8 +85,8 @@ async function inOrder(lines: readonly string[], keys: readonly string[]): Promi
 }
 
 /**
- * @returns what the lines are to be in the order of, if their kind has one
- * @throws DomainError invalid_input that names the rows that do not fit
+ * @returns sort keys of the lines, if their kind has any
+ * @throws DomainError invalid_input that names the invalid rows
  */
 async function checkRows(
   kind: BatchKind,

@@ -31,14 +31,14 @@ interface ChainState {
   unsettled: number
   inFlight: number
   waiting: Readonly<Record<string, number>>
-  /** `stuck` has the transaction that cannot go on. */
+  /** `stuck` contains the transaction that cannot continue. */
   trouble: { code: TroubleCode; message: string; transactionId: number | null } | undefined
   endpoints: Endpoint[]
   contracts: TroubledContract[]
 }
 
 interface Endpoint extends EndpointHealth {
-  /** undefined: it was not checked. */
+  /** Undefined: not checked. */
   checks: EndpointCheck[] | undefined
 }
 
@@ -50,7 +50,7 @@ interface Deps {
 
 /**
  * Queries all chains at once. Never throws because of a chain: the error becomes part of its state.
- * @param isChecked whether each URL gets the calls that a transfer makes
+ * @param isChecked true: also check each URL with the calls that a transfer makes
  */
 export async function chainStates(deps: Deps, isChecked: boolean): Promise<ChainState[]> {
   const troubled = await contractsInTrouble(deps.db.read, maxContracts)
@@ -64,7 +64,7 @@ export async function chainStates(deps: Deps, isChecked: boolean): Promise<Chain
   )
 }
 
-/** More than an operator fixes at once. */
+/** More than an operator would fix at once. */
 const maxContracts = 100
 
 async function stateOf(
@@ -96,7 +96,7 @@ async function stateOf(
 
 function troubleOf(error: unknown, stuck: SenderStatus['stuck']): ChainState['trouble'] {
   const code = error === undefined ? undefined : codeOf(error)
-  // Why a transaction cannot go on says more than that the node does not answer.
+  // Why a transaction is stuck is more useful than that the node does not answer.
   if (stuck && (code === undefined || code === 'node'))
     return { code: 'stuck', message: describeStuck(stuck), transactionId: stuck.id }
   return code && { code, message: withoutUrls(messageOf(error)), transactionId: null }
@@ -118,7 +118,7 @@ async function endpointsOf(chain: Chain, isChecked: boolean): Promise<Endpoint[]
   const [all] = await Promise.all([Promise.all(endpoints.all.map(check)), endpoints.checkHeads()])
   const isUsable = (checks: EndpointCheck[]) => checks.every(({ status }) => status !== 'fail')
   const anyUsable = all.some(isUsable)
-  // One URL that can be used is enough.
+  // One usable URL is enough.
   const judged = all.map((checks) =>
     checks.map((check) =>
       check.status === 'fail' && anyUsable ? { ...check, status: 'warn' as const } : check,
@@ -145,7 +145,7 @@ async function headOf({
   }
 }
 
-/** More than an operator counts. */
+/** More than an operator would count. */
 const maxCounted = 1000
 
 async function waitingOn({ read }: Deps['db'], chainId: number): Promise<Record<string, number>> {

@@ -4,14 +4,16 @@ import type { Chain } from '../../chain/chains.ts'
 import { hasCode } from '../../chain/contract-state.ts'
 import { ttlCached } from './read-chain.ts'
 
-// Chains of the OP stack charge for a transaction's place on L1 beside its gas, and their nodes want the relayer to
-// have that as well. https://docs.optimism.io/stack/transactions/fees
+// Chains of the OP stack charge an L1 fee besides gas, and their nodes require the relayer to have enough for
+// both. https://docs.optimism.io/stack/transactions/fees
 const oracle = '0x420000000000000000000000000000000000000F'
 const oracleAbi = parseAbi(['function getL1Fee(bytes) view returns (uint256)'])
 const oracleMs = 60_000
 const priceMs = 1000
 
-/** A transfer as the relayer sends it; the fee counts bytes as they compress, and signatures do not. */
+/**
+ * A sample transfer as the relayer sends it; the fee depends on its compressed size, and signatures do not compress.
+ */
 export function claimSample(): Hex {
   const [one, other, person] = [keccak256('0x01'), keccak256('0x02'), keccak256('0x03')]
   return encodeFunctionData({
@@ -22,7 +24,7 @@ export function claimSample(): Hex {
 }
 
 /**
- * What one transaction costs on L1, in wei.
+ * Returns the L1 fee of one transaction, in wei.
  * @param data its call data @returns 0 on chains without such a fee; undefined if it cannot be read now
  */
 export async function l1FeeOf(chain: Chain, data: Hex): Promise<bigint | undefined> {
@@ -42,7 +44,7 @@ export async function l1FeeOf(chain: Chain, data: Hex): Promise<bigint | undefin
   }
 }
 
-/** Unsigned: the oracle adds the signature itself. Each number has as many bytes as those that are sent. */
+/** Unsigned: the oracle adds the signature itself. Each number has as many bytes as in real transactions. */
 const serialized = (chain: Chain, data: Hex): Hex =>
   serializeTransaction({
     type: 'eip1559',

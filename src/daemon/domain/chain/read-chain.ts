@@ -22,7 +22,7 @@ export function chainOf(chains: Chains, chainId: number): Chain {
 }
 
 /**
- * False for a chain that no daemon on the database has, so that nothing is asked of it or told to it.
+ * False for a chain that no daemon on the database has; then it is neither read nor written.
  * @throws DomainError chain_unavailable if only another daemon has it
  */
 export function isServed(chains: Pick<Chains, 'has' | 'get'>, chainId: number): boolean {
@@ -94,14 +94,17 @@ interface CacheEntry {
   answer: Promise<unknown>
 }
 
-/** A TTL cache per chain for answers that rarely change; beyond `most`, the oldest go. Failures are not cached. */
+/**
+ * A TTL cache per chain for answers that rarely change; beyond `most`, the oldest are removed. Failures are not
+ * cached.
+ */
 export function ttlCache(maxEntries: number) {
   const caches = new WeakMap<Chain, Map<string, CacheEntry>>()
   return async <T>(chain: Chain, what: string, forMs: number, ask: () => Promise<T>): Promise<T> => {
     const ofChain = caches.get(chain) ?? new Map<string, CacheEntry>()
     caches.set(chain, ofChain)
     const before = ofChain.get(what)
-    // Set below only, by an `ask` for the same key.
+    // Only `ask` sets values, each for its own key.
     if (before && performance.now() - before.at < forMs) return before.answer as Promise<T>
     ofChain.delete(what)
     for (const oldest of ofChain.keys()) {

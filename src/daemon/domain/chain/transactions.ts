@@ -50,7 +50,7 @@ export async function showTransaction({ db }: ReadDeps, id: number): Promise<Wit
 }
 
 interface TransactionProgress {
-  /** The hash that counts now: of the attempt that was mined, else of the newest one. */
+  /** The hash that counts now: that of the mined attempt, else of the newest. */
   hash: string | null
   initialTxHash: string | null
   state: 'queued' | 'sent' | 'confirmed' | 'failed'
@@ -59,8 +59,8 @@ interface TransactionProgress {
 }
 
 /**
- * For anyone who has a hash, so it says nothing that the chain does not say.
- * @param idOrHash a hash that the transaction has or had, in lower case, or its ID, which is good for its team alone
+ * Open to anyone who has a hash, so it reveals nothing that is not on the chain.
+ * @param idOrHash a current or former hash, in lower case, or the ID, which only the transaction's team may use
  * @throws DomainError not_found
  */
 export async function followTransaction(
@@ -95,7 +95,7 @@ export async function followTransaction(
     case 'reverted':
       return { ...shown, state: 'failed', error: reason ?? 'The contract refused it.' }
     case 'cancelled':
-      // The stored reason is an operator's, or a node's.
+      // The stored reason comes from an operator or a node.
       return { ...shown, state: 'failed', error: 'It was given up, and had no effect.' }
   }
 }
@@ -110,7 +110,7 @@ async function ofTeam(
 }
 
 /**
- * At once if nothing was sent, else with an empty transaction of the same nonce; then whichever is mined wins.
+ * Cancels at once if nothing was sent, else by an empty transaction with the same nonce; whichever is mined wins.
  * @throws DomainError not_found, conflict if it is too late
  */
 export async function cancelTransaction(
@@ -150,10 +150,10 @@ function tooLate({ id, state, abandonedBecause }: TransactionRow): DomainError {
   return conflict(`Transaction ${id} ${why}. See tapchip transactions show ${id}.`)
 }
 
-/** Called in the write that does what a request asks for. @returns the answer */
+/** Called in the write that carries out a request. @returns the answer */
 export type KeepAnswer<T> = (trx: Queries, answer: T) => Promise<T>
 
-/** For requests that are done with one write, which then keeps their answer as well. */
+/** For requests carried out by one write, which then also stores their answer. */
 export const keepAnswer =
   <T extends Json>(claim: KeyedRequest | undefined): KeepAnswer<T> =>
   async (trx, answer) => {

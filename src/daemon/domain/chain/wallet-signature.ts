@@ -20,17 +20,18 @@ const isGood = '0x1626ba7e'
 
 /** Gas for a wallet's own check: enough for a few signatures. */
 const checkGas = 1_000_000n
-/** Gas for deploying the wallet first, which takes known ones 200,000 to 1,500,000, and for its check. */
+/** Gas for deploying the wallet first, which takes 200,000 to 1,500,000 for known ones, and for its check. */
 const deployAndCheckGas = 5_000_000n
 
 const notItsOwn = 'is not the signature of the owner'
 const deployIt = 'Deploy the wallet first, with a transaction of its own, and sign again'
 
 /**
- * Verifies a signature by an account's key, by a wallet's contract (ERC-1271), or by a wallet that is not deployed yet
- * (ERC-6492). What the last one carries is run in an `eth_call` alone, which changes nothing, and only where the wallet
- * has no code: afterwards, such a call could do what the wallet lets anyone do before it is asked.
- * @returns why it is refused, which can follow its name; undefined: it is the wallet's
+ * Verifies a signature by an account's key, by a wallet's contract (ERC-1271), or by a wallet that is not deployed
+ * yet (ERC-6492). The deployment code in the last kind runs only in an `eth_call`, which changes nothing, and only if
+ * the wallet has no code: otherwise it could first change the wallet's state in any way that the wallet allows
+ * anyone.
+ * @returns the reason for a refusal, to follow the signature's name; undefined: it is valid
  * @throws DomainError chain_unavailable
  */
 export async function reasonAgainstSignature(
@@ -95,7 +96,7 @@ async function reasonBeforeDeployment(
   }
 }
 
-// Some chains, such as zkSync, run no creation code in a call, and each says so in its own words.
+// Some chains, such as zkSync, cannot run creation code in a call, and each words the error differently.
 const passing =
   /\brate\b|too many|throttl|capacity|quota|time(d )?out|not found|missing trie|unavailable|overload/i
 

@@ -29,14 +29,14 @@ export interface PlannedRow {
   readonly error?: string
 }
 
-/** A chip that is there and what it becomes. */
+/** An existing chip and its changes. */
 export interface PlannedChange extends PlannedRow {
   readonly status: 'changed'
   readonly changes: Changes
   readonly chip: AppliedChip
   readonly to: AppliedValues
   readonly token: { contractId: number; tokenId: string } | undefined
-  /** The row said what the chip is: a change of any value is a conflict. */
+  /** The row stated the chip's current values: a change of any value is a conflict. */
   readonly isWhole: boolean
 }
 
@@ -83,7 +83,7 @@ export class Planner {
     this.#bindings = new Bindings(db, caller)
   }
 
-  /** A group that is missing is created. */
+  /** A missing group is created. */
   async groupNamed(name: string | null | undefined): Promise<string | Refusal> {
     if (!name) return { reason: 'chipGroup must not be empty: every chip belongs to a chip group' }
     const known = this.#groups.get(name) ?? findGroup(this.#db, this.#caller.teamId, name)
@@ -97,7 +97,7 @@ export class Planner {
       : name
   }
 
-  /** @returns undefined if there is such a key set */
+  /** @returns undefined if the key set exists */
   refuseUnknown(keySet: number): Promise<Refusal | undefined> {
     const known = this.#keySets.get(keySet) ?? this.#lookUpKeySet(keySet)
     this.#keySets.set(keySet, known)
@@ -105,7 +105,7 @@ export class Planner {
   }
 
   async #lookUpKeySet(keySet: number): Promise<Refusal | undefined> {
-    // Another daemon may have removed it, which memory learns later.
+    // Another daemon may have removed it without this one's cache knowing yet.
     if (this.#keyRing.get(keySet) && (await findKeySet(this.#db, keySet))) return undefined
     return { reason: `keySet ${keySet} does not exist. Create it first: tapchip key-sets create` }
   }

@@ -30,7 +30,7 @@ export type AppliedRow = Pick<PlannedRow, 'row' | 'uid' | 'status' | 'changes' |
 
 export type ApplyingCaller = ApplyCaller & {
   actor: Actor
-  /** Why chips are disabled. */
+  /** The reasons for disabling chips. */
   reason?: string | undefined
 }
 
@@ -70,14 +70,14 @@ export const resultOf = ({ row, uid, status, changes, error }: PlannedStep): App
   ...(error === undefined ? {} : { error }),
 })
 
-/** Writes what was decided on rows. */
+/** Applies the decisions on rows. */
 export class ApplyRun {
   readonly #trx: Queries
   readonly #deps: ApplyDeps
   readonly #caller: ApplyingCaller
   readonly #at: string
   readonly #groups = new Map<string, number>()
-  /** Chips that each group gains. */
+  /** The number of chips that each group gains. */
   readonly #gains = new Map<number, number>()
 
   constructor(trx: Queries, deps: ApplyDeps, caller: ApplyingCaller) {
@@ -169,7 +169,7 @@ export class ApplyRun {
     this.#gains.set(to, (this.#gains.get(to) ?? 0) + 1)
   }
 
-  /** Labels are unique at every moment, so chips that swap theirs have none in between. */
+  /** Labels must be unique at every moment, so chips that swap labels have none in between. */
   async #freeLabels(planned: readonly PlannedChange[]): Promise<ReadonlySet<string>> {
     const relabelled = planned.filter(({ changes }) => changes.label)
     const newLabels = new Set(relabelled.map(({ to }) => to.label))

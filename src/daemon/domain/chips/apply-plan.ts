@@ -110,7 +110,7 @@ export async function planRows(
   return refuseLabels(db, caller, planned)
 }
 
-/** A label is free if nobody has it, or if its chip gets another one in the same piece. */
+/** A label is free if nobody has it, or if its chip gets another label in the same piece. */
 async function refuseLabels(
   db: Queries,
   { teamId }: ApplyCaller,

@@ -13,7 +13,7 @@ import {
 import { isJsonObject } from '../../../values/json.ts'
 import type { AppliedChip } from '../../store/chips/applied-chips.ts'
 
-/** What rows can set of a chip. */
+/** Fields of a chip that rows can set. */
 export type AppliedValues = {
   [column in AppliedColumn]: column extends 'disabled' ? boolean : ChipValue<column> | null
 }
@@ -33,7 +33,7 @@ export interface ApplyRow {
   lastCounter?: number | undefined
   revision?: string | undefined
   expected?: ChipPatch | undefined
-  /** True: only a chip that nothing has happened to. */
+  /** True: only for a chip that nothing has happened to. */
   remove: boolean | 'always'
 }
 
@@ -122,7 +122,7 @@ export const valuesOf = (chip: AppliedChip): AppliedValues => ({
 type Value = AppliedValues[keyof AppliedValues]
 export type Changes = { [column in keyof AppliedValues]?: { from: Value; to: Value } }
 
-// Addresses are compared without the case of their checksum.
+// Addresses are compared case-insensitively, because their case is only a checksum.
 const isSame = (column: keyof AppliedValues, one: Value, other: Value): boolean =>
   one === other ||
   (column === 'contractAddress' &&

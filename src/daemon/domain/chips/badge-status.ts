@@ -4,7 +4,7 @@ import { dayEnd, dayStart } from '../time/time.ts'
 
 export type BadgeStatus = 'pending-approval' | 'future' | 'active' | 'expired' | 'rejected'
 
-/** The provider's decision, else by dates, which are whole days in UTC. */
+/** The provider's decision, else derived from the dates, which are whole days in UTC. */
 export function badgeStatus(
   event: Pick<BadgeEventRow, 'approval' | 'startDate' | 'expiryDate'>,
   now: string,
@@ -18,8 +18,8 @@ export function badgeStatus(
 export type ListedBadgeEvent = AssignedBadgeEvent & { status: BadgeStatus }
 
 /**
- * The events whose assignment has no window, or an open one: what a tap shows now. Active ones first, then the newest
- * assignment, because clients read only the first.
+ * The events whose assignment has no window, or an open one: a tap shows these now. Active ones first, then the
+ * newest assignment, because clients read only the first.
  */
 export function listedNow(assigned: readonly AssignedBadgeEvent[], now: string): ListedBadgeEvent[] {
   return assigned

@@ -84,7 +84,7 @@ export async function removeIn(trx: Queries, keyRing: KeyRing, chip: ChipRow, at
   await deleteChip(trx, chip)
 }
 
-/** See KeyRing.proofOf. @param keySetId that of the chip, or another one */
+/** See KeyRing.proofOf. @param keySetId the chip's key set, or another one */
 export function proofOfChip(keyRing: KeyRing, chip: ChipRow, keySetId = chip.keySetId): string | null {
   const set = keySetId === null ? undefined : keyRing.get(keySetId)
   return keyRing.proofOf(set && keyRing.fileReadKey(set, chip), chip.uid)

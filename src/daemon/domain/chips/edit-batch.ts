@@ -89,7 +89,7 @@ export async function editRowsIn(
   return results
 }
 
-/** What the rows would do. */
+/** Plans the rows. */
 export const planEdits = (db: Queries, teamId: number, rows: readonly EditRow[]): Promise<EditResult[]> =>
   editPiece(db, teamId, rows, true)
 

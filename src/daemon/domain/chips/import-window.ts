@@ -152,7 +152,7 @@ export async function registerInGroup(
   const { teamId, isSimulated, mayBind, keySetId = null, actor } = request
   if (chipGroupId === undefined)
     return failAll(chips, 'The chip was not registered: its chip group was removed in the meantime')
-  // Another daemon may have removed it, which memory learns later.
+  // Another daemon may have removed it without this one's cache knowing yet.
   if (keySetId !== null && !(await findKeySet(trx, keySetId)))
     return failAll(chips, 'The chip was not registered: its key set was removed in the meantime')
   const registration = { teamId, chipGroupId, keySetId, isSimulated, mayBind, at, batch: actor.batch }

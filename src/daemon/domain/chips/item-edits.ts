@@ -96,7 +96,7 @@ export async function editItem(
     if (isOther(before, columns) && isOther(before, await columnsOf(trx, teamId, expected)))
       throw new DomainError('conflict', 'The item was changed in the meantime, so it was not edited.')
     const change = await itemChange(trx, { teamId, token }, before, fields)
-    // An edit that comes again, as from a batch that is resumed, is no second change.
+    // A repeated edit, such as in a resumed batch, changes nothing.
     if (isOther(before, change)) await changeItemIn(trx, { teamId, actor }, id, change, at)
   })
   return getItem(deps, teamId, id)
@@ -105,7 +105,7 @@ export async function editItem(
 export type ItemChange = Columns
 
 /**
- * What fields make of an item, or of a new one.
+ * Returns an existing or new item with these fields applied.
  * @throws DomainError invalid_input, in_use, scope_missing
  */
 export async function itemChange(

@@ -33,11 +33,11 @@ interface Caller {
   readonly teamId: number
   readonly actor: Actor
   readonly token: Pick<AdminToken, 'name' | 'scopes'>
-  /** Items that are missing are created. */
+  /** Missing items are created. */
   readonly mayCreate: boolean
 }
 
-/** An item of which only its ID is known. */
+/** An item of which only the ID is known. */
 export const emptyItem: Required<Omit<ItemMembers, 'name'>> = {
   description: '',
   imageUrl: '',
@@ -54,7 +54,7 @@ const asError = (error: unknown): string => {
   throw error
 }
 
-/** What a row does by what the database says now. */
+/** Decides on a row by the current state of the database. */
 export async function decideItem(db: Queries, caller: Caller, row: ItemRow): Promise<Decision> {
   const { id, members, expected, remove } = row
   const { teamId } = caller
@@ -108,7 +108,7 @@ async function decideNew(db: Queries, { teamId }: Caller, row: ItemRow): Promise
 const pick = (of: ItemMembers, named: ItemMembers): ItemMembers =>
   Object.fromEntries(itemMembers.flatMap((name) => (named[name] === undefined ? [] : [[name, of[name]]])))
 
-/** @param to members that are absent are left alone; all are absent of an item that goes */
+/** @param to absent members stay; all are absent if the item is removed */
 function changesBetween(from: ItemMembers, to: ItemMembers): ItemChanges {
   const named = Object.keys(to).length === 0 ? from : to
   const changes: ItemChanges = {}

@@ -214,7 +214,7 @@ async function registerEachOnce(
     const row = there.get(uid)
     if (row) {
       const difference = differenceTo(deps.box, registration, chip, row, groups.get(row.chipGroupId))
-      // An import that is resumed repeats its rows.
+      // A resumed import repeats its rows.
       const isOurs = registration.batch !== undefined && row.importBatch === registration.batch
       const status = isOurs ? 'created' : 'unchanged'
       results.set(chip, difference === undefined ? { status, uid } : failed(uid, difference))

@@ -14,7 +14,7 @@ import { type Clock, iso } from '../time/time.ts'
 import { linkedToken } from './chip-record.ts'
 import type { KeyRing } from './key-ring.ts'
 
-/** `unchanged`: there is no such chip any more. */
+/** `unchanged`: the chip no longer exists. */
 export type UnregisterResult =
   | { uid: string; status: 'removed' | 'unchanged' }
   | { uid: string; status: 'failed'; error: string }
@@ -62,7 +62,7 @@ interface ImportedChip {
 const isOf = (teamId: number | undefined, chip: ChipRecordRow | undefined): chip is ChipRecordRow =>
   chip !== undefined && (teamId === undefined || chip.teamId === teamId)
 
-/** What an undo would do. */
+/** Plans an undo. */
 export async function checkOne(db: Queries, { uid, batch, teamId }: ImportedChip): Promise<UnregisterResult> {
   const chip = await findChipRecord(db, uid)
   if (!isOf(teamId, chip)) return { uid, status: 'unchanged' }

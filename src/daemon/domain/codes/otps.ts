@@ -17,7 +17,7 @@ import { isOf, type Seals } from './seals.ts'
 
 export { hashCode }
 
-/** A code, by what its tap and its use say. */
+/** A code, with the state derived from its tap and its uses. */
 export interface Otp {
   codeHash: string
   subject: CodeSubject
@@ -29,11 +29,11 @@ export interface Otp {
   /** The chip's team; null: the chip was removed. */
   teamId: number | null
   tapId: number
-  /** How many codes the tap has made. */
+  /** The number of codes that the tap has made. */
   made: number
   /** When the chip was tapped; ISO 8601. */
   createdAt: string
-  /** ISO 8601; of a code that ended early, when that was, or earlier. */
+  /** ISO 8601; if the code ended early, that time or an earlier one. */
   expiresAt: string
   isEnded: boolean
   usedAt: string | null
@@ -67,7 +67,7 @@ export function firstSubject(
 
 type Finding = { seals: Seals }
 
-/** Undefined if there was never such a code, or its tap is not kept any more. */
+/** Undefined if the code never existed, or its tap is no longer stored. */
 export async function findOtp(db: Queries, { seals }: Finding, code: string): Promise<Otp | undefined> {
   const sealed = seals.openCode(code)
   const tap = sealed && (await findTapOfCodes(db, sealed.tapId))
@@ -122,7 +122,7 @@ async function otpOf(
   }
 }
 
-/** When a code ended early, other than by a use; the time of its tap where that is not known. */
+/** When a code ended early for a reason other than its use; the time of its tap if that is unknown. */
 async function endOf(db: Queries, tap: TapOfCodes, subject: CodeSubject): Promise<string | undefined> {
   if (tap.isEnded) return tap.endedAt !== null && tap.endedAt > tap.at ? tap.endedAt : tap.at
   if (subject.type === 'PHYGITAL_CLAIM' && subject.round !== tap.claimRound)

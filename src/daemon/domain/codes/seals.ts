@@ -3,13 +3,13 @@ import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import { type MadeCodes, madeCodes } from '../../store/taps/made-codes.ts'
 import type { TapOfChip } from '../../store/taps/recorded-taps.ts'
 
-/** What is sealed: a number of its kind, of a tap. */
+/** The contents of a token: the tap, and the ordinal within its kind. */
 export interface SealedContent {
   tapId: number
   ordinal: number
   /** See momentOf. */
   moment: number
-  /** False: made before a backup was restored, so that another tap may have its ID since. */
+  /** False: made before a backup was restored, so another tap may have the same ID by now. */
   isCurrent: boolean
 }
 
@@ -24,21 +24,22 @@ const payloadLength = 8
 const ordinals = 2 ** 14
 const moments = 2 ** 10
 
-/** False if another tap has had this ID since: IDs of lost taps are reused after a restore. */
+/** False if another tap has reused this ID: IDs of lost taps are given again after a restore. */
 export const isOf = (sealed: SealedContent, { at, isEnded }: Pick<TapOfChip, 'at' | 'isEnded'>): boolean =>
   sealed.moment === momentOf(at) && (sealed.isCurrent || Boolean(isEnded))
 
-/** Tells taps apart that got the same ID, because a server lost the first of them: the milliseconds of its second. */
+/**
+ * Distinguishes taps with the same ID, which occur if a server lost the first one: the milliseconds of the tap's
+ * time.
+ */
 const momentOf = (at: string): number => Number(at.slice(20, 23))
 
 /**
- * Refs, codes, and cookies of taps: 21 characters of the nanoid alphabet that say which tap they are of, to the daemon
- * alone, so that none is stored.
- *
- * A payload of 64 bits (tap ID 40, ordinal 14, moment 10), masked, and a tag of 62 bits: deterministic authenticated
- * encryption by a synthetic IV (SIV; Rogaway, Shrimpton: A Provable-Security Treatment of the Key-Wrap Problem, Eurocrypt
- * 2006). The tag is a PRF of the payload, and the mask a PRF of the tag. All inputs are one block long, so both are
- * AES-256, under keys of their own for each purpose and era.
+ * Refs, codes, and cookies of taps: 21 characters of the nanoid alphabet that identify their tap, but only to the
+ * daemon, so that none is stored. A payload of 64 bits (tap ID 40, ordinal 14, moment 10), masked, and a tag of 62
+ * bits: deterministic authenticated encryption by a synthetic IV (SIV; Rogaway, Shrimpton: A Provable-Security
+ * Treatment of the Key-Wrap Problem, Eurocrypt 2006). The tag is a PRF of the payload, and the mask a PRF of the tag.
+ * All inputs are one block long, so both are AES-256, under keys of their own for each purpose and era.
  */
 export class Seals {
   readonly #eras: readonly EraKeys[]
@@ -57,7 +58,7 @@ export class Seals {
   code = (tap: SealedTap, ordinal: number): string => this.#seal('code', tap, ordinal)
   cookie = (tap: SealedTap): string => this.#seal('cookie', tap, 0)
 
-  /** @returns undefined if it was not made with the data key; nothing is read */
+  /** @returns undefined if it was not made with the data key; reads nothing from the store */
   openRef = (text: string): SealedContent | undefined => this.#open('ref', text)
   openCode = (text: string): SealedContent | undefined => this.#open('code', text)
   openCookie = (text: string): SealedContent | undefined => this.#open('cookie', text)
@@ -91,7 +92,7 @@ export class Seals {
 
 type EraKeys = Record<'ref' | 'code' | 'cookie', Kind>
 
-/** One purpose, with keys of its own. */
+/** One purpose, with its own keys. */
 class Kind {
   readonly #tag: Cipher
   readonly #mask: Cipher
@@ -106,7 +107,7 @@ class Kind {
     this.#mask = prf('mask')
   }
 
-  /** @param payload one block, of which the first half counts; it is overwritten */
+  /** @param payload one block, whose first half is used; it is overwritten */
   seal(payload: Buffer): string {
     const sealed = Buffer.allocUnsafe(block)
     const tag = this.#tagOf(payload)
@@ -126,7 +127,7 @@ class Kind {
     return timingSafeEqual(this.#tagOf(payload), tag) ? payload : undefined
   }
 
-  /** 62 bits, and two of 0. */
+  /** 62 bits, followed by two zero bits. */
   #tagOf(payload: Buffer): Buffer {
     const tag = this.#tag.update(payload).subarray(0, payloadLength)
     tag[payloadLength - 1] = (tag[payloadLength - 1] ?? 0) & 0xfc
@@ -141,7 +142,7 @@ class Kind {
   }
 }
 
-/** What a ref gave for its one query, or a page for its first action. */
+/** Codes given by a ref's only query, or by a page's first action. */
 export interface IssuedCodes {
   /** ISO 8601 */
   until: string
@@ -154,10 +155,10 @@ export interface IssuedCodes {
   guestbooks: Map<number, string>
 }
 
-/** The code for the token, whether it exists or is to be minted. */
+/** The code for the token, whether minted or not. */
 export const claimOf = (codes: IssuedCodes | undefined): string | undefined => codes?.token ?? codes?.unminted
 
-/** @param by see MadeCodes @param codes see TapsTable.codes @returns undefined if nothing was asked by it yet */
+/** @param by see MadeCodes @param codes see TapsTable.codes @returns undefined if it was not queried yet */
 export function issuedCodes(
   seals: Seals,
   tap: SealedTap,

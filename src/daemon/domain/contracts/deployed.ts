@@ -73,7 +73,7 @@ export async function whyNotDeployed(
 
 export type ContractState = Pick<ContractRow, 'kind' | 'address' | 'status' | 'problem' | 'isBound'>
 
-/** A token's or an event's columns about its contract. */
+/** Columns of a token or event that describe its contract. */
 interface OfContract {
   contractStatus: ContractRow['status']
   contractProblem: string | null

@@ -3,7 +3,7 @@ import type { Db, Queries } from '../../store/database/database.ts'
 
 class RolledBack extends Error {}
 
-/** Does a write, takes it back, and answers with its result. @throws what the write throws */
+/** Runs a write, rolls it back, and returns its result. @throws errors of the write */
 export async function withRollback<T>(
   { write }: Pick<Db, 'write'>,
   job: (trx: Queries) => Promise<T>,
@@ -29,7 +29,7 @@ export class DryRunPassed extends Error {
 const dryRuns = new AsyncLocalStorage<true>()
 let running = 0
 
-/** Call it before something that no rollback takes back. @throws DryRunPassed during a dry run */
+/** Call it before anything that a rollback cannot undo. */
 export function endDryRun(): void {
   if (dryRuns.getStore()) throw new DryRunPassed()
 }
@@ -47,7 +47,7 @@ export async function dryRun(work: () => Promise<unknown>): Promise<void> {
     if (!(error instanceof DryRunPassed)) throw error
   } finally {
     running -= 1
-    // While the storage is in use, Node follows every promise, which costs a tap a fifth of its time.
+    // While async storage is in use, Node tracks every promise, which adds a fifth to the time of a tap.
     if (running === 0) dryRuns.disable()
   }
 }

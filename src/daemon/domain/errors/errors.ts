@@ -68,7 +68,7 @@ interface ErrorDetail {
   readonly retryAfterSeconds?: number
   /** Shown instead of the message to callers with neither an API key nor an admin token. */
   readonly forStrangers?: string
-  /** Recorded by the request, or recorded if it was done at all. */
+  /** The transaction that the request recorded, if its write succeeded. */
   readonly transactionId?: number | undefined
   /** Which server of the database, and why; part of the answer. */
   readonly trouble?: ServerTrouble
@@ -105,18 +105,18 @@ export const scopeMissing = refusal('scope_missing')
 
 const untouched = 'Nothing was changed; try again'
 
-/** Decides what a failed request may claim: that nothing was changed, or that it may have been done. */
+/** Decides what an error may say: that nothing was changed, or that the request may have taken effect. */
 export interface Progress {
-  /** At least a part of it is in the database. */
+  /** At least part of it is in the database. */
   readonly isWritten?: boolean
   readonly transactionId?: number | undefined
-  /** It has an Idempotency-Key. */
+  /** The request has an Idempotency-Key. */
   readonly isKeyed?: boolean
   /** Authorized by a code, a tap, or a signature, each of which works once. */
   readonly isOneUse?: boolean
-  /** Words on what was achieved before, and what to do about the rest, which was not done. */
+  /** Says what was done before, and how to continue with the rest, which was not done. */
   readonly stands?: string
-  /** The same where the rest may have been done. */
+  /** The same, if the rest may have been done. */
   readonly outcomeMessage?: string
 }
 
@@ -173,7 +173,7 @@ const doubtMessage = (transactionId: number | undefined): string =>
     ? 'This may have been done, or not.'
     : `This may have been done, or not: if it was, it is transaction ${transactionId}.`
 
-/** What a client may do whose request has, or may have, taken effect. */
+/** Advice for a client whose request has, or may have, taken effect. */
 export function whatNext({ transactionId, isKeyed, isOneUse }: Progress): string {
   if (isKeyed)
     return 'Send the same request again with the same Idempotency-Key: it takes effect once, and you get its answer.'

@@ -11,7 +11,7 @@ import { findGuestbookEvent } from '../../store/guestbook/guestbook-events.ts'
 import { ownChips } from '../chips/named-chips.ts'
 import { notFound } from '../errors/errors.ts'
 
-/** When the event was assigned to the chip; null: it is not. */
+/** When the event was assigned to the chip; null: it is not assigned. */
 type AssignedSince = string | null
 
 export interface GuestbookRow {
@@ -19,7 +19,7 @@ export interface GuestbookRow {
   /** Decimal; the second reading applies if the team has no chip with the first. */
   readonly uids: readonly string[]
   readonly guestbookEventId: number
-  /** `since`: of an undo, as it was. */
+  /** `since`: for an undo, the previous value. */
   readonly to: 'assigned' | 'unassigned' | { readonly since: AssignedSince }
   /** For an undo: the expected current state. */
   readonly left?: AssignedSince
@@ -31,7 +31,7 @@ export interface GuestbookResult {
   readonly guestbookEventId: number
   readonly status: 'assigned' | 'unassigned' | 'unchanged' | 'failed' | 'conflict'
   readonly error?: string
-  /** Before, and after. */
+  /** Before and after. */
   readonly previous?: AssignedSince
   readonly left?: AssignedSince
 }
@@ -48,8 +48,8 @@ interface EventState {
 }
 
 /**
- * What each row does by what the database says now. Rows of the same chip follow each other.
- * @param planned what each row was planned to do, if it was planned
+ * Decides on each row by the current state of the database. Rows of the same chip are applied in order.
+ * @param planned each row's planned result, if any
  */
 export async function decideGuestbookRows(
   db: Queries,
@@ -127,7 +127,7 @@ async function decide(db: Queries, { row, about, event, at }: DecisionInput): Pr
 // Keeps the audit entry readable.
 const uidsInRecord = 100
 
-/** A step of a larger write: does what was decided in the same transaction. */
+/** A step of a larger write: applies what was decided in the same transaction. */
 export async function assignGuestbookRowsIn(
   trx: Queries,
   { teamId, actor }: Caller,
@@ -165,7 +165,9 @@ interface SameChange {
   readonly uids: string[]
 }
 
-/** What is the same for many chips is one statement: from what was before the first row of a chip to after its last. */
+/**
+ * Identical changes to many chips are one statement: from the state before a chip's first row to that after its last.
+ */
 function groupSameChanges(results: readonly GuestbookResult[]): Iterable<SameChange> {
   const changes = new Map<
     string,

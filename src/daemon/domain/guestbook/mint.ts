@@ -52,7 +52,7 @@ interface MintRequest {
   code: string | undefined
 }
 
-/** What a mint needs to know of the chain; it only reads. */
+/** Reads from the chain what a mint needs. */
 async function prepareMint(
   deps: Pick<MintDeps, 'chains' | 'names'>,
   rateKey: Asker,

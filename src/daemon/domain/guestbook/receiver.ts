@@ -20,7 +20,7 @@ const hookGas = 250_000
 // The caller keeps 1/64 of a call's gas (EIP-150).
 const mintWithHookGas = mintGas + Math.ceil((hookGas * 64) / 63)
 
-/** What a mint takes at most. @param limit as of `gasToMintTo` */
+/** Maximum gas of a mint. @param limit from `gasToMintTo` */
 export const gasTaken = (limit: number): number => (limit === mintGas ? usedByMint : limit)
 
 const receiverAbi = parseAbi([

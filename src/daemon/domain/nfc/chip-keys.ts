@@ -66,9 +66,9 @@ async function mastersOf(db: Queries, box: SecretBox, id: number): Promise<ChipM
 }
 
 /**
- * A key that all chips of a set share is not written to, or removed from, a chip through a session that another key
- * opens: whoever knows that one reads the shared key from the commands. A blank chip's is public, and whoever recorded
- * how a chip got its keys knows those.
+ * A key shared by all chips of a set is not written or removed in a session that is opened with another key: anyone
+ * who knows that key can read the shared one from the commands. A blank chip's key is public, and whoever recorded a
+ * chip's set-up knows its keys.
  * @param maySee the caller has the scope `keys` @throws DomainError scope_missing
  */
 export function assertMayWrite(

@@ -62,7 +62,7 @@ export function choosePlan(inspection: Inspection, known: KnownChip, request: Pl
   }
   if (hasFactoryKeys(inspection))
     return { kind: 'write', ...next(inspection, known, request, ['factory']), replaces: undefined }
-  // Interrupted by someone else.
+  // Somebody else's set-up was interrupted.
   if (versions.some((version) => version !== versions[0])) throw new ForeignKeys(versions)
   const source = sourceShown(known, versions)
   if (rekey) {

@@ -24,7 +24,7 @@ interface ChipSetup {
 
 type DetailsScript = AsyncGenerator<Step, ChipSetup, Reply>
 
-/** The caller says what the chip gets. @throws ChipBusy; DomainError conflict, invalid_input */
+/** Asks the caller for the chip's details. @throws ChipBusy; DomainError conflict, invalid_input */
 export async function* detailsFor(
   deps: SetUpDeps,
   session: NfcSession,
@@ -33,7 +33,7 @@ export async function* detailsFor(
 ): DetailsScript {
   if (details) return { details, rekey, place: undefined }
   const { uid } = inspection
-  // Before a row is offered, so that the session that this one replaces frees its own.
+  // Before a row is offered, so that the replaced session releases its own row.
   if (run !== undefined) await session.lock({ uid })
   const { row, open } = await knownChip(deps.db.read, uid)
   const registered = row?.teamId === teamId ? { label: row.label, keySet: row.keySetId } : null
@@ -44,7 +44,7 @@ export async function* detailsFor(
   return { details: reply.details, rekey: reply.rekey ?? rekey, place: undefined }
 }
 
-/** Offers rows until the caller gives the details of one that the chip may have. */
+/** Offers rows until the caller confirms one that the chip may have. */
 async function* fromSheet(
   deps: SetUpDeps,
   session: NfcSession,

@@ -43,7 +43,7 @@ const isUntouched = (error: unknown): boolean =>
 
 export interface StoredPlan {
   readonly entry: Pick<JournalEntry, 'id' | 'plan' | 'enrollment'>
-  /** The chip may have been written to: its plan, or one that this one replaces, was open. */
+  /** The chip may have been written to, because its plan or a replaced one was open. */
   readonly isBegun: boolean
 }
 

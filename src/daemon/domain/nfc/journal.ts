@@ -26,9 +26,9 @@ export interface Enrollment {
   readonly details: ChipDetails
   /** The planner may bind chips to items whose tokens are minted. */
   readonly mayBind: boolean
-  /** Who made the chip, as far as its signature proves it; whoever made the plan takes such chips. */
+  /** The origin that the chip's signature proves; whoever made the plan accepts such chips. */
   readonly originality?: Originality | undefined
-  /** The row of the sheet that the details are from. */
+  /** The sheet row with the details. */
   readonly place?: SheetPlace | undefined
 }
 

@@ -67,7 +67,7 @@ export function isAccountedFor({ versions }: Pick<Inspection, 'versions'>, known
   const { row, open, wasProvisioned, wasReset } = known
   if (versions[0] !== 0 || row === undefined) return true
   if (row.lastCounter < 0 && !wasProvisioned) return true
-  // It was checked when the plan began.
+  // This was checked when the plan was made.
   if (open) return isReset(open.plan) || open.plan.from.includes('factory')
   return wasReset
 }

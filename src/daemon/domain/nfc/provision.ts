@@ -50,7 +50,7 @@ interface ProvisionRequest extends ChipRequest {
   readonly rekey: boolean
   /** undefined: ask once the chip is known. */
   readonly details: ChipDetails | undefined
-  /** The run of a sheet from which the details are; it asks for them too. */
+  /** The sheet run that provides the details; it also asks for them. */
   readonly sheetRun: number | undefined
 }
 
@@ -104,8 +104,9 @@ export async function* provision(
 }
 
 /**
- * Anyone can have a chip with the factory's key 0, and copy a UID whose plan is open; other keys prove a chip by
- * themselves. @param required the caller takes such chips; whoever made the open plan took one too @throws NotGenuine
+ * Anyone can get a chip with the factory's key 0 and copy a UID whose plan is open; other keys prove a chip by
+ * themselves.
+ * @param required the kind that the caller accepts, as did whoever made the open plan @throws NotGenuine
  */
 export const originalityOf = (
   inspection: Inspection,

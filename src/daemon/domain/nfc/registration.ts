@@ -90,11 +90,13 @@ export const isRegisteredWith = (
 /** 1: the chip's URL carries the status of its seal. */
 const shows = ({ template }: Plan): 0 | 1 => (template?.tamper ? 1 : 0)
 
-/** True if the registry knows of the chip's seal what the plan says. */
+/** True if the registry has the same seal setting as the plan. */
 export const hasTamperMode = (row: Pick<ChipRow, 'tagTamper'> | undefined, plan: Plan): boolean =>
   row?.tagTamper === shows(plan)
 
-/** Registers a chip and takes the tap that it showed, which invalidates earlier ones. @throws DomainError conflict */
+/**
+ * Registers a chip and uses up the tap that it showed, which invalidates earlier taps. @throws DomainError conflict
+ */
 export async function registerWithTap(
   deps: RegistrationDeps,
   actor: Actor,

@@ -2,26 +2,26 @@ import type { Db } from '../../store/database/database.ts'
 import { Lease } from '../../store/lease/lease.ts'
 import { DomainError } from '../errors/errors.ts'
 
-/** A row of a sheet: its run, and its position from 1. */
+/** A row of a sheet: the run's ID, and the position from 1. */
 export interface SheetPlace {
   readonly run: number
   readonly row: number
 }
 
-/** A chip, a team's label for a chip, or a row of a sheet; only one session can hold it at a time. */
+/** A chip, a team's label, or a row of a sheet. Only one session can hold it at a time. */
 export type SessionLock =
   | { readonly uid: string }
   | { readonly label: string; readonly teamId: number }
   | SheetPlace
 
-/** A chip cannot be on two readers: whoever presents it may have it after this much silence. */
+/** A chip cannot be on two readers: after this much silence, another session that has the chip may take it over. */
 const chipLeaseMs = 2_000
-/** A label or a row is not to be had by presenting it, so its holder may only be slow for as long. */
+/** A label or a row cannot be proven by presenting it, so its holder is allowed more time. */
 const otherLeaseMs = 10_000
-/** While there are other rows, one whose session is silent is left alone for as long as the session may live. */
+/** While other rows are free, the row of a silent session stays reserved for as long as the session may live. */
 const spareMs = 110_000
 
-/** Another session holds what this one needs. Nothing was written. */
+/** Another session holds something that this one needs. Nothing was written. */
 export class ChipBusy extends DomainError {
   constructor(held: SessionLock) {
     super(
@@ -39,7 +39,7 @@ export const nameOf = (held: SessionLock): string => {
   return 'label' in held ? `label ${held.teamId}/${held.label}` : `${rowsOf(held.run)}${held.row}`
 }
 
-/** Begins the names of a run's rows. */
+/** Prefix of the names of a run's rows. */
 export const rowsOf = (run: number): string => `row of ${run}: `
 
 interface Holder {
@@ -67,13 +67,14 @@ export class SessionLeases {
     return this.#held.has(nameOf(held))
   }
 
-  /** @param isSpare there are others @returns false if another session holds it */
+  /** @param isSpare other rows are free @returns false if another session holds it */
   async acquire(held: SessionLock, isSpare = false): Promise<boolean> {
     if (this.has(held)) return true
     const name = nameOf(held)
     const isChip = 'uid' in held
     const { id, uid, token, station } = this.#session
-    // A chip lies on one reader only, so an older session of the same station has lost it. What it was to get is still its.
+    // A chip lies on one reader only, so an older session of the same station has lost it. Rows and labels
+    // stay reserved for the chip.
     const ofStation = station === undefined ? id : JSON.stringify([token, station])
     const holder = isChip ? ofStation : `chip ${uid}`
     const lease = new Lease({ db: this.#db, name, holder, leaseMs: isChip ? chipLeaseMs : otherLeaseMs })
@@ -82,7 +83,10 @@ export class SessionLeases {
     return true
   }
 
-  /** Before and after a step. @returns false if another session has acquired the chip, since this one was silent */
+  /**
+   * Call it before and after a step.
+   * @returns false if another session acquired the chip while this one was silent
+   */
   async renew(): Promise<boolean> {
     const renewed = [...this.#held].map(async ([name, lease]) => {
       if (lease.isHeld && (!lease.needsRenewal || (await lease.renew()))) return true

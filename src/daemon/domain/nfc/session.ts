@@ -12,7 +12,7 @@ interface NfcSessionStart {
   /** The admin token that opened the session; no other may continue it. */
   readonly token: string
   readonly actor: Actor
-  /** The computer and user that relay the session, if they say so. */
+  /** The computer and user that relay the session, if known. */
   readonly station: string | undefined
   readonly now: number
   readonly db: Db
@@ -39,7 +39,7 @@ export class NfcSession {
   url: string | null = null
   /** The journal entry being executed. */
   planId: number | undefined
-  /** Another session has acquired its chip. */
+  /** True once another session has acquired its chip. */
   isTakenOver = false
   readonly leases: SessionLeases
   #place: SheetPlace | undefined
@@ -61,7 +61,7 @@ export class NfcSession {
   }
 
   /**
-   * Exchanges the row that it holds for another one. @param isSpare there are other rows
+   * Exchanges the row that it holds for another one. @param isSpare other rows are free
    * @returns false if another session holds that
    */
   async takePlace(place: SheetPlace, isSpare = false): Promise<boolean> {
@@ -83,7 +83,7 @@ export interface SheetProgress {
   readonly taken: number
 }
 
-/** A row that another chip has because of its label. */
+/** The row that another chip already has because of its label. */
 export interface PassedRow {
   readonly row: number
   readonly uid: string
@@ -91,15 +91,15 @@ export interface PassedRow {
   readonly chipGroup: string
 }
 
-/** The state of the chip on the reader before anything is done to it. */
+/** The chip on the reader before anything is done to it. */
 interface SeenChip {
   readonly uid: string
-  /** It has the factory's keys. */
+  /** It has factory keys. */
   readonly isBlank: boolean
   readonly hasOpenPlan: boolean
   /** Null if it is not registered, or in another team. */
   readonly registered: { readonly label: string | null; readonly keySet: number | null } | null
-  /** The row of the sheet that the chip has or may have; null without a sheet, or if none is free. */
+  /** The sheet row that the chip has or may have; null without a sheet, or if no row is free. */
   readonly row?: number | null
   readonly sheet?: SheetProgress | null
   readonly passed?: PassedRow | undefined
@@ -117,7 +117,7 @@ export type Reply =
       readonly type: 'details'
       readonly details: ChipDetails
       readonly rekey: boolean | undefined
-      /** The row that the details are from. */
+      /** The sheet row with the details. */
       readonly row: number | undefined
     }
 
@@ -128,7 +128,7 @@ export interface ReadyChip {
   readonly url: string
   /** Names differences from the request. */
   readonly warning?: string
-  /** With a sheet, the row that the chip has. */
+  /** With a sheet, the chip's row. */
   readonly row?: number
   readonly sheet?: SheetProgress
 }
@@ -139,7 +139,7 @@ export type SessionResult = ReadyChip | { readonly status: 'factory'; readonly u
 /** A caller's request about the chip on a reader. */
 export interface ChipRequest {
   readonly atr: Uint8Array | undefined
-  /** The largest Lc that the reader passes; undefined: not known. */
+  /** The largest Lc that the reader passes on; undefined: unknown. */
   readonly maxLc: number | undefined
   readonly originality: Originality
   /** The caller may vouch that a blank chip is the one registered with keys. */

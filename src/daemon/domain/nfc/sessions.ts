@@ -15,7 +15,7 @@ type Deps = { db: Db; clock: Clock }
 export interface SessionOwner {
   readonly token: string
   readonly actor: Actor
-  /** The computer and user at whose reader the card lies: an ID that it made up. */
+  /** A random ID of the computer and user at whose reader the card lies. */
   readonly station?: string | undefined
 }
 
@@ -39,7 +39,7 @@ const maxSessions = 64
 /** Allows time for a person to answer a question. */
 const idleMs = 120_000
 const lifeMs = 900_000
-/** A session that was not heard for so long makes room for another, if it has no chip yet. */
+/** A session that was silent for this long and has no chip yet makes room for another. */
 const silentMs = 2_000
 
 const takenOver = (): DomainError =>
@@ -57,7 +57,7 @@ const started: Reply = { type: 'answers', answers: [] }
 /** Active sessions with cards, in this daemon's memory only: the journal keeps what must survive them. */
 export class NfcSessions {
   readonly #sessions = new Map<string, NfcSession>()
-  /** By UID: one acquisition, or step of the session that has the chip, at a time. */
+  /** By UID: only one acquisition, or one step of the session that has the chip, runs at a time. */
   readonly #chips = new KeyedMutex()
 
   /** @throws DomainError rate_limited; errors of the first step that are not failures of the chip */
@@ -98,10 +98,13 @@ export class NfcSessions {
     return this.#advance(deps, session, reply)
   }
 
-  /** The card is gone, or the user stopped. Plans stay in the journal. @throws DomainError not_found */
+  /**
+   * Ends a session because the card is gone or the user stopped. Plans stay in the journal. @throws DomainError
+   * not_found
+   */
   async close(deps: Deps, { token, id }: { token: string; id: string }): Promise<void> {
     const session = this.#find(token, id)
-    // The running step is finished before another session may have the chip.
+    // The running step is completed before another session may have the chip.
     await session.running
     if (!this.#sessions.has(id)) return
     await this.#drop(session)
@@ -117,7 +120,7 @@ export class NfcSessions {
     return step
   }
 
-  /** @throws DomainError conflict if another session has its chip by now, since this one was silent */
+  /** @throws DomainError conflict if another session acquired its chip while this one was silent */
   async #renewed(deps: Deps, session: NfcSession, step: () => Promise<SessionStep>): Promise<SessionStep> {
     try {
       if (!session.isTakenOver && !(await session.leases.renew())) await this.#loseChip(deps, session)
@@ -193,7 +196,7 @@ export class NfcSessions {
     })
   }
 
-  /** The session is kept for a while, to tell its client. */
+  /** The session is kept for a while, so that its client can be told. */
   async #loseChip(deps: Deps, session: NfcSession): Promise<void> {
     session.isTakenOver = true
     await session.leases.release()
@@ -210,7 +213,7 @@ export class NfcSessions {
     }
   }
 
-  /** A connection that flaps leaves a session behind at each try: the one that is silent for longest makes room. */
+  /** An unstable connection leaves a session behind at each try: the one that is silent longest makes room. */
   #dropSilent(deps: Deps): void {
     const now = deps.clock.monotonic()
     const mayGo = ({ planId, running, usedAt }: NfcSession) =>

@@ -14,19 +14,21 @@ import type { NfcSession, SheetProgress } from './session.ts'
 import type { SheetPlace } from './session-leases.ts'
 import type { SheetDeps } from './sheet-runs.ts'
 
-/** Taken rows that are read at once. */
+/** Rows read at once. */
 const batchSize = 500
 
-/** A row that is offered to a chip. */
+/** A row offered to a chip. */
 interface Offer {
-  /** null: none is free. */
+  /** Null: none is free. */
   readonly row: number | null
-  /** The chip has it since an earlier set-up. */
+  /** The chip has had it since an earlier set-up. */
   readonly isOwn: boolean
   readonly sheet: SheetProgress
 }
 
-/** Holds a row for the session: the chip's own, else the lowest free one. @throws DomainError not_found, conflict */
+/**
+ * Reserves a row for the session: the chip's own, else the lowest free one. @throws DomainError not_found, conflict
+ */
 export async function offerRow(
   { db }: Pick<SheetDeps, 'db'>,
   session: NfcSession,
@@ -43,7 +45,7 @@ export async function offerRow(
   return { row: await anyRow(db.read, session, sheet), isOwn: false, sheet: { rows, taken } }
 }
 
-/** Once no other is left, also one whose holder is lost. */
+/** If no other row is left, also one whose holder is gone. */
 const anyRow = async (db: Queries, session: NfcSession, sheet: NfcSheetRow): Promise<number | null> =>
   (await freeRow(db, session, sheet, true)) ?? freeRow(db, session, sheet, false)
 
@@ -71,7 +73,7 @@ export const holdRow = async (
   place: SheetPlace,
   isSpare = false,
 ): Promise<boolean> =>
-  // It may have been taken after it was looked up, and before it was held.
+  // Another chip may have taken it between the look-up and the reservation.
   (await session.takePlace(place, isSpare)) && !(await isSheetRowTaken(db, place.run, place.row))
 
 /** @returns false if another chip has the row, or is getting it */
@@ -97,7 +99,7 @@ export async function takeRow(
   await count(trx, sheet, row, at)
 }
 
-/** A row whose label is on another chip already is that chip's. */
+/** A row whose label another chip already has belongs to that chip. */
 export async function passRowTo(
   { db, clock }: SheetDeps,
   { run, row }: SheetPlace,
@@ -107,7 +109,7 @@ export async function passRowTo(
   await db.write(async (trx) => {
     const sheet = await findNfcSheet(trx, run)
     if (!sheet) return
-    // A chip has one row of a run; a second one with its label is used up all the same.
+    // A chip has one row per run; a second row with its label counts as used.
     const isTaken =
       (await insertSheetRow(trx, { run, row, uid: holder })) ||
       (await insertSheetRow(trx, { run, row, uid: null }))

@@ -40,20 +40,20 @@ const shown = ({ id: run, rows, taken, openedAt, closedAt }: NfcSheetRow): Sheet
 
 interface WantedRun {
   readonly teamId: number
-  /** The stations' ID of the rows. */
+  /** The stations' ID of the sheet. */
   readonly id: string
   readonly rows: number
   readonly startOver: boolean
   readonly keySet?: number | undefined
   /** A name, or the ID of an existing group. */
   readonly chipGroup?: string | undefined
-  /** The items that its rows bind chips to. */
+  /** The items to which its rows bind chips. */
   readonly items: readonly { readonly item: string; readonly variant?: string | undefined }[]
   /** The caller may give power over chips' assets. */
   readonly mayBind: boolean
 }
 
-/** The same for all stations whose chips get the same, however they name the group. */
+/** Identical for all stations with the same settings, however they name the group. */
 async function keyOf(
   db: Queries,
   teamId: number,
@@ -66,7 +66,7 @@ async function keyOf(
 
 const maxNamed = 20
 
-/** @throws DomainError invalid_input that names what no chip can be bound to */
+/** @throws DomainError invalid_input that names items to which no chip can be bound */
 async function assertItems(bindings: Bindings, items: WantedRun['items']): Promise<void> {
   const reasons: string[] = []
   for (const { item, variant } of items) {
@@ -79,7 +79,7 @@ async function assertItems(bindings: Bindings, items: WantedRun['items']): Promi
 }
 
 /**
- * Joins the open run of a sheet, or begins one. Ten stations at once get the same.
+ * Joins the open run of a sheet, or begins one. Concurrent calls get the same run.
  * @throws DomainError conflict if the open run has another number of rows; too_large; invalid_input
  */
 export async function joinSheet(
@@ -92,7 +92,7 @@ export async function joinSheet(
   const sheet = await keyOf(db.read, teamId, about)
   return db.write(async (trx) => {
     const open = await findOpenNfcSheet(trx, { teamId, sheet })
-    // A run in which nothing was done is as good as a new one.
+    // An empty run counts as a new one.
     const isKept = open && !(startOver && open.taken > 0)
     if (isKept && open.rows === rows) {
       await updateNfcSheet(trx, open.id, { usedAt: at })
@@ -122,7 +122,7 @@ export async function joinSheet(
   })
 }
 
-/** @param teamId of whom it must be; undefined: anyone's @throws DomainError not_found */
+/** @param teamId its required team; undefined: any @throws DomainError not_found */
 export async function showSheet(
   { db }: { db: Pick<Db, 'read'> },
   run: number,

@@ -25,13 +25,13 @@ interface Deps {
 }
 
 /**
- * Deletes what is kept for a time only. Counters of chips, and hashes that "one badge per device" needs, are kept. A
- * jump of the clock counts only after a day.
+ * Deletes data whose retention time is over. Counters of chips, and hashes that "one badge per device" needs, are
+ * kept. A jump of the clock counts only after a day.
  */
 export async function deleteOld({ db, box, tapLog, clock, config }: Deps): Promise<void> {
   const before = (ms: number) => iso(clock.confirmedTime() - ms)
   const { keepTapsDays, keepEmailsDays, refLifetimeMs, otpLifetimeMs } = config
-  // Refs and codes end with their tap.
+  // Refs and codes are deleted with their tap.
   const tapsMs = (days: number) => Math.max(days * dayMs, refLifetimeMs + otpLifetimeMs)
   const oldTaps =
     keepTapsDays === 'off' ? undefined : await dropMonths({ db, tapLog }, before(tapsMs(keepTapsDays)))
@@ -52,8 +52,9 @@ export async function deleteOld({ db, box, tapLog, clock, config }: Deps): Promi
 const monthOf = (at: string): string => at.slice(0, 7)
 
 /**
- * Months of which every tap is old go at once, where taps are kept by month.
- * @param before ISO 8601 @returns before when taps are to go row by row: not those of a month that will go as a whole
+ * If taps are partitioned by month, months with only old taps are dropped as a whole.
+ * @param before ISO 8601
+ * @returns the time before which taps are deleted row by row; excludes months that will be dropped as a whole
  */
 async function dropMonths({ db, tapLog }: Pick<Deps, 'db' | 'tapLog'>, before: string): Promise<string> {
   const { tapMonths } = engineOf(db.slow)
@@ -65,7 +66,7 @@ async function dropMonths({ db, tapLog }: Pick<Deps, 'db' | 'tapLog'>, before: s
   return (await tapMonths.before(db.slow, farFuture)).includes(ends) ? ends : before
 }
 
-/** This month and the next two, so that a daemon may be off for weeks. */
+/** This month and the next two, in case the daemon is off for weeks. */
 export async function makeTapMonths(db: Db, now: number): Promise<void> {
   const { tapMonths } = engineOf(db.read)
   if (!tapMonths) return

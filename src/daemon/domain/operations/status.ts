@@ -27,10 +27,12 @@ export interface Status {
     sizeBytes: number
     /** `ok`, or the problem; null if not checked. */
     integrity: string | null
-    /** null: it is a file. */
+    /** Null: the database is a file. */
     server: ServerState | null
   }
-  /** Null: never. Absent if not checked. By the audit log, which has none that was made in another way. */
+  /**
+   * The last backup, by the audit log, which omits backups made by other tools. Null: never. Absent if not checked.
+   */
   lastBackupAt?: string | null
   /** Teams that sent transactions today or have waiting announcements. */
   budgets: (TeamView['budget'] & { team: string })[]
@@ -44,7 +46,7 @@ export interface Status {
     entries: number
     head: string
     sealedSince: string | null
-    /** IDs of the last entry, found and expected, once the log does not continue from what this daemon knows. */
+    /** The last entry's ID, found and expected, if the log does not continue from what this daemon knows. */
     broken: { lastId: number; expected: number } | null
   }
   webhooks: {
@@ -71,7 +73,7 @@ interface Deps {
  */
 export async function daemonStatus(deps: Deps, check: boolean): Promise<Status> {
   const { db, disk, tapLog, auditSeal, clock, startedAt } = deps
-  // Asked first, because the rest waits longer for a server that does not answer.
+  // Checked first, because everything else would wait longer for a server that does not answer.
   const state = await (isShared(db) ? probeStore(deps) : diskState(deps))
   await tapLog.flush()
   const { maintenance } = db
@@ -84,7 +86,7 @@ export async function daemonStatus(deps: Deps, check: boolean): Promise<Status> 
       integrity: check ? await maintenance.quickCheck() : null,
       server: (await maintenance.serverState?.()) ?? null,
     },
-    // The server's own tools make its backups.
+    // Backups are made by the server's own tools.
     ...(check && !isShared(db) ? { lastBackupAt: await lastBackup(db) } : {}),
     budgets: budgetsOf(await listTeams({ db, clock })),
     disk: { freeBytes: (await disk.freeBytes()) ?? null, refusedWrites: disk.refusedWrites, state },
@@ -130,7 +132,7 @@ const budgetsOf = (teams: readonly TeamView[]): Status['budgets'] =>
 export const diskState = ({ db, disk, clock }: { db: Db; disk: Disk; clock: Clock }): Promise<DiskState> =>
   disk.state(() => db.write((trx) => setSetting(trx, 'lastProbe', iso(clock.now()))))
 
-// Shorter than proxies wait, who take no answer for a daemon that is gone.
+// Shorter than the time after which proxies treat a silent daemon as gone.
 const probeMs = 2500
 
 const words: Record<ServerTrouble['reason'], string> = {
@@ -149,7 +151,7 @@ const unready = (reason: ServerTrouble['reason'], trouble?: ServerTrouble, cause
   })
 
 /**
- * Asks as taps do, over a connection that they would get, and tries a write if in doubt.
+ * Queries like a tap, over the same kind of connection, and tries a write if in doubt.
  * @throws DomainError store_unavailable after 2.5 seconds at most
  */
 export async function probeStore(deps: { db: Db; disk: Disk; clock: Clock }): Promise<DiskState> {
@@ -165,7 +167,7 @@ export async function probeStore(deps: { db: Db; disk: Disk; clock: Clock }): Pr
   }
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    // A server that is silent is named first.
+    // A silent server is reported first.
     timer = setTimeout(() => reject(unready('silent')), probeMs + 100)
   })
   return Promise.race([probe(), late]).finally(() => clearTimeout(timer))

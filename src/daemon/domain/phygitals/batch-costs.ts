@@ -63,7 +63,7 @@ export class Costs {
     const kind = this.#kinds.get(key) ?? { chainId, call, count: 0, samples: [] }
     this.#kinds.set(key, kind)
     kind.count += 1
-    // Samples the first, second, fourth, and so on: giving a token to a holder of another is cheaper.
+    // Samples the first, second, fourth, and so on: a transfer to an address that already holds a token is cheaper.
     if ((kind.count & (kind.count - 1)) === 0) kind.samples.push({ token, recipient })
   }
 
@@ -94,7 +94,6 @@ export interface ChainTransactions {
   data: Hex
 }
 
-/** @throws DomainError chain_unavailable */
 export async function priced(
   chain: Chain,
   cap: bigint | undefined,

@@ -4,12 +4,12 @@ import type { LocatedToken, TokenLocation } from '../../store/phygitals/tokens.t
 import { conflict, notFound } from '../errors/errors.ts'
 import { locationOf, tokenOfTeam } from './find-token.ts'
 
-/** A token, or whichever token a chip carries. */
+/** A reference to a token, directly or by its chip. */
 export type RowTarget = { uid: string } | TokenLocation
 
 export const isChip = (target: RowTarget): target is { uid: string } => 'uid' in target
 
-/** Without the rest of the row. */
+/** Copies only the reference. */
 export const targetOfRow = (row: RowTarget): RowTarget => (isChip(row) ? { uid: row.uid } : locationOf(row))
 
 /** @throws DomainError not_found */

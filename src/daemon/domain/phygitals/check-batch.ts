@@ -33,7 +33,7 @@ export type CheckedMove =
       row: number
       status: 'transfer' | 'mint' | 'unchanged'
       token: CurrentToken
-      /** After any transfer under way. */
+      /** After any pending transfer. */
       owner: string | null
       recipient: string
       note?: string
@@ -81,7 +81,7 @@ export function checkEachMove(
 export const checkOneMove = (deps: CheckDeps, teamId: number, row: MoveRequest): Promise<CheckedMove> =>
   new Check(deps, teamId).row(row)
 
-/** `budget` is present if the team's is too small. */
+/** `budget` is present if the team's budget is too small. */
 export interface MoveCosts {
   totals: ChainTotals[]
   budget?: RemainingBudget
@@ -93,7 +93,7 @@ interface PricedMove {
   readonly recipient?: string | undefined
 }
 
-/** Sums up what checked moves cost. */
+/** Sums up the cost of checked transfers. */
 export class BatchCosts {
   readonly #deps: CheckDeps
   readonly #costs: Costs

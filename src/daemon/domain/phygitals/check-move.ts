@@ -26,7 +26,7 @@ type CheckedToken = Pick<
 export interface Move {
   chain: Chain
   call: ClaimArgs['call']
-  /** The gas limit, where a contract of others is called that may need more than a usual claim. */
+  /** The gas limit, if the call involves foreign contracts that may need more than a usual claim. */
   gas: number
 }
 

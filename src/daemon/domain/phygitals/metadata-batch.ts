@@ -35,7 +35,7 @@ export type MetadataResult =
     }
   | {
       row: number
-      /** `conflict`: it is not what the row expected. */
+      /** `conflict`: the current value is not the expected one. */
       status: 'failed' | 'conflict'
       token?: never
       previous?: never
@@ -89,7 +89,7 @@ export async function replaceMetadataIn(
   return results
 }
 
-/** What rows would do. */
+/** Plans rows. */
 export const checkMetadata = (
   deps: { db: Pick<Db, 'read'> },
   teamId: number,
@@ -122,7 +122,7 @@ export async function* checkMetadataRows(
 type ChangedToken = Pick<LocatedToken, 'contractId' | 'contractTransactionId' | 'chainId' | 'tokenId'>
 type FeeCap = (chainId: number) => bigint | undefined
 
-/** Sums up what announcing changed metadata costs. */
+/** Sums up the cost of announcing changed metadata. */
 export class AnnouncementCosts {
   readonly #deps: Pick<Deps, 'chains'>
   readonly #sums = new Map<number, ChainTransactions>()
@@ -148,7 +148,7 @@ export class AnnouncementCosts {
     }
   }
 
-  /** Without chains that cannot be reached: the metadata itself does not need them. */
+  /** Skips unreachable chains: the metadata itself does not need them. */
   async totals(feeCap: FeeCap): Promise<ChainTotals[]> {
     const { chains } = this.#deps
     const ids = [...this.#sums].sort(([one], [other]) => one - other)

@@ -44,7 +44,7 @@ export const describeTokenIn = (
   { owner, ...token }: Parameters<typeof describeTokenOnce>[1],
 ): Promise<void> => describeTokenOnce(trx, { ...token, owner: owner && getAddress(owner.toLowerCase()) })
 
-/** The step without the announcement, which is made for many tokens at once. */
+/** The same step without the announcement, which is made for many tokens at once. */
 export async function writeMetadata(
   trx: Queries,
   { marketplace }: Pick<Deps, 'marketplace'>,

@@ -14,7 +14,7 @@ interface NewTransfer {
   /** EIP-55 */
   recipient: string
   call: ClaimArgs['call']
-  /** The gas limit, as `checkMove` found it. */
+  /** The gas limit found by `checkMove`. */
   gas?: number
   counted: ChargedTo
   idempotency?: KeyedRequest | undefined

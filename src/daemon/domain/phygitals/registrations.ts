@@ -69,8 +69,8 @@ export async function registerClaim(
 }
 
 /**
- * Uses up the code. A chip without a token gets the one that will be minted. @param answer is part of the write
- * @param keepsTime a registration of the same recipient that has not run out stays as it is, and does not start anew
+ * Uses up the code. A chip without a token gets the one that will be minted. @param answer stored in the same write
+ * @param keepsTime a valid registration of the same recipient keeps its start time
  */
 export async function registerClaimByCode<T>(
   deps: TransferDeps,

@@ -29,10 +29,10 @@ export async function sendRow(
   return sent
 }
 
-/** In the place of a hash. */
+/** Used in place of a hash. */
 const skipped = ''
 
-/** Likewise, where looking at it may tell that there is nothing to record: undefined. */
+/** Likewise, but returns undefined if a check finds that there is nothing to record. */
 export async function sendRowUnless(
   deps: SendDeps,
   claim: KeyedRequest | undefined,
@@ -74,7 +74,10 @@ const waitOf = (error: unknown): NotSignedYet | undefined => {
   return cause instanceof NotSignedYet ? cause : undefined
 }
 
-/** Attempts of about five seconds for a row that waits only for room in a block; blocks rarely take a minute. */
+/**
+ * Number of attempts of about five seconds each, for a row that only waits for room in a block; blocks rarely take a
+ * minute.
+ */
 const maxRetries = 16
 
 async function hashOf({ chains }: { chains: Chains }, transactionId: number | null): Promise<string> {

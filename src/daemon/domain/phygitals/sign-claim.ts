@@ -13,7 +13,7 @@ export interface SignedClaim {
   blockExpiry: bigint
 }
 
-/** Uses the claim nonce after all transactions under way. @throws DomainError chain_unavailable */
+/** Uses the claim nonce that follows all pending transactions. @throws DomainError chain_unavailable */
 export async function signClaim(
   chain: Chain,
   token: Pick<TokenLocation, 'contractAddress' | 'tokenId'>,

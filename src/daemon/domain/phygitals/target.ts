@@ -77,7 +77,7 @@ export async function settleTarget(
   )
 }
 
-/** The chip of a code, with the token that the code is for. */
+/** The chip of a code, with the token that the code controls. */
 export async function chipOfCode(db: Pick<Db, 'read'>, otp: Otp): Promise<TappedChip> {
   const chip = await findChip(db.read, otp.chipUid)
   if (!chip) throw notFound('chip')

@@ -79,7 +79,10 @@ export interface SeenToken {
   readonly owner: string | null
 }
 
-/** False if the row's token has another owner by now, or is another one. @throws DomainError not_found, chain_unavailable */
+/**
+ * False if the row's token has another owner by now, or if the chip has another token. @throws DomainError not_found,
+ * chain_unavailable
+ */
 export async function isUnmoved(
   deps: { db: Db; chains: Chains },
   teamId: number,
@@ -101,7 +104,7 @@ export async function isUnmoved(
   return (current ?? null) === owner
 }
 
-/** undefined: the chip has none yet. */
+/** Undefined: the chip has no token yet. */
 async function tokenNow(
   deps: { db: Db },
   teamId: number,

@@ -28,7 +28,7 @@ export interface TransferSignature extends SignedClaim {
   token: TokenLocation
 }
 
-/** On the team's authority, for submission by the client. */
+/** On the team's authority; the client submits it. */
 export async function signTransfer(
   deps: TransferDeps,
   { teamId, actor }: { teamId: number; actor: Actor },
@@ -44,8 +44,8 @@ export async function signTransfer(
 }
 
 /**
- * Signs what a code is for and uses up the code, since the signature replaces it. Asked again with the same code and
- * recipient, it gives the same signature until that expires, since the first answer may have been lost.
+ * Signs a code's transfer and uses up the code, since the signature replaces it. A repeat with the same code and
+ * recipient returns the same signature until it expires, because the first answer may have been lost.
  */
 export async function signTransferByCode(
   deps: TransferDeps,
@@ -62,7 +62,7 @@ export async function signTransferByCode(
   }
 }
 
-/** A kept answer, in JSON. */
+/** The stored answer, as JSON. */
 interface StoredAnswer {
   /** The recipient in the request, and the address it resolved to. */
   to: string
@@ -72,7 +72,7 @@ interface StoredAnswer {
   token: TokenLocation
 }
 
-/** Resolves no name: one that has moved since must not turn a repeat into a refusal. */
+/** Does not resolve names: one that has moved since would turn a repeat into a refusal. */
 async function storedAnswer(
   deps: TransferDeps,
   code: string,
@@ -101,7 +101,7 @@ async function signAndSpend(
   return retryWhileTaken(async () => {
     const { target, recipient } = await resolveTarget(deps, { chip: chip.uid }, chip, to)
     const location = tokenInfoOf(target)
-    // Signed before the code is taken: chain access can fail, and then nothing is used up.
+    // Signed before the code is used up: chain access can fail, and then the code stays valid.
     const signed = await sign(deps, await checkMove(deps, location, recipient), location, recipient)
     const token = await deps.db.write(async (trx) => {
       const now = iso(deps.clock.now())

@@ -136,8 +136,8 @@ async function record(
 }
 
 /**
- * The first request mints the token to its recipient; the next one moves it on, also where that was looked at before
- * the first was mined.
+ * The first request mints the token to its recipient; the next one transfers it, even if it was checked before the
+ * mint was mined.
  */
 async function isMinted(trx: Queries, { mintTransactionId }: LocatedToken): Promise<boolean> {
   const mint = mintTransactionId === null ? undefined : await findTransaction(trx, mintTransactionId)

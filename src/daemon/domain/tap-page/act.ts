@@ -36,21 +36,21 @@ export interface ButtonPress {
   actor: Actor
 }
 
-/** A page can be loaded again for less, unless a daemon's codes live longer. */
+/** Pages can be reloaded for less time than this, unless the daemon's codes live longer. */
 const recordsKeptMs = 24 * 3_600_000
 
 const notAllowed = () =>
   new DomainError('otp_unknown', 'This tap does not allow it (any more). Tap the chip again.')
 
 /**
- * Does what a button says, once: the same button pressed again, in another tab, or after a crash, leads to the same
+ * Performs a button's action once: the same button pressed again, in another tab, or after a crash, leads to the same
  * outcome, which `buildPage` finds in the store. Answers once the outcome is recorded.
  * @throws DomainError of the code, the recipient, or the rule; nothing is used up then, except by
  * idempotency_conflict: the button was pressed before for another recipient
  */
 export async function act(deps: ActDeps, visit: Visit, press: ButtonPress): Promise<void> {
   const { kind, id, recipient } = press
-  // A form that the page does not have must use up neither the ref nor a code.
+  // A form that the page does not have must not use up the ref or a code.
   const offered = await actionsOf(deps, await factsOf(deps, visit, []))
   if (!offered.some((action) => action.kind === kind && action.id === id)) throw notAllowed()
   const code = codeFor(await codesOf(deps, visit), press)
@@ -77,7 +77,7 @@ function codeFor(codes: IssuedCodes, { kind, id }: ButtonPress): string | undefi
   return kind === 'guestbook' ? codes.guestbooks.get(id) : claimOf(codes)
 }
 
-/** The steps of each button, including what is left to do after a crash between recording and answering. */
+/** Steps of each button, including those left after a crash between recording and answering. */
 function stepsOf(
   deps: ActDeps,
   { tap }: Visit,
@@ -105,7 +105,7 @@ function stepsOf(
       return { run, resume: minted }
     }
     case 'register': {
-      // One write has the record and its answer, so there is nothing to resume.
+      // One write stores the record and its answer, so there is nothing to resume.
       const run = () =>
         registerClaimByCode<Json>(
           deps,

@@ -37,11 +37,11 @@ export interface PageFacts {
   registrations: readonly ClaimRegistrationRow[]
   /** Images of the badges that are shown, in order. */
   images: readonly ImagePlace[]
-  /** Cookies of this browser's taps. */
+  /** Cookies of the taps in this browser. */
   cookies: readonly string[]
 }
 
-/** Everything that a tap allows, with its state by the store alone: register, claim, badges, guestbooks. */
+/** Everything that a tap allows, with its state according to the store: register, claim, badges, guestbooks. */
 export async function actionsOf(deps: ActionDeps, facts: PageFacts): Promise<Action[]> {
   const { carried, page, token, visit } = facts
   const future = page?.future
@@ -75,7 +75,7 @@ const bare = (kind: 'register' | 'claim'): Omit<Action, 'state'> => ({
   takesDevice: false,
 })
 
-/** The state of everything on a page whose codes are not made (yet). */
+/** Actions of a page whose codes are not made (yet). */
 function withoutCodes({ visit: { tap } }: PageFacts, now: number): ActionState {
   const ref = { ...tap, ordinal: 0 }
   if (isGood(ref, now)) return { is: 'open' }
@@ -84,7 +84,7 @@ function withoutCodes({ visit: { tap } }: PageFacts, now: number): ActionState {
 
 type Registered = Extract<ActionState, { is: 'registered' }>
 
-/** The registration that this page made, or an earlier page of this browser. */
+/** The registration made by this page, or by an earlier page of this browser. */
 async function registrationOf(
   deps: ActionDeps,
   { visit, token, registrations, cookies }: PageFacts,
@@ -99,7 +99,7 @@ async function registrationOf(
   )
   for (const { tap, codes } of [visit, ...others]) {
     const { tapId } = tap
-    // Whoever registers the same wallet later has the same registration, which is of the first tap.
+    // A later registration of the same wallet is the same one, which belongs to the first tap.
     const claim = claimOf(codes)
     const registration = claim === undefined ? undefined : await recordedRegistration(deps, claim)
     const row = known.find((one) => one.tapId === tapId || one.recipient === registration?.recipient)
@@ -111,7 +111,7 @@ async function registrationOf(
   return undefined
 }
 
-/** What a page's code was used to register, whatever became of it. */
+/** The registration for which a page's code was used, whatever became of it. */
 async function recordedRegistration(deps: RecordDeps, code: string) {
   const record = await findRecord(deps, code, 'register')
   return record?.answer == null ? undefined : registered.parse(JSON.parse(record.answer))
@@ -127,7 +127,7 @@ async function registerState(
   const ownRegistration = code === undefined ? undefined : await recordedRegistration(deps, code)
   if (ownRegistration) {
     const reason = whyGone(deps, facts, ownRegistration)
-    // A transfer has used it up.
+    // A transfer used up the registration.
     if (reason === 'claimed')
       return { is: 'confirmed', recipient: ownRegistration.recipient, transaction: undefined }
     return { is: 'closed', reason }
@@ -138,7 +138,7 @@ async function registerState(
   return claimByCode(deps, facts, code)
 }
 
-/** Why what this page registered is not there any more. */
+/** Why the registration made by this page no longer exists. */
 function whyGone(
   { clock }: Pick<RecordDeps, 'clock'>,
   { visit: { tap } }: PageFacts,
@@ -159,10 +159,10 @@ async function claimState(
   const state = await claimByCode(deps, facts, code)
   if (code !== undefined && !registration && state.is === 'closed' && state.reason === 'used') {
     const registration = await recordedRegistration(deps, code)
-    // This page used its code up itself.
+    // This page used up its own code.
     if (registration) return { is: 'closed', reason: whyGone(deps, facts, registration) }
   }
-  // The code of the tap that registered is used up, as it has to be.
+  // The code of the registering tap is always used up.
   if (registration && (state.is === 'open' || registration.isSameTap)) return registration
   return state
 }
@@ -175,7 +175,7 @@ async function badgeAction(
 ): Promise<Action[]> {
   const { codes } = facts.visit
   const code = codes?.badges.get(event.id)
-  // It was assigned after this tap's codes were made: the next tap has it.
+  // Assigned after this tap's codes were made: only the next tap can collect it.
   if (codes && code === undefined) return []
   const pending = code === undefined ? undefined : await badgeState(deps, code)
   const state = pending ?? badgeClosed(event) ?? (await byCode(deps, facts, code))
@@ -193,7 +193,7 @@ async function badgeAction(
   ]
 }
 
-/** An event that gives nothing now would look like an offer. */
+/** An inactive event would look like an offer. */
 function badgeClosed({ status, startDate, expiryDate }: ListedBadgeEvent): ActionState | undefined {
   switch (status) {
     case 'active':
@@ -232,7 +232,7 @@ async function guestbookAction(
   ]
 }
 
-/** A claim of a later tap ends this one's, whether its codes are made yet or not. */
+/** A claim of a later tap ends this one's, even if its codes are not made yet. */
 async function claimByCode(
   deps: RecordDeps,
   facts: PageFacts,

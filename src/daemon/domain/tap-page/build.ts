@@ -20,23 +20,23 @@ export type BuildDeps = ActionDeps &
     wire: { refParameter: string }
   }
 
-/** One look at a page, with what was tried just before. */
+/** One view of a page, with the action tried just before. */
 export interface ViewOptions {
   cookies: readonly string[]
   /** See TapPage. */
   query: string | undefined
   tried?: RefusedAction | undefined
-  /** Called with what the page waits for. */
+  /** Called with changes to wait for. */
   watch?: Watch | undefined
 }
 
 export interface Watch {
   transaction(id: number): void
-  /** The chain has not said yet who owns the token. */
+  /** The chain has not answered yet who owns the token. */
   owner(settled: Promise<unknown>): void
 }
 
-/** An action that was refused just now, with what was typed. */
+/** An action that was just refused, with its input. */
 export interface RefusedAction {
   kind: ActionKind
   id: number
@@ -46,7 +46,7 @@ export interface RefusedAction {
 
 const noBrand: Brand = { name: null, color: null, background: null, logoUrl: null }
 
-/** The chip of a page as it is now. */
+/** The current state of a page's chip. */
 export async function factsOf(
   { db, clock }: Pick<BuildDeps, 'db' | 'clock'>,
   visit: Visit,
@@ -65,13 +65,13 @@ export async function factsOf(
   return { visit, carried, page, token, registrations, images, cookies }
 }
 
-/** Everything on a tap page, by the store alone; nothing is used up. */
+/** Everything on a tap page, according to the store; uses nothing up. */
 export async function buildPage(deps: BuildDeps, visit: Visit, viewing: ViewOptions): Promise<TapPage> {
   const { tap } = visit
   const { cookies, watch } = viewing
   const [facts, links] = await Promise.all([
     factsOf(deps, visit, cookies),
-    // A link that was made since has no ref on this page.
+    // A newer link has no ref on this page.
     visit.links.length === 0 ? [] : linksOfTeam(deps.db.read, tap.teamId),
   ])
   const { page, token } = facts
@@ -112,14 +112,14 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: ViewOpti
   }
 }
 
-/** The claim of this page that the chain has confirmed. */
+/** The claim of this page that the chain confirmed. */
 function settledClaim(actions: readonly Action[]): string | undefined {
   for (const { kind, state } of actions)
     if (kind === 'claim' && state.is === 'confirmed') return state.transaction?.hash ?? state.recipient
   return undefined
 }
 
-/** An action whose state says more than the refusal keeps it. */
+/** If the action's state says more than the refusal, it is kept. */
 function withFailure(action: Action, tried: RefusedAction | undefined): Action {
   if (!tried || tried.kind !== action.kind || tried.id !== action.id) return action
   const { state } = action

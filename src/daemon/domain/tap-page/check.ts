@@ -25,7 +25,7 @@ interface RecipientInput {
   recipient: string
 }
 
-/** The rules' opinion of what somebody types, with the address of a name. Uses nothing up. */
+/** Checks input while it is typed, and resolves names. Uses nothing up. */
 export async function checkRecipient(
   deps: Deps,
   visit: Visit,
@@ -62,7 +62,7 @@ async function addressOf(
   { kind, id, recipient }: RecipientInput,
 ): Promise<string> {
   const requester = { typing: tap.uid }
-  // Other teams' events are none of the page's business.
+  // The page must not reveal other teams' events.
   const { token, badgeEvents, guestbookEvents } = await assetsOf(deps.db.read, tap, iso(deps.clock.now()))
   if (kind === 'badge') {
     if (!badgeEvents.some((event) => event.id === id)) throw notFound('badge event')

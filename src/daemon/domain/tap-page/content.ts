@@ -2,14 +2,14 @@ import type { Brand } from '../access/brand.ts'
 
 export type { Brand }
 
-/** URLs are as in the metadata: https, ipfs, or ar, or not usable at all. */
+/** URLs as in the metadata: https, ipfs, ar, or unusable. */
 export interface Picture {
   url: string
-  /** undefined: told by the URL's ending, or an image. */
+  /** Undefined: derived from the URL's extension, or an image. */
   mimeType: string | undefined
 }
 
-/** The thing that carries the chip: a token, an item that is not minted yet, or neither. */
+/** What the chip is attached to: a token, an item that is not minted yet, or neither. */
 export interface Piece {
   kind: 'token' | 'item' | 'chip'
   name: string | undefined
@@ -37,7 +37,7 @@ export interface Piece {
 
 export type ActionKind = 'register' | 'claim' | 'badge' | 'guestbook'
 
-/** One thing that the tap allows; forms of it carry `kind` and `id`. */
+/** An action that the tap allows; its forms contain `kind` and `id`. */
 export interface Action {
   kind: ActionKind
   /** ID of the badge or guestbook event; 0: there is only one. */
@@ -46,13 +46,13 @@ export interface Action {
   title: string
   description: string
   imageUrl: string | undefined
-  /** For a badge: each device mints one. */
+  /** For a badge: its event allows one per device. */
   takesDevice: boolean
   state: ActionState
 }
 
 export type ActionState =
-  /** It can be done. `failure`: the last try was refused, and nothing was used up. */
+  /** Available. `failure`: the last attempt was refused, and nothing was used up. */
   | { is: 'open'; recipient?: string; failure?: Failure }
   /** Dates (YYYY-MM-DD, UTC) of a badge event. */
   | { is: 'closed'; reason: ClosedReason; date?: string }
@@ -67,18 +67,18 @@ export type ActionState =
     }
   | { is: 'pending'; recipient: string | undefined; transaction: TransactionView | undefined }
   | { is: 'confirmed'; recipient: string | undefined; transaction: TransactionView | undefined }
-  /** Nothing more to do on this page. */
+  /** Completed, as far as this page is concerned. */
   | { is: 'failed'; failure: Failure }
 
 /**
- * `claimed`: since this tap. `used`: with this tap, but elsewhere. `expired`: this tap's time is over. `withdrawn`: the
- * team took the registration back.
+ * `claimed`: since this tap. `used`: with this tap, but elsewhere. `expired`: this tap's time is over. `withdrawn`:
+ * the team deleted the registration.
  */
 export type ClosedReason = 'future' | 'over' | 'not-approved' | 'used' | 'expired' | 'claimed' | 'withdrawn'
 
 export interface TransactionView {
   hash: string
-  /** At the chain's explorer; undefined: it has none. */
+  /** At the chain's explorer; undefined: no explorer is known. */
   url: string | undefined
 }
 
@@ -86,11 +86,11 @@ export interface TransactionView {
 export interface Failure {
   code: string
   retryAfterSeconds?: number
-  /** With the code recipient_invalid alone. */
+  /** Only with the code recipient_invalid. */
   mistyped?: InvalidRecipient
 }
 
-/** A wrong recipient, told apart by what was typed. `count`: characters after 0x. */
+/** Kinds of invalid recipients, by input. `count`: characters after 0x. */
 export type InvalidRecipient =
   | { is: 'unknown-name' | 'wrong-address' | 'other-chain' | 'badge' | 'other' }
   | { is: 'wrong-length'; count: number }
@@ -98,7 +98,7 @@ export type InvalidRecipient =
 export interface TapPage {
   /** Authorizes what the tap allows; 21 characters. In each form of the page, never in a URL or a log. */
   ref: string
-  /** The query of the chip's URL, for a form's way back; undefined: this browser cannot reload the page. */
+  /** The query of the chip's URL, which forms use to return; undefined: this browser cannot reload the page. */
   query: string | undefined
   uid: string
   brand: Brand
@@ -113,11 +113,11 @@ export interface TapPage {
   tappedAt: string
   /** When the actions end; ISO 8601. */
   endsAt: string
-  /** Something is pending or registered, so that the page will change. */
+  /** Something is pending or registered, so the page will change. */
   isLive: boolean
 }
 
-/** The daemon's opinion of a recipient, before anything is sent. */
+/** The result of checking a recipient before anything is sent. */
 export type RecipientCheck =
   | {
       is: 'good'
@@ -128,7 +128,7 @@ export type RecipientCheck =
         address: string | undefined
         name: string | undefined
       }
-      /** The claim makes the token. */
+      /** The claim mints the token. */
       isMint: boolean
     }
   | { is: 'bad'; failure: Failure }

@@ -8,7 +8,7 @@ interface ActionInput {
   recipient: string
 }
 
-/** A refusal without its words, which are for developers. */
+/** A refusal without its message, which is for developers. */
 export function failureOf(error: DomainError, input: ActionInput): Failure {
   const { code, detail } = error
   const { retryAfterSeconds } = detail

@@ -2,10 +2,10 @@ import type { Chains } from '../../chain/chains.ts'
 import type { Watch } from './build.ts'
 import type { Action, TapPage } from './content.ts'
 
-/** Badges are settled by their provider, and other processes tell nobody. */
+/** Badges are settled by their provider, and other processes send no signal, so pages poll. */
 const pollMs = { badge: 2000, other: 15_000 }
 
-/** A press of a button reaches all open views of its page in this process. */
+/** An action is shown in all open views of its page in this process. */
 export class PageNotices {
   readonly #listeners = new Map<string, Set<() => void>>()
 
@@ -29,13 +29,13 @@ interface PageSubscription {
   notices: PageNotices
   ref: string
   load(watch: Watch): Promise<TapPage>
-  /** @param keys of what changed: of everything at first */
+  /** @param keys keys of what changed; at first, of everything */
   onChange(change: { page: TapPage; keys: ReadonlySet<string> }): void
-  /** The page cannot change any more, or is over. */
+  /** The page cannot change any more, or has expired. */
   onEnd(error?: unknown): void
 }
 
-/** Looks at a page whenever something that it shows may have changed. @returns a function that stops it */
+/** Rebuilds a page whenever something on it may have changed. @returns a function that stops it */
 export function subscribeToPage(subscription: PageSubscription): () => void {
   const stop = new AbortController()
   const signal = new Signal()
@@ -62,7 +62,7 @@ async function run(subscription: PageSubscription, signal: Signal, stopped: Abor
       const watch: Watch = {
         transaction: (id) => transactions.push(id),
         owner: (settled) => {
-          // At the beginning and after a claim; a chain that is away would have the page look for ever.
+          // Only at the beginning and after a claim; an unreachable chain would make the page ask forever.
           if (++ownersWatched > maxOwners) return
           isOwnerOpen = true
           void settled.then(() => signal.notify())
@@ -93,7 +93,7 @@ async function run(subscription: PageSubscription, signal: Signal, stopped: Abor
 const datesOf = ({ state }: Action): string[] =>
   state.is === 'registered' ? [state.allowedAt, state.expiresAt] : []
 
-/** Pieces as last shown, but for clocks that run by themselves. */
+/** Cards as last shown, ignoring clocks that run by themselves. */
 function versionsOf({ actions, piece, endsAt }: TapPage, now: number): Map<string, string> {
   const hasPassed = (dates: string[]) => dates.map((date) => Date.parse(date) <= now)
   const isOpen = actions.some(({ state }) => state.is === 'open')
@@ -115,7 +115,7 @@ function restMs({ actions, endsAt }: TapPage, now: number): number {
   return Math.min(isBadge ? pollMs.badge : pollMs.other, ...ahead)
 }
 
-/** Wakes whoever waits for it, or spares the next wait. */
+/** Wakes the waiting loop, or skips its next wait. */
 class Signal {
   #isRung = false
   #wake: () => void = () => undefined

@@ -12,10 +12,11 @@ export interface OwnerDeps {
   names: Names
 }
 
-/** A page does not wait longer for a chain; its script gets the owner later. */
+/** A page waits no longer than this for a chain; its script gets the owner later. */
 const patienceMs = 150
 const ownerMs = 3000
-// A page that is followed asks when it begins, and after its claim: many may be open, each looking every few seconds.
+// An open page asks only at the beginning and after its claim, because many may be open, each rebuilt every
+// few seconds.
 const followedMs = 60_000
 const nameMs = 60_000
 // A separate cache, since there are more tokens and owners than contracts.
@@ -24,9 +25,9 @@ const answers = ttlCache(2000)
 type Owner = Piece['owner']
 
 interface OwnerReading {
-  /** What is known within the time limit; `isFinal` once the chain and its names have answered. */
+  /** Known within the time limit; `isFinal` once the chain and its names have answered. */
   quick: Promise<{ owner: Owner; isFinal: boolean }>
-  /** Never fails: an owner whom nobody can tell is undefined. */
+  /** Never fails: an owner that cannot be read is undefined. */
   settled: Promise<Owner>
 }
 
@@ -36,7 +37,7 @@ interface OwnerOptions {
   isFollowed: boolean
 }
 
-/** The owner of a token by its chain, with the name that the owner gave to the address. */
+/** The owner of a token according to its chain, with the name that the owner set for the address. */
 export function ownerOnPage(deps: OwnerDeps, token: LocatedToken, options: OwnerOptions): OwnerReading {
   let owner: Owner
   const reading = readOwner(deps, token, options, (known) => {
@@ -72,6 +73,6 @@ async function readOwner(
   learn({ address, name })
 }
 
-/** An answer from before a claim was settled is never taken for one from after it. */
+/** A cached answer from before a claim settled is never used after it. */
 const keyOf = ({ contractAddress, tokenId }: TokenLocation, { since = '' }: OwnerOptions): string =>
   `owner ${contractAddress}/${tokenId} ${since}`

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, parseObject } from '../../../values/json
 import type { ItemOfPage } from '../../store/tap-page/tap-pages.ts'
 import type { Picture, Piece } from './content.ts'
 
-/** Everything about a piece that metadata and items say; the chain adds the rest. */
+/** The data of a piece from metadata and items; the chain adds the rest. */
 export type PieceDescription = Omit<Piece, 'kind' | 'token' | 'owner'>
 
 const nothing: PieceDescription = {
@@ -17,13 +17,14 @@ const nothing: PieceDescription = {
   edition: undefined,
 }
 
-// A page has to stay small, whatever its metadata is.
+// A page has to stay small, however large its metadata is.
 const maxLengths = { name: 1000, description: 5000, value: 500, url: 2000 }
 const maxCounts = { attributes: 60, pictures: 24 }
 
 /**
- * Reads marketplace metadata; what does not fit is left out. @param metadata of the token, as JSON @param item of the
- * chip, for what the metadata does not say
+ * Reads marketplace metadata; oversized values are left out.
+ * @param metadata the token's, as JSON
+ * @param item the chip's, for values that the metadata lacks
  */
 export function describePiece(metadata: string | null, item: ItemOfPage | undefined): PieceDescription {
   const described = ofMetadata(metadata)
@@ -41,7 +42,7 @@ export function describePiece(metadata: string | null, item: ItemOfPage | undefi
 }
 
 function ofMetadata(text: string | null): PieceDescription {
-  // An exception costs as much as a page's whole text.
+  // Exceptions cost as much as rendering a page's text.
   const metadata: JsonObject | undefined = text === null ? undefined : parseObject(text)
   if (!metadata) return nothing
   const { name, description, collection, media_gallery, attributes } = metadata
@@ -78,7 +79,7 @@ function ofItem({ variantId, ...item }: ItemOfPage): PieceDescription {
   }
 }
 
-/** The first video is shown instead of the image, which is its poster. */
+/** The first video replaces the image, which becomes its poster. */
 function shownOf(
   image: string | undefined,
   pictures: readonly Picture[],
@@ -97,7 +98,7 @@ const path = (one: Picture): string => one.url.replace(/[?#].*$/s, '')
 export const isVideo = (one: Picture): boolean =>
   one.mimeType?.startsWith('video/') ?? /\.(mp4|m4v|webm|mov|ogv)$/i.test(path(one))
 const isImage = ({ mimeType }: Picture): boolean => mimeType === undefined || mimeType.startsWith('image/')
-/** Pages, models, and sounds have no place on the page. */
+/** Pages, models, and sounds are not shown. */
 const isShown = (one: Picture): boolean =>
   isVideo(one) || (isImage(one) && !/\.(html?|glb|gltf|usdz|mp3|wav|pdf|js)$/i.test(path(one)))
 
@@ -146,7 +147,7 @@ function textWithin(value: unknown, length: number): string | undefined {
           ? value.text
           : ''
   if (text === '') return undefined
-  // By characters: half of one would be shown as a question mark.
+  // By code points: half of a surrogate pair would be shown as a question mark.
   return text.length <= length ? text : `${[...text.slice(0, length)].slice(0, -1).join('')}…`
 }
 

@@ -6,7 +6,7 @@ import { notFound } from '../errors/errors.ts'
 import type { Piece } from './content.ts'
 import { describePiece } from './piece.ts'
 
-/** Parts of a preview that the store has, in place of the samples'. */
+/** Stored parts of a preview, which replace those of the samples. */
 export interface OwnContent {
   brand: Brand
   piece?: Piece
@@ -27,7 +27,7 @@ export async function ownContent(
   return { brand, piece: { ...described, kind: 'item', token: undefined, owner: undefined } }
 }
 
-/** So that a preview shows the attributes that a variant has. @param variants as stored */
+/** Lets a preview show the attributes of a variant. @param variants as stored */
 function firstVariant(variants: string): string | null {
   const [first]: unknown[] = JSON.parse(variants)
   return typeof first === 'object' && first !== null && 'id' in first ? String(first.id) : null

@@ -15,14 +15,16 @@ export interface RecordDeps {
   seals: Seals
   clock: { now(): number; uptime(): number }
   explorers: Explorers
-  /** Called with each transaction that is not settled. */
+  /** Called with each unsettled transaction. */
   watch?: ((transactionId: number) => void) | undefined
 }
 
-/** A registration that a code was used for, as its record keeps it. */
+/** A registration made with a code, as recorded. */
 export const registered = z.object({ recipient: z.string(), allowedAt: z.string(), expiresAt: z.string() })
 
-/** Under which a page's use of a code is recorded. The code can be used once, so there is one record at most. */
+/**
+ * The key under which a page's use of a code is recorded. A code can be used once, so there is at most one record.
+ */
 export const recordOf = (code: string, kind: ActionKind) => ({
   scope: `code:${hashCode(code)}`,
   key: `tap-page:${kind}`,
@@ -31,7 +33,7 @@ export const recordOf = (code: string, kind: ActionKind) => ({
 export const findRecord = ({ db, clock }: RecordDeps, code: string, kind: ActionKind) =>
   findIdempotencyKey(db.read, { ...recordOf(code, kind), now: iso(clock.uptime()) })
 
-/** The state of a claim or a signature in a guestbook; undefined: this page did not ask for it. */
+/** The state of a claim or a guestbook mint; undefined: this page did not request it. */
 export async function transactionState(
   deps: RecordDeps,
   code: string,
@@ -56,7 +58,7 @@ function stateOf(row: TransactionRow, explorers: Explorers): ActionState {
   return { is: 'pending', recipient, transaction }
 }
 
-/** The state of a badge; undefined: it was not asked for, or is not any more. */
+/** The state of a badge; undefined: it was not requested, or its claim failed. */
 export async function badgeState(
   { db }: Pick<RecordDeps, 'db'>,
   code: string,
@@ -64,13 +66,13 @@ export async function badgeState(
   const claim = await findClaimOfOtp(db.read, hashCode(code))
   if (!claim) return undefined
   const { recipient, transactionHash } = claim
-  // The provider sends it, on a chain of its own.
+  // The provider sends it, on its own chain.
   const transaction = transactionHash === null ? undefined : { hash: transactionHash, url: undefined }
   if (claim.state === 'open') return { is: 'pending', recipient, transaction }
   return { is: 'confirmed', recipient, transaction }
 }
 
-/** Why a code cannot be used (any more); undefined: it can. */
+/** Why a code cannot be used; undefined: it can. */
 export async function closedReason(deps: RecordDeps, code: string): Promise<ClosedReason | undefined> {
   const otp = await findOtp(deps.db.read, deps, code)
   if (!otp || otp.deletedAt !== null) return 'expired'

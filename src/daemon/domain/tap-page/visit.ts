@@ -11,7 +11,7 @@ export type VisitDeps = OtpDeps & { db: Db; clock: Clock }
 
 export type { Visit }
 
-/** A tap page is over for good. */
+/** A tap page has ended for good. */
 export class PageOver extends Error {
   override readonly name = 'PageOver'
   constructor(readonly reason: 'expired' | 'disabled') {
@@ -19,7 +19,10 @@ export class PageOver extends Error {
   }
 }
 
-/** Uses nothing up. @param ref the page's own @throws PageOver, and DomainError not_found of a ref that has no page */
+/**
+ * Finds the visit without using anything up.
+ * @param ref the page's own @throws PageOver, and DomainError not_found of a ref that has no page
+ */
 export async function findVisit(deps: VisitDeps, ref: string): Promise<Visit> {
   const found = await assertRef(deps, ref)
   const now = iso(deps.clock.now())
@@ -32,8 +35,8 @@ export async function findVisit(deps: VisitDeps, ref: string): Promise<Visit> {
 }
 
 /**
- * The codes of a page: made once, by using up its ref in the write that keeps them, so that a crash in between leaves
- * either the ref or the codes. @throws DomainError otp_used (the ref was queried elsewhere), otp_expired
+ * Returns a page's codes. They are made once, in the write that uses up its ref, so that a crash leaves either the
+ * ref or the codes. @throws DomainError otp_used (the ref was queried elsewhere), otp_expired
  */
 export async function codesOf(deps: VisitDeps, { tap, codes }: Visit): Promise<IssuedCodes> {
   if (codes) return codes

@@ -15,7 +15,7 @@ interface FoundChip {
   badgeEvent: ChipAssets['badgeEvents'][number] | undefined
 }
 
-/** Takes the tap. @throws DomainError tap_malformed, not_found (unknown key set or chip) */
+/** Uses up the tap. @throws DomainError tap_malformed, not_found (unknown key set or chip) */
 export async function findChipByTap(deps: TakeTapDeps & OtpDeps, query: TapQuery): Promise<FoundChip> {
   const judged = await takeTap(deps, query, 'find', async (chip, now) => {
     const { read } = deps.db

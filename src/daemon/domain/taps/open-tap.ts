@@ -21,7 +21,7 @@ export interface PageCookie {
   maxAgeSeconds: number
 }
 
-/** `expired`: the tap was the chip's last one, or this browser's, but its time is over. */
+/** `expired`: the chip's or this browser's last tap, but its time is over. */
 export type RefusalReason = 'replayed' | 'expired' | 'caught-up' | 'unknown' | 'malformed' | 'disabled'
 
 export type OpenTapDeps = TakeTapDeps & {
@@ -33,7 +33,7 @@ export type OpenTapDeps = TakeTapDeps & {
 }
 
 /**
- * Takes the tap. The same browser, identified by the cookies of its taps, can load the page again until its codes
+ * Uses up the tap. The same browser, identified by the cookies of its taps, can load the page again until its codes
  * expire.
  * @param build makes the page; uses nothing up
  */
@@ -82,11 +82,11 @@ const refusal = (status: 400 | 404 | 410, reason: RefusalReason): TapResponse<ne
   reason,
 })
 
-// Codes can be created until the ref expires, and then live on.
+// Codes can be created until the ref expires, and remain valid after that.
 const visitLifetime = (deps: Pick<OpenTapDeps, 'refLifetime' | 'otpLifetime'>): number =>
   deps.refLifetime + deps.otpLifetime
 
-/** The refs of a tap, and its page where the chip redirects to none. */
+/** A tap's refs, and its page unless the chip redirects. */
 async function refsFor(deps: OpenTapDeps, chip: TappedChip, now: number): Promise<TapEffects<undefined>> {
   const refsUntil = iso(now + deps.refLifetime)
   if (chip.redirectUrl !== null) return { refsUntil, result: undefined }
@@ -108,7 +108,7 @@ function freshVisit(seals: Seals, chip: TappedChip, tap: TakenTap): Visit {
   return visit
 }
 
-/** True if the browser can load the page of this tap again. Uses nothing up. */
+/** True if the browser can reload the page of this tap. Uses nothing up. */
 export async function isOwnVisit(
   deps: Pick<OpenTapDeps, 'db' | 'keyRing' | 'clock' | 'seals'>,
   query: TapQuery,
@@ -128,7 +128,7 @@ async function openAgain<P>(
   cookies: readonly string[],
   build: (visit: Visit) => Promise<P>,
 ): Promise<TapResponse<P>> {
-  // A disabled chip would otherwise ask for one more tap, again and again.
+  // Otherwise, a disabled chip would ask for one more tap again and again.
   if (chip.disabledAt !== null) return refusal(404, 'disabled')
   const now = deps.clock.now()
   const visits = await visitsOfBrowser(deps, cookies, chip.uid)

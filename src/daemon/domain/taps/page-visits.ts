@@ -2,24 +2,24 @@ import type { Db } from '../../store/database/database.ts'
 import { type TapOfChip, tapsOf } from '../../store/taps/recorded-taps.ts'
 import { type IssuedCodes, isOf, issuedCodes, type Seals } from '../codes/seals.ts'
 
-/** A tap page, found by its own ref or by its browser: the chip, the tap, and what the page was given. */
+/** A tap page, found by its ref or by its browser's cookies: the chip, the tap, and the page's codes. */
 export interface Visit {
   tap: TapOfChip
-  /** Its own ref. */
+  /** The page's own ref. */
   ref: string
   /** Refs of its links, by link ID. */
   links: [linkId: number, ref: string][]
-  /** Undefined until its first action. */
+  /** Undefined before its first action. */
   codes: IssuedCodes | undefined
-  /** When the page cannot be loaded again; ISO 8601. */
+  /** When the page can no longer be reloaded; ISO 8601. */
   expiresAt: string
 }
 
-/** The links of a page's tap: the first has the ref of ordinal 1. */
+/** Links on a tap's page: the first one has the ref with ordinal 1. */
 const linksOf = (stored: string | null): number[] =>
   stored === null || stored === '' ? [] : stored.split(',').map(Number)
 
-/** Undefined for a tap that has no page. */
+/** Undefined for a tap without a page. */
 export function visitOf(seals: Seals, tap: TapOfChip): Visit | undefined {
   if (tap.pageUntil === null) return undefined
   const of = { id: tap.tapId, at: tap.at }
@@ -32,7 +32,7 @@ export function visitOf(seals: Seals, tap: TapOfChip): Visit | undefined {
   }
 }
 
-/** The visits of a chip by one browser, even if their time is over. @param cookies of any taps */
+/** One browser's visits of a chip, including expired ones. @param cookies of any taps */
 export async function visitsOfBrowser(
   { db, seals }: { db: Pick<Db, 'read'>; seals: Seals },
   cookies: readonly string[],

@@ -62,7 +62,7 @@ const take = async (deps: Deps, ref: RefOfTap, now: number) =>
 const repeatMs = 5000
 
 /**
- * For development alone: a ref that is queried again within five seconds of its first query gets the same codes, since
+ * For development only: a ref that is queried again within five seconds of its first query gets the same codes, since
  * pages under React's StrictMode, or ones that reload as their source changes, query twice.
  */
 async function repeated(
@@ -75,9 +75,9 @@ async function repeated(
   return codes && Date.parse(codes.until) > now + otpLifetime - repeatMs ? codes : undefined
 }
 
-/** A ref, as its tap and its chip say. */
+/** A ref, with its tap and its chip. */
 export interface RefOfTap extends TapOfChip {
-  /** 0: the tap's own; the others are of links. */
+  /** 0: the tap's own ref; others belong to links. */
   ordinal: number
 }
 
@@ -99,8 +99,8 @@ export const isGood = (ref: RefOfTap, now: number): boolean =>
   !isQueried(ref) && !ref.isEnded && (ref.refsUntil ?? '') > iso(now)
 
 /**
- * One conditional update uses the ref up, and says what codes that made.
- * @param by the ordinal of the ref, or `page` for the tap's own @returns undefined if it is not valid (any more)
+ * One conditional update uses the ref up, and stores the codes made by it.
+ * @param by the ref's ordinal, or `page` for the tap's own ref @returns undefined if it is not valid (any more)
  */
 export async function takeWithCodes(
   trx: Queries,
@@ -137,13 +137,13 @@ function subjectsOf(chip: TappedChip, carried: ChipAssets, tapId: number): CodeS
   ]
 }
 
-/** A tap from before the token was last claimed must not take it back. */
+/** A tap from before the token's last transfer must not reclaim it. */
 export const mayClaim = (
   { claimsEndedTap }: Pick<TappedChip, 'claimsEndedTap'>,
   { tapId }: Pick<RefOfTap, 'tapId'>,
 ): boolean => claimsEndedTap === null || tapId > claimsEndedTap
 
-/** Only an active badge event keeps the code away that mints a chip's token. */
+/** An active badge event suppresses the code that mints a chip's token; an inactive one does not. */
 export const mintsNow = ({ isUnminted, badgeEvents }: ChipAssets): boolean =>
   isUnminted && !badgeEvents.some(({ status }) => status === 'active')
 

@@ -39,19 +39,20 @@ export interface TapEffects<T> {
   codes?: string
   /** See TapInsert. */
   events?: string
-  /** For the caller. */
+  /** Returned to the caller. */
   result: T
 }
 
 /** Only reads. @param now in milliseconds */
 type PrepareEffects<T> = (chip: TappedChip, now: number) => Promise<TapEffects<T>>
 
-/** A chip that was changed between look and write as often as this is being changed without end. */
+/** A chip that changes this often between read and write is being changed endlessly. */
 const maxAttempts = 20
 
 /**
- * Uses a tap up, and records it in the same write: of concurrent callers with the same tap, exactly one gets `taken`, even
- * across a crash. The write depends on all that the tap was judged by; if any of it has changed, the tap is judged anew.
+ * Uses a tap up, and records it in the same write: of concurrent callers with the same tap, exactly one gets `taken`,
+ * even across a crash. The write checks everything that the verdict depended on; if any of it has changed, the tap is
+ * judged again.
  * @throws DomainError outcome_unknown if the answer of the database was lost
  */
 export async function takeTap<T>(
@@ -119,7 +120,7 @@ async function take<T>(
   tapLog.publish(Object.assign(recorded, { id }))
   if (effects)
     return { kind: 'taken', chip, tap: Object.assign(tap, { id, queried: 0 }), result: effects.result }
-  // Outside of what webhooks are sure to be told. The tap is used up already, and the answer must not deny it.
+  // Outside of the write, so webhooks may miss it. The tap is already used up, and the answer must not deny that.
   if (webhookEvents.hasSubscriber(teamId, 'tap.refused'))
     await db.write(webhookEvents.refusedTaps([recorded])).catch(() => undefined)
   return { kind: outcome === 'valid' ? 'disabled' : outcome, chip, counter }

@@ -21,7 +21,7 @@ const refusedPerWrite = 500
 const flushAfter = 200
 /** Keep only the newest, since anyone can cause refused taps. */
 const refusedKept = 200_000
-// Extra deletions per write, for a surplus left by an earlier version.
+// Extra deletions per write, to reduce a surplus left by an earlier version.
 const deletedBesides = 100
 
 interface TapCounts {

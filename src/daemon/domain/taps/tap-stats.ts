@@ -31,7 +31,7 @@ interface Question extends Omit<TapsCounted, 'since' | 'until'> {
   limit: number
 }
 
-/** Only the fields of the unit are there. `refused` is the number of taps of any outcome but `valid`. */
+/** Only the fields of the unit are present. `refused` counts taps with any outcome but `valid`. */
 export interface TapCount {
   hour?: string
   day?: string
@@ -61,7 +61,7 @@ type Deps = { db: Pick<Db, 'read' | 'slow'>; clock: Clock; tapLog: TapLog }
 const hourMs = 3_600_000
 const defaultSpanMs = { hour: 24 * hourMs, day: 29 * 24 * hourMs, other: 30 * 24 * hourMs }
 export const maxPeriods = 10_000
-// Half a second on a slow machine: other lists take turns with these queries.
+// These queries take half a second on a slow machine, so other lists alternate with them.
 const tapsPerRead = 50_000
 
 const outcomes: readonly TapRow['outcome'][] = [
@@ -94,7 +94,7 @@ export async function countTaps(deps: Deps, question: Question): Promise<TapStat
   return { ...known, more: rows.length - shown.length, rows: shown }
 }
 
-/** The first period is a whole one, so that its number can be compared with the others. */
+/** The first period is a whole one, so that it can be compared with the others. */
 function spanOf({ by, since, until, timeZone: zone }: Question, now: number) {
   const isTime = by === 'hour' || by === 'day'
   const end = until === undefined ? now + 1 : Date.parse(until)
@@ -114,8 +114,9 @@ function spanOf({ by, since, until, timeZone: zone }: Question, now: number) {
 }
 
 /**
- * From the newest tap back to the first piece without a tap since the beginning. Refused taps are stored a moment late,
- * and a clock may have been wrong for a while, so a piece ends the search only if all of its taps are older.
+ * Scans from the newest tap back to the first piece without a tap in the whole range. Refused taps are stored a
+ * moment late, and a clock may have been wrong for a while, so a piece ends the search only if all of its taps are
+ * older.
  */
 async function* pieces<T extends { taps: number }>(
   db: Queries,
@@ -187,7 +188,7 @@ async function byChip(db: Queries, filter: TapsCounted, by: 'group' | 'item'): P
   const column = by === 'group' ? 'chipGroupId' : 'itemId'
   const found = new Map<string, { teamId: number | null; key: string | number | null; tally: Tally }>()
   for await (const row of pieces(db, filter, (piece) => countByChip(db, filter, piece, column))) {
-    // Chips of any team without an item, and taps of no chip, are one row each.
+    // Chips without an item, and taps of unknown chips, are one row each, whatever their team.
     const id = JSON.stringify([row.teamId, row.key])
     const known = found.get(id) ?? { teamId: row.teamId, key: row.key, tally: new Tally() }
     found.set(id, known)

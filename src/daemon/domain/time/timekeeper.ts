@@ -29,14 +29,14 @@ export class Timekeeper implements Clock {
   readonly #deps: Deps
   readonly #livedBefore: number
   readonly #startedAt: number
-  /** The clock's lead over the monotonic clock. */
+  /** How far the clock is ahead of the monotonic clock. */
   #ahead: number
-  /** The same lead, as budgets see it. */
+  /** The same offset, as used by budgets. */
   #aheadForBudgets: number
   #anchoredAt: number
   #keptAt: number
   #jump: { at: number; words: string } | undefined
-  /** Refs and codes dated ahead must still be ended. */
+  /** Refs and codes dated in the future still have to be ended. */
   #setBack: { byMs: number; words: string } | undefined
 
   private constructor(deps: Deps, before: z.infer<typeof kept> | undefined) {
@@ -116,7 +116,8 @@ export class Timekeeper implements Clock {
     const at = this.now()
     const own = Math.floor(this.uptime())
     await this.#deps.db.write(async (trx) => {
-      // Another daemon on the database may be ahead of this one, which began with what was kept a minute before.
+      // Another daemon on the database may be ahead of this one, which started from a value stored up to a
+      // minute before.
       const before = await setting(trx, settingKey)
       const lived = Math.max(own, before === undefined ? own : kept.parse(JSON.parse(before)).lived)
       await setSetting(trx, settingKey, JSON.stringify({ at, lived }))
@@ -130,7 +131,7 @@ export class Timekeeper implements Clock {
     if (Math.abs(byMs) > toleratedMs) {
       this.#ahead = ahead
       this.#jumped(byMs, 'all at once')
-      // Stored soon, so that the next start knows of it.
+      // Stored soon, so that the next start has it.
       this.#keptAt = Number.NEGATIVE_INFINITY
     } else if (mono - this.#anchoredAt >= hour) {
       if (Math.abs(ahead - this.#aheadForBudgets) <= toleratedMs) this.#aheadForBudgets = ahead
@@ -161,7 +162,7 @@ export class Timekeeper implements Clock {
     const { byMs, words } = this.#setBack
     const { db, clock } = this.#deps
     if (isShared(db)) {
-      // If this machine's clock is the wrong one, nothing that others dated ahead of it is to end.
+      // If this machine's clock is the wrong one, what others dated ahead of it must not end.
       const { aheadMs } = await aheadOfDatabase(db, clock)
       if (aheadMs < -toleratedMs) {
         this.#setBack = undefined

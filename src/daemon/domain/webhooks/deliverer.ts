@@ -23,26 +23,26 @@ interface Deps extends SendDeps {
   failed(error: unknown): void
 }
 
-/** Endpoints that are served at the same time: so many that answer quickly, and as many that do not. */
+/** Number of endpoints served concurrently: this many fast ones, and as many slow ones. */
 const maxServed = 32
 /** A receiver that takes longer counts as slow. */
 const quickMs = 1000
-/** After this, an endpoint gives its place to others that wait. */
+/** After this time, an endpoint makes room for others that wait. */
 const turnMs = 1000
-/** Sent in a turn however slow the receiver is: a retry and a first try. */
+/** Minimum per turn, however slow the receiver is: a retry and a first try. */
 const minSent = 2
-/** Deliveries sent between two writes; after a crash they may be sent again. */
+/** Deliveries sent between two writes; after a crash, these may be sent again. */
 const batchSize = 20
 const wokenMs = 50
-/** Other daemons wake nobody here, so what they leave is looked for. */
+/** Other daemons send no signal here, so this polls for what they left. */
 const restMs = 1000
 /** After a failure, for example because the disk is full. */
 const failedRestMs = 3000
 const lastTriesMs = 2000
 const pruneEveryMs = 10_000
 /**
- * Sends what waits for webhooks: each message at least once, even after a crash, and one at a time to each endpoint.
- * Daemons on one database share the endpoints by leases.
+ * Delivers webhook messages: each at least once, even after a crash, and one at a time to each endpoint. Daemons on
+ * one database share the endpoints by leases.
  */
 export class Deliverer {
   readonly outbound: SendDeps['outbound']
@@ -55,7 +55,7 @@ export class Deliverer {
   #endpoints = new Map<number, Endpoint>()
   readonly #running = new Set<Promise<void>>()
   #nextDueAt = Number.POSITIVE_INFINITY
-  /** Counts changes of webhooks, after which no URL that was read before is called. */
+  /** Incremented when webhooks change; URLs read before are then no longer called. */
   #changes = 0
   #isFailing = false
 
@@ -79,7 +79,7 @@ export class Deliverer {
     Promise.all([deleteRemoved(this.#deps), dropForDisabled(this.#deps)]).catch(this.#deps.failed)
   }
 
-  /** Waits a little for tries that are under way. */
+  /** Waits briefly for tries in progress. */
   async stop(): Promise<void> {
     await this.#loop.stop()
     await Promise.race([Promise.all(this.#running), sleep(lastTriesMs, undefined, { ref: false })])
@@ -88,13 +88,13 @@ export class Deliverer {
     await Promise.allSettled(endpoints.map((endpoint) => this.#recordAndClaim(endpoint, 0)))
   }
 
-  /** An event was recorded; called often. */
+  /** An event was recorded. Called often, so it must be cheap. */
   recorded(): void {
     this.#throttle.recorded()
     this.#loop.wake()
   }
 
-  /** Call it after webhooks were created, changed, or removed. */
+  /** Call it after creating, changing, or removing webhooks. */
   async changed(): Promise<void> {
     const { webhookEvents, db } = this.#deps
     await webhookEvents.load(db.read)
@@ -102,7 +102,7 @@ export class Deliverer {
     this.#loop.wake()
   }
 
-  /** Tries a delivery at once, whatever else waits. */
+  /** Tries a delivery at once, ahead of everything that waits. */
   async sendNow(delivery: Delivery, target: Target): Promise<void> {
     const result = await send(this.#deps, delivery, target)
     await this.#deps.db.write((trx) => recordTry(trx, result))
@@ -153,7 +153,7 @@ export class Deliverer {
     this.#running.add(turn)
   }
 
-  /** Serves an endpoint until nothing is due, or its time is over. @returns whether to look for more soon */
+  /** Serves an endpoint until nothing is due or its time is over. @returns true if more may be due soon */
   async #serveTurn(endpoint: Endpoint): Promise<boolean> {
     const { clock } = this.#deps
     await this.#prune(endpoint)
@@ -172,7 +172,7 @@ export class Deliverer {
     }
   }
 
-  /** @returns whether the receiver is gone for good */
+  /** @returns true if the receiver is permanently gone */
   async #sendAll(
     endpoint: Endpoint,
     deliveries: readonly Delivery[],
@@ -200,7 +200,9 @@ export class Deliverer {
     return false
   }
 
-  /** One write: what became of the last batch, and the next one. @param limit 0: none @throws LeaseLost */
+  /**
+   * In one write, stores the results of the last batch and reads the next one. @param limit 0: none @throws LeaseLost
+   */
   async #recordAndClaim(endpoint: Endpoint, limit: number) {
     const { clock } = this.#deps
     const { id, unrecorded } = endpoint
@@ -236,7 +238,7 @@ export class Deliverer {
     await keepNewest(this.#deps, id)
   }
 
-  /** Only the first of a row is reported: a log may be on the disk that is full. */
+  /** Only the first of consecutive failures is logged: the log may be on the disk that is full. */
   #failed(error: unknown): void {
     if (!this.#isFailing && !this.#loop.isEnding) this.#deps.failed(error)
     this.#isFailing = true

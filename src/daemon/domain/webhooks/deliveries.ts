@@ -31,9 +31,9 @@ interface Deps {
   webhooks: Pick<Deliverer, 'sendNow' | 'requested'>
 }
 
-/** These do not wait for others. */
+/** Limit of manual deliveries, which do not queue. */
 const maxRequested = 8
-/** Longer than any try: if the daemon is killed in it, the delivery is tried again after this. */
+/** Longer than any try: if the daemon is killed during one, the delivery is retried after this. */
 const tryMs = 60_000
 
 /** Newest first. */
@@ -45,11 +45,14 @@ export async function listDeliveries(
   return (await listRows(db.slow, filter)).map((row) => ({ ...row, team: names.get(row.teamId) ?? '' }))
 }
 
-/** Sends a message that says nothing, once. @throws DomainError not_found, conflict if it is disabled, or many are being sent */
+/**
+ * Sends a test event, without retries. @throws DomainError not_found, conflict if it is disabled, or many are being
+ * sent
+ */
 export const testWebhook = (deps: Deps, actor: Actor, id: number): Promise<DeliveryView> =>
   sendOnRequest(deps, async (trx, { at, dueAt }) => {
     const webhook = assertEnabled(await findWebhook(trx, id))
-    // It has no entry in the audit log.
+    // Not recorded in the audit log.
     noteActor(trx, actor)
     const data = JSON.stringify({ webhook: id })
     const message = { webhookId: id, messageId: newMessageId(), type: testType, at, data, dueAt }
@@ -57,7 +60,7 @@ export const testWebhook = (deps: Deps, actor: Actor, id: number): Promise<Deliv
   })
 
 /**
- * Sends a delivery again under the same ID, whatever became of it; if this fails, it is tried again like a new one.
+ * Sends a delivery again under the same ID, whatever its result was; if this fails, it is tried again like a new one.
  * @throws DomainError not_found, conflict if it still waits, the webhook is disabled, or many are being sent
  */
 export const redeliver = (deps: Deps, actor: Actor, id: number): Promise<DeliveryView> =>

@@ -2,13 +2,13 @@ import { type Db, isShared, type WriteJob } from '../../store/database/database.
 import { Lease, LeaseLost } from '../../store/lease/lease.ts'
 import type { Try } from './send.ts'
 
-/** A webhook as a daemon serves it. Of daemons on one database, one at a time does. */
+/** A webhook as served by this daemon. Only one daemon on a database serves it at a time. */
 export class Endpoint {
   readonly id: number
   isServed = false
-  /** Its last answer, or the one that is under way, took long. */
+  /** True if its last answer, or the current one, took long. */
   isSlow = false
-  /** It is in the log that its secrets cannot be decrypted. */
+  /** True once the log says that its secrets cannot be decrypted. */
   isReported = false
   /** By the monotonic clock. */
   servedAt = Number.NEGATIVE_INFINITY
@@ -38,7 +38,7 @@ export class Endpoint {
     }
   }
 
-  /** False if another daemon may serve it by now. */
+  /** False once another daemon may serve it. */
   get isCertain(): boolean {
     return this.#lease?.isCertain ?? true
   }

@@ -11,7 +11,7 @@ import { allWebhooks } from '../../store/webhooks/webhooks.ts'
 import type { Clock } from '../time/time.ts'
 
 export interface WebhookEvent {
-  /** null: concerns no team, so nothing is sent. */
+  /** Null: not about a team, so nothing is sent. */
   teamId: number | null
   type: WebhookType
   /** ISO 8601 */
@@ -20,14 +20,16 @@ export interface WebhookEvent {
   data: Record<string, unknown>
   /** First tries of one chip's messages are made in order. */
   chipUid?: string | null | undefined
-  /** Gives `data.initialTxHash`, if it is signed by the first try. */
+  /** Adds `data.initialTxHash` if the transaction is signed before the first try. */
   transactionId?: number | undefined
 }
 
 const minuteMs = 60_000
 /** Per team. */
 const refusedPerMinute = 60
-/** While more deliveries wait for a webhook, it gets no refused taps: so many would get it disabled. */
+/**
+ * Above this number of pending deliveries, a webhook gets no refused taps: they alone could cause it to be disabled.
+ */
 const maxWaitingForRefused = 1000
 
 export const newMessageId = (): string => `msg_${nanoid()}`
@@ -45,7 +47,7 @@ export class WebhookEvents {
   #subscriptions = new Map<number, Map<WebhookType, number[]>>()
   readonly #order = new LoadOrder()
   #recorded: () => void = () => undefined
-  /** Refused taps that were recorded in this minute, by team. */
+  /** Refused taps recorded in this minute, by team. */
   #refused = { sinceMs: 0, byTeam: new Map<number, number>() }
   readonly #clock: Pick<Clock, 'monotonic'>
 
@@ -106,12 +108,12 @@ export class WebhookEvents {
       this.#messagesOf({ teamId, type, at, chipUid, data })
     return [
       ...(outcome === 'valid' ? messages('tap.valid', { uid, counter, via, keySet, chipGroup }) : []),
-      // Only the first tap with an open seal.
+      // Only the first tap that reports an open seal.
       ...(tamper === 'open' && before !== 'open' ? messages('chip.opened', { uid, counter }) : []),
     ]
   }
 
-  /** One for each webhook that subscribed to it. */
+  /** One for each subscribed webhook. */
   #messagesOf(event: WebhookEvent): NewMessage[] {
     const { teamId, type, at, data, chipUid = null, transactionId = null } = event
     const webhooks = (teamId === null ? undefined : this.#subscriptions.get(teamId)?.get(type)) ?? []

@@ -9,7 +9,7 @@ import { iso } from '../time/time.ts'
 
 /** A message whose transaction is about to be signed waits this long for the hash. */
 const hashWaitMs = 2000
-/** Looked at besides, since some may have to wait. */
+/** Extra rows to read, since some may have to wait. */
 const lookedAhead = 32
 
 interface Next {
@@ -19,8 +19,8 @@ interface Next {
 }
 
 /**
- * What to send to a webhook next. First tries are in the order of the events. Every other one is a retry, so that neither
- * keeps the other from a receiver so slow that it gets two at a time.
+ * Chooses what to send to a webhook next. First tries are in the order of the events. They alternate with retries, so
+ * that both reach even a receiver so slow that it gets two per turn.
  */
 export async function nextDeliveries(
   trx: Queries,
@@ -35,7 +35,7 @@ export async function nextDeliveries(
     if (untried.length === room) break
     const { chipUid } = row
     if (isUnsigned(row, now) || (chipUid !== null && blockedChips.has(chipUid))) {
-      // A chip's later messages wait with it.
+      // A chip's later messages wait as well.
       if (chipUid !== null) blockedChips.add(chipUid)
       isBlocked = true
       continue
@@ -52,7 +52,7 @@ export async function nextDeliveries(
 const isUnsigned = ({ transactionId, firstHash, at }: QueuedDelivery, now: number): boolean =>
   transactionId !== null && firstHash === null && Math.abs(now - Date.parse(at)) < hashWaitMs
 
-/** Call it before the first try. @returns the data, with the hash of its transaction if that is signed by now */
+/** Call it before the first try. @returns the data, with the transaction's hash if already signed */
 export async function fixedData(trx: Queries, row: QueuedDelivery): Promise<string> {
   const { id, transactionId, firstHash } = row
   if (transactionId === null) return row.data

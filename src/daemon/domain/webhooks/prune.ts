@@ -6,7 +6,7 @@ import { type BudgetClock, type Clock, iso } from '../time/time.ts'
 
 const dayMs = 24 * 3_600_000
 const keptDays = 7
-/** Settled deliveries kept for each webhook, the newest. */
+/** Number of settled deliveries kept per webhook. */
 const settledKept = 10_000
 /** Rows per write, kept small so that taps do not wait long. */
 const batchSize = 500
@@ -35,18 +35,18 @@ async function deleteInBatches(
   while ((await db.write(batch)) === batchSize) await new Promise(setImmediate)
 }
 
-/** Deletes what is settled beyond the newest. */
+/** Deletes all but the newest settled deliveries. */
 export async function keepNewest({ db }: { db: Db }, webhookId: number): Promise<void> {
   const newest = await newestBeyond(db.slow, { webhookId, kept: settledKept })
   if (newest !== undefined) await deleteInBatches(db, { webhookId, belowId: newest + 1 })
 }
 
-/** Drops what waits for a webhook while it is disabled. */
+/** Drops pending deliveries of a disabled webhook. */
 export async function dropWaiting(deps: { db: Db; clock: Clock }, webhookId: number): Promise<void> {
   const { db, clock } = deps
   const error = 'the webhook was disabled'
   const piece = async (trx: Queries) => {
-    // In each write: it may be enabled meanwhile, and what is recorded then is sent.
+    // Checked in each write: the webhook may have been enabled again, and then new deliveries must be sent.
     if ((await findWebhook(trx, webhookId))?.disabledAt === null) return false
     return (await dropOpen(trx, { webhookId, at: iso(clock.now()), error, limit: batchSize })) === batchSize
   }

@@ -4,7 +4,7 @@ import { plainText, retryAfterMs } from '../../outbound/foreign-text.ts'
 import type { WebhookDeliveryRow } from '../../store/schema/schema.ts'
 import { type BudgetClock, iso } from '../time/time.ts'
 
-/** The way out to receivers. */
+/** Sends requests to receivers. */
 export interface WebhookOutbound {
   /** Explains why a URL is never called; undefined if it may be. */
   whyNot(url: string): string | undefined
@@ -24,10 +24,10 @@ export interface SendDeps {
   tried(outcome: 'delivered' | 'failed' | 'again'): void
 }
 
-/** A webhook as it is called. */
+/** The parts of a webhook that sending needs. */
 export interface Target {
   url: string
-  /** The newest first; the previous one signs too while it is rolled. */
+  /** Newest first; during a rotation, the previous one signs too. */
   secrets: readonly { bytes: Uint8Array; until: string | null }[]
 }
 
@@ -36,7 +36,7 @@ export type Delivery = Pick<
   'id' | 'messageId' | 'type' | 'at' | 'data' | 'attempts' | 'resentAt'
 >
 
-/** The recorded form. */
+/** The result in the form that is recorded. */
 export interface Try {
   id: number
   /** Failed tries before this one. */
@@ -54,7 +54,7 @@ const maxRetryMs = 6 * 3_600_000
 const retryPeriodMs = 3 * 24 * 3_600_000
 const retryAfterBounds = { min: 0, max: maxRetryMs }
 
-/** Tries once. Never throws: whatever goes wrong is the result. */
+/** Tries once. Never throws: all failures are part of the result. */
 export async function send(deps: SendDeps, delivery: Delivery, target: Target): Promise<Try> {
   const { clock } = deps
   const { id, type, attempts } = delivery

@@ -11,7 +11,7 @@ interface Settings {
   utilization(): number
 }
 
-/** Leaves the processor to taps while they need all of it: messages can wait, and a person with a phone cannot. */
+/** Yields the processor to taps while they need all of it: messages can wait, and a person with a phone cannot. */
 export class Throttle {
   readonly #settings: Settings
   #recorded = 0
@@ -28,7 +28,7 @@ export class Throttle {
     this.#recorded += 1
   }
 
-  /** @returns milliseconds until the caller may begin a try */
+  /** @returns delay before the next try, in milliseconds */
   delayMs(): number {
     const now = this.#settings.monotonic()
     const passed = now - this.#sampledAt

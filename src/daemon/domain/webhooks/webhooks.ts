@@ -35,9 +35,9 @@ export interface WebhookDeps {
 const urlContext = 'webhooks:url'
 const secretContext = 'webhooks:secret'
 
-/** Why a webhook is disabled that did not fail. */
+/** The reason for disabling a webhook that did not fail. */
 export const byOperator = 'disabled by an operator'
-/** Deliveries that wait for one webhook; beyond it, the webhook is disabled. */
+/** Maximum of pending deliveries per webhook; beyond it, the webhook is disabled. */
 export const maxWaiting = 100_000
 const perTeam = 20
 const oldSecretMs = 24 * 3_600_000
@@ -80,12 +80,12 @@ async function viewOf({ db, box, clock }: Deps, row: WebhookRow, mayEdit: boolea
 const urlOf = (box: SecretBox, { url }: Pick<WebhookRow, 'url'>): string =>
   box.open(url, urlContext).toString()
 
-/** One that cannot be decrypted hides no other from a list, and can be disabled and removed. */
+/** A webhook that cannot be decrypted must not hide others in a list, and can be disabled and removed. */
 function shownUrl(box: SecretBox, row: WebhookRow, mayEdit: boolean): string {
   try {
     if (mayEdit) return urlOf(box, row)
   } catch {
-    // The log says so once something is to be sent to it.
+    // The log reports it when something is to be sent.
   }
   return `${row.origin}/…`
 }
@@ -97,7 +97,7 @@ export function targetOf(box: SecretBox, row: WebhookRow): Target {
   return { url: urlOf(box, row), secrets: [{ bytes: open(row.secret), until: null }, ...old] }
 }
 
-/** A new secret, as receivers are given it, and as it is stored. */
+/** A new secret, in the form for receivers and in the stored form. */
 function newSecret(box: SecretBox): { secret: string; sealed: Buffer } {
   const bytes = randomBytes(32)
   return { secret: `whsec_${bytes.toString('base64')}`, sealed: box.seal(bytes, secretContext) }
@@ -138,7 +138,7 @@ interface WebhookChange {
 }
 
 /**
- * While a webhook is disabled, nothing is recorded for it; what waits is dropped.
+ * While a webhook is disabled, nothing is recorded for it, and pending deliveries are dropped.
  * @throws DomainError not_found, invalid_input
  */
 export async function editWebhook(
@@ -210,7 +210,10 @@ export async function removeWebhook(deps: Deps, actor: Actor, id: number): Promi
   await deleteRemoved(deps)
 }
 
-/** Disables it by the daemon's own decision, unless an operator was first. @param url only while it has this one */
+/**
+ * Lets the daemon itself disable the webhook, unless an operator was faster.
+ * @param url only if it still has this URL
+ */
 export async function disableFailing(
   deps: Omit<Deps, 'webhooks'>,
   id: number,
@@ -232,7 +235,7 @@ export async function disableFailing(
   await dropWaiting(deps, id)
 }
 
-/** Never the path or query of a URL. */
+/** Never includes the path or query of a URL. */
 const audit = (
   trx: Queries,
   of: { row: WebhookRow; actor: Actor; at: string; verb: string; detail?: Record<string, unknown> },

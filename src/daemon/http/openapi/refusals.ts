@@ -39,7 +39,7 @@ const ofBatches = (root: '/batches' | '/admin/batches') =>
     [`GET ${root}/:id/report`]: ['conflict'],
   }) as const
 
-/** Beyond those that follow from an endpoint's authentication and input. */
+/** Refusals beyond those implied by an endpoint's authentication and input. */
 const codesOfEndpoint: Partial<Record<EndpointKey, readonly ErrorCode[]>> = {
   'GET /chips/find': ['tap_malformed'],
   'PATCH /chips/self-service': ['signature_invalid', 'signature_expired', 'signature_used', ...chain],
@@ -106,7 +106,7 @@ export function refusalsOf(name: string, spec: EndpointSpec): ErrorCode[] {
       ...ofAuth[spec.auth],
       ...(spec.keyIsOptional ? key : []),
       'not_found',
-      // Any request may come with a body.
+      // Any request may have a body.
       'too_large',
       'unsupported_media_type',
       ...(spec.isRepeatable ? (['idempotency_conflict'] as const) : []),

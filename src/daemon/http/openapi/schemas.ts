@@ -20,7 +20,7 @@ export interface Schema {
 
 /**
  * Describes a schema with the vocabulary.
- * @param about the resource or the field that the schema is of, which decides what `id` and `name` mean
+ * @param about the schema's resource or field, on which the meaning of `id` and `name` depends
  */
 export function schemaOf(
   schema: z.core.$ZodType,
@@ -30,9 +30,9 @@ export function schemaOf(
     io,
     unrepresentable: 'any',
     override: ({ jsonSchema }) => {
-      // Answers may get new fields, and further fields of a request are ignored.
+      // Answers may get new fields, and unknown fields of a request are ignored.
       if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
-      // A schema that names its type takes other spellings as well, which are no business of a generated client.
+      // A schema that names its type also accepts other spellings, which generated clients need not know.
       if (jsonSchema.type !== undefined) delete jsonSchema.anyOf
     },
   }) as Schema
@@ -56,7 +56,7 @@ function withTerm(schema: Schema, term: Term | undefined): Schema {
   const matching = isText && typeof example === 'number' ? String(example) : example
   const takesExample =
     matching !== undefined && !schema.properties && schema.enum === undefined && !('const' in schema)
-  // Annotations of a schema apply to it alone.
+  // Annotations of a schema are not inherited.
   return { description, ...(takesExample ? { examples: [matching] } : {}), ...schema }
 }
 
@@ -79,7 +79,7 @@ function describedBy(schema: Schema, about: string): Schema {
   }
 }
 
-/** Only the members of an answer itself, as `WireWords.answer` does. */
+/** Renames only the answer's own members, as `WireWords.answer` does. */
 function renamed(schema: Schema, wire: WireWords): Schema {
   const { properties, required } = schema
   if (!properties) return schema
@@ -92,7 +92,7 @@ function renamed(schema: Schema, wire: WireWords): Schema {
   }
 }
 
-/** An example made of the examples of its fields. @param isWhole with the fields that are not always there */
+/** An example composed of the fields' examples. @param isWhole include optional fields */
 export function exampleOf(schema: Schema, isWhole: boolean): unknown {
   const { examples, anyOf, properties, required = [], items, type } = schema
   if (examples?.[0] !== undefined) return examples[0]

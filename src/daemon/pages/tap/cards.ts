@@ -7,13 +7,13 @@ import { type PageSettings, pathOf } from './settings.ts'
 import { type Strings, stringsOf } from './strings/strings.ts'
 import { brief, countdown, failureMessage, longestFailureMessage, party, shortened } from './wording.ts'
 
-/** A piece of the page that can change while it is open; `html` is the element that carries the key. */
+/** A part of the page that can change while it is open; `html` is the element with the key. */
 export interface Card {
   key: string
   html: string
 }
 
-/** Everything that changes: the actions, the time that is left for them, and the owner. */
+/** Everything that changes: the actions, the remaining time, and the owner. */
 export function actionCards(content: TapPage, settings: PageSettings): Card[] {
   return [
     { key: 'owner', html: ownerRow(content, settings).text },
@@ -33,7 +33,7 @@ export const resultId = (action: Pick<Action, 'kind' | 'id'>): string => `${keyO
 export function timeLine({ endsAt, actions }: TapPage, settings: PageSettings): Html {
   const strings = stringsOf(settings.language)
   const remainingMs = Date.parse(endsAt) - settings.now.getTime()
-  // Without anything to press, a clock would only worry people.
+  // If there is nothing to press, a clock would only worry people.
   const isOpen = actions.some(({ state }) => state.is === 'open')
   const text =
     remainingMs <= 0
@@ -42,7 +42,7 @@ export function timeLine({ endsAt, actions }: TapPage, settings: PageSettings): 
   return html`<p class="time" data-card="time"${roomFor(strings.timeLeft(widestTime))}${isOpen ? '' : hidden}>${actions.length > 0 ? text : ''}</p>`
 }
 
-/** Texts that may take another one's place, so that its height is theirs from the start: see style.ts. */
+/** Texts that may appear in place of another; the element is as high as the longest from the start: see style.ts. */
 const roomFor = (text: Html, other?: Html): Html =>
   html` data-room="${text}"${other && html` data-room-too="${other}"`}`
 const widestTime = html`0:00:00`
@@ -67,7 +67,7 @@ ${body(action, content, settings)}
 </section>`
 }
 
-/** 1 or 2; undefined without two taps. */
+/** 1 or 2; undefined if one tap is enough. */
 function stepOf({ kind }: Action, { actions }: TapPage): number | undefined {
   if (kind === 'register') return 1
   return kind === 'claim' && actions.some((other) => other.kind === 'register') ? 2 : undefined
@@ -109,7 +109,7 @@ function explain({ kind }: Action, { piece, actions }: TapPage, strings: Strings
   return piece.kind === 'item' ? strings.explain.mint : strings.explain.claim
 }
 
-/** Most people do the first step now; only who did it with an earlier tap can do the second. */
+/** Most people do the first step now; only those who did it with an earlier tap can do the second. */
 const isLater = ({ kind }: Pick<Action, 'kind'>, actions: readonly Action[]): boolean =>
   kind === 'claim' && actions.some((other) => other.kind === 'register' && other.state.is === 'open')
 
@@ -165,7 +165,7 @@ ${filled.waits && html`<p class="hint still">${strings.registered.reload}</p>`}
 
 type ShownState = 'pending' | 'confirmed' | 'failed'
 
-/** In every card from the start: screen readers announce only elements that were there before their text. */
+/** Present in every card from the start: screen readers announce only elements that existed before their text. */
 const status = (action: Action, shown?: ShownState, content?: Html): Html =>
   html`<div role="status" id="${resultId(action)}" tabindex="-1"${shown && html` data-state="${shown}"`}>${content}</div>`
 
@@ -181,8 +181,8 @@ interface Room {
 }
 
 /**
- * Everything that a card says of what is typed and pressed, below the button, one at a time and in the same place: a
- * button or a field that moved when a line appeared would not be there for the finger that is on its way.
+ * All messages of a card about input and results, one at a time, below the button. The place is fixed: a button or a
+ * field that moved when a line appeared would escape the finger on its way.
  */
 function room(action: Action, settings: PageSettings, { idle, failure, hasForm = false }: Room): Html {
   const strings = stringsOf(settings.language)
@@ -192,7 +192,7 @@ function room(action: Action, settings: PageSettings, { idle, failure, hasForm =
   return html`<div class="room"${kept}>${status(action, failure && 'failed', message)}${hasForm && html`<p data-check id="${keyOf(action)}-check" aria-live="polite"></p>`}${idle && html`<div class="explain">${idle}</div>`}</div>`
 }
 
-/** A name takes a line of its own at most. */
+/** A name takes at most one line of its own. */
 const longName = html`&#10;0&#10;(0x0000…0000)`
 
 function transaction(view: { hash: string; url: string | undefined } | undefined, strings: Strings): Html {

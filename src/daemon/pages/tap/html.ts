@@ -8,14 +8,17 @@ export class Html {
 
 type Value = Html | string | number | false | undefined | null | readonly Value[]
 
-/** A template that escapes each value, for elements and quoted attributes. Nothing stands for undefined, null, false. */
+/**
+ * A template that escapes each value, for elements and quoted attributes. undefined, null, and false render as
+ * nothing.
+ */
 export function html(parts: TemplateStringsArray, ...values: readonly Value[]): Html {
   let text = parts[0] ?? ''
   for (let index = 0; index < values.length; index++) text += written(values[index]) + parts[index + 1]
   return new Html(text)
 }
 
-/** Only for text of our own. */
+/** Only for our own text. */
 export const raw = (text: string): Html => new Html(text)
 
 function written(value: Value): string {
@@ -32,8 +35,8 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Control characters, which have no place in a page, become spaces; so do those that turn the text after them around. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are the ones to go
+/** Replaces control characters, and those that reverse the direction of text, with spaces. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are removed
 const special = /[&<>"'\u0000-\u0008\u000b-\u001f\u007f\u202a-\u202e\u2066-\u2069]/g
 
 const escaped = (text: string): string => text.replace(special, (character) => entities[character] ?? ' ')

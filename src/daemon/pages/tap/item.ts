@@ -12,7 +12,7 @@ import { brief, party } from './wording.ts'
 export const titleOf = ({ piece }: TapPage, settings: PageSettings): string =>
   brief(piece.name?.trim() ?? '', 300) || stringsOf(settings.language).fallbackTitle
 
-/** Picture or video, in a box whose size is known before it arrives; nothing if there is none. */
+/** Picture or video, in a box whose size is known before the media arrives; empty if there is none. */
 export function hero(content: TapPage, settings: PageSettings): Html {
   const { piece } = content
   const { videoOf } = stringsOf(settings.language)
@@ -27,7 +27,9 @@ export function hero(content: TapPage, settings: PageSettings): Html {
   return html`<div class="hero"><img src="${image}" alt="${title}" width="800" height="800" fetchpriority="high" decoding="async" referrerpolicy="no-referrer"></div>`
 }
 
-/** The script plays it for whoever does not prefer less motion; the controls pause it, or play it without a script. */
+/**
+ * The script plays it unless the viewer prefers reduced motion; the controls pause it, or play it without a script.
+ */
 const film = (url: string, poster: string | undefined, label: string): Html =>
   html`<video src="${url}"${poster && html` poster="${poster}"`} aria-label="${label}" muted playsinline loop controls preload="none" width="800" height="800"></video>`
 
@@ -40,13 +42,13 @@ ${collection && html`<p class="collection"><bdi>${brief(collection, 300)}</bdi><
 ${(edition || seal || kind === 'token') && html`<dl class="facts">${edition && html`<div><dt>${strings.edition}</dt><dd><bdi>${brief(edition, 100)}</bdi></dd></div>`}${ownerRow(content, settings)}${seal && tamperRow(seal, settings)}</dl>`}`
 }
 
-/** A seal that was opened is a fact like others: whoever unpacks a piece opens it. */
+/** An opened seal is stated as a plain fact: whoever unpacks a piece opens it. */
 const tamperRow = (seal: NonNullable<TapPage['tamper']>, settings: PageSettings): Html => {
   const { seal: name, sealClosed, sealOpened } = stringsOf(settings.language)
   return html`<div><dt>${name}</dt><dd>${seal.is === 'closed' ? sealClosed : sealOpened(seal.since.slice(0, 10))}</dd></div>`
 }
 
-/** Its place is kept while the owner is not known, so that nothing moves when the name arrives. */
+/** Space is reserved while the owner is unknown, so that nothing moves when the name arrives. */
 export function ownerRow({ piece: { owner, kind } }: TapPage, settings: PageSettings): Html {
   const strings = stringsOf(settings.language)
   const shownOwner = owner
@@ -84,7 +86,7 @@ const lastEnd = (text: string, pattern: RegExp): number => {
   return last ? last.index + last[0].length : -1
 }
 
-/** A row to scroll, which the keyboard reaches, without a script. */
+/** A scrollable row that the keyboard can reach, without a script. */
 export function gallery(content: TapPage, settings: PageSettings): Html {
   const { gallery: label, pictureOf } = stringsOf(settings.language)
   const title = titleOf(content, settings)

@@ -15,7 +15,7 @@ interface Theme {
   css: Html
 }
 
-// Working out colours takes longer than the rest of a page, and teams are few.
+// Cached: computing colours takes longer than the rest of a page, and teams are few.
 const looks = new Map<string, Theme>()
 const looksKept = 1000
 
@@ -33,7 +33,7 @@ function lookOf({ color, background }: typeof plain): Theme {
   return look
 }
 
-/** A whole page. The style stands in it, so that it shows with the first answer. */
+/** A whole page. The style is inline, so that it applies from the first answer. */
 export function layout(
   title: string,
   main: Html,

@@ -2,7 +2,10 @@ import { mediaUrl } from '../../../values/media-url.ts'
 import { checkRedirectUrl } from '../../../values/redirect-url.ts'
 import { type PageSettings, pathOf } from './settings.ts'
 
-/** A URL that the page may load: see `mediaUrl`; and pictures of the daemon's own, whichever way it is reached. */
+/**
+ * URLs that the page may load, see `mediaUrl`, and the daemon's own pictures, under whatever address the page was
+ * opened.
+ */
 export function mediaOf(
   url: string | undefined | null,
   { gateways, home }: Pick<PageSettings, 'gateways' | 'home'>,
@@ -10,13 +13,13 @@ export function mediaOf(
   if (!url) return undefined
   if (url.startsWith(`${home}/`) && URL.canParse(url)) {
     const { origin, pathname, search } = new URL(url)
-    // Without dots that lead elsewhere, and without two slashes at the beginning, which another host would follow.
+    // No dots that lead elsewhere, and no two slashes at the beginning, which would lead to another host.
     const isOurs = origin === new URL(home).origin && pathname.startsWith(pathOf({ home }, '/'))
     if (isOurs && !pathname.startsWith('//')) return pathname + search
   }
   return mediaUrl(url, gateways)
 }
 
-/** Checked when it was stored; once more here, where it is opened. */
+/** Checked when stored, and once more here, before it is shown. */
 export const linkUrl = (url: string): string | undefined =>
   checkRedirectUrl(url) === undefined ? url : undefined

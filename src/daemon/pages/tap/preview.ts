@@ -5,7 +5,7 @@ interface Preview extends Pick<Sample, 'state' | 'status'> {
   html: string
 }
 
-/** For pages saved to disk: no forms, no scripts, and nothing loaded but the team's media. */
+/** For pages saved to disk: no forms, no scripts, and nothing loaded except the team's media. */
 const policy = (nonce: string): string =>
   `default-src 'none'; style-src 'nonce-${nonce}'; img-src https: data:; media-src https:; form-action 'none'; base-uri 'none'`
 
@@ -14,8 +14,10 @@ const picture = `data:image/svg+xml,${encodeURIComponent(
 )}`
 
 /**
- * The states of the page with sample data. @param state only this one
- * @param overrides the team's, in place of the samples' @returns empty if there is no such state
+ * Renders the states of the page with sample data.
+ * @param state only this state
+ * @param overrides the team's values, which replace the samples'
+ * @returns empty if there is no such state
  */
 export function previews(
   settings: PageSettings,
@@ -32,7 +34,7 @@ export function previews(
           '<meta charset="utf-8">',
           `<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="${policy(settings.nonce)}">`,
         )
-        // The samples' media are nowhere.
+        // The samples' media do not exist.
         .replace(/https:\/\/media\.example\/[\w-]+\.(webp|png)/g, picture),
     }))
 }

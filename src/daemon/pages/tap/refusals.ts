@@ -6,7 +6,7 @@ import { stringsOf } from './strings/strings.ts'
 
 export type Refusal = keyof RefusalMessages
 
-/** The chip, the link, or the time is not right. */
+/** The chip, the link, or the time is not valid. */
 export function refusalPage(reason: Refusal, settings: PageSettings): Page {
   const { refused, refusals } = stringsOf(settings.language)
   const { title, advice } = refusals[reason]
@@ -24,7 +24,7 @@ export interface Failed {
   isForm?: boolean | undefined
 }
 
-/** The daemon cannot answer now. @param failed or only its status */
+/** The daemon cannot answer now. @param failed the error, or only its status */
 export function failurePage(failed: Failed | number, settings: PageSettings): Page {
   const { refused, notFound, notNow, unable, tryAgainIn } = stringsOf(settings.language)
   const known = typeof failed === 'number' ? { status: failed } : failed
@@ -38,8 +38,8 @@ export function failurePage(failed: Failed | number, settings: PageSettings): Pa
 }
 
 /**
- * The page whose address stands on a label. It is the same for every chip, registered or not: a UID proves nothing, and
- * must not tell what the chip is on.
+ * The page at the address printed on labels. It is the same for every chip, registered or not: a UID proves nothing,
+ * and must not reveal what its chip is attached to.
  */
 export function printedPage(settings: PageSettings): Page {
   const { title, advice } = stringsOf(settings.language).printed
@@ -54,12 +54,12 @@ ${pictogram}
   )
 }
 
-/** A phone at a chip: to do it again is nearly always the way on. */
+/** For a phone at a chip, trying again nearly always helps. */
 const pictogram = raw(
   '<svg class="pictogram" viewBox="0 0 96 64" width="96" height="64" aria-hidden="true" focusable="false"><rect x="8" y="6" width="30" height="52" rx="6"/><path d="M19 12h8M52 22a16 16 0 0 1 0 20M61 14a28 28 0 0 1 0 36"/><circle cx="82" cy="32" r="6"/></svg>',
 )
 
-/** Seconds, if nobody said how long. */
+/** In seconds, if the error does not say how long. */
 const defaultWaitSeconds: Record<number, number | undefined> = { 429: 60, 503: 10 }
 
 function kindOf({ status, code, isStarting, isForm }: Failed): UnableReason {
@@ -75,7 +75,7 @@ interface Notice {
   state: string
   title: string
   advice: readonly string[]
-  /** To tap again helps. */
+  /** Errors that another tap can resolve. */
   isTap: boolean
 }
 

@@ -4,7 +4,7 @@ import { type Failed, failurePage, printedPage, type Refusal, refusalPage } from
 import type { Page, PageSettings } from './settings.ts'
 import { tapPage } from './tap-page.ts'
 
-/** A state of the page, to look at without a chip. */
+/** A state of the page that can be viewed without a chip. */
 export interface Sample {
   /** Kebab-case; unique. */
   state: string
@@ -13,7 +13,7 @@ export interface Sample {
   shows: { page: TapPage } | { printed: true } | { refusal: Refusal } | { failure: Failed }
 }
 
-/** @param overrides what to put in place of the samples' own look and piece */
+/** @param overrides replace the samples' own look and piece */
 export function samplePage(
   { shows }: Sample,
   settings: PageSettings,
@@ -79,7 +79,7 @@ const badge = (state: ActionState): Action =>
 const guestbook = (state: ActionState): Action =>
   action('guestbook', state, { title: 'Guestbook of the workshop' })
 
-/** @returns each state, in an order to look at them; texts are in English. @param now of the samples' clocks */
+/** @returns all states in a natural order; texts are in English. @param now the samples' current time */
 export function samples(now: Date): Sample[] {
   const after = (seconds: number) => new Date(now.getTime() + seconds * 1000).toISOString()
   const good = (state: string, actions: Action[], more: Partial<TapPage> = {}): Sample => ({

@@ -1,7 +1,7 @@
 import type { Gateways } from '../../../values/media-url.ts'
 import type { PageLanguage } from '../../../values/page-languages.ts'
 
-/** Besides its content, a page depends on these. */
+/** Inputs of a page besides its content. */
 export interface PageSettings {
   language: PageLanguage
   /** Nonce of this response, also in its Content-Security-Policy. */
@@ -32,6 +32,6 @@ export const contentSecurityPolicy = (nonce: string): string =>
     "frame-ancestors 'none'",
   ].join('; ')
 
-/** An address of the daemon's own, as a path: the page may have been opened under another name of the host. */
+/** An address of the daemon as a path, because the page may have been opened under another host name. */
 export const pathOf = ({ home }: Pick<PageSettings, 'home'>, rest: string): string =>
   `${new URL(home).pathname.replace(/\/+$/, '')}${rest}`

@@ -1,8 +1,8 @@
 /**
  * Mobile first, in logical properties. Colours are custom properties: see theme.ts. Sizes are in rem, so that larger
  * text makes all of it larger; every box may shrink, and every text may break anywhere. Places for results keep being
- * rendered while they are empty: screen readers hear only what appears in an element that they know. `data-room` is the
- * longest text that may come to stand in an element, which is as high as that from the start: nothing may move then.
+ * rendered while they are empty: screen readers hear only what appears in an element that they know. `data-room` is
+ * the longest text that an element may show; the element is that high from the start, so that nothing moves.
  */
 export const style = `
 html{--side:min(1.25rem,5.5vw)}

@@ -10,8 +10,8 @@ import { stringsOf } from './strings/strings.ts'
 import { brief } from './wording.ts'
 
 /**
- * The answer to a good tap: what the chip is in, and what can be done. Every text in `content` may be hostile.
- * @param isRefused it answers a form, of which nothing came: a screen reader says the title first
+ * The page for a valid tap: the piece and the available actions. Every text in `content` may be hostile.
+ * @param isRefused it answers a refused form: screen readers read the title first
  */
 export function tapPage(content: TapPage, settings: PageSettings, isRefused = false): Page {
   const main = html`${banner(content, settings)}
@@ -31,7 +31,7 @@ ${technical(content, settings)}
   return layout(isRefused ? problem(title) : title, main, settings, { brand, script: settings.script })
 }
 
-/** First of all, since it is the answer to the tap: the chip is genuine, and whose it is. */
+/** Comes first, because it answers the tap: the chip is genuine, and who owns it. */
 function banner(content: TapPage, settings: PageSettings): Html {
   const { brand } = content
   const strings = stringsOf(settings.language)
@@ -42,7 +42,7 @@ function banner(content: TapPage, settings: PageSettings): Html {
 <p class="state"><span class="tick" aria-hidden="true">✓</span> ${genuine(content, settings)}</p></header>`
 }
 
-/** A page that is loaded again, or stays open, must not say that the chip was here just now. */
+/** A page that is reloaded or left open must not claim that the chip was here just now. */
 function genuine({ tappedAt }: TapPage, settings: PageSettings): Html {
   const strings = stringsOf(settings.language)
   const minutes = Math.floor((settings.now.getTime() - Date.parse(tappedAt)) / 60_000)
@@ -72,7 +72,7 @@ function links(content: TapPage, settings: PageSettings): Html {
 <ul class="links">${shown}</ul></section>`
 }
 
-/** The script has no words of its own. */
+/** The script has no texts of its own. */
 const textsIn = (language: PageLanguage): Html =>
   html`${Object.entries(stringsOf(language).script).map(
     ([name, text]) =>

@@ -2,7 +2,10 @@ import { plainBackground } from '../../../values/brand.ts'
 import { contrast, mix, textOn } from '../../../values/contrast.ts'
 import type { Brand } from '../../domain/tap-page/content.ts'
 
-/** Colours of a page, `#rrggbb`. Text on `paper`, `card`, and `field` reads by WCAG 2.2 AA: `ink`, `soft`, `accent`, `bad`, `good`. */
+/**
+ * Colours of a page, `#rrggbb`. Text on `paper`, `card`, and `field` meets WCAG 2.2 AA: `ink`, `soft`, `accent`,
+ * `bad`, `good`.
+ */
 export interface Palette {
   paper: string
   card: string
@@ -12,7 +15,7 @@ export interface Palette {
   box: string
   ink: string
   soft: string
-  /** Edges of fields: 3:1, so that they can be seen. */
+  /** Borders of fields, with a contrast of 3:1. */
   edge: string
   /** Decoration. */
   line: string
@@ -30,7 +33,7 @@ const defaultColors = {
 
 type BrandColors = Pick<Brand, 'color' | 'background'>
 
-/** A team's background holds by day and by night; its colour is made readable on either. */
+/** A team's background is used by day and by night; its colour is made readable on either. */
 export function palettes({ color, background }: BrandColors): { light: Palette; dark: Palette } {
   const of = (mode: 'light' | 'dark') =>
     paletteOf(background ?? defaultColors[mode].paper, color ?? undefined)
@@ -62,13 +65,16 @@ function paletteOf(paper: string, color: string | undefined): Palette {
   }
 }
 
-/** Away from the ink on a colour between light and dark, which has no contrast to spare. */
+/** Moves away from the ink on a medium background, whose contrast is barely sufficient. */
 function cardOn(paper: string, isDark: boolean): string {
   if (!isDark) return mix(paper, '#ffffff', 0.65)
   return contrast('#ffffff', paper) > 9 ? mix(paper, '#ffffff', 0.06) : mix(paper, '#000000', 0.2)
 }
 
-/** The colour, or the nearest one towards black or white that has the contrast; if none has, the best there is. */
+/**
+ * Returns the colour, or the nearest one towards black or white with enough contrast; if there is none, the best
+ * available.
+ */
 function readable(color: string, backgrounds: readonly string[], ratio: number): string {
   const minContrast = (candidate: string) =>
     Math.min(...backgrounds.map((background) => contrast(candidate, background)))

@@ -2,7 +2,7 @@ import type { Failure, InvalidRecipient } from '../../domain/tap-page/content.ts
 import { type Html, html } from './html.ts'
 import type { Strings } from './strings/strings.ts'
 
-/** An address as people compare it, with the whole one for whoever wants it; a name as it is. */
+/** A short form of an address, with the full one on demand; a name is shown unchanged. */
 export function party(text: string): Html {
   if (!/^0x[0-9a-f]{40}$/i.test(text)) return html`<bdi class="name">${brief(text, 255)}</bdi>`
   return html`<bdi class="address" title="${text}">${shortened(text)}</bdi>`
@@ -11,7 +11,7 @@ export function party(text: string): Html {
 /** @param hex 0x and at least 10 digits */
 export const shortened = (hex: string): string => `${hex.slice(0, 6)}…${hex.slice(-4)}`
 
-/** @param seconds counted down by the script, in the same form */
+/** @param seconds the script counts them down in the same format */
 export const clockTime = (seconds: number): string => {
   const rounded = Math.max(0, Math.ceil(seconds))
   const [hours, minutes] = [Math.floor(rounded / 3600), Math.floor(rounded / 60) % 60]
@@ -23,7 +23,7 @@ export const clockTime = (seconds: number): string => {
 export const countdown = (until: string, now: Date): Html =>
   html`<time datetime="${until}" data-until="${until}">${clockTime((Date.parse(until) - now.getTime()) / 1000)}</time>`
 
-/** So that the page stays small enough for a phone whatever a team writes. */
+/** Keeps the page small enough for a phone, whatever a team writes. */
 export const brief = (text: string, length: number): string =>
   text.length > length ? `${text.slice(0, length).replace(/[\ud800-\udbff]$/, '')}…` : text
 
@@ -47,7 +47,7 @@ function invalidRecipientMessage(
   }
 }
 
-/** The page's own words for a failure: those of the interface are for developers. */
+/** The page's own text for a failure: those of the interface are for developers. */
 export function failureMessage({ code, retryAfterSeconds, mistyped }: Failure, strings: Strings): string {
   const { failures } = strings
   const ofForm = mistyped && invalidRecipientMessage(mistyped, strings)
@@ -56,7 +56,7 @@ export function failureMessage({ code, retryAfterSeconds, mistyped }: Failure, s
   return `${ofForm ?? message ?? failures.otherwise}${later}`
 }
 
-/** The longest one that leaves a form on the page. */
+/** The longest text that keeps a form on the page. */
 export function longestFailureMessage({ failures, mistyped }: Strings): string {
   const { reverted, cancelled, ...refusals } = failures
   const { wrongLength, ...others } = mistyped

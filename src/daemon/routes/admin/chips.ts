@@ -183,7 +183,7 @@ const reportLines = (
 ): AsyncGenerator<string> =>
   report === 'all' ? resultLines(pieces) : someLines(pieces, report === 'exceptions')
 
-/** Failed rows, those that were there already if they are wanted, and a last line with the counts. */
+/** Failed rows, already registered ones if requested, and a last line with the counts. */
 async function* someLines(
   pieces: AsyncGenerator<ImportedPiece, ImportCounts>,
   withUnchanged: boolean,
@@ -203,7 +203,7 @@ async function* someLines(
       if (text !== '') yield text
     }
   } finally {
-    // If the reader is gone, the import ends here and records that.
+    // If the reader disconnects, the import stops here and records that.
     await pieces.return({ created: 0, unchanged: 0, failed: 0 })
   }
 }

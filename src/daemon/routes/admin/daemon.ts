@@ -12,7 +12,7 @@ const badgesStatus = async (
   check: boolean,
 ): Promise<{ provider: 'embedded' | 'poap'; trouble: string | null }> => {
   const { current, poap = current } = providers
-  // Events that exist at POAP go on there, also where new ones are embedded.
+  // Existing events continue at POAP, even if new ones are embedded.
   return { provider: current.name, trouble: check ? ((await poap.trouble()) ?? null) : null }
 }
 

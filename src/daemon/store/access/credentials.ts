@@ -75,10 +75,10 @@ export async function revokeAdminToken(
     .executeTakeFirst()
 }
 
-/** By its table: the secret of one kind is none of the other. */
+/** By table: a secret of one kind is not valid as the other. */
 export type CredentialKind = 'apiKeys' | 'adminTokens'
 
-/** What the columns of a credential allow, and to whom; only its revocation comes later. */
+/** The columns that define a credential's rights; only its revocation is added later. */
 export interface CredentialGrant {
   /** Only for API keys. */
   readonly teamId?: number | undefined
@@ -87,7 +87,7 @@ export interface CredentialGrant {
   readonly expiresAt: string | null
 }
 
-/** Without the data key, nobody can make a row that counts, or change one. */
+/** Without the data key, nobody can make or change a valid row. */
 export class CredentialMac {
   readonly #secrets: Uint8Array
   readonly #rows: Uint8Array
@@ -99,7 +99,7 @@ export class CredentialMac {
     this.#rows = derived('tapchip credential rows')
   }
 
-  /** By which a secret is found. @param hash of the secret */
+  /** Finds a credential by its secret. @param hash of the secret */
   macOf(kind: CredentialKind, hash: string): string {
     return hmac(this.#secrets, [kind, hash]).toString('base64url')
   }

@@ -7,18 +7,21 @@ import { named, statement } from '../database/statement.ts'
 import type { AuditHeadTable } from '../schema/schema.ts'
 import { whenCommitted } from './effects.ts'
 
-/** The count and the last hash of the audit log, kept apart from it, so that a log that was cut off does not fit. */
+/** The count and the last hash of the audit log, stored separately, so that truncating the log is detected. */
 export type AuditHead = Pick<AuditHeadTable, 'entries' | 'lastId' | 'hash'>
 
-/** What a running daemon knows of the log, which is not in the database. */
+/** What a running daemon knows about the log independently of the database. */
 export interface AuditSeal {
   readonly box: SecretBox
   readonly key: Uint8Array
-  /** The newest head that was sealed here, with its seal, whether it was committed or not. */
+  /** The newest head that was sealed here, with its seal, whether committed or not. */
   known: string
-  /** The newest head that is on disk. The log may grow from there, and never be shorter or another one. */
+  /** The newest head on disk. The log may only grow from there. */
   newest: AuditHead | undefined
-  /** Once the log does not continue from there: nothing is sealed any more. IDs of the last entry, found and expected. */
+  /**
+   * Set once the log does not continue from there: nothing is sealed any more. IDs of the last entry, found and
+   * expected.
+   */
   broken: { readonly lastId: number; readonly expected: number } | undefined
 }
 
@@ -29,13 +32,13 @@ export const auditSeal = (box: SecretBox): AuditSeal => {
 
 // Kysely transactions keep the adapter of their connection, so it can find the key without passing it to every change.
 const seals = new WeakMap<object, AuditSeal>()
-/** Undefined: the data key is not known here. */
+/** Undefined: the data key is not available here. */
 export const sealOfConnection = (db: Pick<Queries, 'getExecutor'>): AuditSeal | undefined =>
   seals.get(db.getExecutor().adapter)
 
 /**
- * From now on, changes that are recorded on this connection seal the head by a key that is derived from the data key.
- * Nobody who edits the database by hand can make such a seal.
+ * From now on, changes recorded on this connection seal the head with a key derived from the data key. Nobody who
+ * edits the database by hand can make such a seal.
  */
 export function sealAuditWith(db: Pick<Queries, 'getExecutor'>, seal: AuditSeal): AuditSeal {
   seals.set(db.getExecutor().adapter, seal)
@@ -56,7 +59,7 @@ const isMac = (seal: AuditSeal, text: string, mac: string | null): boolean => {
 const isSealed = (seal: AuditSeal, head: AuditHead, mac: string | null): boolean =>
   textOf(head) + mac === seal.known || isMac(seal, textOf(head), mac)
 
-// Locks the row until the write ends, on engines that write at the same time, so that each entry has one successor.
+// Locks the row until the write ends, on engines with concurrent writers, so that each entry has one successor.
 const advance = statement<Record<never, never>>()((db) =>
   db
     .updateTable('auditHead')
@@ -68,8 +71,8 @@ const finish = statement<{ hash: string; seal: string | null }>()((db, p) =>
 )
 
 /**
- * Adds an entry in the same write. @param append stores the entry under the ID, after the previous hash, and returns its
- * own @returns the head if the write is committed
+ * Adds an entry in the same write. @param append stores the entry with this ID and previous hash, and returns its
+ * hash @returns the head if the write is committed
  */
 export async function extendAudit(
   db: Queries,
@@ -83,7 +86,7 @@ export async function extendAudit(
   const before = { entries: entries - 1, lastId: lastId - 1, hash: head.hash }
   const seal = sealOfConnection(db)
   if (seal) breakIfBack(seal, before)
-  // A head that somebody else wrote stays without a valid seal, whatever comes after it.
+  // A head written by somebody else keeps its invalid seal, whatever is appended.
   const made = seal && !seal.broken && isSealed(seal, before, mac) ? macOf(seal, textOf(next)) : mac
   if (seal && made !== mac) {
     seal.known = textOf(next) + made
@@ -111,7 +114,7 @@ const hasEntry = async (db: Queries, { lastId, hash }: AuditHead): Promise<boole
 
 /** Checks that the log continues from the newest head this daemon knows; otherwise sets `seal.broken`. */
 export async function checkAuditHead(db: Queries, seal: AuditSeal): Promise<void> {
-  // Before the head is read: it may only be newer.
+  // Read before the head, which may only be newer.
   const { newest } = seal
   const { isSealed: isOurs, ...head } = await readAuditHead(db, seal.box)
   if (seal.broken) return
@@ -123,13 +126,13 @@ export async function checkAuditHead(db: Queries, seal: AuditSeal): Promise<void
 
 const sinceText = (at: string): string => JSON.stringify(['since', at])
 
-/** That the log is sealed since then. */
+/** Proves when sealing began. */
 const since = (seal: AuditSeal, at: string) => ({
   sealedSince: at,
   sinceSeal: macOf(seal, sinceText(at)),
 })
 
-/** The head of a log without entries. Without the data key, it has no seal. @param at since when it is sealed */
+/** The head of a log without entries. Without the data key, it has no seal. @param at when sealing begins */
 export async function beginAuditHead(db: Kysely<unknown>, at: string): Promise<void> {
   const seal = sealOfConnection(db)
   const head = { entries: 0, lastId: 0, hash: chainStart }
@@ -141,7 +144,10 @@ export async function beginAuditHead(db: Kysely<unknown>, at: string): Promise<v
     .execute()
 }
 
-/** Seals the log as it is, whoever wrote it: its last entry says so. @param at since when */
+/**
+ * Seals the log in its current state, whoever wrote it; its last entry records that.
+ * @param at when sealing begins
+ */
 export async function sealAnew(db: Queries, at: string): Promise<void> {
   const seal = sealOfConnection(db)
   const head = await db.selectFrom('auditHead').selectAll().executeTakeFirst()
@@ -155,7 +161,7 @@ export async function sealAnew(db: Queries, at: string): Promise<void> {
 interface SealedHead extends AuditHead {
   /** True if the data key sealed the head. */
   isSealed: boolean
-  /** null: nothing proves it. */
+  /** Null: there is no valid seal. */
   sealedSince: string | null
 }
 

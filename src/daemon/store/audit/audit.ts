@@ -33,7 +33,7 @@ const insert = statement<Omit<AuditRow, 'team'>>()((db, p) =>
     ),
 )
 
-/** Call it in the transaction of the change, so that neither is stored without the other. @returns the head after it */
+/** Call it in the transaction of the change, so that both are stored or neither. @returns the head after it */
 export async function recordChange(db: Queries, { actor, detail, ...change }: Change): Promise<AuditHead> {
   noteActor(db, actor)
   const { name, requestId, batch = null } = actor
@@ -81,7 +81,7 @@ export function listAudit(db: Queries, filter: AuditFilter): Promise<AuditRow[]>
   return query.execute()
 }
 
-/** In order, for the chain. @param until the last ID */
+/** In order, to verify the hash chain. @param until the last ID */
 export const auditAfter = (
   db: Queries,
   { after, until, limit }: { after: number; until: number; limit: number },

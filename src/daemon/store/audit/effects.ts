@@ -1,7 +1,7 @@
 import { isOutcomeUnknown } from '../data-dir/disk.ts'
 import type { Db, Queries } from '../database/database.ts'
 
-/** What is in the database for certain because of one request. */
+/** What a request has certainly written to the database. */
 export interface Effects {
   isWritten: boolean
   /** The last transaction that it recorded. */
@@ -17,13 +17,13 @@ interface WriteNotes {
   whenCommitted: () => void
 }
 
-// Kept apart from the arguments of every write: whoever makes a change is in its audit entry already.
+// Kept separately from the arguments of every write: the audit entry already contains the actor.
 const writes = new WeakMap<Queries, WriteNotes>()
 const effects = new WeakMap<Actor, Effects>()
 /** For writes whose outcome is unknown: the transaction they recorded, if they were committed. */
 const transactions = new WeakMap<object, number>()
 
-/** @param actor made for this request alone */
+/** @param actor created for this request only */
 export function effectsOf(actor: Actor): Effects {
   const known = effects.get(actor) ?? { isWritten: false, transactionId: undefined }
   effects.set(actor, known)
@@ -51,7 +51,7 @@ export function noteTransaction(trx: Queries, id: number): void {
 export const transactionOf = (error: unknown): number | undefined =>
   error instanceof Error ? transactions.get(error) : undefined
 
-/** Keeps what each write notes, and counts it once it is committed. */
+/** Collects what each write notes, and counts it after the commit. */
 export function withEffects(db: Db): Db {
   return {
     ...db,
@@ -59,7 +59,7 @@ export function withEffects(db: Db): Db {
       let notes: WriteNotes | undefined
       try {
         const value = await db.write((trx) => {
-          // Anew for each run of the job. Jobs that share a connection run one after another.
+          // Reset for each run of the job. Jobs that share a connection run one after another.
           notes = { actors: new Set(), transactionId: undefined, whenCommitted: () => undefined }
           writes.set(trx, notes)
           return job(trx)

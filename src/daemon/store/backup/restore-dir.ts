@@ -19,7 +19,7 @@ import { DataDirProblem, databaseFile } from '../data-dir/data-dir.ts'
 // A restore is prepared in a folder, and then takes effect by writing one file, the plan: before it, the old data is
 // valid, after it, the new. The moves that follow are completed by the next start or restore if they are interrupted.
 
-/** Everything in it goes into the data directory. */
+/** All files in it are moved into the data directory. */
 const stagingName = 'restoring'
 const planName = 'restore.json'
 
@@ -88,7 +88,7 @@ export function completeRestore(dataDir: string, { isStart }: { isStart: boolean
   const path = join(dataDir, planName)
   if (!existsSync(path)) {
     const isInterrupted = existsSync(join(dataDir, stagingName))
-    // An empty daemon would look as if everything were lost.
+    // An empty daemon would make it seem that everything is lost.
     if (isStart && isInterrupted && !existsSync(join(dataDir, databaseFile)))
       throw new DataDirProblem(
         `A restore into ${dataDir} was interrupted. Run it again: tapchip restore FILE --data-dir DIR. ` +
@@ -137,7 +137,7 @@ function flushAll(path: string): void {
 /** Windows cannot open a folder, and flushes by itself. */
 function flush(path: string): void {
   if (process.platform === 'win32') return
-  // A pipe in its place would wait for ever.
+  // Reading a pipe in its place would block forever.
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   try {
     fsyncSync(file)

@@ -12,12 +12,12 @@ import { expireTaps } from '../time/clock-set-back.ts'
  */
 export async function endWhatWasOpen(db: Queries, now: string): Promise<{ chips: number }> {
   await expireTaps(db)
-  // Taps since the backup were lost, and their IDs are given again.
+  // Taps since the backup were lost, and their IDs are reused.
   await beginSealEra(db)
   await db.deleteFrom('claimRegistrations').execute()
   // The provider is asked before the code is sent.
   await db.updateTable('badgeClaims').set({ isSent: 1, dueAt: now }).where('state', '=', 'open').execute()
-  // Most of them were delivered since, and receivers may have forgotten their IDs.
+  // Most of them have been delivered since, and receivers may have forgotten their IDs.
   await db
     .updateTable('webhookDeliveries')
     .set({
@@ -43,7 +43,7 @@ export async function endWhatWasOpen(db: Queries, now: string): Promise<{ chips:
 }
 
 const settingKey = 'sealEras'
-/** Those before are told apart from seals that were never made, so that what they seal reads as expired. */
+/** Seals from before are distinguished from invalid ones, so that their codes read as expired. */
 const kept = 4
 
 /** Names of the times between restores of a backup, the current one first: seals of each have keys of their own. */
@@ -51,7 +51,7 @@ export async function sealEras(db: Queries): Promise<string[]> {
   return ((await setting(db, settingKey)) ?? '').split(' ')
 }
 
-/** Call it where taps may have been lost: IDs of theirs are given again. */
+/** Call it if taps may have been lost: their IDs are reused. */
 export async function beginSealEra(db: Queries): Promise<void> {
   const eras = [nanoid(), ...(await sealEras(db))].slice(0, kept)
   await setSetting(db, settingKey, eras.join(' '))

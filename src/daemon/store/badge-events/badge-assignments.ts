@@ -37,7 +37,7 @@ export async function assignmentsOf(
   return new Map(rows.flatMap(({ chipUid, ...of }) => (chipUid === null ? [] : [[chipUid, of]])))
 }
 
-/** Those of the chips with which a badge was minted since they have the event. */
+/** Assignments of chips with which a badge has been minted since. */
 export async function mintedSince(
   db: Queries,
   badgeEventId: number,
@@ -58,7 +58,7 @@ export async function mintedSince(
   return new Set(rows.flatMap(({ chipUid }) => chipUid ?? []))
 }
 
-/** The chips have the event as given, whatever they had before. */
+/** Sets the assignments, replacing existing ones. */
 export const putAssignments = (
   db: Queries,
   badgeEventId: number,

@@ -7,7 +7,7 @@ export interface BadgeContent {
   hash: string
 }
 
-/** @returns false if the content has an event, or one is being created */
+/** @returns false if the content has an event, or its event is being created */
 export const claimContent = (db: Queries, { teamId, hash }: BadgeContent): Promise<boolean> =>
   inserted(
     db
@@ -34,7 +34,7 @@ export async function eventOfContent(
   return (await query.executeTakeFirst())?.badgeEventId
 }
 
-/** The first event of a content stays its event. */
+/** A content keeps its first event. */
 export const linkContent = (db: Queries, content: BadgeContent, badgeEventId: number) =>
   db
     .insertInto('badgeContents')

@@ -163,7 +163,7 @@ export interface NewAssignment {
 }
 
 /**
- * Overwrites the dates and texts of an existing assignment, which then is no batch's any more.
+ * Overwrites the dates and texts of an existing assignment, which then no longer belongs to a batch.
  * @returns `unchanged`: it has them already
  */
 export async function putBadgeAssignment(
@@ -196,7 +196,7 @@ export async function putBadgeAssignment(
 export const insertImage = (db: Queries, image: BadgeImagesTable) =>
   affected(db.insertInto('badgeImages').values(image))
 
-/** Not the image itself, which may have megabytes. */
+/** Without the image itself, which may be megabytes. */
 export const findImageFile = async (db: Queries, badgeEventId: number): Promise<string | undefined> =>
   (
     await db

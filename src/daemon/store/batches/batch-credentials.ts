@@ -2,12 +2,12 @@ import type { BatchState } from '../../../values/batch-state.ts'
 import type { Queries } from '../database/database.ts'
 import type { BatchRow } from './batches.ts'
 
-/** With when its credential was revoked; null: it has expired. */
+/** With the time when its credential was revoked; null: it has expired. */
 export type BatchOfEnded = BatchRow & { revokedAt: string | null }
 
 /**
  * Batches whose credential was revoked or has expired, oldest first. The root token never does.
- * @param now ISO 8601 @param which those in a state, or one by its ID
+ * @param now ISO 8601 @param which batches in these states, or a single one by its ID
  */
 export const batchesOfEnded = (
   db: Queries,
@@ -16,7 +16,7 @@ export const batchesOfEnded = (
 ): Promise<BatchOfEnded[]> => {
   const query = db
     .selectFrom('batches')
-    // In the words of `startedById`.
+    // In the format of `startedById`.
     .leftJoin('apiKeys', (join) =>
       join.on((eb) =>
         eb('startedById', '=', eb(eb.val('key '), '||', eb.cast<string>('apiKeys.id', 'text'))),

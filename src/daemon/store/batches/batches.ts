@@ -19,7 +19,7 @@ const withTeam = (db: Queries) =>
 export const findBatch = (db: Queries, id: string): Promise<NamedBatch | undefined> =>
   withTeam(db).where('batches.id', '=', id).executeTakeFirst()
 
-/** @param teamId undefined: of any team, in each of which a name is unique */
+/** @param teamId undefined: any team; names are unique per team */
 export const batchesNamed = (
   db: Queries,
   name: string,
@@ -58,7 +58,7 @@ export const batchesDue = (db: Queries, now: string, limit: number): Promise<Bat
     .limit(limit)
     .execute()
 
-/** Those that rest, have an end, and that nobody takes back yet; an undo that was not started counts for nothing. */
+/** Paused or ended batches that nobody is undoing; an undo that was not started does not count. */
 const notTakenBack = (db: Queries) =>
   db
     .selectFrom('batches')
@@ -77,7 +77,7 @@ const notTakenBack = (db: Queries) =>
       ),
     )
 
-/** Whose time is over, the oldest first. @param now ISO 8601 */
+/** Batches whose window has ended, oldest first. @param now ISO 8601 */
 export const batchesToTakeBack = (db: Queries, now: string, limit: number): Promise<BatchRow[]> =>
   notTakenBack(db).where('until', '<=', now).orderBy('id').limit(limit).execute()
 
@@ -97,7 +97,7 @@ export const insertBatch = async (db: Queries, batch: Insertable<BatchesTable>):
       .onConflict((c) => c.columns(['teamId', 'name']).doNothing()),
   )
 
-/** What is still so, for a change to be made. */
+/** Conditions under which a change is made. */
 interface Expected {
   readonly states: readonly BatchState[]
   readonly uploaded?: number
@@ -119,7 +119,7 @@ export const changeBatch = (
   return once(query)
 }
 
-/** Where a batch stands. Each write that goes on from a position fences off all others that would. */
+/** A batch's position. Each write that continues from a position excludes all others that would. */
 export type Position = Pick<BatchRow, 'pass' | 'nextPiece' | 'nextRow'>
 
 export interface Advance extends Position {
@@ -127,11 +127,14 @@ export interface Advance extends Position {
   readonly unchanged: number
   readonly failed: number
   readonly conflict: number
-  /** Bytes that it grows by. */
+  /** Bytes by which it grows. */
   readonly stored: number
 }
 
-/** @param by it runs, and in the name of this credential; undefined: whatever it does @returns false if it is elsewhere by now */
+/**
+ * @param by the batch must be running on behalf of this credential; undefined: any state
+ * @returns false if its position has changed
+ */
 export const advanceBatch = (
   db: Queries,
   { id, pass, nextPiece, nextRow }: Position & { id: string },
@@ -210,18 +213,18 @@ export const sizeOfBatches = async (
   return { count: Number(count), stored: Number(stored ?? 0) }
 }
 
-/** With its pieces and files. @returns false if it is in another state */
+/** Deletes a batch with its pieces and files. @returns false if it is in another state */
 export const deleteBatch = (db: Queries, id: string, states: readonly BatchState[]): Promise<boolean> =>
   once(db.deleteFrom('batches').where('id', '=', id).where('state', 'in', states))
 
 interface OldBatches {
-  /** Without a sign of life since then. */
+  /** Without activity since then. */
   readonly before: string
   readonly states: readonly BatchState[]
   readonly limit: number
 }
 
-/** Except those that are yet to be undone. @returns how many were deleted */
+/** Keeps those that are still to be undone. @returns the number of deleted batches */
 export const pruneBatches = async (db: Queries, { before, states, limit }: OldBatches): Promise<number> => {
   const oldest = await db
     .selectFrom('batches')

@@ -14,7 +14,7 @@ const insert = statement<NewTransaction>()((db, p) =>
     .values({ ...named(p, insertColumns), updatedAt: p.createdAt, state: 'queued', signings: 0 })
     .returning('id'),
 )
-/** By the contract's call. Their transactions move tokens, and change nothing that is recorded of a contract. */
+/** Kinds by the contract's function. These transactions move tokens, and change no recorded data of a contract. */
 export const moveKinds = { claimNFT: 'phygital-transfer', mintNFT: 'phygital-mint' } as const
 
 /** Call it in the transaction that uses up its authorization. @returns its ID */
@@ -68,7 +68,7 @@ const count = statement<OfSigner>()((db, p) =>
 export const countUnsettled = async (db: Queries, of: OfSigner): Promise<number> =>
   (await count.first(db, of))?.count ?? 0
 
-/** The first that cannot go on; one that waits for earlier ones is not. */
+/** The first that cannot continue; one that waits for earlier ones does not count. */
 export const firstWaiting = statement<OfSigner>()((db, p) =>
   db
     .selectFrom('transactions')

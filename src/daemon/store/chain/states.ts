@@ -40,7 +40,7 @@ export const markSigned = statement<SignedIntent>()((db, p) =>
     .where('state', '=', 'queued'),
 ).runOnce
 
-/** Those that are signed. */
+/** Signed attempts. */
 export const markBroadcast = (db: Queries, { ids, at }: { ids: readonly number[]; at: string }) =>
   db
     .updateTable('transactions')
@@ -142,7 +142,7 @@ export const markQueuedAgain = statement<RowAt>()((db, p) =>
 const waits = statement<RowAt & Pick<TransactionRow, 'waiting' | 'waitingWords'>>()((db, p) =>
   unsettled(db, p).set({ waiting: p.waiting, waitingWords: p.waitingWords, updatedAt: p.at }),
 )
-/** @param words the node's own, where they say more */
+/** @param words the node's own message, if it says more */
 export const markWaiting = (
   db: Queries,
   { id, at, waiting, words = null }: RowAt & { waiting: TransactionRow['waiting']; words?: string | null },
@@ -210,5 +210,5 @@ const setReported = statement<{ id: number; outcome: 'confirmed' | 'failed' }>()
     .where('id', '=', p.id)
     .where((e) => e.or([e('toldAs', 'is', null), e('toldAs', '!=', p.outcome)])),
 )
-/** @returns false if webhooks were told of this end already */
+/** @returns false if webhooks already reported this result */
 export const markTold = setReported.runOnce

@@ -5,14 +5,14 @@ import { affected, type Statement, statement } from '../database/statement.ts'
 import type { ChipRow } from '../schema/schema.ts'
 import type { ChipWithToken } from './chips.ts'
 
-/** What rows of sheets are compared with. Few columns, because a sheet may have 100,000 rows. */
+/** Columns to which rows of sheets are compared. Few, because a sheet may have 100,000 rows. */
 export interface AppliedChip
   extends Pick<
     ChipWithToken,
     (typeof compared)[number] | 'linkedAddress' | 'linkedChainId' | 'linkedTokenId'
   > {
   chipGroupName: string
-  /** Null unless it was asked for. */
+  /** Null unless requested. */
   revision: string | null
 }
 
@@ -103,7 +103,7 @@ const updateOf = (columns: readonly Column[], unchanged: readonly Column[]) =>
   })
 
 /**
- * @param isWhole true: none of the values may have changed; else those that are set
+ * @param isWhole true: no value may have changed; false: only the values to be set are checked
  * @returns false if one of them was changed since the chip was read
  */
 export function applyToChip(
@@ -131,7 +131,7 @@ export function applyToChip(
   return update.runOnce(db, values)
 }
 
-/** The labels of other chips must be free before they are given. */
+/** Labels of other chips must be released before they are assigned. */
 export const clearLabels = (db: Queries, uids: readonly string[]) =>
   affected(
     db

@@ -30,7 +30,7 @@ export async function deleteChip(
   await addToChipGroup(db, chipGroupId, -1)
 }
 
-/** A chip that an import registered. `topic`: of transactions of its token */
+/** A chip registered by an import. `topic`: that of its token's transactions */
 interface ImportedChip {
   uid: string
   batch: string
@@ -54,7 +54,7 @@ const untouched =
 export const isUntouched = (db: Queries, imported: ImportedChip): Promise<boolean> =>
   exists(db.selectFrom('chips').select('chips.uid').where(untouched(imported)))
 
-/** @returns false if it is not as the import registered it any more */
+/** @returns false if it is no longer as the import registered it */
 export async function deleteUntouched(
   db: Queries,
   { chipGroupId, ...imported }: ImportedChip & { chipGroupId: number },
@@ -148,7 +148,7 @@ const put = (db: Queries, { identity, ...left }: Selectable<Database['removedChi
       .onConflict((conflict) => conflict.column('identity').doUpdateSet(left)),
   )
 
-/** A HaLo chip may have been removed under another UID before: its taps of then are found by that one. */
+/** A HaLo chip may have been removed under another UID before: its earlier taps are found by that UID. */
 async function keepOtherUid(db: Queries, identity: string, uid: string): Promise<void> {
   const before = await db
     .selectFrom('removedChips')
@@ -180,7 +180,7 @@ const hold = statement<{ uid: string }>()((db, p) => {
   const row = db.selectFrom('chips').select('uid').where('uid', '=', p.uid)
   return engineOf(db).held?.(row) ?? row
 })
-/** Other writes that hold the chip wait until this one ends. */
+/** Other writes that lock the chip wait until this one ends. */
 export async function holdChip(db: Queries, uid: string): Promise<void> {
   if (engineOf(db).held) await hold.first(db, { uid })
 }

@@ -63,7 +63,7 @@ export async function insertBareChips(
   })
 }
 
-/** Compares counts because on other engines than SQLite a failed INSERT would abort the whole transaction. */
+/** Compares counts because a failed INSERT would abort the whole transaction on engines other than SQLite. */
 async function insertAllOrNone(
   db: Queries,
   chipGroupId: number,
@@ -104,7 +104,7 @@ export async function insertChips(
   chips: readonly NewChip[],
 ): Promise<boolean> {
   const { teamId, chipGroupId, simulated, createdAt, importBatch } = commons
-  // A chip may be registered again: its earlier taps give nothing then.
+  // A chip may be registered again: its earlier taps are then void.
   const shared = [teamId, chipGroupId, simulated, createdAt, importBatch, await newestTap(db)]
   const insert = async (rows: readonly NewChip[]) => {
     const parameters: unknown[] = []

@@ -7,17 +7,17 @@ const compared = [
   ...(['keySet', 'generation'] as const),
 ] as const
 
-/** Every condition that is present holds. Null: the chip has none. */
+/** All given conditions must hold. Null: the chip has none. */
 export type ChipFilter = {
   /** Addresses are EIP-55. */
   readonly [column in (typeof compared)[number]]?: ChipValue<column> | null | undefined
 } & {
-  /** Several: any of them. */
+  /** If several: any of them. */
   readonly label?: string | readonly string[] | null | undefined
   readonly disabled?: boolean | undefined
-  /** To a token. */
+  /** Linked to a token. */
   readonly linked?: boolean | undefined
-  /** Its last accepted tap was then or later. ISO 8601 in UTC. */
+  /** The last accepted tap was at or after this time. ISO 8601 in UTC. */
   readonly tappedSince?: string | undefined
 }
 

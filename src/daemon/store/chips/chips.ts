@@ -22,7 +22,7 @@ export const withToken = (db: Queries) =>
       'tokens.tokenId as linkedTokenId',
     ])
 
-/** What a chip gives to those who tap it: only the columns for that, because each ref reads them. */
+/** What a chip gives to those who tap it. Only the columns needed for that, because each ref reads them. */
 export interface ChipWithEvents
   extends Pick<
     ChipWithToken,
@@ -58,7 +58,7 @@ export const carrying = (db: Queries) =>
     ])
     .select(eventsOfChip.as('events'))
 
-/** With what a tap is judged by. */
+/** Includes the columns that a tap's verdict depends on. */
 export interface TappedChip
   extends ChipWithEvents,
     Pick<
@@ -102,7 +102,7 @@ export const findChip = (db: Queries, uid: string): Promise<TappedChip | undefin
 
 const groups = new WeakMap<Queries, Groups<string, TappedChip | undefined>>()
 
-/** Where each query is a round trip, chips whose taps come together are read together. */
+/** If each query is a round trip, chips whose taps arrive together are read together. */
 function groupsOn(db: Queries): Groups<string, TappedChip | undefined> {
   const known = groups.get(db)
   if (known) return known
@@ -129,7 +129,7 @@ export const findChipForTap = (db: Queries, uid: string): Promise<TappedChip | u
 export const findChipByPublicKey = (db: Queries, publicKey: string): Promise<TappedChip | undefined> =>
   byPublicKey.first(db, { publicKey })
 
-/** Only asked about taps that are replayed, so `tapped` is without it. */
+/** Only asked about replayed taps, so `tapped` is without it. */
 export const lastTapOf = statement<{ uid: string }>()((db, p) =>
   db.selectFrom('chips').select(['lastCounter', 'lastTapAt']).where('uid', '=', p.uid),
 ).first
@@ -222,7 +222,7 @@ const ofToken = statement<{ tokenRow: number }>()((db, p) =>
 )
 export const chipsOfToken = (db: Queries, tokenRow: number) => ofToken.all(db, { tokenRow })
 
-/** From then on, the import that registered the chip cannot be undone for it. */
+/** From then on, the chip is excluded from undoing the import that registered it. */
 export const updateChip = (db: Queries, uid: string, change: Partial<Omit<ChipRow, 'uid' | 'importBatch'>>) =>
   once(
     db

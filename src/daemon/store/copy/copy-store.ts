@@ -24,15 +24,16 @@ interface Copy {
   readonly to: Side
   /** In an order that references allow. */
   readonly tables: readonly Table[]
-  /** Rows that an empty database has, by table. */
+  /** Rows of an empty database, by table. */
   readonly initial: ReadonlyMap<string, number>
   readonly progress: (step: CopyStep) => void
 }
 
 /**
- * Copies all rows in pieces, each in a transaction with how far it is, so that the same call continues an interrupted
- * one. Then compares each table, and only then lets daemons use the copy. Both have the same schema.
- * @returns the tables, which are equal @throws CopyProblem
+ * Copies all rows in pieces, each in a transaction that also stores the progress, so that the same call continues an
+ * interrupted copy. Then compares each table, and only then allows daemons to use the copy. Both have the same
+ * schema.
+ * @returns the compared tables @throws CopyProblem
  */
 export async function copyStore(copy: Copy): Promise<CopiedTable[]> {
   const { from, to, tables } = copy
@@ -50,7 +51,7 @@ export async function copyStore(copy: Copy): Promise<CopiedTable[]> {
   await assertUnused(from, to)
   const lastIds = await from.copying.lastIds(from.reader, tables)
   await to.db.write(async (trx) => {
-    // Another copy may have finished and let daemons in; their IDs must not be set back.
+    // Another copy may have finished and admitted daemons; their IDs must not be set back.
     if (!(await once(trx.deleteFrom('settings').where('key', '=', copyUnfinished))))
       throw new CopyProblem(`Another copy into ${to.name} was faster, and is whole. Nothing was changed.`)
     await to.copying.setLastIds(trx, lastIds)

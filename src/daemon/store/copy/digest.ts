@@ -9,9 +9,9 @@ export interface Digest {
   readonly digest: string
 }
 
-/** Rows that are in memory at once, and characters, by the size of those before. */
+/** Rows and characters held in memory at once, estimated from the previous rows. */
 const batchLimits = { rows: 4000, characters: 8_000_000 }
-/** An image may have megabytes, after many that are small. */
+/** An image may be megabytes, after many small ones. */
 const maxRows = (table: string): number => (table === 'badgeImages' ? 8 : batchLimits.rows)
 const fewRows = 8
 
@@ -41,7 +41,7 @@ async function page(
   return rows.map((row) => Object.values(row))
 }
 
-/** All rows in pieces. The next piece is on its way while one is worked on. */
+/** All rows in pieces. The next piece is fetched while one is processed. */
 export async function* piecesOf(
   side: Side,
   table: Table,
@@ -50,7 +50,7 @@ export async function* piecesOf(
   let limit = fewRows
   const ask = (after: Row | undefined) => {
     const asked = page(side, table, { after, limit })
-    // Its failure is seen when it is awaited.
+    // An error is reported when it is awaited.
     asked.catch(() => undefined)
     return asked
   }

@@ -4,7 +4,7 @@ import type { Queries } from '../database/database.ts'
 import { setting } from '../database/settings.ts'
 import type { Row, Table } from './side.ts'
 
-/** The setting that a database has until it is a whole copy. No daemon starts on it. */
+/** A setting that marks a database as an incomplete copy. No daemon starts on it. */
 export const copyUnfinished = 'copyUnfinished'
 
 const mark = z.object({
@@ -22,6 +22,6 @@ export async function copyMark(db: Queries): Promise<CopyMark | undefined> {
   return text === undefined ? undefined : mark.parse(parseObject(text))
 }
 
-/** It belongs to the copying, and not to what is copied. */
+/** Bookkeeping of the copy itself; never copied. */
 export const isCopyMark = ({ name }: Table, row: Row): boolean =>
   name === 'settings' && row.includes(copyUnfinished)

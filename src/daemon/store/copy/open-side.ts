@@ -20,7 +20,10 @@ import { CopyProblem, countRows, type Side, type Table } from './side.ts'
 /** A data directory, or the URL of a database on a server. */
 export type Place = { readonly dataDir: string } | { readonly url: string }
 
-/** Holds its data directory. @throws CopyProblem, SchemaTooNew, SchemaTooOld, DataDirInUse, DatabaseUnavailable */
+/**
+ * Opens a side and locks its data directory. @throws CopyProblem, SchemaTooNew, SchemaTooOld, DataDirInUse,
+ * DatabaseUnavailable
+ */
 export async function openSource(place: Place): Promise<Side> {
   if ('dataDir' in place && !existsSync(join(place.dataDir, databaseFile)))
     throw new CopyProblem(
@@ -29,7 +32,7 @@ export async function openSource(place: Place): Promise<Side> {
   if ('url' in place) await reach(place.url, '--from')
   const side = await openSide(place)
   try {
-    // Before anything is made at the other side, where a daemon could start on nothing.
+    // Checked before anything is created at the target, where a daemon could start with an empty database.
     await assertUnused(side)
     const schema = await otherSchema(side.reader, side.name)
     if (schema !== undefined)
@@ -44,7 +47,7 @@ export async function openSource(place: Place): Promise<Side> {
 }
 
 /**
- * Makes its schema.
+ * Opens the target and creates its schema.
  * @throws CopyProblem, SchemaTooNew, SchemaTooOld, DataDirInUse, MigrationFailed, DatabaseUnavailable
  */
 export async function openTarget(place: Place): Promise<Side> {
@@ -60,7 +63,7 @@ export async function openTarget(place: Place): Promise<Side> {
 
 const serverMs = 10_000
 
-/** @param setting what the URL was given by */
+/** @param setting name of the setting that contained the URL */
 const reach = (url: string, setting: string): Promise<void> =>
   awaitServer(url, { patienceMs: serverMs, waiting: () => undefined, setting })
 
@@ -100,10 +103,10 @@ export async function assertNoDaemon(url: string): Promise<void> {
   await assertUnused(side).finally(() => side.close())
 }
 
-/** Tells its connections from those of daemons. */
+/** Distinguishes its connections from those of daemons. */
 const named = (url: string): string => `${url}${url.includes('?') ? '&' : '?'}application_name=tapchip-copy`
 
-/** What every empty database of this version has. */
+/** Rows that every empty database of this version has. */
 export async function emptyLayout(): Promise<{ tables: Table[]; initial: Map<string, number> }> {
   const empty = await migrateEmpty()
   try {

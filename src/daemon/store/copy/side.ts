@@ -17,13 +17,13 @@ export interface Table {
 export type Cell = string | null
 export type Row = readonly Cell[]
 
-/** What each engine says in its own SQL to read and write whole tables. */
+/** Each engine's own SQL to read and write whole tables. */
 export interface Copying {
   asText(column: Column): RawBuilder<Cell>
   /** @param value a parameter, or SQL that is text */
   fromText(type: Column['type'], value: unknown): RawBuilder<unknown>
   insert(db: Queries, table: Table, rows: readonly Row[]): Promise<void>
-  /** The highest ID that was ever given, by table. */
+  /** The highest ID ever assigned, by table. */
   lastIds(db: Queries, tables: readonly Table[]): Promise<Map<string, number>>
   setLastIds(db: Queries, lastIds: ReadonlyMap<string, number>): Promise<void>
   /** True for text that the engine cannot store. */
@@ -33,17 +33,17 @@ export interface Copying {
 /** One of the two databases. */
 export interface Side {
   readonly db: Db
-  /** For reading all of it. */
+  /** For reading the whole database. */
   readonly reader: Queries
   readonly copying: Copying
   /** For people, without a password. */
   readonly name: string
-  /** @returns how many other programs use it; a data directory is locked instead */
+  /** @returns the number of other programs that use it; a data directory is locked instead */
   users(): Promise<number>
   close(): Promise<void>
 }
 
-/** The operator can put it right: the message is enough. */
+/** The operator can fix it: the message is enough. */
 export class CopyProblem extends Error {
   override readonly name = 'CopyProblem'
 }

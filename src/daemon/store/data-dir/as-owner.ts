@@ -1,12 +1,12 @@
 import { existsSync, lstatSync, realpathSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
-/** Runs what needs root's rights, and nothing else. */
+/** Runs the steps that need root's rights, and nothing else. */
 export type AsRoot = <R>(work: () => R) => R
 
 /**
- * Root works as the owner of a directory, or of the one in which it is to be made: what that user plants there then leads
- * to nothing that is not theirs. Anybody else works as they are.
+ * Root works as the owner of a directory, or of its future parent: links planted there by that user then give no
+ * access to other users' files. Other users keep their own rights.
  */
 export async function asOwnerOf<T>(dir: string, work: (asRoot: AsRoot) => Promise<T>): Promise<T> {
   const { uid, gid } = ownerOf(dir)
@@ -41,14 +41,14 @@ function ownerOf(dir: string): { uid: number; gid: number } {
 }
 
 /**
- * Whether a user can have put none of what a path leads through. Asked with root's rights.
+ * Checks, with root's rights, that a user cannot have created any part of a path.
  * @returns false if one of its folders or links belongs to the user, or lets others write
  */
 export function isOutOfReach(path: string, uid: number): boolean {
   for (const start of [resolve(path), realpathSync(path)])
     for (let at = start; ; at = dirname(at)) {
       const stats = lstatSync(at)
-      // In /tmp, nobody can replace what belongs to others.
+      // In /tmp, nobody can replace files that belong to others.
       const isOpen = !stats.isSymbolicLink() && (stats.mode & 0o022) !== 0 && (stats.mode & 0o1000) === 0
       if (stats.uid === uid || isOpen) return false
       if (dirname(at) === at) break

@@ -61,10 +61,10 @@ export function holdInstance(dataDir: string, held: string | undefined, instance
   replaceFile(join(dataDir, instanceFile), `${instance}\n`, { flush: true })
 }
 
-// Its database is on a server: without the URL, a new one in a file would begin with nothing.
+// Its database is on a server: without the URL, a new, empty one would be created in a file.
 const serverFile = 'server'
 
-/** @param name of the database on a server, without a password */
+/** @param name name of the database on a server, without a password */
 export function holdServer(dataDir: string, name: string): void {
   const path = join(dataDir, serverFile)
   if (existsSync(path) && readRegular(path).trim() === name) return
@@ -170,12 +170,12 @@ export class DataDirInUse extends Error {
 }
 
 /**
- * SQLite frees the lock even after kill -9, so there are no stale locks. Nobody else can hold it: the file is in a
- * directory that is closed to others. @returns a function that releases it
+ * SQLite frees the lock even after kill -9, so there are no stale locks. Other users cannot hold it, because they
+ * have no access to the directory. @returns a function that releases it
  */
 export async function lockDataDir(dataDir: string): Promise<() => void> {
   const path = join(dataDir, lockFile)
-  // Somebody may have removed the file of a daemon that runs, which would leave its lock without effect.
+  // Somebody may have removed the file of a running daemon, whose lock then has no effect.
   const there = lstatSync(path, { throwIfNoEntry: false })
   if (there && !there.isFile())
     throw new DataDirProblem(`${path} is not a file. Remove it: the daemon makes its own.`)

@@ -84,7 +84,7 @@ export function opensCheck(box: SecretBox, sealed: string): boolean {
 
 const hex = (bytes: number) => z.string().regex(new RegExp(`^[0-9a-f]{${bytes * 2}}$`))
 
-// Bounds limit the memory that a foreign file can make scrypt use.
+// These limits bound the memory that a foreign file can make scrypt use.
 const wrapped = z.object({
   format: z.literal('tapchip-data-key'),
   version: z.literal(1),

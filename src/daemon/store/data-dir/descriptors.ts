@@ -15,7 +15,7 @@ export class NoDescriptors extends Error {
 export const isOfDescriptors = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && /^E[MN]FILE$/.test(String(error.code))
 
-/** Finds out by opening them, since SQLite does not say why it could not open a file. */
+/** Finds out by opening some, since SQLite does not say why it could not open a file. */
 export function lacksDescriptors(count: number): boolean {
   const opened: number[] = []
   try {

@@ -20,13 +20,13 @@ const isOfDisk = (error: unknown): boolean =>
 export const isUnavailable = (error: unknown): boolean =>
   error instanceof DatabaseUnavailable || isLocked(error)
 
-/** True if a write may have been done, although its answer was lost. */
+/** True if a write may have been done although its answer was lost. */
 export const isOutcomeUnknown = (error: unknown): boolean =>
   error instanceof DatabaseUnavailable && error.isOutcomeUnknown
 
 /**
- * Why the server of the database could not be used. The store tells once that it is lost, so whatever fails because of
- * that need not. Undefined for all other errors, also where writes only met each other.
+ * Returns why the database server was unavailable. The store reports a lost server once, so failures caused by it
+ * need not be reported. Undefined for all other errors, including conflicts between writes.
  */
 export function whyLost(error: unknown): string | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause)

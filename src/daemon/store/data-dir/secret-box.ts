@@ -23,7 +23,7 @@ export class SecretBox {
     return Buffer.concat([Buffer.of(version), nonce, body, cipher.getAuthTag()])
   }
 
-  /** For recognizing a value that must not be stored, and could be guessed from a plain hash. */
+  /** For recognizing a value that must not be stored and could be guessed from a plain hash. */
   keyedHash(value: string, context: string): string {
     const key = createHmac('sha256', this.#key).update(`hash:${context}`).digest()
     return createHmac('sha256', key).update(value).digest('base64url')

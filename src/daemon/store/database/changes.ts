@@ -2,7 +2,7 @@ import type { ChangeKind } from '../schema/schema.ts'
 import type { Queries } from './database.ts'
 import { affected } from './statement.ts'
 
-/** Part of each write that changes something of the kind, so that nobody sees one without the other. */
+/** Call it in each write that changes something of this kind, so that both become visible together. */
 export const noteChange = (trx: Queries, kind: ChangeKind): Promise<number> =>
   affected(
     trx

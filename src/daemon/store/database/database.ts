@@ -11,12 +11,12 @@ export type Queries = Kysely<Database>
  */
 export type WriteJob<T> = (trx: Queries) => Promise<T>
 
-/** The server of the database cannot be used at the moment, or its answer was lost. */
+/** The database server is currently unavailable, or its answer was lost. */
 export class DatabaseUnavailable extends Error {
   override readonly name = 'DatabaseUnavailable'
-  /** True if the connection was lost during a commit: what was written may be there, or not. */
+  /** True if the connection was lost during a commit: the changes may be there or not. */
   readonly isOutcomeUnknown: boolean
-  /** True if so many wait for the server that this one is not to wait as well. */
+  /** True if it was refused because too many others wait for the server. */
   readonly isRefused: boolean
   constructor(cause: unknown, { isOutcomeUnknown = false, isRefused = false } = {}) {
     super(cause instanceof Error ? cause.message : String(cause), { cause })
@@ -25,7 +25,7 @@ export class DatabaseUnavailable extends Error {
   }
 }
 
-/** Copies of a server's database are made with the server's own tools. */
+/** A server's database is backed up with the server's own tools. */
 export class BackupElsewhere extends Error {
   override readonly name = 'BackupElsewhere'
 }
@@ -35,15 +35,16 @@ export interface Db {
   /** For slow queries, which do not delay taps. */
   readonly slow: Queries
   /**
-   * For what is asked several times a second: goes before requests, and fails at once where others would try again.
+   * For queries made several times a second: has priority over requests, and fails at once instead of retrying.
    * Absent if no other daemon writes to this database.
    */
   readonly changeFeed?: Queries
   /** Resolves after the write is on disk. A job that throws is rolled back without affecting other jobs. */
   write<T>(job: WriteJob<T>): Promise<T>
   /**
-   * Uses a tap up and records it, on disk when this resolves. Taps that come together share a commit.
-   * @returns the ID of the tap; undefined, with nothing written: its counter is used up, or its chip has changed
+   * Uses a tap up and records it, on disk when this resolves. Taps that arrive together share a commit.
+   * @returns the ID of the tap; undefined if nothing was written, because its counter is used up or its chip has
+   * changed
    * @throws DatabaseUnavailable
    */
   takeTap(tap: TapInsert): Promise<number | undefined>
@@ -63,7 +64,7 @@ export interface Maintenance {
   backupTo(path: string): Promise<void>
   /** Only for a database on a server. @throws DatabaseUnavailable */
   serverState?(): Promise<ServerState>
-  /** Why a server serves no taps, found out within the time given; undefined: it does. */
+  /** Checks within the given time why a server cannot serve taps; undefined: it can. */
   serverTrouble?(withinMs: number): Promise<ServerTrouble | undefined>
   /** The current state, without asking the server. */
   serverUse?(): Pick<ServerState, 'pools' | 'conflicts' | 'lostConnections'>
@@ -73,8 +74,8 @@ export interface ServerTrouble {
   /** Host and port. */
   readonly server: string
   /**
-   * `no_room`: all its connections are taken. `refused`: it answers, and does not let the daemon in, or not yet. `silent`:
-   * no answer in time. `down`: nothing listens there, or it ends connections.
+   * `no_room`: all its connections are in use. `refused`: it answers but does not admit the daemon, or not yet.
+   * `silent`: no answer in time. `down`: nothing listens there, or it ends connections.
    */
   readonly reason: 'no_room' | 'read_only' | 'refused' | 'silent' | 'down'
 }
@@ -85,10 +86,10 @@ export interface ServerState {
   readonly version: string
   /** Round-trip time of one query. */
   readonly latencyMs: number
-  /** Those that follow the server; empty where it does not tell. */
+  /** Servers that replicate from it; empty if the server does not tell. */
   readonly standbys: Standby[]
   readonly pools: PoolCounts[]
-  /** Since the start: work that was done again after a conflict, or because a server was lost. */
+  /** Since the start: work repeated after a conflict or because a server was lost. */
   readonly conflicts: number
   readonly lostConnections: number
 }
@@ -96,18 +97,18 @@ export interface ServerState {
 export interface Standby {
   readonly name: string
   readonly syncState: string
-  /** Until it has what the server has; null: nothing is under way, or this user may not see it. */
+  /** How far it lags behind; null: nothing is pending, or this user may not see it. */
   readonly lagSeconds: number | null
   readonly lagBytes: number | null
 }
 
-/** Connections of this daemon, by what they are used for. */
+/** This daemon's connections, by purpose. */
 export interface PoolCounts {
   readonly pool: 'read' | 'tap' | 'write' | 'slow'
   readonly inUse: number
-  /** By their last use; anything else may use them next. */
+  /** By their last use; the next use may differ. */
   readonly idle: number
-  /** Requests that wait for one. */
+  /** Requests waiting for a connection. */
   readonly waiting: number
   readonly max: number
 }
@@ -136,9 +137,9 @@ export interface Engine {
   readonly now: RawBuilder<number>
   /** Bypasses Kysely where the engine supports it. */
   prepare?(sql: string): Prepared
-  /** Makes a query keep its rows from other writes until its own ends, on engines that write at the same time. */
+  /** Locks a query's rows until its transaction ends, on engines with concurrent writers. */
   held?<Q extends { forNoKeyUpdate(): Q }>(query: Q): Q
-  /** Where taps are kept in one table a month. */
+  /** Set if taps are stored in one table per month. */
   readonly tapMonths?: TapMonths
   /** A subquery with the column `value`. One parameter for any number of values keeps the SQL text constant. */
   listed(values: readonly string[]): RawBuilder<string>
@@ -152,13 +153,13 @@ export interface Engine {
 
 /** Months are YYYY-MM, in UTC. */
 export interface TapMonths {
-  /** Begins a write; does nothing if it is there. */
+  /** Begins a write transaction; does nothing if one is open. */
   make(db: Queries, month: string): Promise<void>
-  /** Those that are kept from before a month, in order. */
+  /** Months before the given one that have a table, in order. */
   before(db: Queries, month: string): Promise<string[]>
-  /** Part of a write. @returns the number of taps that went with it */
+  /** Part of a write. @returns the number of taps deleted with it */
   drop(db: Queries, month: string): Promise<{ taps: number; refused: number }>
-  /** All taps: an estimate, once there are very many. */
+  /** The number of all taps; an estimate if there are very many. */
   count(db: Queries): Promise<number>
 }
 
@@ -182,7 +183,7 @@ export function engineOf(db: Queries): Engine {
 export const isShared = ({ read }: Pick<Db, 'read'>): boolean => engineOf(read).isShared
 
 /**
- * Rows a write, for a `Pace` of this database: the time that a server takes is none of the daemon's, and holds up no tap,
+ * Rows per write, for a `Pace` of this database: time spent in the server does not block this process or delay taps,
  * so there is nothing to adapt to.
  */
 export const rowsPerBatch = (db: Pick<Db, 'read'>, bounds: { min: number; max: number }) =>

@@ -7,25 +7,25 @@ interface PendingItem<T, R> {
   reject(error: unknown): void
 }
 
-/** Answers in the order of the items; what it still promises for one of them holds up no other. */
+/** Answers in the order of the items. Unfinished work for one of them must not delay the others. */
 type Ask<T, R> = (items: T[]) => Promise<readonly (R | Promise<R>)[]>
 
 interface Limits<T> {
-  /** Groups under way. */
+  /** Groups in progress. */
   readonly concurrency: number
   readonly maxPerGroup: number
-  /** Items of one key are never in one group. */
+  /** Items with the same key are never in one group. */
   readonly keyOf?: (item: T) => unknown
-  /** What is under way may be done although nobody waits for its answer any longer. */
+  /** Work in progress may succeed although nobody waits for its answer any longer. */
   readonly isWriting?: boolean
 }
 
-/** More than wait in any proper moment, and less than would fill the memory. */
+/** More than normally wait at any moment, but few enough to fit in memory. */
 const maxWaiting = 5000
 
 /**
- * Collects what comes in one turn of the event loop, and while enough groups are under way, so that a busy daemon asks
- * its database once for many. What comes alone is asked at once, and nothing joins a group that is under way.
+ * Groups items that arrive in one turn of the event loop or while enough groups are in progress, so that a busy
+ * daemon asks its database once for many. A single item is sent at once, and nothing joins a group in progress.
  */
 export class Groups<T, R> {
   readonly #ask: Ask<T, R>
@@ -39,7 +39,7 @@ export class Groups<T, R> {
     this.#limits = limits
   }
 
-  /** @throws what asking for its group throws; DatabaseUnavailable if too many wait */
+  /** @throws errors of its group; DatabaseUnavailable if too many wait */
   ask(item: T): Promise<R> {
     if (this.#waiting.length >= maxWaiting)
       throw new DatabaseUnavailable(new Error('Too many wait for the database'), { isRefused: true })
@@ -52,7 +52,7 @@ export class Groups<T, R> {
     })
   }
 
-  /** The group may wait by the patience of another request. */
+  /** The group may have the patience of a different request. */
   #endWith(patience: WaitBudget, waiting: PendingItem<T, R>): void {
     const began = performance.now()
     const { resolve, reject } = waiting

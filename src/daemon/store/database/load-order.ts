@@ -1,9 +1,9 @@
-/** Keeps a slow load from putting back what a later one has replaced. */
+/** Keeps a slow load from overwriting the result of a later one. */
 export class LoadOrder {
   #begun = 0
   #done = 0
 
-  /** @returns a function to ask once, when the data is there: true unless a load that began later was faster */
+  /** @returns a function to call once the data has arrived: true unless a later load was faster */
   begin(): () => boolean {
     this.#begun += 1
     const mine = this.#begun

@@ -22,10 +22,10 @@ export class SchemaTooNew extends Error {
   override readonly name = 'SchemaTooNew'
 }
 
-/** No migration leads from its schema to the first one that there is now. */
+/** The schema is older than the first remaining migration. */
 export class SchemaTooOld extends Error {
   override readonly name = 'SchemaTooOld'
-  /** @param what for people @param way to the version that still reads it */
+  /** @param what the database's name, for people @param way how to get to a version that can still read it */
   constructor(what: string, schema: string, way = 'Start that version on it again') {
     super(
       `${what} was made by an earlier version of Tapchip: it has the schema ${schema}, and this version reads none before ${initialSchema}. ` +
@@ -34,7 +34,7 @@ export class SchemaTooOld extends Error {
     )
     this.schema = schema
   }
-  /** The last migration that it has. */
+  /** Its last migration. */
   readonly schema: string
 }
 
@@ -42,7 +42,7 @@ export const latestSchema = (): string => lastOf(migrations)
 
 const lastOf = (known: Record<string, Migration>): string => Object.keys(known).sort().at(-1) ?? ''
 
-/** Copies the database while it is open elsewhere. @param to must not exist */
+/** Copies the database while it is open elsewhere. @param to must not exist yet */
 export type CopyTo = (to: string) => Promise<void>
 
 interface Upgrade {
@@ -52,8 +52,8 @@ interface Upgrade {
 }
 
 /**
- * @param seal of the audit log; knows afterwards how it has to go on
- * @param before is called first if the database has an older schema, so that its state can be kept
+ * @param seal of the audit log; afterwards knows how the log continues
+ * @param before called first if the schema is older, so that a copy can be made
  * @returns undefined if the database is new, or has the latest schema already
  * @throws without changes: SchemaTooNew if a newer program made the schema, SchemaTooOld, DataKeyProblem,
  * MigrationFailed
@@ -69,7 +69,7 @@ export async function migrate(
     const from = (await appliedTo(kysely, file)).at(-1)
     const latest = latestSchema()
     if (from === latest) return undefined
-    // Before anything is sealed with it.
+    // Before anything is sealed with the key.
     const sealed = seal && from !== undefined ? await setting(kysely, 'dataKeyCheck') : undefined
     if (seal && sealed !== undefined) assertDataKey(seal.box, sealed, dirname(file))
     const upgrade = from === undefined ? undefined : { from, to: latest }
@@ -81,7 +81,7 @@ export async function migrate(
   }
 }
 
-/** A database in memory, as each is made. */
+/** A database in memory, created like any other. */
 export async function migrateEmpty(): Promise<Kysely<Database>> {
   const { kysely } = openSqlite(':memory:', { readonly: false })
   await migrateToLatest(kysely, migrations, 'in memory')
@@ -135,7 +135,7 @@ async function migrateToLatest(
     provider: { getMigrations: async () => recording },
   }).migrateToLatest()
   if (error) throw new MigrationFailed(name, error)
-  // A trigger may have removed the entry again: the start looks whether the log goes on from it.
+  // A trigger may have removed the entry again: the start checks that the log continues from it.
   if (seal) seal.newest = head
 }
 
@@ -167,10 +167,10 @@ export async function migratePostgres(
 }
 
 const giveWayMs = 400
-/** What something else keeps a table for, such as a dump; then a person has to decide. */
+/** Another program holds a table, for example a dump; then a person has to decide. */
 const patienceMs = 600_000
 
-/** Gives way to the daemons of the version before, and tries again. @throws MigrationFailed */
+/** Yields to daemons of the previous version, and tries again. @throws MigrationFailed */
 async function migrateWhileServed(
   db: Kysely<Database>,
   known: Record<string, Migration>,
@@ -200,7 +200,9 @@ export class MigrationFailed extends Error {
 const besideNewer =
   'A daemon of a newer version has migrated it: start that version here too. Daemons of this version that run already go on until they end.'
 
-/** @returns undefined if the database has the schema of this program, else words @throws SchemaTooNew, SchemaTooOld */
+/**
+ * @returns undefined if the database has this program's schema, else a description @throws SchemaTooNew, SchemaTooOld
+ */
 export async function otherSchema(db: Kysely<Database>, name: string): Promise<string | undefined> {
   const known = engineOf(db).name === 'postgres' ? postgresMigrations : migrations
   const applied = await appliedTo(db, name, known)

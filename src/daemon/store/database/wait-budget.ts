@@ -2,14 +2,13 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 
 /** In milliseconds. */
 export const maxWaitMs = 5000
-/** Requests that take hours, such as imports, recover their patience. */
+/** Requests that take hours, such as imports, regain patience over time. */
 const recoveredPerMs = 0.1
-/** A database that is back gets this chance, however long it was away. */
+/** After an outage of any length, the database gets this much time. */
 const minMs = 500
 
 /**
- * How long one piece of work waits for a database that does not answer, in all its steps together. Answers cost nothing,
- * however slow they are.
+ * The time that one piece of work waits for an unresponsive database, over all its steps. Slow answers do not count.
  */
 export class WaitBudget {
   #leftMs = maxWaitMs
@@ -21,7 +20,7 @@ export class WaitBudget {
     return Math.max(minMs, Math.min(maxWaitMs, this.#leftMs + recovered))
   }
 
-  /** Counts the time since then as lost, though none of it twice. */
+  /** Counts the time since then as waiting, but no time twice. */
   countLost(since: number): void {
     const now = performance.now()
     const began = Math.max(since, this.#at)
@@ -33,18 +32,18 @@ export class WaitBudget {
 
 const requests = new AsyncLocalStorage<WaitBudget>()
 
-/** Following requests costs a tap a fifth of its time on Node 20, so it is done for as long after a failure. */
+/** Tracking requests costs a fifth of a tap's time on Node 20, so it is done only for this long after a failure. */
 const trackingMs = 60_000
 let trackingUntil = Number.NEGATIVE_INFINITY
 
-/** The database failed to answer: requests that begin from now on have one patience for all their steps. */
+/** The database failed to answer: requests that begin from now on share one budget over all their steps. */
 export function trackRequests(): void {
   trackingUntil = performance.now() + trackingMs
 }
 
 /**
- * While the database fails, everything that `serve` begins shares one patience, until that is over. Else each step has
- * its own, which ends the request as well if it is used up.
+ * While the database fails, everything that `serve` begins shares one budget. Otherwise each step has its own;
+ * exceeding it also ends the request.
  */
 export function withWaitBudget(patience: WaitBudget, serve: () => void): void {
   if (performance.now() < trackingUntil) requests.run(patience, serve)
@@ -57,6 +56,6 @@ export function withWaitBudget(patience: WaitBudget, serve: () => void): void {
 /** The budget of the current request; undefined for background work. */
 export function waitBudgetOfRequest(): WaitBudget | undefined {
   const patience = requests.getStore()
-  // What a request started may outlive it.
+  // Work started by a request may outlive it.
   return patience?.isExhausted ? undefined : patience
 }

@@ -12,7 +12,7 @@ interface Daemon {
 
 const daemons = expressionBuilder<Database, 'daemons'>()
 
-/** By the database's clock. @param silentMs 0, or how long ago it was heard: it has stopped */
+/** By the database's clock. @param silentMs 0, or the silence to record for a daemon that has stopped */
 export async function hearDaemon(trx: Queries, daemon: Daemon, silentMs = 0): Promise<void> {
   const { now } = engineOf(trx)
   await trx
@@ -28,7 +28,7 @@ export async function hearDaemon(trx: Queries, daemon: Daemon, silentMs = 0): Pr
     .execute()
 }
 
-/** @returns how long each was silent, in milliseconds */
+/** @returns each daemon's time since its last sign of life, in milliseconds */
 export function otherDaemons(db: Queries, id: string) {
   const { now } = engineOf(db)
   return db

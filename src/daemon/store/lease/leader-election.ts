@@ -7,12 +7,12 @@ interface Deps {
   failed(error: unknown): void
 }
 
-/** Asked before each step of background work, since another daemon may lead by now. */
+/** Checked before each step of background work, because another daemon may have become the leader. */
 export type Election = Pick<LeaderElection, 'isLeader' | 'check' | 'onElected'>
 
 /**
- * The leader of the daemons on one database delivers, polls, refreshes, and tidies. A daemon whose database is its own
- * always leads.
+ * Elects the daemon on a database that delivers, polls, refreshes, and tidies. The only daemon of a database always
+ * leads.
  */
 export class LeaderElection {
   readonly #lease: Lease | undefined
@@ -30,7 +30,7 @@ export class LeaderElection {
       },
       restMs: () => defaultLeaseMs / 5,
       failed: (error) => {
-        // Only the first of a row.
+        // Only the first of consecutive failures.
         if (!isFailing) failed(error)
         isFailing = true
       },
@@ -47,7 +47,7 @@ export class LeaderElection {
     this.#listeners.add(listener)
   }
 
-  /** Stands for election itself where it was not started. @returns isLeader */
+  /** Tries to become the leader if the loop was not started. @returns isLeader */
   async check(): Promise<boolean> {
     if (!this.#isStarted && !this.isLeader) await this.#renewOrAcquire()
     return this.isLeader
@@ -58,7 +58,7 @@ export class LeaderElection {
     if (this.#lease) this.#loop.start()
   }
 
-  /** Lets another daemon go on at once. */
+  /** Lets another daemon take over at once. */
   async stop(): Promise<void> {
     await this.#loop.stop()
     await this.#lease?.release()

@@ -5,22 +5,22 @@ import { type Db, engineOf, type Queries, type WriteJob } from '../database/data
 import { affected, statement } from '../database/statement.ts'
 import type { Database } from '../schema/schema.ts'
 
-/** A lease expires so long after its last renewal, in milliseconds. */
+/** A lease expires this long after its last renewal, in milliseconds. */
 export const defaultLeaseMs = 4000
-/** Between tries to acquire one that is held. */
+/** Interval for trying to acquire a held lease. */
 const retryMs = 200
 
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
   constructor(what: string) {
-    super(`Another process has taken the lease "${what}" meanwhile. Nothing was written; it goes on there.`)
+    super(`Another process has acquired the lease "${what}". Nothing was written; that process continues.`)
   }
 }
 
 interface LeaseSettings {
   db: Db
   name: string
-  /** May acquire the lease again before it expires. Absent: nobody else may. */
+  /** This holder may acquire its lease again before it expires. Absent: nobody may. */
   holder?: string
   leaseMs?: number
   /** In milliseconds, from an arbitrary start. */
@@ -42,7 +42,7 @@ export class Lease {
     this.#settings = { holder: nanoid(), leaseMs: defaultLeaseMs, clock, ...settings }
   }
 
-  /** What this process knows; another may have acquired it since. */
+  /** The state known to this process; another may have acquired it since. */
   get isHeld(): boolean {
     return this.#fence !== undefined
   }
@@ -56,10 +56,10 @@ export class Lease {
     return this.isHeld && this.#sinceRenewed() >= this.#settings.leaseMs / 5
   }
 
-  /** @param graceMs for so long, one that expired is left to its holder @returns whether it is held now */
+  /** @param graceMs how long an expired lease is still left to its holder @returns true if it is held now */
   async acquire({ graceMs = 0 } = {}): Promise<boolean> {
     if (this.isHeld) return true
-    // A standby asks several times a second; a read costs less than a write in vain.
+    // A standby polls several times a second; a read costs less than a failed write.
     if (!(await this.canAcquire(graceMs))) return false
     const { db, clock } = this.#settings
     const at = clock.monotonic()
@@ -70,7 +70,7 @@ export class Lease {
     return true
   }
 
-  /** Tries for so long. @returns whether it is held now */
+  /** Tries for this long. @returns true if it is held now */
   async acquireWithin(ms: number): Promise<boolean> {
     const until = performance.now() + ms
     while (!(await this.acquire())) {
@@ -84,7 +84,9 @@ export class Lease {
     return !(await isBlocked.exists(this.#settings.db.read, { ...this.#term, graceMs }))
   }
 
-  /** Only renews: a lease that was lost is acquired by `acquire` alone, so that nothing goes on by what it read before. */
+  /**
+   * Only renews. A lost lease must be acquired anew by `acquire`, so that nothing continues with data read before.
+   */
   async renew(): Promise<boolean> {
     try {
       await this.write(async () => undefined)
@@ -134,8 +136,9 @@ export class Lease {
 }
 
 /**
- * Runs a job under a lease. @param waitMs how long it waits for that
- * @returns undefined if another process holds the lease, or acquired it before the job wrote its last
+ * Runs a job under a lease.
+ * @param waitMs how long to wait for the lease
+ * @returns undefined if another process holds the lease, or acquired it before the job's last write
  */
 export async function withLease<T>(
   settings: LeaseSettings,
@@ -160,12 +163,12 @@ type Attempt = Term & { graceMs: number }
 
 const leases = expressionBuilder<Database, 'leases'>()
 
-/** If the clock was set back, a lease would end late: none can end later than one that begins now. */
+/** If the clock was set back, a lease would end late: no lease may end later than one that begins now. */
 const isFree = (db: Queries, p: Attempt) => {
   const { now } = engineOf(db)
   return leases.or([
     leases('leases.holder', '=', ''),
-    // An acquisition whose answer was lost has left the holder's own name.
+    // If the reply to our acquire was lost, the lease already has our name.
     leases('leases.holder', '=', p.holder),
     leases('leases.expiresAt', '<=', leases(now, '-', p.graceMs)),
     leases('leases.expiresAt', '>', leases(now, '+', p.leaseMs)),
@@ -216,11 +219,11 @@ const renewLease = statement<HeldLease>()((db, p) =>
 
 const releaseLease = statement<HeldLease>()((db, p) => ofTenure(db, p).set({ holder: '' }))
 
-/** After a restore, or a start that nobody else can share: whoever held one is gone. */
+/** After a restore, or a start that excludes other daemons: former holders are gone. */
 export const releaseAllLeases = (trx: Queries) =>
   affected(trx.updateTable('leases').set({ holder: '' }).where('holder', '!=', ''))
 
-/** @param prefix of names, without wildcards @returns the names of those that are held and have not expired */
+/** @param prefix of names, without wildcards @returns names of held leases that have not expired */
 export async function heldLeases(db: Queries, prefix: string): Promise<string[]> {
   const held = await db
     .selectFrom('leases')
@@ -232,10 +235,10 @@ export async function heldLeases(db: Queries, prefix: string): Promise<string[]>
   return held.map(({ name }) => name)
 }
 
-/** Longer than any holder with a name that others may have as well remembers its fence. */
+/** Longer than any holder with a reusable name remembers its fence. */
 const forgottenMs = 3_600_000
 
-/** Deletes leases that expired long ago. @returns how many */
+/** Deletes leases that expired long ago. @returns their number */
 export const pruneLeases = (trx: Queries, limit: number): Promise<number> =>
   affected(
     trx.deleteFrom('leases').where('name', 'in', (eb) =>

@@ -6,7 +6,7 @@ import { audit, batches, fleet, settings, webhooks } from './initial/system.ts'
 import { taps } from './initial/taps.ts'
 import { teams } from './initial/teams.ts'
 
-/** Each table after those that it refers to. @param createTaps for an engine that keeps them in its own way */
+/** Each table comes after those that it refers to. @param createTaps for an engine with its own form of this table */
 export async function up(
   db: Kysely<unknown>,
   createTaps?: (db: Kysely<unknown>) => Promise<void>,

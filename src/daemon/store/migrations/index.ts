@@ -1,7 +1,7 @@
 import type { Migration } from 'kysely'
 import * as initial from './0025-initial.ts'
 
-/** The first. Names before it are of schemas that no version reads any more. */
+/** The first migration. Earlier names belong to schemas that no version reads any more. */
 export const initialSchema = '0025-initial'
 
 /** Forward only, sorted by name. Never change a released migration. */

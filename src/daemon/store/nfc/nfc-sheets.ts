@@ -38,7 +38,7 @@ export async function countNfcSheets(db: Queries, teamId: number): Promise<numbe
   return Number(count)
 }
 
-/** @returns false if the row is taken, or the chip has a row */
+/** @returns false if the row or the chip is already taken */
 export const insertSheetRow = async (
   db: Queries,
   taken: { run: number; row: number; uid: string | null },
@@ -82,7 +82,11 @@ export const takenRowsFrom = async (
   return rows.map(({ row }) => row)
 }
 
-/** Runs that were closed, or not used, for long, row by row. @param before ISO 8601; `empty`: those without taken rows @returns how many rows and runs were deleted */
+/**
+ * Deletes runs closed or unused for long, row by row.
+ * @param before ISO 8601; `empty`: for runs without taken rows
+ * @returns the number of rows and runs deleted
+ */
 export async function pruneNfcSheets(
   db: Queries,
   { before, limit }: { before: { closed: string; used: string; empty: string }; limit: number },

@@ -5,7 +5,7 @@ import type { Database } from '../schema/schema.ts'
 import { countDeletedTaps, newestTap } from '../taps/taps.ts'
 
 /**
- * Deletes the oldest taps. The newest tap stays, since its ID must not be used again.
+ * Deletes the oldest taps. The newest tap stays, because its ID must not be reused.
  * @param before ISO 8601 @returns the number of deleted taps, and how many of them were refused
  */
 export async function deleteOldTaps(
@@ -29,7 +29,7 @@ export async function deleteOldTaps(
   return { taps: old.length, refused: old.filter(({ outcome }) => outcome !== 'valid').length }
 }
 
-/** @returns what deleteOldTaps does */
+/** @returns the same as deleteOldTaps */
 export async function dropTapMonth(db: Queries, month: string): Promise<{ taps: number; refused: number }> {
   const dropped = (await engineOf(db).tapMonths?.drop(db, month)) ?? { taps: 0, refused: 0 }
   await countDeletedTaps(db, dropped.taps)
@@ -39,8 +39,9 @@ export async function dropTapMonth(db: Queries, month: string): Promise<{ taps: 
 const forgottenTo = 'badgeClaimsForgottenTo'
 
 /**
- * Replaces the email addresses of finished claims, oldest first. A claim that never finishes holds up no later one.
- * @param hidden what takes the place of an address @returns the number of addresses that were replaced
+ * Replaces the email addresses of finished claims, oldest first. A claim that never finishes does not block later
+ * ones.
+ * @param hidden computes the replacement for an address @returns the number of addresses that were replaced
  */
 export async function hideEmails(
   db: Queries,

@@ -9,7 +9,7 @@ export interface TokenLocation {
   tokenId: string
 }
 
-/** What transactions of a token are about. */
+/** The topic of a token's transactions. */
 export const tokenTopic = ({ contractAddress, chainId, tokenId }: TokenLocation): string =>
   `token:${chainId}/${contractAddress}/${tokenId}`
 

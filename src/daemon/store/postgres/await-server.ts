@@ -2,7 +2,7 @@ import { DatabaseUnavailable } from '../database/database.ts'
 import { NoPrimary, Primary } from './primary.ts'
 import { nameOfDatabase, serversOf } from './servers.ts'
 
-/** The database on a server cannot be used, and the message says what to do. */
+/** The database server cannot be used, and the message says what to do. */
 export class ServerProblem extends Error {
   override readonly name = 'ServerProblem'
   /** Waiting longer does not help: the settings have to change. */
@@ -19,7 +19,7 @@ interface AwaitOptions {
   /** Called once, when the server is not there at first. @param why without the password */
   readonly waiting: (why: string) => void
   readonly stopped?: AbortSignal | undefined
-  /** What has the URL, for people; TAPCHIP_DATABASE_URL of a daemon. */
+  /** Where the URL comes from, for people: TAPCHIP_DATABASE_URL for a daemon. */
   readonly setting?: string
 }
 

@@ -3,7 +3,7 @@ import type { Client, QueryConfig } from 'pg'
 import { driver, loadDriver } from './driver.ts'
 import { common, connectMs } from './servers.ts'
 
-/** The connection works, and the server takes no writes over it: a standby, or one that was set so. */
+/** The server refuses writes: it is a standby, or set to read-only. */
 export class ReadOnlyServer extends Error {
   override readonly name = 'ReadOnlyServer'
   constructor() {
@@ -15,7 +15,7 @@ export class ReadOnlyServer extends Error {
 export async function connectTo(url: string): Promise<Client> {
   await loadDriver()
   const client = new (driver().Client)({ ...common, connectionString: url })
-  // Queries tell, and the event `end`.
+  // Queries and the event `end` report errors.
   client.on('error', () => undefined)
   try {
     await client.connect()
@@ -27,18 +27,21 @@ export async function connectTo(url: string): Promise<Client> {
   }
 }
 
-/** A standby accepts connections as well. @throws ReadOnlyServer, DatabaseError, errors of the network */
+/**
+ * Checks that the server is no standby, which accepts connections too. @throws ReadOnlyServer, DatabaseError, errors
+ * of the network
+ */
 export async function assertWritable(
   client: { query(query: QueryConfig): Promise<{ rows: unknown[] }> },
   withinMs = connectMs,
 ): Promise<void> {
-  // Unknown to the types.
+  // Missing in the driver's types.
   const query = { text: 'show transaction_read_only', query_timeout: withinMs }
   const [row] = (await client.query(query)).rows as { transaction_read_only: string }[]
   if (row?.transaction_read_only !== 'off') throw new ReadOnlyServer()
 }
 
-/** Without a word, because the server may not listen. */
+/** Without a goodbye message, because the server may not be listening. */
 export function breakOff(client: Client): void {
   const { connection } = client as unknown as { connection?: { stream?: { destroy(): void } } }
   connection?.stream?.destroy()

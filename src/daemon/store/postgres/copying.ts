@@ -59,7 +59,7 @@ export const postgresCopying: Copying = {
 // The application_name of the pools.
 const daemonName = 'tapchipd'
 
-/** Connections of running daemons, which ask for changes several times a second. */
+/** Connections of running daemons, which poll for changes several times a second. */
 export async function daemonConnections(db: Queries): Promise<number> {
   const { rows } = await sql<{ users: number }>`
     select count(*) as users from pg_stat_activity

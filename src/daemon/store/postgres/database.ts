@@ -20,9 +20,9 @@ import { Writer } from './writer.ts'
 const defaultBeat: HeartbeatOptions = { everyMs: 1000, answerMs: 3000 }
 
 interface Options {
-  /** The most that are open at once. */
+  /** Maximum number of open connections. */
   readonly connections?: number
-  /** For whoever moves whole tables. */
+  /** For programs that move whole tables. */
   readonly isBulk?: boolean
   /** Called once when the server is lost, and once when it is back. */
   readonly changed?: (trouble: ServerTrouble | undefined) => void
@@ -58,13 +58,13 @@ export async function openPostgres(
     async close() {
       await writer.close()
       await pool.close()
-      // Until then it breaks off what would never end.
+      // Until then, it aborts queries to a server that is gone.
       await endHeartbeat()
     },
   }
 }
 
-/** Reads change nothing, so one that was not answered is asked again. */
+/** Reads change nothing, so an unanswered one is repeated. */
 const retried =
   (run: Run): Run =>
   (query) =>

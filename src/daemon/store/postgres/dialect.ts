@@ -18,7 +18,7 @@ import { postgresEngine } from './engine.ts'
 import { asUnavailable, isUnprepared } from './servers.ts'
 import type { Run } from './single-query.ts'
 
-/** Shared by all connections of a store, because what belongs to a store is found by it. */
+/** Shared by all connections of a store, because objects belonging to a store are found by it. */
 export class Adapter extends PostgresAdapter implements EngineAdapter {
   readonly engine = postgresEngine
   /** Set while migrations run; see migration.ts. */
@@ -93,7 +93,7 @@ class Compiler extends PostgresQueryCompiler {
 const namesKept = 500
 const seenOften = 3
 
-/** Names the queries that come often, because a named one is parsed and planned once a connection. */
+/** Names frequent queries: a named query is parsed and planned once per connection. */
 class Names {
   readonly #seen = new Map<string, number>()
   readonly #names = new Map<string, string>()
@@ -113,7 +113,7 @@ class Names {
     this.#names.set(sql, made)
     return made
   }
-  /** A pooler that lends out connections by the transaction forgets them. */
+  /** A pooler in transaction mode forgets them. */
   off(): void {
     this.#isOff = true
   }

@@ -2,7 +2,7 @@ import type * as Driver from 'pg'
 
 let loaded: typeof Driver | undefined
 
-/** A file of its own, so that a daemon on SQLite starts without it. Whatever opens connections awaits this before. */
+/** A separate file, so that a daemon on SQLite starts without the driver. Await this before opening connections. */
 export async function loadDriver(): Promise<void> {
   loaded ??= await import('pg')
 }
@@ -13,6 +13,6 @@ export function driver(): typeof Driver {
   return loaded
 }
 
-/** True for what a server said; nothing was said before there was a connection. */
+/** True for errors from the server; false for those of the connection. */
 export const isServerError = (error: unknown): error is Driver.DatabaseError =>
   loaded !== undefined && error instanceof loaded.DatabaseError

@@ -12,10 +12,11 @@ export interface HeartbeatOptions {
 }
 
 /**
- * A server that vanished leaves connections that wait for its answers: nothing ends them but their own deadline, which
- * slow queries need to be long. So the server is asked all the time, and what waits for one that is gone is broken off.
- * @param changed is called when the server is lost, and with undefined when it is back
- * @returns what ends it
+ * A server that vanished leaves connections that wait for its answers: nothing ends them but their own deadline,
+ * which slow queries need to be long. So the server is probed all the time, and pending queries to a dead server are
+ * aborted.
+ * @param changed called when the server is lost, and with undefined when it is back
+ * @returns a function that stops it
  */
 export function startHeartbeat(
   primary: Primary,
@@ -34,7 +35,7 @@ export function startHeartbeat(
     const { url } = primary
     const trouble = await serverTrouble(pool, answerMs)
     if (trouble === undefined) return note(undefined)
-    // Only a second look can tell the server's silence from this process's own.
+    // Only a second probe can distinguish the server's silence from a pause of this process.
     primary.markLost(url)
     const look = await primary.known().then(
       () => (primary.url === url ? 'there' : 'elsewhere'),

@@ -11,9 +11,12 @@ import { Primary } from './primary.ts'
 import { serversOf } from './servers.ts'
 import { createTapsByMonth } from './tap-months.ts'
 
-// Other daemons that start wait for the migration.
+// Other starting daemons wait for the migration.
 const queryMs = 3_600_000
-/** Queries of daemons that serve wait behind a migration that waits for a table, perhaps for one of them. */
+/**
+ * While a migration waits for a table, queries of running daemons queue behind it, and it may be waiting for one of
+ * those daemons.
+ */
 const heldUpMs = 500
 
 /**
@@ -35,7 +38,7 @@ export async function connectToMigrate(
   }
   adapter.lock = {
     acquire: async () => {
-      // Each statement sees what a daemon that held the lock has done.
+      // So that each statement sees the changes of a daemon that held the lock before.
       await query({ text: 'begin isolation level read committed' })
       isOpen = true
       await query({ text: `select 1 from kysely_migration_lock where id = 'migration_lock' for update` })
@@ -66,7 +69,7 @@ async function connected(url: string): Promise<Client> {
   }
 }
 
-/** Those of SQLite, and what only this engine needs. Forward only. */
+/** SQLite's migrations, plus those that only this engine needs. Forward only. */
 export const postgresMigrations: Record<string, Migration> = {
   ...migrations,
   [initialSchema]: { up: (db) => initial.up(db, createTapsByMonth) },

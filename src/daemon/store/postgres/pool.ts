@@ -8,14 +8,14 @@ import type { Primary } from './primary.ts'
 import { connectMs, isStale, isUnprepared } from './servers.ts'
 import { isFull } from './trouble.ts'
 
-/** Of one kind: far more than normal operation needs, and few enough to fit the memory. */
+/** Maximum waiting requests of one kind: more than normal operation needs, but few enough for the memory. */
 const maxWaiting = 1000
 /** Idle connections are closed, since other daemons may need them. */
 const idleMs = 5000
-/** Until a server that refused another connection is asked for one again. */
+/** Delay before asking again a server that refused another connection. */
 const fullPauseMs = 1000
 const failedPauseMs = 100
-/** A daemon that is refused another connection gives up one of its own for other daemons, down to these. */
+/** A daemon that is refused another connection releases its own for other daemons, down to this number. */
 const keptWhenFull = 2
 
 interface PendingRequest {
@@ -36,9 +36,9 @@ export class Pool {
   readonly #limits: Readonly<Record<Kind, Limits>>
   readonly #inUse: Record<Kind, number> = { control: 0, tap: 0, read: 0, write: 0, slow: 0 }
   readonly #waiting: Record<Kind, PendingRequest[]> = { control: [], tap: [], read: [], write: [], slow: [] }
-  /** Each with what it was used for last. */
+  /** Each with its last use. */
   readonly #open = new Map<Client, Kind>()
-  /** The one at the end was used last, and is taken first. */
+  /** The last one was used most recently, and is taken first. */
   readonly #idle: { client: Client; since: number }[] = []
   readonly #ending = new Set<Promise<void>>()
   readonly #tidying: NodeJS.Timeout
@@ -60,7 +60,7 @@ export class Pool {
   }
 
   /**
-   * @param leftMs how long the work waits for an answer of the database, from now on
+   * @param leftMs how long the work may still wait for the database
    * @throws DatabaseUnavailable; `isRefused` if too many wait already
    */
   async connect(
@@ -83,7 +83,7 @@ export class Pool {
     })
     const released = (error: unknown) => this.#release(client, kind, error)
     const { queryMs } = this.#limits[kind]
-    // Slow queries are known to be slow.
+    // Slow queries are expected to be slow.
     return new PooledConnection(client, {
       ...{ queryMs, released, since },
       patienceMs: kind === 'slow' || this.#isBulk ? Number.POSITIVE_INFINITY : leftMs,
@@ -95,7 +95,7 @@ export class Pool {
     return this.#primary.url
   }
 
-  /** Breaks off everything that waits for an answer. */
+  /** Aborts everything that waits for an answer. */
   cut(): void {
     for (const client of this.#open.keys()) breakOff(client)
   }
@@ -104,7 +104,7 @@ export class Pool {
     const idle = this.#idle.filter(({ client }) => this.#open.get(client) === kind).length
     const { max } = this.#limits[kind]
     const inUse = this.#inUse[kind]
-    // Others wait for a new connection to be made, which is no lack of them.
+    // Others wait for a new connection to open, so there is no shortage.
     const isMade = inUse < max && this.#opening > 0
     return { inUse, idle, waiting: isMade ? 0 : this.#waiting[kind].length, max }
   }
@@ -125,7 +125,7 @@ export class Pool {
     return performance.now() < this.#pausedUntil
   }
 
-  /** Where there is more than one, writes and slow queries leave one to taps. */
+  /** If there is more than one, writes and slow queries leave one to taps. */
   #isAllowed(kind: Kind): boolean {
     if (this.#inUse[kind] >= this.#limits[kind].max) return false
     if (kind !== 'write' && kind !== 'slow') return true
@@ -134,7 +134,7 @@ export class Pool {
     return this.#inUse.write + this.#inUse.slow < Math.max(total - 1, minSpare)
   }
 
-  /** Who asked first, but control queries go first, and one tap at a time. */
+  /** First come, first served, but control queries go first, and one tap at a time. */
   #next(): Kind | undefined {
     const allowed = kinds.filter((kind) => this.#waiting[kind].length > 0 && this.#isAllowed(kind))
     if (allowed.includes('control')) return 'control'
@@ -171,7 +171,7 @@ export class Pool {
     try {
       await this.#primary.known()
       url = this.#primary.url
-      // The look for the server has brought one.
+      // The search for the server has opened one.
       if (this.#wanted > 0) this.#add(await connectTo(url))
     } catch (error) {
       if (!isFull(error)) this.#primary.markLost(url)
@@ -198,7 +198,7 @@ export class Pool {
     this.#lend()
   }
 
-  /** With those that are open, work goes on; without any, nobody waits in vain. */
+  /** With open connections, work continues; without any, waiting would be in vain. */
   #refused(error: unknown): void {
     this.#lastRefusal = error
     if (this.#open.size === 0 && this.#opening === 1) {

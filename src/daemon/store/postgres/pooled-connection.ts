@@ -4,17 +4,17 @@ export interface Query {
   text: string
   values?: unknown[]
   name?: string
-  /** Shorter than usual, in milliseconds. */
+  /** Shorter than the default, in milliseconds. */
   query_timeout?: number
 }
 
 interface QueryLimits {
   /** Deadline of one query. */
   readonly queryMs: number
-  /** From one answer, or from the time when the connection was asked for, to the next. */
+  /** From one answer, or the request for a connection, to the next answer. */
   readonly patienceMs: number
   readonly since: number
-  /** @param error of the last query */
+  /** @param error the last query's error */
   readonly released: (error: unknown) => void
 }
 
@@ -40,7 +40,7 @@ export class PooledConnection {
     return result
   }
 
-  /** @param error of the last query: a connection that cannot be relied on is not used again */
+  /** @param error the last query's error; after it, an unreliable connection is not reused */
   release(error?: unknown): void {
     this.#terms.released(error)
   }

@@ -4,19 +4,19 @@ import { DatabaseUnavailable } from '../database/database.ts'
 import { connectTo, end } from './connection.ts'
 import { addressOf, isLasting, isNoRoom, type Servers } from './servers.ts'
 
-/** Between two looks for the server, so that those who wait do not storm it. */
+/** Between two searches for the server, so that waiting clients do not flood it. */
 const restMs = 100
-/** For hosts that are silent, once another has said that it is not the one: it may be soon. */
+/** How long to wait for silent hosts once another has said that it is not the primary: it may become it soon. */
 const othersMs = 500
 
-/** No host of the database accepts writes, for the reasons given. */
+/** No host of the database accepts writes, for the stated reasons. */
 export class NoPrimary extends Error {
   override readonly name = 'NoPrimary'
-  /** Every host that answers refuses this client, and will go on to. */
+  /** Every host that answers refuses this client permanently. */
   readonly isLasting: boolean
-  /** A host answered that it has no room. */
+  /** A host answered that it has no free connections. */
   readonly hasNoRoom: boolean
-  /** One that is missing has not answered. */
+  /** A missing host has not answered. */
   readonly reasons: readonly { server: string; error: Error }[]
   constructor(reasons: readonly { server: string; error: Error }[]) {
     super(reasons.map(({ server, error }) => `${server}: ${error.message}`).join('; '))
@@ -26,28 +26,28 @@ export class NoPrimary extends Error {
   }
 }
 
-/** Which host accepts writes. Shared by all connections of a daemon, so that one look serves them all. */
+/** Finds the host that accepts writes. Shared by all connections of a daemon, so that one search serves them all. */
 export class Primary {
   readonly #urls: readonly string[]
   #url: string
   #isLost: boolean
   #looking: Promise<void> | undefined
-  /** Takes the connection by which a look found the server, since there may be no room for another one. */
+  /** Takes the connection opened by the search, since there may be no room for another one. */
   found: (client: Client) => void = (client) => void end(client)
 
   constructor({ urls }: Servers) {
     this.#urls = urls
     this.#url = urls[0] ?? ''
-    // The only host is taken at its word until it fails.
+    // A single host is assumed to accept writes until it fails.
     this.#isLost = urls.length > 1
   }
 
-  /** Where the next connection goes. */
+  /** The host for the next connection. */
   get url(): string {
     return this.#url
   }
 
-  /** A connection there failed. */
+  /** Call it when a connection failed. */
   markLost(url: string): void {
     if (url === this.#url) this.#isLost = true
   }
@@ -61,7 +61,7 @@ export class Primary {
     await this.#looking
   }
 
-  /** Asks all hosts at once, because one that is gone may not even refuse. */
+  /** Asks all hosts at once, because one that is down may not even refuse. */
   async #look(): Promise<void> {
     const failures: { server: string; error: Error }[] = []
     let refused = () => {}
@@ -71,7 +71,7 @@ export class Primary {
     const tries = this.#urls.map(async (url) => {
       try {
         const client = await connectTo(url)
-        // Counts as well when nobody waits for it any more: a server far away answers late.
+        // The result is used even if nobody waits for it any more: a distant server answers late.
         this.#url = url
         this.#isLost = false
         this.found(client)

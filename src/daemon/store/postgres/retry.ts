@@ -5,10 +5,10 @@ import { isConflict, isStale, isUnprepared } from './servers.ts'
 
 const maxWaitMs = 250
 
-/** Waits grow, and differ between those that met. */
+/** Delays grow, and are random so that conflicting work does not collide again. */
 const pause = (attempt: number): Promise<void> => delay(Math.random() * Math.min(maxWaitMs, 4 * 2 ** attempt))
 
-/** @returns true if the same work may succeed, because nothing of it was done */
+/** @returns true if a retry may succeed, because nothing was done */
 export function mayPass(error: unknown): boolean {
   if (error instanceof DatabaseUnavailable) return !error.isOutcomeUnknown && !error.isRefused
   return isConflict(error) || isStale(error) || isUnprepared(error)
@@ -20,8 +20,8 @@ let lostConnections = 0
 export const repeated = () => ({ conflicts, lostConnections })
 
 /**
- * For as long as the patience of the request lasts.
- * @param once is told how long it may wait for an answer, and until when it may be tried again
+ * Retries within the request's time budget.
+ * @param once receives how long it may wait for an answer, and until when it may be retried
  * @param mayRepeat of an error
  * @throws its last error
  */

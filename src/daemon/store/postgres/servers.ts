@@ -2,9 +2,9 @@ import type { ClientConfig } from 'pg'
 import { DatabaseUnavailable } from '../database/database.ts'
 import { driver, isServerError } from './driver.ts'
 
-/** More than one host: whichever of them accepts writes is used. */
+/** Several hosts: whichever accepts writes is used. */
 export interface Servers {
-  /** A URL a host, with the same user, database, and options. */
+  /** One URL per host, with the same user, database, and options. */
   readonly urls: readonly string[]
 }
 
@@ -51,10 +51,10 @@ const ownTypes = {
     oid === int8 || oid === numeric ? toNumber : driver().types.getTypeParser(oid, format),
 } as ClientConfig['types']
 
-/** For a connection to be made, and for a server to say what it is, in milliseconds. */
+/** For opening a connection and for a server to report its state, in milliseconds. */
 export const connectMs = 3000
 
-/** What all connections have in common. */
+/** Options of all connections. */
 export const common = {
   // Begins a transaction in the same round trip as its first query.
   pipeline: true,
@@ -64,7 +64,9 @@ export const common = {
   application_name: 'tapchipd',
 } as ClientConfig
 
-/** Errors of the connection, or of a server that starts, stops, is full, or became a standby; not of the query. */
+/**
+ * Errors of the connection, or of a server that starts, stops, is full, or became a standby; not errors of the query.
+ */
 const lostStates = /^(08|25006|25P0[34]|53(?!100)|57014|57P0[1-5]|58)/
 
 /** The answer of the server; undefined where there was none. */
@@ -80,7 +82,7 @@ export function asUnavailable(error: unknown): unknown {
   return withoutValues(error)
 }
 
-/** The server repeats what was written, which may be codes, and errors are logged. */
+/** The server quotes values, which may be codes, and errors are logged. */
 function withoutValues(error: unknown): unknown {
   if (isServerError(error))
     Object.assign(error, { detail: undefined, where: undefined, internalQuery: undefined })
@@ -94,25 +96,25 @@ export const otherMonths = 'taps_other'
 export const isNoRoom = (error: unknown): boolean =>
   sqlStateOf(error) === '53300' || (isServerError(error) && error.message.startsWith('no more connections'))
 
-/** Another transaction was first: the same work succeeds when it is done again from its beginning. */
+/** Another transaction was faster: the same work can succeed when repeated from its beginning. */
 export const isConflict = (error: unknown): boolean =>
   (/^40|^55P03$/.test(sqlStateOf(error) ?? '') && !isAmbiguous(error)) || isMonthNew(error)
 
-/** While a tap was on its way to the partition of all other months, its month got one of its own. */
+/** While a tap was being written to the default partition, its month got its own partition. */
 const isMonthNew = (error: unknown): boolean =>
   isServerError(error) && error.code === '23514' && error.table === otherMonths
 
-/** CockroachDB and YugabyteDB say so where PostgreSQL breaks the connection. */
+/** CockroachDB and YugabyteDB report this where PostgreSQL closes the connection. */
 const isAmbiguous = (error: unknown): boolean => sqlStateOf(error) === '40003'
 
-/** What fails by itself, and leaves nothing behind. */
+/** Errors that have no effect. */
 const undone = /^(25006|53|57014|58)/
 
-/** The driver knew that the connection was gone, and sent nothing. */
+/** The driver knew that the connection was closed, and sent nothing. */
 const isUnsent = (error: unknown): boolean =>
   error instanceof Error && !isServerError(error) && error.message.endsWith('is not queryable')
 
-/** @returns true if a query that commits may have been done nevertheless */
+/** @returns true if a commit may have succeeded nevertheless */
 export const mayBeDone = (error: unknown): boolean =>
   isAmbiguous(error) ||
   (asUnavailable(error) instanceof DatabaseUnavailable &&
@@ -122,10 +124,10 @@ export const mayBeDone = (error: unknown): boolean =>
 /** A concurrent insert may surface as unique_violation instead of serialization_failure. */
 export const isDuplicate = (error: unknown): boolean => sqlStateOf(error) === '23505'
 
-/** A pooler between daemon and server gave the query another connection than its preparation. */
+/** A pooler ran the query on another connection than its preparation. */
 export const isUnprepared = (error: unknown): boolean => /^(26000|42P05)$/.test(sqlStateOf(error) ?? '')
 
-/** The daemon of a later version added columns, so that what is prepared has to be prepared again. */
+/** A later version's daemon added columns, so queries have to be prepared again. */
 export const isStale = (error: unknown): boolean =>
   isServerError(error) && error.code === '0A000' && error.routine === 'RevalidateCachedQuery'
 

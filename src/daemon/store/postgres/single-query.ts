@@ -4,7 +4,7 @@ import type { Pool } from './pool.ts'
 import type { Query } from './pooled-connection.ts'
 import { asUnavailable, mayBeDone } from './servers.ts'
 
-/** Runs one query on some connection. @throws DatabaseUnavailable, DatabaseError */
+/** Runs one query on any connection. @throws DatabaseUnavailable, DatabaseError */
 export type Run = (query: Query & { values: unknown[] }, leftMs?: number) => Promise<Answer>
 
 export interface Answer {
@@ -12,7 +12,7 @@ export interface Answer {
   rowCount: number | null
 }
 
-/** One query on a connection of its own. @throws DatabaseUnavailable, DatabaseError */
+/** Runs one query on its own connection. @throws DatabaseUnavailable, DatabaseError */
 export const queryOn =
   (pool: Pool, kind: Kind): Run =>
   async (query, leftMs) => {
@@ -24,14 +24,14 @@ export const queryOn =
     } catch (thrown) {
       const error = asUnavailable(thrown)
       connection.release(error)
-      // Without a transaction around it, a query that writes may have been done when its answer is lost.
+      // Without a transaction, a query that writes may have succeeded although its answer is lost.
       throw mayBeDone(thrown) && isWriting(query.text)
         ? new DatabaseUnavailable(thrown, { isOutcomeUnknown: true })
         : error
     }
   }
 
-/** Anything but a plain question counts as one. */
+/** Everything except a plain SELECT counts as a write. */
 export const isWriting = (text: string): boolean =>
   !/^\s*(select|show|with)\b/i.test(text) ||
   (/^\s*with\b/i.test(text) && /\b(insert|update|delete|merge)\b/i.test(text))

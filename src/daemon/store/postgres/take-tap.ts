@@ -6,7 +6,7 @@ import { preparedNames } from './dialect.ts'
 import type { Pool } from './pool.ts'
 import { asUnavailable, isUnprepared, mayBeDone } from './servers.ts'
 
-/** A tap alone waits for its chip's row; several leave out the rows that others hold, so that none holds up the rest. */
+/** A single tap waits for its chip's row; a group skips rows locked by others, so that none delays the rest. */
 type Lock = 'waits' | 'skips'
 
 const names = Object.keys(takenValues) as (keyof typeof takenValues)[]
@@ -25,8 +25,8 @@ const recordset = (json: unknown, columns: readonly (readonly [string, string])[
   )})`
 
 /**
- * The write that takes a tap, for taps of different chips, as one statement: of those that meet at a chip's row, each
- * sees what the one before it left.
+ * The write that takes taps of different chips, as one statement. Concurrent writes to a chip's row each see the
+ * result of the previous one.
  */
 const takingQuery = (db: Queries, lock: Lock): CompiledQuery =>
   sql`

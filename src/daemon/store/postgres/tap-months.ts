@@ -3,7 +3,7 @@ import type { Queries, TapMonths } from '../database/database.ts'
 import { tapColumns } from '../migrations/initial/taps.ts'
 import { otherMonths } from './servers.ts'
 
-// Waiting for a lock would hold up every later tap, so it is skipped and tried again.
+// Waiting for a lock would block every later tap, so it is skipped and retried.
 const patience = sql`set local lock_timeout = '100ms'`
 
 /** The partition of a month. @param month YYYY-MM */
@@ -15,15 +15,15 @@ const monthAfter = (month: string): string => {
 }
 
 /**
- * Taps by month, so that old ones go as a table. The key has the time, since a partition can only be sure of its own
- * rows; the IDs are from one sequence, and so are unique without it.
+ * Taps partitioned by month, so that old ones are dropped as a table. The primary key includes the time, because
+ * PostgreSQL requires that of partitions; IDs come from one sequence, so they are unique anyway.
  */
 export async function createTapsByMonth(db: Kysely<unknown>): Promise<void> {
   const table = tapColumns(
     db.schema.createTable('taps').addColumn('id', 'integer', (c) => c.autoIncrement()),
   ).addPrimaryKeyConstraint('taps_pkey', ['id', 'at'])
   await sql.raw(`${table.compile().sql} partition by range (at)`).execute(db)
-  // Rows lie in the order of their time, so that a summary of each few pages finds the latest.
+  // Rows are stored in order of time, so a block range index finds the latest.
   await sql`create index "tapsByTime" on taps using brin (at) with (pages_per_range = 16, autosummarize = on)`.execute(
     db,
   )
@@ -57,11 +57,11 @@ export const tapMonths: TapMonths = {
     const name = partitionOf(month)
     const [from, to] = [month, monthAfter(month)]
     await patience.execute(db)
-    // Before anything is read, so that of daemons that make it at once the second sees what the first made.
+    // Comes before any read, so that of concurrent daemons the second sees what the first created.
     await sql`lock table ${sql.ref(otherMonths)} in access exclusive mode`.execute(db)
     if ((await partitions(db as never)).some((one) => one.name === name)) return
     await sql`create table ${sql.ref(name)} (like taps including defaults)`.execute(db)
-    // Taps of the month may be there already: a daemon was off for long, or a clock was wrong.
+    // Taps of the month may exist already: a daemon was off for long, or a clock was wrong.
     await sql`
       with moved as (delete from ${sql.ref(otherMonths)} where at >= ${from} and at < ${to} returning *)
       insert into ${sql.ref(name)} select * from moved
@@ -84,7 +84,7 @@ export const tapMonths: TapMonths = {
       db,
       (await partitions(db as never)).filter((one) => one.name === name),
     )
-    // Few, and by an index of their own.
+    // Few, with their own index.
     const { rows } = await sql<{ refused: number }>`
       select count(*) as refused from ${sql.ref(name)} where outcome <> 'valid'
     `.execute(db)
@@ -92,7 +92,7 @@ export const tapMonths: TapMonths = {
     await sql`drop table ${sql.ref(name)}`.execute(db)
     const refused = rows[0]?.refused ?? 0
     if (newest?.at.slice(0, 7) !== month) return { taps, refused }
-    // It stays, so that a database that numbers taps after the newest gives no ID again.
+    // This tap stays, so that a database that continues after the newest ID never reuses one.
     await db.insertInto('taps').values(newest).execute()
     return { taps: taps - 1, refused: refused - Number(newest.outcome !== 'valid') }
   },

@@ -13,7 +13,7 @@ export function troubleOf(error: unknown, url: string): ServerTrouble {
   return { server, reason: own === undefined ? 'silent' : reasonOf(own.error) }
 }
 
-/** The server lives, and others have taken all connections that it has. */
+/** The server is alive, but others use all of its connections. */
 export const isFull = (error: unknown): boolean => {
   const cause = error instanceof DatabaseUnavailable ? error.cause : error
   return cause instanceof NoPrimary ? cause.hasNoRoom : isNoRoom(cause)

@@ -9,20 +9,20 @@ import { asUnavailable, isConflict, isDuplicate, mayBeDone } from './servers.ts'
 import { isWriting, queryOn, type Run } from './single-query.ts'
 import { takeOn } from './take-tap.ts'
 
-// A daemon that stands still must not hold the rows that others wait for, nor these hold up everything else.
+// A stalled daemon must not hold rows that others wait for, and waiting for these must not block everything else.
 const begin = `begin isolation level serializable; set local idle_in_transaction_session_timeout = '5s'; set local lock_timeout = '2s'`
 
 /**
- * Serializable transactions: a job that read what another one changed is run again, so that each may check before it
- * writes, whichever daemon the other belongs to.
+ * Serializable transactions: a job whose reads were changed by another one is run again, so that jobs may check
+ * before they write, across daemons.
  */
 export class Writer {
   readonly #pool: Pool
   readonly #adapter: Adapter
-  /** Compiles, and asks nothing. */
+  /** Only compiles; executes nothing. */
   readonly #queries: Queries
   readonly #failed: (error: unknown, writes: number) => void
-  /** Jobs that met another one wait for each other here, since they would meet again. */
+  /** Conflicting jobs wait for each other here, because they would conflict again. */
   #last: Promise<unknown> = Promise.resolve()
   readonly #running = new Set<Promise<unknown>>()
   readonly #taps = new Groups((taps: TapInsert[]) => this.#takeTogether(taps), {
@@ -124,7 +124,7 @@ export class Writer {
 
 /** The transaction of one run of a job, which ends with it. */
 function inTransaction(connection: PooledConnection) {
-  // Whatever the server has against it, it is no fault of the job.
+  // Whatever the server reports, the job is not the cause.
   const begun = connection.query({ text: begin }).catch((error: unknown) => {
     throw new DatabaseUnavailable(error)
   })
@@ -132,11 +132,11 @@ function inTransaction(connection: PooledConnection) {
   let isFirst = true
   let isDone = false
   const run: Run = async (query) => {
-    // A question may go out together with BEGIN. What writes may not: it would be kept if BEGIN failed.
+    // A SELECT can be sent together with BEGIN. A write cannot: it would be kept if BEGIN failed.
     const goesAlong = isFirst && !isWriting(query.text)
     isFirst = false
     if (!goesAlong) await begun
-    // By now the connection may carry the transaction of another job.
+    // By now, the connection may have another job's transaction.
     if (isDone) throw new Error('A write has to await its queries: this one came after its end')
     return connection.query(query)
   }
@@ -153,7 +153,7 @@ function uncommitted(connection: PooledConnection, thrown: unknown): unknown {
 }
 
 async function rolledBack(connection: PooledConnection, error: unknown): Promise<unknown> {
-  // The server ends the transaction of a connection that is gone.
+  // The server ends the transaction when its connection is gone.
   if (error instanceof DatabaseUnavailable) connection.release(error)
   else
     await connection.query({ text: 'rollback' }).then(

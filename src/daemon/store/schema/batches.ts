@@ -6,18 +6,18 @@ export interface BatchesTable {
   teamId: number
   /** The command: `chips apply`. */
   kind: string
-  /** Given by whoever began it; unique in the team. */
+  /** Chosen by whoever began it; unique in the team. */
   name: string | null
   state: BatchState
   /** The actor's name in the audit log. */
   startedBy: string
   /** Which credential began it, since names may be given again. */
   startedById: string
-  /** JSON: the scopes that its rows run by. */
+  /** JSON: the scopes with which its rows run. */
   scopes: string
   approvedBy: string | null
   note: string | null
-  /** When it is to start, and when it is to be undone. ISO 8601 in UTC. */
+  /** When it should start, and when it should be undone. ISO 8601 in UTC. */
   at: string | null
   until: string | null
   /** 1: it needs the approval of another person. */
@@ -25,39 +25,39 @@ export interface BatchesTable {
   /** The machine and the context of the CLI that uploaded it. */
   host: string | null
   context: string | null
-  /** JSON: what holds for all its rows. */
+  /** JSON: settings for all its rows. */
   settings: string
   /** Rows in a thousand seconds; null: as fast as it goes. */
   rate: number | null
   /** SHA-256 of its rows as they were sent: the same name with other rows is refused. */
   rowsHash: string
-  /** The batch that this one takes back. */
+  /** The batch that this one undoes. */
   undoes: string | null
-  /** Rows announced, and rows that are here. */
+  /** Rows announced, and rows uploaded. */
   total: number
   uploaded: number
-  /** JSON: counts by status and what a question repeats; null: not planned. */
+  /** JSON: counts by status, and those for the confirmation question; null: not planned. */
   plan: string | null
   /** How often its rows were begun: 1, and one more for each retry of its failed rows. */
   pass: number
   /**
-   * The piece and the row within it, from 0, that come next in this pass. While rows arrive, the piece that comes next;
-   * before the start, `nextRow` counts the plans. A write that goes on from here fences others off.
+   * The next piece and its next row in this pass, from 0. During the upload, the next piece; before the start,
+   * `nextRow` counts the plans. A write that goes on from here fences others off.
    */
   nextPiece: number
   nextRow: number
-  /** Rows with a result, by what that says. Together they are `done`. */
+  /** Rows with a result, by status. Their sum is `done`. */
   changed: number
   unchanged: number
   failed: number
   conflict: number
   /** Why it waits, was paused, or failed. */
   error: string | null
-  /** Seconds that it started after its time. */
+  /** How many seconds late it started. */
   lateSeconds: number | null
   /** The head of the audit log at its end. */
   auditHead: string | null
-  /** Bytes kept for it. */
+  /** Stored bytes. */
   stored: number
   createdAt: string
   startedAt: string | null
@@ -66,20 +66,22 @@ export interface BatchesTable {
   touchedAt: string
 }
 
-/** Rows of a batch with what is known of them. Each text is JSON lines, deflated and sealed with the data key. */
+/**
+ * Rows of a batch with their plans and results. Each text is JSON lines, deflated and encrypted with the data key.
+ */
 export interface BatchPiecesTable {
   batchId: string
   /** From 0. */
   piece: number
   count: number
   rows: Uint8Array
-  /** What the rows would have done when they were planned. */
+  /** The planned results of its rows. */
   plan: Uint8Array | null
-  /** The last result of each row that has one. */
+  /** Each row's last result, if it has one. */
   results: Uint8Array | null
 }
 
-/** What rows refer to: images. */
+/** Images that rows refer to. */
 export interface BatchFilesTable {
   batchId: string
   /** SHA-256, in hex. */

@@ -40,23 +40,23 @@ export interface ChipsTable {
   disabledReason: string | null
   replacedBy: string | null
   createdAt: string
-  /** taps.id: this tap and earlier ones claim nothing, since the token was transferred after them. */
+  /** taps.id: this tap and earlier ones give no claim codes, since the token was transferred after them. */
   claimsEndedTap: Generated<number | null>
-  /** Claim codes of earlier rounds have ended, which was at `claimsEndedAt`. */
+  /** Claim codes of earlier rounds ended at `claimsEndedAt`. */
   claimRound: Generated<number>
   claimsEndedAt: Generated<string | null>
   /** taps.id: the last valid one. */
   lastTap: Generated<number | null>
-  /** taps.id: refs, codes, and pages of this tap and earlier ones have ended, which was at `endedAt`. */
+  /** taps.id: refs, codes, and pages of this tap and earlier ones ended at `endedAt`. */
   endedTap: Generated<number | null>
   endedAt: Generated<string | null>
   /** The batch that registered the chip; null as soon as anything but a tap changes it. */
   importBatch: Generated<string | null>
   /** 1: an NTAG 424 TagTamper whose URL carries the status of its seal. */
   tagTamper: Generated<number>
-  /** The seal at its last tap that told it; once open, it stays so. */
+  /** The seal's status at the last tap that reported it; once open, it stays open. */
   tamper: Generated<'closed' | 'open' | null>
-  /** When a tap first told that it is open. */
+  /** When a tap first reported it open. */
   openedAt: Generated<string | null>
 }
 

@@ -136,11 +136,11 @@ export interface BadgeRecipientsTable {
   badges: number
 }
 
-/** Which event was created from which fields and image. */
+/** Events by the fields and image they were created from. */
 export interface BadgeContentsTable {
   teamId: number
   hash: string
-  /** null: it was sent to the provider, and there is no answer yet. */
+  /** Null: it was sent to the provider, and there is no answer yet. */
   badgeEventId: number | null
 }
 

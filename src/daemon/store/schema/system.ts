@@ -36,22 +36,22 @@ export interface NamesTable {
   address: string
 }
 
-/** What daemons keep in memory, and another one may change. A migration makes the row of each. */
+/** Kinds of data that daemons cache and others may change. A migration creates each kind's row. */
 export type ChangeKind = 'credentials' | 'keySets' | 'webhooks'
 
 export interface ChangesTable {
   kind: ChangeKind
-  /** Grows with each change. */
+  /** Incremented with each change. */
   version: number
 }
 
 /** The daemons on one database. */
 export interface DaemonsTable {
-  /** Stays with the data directory. */
+  /** Kept in the data directory. */
   id: string
   /** For people. */
   name: string
-  /** JSON of what all have to agree on; see fleet.ts. */
+  /** JSON of the settings on which all have to agree; see fleet.ts. */
   settings: string
   /** Milliseconds of the database's clock. */
   heardAt: number
@@ -85,7 +85,7 @@ export interface NfcPlansTable {
 export interface NfcSheetsTable {
   id: Generated<number>
   teamId: number
-  /** The stations' ID of the sheet and of what its chips get. */
+  /** The stations' ID of the sheet and its settings. */
   sheet: string
   rows: number
   /** Counts its nfcSheetRows. */
@@ -95,11 +95,11 @@ export interface NfcSheetsTable {
   openedAt: string
   /** When a row was last taken. */
   usedAt: string
-  /** All rows are taken, or the sheet was started over. */
+  /** When all rows were taken, or the sheet was started over. */
   closedAt: string | null
 }
 
-/** The rows that chips have. */
+/** The rows taken by chips. */
 export interface NfcSheetRowsTable {
   run: number
   row: number

@@ -9,19 +9,19 @@ export interface TapsTable {
   counter: number | null
   outcome: 'valid' | 'replayed' | 'caught-up' | 'wrong-mac' | 'disabled' | 'unknown-chip' | 'unknown-key-set'
   via: 'find' | 'page'
-  /** The seal of a TagTamper chip, if the tap tells it. */
+  /** The seal of a TagTamper chip, if the tap reports it. */
   tamper: 'closed' | 'open' | null
-  /** The chip's valid tap before; see ChipsTable.lastTap. */
+  /** The chip's previous valid tap; see ChipsTable.lastTap. */
   previous: number | null
   /** When its refs expire; null: it has none. */
   refsUntil: string | null
-  /** When its page cannot be loaded again; null: it has none. */
+  /** When its page can no longer be reloaded; null: it has none. */
   pageUntil: string | null
-  /** IDs of the links on its page, with commas. */
+  /** IDs of the links on its page, comma-separated. */
   links: string | null
-  /** One bit for each of its refs that was queried. */
+  /** A bit for each of its refs, set once queried. */
   queried: Generated<number>
-  /** What codes it made: see storedCodes. */
+  /** The codes that it made: see storedCodes. */
   codes: string | null
 }
 
@@ -32,12 +32,12 @@ export interface SpentCodesTable {
   tapId: number
   /** See subjectKey. */
   subject: string
-  /** From then on the tap's other codes for the subject have ended; null: the use came to nothing. */
+  /** When the tap's other codes for the subject ended; null: the use failed. */
   takenAt: Generated<string | null>
-  /** How many codes the tap had made by then: only those ended. */
+  /** How many codes the tap had made by then; only those ended. */
   madeThen: number
   usedAt: Generated<string | null>
   deletedAt: Generated<string | null>
-  /** The transfer signature that it was used up for, sealed with the code itself. */
+  /** The transfer signature for which it was used, encrypted with the code itself. */
   signature: Generated<Uint8Array | null>
 }

@@ -24,9 +24,9 @@ export interface ApiKeysTable {
   id: Generated<number>
   teamId: number
   name: string
-  /** The `mac` as well. */
+  /** Same as `mac`. */
   hash: string
-  /** By which it is recognized. null: it never is. */
+  /** HMAC by which the secret is found; null: never. */
   mac: string | null
   /** HMAC of what it allows; see CredentialMac. */
   seal: string | null
@@ -41,9 +41,9 @@ export interface ApiKeysTable {
 export interface AdminTokensTable {
   id: Generated<number>
   name: string
-  /** The `mac` as well. */
+  /** Same as `mac`. */
   hash: string
-  /** By which it is recognized. null: it never is. */
+  /** HMAC by which the secret is found; null: never. */
   mac: string | null
   /** HMAC of what it allows; see CredentialMac. */
   seal: string | null

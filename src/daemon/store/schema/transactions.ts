@@ -42,15 +42,15 @@ export interface TransactionsTable {
   succeeded: 0 | 1 | null
   reason: string | null
   waiting: WaitingReason | null
-  /** Says more of `waiting`: the node's own words, for example. */
+  /** Details of `waiting`, such as the node's own message. */
   waitingWords: string | null
   signings: number
-  /** The latest block when it was signed; nobody can have sent its call before. */
+  /** The latest block when it was signed; its call cannot have been sent before. */
   signedBlock: number | null
   /** If set, an empty transaction must fill the nonce. */
   abandonedBecause: string | null
   settledAt: string | null
-  /** The end that webhooks were last told. It is told once, though a reorganization may undo and repeat it. */
+  /** The final state last reported to webhooks. Reported once, though a reorganization may undo and repeat it. */
   toldAs: 'confirmed' | 'failed' | null
   /** 1: from a backup, so it may have been sent since: its effect is looked for before it is signed. */
   isRestored: Generated<number>
@@ -84,7 +84,7 @@ export interface TransactionAttemptsTable {
   error: string | null
 }
 
-/** Changed by the holder of its lease alone; see store/lease/lease.ts. */
+/** Changed only by the holder of the sender's lease; see store/lease/lease.ts. */
 export interface SendersTable {
   chainId: number
   address: string

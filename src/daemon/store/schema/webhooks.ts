@@ -9,7 +9,7 @@ export interface WebhooksTable {
   origin: string
   /** Encrypted with the data key. */
   secret: Uint8Array
-  /** Signs besides `secret` until then. */
+  /** Also signs until then. */
   oldSecret: Uint8Array | null
   oldSecretUntil: string | null
   /** Types with a space before and after each: ` tap.valid badge.minted `. null: all types. */
@@ -32,7 +32,7 @@ export interface WebhookDeliveriesTable {
   at: string
   /** First tries of one chip's messages are made in order. */
   chipUid: string | null
-  /** Gives the message its hash, if that is known by the first try. */
+  /** Adds the transaction's hash if it is known by the first try. */
   transactionId: number | null
   /** JSON */
   data: string
@@ -40,7 +40,7 @@ export interface WebhookDeliveriesTable {
   attempts: Generated<number>
   /** null: never tried. */
   dueAt: string | null
-  /** If it was sent again on request: tries are counted from here. */
+  /** Set if it was sent again on request: tries are counted from here. */
   resentAt: string | null
   settledAt: string | null
   /** `dropped`: its webhook was disabled, or a backup was restored. */
@@ -50,7 +50,7 @@ export interface WebhookDeliveriesTable {
   error: string | null
 }
 
-/** A message of one webhook, of which the rest is told by its tries. */
+/** The fields of a delivery that do not change with its tries. */
 export type NewMessage = Pick<
   Selectable<WebhookDeliveriesTable>,
   'webhookId' | 'messageId' | 'type' | 'at' | 'chipUid' | 'transactionId' | 'data'

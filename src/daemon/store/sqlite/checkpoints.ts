@@ -4,7 +4,7 @@ import type { Order } from './checkpoint-thread.ts'
 import type { Connection } from './connection.ts'
 import { programFile } from './program-file.ts'
 
-/** Pages in the log from which on it is copied: 12 MB. */
+/** Number of pages in the log at which it is copied: 12 MB. */
 const pagesBetween = 3000
 
 /**
@@ -28,7 +28,7 @@ export class Checkpoints {
     )
   }
 
-  /** To be called between writes. @returns what they have to wait for */
+  /** Call it between writes. @returns a promise that later writes must wait for, if any */
   between(): Promise<void> | undefined {
     if (this.#pass === 'second is due') {
       this.#pass = 'none'
@@ -36,7 +36,8 @@ export class Checkpoints {
     }
     if (this.#pass === 'first') return
     const { log, checkpointed } = this.#logState.get() ?? { log: 0, checkpointed: 0 }
-    // It has begun anew. While somebody reads from its beginning, it cannot, and only its growth is copied.
+    // True if the log has restarted. While somebody reads from its beginning, it cannot restart, and only its
+    // growth is copied.
     if (log < this.#logBefore) this.#logBefore = 0
     if (log - Math.max(checkpointed, this.#logBefore) < pagesBetween) return
     this.#logBefore = log
@@ -79,7 +80,7 @@ export class Checkpoints {
 
   #watch(worker: Worker): Worker {
     worker.on('message', () => this.#ended())
-    // It exits after an error. The next pass begins another.
+    // The thread exits after an error; the next pass starts another one.
     worker.on('error', () => undefined)
     worker.once('exit', () => {
       this.#worker = undefined

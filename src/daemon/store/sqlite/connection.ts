@@ -40,7 +40,7 @@ export class ReadTurn {
   readonly end = (): void => {
     if (!this.#isOpen) return
     this.#isOpen = false
-    // SQLite ends a transaction by itself after an error of the disk.
+    // SQLite itself ends a transaction after a disk error.
     if (this.#connection.open && this.#connection.inTransaction) this.#commit.run()
   }
 }
@@ -56,7 +56,7 @@ export function openSqlite(file: string, options: { readonly: boolean; mayWait?:
   connection.pragma('cache_size = -65536')
   connection.pragma('mmap_size = 268435456')
   connection.pragma('temp_store = MEMORY')
-  // The bound for a log that nothing else copies into the database in time. Within a commit, it delays taps.
+  // The size of a log that nothing else copies in time. Then a commit copies it, which delays taps.
   connection.pragma('wal_autocheckpoint = 16000')
   // The log shrinks to 40 MB after a burst.
   connection.pragma(`journal_size_limit = ${40_960_000}`)
@@ -76,7 +76,7 @@ export function openSqlite(file: string, options: { readonly: boolean; mayWait?:
 export function readsBeside(writer: Opened, reader: Opened): Kysely<Database> {
   return kyselyOn(reader.connection, reader.readTurn.begin, (sql) => {
     const viaReader = prepareOn(reader.connection, reader.readTurn.begin, sql)
-    // The connection that only reads refuses a change, which the writer's would answer before its commit.
+    // The read-only connection refuses changes; the writer's would answer one before its commit.
     if (!sql.startsWith('select ')) return viaReader
     const viaWriter = prepareOn(writer.connection, writer.readTurn.begin, sql)
     const pickConnection = () =>
@@ -141,8 +141,8 @@ function withKeptStatements(connection: Connection, beforeQuery: () => void): Sq
 type Row = Record<string, unknown>
 
 /**
- * Makes its rows of a statement's values. The driver makes an object column by column, from outside of JavaScript: a list
- * takes 1.6 times as long to read then, and a used ref 5 to 15 % longer.
+ * Builds rows from a statement's values. The driver builds objects column by column from native code, with which a
+ * list takes 1.6 times as long to read, and a used ref 5 to 15 % longer.
  */
 class Statement implements SqliteStatement {
   readonly reader: boolean
@@ -179,7 +179,7 @@ class Statement implements SqliteStatement {
   }
 
   #row(values: readonly unknown[]): Row {
-    // A daemon of a later version may add columns, which stand among those of a join.
+    // A later version's daemon may add columns, which appear between those of a join.
     if (values.length !== this.#columns.length)
       this.#columns = this.#statement.columns().map(({ name }) => name)
     const row: Row = {}

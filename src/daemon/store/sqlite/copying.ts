@@ -34,7 +34,7 @@ export const sqliteCopying: Copying = {
       db,
     )
     const sequences = new Map(rows.map(({ name, seq }) => [name, seq]))
-    // SQLite numbers the rows of other tables from their highest ID.
+    // SQLite assigns IDs of other tables from their highest ID.
     for (const { name, key } of tables) {
       if (key.join() !== 'id') continue
       const { rows: highest } = await sql<{ id: number | null }>`
@@ -58,7 +58,7 @@ export const sqliteCopying: Copying = {
   refuses: () => false,
 }
 
-/** The tables of a migrated database, each after those that it refers to. */
+/** Tables of a migrated database, each after those that it refers to. */
 export async function layoutOf(db: Queries): Promise<Table[]> {
   const { rows } = await sql<{ name: string }>`
     select name from sqlite_schema

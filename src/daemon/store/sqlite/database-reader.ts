@@ -9,7 +9,7 @@ export type Job =
   | { kind: 'check' }
   | { kind: 'backup'; path: string }
 
-/** @param file the database, the same in all orders */
+/** @param file the database, the same in all requests */
 export type Order = { id: number; file: string; job: Job }
 
 export type Reply = { id: number } & ({ value: unknown } | { error: { message: string; code?: string } })
@@ -83,7 +83,7 @@ async function answer({ id, file, job }: Order): Promise<void> {
   }
 }
 
-// One at a time: a backup is a transaction of many steps.
+// One at a time, because a backup is a transaction of many steps.
 let last = Promise.resolve()
 process.on('message', (order: Order) => {
   last = last.then(() => answer(order))

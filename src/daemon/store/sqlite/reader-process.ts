@@ -62,7 +62,7 @@ export class ReaderProcess {
     this.#isClosed = true
     const child = this.#child
     if (!child || child.exitCode !== null || child.signalCode !== null) return
-    // Nothing else may keep a process alive that only restores a backup.
+    // A process that only restores a backup has nothing else to keep it alive.
     child.ref()
     const gone = once(child, 'exit')
     // Otherwise our own process may end here, if nothing else keeps it running.

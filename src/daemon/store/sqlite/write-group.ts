@@ -7,7 +7,7 @@ const lockedForMs = 5000
 const lockedRetryMs = 10
 /** The longest that a write waits for others to share its flush. */
 const collectingMs = 5
-/** Jobs that take longer, with their commit, are not committed together with taps. */
+/** Jobs that take longer, commit included, are not grouped with taps. */
 const longMs = 3
 
 const isLocked = (error: unknown): boolean =>
@@ -58,7 +58,7 @@ export class WriteGroup {
     return this.#queued(this.#jobs, job)
   }
 
-  /** Before the jobs of its group, since somebody stands there with a phone. */
+  /** Runs before the group's jobs, because a person is waiting with a phone. */
   addTap<T>(job: WriteJob<T>): Promise<T> {
     return this.#queued(this.#taps, job)
   }
@@ -124,14 +124,14 @@ export class WriteGroup {
     try {
       this.#readTurn.end()
       await checkpoints.between()
-      // SQLite begins its log anew only while nobody reads.
+      // SQLite restarts its log only while nobody reads.
       reads.end()
       await this.#beginOnceFree()
       for (const tap of taps) await this.#run(tap)
       const begun = performance.now()
       for (const job of jobs) await this.#run(job)
       this.#commit.run()
-      // Short ones come between the pieces of a long edit.
+      // Short jobs run between the pieces of a long edit.
       if (jobs.length > 0) this.#jobsTookMs = Math.max(performance.now() - begun, this.#jobsTookMs / 2)
       // Callers must be able to read what they wrote.
       reads.end()
@@ -144,7 +144,7 @@ export class WriteGroup {
     for (const one of [...taps, ...jobs]) one.settle(failure)
   }
 
-  /** Taps do not wait for jobs that take long, as the pieces of a large edit do, which in turn have every other group. */
+  /** Taps do not wait for long jobs, such as the pieces of a large edit, which in turn get every other group. */
   #nextGroup(): { taps: readonly Queued[]; jobs: readonly Queued[] } {
     const [taps, jobs] = [this.#taps, this.#jobs]
     this.#taps = []

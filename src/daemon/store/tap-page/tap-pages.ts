@@ -43,7 +43,7 @@ const ofChip = statement<{ uid: string }>()((db, p) =>
     .where('chips.uid', '=', p.uid),
 )
 
-/** The chip of a tap page without its token and events: in one query, since every tap pays for it. */
+/** A tap page's chip without its token and events, in one query, because every tap needs it. */
 export async function pageOfChip(db: Queries, uid: string): Promise<PageOfChip | undefined> {
   const row = await ofChip.first(db, { uid })
   if (!row) return undefined

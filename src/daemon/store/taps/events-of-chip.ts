@@ -1,12 +1,12 @@
 import { type RawBuilder, sql } from 'kysely'
 
-/** By sums, since a list in order takes SQLite as long as a whole tap. */
+/** Uses sums: building an ordered list would take SQLite as long as a whole tap. */
 const changing = (column: string, from: RawBuilder<unknown>) => sql<string>`(
   select count(*) || ' ' || coalesce(sum(${sql.ref(column)}), 0) || ' ' ||
     coalesce(sum(${sql.ref(column)} * ${sql.ref(column)}), 0)
   from ${from})`
 
-/** What is assigned to a chip, or to its token, as a text that changes with each assignment: badges and guestbooks. */
+/** A text that changes with each assignment of badges and guestbooks to a chip or its token. */
 export const eventsOfChip = sql<string>`(
   ${changing('id', sql`"badgeAssignments" where "chipUid" = chips.uid or "tokenRow" = chips."tokenRow"`)} || ';' ||
   ${changing('guestbookEventId', sql`"guestbookAssignments" where "chipUid" = chips.uid`)})`

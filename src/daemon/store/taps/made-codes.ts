@@ -1,4 +1,4 @@
-/** What a code is for. */
+/** The subject of a code. */
 export type CodeSubject =
   /** `tokenRow` null: the token that is minted for the chip. `round`: see ChipsTable.claimRound. */
   | { type: 'PHYGITAL_CLAIM'; tokenRow: number | null; round: number }
@@ -14,7 +14,7 @@ export interface MadeCodes {
   subjects: readonly CodeSubject[]
 }
 
-/** The same for codes of a tap of which one use ends all. */
+/** A key of the subject; using one code of a tap ends the others with the same key. */
 export function subjectKey(subject: CodeSubject): string {
   switch (subject.type) {
     case 'PHYGITAL_CLAIM':

@@ -5,7 +5,7 @@ import { affected, statement } from '../database/statement.ts'
 import type { Database, TapRow } from '../schema/schema.ts'
 import { lastTapBefore } from '../time/clock-set-back.ts'
 
-/** A tap that was taken, with its chip as it is now. */
+/** A recorded tap, with the current state of its chip. */
 export interface TapOfChip
   extends ChipWithEvents,
     Pick<TapRow, 'at' | 'counter' | 'refsUntil' | 'pageUntil' | 'links' | 'queried' | 'codes'> {
@@ -45,16 +45,16 @@ const ofCodes = statement<{ id: number }>()((db, p) =>
     .where('taps.id', '=', p.id),
 )
 
-/** What the codes of a tap depend on; `teamId` null: its chip was removed. */
+/** Inputs of a tap's codes; `teamId` null: its chip was removed. */
 export type TapOfCodes = NonNullable<Awaited<ReturnType<typeof ofCodes.first>>>
 
 export const findTapOfCodes = (db: Queries, id: number): Promise<TapOfCodes | undefined> =>
   ofCodes.first(db, { id })
 
-/** Undefined also if its chip was removed. */
+/** Also undefined if its chip was removed. */
 export const findTap = (db: Queries, id: number): Promise<TapOfChip | undefined> => byId.first(db, { id })
 
-// A condition on `queried` is what uses a ref up; the rest may have changed since the tap was read.
+// The condition on `queried` ensures that a ref is used once; other data may have changed since the tap was read.
 const query = statement<{ id: number; bit: number; now: string; codes: string }>()((db, p) =>
   db
     .updateTable('taps')
@@ -79,7 +79,7 @@ const query = statement<{ id: number; bit: number; now: string; codes: string }>
     .returning('codes'),
 )
 
-/** With the tap's own ref, fewer than the bits of a number. */
+/** Together with the tap's own ref, fewer than the bits of a number. */
 export const maxLinks = 50
 
 /**
@@ -96,27 +96,27 @@ export const queryRefOf = async (
 const extend = statement<{ id: number; until: string }>()((db, p) =>
   db.updateTable('taps').set({ pageUntil: p.until }).where('id', '=', p.id).where('pageUntil', '<', p.until),
 )
-/** Never shortens it. */
+/** Never shortens the time. */
 export const extendPage = extend.run
 
-/** Those of some taps that are of the chip. */
+/** Those of the given taps that belong to the chip. */
 export const tapsOf = (
   db: Queries,
   { ids, uid }: { ids: readonly number[]; uid: string },
 ): Promise<TapOfChip[]> => ofChip(db).where('taps.id', 'in', ids).where('chips.uid', '=', uid).execute()
 
-/** Ends the refs, codes, and pages of all taps of a chip so far. */
+/** Ends the refs, codes, and pages of all of a chip's taps so far. */
 export const endTapsOfChip = (db: Queries, uid: string, now: string) =>
   affected(
     db
       .updateTable('chips')
       .set((e) => ({ endedTap: e.ref('lastTap'), endedAt: now }))
       .where('uid', '=', uid)
-      // A chip that was registered again ended with all taps of that time.
+      // A chip that was registered again has ended all taps from before.
       .where((e) => e('lastTap', '>', e.fn.coalesce('endedTap', e.lit(-1)))),
   )
 
-/** Ends the codes that claim what a chip carries. Refs that were not queried give new ones. */
+/** Ends the codes that claim what a chip carries. Refs that were not queried yet give new ones. */
 export const endClaimCodes = (db: Queries, uid: string, now: string) =>
   affected(
     db
@@ -126,8 +126,8 @@ export const endClaimCodes = (db: Queries, uid: string, now: string) =>
   )
 
 /**
- * Ends the claim codes of all chips of a token, since they were issued for its former state: also those that refs of
- * earlier taps would still give.
+ * Ends the claim codes of all chips of a token, because they were issued for its former state, including those that
+ * unused refs of earlier taps would give.
  */
 export const endClaimsOfToken = (db: Queries, tokenRow: number, now: string) =>
   affected(

@@ -5,14 +5,14 @@ import type { Queries } from '../database/database.ts'
 import { affected, exists, statement } from '../database/statement.ts'
 import type { SpentCodeRow } from '../schema/schema.ts'
 
-/** What may be stored of a code. It is long and unguessable, so a plain hash is enough. */
+/** The stored form of a code. Codes are long and unguessable, so a plain hash is enough. */
 export const hashCode = (code: string): string => hash('sha256', code, 'base64url')
 
 const ofTap = statement<{ tapId: number }>()((db, p) =>
   db.selectFrom('spentCodes').selectAll().where('tapId', '=', p.tapId),
 )
 
-/** Those of a tap's codes that were spent or deleted. */
+/** Codes of a tap that were used or deleted. */
 export const spentCodesOf = (db: Queries, tapId: number): Promise<SpentCodeRow[]> => ofTap.all(db, { tapId })
 
 export interface CodeUse {
@@ -43,11 +43,11 @@ const take = statement<Omit<CodeUse, 'chipUid'> & { now: string }>()((db, p) =>
 )
 
 /**
- * Uses a code up, which also ends the other codes of its tap for the same subject. Call it in the write that records what
- * for, after a look whether the code is good. @returns false if another caller was first
+ * Uses a code up, which also ends the other codes of its tap for the same subject. Call it in the write that records
+ * the use, after checking that the code is valid. @returns false if another caller was first
  */
 export async function takeCode(db: Queries, { chipUid, ...code }: CodeUse, now: string): Promise<boolean> {
-  // What a code is used for may end all codes of its chip: two that did so at once would wait for each other.
+  // A use may end all codes of its chip; without this lock, two concurrent uses would wait for each other.
   await holdChip(db, chipUid)
   return take.runOnce(db, { ...code, now })
 }
@@ -75,19 +75,19 @@ const sign = statement<{ codeHash: string; signature: Uint8Array }>()((db, p) =>
 const boxOf = (code: string): SecretBox =>
   new SecretBox(new Uint8Array(hkdfSync('sha256', code, '', 'transfer signature', 32)))
 
-/** Keeps the signature that a code is used up for. @param signature text of any shape, for `signatureOf` */
+/** Stores the signature for which a code is used up. @param signature any text, for `signatureOf` */
 export const keepSignature = (db: Queries, code: string, signature: string): Promise<number> => {
   const codeHash = hashCode(code)
   return sign.run(db, { codeHash, signature: boxOf(code).seal(Buffer.from(signature), codeHash) })
 }
 
-/** Undefined if the code was not used up for a signature. */
+/** Undefined if the code was not used for a signature. */
 export const signatureOf = (
   { signature, codeHash }: { signature: Uint8Array | null; codeHash: string },
   code: string,
 ): string | undefined => (signature === null ? undefined : boxOf(code).open(signature, codeHash).toString())
 
-/** Lets a code that was taken be presented again, for the same thing. */
+/** Allows a used code to be presented again for the same thing. */
 export const makeCodeGood = (db: Queries, codeHash: string) =>
   affected(db.updateTable('spentCodes').set({ usedAt: null }).where('codeHash', '=', codeHash))
 
@@ -109,7 +109,7 @@ export const restoreCode = (db: Queries, codeHash: string) =>
 export const isAssigned = (db: Queries, assignmentId: number): Promise<boolean> =>
   exists(db.selectFrom('badgeAssignments').select('id').where('id', '=', assignmentId))
 
-/** Those of taps that are not kept any more. @returns the number of deleted rows */
+/** Deletes used codes of taps that are no longer stored. @returns the number of deleted rows */
 export const pruneSpentCodes = (db: Queries, limit: number) =>
   affected(
     db.deleteFrom('spentCodes').where('codeHash', 'in', (of) =>

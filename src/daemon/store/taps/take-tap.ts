@@ -5,7 +5,7 @@ import { insertMessage } from '../webhooks/webhook-deliveries.ts'
 import { eventsOfChip } from './events-of-chip.ts'
 import type { TapInsert } from './tap-insert.ts'
 
-/** One value each, with the types of PostgreSQL. */
+/** One value each, with their PostgreSQL types. */
 export const takenValues = {
   uid: 'text',
   teamId: 'bigint',
@@ -32,10 +32,10 @@ export const takenValues = {
 
 type Value = keyof typeof takenValues
 type Values = Record<Value, unknown>
-/** Parameters, or columns of those that are given. */
+/** Parameters, or columns of a list of values. */
 export type ValueRefs = Readonly<Record<Value, unknown>>
 
-// Named one by one, since a copy of both objects takes a fifth of the write.
+// Listed by name, because copying both objects takes a fifth of the write.
 export const valuesOf = ({ seen, events, tap }: TapInsert): Values => ({
   uid: seen.uid,
   teamId: seen.teamId,
@@ -64,8 +64,8 @@ const isUnchanged = (column: string, value: unknown): RawBuilder<SqlBool> =>
   sql`chips.${sql.ref(column)} is not distinct from ${value}`
 
 /**
- * All that a tap depends on, checked by the write itself: a tap is of the chip as it is when it is recorded. (PostgreSQL
- * looks at assignments as of the statement's beginning, so one that is made or removed meanwhile counts as later.)
+ * Everything that a tap depends on, checked by the write itself, so that a tap always fits the chip's state when
+ * recorded. (PostgreSQL reads assignments as of the statement's beginning, so a concurrent change counts as later.)
  */
 export const tapConditions: Record<string, (p: ValueRefs) => Expression<SqlBool>> = {
   counter: (p) => sql`chips."lastCounter" < ${p.counter}`,
@@ -82,7 +82,10 @@ export const tapConditions: Record<string, (p: ValueRefs) => Expression<SqlBool>
   events: (p) => sql`(${p.events} is null or ${eventsOfChip} = ${p.events})`,
 }
 
-/** Records a tap if its chip is as it was seen, as the next one of the chip's chain. @param source chips, and how it is locked */
+/**
+ * Records a tap as the next one in its chip's chain, if the chip is unchanged.
+ * @param source chips, and how they are locked
+ */
 export const recordTap = (
   p: ValueRefs,
   source: { from: RawBuilder<unknown>; lock: RawBuilder<unknown> },
@@ -101,7 +104,10 @@ export const recordTap = (
 
 type RecordedTap = Readonly<Record<'id' | 'chipUid' | 'counter' | 'at' | 'outcome' | 'tamper', unknown>>
 
-/** Uses the tap up. What was open once stays so. Only valid taps are a chain, since of others the oldest are deleted. */
+/**
+ * Uses the tap up. An open seal stays open. Only valid taps form the chain, since the oldest of the others are
+ * deleted.
+ */
 export const raiseChip = (tap: RecordedTap, from: RawBuilder<unknown>) => sql`
   update chips set "lastCounter" = ${tap.counter}, "lastTapAt" = ${tap.at}, "catchesUp" = 0,
     "lastTap" = case when ${tap.outcome} = 'valid' then ${tap.id} else chips."lastTap" end,
@@ -125,7 +131,10 @@ const raise = statement<{
   tamper: string | null
 }>()((db, p) => ({ compile: () => raiseChip(p, nothing).compile(db) }))
 
-/** Part of a write. @returns the ID of the tap; undefined, with nothing written: it is used up, or its chip has changed */
+/**
+ * Part of a write. @returns the ID of the tap; undefined if nothing was written, because it is used up or its chip
+ * has changed
+ */
 export async function takeTapIn(db: Queries, insert: TapInsert): Promise<number | undefined> {
   const recorded = await record.first(db, valuesOf(insert))
   if (!recorded) return undefined

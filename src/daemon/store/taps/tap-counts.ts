@@ -5,7 +5,7 @@ import type { TapRow } from '../schema/schema.ts'
 
 export interface TapsCounted {
   teamId?: number | undefined
-  /** Only chips that are in this group now. */
+  /** Only chips currently in this group. */
   chipGroupId?: number | undefined
   outcome?: TapRow['outcome'] | 'refused' | undefined
   since: string
@@ -44,7 +44,7 @@ export const countByOutcome = (db: Queries, filter: TapsCounted, piece: TapPiece
     .groupBy('outcome')
     .execute()
 
-/** May be slow. By the group and the item that a chip has now; null for chips that are gone. */
+/** May be slow. By the chip's current group and item; null for removed chips. */
 export const countByChip = async (
   db: Queries,
   filter: TapsCounted,
@@ -77,7 +77,8 @@ function selected(db: Queries, { teamId, chipGroupId, outcome, since, until }: T
     .where('id', '<=', piece.upTo)
     .where('at', '>=', since)
     .where('at', '<', until)
-  // The sum keeps SQLite from using the index of teams, which has no times. Taps of unknown chips are everybody's.
+  // The sum keeps SQLite from using the index on teams, which does not include times. Taps of unknown chips
+  // belong to all teams.
   if (teamId !== undefined)
     query = query.where((e) => e.or([e(e('teamId', '+', e.lit(0)), '=', teamId), e('teamId', 'is', null)]))
   if (chipGroupId !== undefined)

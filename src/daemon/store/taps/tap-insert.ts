@@ -1,6 +1,6 @@
 import type { ChipRow, NewMessage, TapRow } from '../schema/schema.ts'
 
-/** A tap, and its chip as it was when the tap was judged. */
+/** A tap, and the state of its chip when the tap was judged. */
 export interface TapInsert {
   seen: Pick<
     ChipRow,
@@ -16,7 +16,7 @@ export interface TapInsert {
     | 'tamper'
     | 'claimRound'
   >
-  /** See eventsOfChip: its codes depend on them; null: on none. */
+  /** Assignments on which its codes depend, see eventsOfChip; null: none. */
   events: string | null
   tap: Omit<TapRow, 'id' | 'chipUid' | 'teamId' | 'keySetId' | 'previous' | 'queried' | 'counter'> & {
     counter: number

@@ -6,7 +6,7 @@ import type { TapRow } from '../schema/schema.ts'
 
 const shown = ['id', 'at', 'chipUid', 'teamId', 'keySetId', 'counter', 'outcome', 'via', 'tamper'] as const
 
-/** A tap as it is shown. */
+/** A tap in the form that is shown. */
 export type ShownTap = Pick<TapRow, (typeof shown)[number]>
 export type NewTap = Omit<ShownTap, 'id' | 'tamper'> & Partial<Pick<TapRow, 'tamper'>>
 
@@ -16,7 +16,7 @@ const insert = statement<Omit<ShownTap, 'id'>>()((db, p) =>
     .values(named(p, ['at', 'chipUid', 'teamId', 'keySetId', 'counter', 'outcome', 'via', 'tamper'])),
 )
 
-/** Those that used nothing up. */
+/** Taps that used nothing up. */
 export async function insertRefusedTaps(db: Queries, taps: readonly NewTap[]): Promise<void> {
   for (const tap of taps) await insert.run(db, { tamper: null, ...tap })
 }
@@ -97,7 +97,7 @@ export async function listTaps(db: Queries, { teamId, uid, ...filter }: TapFilte
   return [...own, ...nobodys].sort((a, b) => b.id - a.id).slice(0, filter.limit)
 }
 
-/** The valid ones are a chain; the others are few enough for an index. */
+/** Valid taps form a chain; the others are few enough for an index. */
 async function tapsOfChip(
   db: Queries,
   uid: string,
@@ -113,7 +113,7 @@ async function tapsOfChip(
     for (let at = 0; at < ids.length && found.length < filter.limit; at += rowsAt) {
       const used = tapsWhere(db, { ...filter, outcome: undefined })
         .where('id', 'in', ids.slice(at, at + rowsAt))
-        // The chain of a HaLo chip goes on under another UID.
+        // A HaLo chip's chain continues under another UID.
         .where('chipUid', '=', uid)
       found.push(...(await ofTeam(used).execute()))
     }
@@ -128,7 +128,7 @@ async function tapsOfChip(
 const rowsAt = 500
 
 /**
- * Newest first; also of a chip that was removed. A query of its own: in that of the taps, PostgreSQL would take it for half
+ * Newest first; also for removed chips. A separate query: joined with that of the taps, PostgreSQL would expect half
  * of all taps, and read them all.
  */
 async function chainOf(db: Queries, uid: string, before = Number.POSITIVE_INFINITY): Promise<number[]> {
@@ -200,7 +200,7 @@ async function countTaps(db: Queries): Promise<number> {
   return (await newestTap(db)) - Number((await setting(db, 'tapsDeleted')) ?? 0)
 }
 
-/** Its ID; 0: there is none. */
+/** The newest tap's ID; 0: there is none. */
 export async function newestTap(db: Queries): Promise<number> {
   const newest = db.selectFrom('taps').select((e) => e.fn.max<number | null>('id').as('id'))
   return Number((await newest.executeTakeFirstOrThrow()).id ?? 0)

@@ -1,8 +1,8 @@
 import { type Db, engineOf } from '../database/database.ts'
 
 /**
- * A clock compared with the database's, which all daemons on one share.
- * @returns milliseconds by which the clock is ahead, negative if it is behind, and how exact that is
+ * Compares a clock with the database's, which its daemons share.
+ * @returns how far the clock is ahead in milliseconds, negative if behind, and the precision
  */
 export async function aheadOfDatabase(
   db: Db,

@@ -39,10 +39,10 @@ const beyond = statement<{ webhookId: number; waiting: number }>()((db, p) =>
     .offset(p.waiting),
 )
 
-/** More deliveries than `waiting` are open. */
+/** True if more than `waiting` deliveries are open. */
 export const isMoreOpen = beyond.exists
 
-/** For one webhook, to be tried now by the caller, and from `dueAt` on by anyone. */
+/** For one webhook; the caller tries it now, and anyone from `dueAt` on. */
 export const insertDue = async (
   db: Queries,
   message: Omit<NewMessage, 'transactionId' | 'chipUid'> & { dueAt: string },
@@ -111,7 +111,7 @@ export async function countOpen(db: Queries, webhookId: number, limit: number): 
   return Number(open)
 }
 
-/** Deletes up to `limit` settled deliveries, the oldest first. @returns their number */
+/** Deletes up to `limit` settled deliveries, oldest first. @returns their number */
 export const deleteSettled = (
   db: Queries,
   of: { webhookId: number; belowId?: number; settledBefore?: string; limit: number },

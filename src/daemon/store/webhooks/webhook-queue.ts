@@ -2,7 +2,7 @@ import type { Queries } from '../database/database.ts'
 import { statement } from '../database/statement.ts'
 import type { WebhookDeliveryRow } from '../schema/schema.ts'
 
-// What the deliverer does with deliveries that are open.
+// The deliverer's operations on open deliveries.
 
 export interface QueuedDelivery extends WebhookDeliveryRow {
   /** Hash of its transaction; null: it has none, or it is not signed yet. */
@@ -21,7 +21,7 @@ const enabled = statement<Record<never, never>>()((db) =>
         .whereRef('webhookId', '=', 'webhooks.id')
         .where('settledAt', 'is', null)
         .limit(1)
-      // Two questions, since each is one place in the index.
+      // Two queries, because each uses one place in the index.
       return [
         open.select('webhookDeliveries.id').where('dueAt', 'is', null).as('untried'),
         open.select('dueAt').where('dueAt', 'is not', null).orderBy('dueAt').as('dueAt'),
@@ -51,7 +51,7 @@ export const dueDeliveries = statement<{ webhookId: number; now: string; limit: 
   open(db, p.webhookId).where('dueAt', '<=', p.now).orderBy('dueAt').limit(p.limit),
 ).all
 
-/** Before the first try: each later one says the same, even if the process ends before this one is over. */
+/** Stored before the first try, so that later tries say the same even if the process ends during the first. */
 export const fixData = statement<{ id: number; data: string }>()((db, p) =>
   db.updateTable('webhookDeliveries').set({ data: p.data, transactionId: null }).where('id', '=', p.id),
 ).run
@@ -62,7 +62,7 @@ export const recordTry = statement<{
   /** Failed tries before this one. */
   attempts: number
   outcome: 'delivered' | 'failed' | null
-  /** null: it is tried again at `dueAt`. */
+  /** Null: it is retried at `dueAt`. */
   settledAt: string | null
   dueAt: string | null
   statusCode: number | null

@@ -61,6 +61,6 @@ export const removedWebhooks = async (db: Queries): Promise<number[]> =>
     ({ id }) => id,
   )
 
-/** Only once its deliveries are deleted. */
+/** Only after its deliveries are deleted. */
 export const deleteWebhook = (db: Queries, id: number) =>
   affected(db.deleteFrom('webhooks').where('id', '=', id).where('removedAt', 'is not', null))

@@ -63,7 +63,7 @@ const readRow = lineReader<AssignmentRow, { kind: string }>((line, row, { kind }
 const common = {
   how: 'written',
   isAdmin: false,
-  // Taps of the chips then give codes, or give none any more.
+  // Taps of the chips will then give codes, or stop doing so.
   scope: 'transfer',
   readRow,
   async plan({ db, clock }, run, rows, seen) {
@@ -86,7 +86,7 @@ const common = {
   },
 } satisfies Partial<AssignmentKind>
 
-/** What a batch did to a chip is taken back by its opposite, which may restore a window or a text. */
+/** The opposite of what the batch did to a chip; it may restore a window or a text. */
 const taking = (kind: string): AssignmentKind['undo'] => ({
   kind,
   row: ({ row, badgeEventId }, { uid, status, previous, left }) =>

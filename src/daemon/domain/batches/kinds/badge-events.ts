@@ -100,7 +100,7 @@ async function planned(
   const hash = contentHash(event, image)
   const id = await eventOfContent(deps.db.read, { teamId, hash })
   if (id != null) return { ...about, status: 'unchanged', id }
-  // The row before it will create the same event.
+  // An earlier row will create the same event.
   const isSame = seen.has(hash)
   seen.set(hash, row)
   return { ...about, status: isSame ? 'unchanged' : 'created' }
@@ -125,7 +125,7 @@ export const badgeEventCreation: SentKind<EventLine, EventResult> = {
   isAdmin: false,
   scope: 'edit',
   hasFiles: true,
-  // A second event waits for the first: providers slow down whoever sends many at once.
+  // One at a time: providers slow down clients that send many requests at once.
   concurrency: 1,
   readRow,
   async plan(deps, { id, teamId }, rows, seen) {
@@ -155,7 +155,7 @@ export const badgeEventCreation: SentKind<EventLine, EventResult> = {
               recorded()
             },
           }
-          // A sheet that was created before creates nothing twice.
+          // A sheet that was already created creates nothing again.
           const content = { hash: contentHash(event, hash), isOnce: true }
           const created = await createBadgeEvent(deps, requester, { event, image, content })
           isUnchanged = created.isUnchanged ?? false

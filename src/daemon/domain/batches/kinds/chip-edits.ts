@@ -7,7 +7,7 @@ import type { PlannedRow, RowResult, WrittenKind } from '../kind.ts'
 /** `redirectUrl`: in a plan, where taps would lead. */
 type Result = RowResult & Pick<EditResult, 'uid' | 'previous'> & { readonly redirectUrl?: string | null }
 
-/** A chip that already has the value that an undo restores is done, whatever happened in between. */
+/** A chip that already has the value to be restored counts as done, whatever happened in between. */
 function asResult({ value }: EditRow, result: EditResult): Result {
   const { status, previous } = result
   if (status !== 'failed' || previous === undefined) return result
@@ -16,13 +16,13 @@ function asResult({ value }: EditRow, result: EditResult): Result {
   return { ...result, status: 'conflict' }
 }
 
-/** What the plan saw is what must still be there. */
+/** The current values must equal those in the plan. */
 function bound({ row, planned }: PlannedRow<EditRow, Result>): EditRow {
   const seen = planned?.previous
   return seen === undefined ? row : { ...row, value: { ...row.value, expected: seen } }
 }
 
-/** Redirect URLs, by an API key. */
+/** API keys may only set redirect URLs. */
 export const chipsEdit: WrittenKind<EditRow, Result> = {
   names: ['chips edit'],
   how: 'written',

@@ -117,7 +117,7 @@ const conflict = (row: number, uid: string): ImportResult => ({
   error: 'The chip was registered or removed since the batch was planned, and is left as it is.',
 })
 
-/** Chips that were there when the batch was planned, and would be registered now. */
+/** Chips that were registered when the batch was planned but are missing now. */
 async function goneSince(
   trx: Queries,
   rows: readonly PlannedRow<ImportRow, ImportResult>[],
@@ -147,12 +147,12 @@ export const chipImport: WrittenKind<ImportRow, ImportResult> = {
   isAdmin: true,
   scope: 'edit',
   readRow: readLine,
-  // A million rows in any order take six times as long if they are written as they come.
+  // A million unsorted rows take six times as long if written in their order of arrival.
   order: ({ input: { uid = '' } }) => uid,
   checkSettings: async (deps, run) => {
     await planImport(deps, requestOf(run))
   },
-  // Whether a chip can be registered shows only when it is.
+  // Only an attempt shows whether a chip can be registered.
   plan: (deps, run, rows) =>
     withRollback(deps.db, (trx) =>
       register(trx, deps, { request: requestOf(run), at: iso(deps.clock.now()) }, rows),

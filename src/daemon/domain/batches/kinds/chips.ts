@@ -16,10 +16,10 @@ interface Row {
   readonly value: ApplyRow
 }
 
-/** `was`: of a chip that is to be removed. */
+/** `was`: the state of a chip that is to be removed. */
 type Result = AppliedRow & { readonly was?: AppliedValues | undefined }
 
-/** What shows only when chips are registered is tried in writes of so many rows, which hold up taps. */
+/** Trial registrations run in writes of this many rows, because they delay taps. */
 const rowsPerTry = 100
 
 const readRow: WrittenKind<Row, Result>['readRow'] = (line) => {
@@ -70,7 +70,7 @@ async function write(
   const results = new Map<number, Result>()
   for (const { row, planned } of rows)
     if (planned?.status === 'failed' || planned?.status === 'conflict') results.set(row.row, shownOf(planned))
-  // A row that is left alone keeps its label, which may decide on others.
+  // A skipped row keeps its label, which may affect other rows.
   for (;;) {
     const remaining = rows.filter(({ row }) => !results.has(row.row))
     const decided = await planRows(
@@ -96,7 +96,7 @@ const conflictError = 'The chip was changed since the batch was planned, and is 
 
 const shownOf = ({ was: _, ...result }: Result): Result => result
 
-/** The row would not do any more what its plan said. */
+/** The row would no longer do what its plan said. */
 function isOtherThan(planned: Result | undefined, now: PlannedStep): boolean {
   if (planned === undefined || now.status === 'failed' || now.status === 'conflict') return false
   if (planned.status !== now.status) return true
@@ -121,7 +121,7 @@ const nothing = Object.fromEntries(
   appliedColumns.map((column) => [column, column === 'disabled' ? false : null]),
 )
 
-/** Leaves alone what somebody changed since. */
+/** Leaves alone whatever somebody has changed since. */
 function rowThatRestores({ row, value }: Row, { status, uid, changes = {} }: Result): object | undefined {
   const { publicKey, lastCounter, wishes } = value
   if (uid === null) return undefined
@@ -158,7 +158,7 @@ export const chipsApply: WrittenKind<Row, Result> = {
   undo: { kind: 'chips apply', row: rowThatRestores },
 }
 
-/** A chip that is not there before the batch was never there. */
+/** A chip that did not exist before the batch. */
 const notFoundResult = (result: Result): Result =>
   result.status === 'unchanged'
     ? { ...result, status: 'failed', error: 'The team has no such chip. Check the UID.' }

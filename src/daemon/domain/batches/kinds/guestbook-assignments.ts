@@ -25,7 +25,7 @@ const readRow = lineReader<GuestbookRow, { kind: string }>((line, row, { kind })
 const common = {
   how: 'written',
   isAdmin: false,
-  // Taps of the chips then give codes, or give none any more.
+  // Taps of the chips will then give codes, or stop doing so.
   scope: 'transfer',
   readRow,
   async plan({ db, clock }, run, rows, seen) {
@@ -49,7 +49,7 @@ const common = {
   },
 } satisfies Partial<GuestbookKind>
 
-/** What a batch did to a chip is taken back by its opposite. */
+/** The opposite of what the batch did to a chip. */
 const taking = (kind: string): GuestbookKind['undo'] => ({
   kind,
   row: ({ row, guestbookEventId }, { uid, status, previous, left }) =>

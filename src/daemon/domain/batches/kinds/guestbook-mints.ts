@@ -19,7 +19,7 @@ export interface MintResult extends RowResult {
   readonly contractAddress?: string
   readonly chainId?: number
   readonly tokenId?: string
-  /** The address behind a name. */
+  /** The address that a name resolved to. */
   readonly recipient?: string
   /** The gas limit of a mint to be sent. */
   readonly gas?: number
@@ -51,7 +51,7 @@ const isMint = ({ status }: RowResult): boolean => status === 'minted'
 
 const eventOf = ({ row: _, recipient: __, ...event }: MintLine): EventRef => event
 
-/** Rows that are checked at once. */
+/** Rows checked concurrently. */
 const concurrency = 100
 
 async function planned(deps: BatchDeps, teamId: number, line: MintLine): Promise<MintResult> {
@@ -60,7 +60,7 @@ async function planned(deps: BatchDeps, teamId: number, line: MintLine): Promise
     const found = await checkMint(deps, teamId, { event: eventOf(line), recipient })
     return { row, ...found, status: 'minted' }
   } catch (error) {
-    // A chain that does not answer is not the row's fault.
+    // An unreachable chain is not the row's fault.
     if (!(error instanceof DomainError) || isPassing(error.code)) throw error
     return { row, status: 'failed', error: describeRow(error.message) }
   }

@@ -66,7 +66,7 @@ const common = {
   },
 } satisfies Partial<ItemKind>
 
-/** Leaves alone what somebody changed since. */
+/** Leaves alone whatever somebody has changed since. */
 const restoring = (kind: string): ItemKind['undo'] => ({
   kind,
   row: ({ row, id }, { status, changes = {} }) => {

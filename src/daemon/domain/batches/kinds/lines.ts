@@ -3,9 +3,9 @@ import { isInstant, readMoment } from '../../../../values/date.ts'
 import { isJsonObject, type JsonObject } from '../../../../values/json.ts'
 import type { NumberedRow } from '../kind.ts'
 
-// Lines are read by hand: a schema would take longer than the rest of a row.
+// Lines are parsed by hand: a schema would take longer than the rest of a row.
 
-/** Can follow "Row 5: ". */
+/** Must be able to follow "Row 5: ". */
 export class LineProblem extends Error {}
 
 /** @param read @throws LineProblem */
@@ -31,7 +31,7 @@ export function refuseOthers(line: JsonObject, known: ReadonlySet<string>): void
       throw new LineProblem(`${name} is not a member; members are ${[...known].join(', ')}`)
 }
 
-/** Decimal, and how it reads otherwise. @throws LineProblem */
+/** Parses a UID: decimal, with its other possible reading. @throws LineProblem */
 export function uidsIn({ uid }: JsonObject): readonly string[] {
   if (typeof uid !== 'string') throw new LineProblem('uid must be text')
   const parsed = parseUid(uid)

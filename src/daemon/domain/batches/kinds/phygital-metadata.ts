@@ -20,7 +20,7 @@ export type MetadataLine = NumberedRow &
   RowTarget & {
     /** null: none. */
     readonly metadata: Metadata | null
-    /** The row applies only where this is the token's metadata. null: where it has none. */
+    /** The row applies only if this is the token's metadata. Null: only if it has none. */
     readonly expected?: Metadata | null
   }
 
@@ -29,9 +29,9 @@ export interface MetadataResult extends RowResult {
   readonly token?: TokenLocation | undefined
   /** null: there was none. */
   readonly previous?: Metadata | null | undefined
-  /** In a plan alone: what the token would get. */
+  /** In a plan: the metadata that the token would get. */
   readonly metadata?: Metadata | null
-  /** It can never succeed. */
+  /** The row can never succeed. */
   readonly isInvalid?: true
 }
 
@@ -102,11 +102,11 @@ export const phygitalMetadata: WrittenKind<MetadataLine, MetadataResult> = {
     const totals = await costs.totals((chainId) => deps.feeCap(chainId))
     return { totals: totals.map(totalsInText) }
   },
-  // Rows of one contract that are written together share an announcement, which costs gas.
+  // Rows of one contract in the same write share an announcement, which costs gas.
   rowsPerWrite: { min: maxPerAnnouncement, max: maxPerAnnouncement },
   staysInPiece: true,
   async write(trx, deps, run, rows) {
-    // A row that was planned does what its plan showed, or nothing.
+    // A planned row does exactly what its plan showed, or nothing.
     const open = rows.filter(({ planned }) => planned?.status !== 'failed')
     const changes = open.map(({ row, planned }) => {
       const previous = planned?.previous

@@ -16,17 +16,17 @@ import { describeTarget, firstWith, targetIn } from './token-lines.ts'
 
 export type TransferLine = NumberedRow & RowTarget & { readonly recipient: string }
 
-/** A plan says who has the token, and the address behind a name. */
+/** A plan shows the token's owner, and the address behind a name. */
 export interface TransferResult extends RowResult {
   readonly uid?: string
   readonly token?: CurrentToken | undefined
-  /** Before this row, and after any transfer under way; null: nobody. */
+  /** Before this row, after any pending transfer; null: nobody. */
   readonly owner?: string | null | undefined
   readonly recipient?: string | undefined
-  /** The recipient in the line, if it is not the address itself. */
+  /** The recipient in the line, if it is not already the address. */
   readonly name?: string
   readonly note?: string
-  /** It can never succeed. */
+  /** The row can never succeed. */
   readonly isInvalid?: true
   readonly initialTxHash?: string
   readonly transactionId?: number | undefined
@@ -64,7 +64,7 @@ function planned(
   return move.status === 'refused' ? { ...result, error: describeTarget(move.error, target) } : result
 }
 
-/** What was planned holds as long as the token is where it was. */
+/** A planned row is valid as long as the token has not moved. */
 async function asPlanned(
   deps: BatchDeps,
   { teamId }: BatchRun,
@@ -116,7 +116,7 @@ export const phygitalTransfers: SentKind<TransferLine, TransferResult> = {
     const recipient = seen?.recipient ?? line.recipient
     let found: TransferResult = { row, ...target, owner: seen?.owner, recipient, status: 'transferred' }
     const claim = claimOfRow(deps, run, key, { target, recipient })
-    // A row without a plan whose token is already where it should be is not sent.
+    // An unplanned row is not sent if the token is already where it should be.
     const judge = async () =>
       seen
         ? asPlanned(deps, run, target, seen)

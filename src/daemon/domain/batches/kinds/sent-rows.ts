@@ -2,10 +2,10 @@ import type { KeyedRequest } from '../../chain/transactions.ts'
 import type { ErrorCode } from '../../errors/errors.ts'
 import type { BatchDeps, BatchRun } from '../kind.ts'
 
-/** Longer than any batch is kept, so that a row is never sent again, however late its batch is resumed. */
+/** Longer than any batch is kept, so that a row is never sent twice, however late its batch is resumed. */
 const keyLifetimeMs = 200 * 24 * 3_600_000
 
-/** What is sent for a row. @param request everything that identifies it */
+/** The request for a row. @param request everything that identifies it */
 export const claimOfRow = (
   { idempotency }: Pick<BatchDeps, 'idempotency'>,
   { teamId }: BatchRun,
@@ -13,7 +13,7 @@ export const claimOfRow = (
   request: unknown,
 ): KeyedRequest => idempotency.claim({ scope: `batch:${teamId}`, key, request, lifetimeMs: keyLifetimeMs })
 
-/** The same key tells what became of a row whose answer was lost. */
+/** The same key finds the result of a row whose answer was lost. */
 const passing: ReadonlySet<ErrorCode> = new Set([
   'chain_unavailable',
   'badge_unavailable',
@@ -22,10 +22,10 @@ const passing: ReadonlySet<ErrorCode> = new Set([
   'store_full',
 ])
 
-/** Not the row's fault: it is sent again later. */
+/** Not the row's fault, so it is retried. */
 export const isPassing = (code: ErrorCode): boolean => passing.has(code)
 
-/** A message without its remark on codes: a batch uses none. */
+/** The message without its remark on codes, which batches do not use. */
 export const describeRow = (message: string): string =>
   message
     .replace(/ ?Nothing was used up(; [^.]*)?\.$/, '')

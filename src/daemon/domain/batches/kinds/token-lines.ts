@@ -6,7 +6,7 @@ import type { CurrentToken } from '../../phygitals/check-batch.ts'
 import { LineProblem } from './lines.ts'
 import { describeRow } from './sent-rows.ts'
 
-/** The token that a line names, by itself or by the chip that carries it. @throws LineProblem */
+/** Reads the token that a line names, directly or by its chip. @throws LineProblem */
 export function targetIn({ uid, contractAddress, chainId, tokenId }: JsonObject): RowTarget {
   const parts = { contractAddress, chainId, tokenId }
   const given = Object.values(parts).filter((part) => part != null).length
@@ -28,7 +28,7 @@ export function targetIn({ uid, contractAddress, chainId, tokenId }: JsonObject)
   }
 }
 
-/** Tells rows about one token. @param seen what rows before it named @returns the row that named it first */
+/** Finds an earlier row for the same token. @param seen tokens of earlier rows @returns the first row for it */
 export function firstWith(
   seen: Map<string, number>,
   row: number,

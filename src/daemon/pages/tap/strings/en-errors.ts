@@ -97,7 +97,7 @@ export const refusals: RefusalMessages = {
   },
 }
 
-/** For the address that is printed on labels. */
+/** For the address printed on labels. */
 export const printed: ErrorTexts = {
   title: 'Hold your phone to the chip',
   advice:

@@ -7,7 +7,7 @@ const date = (day: string): string =>
 
 const minutes = (count: number): string => (count === 1 ? 'one minute' : `${count} minutes`)
 
-/** All words of the tap page. Each of `de.ts` has the same place here. */
+/** All texts of the tap page. `de.ts` has the same structure. */
 export const en = {
   dir: 'ltr',
   genuine: 'Genuine, tapped just now',

@@ -1,15 +1,15 @@
 import type { ErrorCode } from '../../../domain/errors/errors.ts'
 import type { RefusalReason } from '../../../domain/taps/open-tap.ts'
 
-/** Words by the code of a refusal; `reverted`, `cancelled`: of a transaction; `otherwise`: all other codes. */
+/** Texts by error code; `reverted` and `cancelled` are for transactions, `otherwise` for all other codes. */
 export type FailureMessages = Partial<Record<ErrorCode, string>> &
   Record<'reverted' | 'cancelled' | 'otherwise', string>
 
-/** Messages for recipient_invalid, by what was typed. @param count characters after 0x */
+/** Messages for recipient_invalid, by kind of input. @param count characters after 0x */
 export interface InvalidRecipientMessages {
   unknownName: string
   wrongAddress: string
-  /** The part before the colon names another chain, or none that is known. */
+  /** The part before the colon names another chain, or an unknown one. */
   otherChain: string
   wrongLength: (count: number) => string
   /** Like `failures.recipient_invalid`, but mentions e-mail addresses, which badges accept. */

@@ -8,7 +8,10 @@ const all: Record<PageLanguage, Strings> = { en, de }
 
 export const stringsOf = (language: PageLanguage): Strings => all[language]
 
-/** @param header `Accept-Language`: the one of the page's languages that the reader likes best, else English */
+/**
+ * @param header `Accept-Language`
+ * @returns the reader's preferred language of those that the page has, else English
+ */
 export function chooseLanguage(header: string | undefined): PageLanguage {
   let best: { language: PageLanguage; weight: number } | undefined
   for (const entry of (header ?? '').slice(0, 500).split(',')) {

@@ -4,7 +4,7 @@ import { createdAt, numbered, ofTeam, optional, required, strict, strictClustere
 export async function chips(db: Kysely<unknown>): Promise<void> {
   await ofTeam(numbered(createdAt(db.schema.createTable('chipGroups'))))
     .addColumn('name', 'text', (c) => c.notNull())
-    // A count that is kept, since counting takes as long as there are chips.
+    // A stored count, because counting takes time proportional to the number of chips.
     .addColumn('chips', 'integer', (c) => c.notNull().defaultTo(0))
     .addUniqueConstraint('chipGroupsOneOfAName', ['teamId', 'name'])
     .modifyEnd(strict)
@@ -58,7 +58,7 @@ export async function chips(db: Kysely<unknown>): Promise<void> {
   await db.schema.createIndex('removedChipsOfUid').on('removedChips').column('uid').execute()
 }
 
-/** What stations do to chips, and what they give them. */
+/** Set-ups of chips by stations, and what the chips are given. */
 export async function nfc(db: Kysely<unknown>): Promise<void> {
   // No references to teams and key sets, because the possible keys of a chip outlive them.
   await numbered(db.schema.createTable('nfcPlans'))
@@ -77,7 +77,7 @@ export async function nfc(db: Kysely<unknown>): Promise<void> {
     .unique()
     .where(sql.ref('closedAt'), 'is', null)
     .execute()
-  // No references to teams and chips, because a run says what was done, also about those that are gone.
+  // No references to teams and chips, because a run records what was done, also for removed ones.
   await numbered(db.schema.createTable('nfcSheets'))
     .$call(required('integer', 'teamId'))
     .$call(required('text', 'sheet'))

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { createdAt, numbered, ofTeam, optional, required, strict, strictClustered } from '../columns.ts'
 
-/** What chips may stand for. */
+/** Items and tokens to which chips are linked. */
 export async function contracts(db: Kysely<unknown>): Promise<void> {
   await ofTeam(numbered(createdAt(db.schema.createTable('contracts'))))
     .$call(required('text', 'kind symbol name'))
@@ -53,7 +53,7 @@ async function claims(db: Kysely<unknown>): Promise<void> {
     .execute()
 }
 
-/** That metadata has changed: to marketplaces, and by the contract itself. */
+/** Announcements of changed metadata: to marketplaces, and by the contract itself. */
 async function announcements(db: Kysely<unknown>): Promise<void> {
   await numbered(createdAt(db.schema.createTable('marketplaceRefreshes')))
     .addColumn('chainId', 'integer', (c) => c.notNull())

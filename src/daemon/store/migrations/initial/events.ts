@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { createdAt, numbered, ofTeam, optional, required, strict, strictClustered } from '../columns.ts'
 
-/** Events of guestbooks and badges, and which chips give them. */
+/** Events of guestbooks and badges, and their assignments to chips. */
 export async function events(db: Kysely<unknown>): Promise<void> {
   await ofTeam(numbered(createdAt(db.schema.createTable('guestbookEvents'))))
     .addColumn('contractId', 'integer', (c) => c.notNull().references('contracts.id'))
@@ -39,7 +39,7 @@ export async function events(db: Kysely<unknown>): Promise<void> {
     .execute()
 }
 
-/** What each event of badges gives out, and to whom. */
+/** Codes and claims of badge events. */
 export async function badges(db: Kysely<unknown>): Promise<void> {
   await atPoap(db)
   await claims(db)

@@ -16,9 +16,9 @@ export async function settings(db: Kysely<unknown>): Promise<void> {
   }
 }
 
-/** What several daemons on one database share beyond what one of them keeps. */
+/** State that daemons on one database share. */
 export async function fleet(db: Kysely<unknown>): Promise<void> {
-  // Who does what only one daemon, or one session, may do.
+  // Leases: work that only one daemon or session may do at a time.
   await db.schema
     .createTable('leases')
     .addColumn('name', 'text', (c) => c.primaryKey())
@@ -26,7 +26,7 @@ export async function fleet(db: Kysely<unknown>): Promise<void> {
     .$call(required('integer', 'fence expiresAt'))
     .modifyEnd(strictClustered)
     .execute()
-  // Tells daemons that something in their memory was changed by another.
+  // Tells daemons that another one changed something that they cache.
   await db.schema
     .createTable('changes')
     .addColumn('kind', 'text', (c) => c.primaryKey())
@@ -38,7 +38,7 @@ export async function fleet(db: Kysely<unknown>): Promise<void> {
     .insertInto('changes')
     .values(['credentials', 'keySets', 'webhooks'].map((kind) => ({ kind, version: 0 })))
     .execute()
-  // With the settings that they have to agree on.
+  // Includes the settings on which daemons have to agree.
   await db.schema
     .createTable('daemons')
     .addColumn('id', 'text', (c) => c.primaryKey())
@@ -48,7 +48,7 @@ export async function fleet(db: Kysely<unknown>): Promise<void> {
     .execute()
 }
 
-/** The log, and its head, which is sealed if the data key is known here. */
+/** The log, and its head, which is sealed if the data key is available. */
 export async function audit(db: Kysely<unknown>): Promise<void> {
   await numbered(db.schema.createTable('audit'))
     .$call(required('text', 'at actor'))
@@ -99,7 +99,7 @@ export async function batches(db: Kysely<unknown>): Promise<void> {
     .execute()
   await db.schema.createIndex('batchesOfTeam').on('batches').columns(['teamId', 'id']).execute()
   await db.schema.createIndex('batchNames').unique().on('batches').columns(['teamId', 'name']).execute()
-  // The loop asks for those that are to run.
+  // For the loop, which reads batches that are due.
   await db.schema.createIndex('batchesByState').on('batches').columns(['state', 'id']).execute()
   await db.schema.createIndex('batchesByUntil').on('batches').columns(['until']).execute()
   await db.schema.createIndex('undosOfBatch').on('batches').columns(['undoes']).execute()
@@ -122,7 +122,7 @@ export async function batches(db: Kysely<unknown>): Promise<void> {
     .execute()
 }
 
-/** Where teams want to be told of what happens, and what is waiting to be told. */
+/** Webhooks and their deliveries. */
 export async function webhooks(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('webhooks')
@@ -149,7 +149,7 @@ export async function webhooks(db: Kysely<unknown>): Promise<void> {
     .$call(optional('integer', 'statusCode'))
     .modifyEnd(strict)
     .execute()
-  // Each message is in exactly one of these.
+  // Each delivery is in exactly one of these.
   await db.schema
     .createIndex('openDeliveries')
     .on('webhookDeliveries')

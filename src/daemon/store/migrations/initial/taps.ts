@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { optional, required, strict, strictClustered, type Table } from '../columns.ts'
 
-/** All but the ID, which each engine numbers in its own way. */
+/** All columns but the ID, which each engine assigns in its own way. */
 export const tapColumns = (table: Table): Table =>
   table
     .addColumn('at', 'text', (c) => c.notNull())
@@ -20,7 +20,7 @@ const oneTable = (db: Kysely<unknown>): Promise<void> =>
     .modifyEnd(strict)
     .execute()
 
-/** Taps and what they give. After `settings`. @param create makes the table of taps */
+/** Taps and what they give. Must come after `settings`. @param create creates the table of taps */
 export async function taps(
   db: Kysely<unknown>,
   create: (db: Kysely<unknown>) => Promise<void> = oneTable,
@@ -32,7 +32,7 @@ export async function taps(
     .column('id')
     .where(sql.ref('outcome'), '!=', sql.lit('valid'))
     .execute()
-  // The others of a chip are a chain.
+  // A chip's other taps form a chain.
   await db.schema
     .createIndex('tapsRefusedOfChip')
     .on('taps')

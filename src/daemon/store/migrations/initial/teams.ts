@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { createdAt, credential, numbered, ofTeam, optional, required, strict } from '../columns.ts'
 
-/** Who there is, and what may be done in whose name. */
+/** Teams, API keys, admin tokens, and key sets. */
 export async function teams(db: Kysely<unknown>): Promise<void> {
   await numbered(createdAt(db.schema.createTable('teams')))
     .addColumn('name', 'text', (c) => c.notNull().unique())
