@@ -16,7 +16,7 @@ import { isRevert } from './rpc-limits.ts'
 export const nodeTimeoutMs = 6000
 /** A hundred receipts, or a full block. */
 const maxBytes = 8 * 1024 * 1024
-/** Those receipts with the logs of a hundred events each. */
+/** The size of those receipts with the logs of a hundred events each. */
 const maxMembers = 100_000
 /** A URL earlier in the list is used again once it has been well for this long. */
 const wellForMs = 60_000

@@ -18,7 +18,7 @@ const ofOthers = [
   'TAPCHIP_BENCH_PROFILE',
 ]
 
-/** Warns about variables without effect, by name alone: values can be secrets. */
+/** Warns about variables without effect, naming them without their values, which can be secrets. */
 export function warningsOf(
   env: Readonly<Record<string, string | undefined>>,
   {

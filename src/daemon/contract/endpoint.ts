@@ -16,7 +16,7 @@ export interface EndpointSpec {
   readonly summary: string
   /** Sentences beyond the summary, in Markdown, for the OpenAPI document. */
   readonly description?: string
-  /** A body for the OpenAPI document, if the required fields alone make none. */
+  /** An example body for the OpenAPI document, if the required fields alone do not make a valid one. */
   readonly example?: object
   readonly auth: Auth
   /** Needs no API key, but may say more, or decide otherwise, with one. */
@@ -47,7 +47,7 @@ export interface EndpointSpec {
   readonly bodyLimit?: number
   /** The answer may be long and is streamed. */
   readonly isLong?: true
-  /** `input`: has effects besides those in the database, so a dry run checks its caller and its input alone. */
+  /** `input`: has effects outside the database, so a dry run checks only its caller and its input. */
   readonly dryRun?: 'input'
   /** Has an effect that must not happen twice; an Idempotency-Key makes it safe to repeat. */
   readonly isRepeatable?: true

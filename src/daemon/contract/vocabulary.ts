@@ -9,8 +9,8 @@ const metadata =
   '{"name":"Jacket #1","collection":"Jackets","description":"","image":"","attributes":[],"media_gallery":[]}'
 
 /**
- * What fields mean, for the OpenAPI document. A key is a field, or `about.field`, where `about` is the object that it is
- * in, or the resource (the first part of the path) if it is in none.
+ * Descriptions of fields for the OpenAPI document. A key is a field, or `about.field`, where `about` is the object
+ * that contains it, or the resource (the first part of the path) if it is in none.
  */
 export const vocabulary: Readonly<Record<string, Term>> = {
   // Chips and taps
@@ -172,7 +172,7 @@ export const vocabulary: Readonly<Record<string, Term>> = {
   event_template_id: ["The provider's template of the page", 0],
   private_event: ["Whether the provider's pages leave it out", false],
 
-  // What POAP's own clients read
+  // Fields that POAP's own clients read
   event: ["The event as the badge provider's answer has it"],
   image: ["The image's address", 'https://img.example/badge.png'],
   external_url: ["The badge's page", 'https://meetup.example/'],

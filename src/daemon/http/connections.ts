@@ -59,7 +59,7 @@ export function limitConnections(server: Server, limits: Limits, shared: BlockLi
   })
   server.on('request', ({ socket }, answer) => {
     idle.delete(socket)
-    // Not by the request's own `socket`: Node sets it to null when a loop over the request is left early.
+    // Does not use the request's own `socket`, which Node sets to null when a loop over the request is left early.
     answer.on('close', () => {
       if (!socket.destroyed) idle.add(socket)
     })
@@ -67,12 +67,10 @@ export function limitConnections(server: Server, limits: Limits, shared: BlockLi
 }
 
 /**
- * Handles the requests of a connection one after another. Node never closes an answer that waits behind another one
- * if their connection goes, so what its request holds would never be released.
- *
- * Those that arrive in one turn of the event loop are all read before any is handled, since a processor repeats one step for
- * many requests faster than it alternates between the steps: otherwise a used ref would take 20 to 50 % longer, and a
- * replayed tap 25 to 40 %.
+ * Handles the requests of a connection one after another. If a connection closes, Node never closes answers that wait
+ * behind another one, so their requests' resources would never be released. Those that arrive in one turn of the
+ * event loop are all read before any is handled, since a processor repeats one step for many requests faster than it
+ * alternates between the steps: otherwise a used ref would take 20 to 50 % longer, and a replayed tap 25 to 40 %.
  */
 export function answerInTurn(app: FastifyInstance): void {
   let allRead: Promise<void> | undefined
@@ -118,5 +116,5 @@ export function sharedAddresses(trust: Config['trustProxy']): BlockList {
 
 export const isIn = (list: BlockList, address: string): boolean => list.check(address, familyOf(address))
 
-/** For a valid address. net.isIP compiles a regular expression, which slows start-up. */
+/** For valid addresses only. net.isIP compiles a regular expression, which slows start-up. */
 const familyOf = (address: string) => (address.includes(':') ? 'ipv6' : 'ipv4')

@@ -64,7 +64,7 @@ export class LiveLines {
       stream.end()
       this.#open.delete(open)
     })
-    // Keeping the connection open afterwards would hold up a stopping daemon.
+    // Keep-alive would delay a stopping daemon.
     return reply.header('connection', 'close').type(format.type).send(stream.lines)
   }
 }

@@ -19,7 +19,7 @@ const maxConcurrent = 64
 const maxConcurrentLong = 4
 const maxWaiting = 256
 const shortBody = 1024 * 1024
-/** For a guessing client: the keys checked at a time; others are refused unchecked. */
+/** Keys of a guessing client that are checked at a time; others are refused unchecked. */
 const guessesHeld = 8
 const maxKnown = 10_000
 /** Pictures have a budget of their own: this many times the limit of strangers. */

@@ -10,7 +10,7 @@ const loopback: readonly Address[] = [
 ]
 
 interface LookUpSettings {
-  /** Also looks into the system's own sources, such as /etc/hosts, for names that no name server knows. */
+  /** Also uses the system's own sources, such as /etc/hosts, for names that no name server knows. */
   asksSystem: boolean
   /** For tests. */
   servers?: readonly string[]

@@ -23,7 +23,7 @@ interface Settings {
   now?: () => number
 }
 
-/** Reloads within a second what other daemons have changed. */
+/** Loads other daemons' changes within a second. */
 export class Changes {
   readonly #settings: Settings
   readonly #seen = new Map<ChangeKind, number>()

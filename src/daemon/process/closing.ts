@@ -9,9 +9,9 @@ export interface ClosingStep {
 const minMs = 500
 
 /**
- * Closes things one after another even if earlier steps fail: a failed last write must not leave a process
- * behind. A step that does not end is abandoned, so that all steps end by one deadline.
- * @returns whether all steps succeeded
+ * Closes things one after another even if earlier steps fail: a failed last write must not leave a process behind. A
+ * step that does not end is abandoned, so that all steps end by one deadline.
+ * @returns true if all steps succeeded
  */
 export async function closeInOrder(
   steps: readonly ClosingStep[],

@@ -77,7 +77,7 @@ export interface Context {
   readonly idempotency: Idempotency
   readonly badges: Badges
   readonly marketplace: RefreshQueue | undefined
-  /** With background work that one daemon does for the whole database. */
+  /** Elects the daemon that does background work for the whole database. */
   readonly election: LeaderElection
   readonly fleet: Fleet
   readonly webhookEvents: WebhookEvents
@@ -91,7 +91,7 @@ export interface Context {
   readonly refLifetime: number
   /** By the clock's `monotonic`. */
   readonly startedAt: number
-  /** If this start migrated a database of an earlier version. */
+  /** Set if this start migrated a database of an earlier version. */
   readonly upgrade: UpgradeResult | undefined
   /** The base address in the URLs that the daemon issues; final once it listens. */
   baseUrl: string

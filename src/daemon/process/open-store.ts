@@ -35,7 +35,7 @@ interface OpenOptions {
   disk: Disk
   clock: Clock
   starting: ServiceManager['starting']
-  /** Aborted when the daemon is to stop before it is ready. */
+  /** Aborted to stop the daemon before it is ready. */
   stopped: AbortSignal | undefined
 }
 

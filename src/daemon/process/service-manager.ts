@@ -20,7 +20,7 @@ const extendEveryMs = 20_000
 /** A start that takes longer has failed, even if the process still responds. */
 const maxStartMs = 30 * 60_000
 
-/** @param env loses the variables of systemd, so that processes of the daemon's cannot speak for it */
+/** @param env systemd's variables are removed from it, so that child processes cannot speak for the daemon */
 export function serviceManager(env: Environment, log: Pick<Logger, 'warn'>): ServiceManager {
   const { NOTIFY_SOCKET: socket, WATCHDOG_USEC, WATCHDOG_PID, PATH } = env
   for (const name of ['NOTIFY_SOCKET', 'WATCHDOG_USEC', 'WATCHDOG_PID']) delete env[name]

@@ -26,16 +26,13 @@ import type { UpgradeResult } from './upgrade.ts'
 interface ReadyLine {
   event: 'ready'
   url: string
-  /**
-   * The address for administration: `http://…` or `unix:/path`; the same as `url` if it has no listener of its
-   * own.
-   */
+  /** The address for administration: `http://…` or `unix:/path`; the same as `url` without a separate listener. */
   admin: string
   pid: number
   dataDir: string
   /** RPC URLs by chain id. */
   chains: Record<string, string>
-  /** If this start migrated a database of an earlier version. */
+  /** Set if this start migrated a database of an earlier version. */
   upgrade?: UpgradeResult
 }
 
@@ -53,7 +50,7 @@ interface RunningDaemon {
 
 /**
  * Opens the data, loads the seed, and listens.
- * @param options `stopped`: aborted when the daemon is to stop before it is ready; `starting`: see ServiceManager
+ * @param options `stopped`: aborted to stop the daemon before it is ready; `starting`: see ServiceManager
  */
 export async function startDaemon(
   config: Config,

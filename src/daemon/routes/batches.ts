@@ -125,7 +125,7 @@ function stepsOf(ctx: Context) {
       const onWire = (line: FollowLine) =>
         typeof line === 'string' ? line : stringifyExact({ batch: show(line.batch) })
       const text = mapped(lines, (some) => some.map((line) => `${onWire(line)}\n`).join(''))
-      // Keeping the connection open afterwards would hold up a stopping daemon.
+      // Keep-alive would delay a stopping daemon.
       return sendLineText(reply.header('connection', 'close'), text)
     },
     report: async (caller: BatchCaller, id: string, failed: boolean, reply: FastifyReply) =>

@@ -26,7 +26,7 @@ const bodyLimit = 8192
 /** Per page and minute. Visitors behind one address do not share a limit. */
 const requestsPerMinute = { act: 60, check: 240, live: 120 }
 
-/** Everything that a tap page posts, authorized by the page's own ref alone: no cookie and no CORS are needed. */
+/** The POST routes of tap pages. Only the page's own ref authorizes them, so they need no cookie or CORS. */
 export async function tapActionRoutes(app: FastifyInstance, ctx: Context): Promise<void> {
   acceptForms(app)
   const notices = new PageNotices()

@@ -185,7 +185,7 @@ export async function spawnAnvil(settings: AnvilSettings): Promise<AnvilProcess>
   child.stdout.removeAllListeners('data').resume()
   if ('socket' in address)
     try {
-      // Exit code 0 alone does not prove it.
+      // Exit code 0 is not enough proof.
       if (!isInOwnNetwork(child.pid)) throw new Error('the system gives anvil no network of its own')
       await untilItListens(address.socket, exited)
     } catch (error) {

@@ -43,7 +43,7 @@ export interface RpcGuardSettings {
 
 /**
  * Publishes the dev chain on a loopback port, for people on this machine but not for web pages. A page's request has
- * another host, or an origin, or is not JSON unless a preflight was granted, which happens for named origins alone.
+ * another host, or an origin, or is not JSON unless a preflight was granted, which happens only for named origins.
  * @param perform runs calls on the chain
  */
 export async function openRpcGuard(
@@ -95,7 +95,7 @@ async function respond(
   try {
     const isPreflight = checkSender(request, named) === 'preflight'
     if (isPreflight) return void response.writeHead(204).end()
-    // A page gets no more than reads and signed transactions, whatever others may do.
+    // A page is limited to reads and signed transactions, whatever other clients may do.
     const mode = named === undefined ? settings.mode : 'guarded'
     ;({ status, answer } = await answerTo(parseBody(await readBody(request)), mode, perform))
   } catch (error) {

@@ -78,7 +78,7 @@ export async function loadState(
     try {
       const state = `0x${(await readFile(file)).toString('hex')}`
       const outcome = await connection.ask({ method: 'anvil_loadState', params: [state] }, { timeoutMs })
-      // Not thrown by the connection, whose error would hold the whole state.
+      // Thrown here, because the connection's error would contain the whole state.
       if ('error' in outcome) throw new Error(`anvil says: ${outcome.error.message}`)
       return (await stat(file)).mtimeMs
     } catch (err) {

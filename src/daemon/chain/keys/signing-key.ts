@@ -62,7 +62,7 @@ export class SigningKey {
       throw new KeyProblem(`${from} does not contain a private key: it must be 64 hex digits.`)
     const bytes = hexToBytes(hex)
     const publicKey = secp256k1().isPrivate(bytes) ? secp256k1().pointFromScalar(bytes, false) : null
-    // Without the value, because it may be a key with a typo.
+    // Omits the value, because it may be a key with a typo.
     if (!publicKey) throw new KeyProblem(`${from} does not contain a private key: it is out of range.`)
     return new SigningKey(bytes, publicKeyToAddress(bytesToHex(publicKey)))
   }

@@ -12,7 +12,7 @@ export class RecipientInvalid extends NameProblem {
   override readonly name: string = 'RecipientInvalid'
 }
 
-/** An address of another chain, or of one that is not known here. */
+/** An address of another chain, or of an unknown one. */
 export class WrongChain extends RecipientInvalid {}
 
 export class UnknownName extends NameProblem {

@@ -16,7 +16,7 @@ export {
 } from './recipient.ts'
 
 /**
- * Who asks: a team with a key, a person with a chip's code, a person typing a name on a tap page, or anyone, by
+ * The caller: a team with a key, a person with a chip's code, a person typing a name on a tap page, or anyone, by
  * network.
  */
 export type Requester = { team: number } | { chip: string } | { typing: string } | { client: string }

@@ -125,8 +125,8 @@ async function outcomeOf(
 }
 
 /**
- * Fees of a replacement, if a node may have one of the attempts. If every node refused them, the place costs no more
- * than any other.
+ * Fees of a replacement, if a node may have one of the attempts. If every node refused them, ordinary fees are
+ * enough.
  */
 function feesFor(
   { memory }: Sender,

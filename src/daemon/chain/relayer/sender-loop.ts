@@ -91,7 +91,7 @@ export class SenderLoop {
     this.#forget(view.attempts)
     const sending = new AttemptSender(sender, view)
     sending.begin(due(sender, view))
-    // What was started is finished in this tick, even if signing fails.
+    // Pending sends are awaited in this tick, even if signing fails.
     const signed = await signQueued(sender, view, sending).finally(() => sending.answered())
     const { trouble, waitingForFunds } = await sending.end()
     await markUnmined(sender, view)

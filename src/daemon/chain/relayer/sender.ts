@@ -46,7 +46,7 @@ export interface ChainSettings {
   maxGas: number
   /** The block producer's tip in wei per gas; absent: as suggested by the node. */
   tip?: bigint
-  /** Shared with those who estimate costs; absent: one of its own. */
+  /** Shared with cost estimates; absent: a new one. */
   market?: FeeMarket | undefined
   /** A dev chain may come back with an earlier state: transactions that it forgot are sent again. */
   forgets?: boolean

@@ -59,7 +59,7 @@ export const daemon = {
         dataDir: z.string(),
         ephemeral: z.boolean(),
         schema: z.string(),
-        /** If this start migrated a database of an earlier version; `copy`: from before, null if there is none. */
+        /** Set if this start migrated a database of an earlier version; `copy`: the backup made before, or null. */
         upgrade: z.object({ from: z.string(), to: z.string(), copy: z.string().nullable() }).nullable(),
         token: z.object({ name: z.string(), scopes: z.array(z.string()) }),
         database: databaseState(),

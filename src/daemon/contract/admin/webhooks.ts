@@ -8,7 +8,7 @@ const webhookOnWire = () =>
   z.object({
     id: z.number(),
     team: z.string(),
-    /** Without path and query for tokens that may not edit. */
+    /** Omits path and query for tokens without the scope edit. */
     url: z.string(),
     events: z.array(z.string()),
     createdAt: timestamp,

@@ -28,7 +28,7 @@ interface Deps {
 export const listAdminTokens = ({ db }: { db: Pick<Db, 'read'> }): Promise<AdminTokenRow[]> =>
   allAdminTokens(db.read)
 
-/** Creators grant only what they have. @throws DomainError scope_missing, already_exists, invalid_input */
+/** A creator can grant only scopes that it has. @throws DomainError scope_missing, already_exists, invalid_input */
 export async function createAdminToken(
   { db, clock, credentials }: Deps,
   { token: creator, actor }: { token: AdminToken; actor: Actor },

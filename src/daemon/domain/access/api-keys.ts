@@ -36,7 +36,7 @@ export interface NewCredential {
 export const listApiKeys = ({ db }: { db: Pick<Db, 'read'> }, teamId: number): Promise<ApiKeyRow[]> =>
   apiKeysOfTeam(db.read, teamId)
 
-/** Creators grant only what they have. @throws DomainError already_exists, invalid_input, scope_missing */
+/** A creator can grant only scopes that it has. @throws DomainError already_exists, invalid_input, scope_missing */
 export async function createApiKey(
   { db, clock, credentials }: Deps,
   { teamId, actor, token: creator }: { teamId: number; actor: Actor; token: AdminToken },

@@ -17,7 +17,7 @@ const manifest = z.object({
   version: z.literal(1),
   madeAt: z.iso.datetime(),
   schema: z.string().regex(/^\d{4}-[a-z0-9-]{1,100}$/),
-  /** The hash of the last entry of the audit log, to look for in the log later; null: not known. */
+  /** The hash of the audit log's last entry, which must still be in the log later; null: unknown. */
   auditHead: hex64.nullable(),
   /** SHA-256 by path, in hex. */
   files: z.record(inside, hex64),

@@ -139,7 +139,9 @@ async function decide(db: Queries, { row, uid, event, at, batch }: DecisionInput
   return { ...about, status: 'assigned', ...(previous ? { replaced: true } : {}), previous, left }
 }
 
-/** Returns why an undo leaves the chip alone; undefined: it is as the batch left it, or already as before. */
+/**
+ * Returns why an undo leaves the chip alone; undefined: the chip is unchanged since the batch, or already restored.
+ */
 async function whyNot(
   db: Queries,
   {

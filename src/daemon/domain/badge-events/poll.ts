@@ -24,7 +24,7 @@ interface PollerDeps extends PollDeps {
 const batchSize = 50
 const soonestMs = 250
 const stopMs = 4_000
-/** Other daemons send no signal here, so this polls for what they scheduled. */
+/** Other daemons send no signal, so this polls for what they scheduled. */
 const pollMs = 5_000
 /** The delay between reserving a badge and first asking about it. */
 const graceMs = 10_000
@@ -127,7 +127,9 @@ export class Poller {
       )
   }
 
-  /** A failed item is postponed alone, since POAP was already called. @param putOff if this fails too, polling pauses */
+  /**
+   * Postpones only the failed item, because POAP was already called. @param putOff if this fails too, polling pauses
+   */
   async #each(work: () => Promise<unknown>, putOff: (until: string) => Promise<unknown>): Promise<void> {
     const { clock, failed } = this.#deps
     if (this.#deps.election?.isLeader === false) return

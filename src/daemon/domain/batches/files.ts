@@ -30,14 +30,14 @@ export async function uploadFile(
   const { batch, kind } = await batchToRun(db.read, caller, idOrName)
   assertBegan(caller, batch)
   const { id, teamId } = batch
-  if (!kind.hasFiles) throw conflict(`A batch of ${batch.kind} takes no files.`)
+  if (!kind.hasFiles) throw conflict(`A batch of ${batch.kind} has no files.`)
   const data = await received(bytes)
   if (data.hash !== hash) throw invalid('hash', `is not that of the file, which is ${data.hash}`)
   const sealed = sealFile(box, id, hash, data.content)
   const at = iso(clock.now())
   await db.write(async (trx) => {
     if (!(await changeBatch(trx, id, { states }, { touchedAt: at })))
-      throw conflict(`Batch ${id} takes no more files: it is no longer being uploaded.`)
+      throw conflict(`Batch ${id} accepts no more files: it is no longer being uploaded.`)
     if (!(await insertBatchFile(trx, { batchId: id, hash, type: data.type, data: sealed }))) return
     await assertRoom(trx, teamId, sealed.length)
     await growBatch(trx, id, sealed.length)

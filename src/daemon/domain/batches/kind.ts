@@ -138,5 +138,5 @@ export interface SentKind<R extends NumberedRow = NumberedRow, T extends RowResu
   send(deps: BatchDeps, run: BatchRun, row: PlannedRow<R, T>, key: string): Promise<T | RetryLater>
 }
 
-/** Rows of a kind are read by its own `readRow` alone, so its narrower types are safe. */
+/** Only a kind's own `readRow` makes its rows, so its narrower types are safe. */
 export type BatchKind = WrittenKind | SentKind

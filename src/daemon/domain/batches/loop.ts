@@ -81,7 +81,7 @@ export class BatchLoop {
     await Promise.all([...this.#jobs.values()].map(({ ended }) => ended))
   }
 
-  /** The batch was paused: resolves once its rows under way here have ended. */
+  /** Call it after pausing the batch. Resolves once its rows in progress here have ended. */
   async leave(id: string): Promise<void> {
     const job = this.#jobs.get(id)
     job?.stop.abort()

@@ -95,7 +95,7 @@ const going = ({ at, startedAt }: Pick<BatchRow, 'at' | 'startedAt'>, now: strin
 function assertNotOver({ id, until, startedAt }: BatchRow, now: string): void {
   if (startedAt !== null || until === null || until > now) return
   const why = `Batch ${id} was to be undone at ${until}, which has passed. Nothing was changed.`
-  throw new DomainError('invalid_input', `${why} Begin it anew with another end.`)
+  throw new DomainError('invalid_input', `${why} Create it again with a later end.`)
 }
 
 /** From its first row. */
@@ -126,7 +126,7 @@ export async function startBatch(deps: Deps, caller: BatchCaller, idOrName: stri
   const { nextRow } = batch
   const check = ({ state }: NamedBatch) => {
     if (state === 'uploading' || state === 'planned')
-      throw conflict(`Batch ${batch.id} is being planned anew. Start it once its plan is complete.`)
+      throw conflict(`Batch ${batch.id} is being planned again. Start it once its plan is complete.`)
   }
   return take(deps, caller, batch, { action: 'start', from, nextRow, change, check })
 }

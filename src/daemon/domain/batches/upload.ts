@@ -29,7 +29,7 @@ export async function uploadRows(
   const { batch, kind } = await batchToRun(db.read, caller, idOrName)
   assertBegan(caller, batch)
   const { id, total, teamId } = batch
-  if (batch.state !== 'uploading') throw conflict(`Batch ${id} takes no more rows: it is ${batch.state}.`)
+  if (batch.state !== 'uploading') throw conflict(`Batch ${id} accepts no more rows: it is ${batch.state}.`)
   if (batch.undoes !== null) throw conflict(`Batch ${id} is an undo: its rows are made by the daemon.`)
   if (batch.uploaded !== from) throw elsewhere(id, batch.uploaded, from)
   if (from + lines.length > total)

@@ -43,7 +43,7 @@ async function saveUrl(trx: Queries, contractId: number, id: number, isTold: boo
   await updateContract(trx, contractId, { urlTransactionId: null, ...columns })
 }
 
-/** Mints on a contract that will not be deployed would wait forever. The next start records everything anew. */
+/** Mints on a contract that will never be deployed would wait forever. The next start records everything again. */
 async function abandonDeployment(
   trx: Queries,
   { id, at }: { id: number; at: string },

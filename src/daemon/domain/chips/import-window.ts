@@ -141,7 +141,7 @@ async function groupOf(trx: Queries, { request, group, at }: ImportPlan): Promis
   return (await ensureChipGroupIn(trx, { teamId, name, at })).id
 }
 
-/** A step of a larger write: registers chips in a group, undefined if there is no such group any more. */
+/** A step of a larger write: registers chips in a group, undefined if the group no longer exists. */
 export async function registerInGroup(
   trx: Queries,
   deps: RegisterDeps,

@@ -148,7 +148,7 @@ export interface IssuedCodes {
   until: string
   /** Code for the chip's token. */
   token?: string
-  /** Code for the token that is to be minted. */
+  /** Code that mints the token. */
   unminted?: string
   /** By event ID. */
   badges: Map<number, string>

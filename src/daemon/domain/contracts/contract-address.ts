@@ -39,7 +39,7 @@ const saltOf = (...parts: (string | number)[]): Hex =>
 export const guessableSalt = ({ chainId, team, symbol }: ContractIdentity): Hex =>
   saltOf('', chainId, team, symbol)
 
-/** For all other chains. The address also binds what is deployed, so the salt need not be secret. */
+/** For all other chains. The address also depends on the code, so the salt need not be secret. */
 export const boundSalt = (
   { chainId, team, symbol }: ContractIdentity,
   { instance, sender }: { instance: string; sender: Address },

@@ -167,7 +167,7 @@ async function cancelOutdated(
     const id = contract.transactionId
     if (id === null || ('data' in call && call.to === to && call.data === data)) continue
     const reason =
-      'the keys of its chain or the way of deploying changed before it was sent; it is recorded anew'
+      'the keys of its chain or the way of deploying changed before it was sent; it is recorded again'
     if (await cancelQueued(trx, { id, at, reason }))
       await settledWith(deps)(trx, { id, state: 'cancelled', at })
   }

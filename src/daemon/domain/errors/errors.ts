@@ -5,7 +5,7 @@ import type { ServerTrouble } from '../../store/database/database.ts'
 export { effectsOf } from '../../store/audit/effects.ts'
 export { whyLost } from '../../store/data-dir/disk.ts'
 
-/** `http/errors.ts` alone maps each code to a status. */
+/** Only `http/errors.ts` maps codes to statuses. */
 export type ErrorCode =
   | 'invalid_input'
   | 'invalid_metadata'

@@ -50,8 +50,8 @@ interface Holder {
 }
 
 /**
- * The leases of one session. A session that loses its chip ends; one that loses a label or a row may go on: the store
- * gives those to the first chip that is set up.
+ * The leases of one session. A session that loses its chip ends; one that loses a label or a row may continue: the
+ * store gives those to the first chip that is set up.
  */
 export class SessionLeases {
   readonly #db: Db

@@ -44,7 +44,7 @@ const silentMs = 2_000
 
 const takenOver = (): DomainError =>
   conflict(
-    'Another session took this chip over, since this one was silent or its station began anew. Put the chip on the reader again.',
+    'Another session took this chip over, because this one was silent or its station started over. Put the chip on the reader again.',
   )
 
 async function acquire({ leases }: NfcSession, held: SessionLock): Promise<void> {

@@ -53,7 +53,7 @@ const maxRows = maxPerAnnouncement
 /** Characters per write, since a write blocks all others. */
 const maxBatchLength = 128 * 1024
 
-/** A bad row fails alone, and an unchanged one costs no gas. @returns one result per row, in order */
+/** Rows fail independently, and an unchanged one costs no gas. @returns one result per row, in order */
 export async function* replaceMetadataRows(
   deps: Deps,
   caller: Caller,

@@ -59,7 +59,10 @@ export const tokenInfoOf = (target: Target) =>
         contractIsBound: target.future.contract.isBound,
       }
 
-/** @param isFixed it must be the token found before @throws DomainError token_taken if another request was faster */
+/**
+ * @param isFixed true: it must be the token found before @throws DomainError token_taken if another request was
+ * faster
+ */
 export async function settleTarget(
   trx: Queries,
   deps: { clock: BudgetClock },

@@ -43,7 +43,7 @@ interface Caller {
 
 const batchSize = 128
 
-/** Transfers rows concurrently; a bad row fails alone. @returns one result per row, in order */
+/** Transfers rows concurrently; they fail independently. @returns one result per row, in order */
 export const transferRows = (
   deps: BatchTransferDeps,
   caller: Caller,

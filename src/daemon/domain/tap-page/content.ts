@@ -9,7 +9,7 @@ export interface Picture {
   mimeType: string | undefined
 }
 
-/** What the chip is attached to: a token, an item that is not minted yet, or neither. */
+/** The object that carries the chip: a token, an item that is not minted yet, or neither. */
 export interface Piece {
   kind: 'token' | 'item' | 'chip'
   name: string | undefined
@@ -18,7 +18,7 @@ export interface Piece {
   image: string | undefined
   video: { url: string; poster: string | undefined } | undefined
   gallery: Picture[]
-  /** As text, in order, including an item's variant. */
+  /** Values as text, in order, including those of an item's variant. */
   attributes: { name: string; value: string }[]
   /** From the metadata; never computed. */
   edition: string | undefined

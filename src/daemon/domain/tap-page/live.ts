@@ -31,7 +31,7 @@ interface PageSubscription {
   load(watch: Watch): Promise<TapPage>
   /** @param keys keys of what changed; at first, of everything */
   onChange(change: { page: TapPage; keys: ReadonlySet<string> }): void
-  /** The page cannot change any more, or has expired. */
+  /** The page is final or has expired. */
   onEnd(error?: unknown): void
 }
 

@@ -31,7 +31,7 @@ export interface TakeTapDeps {
   webhookEvents: WebhookEvents
 }
 
-/** What a valid tap stores: written in the same transaction as the tap. */
+/** Data stored with a valid tap, in the same transaction. */
 export interface TapEffects<T> {
   refsUntil?: string
   pageUntil?: string

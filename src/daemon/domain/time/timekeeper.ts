@@ -162,7 +162,7 @@ export class Timekeeper implements Clock {
     const { byMs, words } = this.#setBack
     const { db, clock } = this.#deps
     if (isShared(db)) {
-      // If this machine's clock is the wrong one, what others dated ahead of it must not end.
+      // If this machine's clock is the wrong one, data that others dated ahead of it must not end.
       const { aheadMs } = await aheadOfDatabase(db, clock)
       if (aheadMs < -toleratedMs) {
         this.#setBack = undefined

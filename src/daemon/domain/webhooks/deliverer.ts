@@ -34,7 +34,7 @@ const minSent = 2
 /** Deliveries sent between two writes; after a crash, these may be sent again. */
 const batchSize = 20
 const wokenMs = 50
-/** Other daemons send no signal here, so this polls for what they left. */
+/** Other daemons send no signal, so this polls for what they left. */
 const restMs = 1000
 /** After a failure, for example because the disk is full. */
 const failedRestMs = 3000
@@ -221,7 +221,7 @@ export class Deliverer {
     try {
       return targetOf(this.#deps.box, webhook)
     } catch (cause) {
-      const message = `Webhook ${endpoint.id} cannot be decrypted, so nothing is sent to it. Remove it and create it anew.`
+      const message = `Webhook ${endpoint.id} cannot be decrypted, so nothing is sent to it. Remove it and create it again.`
       if (!endpoint.isReported) this.#deps.failed(new Error(message, { cause }))
       endpoint.isReported = true
       return undefined

@@ -45,7 +45,7 @@ const oldSecretMs = 24 * 3_600_000
 export interface WebhookView {
   id: number
   teamId: number
-  /** Without path and query unless the caller may edit webhooks: they may contain a secret of the receiver. */
+  /** Omits path and query unless the caller may edit webhooks: they may contain a secret of the receiver. */
   url: string
   events: WebhookType[]
   createdAt: string
@@ -85,7 +85,7 @@ function shownUrl(box: SecretBox, row: WebhookRow, mayEdit: boolean): string {
   try {
     if (mayEdit) return urlOf(box, row)
   } catch {
-    // The log reports it when something is to be sent.
+    // The log reports it at the next delivery.
   }
   return `${row.origin}/…`
 }

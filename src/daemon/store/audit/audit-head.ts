@@ -19,8 +19,7 @@ export interface AuditSeal {
   /** The newest head on disk. The log may only grow from there. */
   newest: AuditHead | undefined
   /**
-   * Set once the log does not continue from there: nothing is sealed any more. IDs of the last entry, found and
-   * expected.
+   * Set once the log does not continue from there: sealing has stopped. IDs of the last entry, found and expected.
    */
   broken: { readonly lastId: number; readonly expected: number } | undefined
 }

@@ -71,7 +71,7 @@ export function listAudit(db: Queries, filter: AuditFilter): Promise<AuditRow[]>
   if (teamId !== undefined) query = query.where('audit.teamId', '=', teamId)
   if (action?.includes('.')) query = query.where('audit.action', '=', action)
   else if (action !== undefined) {
-    // Not LIKE, which takes no account of case on SQLite alone.
+    // Not LIKE, which ignores case only on SQLite.
     query = query.where('audit.action', '>', `${action}.`).where('audit.action', '<', `${action}/`)
   }
   if (actor !== undefined) query = query.where('audit.actor', '=', actor)

@@ -1,7 +1,7 @@
 import { isOutcomeUnknown } from '../data-dir/disk.ts'
 import type { Db, Queries } from '../database/database.ts'
 
-/** What a request has certainly written to the database. */
+/** Changes that a request has certainly committed. */
 export interface Effects {
   isWritten: boolean
   /** The last transaction that it recorded. */

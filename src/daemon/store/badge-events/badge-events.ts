@@ -196,7 +196,7 @@ export async function putBadgeAssignment(
 export const insertImage = (db: Queries, image: BadgeImagesTable) =>
   affected(db.insertInto('badgeImages').values(image))
 
-/** Without the image itself, which may be megabytes. */
+/** Omits the image itself, which may be megabytes. */
 export const findImageFile = async (db: Queries, badgeEventId: number): Promise<string | undefined> =>
   (
     await db

@@ -2,7 +2,7 @@ import type { BatchState } from '../../../values/batch-state.ts'
 import type { Queries } from '../database/database.ts'
 import type { BatchRow } from './batches.ts'
 
-/** With the time when its credential was revoked; null: it has expired. */
+/** A batch with the time when its credential was revoked; null: the credential has expired. */
 export type BatchOfEnded = BatchRow & { revokedAt: string | null }
 
 /**

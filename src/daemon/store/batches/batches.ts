@@ -6,7 +6,7 @@ import type { BatchesTable, BatchPiecesTable } from '../schema/schema.ts'
 
 export type BatchRow = Selectable<BatchesTable>
 export type BatchPieceRow = Selectable<BatchPiecesTable>
-/** With the name of its team. */
+/** A batch with the name of its team. */
 export type NamedBatch = BatchRow & { team: string }
 
 const withTeam = (db: Queries) =>

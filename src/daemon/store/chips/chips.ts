@@ -22,7 +22,7 @@ export const withToken = (db: Queries) =>
       'tokens.tokenId as linkedTokenId',
     ])
 
-/** What a chip gives to those who tap it. Only the columns needed for that, because each ref reads them. */
+/** The columns of a chip that determine what a tap gives. Only these, because each ref reads them. */
 export interface ChipWithEvents
   extends Pick<
     ChipWithToken,

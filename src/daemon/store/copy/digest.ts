@@ -73,8 +73,8 @@ export async function* piecesOf(
 const size = 2n ** 256n
 
 /**
- * The sum of the SHA-256 of its rows, which does not depend on their order: each engine reads them in the order of its
- * own key.
+ * The sum of the SHA-256 of its rows, which does not depend on their order, because each engine has its own key
+ * order.
  */
 export async function digestOf(
   side: Side,

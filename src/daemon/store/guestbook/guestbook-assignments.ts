@@ -13,7 +13,7 @@ export const hasGuestbook = (
   of: { chipUid: string; guestbookEventId: number },
 ): Promise<boolean> => ofChip.exists(db, of)
 
-/** Those of the chips that have the event, and since when. */
+/** Chips that have the event, and since when. */
 export async function guestbookChips(
   db: Queries,
   guestbookEventId: number,

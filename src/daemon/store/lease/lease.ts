@@ -28,9 +28,9 @@ interface LeaseSettings {
 }
 
 /**
- * Lets one of several processes do something. Whether it has expired is decided by the database's clock alone. A process
- * that was paused may still believe that it holds a lease, so what it writes goes through `write`: each acquisition raises
- * the fence, and only the last one may write.
+ * Lets one of several processes hold a lease. Only the database's clock decides when it expires. A process that was
+ * paused may still believe that it holds a lease, so what it writes goes through `write`: each acquisition raises the
+ * fence, and only the last one may write.
  */
 export class Lease {
   readonly #settings: Required<LeaseSettings>

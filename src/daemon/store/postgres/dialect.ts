@@ -89,7 +89,7 @@ class Compiler extends PostgresQueryCompiler {
   }
 }
 
-// Exceeds the number of fixed queries, which alone are worth preparing.
+// Exceeds the number of fixed queries, which are the only ones worth preparing.
 const namesKept = 500
 const seenOften = 3
 

@@ -83,7 +83,6 @@ export class Pool {
     })
     const released = (error: unknown) => this.#release(client, kind, error)
     const { queryMs } = this.#limits[kind]
-    // Slow queries are expected to be slow.
     return new PooledConnection(client, {
       ...{ queryMs, released, since },
       patienceMs: kind === 'slow' || this.#isBulk ? Number.POSITIVE_INFINITY : leftMs,
@@ -247,7 +246,7 @@ export class Pool {
     this.#ending.add(ending)
   }
 
-  /** Those that have not been used since then, the longest unused first, until so many are open. */
+  /** Closes connections unused since then, the longest unused first, down to `kept`. */
   #closeIdle(since: number, kept: number): void {
     while (this.#open.size > kept) {
       const [oldest] = this.#idle

@@ -42,7 +42,7 @@ export interface BatchesTable {
   pass: number
   /**
    * The next piece and its next row in this pass, from 0. During the upload, the next piece; before the start,
-   * `nextRow` counts the plans. A write that goes on from here fences others off.
+   * `nextRow` counts the plans. Only one write can continue from a position.
    */
   nextPiece: number
   nextRow: number

@@ -28,7 +28,7 @@ export interface ApiKeysTable {
   hash: string
   /** HMAC by which the secret is found; null: never. */
   mac: string | null
-  /** HMAC of what it allows; see CredentialMac. */
+  /** HMAC of its rights; see CredentialMac. */
   seal: string | null
   hint: string
   /** JSON: Scope[] */
@@ -45,7 +45,7 @@ export interface AdminTokensTable {
   hash: string
   /** HMAC by which the secret is found; null: never. */
   mac: string | null
-  /** HMAC of what it allows; see CredentialMac. */
+  /** HMAC of its rights; see CredentialMac. */
   seal: string | null
   /** JSON: Scope[] */
   scopes: string

@@ -8,9 +8,10 @@ import { programFile } from './program-file.ts'
 const pagesBetween = 3000
 
 /**
- * Copies the write-ahead log into the database beside the event loop, because in a commit it would hold up every request.
- * Writes go on during a first pass. They wait for the second, a short one: the log begins anew only once all of it is copied.
- * A pass that fails leaves the log as it is: it grows until a commit does the same, within the bound of `openSqlite`.
+ * Copies the write-ahead log into the database outside the event loop, because in a commit it would delay every
+ * request. Writes go on during a first pass. They wait for the second, a short one: the log begins anew only once all
+ * of it is copied. A pass that fails leaves the log as it is: it grows until a commit does the same, within the bound
+ * of `openSqlite`.
  */
 export class Checkpoints {
   readonly #begin: () => Worker
@@ -36,8 +37,8 @@ export class Checkpoints {
     }
     if (this.#pass === 'first') return
     const { log, checkpointed } = this.#logState.get() ?? { log: 0, checkpointed: 0 }
-    // True if the log has restarted. While somebody reads from its beginning, it cannot restart, and only its
-    // growth is copied.
+    // The log has restarted. While somebody reads from its beginning, it cannot restart, and only its growth
+    // is copied.
     if (log < this.#logBefore) this.#logBefore = 0
     if (log - Math.max(checkpointed, this.#logBefore) < pagesBetween) return
     this.#logBefore = log

@@ -99,7 +99,7 @@ const extend = statement<{ id: number; until: string }>()((db, p) =>
 /** Never shortens the time. */
 export const extendPage = extend.run
 
-/** Those of the given taps that belong to the chip. */
+/** Filters the given taps to those of the chip. */
 export const tapsOf = (
   db: Queries,
   { ids, uid }: { ids: readonly number[]; uid: string },

@@ -140,7 +140,7 @@ async function chainOf(db: Queries, uid: string, before = Number.POSITIVE_INFINI
         .where('uid', '=', uid)
         .union(recursive.selectFrom('removedChips').select('lastTap as id').where('uid', '=', uid))
         .union(
-          // Not a join, for which PostgreSQL may read all taps at each step.
+          // A join could make PostgreSQL read all taps at each step.
           recursive
             .selectFrom('chain')
             .select((e) =>

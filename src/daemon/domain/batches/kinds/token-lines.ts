@@ -41,7 +41,7 @@ export function firstWith(
   return first
 }
 
-/** A message as `wordsOfRow` has it, in the words of whoever named a chip. */
+/** The message of `describeRow`, or a clearer one if the row named a chip. */
 export const describeTarget = (message: string, target: RowTarget): string =>
   isChip(target) && message.startsWith('No such token')
     ? 'The chip carries no token. Give it one: tapchip chips link'

@@ -58,7 +58,7 @@ export async function badges(db: Kysely<unknown>): Promise<void> {
     .addPrimaryKeyConstraint('badgeContentsKey', ['teamId', 'hash'])
     .modifyEnd(strictClustered)
     .execute()
-  // By recipient first, which also finds all badges of a person.
+  // Begins with the recipient, to find all badges of a person too.
   await db.schema
     .createTable('badgeRecipients')
     .$call(required('text', 'recipient'))

@@ -20,7 +20,7 @@ const oneTable = (db: Kysely<unknown>): Promise<void> =>
     .modifyEnd(strict)
     .execute()
 
-/** Taps and what they give. Must come after `settings`. @param create creates the table of taps */
+/** Taps and their spent codes. Must come after `settings`. @param create creates the table of taps */
 export async function taps(
   db: Kysely<unknown>,
   create: (db: Kysely<unknown>) => Promise<void> = oneTable,
