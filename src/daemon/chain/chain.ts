@@ -50,7 +50,10 @@ export interface RemoteChain {
   readonly expiryBlocks: number | undefined
 }
 
-/** More than idle time adds at once, and than a burst of thousands of transfers takes. */
+/**
+ * Larger than the number of blocks that idle time adds at once, or that a burst of thousands of transfers
+ * takes.
+ */
 const embeddedExpiry = 1000
 /** In wei per gas. */
 export const embeddedTip = 1_000_000_000n

@@ -66,7 +66,7 @@ export const endpoint = <const S extends EndpointSpec>(spec: S): S => spec
 export const keyEndpoint = <const S extends Omit<EndpointSpec, 'part' | 'auth'>>(spec: S) =>
   ({ part: 'interface', auth: 'api-key', ...spec }) as const
 
-/** A read for anyone. An API key may show more. */
+/** A read endpoint without authentication. An API key may show more. */
 export const publicEndpoint = <const S extends Omit<EndpointSpec, 'part' | 'auth' | 'scope'>>(spec: S) =>
   ({ part: 'public', auth: 'none', scope: 'read', keyIsOptional: true, ...spec }) as const
 

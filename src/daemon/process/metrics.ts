@@ -229,7 +229,7 @@ export function watchRpcUrls({ registry }: Pick<Metrics, 'registry'>, urls: () =
   )
 }
 
-/** All that is counted, in Prometheus' text format. */
+/** All metrics in Prometheus' text format. */
 export const metricsText = async ({
   registry,
   requests,

@@ -21,7 +21,7 @@ const day = 24 * 3_600_000
 const keptFor = { closed: 30 * day, unused: 180 * day, empty: day }
 export type SheetDeps = { db: Db; clock: Clock }
 
-/** A run over a sheet, as stations see it. */
+/** A sheet run as stations see it. */
 export interface SheetRun {
   readonly run: number
   readonly rows: number

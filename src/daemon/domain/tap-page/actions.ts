@@ -27,7 +27,7 @@ export type ActionDeps = RecordDeps & { urlOfImage(image: ImagePlace): string }
 /** A chip can carry any number of events; the active ones come first. */
 const maxPerKind = 50
 
-/** A chip as its tap page shows it. */
+/** A chip's data for its tap page. */
 export interface PageFacts {
   visit: Visit
   carried: ChipAssets

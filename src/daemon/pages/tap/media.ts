@@ -13,7 +13,7 @@ export function mediaOf(
   if (!url) return undefined
   if (url.startsWith(`${home}/`) && URL.canParse(url)) {
     const { origin, pathname, search } = new URL(url)
-    // No dots that lead elsewhere, and no two slashes at the beginning, which would lead to another host.
+    // Refuses dots that lead elsewhere, and a leading `//`, which would lead to another host.
     const isOurs = origin === new URL(home).origin && pathname.startsWith(pathOf({ home }, '/'))
     if (isOurs && !pathname.startsWith('//')) return pathname + search
   }

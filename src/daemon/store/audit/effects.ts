@@ -47,7 +47,7 @@ export function noteTransaction(trx: Queries, id: number): void {
   if (notes) notes.transactionId = id
 }
 
-/** The transaction that a write recorded if it was done, although its answer was lost. */
+/** The transaction that a write recorded, if the write succeeded although its answer was lost. */
 export const transactionOf = (error: unknown): number | undefined =>
   error instanceof Error ? transactions.get(error) : undefined
 

@@ -95,7 +95,7 @@ const kyselyOn = (
   prepare: (sql: string) => Prepared = (sql) => prepareOn(connection, beforeQuery, sql),
 ) => new Kysely<Database>({ dialect: new StoreDialect(connection, beforeQuery, prepare) })
 
-/** The dialect of Kysely on a connection that keeps its statements. */
+/** Kysely's dialect for a connection that caches its statements. */
 class StoreDialect extends SqliteDialect {
   readonly #prepare: (sql: string) => Prepared
   constructor(connection: Connection, beforeQuery: () => void, prepare: (sql: string) => Prepared) {

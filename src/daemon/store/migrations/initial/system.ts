@@ -99,7 +99,7 @@ export async function batches(db: Kysely<unknown>): Promise<void> {
     .execute()
   await db.schema.createIndex('batchesOfTeam').on('batches').columns(['teamId', 'id']).execute()
   await db.schema.createIndex('batchNames').unique().on('batches').columns(['teamId', 'name']).execute()
-  // For the loop, which reads batches that are due.
+  // The loop reads due batches by this index.
   await db.schema.createIndex('batchesByState').on('batches').columns(['state', 'id']).execute()
   await db.schema.createIndex('batchesByUntil').on('batches').columns(['until']).execute()
   await db.schema.createIndex('undosOfBatch').on('batches').columns(['undoes']).execute()
