@@ -29,7 +29,7 @@ export class DryRunPassed extends Error {
 const dryRuns = new AsyncLocalStorage<true>()
 let running = 0
 
-/** Call it before anything that a rollback cannot undo. */
+/** Call it before anything that a rollback cannot undo. @throws DryRunPassed during a dry run */
 export function endDryRun(): void {
   if (dryRuns.getStore()) throw new DryRunPassed()
 }

@@ -66,10 +66,7 @@ async function freeRow(
   return null
 }
 
-/**
- * @returns false if another chip has the row, or is about to get it
- * @returns false if another chip has the row, or is getting it
- */
+/** @returns false if another chip has the row, or is about to get it */
 export const holdRow = async (
   db: Queries,
   session: NfcSession,

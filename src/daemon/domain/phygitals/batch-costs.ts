@@ -94,6 +94,7 @@ export interface ChainTransactions {
   data: Hex
 }
 
+/** @throws DomainError chain_unavailable */
 export async function priced(
   chain: Chain,
   cap: bigint | undefined,

@@ -56,7 +56,7 @@ export const fixData = statement<{ id: number; data: string }>()((db, p) =>
   db.updateTable('webhookDeliveries').set({ data: p.data, transactionId: null }).where('id', '=', p.id),
 ).run
 
-/** @returns false if it was settled or tried in the meantime @returns false if it was settled or tried meanwhile */
+/** @returns false if it was settled or tried in the meantime */
 export const recordTry = statement<{
   id: number
   /** Failed tries before this one. */
