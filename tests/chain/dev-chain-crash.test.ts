@@ -28,7 +28,7 @@ const chains = ownedDevChains()
 const folder = (dataDir: string) => join(dataDir, 'dev-chain')
 const states = (dataDir: string) =>
   readdirSync(folder(dataDir))
-    .filter((name) => name.startsWith('state-'))
+    .filter((name) => /^state-.*\.gz$/.test(name))
     .sort()
 const isAlive = (pid: number) => {
   try {

@@ -9,7 +9,7 @@ const chains = devChains()
 afterEach(() => chains.clean())
 
 const states = (dataDir: string): string[] =>
-  readdirSync(join(dataDir, 'dev-chain')).filter((name) => name.startsWith('state-'))
+  readdirSync(join(dataDir, 'dev-chain')).filter((name) => /^state-.*\.gz$/.test(name))
 
 test.each([
   [
