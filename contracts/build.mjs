@@ -75,7 +75,7 @@ function artifact(file, name, { abi, evm }) {
     '',
     ...(known.has(name)
       ? [
-          '/** Of the code that it leaves at its address. */',
+          '/** Hash of the deployed code. */',
           `export const ${variable}CodeHash = '${keccak256(`0x${evm.deployedBytecode.object}`)}'`,
           '',
         ]
