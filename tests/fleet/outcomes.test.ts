@@ -205,14 +205,14 @@ describe('the words agree with the ledger, wherever the database is lost', () =>
     'a claim by the script',
     'a guestbook entry by a form',
     'a guestbook entry by the script',
-  ])('of the tap page: %s', { timeout: 300_000 }, async (id) => {
+  ])('of the tap page: %s', { timeout: 900_000 }, async (id) => {
     const page = world.pages[id]
     await loseEverywhere({ id, method: page?.method ?? '', prepare: page?.prepare, most: 1 })
   })
 
   test.each(writing.filter(([key]) => !(key in leftOut)))(
     '%s',
-    { timeout: 300_000 },
+    { timeout: 900_000 },
     async (endpoint, spec) => {
       const { id } = spec
       const [method = ''] = endpoint.split(' ')
