@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { resolve } from 'node:path'
-import { type JsonObject, parseObject } from '../../values/json.ts'
+import { isJsonObject, type JsonObject, parseObject } from '../../values/json.ts'
 import { linesOf } from '../../values/line-splitter.ts'
 import { defineCommand } from '../command/define.ts'
 import { text, yes } from '../command/options.ts'
@@ -43,11 +43,10 @@ const runDaemonProgram = async (
   throw new CliError(message || 'It was interrupted. Run it again: it continues.')
 }
 
-interface CopiedTable {
-  readonly table: string
-  readonly rows: number
-  readonly digest: string
-}
+const copiedTables = (tables: unknown) =>
+  (Array.isArray(tables) ? tables : [])
+    .filter(isJsonObject)
+    .map(({ table, rows, digest }) => ({ table: String(table), rows: Number(rows), digest: String(digest) }))
 
 const copy = defineCommand({
   name: 'copy',
@@ -110,7 +109,7 @@ const copy = defineCommand({
       progress?.end()
     }
     const { event: _, leavesChain, ...copied } = summary
-    const tables = (copied.tables ?? []) as unknown as readonly CopiedTable[]
+    const tables = copiedTables(copied.tables)
     if (ctx.io.json) await ctx.io.one({ ...copied, equal: true }, () => ({}))
     else
       await ctx.io.list(tables, { Table: (t) => t.table, Rows: (t) => t.rows, Digest: (t) => t.digest }, '')

@@ -1,4 +1,5 @@
 import { isDay } from '../../values/date.ts'
+import { refusedOutcomes } from '../../values/tap-outcomes.ts'
 import { endOfDay, isTimeZone, startOfDay } from '../../values/time-zone.ts'
 import type { AnswerOf, ElementOf } from '../client/types.ts'
 import { defineCommand } from '../command/define.ts'
@@ -24,16 +25,7 @@ const tapColumns: Columns<ElementOf<'GET /admin/taps'>> = {
   SEAL: (tap) => tap.tamper,
 }
 
-const outcomes = [
-  'valid',
-  'refused',
-  'replayed',
-  'caught-up',
-  'wrong-mac',
-  'disabled',
-  'unknown-chip',
-  'unknown-key-set',
-] as const
+const outcomes = ['valid', 'refused', ...refusedOutcomes] as const
 
 const list = defineCommand({
   name: 'list',

@@ -1,16 +1,8 @@
 import * as z from 'zod'
+import { tapOutcomes } from '../../../values/tap-outcomes.ts'
 import { adminEndpoint } from '../endpoint.ts'
 import { integer, moment, page, team, text, timestamp, uid } from '../fields.ts'
 
-const tapOutcomes = [
-  'valid',
-  'replayed',
-  'caught-up',
-  'wrong-mac',
-  'disabled',
-  'unknown-chip',
-  'unknown-key-set',
-] as const
 const outcome = z.enum(tapOutcomes, `must be one of ${tapOutcomes.join(', ')}`)
 
 const tapOnWire = () =>

@@ -1,6 +1,6 @@
 import { type Db, isShared, type WriteJob } from '../../store/database/database.ts'
 import { Lease, LeaseLost } from '../../store/lease/lease.ts'
-import type { Try } from './send.ts'
+import type { TryResult } from '../../store/webhooks/webhook-queue.ts'
 
 /** A webhook as served by this daemon. Only one daemon on a database serves it at a time. */
 export class Endpoint {
@@ -13,7 +13,7 @@ export class Endpoint {
   /** By the monotonic clock. */
   servedAt = Number.NEGATIVE_INFINITY
   prunedAt = Number.NEGATIVE_INFINITY
-  unrecorded: Try[] = []
+  unrecorded: TryResult[] = []
   readonly #db: Db
   /** undefined: no other daemon uses the database. */
   readonly #lease: Lease | undefined

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { testType } from '../../../values/webhook-types.ts'
 import { plainText, retryAfterMs } from '../../outbound/foreign-text.ts'
 import type { WebhookDeliveryRow } from '../../store/schema/schema.ts'
+import type { TryResult } from '../../store/webhooks/webhook-queue.ts'
 import { type BudgetClock, iso } from '../time/time.ts'
 
 /** Sends requests to receivers. */
@@ -36,18 +37,6 @@ export type Delivery = Pick<
   'id' | 'messageId' | 'type' | 'at' | 'data' | 'attempts' | 'resentAt'
 >
 
-/** The result in the form that is recorded. */
-export interface Try {
-  id: number
-  /** Failed tries before this one. */
-  attempts: number
-  outcome: 'delivered' | 'failed' | null
-  settledAt: string | null
-  dueAt: string | null
-  statusCode: number | null
-  error: string | null
-}
-
 const firstRetryMs = 2000
 const retryGrowth = 1.5
 const maxRetryMs = 6 * 3_600_000
@@ -55,7 +44,7 @@ const retryPeriodMs = 3 * 24 * 3_600_000
 const retryAfterBounds = { min: 0, max: maxRetryMs }
 
 /** Tries once. Never throws: all failures are part of the result. */
-export async function send(deps: SendDeps, delivery: Delivery, target: Target): Promise<Try> {
+export async function send(deps: SendDeps, delivery: Delivery, target: Target): Promise<TryResult> {
   const { clock } = deps
   const { id, type, attempts } = delivery
   const { isDelivered, statusCode, error, retryAfterMs: askedMs = 0 } = await post(deps, delivery, target)

@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely'
+import type { TapOutcome } from '../../../values/tap-outcomes.ts'
 
 export interface TapsTable {
   id: Generated<number>
@@ -7,7 +8,7 @@ export interface TapsTable {
   teamId: number | null
   keySetId: number | null
   counter: number | null
-  outcome: 'valid' | 'replayed' | 'caught-up' | 'wrong-mac' | 'disabled' | 'unknown-chip' | 'unknown-key-set'
+  outcome: TapOutcome
   via: 'find' | 'page'
   /** The seal of a TagTamper chip, if the tap reports it. */
   tamper: 'closed' | 'open' | null

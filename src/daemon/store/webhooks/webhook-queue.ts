@@ -56,8 +56,7 @@ export const fixData = statement<{ id: number; data: string }>()((db, p) =>
   db.updateTable('webhookDeliveries').set({ data: p.data, transactionId: null }).where('id', '=', p.id),
 ).run
 
-/** @returns false if it was settled or tried in the meantime */
-export const recordTry = statement<{
+export type TryResult = {
   id: number
   /** Failed tries before this one. */
   attempts: number
@@ -67,7 +66,10 @@ export const recordTry = statement<{
   dueAt: string | null
   statusCode: number | null
   error: string | null
-}>()((db, p) =>
+}
+
+/** @returns false if it was settled or tried in the meantime */
+export const recordTry = statement<TryResult>()((db, p) =>
   db
     .updateTable('webhookDeliveries')
     .set((e) => ({
