@@ -119,7 +119,9 @@ export class NameLookup {
     try {
       return await job()
     } catch (error) {
-      throw new NameUnavailable(`${this.#name} cannot be looked up: ${this.#why(error)}`)
+      const message = `${this.#name} cannot be looked up: ${this.#why(error)}`
+      // The gateways' own errors describe our network: strangers may ask, so these stay in the log.
+      throw new NameUnavailable(message, { cause: this.#gateways && new Error(this.#gateways) })
     }
   }
 
@@ -127,8 +129,7 @@ export class NameLookup {
   #why(error: unknown): string {
     const { chainId, universalResolver } = this.#home
     if (this.#exhausted) return tooLong
-    if (this.#gateways !== undefined)
-      return `it is stored off-chain, and its gateway did not answer (${this.#gateways})`
+    if (this.#gateways !== undefined) return 'it is stored off-chain, and its gateways did not answer'
     if (has(error, ContractFunctionZeroDataError))
       return `chain ${chainId} has no name service at ${universalResolver}`
     if (has(error, ContractFunctionRevertedError)) return `the name service of chain ${chainId} failed`

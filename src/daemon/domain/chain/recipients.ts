@@ -29,12 +29,7 @@ export async function resolveRecipient(
     return await names.resolve(requester, chainId, text)
   } catch (cause) {
     if (!(cause instanceof NameProblem)) throw cause
-    // Gateway errors belong in the log: strangers may ask, and the details describe our network.
-    const shown = cause.message.replace(
-      /, and its gateway gave no answer \(.*\)$/s,
-      ', and its gateways gave no answer',
-    )
-    const message = `recipient: ${shown}. Nothing was used up.`
+    const message = `recipient: ${cause.message}. Nothing was used up.`
     if (cause instanceof NameChainMissing) {
       const forStrangers = `recipient: ${cause.forStrangers}. Nothing was used up.`
       throw new DomainError('chain_not_configured', message, { forStrangers, cause })
