@@ -82,14 +82,18 @@ interface TokenReceived {
   readonly initialTxHash: string | null
 }
 
+interface ValidTap {
+  readonly uid: string
+  readonly counter: number
+  readonly via: string
+  readonly keySet: number | null
+  readonly chipGroup: string | null
+}
+
 export interface WebhookData {
-  readonly 'tap.valid': {
-    readonly uid: string
-    readonly counter: number
-    readonly via: string
-    readonly keySet: number | null
-    readonly chipGroup: string | null
-  }
+  readonly 'tap.valid': ValidTap
+  /** As `tap.valid`, while the chip was set up or checked. Only for webhooks that name it. */
+  readonly 'tap.setup': ValidTap
   readonly 'tap.refused': { readonly uid: string; readonly outcome: string }
   readonly 'chip.opened': { readonly uid: string } & Readonly<Record<string, unknown>>
   readonly 'audit.broken': { readonly at: string; readonly lastId: number; readonly expected: number }

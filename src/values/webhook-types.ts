@@ -1,4 +1,4 @@
-/** Webhook event types; a webhook without types gets all of them. `chip.opened`: once, by a chip with TagTamper. */
+/** Webhook event types; a webhook without types gets all of them but `tap.setup`. `chip.opened`: once, by a chip with TagTamper. */
 export const webhookTypes = [
   'tap.valid',
   'tap.refused',
@@ -9,7 +9,10 @@ export const webhookTypes = [
   'transaction.settled',
   'chip.opened',
   'audit.broken',
+  'tap.setup',
 ] as const
+/** Only for webhooks that name it. */
+export const setupTapType = 'tap.setup'
 export type WebhookType = (typeof webhookTypes)[number]
 
 /** The type of a message that only tests a webhook. */

@@ -146,6 +146,32 @@ describe('nfc verify', () => {
     await reason({ ...derived, fileReadKey: plain.fileReadKey }).toContain('not signed with the keys')
   })
 
+  test('counts as a tap of set-up for a token that may set chips up, and as one of an app for others', async () => {
+    const viaNewest = async () => {
+      const taps = await here.run('taps', 'list', '--uid', uids.jacket, '--limit', '1', '--json')
+      return (taps.json() as { via: string }[])[0]?.via
+    }
+    const verified = async (token: string) => {
+      here.env.TAPCHIP_ADMIN_TOKEN = token
+      const chip = await setUpChip(derived, uids.jacket)
+      chip.memory.sdmReadCounter = nextCounter += 100
+      keep(chip)
+      expect((await emulator('verify', '--json')).json()).toMatchObject({ isValidTap: true })
+      here.env.TAPCHIP_ADMIN_TOKEN = daemon.adminToken
+      return viaNewest()
+    }
+    let nextCounter = 1_000
+    here.env.TAPCHIP_ADMIN_TOKEN = daemon.adminToken
+    const reader = await here.run('admin-tokens', 'create', '--name', 'reader', '--scope', 'read', '--json')
+    const { token } = reader.json() as { token: string }
+    expect(await verified(daemon.adminToken)).toBe('setup')
+    expect(await verified(token)).toBe('find')
+    const counts = async (...args: string[]) =>
+      (await here.run('taps', 'stats', '--by', 'outcome', '--json', ...args)).json() as { taps: number }[]
+    const [[apps], [all]] = [await counts(), await counts('--include-setup')]
+    expect((all?.taps ?? 0) - (apps?.taps ?? 0)).toBeGreaterThanOrEqual(1)
+  })
+
   test('of a chip that the daemon does not know has no uid', async () => {
     keep(await setUpChip({ ...derived, id: 999 }, uids.twin))
     const ran = await emulator('verify', '--json')

@@ -59,7 +59,8 @@ describe('setting a chip up', () => {
       },
     })
     const [tap] = (await t.call('GET /admin/taps')).body
-    expect(tap).toMatchObject({ uid: chip.uid, outcome: 'valid', counter: chip.chip.memory.sdmReadCounter })
+    const { sdmReadCounter: counter } = chip.chip.memory
+    expect(tap).toMatchObject({ uid: chip.uid, outcome: 'valid', counter, via: 'setup' })
     expect(urls.length).toBeLessThan(45)
   })
 

@@ -17,6 +17,38 @@ const seed = {
   ],
 }
 
+test('a tap of set-up is used up like any other, and only counted where it is asked for', async () => {
+  const t = await openAdminApp({ seed })
+  const parameters = Object.fromEntries(new URLSearchParams(tap))
+  const verify = () => t.call('POST /admin/taps/verify', { parameters })
+  const answers = await Promise.all(Array.from({ length: 10 }, verify))
+  expect(answers.map(({ body }) => body.isValidTap).sort()).toEqual([...Array(9).fill(false), true])
+  const refused = await t.call('POST /admin/taps/verify', { parameters: { ...parameters, d: '999' } })
+  expect(refused.status).toBe(404)
+  await t.call(`GET /chips/find?${tap}`)
+
+  const list = (await t.call('GET /admin/taps')).body as { via: string; outcome: string }[]
+  expect(list.filter(({ via }) => via === 'setup')).toHaveLength(11)
+  expect(list.filter(({ outcome }) => outcome === 'valid')).toMatchObject([
+    { uid, via: 'setup', counter: 61 },
+  ])
+  const stats = async (more = '') =>
+    (await t.call(`GET /admin/taps/stats?by=outcome&team=Acme${more}`)).body.rows.filter(
+      ({ taps }: { taps: number }) => taps > 0,
+    )
+  expect(await stats()).toEqual([{ outcome: 'replayed', taps: 1 }])
+  expect(await stats('&includeSetup=true')).toEqual([
+    { outcome: 'valid', taps: 1 },
+    { outcome: 'replayed', taps: 10 },
+    { outcome: 'unknown-key-set', taps: 1 },
+  ])
+  const { text } = await t.call('GET /metrics')
+  expect(text).toContain('tapchip_setup_taps_total 11')
+  expect(text).toContain('tapchip_taps_total{outcome="replayed"} 1')
+  expect(text).not.toContain('tapchip_taps_total{outcome="valid"}')
+  await t.close()
+})
+
 describe('the list', () => {
   let t: AdminApp
   beforeEach(async () => {

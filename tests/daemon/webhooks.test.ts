@@ -120,6 +120,27 @@ test("another team's events are not told, and a write that fails tells nothing",
   ])
 })
 
+test('a tap of set-up is told only to webhooks that name it', async () => {
+  const made = await t.call('POST /admin/webhooks', {
+    ...{ team: 'Acme', url: `${receiver.url}/table`, events: ['tap.setup'] },
+  })
+  expect(made.body.events).toEqual(['tap.setup'])
+  const list = (await t.call('GET /admin/webhooks?team=Acme')).body as { events: string[] }[]
+  expect(list.map(({ events }) => events.includes('tap.setup'))).toEqual([false, true])
+  const before = receiver.received.length
+  counter += 1
+  const { e, c, d } = tap(derived, { uid: uids.blank }, counter)
+  const answer = await t.call('POST /admin/taps/verify', { parameters: { e, c, d } })
+  expect(answer.body).toMatchObject({ uid: decimal(uids.blank), isValidTap: true })
+  await tapped(uids.blank)
+  await receiver.until((all) => all.slice(before).filter(({ type }) => type.startsWith('tap.')).length === 2)
+  const told = receiver.received.slice(before).map(({ type, path, data }) => [path, type, data.via])
+  expect(told.sort()).toEqual([
+    ['/in', 'tap.valid', 'page'],
+    ['/in/table', 'tap.setup', 'setup'],
+  ])
+})
+
 test('a tap of a disabled chip is answered as one, even if that cannot be recorded for webhooks', async () => {
   await t.call(`POST /admin/chips/${uids.blank}/disable`, {})
   const { db } = t.ctx

@@ -199,6 +199,10 @@ export async function openWorld(env: Record<string, string>) {
     'GET /chips/find': async () => ({
       url: tapPath(tap(derived, { uid: newSpare() }, 10_000 + next()), '/chips/find'),
     }),
+    'POST /admin/taps/verify': async () => {
+      const { e, c, d } = tap(derived, { uid: newSpare() }, 10_000 + next())
+      return { url: '/admin/taps/verify', ...ofAdmin, body: { parameters: { e, c, d } } }
+    },
     'GET /refs/:id': async () => ({ url: `/refs/${await visitRef()}` }),
     'PATCH /chips': async () => ({
       ...{ url: '/chips', ...ofMine },

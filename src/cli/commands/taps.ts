@@ -3,7 +3,7 @@ import { refusedOutcomes } from '../../values/tap-outcomes.ts'
 import { endOfDay, isTimeZone, startOfDay } from '../../values/time-zone.ts'
 import type { AnswerOf, ElementOf } from '../client/types.ts'
 import { defineCommand } from '../command/define.ts'
-import { choice, integer, moment, readTime, team, text } from '../command/options.ts'
+import { choice, flag, integer, moment, readTime, team, text } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { bar, sparkline } from '../io/plot.ts'
@@ -78,6 +78,7 @@ const stats = defineCommand({
     chipGroup: text('--chip-group <name|id>', 'Only chips of this group', 'chip-group'),
     outcome: choice('--outcome <outcome>', 'Only this outcome', outcomes),
     timeZone: text('--time-zone <zone>', 'Where days and hours begin: Europe/Berlin, local (default: UTC)'),
+    includeSetup: flag('--include-setup', 'Count the taps by which chips were set up or checked as well'),
     limit: integer(
       '--limit <n>',
       'At most this many groups or items, those with the most taps (default: 100)',

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { ApiError } from '../client/errors.ts'
+import { ApiError, isUnknownPath } from '../client/errors.ts'
 import type { AnswerOf, ElementOf } from '../client/types.ts'
 import type { CliContext } from '../context.ts'
 import { bothForms } from '../uid.ts'
@@ -10,15 +10,29 @@ export type Verdict =
   | AnswerOf<'GET /chips/find'>
   | { readonly uid: null; readonly isValidTap: false; readonly error: string }
 
-/** Sends the tap to the daemon, which uses it up. @throws ApiError, DaemonUnreachable */
+/**
+ * Sends the tap to the daemon, which uses it up; as one of set-up if the token may set chips up. @throws ApiError, DaemonUnreachable
+ */
 export const judge = async (ctx: CliContext, { url }: ReadChip): Promise<Verdict> => {
   // All parameters are passed on: their names depend on the key set.
   const query = Object.fromEntries(parametersIn(url ?? ''))
   try {
-    return await ctx.call('GET /chips/find', { query })
+    return (await judgeAtTable(ctx, query)) ?? (await ctx.call('GET /chips/find', { query }))
   } catch (error) {
     if (!(error instanceof ApiError && error.statusCode === 404 && error.code === 'not_found')) throw error
     return { uid: null, isValidTap: false, error: unknown }
+  }
+}
+
+/** @returns undefined if the token may not set chips up, or the daemon is of an earlier version */
+const judgeAtTable = async (ctx: CliContext, parameters: Record<string, string>) => {
+  if (!ctx.config().adminToken()) return undefined
+  try {
+    return await ctx.call('POST /admin/taps/verify', { body: { parameters } })
+  } catch (error) {
+    if (error instanceof ApiError && ([401, 403].includes(error.statusCode) || isUnknownPath(error)))
+      return undefined
+    throw error
   }
 }
 

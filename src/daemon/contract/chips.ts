@@ -21,6 +21,17 @@ const batchResult = () =>
     error: z.string().optional(),
   })
 
+export const foundChip = () =>
+  z.object({
+    uid: z.string(),
+    isValidTap: z.boolean(),
+    linkedToken: tokenRef().optional(),
+    otp: z.object({ code: z.string(), expiresAt: timestamp }).optional(),
+    badgeEvent: z
+      .object({ id: z.number(), poapEventId: z.number(), remainingCodesCount: z.number() })
+      .optional(),
+  })
+
 export const chips = {
   'GET /chips/find': endpoint({
     id: 'findChip',
@@ -46,16 +57,7 @@ export const chips = {
         rnd: longQuery,
         rndsig: longQuery,
       }),
-    response: () =>
-      z.object({
-        uid: z.string(),
-        isValidTap: z.boolean(),
-        linkedToken: tokenRef().optional(),
-        otp: z.object({ code: z.string(), expiresAt: timestamp }).optional(),
-        badgeEvent: z
-          .object({ id: z.number(), poapEventId: z.number(), remainingCodesCount: z.number() })
-          .optional(),
-      }),
+    response: foundChip,
   }),
   'GET /chips': keyEndpoint({
     id: 'listChips',

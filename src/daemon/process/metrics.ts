@@ -10,6 +10,7 @@ export interface Metrics {
   /** Kept outside the registry. */
   readonly requests: RequestTimes
   readonly taps: Counter<'outcome'>
+  readonly setupTaps: Counter
   readonly droppedTaps: Counter
   readonly unconfiguredProxy: Counter
   readonly webhookTries: Counter<'outcome'>
@@ -42,6 +43,11 @@ export function createMetrics(): Metrics {
       labelNames: ['outcome'],
       registers,
     }),
+    setupTaps: new Counter({
+      name: 'tapchip_setup_taps_total',
+      help: 'Taps judged while chips were set up or checked; tapchip_taps_total leaves them out',
+      registers,
+    }),
     droppedTaps: new Counter({
       name: 'tapchip_refused_taps_not_recorded_total',
       help: 'Refused taps that arrived too fast to be recorded one by one',
@@ -58,9 +64,9 @@ export function createMetrics(): Metrics {
 }
 
 export const countTaps =
-  ({ taps }: Pick<Metrics, 'taps'>) =>
-  (outcome: string): void =>
-    taps.inc({ outcome })
+  ({ taps, setupTaps }: Pick<Metrics, 'taps' | 'setupTaps'>) =>
+  ({ outcome, via }: { outcome: string; via: string }): void =>
+    via === 'setup' ? setupTaps.inc() : taps.inc({ outcome })
 
 export function watchDisk(
   { registry }: Pick<Metrics, 'registry'>,

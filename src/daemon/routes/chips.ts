@@ -11,7 +11,7 @@ import { CheckedLines, type CheckLine } from '../http/checked-lines.ts'
 import { isPrefetch, refusePrefetch } from '../http/prefetch.ts'
 import { sendJsonText, sendLines } from '../http/streams.ts'
 import type { Context } from '../process/context.ts'
-import { tokenOnWire } from './wire-shapes.ts'
+import { foundChipOnWire } from './wire-shapes.ts'
 
 export function chipRoutes(app: FastifyInstance, ctx: Context): void {
   const edits = new KeyedMutex()
@@ -22,23 +22,9 @@ export function chipRoutes(app: FastifyInstance, ctx: Context): void {
         const state = await tapState(ctx, query)
         return reply.code(state === 'malformed' ? 400 : state === 'unknown' ? 404 : 200).send()
       }
-      const { uid, isValidTap, token, otp, badgeEvent } = await findChipByTap(ctx, query)
-      request.isProven = isValidTap
-      return {
-        uid,
-        isValidTap,
-        ...(token ? { linkedToken: tokenOnWire(token) } : {}),
-        ...(otp ? { otp } : {}),
-        ...(badgeEvent
-          ? {
-              badgeEvent: {
-                id: badgeEvent.id,
-                poapEventId: badgeEvent.upstreamId,
-                remainingCodesCount: badgeEvent.remainingCodes,
-              },
-            }
-          : {}),
-      }
+      const found = await findChipByTap(ctx, query)
+      request.isProven = found.isValidTap
+      return foundChipOnWire(found)
     },
     'GET /chips': async ({ query, teamId, reply }) =>
       sendJsonText(reply, await listGroup(ctx, teamId, query)),

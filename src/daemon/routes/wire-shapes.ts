@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, parseObject } from '../../values/json.ts'
 import type { ItemView } from '../domain/chips/items.ts'
+import type { FoundChip } from '../domain/taps/find-chip.ts'
 
 /** Copies the named fields only, so that no hash or key can slip into an answer. */
 export function pick<T extends object, K extends keyof T>(from: T, ...names: K[]): Pick<T, K> {
@@ -12,6 +13,22 @@ export function pick<T extends object, K extends keyof T>(from: T, ...names: K[]
 /** Copies only the reference from a larger object. */
 export const tokenOnWire = (token: { contractAddress: string; chainId: number; tokenId: string }) =>
   pick(token, 'contractAddress', 'chainId', 'tokenId')
+
+export const foundChipOnWire = ({ uid, isValidTap, token, otp, badgeEvent }: FoundChip) => ({
+  uid,
+  isValidTap,
+  ...(token ? { linkedToken: tokenOnWire(token) } : {}),
+  ...(otp ? { otp } : {}),
+  ...(badgeEvent
+    ? {
+        badgeEvent: {
+          id: badgeEvent.id,
+          poapEventId: badgeEvent.upstreamId,
+          remainingCodesCount: badgeEvent.remainingCodes,
+        },
+      }
+    : {}),
+})
 
 /** A guestbook contract's address is null until it is deployed. */
 export const shownAddress = (event: {

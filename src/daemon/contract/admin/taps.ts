@@ -1,7 +1,8 @@
 import * as z from 'zod'
-import { tapOutcomes } from '../../../values/tap-outcomes.ts'
+import { tapOutcomes, tapSources } from '../../../values/tap-outcomes.ts'
+import { foundChip } from '../chips.ts'
 import { adminEndpoint } from '../endpoint.ts'
-import { integer, moment, page, team, text, timestamp, uid } from '../fields.ts'
+import { flag, integer, moment, page, team, text, timestamp, uid } from '../fields.ts'
 
 const outcome = z.enum(tapOutcomes, `must be one of ${tapOutcomes.join(', ')}`)
 
@@ -15,7 +16,7 @@ const tapOnWire = () =>
     keySet: z.number().nullable(),
     counter: z.number().nullable(),
     outcome,
-    via: z.enum(['find', 'page']),
+    via: z.enum(tapSources),
     /** Seal of a TagTamper chip. */
     tamper: z.enum(['closed', 'open']).nullable(),
   })
@@ -67,6 +68,7 @@ export const taps = {
         chipGroup: text(200).optional(),
         outcome: z.union([outcome, z.literal('refused')]).optional(),
         timeZone: text(100).optional(),
+        includeSetup: flag.optional().describe('count taps of set-up and verification too'),
         limit: integer(1, 1000).optional(),
       }),
     response: () =>
@@ -81,6 +83,19 @@ export const taps = {
         more: z.number().describe('groups or items beyond the limit'),
         rows: z.array(tapCount()),
       }),
+  }),
+  'POST /admin/taps/verify': adminEndpoint({
+    id: 'verifyTap',
+    summary: 'Verify a tap and use it up as one of set-up, which statistics and webhooks leave out',
+    scope: 'provision',
+    body: () =>
+      z.object({
+        parameters: z
+          .record(z.string().max(100), z.string().max(1000))
+          .describe("The parameters of the tap's URL, by name"),
+      }),
+    response: foundChip,
+    noStore: true,
   }),
   'GET /admin/taps/follow': adminEndpoint({
     id: 'followTaps',

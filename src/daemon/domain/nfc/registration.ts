@@ -106,7 +106,7 @@ export async function registerWithTap(
   const at = iso(deps.clock.now())
   await deps.db.write((trx) => registerIn(trx, deps, actor, keyed, { at, tap }))
   const query = Object.fromEntries(new URL(tap.url).searchParams)
-  const judged = await takeTap(deps, query, 'find', async () => ({ result: undefined }))
+  const judged = await takeTap(deps, query, 'setup', async () => ({ result: undefined }))
   if (judged.kind === 'taken' || judged.kind === 'caught-up' || judged.kind === 'disabled') return
   throw conflict(
     judged.kind === 'replayed'

@@ -1,3 +1,4 @@
+import type { TapSource } from '../../../values/tap-outcomes.ts'
 import type { TokenLocation } from '../../store/phygitals/tokens.ts'
 import { storedCodes } from '../../store/taps/made-codes.ts'
 import { assetsOf, type ChipAssets, linkedToken } from '../chips/chip-record.ts'
@@ -7,7 +8,7 @@ import { iso } from '../time/time.ts'
 import { type TakeTapDeps, takeTap } from './take-tap.ts'
 import type { TapQuery } from './verify-tap.ts'
 
-interface FoundChip {
+export interface FoundChip {
   uid: string
   isValidTap: boolean
   token: TokenLocation | undefined
@@ -15,9 +16,16 @@ interface FoundChip {
   badgeEvent: ChipAssets['badgeEvents'][number] | undefined
 }
 
-/** Uses up the tap. @throws DomainError tap_malformed, not_found (unknown key set or chip) */
-export async function findChipByTap(deps: TakeTapDeps & OtpDeps, query: TapQuery): Promise<FoundChip> {
-  const judged = await takeTap(deps, query, 'find', async (chip, now) => {
+/**
+ * Uses up the tap. @param via `setup`: by whoever sets chips up
+ * @throws DomainError tap_malformed, not_found (unknown key set or chip)
+ */
+export async function findChipByTap(
+  deps: TakeTapDeps & OtpDeps,
+  query: TapQuery,
+  via: Exclude<TapSource, 'page'> = 'find',
+): Promise<FoundChip> {
+  const judged = await takeTap(deps, query, via, async (chip, now) => {
     const { read } = deps.db
     const carried = await assetsOf(read, chip, iso(now))
     const subject = firstSubject(carried, chip)

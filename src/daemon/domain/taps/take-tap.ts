@@ -1,3 +1,4 @@
+import type { TapSource } from '../../../values/tap-outcomes.ts'
 import type { TappedChip } from '../../store/chips/chips.ts'
 import { isOutcomeUnknown } from '../../store/data-dir/disk.ts'
 import type { Db } from '../../store/database/database.ts'
@@ -58,7 +59,7 @@ const maxAttempts = 20
 export async function takeTap<T>(
   deps: TakeTapDeps,
   query: TapQuery,
-  via: 'find' | 'page',
+  via: TapSource,
   prepare: PrepareEffects<T>,
 ): Promise<JudgedTap<T>> {
   const now = deps.clock.now()
@@ -83,7 +84,7 @@ export async function takeTap<T>(
 
 interface TakeOptions<T> {
   now: number
-  via: 'find' | 'page'
+  via: TapSource
   prepare: PrepareEffects<T>
 }
 
@@ -129,7 +130,7 @@ async function take<T>(
 function recordRefusal(
   { tapLog }: TakeTapDeps,
   read: Exclude<VerifiedTap, GenuineTap>,
-  { now, via }: { now: number; via: 'find' | 'page' },
+  { now, via }: { now: number; via: TapSource },
 ): Exclude<VerifiedTap, GenuineTap> {
   if (read.kind === 'malformed') return read
   const { keySetId } = read

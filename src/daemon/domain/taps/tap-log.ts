@@ -25,7 +25,7 @@ const refusedKept = 200_000
 const deletedBesides = 100
 
 interface TapCounts {
-  judged(outcome: TapRow['outcome']): void
+  judged(tap: Pick<TapRow, 'outcome' | 'via'>): void
   /** A refused tap that arrived too fast to be stored. */
   dropped(): void
   /** Called before refused taps are stored. @returns part of that write, which may be run again */
@@ -52,7 +52,7 @@ export class TapLog {
 
   /** Notifies followers of a tap that is already stored. */
   publish(tap: SeenTap): void {
-    this.#counts.judged(tap.outcome)
+    this.#counts.judged(tap)
     this.#bus.emit('tap', tap)
   }
 

@@ -85,7 +85,10 @@ export async function countTaps(deps: Deps, question: Question): Promise<TapStat
   await deps.tapLog.flush()
   const db = deps.db.slow
   const filter = { ...question, ...span }
-  const [newest] = await listTaps(db, { teamId: question.teamId, limit: 1 })
+  const [newest] = await listTaps(db, {
+    ...{ teamId: question.teamId, limit: 1 },
+    withoutSetup: !question.includeSetup,
+  })
   const known = { ...span, keptSince: await tapsKeptSince(db), newest: newest?.at ?? null, more: 0 }
   if (periods) return { ...known, rows: await byPeriod(db, filter, periods, by === 'day' ? 'day' : 'hour') }
   if (by === 'outcome') return { ...known, rows: await byOutcome(db, filter) }

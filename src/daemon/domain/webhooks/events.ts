@@ -1,5 +1,5 @@
 import { nanoid } from 'nanoid'
-import { type WebhookType, webhookTypes } from '../../../values/webhook-types.ts'
+import { setupTapType, type WebhookType, webhookTypes } from '../../../values/webhook-types.ts'
 import { findTransaction } from '../../store/chain/intents.ts'
 import { markTold } from '../../store/chain/states.ts'
 import type { Queries } from '../../store/database/database.ts'
@@ -34,12 +34,16 @@ const maxWaitingForRefused = 1000
 
 export const newMessageId = (): string => `msg_${nanoid()}`
 
-/** The text form of a list of types in the store; undefined: all types. */
+const defaultTypes = webhookTypes.filter((type) => type !== setupTapType)
+
+/** The text form of a list of types in the store; undefined: all that a webhook gets by default. */
 export const storedTypes = (types: readonly WebhookType[] | undefined): string | null =>
-  types === undefined || types.length === webhookTypes.length ? null : ` ${types.join(' ')} `
+  types === undefined || (types.length === defaultTypes.length && !types.includes(setupTapType))
+    ? null
+    : ` ${types.join(' ')} `
 
 export const typesOf = (stored: string | null): WebhookType[] =>
-  webhookTypes.filter((type) => stored === null || stored.includes(` ${type} `))
+  stored === null ? defaultTypes : webhookTypes.filter((type) => stored.includes(` ${type} `))
 
 /** Queues webhook messages. Subscriptions are in memory, so events that nobody subscribed to cost nothing. */
 export class WebhookEvents {
@@ -104,10 +108,11 @@ export class WebhookEvents {
     { chipGroup, tamper: before }: { chipGroup: string; tamper: string | null },
   ): NewMessage[] {
     const uid = chipUid
+    const type = via === 'setup' ? setupTapType : 'tap.valid'
     const messages = (type: WebhookType, data: Record<string, unknown>) =>
       this.#messagesOf({ teamId, type, at, chipUid, data })
     return [
-      ...(outcome === 'valid' ? messages('tap.valid', { uid, counter, via, keySet, chipGroup }) : []),
+      ...(outcome === 'valid' ? messages(type, { uid, counter, via, keySet, chipGroup }) : []),
       // Only the first tap that reports an open seal.
       ...(tamper === 'open' && before !== 'open' ? messages('chip.opened', { uid, counter }) : []),
     ]

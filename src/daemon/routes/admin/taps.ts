@@ -2,13 +2,14 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { taps } from '../../contract/admin/taps.ts'
 import { namedTeam, resolveTeam } from '../../domain/access/teams.ts'
 import { getGroup } from '../../domain/chips/chip-groups.ts'
+import { findChipByTap } from '../../domain/taps/find-chip.ts'
 import { followTaps, listTapRecords, type TapRecord } from '../../domain/taps/tap-log.ts'
 import { countTaps } from '../../domain/taps/tap-stats.ts'
 import { authenticate } from '../../http/auth.ts'
 import { bindAll } from '../../http/bind.ts'
 import { LiveLines } from '../../http/live-lines.ts'
 import type { Context } from '../../process/context.ts'
-import { pick } from '../wire-shapes.ts'
+import { foundChipOnWire, pick } from '../wire-shapes.ts'
 
 const defaultLimit = 100
 
@@ -28,6 +29,8 @@ export function tapRoutes(app: FastifyInstance, ctx: Context): void {
         team && chipGroup !== undefined ? await getGroup(ctx.db.read, team.id, chipGroup) : undefined
       return countTaps(ctx, { ...question, timeZone, limit, teamId: team?.id, chipGroupId: group?.id })
     },
+    'POST /admin/taps/verify': async ({ body }) =>
+      foundChipOnWire(await findChipByTap(ctx, body.parameters, 'setup')),
     'GET /admin/taps/follow': async ({ query, keyTeam, request, reply }) => {
       const team = await namedTeam(ctx, { name: query.team, keyTeam })
       const filter = { teamId: team?.id, uid: query.uid }

@@ -1,5 +1,5 @@
 import type { Generated } from 'kysely'
-import type { TapOutcome } from '../../../values/tap-outcomes.ts'
+import type { TapOutcome, TapSource } from '../../../values/tap-outcomes.ts'
 
 export interface TapsTable {
   id: Generated<number>
@@ -9,7 +9,7 @@ export interface TapsTable {
   keySetId: number | null
   counter: number | null
   outcome: TapOutcome
-  via: 'find' | 'page'
+  via: TapSource
   /** The seal of a TagTamper chip, if the tap reports it. */
   tamper: 'closed' | 'open' | null
   /** The chip's previous valid tap; see ChipsTable.lastTap. */

@@ -8,6 +8,8 @@ export interface TapsCounted {
   /** Only chips currently in this group. */
   chipGroupId?: number | undefined
   outcome?: TapRow['outcome'] | 'refused' | undefined
+  /** Also taps of set-up. */
+  includeSetup?: boolean | undefined
   since: string
   until: string
 }
@@ -70,13 +72,18 @@ export const countByChip = async (
   return rows.map((row) => ({ ...row, taps: Number(row.taps) }))
 }
 
-function selected(db: Queries, { teamId, chipGroupId, outcome, since, until }: TapsCounted, piece: TapPiece) {
+function selected(
+  db: Queries,
+  { teamId, chipGroupId, outcome, includeSetup, since, until }: TapsCounted,
+  piece: TapPiece,
+) {
   let query = db
     .selectFrom('taps')
     .where('id', '>', piece.after)
     .where('id', '<=', piece.upTo)
     .where('at', '>=', since)
     .where('at', '<', until)
+  if (!includeSetup) query = query.where('via', '!=', 'setup')
   // The sum keeps SQLite from using the index on teams, which does not include times. Taps of unknown chips
   // belong to all teams.
   if (teamId !== undefined)

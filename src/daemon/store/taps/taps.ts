@@ -75,6 +75,7 @@ export interface TapFilter {
   teamId?: number | undefined
   uid?: string | undefined
   outcome?: TapRow['outcome'] | 'refused' | undefined
+  withoutSetup?: boolean | undefined
   since?: string | undefined
   before?: number | undefined
   limit: number
@@ -156,8 +157,12 @@ async function chainOf(db: Queries, uid: string, before = Number.POSITIVE_INFINI
   return ids.sort((a, b) => b - a)
 }
 
-function tapsWhere(db: Queries, { outcome, since, before, limit }: Omit<TapFilter, 'teamId' | 'uid'>) {
+function tapsWhere(
+  db: Queries,
+  { outcome, withoutSetup, since, before, limit }: Omit<TapFilter, 'teamId' | 'uid'>,
+) {
   let query = db.selectFrom('taps').select(shown).orderBy('id', 'desc').limit(limit)
+  if (withoutSetup) query = query.where('via', '!=', 'setup')
   if (outcome !== undefined && outcome !== 'valid') query = query.where('outcome', '!=', valid)
   if (outcome !== undefined && outcome !== 'refused') query = query.where('outcome', '=', outcome)
   if (since !== undefined) query = query.where('at', '>=', since)
