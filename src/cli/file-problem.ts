@@ -36,10 +36,10 @@ export const fileProblem = (error: unknown, messages: ProblemText = {}): CliErro
   const path = messages.path ?? ('path' in error ? String(error.path) : undefined)
   if (why === undefined || advice === undefined || path === undefined) return undefined
   const isOfPlace = !/^(ENOSPC|EDQUOT|EFBIG|EIO|EMFILE|ENFILE)$/.test(String(error.code))
-  const said =
+  const fullAdvice =
     messages.advice === undefined ? advice : isOfPlace ? messages.advice : `${advice} ${messages.advice}`
   return new CliError(`${path} cannot be ${messages.verb ?? 'used'}: ${why}.`, {
-    advice: said,
+    advice: fullAdvice,
     cause: error,
     ...(messages.exitCode === undefined ? {} : { exitCode: messages.exitCode }),
   })

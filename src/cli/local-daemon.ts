@@ -127,8 +127,8 @@ const hasOneOwner = (socket: string, token: string): boolean => {
 
 const dataDirs = (system: SystemPaths): string[] => {
   const started = readStarted(system).map((started) => started.dataDir)
-  const ofServices = (['user', 'system'] as const).flatMap((scope) => placesOf(system, scope).stateDirs)
-  return [...started.filter((dir) => isOurs(system, dir)), dataDir(system), ...ofServices]
+  const serviceDirs = (['user', 'system'] as const).flatMap((scope) => placesOf(system, scope).stateDirs)
+  return [...started.filter((dir) => isOurs(system, dir)), dataDir(system), ...serviceDirs]
 }
 
 /** A directory in a world-writable place may belong to somebody else by now. */

@@ -31,12 +31,12 @@ async function send(form: HTMLFormElement): Promise<void> {
   try {
     // An action counts even if the person leaves the page at once.
     const answer = await post(form.action, fields, { signal: ended.signal, keepalive: true })
-    const said: unknown = await answer.json().catch(() => undefined)
+    const body: unknown = await answer.json().catch(() => undefined)
     setBusy(form, false)
     if (over.includes(answer.status)) return location.reload()
-    if (!isAnswer(said)) return say(form, word(wordFor(answer.status, said)), 'failed')
-    show(said, true)
-    if (said.isLive) follow()
+    if (!isAnswer(body)) return say(form, word(wordFor(answer.status, body)), 'failed')
+    show(body, true)
+    if (body.isLive) follow()
   } catch {
     setBusy(form, false)
     say(form, word('Offline'), 'failed')
@@ -45,8 +45,8 @@ async function send(form: HTMLFormElement): Promise<void> {
   }
 }
 
-const wordFor = (status: number, said: unknown): string =>
-  Object(said).code === 'outcome_unknown' ? 'Unknown' : (refusals[status] ?? 'Failed')
+const wordFor = (status: number, body: unknown): string =>
+  Object(body).code === 'outcome_unknown' ? 'Unknown' : (refusals[status] ?? 'Failed')
 
 /** Not `disabled`, which would remove the focus. */
 function setBusy(form: HTMLFormElement, isBusy: boolean): void {

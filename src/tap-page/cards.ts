@@ -14,13 +14,13 @@ export function show({ cards }: Answer, isOfPress = false): void {
     if (!card || card.hidden || shown.get(key) === html || card.querySelector('[aria-busy=true]')) continue
     const template = document.createElement('template')
     template.innerHTML = html
-    const wanted = template.content.firstElementChild
-    if (!wanted) continue
+    const replacement = template.content.firstElementChild
+    if (!replacement) continue
     shown.set(key, html)
-    if (!isOfPress) keepRefusal(card, wanted)
+    if (!isOfPress) keepRefusal(card, replacement)
     const isHere = card.contains(document.activeElement)
     const { height } = card.getBoundingClientRect()
-    morph(card, wanted)
+    morph(card, replacement)
     keepPlace(card, height)
     // The form that had the focus is gone: focus its result instead.
     if (isHere && !card.contains(document.activeElement))
@@ -48,10 +48,10 @@ export function giveRoomBack(): void {
 export const checkOf = (form: Element): HTMLElement | null | undefined =>
   form.closest('[data-card]')?.querySelector<HTMLElement>('[data-check]')
 
-function keepRefusal(card: Element, wanted: Element): void {
+function keepRefusal(card: Element, replacement: Element): void {
   const refusal = card.querySelector('[role=status][data-state=failed]')
-  const silent = wanted.querySelector('[role=status]:not([data-state])')
-  if (refusal && wanted.querySelector('form')) silent?.replaceWith(refusal.cloneNode(true))
+  const silent = replacement.querySelector('[role=status]:not([data-state])')
+  if (refusal && replacement.querySelector('form')) silent?.replaceWith(refusal.cloneNode(true))
 }
 
 /** The refused input is being corrected. */

@@ -36,8 +36,8 @@ export async function post(
     headers: { accept },
     ...how,
   })
-  const told = Date.parse(answer.headers.get('date') ?? '')
+  const serverTime = Date.parse(answer.headers.get('date') ?? '')
   // The header is cut to whole seconds, and the return trip took half of the time.
-  if (told) ahead = told + 500 - (sent + Date.now()) / 2
+  if (serverTime) ahead = serverTime + 500 - (sent + Date.now()) / 2
   return answer
 }

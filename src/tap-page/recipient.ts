@@ -20,7 +20,7 @@ function spread(value: string): void {
 
 /** Shows below each form how the daemon reads the input. It never prevents a form from being sent. */
 export function checkRecipients(): void {
-  const asked = new Map<Element, AbortController>()
+  const pending = new Map<Element, AbortController>()
   let typed = ''
   // A recipient that the daemon has accepted, or would accept; nothing else is copied.
   let good = ''
@@ -58,26 +58,26 @@ export function checkRecipients(): void {
     if (!line) return
     sent = fieldOf(target)?.value.trim() ?? ''
     clearTimeout(timer)
-    asked.get(line)?.abort()
-    tell(line, '', undefined)
+    pending.get(line)?.abort()
+    showCheck(line, '', undefined)
   })
 
   async function check(form: HTMLFormElement): Promise<void> {
     const line = checkOf(form)
     const url = page?.dataset.checkAt
     if (!line || !url || !form.isConnected || form.getAttribute('aria-busy') === 'true') return
-    asked.get(line)?.abort()
+    pending.get(line)?.abort()
     const ended = new AbortController()
-    asked.set(line, ended)
+    pending.set(line, ended)
     const fields = [...new FormData(form)].map(([name, value]): [string, string] => [name, String(value)])
     const value = fieldOf(form)?.value.trim() ?? ''
-    if (value === '') return tell(line, '', undefined)
+    if (value === '') return showCheck(line, '', undefined)
     try {
       const answer = await post(url, fields, { signal: ended.signal })
-      const said: unknown = await answer.json()
-      if (!isCheck(said)) return
-      tell(line, said.html, said.isGood)
-      if (said.isGood) good = value
+      const body: unknown = await answer.json()
+      if (!isCheck(body)) return
+      showCheck(line, body.html, body.isGood)
+      if (body.isGood) good = value
       settle()
     } catch {
       // Too late, or no connection: submitting will tell.
@@ -90,10 +90,10 @@ const formOf = (target: EventTarget | null): HTMLFormElement | null =>
     ? target.closest<HTMLFormElement>('form[data-action]')
     : null
 
-const isCheck = (said: unknown): said is { html: string; isGood?: boolean } =>
-  typeof said === 'object' && said !== null && typeof (said as { html?: unknown }).html === 'string'
+const isCheck = (body: unknown): body is { html: string; isGood?: boolean } =>
+  typeof body === 'object' && body !== null && typeof (body as { html?: unknown }).html === 'string'
 
-function tell(line: HTMLElement, html: string, isGood: boolean | undefined): void {
+function showCheck(line: HTMLElement, html: string, isGood: boolean | undefined): void {
   line.innerHTML = html
   if (isGood === undefined) delete line.dataset.good
   else line.dataset.good = String(isGood)

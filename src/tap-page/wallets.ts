@@ -11,7 +11,7 @@ interface Wallet {
   provider: Provider
 }
 
-const most = 6
+const maxWallets = 6
 
 /** Offers each wallet in this browser to fill in the address (EIP-6963, else `window.ethereum`). */
 export function offerWallets(): void {
@@ -24,7 +24,7 @@ export function offerWallets(): void {
   addEventListener('eip6963:announceProvider', (event) => {
     const { detail } = event as CustomEvent<{ info?: { uuid?: unknown; name?: unknown }; provider?: unknown }>
     const { info, provider } = detail ?? {}
-    if (!isProvider(provider) || (!wallets.has(info?.uuid) && wallets.size >= most)) return
+    if (!isProvider(provider) || (!wallets.has(info?.uuid) && wallets.size >= maxWallets)) return
     wallets.set(info?.uuid, { name: String(info?.name ?? '').slice(0, 40), provider })
     offerAll()
   })

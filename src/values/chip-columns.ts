@@ -103,7 +103,7 @@ export const appliedColumns = [
 ] as const satisfies readonly ChipColumn[]
 export type AppliedColumn = (typeof appliedColumns)[number]
 /** Other columns of an apply. */
-export const appliedBesides = ['publicKey', 'lastCounter', 'revision'] as const
+export const alsoApplied = ['publicKey', 'lastCounter', 'revision'] as const
 /** Between the UID and the revision, in an order that suits an import, where chipGroup and keySet are flags. */
 export const exportedColumns = [
   ...(['chipGroup', 'keySet', 'label', 'redirectUrl', 'item', 'variant'] as const),
@@ -119,9 +119,9 @@ export const selectableColumns = [
 export const setupColumns = ['label', 'item', 'variant', 'redirectUrl'] as const
 
 /** Read-only columns of an export. */
-export const exportedAlone: readonly string[] = ['generation', 'lastTapAt', 'createdAt', 'isConfigured']
+export const readOnlyColumns: readonly string[] = ['generation', 'lastTapAt', 'createdAt', 'isConfigured']
 /** An import leaves out more: what it registers is enabled, and has no revision yet. */
-export const notImported: readonly string[] = [...exportedAlone, 'disabled', 'revision']
+export const notImported: readonly string[] = [...readOnlyColumns, 'disabled', 'revision']
 
 interface Types {
   text: string

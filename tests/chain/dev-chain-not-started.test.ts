@@ -2,7 +2,7 @@ import { chmodSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { anvilBinary } from '../../src/daemon/chain/dev-chain/anvil-binary.ts'
-import { AnvilNotStarted, isShortage, notSpawned } from '../../src/daemon/chain/dev-chain/not-started.ts'
+import { AnvilNotStarted, isResourceLimit, notSpawned } from '../../src/daemon/chain/dev-chain/not-started.ts'
 import { clientOf, devChains, payee, send, transfer } from '../support/dev-chain.ts'
 
 const chains = devChains()
@@ -88,11 +88,11 @@ describe('a system that npm installs no anvil for', () => {
 test('a shortage is told from an end, however it was wrapped', () => {
   for (const code of ['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM']) {
     const error = Object.assign(new Error(code), { code })
-    expect(isShortage(new Error('in words', { cause: error }))).toBe(true)
+    expect(isResourceLimit(new Error('in words', { cause: error }))).toBe(true)
     expect(notSpawned('anvil', error)).toMatchObject({
       hasRun: false,
       message: expect.stringContaining(code),
     })
   }
-  expect(isShortage(Object.assign(new Error(), { code: 'ECONNREFUSED' }))).toBe(false)
+  expect(isResourceLimit(Object.assign(new Error(), { code: 'ECONNREFUSED' }))).toBe(false)
 })

@@ -50,17 +50,17 @@ export const followBatch = async (
   let pausing: Promise<unknown> | undefined
   const detached = new AbortController()
   let isByStatus = false
-  const leave = () => {
+  const detach = () => {
     progress.clear()
     io.warn(`Batch ${id} keeps running at the daemon. See it: tapchip batch status ${id}`)
     detached.abort()
   }
   const stopListening = ctx.system.interrupts.listen(() => {
-    if (isByStatus) return leave()
+    if (isByStatus) return detach()
     progress.clear()
     io.warn('Pausing the batch. Press Ctrl-C again to leave it running.')
     pausing = api.pause(id).catch(() => undefined)
-  }, leave)
+  }, detach)
   const show = (result: RowResult): Promise<void> | undefined => {
     seen += 1
     const { status = 'unchanged' } = result
@@ -77,7 +77,7 @@ export const followBatch = async (
   const client = api.client
   const patience = new ReconnectPolicy(ctx, client, detached.signal, (await instanceNow(ctx)).instance)
   const isDone = () => isResting(batch.state) || ['proposed', 'scheduled', 'planned'].includes(batch.state)
-  const tellRows = async () => {
+  const reportRows = async () => {
     for await (const line of api.follow(id, seen, detached.signal)) {
       if ('row' in line) await show(line)
       else batch = line.batch
@@ -91,7 +91,7 @@ export const followBatch = async (
           batch = await api.show(id)
           progress.advance(Math.max(0, batch.done - seen))
           seen = batch.done
-        } else await tellRows()
+        } else await reportRows()
       } catch (error) {
         isByStatus ||= orStatus && error instanceof ApiError && error.code === 'scope_missing'
         if (!isByStatus) await patience.wait(error)
@@ -99,7 +99,7 @@ export const followBatch = async (
     }
     await pausing
     // Rows that were on their way at the pause have ended only now.
-    if (pausing !== undefined && !detached.signal.aborted) await tellRows()
+    if (pausing !== undefined && !detached.signal.aborted) await reportRows()
   } catch (error) {
     throw withAfterword(
       error,

@@ -238,7 +238,7 @@ const goOn = async (
   if (state === 'cancelled')
     throw new UsageError(`Batch ${name} was cancelled.`, 'To run these rows, give another --name.')
   if (state === 'undone') return { exitCode: printEnd(ctx, batch, messages), isDone: true, batch }
-  const goes =
+  const current =
     state === 'paused' || state === 'failed' ? await api.resume(id, { rate: running.flags.rate }) : batch
-  return runOn(ctx, api, goes, messages, running)
+  return runOn(ctx, api, current, messages, running)
 }

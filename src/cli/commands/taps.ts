@@ -132,7 +132,7 @@ const print = async (ctx: CliContext, found: Stats, by: Unit): Promise<void> => 
   const sum = counts.reduce((all, taps) => all + taps, 0)
   const isTime = by === 'hour' || by === 'day'
   const columns = columnsOf(by)
-  await io.list(rows, isTime || sum === 0 ? columns : withBars(ctx, rows, columns), nothing(found))
+  await io.list(rows, isTime || sum === 0 ? columns : addBars(ctx, rows, columns), nothing(found))
   if (sum === 0 && rows.length > 0) io.note(nothing(found))
   const { plot } = io
   if (isTime && plot && sum > 0) {
@@ -154,7 +154,7 @@ const print = async (ctx: CliContext, found: Stats, by: Unit): Promise<void> => 
 }
 
 /** On a terminal, bars take the space that the columns leave. */
-const withBars = (ctx: CliContext, rows: readonly Count[], columns: Columns<Count>): Columns<Count> => {
+const addBars = (ctx: CliContext, rows: readonly Count[], columns: Columns<Count>): Columns<Count> => {
   const { plot } = ctx.io
   if (!plot) return columns
   const usedWidths = Object.entries(columns).map(

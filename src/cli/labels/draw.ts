@@ -96,12 +96,12 @@ export const drawLabel = (drawing: Drawing, { uid }: Label, { title, below }: Te
     doc.image(logo.image, x, top, { width: logo.width * scale, height: logo.height * scale })
     top += logo.height * scale + 4
   }
-  const small = { lines: 1, largest: 7.5, smallest: 4, height: height / 4 }
+  const small = { lines: 1, maxSize: 7.5, minSize: 4, height: height / 4 }
   let end = bottom
   for (const text of [colons(uid), uid]) end -= write({ text, face: 'regular' }, small, end)
   const space = end - top
-  top += write(title, { lines: 2, largest: 20, smallest: 7, height: below ? space * 0.62 : space })
-  if (below) write(below, { lines: 2, largest: 9, smallest: 5, height: end - top })
+  top += write(title, { lines: 2, maxSize: 20, minSize: 7, height: below ? space * 0.62 : space })
+  if (below) write(below, { lines: 2, maxSize: 9, minSize: 5, height: end - top })
 }
 
 /** Dark modules as one path: a gap between two would be seen on some screens. */

@@ -39,8 +39,8 @@ export interface TextBox {
   readonly width: number
   readonly height: number
   readonly lines: number
-  readonly largest: number
-  readonly smallest: number
+  readonly maxSize: number
+  readonly minSize: number
 }
 
 /** The distance between lines, in sizes. */
@@ -51,19 +51,19 @@ export const leading = 1.18
  * three dots. @param measure the width of a text in points, at a size of one point
  */
 export const fitText = (text: string, room: TextBox, measure: (text: string) => number): Fitted => {
-  const { width, height, largest, smallest } = room
+  const { width, height, maxSize, minSize } = room
   for (const mayBreak of [false, true])
-    for (let size = largest; size >= smallest; size -= 0.5) {
+    for (let size = maxSize; size >= minSize; size -= 0.5) {
       const lines = wrapped(text, width / size, measure, mayBreak)
       if (lines && lines.length <= Math.min(room.lines, Math.floor(height / (size * leading))))
         return { size, lines }
     }
-  const count = Math.max(1, Math.min(room.lines, Math.floor(height / (smallest * leading))))
-  const lines = wrapped(text, width / smallest, measure, true) ?? []
-  if (lines.length <= count) return { size: smallest, lines }
+  const count = Math.max(1, Math.min(room.lines, Math.floor(height / (minSize * leading))))
+  const lines = wrapped(text, width / minSize, measure, true) ?? []
+  if (lines.length <= count) return { size: minSize, lines }
   const last = [...(lines[count - 1] ?? '')]
-  while (last.length > 0 && measure(`${last.join('')}...`) > width / smallest) last.pop()
-  return { size: smallest, lines: [...lines.slice(0, count - 1), `${last.join('').trimEnd()}...`] }
+  while (last.length > 0 && measure(`${last.join('')}...`) > width / minSize) last.pop()
+  return { size: minSize, lines: [...lines.slice(0, count - 1), `${last.join('').trimEnd()}...`] }
 }
 
 /** @returns undefined if a word is longer than a line, and must not be broken */

@@ -77,10 +77,10 @@ export function toCreationResponse(
     const day = readDay(text ?? '')
     return day === undefined ? otherwise : monthFirst(day)
   }
-  const given = Object.entries(created).filter(([, value]) => value !== null && value !== undefined)
+  const nonNull = Object.entries(created).filter(([, value]) => value !== null && value !== undefined)
   return {
     ...asSent,
-    ...Object.fromEntries(given),
+    ...Object.fromEntries(nonNull),
     fancy_id: created.fancy_id || asSent.fancy_id,
     start_date: date(created.start_date, asSent.start_date),
     end_date: date(created.end_date, asSent.end_date),

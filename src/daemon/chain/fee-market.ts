@@ -94,12 +94,12 @@ export class FeeMarket {
 
   async #ask({ baseFee }: Head): Promise<bigint> {
     if (baseFee === undefined) return hexToBigInt(await this.#client.request({ method: 'eth_gasPrice' }))
-    const said = await this.#quantity('eth_maxPriorityFeePerGas')
+    const suggested = await this.#quantity('eth_maxPriorityFeePerGas')
     // Then most of the price is the base fee, or gas is almost free.
-    if (said !== undefined && said <= larger(baseFee, 2n * gwei)) return said
-    const { usual, most } = await this.#paid()
-    if (said !== undefined) return smaller(said, most ?? larger(baseFee, gwei))
-    if (usual !== undefined) return usual
+    if (suggested !== undefined && suggested <= larger(baseFee, 2n * gwei)) return suggested
+    const { median, highest } = await this.#paidTips()
+    if (suggested !== undefined) return smaller(suggested, highest ?? larger(baseFee, gwei))
+    if (median !== undefined) return median
     const price = await this.#quantity('eth_gasPrice')
     if (price === undefined) {
       // The node may lack all of them only temporarily.
@@ -112,7 +112,7 @@ export class FeeMarket {
   /**
    * Returns the tips of recent blocks that had transactions; undefined if there were none, or the node cannot tell.
    */
-  async #paid(): Promise<{ usual?: bigint | undefined; most?: bigint | undefined }> {
+  async #paidTips(): Promise<{ median?: bigint | undefined; highest?: bigint | undefined }> {
     const history = await this.#optional('eth_feeHistory', () =>
       this.#client.request({
         method: 'eth_feeHistory',
@@ -124,12 +124,12 @@ export class FeeMarket {
       .flatMap((percentiles) => percentiles.slice(0, 1))
       .map((tip) => hexToBigInt(tip))
       .sort((one, other) => (one < other ? -1 : 1))
-    return { usual: tips[Math.floor(tips.length / 2)], most: tips.at(-1) }
+    return { median: tips[Math.floor(tips.length / 2)], highest: tips.at(-1) }
   }
 
   async #quantity(method: 'eth_maxPriorityFeePerGas' | 'eth_gasPrice'): Promise<bigint | undefined> {
-    const said = await this.#optional(method, () => this.#client.request({ method }))
-    return said === undefined ? undefined : hexToBigInt(said)
+    const quantity = await this.#optional(method, () => this.#client.request({ method }))
+    return quantity === undefined ? undefined : hexToBigInt(quantity)
   }
 
   async #optional<T>(method: string, ask: () => Promise<T>): Promise<T | undefined> {

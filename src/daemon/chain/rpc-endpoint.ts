@@ -151,7 +151,7 @@ export class RpcEndpoint {
     try {
       outcomes = await this.#connection.batch(calls)
     } catch (error) {
-      if (error instanceof OutboundFailed && error.kind === 'timeout') this.#wasSilent()
+      if (error instanceof OutboundFailed && error.kind === 'timeout') this.#onSilence()
       if (!this.#mayBeRefusal(error, waiting.length))
         return this.#rejectAll(waiting, this.#failed(error).failure)
     }
@@ -161,12 +161,12 @@ export class RpcEndpoint {
     const first = at === undefined ? undefined : waiting[at]
     if (first === undefined || at === undefined) return this.#worked(waiting.length)
     // If the single call succeeds, the batch was the problem, not the node.
-    const answeredAlone = this.#answersAlone
+    const answeredSingleCalls = this.#answersAlone
     const alone = await this.#sendAlone(first)
     const others = rest.flatMap((index) => waiting[index] ?? [])
     if ('failure' in alone) {
       // The node may limit calls per second, and has answered one just now.
-      if (answeredAlone && alone.failure instanceof RateLimited)
+      if (answeredSingleCalls && alone.failure instanceof RateLimited)
         this.batches.onRefused(waiting.length, this.#clock.monotonic())
       return this.#rejectAll([first, ...others], alone.failure)
     }
@@ -181,7 +181,7 @@ export class RpcEndpoint {
   }
 
   /** For a batch. If single calls work, each attempt at smaller batches would cost a time limit. */
-  #wasSilent(): void {
+  #onSilence(): void {
     if (this.#answersAlone) this.batches.onRefused(2, this.#clock.monotonic())
     this.#isRecovering = true
   }

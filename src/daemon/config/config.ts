@@ -129,7 +129,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     openseaApiKey,
     ipfsGateway,
     arweaveGateway,
-    devChain: said,
+    devChain: devChainSetting,
     ...rest
   } = parsed.data
   if ((keystore === undefined) !== (keystorePasswordFile === undefined))
@@ -141,7 +141,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
       '--dev lets a ref be queried twice, so it works only with --ephemeral. Use: tapchip dev',
     )
   assertServerSettings({ ...rest, dataKey })
-  const devChain = said ?? rest.databaseUrl === undefined
+  const devChain = devChainSetting ?? rest.databaseUrl === undefined
   const defaults = rest.ephemeral ? noLimits : limits
   const remote = chainsFrom(chains ?? {}, env)
   return {

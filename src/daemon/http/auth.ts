@@ -167,7 +167,7 @@ export function askerOf(deps: AuthDeps, request: FastifyRequest): Asker {
 export function network(ip = ''): string {
   const known = networks.get(ip)
   if (known !== undefined) return known
-  if (networks.size >= networksKept) networks.clear()
+  if (networks.size >= maxNetworks) networks.clear()
   const found = networkOf(ip)
   networks.set(ip, found)
   return found
@@ -175,7 +175,7 @@ export function network(ip = ''): string {
 
 // Cached: several rules of a request need it, and parsing an IPv6 address takes 7 µs, a tenth of a used ref.
 const networks = new Map<string, string>()
-const networksKept = 1000
+const maxNetworks = 1000
 
 function networkOf(ip: string): string {
   const bare = ip.split('%')[0] ?? ''

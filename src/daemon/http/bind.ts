@@ -29,7 +29,7 @@ type Handlers<K extends EndpointKey> = { [Key in K]: Handler<Endpoints[Key]> }
 declare module 'fastify' {
   interface FastifyContextConfig {
     isLimited?: boolean
-    /** Shown on tap pages, so that a hall of people behind one address requests it at once: see `picturesMore`. */
+    /** Shown on tap pages, so that a hall of people behind one address requests it at once: see `pictureFactor`. */
     isPicture?: boolean
     hasDryRun?: boolean
     /** Has a streamed body or answer: only a few are served at once per API key. */

@@ -21,7 +21,7 @@ export const isDryRun = ({ raw }: FastifyRequest): boolean => dryRuns.has(raw)
  * Must come after the rate limits, so that refusals count. Pages and their forms are excluded, because they would
  * really act.
  */
-export function keepDryRunsToEndpoints(app: FastifyInstance): void {
+export function refuseOtherDryRuns(app: FastifyInstance): void {
   app.addHook('preParsing', (request, reply, _payload, done) => {
     if (isDryRun(request) && !request.is404 && request.routeOptions.config.hasDryRun !== true)
       reply.callNotFound()

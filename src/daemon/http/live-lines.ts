@@ -11,7 +11,7 @@ interface Live<T> {
 
 const keepAliveEvery = 15_000
 // A reader that is this far behind is disconnected: the daemon does not keep events for it.
-const bytesKept = 1024 * 1024
+const maxBufferedBytes = 1024 * 1024
 const closeGrace = 1000
 
 interface Format {
@@ -74,7 +74,7 @@ function liveLines<T>(live: Live<T>, format: Format, keepAliveMs: number): { lin
   let isClosed = false
   const push = (text: string) => {
     if (isClosed) return
-    if (live.mayGoOn() && lines.readableLength + text.length <= bytesKept) lines.push(text)
+    if (live.mayGoOn() && lines.readableLength + text.length <= maxBufferedBytes) lines.push(text)
     else end()
   }
   let unfollow: () => void = () => undefined

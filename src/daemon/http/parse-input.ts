@@ -91,13 +91,13 @@ function checkBy(spec: EndpointSpec, make: EndpointSpec['query']): (fields: unkn
     schema ??= make()
     return dataOf(spec, schema.safeParse(fields, { error: required }))
   }
-  let ofNone: unknown
+  let withoutInput: unknown
   let texts: readonly string[] | undefined
   return (fields) => {
     if (typeof fields !== 'object' || fields === null) return check(fields)
     if (isBare(fields)) {
-      ofNone ??= Object.freeze(check(fields))
-      return ofNone
+      withoutInput ??= Object.freeze(check(fields))
+      return withoutInput
     }
     schema ??= make()
     texts ??= textsOf(schema)

@@ -20,10 +20,10 @@ const maxConcurrentLong = 4
 const maxWaiting = 256
 const shortBody = 1024 * 1024
 /** Keys of a guessing client that are checked at a time; others are refused unchecked. */
-const guessesHeld = 8
+const maxPendingGuesses = 8
 const maxKnown = 10_000
 /** Pictures have a budget of their own: this many times the limit of strangers. */
-const picturesMore = 10
+const pictureFactor = 10
 
 /**
  * Limits the calls of a client. A stranger has one budget for keyless endpoints, unknown paths, and invalid
@@ -41,7 +41,7 @@ export function limitRates(
   const budget = (limit: number | undefined) =>
     limit === undefined ? undefined : new TokenBucket(clock, limit)
   const strangers = budget(config.rateLimit)
-  const pictures = budget(config.rateLimit === undefined ? undefined : config.rateLimit * picturesMore)
+  const pictures = budget(config.rateLimit === undefined ? undefined : config.rateLimit * pictureFactor)
   const guesses = budget(config.guessLimit)
   const keys = budget(config.keyRateLimit)
   const warnings = new TokenBucket(clock, 1)
@@ -81,12 +81,12 @@ export function limitRates(
     )
 
   const queue = (key: number, request: FastifyRequest, reply: FastifyReply, done: (e?: Error) => void) => {
-    const leave = (isLong(request) ? long : short).acquire(String(key), (mayGo) => {
+    const release = (isLong(request) ? long : short).acquire(String(key), (mayGo) => {
       if (mayGo) done()
       else done(tooMany(1, 'other requests with the same API key are still being answered. Try again soon.'))
     })
-    if (reply.raw.closed) leave()
-    else reply.raw.once('close', leave)
+    if (reply.raw.closed) release()
+    else reply.raw.once('close', release)
   }
 
   // Runs before a key is checked: a correct guess looks like the others during the delay. Clients that used a
@@ -100,7 +100,7 @@ export function limitRates(
       return
     }
     const waiting = checking.get(client) ?? 0
-    if (waiting >= guessesHeld) {
+    if (waiting >= maxPendingGuesses) {
       done(tooMany(1, 'too many keys from your address were invalid. Wait a moment, then try again.'))
       return
     }
@@ -201,7 +201,7 @@ export type TapRateDeps = Parameters<typeof tapState>[0] & {
 }
 
 /** Once an address has spent its limit of taps, this many times the limit are still verified. */
-const verifiedBeyond = 10
+const verificationFactor = 10
 
 /**
  * The limit of strangers for routes that take taps. A hall of people behind one address must not share it, so only
@@ -213,12 +213,12 @@ const verifiedBeyond = 10
  */
 export function chargeTaps(app: FastifyInstance, deps: TapRateDeps, strangers: TokenBucket | undefined) {
   const { clock, config } = deps
-  const beyond =
-    config.rateLimit === undefined ? undefined : new TokenBucket(clock, config.rateLimit * verifiedBeyond)
+  const verifications =
+    config.rateLimit === undefined ? undefined : new TokenBucket(clock, config.rateLimit * verificationFactor)
   const paid = new WeakMap<FastifyRequest, TokenBucket>()
 
   app.decorateRequest('isProven', false)
-  if (!strangers || !beyond) return () => undefined
+  if (!strangers || !verifications) return () => undefined
   app.addHook('onResponse', (request, _reply, done) => {
     if (request.isProven) paid.get(request)?.refund(network(request.ip))
     done()
@@ -233,9 +233,9 @@ export function chargeTaps(app: FastifyInstance, deps: TapRateDeps, strangers: T
       paid.set(request, strangers)
       return undefined
     }
-    const wait = beyond.spend(network(request.ip))
+    const wait = verifications.spend(network(request.ip))
     if (wait !== undefined) return new DomainError(refusal.code, refusal.message, { retryAfterSeconds: wait })
-    paid.set(request, beyond)
+    paid.set(request, verifications)
     return isReal(deps, request).then((real) => (real ? undefined : refusal))
   }
 }

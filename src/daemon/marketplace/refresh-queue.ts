@@ -35,7 +35,7 @@ const minute = 60_000
 // Indexers accept one refresh per token every 5 to 15 minutes.
 const pauseMs = 5 * minute
 const maxPauseMs = 60 * minute
-const givenUpAfterMs = 24 * 60 * minute
+const giveUpAfterMs = 24 * 60 * minute
 
 /** Works through waiting refreshes, one after another. Each is requested at least once, even after a crash. */
 export class RefreshQueue {
@@ -121,7 +121,7 @@ export class RefreshQueue {
     // Waiting as long again as it has waited so far doubles each wait without counting attempts.
     const backoff = Math.min(Math.max(now - queuedAt, pauseMs), maxPauseMs)
     const at = now + Math.max(backoff, result.afterMs)
-    if (at - queuedAt > givenUpAfterMs) return store.giveUp(id, `${result.reason}, for a day`)
+    if (at - queuedAt > giveUpAfterMs) return store.giveUp(id, `${result.reason}, for a day`)
     return store.later(id, at, result.reason)
   }
 }

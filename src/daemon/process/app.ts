@@ -21,7 +21,7 @@ import {
 } from '../http/bodies.ts'
 import { answerInTurn, endConnections, limitConnections, sharedAddresses } from '../http/connections.ts'
 import { letRead, PageAccess } from '../http/cors.ts'
-import { keepDryRunsToEndpoints, takeDryRunPrefix } from '../http/dry-run.ts'
+import { refuseOtherDryRuns, takeDryRunPrefix } from '../http/dry-run.ts'
 import { errorLog } from '../http/error-log.ts'
 import type { ErrorPages } from '../http/errors.ts'
 import { answerBrokenHttp, answerTo, disconnected, isUnsent } from '../http/errors.ts'
@@ -119,7 +119,7 @@ export async function buildApp(
   endSlowBodies(app, requestMs)
   watchForProxies(app, ctx)
   answerErrors(app, limitRates(app, ctx, { queueMs, guessMs }), { logError, errorPages })
-  keepDryRunsToEndpoints(app)
+  refuseOtherDryRuns(app)
   refuseNulInUrls(app)
   acceptBodies(app)
   endHeadStreams(app)

@@ -203,7 +203,7 @@ export async function beginContext(
     const batches = batchLoop({ ...used, baseUrl: () => context.baseUrl })
     const closing: ClosingStep[] = [
       { what: 'changes', run: () => changes?.stop() },
-      { what: 'fleet', run: () => fleet.leave() },
+      { what: 'fleet', run: () => fleet.unregister() },
       { what: 'audit log', run: () => auditing.stop() },
       { what: 'batches', run: () => batches.stop() },
       { what: 'webhooks', run: () => webhooks.stop() },

@@ -139,7 +139,7 @@ export class Fleet {
     this.#loop.start()
   }
 
-  async leave(): Promise<void> {
+  async unregister(): Promise<void> {
     await this.#loop.stop()
     const record = this.#record()
     if (record) await this.#db.write((trx) => hearDaemon(trx, record, silentMs)).catch(() => undefined)

@@ -35,8 +35,10 @@ function shortened(line: string): string {
   if (Buffer.byteLength(line) <= maxBytes) return line
   const { level, time, pid, requestId, msg, ...rest }: Record<string, unknown> = JSON.parse(line)
   const head = { level, time, pid, requestId, ...cutAll({ msg }) }
-  const fullLine = `${JSON.stringify({ ...head, ...cutAll(rest), isCut: true })}\n`
-  return Buffer.byteLength(fullLine) <= maxBytes ? fullLine : `${JSON.stringify({ ...head, isCut: true })}\n`
+  const truncatedLine = `${JSON.stringify({ ...head, ...cutAll(rest), isCut: true })}\n`
+  return Buffer.byteLength(truncatedLine) <= maxBytes
+    ? truncatedLine
+    : `${JSON.stringify({ ...head, isCut: true })}\n`
 }
 
 const cutAll = (fields: Record<string, unknown>): object =>

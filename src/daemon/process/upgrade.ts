@@ -23,7 +23,7 @@ export class NoRoomForCopy extends Error {
 
 /** An hour, for years of taps on a slow disk: a migration blocks the event loop. */
 const migratingMs = 3_600_000
-const copiesKept = 3
+const maxCopies = 3
 /** Free space that a migration itself needs. */
 const spare = 64 * 1024 * 1024
 
@@ -111,7 +111,7 @@ async function keepCopy({ file, dataDir, state, from, clock, box }: Source, copy
   // Tells the next attempt that the database has not been written since, whatever the clock says.
   const { atime, mtime } = statSync(file)
   utimesSync(join(path, backupFiles.database), atime, mtime)
-  for (const old of copiesIn(folder).slice(copiesKept)) rmSync(join(folder, old), { recursive: true })
+  for (const old of copiesIn(folder).slice(maxCopies)) rmSync(join(folder, old), { recursive: true })
   return path
 }
 

@@ -100,7 +100,7 @@ function stepsOf(ctx: Context) {
     },
     pause: async (caller: BatchCaller, id: string) => {
       const batch = await pauseBatch(ctx, caller, id)
-      await batches.leave(batch.id)
+      await batches.stopBatch(batch.id)
       return show(await batchOf(ctx.db.read, caller, batch.id))
     },
     resume: async (

@@ -46,11 +46,11 @@ export function liveRoute(
       granted += Number(mayGo)
     }
     const permits = [places.acquire(ref, onResult), shares.acquire(network(request.ip), onResult)]
-    const leave = () => {
+    const releaseAll = () => {
       for (const release of permits) release()
     }
     if (granted < permits.length) {
-      leave()
+      releaseAll()
       const message = 'Too many pages are being followed. Ask again, without a stream.'
       const refusal = { statusCode: 503, error: 'Service Unavailable', message, code: 'busy' }
       return reply
@@ -58,15 +58,15 @@ export function liveRoute(
         .header('retry-after', 5)
         .send({ ...refusal, requestId: request.id })
     }
-    if (reply.raw.closed) leave()
-    else reply.raw.once('close', leave)
+    if (reply.raw.closed) releaseAll()
+    else reply.raw.once('close', releaseAll)
     const load = async (watch: Watch) =>
       buildPage(pageDeps(ctx), await findVisit(ctx, ref), { cookies, query: undefined, watch })
     type Change = { page: TapPage; keys: ReadonlySet<string> }
     return streams.send<Change>(
       reply,
       {
-        follow: (tell, end) => {
+        follow: (onEvent, end) => {
           const ended = (error: unknown) => {
             if (error !== undefined && !(error instanceof PageOver))
               ctx.log.warn({ requestId: request.id, err: error }, 'a tap page is no longer followed')
@@ -78,7 +78,7 @@ export function liveRoute(
             notices,
             ref,
             load,
-            onChange: tell,
+            onChange: onEvent,
             onEnd: ended,
           })
         },

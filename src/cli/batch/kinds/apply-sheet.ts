@@ -1,10 +1,10 @@
 import {
   type AppliedColumn,
-  appliedBesides,
+  alsoApplied,
   appliedColumns,
   type ChipCells,
   type ChipValue,
-  exportedAlone,
+  readOnlyColumns,
 } from '../../../values/chip-columns.ts'
 import { colons } from '../../uid.ts'
 import { ChipCellsReader } from '../input/chip-cells.ts'
@@ -19,14 +19,14 @@ export interface ApplyRow extends SheetRow {
   readonly remove?: 'always' | undefined
 }
 
-export const applyColumns = [...appliedColumns, ...appliedBesides]
+export const applyColumns = [...appliedColumns, ...alsoApplied]
 
 export const applySheet: SheetSpec<ApplyRow> = {
   columns: ['uid', ...applyColumns],
   required: [],
   anyOf: ['uid', 'label'],
   structured: new Set(['disabled']),
-  alwaysIgnored: exportedAlone,
+  alwaysIgnored: readOnlyColumns,
   parse: ({ flags: { dryRun } }, problems) => {
     const uids = new UidColumn(problems)
     const reader = new ChipCellsReader(problems, false)

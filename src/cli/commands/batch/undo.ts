@@ -50,9 +50,9 @@ const undoFound = async (
   const undoing = messagesOf(batch.kind)
   // It was begun before, and its question was answered then.
   if (batch.state !== 'uploading' && batch.state !== 'planned') {
-    const goesOn = batch.state === 'paused' || batch.state === 'failed'
-    if (!goesOn) await ctx.beforeChange(`Batch ${undone.id} is being undone by batch ${batch.id} already`)
-    const going = goesOn ? await api.resume(batch.id, { rate: flags.rate }) : batch
+    const resumes = batch.state === 'paused' || batch.state === 'failed'
+    if (!resumes) await ctx.beforeChange(`Batch ${undone.id} is being undone by batch ${batch.id} already`)
+    const going = resumes ? await api.resume(batch.id, { rate: flags.rate }) : batch
     return (await runOn(ctx, api, going, undoing, { flags })).exitCode
   }
   const ask = (totals: Totals) => {

@@ -10,7 +10,7 @@ import { clean, shellQuoted } from '../../io/text.ts'
 import { placesOf, readUnit, type Scope, systemctl, unitName } from '../../local-daemon.ts'
 import { dataDir } from '../../system.ts'
 import { flagsFrom, options as startOptions } from './start.ts'
-import { assertSystemd, mustSystemctl, runProgram, stateOf } from './systemd.ts'
+import { assertSystemd, requireSystemctl, runProgram, stateOf } from './systemd.ts'
 import { unitText } from './unit.ts'
 
 const { ephemeral: _, ...daemonOptions } = startOptions
@@ -67,11 +67,11 @@ export const install = defineCommand({
         // It holds no secrets, and `systemctl cat` should show it.
         chmodSync(unitPath, 0o644)
       })
-      await mustSystemctl(ctx, scope, 'daemon-reload')
+      await requireSystemctl(ctx, scope, 'daemon-reload')
     }
     const service = { scope, unitPath, envFile, dataDir: undefined }
     const was = await stateOf(ctx, service)
-    if (!was.enabled) await mustSystemctl(ctx, scope, 'enable', unitName)
+    if (!was.enabled) await requireSystemctl(ctx, scope, 'enable', unitName)
     const isRunning = was.active === 'active'
     if (!isRunning || before !== unit) await startIt(ctx, scope)
     const status = isNew ? 'installed' : before === unit && isRunning && was.enabled ? 'unchanged' : 'changed'
@@ -205,7 +205,7 @@ const writeEnvFile = (path: string): void => {
 const startIt = async (ctx: CliContext, scope: Scope): Promise<void> => {
   try {
     // Also starts it if it does not run.
-    await mustSystemctl(ctx, scope, 'restart', unitName)
+    await requireSystemctl(ctx, scope, 'restart', unitName)
   } catch (error) {
     const which = scope === 'user' ? ['--user', `--user-unit=${unitName}`] : [`--unit=${unitName}`]
     const { stdout } = await runProgram(ctx, 'journalctl', [...which, '--no-pager', '-o', 'cat', '-n', '8'])

@@ -53,7 +53,7 @@ export const status = defineCommand({
       return exitCodes.done
     } catch (error) {
       if (!(error instanceof DaemonUnreachable)) throw error
-      await tellOfServices(ctx)
+      await reportServices(ctx)
       if (ctx.io.json) await ctx.io.one({ running: false, url: asked.config().url }, () => ({}))
       throw error
     } finally {
@@ -62,7 +62,7 @@ export const status = defineCommand({
   },
 })
 
-const tellOfServices = async (ctx: CliContext): Promise<void> => {
+const reportServices = async (ctx: CliContext): Promise<void> => {
   for (const service of installedServices(ctx.system)) {
     const { unit, active } = await stateOf(ctx, service)
     ctx.io.note(`The service ${unit} is ${active}: ${systemctl(service)} start ${unit} · tapchip daemon logs`)

@@ -28,7 +28,7 @@ export const runSystemctl = (ctx: CliContext, scope: Scope, ...args: string[]): 
   runProgram(ctx, 'systemctl', [...(scope === 'user' ? ['--user'] : []), ...args])
 
 /** @throws CliError if systemctl fails */
-export const mustSystemctl = async (ctx: CliContext, scope: Scope, ...args: string[]): Promise<void> => {
+export const requireSystemctl = async (ctx: CliContext, scope: Scope, ...args: string[]): Promise<void> => {
   const { code, stderr } = await runSystemctl(ctx, scope, ...args)
   if (code === 0) return
   throw new CliError(`${typed({ scope })} ${args.join(' ')} failed: ${lastLine(stderr)}`, {

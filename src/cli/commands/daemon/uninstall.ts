@@ -4,7 +4,7 @@ import { yes } from '../../command/options.ts'
 import { withFiles } from '../../file-problem.ts'
 import { installedService, placesOf, systemctl, unitName } from '../../local-daemon.ts'
 import { scopeFlags, scopeOf } from './install.ts'
-import { mustSystemctl, runSystemctl } from './systemd.ts'
+import { requireSystemctl, runSystemctl } from './systemd.ts'
 
 export const uninstall = defineCommand({
   name: 'uninstall',
@@ -29,11 +29,11 @@ export const uninstall = defineCommand({
     )
     // Without a manager nothing runs, and the file can still be removed.
     const { code } = await runSystemctl(ctx, scope, 'show', '--property=Version')
-    if (code === 0) await mustSystemctl(ctx, scope, 'disable', '--now', unitName)
+    if (code === 0) await requireSystemctl(ctx, scope, 'disable', '--now', unitName)
     const advice = scope === 'system' ? 'As root: sudo tapchip daemon uninstall' : undefined
     withFiles({ path: unitPath, verb: 'written', ...(advice ? { advice } : {}) }, () => rmSync(unitPath))
     if (code === 0) {
-      await mustSystemctl(ctx, scope, 'daemon-reload')
+      await requireSystemctl(ctx, scope, 'daemon-reload')
       // Fails if there is nothing to forget.
       await runSystemctl(ctx, scope, 'reset-failed', unitName)
     }

@@ -32,8 +32,8 @@ function anvilInPath(): string | undefined {
     process.platform === 'win32' ? ['where', 'anvil'] : ['sh', '-c', 'command -v anvil']
   const found = outputOf(finder ?? '', args).split(/\r?\n/)[0]
   if (!found) return undefined
-  const said = outputOf(found, ['--version'])
-  const version = /(\d+)\.(\d+)\.(\d+)/.exec(said)?.slice(1).map(Number)
+  const versionText = outputOf(found, ['--version'])
+  const version = /(\d+)\.(\d+)\.(\d+)/.exec(versionText)?.slice(1).map(Number)
   if (version === undefined) throw missing(`${found} does not tell its version. Install Foundry again`)
   const at = oldest.findIndex((part, i) => part !== version[i])
   if (at >= 0 && (version[at] ?? 0) < (oldest[at] ?? 0))

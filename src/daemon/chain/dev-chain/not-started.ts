@@ -26,8 +26,8 @@ const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : ''
 
 /** True for a shortage of descriptors, processes, or memory, even in a wrapped error. */
-export const isShortage = (error: unknown): boolean =>
-  codeOf(error) in shortages || (error instanceof Error && isShortage(error.cause))
+export const isResourceLimit = (error: unknown): boolean =>
+  codeOf(error) in shortages || (error instanceof Error && isResourceLimit(error.cause))
 
 export function notSpawned(program: string, error: unknown): AnvilNotStarted {
   const code = codeOf(error)

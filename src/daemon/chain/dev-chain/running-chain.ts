@@ -102,13 +102,13 @@ export async function haltChain({ process, connection, blocks }: RunningChain, d
   removePidFile(pidFileIn(dir))
 }
 
-const million = 10n ** 24n
+const prefunding = 10n ** 24n
 
 /** Gives a million ether to each address with less than half of that. */
 export async function fundOn(connection: RpcConnection, addresses: Iterable<Address>): Promise<void> {
   for (const address of addresses) {
     const balance = z.string().parse(await connection.call('eth_getBalance', [address, 'latest']))
-    if (BigInt(balance) < million / 2n)
-      await connection.call('anvil_setBalance', [address, `0x${million.toString(16)}`])
+    if (BigInt(balance) < prefunding / 2n)
+      await connection.call('anvil_setBalance', [address, `0x${prefunding.toString(16)}`])
   }
 }

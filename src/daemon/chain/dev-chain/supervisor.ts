@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { ChainUnavailable } from '../rpc-connection.ts'
 import type { AnvilAddress } from './anvil-process.ts'
 import { markerOf } from './connect.ts'
-import { isShortage } from './not-started.ts'
+import { isResourceLimit } from './not-started.ts'
 import { type BootSettings, bootChain, haltChain, type RunningChain } from './running-chain.ts'
 
 const firstPauseMs = 50
@@ -72,7 +72,7 @@ export class Supervisor {
       throw error
     }
     this.#chain = chain
-    void chain.process.exited.then((said) => this.#onExit(chain, said))
+    void chain.process.exited.then((output) => this.#onExit(chain, output))
   }
 
   onRestart(listener: () => void): () => void {
@@ -89,9 +89,9 @@ export class Supervisor {
     if (chain) await haltChain(chain, this.#settings.dir)
   }
 
-  #onExit(chain: RunningChain, said: string): void {
+  #onExit(chain: RunningChain, output: string): void {
     if (this.#stopping || this.#chain !== chain) return
-    this.#settings.log.error({ pid: chain.process.pid, said }, 'the dev chain died; restarting it')
+    this.#settings.log.error({ pid: chain.process.pid, output }, 'the dev chain died; restarting it')
     this.#restart(chain)
   }
 
@@ -124,7 +124,7 @@ export class Supervisor {
     if (!chain || this.#stopping) return
     this.#settings.log.warn({ err: error }, 'the dev chain made no block')
     // The daemon itself is short of resources, so another chain could not be started either.
-    if (!(error instanceof ChainUnavailable) || isShortage(error)) return
+    if (!(error instanceof ChainUnavailable) || isResourceLimit(error)) return
     void markerOf(chain.connection).then((marker) => (marker === undefined ? chain.process.end() : undefined))
   }
 }

@@ -74,7 +74,7 @@ export interface Builder {
   /** True if foreign code decides how much gas the call takes. Absent: none does. */
   isUpToReceiver?(args: unknown, client: ChainClient): Promise<boolean>
   /** Absent: a revert is final. */
-  afterRevert?(args: unknown, reverted: RevertedTransaction): Promise<'sign anew' | 'give up'>
+  afterRevert?(args: unknown, reverted: RevertedTransaction): Promise<'resign' | 'give up'>
   /** For effects that anyone can cause by sending the same call. @returns the transaction that did */
   doneBy?(call: DoneQuestion): Promise<Hex | undefined>
   /**

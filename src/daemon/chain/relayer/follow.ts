@@ -6,7 +6,7 @@ import type { Inclusion } from './node.ts'
 import { isTooEarly, retryLater, type Sender, type View, writeAsHolder } from './sender.ts'
 import { fillerKind } from './sign-attempt.ts'
 import { storedHex } from './transaction.ts'
-import { type Change, doneBy, settle, signAnew, verdictOn } from './verdict.ts'
+import { type Change, doneBy, resign, settle, verdictOn } from './verdict.ts'
 
 /** Detects mined, reorganized, and final transactions. @returns true if anything changed */
 export async function follow(sender: Sender, view: View): Promise<boolean> {
@@ -123,7 +123,7 @@ async function nonceLost(sender: Sender, view: View, row: TransactionRow): Promi
     return [{ id, write: (trx, at) => settle(sender, trx, { id, at, state: 'cancelled', reason }) }]
   }
   return givenUp === null
-    ? [signAnew(sender, row, 'cancelled')]
+    ? [resign(sender, row, 'cancelled')]
     : [{ id, write: (trx, at) => settle(sender, trx, { id, at, state: 'cancelled', reason: givenUp }) }]
 }
 

@@ -21,22 +21,22 @@ export async function closeGaps(sender: Sender, view: View): Promise<GapsResult>
   if (view.next <= used) return { changed: false, used }
   const { chainId, address } = idOf(sender)
   const limit = sender.timing.maxInFlight * 4
-  const beyond = await transactionsFromNonce(sender.db.read, { chainId, sender: address, nonce: used, limit })
-  const last = beyond.findLast(({ settledAt, minedHash }) => settledAt !== null && minedHash !== null)
+  const issued = await transactionsFromNonce(sender.db.read, { chainId, sender: address, nonce: used, limit })
+  const last = issued.findLast(({ settledAt, minedHash }) => settledAt !== null && minedHash !== null)
   if (last && (await isStillPending(sender, view, last)))
     return { changed: false, used: (last.nonce ?? used) + 1 }
 
-  const forgotten = await forgottenOf(sender, beyond)
+  const forgotten = await forgottenOf(sender, issued)
   const alive = new Set(
-    beyond.filter((row) => row.settledAt === null || row.state === 'confirmed').map(({ nonce }) => nonce),
+    issued.filter((row) => row.settledAt === null || row.state === 'confirmed').map(({ nonce }) => nonce),
   )
-  const seen = beyond.length < limit ? view.next : (beyond.at(-1)?.nonce ?? view.next)
-  const end = Math.min(seen, view.next, used + sender.timing.maxInFlight)
+  const lastKnown = issued.length < limit ? view.next : (issued.at(-1)?.nonce ?? view.next)
+  const end = Math.min(lastKnown, view.next, used + sender.timing.maxInFlight)
   const gaps: number[] = []
   for (let nonce = used; nonce < end; nonce++) if (!alive.has(nonce)) gaps.push(nonce)
   if (forgotten.length === 0 && gaps.length === 0) return { changed: false, used }
 
-  const fillers = await fillersFor(sender, view, gaps, beyond)
+  const fillers = await fillersFor(sender, view, gaps, issued)
   await writeAsHolder(sender, async (trx, at) => {
     for (const { id } of forgotten) await markUnmined(trx, { id, at })
     for (const filler of fillers) {
@@ -76,20 +76,20 @@ async function isStillPending(sender: Sender, { head }: View, row: FromNonce): P
 }
 
 /** Confirmed transactions that are no longer in any block, according to their receipts. */
-async function forgottenOf({ node }: Sender, beyond: readonly FromNonce[]): Promise<FromNonce[]> {
-  const confirmed = beyond.filter(({ state }) => state === 'confirmed')
+async function forgottenOf({ node }: Sender, issued: readonly FromNonce[]): Promise<FromNonce[]> {
+  const confirmed = issued.filter(({ state }) => state === 'confirmed')
   const receipts = await Promise.all(confirmed.map(({ minedHash }) => node.inclusion(storedHex(minedHash))))
   return confirmed.filter((_, at) => receipts[at] === undefined)
 }
 
-async function fillersFor(sender: Sender, view: View, gaps: readonly number[], beyond: readonly FromNonce[]) {
+async function fillersFor(sender: Sender, view: View, gaps: readonly number[], issued: readonly FromNonce[]) {
   if (gaps.length === 0) return []
   const [market, gas] = await Promise.all([marketOf(sender, view.head), sender.gas.limitOfFiller()])
   const isLegacy = view.head.baseFee === undefined
   const signed = gaps.map(async (nonce) => {
     // A node may still hold an earlier transaction with this nonce, which the filler must be able to replace.
     const earlier = await Promise.all(
-      beyond.filter((row) => row.nonce === nonce).map((row) => attemptsOf(sender.db.read, row.id)),
+      issued.filter((row) => row.nonce === nonce).map((row) => attemptsOf(sender.db.read, row.id)),
     )
     const atThisNonce = earlier.flat().filter((attempt) => attempt.nonce === nonce)
     const last = atThisNonce.reduce<Fees | undefined>((highest, attempt) => {

@@ -119,7 +119,7 @@ export function phygitalClaim({ signVerifier, expiryBlocks }: PhygitalClaimOptio
         isExpired(reverted) ||
         (await isOtherCall(reverted, contract, BigInt(tokenId))) ||
         (await isStaleNonce(reverted, contract, recipient))
-      return stale ? 'sign anew' : 'give up'
+      return stale ? 'resign' : 'give up'
     },
 
     async doneBy({ to, data, counted, signedBlock, untilBlock, client }) {

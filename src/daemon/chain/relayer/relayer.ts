@@ -64,7 +64,7 @@ export interface Relayer {
   broadcasted(id: number): Promise<Hex>
   settled(id: number): Promise<SettledState>
   /** Reports the current version of a transaction, now and after each change. @returns a function that stops it */
-  follow(id: number, tell: (version: string) => void): Promise<() => void>
+  follow(id: number, onChange: (version: string) => void): Promise<() => void>
   /**
    * Gives an intent up: at once if it has no nonce yet, else by an empty transaction in its place; then the one
    * that is mined decides.
@@ -123,9 +123,9 @@ export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
       return untilBroadcast(id, { db, events, broadcastTimeoutMs, schedule })
     },
     settled: (id) => untilSettled(id, events),
-    follow: (id, tell) =>
+    follow: (id, onChange) =>
       events.listen(id, ({ state, firstHash, settledAt }) => {
-        tell(`${state} ${firstHash}`)
+        onChange(`${state} ${firstHash}`)
         return settledAt !== null
       }),
     cancel: async (id, reason) => {

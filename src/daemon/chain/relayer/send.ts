@@ -43,7 +43,7 @@ export class AttemptSender {
     const now = this.#sender.clock.monotonic()
     for (const due of attempts) {
       if (this.#sender.memory.isStrict)
-        this.#before = this.#before.then((wasTaken) => wasTaken && this.#send(due, now))
+        this.#before = this.#before.then((wasAccepted) => wasAccepted && this.#send(due, now))
       this.#underWay.push(this.#sender.memory.isStrict ? this.#before : this.#send(due, now))
     }
   }
@@ -132,13 +132,13 @@ const isAboutSending = (waiting: TransactionRow['waiting']): boolean =>
   waiting === 'node' || waiting === 'funds'
 
 async function record(trx: Queries, answers: readonly Answer[], at: string): Promise<void> {
-  const taken = answers.filter(({ outcome }) => outcome === 'taken')
-  if (taken.length > 0) {
-    const attempts = taken.map(({ attempt }) => attempt.id)
+  const accepted = answers.filter(({ outcome }) => outcome === 'taken')
+  if (accepted.length > 0) {
+    const attempts = accepted.map(({ attempt }) => attempt.id)
     await markAttemptsTaken(trx, attempts, at)
-    await markBroadcast(trx, { ids: taken.map(({ row }) => row.id), at })
+    await markBroadcast(trx, { ids: accepted.map(({ row }) => row.id), at })
   }
-  for (const { row } of taken)
+  for (const { row } of accepted)
     if (row.state !== 'signed' && isAboutSending(row.waiting))
       await markWaiting(trx, { id: row.id, at, waiting: null })
   for (const { row, attempt, outcome, words } of answers) {

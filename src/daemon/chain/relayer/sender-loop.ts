@@ -24,7 +24,7 @@ export class SenderLoop {
   #verified = false
   /** Rows may be marked as waiting for the node; at first, by an earlier process. */
   #marked = true
-  #wealth: { at: number; isPoor: boolean } | undefined
+  #funds: { at: number; isPoor: boolean } | undefined
   #running: Promise<SenderStatus> | undefined
   status: SenderStatus
 
@@ -128,9 +128,9 @@ export class SenderLoop {
     const { clock, node, signer } = this.sender
     const now = clock.monotonic()
     if (head.baseFee === 0n) return false
-    if (this.#wealth === undefined || this.#wealth.isPoor || now - this.#wealth.at >= trustMs)
-      this.#wealth = { at: now, isPoor: (await node.balance(signer.address)) === 0n }
-    return this.#wealth.isPoor
+    if (this.#funds === undefined || this.#funds.isPoor || now - this.#funds.at >= trustMs)
+      this.#funds = { at: now, isPoor: (await node.balance(signer.address)) === 0n }
+    return this.#funds.isPoor
   }
 
   /**

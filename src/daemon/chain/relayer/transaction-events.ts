@@ -25,7 +25,7 @@ export class TransactionEvents {
     this.#db = db
     if (isShared(db))
       this.#loop = new BackgroundLoop({
-        run: () => this.#look(),
+        run: () => this.#checkAll(),
         firstMs: pollMs,
         restMs: () => pollMs,
         // A failed read is repeated for a while; callers have their own time limits.
@@ -41,7 +41,7 @@ export class TransactionEvents {
     this.#loop?.start()
     const row = await findTransaction(this.#db.read, id)
     if (row) this.#tell(row)
-    return () => this.#leave(id, listener)
+    return () => this.#unfollow(id, listener)
   }
 
   changed(ids: Iterable<number>): Promise<void> {
@@ -52,7 +52,7 @@ export class TransactionEvents {
     return this.#loop?.stop() ?? Promise.resolve()
   }
 
-  #look(): Promise<void> {
+  #checkAll(): Promise<void> {
     return this.#read([...this.#listeners.keys()])
   }
 
@@ -64,10 +64,10 @@ export class TransactionEvents {
 
   #tell(row: TransactionRow): void {
     for (const listener of [...(this.#listeners.get(row.id) ?? [])])
-      if (listener(row)) this.#leave(row.id, listener)
+      if (listener(row)) this.#unfollow(row.id, listener)
   }
 
-  #leave(id: number, listener: Listener): void {
+  #unfollow(id: number, listener: Listener): void {
     const listeners = this.#listeners.get(id)
     listeners?.delete(listener)
     if (listeners?.size === 0) this.#listeners.delete(id)
@@ -98,7 +98,7 @@ export async function untilBroadcast(
   const timeout = new Promise<void>((resolve) => {
     giveUp = schedule(resolve, broadcastTimeoutMs)
   })
-  let leave: () => unknown = () => undefined
+  let unfollow: () => unknown = () => undefined
   const handedOver = new Promise<void>((resolve, reject) => {
     events
       .listen(id, (row) => {
@@ -106,14 +106,14 @@ export async function untilBroadcast(
         return isHandedOver(row)
       })
       .then((stop) => {
-        leave = stop
+        unfollow = stop
       }, reject)
   })
   try {
     await Promise.race([handedOver, timeout])
   } finally {
     giveUp()
-    leave()
+    unfollow()
   }
   const row = await findTransaction(db.read, id)
   if (!row) throw new Error(`There is no transaction ${id}`)

@@ -60,7 +60,7 @@ export async function verdictOn(sender: Sender, view: View, row: MinedRow): Prom
   if (copy) return end('confirmed', `its effect came by another transaction, ${copy}`)
   const isWorthIt =
     (await mustBeResigned(sender, row, call, rerun)) || (await ranOutOfGas(sender, row, call, gas, rerun))
-  if (isWorthIt) return [signAnew(sender, row, 'reverted')]
+  if (isWorthIt) return [resign(sender, row, 'reverted')]
   return end('reverted', rerun.passes ? 'reverted, although it would succeed by now' : rerun.reason)
 }
 
@@ -92,7 +92,7 @@ export async function doneBy(
  * Queues it for signing again, unless a later one has the same topic: the last request wins, and a delayed
  * older one must not undo it.
  */
-export const signAnew = (
+export const resign = (
   sender: Sender,
   row: Pick<TransactionRow, 'id' | 'topic'>,
   otherwise: 'reverted' | 'cancelled',
@@ -149,5 +149,5 @@ async function mustBeResigned(
   const blockNumber = row.blockNumber ?? 0
   const { signings } = row
   const reverted = { ...call, counted, blockNumber, rerun, signings, client: node.client }
-  return (await builder.afterRevert(args, reverted)) === 'sign anew'
+  return (await builder.afterRevert(args, reverted)) === 'resign'
 }

@@ -32,10 +32,10 @@ export const grantable = (creator: AdminToken): readonly Scope[] =>
 
 /** @throws DomainError scope_missing */
 export function assertGrantable(holder: AdminToken, scopes: readonly Scope[]): void {
-  const beyond = scopes.filter((scope) => !permits(holder.scopes, scope))
-  if (beyond.length === 0) return
+  const missing = scopes.filter((scope) => !permits(holder.scopes, scope))
+  if (missing.length === 0) return
   throw scopeMissing(
-    `The admin token "${holder.name}" lacks the scope ${beyond.join(', ')}, and cannot grant or revoke what it does not have.`,
+    `The admin token "${holder.name}" lacks the scope ${missing.join(', ')}, and cannot grant or revoke what it does not have.`,
   )
 }
 

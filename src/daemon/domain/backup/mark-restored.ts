@@ -1,5 +1,5 @@
 import { recordChange } from '../../store/audit/audit.ts'
-import { auditSeal, readAuditHead, sealAnew, sealAuditWith } from '../../store/audit/audit-head.ts'
+import { auditSeal, readAuditHead, reseal, sealAuditWith } from '../../store/audit/audit-head.ts'
 import { endWhatWasOpen } from '../../store/backup/restored.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import type { Db } from '../../store/database/database.ts'
@@ -29,6 +29,6 @@ export const markRestored = (
     const actor = { name: 'daemon', requestId: null }
     const detail = { madeAt, ...ended, ...(isSealed ? {} : { beganAnew: true }) }
     await recordChange(trx, { at, actor, teamId: null, action: 'daemon.restore', target, detail })
-    if (!isSealed) await sealAnew(trx, at)
+    if (!isSealed) await reseal(trx, at)
     return ended
   })

@@ -167,7 +167,7 @@ async function reserve(
   const { otp, recipient, deviceHash, isAtPoap, now } = request
   const { id: badgeEventId, ...event } = await eventOf(trx, otp)
   assertActive({ ...event, id: badgeEventId }, now)
-  const place = { badgeEventId, recipient: recipientKey(box, recipient), most: event.maxPerRecipient }
+  const place = { badgeEventId, recipient: recipientKey(box, recipient), max: event.maxPerRecipient }
   if (!isAtPoap && !(await countBadgeOut(trx, place))) throw hasBadge(config.wireBadge)
   if (deviceHash !== null && (await hasDeviceClaimed(trx, { badgeEventId, deviceHash })))
     throw new DomainError(

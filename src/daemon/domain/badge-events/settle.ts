@@ -121,7 +121,7 @@ export class Settler {
       const code = await this.#codeOf(claim)
       const step = await this.#claims.claim(provider, claim, code)
       if (isSettled(step)) return step
-      const settled = await this.#passOver(provider, claim, { code, step, seen })
+      const settled = await this.#skipCode(provider, claim, { code, step, seen })
       if (settled) return settled
       const passed: BadgeClaimRow = claim
       const fate = step.kind === 'code-inactive' ? 'behind' : 'lost'
@@ -134,11 +134,11 @@ export class Settler {
   }
 
   /** @returns undefined if the next code may be tried */
-  async #passOver(provider: BadgeProvider, claim: BadgeClaimRow, { code, step, seen }: StepInput) {
+  async #skipCode(provider: BadgeProvider, claim: BadgeClaimRow, { code, step, seen }: StepInput) {
     if (step.kind === 'code-missing') {
       // A provider that denies several codes in a row is not credible.
       const isBelieved = seen.missing === undefined && (await this.#isUnlisted(provider, claim, code))
-      return isBelieved ? undefined : this.#putBack(claim, seen.missing)
+      return isBelieved ? undefined : this.#requeue(claim, seen.missing)
     }
     if (step.kind !== 'code-inactive') return undefined
     seen.inactive += 1
@@ -160,7 +160,7 @@ export class Settler {
   }
 
   /** @param missing the number of a code already assumed lost */
-  async #putBack(claim: BadgeClaimRow, missing: number | undefined): Promise<MintResult> {
+  async #requeue(claim: BadgeClaimRow, missing: number | undefined): Promise<MintResult> {
     await this.#write(claim.id, async (trx) => {
       await releaseClaim(trx, this.#deps.box, claim, 'behind')
       if (missing !== undefined) await releaseCode(trx, claim.badgeEventId, missing)

@@ -11,7 +11,7 @@ type Deps = Pick<BatchDeps, 'db' | 'box'>
 const pollMs = 500
 /** Less often than after each write, because a read opens a piece. */
 const minLookMs = 50
-const tellMs = 1000
+const notifyMs = 1000
 
 /** A stored result as JSON, or the batch. */
 export type FollowLine = string | { batch: NamedBatch }
@@ -43,7 +43,7 @@ async function* follow(
     if (batch.pass !== place.pass) Object.assign(place, { pass: batch.pass, piece: 0, row: 0, skip: 0 })
     if (batch.startedAt !== null) yield* resultsFrom({ db, box }, batch, place)
     if (batch.state !== 'running') return yield [{ batch }]
-    if (lookedAt - lastSentAt >= tellMs || lastSentAt === 0) {
+    if (lookedAt - lastSentAt >= notifyMs || lastSentAt === 0) {
       yield [{ batch }]
       lastSentAt = lookedAt
     }

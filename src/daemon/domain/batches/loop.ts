@@ -82,7 +82,7 @@ export class BatchLoop {
   }
 
   /** Call it after pausing the batch. Resolves once its rows in progress here have ended. */
-  async leave(id: string): Promise<void> {
+  async stopBatch(id: string): Promise<void> {
     const job = this.#jobs.get(id)
     job?.stop.abort()
     await job?.ended
@@ -174,8 +174,8 @@ export class BatchLoop {
         )
         break
       } catch (error) {
-        const goesOn = 'The batch goes on by itself once it can.'
-        const failure = storeFailure(error, { stands: goesOn, outcomeMessage: goesOn })
+        const resumesByItself = 'The batch goes on by itself once it can.'
+        const failure = storeFailure(error, { stands: resumesByItself, outcomeMessage: resumesByItself })
         if (!failure) {
           await this.#fail(id, error)
           break

@@ -30,8 +30,8 @@ export async function assertRoom(trx: Queries, teamId: number, bytes?: number): 
 
 /** @returns the number of deleted rows of one kind, at most `limit` */
 export async function forgetBatches(trx: Queries, now: number, limit: number): Promise<number> {
-  let most = 0
+  let maxDeleted = 0
   for (const { ms, states } of keptFor)
-    most = Math.max(most, await pruneBatches(trx, { before: iso(now - ms), states, limit }))
-  return most
+    maxDeleted = Math.max(maxDeleted, await pruneBatches(trx, { before: iso(now - ms), states, limit }))
+  return maxDeleted
 }

@@ -84,10 +84,10 @@ const secondsLeft = (now: number): number => Math.ceil((dayMs - (now % dayMs)) /
 async function budgetSpent(trx: Queries, teamId: number, date: number): Promise<DomainError> {
   const team = await findTeam(trx, teamId)
   const { transactionsPerDay, gasPerDay, transactionsToday } = spentBy(team, date)
-  const most = transactionsPerDay ?? defaultLimits.transactionsPerDay
+  const maxTransactions = transactionsPerDay ?? defaultLimits.transactionsPerDay
   const [words, option] =
-    transactionsToday >= most
-      ? [`${most} transactions`, '--transactions-per-day']
+    transactionsToday >= maxTransactions
+      ? [`${maxTransactions} transactions`, '--transactions-per-day']
       : [`${gasPerDay ?? defaultLimits.gasPerDay} gas`, '--gas-per-day']
   const nothing = 'Nothing was used up: try again after 00:00 UTC'
   return new DomainError(

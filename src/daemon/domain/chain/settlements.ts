@@ -35,8 +35,8 @@ async function updateRecords(
 }
 
 /** If the contract did not get the URL, the next start sends it again. */
-async function saveUrl(trx: Queries, contractId: number, id: number, isTold: boolean): Promise<void> {
-  const row = isTold ? await findTransaction(trx, id) : undefined
+async function saveUrl(trx: Queries, contractId: number, id: number, isReported: boolean): Promise<void> {
+  const row = isReported ? await findTransaction(trx, id) : undefined
   // Written by recordServiceUrl in this shape.
   const { baseUrl }: { baseUrl?: string } = JSON.parse(row?.subject ?? '{}')
   const columns = baseUrl === undefined ? {} : { serviceUrl: baseUrl }

@@ -2,7 +2,7 @@ import { haloUid } from '../../../nfc/halo/tap.ts'
 import { decimalReading, parseUid } from '../../../nfc/uid.ts'
 import {
   type AppliedColumn,
-  appliedBesides,
+  alsoApplied,
   appliedColumns,
   type ChipCells,
   type ChipValue,
@@ -37,7 +37,7 @@ export interface ApplyRow {
   remove: boolean | 'always'
 }
 
-const columns = new Set<string>(['uid', ...appliedColumns, ...appliedBesides])
+const columns = new Set<string>(['uid', ...appliedColumns, ...alsoApplied])
 const expectable = new Set<string>(appliedColumns)
 
 class Problem extends Error {}

@@ -33,9 +33,9 @@ export class Bindings {
 
   /** @returns undefined if a chip can be bound to the item */
   async refuseItem(item: string, variant: string | undefined): Promise<Refusal | undefined> {
-    const looked = this.#items.get(item) ?? this.#itemOf(item)
-    this.#items.set(item, looked)
-    const known = await looked
+    const pendingItem = this.#items.get(item) ?? this.#itemOf(item)
+    this.#items.set(item, pendingItem)
+    const known = await pendingItem
     if (!known) return { reason: `item ${item} does not exist in the team. Create it, or correct the ID` }
     if (known.isMinting && !this.#mayBind)
       return { reason: `item ${item} has tokens minted for its chips, ${neededToBind}` }
@@ -127,7 +127,7 @@ export function chipRow(
   const generation = Math.max(input.generation ?? 0, before?.generation ?? 0)
   // Keeps old taps invalid. If derived keys have a new generation, old taps no longer verify anyway.
   const isDerived = keySetId !== null && keyRing.get(keySetId)?.diversification === 'an10922'
-  const goesOn = before !== undefined && !(isDerived && generation !== before.generation)
+  const continues = before !== undefined && !(isDerived && generation !== before.generation)
   return {
     uid,
     family,
@@ -135,9 +135,9 @@ export function chipRow(
     publicKey,
     fileReadKey: fileReadKey && box.seal(fileReadKey, chipKeyContext(uid)),
     generation,
-    lastCounter: Math.max(input.lastCounter ?? -1, goesOn ? before.lastCounter : -1),
+    lastCounter: Math.max(input.lastCounter ?? -1, continues ? before.lastCounter : -1),
     lastTap: before?.lastTap ?? null,
-    catchesUp: goesOn ? before.catchesUp : 0,
+    catchesUp: continues ? before.catchesUp : 0,
     redirectUrl: input.redirectUrl || null,
     itemId: input.item ?? null,
     variantId: input.variant ?? null,

@@ -24,7 +24,7 @@ const namesIn = (templates: readonly KeySet['names'][]): string[] => [
 ]
 
 // Each cached key takes about 1.4 kB.
-const derivedKept = 25_000
+const maxDerivedKeys = 25_000
 
 export const defaultParameters: KeySet['names'] = { e: 'e', c: 'c', d: 'd' }
 
@@ -113,7 +113,7 @@ export class KeyRing {
     const key = new AesKey(
       an10922(master, chipKeyInput({ uid: uidToBytes(uid), systemIdentifier, generation })),
     )
-    if (this.#derivedKeys.size >= derivedKept) this.#derivedKeys.clear()
+    if (this.#derivedKeys.size >= maxDerivedKeys) this.#derivedKeys.clear()
     this.#derivedKeys.set(name, key)
     return key
   }

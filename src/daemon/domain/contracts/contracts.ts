@@ -151,7 +151,7 @@ export async function removeContract(
 ): Promise<void> {
   await db.write(async (trx) => {
     const contract = await contractIn(trx, id)
-    if (contract.transactionId !== null) throw ofOurs(contract)
+    if (contract.transactionId !== null) throw alreadyOurs(contract)
     const uses = Object.entries(await contractUses(trx, id)).filter(([, count]) => count > 0)
     if (uses.length > 0)
       throw inUse(
@@ -178,7 +178,7 @@ const words: Record<string, string> = {
   transactions: 'transactions under way to it',
 }
 
-function ofOurs({ symbol, status, transactionId }: ContractRow): DomainError {
+function alreadyOurs({ symbol, status, transactionId }: ContractRow): DomainError {
   return conflict(
     status === 'pending'
       ? `${symbol} is being deployed. Cancel that first if it has not been sent: tapchip transactions cancel ${transactionId}.`

@@ -127,7 +127,7 @@ export async function priced(
 /** The most expensive sample. */
 async function gasOf(chain: Chain, call: Call, samples: readonly Sample[]): Promise<bigint> {
   const measured = await Promise.all(samples.map((sample) => measure(chain, call, sample)))
-  const largest = measured.reduce<bigint>((most, gas) => (gas !== undefined && gas > most ? gas : most), 0n)
+  const largest = measured.reduce<bigint>((max, gas) => (gas !== undefined && gas > max ? gas : max), 0n)
   return largest === 0n ? typicalGas[call] : largest
 }
 

@@ -47,8 +47,8 @@ export async function codesOf(deps: VisitDeps, { tap, codes }: Visit): Promise<I
     if (issued) return issued
     if (found && isQueried({ ...found, ordinal: 0 }))
       throw new DomainError('otp_used', 'This tap was already used elsewhere. Tap the chip again.')
-    const taken = found && (await takeWithCodes(trx, deps, found, { by: 'page', now }))
-    if (!taken) throw new DomainError('otp_expired', 'The time of this tap is over. Tap the chip again.')
-    return taken
+    const issuedNow = found && (await takeWithCodes(trx, deps, found, { by: 'page', now }))
+    if (!issuedNow) throw new DomainError('otp_expired', 'The time of this tap is over. Tap the chip again.')
+    return issuedNow
   })
 }

@@ -49,9 +49,9 @@ export async function queryRef(deps: Deps, question: RefQuestion): Promise<Queri
   const token = isTokenWanted ? await describeToken(deps, carried, question) : undefined
   // A link's ref belongs to its team: for anyone else it is not valid and is not used up.
   const mayTake = ref.ordinal === 0 || question.team() === ref.teamId
-  const taken = mayTake ? await take(deps, ref, now) : undefined
-  const codes = taken ?? (mayTake ? await repeated(deps, ref, now) : undefined)
-  return describe(ref.uid, taken?.carried ?? carried, token, codes)
+  const issued = mayTake ? await take(deps, ref, now) : undefined
+  const codes = issued ?? (mayTake ? await repeated(deps, ref, now) : undefined)
+  return describe(ref.uid, issued?.carried ?? carried, token, codes)
 }
 
 const take = async (deps: Deps, ref: RefOfTap, now: number) =>

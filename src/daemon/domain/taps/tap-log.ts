@@ -20,9 +20,9 @@ type SeenTap = Omit<ShownTap, 'id'> & { id: number | null }
 const refusedPerWrite = 500
 const flushAfter = 200
 /** Keep only the newest, since anyone can cause refused taps. */
-const refusedKept = 200_000
+const maxRefusedTaps = 200_000
 // Extra deletions per write, to reduce a surplus left by an earlier version.
-const deletedBesides = 100
+const extraDeletions = 100
 
 interface TapCounts {
   judged(tap: Pick<TapRow, 'outcome' | 'via'>): void
@@ -39,15 +39,15 @@ export class TapLog {
   readonly #counts: TapCounts
   #refused: NewTap[] = []
   #timer: NodeJS.Timeout | undefined
-  readonly #most: number
+  readonly #maxStored: number
   /** The number of stored refused taps, once counted. */
   #recorded = 0
   #counting: Promise<number> | undefined
 
-  constructor(db: Db, counts: TapCounts, maxRefused = refusedKept) {
+  constructor(db: Db, counts: TapCounts, maxRefused = maxRefusedTaps) {
     this.#db = db
     this.#counts = counts
-    this.#most = maxRefused
+    this.#maxStored = maxRefused
   }
 
   /** Notifies followers of a tap that is already stored. */
@@ -81,12 +81,12 @@ export class TapLog {
       throw error
     })
     this.#recorded += taps.length
-    const tooMany = Math.max(0, this.#recorded - this.#most)
-    const tell = this.#counts.storing?.(taps)
+    const tooMany = Math.max(0, this.#recorded - this.#maxStored)
+    const recordEvents = this.#counts.storing?.(taps)
     const written = this.#db.write(async (trx) => {
       await insertRefusedTaps(trx, taps)
-      await tell?.(trx)
-      return tooMany === 0 ? 0 : deleteOldestRefusedTaps(trx, Math.min(tooMany, taps.length + deletedBesides))
+      await recordEvents?.(trx)
+      return tooMany === 0 ? 0 : deleteOldestRefusedTaps(trx, Math.min(tooMany, taps.length + extraDeletions))
     })
     const deleted = await written.catch((error: unknown) => {
       this.#recorded -= taps.length
@@ -131,7 +131,7 @@ export async function listTapRecords(deps: Deps, filter: TapFilter): Promise<Tap
 export function followTaps(
   { db, tapLog }: Deps,
   { teamId, uid }: Pick<TapFilter, 'teamId' | 'uid'>,
-  tell: (tap: TapRecord) => void,
+  onTap: (tap: TapRecord) => void,
 ): () => void {
   const nameOf = teamNamer(db)
   // Sequential, so that a name lookup cannot reorder taps.
@@ -139,7 +139,7 @@ export function followTaps(
   return tapLog.follow((tap) => {
     if (teamId !== undefined && tap.teamId !== null && tap.teamId !== teamId) return
     if (uid !== undefined && tap.chipUid !== uid) return
-    sending = sending.then(async () => tell({ ...tap, team: await nameOf(tap.teamId).catch(() => null) }))
+    sending = sending.then(async () => onTap({ ...tap, team: await nameOf(tap.teamId).catch(() => null) }))
   })
 }
 

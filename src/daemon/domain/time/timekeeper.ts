@@ -55,7 +55,7 @@ export class Timekeeper implements Clock {
   static async open(deps: Deps): Promise<Timekeeper> {
     const before = await setting(deps.db.read, settingKey)
     const keeper = new Timekeeper(deps, before === undefined ? undefined : kept.parse(JSON.parse(before)))
-    await keeper.#endWhatLiesAhead()
+    await keeper.#expireFutureDated()
     await keeper.keep()
     return keeper
   }
@@ -94,7 +94,7 @@ export class Timekeeper implements Clock {
   async check(): Promise<void> {
     this.#notice()
     const wasSetBack = this.#setBack !== undefined
-    await this.#endWhatLiesAhead()
+    await this.#expireFutureDated()
     if (wasSetBack || this.monotonic() - this.#keptAt >= minute) await this.keep()
   }
 
@@ -157,7 +157,7 @@ export class Timekeeper implements Clock {
     this.#deps.log.warn({ jumpSeconds: Math.round(byMs / 1000) }, message)
   }
 
-  async #endWhatLiesAhead(): Promise<void> {
+  async #expireFutureDated(): Promise<void> {
     if (this.#setBack === undefined) return
     const { byMs, words } = this.#setBack
     const { db, clock } = this.#deps

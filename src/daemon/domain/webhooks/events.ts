@@ -1,12 +1,12 @@
 import { nanoid } from 'nanoid'
 import { setupTapType, type WebhookType, webhookTypes } from '../../../values/webhook-types.ts'
 import { findTransaction } from '../../store/chain/intents.ts'
-import { markTold } from '../../store/chain/states.ts'
+import { markReported } from '../../store/chain/states.ts'
 import type { Queries } from '../../store/database/database.ts'
 import { LoadOrder } from '../../store/database/load-order.ts'
 import type { NewMessage } from '../../store/schema/schema.ts'
 import type { NewTap } from '../../store/taps/taps.ts'
-import { insertMessage, isMoreOpen } from '../../store/webhooks/webhook-deliveries.ts'
+import { hasMoreOpen, insertMessage } from '../../store/webhooks/webhook-deliveries.ts'
 import { allWebhooks } from '../../store/webhooks/webhooks.ts'
 import type { Clock } from '../time/time.ts'
 
@@ -96,7 +96,7 @@ export class WebhookEvents {
     let isAny = false
     for (const message of this.#messagesOf(event)) {
       const of = { webhookId: message.webhookId, waiting: maxWaitingForRefused }
-      const isFull = event.type === 'tap.refused' && (await isMoreOpen(trx, of))
+      const isFull = event.type === 'tap.refused' && (await hasMoreOpen(trx, of))
       if (!isFull && (await insertMessage(trx, message))) isAny = true
     }
     if (isAny) this.#recorded()
@@ -163,7 +163,7 @@ export class WebhookEvents {
     if (!row || !this.hasSubscriber(row.teamId, 'transaction.settled')) return
     const { teamId, chainId, minedHash, firstHash: initialTxHash } = row
     const outcome = state === 'confirmed' ? 'confirmed' : 'failed'
-    if (!(await markTold(trx, { id, outcome }))) return
+    if (!(await markReported(trx, { id, outcome }))) return
     const data = { hash: minedHash ?? initialTxHash, initialTxHash, state: outcome, chainId }
     await this.record(trx, { teamId, type: 'transaction.settled', at, data })
   }

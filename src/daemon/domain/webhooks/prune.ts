@@ -1,13 +1,13 @@
 import type { Db, Queries } from '../../store/database/database.ts'
 import { deleteSettled, dropOpen } from '../../store/webhooks/webhook-deliveries.ts'
-import { newestBeyond } from '../../store/webhooks/webhook-queue.ts'
+import { newestSurplus } from '../../store/webhooks/webhook-queue.ts'
 import { allWebhooks, deleteWebhook, findWebhook, removedWebhooks } from '../../store/webhooks/webhooks.ts'
 import { type BudgetClock, type Clock, iso } from '../time/time.ts'
 
 const dayMs = 24 * 3_600_000
 const keptDays = 7
 /** Number of settled deliveries kept per webhook. */
-const settledKept = 10_000
+const maxSettled = 10_000
 /** Rows per write, kept small so that taps do not wait long. */
 const batchSize = 500
 
@@ -37,7 +37,7 @@ async function deleteInBatches(
 
 /** Deletes all but the newest settled deliveries. */
 export async function keepNewest({ db }: { db: Db }, webhookId: number): Promise<void> {
-  const newest = await newestBeyond(db.slow, { webhookId, kept: settledKept })
+  const newest = await newestSurplus(db.slow, { webhookId, kept: maxSettled })
   if (newest !== undefined) await deleteInBatches(db, { webhookId, belowId: newest + 1 })
 }
 

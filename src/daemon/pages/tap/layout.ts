@@ -17,7 +17,7 @@ interface Theme {
 
 // Cached: computing colours takes longer than the rest of a page, and teams are few.
 const looks = new Map<string, Theme>()
-const looksKept = 1000
+const maxLooks = 1000
 
 function lookOf({ color, background }: typeof plain): Theme {
   const key = `${color} ${background}`
@@ -28,7 +28,7 @@ function lookOf({ color, background }: typeof plain): Theme {
   const colors = `:root{${properties(light)}}@media (prefers-color-scheme:dark){:root{${properties(dark)}}}`
   const css = raw(`:root{color-scheme:${scheme}}${colors}${style}`)
   const look = { scheme, light: light.paper, dark: dark.paper, css }
-  if (looks.size >= looksKept) looks.clear()
+  if (looks.size >= maxLooks) looks.clear()
   looks.set(key, look)
   return look
 }

@@ -35,7 +35,7 @@ export function tapRoutes(app: FastifyInstance, ctx: Context): void {
       const team = await namedTeam(ctx, { name: query.team, keyTeam })
       const filter = { teamId: team?.id, uid: query.uid }
       return streams.send<TapRecord>(reply, {
-        follow: (tell) => followTaps(ctx, filter, tell),
+        follow: (onEvent) => followTaps(ctx, filter, onEvent),
         toLine: toWire,
         mayGoOn: () => isStillAllowed(ctx, request),
       })

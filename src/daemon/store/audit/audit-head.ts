@@ -147,7 +147,7 @@ export async function beginAuditHead(db: Kysely<unknown>, at: string): Promise<v
  * Seals the log in its current state, whoever wrote it; its last entry records that.
  * @param at when sealing begins
  */
-export async function sealAnew(db: Queries, at: string): Promise<void> {
+export async function reseal(db: Queries, at: string): Promise<void> {
   const seal = sealOfConnection(db)
   const head = await db.selectFrom('auditHead').selectAll().executeTakeFirst()
   if (!seal || !head) return
@@ -170,10 +170,10 @@ export async function readAuditHead(db: Queries, box: SecretBox): Promise<Sealed
   const { entries, lastId, hash, seal: mac, sealedSince, sinceSeal } = row
   const head = { entries, lastId, hash }
   const seal = auditSeal(box)
-  const hasSince = sealedSince !== null && isMac(seal, sinceText(sealedSince), sinceSeal)
+  const hasSealedSince = sealedSince !== null && isMac(seal, sinceText(sealedSince), sinceSeal)
   return {
     ...head,
-    isSealed: hasSince && isSealed(seal, head, mac),
-    sealedSince: hasSince ? sealedSince : null,
+    isSealed: hasSealedSince && isSealed(seal, head, mac),
+    sealedSince: hasSealedSince ? sealedSince : null,
   }
 }

@@ -75,7 +75,7 @@ export async function takeFreeCode(db: Queries, badgeEventId: number): Promise<n
   }
 }
 
-const putBehind = statement<CodeId>()((db, p) =>
+const moveToEnd = statement<CodeId>()((db, p) =>
   db
     .updateTable('badgeCodes')
     .set((eb) => ({ state: 'free', turn: eb('turn', '+', 1) }))
@@ -88,11 +88,11 @@ const putBehind = statement<CodeId>()((db, p) =>
 export type CodeOutcome = 'free' | 'behind' | 'lost'
 
 export async function settleCode(db: Queries, code: CodeId, to: CodeOutcome): Promise<void> {
-  if (to === 'behind') await putBehind.run(db, code)
+  if (to === 'behind') await moveToEnd.run(db, code)
   else await setState.run(db, { ...code, from: 'taken', to })
 }
 
-export const requeueCode = putBehind.runOnce
+export const requeueCode = moveToEnd.runOnce
 
 const sealed = statement<CodeId>()((db, p) =>
   db

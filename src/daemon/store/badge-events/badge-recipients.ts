@@ -7,7 +7,7 @@ type Place = {
   recipient: string
 }
 
-const take = statement<Place & { most: number }>()((db, p) =>
+const take = statement<Place & { max: number }>()((db, p) =>
   db
     .insertInto('badgeRecipients')
     .values({ recipient: p.recipient, badgeEventId: p.badgeEventId, badges: 1 })
@@ -15,12 +15,12 @@ const take = statement<Place & { most: number }>()((db, p) =>
       conflict
         .columns(['recipient', 'badgeEventId'])
         .doUpdateSet((e) => ({ badges: e('badgeRecipients.badges', '+', 1) }))
-        .where('badgeRecipients.badges', '<', p.most),
+        .where('badgeRecipients.badges', '<', p.max),
     ),
 )
 
-/** Atomic. @returns false if the recipient has `most` badges of the event already */
-export const countBadgeOut = (db: Queries, place: Place & { most: number }): Promise<boolean> =>
+/** Atomic. @returns false if the recipient already has `max` badges of the event */
+export const countBadgeOut = (db: Queries, place: Place & { max: number }): Promise<boolean> =>
   take.runOnce(db, place)
 
 export const countBadgeIn = (db: Queries, { badgeEventId, recipient }: Place) =>

@@ -59,7 +59,7 @@ export const batchesDue = (db: Queries, now: string, limit: number): Promise<Bat
     .execute()
 
 /** Paused or ended batches that nobody is undoing; an undo that was not started does not count. */
-const notTakenBack = (db: Queries) =>
+const notUndone = (db: Queries) =>
   db
     .selectFrom('batches')
     .selectAll()
@@ -79,10 +79,10 @@ const notTakenBack = (db: Queries) =>
 
 /** Batches whose window has ended, oldest first. @param now ISO 8601 */
 export const batchesToTakeBack = (db: Queries, now: string, limit: number): Promise<BatchRow[]> =>
-  notTakenBack(db).where('until', '<=', now).orderBy('id').limit(limit).execute()
+  notUndone(db).where('until', '<=', now).orderBy('id').limit(limit).execute()
 
 export const isToBeTakenBack = async (db: Queries, id: string): Promise<boolean> =>
-  (await notTakenBack(db).where('id', '=', id).executeTakeFirst()) !== undefined
+  (await notUndone(db).where('id', '=', id).executeTakeFirst()) !== undefined
 
 /** Newest first. */
 export const undosOf = (db: Queries, id: string): Promise<BatchRow[]> =>

@@ -146,7 +146,7 @@ const others = statement<{ topic: string; id: number }>()((db, p) =>
 /** A row for each attempt. */
 export const othersOfTopic = others.all
 
-const lastOf = statement<{ topic: string }>()((db, p) =>
+const lastWithTopic = statement<{ topic: string }>()((db, p) =>
   db
     .selectFrom('transactions')
     .select(['id', 'data', 'settledAt', 'abandonedBecause'])
@@ -160,4 +160,4 @@ export const lastOfTopic = (
   db: Queries,
   topic: string,
 ): Promise<Pick<TransactionRow, 'id' | 'data' | 'settledAt' | 'abandonedBecause'> | undefined> =>
-  lastOf.first(db, { topic })
+  lastWithTopic.first(db, { topic })

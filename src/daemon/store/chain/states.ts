@@ -211,4 +211,4 @@ const setReported = statement<{ id: number; outcome: 'confirmed' | 'failed' }>()
     .where((e) => e.or([e('toldAs', 'is', null), e('toldAs', '!=', p.outcome)])),
 )
 /** @returns false if webhooks already reported this result */
-export const markTold = setReported.runOnce
+export const markReported = setReported.runOnce

@@ -138,7 +138,7 @@ export async function contractUses(db: Queries, id: number) {
       .selectFrom(table)
       .select((e) => e.fn.countAll<number>().as('count'))
       .where('contractId', '=', id)
-  const ofItsTokens = (table: 'chips' | 'badgeAssignments') =>
+  const tokensIn = (table: 'chips' | 'badgeAssignments') =>
     db
       .selectFrom(table)
       .innerJoin('tokens', 'tokens.id', 'tokenRow')
@@ -153,10 +153,10 @@ export async function contractUses(db: Queries, id: number) {
   const counted = async (query: { executeTakeFirstOrThrow(): Promise<{ count: number }> }) =>
     Number((await query.executeTakeFirstOrThrow()).count)
   return {
-    chips: await counted(ofItsTokens('chips')),
+    chips: await counted(tokensIn('chips')),
     items: await counted(rows('items')),
     events: await counted(rows('guestbookEvents')),
-    assignments: await counted(ofItsTokens('badgeAssignments')),
+    assignments: await counted(tokensIn('badgeAssignments')),
     transactions: await counted(pending),
   }
 }

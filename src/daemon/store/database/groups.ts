@@ -85,14 +85,14 @@ export class Groups<T, R> {
   }
 
   #next(): PendingItem<T, R>[] {
-    const { maxPerGroup: most, keyOf } = this.#limits
-    if (!keyOf) return this.#waiting.splice(0, most)
+    const { maxPerGroup, keyOf } = this.#limits
+    if (!keyOf) return this.#waiting.splice(0, maxPerGroup)
     const keys = new Set<unknown>()
     const group: PendingItem<T, R>[] = []
     const rest: PendingItem<T, R>[] = []
     for (const one of this.#waiting) {
       const key = keyOf(one.item)
-      const fits = group.length < most && !keys.has(key)
+      const fits = group.length < maxPerGroup && !keys.has(key)
       if (fits) keys.add(key)
       const into = fits ? group : rest
       into.push(one)

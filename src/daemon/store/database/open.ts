@@ -38,9 +38,9 @@ export class SchemaTooOld extends Error {
   readonly schema: string
 }
 
-export const latestSchema = (): string => lastOf(migrations)
+export const latestSchema = (): string => latestOf(migrations)
 
-const lastOf = (known: Record<string, Migration>): string => Object.keys(known).sort().at(-1) ?? ''
+const latestOf = (known: Record<string, Migration>): string => Object.keys(known).sort().at(-1) ?? ''
 
 /** Copies the database while it is open elsewhere. @param to must not exist yet */
 export type CopyTo = (to: string) => Promise<void>
@@ -94,7 +94,7 @@ function recorded(
   upgrade: Upgrade | undefined,
   note: (head: AuditHead) => void,
 ): Record<string, Migration> {
-  const last = lastOf(known)
+  const last = latestOf(known)
   const migration = known[last]
   if (!migration || !upgrade) return known
   const { from, to } = upgrade
@@ -152,7 +152,7 @@ export async function migratePostgres(
   const name = nameOfDatabase(url)
   if (seal) sealAuditWith(kysely, seal)
   try {
-    const latest = lastOf(postgresMigrations)
+    const latest = latestOf(postgresMigrations)
     const from = (await appliedTo(kysely, name, postgresMigrations, besideNewer)).at(-1)
     if (from === latest) return undefined
     const sealed = seal && from !== undefined ? await setting(kysely, 'dataKeyCheck') : undefined
@@ -231,6 +231,6 @@ async function appliedTo(
   if (unknown.some((name) => name < initialSchema))
     throw new SchemaTooOld(`The database ${file}`, names.at(-1) ?? '')
   throw new SchemaTooNew(
-    `The database ${file} has the schema ${unknown.at(-1)}, which is newer than this tapchipd knows (${lastOf(known)}). ${advice}`,
+    `The database ${file} has the schema ${unknown.at(-1)}, which is newer than this tapchipd knows (${latestOf(known)}). ${advice}`,
   )
 }

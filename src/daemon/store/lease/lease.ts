@@ -205,7 +205,7 @@ const acquireLease = statement<Attempt>()((db, p) =>
     .returning('fence'),
 )
 
-const ofTenure = (db: Queries, p: HeldLease) =>
+const stillHeld = (db: Queries, p: HeldLease) =>
   db
     .updateTable('leases')
     .where('name', '=', p.name)
@@ -214,10 +214,10 @@ const ofTenure = (db: Queries, p: HeldLease) =>
 
 /** Changes nothing if another process has acquired the lease since. */
 const renewLease = statement<HeldLease>()((db, p) =>
-  ofTenure(db, p).set({ expiresAt: leases(engineOf(db).now, '+', p.leaseMs) }),
+  stillHeld(db, p).set({ expiresAt: leases(engineOf(db).now, '+', p.leaseMs) }),
 )
 
-const releaseLease = statement<HeldLease>()((db, p) => ofTenure(db, p).set({ holder: '' }))
+const releaseLease = statement<HeldLease>()((db, p) => stillHeld(db, p).set({ holder: '' }))
 
 /** After a restore, or a start that excludes other daemons: former holders are gone. */
 export const releaseAllLeases = (trx: Queries) =>

@@ -29,7 +29,7 @@ export async function awaitServer(url: string, of: AwaitOptions): Promise<void> 
   const again = of.setting === undefined ? 'start the daemon again' : 'run this again'
   const name = nameOfDatabase(url)
   const until = performance.now() + patienceMs
-  let isTold = false
+  let isReported = false
   for (;;) {
     const primary = new Primary(serversOf(url))
     primary.markLost(primary.url)
@@ -48,8 +48,8 @@ export async function awaitServer(url: string, of: AwaitOptions): Promise<void> 
           `The database ${name} could not be reached: ${why}. Start it, or correct ${setting}; then ${again}.`,
           { isLasting, cause: error },
         )
-      if (!isTold) waiting(why)
-      isTold = true
+      if (!isReported) waiting(why)
+      isReported = true
     }
   }
 }

@@ -90,7 +90,7 @@ class Compiler extends PostgresQueryCompiler {
 }
 
 // Exceeds the number of fixed queries, which are the only ones worth preparing.
-const namesKept = 500
+const maxNames = 500
 const seenOften = 3
 
 /** Names frequent queries: a named query is parsed and planned once per connection. */
@@ -101,10 +101,10 @@ class Names {
   of(sql: string): string | undefined {
     if (this.#isOff) return undefined
     const name = this.#names.get(sql)
-    if (name !== undefined || this.#names.size >= namesKept) return name
+    if (name !== undefined || this.#names.size >= maxNames) return name
     const seen = (this.#seen.get(sql) ?? 0) + 1
     if (seen < seenOften) {
-      if (this.#seen.size >= namesKept) this.#seen.clear()
+      if (this.#seen.size >= maxNames) this.#seen.clear()
       this.#seen.set(sql, seen)
       return undefined
     }

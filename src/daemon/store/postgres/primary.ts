@@ -15,14 +15,14 @@ export class NoPrimary extends Error {
   /** Every host that answers refuses this client permanently. */
   readonly isLasting: boolean
   /** A host answered that it has no free connections. */
-  readonly hasNoRoom: boolean
+  readonly isFull: boolean
   /** A missing host has not answered. */
   readonly reasons: readonly { server: string; error: Error }[]
   constructor(reasons: readonly { server: string; error: Error }[]) {
     super(reasons.map(({ server, error }) => `${server}: ${error.message}`).join('; '))
     this.reasons = reasons
     this.isLasting = reasons.some(({ error }) => isLasting(error))
-    this.hasNoRoom = reasons.some(({ error }) => isNoRoom(error))
+    this.isFull = reasons.some(({ error }) => isNoRoom(error))
   }
 }
 

@@ -16,7 +16,7 @@ export function troubleOf(error: unknown, url: string): ServerTrouble {
 /** The server is alive, but others use all of its connections. */
 export const isFull = (error: unknown): boolean => {
   const cause = error instanceof DatabaseUnavailable ? error.cause : error
-  return cause instanceof NoPrimary ? cause.hasNoRoom : isNoRoom(cause)
+  return cause instanceof NoPrimary ? cause.isFull : isNoRoom(cause)
 }
 
 const readOnly = '25006'

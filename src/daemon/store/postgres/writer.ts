@@ -51,8 +51,8 @@ export class Writer {
   /** A tap that its group did not take is tried alone, because someone else may only have held the chip's row. */
   async #takeTogether(taps: readonly TapInsert[]) {
     const isAlone = taps.length === 1
-    const taken = await takeOn(this.#pool, this.#queries, taps, isAlone ? 'waits' : 'skips')
-    return taps.map((tap) => taken.get(tap.seen.uid) ?? (isAlone ? undefined : this.#takeAlone(tap)))
+    const ids = await takeOn(this.#pool, this.#queries, taps, isAlone ? 'waits' : 'skips')
+    return taps.map((tap) => ids.get(tap.seen.uid) ?? (isAlone ? undefined : this.#takeAlone(tap)))
   }
 
   async #takeAlone(tap: TapInsert): Promise<number | undefined> {

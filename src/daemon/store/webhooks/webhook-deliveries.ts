@@ -29,7 +29,7 @@ const insert = statement<NewMessage>()((db, p) =>
 /** @returns false if the webhook is disabled or removed */
 export const insertMessage = insert.runOnce
 
-const beyond = statement<{ webhookId: number; waiting: number }>()((db, p) =>
+const openBeyondLimit = statement<{ webhookId: number; waiting: number }>()((db, p) =>
   db
     .selectFrom('webhookDeliveries')
     .select('id')
@@ -40,7 +40,7 @@ const beyond = statement<{ webhookId: number; waiting: number }>()((db, p) =>
 )
 
 /** True if more than `waiting` deliveries are open. */
-export const isMoreOpen = beyond.exists
+export const hasMoreOpen = openBeyondLimit.exists
 
 /** For one webhook; the caller tries it now, and anyone from `dueAt` on. */
 export const insertDue = async (

@@ -86,7 +86,7 @@ export const recordTry = statement<TryResult>()((db, p) =>
 ).runOnce
 
 /** The ID of a webhook's newest settled delivery beyond the `kept` newest; undefined: there are not that many. */
-export const newestBeyond = async (
+export const newestSurplus = async (
   db: Queries,
   { webhookId, kept }: { webhookId: number; kept: number },
 ): Promise<number | undefined> =>

@@ -52,12 +52,12 @@ async function plan(
     const tried = isCreating
       ? await withRollback(deps.db, async (trx) => new ApplyRun(trx, deps, caller).apply(await decide(trx)))
       : planned.map(resultOf)
-    for (const [at, result] of tried.entries()) results.push({ ...result, ...wasOf(planned[at]) })
+    for (const [at, result] of tried.entries()) results.push({ ...result, ...previousOf(planned[at]) })
   }
   return results
 }
 
-const wasOf = (planned: PlannedStep | undefined) =>
+const previousOf = (planned: PlannedStep | undefined) =>
   planned?.status === 'removed' && 'chip' in planned ? { was: valuesOf(planned.chip) } : {}
 
 async function write(
@@ -101,7 +101,7 @@ function isOtherThan(planned: Result | undefined, now: PlannedStep): boolean {
   if (planned === undefined || now.status === 'failed' || now.status === 'conflict') return false
   if (planned.status !== now.status) return true
   if (now.status === 'changed') return !isDeepStrictEqual(planned.changes, now.changes)
-  return now.status === 'removed' && !isDeepStrictEqual(planned.was, wasOf(now).was)
+  return now.status === 'removed' && !isDeepStrictEqual(planned.was, previousOf(now).was)
 }
 
 /** Counts for the confirmation question. */
