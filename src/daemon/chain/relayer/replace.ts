@@ -85,7 +85,7 @@ function replacementOf(
   const isCancelled = row.abandonedBecause !== null && last.purpose === 'effect'
   const outcome = outcomeOfLast(sender, last)
   const refused = outcome && whyRefused[outcome]
-  const stuck = isLowest && isStuck(sender, view, last) ? 'stuck' : undefined
+  const stuck = isLowest && needsHigherFees(sender, view, last) ? 'stuck' : undefined
   const why = isCancelled ? 'cancelled' : (refused ?? stuck)
   return why && { row, last, purpose: isCancelled ? 'filler' : last.purpose, why }
 }
@@ -176,7 +176,7 @@ async function gasAfterRefusal(
  * An attempt that no node accepted is not stuck because of its price. Time alone does not make a transaction stuck
  * either: without a new block, higher fees do not help.
  */
-function isStuck(sender: Sender, view: View, last: TransactionAttemptRow): boolean {
+function needsHigherFees(sender: Sender, view: View, last: TransactionAttemptRow): boolean {
   const { memory, clock, timing } = sender
   if (outcomeOfLast(sender, last) === 'underpriced') {
     // Some nodes give this error for any fee.

@@ -8,10 +8,10 @@ import { KeyChanged, LeaseHeld, WrongChain } from './errors.ts'
 import { follow } from './follow.ts'
 import { closeGaps } from './gaps.ts'
 import { replace } from './replace.ts'
+import { markUnmined, stuckOf } from './report-stuck.ts'
 import { AttemptSender, due } from './send.ts'
 import { idOf, ofSigner, type Sender, type SenderStatus, type View, writeAsHolder } from './sender.ts'
 import { signQueued } from './sign-queued.ts'
-import { markUnmined, stuckOf } from './stuck.ts'
 
 /** A key with funds is assumed to keep some for this long. */
 const trustMs = 60_000

@@ -1,24 +1,19 @@
 import { getAddress } from 'viem/utils'
 import { stringifyExact } from '../../../values/exact-json.ts'
-import { emptyMetadata } from '../../../values/token.ts'
 import type { Chains } from '../../chain/chains.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { askForRefresh } from '../../store/chain/announcements.ts'
-import { findContractAt } from '../../store/contracts/contracts.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
-import { findEventAt } from '../../store/guestbook/guestbook-events.ts'
 import {
   describeTokenOnce,
-  findTokenAt,
   type LocatedToken,
   setTokenMetadata,
   type TokenLocation,
 } from '../../store/phygitals/tokens.ts'
 import { announceTokens } from '../chain/announcements.ts'
 import { isServed } from '../chain/read-chain.ts'
-import { notFound } from '../errors/errors.ts'
 import { type BudgetClock, iso } from '../time/time.ts'
-import { asStored, tokenOfTeam } from './find-token.ts'
+import { tokenOfTeam } from './find-token.ts'
 
 type Deps = { db: Db; clock: BudgetClock; chains: Chains; marketplace: object | undefined }
 
@@ -67,27 +62,6 @@ export async function writeMetadata(
     target: `${contractAddress}/${tokenId}`,
     detail: { chainId },
   })
-}
-
-/** The target of `tokenURI` and `uri`: a token's metadata as JSON. @throws DomainError not_found */
-export async function metadataAt({ db }: { db: Pick<Db, 'read'> }, ref: TokenLocation): Promise<string> {
-  const location = asStored(ref)
-  const token = await findTokenAt(db.read, location)
-  if (token) return token.metadata ?? stringifyExact(emptyMetadata)
-  const event = await findEventAt(db.read, location)
-  if (event) return event.metadata
-  throw notFound('token')
-}
-
-/** ERC-7572: a collection's own metadata. @throws DomainError not_found */
-export async function contractMetadata(
-  { db }: { db: Pick<Db, 'read'> },
-  { chainId, contractAddress }: Pick<TokenLocation, 'chainId' | 'contractAddress'>,
-): Promise<{ name: string; symbol: string }> {
-  const { contractAddress: address } = asStored({ contractAddress, chainId, tokenId: '' })
-  const contract = await findContractAt(db.read, chainId, address)
-  if (!contract) throw notFound('contract')
-  return { name: contract.name, symbol: contract.symbol }
 }
 
 /** A contract deployed elsewhere may lack the function; marketplaces are still told. @throws as isServed */
