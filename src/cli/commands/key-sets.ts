@@ -1,3 +1,4 @@
+import { diversifications } from '../../values/diversifications.ts'
 import { readJsonObject } from '../batch/input/source.ts'
 import { defineCommand } from '../command/define.ts'
 import { argument, choice, integer, text, yes } from '../command/options.ts'
@@ -49,8 +50,6 @@ const keyVariables = {
   appMasterKey: 'TAPCHIP_APP_MASTER_KEY',
 }
 
-const derivations = ['none', 'an10922', 'listed'] as const
-
 const create = defineCommand({
   name: 'create',
   summary: 'Create a key set, whose keys are never shown again',
@@ -69,7 +68,7 @@ const create = defineCommand({
     diversification: choice(
       '--diversification <how>',
       "How a chip's keys come from the master keys",
-      derivations,
+      diversifications,
     ),
     systemIdentifier: text('--system-identifier <hex>', 'The system identifier of AN10922'),
     macInputFrom: choice(
@@ -85,13 +84,13 @@ const create = defineCommand({
       options.id ??
       numeral(members.id) ??
       Number(await ctx.prompts.text(undefined, { flag: '--id', message: 'Number of the key set' }))
-    const diversification = derivations.find(
+    const diversification = diversifications.find(
       (known) => known === (options.diversification ?? members.diversification),
     )
     if (diversification === undefined) {
       throw new UsageError(
         '--diversification is missing.',
-        `It is one of ${derivations.join(', ')}, by flag or in the file.`,
+        `It is one of ${diversifications.join(', ')}, by flag or in the file.`,
       )
     }
     const { systemIdentifier, macInputFrom } = options

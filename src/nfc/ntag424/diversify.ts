@@ -1,3 +1,5 @@
+import { createHmac, pbkdf2Sync } from 'node:crypto'
+import type { Diversification } from '../../values/diversifications.ts'
 import { AesKey, BLOCK, xorInto } from './cmac.ts'
 import { FILE_READ_KEY, type KeyNumber, MASTER_KEY, META_READ_KEY } from './layout.ts'
 
@@ -86,3 +88,88 @@ export function planKeys(input: KeyPlanInput): readonly PlannedKey[] {
     { keyNo: 4, key: an10922(master, Buffer.concat([Buffer.of(0x04), m])), version },
   ]
 }
+
+/** The card keys of a bolt card. Source: boltcard/boltcard docs/DETERMINISTIC.md */
+const BOLT = {
+  card: Buffer.from('2d003f75', 'hex'),
+  metaRead: Buffer.from('2d003f77', 'hex'),
+  fileRead: Buffer.from('2d003f78', 'hex'),
+}
+
+/** K1 of all bolt cards of an issuer, which decrypts `p`. @param issuer 16 bytes */
+export const boltcardMetaRead = (issuer: Uint8Array): Buffer => new AesKey(issuer).cmac(BOLT.metaRead)
+
+/** K2 of a bolt card, which makes `c`. @param version counts how often the issuer set the card up again */
+export function boltcardFileRead(issuer: AesKey, uid: Uint8Array, version: number): Buffer {
+  const fourBytes = Buffer.alloc(4)
+  fourBytes.writeUInt32LE(version)
+  return new AesKey(issuer.cmac(Buffer.concat([BOLT.card, uid, fourBytes]))).cmac(BOLT.fileRead)
+}
+
+const sha256 = (key: Uint8Array, message: Uint8Array): Buffer =>
+  createHmac('sha256', key).update(message).digest()
+const isZero = (key: Uint8Array): boolean => key.every((byte) => byte === 0)
+
+/** Key 1 of all chips, which decrypts the PICCData. Source: nfc-developer/sdm-backend libsdm/derive.py */
+export const sdmBackendMetaRead = (master: Uint8Array): Buffer =>
+  isZero(master) ? Buffer.alloc(BLOCK) : sha256(master, Buffer.from('PICCDataKey')).subarray(0, BLOCK)
+
+/** @param keyNo 2 makes the MAC */
+export function sdmBackendTagKey(master: Uint8Array, uid: Uint8Array, keyNo: number): Buffer {
+  if (isZero(master)) return Buffer.alloc(BLOCK)
+  const slot = sha256(master, Buffer.concat([Buffer.from('SlotMasterKey'), Buffer.of(keyNo)]))
+  const ofUid = sha256(sha256(master, Buffer.from('DivBaseKey')), uid).subarray(0, BLOCK)
+  return new AesKey(slot.subarray(0, BLOCK)).cmac(Buffer.concat([Buffer.of(0x01), ofUid]))
+}
+
+// Before 2023-01-24, and still sdm-backend's default. Source: libsdm/legacy_derive.py
+const legacy = (master: Uint8Array, salt: Uint8Array): Buffer =>
+  isZero(master) ? Buffer.alloc(BLOCK) : pbkdf2Sync(master, salt, 5000, BLOCK, 'sha512')
+
+export const sdmBackendLegacyMetaRead = (master: Uint8Array): Buffer =>
+  legacy(master, Buffer.concat([Buffer.from('key_no_uid'), Buffer.of(1)]))
+
+export const sdmBackendLegacyTagKey = (master: Uint8Array, uid: Uint8Array, keyNo: number): Buffer =>
+  legacy(master, Buffer.concat([Buffer.from('key'), uid, Buffer.of(keyNo)]))
+
+/** sdm-backend counts the application master as key 0, and its MACs come from key 2. */
+const SDM_BACKEND_FILE_READ = 2
+
+interface FileReadInput {
+  readonly diversification: Exclude<Diversification, 'listed'>
+  /** The key set's fileReadKey, 16 bytes. */
+  readonly master: Uint8Array
+  /** For `boltcard`, the version of the cards in four bytes, least significant first; empty: 0. */
+  readonly systemIdentifier: Uint8Array
+}
+
+/**
+ * The SDMFileRead keys of a key set's chips.
+ * @returns a function of a chip's UID (7 bytes) and generation, which throws RangeError if they are invalid
+ */
+export function fileReadKeys({
+  diversification,
+  master,
+  systemIdentifier,
+}: FileReadInput): (uid: Uint8Array, generation: number) => AesKey {
+  const key = new AesKey(master)
+  const bytes = Buffer.from(master)
+  switch (diversification) {
+    case 'none':
+      return () => key
+    case 'an10922':
+      return (uid, generation) =>
+        new AesKey(an10922(key, chipKeyInput({ uid, systemIdentifier, generation })))
+    case 'boltcard': {
+      const first = versionIn(systemIdentifier)
+      return (uid, generation) => new AesKey(boltcardFileRead(key, uid, (first + generation) >>> 0))
+    }
+    case 'sdm-backend':
+      return (uid) => new AesKey(sdmBackendTagKey(bytes, uid, SDM_BACKEND_FILE_READ))
+    case 'sdm-backend-legacy':
+      return (uid) => new AesKey(sdmBackendLegacyTagKey(bytes, uid, SDM_BACKEND_FILE_READ))
+  }
+}
+
+const versionIn = (systemIdentifier: Uint8Array): number =>
+  Buffer.concat([systemIdentifier, Buffer.alloc(4)]).readUInt32LE(0)

@@ -1,7 +1,19 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AesKey } from '../../../src/nfc/ntag424/cmac.ts'
-import { an10922, chipKeyInput, keyVersion, planKeys } from '../../../src/nfc/ntag424/diversify.ts'
+import {
+  an10922,
+  boltcardFileRead,
+  boltcardMetaRead,
+  chipKeyInput,
+  fileReadKeys,
+  keyVersion,
+  planKeys,
+  sdmBackendLegacyMetaRead,
+  sdmBackendLegacyTagKey,
+  sdmBackendMetaRead,
+  sdmBackendTagKey,
+} from '../../../src/nfc/ntag424/diversify.ts'
 
 const uid = Buffer.from('04782E21801D80', 'hex')
 const systemIdentifier = Buffer.from('3042F54E585020416275', 'hex')
@@ -46,6 +58,78 @@ describe('chipKeyInput', () => {
 
   test('refuses a UID that has not 7 bytes', () => {
     expect(() => chipKeyInput({ uid: uid.subarray(1), systemIdentifier, generation: 0 })).toThrow(RangeError)
+  })
+})
+
+const bytes = (hex: string): Buffer => Buffer.from(hex, 'hex')
+
+describe('derivations of other tools', () => {
+  // boltcard/boltcard docs/DETERMINISTIC.md, "Test vectors"
+  test('bolt cards', () => {
+    const issuer = bytes('00000000000000000000000000000001')
+    expect(boltcardMetaRead(issuer).toString('hex')).toBe('55da174c9608993dc27bb3f30a4a7314')
+    expect(boltcardFileRead(new AesKey(issuer), bytes('04a39493cc8680'), 1).toString('hex')).toBe(
+      'f4b404be700ab285e333e32348fa3d3b',
+    )
+  })
+
+  // nfc-developer/sdm-backend tests/test_kdf.py
+  test.each([
+    [
+      'C9EB67DF090AFF47C3B19A2516680B9D',
+      'a13086f194d7bdfd108dd11716ea2bdf',
+      '010203040506AB',
+      1,
+      'f18cdd9389d47ae7ab381e80e5ab6fe3',
+    ],
+    [
+      'C9EB67DF090AFF47C3B19A2516680B9D',
+      'a13086f194d7bdfd108dd11716ea2bdf',
+      '03030303030303',
+      2,
+      '85f7cc459a5b4b2f5d1a5019ded61c88',
+    ],
+    [
+      'B95F4C27E3D0BC333792EA968545217F',
+      '3a553c40846fda656faa0fce4f45fdbd',
+      '05050505050505',
+      2,
+      '89ae686de793fdf48057ee6e78505cfc',
+    ],
+    [
+      '00000000000000000000000000000000',
+      '00000000000000000000000000000000',
+      '03030303030303',
+      2,
+      '00000000000000000000000000000000',
+    ],
+  ])('sdm-backend, master %s', (of, metaRead, chip, keyNo, tagKey) => {
+    expect(sdmBackendMetaRead(bytes(of)).toString('hex')).toBe(metaRead)
+    expect(sdmBackendTagKey(bytes(of), bytes(chip), keyNo).toString('hex')).toBe(tagKey)
+  })
+
+  // Computed with Python's hashlib by libsdm/legacy_derive.py.
+  test('sdm-backend as it was before 2023', () => {
+    const of = bytes('C9EB67DF090AFF47C3B19A2516680B9D')
+    expect(sdmBackendLegacyMetaRead(of).toString('hex')).toBe('a78399936d9887a07e7d3958ff8831f9')
+    expect(sdmBackendLegacyTagKey(of, bytes('03030303030303'), 2).toString('hex')).toBe(
+      'dac1d59b625d779bc788ce502184fa9f',
+    )
+  })
+
+  test('a bolt card has the version of its key set, raised by its generation', () => {
+    const issuer = bytes('00000000000000000000000000000001')
+    const keys = (version: string) =>
+      fileReadKeys({ diversification: 'boltcard', master: issuer, systemIdentifier: bytes(version) })
+    const fingerprint = (version: string, generation: number) =>
+      keys(version)(bytes('04a39493cc8680'), generation).cmac(Buffer.alloc(1)).toString('hex')
+    const first = new AesKey(bytes('f4b404be700ab285e333e32348fa3d3b')).cmac(Buffer.alloc(1)).toString('hex')
+    expect([fingerprint('01000000', 0), fingerprint('', 1), fingerprint('00000000', 1)]).toEqual([
+      first,
+      first,
+      first,
+    ])
+    expect([fingerprint('', 0), fingerprint('01000000', 1)]).not.toContain(first)
   })
 })
 

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { diversificationRule, diversifications } from '../../../values/diversifications.ts'
 import { adminEndpoint } from '../endpoint.ts'
 import { integer, success, timestamp } from '../fields.ts'
 
@@ -19,7 +20,7 @@ export const keySetFields = {
   metaReadKey: aesKey,
   fileReadKey: aesKey.nullable().optional(),
   appMasterKey: aesKey.nullable().optional(),
-  diversification: z.enum(['none', 'an10922', 'listed'], 'must be none, an10922 or listed'),
+  diversification: z.enum(diversifications, diversificationRule),
   systemIdentifier: z
     .string()
     .regex(/^([0-9a-fA-F]{2}){0,22}$/, 'must be hex, at most 22 bytes')
@@ -32,7 +33,7 @@ export const keySetFields = {
 const keySetOnWire = () =>
   z.object({
     id: z.number(),
-    diversification: z.enum(['none', 'an10922', 'listed']),
+    diversification: z.enum(diversifications),
     systemIdentifier: z.string(),
     macInputFrom: z.enum(['d', 'e']).nullable(),
     parameters: z.object({ e: z.string(), c: z.string(), d: z.string() }),

@@ -126,7 +126,8 @@ export function chipRow(
   const { uid, family, keySetId, publicKey, fileReadKey, input } = chip
   const generation = Math.max(input.generation ?? 0, before?.generation ?? 0)
   // Keeps old taps invalid. If derived keys have a new generation, old taps no longer verify anyway.
-  const isDerived = keySetId !== null && keyRing.get(keySetId)?.diversification === 'an10922'
+  const diversification = keySetId === null ? undefined : keyRing.get(keySetId)?.diversification
+  const isDerived = diversification === 'an10922' || diversification === 'boltcard'
   const continues = before !== undefined && !(isDerived && generation !== before.generation)
   return {
     uid,

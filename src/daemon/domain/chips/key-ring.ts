@@ -1,6 +1,6 @@
 import { haloParameters } from '../../../nfc/halo/tap.ts'
 import { AesKey } from '../../../nfc/ntag424/cmac.ts'
-import { an10922, chipKeyInput } from '../../../nfc/ntag424/diversify.ts'
+import { fileReadKeys } from '../../../nfc/ntag424/diversify.ts'
 import { uidToBytes } from '../../../nfc/uid.ts'
 import { allKeySets } from '../../store/chips/key-sets.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
@@ -12,7 +12,8 @@ import type { KeySetRow } from '../../store/schema/schema.ts'
 export interface KeySet {
   readonly id: number
   readonly metaRead: AesKey
-  readonly fileReadMaster: AesKey | undefined
+  /** Derives the SDMFileRead key of a chip; undefined if each chip's is listed. */
+  readonly fileReadOf: ReturnType<typeof fileReadKeys> | undefined
   readonly diversification: KeySetRow['diversification']
   readonly systemIdentifier: Buffer
   readonly macInputFrom: KeySetRow['macInputFrom']
@@ -89,16 +90,11 @@ export class KeyRing {
 
   /** @returns the SDMFileRead key of the chip; undefined if it was never listed */
   fileReadKey(set: KeySet, chip: KeyedChip): AesKey | undefined {
-    switch (set.diversification) {
-      case 'none':
-        return set.fileReadMaster
-      case 'listed':
-        return chip.fileReadKey
-          ? new AesKey(this.#box.open(chip.fileReadKey, chipKeyContext(chip.uid)))
-          : undefined
-      case 'an10922':
-        return set.fileReadMaster && this.#derived(set, set.fileReadMaster, chip)
-    }
+    if (set.diversification === 'listed')
+      return chip.fileReadKey
+        ? new AesKey(this.#box.open(chip.fileReadKey, chipKeyContext(chip.uid)))
+        : undefined
+    return set.fileReadOf && this.#derived(set.id, set.fileReadOf, chip)
   }
 
   /** A fingerprint that compares keys without storing them. @param key the SDMFileRead key of the chip */
@@ -106,27 +102,36 @@ export class KeyRing {
     return key ? key.cmac(Buffer.from(`tapchip proof ${uid}`)).toString('hex') : null
   }
 
-  #derived({ id, systemIdentifier }: KeySet, master: AesKey, { uid, generation }: KeyedChip): AesKey {
-    const name = `${id} ${uid} ${generation}`
+  #derived(
+    keySet: number,
+    fileReadOf: ReturnType<typeof fileReadKeys>,
+    { uid, generation }: KeyedChip,
+  ): AesKey {
+    const name = `${keySet} ${uid} ${generation}`
     const known = this.#derivedKeys.get(name)
     if (known) return known
-    const key = new AesKey(
-      an10922(master, chipKeyInput({ uid: uidToBytes(uid), systemIdentifier, generation })),
-    )
+    const key = fileReadOf(uidToBytes(uid), generation)
     if (this.#derivedKeys.size >= maxDerivedKeys) this.#derivedKeys.clear()
     this.#derivedKeys.set(name, key)
     return key
   }
 
   #open(row: KeySetRow): KeySet {
+    const { diversification } = row
+    const systemIdentifier = Buffer.from(row.systemIdentifier, 'hex')
     return {
       id: row.id,
       metaRead: new AesKey(this.#box.open(row.metaReadKey, keyContext(row.id, 'metaRead'))),
-      fileReadMaster: row.fileReadKey
-        ? new AesKey(this.#box.open(row.fileReadKey, keyContext(row.id, 'fileRead')))
-        : undefined,
-      diversification: row.diversification,
-      systemIdentifier: Buffer.from(row.systemIdentifier, 'hex'),
+      fileReadOf:
+        row.fileReadKey && diversification !== 'listed'
+          ? fileReadKeys({
+              diversification,
+              master: this.#box.open(row.fileReadKey, keyContext(row.id, 'fileRead')),
+              systemIdentifier,
+            })
+          : undefined,
+      diversification,
+      systemIdentifier,
       macInputFrom: row.macInputFrom,
       names: { e: row.nameOfE, c: row.nameOfC, d: row.nameOfD },
     }

@@ -1,4 +1,5 @@
 import { parsePlan, sourcesOf } from '../../../nfc/provision/plan.ts'
+import { canSetUpChips } from '../../../values/diversifications.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import {
   allKeySets,
@@ -148,6 +149,12 @@ function assertFits(fields: NewKeySet, names: KeySet['names']): void {
   if (fields.fileReadKey == null && fields.diversification !== 'listed') {
     throw invalid('fileReadKey', `is required with the diversification ${fields.diversification}`)
   }
+  if (fields.diversification === 'boltcard' && ![0, 8].includes(fields.systemIdentifier?.length ?? 0)) {
+    throw invalid(
+      'systemIdentifier',
+      'must be the version of the bolt cards in four bytes, the lowest first, such as 01000000; empty: 0',
+    )
+  }
   if (new Set(Object.values(names)).size < 3) throw invalid('parameters', 'must be three different names')
 }
 
@@ -161,8 +168,7 @@ function toView(row: KeySetRow, chips: number): KeySetView {
     systemIdentifier: row.systemIdentifier,
     macInputFrom: row.macInputFrom,
     parameters: { e: row.nameOfE, c: row.nameOfC, d: row.nameOfD },
-    // The keys of a listed key set come from an encoding house, so the daemon cannot derive new ones.
-    canProvision: row.appMasterKey !== null && row.fileReadKey !== null && row.diversification !== 'listed',
+    canProvision: row.appMasterKey !== null && row.fileReadKey !== null && canSetUpChips(row.diversification),
     chips,
     createdAt: row.createdAt,
   }

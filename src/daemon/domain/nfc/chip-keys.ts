@@ -7,6 +7,7 @@ import {
   sourcesOn,
   sourceVersion,
 } from '../../../nfc/provision/plan.ts'
+import { canSetUpChips } from '../../../values/diversifications.ts'
 import { findKeySet } from '../../store/chips/key-sets.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import type { Queries } from '../../store/database/database.ts'
@@ -47,11 +48,12 @@ async function mastersOf(db: Queries, box: SecretBox, id: number): Promise<ChipM
   const row = await findKeySet(db, id)
   if (!row) throw missingKeySet(id)
   const { appMasterKey, fileReadKey, metaReadKey, diversification, systemIdentifier } = row
-  if (!appMasterKey || !fileReadKey || diversification === 'listed') {
-    const why =
-      diversification === 'listed'
+  if (!appMasterKey || !fileReadKey || !canSetUpChips(diversification)) {
+    const why = canSetUpChips(diversification)
+      ? 'it has no application master key'
+      : diversification === 'listed'
         ? "its keys are listed and come from the chips' encoder"
-        : 'it has no application master key'
+        : `its derivation, ${diversification}, is that of another tool, and serves to verify chips`
     throw conflict(
       `The key set ${id} cannot set up chips: ${why}. Create a key set that can: tapchip key-sets create`,
     )

@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely'
+import type { Diversification } from '../../../values/diversifications.ts'
 
 export interface TeamsTable {
   id: Generated<number>
@@ -60,7 +61,7 @@ export interface KeySetsTable {
   metaReadKey: Uint8Array
   fileReadKey: Uint8Array | null
   appMasterKey: Uint8Array | null
-  diversification: 'none' | 'an10922' | 'listed'
+  diversification: Diversification
   /** Hex. */
   systemIdentifier: string
   macInputFrom: 'd' | 'e' | null
