@@ -249,7 +249,7 @@ describe('the house', () => {
       'src/daemon/domain/backup/backup.ts',
       // Many files, by a plan that is written whole.
       'src/daemon/store/backup/restore-dir.ts',
-      'src/values/replace-file.ts',
+      'src/values/files.ts',
     ])
   })
 

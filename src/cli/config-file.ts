@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync } from 'node:fs'
+import { replaceFile } from '../values/files.ts'
 import { isJsonObject } from '../values/json.ts'
-import { replaceFile } from '../values/replace-file.ts'
 import { isAdminAddress } from './client/address.ts'
 import { CliError } from './errors.ts'
 import { fileProblem, withFiles } from './file-problem.ts'

@@ -1,8 +1,8 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { readRegular } from '../values/files.ts'
 import { parseObject } from '../values/json.ts'
 import { adminSocketName, holdsDataDir, type LocalDaemon, localDaemonName } from '../values/local-daemon.ts'
-import { readRegular } from '../values/regular-file.ts'
 import { processStart } from './process-state.ts'
 import { configDir, dataDir, type SystemPaths, stateDir } from './system.ts'
 

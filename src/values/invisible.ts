@@ -32,3 +32,7 @@ export const showInvisible = (text: string): string =>
 // Batches have a million cells, nearly all of them like this.
 const plain = /^[\x21-\x7e]*$/
 const isPlain = (text: string): boolean => plain.test(text)
+
+/** Text that databases and terminals can hold: no NUL and no broken surrogate pairs. */
+export const isPlainText = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
+export const notPlainText = 'must not contain NUL or broken Unicode'

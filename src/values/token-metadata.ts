@@ -1,6 +1,5 @@
-import { ExactNumber } from './exact-json.ts'
-import { isJsonObject, type JsonObject } from './json.ts'
-import { isPlainText, notPlainText } from './plain-text.ts'
+import { isPlainText, notPlainText } from './invisible.ts'
+import { ExactNumber, isJsonObject, type JsonObject } from './json.ts'
 
 interface MetadataProblem {
   readonly path: readonly (string | number)[]

@@ -1,7 +1,6 @@
 import { RpcRequestError, toHex, UnknownRpcError } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { FeeMarket } from '../../src/daemon/chain/fee-market.ts'
-import { firstFees } from '../../src/daemon/chain/relayer/fees.ts'
+import { FeeMarket, firstFees } from '../../src/daemon/chain/relayer/fees.ts'
 import { MalformedAnswer } from '../../src/daemon/chain/rpc-connection.ts'
 
 const gwei = 1_000_000_000n

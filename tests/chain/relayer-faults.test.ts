@@ -2,7 +2,7 @@ import { pad, toHex } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { WrongChain } from '../../src/daemon/chain/relayer/errors.ts'
 import { recordIntent } from '../../src/daemon/chain/relayer/record-intent.ts'
-import { attemptsOf } from '../../src/daemon/store/chain/attempts.ts'
+import { attemptsOf } from '../../src/daemon/store/chain/intents.ts'
 import { systemSchedule } from '../../src/values/background-loop.ts'
 import {
   type Bench,

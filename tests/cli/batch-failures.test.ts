@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { failureReporter } from '../../src/cli/batch/failures.ts'
+import { failureReporter } from '../../src/cli/batch/failed-file.ts'
 import type { Io } from '../../src/cli/io/io.ts'
 
 const told = (failures: readonly { row: number; why: string }[]): string[] => {

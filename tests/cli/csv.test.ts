@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { csvRows, sniffDelimiter } from '../../src/cli/batch/input/csv.ts'
-import { csvPieces, guardCell, sheetLine, unguardCell } from '../../src/cli/io/csv.ts'
+import { csvRows, sniffDelimiter } from '../../src/cli/batch/input/columns.ts'
+import { csvPieces, guardCell, sheetLine, unguardCell } from '../../src/cli/io/lists.ts'
 import { clean, shown, widthOf } from '../../src/cli/io/text.ts'
-import { parseExact } from '../../src/values/exact-json.ts'
+import { parseExact } from '../../src/values/json.ts'
 
 test('no cell that we write runs as a formula, and a round trip changes nothing', () => {
   fc.assert(

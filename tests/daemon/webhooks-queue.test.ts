@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { settledWith } from '../../src/daemon/domain/chain/settlements.ts'
+import { settledWith } from '../../src/daemon/domain/chain/transactions.ts'
 import { deleteOld } from '../../src/daemon/domain/operations/retention.ts'
 import { nextDeliveries } from '../../src/daemon/domain/webhooks/next-deliveries.ts'
 import { disableFailing } from '../../src/daemon/domain/webhooks/webhooks.ts'

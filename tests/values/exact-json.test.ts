@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ExactNumber, numberOf, parseExact, stringifyExact } from '../../src/values/exact-json.ts'
+import { ExactNumber, numberOf, parseExact, stringifyExact } from '../../src/values/json.ts'
 
 describe('exact JSON', () => {
   test.each([

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { isPartial, partialOf, replaceFile, replaceLargeFile } from '../../src/values/replace-file.ts'
+import { isPartial, partialOf, replaceFile, replaceLargeFile } from '../../src/values/files.ts'
 
 let dir: string
 beforeEach(() => {

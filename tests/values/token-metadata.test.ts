@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseExact } from '../../src/values/exact-json.ts'
+import { parseExact } from '../../src/values/json.ts'
 import { emptyMetadata } from '../../src/values/token.ts'
 import { metadataProblems } from '../../src/values/token-metadata.ts'
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
-import { stringifyExact } from '../../values/exact-json.ts'
+import { stringifyExact } from '../../values/json.ts'
 import type { SheetRow } from './sheet-kind.ts'
 
 /** Characters that are deflated together. */

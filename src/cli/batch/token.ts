@@ -2,9 +2,9 @@ import { uidOnWire } from '../../nfc/uid.ts'
 import { isJsonObject } from '../../values/json.ts'
 import { canonicalTokenId, tokenChecks } from '../../values/token.ts'
 import { bothForms, colons } from '../uid.ts'
+import { UidColumn } from './input/chip-cells.ts'
 import type { Problems } from './input/problems.ts'
 import type { Cell } from './input/sheet.ts'
-import { UidColumn } from './input/uid-column.ts'
 import type { RowResult } from './sheet-kind.ts'
 
 /** The token of a row, or the chip that carries it. The UID is decimal. */

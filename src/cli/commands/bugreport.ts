@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { replaceFile } from '../../values/replace-file.ts'
+import { replaceFile } from '../../values/files.ts'
 import { defineCommand } from '../command/define.ts'
 import { text } from '../command/options.ts'
 import type { CliContext } from '../context.ts'

@@ -1,4 +1,4 @@
-import { stringifyExact } from '../../values/exact-json.ts'
+import { stringifyExact } from '../../values/json.ts'
 import { readJsonObject } from '../batch/input/source.ts'
 import { text } from '../command/options.ts'
 import type { CliContext } from '../context.ts'

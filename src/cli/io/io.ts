@@ -1,13 +1,18 @@
 import { once } from 'node:events'
 import { styleText } from 'node:util'
 import { isCi, type System } from '../system.ts'
-import { csvPieces } from './csv.ts'
-import { chooseFields } from './fields.ts'
-import { inPieces, type ListFormat, listText, recordOf } from './lists.ts'
-import { type PlotArea, plotArea } from './plot.ts'
+import {
+  type Columns,
+  chooseFields,
+  csvPieces,
+  fieldLines,
+  inPieces,
+  type ListFormat,
+  listText,
+  recordOf,
+} from './lists.ts'
 import { type Progress, startProgress } from './progress.ts'
-import { type Columns, fieldLines } from './table.ts'
-import { cleanCells, cleanLines, jsonLine, shortened, shown } from './text.ts'
+import { cleanCells, cleanLines, jsonLine, type PlotArea, plotArea, shortened, shown } from './text.ts'
 
 export interface IoFlags {
   readonly json: boolean

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SHORT_LC } from '../../nfc/script.ts'
-import { replaceFile } from '../../values/replace-file.ts'
+import { replaceFile } from '../../values/files.ts'
 import { type SystemPaths, stateDir } from '../system.ts'
 
 /** More readers than anybody has. The oldest is forgotten first. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { replaceFile } from '../../values/replace-file.ts'
+import { replaceFile } from '../../values/files.ts'
 import { type SystemPaths, stateDir } from '../system.ts'
 
 const newId = (): string => `st_${randomBytes(12).toString('hex')}`

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { rawAttemptsSince } from '../store/chain/attempts.ts'
+import { rawAttemptsSince } from '../store/chain/intents.ts'
 import { type Db, isShared } from '../store/database/database.ts'
 import { type Chain, embeddedAccess, embeddedTip, type RemoteChain, remoteAccess } from './chain.ts'
 import { aloneWithChain } from './dev-chain/alone.ts'

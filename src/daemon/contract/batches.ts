@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { batchNamePattern, batchStates, isBatchName } from '../../values/batch-state.ts'
+import { batchNamePattern, batchStates, isBatchName } from '../../values/batch.ts'
 import { endpoint } from './endpoint.ts'
 import { flag, integer, moment, name, page, success, team, text, timestamp } from './fields.ts'
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { parseUid } from '../../nfc/uid.ts'
-import { isBatchId } from '../../values/batch-id.ts'
+import { isBatchId } from '../../values/batch.ts'
 import {
   type ChipColumn,
   type ChipValue,
@@ -9,8 +9,8 @@ import {
   whyNotCell,
 } from '../../values/chip-columns.ts'
 import { readMoment } from '../../values/date.ts'
-import { ExactNumber } from '../../values/exact-json.ts'
-import { isPlainText, notPlainText } from '../../values/plain-text.ts'
+import { isPlainText, notPlainText } from '../../values/invisible.ts'
+import { ExactNumber } from '../../values/json.ts'
 import { addressForm, canonicalTokenId, checkTokenId, notAnAddress } from '../../values/token.ts'
 import { listBy } from './list.ts'
 

@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { parseExact } from '../../values/exact-json.ts'
-import { isJsonObject, type JsonObject } from '../../values/json.ts'
+import { isJsonObject, type JsonObject, parseExact } from '../../values/json.ts'
 import { excessOf } from '../../values/json-bounds.ts'
 import { emptyMetadata } from '../../values/token.ts'
 import { harmIn, metadataProblems, unreadableIn } from '../../values/token-metadata.ts'

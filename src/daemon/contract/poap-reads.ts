@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { withoutChainPrefix } from '../../values/chain-prefix.ts'
+import { withoutChainPrefix } from '../../values/recipient.ts'
 import { addressForm, notAnAddress } from '../../values/token.ts'
 import { poapEvent } from './badge-events.ts'
 import { publicEndpoint } from './endpoint.ts'

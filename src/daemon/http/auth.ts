@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
-import { batchHeader, isBatchId } from '../../values/batch-id.ts'
+import { batchHeader, isBatchId } from '../../values/batch.ts'
 import { permits, type Scope } from '../../values/scopes.ts'
 import type { Auth, EndpointSpec } from '../contract/endpoint.ts'
 import type { Actor, AdminToken, ApiKey, Credentials } from '../domain/access/credentials.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
-import { batchHeader } from '../../values/batch-id.ts'
+import { batchHeader } from '../../values/batch.ts'
 import type { Answer, Auth, EndpointSpec, Input } from '../contract/endpoint.ts'
 import { type EndpointKey, type Endpoints, endpoints } from '../contract/index.ts'
 import { batchOfRequest } from '../domain/audit/audit.ts'

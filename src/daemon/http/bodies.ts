@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify'
-import { mayLoseDigits, parseExact } from '../../values/exact-json.ts'
+import { mayLoseDigits, parseExact } from '../../values/json.ts'
 import { excessOf } from '../../values/json-bounds.ts'
 import { TimeSlice } from '../../values/time-slices.ts'
 import { DomainError, invalid } from '../domain/errors/errors.ts'

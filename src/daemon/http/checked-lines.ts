@@ -1,6 +1,6 @@
 import { TextDecoder } from 'node:util'
 import type * as z from 'zod'
-import { parseExact } from '../../values/exact-json.ts'
+import { parseExact } from '../../values/json.ts'
 import { excessOf } from '../../values/json-bounds.ts'
 import { LineSplitter } from '../../values/line-splitter.ts'
 import { TimeSlice } from '../../values/time-slices.ts'

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
-import { stringifyExact } from '../../values/exact-json.ts'
+import { stringifyExact } from '../../values/json.ts'
 import type { Progress } from '../domain/errors/errors.ts'
 import { isAnonymous } from './auth.ts'
 import { answerTo } from './errors.ts'

@@ -7,7 +7,7 @@ import Fastify, {
   LogController,
 } from 'fastify'
 import { nanoid } from 'nanoid'
-import { stringifyExact } from '../../values/exact-json.ts'
+import { stringifyExact } from '../../values/json.ts'
 import type { Config } from '../config/config.ts'
 import { DomainError } from '../domain/errors/errors.ts'
 import { keepToOperators, listenerConstraint } from '../http/administration.ts'

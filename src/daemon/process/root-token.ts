@@ -1,11 +1,10 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { readRegular } from '../../values/regular-file.ts'
-import { replaceFile } from '../../values/replace-file.ts'
+import { readRegular, replaceFile } from '../../values/files.ts'
 import type { Config } from '../config/config.ts'
 import { ConfigProblem } from '../config/problem.ts'
 import { minTokenLength } from '../config/settings.ts'
-import { newSecret } from '../domain/access/secrets.ts'
+import { newSecret } from '../domain/access/credentials.ts'
 
 const adminTokenFile = 'admin.token'
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type * as z from 'zod'
-import { stringifyExact } from '../../values/exact-json.ts'
+import { stringifyExact } from '../../values/json.ts'
 import { endpoints } from '../contract/index.ts'
 import { namedTeam, resolveTeam } from '../domain/access/teams.ts'
 import { batchOf, createBatch, listOwnBatches, settingsOf, totalsOf } from '../domain/batches/batches.ts'

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { presentCode } from '../domain/codes/otps.ts'
-import { chipOfToken, type TokenLocation, tokenOfTeam } from '../domain/phygitals/find-token.ts'
 import { replaceMetadata } from '../domain/phygitals/metadata.ts'
 import {
   type ClaimRegistration,
@@ -9,6 +8,7 @@ import {
   registerClaimByCode,
   removeClaimRegistration,
 } from '../domain/phygitals/registrations.ts'
+import { chipOfToken, type TokenLocation, tokenOfTeam } from '../domain/phygitals/target.ts'
 import {
   transferByCode,
   transferred,

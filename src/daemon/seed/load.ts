@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { parseExact } from '../../values/exact-json.ts'
+import { parseExact } from '../../values/json.ts'
 import { describeFileError } from '../config/problem.ts'
 import { required } from '../contract/list.ts'
 import { ensureApiKeyIn } from '../domain/access/api-keys.ts'

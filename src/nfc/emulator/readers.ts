@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { replaceFile } from '../../values/replace-file.ts'
+import { replaceFile } from '../../values/files.ts'
 import {
   type Card,
   type CardReader,

@@ -1,4 +1,4 @@
-import { isBatchName } from '../../../values/batch-state.ts'
+import { isBatchName } from '../../../values/batch.ts'
 import { readZonedTime } from '../../../values/zoned-time.ts'
 import {
   choice,

@@ -1,12 +1,16 @@
-import { ExactNumber, parseExact, stringifyExact } from '../../../values/exact-json.ts'
 import { tidyCell } from '../../../values/invisible.ts'
-import { isJsonObject, type JsonObject } from '../../../values/json.ts'
+import {
+  ExactNumber,
+  isJsonObject,
+  type JsonObject,
+  parseExact,
+  stringifyExact,
+} from '../../../values/json.ts'
 import { linesOf } from '../../../values/line-splitter.ts'
 import { UsageError } from '../../errors.ts'
-import { type Delimiter, unguardCell } from '../../io/csv.ts'
+import { type Delimiter, unguardCell } from '../../io/lists.ts'
 import { counted } from '../../io/text.ts'
-import { type ColumnOptions, isIgnored, layOut, unknownColumns } from './columns.ts'
-import { csvRows } from './csv.ts'
+import { type ColumnOptions, csvRows, isIgnored, layOut, unknownColumns } from './columns.ts'
 import type { Problems } from './problems.ts'
 import type { Source } from './source.ts'
 

@@ -2,7 +2,7 @@ import { uidOnWire } from '../../../nfc/uid.ts'
 import { isInstant } from '../../../values/date.ts'
 import { clean, counted, formatNumber } from '../../io/text.ts'
 import { bothForms, colons } from '../../uid.ts'
-import { UidColumn } from '../input/uid-column.ts'
+import { UidColumn } from '../input/chip-cells.ts'
 import { changedIn } from '../plan.ts'
 import type { RowResult, SheetKind, SheetRow } from '../sheet-kind.ts'
 

@@ -1,8 +1,8 @@
+import { isNumber, isText, orAbsent, orNull, shape } from '../../../values/json.ts'
 import type { AnswerOf } from '../../client/types.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError } from '../../errors.ts'
 import { counted, formatNumber } from '../../io/text.ts'
-import { isNumber, isText, orAbsent, orNull, shape } from '../../json-shape.ts'
 import { asEther, asGwei, roundedUp } from '../token.ts'
 
 type Line = AnswerOf<'POST /phygitals/transfer/check'>

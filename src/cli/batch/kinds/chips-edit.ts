@@ -1,8 +1,7 @@
 import { uidOnWire } from '../../../nfc/uid.ts'
 import { counted, shown } from '../../io/text.ts'
 import { colons } from '../../uid.ts'
-import { ChipCellsReader } from '../input/chip-cells.ts'
-import { UidColumn } from '../input/uid-column.ts'
+import { ChipCellsReader, UidColumn } from '../input/chip-cells.ts'
 import { changedIn } from '../plan.ts'
 import { describeRow, type RowResult, type SheetKind, type SheetRow } from '../sheet-kind.ts'
 

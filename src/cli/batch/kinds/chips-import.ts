@@ -2,8 +2,7 @@ import { uidOnWire } from '../../../nfc/uid.ts'
 import { type ChipCells, importedColumns, notImported } from '../../../values/chip-columns.ts'
 import { counted, formatNumber, shellQuoted } from '../../io/text.ts'
 import { colons } from '../../uid.ts'
-import { ChipCellsReader } from '../input/chip-cells.ts'
-import { UidColumn } from '../input/uid-column.ts'
+import { ChipCellsReader, UidColumn } from '../input/chip-cells.ts'
 import { describeRow, type KindMessages, type SheetKind, type SheetRow } from '../sheet-kind.ts'
 
 /** A chip is identified by its UID, or in the HaLo family by its public key. */

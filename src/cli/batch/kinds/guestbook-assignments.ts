@@ -1,7 +1,7 @@
 import { uidOnWire } from '../../../nfc/uid.ts'
 import { counted, formatNumber } from '../../io/text.ts'
 import { colons } from '../../uid.ts'
-import { UidColumn } from '../input/uid-column.ts'
+import { UidColumn } from '../input/chip-cells.ts'
 import { changedIn } from '../plan.ts'
 import { describeRow, type SheetKind, type SheetRow } from '../sheet-kind.ts'
 

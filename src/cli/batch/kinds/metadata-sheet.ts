@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
-import { parseExact } from '../../../values/exact-json.ts'
-import { isJsonObject } from '../../../values/json.ts'
+import { isJsonObject, parseExact } from '../../../values/json.ts'
 import { emptyMetadata } from '../../../values/token.ts'
 import { metadataProblems } from '../../../values/token-metadata.ts'
 import type { CliContext } from '../../context.ts'

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { numberOf, parseExact } from '../../../values/exact-json.ts'
-import { isJsonObject, type JsonObject } from '../../../values/json.ts'
+import { isJsonObject, type JsonObject, numberOf, parseExact } from '../../../values/json.ts'
 import { reasonAgainstNumber } from '../../../values/token-metadata.ts'
 import { UsageError } from '../../errors.ts'
 import type { System } from '../../system.ts'

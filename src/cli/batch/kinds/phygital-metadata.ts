@@ -1,4 +1,4 @@
-import { stringifyExact } from '../../../values/exact-json.ts'
+import { stringifyExact } from '../../../values/json.ts'
 import { clean, cleanLines, counted } from '../../io/text.ts'
 import { changedIn } from '../plan.ts'
 import type { KindMessages, SheetKind } from '../sheet-kind.ts'

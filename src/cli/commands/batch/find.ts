@@ -1,4 +1,4 @@
-import { isBatchName } from '../../../values/batch-state.ts'
+import { isBatchName } from '../../../values/batch.ts'
 import { BatchApi } from '../../batch/batch-api.ts'
 import { notForBox } from '../../batch/boxes.ts'
 import { ofEarlierVersion, oldJournal } from '../../batch/old-journals.ts'

@@ -1,6 +1,5 @@
 import { runFlags } from '../../batch/input/flags.ts'
-import type { ApplyRow } from '../../batch/kinds/apply-sheet.ts'
-import { chipSelections, describeApplied } from '../../batch/kinds/chips-apply.ts'
+import { type ApplyRow, chipSelections, describeApplied } from '../../batch/kinds/chips-apply.ts'
 import { changedIn } from '../../batch/plan.ts'
 import { runRows } from '../../batch/run-sheet.ts'
 import type { RowResult, Totals } from '../../batch/sheet-kind.ts'

@@ -1,5 +1,5 @@
 import { selectableColumns, valueOfCell, whyNotCell } from '../../../values/chip-columns.ts'
-import { tuneGarbageCollection } from '../../batch/garbage-collection.ts'
+import { tuneGarbageCollection } from '../../batch/run-sheet.ts'
 import type { AnswerOf } from '../../client/types.ts'
 import { readTime, repeated, text, type Values } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'

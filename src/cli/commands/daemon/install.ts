@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { replaceFile } from '../../../values/replace-file.ts'
+import { replaceFile } from '../../../values/files.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag, text, type Values, yes } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'

@@ -12,9 +12,8 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import { openToAppend, replaceFile } from '../../../values/files.ts'
 import { parseObject } from '../../../values/json.ts'
-import { openToAppend } from '../../../values/regular-file.ts'
-import { replaceFile } from '../../../values/replace-file.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError } from '../../errors.ts'
 import { withFiles } from '../../file-problem.ts'

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { readRegular } from '../../../values/regular-file.ts'
+import { readRegular } from '../../../values/files.ts'
 import { isLoopback } from '../../client/errors.ts'
 import { defineCommand } from '../../command/define.ts'
 import { choice, flag, integer, text, type Values } from '../../command/options.ts'

@@ -2,7 +2,7 @@ import { readFileSync, rmSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import * as z from 'zod'
-import { replaceFile } from '../../../values/replace-file.ts'
+import { replaceFile } from '../../../values/files.ts'
 import type { RpcConnection } from '../rpc-connection.ts'
 import { connectTo, markerOf } from './connect.ts'
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import * as z from 'zod'
 import { BackgroundLoop } from '../../../values/background-loop.ts'
-import { replaceLargeFile } from '../../../values/replace-file.ts'
+import { replaceLargeFile } from '../../../values/files.ts'
 import type { RpcConnection } from '../rpc-connection.ts'
 import type { BlockMaker } from './block-maker.ts'
 

@@ -1,5 +1,9 @@
-import { attemptsOf, insertAttempts } from '../../store/chain/attempts.ts'
-import { insertTransaction, transactionsFromNonce } from '../../store/chain/intents.ts'
+import {
+  attemptsOf,
+  insertAttempts,
+  insertTransaction,
+  transactionsFromNonce,
+} from '../../store/chain/intents.ts'
 import { markSigned, markUnmined } from '../../store/chain/states.ts'
 import { type Fees, firstFees, replacementFees } from './fees.ts'
 import { idOf, marketOf, ofSigner, type Sender, type View, writeAsHolder } from './sender.ts'

@@ -3,9 +3,9 @@ import { BackgroundLoop, type Schedule, systemSchedule } from '../../../values/b
 import { abandon, cancelQueued } from '../../store/chain/states.ts'
 import { type Db, isShared } from '../../store/database/database.ts'
 import { Lease } from '../../store/lease/lease.ts'
-import { FeeMarket } from '../fee-market.ts'
 import type { Builders } from './builder.ts'
 import { NoSuchSigner, WrongChain } from './errors.ts'
+import { FeeMarket } from './fees.ts'
 import { Gas } from './gas.ts'
 import { Node } from './node.ts'
 import {
@@ -19,8 +19,7 @@ import {
   type WithoutEffect,
 } from './sender.ts'
 import { SenderLoop } from './sender-loop.ts'
-import type { SettledState } from './transaction.ts'
-import { TransactionEvents, untilBroadcast, untilSettled } from './transaction-events.ts'
+import { type SettledState, TransactionEvents, untilBroadcast, untilSettled } from './transaction.ts'
 
 export interface RelayerOptions {
   db: Db

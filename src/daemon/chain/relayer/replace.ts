@@ -1,4 +1,4 @@
-import { insertAttempts, type NewAttempt } from '../../store/chain/attempts.ts'
+import { insertAttempts, type NewAttempt } from '../../store/chain/intents.ts'
 import { abandon, markWaiting } from '../../store/chain/states.ts'
 import type { TransactionAttemptRow, TransactionRow } from '../../store/schema/schema.ts'
 import { type Fees, firstFees, type Market, replacementFees } from './fees.ts'

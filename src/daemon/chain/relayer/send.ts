@@ -1,4 +1,4 @@
-import { markAttemptError, markAttemptsTaken } from '../../store/chain/attempts.ts'
+import { markAttemptError, markAttemptsTaken } from '../../store/chain/intents.ts'
 import { markBroadcast, markWaiting } from '../../store/chain/states.ts'
 import type { Queries } from '../../store/database/database.ts'
 import type { TransactionAttemptRow, TransactionRow } from '../../store/schema/schema.ts'

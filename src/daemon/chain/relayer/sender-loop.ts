@@ -1,5 +1,4 @@
-import { openAttempts } from '../../store/chain/attempts.ts'
-import { countUnsettled, openTransactions } from '../../store/chain/intents.ts'
+import { countUnsettled, openAttempts, openTransactions } from '../../store/chain/intents.ts'
 import { findSender, insertSender } from '../../store/chain/senders.ts'
 import { hasUnexplained, markAllWithNode, markAllWithoutNode } from '../../store/chain/states.ts'
 import type { TransactionAttemptRow } from '../../store/schema/schema.ts'

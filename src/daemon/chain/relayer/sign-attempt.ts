@@ -1,5 +1,5 @@
 import { type Address, type Hex, keccak256 } from 'viem'
-import type { NewAttempt } from '../../store/chain/attempts.ts'
+import type { NewAttempt } from '../../store/chain/intents.ts'
 import type { Fees } from './fees.ts'
 import { isoNow, type Sender } from './sender.ts'
 

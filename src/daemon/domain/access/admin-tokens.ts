@@ -12,10 +12,9 @@ import type { AdminTokenRow } from '../../store/schema/schema.ts'
 import { alreadyExists, notFound } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 import { assertFuture, type NewCredential } from './api-keys.ts'
-import { type AdminToken, type Credentials, rootName } from './credentials.ts'
+import { type AdminToken, type Credentials, newSecret, rootName } from './credentials.ts'
 import { type EndedDeps, logPaused, pauseEndedBatches } from './ended-batches.ts'
 import { assertGrantable, endOf } from './grants.ts'
-import { newSecret } from './secrets.ts'
 
 export type { AdminTokenRow }
 

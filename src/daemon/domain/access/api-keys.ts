@@ -12,10 +12,9 @@ import type { Db, Queries } from '../../store/database/database.ts'
 import type { ApiKeyRow } from '../../store/schema/schema.ts'
 import { alreadyExists, conflict, invalid, notFound } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
-import type { AdminToken, Credentials } from './credentials.ts'
+import { type AdminToken, type Credentials, hintOf, newSecret } from './credentials.ts'
 import { type EndedDeps, logPaused, pauseEndedBatches } from './ended-batches.ts'
 import { assertGrantable, endOf, grantable, type Operator } from './grants.ts'
-import { hintOf, newSecret } from './secrets.ts'
 import { assertTeamIn } from './teams.ts'
 
 export type { ApiKeyRow }

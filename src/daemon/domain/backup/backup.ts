@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { replaceFile } from '../../../values/replace-file.ts'
+import { replaceFile } from '../../../values/files.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { readAuditHead } from '../../store/audit/audit-head.ts'
 import { databaseFile } from '../../store/data-dir/data-dir.ts'

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
-import { openRegular } from '../../../values/regular-file.ts'
+import { openRegular } from '../../../values/files.ts'
 import { type AsRoot, isOutOfReach } from '../../store/data-dir/as-owner.ts'
 import { DataKeyProblem, dataKeyFile } from '../../store/data-dir/data-key.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'

@@ -2,8 +2,7 @@ import { createReadStream, createWriteStream, existsSync, lstatSync, mkdirSync, 
 import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { readRegular } from '../../../values/regular-file.ts'
-import { replaceFile } from '../../../values/replace-file.ts'
+import { readRegular, replaceFile } from '../../../values/files.ts'
 import { auditSeal } from '../../store/audit/audit-head.ts'
 import {
   commitRestore,

@@ -1,4 +1,4 @@
-import { byPlan } from '../../../values/batch-state.ts'
+import { byPlan } from '../../../values/batch.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import {
   type Assignment,

@@ -12,7 +12,7 @@ import type { Db, Queries } from '../../store/database/database.ts'
 import type { TokenLocation } from '../../store/phygitals/tokens.ts'
 import { teamOfChip } from '../chips/named-chips.ts'
 import { invalid, notFound } from '../errors/errors.ts'
-import { tokenOfTeam } from '../phygitals/find-token.ts'
+import { tokenOfTeam } from '../phygitals/target.ts'
 import { type Clock, iso } from '../time/time.ts'
 import { type AssignmentResult, type AssignmentRow, assignRowsIn, decideAssignments } from './assign-rows.ts'
 

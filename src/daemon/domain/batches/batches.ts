@@ -1,5 +1,4 @@
-import { isBatchId, newBatchId } from '../../../values/batch-id.ts'
-import type { BatchState } from '../../../values/batch-state.ts'
+import { type BatchState, isBatchId, newBatchId } from '../../../values/batch.ts'
 import { isJsonObject, parseObject } from '../../../values/json.ts'
 import { parseScopes } from '../../../values/scopes.ts'
 import {

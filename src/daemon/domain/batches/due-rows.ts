@@ -1,4 +1,4 @@
-import { countOfStatus } from '../../../values/batch-state.ts'
+import { countOfStatus } from '../../../values/batch.ts'
 import { type Advance, findPiece, type Position } from '../../store/batches/batches.ts'
 import type { BatchDeps, BatchKind, BatchRun, NumberedRow, PlannedRow, RowResult } from './kind.ts'
 import { type OpenPiece, openPiece, type StoredResult, sealResults, storedResult } from './pieces.ts'

@@ -1,4 +1,4 @@
-import type { RowStatus } from '../../../values/batch-state.ts'
+import type { RowStatus } from '../../../values/batch.ts'
 import type { KeyedMutex } from '../../../values/keyed-mutex.ts'
 import type { Scope } from '../../../values/scopes.ts'
 import type { Actor } from '../../store/audit/audit.ts'

@@ -1,4 +1,4 @@
-import { stringifyExact } from '../../../values/exact-json.ts'
+import { stringifyExact } from '../../../values/json.ts'
 import { TimeSlice } from '../../../values/time-slices.ts'
 import {
   type BatchRow,

@@ -1,4 +1,4 @@
-import type { BatchState } from '../../../values/batch-state.ts'
+import type { BatchState } from '../../../values/batch.ts'
 import { permits } from '../../../values/scopes.ts'
 import { recordChange } from '../../store/audit/audit.ts'
 import { batchesOfEnded } from '../../store/batches/batch-credentials.ts'

@@ -1,5 +1,5 @@
-import { newBatchId } from '../../../values/batch-id.ts'
-import { stringifyExact } from '../../../values/exact-json.ts'
+import { newBatchId } from '../../../values/batch.ts'
+import { stringifyExact } from '../../../values/json.ts'
 import {
   type BatchRow,
   changeBatch,

@@ -1,5 +1,4 @@
-import { parseExact } from '../../../values/exact-json.ts'
-import { isJsonObject } from '../../../values/json.ts'
+import { isJsonObject, parseExact } from '../../../values/json.ts'
 import { sorted, TimeSlice } from '../../../values/time-slices.ts'
 import { changeBatch, growBatch, insertPiece } from '../../store/batches/batches.ts'
 import { conflict, DomainError, invalid } from '../errors/errors.ts'

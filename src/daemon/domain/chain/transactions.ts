@@ -1,8 +1,9 @@
 import type { Chains } from '../../chain/chains.ts'
 import { type Json, type KeyedRequest, reserveIdempotencyKey } from '../../chain/relayer/record-intent.ts'
+import type { OnSettled } from '../../chain/relayer/sender.ts'
 import { allTeams } from '../../store/access/teams.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
-import { findTransaction } from '../../store/chain/intents.ts'
+import { findTransaction, moveKinds } from '../../store/chain/intents.ts'
 import {
   findTransactionByHash,
   listTransactions as list,
@@ -11,12 +12,19 @@ import {
   type TransactionFilter,
 } from '../../store/chain/listing.ts'
 import { abandon, cancelQueued } from '../../store/chain/states.ts'
+import {
+  confirmContractOf,
+  contractDeployedBy,
+  contractToldBy,
+  forgetDeployment,
+  updateContract,
+} from '../../store/contracts/contracts.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
+import { forgetMints, openMintsOf } from '../../store/phygitals/tokens.ts'
 import type { TransactionRow } from '../../store/schema/schema.ts'
 import { conflict, DomainError, notFound } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 import type { WebhookEvents } from '../webhooks/events.ts'
-import { settledWith } from './settlements.ts'
 
 export type { TransactionRow }
 
@@ -164,3 +172,55 @@ export const keepAnswer =
 export { IdempotencyConflict } from '../../chain/relayer/errors.ts'
 export type { Idempotency } from '../../chain/relayer/idempotency.ts'
 export type { Json, KeyedRequest }
+
+/** Updates the service's own records in the write that settles a transaction. */
+export const settledWith =
+  ({ webhookEvents }: { webhookEvents: WebhookEvents }): OnSettled =>
+  async (trx, transaction) => {
+    await updateRecords(trx, transaction, webhookEvents)
+    await webhookEvents.recordSettled(trx, transaction)
+  }
+
+const moves: readonly (string | undefined)[] = Object.values(moveKinds)
+
+async function updateRecords(
+  trx: Queries,
+  { id, kind, state, at }: Parameters<OnSettled>[1],
+  webhookEvents: WebhookEvents,
+): Promise<void> {
+  if (moves.includes(kind)) return
+  const contractId = await contractToldBy(trx, id)
+  if (contractId !== undefined) await saveUrl(trx, contractId, id, state === 'confirmed')
+  if (state === 'confirmed') await confirmContractOf(trx, id)
+  else await abandonDeployment(trx, { id, at }, webhookEvents)
+}
+
+/** If the contract did not get the URL, the next start sends it again. */
+async function saveUrl(trx: Queries, contractId: number, id: number, isReported: boolean): Promise<void> {
+  const row = isReported ? await findTransaction(trx, id) : undefined
+  // Written by recordServiceUrl in this shape.
+  const { baseUrl }: { baseUrl?: string } = JSON.parse(row?.subject ?? '{}')
+  const columns = baseUrl === undefined ? {} : { serviceUrl: baseUrl }
+  await updateContract(trx, contractId, { urlTransactionId: null, ...columns })
+}
+
+/** Mints on a contract that will never be deployed would wait forever. The next start records everything again. */
+async function abandonDeployment(
+  trx: Queries,
+  { id, at }: { id: number; at: string },
+  webhookEvents: WebhookEvents,
+): Promise<void> {
+  const contractId = await contractDeployedBy(trx, id)
+  if (contractId !== undefined) {
+    const reason = `its contract was not deployed (transaction ${id})`
+    for (const mint of await openMintsOf(trx, contractId))
+      if (await cancelQueued(trx, { id: mint, at, reason }))
+        await webhookEvents.recordSettled(trx, { id: mint, state: 'cancelled', at })
+    await forgetMints(trx, contractId)
+    const { reason: why } = (await findTransaction(trx, id)) ?? {}
+    await updateContract(trx, contractId, {
+      problem: `It was not deployed (transaction ${id}): ${why ?? 'for an unknown reason'}`,
+    })
+  }
+  await forgetDeployment(trx, id)
+}

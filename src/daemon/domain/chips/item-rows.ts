@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { byPlan } from '../../../values/batch-state.ts'
+import { byPlan } from '../../../values/batch.ts'
 import { type ItemMember, type ItemMembers, itemMembers } from '../../../values/item-members.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { deleteItem, findItem, isItemBound } from '../../store/chips/items.ts'

@@ -1,5 +1,5 @@
 import { getAddress } from 'viem/utils'
-import { stringifyExact } from '../../../values/exact-json.ts'
+import { stringifyExact } from '../../../values/json.ts'
 import { emptyMetadata } from '../../../values/token.ts'
 import { findContractAt } from '../../store/contracts/contracts.ts'
 import type { Db } from '../../store/database/database.ts'

@@ -16,7 +16,7 @@ import { eventsWithoutTransaction } from '../../store/guestbook/guestbook-events
 import { tokensToMint } from '../../store/phygitals/tokens.ts'
 import type { ContractRow } from '../../store/schema/schema.ts'
 import { type ChargedTo, recordForTeam } from '../chain/budget.ts'
-import { settledWith } from '../chain/settlements.ts'
+import { settledWith } from '../chain/transactions.ts'
 import {
   boundSalt,
   type DeployDeps,
@@ -28,7 +28,7 @@ import {
 import { deployKind } from '../contracts/deployed.ts'
 import { baseUriOf, recordNewUrl } from '../contracts/service-url.ts'
 import { alreadyExists, DomainError } from '../errors/errors.ts'
-import { recordMint } from '../phygitals/record-transfer.ts'
+import { recordMint } from '../phygitals/transfer.ts'
 import { iso } from '../time/time.ts'
 import { guestbookDeployment, recordEvent, recordFactory, recordResends } from './guestbook-records.ts'
 

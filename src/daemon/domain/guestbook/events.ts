@@ -1,4 +1,4 @@
-import { stringifyExact } from '../../../values/exact-json.ts'
+import { stringifyExact } from '../../../values/json.ts'
 import { pagesOf } from '../../../values/time-slices.ts'
 import type { Chain } from '../../chain/chains.ts'
 import { recordChange } from '../../store/audit/audit.ts'

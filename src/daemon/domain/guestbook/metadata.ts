@@ -1,4 +1,4 @@
-import { stringifyExact } from '../../../values/exact-json.ts'
+import { stringifyExact } from '../../../values/json.ts'
 import type { Chains } from '../../chain/chains.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { askForRefresh } from '../../store/chain/announcements.ts'

@@ -2,7 +2,7 @@ import { findChip, type TappedChip } from '../../store/chips/chips.ts'
 import type { Db } from '../../store/database/database.ts'
 import type { LocatedToken, TokenLocation } from '../../store/phygitals/tokens.ts'
 import { conflict, notFound } from '../errors/errors.ts'
-import { locationOf, tokenOfTeam } from './find-token.ts'
+import { locationOf, tokenOfTeam } from './target.ts'
 
 /** A reference to a token, directly or by its chip. */
 export type RowTarget = { uid: string } | TokenLocation

@@ -15,9 +15,8 @@ import type { BudgetClock } from '../time/time.ts'
 import { type ChainTotals, Costs } from './batch-costs.ts'
 import { chipOfTeam, isChip, mapConcurrently, type RowTarget } from './batch-row.ts'
 import { assertUsable, checkMove } from './check-move.ts'
-import { locationOf, tokenOfTeam } from './find-token.ts'
 import { futureTokenOf } from './mint-token.ts'
-import { type Target, targetOf, tokenInfoOf } from './target.ts'
+import { locationOf, type Target, targetOf, tokenInfoOf, tokenOfTeam } from './target.ts'
 
 interface MoveRequest {
   row: number

@@ -11,8 +11,8 @@ import { DomainError } from '../errors/errors.ts'
 import type { BudgetClock } from '../time/time.ts'
 import { type ChainTotals, type ChainTransactions, priced } from './batch-costs.ts'
 import { type RowTarget, tokenOfRow } from './batch-row.ts'
-import { locationOf } from './find-token.ts'
 import { announce, byContract, isAnnounced, writeMetadata } from './metadata.ts'
+import { locationOf } from './target.ts'
 
 export type Metadata = Readonly<Record<string, unknown>>
 

@@ -1,5 +1,5 @@
 import { getAddress } from 'viem/utils'
-import { stringifyExact } from '../../../values/exact-json.ts'
+import { stringifyExact } from '../../../values/json.ts'
 import type { Chains } from '../../chain/chains.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { askForRefresh } from '../../store/chain/announcements.ts'
@@ -13,7 +13,7 @@ import {
 import { announceTokens } from '../chain/announcements.ts'
 import { isServed } from '../chain/read-chain.ts'
 import { type BudgetClock, iso } from '../time/time.ts'
-import { tokenOfTeam } from './find-token.ts'
+import { tokenOfTeam } from './target.ts'
 
 type Deps = { db: Db; clock: BudgetClock; chains: Chains; marketplace: object | undefined }
 

@@ -13,8 +13,16 @@ import { type Otp, presentCode, spendCode } from '../codes/otps.ts'
 import { DomainError, notFound } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
 import { assertUsable } from './check-move.ts'
-import { locationOf, tokenAt, tokenOfTeam } from './find-token.ts'
-import { chipOfCode, resolveTarget, settleTarget, type TransferDeps, tokenInfoOf } from './target.ts'
+import {
+  chipOfCode,
+  locationOf,
+  resolveTarget,
+  settleTarget,
+  type TransferDeps,
+  tokenAt,
+  tokenInfoOf,
+  tokenOfTeam,
+} from './target.ts'
 
 /** A recipient registered for a token. */
 export interface ClaimRegistration {

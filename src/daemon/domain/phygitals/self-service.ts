@@ -13,7 +13,7 @@ import { reasonAgainstSignature } from '../chain/wallet-signature.ts'
 import { DomainError, invalid } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 import { assertUsable } from './check-move.ts'
-import { tokenAt } from './find-token.ts'
+import { tokenAt } from './target.ts'
 
 type Deps = { db: Db; clock: Clock; chains: Chains }
 

@@ -1,7 +1,13 @@
+import { getAddress } from 'viem/utils'
 import type { Chains } from '../../chain/chains.ts'
-import { findChip, type TappedChip } from '../../store/chips/chips.ts'
+import { chipsOfToken, findChip, type TappedChip } from '../../store/chips/chips.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
-import { findToken, type LocatedToken } from '../../store/phygitals/tokens.ts'
+import {
+  findToken,
+  findTokenAt,
+  type LocatedToken,
+  type TokenLocation,
+} from '../../store/phygitals/tokens.ts'
 import { type Asker, type Names, resolveRecipient } from '../chain/recipients.ts'
 import type { Otp } from '../codes/otps.ts'
 import type { Seals } from '../codes/seals.ts'
@@ -9,6 +15,48 @@ import { DomainError, notFound } from '../errors/errors.ts'
 import type { BudgetClock } from '../time/time.ts'
 import type { WebhookEvents } from '../webhooks/events.ts'
 import { bindNewToken, type FutureToken, futureContractOf, futureTokenOf } from './mint-token.ts'
+
+export type { TokenLocation }
+
+/** A reference from a caller; the address in any case. */
+export const asStored = (token: TokenLocation): TokenLocation => ({
+  ...token,
+  contractAddress: getAddress(token.contractAddress.toLowerCase()),
+})
+
+/** Copies only the location from a larger object. */
+export const locationOf = ({ contractAddress, chainId, tokenId }: TokenLocation): TokenLocation => ({
+  contractAddress,
+  chainId,
+  tokenId,
+})
+
+/** Finds the token of any team. @throws DomainError not_found */
+export async function tokenAt({ db }: { db: Pick<Db, 'read'> }, ref: TokenLocation): Promise<LocatedToken> {
+  const token = await findTokenAt(db.read, asStored(ref))
+  if (!token) throw notFound('token')
+  return token
+}
+
+/** @throws DomainError not_found */
+export async function tokenOfTeam(
+  deps: { db: Pick<Db, 'read'> },
+  teamId: number,
+  ref: TokenLocation,
+): Promise<LocatedToken> {
+  const token = await tokenAt(deps, ref)
+  if (token.teamId !== teamId) throw notFound('token')
+  return token
+}
+
+/** The UID of a token's chip, preferring enabled ones. @throws DomainError not_found */
+export async function chipOfToken(deps: { db: Pick<Db, 'read'> }, ref: TokenLocation): Promise<string> {
+  const token = await tokenAt(deps, ref)
+  const chips = await chipsOfToken(deps.db.read, token.id)
+  const chip = chips.find(({ disabledAt }) => disabledAt === null) ?? chips[0]
+  if (!chip) throw notFound('chip')
+  return chip.uid
+}
 
 export type TransferDeps = {
   db: Db

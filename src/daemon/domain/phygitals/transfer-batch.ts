@@ -11,9 +11,8 @@ import type { Idempotency, KeyedRequest } from '../chain/transactions.ts'
 import type { ErrorCode } from '../errors/errors.ts'
 import { chipOfTeam, isChip, mapConcurrently, type RowTarget } from './batch-row.ts'
 import type { CurrentToken } from './check-batch.ts'
-import { tokenOfTeam } from './find-token.ts'
 import { sendRow } from './send-row.ts'
-import type { TransferDeps } from './target.ts'
+import { type TransferDeps, tokenOfTeam } from './target.ts'
 import { transferToken, transferTokenOfChip } from './transfer.ts'
 
 export interface TransferRow {

@@ -12,16 +12,17 @@ import { findOtp, presentCode, spendCode } from '../codes/otps.ts'
 import { DomainError } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
 import { checkMove, type Move } from './check-move.ts'
-import { locationOf, tokenOfTeam } from './find-token.ts'
 import { assertSecondTap } from './registrations.ts'
 import { type SignedClaim, signClaim } from './sign-claim.ts'
 import {
   chipOfCode,
+  locationOf,
   resolveTarget,
   retryWhileTaken,
   settleTarget,
   type TransferDeps,
   tokenInfoOf,
+  tokenOfTeam,
 } from './target.ts'
 
 export interface TransferSignature extends SignedClaim {

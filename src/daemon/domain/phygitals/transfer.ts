@@ -1,12 +1,22 @@
+import { getAddress } from 'viem/utils'
 import type { Chains } from '../../chain/chains.ts'
 import { NotSignedYet, TransactionRefused } from '../../chain/relayer/errors.ts'
+import { type ClaimArgs, claimBuilder, claimGas } from '../../chain/relayer/phygital-claim.ts'
 import type { KeyedRequest } from '../../chain/relayer/record-intent.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
-import { findTransaction } from '../../store/chain/intents.ts'
+import { findTransaction, moveKinds } from '../../store/chain/intents.ts'
 import { holdChip } from '../../store/chips/chip-records.ts'
 import { findChip, type TappedChip } from '../../store/chips/chips.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
-import type { LocatedToken, TokenLocation } from '../../store/phygitals/tokens.ts'
+import { deleteClaimRegistrationsOf } from '../../store/phygitals/claim-registrations.ts'
+import {
+  type LocatedToken,
+  setMintTransaction,
+  type TokenLocation,
+  tokenTopic,
+} from '../../store/phygitals/tokens.ts'
+import { endClaimsOfToken } from '../../store/taps/recorded-taps.ts'
+import { type ChargedTo, recordForTeam } from '../chain/budget.ts'
 import { type Asker, resolveRecipient } from '../chain/recipients.ts'
 import { subjectOf } from '../chain/transactions.ts'
 import { type Otp, presentCode, spendCode } from '../codes/otps.ts'
@@ -14,19 +24,19 @@ import { DomainError, notFound } from '../errors/errors.ts'
 import { type BudgetClock, iso } from '../time/time.ts'
 import type { WebhookEvents } from '../webhooks/events.ts'
 import { checkMove, type Move } from './check-move.ts'
-import { locationOf, tokenOfTeam } from './find-token.ts'
-import { recordTransfer } from './record-transfer.ts'
 import { assertSecondTap } from './registrations.ts'
 import {
   chipOfCode,
+  locationOf,
   resolveTarget,
   retryWhileTaken,
   settleTarget,
   type TransferDeps,
   tokenInfoOf,
+  tokenOfTeam,
 } from './target.ts'
 
-export interface Requester {
+interface Requester {
   actor: Actor
   idempotency: KeyedRequest | undefined
 }
@@ -174,3 +184,55 @@ export async function broadcastHash(chains: Chains, transactionId: number | null
     throw cause
   }
 }
+
+interface NewTransfer {
+  token: LocatedToken
+  /** EIP-55 */
+  recipient: string
+  call: ClaimArgs['call']
+  /** The gas limit found by `checkMove`. */
+  gas?: number
+  counted: ChargedTo
+  idempotency?: KeyedRequest | undefined
+}
+
+/**
+ * Ends the token's codes and registrations. @returns the transaction's ID @throws DomainError
+ * transaction_budget_spent
+ */
+export async function recordTransfer(
+  trx: Queries,
+  { clock }: { clock: BudgetClock },
+  { token, recipient, call, gas = claimGas, counted, idempotency }: NewTransfer,
+): Promise<number> {
+  await endClaimsOfToken(trx, token.id, iso(clock.now()))
+  await deleteClaimRegistrationsOf(trx, token.id)
+  const { contractAddress, chainId, tokenId, teamId } = token
+  const args: ClaimArgs = {
+    contract: getAddress(contractAddress),
+    recipient: getAddress(recipient),
+    tokenId,
+    call,
+  }
+  const intent = {
+    chainId,
+    call: { builder: claimBuilder, args },
+    gasHint: gas,
+    kind: moveKinds[call],
+    topic: tokenTopic({ contractAddress, chainId, tokenId }),
+    subject: { contractAddress, chainId, tokenId, recipient },
+    teamId,
+    idempotency,
+  }
+  const id = await recordForTeam(trx, clock, intent, counted)
+  if (call === 'mintNFT') await setMintTransaction(trx, token.id, id)
+  return id
+}
+
+/** Mints a token to the owner named in a seed. */
+export const recordMint = (
+  trx: Queries,
+  deps: { clock: BudgetClock },
+  token: LocatedToken,
+): Promise<number> =>
+  recordTransfer(trx, deps, { token, recipient: token.owner ?? '', call: 'mintNFT', counted: 'owed' })

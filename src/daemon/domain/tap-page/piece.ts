@@ -1,5 +1,4 @@
-import { ExactNumber } from '../../../values/exact-json.ts'
-import { isJsonObject, type JsonObject, parseObject } from '../../../values/json.ts'
+import { ExactNumber, isJsonObject, type JsonObject, parseObject } from '../../../values/json.ts'
 import type { ItemOfPage } from '../../store/tap-page/tap-pages.ts'
 import type { Picture, Piece } from './content.ts'
 

@@ -12,8 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
-import { readRegular } from '../../../values/regular-file.ts'
-import { replaceFile } from '../../../values/replace-file.ts'
+import { readRegular, replaceFile } from '../../../values/files.ts'
 import { DataDirProblem, databaseFile } from '../data-dir/data-dir.ts'
 
 // A restore is prepared in a folder, and then takes effect by writing one file, the plan: before it, the old data is

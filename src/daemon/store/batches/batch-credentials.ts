@@ -1,4 +1,4 @@
-import type { BatchState } from '../../../values/batch-state.ts'
+import type { BatchState } from '../../../values/batch.ts'
 import type { Queries } from '../database/database.ts'
 import type { BatchRow } from './batches.ts'
 

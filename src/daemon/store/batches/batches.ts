@@ -1,5 +1,5 @@
 import type { Insertable, Selectable, Updateable } from 'kysely'
-import type { BatchState } from '../../../values/batch-state.ts'
+import type { BatchState } from '../../../values/batch.ts'
 import type { Queries } from '../database/database.ts'
 import { affected, once } from '../database/statement.ts'
 import type { BatchesTable, BatchPiecesTable } from '../schema/schema.ts'

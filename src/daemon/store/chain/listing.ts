@@ -1,8 +1,7 @@
 import type { Queries } from '../database/database.ts'
 import { type TokenLocation, tokenTopic } from '../phygitals/tokens.ts'
 import type { TransactionAttemptRow, TransactionRow, TransactionStateName } from '../schema/schema.ts'
-import { attemptsOf } from './attempts.ts'
-import { findTransaction, moveKinds } from './intents.ts'
+import { attemptsOf, findTransaction, moveKinds } from './intents.ts'
 
 export interface TransactionFilter {
   teamId?: number | undefined

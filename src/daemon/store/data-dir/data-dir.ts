@@ -1,9 +1,8 @@
 import { chmodSync, existsSync, lstatSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
+import { isPartial, readRegular, replaceFile } from '../../../values/files.ts'
 import { holdersOf, lockFile } from '../../../values/local-daemon.ts'
-import { readRegular } from '../../../values/regular-file.ts'
-import { isPartial, replaceFile } from '../../../values/replace-file.ts'
 import { isOfDescriptors, lacksDescriptors, NoDescriptors } from './descriptors.ts'
 
 export class DataDirProblem extends Error {

@@ -2,8 +2,7 @@ import { createCipheriv, createDecipheriv, randomBytes, type ScryptOptions, scry
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
-import { readRegular } from '../../../values/regular-file.ts'
-import { replaceFile } from '../../../values/replace-file.ts'
+import { readRegular, replaceFile } from '../../../values/files.ts'
 import type { SecretBox } from './secret-box.ts'
 
 export class DataKeyProblem extends Error {

@@ -1,6 +1,6 @@
 import { rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { newFileFlags, partialOf } from '../../../values/replace-file.ts'
+import { newFileFlags, partialOf } from '../../../values/files.ts'
 import { DatabaseUnavailable } from '../database/database.ts'
 
 /** SQLSTATE disk_full: the disk of the database server. */

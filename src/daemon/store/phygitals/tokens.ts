@@ -1,4 +1,4 @@
-import { stringifyExact } from '../../../values/exact-json.ts'
+import { stringifyExact } from '../../../values/json.ts'
 import { engineOf, type Queries } from '../database/database.ts'
 import { affected, statement } from '../database/statement.ts'
 import type { TokenRow } from '../schema/schema.ts'

@@ -1,4 +1,4 @@
-import type { BatchState } from '../../../values/batch-state.ts'
+import type { BatchState } from '../../../values/batch.ts'
 
 export interface BatchesTable {
   id: string

@@ -4,7 +4,7 @@ import {
   type MetadataLine,
   type MetadataResult,
 } from '../../../../src/daemon/domain/batches/kinds/phygital-metadata.ts'
-import { parseExact } from '../../../../src/values/exact-json.ts'
+import { parseExact } from '../../../../src/values/json.ts'
 import { emptyMetadata } from '../../../../src/values/token.ts'
 import { batchDeps, each, planned, readLines, runOf } from '../../../support/kind-steps.ts'
 import { chips, openPhygitals, type Phygitals } from '../../../support/phygitals.ts'

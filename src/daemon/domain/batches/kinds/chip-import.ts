@@ -1,5 +1,5 @@
 import { uidOnWire } from '../../../../nfc/uid.ts'
-import { byPlan } from '../../../../values/batch-state.ts'
+import { byPlan } from '../../../../values/batch.ts'
 import { cellsIn, importedColumns, whyNotCell } from '../../../../values/chip-columns.ts'
 import { permits } from '../../../../values/scopes.ts'
 import { recordChange } from '../../../store/audit/audit.ts'
