@@ -152,7 +152,7 @@ async function* decoded(
     if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'EISDIR')) {
       throw new UsageError(
         `${name} ${error.code === 'ENOENT' ? 'does not exist' : 'is a folder'}.`,
-        'Give a file: --file FILE, or - for standard input.',
+        'Give the path of a file, or - for standard input.',
       )
     }
     throw (
