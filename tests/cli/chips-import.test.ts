@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type CliHome, withDaemon } from '../support/cli.ts'
 import { spawnCli } from '../support/cli-process.ts'
+import { haloChip } from '../support/halo.ts'
 import { listedKey, seed, uids } from '../support/seeds.ts'
 
 let here: CliHome
@@ -42,6 +43,39 @@ describe('chips import', () => {
       chipGroup: { name: 'New ones' },
     })
     expect((await here.run('chip-groups', 'list', '--team', 'Acme')).stdout).toMatch(/New ones\t2\t/)
+  })
+
+  test('takes HaLo chips by their public keys alone, as an apply does, at the command and at the daemon', async () => {
+    const keys = ['a', 'b', 'c', 'd'].map((name) => haloChip(name).pk2)
+    write('keys.csv', `publicKey\n${keys.slice(0, 2).join('\n')}\n`)
+    const imported = await here.run(
+      'chips',
+      'import',
+      '--file',
+      'keys.csv',
+      '--chip-group',
+      'Halos',
+      '--json',
+    )
+    expect([imported.code, imported.lines()]).toMatchObject([
+      0,
+      [{ status: 'created' }, { status: 'created' }],
+    ])
+    const again = await here.run('chips', 'apply', '--file', 'keys.csv', '--json')
+    expect([again.code, again.lines()]).toMatchObject([0, [{ status: 'unchanged' }, { status: 'unchanged' }]])
+    const posted = await fetch(`${here.env.TAPCHIP_URL}/admin/chips/import?chipGroup=Halos&team=Acme`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'text/csv',
+        authorization: `Bearer ${here.env.TAPCHIP_ADMIN_TOKEN}`,
+      },
+      body: `publicKey\n${keys.slice(2).join('\n')}\n`,
+    })
+    const rows = (await posted.text()).trim().split('\n')
+    expect(rows.map((row) => JSON.parse(row))).toMatchObject([{ status: 'created' }, { status: 'created' }])
+    write('keys.csv', `publicKey\n04${'0'.repeat(10)}\n`)
+    const bad = await here.run('chips', 'apply', '--file', 'keys.csv')
+    expect([bad.code, bad.stderr]).toEqual([2, expect.stringContaining('row 1, publicKey: ')])
   })
 
   test('creates nothing twice, and a row that the daemon refuses fails alone', async () => {

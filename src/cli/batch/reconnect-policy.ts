@@ -6,14 +6,21 @@ import { CliError } from '../errors.ts'
 
 const defaultMs = 60_000
 const everyMs = 500
+/** A daemon that answers within this time is there, whatever became of the request. */
+const answersWithinMs = 2_000
+/** Cut requests to a daemon that answers, before the cause is taken to be in the request. */
+const maxCut = 5
+/** Requests that fail this close to each other are one failure. */
+const sameFailureMs = 5_000
+
+/** The daemon answers before its chains do. */
+const isStarting = (error: unknown): boolean =>
+  error instanceof ApiError && error.statusCode === 503 && error.message.startsWith('The daemon is starting')
 
 /** The daemon is gone, or a proxy says so: a restart takes a moment. */
 const isAway = (error: unknown): boolean =>
   error instanceof DaemonUnreachable ||
-  // The daemon answers before its chains do.
-  (error instanceof ApiError &&
-    error.statusCode === 503 &&
-    error.message.startsWith('The daemon is starting')) ||
+  isStarting(error) ||
   (error instanceof ApiError && error.code === 'not_tapchip' && [502, 503, 504].includes(error.statusCode))
 
 /** Words and bounds of a wait. */
@@ -30,7 +37,10 @@ export class ReconnectPolicy {
   readonly #instance: string | undefined
   readonly #ms: number
   readonly #announce: (error: unknown) => void
+  readonly #note: (what: string) => void
   #waiting: Promise<void> | undefined
+  /** Failures of requests while the daemon answers. */
+  #failures = { since: 0, last: 0, cut: 0 }
 
   constructor(
     ctx: CliContext,
@@ -43,10 +53,9 @@ export class ReconnectPolicy {
     this.#signal = signal
     this.#instance = instance
     this.#ms = waitMs(ctx.system.env.TAPCHIP_PATIENCE_SECONDS) ?? ms ?? defaultMs
-    this.#announce =
-      announce ??
-      (() =>
-        ctx.io.note(`The daemon is not answering. Waiting for it up to ${Math.round(this.#ms / 1000)} s.`))
+    this.#note = (what) =>
+      ctx.io.note(`The daemon is ${what}. Waiting for it up to ${Math.round(this.#ms / 1000)} s.`)
+    this.#announce = announce ?? (() => this.#note('not answering'))
   }
 
   /**
@@ -63,17 +72,42 @@ export class ReconnectPolicy {
 
   async #poll(error: unknown): Promise<void> {
     const until = performance.now() + this.#ms
+    const pause = (ms: number) => sleep(ms, undefined, { signal: this.#signal }).catch(() => undefined)
+    const first = await Promise.race([this.#ask(), pause(answersWithinMs)])
+    if (first !== undefined) {
+      this.#assertSame(first)
+      this.#assertWorthRepeating(error)
+      await pause(everyMs)
+      return
+    }
+    this.#failures = { since: 0, last: 0, cut: 0 }
     if (this.#ms > 0) this.#announce(error)
     while (performance.now() < until && !this.#signal.aborted) {
-      await sleep(everyMs, undefined, { signal: this.#signal }).catch(() => undefined)
+      await pause(everyMs)
       const instance = await this.#ask()
-      if (instance === undefined) continue
-      if (this.#instance === undefined || instance === this.#instance) return
-      throw new CliError('Another daemon answers at this address now.', {
-        advice: 'Start the one again that was there before, at the same address.',
-      })
+      if (instance !== undefined) return this.#assertSame(instance)
     }
     if (!this.#signal.aborted) throw error
+  }
+
+  /** The daemon answers, but not this request. @throws the error if that goes on */
+  #assertWorthRepeating(error: unknown): void {
+    const now = performance.now()
+    const { since, last, cut } = this.#failures
+    const isSame = last > 0 && now - last < sameFailureMs
+    const failures = { since: isSame ? since : now, last: now, cut: isSame ? cut : 0 }
+    this.#failures = failures
+    if (isStarting(error)) {
+      if (now - failures.since >= this.#ms) throw error
+      if (!isSame) this.#note('starting')
+    } else if (++failures.cut > maxCut) throw error
+  }
+
+  #assertSame(instance: string): void {
+    if (this.#instance === undefined || instance === this.#instance) return
+    throw new CliError('Another daemon answers at this address now.', {
+      advice: 'Start the one again that was there before, at the same address.',
+    })
   }
 
   async #ask(): Promise<string | undefined> {

@@ -35,7 +35,7 @@ const applyColumns = [...appliedColumns, ...alsoApplied]
 const applySheet: SheetSpec<ApplyRow> = {
   columns: ['uid', ...applyColumns],
   required: [],
-  anyOf: ['uid', 'label'],
+  anyOf: ['uid', 'label', 'publicKey'],
   structured: new Set(['disabled']),
   alwaysIgnored: readOnlyColumns,
   parse: ({ flags: { dryRun } }, problems) => {

@@ -8,7 +8,7 @@ export const applySheet = defineCommand({
   name: 'apply',
   summary: 'Create or update chips from a sheet',
   description:
-    'Create or update chips from a sheet. It names each chip by uid, or by label, and has any of the columns label, chipGroup, ' +
+    'Create or update chips from a sheet. It names each chip by uid, by label, or (a HaLo chip) by publicKey, and has any of the columns label, chipGroup, ' +
     'keySet, redirectUrl, item, variant, contractAddress, chainId, tokenId and disabled. A column that is absent is ' +
     'left alone, and an empty cell clears the value. Chips that are not registered are created, and missing chip groups too. ' +
     'A sheet of chips export can be applied as it is: a chip that was changed after the export (its column revision tells) is a ' +
