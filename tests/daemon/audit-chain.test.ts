@@ -9,11 +9,10 @@ import { recordChange } from '../../src/daemon/store/audit/audit.ts'
 import { auditSeal, sealAuditWith } from '../../src/daemon/store/audit/audit-head.ts'
 import { SecretBox } from '../../src/daemon/store/data-dir/secret-box.ts'
 import { openDatabase } from '../../src/daemon/store/database/open.ts'
-import { initialSchema } from '../../src/daemon/store/migrations/index.ts'
 import { openSqlite } from '../../src/daemon/store/sqlite/connection.ts'
 import { chainStart, hashOfEntry } from '../../src/values/audit-chain.ts'
 import { openTestApp, type TestApp } from '../support/daemon.ts'
-import { nextSchema, withNext, withoutNext } from '../support/schemas.ts'
+import { currentSchema, nextSchema, withNext, withoutNext } from '../support/schemas.ts'
 import { acmeKey, seed } from '../support/seeds.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tapchip-audit-'))
@@ -248,7 +247,7 @@ test('a migration is an entry of the log, which stays whole', async () => {
       const audit = t.ctx.db.read.selectFrom('audit').selectAll()
       expect(await audit.orderBy('id', 'desc').limit(1).executeTakeFirst()).toMatchObject({
         ...{ actor: 'daemon', action: 'daemon.migrate', target: nextSchema },
-        detail: JSON.stringify({ from: initialSchema }),
+        detail: JSON.stringify({ from: currentSchema }),
       })
       return verdict(t)
     },

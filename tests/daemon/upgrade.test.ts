@@ -8,9 +8,8 @@ import { NoRoomForCopy, upgradeDatabase } from '../../src/daemon/process/upgrade
 import { auditSeal } from '../../src/daemon/store/audit/audit-head.ts'
 import { SecretBox } from '../../src/daemon/store/data-dir/secret-box.ts'
 import { migrate, openDatabase } from '../../src/daemon/store/database/open.ts'
-import { initialSchema } from '../../src/daemon/store/migrations/index.ts'
 import { openTestApp, testClock } from '../support/daemon.ts'
-import { nextSchema, withNext, withoutNext } from '../support/schemas.ts'
+import { currentSchema, nextSchema, withNext, withoutNext } from '../support/schemas.ts'
 
 const dataKey = '0123456789abcdef'.repeat(4)
 const env = { TAPCHIP_DATA_KEY: dataKey }
@@ -73,21 +72,21 @@ test('a newer version copies the database before it migrates it, and says so', a
     log: (line) => lines.push(line),
   })
   const [name = '', ...more] = copies()
-  expect([name, more]).toEqual(['before-migration-0026-2026-06-01T12-00-00.000Z', []])
+  expect([name, more]).toEqual(['before-migration-0027-2026-06-01T12-00-00.000Z', []])
   const copy = join(dir, 'backups', name)
   expect(statSync(join(copy, 'tapchip.db')).mode & 0o777).toBe(0o600)
   expect([inCopy(name, schemaOf), inCopy(name, 'select name from teams')]).toEqual([
-    [initialSchema],
+    [currentSchema],
     ['Acme'],
   ])
   const status = await app.inject({ url: '/admin/status', headers: admin })
   expect(status.json()).toMatchObject({
     schema: nextSchema,
-    upgrade: { from: initialSchema, to: nextSchema, copy },
+    upgrade: { from: currentSchema, to: nextSchema, copy },
     counts: { teams: 1 },
   })
   expect(lines.map((line) => JSON.parse(line))).toContainEqual(
-    expect.objectContaining({ msg: 'migrated the database', from: initialSchema, copy }),
+    expect.objectContaining({ msg: 'migrated the database', from: currentSchema, copy }),
   )
   await close()
 
@@ -143,7 +142,7 @@ test('a migration that fails leaves the old database and one copy, however often
   expect(copies()).toEqual([name])
 
   const old = new BetterSqlite3(file)
-  expect(old.prepare(schemaOf).pluck().all()).toEqual([initialSchema])
+  expect(old.prepare(schemaOf).pluck().all()).toEqual([currentSchema])
   expect(old.prepare('select name from teams').pluck().all()).toEqual(['Acme'])
   expect(
     old.prepare('select count(*) from pragma_table_info(?) where name = ?').pluck().get('chipGroups', 'next'),
@@ -154,7 +153,7 @@ test('a migration that fails leaves the old database and one copy, however often
   change(`drop index "next"; update teams set name = 'Later'`)
   const { app, admin, close } = await openTestApp({ dataDir: dir, env })
   expect((await app.inject({ url: '/admin/status', headers: admin })).json()).toMatchObject({
-    upgrade: { from: initialSchema, to: nextSchema, copy: join(dir, 'backups', copies()[1] ?? '') },
+    upgrade: { from: currentSchema, to: nextSchema, copy: join(dir, 'backups', copies()[1] ?? '') },
   })
   await close()
   expect(copies().map((copy) => inCopy(copy, 'select name from teams'))).toEqual([['Acme'], ['Later']])
@@ -166,7 +165,7 @@ test('three copies are kept, and what a killed start left behind is removed', as
     rmSync(join(dir, 'tapchip.db'))
     rmSync(join(dir, 'instance'))
     await earlierDatabase()
-    if (day > 1) mkdirSync(join(dir, 'backups', 'before-migration-0026-x.partial'))
+    if (day > 1) mkdirSync(join(dir, 'backups', 'before-migration-0027-x.partial'))
     const clock = testClock(`2026-06-0${day}T12:00:00.000Z`)
     await (await openTestApp({ dataDir: dir, env, clock })).close()
   }
@@ -189,7 +188,7 @@ test('without room for the copy, nothing is migrated, and the error says what to
   await expect(refused).rejects.toThrow(/has 1 MB free\. Nothing was changed\. Free some space/)
   const enough = { freeBytes: async () => 1_000_000_000 }
   expect(await upgradeDatabase(file, { config, disk: enough, ...options })).toMatchObject({
-    from: initialSchema,
+    from: currentSchema,
   })
   expect(steps).toEqual([
     'copying the database before its migration',

@@ -306,9 +306,9 @@ test('a row that somebody holds keeps those who want it for seconds, and nobody 
       redirectUrl: null,
       itemId: null,
     },
-    ...{ disabledAt: null, catchesUp: 0, tamper: null, claimRound: 0 },
+    ...{ disabledAt: null, catchesUp: 0, tamper: null, claimRound: 0, haloForm: null },
   }
-  await db.takeTap({ seen, events: null, tap: { ...tap, ...gives }, messages: [] })
+  await db.takeTap({ seen, events: null, haloForm: null, tap: { ...tap, ...gives }, messages: [] })
   const errors = await Promise.all(wanting)
   await holder.end()
   for (const error of errors) expect(error).toBeInstanceOf(DatabaseUnavailable)

@@ -1,4 +1,5 @@
 import { createHash, createPrivateKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import { secp256k1 } from '@noble/curves/secp256k1'
 
 // A HaLo chip for tests: real secp256k1 keys, signing what the chip signs. ECDSA is randomised, so two chips of one
 // seed show the same keys and rnd but other signatures.
@@ -12,6 +13,8 @@ export interface HaloChip {
   readonly static: string
   /** The query parameters of the next tap, or of one with a chosen counter. */
   tap(counter?: number): { pk1: string; pk2: string; rnd: string; rndsig: string }
+  /** As a chip of the older family shows it. */
+  olderTap(counter?: number): { static: string; cmd: string; res: string }
 }
 
 /** @param seed makes the same keys each time; left out, they are random */
@@ -19,14 +22,24 @@ export function haloChip(seed?: string): HaloChip {
   const first = keyPair(seed === undefined ? undefined : `${seed}/1`)
   const second = keyPair(seed === undefined ? undefined : `${seed}/2`)
   let next = 1
+  const challenge = (counter: number) => {
+    next = counter + 1
+    const rnd = createHash('sha256').update(`${second.point}/${counter}`).digest()
+    rnd.writeUInt32BE(counter)
+    return rnd
+  }
   return {
+    olderTap(counter = next) {
+      const rnd = challenge(counter)
+      const res = Buffer.from(secp256k1.sign(rnd, second.scalar, { lowS: false }).toDERRawBytes())
+      const keys = `41${first.point}41${second.point}`
+      return { static: keys.padEnd(400, '0'), cmd: `8102${hex(rnd)}00`, res: hex(padded(res)) }
+    },
     pk1: first.point,
     pk2: second.point,
     static: `41${first.point}41${second.point}00`,
     tap(counter = next) {
-      next = counter + 1
-      const rnd = createHash('sha256').update(`${second.point}/${counter}`).digest()
-      rnd.writeUInt32BE(counter)
+      const rnd = challenge(counter)
       const signature = sign(
         'sha256',
         Buffer.concat([Buffer.from('\x19Attest counter pk2:\n'), rnd]),
@@ -54,18 +67,18 @@ function padded(signature: Buffer): Buffer {
   return Buffer.concat([signature, Buffer.alloc(Math.max(0, 72 - signature.length), 0x04)])
 }
 
-function keyPair(seed?: string): { key: KeyObject; point: string } {
+function keyPair(seed?: string): { key: KeyObject; point: string; scalar: Buffer } {
   const key =
     seed === undefined
       ? generateKeyPairSync('ec', { namedCurve: 'secp256k1' }).privateKey
       : privateKey(createHash('sha256').update(seed).digest())
-  const { x, y } = key.export({ format: 'jwk' })
+  const { x, y, d } = key.export({ format: 'jwk' })
   const point = Buffer.concat([
     Buffer.of(0x04),
     Buffer.from(x ?? '', 'base64url'),
     Buffer.from(y ?? '', 'base64url'),
   ])
-  return { key, point: hex(point) }
+  return { key, point: hex(point), scalar: Buffer.from(d ?? '', 'base64url') }
 }
 
 /** SEC 1 ECPrivateKey with the secp256k1 OID, wrapped as PKCS #8; OpenSSL computes the public point itself. */

@@ -5,6 +5,9 @@ import { postgresMigrations } from '../../src/daemon/store/postgres/migrator.ts'
 /** What a version after this one may bring. */
 export const nextSchema = '9998-next'
 
+/** The schema of this version. */
+export const currentSchema = Object.keys(migrations).sort().at(-1) ?? ''
+
 /** Until `withoutNext`, programs in this process know a migration more, on both engines. */
 export function withNext(up: (db: Kysely<unknown>) => Promise<void> = async () => undefined): void {
   const next: Migration = { up }
@@ -15,6 +18,15 @@ export function withNext(up: (db: Kysely<unknown>) => Promise<void> = async () =
 export function withoutNext(): void {
   delete migrations[nextSchema]
   delete postgresMigrations[nextSchema]
+}
+
+/** Until the function that it returns is called, programs in this process are of a version before a migration. */
+export function withoutMigration(name: string): () => void {
+  const kept = [migrations, postgresMigrations].map((all) => [all, all[name]] as const)
+  for (const [all] of kept) delete all[name]
+  return () => {
+    for (const [all, migration] of kept) if (migration) all[name] = migration
+  }
 }
 
 /** Makes a database look as one from before the first migration that there is now. */

@@ -135,6 +135,11 @@ export const tapChanges: readonly TapChange[] = [
     ...{ change: set({ claimRound: 1, claimsEndedAt: at }), outcome: 'valid', answer: ofToken },
   },
   {
+    // tests/daemon/halo-forms.test.ts has the chips that it decides about.
+    ...{ condition: 'haloForm', what: 'a first tap decided its form', hex: uids.blank },
+    ...{ change: set({ haloForm: 'cmd' }), outcome: 'valid', answer: nothing },
+  },
+  {
     ...{ condition: 'events', what: 'the chip got a badge', hex: uids.blank },
     ...{ change: addBadge('chipUid'), outcome: 'valid', answer: badge },
   },

@@ -23,7 +23,7 @@ export const readCard = async (card: Card): Promise<ReadChip> => {
 }
 
 /** No others: the author of a tag must not be able to add fields to our output. */
-const haloNames = new Set(['static', 'pk1', 'pk2', 'rnd', 'rndsig'])
+const haloNames = new Set(['static', 'pk1', 'pk2', 'rnd', 'rndsig', 'cmd', 'res'])
 const haloParameters = (url: string) =>
   Object.fromEntries(parametersIn(url).filter(([name]) => haloNames.has(name)))
 

@@ -56,6 +56,8 @@ export const chips = {
         pk2: longQuery,
         rnd: longQuery,
         rndsig: longQuery,
+        cmd: longQuery,
+        res: longQuery,
       }),
     response: foundChip,
   }),

@@ -33,6 +33,8 @@ export const vocabulary: Readonly<Record<string, Term>> = {
   pk1: ['HaLo: the first public key, from the URL of a tap'],
   pk2: ['HaLo: the second public key, from the URL of a tap'],
   rnd: ['HaLo: the counter and random bytes, from the URL of a tap'],
+  cmd: ['HaLo, older chips: the command, with the counter, from the URL of a tap'],
+  res: ["HaLo, older chips: the chip's signature, from the URL of a tap"],
   rndsig: ["HaLo: the chip's signature, from the URL of a tap"],
   chipGroupId: ['The id of a chip group; it counts if the name is given too', 1],
   'chips.name': ['The name of a chip group', 'Jackets'],

@@ -1,12 +1,21 @@
 import { createHash, type KeyObject, verify } from 'node:crypto'
+import { secp256k1 } from '@noble/curves/secp256k1'
 import { isHaloKey, keyOfPoint, notAHaloKey, parseHaloPublicKey } from '../../values/halo-public-key.ts'
 
 // A HaLo chip signs a counter and random bytes with its key 2, and shows both in the URL.
-// Source: libhalo, docs/halo-command-set.md (sign_random) and its rnd_rndsig_validation example.
+// Source: libhalo, docs/halo-command-set.md (sign_random) and its rnd_rndsig_validation example. Older chips show the same
+// bytes in `cmd`, and sign them as they are. Source: docs.arx.org/HaLo/non-interactive
 
-/** Older chips put pk1 and pk2 into `static`. */
-export const haloParameters = ['static', 'pk1', 'pk2', 'rnd', 'rndsig'] as const
+/** Older chips put pk1 and pk2 into `static`. Other tags may have a `cmd` or `res` too. */
+const ownParameters = ['static', 'pk1', 'pk2', 'rnd', 'rndsig'] as const
+export const haloParameters = [...ownParameters, 'cmd', 'res'] as const
 type HaloParameter = (typeof haloParameters)[number]
+
+/**
+ * Where a chip shows its counter: `cmd` in chips of the older family. One chip never has both: the digest that a newer
+ * one signs would pass for the counter and random bytes of an older one, and a used tap for another, new one.
+ */
+export type HaloForm = 'rnd' | 'cmd'
 export type HaloParams = Readonly<Partial<Record<HaloParameter, string | undefined>>>
 
 /** An unverified tap. */
@@ -15,6 +24,7 @@ interface HaloTap {
   readonly pk1: Buffer | undefined
   /** 65 bytes, uncompressed. */
   readonly pk2: Buffer
+  readonly form: HaloForm
   /** 32 bytes: the counter and 28 random bytes. */
   readonly rnd: Buffer
   /** A DER signature without the padding that chips append. */
@@ -30,6 +40,10 @@ type HaloTapParse =
 
 const PUBLIC_KEY = 65
 const RND = 32
+/** A chip that was given no command signs what it makes by itself. */
+const OWN_CHALLENGE = Buffer.of(0x81, 0x02)
+/** No older chip has counted that far: it is the digest of something else. */
+const MAX_COUNTER_IN_CMD = 0xffffff
 const TAP_PREFIX = Buffer.from('\x19Attest counter pk2:\n')
 const ATTESTATION_PREFIX = Buffer.from('\x19Attest pk2:\n')
 
@@ -38,18 +52,34 @@ const ATTESTOR = Buffer.from('029502cb849e4d9e451687a239f3feee74e0c0cdebb10dc8c2
 
 /** True for malformed taps of HaLo chips as well. */
 export function isHaloTap(params: HaloParams): boolean {
-  return haloParameters.some((name) => isPresent(params[name]))
+  return ownParameters.some((name) => isPresent(params[name]))
 }
 
 /** `static` takes precedence over pk1 and pk2. */
 export function parseHaloTap(params: HaloParams): HaloTapParse {
   const keys = isPresent(params.static) ? keysFromStatic(params.static) : keysFromParameters(params)
   if (!keys.ok) return keys
+  const { pk1, pk2 } = keys
+  if (!isPresent(params.rnd) && isPresent(params.cmd)) {
+    const cmd = bytes(params.cmd)
+    if (cmd?.length !== OWN_CHALLENGE.length + RND + 1) return invalid('cmd', 'must be 70 hex digits')
+    const rnd = cmd.subarray(OWN_CHALLENGE.length, -1)
+    const counter = rnd.readUInt32BE(0)
+    if (!cmd.subarray(0, OWN_CHALLENGE.length).equals(OWN_CHALLENGE) || counter > MAX_COUNTER_IN_CMD)
+      return invalid(
+        'cmd',
+        'has no counter, so a copy of this URL could not be told from a tap. HaLo chips from version c3 on have one; ' +
+          'it begins with 8102 where no app has sent the chip a command. Tap again, or use a newer chip',
+      )
+    const rndsig = trimDer(bytes(params.res))
+    if (rndsig === undefined) return invalid('res', 'must be a DER signature in hex')
+    return { ok: true, tap: { form: 'cmd', pk1, pk2, rnd, rndsig, counter } }
+  }
   const rnd = bytes(params.rnd)
   if (rnd?.length !== RND) return invalid('rnd', 'must be 64 hex digits')
   const rndsig = trimDer(bytes(params.rndsig))
   if (rndsig === undefined) return invalid('rndsig', 'must be a DER signature in hex')
-  return { ok: true, tap: { pk1: keys.pk1, pk2: keys.pk2, rnd, rndsig, counter: rnd.readUInt32BE(0) } }
+  return { ok: true, tap: { form: 'rnd', pk1, pk2, rnd, rndsig, counter: rnd.readUInt32BE(0) } }
 }
 
 /**
@@ -57,9 +87,10 @@ export function parseHaloTap(params: HaloParams): HaloTapParse {
  * @param key a cached key of the tap's pk2
  */
 export function verifyHaloTap(
-  tap: Pick<HaloTap, 'pk2' | 'rnd' | 'rndsig'>,
+  tap: Pick<HaloTap, 'form' | 'pk2' | 'rnd' | 'rndsig'>,
   key = keyOfPoint(tap.pk2),
 ): boolean {
+  if (tap.form === 'cmd') return isDigestSigned(tap.rnd, tap.pk2, tap.rndsig)
   return key !== undefined && signed(Buffer.concat([TAP_PREFIX, tap.rnd]), key, tap.rndsig)
 }
 
@@ -136,6 +167,15 @@ function trimDer(padded: Uint8Array | undefined): Buffer | undefined {
 function signed(message: Buffer, key: KeyObject, signature: Buffer): boolean {
   try {
     return verify('sha256', message, key, signature)
+  } catch {
+    return false
+  }
+}
+
+/** node:crypto hashes whatever it verifies. */
+function isDigestSigned(digest: Uint8Array, point: Uint8Array, signature: Uint8Array): boolean {
+  try {
+    return secp256k1.verify(signature, digest, point, { prehash: false, lowS: false, format: 'der' })
   } catch {
     return false
   }

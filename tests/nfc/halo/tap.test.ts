@@ -74,6 +74,31 @@ describe('a tap of a HaLo chip', () => {
     expect(tapOf({ pk2, rnd, rndsig }).pk1).toBeUndefined()
   })
 
+  // docs.arx.org/HaLo/non-interactive
+  const older = {
+    static: `41046ACA3F246833017F8932A42518BBC0602E7B41FC4A03F02417B73685FF01AEAB8D653466D6FA2450A085C29BA31169F83A489DE46BC4CB0BB4F567DF7A66BE8E4104BDC6288D344F129820317411D8A8283942DCDB4B2D2F86E78F22F944160B6038C9E8DC747710349C2E55E6BC52D8745B749B39051BF72A0307B339257A48AECF${'0'.repeat(124)}`,
+    cmd: '810200000002F202C592C809428C2C763C3AB3A4BBF5475DD4567A45F8200E82C63D00',
+    res: '30450221009FB0D4E3F7BF343219E4A8779059412E3E1A2F26EAAE69B6246EA1AD118D3EE40220783DEBF12DF1D60DF6488543C8100937E9A596028B2D97D65279378713157CF10000000000',
+  }
+  test('of the older family verifies as its maker shows it', () => {
+    const tap = tapOf(older)
+    expect([tap.form, tap.counter, verifyHaloTap(tap)]).toEqual(['cmd', 2, true])
+    expect(verifyHaloTap(tapOf({ ...older, cmd: older.cmd.replace('F202', 'F203') }))).toBe(false)
+    expect(verifyHaloTap(tapOf({ ...older, static: haloChip().static }))).toBe(false)
+    expect(verifyHaloTap(tapOf(haloChip().olderTap(3)))).toBe(true)
+  })
+
+  test.each([
+    ['another command', `0102${'11'.repeat(32)}00`],
+    ['no command', '0'.repeat(70)],
+    ['a count that no chip reaches', `8102${'7F'.repeat(32)}00`],
+  ])('of the older family without a counter is refused in words: %s', (_, cmd) => {
+    const reason = expect.stringMatching(
+      /^has no counter, so a copy of this URL could not be told from a tap\./,
+    )
+    expect(parseHaloTap({ ...older, cmd })).toEqual({ ok: false, parameter: 'cmd', reason })
+  })
+
   test('is not valid when a bit of rnd or the key changed', () => {
     const good = chip.tap()
     for (let at = 0; at < 64; at += 1) {
@@ -105,6 +130,7 @@ describe('a tap of a HaLo chip', () => {
 })
 
 describe('a malformed tap names the parameter', () => {
+  const older = chip.olderTap(1)
   const good = { pk1: chip.pk1, pk2: chip.pk2, rnd: '00'.repeat(32), rndsig: '3000' }
   const key = `41${chip.pk1}`
 
@@ -118,6 +144,9 @@ describe('a malformed tap names the parameter', () => {
     ['rnd', { ...good, rnd: undefined }],
     ['rnd', { ...good, rnd: '00'.repeat(31) }],
     ['rnd', { ...good, rnd: '0'.repeat(63) }],
+    ['cmd', { ...older, cmd: '8102' }],
+    ['res', { ...older, res: undefined }],
+    ['res', { ...older, res: '00' }],
     ['rndsig', { ...good, rndsig: undefined }],
     ['rndsig', { ...good, rndsig: '30' }],
     ['rndsig', { ...good, rndsig: '3001' }],
@@ -138,12 +167,20 @@ describe('a malformed tap names the parameter', () => {
     const value = fc.option(fc.oneof(fc.string(), fc.stringMatching(/^([0-9a-f]{2}){0,70}$/)), {
       nil: undefined,
     })
-    const params = fc.record({ static: value, pk1: value, pk2: value, rnd: value, rndsig: value })
+    const params = fc.record({
+      static: value,
+      pk1: value,
+      pk2: value,
+      rnd: value,
+      rndsig: value,
+      cmd: value,
+      res: value,
+    })
     fc.assert(
       fc.property(params, (any) => {
         const parsed = parseHaloTap(any)
         if (parsed.ok) expect(verifyHaloTap(parsed.tap)).toBe(false)
-        else expect(parsed.reason).toMatch(/^must /)
+        else expect(parsed.reason).toMatch(/^must |^has no counter/)
       }),
     )
   })
@@ -154,6 +191,7 @@ test('a query is a HaLo tap when it has any of its parameters', () => {
   expect(isHaloTap({ static: chip.static })).toBe(true)
   expect(isHaloTap({})).toBe(false)
   expect(isHaloTap({ pk2: '' })).toBe(false)
+  expect(isHaloTap({ cmd: '8102', res: '3000' })).toBe(false)
 })
 
 describe('a HaLo UID', () => {

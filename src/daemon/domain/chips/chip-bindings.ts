@@ -138,6 +138,7 @@ export function chipRow(
     generation,
     lastCounter: Math.max(input.lastCounter ?? -1, continues ? before.lastCounter : -1),
     lastTap: before?.lastTap ?? null,
+    haloForm: before?.haloForm ?? null,
     catchesUp: continues ? before.catchesUp : 0,
     redirectUrl: input.redirectUrl || null,
     itemId: input.item ?? null,

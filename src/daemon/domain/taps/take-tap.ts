@@ -93,7 +93,7 @@ type GenuineTap = Extract<VerifiedTap, { kind: 'genuine' }>
 /** @returns undefined, with nothing written, if the chip has changed since it was read */
 async function take<T>(
   { db, webhookEvents, tapLog }: TakeTapDeps,
-  { chip, counter, tamper }: GenuineTap,
+  { chip, counter, tamper, haloForm = null }: GenuineTap,
   { now, via, prepare }: TakeOptions<T>,
 ): Promise<JudgedTap<T> | undefined> {
   const at = iso(now)
@@ -115,7 +115,7 @@ async function take<T>(
     codes: effects?.codes ?? null,
   }
   const messages = webhookEvents.messagesOfTap(recorded, chip)
-  const id = await db.takeTap({ seen: chip, events: effects?.events ?? null, tap, messages })
+  const id = await db.takeTap({ seen: chip, events: effects?.events ?? null, haloForm, tap, messages })
   if (id === undefined) return undefined
   if (messages.length > 0) webhookEvents.recorded()
   tapLog.publish(Object.assign(recorded, { id }))

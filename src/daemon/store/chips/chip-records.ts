@@ -122,6 +122,7 @@ export interface Tombstone {
   proof: string | null
   lastCounter: number
   lastTap: number | null
+  haloForm: ChipRow['haloForm']
   catchesUp: number
   generation: number
   /** 0: a physical chip. */
@@ -134,10 +135,11 @@ export async function saveTombstone(
   proof: string | null,
   removedAt: string,
 ): Promise<void> {
-  const { uid, lastCounter, lastTap, catchesUp, generation, simulated } = chip
+  const { uid, lastCounter, lastTap, haloForm, catchesUp, generation, simulated } = chip
   const identity = chipIdentity(chip)
   if (chip.publicKey !== null) await keepOtherUid(db, identity, uid)
-  await put(db, { identity, uid, proof, lastCounter, lastTap, catchesUp, generation, simulated, removedAt })
+  const left = { identity, uid, proof, lastCounter, lastTap, haloForm, catchesUp, generation, simulated }
+  await put(db, { ...left, removedAt })
 }
 
 const put = (db: Queries, { identity, ...left }: Selectable<Database['removedChips']>) =>
@@ -171,7 +173,8 @@ export function rememberedOf(
   const { listed } = engineOf(db)
   return db
     .selectFrom('removedChips')
-    .select(['identity', 'uid', 'proof', 'lastCounter', 'lastTap', 'catchesUp', 'generation', 'simulated'])
+    .select(['identity', 'uid', 'proof', 'lastCounter', 'lastTap', 'haloForm', 'catchesUp'])
+    .select(['generation', 'simulated'])
     .where((e) => e.or([e('identity', 'in', listed(by.identities)), e('uid', 'in', listed(by.uids))]))
     .execute()
 }

@@ -87,6 +87,7 @@ const columns = [
   'generation',
   'lastCounter',
   'lastTap',
+  'haloForm',
   'catchesUp',
   'redirectUrl',
   'itemId',

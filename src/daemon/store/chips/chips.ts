@@ -68,6 +68,8 @@ export interface TappedChip
       | 'fileReadKey'
       | 'lastCounter'
       | 'catchesUp'
+      | 'lastTap'
+      | 'haloForm'
       | 'redirectUrl'
       | 'claimRound'
       | 'tagTamper'
@@ -86,6 +88,8 @@ const tapped = (db: Queries) =>
       'chips.fileReadKey',
       'chips.lastCounter',
       'chips.catchesUp',
+      'chips.lastTap',
+      'chips.haloForm',
       'chips.redirectUrl',
       'chips.claimRound',
       'chips.tagTamper',

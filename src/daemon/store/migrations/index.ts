@@ -1,5 +1,6 @@
 import type { Migration } from 'kysely'
 import * as initial from './0025-initial.ts'
+import * as chipTemplates from './0026-chip-templates.ts'
 
 /** The first migration. Earlier names belong to schemas that no version reads any more. */
 export const initialSchema = '0025-initial'
@@ -7,4 +8,5 @@ export const initialSchema = '0025-initial'
 /** Forward only, sorted by name. Never change a released migration. */
 export const migrations: Record<string, Migration> = {
   [initialSchema]: { up: (db) => initial.up(db) },
+  '0026-chip-templates': chipTemplates,
 }

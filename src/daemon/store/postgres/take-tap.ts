@@ -18,6 +18,7 @@ const tap = {
   at: sql.ref('tap.at'),
   outcome: sql.ref('tap.outcome'),
   tamper: sql.ref('tap.tamper'),
+  haloForm: sql.ref('given.haloForm'),
 }
 const recordset = (json: unknown, columns: readonly (readonly [string, string])[], as: string) =>
   sql`json_to_recordset(${json}::json) as ${sql.ref(as)}(${sql.join(
@@ -38,7 +39,7 @@ const takingQuery = (db: Queries, lock: Lock): CompiledQuery =>
           lock === 'skips' ? sql`for no key update of chips skip locked` : sql`for no key update of chips`,
       })}
       returning id, "chipUid", counter, at, outcome, tamper),
-    raised as (${raiseChip(tap, sql`from tap`)}),
+    raised as (${raiseChip(tap, sql`from tap join given on given.uid = tap."chipUid"`)}),
     told as (
       insert into "webhookDeliveries" ("webhookId", "messageId", type, at, "chipUid", data)
       select webhooks.id, message."messageId", message.type, message.at, tap."chipUid", message.data

@@ -54,6 +54,8 @@ export interface ChipsTable {
   importBatch: Generated<string | null>
   /** 1: an NTAG 424 TagTamper whose URL carries the status of its seal. */
   tagTamper: Generated<number>
+  /** HaLo: where its URL has the counter, see nfc/halo/tap.ts. Null: not tapped since the column exists. */
+  haloForm: Generated<'rnd' | 'cmd' | null>
   /** The seal's status at the last tap that reported it; once open, it stays open. */
   tamper: Generated<'closed' | 'open' | null>
   /** When a tap first reported it open. */
@@ -73,5 +75,7 @@ export interface RemovedChipsTable {
   lastTap: Generated<number | null>
   catchesUp: Generated<number>
   generation: number
+  /** Same as in `chips`. */
+  haloForm: Generated<'rnd' | 'cmd' | null>
   removedAt: string
 }

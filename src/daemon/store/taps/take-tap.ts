@@ -18,6 +18,8 @@ export const takenValues = {
   catchesUp: 'bigint',
   seal: 'text',
   claimRound: 'bigint',
+  knownForm: 'text',
+  haloForm: 'text',
   events: 'text',
   at: 'text',
   counter: 'bigint',
@@ -36,7 +38,7 @@ type Values = Record<Value, unknown>
 export type ValueRefs = Readonly<Record<Value, unknown>>
 
 // Listed by name, because copying both objects takes a fifth of the write.
-export const valuesOf = ({ seen, events, tap }: TapInsert): Values => ({
+export const valuesOf = ({ seen, events, haloForm, tap }: TapInsert): Values => ({
   uid: seen.uid,
   teamId: seen.teamId,
   keySetId: seen.keySetId,
@@ -48,6 +50,8 @@ export const valuesOf = ({ seen, events, tap }: TapInsert): Values => ({
   catchesUp: seen.catchesUp,
   seal: seen.tamper,
   claimRound: seen.claimRound,
+  knownForm: seen.haloForm,
+  haloForm,
   events,
   at: tap.at,
   counter: tap.counter,
@@ -79,6 +83,7 @@ export const tapConditions: Record<string, (p: ValueRefs) => Expression<SqlBool>
   redirect: (p) => isUnchanged('redirectUrl', p.redirectUrl),
   seal: (p) => isUnchanged('tamper', p.seal),
   claims: (p) => isUnchanged('claimRound', p.claimRound),
+  haloForm: (p) => isUnchanged('haloForm', p.knownForm),
   events: (p) => sql`(${p.events} is null or ${eventsOfChip} = ${p.events})`,
 }
 
@@ -102,7 +107,9 @@ export const recordTap = (
       sql` and `,
     )} ${source.lock}`
 
-type RecordedTap = Readonly<Record<'id' | 'chipUid' | 'counter' | 'at' | 'outcome' | 'tamper', unknown>>
+type RecordedTap = Readonly<
+  Record<'id' | 'chipUid' | 'counter' | 'at' | 'outcome' | 'tamper' | 'haloForm', unknown>
+>
 
 /**
  * Uses the tap up. An open seal stays open. Only valid taps form the chain, since the oldest of the others are
@@ -111,6 +118,7 @@ type RecordedTap = Readonly<Record<'id' | 'chipUid' | 'counter' | 'at' | 'outcom
 export const raiseChip = (tap: RecordedTap, from: RawBuilder<unknown>) => sql`
   update chips set "lastCounter" = ${tap.counter}, "lastTapAt" = ${tap.at}, "catchesUp" = 0,
     "lastTap" = case when ${tap.outcome} = 'valid' then ${tap.id} else chips."lastTap" end,
+    "haloForm" = coalesce(chips."haloForm", ${tap.haloForm}),
     "tagTamper" = case when ${tap.tamper} is null then chips."tagTamper" else 1 end,
     tamper = case when chips."openedAt" is null then coalesce(${tap.tamper}, chips.tamper) else chips.tamper end,
     "openedAt" = case when ${tap.tamper} = 'open' then coalesce(chips."openedAt", ${tap.at}) else chips."openedAt" end
@@ -129,6 +137,7 @@ const raise = statement<{
   at: string
   outcome: string
   tamper: string | null
+  haloForm: string | null
 }>()((db, p) => ({ compile: () => raiseChip(p, nothing).compile(db) }))
 
 /**
@@ -139,7 +148,8 @@ export async function takeTapIn(db: Queries, insert: TapInsert): Promise<number 
   const recorded = await record.first(db, valuesOf(insert))
   if (!recorded) return undefined
   const { at, counter, outcome, tamper } = insert.tap
-  await raise.run(db, { id: recorded.id, chipUid: insert.seen.uid, counter, at, outcome, tamper })
+  const { seen, haloForm } = insert
+  await raise.run(db, { id: recorded.id, chipUid: seen.uid, counter, at, outcome, tamper, haloForm })
   for (const message of insert.messages) await insertMessage(db, message)
   return recorded.id
 }

@@ -15,9 +15,12 @@ export interface TapInsert {
     | 'catchesUp'
     | 'tamper'
     | 'claimRound'
+    | 'haloForm'
   >
   /** Assignments on which its codes depend, see eventsOfChip; null: none. */
   events: string | null
+  /** The form of a HaLo chip's tap; null: of another chip. */
+  haloForm: ChipRow['haloForm']
   tap: Omit<TapRow, 'id' | 'chipUid' | 'teamId' | 'keySetId' | 'previous' | 'queried' | 'counter'> & {
     counter: number
   }
