@@ -27,7 +27,12 @@ chooseSqliteDriver()
 const apart = { inquirer: 'prompts.cjs', './libraries.ts': 'labels.cjs', pg: 'postgres.cjs' }
 const keptApart = {
   name: 'kept apart',
-  setup({ onResolve }) {
+  setup({ onLoad, onResolve }) {
+    // For subcommands that are programs of their own, which we have none of: it delays each command.
+    onResolve({ filter: /^node:child_process$/ }, ({ importer }) =>
+      /[\\/]commander[\\/]/.test(importer) ? { path: 'nothing', namespace: 'nothing' } : undefined,
+    )
+    onLoad({ filter: /^/, namespace: 'nothing' }, () => ({ contents: '' }))
     // A bundle requires as the launcher in bin/ does.
     onResolve({ filter: /^(inquirer|pg|\.\/libraries\.ts)$/ }, ({ path }) => ({
       path: `../dist/${apart[path]}`,

@@ -1,5 +1,3 @@
-import { randomInt } from 'node:crypto'
-
 /** The header by which the CLI tells with each request of a batch which one it belongs to. */
 export const batchHeader = 'tapchip-batch'
 
@@ -16,7 +14,11 @@ const digits = (value: number, count: number): string => {
 }
 
 /** IDs sort by creation time. @param now milliseconds since the epoch */
-export const newBatchId = (now: number): string => `b_${digits(now, 9)}${digits(randomInt(32 ** 5), 5)}`
+export const newBatchId = (now: number): string => {
+  // All commands load this file, and node:crypto takes longer to load than the rest of it.
+  const random = globalThis.crypto.getRandomValues(new Uint32Array(1))[0] ?? 0
+  return `b_${digits(now, 9)}${digits(random % 32 ** 5, 5)}`
+}
 
 /** The states of a batch. */
 export const batchStates = [

@@ -51,8 +51,8 @@ export async function* listText<T>(
 // Injection"). CSV that we write puts an apostrophe before such a cell, and CSV that we read removes one, so a round
 // trip changes nothing. A cell that already begins with apostrophes and such a character gets one more.
 
-const formula = /^'*[=+\-@＝＋－＠\t\r]/
-const guarded = /^'+[=+\-@＝＋－＠\t\r]/
+const formula = /^'*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20\t\r]/
+const guarded = /^'+[=+\-@\uFF1D\uFF0B\uFF0D\uFF20\t\r]/
 
 export const guardCell = (cell: string): string => (formula.test(cell) ? `'${cell}` : cell)
 export const unguardCell = (cell: string): string =>
