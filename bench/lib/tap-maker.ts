@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { AesKey } from '../../src/nfc/ntag424/cmac.ts'
 import { an10922, chipKeyInput } from '../../src/nfc/ntag424/diversify.ts'
-import { encryptPiccData, macInputText, sunMac } from '../../src/nfc/ntag424/sun.ts'
+import { encryptPiccData, sunMac } from '../../src/nfc/ntag424/sun.ts'
 
 interface KeySet {
   id: number
@@ -26,7 +26,7 @@ export class TapMaker {
   query(uidHex: string, counter: number): string {
     const tap = { uid: Buffer.from(uidHex, 'hex'), counter, mode: 'aes' as const }
     const e = encryptPiccData(this.#metaRead, tap, randomBytes(5)).toString('hex').toUpperCase()
-    const text = macInputText({ from: 'd', names: { e: 'e', c: 'c', d: 'd' }, d: this.#id, e })
+    const text = `d=${this.#id}&e=${e}&c=`
     const c = sunMac(this.#fileKey(uidHex, tap.uid), tap, text)
     return `${text}${c.toString('hex').toUpperCase()}`
   }

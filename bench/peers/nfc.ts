@@ -139,7 +139,7 @@ export function peersOf(keySet: BenchKeySet, baseUrl: string, pcsc: { env: NodeJ
       uid: inspection.uid,
       from: ['factory'],
       target: { keySet: keySet.id, generation: 0 },
-      template: { baseUrl, names: { e: 'e', c: 'c', d: 'd' }, from: 'd' },
+      template: { baseUrl, text: '?^d={keySet}&e={picc}&c={mac}' },
     })
     const applied = await runScript(card, apply(wanted, inspection, deps))
     const tap = await runScript(card, readBack(wanted, deps))

@@ -83,13 +83,17 @@ interface UriFile {
   readonly abbreviated: number
 }
 
-/** @param uri printable ASCII, since offsets into it are counted in bytes @throws RangeError */
-export function uriFile(uri: string): UriFile {
+/**
+ * @param uri printable ASCII, since offsets into it are counted in bytes
+ * @param options.abbreviate false: with no prefix code, so that the file has the whole URL as text
+ * @throws RangeError
+ */
+export function uriFile(uri: string, { abbreviate = true } = {}): UriFile {
   if (!/^[\x21-\x7e]+$/.test(uri)) throw new RangeError('The URL of a tag must be printable ASCII')
   // Take the longest match: https://www. also begins with https://.
   const code = URI_PREFIXES.reduce(
     (best, prefix, i) =>
-      uri.startsWith(prefix) && prefix.length > (URI_PREFIXES[best]?.length ?? 0) ? i : best,
+      abbreviate && uri.startsWith(prefix) && prefix.length > (URI_PREFIXES[best]?.length ?? 0) ? i : best,
     0,
   )
   const abbreviated = URI_PREFIXES[code]?.length ?? 0

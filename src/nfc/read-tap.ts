@@ -2,7 +2,7 @@ import { haloUrlParameters } from './halo/tap.ts'
 import { ntag424Version, selectTag } from './identify.ts'
 import { parseNdef, textsIn, uriIn } from './ndef.ts'
 import { ChipStatusError } from './ntag424/errors.ts'
-import { tapIn, type UrlTemplate } from './ntag424/url-template.ts'
+import { queryOf } from './ntag424/template/match.ts'
 import type { Script } from './script.ts'
 import { readNdefFile } from './type4.ts'
 
@@ -11,26 +11,22 @@ export interface TapRead {
   readonly family: 'ntag424' | 'halo'
   /** null when the chip is not set up. */
   readonly url: string | null
-  /** e, c, and d are an NTAG 424's parameters, exactly as in the URL. */
+  /** Parameters of an NTAG 424 under their default names, exactly as in the URL. */
   readonly e: string | null
   readonly c: string | null
   readonly d: string | null
 }
 
 export interface ReadTap {
-  /** Parameter names of the existing key sets; the first match is used. Default: e, c, and d. */
-  readonly templates?: readonly UrlTemplate['names'][]
   /** The card's ATR, used to name a card that is not a tag. */
   readonly atr?: Uint8Array
 }
-
-const DEFAULT_NAMES: UrlTemplate['names'] = { e: 'e', c: 'c', d: 'd' }
 
 /**
  * Taps a card as a phone does. A chip's counter rises by exactly one.
  * @throws UnknownCard, NdefFormatError, AnswerFormatError
  */
-export function* readTap({ templates = [DEFAULT_NAMES], atr }: ReadTap = {}): Script<TapRead> {
+export function* readTap({ atr }: ReadTap = {}): Script<TapRead> {
   yield* selectTag(atr)
   const { url, texts } = yield* readRecords()
   // A HaLo can be configured to show its URL as a text, so that phones do not open it: libhalo, cfg_ndef.
@@ -38,8 +34,9 @@ export function* readTap({ templates = [DEFAULT_NAMES], atr }: ReadTap = {}): Sc
   if (halo) return { family: 'halo', url: halo, e: null, c: null, d: null }
   // Identifying the chip after its only read does not raise the counter again.
   yield* ntag424Version()
-  const tap = url === null ? undefined : templates.map((names) => tapIn(url, names)).find((one) => one)
-  return { family: 'ntag424', url, e: tap?.e ?? null, c: tap?.c ?? null, d: tap?.d ?? null }
+  const { e, c, d } = queryOf(url ?? '')
+  if (e === undefined || c === undefined) return { family: 'ntag424', url, e: null, c: null, d: null }
+  return { family: 'ntag424', url, e, c, d: d ?? null }
 }
 
 /** The URL on a selected tag is null when there is none, or when reading needs a key. */

@@ -103,7 +103,7 @@ function stepsFor(
     uid,
     from: ['factory'],
     target: SOURCE,
-    template: { baseUrl: 'https://selftest.example', names: { e: 'e', c: 'c', d: 'd' }, from: 'd' },
+    template: { baseUrl: 'https://selftest.example', text: '?^d={keySet}&e={picc}&c={mac}' },
   })
   const open = (keyNo: number, source: KeySource = 'factory') => {
     const key =

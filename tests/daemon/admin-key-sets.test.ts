@@ -22,6 +22,8 @@ test('a key set of each derivation is created, listed and removed', async () => 
     id: 101,
     diversification: 'none',
     systemIdentifier: '',
+    template: '?d={keySet}&e={picc}&c={mac}',
+    tamper: null,
     macInputFrom: null,
     parameters: { e: 'e', c: 'c', d: 'd' },
     canProvision: false,
@@ -40,6 +42,7 @@ test('a key set of each derivation is created, listed and removed', async () => 
     systemIdentifier: '4e5850',
     macInputFrom: 'e',
     parameters: { e: 'picc', c: 'mac', d: 'd' },
+    template: '?d={keySet}&^picc={picc}&mac={mac}',
     canProvision: true,
   })
   const listed = await create({ id: 103, diversification: 'listed', fileReadKey: undefined })
@@ -72,7 +75,21 @@ test('a key set is in force from its creation on, and no more from its removal o
   expect(await outcomes()).toEqual(['unknown-key-set', 'unknown-chip', 'unknown-key-set'])
 })
 
-test.each([
+test('a key set with a template has it, and the short form where that says as much', async () => {
+  const own = await create({ template: 'https://^t.example/424?uid={uid}&ctr={ctr}&c={mac}' })
+  expect(own).toMatchObject({
+    status: 200,
+    body: { template: 'https://^t.example/424?uid={uid}&ctr={ctr}&c={mac}', tamper: null, parameters: null },
+  })
+  const data = await create({ id: 102, template: 'e={picc}^{enc}{mac}', tamper: 'enc:0', parameters: null })
+  expect(data.body).toMatchObject({ template: '?e={picc}^{enc}{mac}', tamper: 'enc:0', parameters: null })
+  const short = await create({ id: 103, template: '?^k={keySet}&e={picc}&c={mac}' })
+  expect(short.body).toMatchObject({ macInputFrom: 'd', parameters: { e: 'e', c: 'c', d: 'k' } })
+  const { template, parameters, macInputFrom } = short.body
+  expect(await create({ id: 104, template, parameters, macInputFrom })).toMatchObject({ status: 200 })
+})
+
+test.each<[string, object]>([
   ['fileReadKey', { fileReadKey: undefined }],
   ['fileReadKey', { fileReadKey: undefined, diversification: 'an10922' }],
   ['metaReadKey', { metaReadKey: 'abcd' }],
@@ -82,6 +99,15 @@ test.each([
   ['parameters', { parameters: { e: 'x', c: 'x' } }],
   ['parameters', { parameters: { e: 'c' } }],
   ['macInputFrom', { macInputFrom: 'c' }],
+  ['enc', { parameters: { enc: 'enc' } }],
+  ['derivation', { derivation: 'none' }],
+  ['template', { template: '?e={picc}' }],
+  ...['static', 'pk1', 'pk2', 'rnd', 'rndsig', 'cmd', 'res'].map((name): [string, object] => [
+    'template',
+    { template: `?${name}={picc}&c={mac}` },
+  ]),
+  ['template', { template: '?e={picc}&c={mac}', macInputFrom: 'd' }],
+  ['tamper', { template: '?e={picc}&c={mac}', tamper: 'enc:0' }],
   ['id', { id: -1 }],
 ])('a key set whose %s does not fit is refused, naming it', async (field, fields) => {
   const refused = await create(fields)

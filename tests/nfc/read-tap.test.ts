@@ -12,13 +12,13 @@ import { runScript } from '../../src/nfc/script.ts'
 import { VirtualHalo } from '../support/virtual-halo.ts'
 import { deps, TestChip, template, uid } from './virtual-card.ts'
 
-async function provisioned(names: { e: string; c: string; d: string } = template.names): Promise<TestChip> {
+async function provisioned(text: string = template.text): Promise<TestChip> {
   const chip = new TestChip()
   const made = plan({
     uid,
     from: ['factory'],
     target: { keySet: 3, generation: 0 },
-    template: { ...template, names },
+    template: { ...template, text },
   })
   const script = function* () {
     return yield* apply(made, yield* inspect(), deps())
@@ -45,11 +45,13 @@ describe('reading a tap', () => {
     expect(lengths).toEqual([2, 48, 26])
   })
 
-  test("finds the parameters by a key set's own names", async () => {
-    const names = { e: 'picc', c: 'cmac', d: 'set' }
-    const chip = await provisioned(names)
-    expect(await chip.run(readTap({ templates: [template.names, names] }))).toMatchObject({ d: '3' })
-    expect(await chip.run(readTap())).toMatchObject({ family: 'ntag424', e: null, c: null, d: null })
+  test('of other parameters gives the URL, which the daemon knows how to read', async () => {
+    const chip = await provisioned('?set={keySet}&picc={picc}&cmac={mac}')
+    expect(await chip.run(readTap())).toEqual({
+      family: 'ntag424',
+      url: expect.stringMatching(/\?set=3&picc=[0-9A-F]{32}&cmac=[0-9A-F]{16}$/),
+      ...{ e: null, c: null, d: null },
+    })
   })
 
   test('says of a blank chip that it has no URL', async () => {

@@ -11,8 +11,7 @@ export const uidBytes = Buffer.from('04DE5F1EACC040', 'hex')
 export const uid = uidFromBytes(uidBytes)
 export const template = {
   baseUrl: 'https://n.example',
-  names: { e: 'e', c: 'c', d: 'd' },
-  from: 'd',
+  text: '?^d={keySet}&e={picc}&c={mac}',
 } as const
 
 /** Bytes that look random and are the same at each run of a test. */

@@ -8,7 +8,7 @@ import { inspect } from '../../src/nfc/provision/inspect.ts'
 import { plan } from '../../src/nfc/provision/plan.ts'
 import { runScript } from '../../src/nfc/script.ts'
 import { uidFromBytes } from '../../src/nfc/uid.ts'
-import type { SeedKeySet } from './taps.ts'
+import { type SeedKeySet, textOf } from './taps.ts'
 
 /** A virtual chip as it leaves `nfc provision`, under a key set of a seed. @param uid 14 hex digits */
 export async function setUpChip(
@@ -22,7 +22,7 @@ export async function setUpChip(
     uid: uidFromBytes(bytes),
     from: ['factory'],
     target: { keySet: set.id, generation: 0 },
-    template: { baseUrl, names: { e: 'e', c: 'c', d: 'd', ...set.parameters }, from: set.macInputFrom },
+    template: { baseUrl, text: textOf(set) },
   })
   const card = new EmulatedCard('set-up', chip)
   await runScript(

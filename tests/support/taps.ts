@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { AesKey } from '../../src/nfc/ntag424/cmac.ts'
 import { an10922, chipKeyInput } from '../../src/nfc/ntag424/diversify.ts'
-import { encryptPiccData, macInputText, sunMac } from '../../src/nfc/ntag424/sun.ts'
+import { encryptPiccData, sunMac } from '../../src/nfc/ntag424/sun.ts'
+import { macInput } from '../../src/nfc/ntag424/template/match.ts'
+import { parseTemplate, templateOfShortForm } from '../../src/nfc/ntag424/template/parse.ts'
 
 /** A key set as a seed file has it. */
 export interface SeedKeySet {
@@ -13,6 +15,10 @@ export interface SeedKeySet {
   macInputFrom: 'd' | 'e' | null
   parameters?: { e?: string; c?: string; d?: string }
 }
+
+/** The template of a key set in its short form. */
+export const textOf = ({ parameters, macInputFrom }: SeedKeySet): string =>
+  templateOfShortForm({ parameters: { e: 'e', c: 'c', d: 'd', ...parameters }, macInputFrom })
 
 const key = (hex: string): AesKey => new AesKey(Buffer.from(hex, 'hex'))
 
@@ -33,7 +39,6 @@ export function tap(
   chip: Chip,
   counter: number,
 ): { d: string; e: string; c: string; t?: string } {
-  const names = { e: 'e', c: 'c', d: 'd', ...set.parameters }
   const uid = Buffer.from(chip.uid, 'hex')
   const mode = chip.mode ?? 'aes'
   const e = encryptPiccData(
@@ -43,7 +48,8 @@ export function tap(
   )
     .toString('hex')
     .toUpperCase()
-  const text = macInputText({ from: set.macInputFrom, names, d: String(set.id), e, t: chip.t })
+  const template = parseTemplate(textOf(set))
+  const text = macInput(template, String(set.id), { picc: e, mac: '' }, chip.t ?? '')
   const c = sunMac(fileKey(set, chip), { uid, counter, mode }, text).toString('hex').toUpperCase()
   return { d: String(set.id), e, ...(chip.t === undefined ? {} : { t: chip.t }), c }
 }

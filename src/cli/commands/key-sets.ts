@@ -32,8 +32,7 @@ const list = defineCommand({
       {
         ID: (set) => set.id,
         DIVERSIFICATION: (set) => set.diversification,
-        'MAC FROM': (set) => set.macInputFrom,
-        PARAMETERS: ({ parameters }) => `${parameters.d} ${parameters.e} ${parameters.c}`,
+        TEMPLATE: (set) => set.template,
         PROVISIONS: (set) => set.canProvision,
         CHIPS: (set) => set.chips,
         CREATED: (set) => set.createdAt,
@@ -55,7 +54,7 @@ const create = defineCommand({
   summary: 'Create a key set, whose keys are never shown again',
   description:
     'Create a key set from a JSON file with id, metaReadKey, fileReadKey, appMasterKey (to provision chips), ' +
-    'diversification, systemIdentifier, macInputFrom and parameters; or with the keys in ' +
+    'diversification, systemIdentifier, template and tamper; or with the keys in ' +
     `${Object.values(keyVariables).join(', ')}. Keys are never flags.`,
   examples: [
     'key-sets create --file keys.json',
@@ -71,6 +70,10 @@ const create = defineCommand({
       diversifications,
     ),
     systemIdentifier: text('--system-identifier <hex>', 'The system identifier of AN10922'),
+    template: text(
+      '--template <url>',
+      'The URL that its chips show, with {picc} or {uid} and {ctr}, {enc}, {tt}, {keySet}, {mac}, and ^ where the MAC begins',
+    ),
     macInputFrom: choice(
       '--mac-input-from <parameter>',
       'Parameter at which the MACed text starts (default: none)',
@@ -84,21 +87,23 @@ const create = defineCommand({
       options.id ??
       numeral(members.id) ??
       Number(await ctx.prompts.text(undefined, { flag: '--id', message: 'Number of the key set' }))
-    const diversification = diversifications.find(
-      (known) => known === (options.diversification ?? members.diversification),
-    )
+    const chosen = options.diversification ?? members.diversification
+    const diversification = diversifications.find((known) => known === chosen)
     if (diversification === undefined) {
       throw new UsageError(
-        '--diversification is missing.',
+        chosen === undefined
+          ? '--diversification is missing.'
+          : `The diversification ${JSON.stringify(chosen)} is unknown.`,
         `It is one of ${diversifications.join(', ')}, by flag or in the file.`,
       )
     }
-    const { systemIdentifier, macInputFrom } = options
+    const { systemIdentifier, template, macInputFrom } = options
     const set = await ctx.call('POST /admin/key-sets', {
       body: {
         ...members,
         ...keysFromEnv(ctx),
         ...(systemIdentifier === undefined ? {} : { systemIdentifier }),
+        ...(template === undefined ? {} : { template }),
         ...(macInputFrom === undefined ? {} : { macInputFrom }),
         id,
         diversification,
@@ -108,8 +113,7 @@ const create = defineCommand({
     await ctx.io.one(set, (made) => ({
       Id: made.id,
       Diversification: made.diversification,
-      'MAC from': made.macInputFrom,
-      Parameters: `${made.parameters.d} ${made.parameters.e} ${made.parameters.c}`,
+      Template: made.template,
       Provisions: made.canProvision,
     }))
     ctx.io.hint(

@@ -101,7 +101,7 @@ const team = z.object({
 /** Every list may be absent. */
 export const seedFile = z.object({
   version: z.literal(1, 'must be 1'),
-  keySets: list(z.object(keySetFields)),
+  keySets: list(z.strictObject(keySetFields)),
   names: z.record(z.string(), address).default({}),
   teams: list(team),
 })

@@ -186,7 +186,7 @@ function checkOverlaps(sdm: SdmSettings, fileSize: number): void {
     [sdm.uidOffset, MIRRORED.uid],
     [sdm.counterOffset, MIRRORED.counter],
     [sdm.piccDataOffset, MIRRORED.piccData],
-    [sdm.tamperOffset, MIRRORED.tamper],
+    [isEncryptedStatus(sdm) ? undefined : sdm.tamperOffset, MIRRORED.tamper],
     [sdm.encrypted?.offset, sdm.encrypted?.length ?? 0],
     [sdm.macOffset, MIRRORED.mac],
   ] as const
@@ -199,6 +199,13 @@ function checkOverlaps(sdm: SdmSettings, fileSize: number): void {
     if (end > fileSize) throw new RangeError('These file settings are invalid: a mirror ends beyond the file')
     free = end
   }
+}
+
+/** A status in the first half of the encrypted part, whose content the chip encrypts, is mirrored into that content. */
+function isEncryptedStatus({ tamperOffset, encrypted }: SdmSettings): boolean {
+  if (tamperOffset === undefined || !encrypted) return false
+  const { offset, length } = encrypted
+  return tamperOffset >= offset && tamperOffset + MIRRORED.tamper <= offset + length / 2
 }
 
 function nibble(condition: AccessCondition): number {

@@ -39,6 +39,18 @@ export function decryptPiccData(metaRead: AesKey, e: Uint8Array): PiccData | und
   return readPiccData(lrpKey(metaRead).decrypt(0, e.subarray(0, LRP_RANDOM), e.subarray(LRP_RANDOM)), 'lrp')
 }
 
+/** Of a chip that mirrors its UID without the counter. */
+const UID_ONLY = 0x87
+/** First byte of all UIDs: NXP. */
+const NXP = 0x04
+
+/** True if `e` decrypts to the UID of a chip that mirrors no counter. With a wrong key one in 65,536 passes. */
+export function isWithoutCounter(metaRead: AesKey, e: Uint8Array): boolean {
+  if (e.length !== AES_LENGTH) return false
+  const plain = metaRead.decryptBlock(e)
+  return plain[0] === UID_ONLY && plain[1] === NXP
+}
+
 /**
  * The inverse of decryptPiccData: 16 bytes in AES mode, 24 in LRP mode. Source: NT4H2421Gx s9.3.4
  * @param random 5 bytes of padding in AES mode; 13 in LRP mode, the first 8 of them sent in plain
@@ -89,50 +101,28 @@ export function sdmSessionKeys(fileRead: AesKey, tap: Omit<SdmInput, 'mode'>): {
  * @returns undefined unless the input is whole blocks of 16 bytes
  * @throws RangeError when the UID or the counter does not fit
  * Source: AN12196 s3.4.3 Table 3, NT4H2421Gx s9.3.6
- * @public
  */
 export function decryptFileData(fileRead: AesKey, tap: SdmInput, encrypted: Uint8Array): Buffer | undefined {
   if (encrypted.length === 0 || encrypted.length % BLOCK !== 0) return undefined
-  const counter = uidAndCounter(tap).subarray(UID_LENGTH)
-  if (tap.mode === 'lrp') {
-    const start = Buffer.concat([counter, Buffer.alloc(3)])
-    return lrpSession(fileRead, tap).decrypt(1, start, encrypted)
-  }
-  const enc = new AesKey(sdmSessionKeys(fileRead, tap).enc)
-  const iv = enc.encryptBlock(Buffer.concat([counter, Buffer.alloc(BLOCK - counter.length)]))
-  return enc.decryptCbc(iv, encrypted)
+  if (tap.mode === 'lrp') return lrpSession(fileRead, tap).decrypt(1, lrpStart(tap), encrypted)
+  const { key, iv } = encSession(fileRead, tap)
+  return key.decryptCbc(iv, encrypted)
 }
 
-/** The parameter at which the MACed text starts; null: there is no text. */
-type MacInputStart = 'd' | 'e' | null
-
-/** The parameter of a TagTamper's status, two characters: the permanent status, and the current one. */
-export const TAMPER_PARAMETER = 't'
-
-export interface MacInputTemplate {
-  readonly from: MacInputStart
-  /** Parameter names in the chip's URL. */
-  readonly names: Readonly<{ e: string; c: string; d: string }>
+/** The inverse of decryptFileData. @param data whole blocks of 16 bytes @throws RangeError */
+export function encryptFileData(fileRead: AesKey, tap: SdmInput, data: Uint8Array): Buffer {
+  if (tap.mode === 'lrp') return lrpSession(fileRead, tap).encrypt(1, lrpStart(tap), data)
+  const { key, iv } = encSession(fileRead, tap)
+  return key.encryptCbc(iv, data)
 }
 
-/**
- * Rebuilds the text that the MAC covers from the chip's template, since callers may reorder parameters:
- * `d=101&e=EF96…&c=`, or `e=EF96…&c=`, or nothing. A missing d counts as empty.
- * @param e hex digits in any case; chips write upper case
- * @param t a TagTamper's status, such as `CO`, which stands before c: `e=EF96…&t=CO&c=`
- * Source: NT4H2421Gx s9.3.7 (SDMMACInputOffset)
- */
-export function macInputText({
-  from,
-  names,
-  d,
-  e,
-  t,
-}: MacInputTemplate & { d: string | undefined; e: string; t?: string | undefined }): string {
-  if (from === null) return ''
-  const status = t === undefined ? '' : `&${TAMPER_PARAMETER}=${t}`
-  const tail = `${names.e}=${e.toUpperCase()}${status}&${names.c}=`
-  return from === 'd' ? `${names.d}=${d ?? ''}&${tail}` : tail
+const counterBytes = (tap: SdmInput): Buffer => uidAndCounter(tap).subarray(UID_LENGTH)
+const lrpStart = (tap: SdmInput): Buffer => Buffer.concat([counterBytes(tap), Buffer.alloc(3)])
+
+function encSession(fileRead: AesKey, tap: SdmInput): { key: AesKey; iv: Buffer } {
+  const key = new AesKey(sdmSessionKeys(fileRead, tap).enc)
+  const counter = counterBytes(tap)
+  return { key, iv: key.encryptBlock(Buffer.concat([counter, Buffer.alloc(BLOCK - counter.length)])) }
 }
 
 // Prefixes of session vectors: NT4H2421Gx s9.3.9.

@@ -2,8 +2,9 @@ import { NdefFormatError, parseNdef, uriIn } from '../ndef.ts'
 import { AesKey } from '../ntag424/cmac.ts'
 import { ChipStatusError } from '../ntag424/errors.ts'
 import { MIRRORED } from '../ntag424/file-settings.ts'
-import { decryptPiccData, macInputText, verifySunMac } from '../ntag424/sun.ts'
-import { tapIn } from '../ntag424/url-template.ts'
+import { Matcher, queryOf } from '../ntag424/template/match.ts'
+import { parseTemplate, TAMPER_PARAMETER } from '../ntag424/template/parse.ts'
+import { claimOf, isLoopStatus, proveTap } from '../ntag424/template/tap.ts'
 import type { Script } from '../script.ts'
 import { readNdefFile } from '../type4.ts'
 import { uidFromBytes, uidToBytes } from '../uid.ts'
@@ -12,12 +13,9 @@ import { type KeysOf, keyFrom, type Plan, type TargetFile, targetFile } from './
 /** A verified tap on the reader. Never log it. */
 export interface LiveTap {
   readonly url: string
-  readonly e: string
-  readonly c: string
-  readonly d: string | undefined
-  /** The status of a TagTamper's loop. */
-  readonly t: string | undefined
   readonly counter: number
+  /** Permanent and current status of a TagTamper's loop. */
+  readonly status: string | undefined
 }
 
 interface TapCheck {
@@ -48,17 +46,28 @@ export function* checkTap(plan: Plan, keysOf: KeysOf): Script<TapCheck> {
   }
 }
 
-function verifiedTap(file: Buffer, { uid, target, template }: Plan, keysOf: KeysOf): LiveTap | undefined {
+function verifiedTap(file: Buffer, plan: Plan, keysOf: KeysOf): LiveTap | undefined {
+  const { uid, target } = plan
   const url = urlIn(file)
-  const read = template && url !== undefined ? tapIn(url, template.names) : undefined
-  if (!template || url === undefined || read === undefined) return undefined
+  if (!plan.template || target === 'factory' || url === undefined) return undefined
+  const template = parseTemplate(plan.template.text, plan.template.tamperAt)
+  const query = queryOf(url)
+  const match = new Matcher(template.parameters).match(query)
+  if (!match.ok) return undefined
   const bytes = uidToBytes(uid)
   const key = (keyNo: number): AesKey => new AesKey(keyFrom(target, keyNo, bytes, keysOf))
-  const tap = decryptPiccData(key(META_READ), Buffer.from(read.e, 'hex'))
-  if (!tap || uidFromBytes(tap.uid) !== uid) return undefined
-  const text = macInputText({ ...template, d: read.d, e: read.e, t: template.tamper && read.t })
-  if (!verifySunMac(key(FILE_READ), tap, text, Buffer.from(read.c, 'hex'))) return undefined
-  return { url, ...read, counter: tap.counter }
+  const claim = claimOf(match.values, key(META_READ))
+  if (!claim || uidFromBytes(claim.uid) !== uid) return undefined
+  const t = query[TAMPER_PARAMETER]
+  const tap = proveTap({
+    template,
+    keySet: String(target.keySet),
+    values: match.values,
+    claim,
+    fileRead: key(FILE_READ),
+    loop: plan.template.tamper && isLoopStatus(t) ? [t] : undefined,
+  })
+  return tap && { url, counter: tap.counter, status: tap.status }
 }
 
 function urlIn(file: Buffer): string | undefined {
@@ -81,7 +90,10 @@ function withoutMirrors(file: Buffer, { settings: { sdm } }: TargetFile): Buffer
     // A shorter file has no mirror there.
     if (at !== undefined && at + length <= out.length) out.fill('0', at, at + length)
   }
+  blank(sdm?.uidOffset, MIRRORED.uid)
+  blank(sdm?.counterOffset, MIRRORED.counter)
   blank(sdm?.piccDataOffset, MIRRORED.piccData)
+  blank(sdm?.encrypted?.offset, sdm?.encrypted?.length ?? 0)
   blank(sdm?.tamperOffset, MIRRORED.tamper)
   blank(sdm?.macOffset, MIRRORED.mac)
   return out

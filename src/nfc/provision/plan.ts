@@ -2,7 +2,8 @@ import * as z from 'zod'
 import { keyVersion, type PlannedKey } from '../ntag424/diversify.ts'
 import type { FileSettings } from '../ntag424/file-settings.ts'
 import { FILE_SIZES, MASTER_KEY, NDEF_FILE } from '../ntag424/layout.ts'
-import { templateFile, type UrlTemplate } from '../ntag424/url-template.ts'
+import { templateFile } from '../ntag424/template/file.ts'
+import { parseTemplate, templateOfShortForm } from '../ntag424/template/parse.ts'
 import { parseUid } from '../uid.ts'
 
 /**
@@ -55,7 +56,18 @@ export interface Plan {
   readonly from: readonly KeySource[]
   readonly target: KeySource
   /** null: the file is emptied, its factory state. */
-  readonly template: UrlTemplate | null
+  readonly template: PlannedUrl | null
+}
+
+/** The URL that the chip is to show. */
+export interface PlannedUrl {
+  /** See parseTemplate. */
+  readonly text: string
+  /** `enc:BYTE`, if a TagTamper's status lies in the encrypted data. */
+  readonly tamperAt?: string | undefined
+  readonly baseUrl: string
+  /** The chip is a TagTamper, and shows the status of its loop. */
+  readonly tamper?: true | undefined
 }
 
 interface PlanInput {
@@ -64,7 +76,7 @@ interface PlanInput {
   /** Usually just the factory; for an interrupted chip every source of its unfinished plan, including the target. */
   readonly from: readonly KeySource[]
   readonly target: KeySetSource
-  readonly template: Omit<UrlTemplate, 'd'>
+  readonly template: PlannedUrl
 }
 
 /**
@@ -79,7 +91,7 @@ export function plan({ uid, from, target, template }: PlanInput): Plan {
     from: from.filter((source) => !sameSource(source, target)),
     // The journal is searched for these properties in this order (store/nfc-plans.ts).
     target: { keySet: target.keySet, generation: target.generation },
-    template: { ...template, d: String(target.keySet) },
+    template,
   }
   return checked(made)
 }
@@ -126,8 +138,10 @@ const FACTORY_FILE: TargetFile = {
   settings: { mode: 'plain', access: { read: 'free', write: 'free', readWrite: 'free', change: MASTER_KEY } },
 }
 
-export function targetFile({ template }: Plan): TargetFile {
-  return template ? templateFile(template) : FACTORY_FILE
+export function targetFile({ template, target }: Plan): TargetFile {
+  if (!template || target === 'factory') return FACTORY_FILE
+  const { text, tamperAt, baseUrl, tamper } = template
+  return templateFile({ template: parseTemplate(text, tamperAt), baseUrl, keySet: target.keySet, tamper })
 }
 
 function checked(made: Plan): Plan {
@@ -148,18 +162,33 @@ const source = z.union([
   z.literal('factory'),
   z.object({ keySet: z.int().min(0), generation: z.int().min(0).max(254) }),
 ])
+/** Plans that were stored before key sets had templates. */
+const beforeTemplates = z
+  .object({
+    baseUrl: z.string(),
+    names: z.object({ e: z.string(), c: z.string(), d: z.string() }),
+    from: z.enum(['d', 'e']).nullable(),
+    tamper: z.literal(true).optional(),
+  })
+  .transform(({ baseUrl, names: parameters, from: macInputFrom, tamper }) => ({
+    text: templateOfShortForm({ parameters, macInputFrom }),
+    baseUrl,
+    tamper,
+  }))
 const json = z.object({
   version: z.literal(1),
   uid: z.string(),
   from: z.array(source),
   target: source,
   template: z
-    .object({
-      baseUrl: z.string(),
-      d: z.string(),
-      names: z.object({ e: z.string(), c: z.string(), d: z.string() }),
-      from: z.enum(['d', 'e']).nullable(),
-      tamper: z.literal(true).optional(),
-    })
+    .union([
+      z.object({
+        text: z.string(),
+        tamperAt: z.string().optional(),
+        baseUrl: z.string(),
+        tamper: z.literal(true).optional(),
+      }),
+      beforeTemplates,
+    ])
     .nullable(),
 })

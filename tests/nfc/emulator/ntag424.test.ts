@@ -19,7 +19,8 @@ import type { FileSettings } from '../../../src/nfc/ntag424/file-settings.ts'
 import { NDEF_FILE, PROPRIETARY_FILE } from '../../../src/nfc/ntag424/layout.ts'
 import type { CommMode, SecureSession } from '../../../src/nfc/ntag424/secure-session.ts'
 import { decryptPiccData, verifySunMac } from '../../../src/nfc/ntag424/sun.ts'
-import { templateFile } from '../../../src/nfc/ntag424/url-template.ts'
+import { templateFile } from '../../../src/nfc/ntag424/template/file.ts'
+import { parseTemplate } from '../../../src/nfc/ntag424/template/parse.ts'
 import { runScript, type Script } from '../../../src/nfc/script.ts'
 import { readNdefFile, selectApplication } from '../../../src/nfc/type4.ts'
 import { steadyRandom, uidBytes } from '../virtual-card.ts'
@@ -45,9 +46,8 @@ beforeEach(async () => {
 
 const template = templateFile({
   baseUrl: 'https://n.example',
-  d: '3',
-  names: { e: 'e', c: 'c', d: 'd' },
-  from: 'd',
+  keySet: 3,
+  template: parseTemplate('?^d={keySet}&e={picc}&c={mac}'),
 })
 
 async function withSdm(settings: FileSettings = template.settings): Promise<void> {

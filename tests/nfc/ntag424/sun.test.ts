@@ -5,7 +5,6 @@ import {
   decryptFileData,
   decryptPiccData,
   encryptPiccData,
-  macInputText,
   type SdmMode,
   sunMac,
   verifySunMac,
@@ -86,26 +85,3 @@ test.each([0x00, 0x47, 0x87, 0xc4, 0xc6, 0xd7, 0xe7, 0xff])(
     expect(decryptPiccData(key, key.encryptBlock(plain))).toBeUndefined()
   },
 )
-
-describe('macInputText', () => {
-  const names = { e: 'e', c: 'c', d: 'd' }
-  const e = 'ef963ff7828658a599f3041510671e88'
-  const upper = e.toUpperCase()
-
-  test.each([
-    ['d' as const, `d=101&e=${upper}&c=`],
-    ['e' as const, `e=${upper}&c=`],
-    [null, ''],
-  ])('from %s', (from, text) => {
-    expect(macInputText({ from, names, d: '101', e })).toBe(text)
-  })
-
-  test('uses the parameter names of the template', () => {
-    const own = { e: 'picc_data', c: 'cmac', d: 'set' }
-    expect(macInputText({ from: 'd', names: own, d: 'A', e })).toBe(`set=A&picc_data=${upper}&cmac=`)
-  })
-
-  test('never takes a tap that lost its d for one of a template without d', () => {
-    expect(macInputText({ from: 'd', names, d: undefined, e })).toBe(`d=&e=${upper}&c=`)
-  })
-})

@@ -16,7 +16,14 @@ import {
   WrongChip,
 } from '../../../src/nfc/provision/errors.ts'
 import { type Inspection, inspect } from '../../../src/nfc/provision/inspect.ts'
-import { type Plan, parsePlan, plan, planReset, sourcesOf } from '../../../src/nfc/provision/plan.ts'
+import {
+  type Plan,
+  parsePlan,
+  plan,
+  planReset,
+  sourcesOf,
+  targetFile,
+} from '../../../src/nfc/provision/plan.ts'
 import { readBack } from '../../../src/nfc/provision/read-back.ts'
 import { readTap } from '../../../src/nfc/read-tap.ts'
 import { runScript, type Script } from '../../../src/nfc/script.ts'
@@ -63,7 +70,7 @@ describe('setting a chip up', () => {
     const chip = new TestChip()
     await chip.run(provision(planned))
     const tap = await chip.run(readBack(planned, deps()))
-    expect(tap).toMatchObject({ counter: 1, d: '101' })
+    expect(tap).toMatchObject({ counter: 1, url: expect.stringContaining('?d=101&') })
     expect(tap?.url).toMatch(/^https:\/\/n\.example\/t\?d=101&e=[0-9A-F]{32}&c=[0-9A-F]{16}$/)
     expect(chip.memory.failedAuthentications).toBe(0)
   })
@@ -87,7 +94,10 @@ describe('setting a chip up', () => {
     expect(await chip.run(provision(again))).toBe('applied')
     holds(chip, again)
     // The settings are the same ones, so the counter goes on; under the new keys that is as good as any.
-    expect(await chip.run(readBack(again, deps()))).toMatchObject({ counter: 2, d: '102' })
+    expect(await chip.run(readBack(again, deps()))).toMatchObject({
+      counter: 2,
+      url: expect.stringContaining('?d=102&'),
+    })
   })
 
   test.each([140, 160, 173, 174, 175])(
@@ -321,4 +331,24 @@ test('inspecting tries no key and takes no count', async () => {
   const seen: Inspection = await chip.run(inspect())
   expect(seen).toMatchObject({ uid, versions: [1, 1, 1, 1, 1] })
   expect(JSON.stringify(chip.chip.toJSON())).toBe(before)
+})
+
+test('a plan that the version before stored is read, and writes the same file', () => {
+  const stored = (form: object) => ({
+    version: 1,
+    uid,
+    from: ['factory'],
+    target: { keySet: 101, generation: 0 },
+    template: { baseUrl: 'https://n.example', d: '101', ...form },
+  })
+  const names = { e: 'e', c: 'c', d: 'd' }
+  expect(parsePlan(stored({ names, from: 'd' }))).toEqual(planned)
+  expect(targetFile(parsePlan(stored({ names, from: 'd', tamper: true })))).toEqual(
+    targetFile(plan({ ...planned, target: first, template: { ...template, tamper: true } })),
+  )
+  expect(targetFile(parsePlan(stored({ names: { e: 'p', c: 'm', d: 'k' }, from: null }))).url).toBe(
+    `https://n.example/t?k=101&p=${'0'.repeat(32)}&m=${'0'.repeat(16)}`,
+  )
+  const json = JSON.parse(JSON.stringify(planned))
+  expect(parsePlan(json)).toEqual(planned)
 })

@@ -226,9 +226,9 @@ export const adminChips = {
         z.object({
           uid: z.string(),
           url: z.string(),
-          e: z.string(),
+          e: z.string().nullable(),
           c: z.string(),
-          d: z.string(),
+          d: z.string().nullable(),
           counter: z.number(),
         }),
       ),

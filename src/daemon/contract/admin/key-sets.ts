@@ -27,7 +27,13 @@ export const keySetFields = {
     .nullable()
     .optional(),
   macInputFrom: z.enum(['d', 'e'], 'must be "d", "e" or null').nullable().optional(),
-  parameters: z.object({ e: parameterName, c: parameterName, d: parameterName }).partial().optional(),
+  parameters: z
+    .strictObject({ e: parameterName, c: parameterName, d: parameterName })
+    .partial()
+    .nullable()
+    .optional(),
+  template: z.string().nullable().optional(),
+  tamper: z.string().nullable().optional(),
 }
 
 const keySetOnWire = () =>
@@ -35,8 +41,10 @@ const keySetOnWire = () =>
     id: z.number(),
     diversification: z.enum(diversifications),
     systemIdentifier: z.string(),
+    template: z.string(),
+    tamper: z.string().nullable(),
     macInputFrom: z.enum(['d', 'e']).nullable(),
-    parameters: z.object({ e: z.string(), c: z.string(), d: z.string() }),
+    parameters: z.object({ e: z.string(), c: z.string(), d: z.string() }).nullable(),
     canProvision: z.boolean(),
     chips: z.number(),
     createdAt: timestamp,
@@ -53,7 +61,7 @@ export const keySets = {
     id: 'createKeySet',
     summary: 'Create a key set. Its keys are never shown',
     scope: 'keys',
-    body: () => z.object(keySetFields),
+    body: () => z.strictObject(keySetFields),
     response: keySetOnWire,
   }),
   'DELETE /admin/key-sets/:id': adminEndpoint({

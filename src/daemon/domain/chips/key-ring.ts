@@ -1,6 +1,13 @@
 import { haloParameters } from '../../../nfc/halo/tap.ts'
 import { AesKey } from '../../../nfc/ntag424/cmac.ts'
 import { fileReadKeys } from '../../../nfc/ntag424/diversify.ts'
+import { Matcher } from '../../../nfc/ntag424/template/match.ts'
+import {
+  defaultParameters,
+  parseTemplate,
+  templateOfShortForm,
+  type UrlTemplate,
+} from '../../../nfc/ntag424/template/parse.ts'
 import { uidToBytes } from '../../../nfc/uid.ts'
 import { allKeySets } from '../../store/chips/key-sets.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
@@ -16,18 +23,22 @@ export interface KeySet {
   readonly fileReadOf: ReturnType<typeof fileReadKeys> | undefined
   readonly diversification: KeySetRow['diversification']
   readonly systemIdentifier: Buffer
-  readonly macInputFrom: KeySetRow['macInputFrom']
-  readonly names: { readonly e: string; readonly c: string; readonly d: string }
+  readonly template: UrlTemplate
 }
 
-const namesIn = (templates: readonly KeySet['names'][]): string[] => [
-  ...new Set([...haloParameters, ...templates.flatMap(({ e, c, d }) => [e, c, d])]),
-]
+/** Key sets whose taps have the same parameters. */
+interface TapShape {
+  readonly matcher: Matcher
+  readonly sets: Map<number, KeySet>
+}
 
 // Each cached key takes about 1.4 kB.
 const maxDerivedKeys = 25_000
 
-export const defaultParameters: KeySet['names'] = { e: 'e', c: 'c', d: 'd' }
+// Its parameters are named when a URL fits no key set.
+const defaultTemplate = parseTemplate(
+  templateOfShortForm({ parameters: defaultParameters, macInputFrom: null }),
+)
 
 export interface KeyedChip {
   uid: string
@@ -39,18 +50,28 @@ export const keyContext = (keySet: number, key: 'metaRead' | 'fileRead' | 'appMa
   `keySets:${keySet}:${key}`
 export const chipKeyContext = (uid: string) => `chips:${uid}:fileRead`
 
+/** A version without templates may have created the row. */
+export const templateOf = ({ template, tamperAt, ...row }: KeySetRow): UrlTemplate => {
+  const { nameOfE: e, nameOfC: c, nameOfD: d, macInputFrom } = row
+  return parseTemplate(template ?? templateOfShortForm({ parameters: { e, c, d }, macInputFrom }), tamperAt)
+}
+
 export class KeyRing {
   readonly #box: SecretBox
   readonly #order = new LoadOrder()
   #sets = new Map<number, KeySet>()
-  #templates: readonly KeySet['names'][] = [defaultParameters]
-  #parameterNames = namesIn([defaultParameters])
+  #shapes: readonly TapShape[] = []
+  #parameterNames: readonly string[] = []
+  /** The order of their last valid taps: the newest has the highest number. */
+  readonly #uses = new Map<number, number>()
+  #taps = 0
   /**
    * Keys of recently tapped chips. Without this cache, a chip's next tap would take 4 % longer, and a replay 13 %.
    */
   readonly #derivedKeys = new Map<string, AesKey>()
   constructor(box: SecretBox) {
     this.#box = box
+    this.#arrange()
   }
 
   async load(db: Queries): Promise<void> {
@@ -59,33 +80,47 @@ export class KeyRing {
     if (!isNewest()) return
     this.#derivedKeys.clear()
     this.#sets = new Map(rows.map((row) => [row.id, this.#open(row)]))
-    const distinct = new Map(
-      [defaultParameters, ...[...this.#sets.values()].map((set) => set.names)].map((names) => [
-        `${names.d} ${names.e} ${names.c}`,
-        names,
-      ]),
-    )
-    this.#templates = [...distinct.values()]
-    this.#parameterNames = namesIn(this.#templates)
+    for (const { id } of rows.sort((a, b) => a.createdAt.localeCompare(b.createdAt)))
+      if (!this.#uses.has(id)) this.used(id)
+    this.#arrange()
+  }
+
+  #arrange(): void {
+    const shapes = new Map<string, TapShape>()
+    const shapeOf = ({ text, parameters }: UrlTemplate): TapShape => {
+      const query = text.slice(text.indexOf('?') + 1).replace('^', '')
+      const shape = shapes.get(query) ?? { matcher: new Matcher(parameters), sets: new Map() }
+      shapes.set(query, shape)
+      return shape
+    }
+    shapeOf(defaultTemplate)
+    for (const set of this.#sets.values()) shapeOf(set.template).sets.set(set.id, set)
+    this.#shapes = [...shapes.values()]
+    this.#parameterNames = [
+      ...new Set([...haloParameters, ...this.#shapes.flatMap(({ matcher }) => matcher.names)]),
+    ]
   }
 
   get(id: number): KeySet | undefined {
     return this.#sets.get(id)
   }
 
-  /** @returns undefined unless there is exactly one key set, which then applies to taps that name none */
-  only(): KeySet | undefined {
-    if (this.#sets.size !== 1) return undefined
-    for (const set of this.#sets.values()) return set
-    return undefined
-  }
-
   parameterNames(): readonly string[] {
     return this.#parameterNames
   }
 
-  templates(): readonly KeySet['names'][] {
-    return this.#templates
+  /** The first one is that of the default parameters, whether a key set has it or not. */
+  shapes(): readonly TapShape[] {
+    return this.#shapes
+  }
+
+  /** A valid tap under the key set: others are tried after it. */
+  used(id: number): void {
+    this.#uses.set(id, ++this.#taps)
+  }
+
+  lastUse(id: number): number {
+    return this.#uses.get(id) ?? 0
   }
 
   /** @returns the SDMFileRead key of the chip; undefined if it was never listed */
@@ -132,8 +167,7 @@ export class KeyRing {
           : undefined,
       diversification,
       systemIdentifier,
-      macInputFrom: row.macInputFrom,
-      names: { e: row.nameOfE, c: row.nameOfC, d: row.nameOfD },
+      template: templateOf(row),
     }
   }
 }

@@ -1,3 +1,14 @@
+import { haloParameters } from '../../../nfc/halo/tap.ts'
+import {
+  defaultParameters,
+  parseTemplate,
+  type ShortForm,
+  shortFormOf,
+  slotsOf,
+  TemplateError,
+  templateOfShortForm,
+  type UrlTemplate,
+} from '../../../nfc/ntag424/template/parse.ts'
 import { parsePlan, sourcesOf } from '../../../nfc/provision/plan.ts'
 import { canSetUpChips } from '../../../values/diversifications.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
@@ -15,7 +26,7 @@ import { chipsStillUsing, openNfcPlans } from '../../store/nfc/nfc-plans.ts'
 import type { KeySetRow } from '../../store/schema/schema.ts'
 import { DomainError, invalid, notFound } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
-import { defaultParameters, type KeyRing, type KeySet, keyContext } from './key-ring.ts'
+import { type KeyRing, keyContext, templateOf } from './key-ring.ts'
 
 /** Keys are hex and are never returned in a response. */
 export interface NewKeySet {
@@ -25,16 +36,24 @@ export interface NewKeySet {
   appMasterKey?: string | null | undefined
   diversification: KeySetRow['diversification']
   systemIdentifier?: string | null | undefined
+  /** See parseTemplate. */
+  template?: string | null | undefined
+  /** `enc:BYTE`, if a TagTamper's status lies in the encrypted data. */
+  tamper?: string | null | undefined
+  /** The short form of a template. */
   macInputFrom?: KeySetRow['macInputFrom'] | undefined
-  parameters?: { [name in keyof KeySet['names']]?: string | undefined } | undefined
+  parameters?: { [name in keyof ShortForm['parameters']]?: string | undefined } | null | undefined
 }
 
 export interface KeySetView {
   id: number
   diversification: KeySetRow['diversification']
   systemIdentifier: string
+  template: string
+  tamper: string | null
+  /** null where the template says more than the short form can. */
   macInputFrom: KeySetRow['macInputFrom']
-  parameters: KeySet['names']
+  parameters: ShortForm['parameters'] | null
   canProvision: boolean
   chips: number
   createdAt: string
@@ -59,9 +78,9 @@ export async function createKeySetIn(
   fields: NewKeySet,
   at: string,
 ): Promise<KeySetRow> {
-  const { id, diversification, macInputFrom } = fields
-  const names = { ...defaultParameters, ...definedIn(fields.parameters) }
-  assertFits(fields, names)
+  const { id, diversification } = fields
+  assertFits(fields)
+  const template = templateIn(fields)
   if (await findKeySet(trx, id)) {
     throw new DomainError(
       'already_exists',
@@ -77,10 +96,9 @@ export async function createKeySetIn(
     appMasterKey: seal(fields.appMasterKey, 'appMaster'),
     diversification,
     systemIdentifier: (fields.systemIdentifier ?? '').toLowerCase(),
-    macInputFrom: macInputFrom ?? null,
-    nameOfE: names.e,
-    nameOfC: names.c,
-    nameOfD: names.d,
+    template: template.text,
+    tamperAt: template.tamperAt ?? null,
+    ...shortFormColumns(template),
     createdAt: at,
   })
 }
@@ -141,7 +159,7 @@ export async function removeKeySet(
 const leftNamed = 5
 const aesKey = /^[0-9a-fA-F]{32}$/
 
-function assertFits(fields: NewKeySet, names: KeySet['names']): void {
+function assertFits(fields: NewKeySet): void {
   for (const key of ['metaReadKey', 'fileReadKey', 'appMasterKey'] as const) {
     const value = fields[key]
     if (value != null && !aesKey.test(value)) throw invalid(key, 'must be an AES-128 key: 32 hex digits')
@@ -155,19 +173,60 @@ function assertFits(fields: NewKeySet, names: KeySet['names']): void {
       'must be the version of the bolt cards in four bytes, the lowest first, such as 01000000; empty: 0',
     )
   }
-  if (new Set(Object.values(names)).size < 3) throw invalid('parameters', 'must be three different names')
 }
 
-const definedIn = (names: NewKeySet['parameters']): Partial<KeySet['names']> =>
+/** @throws DomainError invalid_input */
+function templateIn({ template, tamper, parameters: names, macInputFrom = null }: NewKeySet): UrlTemplate {
+  const parameters = { ...defaultParameters, ...definedIn(names) }
+  if (new Set(Object.values(parameters)).size < 3)
+    throw invalid('parameters', 'must be three different names')
+  try {
+    const short = templateOfShortForm({ parameters, macInputFrom })
+    const parsed = parseTemplate(template ?? short, tamper)
+    if (template != null && (names != null || macInputFrom !== null) && parsed.text !== short)
+      throw invalid(
+        'template',
+        `says something else than parameters and macInputFrom (${short}): keep one of the two`,
+      )
+    assertNoHaloNames(parsed)
+    return parsed
+  } catch (error) {
+    if (error instanceof TemplateError) throw invalid(error.field, error.message)
+    throw error
+  }
+}
+
+const haloNames = new Set<string>([...haloParameters, 'cmd', 'res'])
+
+/** Only asked of new key sets: stored ones are read whatever names HaLo chips use by then. */
+function assertNoHaloNames({ parameters }: UrlTemplate): void {
+  const taken = parameters.find(({ name, value }) => slotsOf(value).length > 0 && haloNames.has(name))
+  if (taken) throw invalid('template', `has the parameter ${taken.name}, a name that HaLo chips use`)
+}
+
+/** Other templates have names there that no tap has. */
+function shortFormColumns(template: UrlTemplate) {
+  const { parameters, macInputFrom } = shortFormOf(template) ?? {
+    parameters: { e: '', c: '', d: '' },
+    macInputFrom: null,
+  }
+  return { macInputFrom, nameOfE: parameters.e, nameOfC: parameters.c, nameOfD: parameters.d }
+}
+
+const definedIn = (names: NewKeySet['parameters']): Partial<ShortForm['parameters']> =>
   Object.fromEntries(Object.entries(names ?? {}).filter(([, name]) => name !== undefined))
 
 function toView(row: KeySetRow, chips: number): KeySetView {
+  const template = templateOf(row)
+  const short = shortFormOf(template)
   return {
     id: row.id,
     diversification: row.diversification,
     systemIdentifier: row.systemIdentifier,
-    macInputFrom: row.macInputFrom,
-    parameters: { e: row.nameOfE, c: row.nameOfC, d: row.nameOfD },
+    template: template.text,
+    tamper: template.tamperAt ?? null,
+    macInputFrom: short?.macInputFrom ?? null,
+    parameters: short?.parameters ?? null,
     canProvision: row.appMasterKey !== null && row.fileReadKey !== null && canSetUpChips(row.diversification),
     chips,
     createdAt: row.createdAt,

@@ -1,7 +1,14 @@
-import { canShowTamper, type UrlTemplate } from '../../../nfc/ntag424/url-template.ts'
+import { canShowTamper } from '../../../nfc/ntag424/template/parse.ts'
 import { ForeignKeys } from '../../../nfc/provision/errors.ts'
 import { hasFactoryKeys, type Inspection } from '../../../nfc/provision/inspect.ts'
-import { type KeySetSource, type KeySource, type Plan, plan, sourcesOf } from '../../../nfc/provision/plan.ts'
+import {
+  type KeySetSource,
+  type KeySource,
+  type Plan,
+  type PlannedUrl,
+  plan,
+  sourcesOf,
+} from '../../../nfc/provision/plan.ts'
 import type { KeySet } from '../chips/key-ring.ts'
 import { conflict, type DomainError } from '../errors/errors.ts'
 import type { JournalEntry } from './journal.ts'
@@ -34,9 +41,10 @@ export interface PlanRequest {
 const templateOf = (
   { set, baseUrl }: Pick<PlanRequest, 'set' | 'baseUrl'>,
   showsTamper: boolean,
-): Omit<UrlTemplate, 'd'> => {
-  const template = { baseUrl, names: set.names, from: set.macInputFrom }
-  return showsTamper && canShowTamper(template) ? { ...template, tamper: true } : template
+): PlannedUrl => {
+  const { template } = set
+  const url = { text: template.text, tamperAt: template.tamperAt, baseUrl }
+  return showsTamper && canShowTamper(template) ? { ...url, tamper: true } : url
 }
 
 /** @throws DomainError conflict, ForeignKeys; RangeError if the URL is too long or generations have run out */
@@ -123,17 +131,15 @@ const ofAnotherKeySet = (keySet: number, request: number): DomainError =>
   )
 
 function isAsRequested(
-  { template }: Plan,
+  { template, target }: Plan,
   { isTagTamper }: Inspection,
   { set, baseUrl }: PlanRequest,
 ): boolean {
   const request = templateOf({ set, baseUrl }, isTagTamper)
   return (
     template !== null &&
-    template.baseUrl === baseUrl &&
-    template.d === String(set.id) &&
-    template.from === request.from &&
-    template.tamper === request.tamper &&
-    (['e', 'c', 'd'] as const).every((name) => template.names[name] === request.names[name])
+    target !== 'factory' &&
+    target.keySet === set.id &&
+    (['text', 'tamperAt', 'baseUrl', 'tamper'] as const).every((name) => template[name] === request[name])
   )
 }

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { queryOf } from '../../../nfc/ntag424/template/match.ts'
+import { claimOf } from '../../../nfc/ntag424/template/tap.ts'
 import { type ApplyDeps, apply } from '../../../nfc/provision/apply.ts'
 import { carryOut } from '../../../nfc/provision/carry-out.ts'
 import {
@@ -15,11 +17,13 @@ import type { LiveTap } from '../../../nfc/provision/live-tap.ts'
 import type { KeySetSource, KeysOf, Plan } from '../../../nfc/provision/plan.ts'
 import { readBack } from '../../../nfc/provision/read-back.ts'
 import { readTap } from '../../../nfc/read-tap.ts'
+import { uidFromBytes } from '../../../nfc/uid.ts'
 import { maxCounter } from '../../../values/chip-columns.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { findChips, updateChip } from '../../store/chips/chips.ts'
 import type { Queries } from '../../store/database/database.ts'
 import { endTapsOfChip } from '../../store/taps/recorded-taps.ts'
+import { candidatesOf } from '../taps/verify-tap.ts'
 import { chipKeys } from './chip-keys.ts'
 import { verificationPlan } from './choose-plan.ts'
 import { close, type JournalEntry } from './journal.ts'
@@ -96,8 +100,14 @@ export async function* proveSource(
   const { versions } = inspection
   if (versions[0] === 0 || versions.some((version) => version !== versions[0]))
     throw new ForeignKeys(versions)
-  const { d } = yield* runScript(readTap({ templates: deps.keyRing.templates() }), 'inspect')
-  const set = d !== null && /^\d{1,10}$/.test(d) ? deps.keyRing.get(Number(d)) : undefined
+  const { url } = yield* runScript(readTap(), 'inspect')
+  const { candidates } = candidatesOf(deps.keyRing, queryOf(url ?? ''))
+  const shown = candidates.find(({ set, values }) => {
+    const claim = claimOf(values, set.metaRead)
+    return claim !== undefined && uidFromBytes(claim.uid) === inspection.uid
+  })
+  // A chip with another UID than its tap's is refused by the plan.
+  const set = (shown ?? candidates[0])?.set
   if (!set) throw new ForeignKeys(versions)
   const { plan, target } = verificationPlan(inspection, { set, baseUrl: deps.baseUrl })
   yield* matchesPlan(plan, inspection, await chipKeys({ db: deps.db.read, box: deps.box }, [target]))

@@ -188,8 +188,8 @@ async function finish(
   return withWarning(resultOf('provisioned', keyed.plan, keyed.target), tap)
 }
 
-const withWarning = (result: ReadyChip, tap: Pick<LiveTap, 't'> | null): ReadyChip =>
-  tap?.t?.includes('O') ? { ...result, warning: loopIsOpen } : result
+const withWarning = (result: ReadyChip, tap: Pick<LiveTap, 'status'> | null): ReadyChip =>
+  tap?.status?.includes('O') ? { ...result, warning: loopIsOpen } : result
 
 const loopIsOpen =
   'The loop of this chip is open, or was once, which the chip never forgets. If it is meant to seal something, use another one.'

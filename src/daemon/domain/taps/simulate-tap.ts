@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { AesKey } from '../../../nfc/ntag424/cmac.ts'
-import { encryptPiccData, macInputText, type SdmInput, sunMac } from '../../../nfc/ntag424/sun.ts'
+import { encryptFileData, encryptPiccData, type SdmInput, sunMac } from '../../../nfc/ntag424/sun.ts'
+import { dataLength } from '../../../nfc/ntag424/template/file.ts'
+import { filled, macInput, type TapValues } from '../../../nfc/ntag424/template/match.ts'
+import { slotsOf, type UrlTemplate } from '../../../nfc/ntag424/template/parse.ts'
 import { uidToBytes } from '../../../nfc/uid.ts'
 import { maxCounter } from '../../../values/chip-columns.ts'
 import { TimeSlice } from '../../../values/time-slices.ts'
@@ -17,9 +20,11 @@ import { type Clock, iso } from '../time/time.ts'
 interface SimulatedTap {
   uid: string
   url: string
-  e: string
+  /** null where the template has no {picc}. */
+  e: string | null
   c: string
-  d: string
+  /** null where the template has no {keySet}. */
+  d: string | null
   counter: number
 }
 
@@ -112,17 +117,37 @@ function keysOf({ keyRing }: Pick<Deps, 'keyRing'>, chip: ChipRow): Keys {
 
 function tapOf(baseUrl: string, uid: string, { set, fileRead }: Keys, counter: number): SimulatedTap {
   const tap: SdmInput = { uid: uidToBytes(uid), counter, mode: 'aes' }
-  const e = hex(encryptPiccData(set.metaRead, tap, randomBytes(padding)))
+  const { template } = set
   const d = String(set.id)
-  const c = hex(sunMac(fileRead, tap, macInputText({ from: set.macInputFrom, names: set.names, d, e })))
-  return { uid, url: urlOf(baseUrl, set, { d, e, c }), e, c, d, counter }
+  const shown: TapValues = {
+    picc: hex(encryptPiccData(set.metaRead, tap, randomBytes(padding))),
+    uid: hex(tap.uid),
+    ctr: counter.toString(16).padStart(6, '0'),
+    enc: hex(encryptFileData(fileRead, tap, simulatedData(template))),
+    mac: '',
+  }
+  // A simulated chip has no loop in a parameter that other chips of its key set lack.
+  const status = slotsOf(template.query).includes('tt') ? closed : ''
+  const mac = hex(sunMac(fileRead, tap, macInput(template, d, shown, status)))
+  const query = filled(template.query, d, { ...shown, mac }, status)
+  const has = (slot: 'picc' | 'keySet'): boolean => slotsOf(template.query).includes(slot)
+  return {
+    uid,
+    url: `${template.head || `${baseUrl}/t`}?${query}`,
+    e: has('picc') ? (shown.picc ?? null) : null,
+    c: mac,
+    d: has('keySet') ? d : null,
+    counter,
+  }
 }
 
-const hex = (bytes: Buffer): string => bytes.toString('hex').toUpperCase()
+const closed = 'CC'
 
-/** In the order of the template for provisioning. */
-const urlOf = (
-  baseUrl: string,
-  { names }: KeySet,
-  { d, e, c }: { d: string; e: string; c: string },
-): string => `${baseUrl}/t?${names.d}=${d}&${names.e}=${e}&${names.c}=${c}`
+/** Zeros, as set-up writes them, and the status of a loop. */
+function simulatedData({ tamperByte }: UrlTemplate): Buffer {
+  const data = Buffer.alloc(dataLength({ tamperByte }), '0')
+  if (tamperByte !== undefined) data.write(closed, tamperByte)
+  return data
+}
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex').toUpperCase()

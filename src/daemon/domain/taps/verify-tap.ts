@@ -1,9 +1,12 @@
 import { type HaloForm, isHaloTap, parseHaloTap, verifyHaloTap } from '../../../nfc/halo/tap.ts'
-import { decryptPiccData, macInputText, TAMPER_PARAMETER, verifySunMac } from '../../../nfc/ntag424/sun.ts'
+import { isWithoutCounter } from '../../../nfc/ntag424/sun.ts'
+import type { TapParameters, TapValues } from '../../../nfc/ntag424/template/match.ts'
+import { canShowTamper, parameterOf, TAMPER_PARAMETER } from '../../../nfc/ntag424/template/parse.ts'
+import { claimOf, isLoopStatus, loopStatuses, proveTap } from '../../../nfc/ntag424/template/tap.ts'
 import { uidFromBytes } from '../../../nfc/uid.ts'
 import { findChipByPublicKey, findChipForTap, type TappedChip } from '../../store/chips/chips.ts'
 import type { Db } from '../../store/database/database.ts'
-import { defaultParameters, type KeyRing, type KeySet } from '../chips/key-ring.ts'
+import type { KeyRing, KeySet } from '../chips/key-ring.ts'
 
 /** Raw parameters of a tap's URL; a repeated name gives a list. */
 export type TapQuery = Readonly<Record<string, unknown>>
@@ -27,96 +30,120 @@ interface VerifyTapDeps {
 
 /** Verifies a tap's parameters without using anything up. @returns a promise if it had to read */
 export function verifyTap(deps: VerifyTapDeps, query: TapQuery): VerifiedTap | Promise<VerifiedTap> {
-  const templates = deps.keyRing.templates()
-  const read: Parameters = Object.create(null)
+  const read: Record<string, string | undefined> = Object.create(null)
   for (const name of deps.keyRing.parameterNames()) {
     const value = Object.hasOwn(query, name) ? query[name] : undefined
     if (typeof value === 'string') read[name] = value
     else if (typeof value === 'number') read[name] = String(value)
     else if (value !== undefined) return malformed(name, 'must be given once')
   }
-  const matching = templates.filter(({ e, c }) => read[e] !== undefined && read[c] !== undefined)
-  if (matching.length > 0) {
+  const { candidates, keySet, mismatch } = candidatesOf(deps.keyRing, read)
+  if (candidates.length > 0) {
     const t = Object.hasOwn(query, TAMPER_PARAMETER) ? query[TAMPER_PARAMETER] : undefined
-    return readSunTap(deps, read, matching, t)
+    return verifyUnder(deps, candidates, t)
   }
-  if (isHaloTap(read)) return verifyHalo(deps, read)
-  return malformed(read.e === undefined ? 'e' : 'c', 'is missing: open the complete URL that the chip shows')
+  if (keySet !== undefined)
+    return { kind: 'unknown', reason: 'unknown-key-set', keySetId: keySet === null ? null : Number(keySet) }
+  if (mismatch.isMissing && isHaloTap(read)) return verifyHalo(deps, read)
+  return malformed(mismatch.parameter, mismatch.reason)
 }
 
-type Parameters = Record<string, string | undefined>
-type Names = KeySet['names']
 const malformed = (field: string, reason: string): VerifiedTap => ({ kind: 'malformed', field, reason })
 
-async function readSunTap(
-  { db, keyRing }: VerifyTapDeps,
-  query: Parameters,
-  matching: readonly Names[],
-  t: unknown,
-): Promise<VerifiedTap> {
-  // A template whose `d` is present is more specific.
-  const names = matching.find((one) => query[one.d] !== undefined) ?? matching[0] ?? defaultParameters
-  const e = query[names.e] ?? ''
-  const c = query[names.c] ?? ''
-  const d = query[names.d]
-  if (!/^([0-9A-Fa-f]{32}|[0-9A-Fa-f]{48})$/.test(e))
-    return malformed(names.e, 'must be 32 hex digits (48 in LRP mode)')
-  if (!/^[0-9A-Fa-f]{16}$/.test(c)) return malformed(names.c, 'must be 16 hex digits')
-  if (d !== undefined && !/^\d{1,10}$/.test(d)) return malformed(names.d, 'must be the number of a key set')
-
-  const set = keySetOf(keyRing, query, matching)
-  if (!set)
-    return { kind: 'unknown', reason: 'unknown-key-set', keySetId: d === undefined ? null : Number(d) }
-  const picc = decryptPiccData(set.metaRead, Buffer.from(e, 'hex'))
-  const chip = picc && (await findChipForTap(db.read, uidFromBytes(picc.uid)))
-  if (!chip) return { kind: 'unknown', reason: 'unknown-chip', keySetId: set.id }
-  const forged: VerifiedTap = { kind: 'forged', chip, keySetId: set.id }
-  // A chip verifies only under its own key set: holders of another set's keys could otherwise forge its taps.
-  if (chip.keySetId !== set.id) return forged
-  const key = keyRing.fileReadKey(set, chip)
-  if (!key) return forged
-  const mac = Buffer.from(c, 'hex')
-  const status = statusesOf(chip, t).find((one) => verifySunMac(key, picc, macText(set, e, one), mac))
-  if (status === undefined) return forged
-  return { kind: 'genuine', chip, counter: picc.counter, tamper: sealOf(status) }
+interface Candidate {
+  readonly set: KeySet
+  readonly values: TapValues
 }
 
-/** Permanent and current status: C closed, O open, I not measured. */
-const isStatus = (t: unknown): t is string => typeof t === 'string' && /^[COI]{2}$/.test(t)
-/** Most likely ones first. */
-const statuses = ['CC', 'OO', 'OC', 'II', 'CO', 'CI', 'OI', 'IC', 'IO']
+/** Key sets under which a tap is tried at most. */
+const maxCandidates = 16
+
+interface Candidates {
+  readonly candidates: readonly Candidate[]
+  /** The number that a tap shows under a template that it fits; null: none. undefined: it fits no template. */
+  readonly keySet: string | null | undefined
+  /** Why it fits none. */
+  readonly mismatch: { readonly parameter: string; readonly reason: string; readonly isMissing: boolean }
+}
+
+/** The key sets whose template fits a tap: first the one that it names, then those used last. */
+export function candidatesOf(keyRing: KeyRing, query: TapParameters): Candidates {
+  const candidates: Candidate[] = []
+  let keySet: string | null | undefined
+  let mismatch = { parameter: '', reason: '', isMissing: true }
+  for (const { matcher, sets } of keyRing.shapes()) {
+    const match = matcher.match(query)
+    if (!match.ok) {
+      if (mismatch.parameter === '' || (mismatch.isMissing && !match.isMissing)) mismatch = match
+      continue
+    }
+    const { values } = match
+    keySet ??= values.keySet ?? null
+    if (values.keySet === undefined) for (const set of sets.values()) candidates.push({ set, values })
+    else {
+      const set = sets.get(Number(values.keySet))
+      if (set) candidates.push({ set, values })
+    }
+  }
+  if (candidates.length > 1) {
+    const order = ({ set, values }: Candidate): number =>
+      values.keySet === undefined ? keyRing.lastUse(set.id) : Number.POSITIVE_INFINITY
+    candidates.sort((a, b) => (order(b) > order(a) ? 1 : -1))
+  }
+  return { candidates: candidates.slice(0, maxCandidates), keySet, mismatch }
+}
+
+/** The chip's own key set decides, and its MAC proves: holders of another set's keys could otherwise forge its taps. */
+async function verifyUnder(
+  { db, keyRing }: VerifyTapDeps,
+  candidates: readonly Candidate[],
+  t: unknown,
+): Promise<VerifiedTap> {
+  let forged: VerifiedTap | undefined
+  for (const { set, values } of candidates) {
+    const claim = claimOf(values, set.metaRead)
+    const chip = claim && (await findChipForTap(db.read, uidFromBytes(claim.uid)))
+    if (!chip) continue
+    forged ??= { kind: 'forged', chip, keySetId: set.id }
+    const fileRead = chip.keySetId === set.id ? keyRing.fileReadKey(set, chip) : undefined
+    if (!fileRead) continue
+    const { template } = set
+    const loop = canShowTamper(template) ? statusesOf(chip, t) : undefined
+    const tap = proveTap({ template, keySet: String(set.id), values, claim, fileRead, loop })
+    if (!tap) continue
+    keyRing.used(set.id)
+    return { kind: 'genuine', chip, counter: tap.counter, tamper: tamperStatus(tap.status) }
+  }
+  if (forged) return forged
+  const bare = candidates.find(({ set, values: { picc = '' } }) =>
+    isWithoutCounter(set.metaRead, Buffer.from(picc, 'hex')),
+  )
+  if (bare) return malformed(parameterOf(bare.set.template, 'picc'), withoutCounter)
+  const [first, ...others] = candidates
+  const keySetId = others.length > 0 ? null : (first?.set.id ?? null)
+  return { kind: 'unknown', reason: 'unknown-chip', keySetId }
+}
+
+const withoutCounter =
+  'decrypts to a UID without a counter, so a copy of this link could not be told from the chip: let the chip mirror its read counter too (SDMReadCtr in the SDM options of its file)'
 
 /**
  * Values of `t` that the MAC may cover; '': none. Apps may drop parameters that they do not know, and imported chips
  * may have a `t` that the registry does not know of.
  */
 function statusesOf({ tagTamper }: TappedChip, t: unknown): readonly string[] {
-  const single = isStatus(t) ? [t] : []
+  const single = isLoopStatus(t) ? [t] : []
   if (tagTamper === 0) return ['', ...single]
-  return t === undefined ? statuses : single
+  return t === undefined ? loopStatuses : single
 }
 
-function sealOf(status: string): TamperStatus {
+function tamperStatus(status: string | undefined): TamperStatus {
+  if (!isLoopStatus(status)) return null
   if (status.includes('O')) return 'open'
   return status === 'CC' ? 'closed' : null
 }
 
-/** The key set named by a tap under its own template, or the only one if none is named. */
-function keySetOf(keyRing: KeyRing, query: Parameters, matching: readonly Names[]): KeySet | undefined {
-  const isOf = (set: KeySet | undefined, { e, c, d }: Names) =>
-    set?.names.e === e && set.names.c === c && set.names.d === d
-  for (const names of matching) {
-    const d = query[names.d]
-    const set = d === undefined ? keyRing.only() : keyRing.get(Number(d))
-    if (isOf(set, names)) return set
-  }
-  return undefined
-}
-
-const macText = (set: KeySet, e: string, t: string): string =>
-  macInputText({ from: set.macInputFrom, names: set.names, d: String(set.id), e, t: t || undefined })
-
-async function verifyHalo({ db }: VerifyTapDeps, query: Parameters): Promise<VerifiedTap> {
+async function verifyHalo({ db }: VerifyTapDeps, query: TapParameters): Promise<VerifiedTap> {
   const parsed = parseHaloTap(query)
   if (!parsed.ok) return malformed(parsed.parameter, parsed.reason)
   const chip = await findChipByPublicKey(db.read, parsed.tap.pk2.toString('hex').toUpperCase())

@@ -64,6 +64,11 @@ export interface KeySetsTable {
   diversification: Diversification
   /** Hex. */
   systemIdentifier: string
+  /** See parseTemplate; null only if a daemon of the version before created the key set. */
+  template: string | null
+  /** `enc:BYTE`, if a TagTamper's status lies in the encrypted data. */
+  tamperAt: string | null
+  // Read by daemons of the version before.
   macInputFrom: 'd' | 'e' | null
   nameOfE: string
   nameOfC: string

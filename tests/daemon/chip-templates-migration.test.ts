@@ -1,0 +1,78 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { keyContext } from '../../src/daemon/domain/chips/key-ring.ts'
+import { openTestApp } from '../support/daemon.ts'
+import { databaseOf, dropDatabaseOf, onServer } from '../support/postgres.ts'
+import { withoutMigration } from '../support/schemas.ts'
+import { derived, uids } from '../support/seeds.ts'
+import { tap, tapPath } from '../support/taps.ts'
+
+let dataDir: string
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'tapchip-templates-'))
+})
+afterEach(async () => {
+  rmSync(dataDir, { recursive: true, force: true })
+  await dropDatabaseOf(dataDir)
+})
+const env = { TAPCHIP_DATA_KEY: '0123456789abcdef'.repeat(4) }
+const forms = [
+  { id: 101, macInputFrom: 'd', parameters: { e: 'e', c: 'c', d: 'd' } },
+  { id: 102, macInputFrom: 'e', parameters: { e: 'picc_data', c: 'cmac', d: 'ks' } },
+  { id: 103, macInputFrom: null, parameters: { e: 'e', c: 'c', d: 'd' } },
+] as const
+const templates = [
+  '?^d={keySet}&e={picc}&c={mac}',
+  '?ks={keySet}&^picc_data={picc}&cmac={mac}',
+  '?d={keySet}&e={picc}&c={mac}',
+]
+
+test('key sets of the version before get the template that they had by its four columns', async () => {
+  const { TAPCHIP_DATABASE_URL: url } = await databaseOf(dataDir)
+  if (url !== undefined) {
+    // Tests begin with a migrated database.
+    const name = new URL(url).pathname.slice(1)
+    await onServer((client) => client.query(`drop database ${name}`))
+    await onServer((client) => client.query(`create database ${name}`))
+  }
+  const restore = withoutMigration('0026-chip-templates')
+  const before = await openTestApp({ dataDir, env })
+  const { box, db } = before.ctx
+  const sealed = (id: number, key: 'metaRead' | 'fileRead', hex: string) =>
+    box.seal(Buffer.from(hex, 'hex'), keyContext(id, key))
+  const insert = (form: (typeof forms)[number]) => {
+    const { id, macInputFrom, parameters } = form
+    return db.write((trx) =>
+      sql`insert into "keySets" (id, "metaReadKey", "fileReadKey", diversification, "systemIdentifier",
+          "macInputFrom", "nameOfE", "nameOfC", "nameOfD", "createdAt")
+        values (${id}, ${sealed(id, 'metaRead', derived.metaReadKey)}, ${sealed(id, 'fileRead', derived.fileReadKey)},
+          ${derived.diversification}, ${(derived.systemIdentifier ?? '').toLowerCase()}, ${macInputFrom},
+          ${parameters.e}, ${parameters.c}, ${parameters.d}, '2026-01-01T00:00:00.000Z')`.execute(trx),
+    )
+  }
+  for (const form of forms) await insert(form)
+  await before.close()
+  restore()
+
+  const after = await openTestApp({ dataDir, env })
+  const shown = async () => (await after.app.inject({ url: '/admin/key-sets', headers: after.admin })).json()
+  expect(await shown()).toMatchObject(forms.map((form, index) => ({ ...form, template: templates[index] })))
+  const rows = await after.ctx.db.read.selectFrom('keySets').select('template').orderBy('id').execute()
+  expect(rows).toEqual(templates.map((template) => ({ template })))
+
+  // A daemon of the version before, which still runs on the same database, creates a key set without a template.
+  await after.ctx.db.write((trx) => sql`update "keySets" set template = null`.execute(trx))
+  await after.ctx.keyRing.load(after.ctx.db.read)
+  expect(await shown()).toMatchObject(forms.map((form, index) => ({ ...form, template: templates[index] })))
+  const { d, e, c } = tap({ ...derived, ...forms[1] }, { uid: uids.jacket }, 3)
+  const found = await after.app.inject({ url: tapPath({ ks: d, picc_data: e, cmac: c }, '/chips/find') })
+  // Known keys, unknown chip.
+  expect([
+    found.statusCode,
+    (await after.app.inject({ url: '/chips/find?ks=x&picc_data=1&cmac=2' })).statusCode,
+  ]).toEqual([404, 400])
+  await after.close()
+})
