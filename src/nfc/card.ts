@@ -8,6 +8,8 @@ export interface CardReader {
   /** PC/SC's name, such as `ACS ACR122U PICC Interface 00 00`. Unique among the current readers. */
   readonly name: string
   readonly state: ReaderState
+  /** It is a slot for cards with contacts, by its name or by the card in it: no chip is ever there. */
+  readonly isContact: boolean
 }
 
 /** A card that was presented and answered. A card that is lifted and put back is a new `Card`. */
@@ -47,8 +49,8 @@ export type ReaderEvent =
   /** The service behind the readers is gone and retried; when it is back, its readers are added again. */
   | { readonly type: 'unavailable'; readonly error: ReaderUnavailable }
 
-/** Only these readers are connected to. Default: all. */
-export type ReaderFilter = (reader: string) => boolean
+/** Only these readers are connected to. Default: all. Also asked of a card that turns out to have contacts. */
+export type ReaderFilter = (reader: Pick<CardReader, 'name' | 'isContact'>) => boolean
 
 export interface WaitForCard {
   /** A reader's name. Default: the first reader with a card. */
@@ -96,13 +98,20 @@ export abstract class CardError extends Error {
 }
 
 export class NoReader extends CardError {
+  /** @param present names; without a reader's name, they are slots for cards with contacts, and not waited at */
   constructor(name?: string, present: readonly string[] = []) {
-    super(
-      name === undefined ? 'There is no NFC reader' : `There is no reader named ${JSON.stringify(name)}`,
-      name === undefined || present.length === 0
-        ? 'Plug one in, or use --reader emulator'
-        : `Readers: ${present.join(', ')}`,
-    )
+    const listed = present.join(', ')
+    if (name === undefined && present.length > 0)
+      super(
+        `There is no NFC reader, only a slot for cards with contacts: ${listed}`,
+        `Plug an NFC reader in. If it is one all the same: --reader ${JSON.stringify(present[0])}`,
+      )
+    else if (name === undefined) super('There is no NFC reader', 'Plug one in, or use --reader emulator')
+    else
+      super(
+        `There is no reader named ${JSON.stringify(name)}`,
+        listed === '' ? 'Plug one in, or use --reader emulator' : `Readers: ${listed}`,
+      )
   }
 }
 

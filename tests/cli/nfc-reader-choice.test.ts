@@ -5,9 +5,13 @@ import { UsageError } from '../../src/cli/errors.ts'
 import { chooseReader } from '../../src/cli/nfc/choose-reader.ts'
 import { tapByShape } from '../../src/cli/nfc/read-card.ts'
 import { NoReader, type ReaderState } from '../../src/nfc/card.ts'
+import { isContactCard, isContactSlot } from '../../src/nfc/pcsc/contact-slot.ts'
 import { cliHome } from '../support/cli.ts'
 
-const reader = (name: string, state: ReaderState = 'empty') => ({ name, state })
+const reader = (name: string, state: ReaderState = 'empty') => ({
+  ...{ name, state },
+  isContact: isContactSlot(name, []),
+})
 const [acr, other] = ['ACS ACR1252 Dual Reader PICC 00 00', 'ACS ACR122U PICC Interface 01 00']
 const sam = 'ACS ACR1252 Dual Reader SAM 00 01'
 
@@ -23,6 +27,56 @@ describe('which reader is used', () => {
     expect(chooseReader([reader(acr), reader(sam, 'present')], undefined)).toBe(acr)
     expect(chooseReader([reader(acr), reader(sam)], 'acr1252')).toBe(acr)
     expect(chooseReader([reader(acr), reader(sam)], 'sam')).toBe(sam)
+    expect(chooseReader([reader(sam, 'present')], undefined)).toBeUndefined()
+  })
+
+  test('never a slot for cards with contacts, unless it is named', () => {
+    const slots = ['ACS ACR1281 1S Dual Reader ICC 00 00', 'Identiv uTrust 4701 F Contact Reader 00 00', sam]
+    const withCards = slots.map((name) => reader(name, 'present'))
+    expect(chooseReader(withCards, undefined)).toBeUndefined()
+    expect(chooseReader([...withCards, reader(acr)], undefined)).toBe(acr)
+    for (const name of slots) expect(chooseReader(withCards, name)).toBe(name)
+    const bankCard = { ...reader('Gemalto Prox Dual USB PC Link Reader (1)', 'present'), isContact: true }
+    const field = reader('Gemalto Prox Dual USB PC Link Reader (2)', 'present')
+    expect(chooseReader([bankCard, field], undefined)).toBe(field.name)
+    expect(chooseReader([bankCard, field], '(1)')).toBe(bankCard.name)
+    expect(() => chooseReader([field, reader(acr, 'present'), bankCard], undefined)).toThrow(
+      `Several readers have a card: ${field.name}, ${acr}.`,
+    )
+  })
+
+  test.each([
+    ['ACS ACR1281 1S Dual Reader ICC 00 00', true],
+    ['ACS ACR1281 1S Dual Reader PICC 00 01', false],
+    ['ACS ACR1581 1S Dual Reader SAM 00 02', true],
+    ['Identiv uTrust 4701 F CL Reader [uTrust 4701 F CL Reader] 01 00', false],
+    ['Identiv uTrust 4701 F Contact Reader [uTrust 4701 F Contact Reader] 00 00', true],
+    ['Some Contactless Reader 00 00', false],
+    ['Gemalto Prox Dual USB PC Link Reader (1)', false],
+  ])('%s: %s', (name, isContact) => {
+    expect(isContactSlot(name, [name])).toBe(isContact)
+  })
+
+  test('an OMNIKEY 5422 is a slot for contacts beside its 5422CL alone', () => {
+    const of = (model: string) =>
+      `HID Global OMNIKEY 5422 Smartcard Reader [OMNIKEY ${model} Smartcard Reader] 00 00`
+    const plain = ['5422', '5422CL'].map((model) => `HID Global OMNIKEY ${model} Smartcard Reader 01 00`)
+    for (const [contact = '', field = ''] of [[of('5422'), of('5422CL')], plain]) {
+      expect(isContactSlot(contact, [contact, field])).toBe(true)
+      expect(isContactSlot(field, [contact, field])).toBe(false)
+      expect(isContactSlot(contact, [contact])).toBe(false)
+    }
+  })
+
+  test.each([
+    ['3B8180018080', false],
+    ['3B8B80010031C1640860320600900052', false],
+    ['3B8F8001804F0CA000000306030001000000006A', false],
+    ['3B6E00000031C071D66438D00300840090000F', true],
+    ['3F6525082204689000', true],
+    ['', false],
+  ])('a card with the ATR %s has contacts: %s', (atr, hasContacts) => {
+    expect(isContactCard(Buffer.from(atr, 'hex'))).toBe(hasContacts)
   })
 
   test('several with a card: it is asked which', () => {

@@ -21,6 +21,7 @@ const at = (name: string, presence: number, state: ReaderSnapshot['state'] = 'pr
   name,
   presence,
   state: presence === 0 ? 'empty' : state,
+  ...{ isContact: false, hasContactCard: false },
 })
 /** Until all that was promised has been kept. */
 const settled = () => new Promise((resolve) => setImmediate(resolve))
@@ -40,7 +41,8 @@ function watch(
           : `${event.type} ${event.reader}`,
     )
   const options = {
-    readers: (name: string) => wanted === undefined || name === wanted,
+    readers: ({ name, isContact }: { name: string; isContact: boolean }) =>
+      wanted === undefined ? !isContact : name === wanted,
     users: async () => [{ name: 'poller', pid: 7 }],
     patience,
   }
@@ -50,6 +52,43 @@ const connects = async ({ name }: ReaderSnapshot): Promise<ConnectResult> => ({
   status: 'card',
   card: cardOn(name),
   isNew: true,
+})
+
+describe('a card with contacts', () => {
+  const contacts = { ...cardOn('A'), atr: Buffer.from('3B6E0000', 'hex') }
+  const connectTo =
+    (seen: string[]) =>
+    async ({ name }: ReaderSnapshot): Promise<ConnectResult> => {
+      seen.push(name)
+      return {
+        ...{ status: 'card', isNew: true },
+        card: { ...contacts, release: async () => void seen.push('released') },
+      }
+    }
+
+  test('is not connected to where the service tells of it, and let go of where it does not', async () => {
+    const seen: string[] = []
+    const { events, watch: watching } = watch(connectTo(seen))
+    watching.update([{ ...at('A', 1), hasContactCard: true }])
+    await settled()
+    expect(seen).toEqual([])
+    watching.update([at('A', 2)])
+    await settled()
+    watching.update([at('A', 2)])
+    await settled()
+    expect(seen).toEqual(['A', 'released'])
+    expect(events).toEqual(['reader-added A'])
+    watching.stop()
+  })
+
+  test('is given to who names its reader', async () => {
+    const seen: string[] = []
+    const { events, watch: watching } = watch(connectTo(seen), 'A')
+    watching.update([{ ...at('A', 1), isContact: true, hasContactCard: true }])
+    await settled()
+    expect(events).toEqual(['reader-added A', 'card A'])
+    watching.stop()
+  })
 })
 
 describe('what is told of readers', () => {

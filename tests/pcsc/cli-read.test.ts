@@ -60,6 +60,35 @@ describe.concurrent('through a real pcscd', () => {
     ])
   })
 
+  test('a slot for cards with contacts is used by name alone, and so is a card with contacts', async (t) => {
+    const names = ['ACS ACR1281 1S Dual Reader ICC', 'ACS ACR1281 1S Dual Reader PICC']
+    const pcscd = await openPcscd(t, { readers: 4, names })
+    const [slot = '', , field = '', other = ''] = pcscd.readers
+    const chip = await chipOf(uids.jacket)
+    const bankCard = Buffer.from('3B6E00000031C071D66438D00300840090000F', 'hex')
+    const inSlot = await pcscd.present(0, deaf)
+    const onOther = await pcscd.present(3, deaf, bankCard)
+    await Promise.all([inSlot.powered, onOther.powered])
+    const list = nfc(t, pcscd, 'readers')
+    expect(await list.ended).toBe(0)
+    expect(list.stdout()).toContain(`${slot}\tpresent: it has a card (slot for cards with contacts`)
+    expect(list.stdout()).toContain(`${other}\tpresent: it has a card (slot for cards with contacts`)
+    const reading = nfc(t, pcscd, 'read')
+    await waits(reading)
+    await pcscd.present(2, emulated(chip))
+    expect(await reading.ended).toBe(0)
+    expect(reading.stdout()).toContain(field)
+    const watching = nfc(t, pcscd, 'watch', '--count', '1', '--json')
+    expect(await watching.ended).toBe(0)
+    expect(json(watching)).toMatchObject({ reader: field })
+    expect(watching.stderr()).not.toContain(other)
+    for (const name of [slot, other]) {
+      const asked = nfc(t, pcscd, 'read', '--reader', name)
+      expect(await asked.ended).toBe(1)
+      expect(asked.stderr()).toContain('The card is ')
+    }
+  })
+
   test('nfc readers without a reader prints an empty list, and says so', async (t) => {
     const none = nfc(t, await openPcscd(t, { readers: false }), 'readers', '--json')
     expect([await none.ended, none.stdout()]).toEqual([0, '[]\n'])

@@ -18,16 +18,16 @@ describe.concurrent.each(backendNames)('readers through a real pcscd and %s', (b
     const [first, second] = pcscd.readers
     const readers = openReaders(t, { backend, env: pcscd.env })
     expect(await readers.list()).toEqual([
-      { name: first, state: 'empty' },
-      { name: second, state: 'empty' },
+      { name: first, state: 'empty', isContact: false },
+      { name: second, state: 'empty', isContact: false },
     ])
     expect((await readers.host()).backend).toBe(backend)
 
     await pcscd.present(1, echo)
     await readers.waitForCard()
     expect(await readers.list()).toEqual([
-      { name: first, state: 'empty' },
-      { name: second, state: 'present' },
+      { name: first, state: 'empty', isContact: false },
+      { name: second, state: 'present', isContact: false },
     ])
   })
 
@@ -171,7 +171,7 @@ describe.concurrent.each(backendNames)('readers through a real pcscd and %s', (b
     const [mine, theirs] = pcscd.readers
     await Promise.all([pcscd.present(0, numbered(1)), pcscd.present(1, numbered(2))])
     const readers = openReaders(t, { backend, env: pcscd.env })
-    const events = follow(t, readers, (name) => name === mine)
+    const events = follow(t, readers, ({ name }) => name === mine)
     const { card } = await events.next('card')
     await holdElsewhere(t, pcscd, theirs)
     expect(await card.transmit(select)).toEqual(Uint8Array.of(1, ...ok))

@@ -216,7 +216,8 @@ export class ScriptedReaders implements CardReaders {
   }
 
   async list(): Promise<readonly CardReader[]> {
-    return [{ name: 'test', state: this.#script.length > 0 || this.#card?.present ? 'present' : 'empty' }]
+    const state = this.#script.length > 0 || this.#card?.present ? 'present' : 'empty'
+    return [{ name: 'test', state, isContact: false }]
   }
 
   async waitForCard({ signal }: WaitForCard = {}): Promise<Card> {

@@ -93,7 +93,7 @@ const workEvery = async (box: Box): Promise<unknown> => {
       for (;;) {
         try {
           const onUnusable = (why: NoCard) => view.waiting(box, reader, oneLine(why))
-          const wait = { reader, timeoutMs: box.patience(), signal: box.ended, onUnusable }
+          const wait = { reader, readers: isOurs, timeoutMs: box.patience(), signal: box.ended, onUnusable }
           return await all.waitForCard(wait)
         } catch (error) {
           // Somebody may be busy at another reader.
@@ -113,7 +113,7 @@ const workEvery = async (box: Box): Promise<unknown> => {
   let wasAnnounced = false
   while (!box.isComplete) {
     const found = await all.list().then(
-      (list) => ({ names: list.map(({ name }) => name).filter(isOurs) }),
+      (list) => ({ names: list.filter(isOurs).map(({ name }) => name) }),
       (error: unknown) => ({ names: [], error }),
     )
     const { names } = found
@@ -141,7 +141,7 @@ const outage = async (box: Box, error: Error): Promise<void> => {
   const { opened } = box.run
   const isPresent = async () => {
     const isOurs = await opened.fields()
-    return (await opened.all.list()).some(({ name }) => isOurs(name))
+    return (await opened.all.list()).some(isOurs)
   }
   box.ctx.io.warn(`${oneLine(error)} Waiting for it; Ctrl-C stops.`)
   const until = performance.now() + outagePatienceMs(box.ctx)

@@ -63,8 +63,8 @@ export const withReaders = async <T>(
   const all = await (isEmulator ? openEmulator(ctx, choice.blankCards) : openPcsc(ctx))
   const fields = async () => {
     const { reader } = choice
-    const one = reader === undefined || reader === ALL || isEmulator
-    return fieldsOf(await all.list(), one ? undefined : chooseReader(await all.list(), reader))
+    const isAny = reader === undefined || reader === ALL || isEmulator
+    return fieldsOf(isAny ? undefined : chooseReader(await all.list(), reader))
   }
   const opened: OpenedReaders = {
     isEmulator,
@@ -130,8 +130,8 @@ const waitWithAdvice = async (
 ): Promise<Card> => {
   const list = await all.list()
   const reader = readerName === ALL ? undefined : chooseReader(list, readerName)
-  const readers = fieldsOf(list, reader)
-  if (!isAnnounced && list.every(({ name, state }) => state === 'empty' || !readers(name)))
+  const readers = fieldsOf(reader)
+  if (!isAnnounced && list.every((one) => one.state === 'empty' || !readers(one)))
     ctx.io.hint(`Hold a chip to the reader${reader ? ` ${reader}` : ''}…`)
   return all.waitForCard({
     ...wait,

@@ -25,10 +25,7 @@ export const watchReaders = async (
   const failed = new AbortController()
   const over = AbortSignal.any([signal, failed.signal])
   const running = new Set<Promise<void>>()
-  const printMessages = readerMessages(
-    ctx,
-    (await opened.all.list()).filter(({ name }) => readers(name)).length,
-  )
+  const printMessages = readerMessages(ctx, (await opened.all.list()).filter(readers).length)
   for await (const event of opened.all.events({ signal: over, readers })) {
     if (event.type === 'unavailable') printMessages.away(oneLine(event.error))
     else if (event.type === 'reader-added') printMessages.added(event.reader)

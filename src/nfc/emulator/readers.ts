@@ -59,7 +59,7 @@ export class EmulatorReaders implements CardReaders {
       this.#options.blankCards !== undefined &&
       this.#presented >= this.#options.blankCards &&
       !this.#onReader()
-    return [{ name: EMULATED_READER, state: empty ? 'empty' : 'present' }]
+    return [{ name: EMULATED_READER, state: empty ? 'empty' : 'present', isContact: false }]
   }
 
   async waitForCard({ reader, timeoutMs, signal }: WaitForCard = {}): Promise<Card> {

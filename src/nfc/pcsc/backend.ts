@@ -3,8 +3,11 @@ import type { BackendName, Refusal } from './protocol.ts'
 // The port inside the child process to one of the PC/SC libraries.
 
 export interface BackendEvents {
-  /** @param bits SCARD_STATE_*, with the count of changes in the upper half if the backend gives it */
-  status(reader: string, bits: number): void
+  /**
+   * @param bits SCARD_STATE_*, with the count of changes in the upper half if the backend gives it
+   * @param atr if the backend gives it
+   */
+  status(reader: string, bits: number, atr?: Uint8Array): void
   removed(reader: string): void
   /** All initial readers have been reported. */
   settled(): void

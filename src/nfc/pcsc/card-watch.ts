@@ -6,6 +6,7 @@ import {
   type ReaderUnavailable,
   type ReaderUser,
 } from '../card.ts'
+import { isContactCard } from './contact-slot.ts'
 import type { ReaderSnapshot, Refusal } from './protocol.ts'
 
 export type ConnectResult =
@@ -30,7 +31,7 @@ type Trouble = 'in-use' | 'mute'
 interface Slot {
   readonly presence: number
   at: ReaderSnapshot
-  stage: 'seen' | 'connecting' | 'announced'
+  stage: 'seen' | 'connecting' | 'announced' | 'passed-over'
   refusals: number
   trouble: Trouble | undefined
   /** Ends the wait before a lasting trouble is told. */
@@ -62,7 +63,7 @@ export class CardWatch {
   }
 
   update(all: readonly ReaderSnapshot[]): void {
-    const readers = all.filter(({ name }) => this.#options.readers(name))
+    const readers = all.filter((reader) => this.#options.readers(reader))
     for (const name of [...this.#slots.keys()])
       if (!readers.some((reader) => reader.name === name)) this.#removeReader(name)
     for (const reader of readers) this.#updateReader(reader)
@@ -126,6 +127,7 @@ export class CardWatch {
   #tryConnect(slot: Slot): void {
     const { state } = slot.at
     if (this.#stopped || slot.stage !== 'seen' || state === 'empty') return
+    if (slot.at.hasContactCard && !this.#acceptsContactCard(slot)) return
     if (state === 'mute') this.#reportTrouble(slot, 'mute')
     else void this.#connect(slot)
   }
@@ -141,6 +143,10 @@ export class CardWatch {
     }
     if (result.status === 'card') {
       forget(slot)
+      if (isContactCard(result.card.atr) && !this.#acceptsContactCard(slot)) {
+        slot.stage = 'passed-over'
+        return result.card.release()
+      }
       slot.stage = 'announced'
       return this.#emit({ type: 'card', reader: slot.at.name, card: result.card })
     }
@@ -149,6 +155,10 @@ export class CardWatch {
     if (result.why === 'in-use' || result.why === 'mute') this.#reportTrouble(slot, result.why)
     else if (slot.refusals >= maxGoneTimes) this.#reportTrouble(slot, 'mute')
     slot.retrying = setTimeout(() => this.#tryConnect(slot), pauseMs(slot.refusals, result.why))
+  }
+
+  #acceptsContactCard({ at: { name } }: Slot): boolean {
+    return this.#options.readers({ name, isContact: true })
   }
 
   #isCurrent(slot: Slot): boolean {

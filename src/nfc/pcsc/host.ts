@@ -25,8 +25,8 @@ function changed(reader: string): void {
 }
 
 const events: BackendEvents = {
-  status: (reader, bits) => {
-    table.status(reader, bits)
+  status: (reader, bits, atr) => {
+    table.status(reader, bits, atr)
     changed(reader)
   },
   removed: (reader) => {

@@ -44,7 +44,7 @@ export async function openNfcPcsc(events: BackendEvents): Promise<Backend> {
     reader.reader.removeAllListeners('status')
     reader.reader.on('status', ({ state, atr }) => {
       atrs.set(name, atr ?? new Uint8Array())
-      events.status(name, state)
+      events.status(name, state, atr)
       if (withoutStatus.delete(name)) settle()
     })
     // The library does not take each way of saying so for a reader that was pulled out; its 'end' follows.

@@ -41,6 +41,10 @@ const snapshot = z.object({
   name: z.string(),
   state: z.enum(['empty', 'present', 'in-use', 'mute']),
   presence: cardOnReader.presence,
+  /** Its name says that it is a slot for cards with contacts. */
+  isContact: z.boolean(),
+  /** As far as the backend tells without connecting to the card. */
+  hasContactCard: z.boolean(),
 })
 export type ReaderSnapshot = z.infer<typeof snapshot>
 

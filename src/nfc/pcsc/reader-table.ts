@@ -1,7 +1,8 @@
 import { stateBits } from './backend.ts'
+import { isContactCard, isContactSlot } from './contact-slot.ts'
 import type { ReaderSnapshot } from './protocol.ts'
 
-interface Entry extends ReaderSnapshot {
+interface Entry extends Omit<ReaderSnapshot, 'isContact'> {
   /** PC/SC's count of changes at this reader; always 0 with a backend that does not give it. */
   readonly changes: number
 }
@@ -11,14 +12,15 @@ export class ReaderTable {
   readonly #entries = new Map<string, Entry>()
   #lastPresence = 0
 
-  status(name: string, bits: number): void {
+  status(name: string, bits: number, atr: Uint8Array = new Uint8Array()): void {
     const before = this.#entries.get(name)
     const changes = bits >>> 16
     const state = stateOf(bits)
     // A card swapped between two events shows only in the count.
     const same = before !== undefined && before.presence !== 0 && before.changes === changes
     const presence = state === 'empty' ? 0 : same ? before.presence : ++this.#lastPresence
-    this.#entries.set(name, { name, state, presence, changes })
+    const hasContactCard = presence !== 0 && isContactCard(atr)
+    this.#entries.set(name, { name, state, presence, changes, hasContactCard })
   }
 
   removed(name: string): void {
@@ -35,8 +37,12 @@ export class ReaderTable {
   }
 
   snapshot(): ReaderSnapshot[] {
+    const names = [...this.#entries.keys()]
     return [...this.#entries.values()]
-      .map(({ name, state, presence }) => ({ name, state, presence }))
+      .map(({ name, state, presence, hasContactCard }) => ({
+        ...{ name, state, presence, hasContactCard },
+        isContact: isContactSlot(name, names),
+      }))
       .sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 }

@@ -69,7 +69,10 @@ export class PcscReaders implements CardReaders {
 
   async list(): Promise<readonly CardReader[]> {
     const { readers } = await this.#supervisor.ensureRunning()
-    return readers.map(({ name, state }) => ({ name, state }))
+    return readers.map(({ name, state, isContact, hasContactCard }) => ({
+      ...{ name, state },
+      isContact: isContact || hasContactCard,
+    }))
   }
 
   async waitForCard(wait: WaitForCard = {}): Promise<Card> {
@@ -77,8 +80,9 @@ export class PcscReaders implements CardReaders {
     signal?.throwIfAborted()
     const host = await this.#supervisor.ensureRunning()
     signal?.throwIfAborted()
-    const isAllowed = (name: string) => (readerName === undefined || name === readerName) && readers(name)
-    const candidates = () => host.readers.filter(({ name }) => isAllowed(name))
+    const isAllowed: ReaderFilter = (reader) =>
+      (readerName === undefined || reader.name === readerName) && readers(reader)
+    const candidates = () => host.readers.filter(isAllowed)
     const noReader = () =>
       new NoReader(
         readerName,

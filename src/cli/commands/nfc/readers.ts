@@ -8,6 +8,8 @@ const states = {
   mute: 'mute: the card does not answer',
 } as const
 
+const slotForContacts = ' (slot for cards with contacts: used only with --reader)'
+
 export const readers = defineCommand({
   name: 'readers',
   summary: 'List the readers and whether they have a card',
@@ -16,10 +18,14 @@ export const readers = defineCommand({
   run: (ctx, { options }) =>
     withReaders(ctx, { reader: options.reader }, async ({ all, fields }) => {
       const isShown = options.reader === undefined ? () => true : await fields()
-      const list = (await all.list()).filter(({ name }) => isShown(name))
+      const list = (await all.list()).filter(isShown)
+      const contact = new Set(list.flatMap(({ name, isContact }) => (isContact ? [name] : [])))
       await ctx.io.list(
-        list,
-        { NAME: (reader) => reader.name, STATE: (reader) => states[reader.state] },
+        list.map(({ name, state }) => ({ name, state })),
+        {
+          NAME: ({ name }) => name,
+          STATE: ({ name, state }) => `${states[state]}${contact.has(name) ? slotForContacts : ''}`,
+        },
         'There is no NFC reader. Plug one in, or try the virtual one: --reader emulator',
       )
     }),
