@@ -10,7 +10,8 @@ import { beginContext, type Context } from '../../src/daemon/process/context.ts'
 import { createLogger } from '../../src/daemon/process/log.ts'
 import { reconcileChains, startDaemon as start } from '../../src/daemon/process/start.ts'
 import { applySeed, readSeed } from '../../src/daemon/seed/load.ts'
-import { databaseOf, dropDatabaseOf } from './postgres.ts'
+import { writeEmptyDataDir } from './empty-database.ts'
+import { databaseOf, dropDatabaseOf, isPostgres } from './postgres.ts'
 
 export const adminToken = 'adm_for-tests-only-0123456789'
 
@@ -70,12 +71,14 @@ export interface Options {
 
 async function prepare(options: Options) {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'tapchip-test-'))
+  const isEphemeral = options.env?.TAPCHIP_EPHEMERAL !== undefined
+  if (options.dataDir === undefined && !isPostgres && !isEphemeral) await writeEmptyDataDir(dataDir)
   const env = {
     TAPCHIP_DATA_DIR: dataDir,
     TAPCHIP_ADMIN_TOKEN: adminToken,
     TAPCHIP_RATE_LIMIT: 'off',
     TAPCHIP_DEV_CHAIN: options.chain ? 'on' : 'off',
-    ...(options.env?.TAPCHIP_EPHEMERAL === undefined ? await databaseOf(dataDir) : {}),
+    ...(isEphemeral ? {} : await databaseOf(dataDir)),
     ...options.env,
   }
   const config = loadConfig({ help: false, version: false, configFile: undefined, values: {} }, env)

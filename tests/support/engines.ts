@@ -1,8 +1,9 @@
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type SuiteAPI, describe as suite, test } from 'vitest'
 import type { Db } from '../../src/daemon/store/database/database.ts'
 import { migrate, openDatabase, openPostgres } from '../../src/daemon/store/database/open.ts'
+import { writeEmptyDatabase } from './empty-database.ts'
 import { databaseOf, isPostgres } from './postgres.ts'
 
 const noTest = Object.assign(() => undefined, { each: () => () => undefined })
@@ -17,7 +18,8 @@ export async function openTestStore(dataDir: string): Promise<Db> {
   if (url !== undefined) return openPostgres(url)
   const file = join(dataDir, 'tapchip.db')
   mkdirSync(dataDir, { recursive: true })
-  await migrate(file)
+  if (existsSync(file)) await migrate(file)
+  else await writeEmptyDatabase(dataDir)
   return openDatabase(file)
 }
 
