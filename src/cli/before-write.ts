@@ -120,7 +120,7 @@ export const tryOut = async (
 ): Promise<void> => {
   const checked = await client.tryOut(key, request).catch((error: unknown) => {
     if (!isUnknownPath(error)) throw error
-    throw new CliError('This daemon cannot try the request out. Nothing was changed.', {
+    throw new CliError('This daemon cannot do a dry run of the request. Nothing was changed.', {
       advice:
         'It is of an earlier version, or its administration is at another address (TAPCHIP_ADMIN_URL). Check: tapchip doctor',
       cause: error,

@@ -38,7 +38,7 @@ export function baseOf(baseUrl: unknown): string {
     throw invalid('baseUrl must be an http(s) URL, such as https://taps.example.')
   }
   if (!/^https?:$/.test(url.protocol)) throw invalid('baseUrl must begin with https:// or http://.')
-  if (url.username || url.password) throw invalid('baseUrl must not hold a user or a password.')
+  if (url.username || url.password) throw invalid('baseUrl must not contain a user or a password.')
   if (url.search || url.hash) throw invalid('baseUrl must end before ? and #.')
   return url.origin + url.pathname.replace(/\/+$/, '')
 }
@@ -88,14 +88,14 @@ function jsonOf(value: unknown): string {
   try {
     return JSON.stringify(value)
   } catch {
-    throw invalid('The input cannot be written as JSON: it holds itself, or a BigInt, which must be text.')
+    throw invalid('The input cannot be written as JSON: it contains itself, or a BigInt, which must be text.')
   }
 }
 
 /** Encodes a path segment. `.`, `..`, and an empty segment would lead to another operation. */
 function segment(name: string, value: unknown): string {
   const text = typeof value === 'string' || typeof value === 'number' ? String(value) : ''
-  if (/^\.{0,2}$/.test(text)) throw invalid(`${name} must be text that names something.`)
+  if (/^\.{0,2}$/.test(text)) throw invalid(`${name} must be text that is not empty.`)
   return encoded(name, text)
 }
 
@@ -103,7 +103,7 @@ function encoded(name: string, text: string): string {
   try {
     return encodeURIComponent(text)
   } catch {
-    throw invalid(`${name} holds half of a surrogate pair, which no URL can carry.`)
+    throw invalid(`${name} contains half of a surrogate pair, which a URL cannot contain.`)
   }
 }
 

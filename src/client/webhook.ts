@@ -11,7 +11,7 @@ export const verifyWebhook: typeof Declared = async (body, headers, secret, opti
   const header = (name: string): string => {
     const value = headers instanceof Headers ? headers.get(name) : valueIn(headers, name)
     if (typeof value === 'string' && value !== '') return value
-    throw refused(`The header ${name} is missing: this is no delivery, or a proxy took it away.`)
+    throw refused(`The header ${name} is missing: this is not a delivery, or a proxy removed it.`)
   }
   const id = header('webhook-id')
   const timestamp = header('webhook-timestamp')
@@ -19,7 +19,7 @@ export const verifyWebhook: typeof Declared = async (body, headers, secret, opti
   const skewSeconds = Math.abs((options.at ?? new Date()).getTime() / 1000 - Number(timestamp))
   if (!/^\d{1,15}$/.test(timestamp) || !(skewSeconds <= tolerance))
     throw refused(
-      `webhook-timestamp is not within ${tolerance} seconds of this clock: a delivery repeated by somebody, or a clock that is wrong.`,
+      `webhook-timestamp is not within ${tolerance} seconds of this clock: a replayed delivery, or a wrong clock.`,
     )
   const signatures = header('webhook-signature')
     .split(' ')
@@ -37,7 +37,7 @@ export const verifyWebhook: typeof Declared = async (body, headers, secret, opti
       if (signature && (await crypto.subtle.verify('HMAC', key, signature, signed))) return read(id, bytes)
   }
   throw refused(
-    'No signature fits: the secret is that of another webhook, or the body is not as it arrived (verify before anything parses it).',
+    'No signature matches: the secret belongs to another webhook, or the body was changed (verify it before anything parses it).',
   )
 }
 
@@ -60,7 +60,7 @@ function bytesOf(body: unknown): Uint8Array<ArrayBuffer> {
   if (body instanceof ArrayBuffer) return new Uint8Array(body)
   if (ArrayBuffer.isView(body))
     return new Uint8Array(new Uint8Array(body.buffer, body.byteOffset, body.byteLength))
-  throw invalid('body must be the text or the bytes that arrived, and not what was parsed from them.')
+  throw invalid('body must be the raw text or bytes that arrived, not a parsed value.')
 }
 
 function secretBytes(secret: string): Uint8Array<ArrayBuffer> {

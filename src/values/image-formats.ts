@@ -36,7 +36,7 @@ class PixelCount {
   canvas(): ImageFlaw | undefined {
     const { width, height } = this
     if (width <= maxSide && height <= maxSide && width * height <= maxPixels) return undefined
-    const reason = `is ${width} × ${height} pixels; at most ${maxSide} a side and ${maxPixels / 1e6} million in total`
+    const reason = `is ${width} × ${height} pixels; at most ${maxSide} per side and ${maxPixels / 1e6} million in total`
     return { kind: 'too-many-pixels', reason }
   }
 

@@ -104,13 +104,13 @@ class Scan {
         this.#members += 1
         const { from, to } = this.#text
         this.#names.add(json.toString('latin1', from, Math.min(to, from + maxNameLength)))
-        if (this.#members > this.#maxMembers) return `must not hold more than ${this.#maxMembers} members`
+        if (this.#members > this.#maxMembers) return `must not contain more than ${this.#maxMembers} members`
         if (this.#names.size > maxNames)
-          return `must not hold members of more than ${maxNames} different names`
+          return `must not contain members of more than ${maxNames} different names`
       } else if (sign === comma || sign === openArray || sign === openObject) {
         this.#values += 1
         if (this.#values > maxValues)
-          return `must not hold more than ${maxValues} values: send fewer at a time`
+          return `must not contain more than ${maxValues} values: send fewer at a time`
         if (sign !== comma) this.#depth += 1
         if (this.#depth > maxDepth) return `must not be nested more than ${maxDepth} levels deep`
       } else if (sign === closeArray || sign === closeObject) this.#depth -= 1

@@ -98,7 +98,7 @@ export function withoutChainPrefix(
   const named = chainOf(prefix.toLowerCase())
   if (named === undefined)
     return {
-      reason: `begins with ${prefix}:, which is no chain known here: write the address without it, or with the chain's number, such as eip155:${chainId ?? 1}:0x…`,
+      reason: `begins with ${prefix}:, which is not a chain known here: write the address without it, or with the chain's number, such as eip155:${chainId ?? 1}:0x…`,
     }
   if (chainId === undefined || named === chainId) return { address }
   return { reason: `names ${labelOf(named)}, and this token is on ${labelOf(chainId)}` }

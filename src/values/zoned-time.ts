@@ -20,7 +20,7 @@ export function readZonedTime(text: string): ZonedTime {
       problem:
         'is not a time with an offset or a zone, such as 2026-11-27T18:00+01:00 or "2026-11-27T18:00 Europe/Rome"',
     }
-  if (!isTimeZone(zone)) return { problem: `names no time zone that is known: "${zone}"` }
+  if (!isTimeZone(zone)) return { problem: `names no known time zone: "${zone}"` }
   const ms = Date.parse(wall)
   // No zone is more than a day from UTC, and none changes its clocks twice in two days.
   const offsets = [...new Set([offsetAt(ms - dayMs, zone), offsetAt(ms + dayMs, zone)])]

@@ -35,7 +35,7 @@ test('an image that is shorter or longer than was said is not sent as a whole', 
   const bytes = png()
   for (const size of [bytes.length - 1, bytes.length + 1]) {
     const image = { ...imageOf(bytes), size, bytes: () => inPieces(bytes, 16) }
-    await expect(collected(multipart({}, image).body)).rejects.toThrow('The image was said to have')
+    await expect(collected(multipart({}, image).body)).rejects.toThrow('The image should have')
   }
 })
 

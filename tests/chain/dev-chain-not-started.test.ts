@@ -75,7 +75,7 @@ describe('a system that npm installs no anvil for', () => {
 
   test('is told what to install, and how to do without', () => {
     expect(() => anvilBinary()).toThrow(
-      /no anvil for linux-riscv64, and there is none in PATH\. Install Foundry .*TAPCHIP_DEV_CHAIN=off/,
+      /did not install anvil for linux-riscv64, and there is none in PATH\. Install Foundry .*TAPCHIP_DEV_CHAIN=off/,
     )
   })
 

@@ -120,7 +120,7 @@ describe('the chain of the audit log', () => {
     const id = await edit('something else')
     const bad = await here.run('audit', 'verify', '--json')
     expect([bad.code, bad.json()]).toMatchObject([1, { ok: false, firstBad: id }])
-    expect(bad.stderr).toContain(`The audit log is not whole: entry ${id} was changed`)
+    expect(bad.stderr).toContain(`The audit log is not intact: entry ${id} was changed`)
     expect((await here.run('audit', 'verify')).stdout).toMatch(/^Whole: +no\n/)
     await edit(before)
     expect((await here.run('audit', 'verify')).code).toBe(0)

@@ -59,7 +59,7 @@ describe('--name', () => {
     expect([first.code, first.lines()]).toMatchObject([3, [{ status: 'changed' }, { status: 'failed' }]])
     const again = await edit(file, '--name', 'sale', '--json')
     expect([again.code, again.stdout]).toEqual([3, first.stdout])
-    expect(again.stderr).toContain('(sale) was begun before, and is done')
+    expect(again.stderr).toContain('(sale) was started before, and is done')
     const other = await edit(sheet('c.csv', plain), '--name', 'sale')
     expect([other.code, other.stdout]).toEqual([2, ''])
     expect((await here.run('batch', 'report', 'sale', '--failed', '--json')).lines()).toMatchObject([

@@ -161,7 +161,7 @@ test('a line that a kill cut short is gone on after; another damaged one is refu
     input: { name: 'sheet.csv', path, sha256: 'a' },
   }).file.close()
   expect((await at.run('batch', 'list', '--json')).stderr).toBe(
-    `An earlier version of tapchip began ${id} here. Finish them with that version; what is done: tapchip batch remove ID\n`,
+    `An earlier version of tapchip started ${id} here. Finish them with that version; once they are done: tapchip batch remove ID\n`,
   )
 })
 
@@ -226,7 +226,7 @@ test('the journal of an earlier version is named, and left to that version', asy
   expect([list.code, list.json(), list.stderr]).toEqual([
     0,
     [],
-    expect.stringContaining(`An earlier version of tapchip began ${id} (phygitals transfer) here.`),
+    expect.stringContaining(`An earlier version of tapchip started ${id} (phygitals transfer) here.`),
   ])
   expect(list.stderr).not.toContain(packed)
   for (const args of [['resume'], ['status'], ['report'], ['undo', '--yes'], ['follow']]) {
@@ -244,7 +244,7 @@ test('the journal of an earlier version is named, and left to that version', asy
     expect.stringContaining('undo it with that version'),
   ])
   expect((await at.run('batch', 'report', packed)).stderr).toContain(
-    `Batch ${packed} was begun by an earlier version`,
+    `Batch ${packed} was started by an earlier version`,
   )
   for (const one of [id, packed]) expect((await at.run('batch', 'remove', one, '--yes')).code).toBe(0)
   expect(readdirSync(folder())).toEqual([])

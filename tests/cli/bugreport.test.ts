@@ -147,5 +147,5 @@ test('a report is made when no daemon answers, and by --out - on standard output
     0,
     expect.stringMatching(/^Report: +\S+tapchip-bugreport-[\dT-]+\.json\nSize: /),
   ])
-  expect(file.stderr).toContain('Read it before you give it to anybody.')
+  expect(file.stderr).toContain('Read it before you share it.')
 })

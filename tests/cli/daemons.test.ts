@@ -51,7 +51,7 @@ describe('several daemons', () => {
     process.kill(pid, 'SIGSTOP')
     const stopped = await here.run('daemon', 'stop', '--wait', '3600')
     expect(stopped.code).toBe(1)
-    expect(stopped.stderr).toContain(`Process ${pid} is suspended, and reacts to nothing.`)
+    expect(stopped.stderr).toContain(`Process ${pid} is suspended and does not respond.`)
     expect(stopped.stderr).toContain(`kill -CONT ${pid}`)
     process.kill(pid, 'SIGCONT')
     await expect.poll(() => isAlive(pid), { timeout: 30_000 }).toBe(false)

@@ -84,7 +84,7 @@ describe('a dry run', () => {
     const ran = await here.run('teams', 'create', 'Dry', '--dry-run', '--url', url)
     expect([ran.code, ran.stderr]).toEqual([
       1,
-      expect.stringContaining('cannot try the request out. Nothing was changed.'),
+      expect.stringContaining('cannot do a dry run of the request. Nothing was changed.'),
     ])
     old.closeAllConnections()
     await once(old.close(), 'close')

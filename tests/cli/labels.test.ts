@@ -88,7 +88,7 @@ test('the labels of a box are those of its sheet, in the order of its rows', asy
   // With an address of the daemon, which is the same page for each chip, and for none.
   writeFileSync(join(here.home, 'cut.png'), png().subarray(0, 60))
   for (const [logo, why] of [
-    [sheet('logo.svg', ['<svg/>']), 'is no image'],
+    [sheet('logo.svg', ['<svg/>']), 'is not an image'],
     ['cut.png', 'cut.png is incomplete'],
   ] as const)
     ends(await print('--batch', batchIn(stderr), '--yes', '--logo', logo), 2, why)
@@ -188,7 +188,11 @@ test('what no font has is refused with its label, until a font has it', async ()
   ends(await print('--chip-group', 'Signs', '--font', font), 0, '2 labels')
   expect(pages()[0]?.codes).toEqual([a, b])
   expect(readFileSync(join(here.home, 'out.pdf'), 'latin1')).toContain('/FontFile2')
-  ends(await print('--chip-group', 'Signs', '--yes', '--font', sheet('no.ttf', ['nothing'])), 2, 'is no font')
+  ends(
+    await print('--chip-group', 'Signs', '--yes', '--font', sheet('no.ttf', ['nothing'])),
+    2,
+    'is not a font',
+  )
 })
 
 test.each([

@@ -301,7 +301,7 @@ describe('phygitals transfer --file', () => {
       ],
     ])
     expect([again.code, again.stdout]).toEqual([3, ran.stdout])
-    expect(again.stderr).toContain('(spring) was begun before, and is done')
+    expect(again.stderr).toContain('(spring) was started before, and is done')
     expect((await transactions()).length).toBe(before + 1)
     sheet('named.csv', [[6, carol]])
     const other = await transfer(...named)

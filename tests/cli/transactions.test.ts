@@ -169,7 +169,7 @@ describe('doctor', () => {
     const stuck = { id: 12, why: 'sender not in the allowlist' }
     const status = () => relayer.status().map((it) => (it.chainId === 777 ? { ...it, stuck } : it))
     const spy = vi.spyOn(daemon.ctx.chains, 'relayer', 'get').mockReturnValue({ ...relayer, status })
-    const words = 'transaction 12 cannot go on: sender not in the allowlist'
+    const words = 'transaction 12 cannot continue: sender not in the allowlist'
     const found = await findings()
     spy.mockRestore()
     expect(found).toContainEqual({

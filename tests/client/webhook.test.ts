@@ -63,11 +63,11 @@ test('while a secret is rolled, either of two is enough, on either side', async 
 test('what was changed, is old, or is not signed is refused, with what to look at', async () => {
   const other = `whsec_${randomBytes(24).toString('base64')}`
   const cases: [() => Promise<unknown>, RegExp][] = [
-    [() => verifyWebhook(body.replace('7', '8'), headersWith(), secret, { at }), /No signature fits/],
-    [() => verifyWebhook(body, headersWith(), other, { at }), /No signature fits/],
+    [() => verifyWebhook(body.replace('7', '8'), headersWith(), secret, { at }), /No signature matches/],
+    [() => verifyWebhook(body, headersWith(), other, { at }), /No signature matches/],
     [
       () => verifyWebhook(body, headersWith({ 'webhook-id': 'msg_other' }), secret, { at }),
-      /No signature fits/,
+      /No signature matches/,
     ],
     [
       () => verifyWebhook(body, headersWith({ 'webhook-signature': sign(body).slice(3) }), secret, { at }),
@@ -75,11 +75,11 @@ test('what was changed, is old, or is not signed is refused, with what to look a
     ],
     [
       () => verifyWebhook(body, headersWith({ 'webhook-signature': 'v1,%%%' }), secret, { at }),
-      /No signature fits/,
+      /No signature matches/,
     ],
     [
       () => verifyWebhook(body, headersWith({ 'webhook-signature': 'v1,' }), secret, { at }),
-      /No signature fits/,
+      /No signature matches/,
     ],
     [() => verifyWebhook(body, {}, secret, { at }), /webhook-id is missing/],
     [() => verifyWebhook(body, headersWith({ 'webhook-timestamp': 'soon' }), secret, { at }), /300 seconds/],

@@ -52,7 +52,7 @@ test('an address may name the chain of its token, as wallets copy it, and no oth
   const pull = (recipient: string) => p.ask('/phygitals/transfer/pullable', { recipient }, { code })
   expect((await pull(`polygon:${bob}`)).body).toMatchObject({
     code: 'recipient_invalid',
-    message: expect.stringContaining('begins with polygon:, which is no chain known here'),
+    message: expect.stringContaining('begins with polygon:, which is not a chain known here'),
   })
   expect((await pull(`eip155:31337:${bob}`)).status).toBe(200)
 })

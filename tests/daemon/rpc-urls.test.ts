@@ -114,7 +114,7 @@ describe('a URL that is checked', () => {
 
   test.each([
     [lacking(['eth_estimateGas']), /^it does not estimate gas \("the method does not exist"\)$/],
-    [lacking(['eth_getTransactionCount']), /^it does not tell an account's nonce at a given block/],
+    [lacking(['eth_getTransactionCount']), /^it does not report an account's nonce at a given block/],
     [
       lacking(['eth_maxPriorityFeePerGas', 'eth_feeHistory', 'eth_gasPrice']),
       /^it gives no tip, no fee history, and no gas price \("the method/,
@@ -164,7 +164,7 @@ test('a relayer that cannot go on makes its chain trouble, and the daemon unread
   const why = `gas price below minimum, see https://rpc.example/${key} (key ${key}).`
   const status = (): SenderStatus[] => relayer.status().map((it) => ({ ...it, stuck: { id: 12, why } }))
   vi.spyOn(t.ctx.chains, 'relayer', 'get').mockReturnValue({ ...relayer, status })
-  const words = 'transaction 12 cannot go on: gas price below minimum, see https://rpc.example (key …)'
+  const words = 'transaction 12 cannot continue: gas price below minimum, see https://rpc.example (key …)'
   expect((await chain()).trouble).toEqual({ code: 'stuck', message: words, transactionId: 12 })
   const ready = await t.app.inject({ url: '/readyz' })
   expect([ready.statusCode, ready.json()]).toMatchObject([

@@ -51,7 +51,7 @@ describe('a data directory that has held data', () => {
     const kept = join(dir, 'kept.db')
     copyFileSync(database, kept)
     lose()
-    await refused(word, 'has held data before', 'backup', '--data-dir')
+    await refused(word, 'had data before', 'backup', '--data-dir')
     expect(existsSync(database) && readFileSync(database).length > 0).toBe(false)
     copyFileSync(kept, database)
     await held()
@@ -62,7 +62,7 @@ describe('a data directory that has held data', () => {
     await first.stop()
     rmSync(database)
     rmSync(join(data, 'instance'))
-    await refused('missing', 'has held data before', 'backup')
+    await refused('missing', 'had data before', 'backup')
     expect(existsSync(database)).toBe(false)
   })
 
@@ -74,7 +74,7 @@ describe('a data directory that has held data', () => {
       TAPCHIP_DATA_KEY: readFileSync(join(data, 'data.key'), 'utf8').trim(),
     }).then((daemon) => daemon.stop())
     copyFileSync(join(other, 'tapchip.db'), database)
-    await refused('is not the one that this directory has held')
+    await refused('is not the one that belongs to this directory')
   })
 
   test('is refused while its database is a directory, and permissions are not blamed', async () => {
@@ -173,7 +173,7 @@ describe('what stands in the place of a file of the daemon is named', () => {
   test('a damaged data key', async () => {
     await held()
     writeFileSync(join(data, 'data.key'), 'no key')
-    await refused('data.key must hold 64 hex digits', 'backup')
+    await refused('data.key must contain 64 hex digits', 'backup')
   })
 
   test('a file for the folder of the chain', async () => {

@@ -180,7 +180,7 @@ test('the command: killed with -9 while it copies and run again, it ends with th
   const undisturbed = await copied(source, await emptyServer('undisturbed'))
   expect(ran.json()).toMatchObject({ from: source, equal: true, tables: undisturbed.tables })
   const again = await here.run('store', 'copy', '--data-dir', source, '--to', withPassword)
-  expect([again.code, again.stderr]).toEqual([1, expect.stringMatching(/holds data already/)])
+  expect([again.code, again.stderr]).toEqual([1, expect.stringMatching(/already contains data/)])
   expect(ran.stdout + ran.stderr + again.stderr).not.toContain('secret')
   here.remove()
 })
@@ -222,7 +222,7 @@ test('refuses what would mix, lose, or break something, and says what to do', as
   )
   await expect(copied(source, used.TAPCHIP_DATABASE_URL ?? '')).rejects.toThrow(/used by a running daemon/)
   await app.close()
-  await expect(copied(source, used.TAPCHIP_DATABASE_URL ?? '')).rejects.toThrow(/holds data already/)
+  await expect(copied(source, used.TAPCHIP_DATABASE_URL ?? '')).rejects.toThrow(/already contains data/)
 })
 
 test('a database from before the first schema is refused, as a source, as a target, and after a restore', async () => {

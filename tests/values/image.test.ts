@@ -212,7 +212,7 @@ describe('pixels', () => {
     expect(await kind(png(10_000, 4_000))).toBe('image')
     expect(await judge(png(10_000, 4_001))).toEqual({
       kind: 'too-many-pixels',
-      reason: 'is 10000 × 4001 pixels; at most 10000 a side and 40 million in total',
+      reason: 'is 10000 × 4001 pixels; at most 10000 per side and 40 million in total',
     })
   })
 

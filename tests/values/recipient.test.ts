@@ -56,7 +56,7 @@ describe('an address with the chain that its wallet writes before it', () => {
     [`matic:${address}`, 8453, 'names chain 137 (matic), and this token is on chain 8453 (base)'],
     [`eip155:137:${address}`, 31337, 'names chain 137 (matic), and this token is on chain 31337'],
     [`eip155:4711:${address}`, 1, 'names chain 4711, and this token is on chain 1 (eth)'],
-    [`polygon:${address}`, 137, 'begins with polygon:, which is no chain known here'],
+    [`polygon:${address}`, 137, 'begins with polygon:, which is not a chain known here'],
     [`ethereum:${address}`, undefined, "with the chain's number, such as eip155:1:0x…"],
     [`toString:${address}`, 1, 'begins with toString:'],
     [`eip155:${address}`, 8453, 'such as eip155:8453:0x…'],

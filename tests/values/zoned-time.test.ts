@@ -35,7 +35,7 @@ test.each([
     '2026-10-04T02:15 Australia/Lord_Howe',
     'does not exist: the clocks of Australia/Lord_Howe are set forward then',
   ],
-  ['2026-11-27T18:00 Europe/Nowhere', 'names no time zone that is known: "Europe/Nowhere"'],
+  ['2026-11-27T18:00 Europe/Nowhere', 'names no known time zone: "Europe/Nowhere"'],
 ])('%s is refused', (text, problem) => {
   expect(readZonedTime(text)).toEqual({ problem })
 })

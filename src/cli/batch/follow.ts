@@ -103,7 +103,7 @@ export const followBatch = async (
   } catch (error) {
     throw withAfterword(
       error,
-      `The batch goes on once the daemon does. Follow it: tapchip batch follow ${id}`,
+      `The batch continues once the daemon does. Follow it: tapchip batch follow ${id}`,
     )
   } finally {
     stopListening()
@@ -175,7 +175,7 @@ export const printWaiting = (ctx: CliContext, { id, state, at, until }: Batch): 
   const end = until === null ? '' : ` It is undone at ${until}.`
   if (state === 'scheduled')
     ctx.io.note(
-      `Batch ${id} starts at ${at}.${end} Follow it: tapchip batch follow ${id}. Call it off: tapchip batch cancel ${id}`,
+      `Batch ${id} starts at ${at}.${end} Follow it: tapchip batch follow ${id}. Cancel it: tapchip batch cancel ${id}`,
     )
   else if (state === 'proposed')
     ctx.io.note(`Batch ${id} waits until somebody else approves it: tapchip batch approve ${id}`)

@@ -48,7 +48,7 @@ export const listOldJournals = (system: SystemPaths): OldJournal[] => {
 
 export const ofEarlierVersion = ({ id, kind, path }: OldJournal): CliError =>
   new CliError(
-    `Batch ${id}${kind === undefined ? '' : ` (${kind})`} was begun by an earlier version of tapchip. Its journal is ${path}`,
+    `Batch ${id}${kind === undefined ? '' : ` (${kind})`} was started by an earlier version of tapchip. Its journal is ${path}`,
     { advice: `Resume, report, or undo it with that version. Once it is done: tapchip batch remove ${id}` },
   )
 

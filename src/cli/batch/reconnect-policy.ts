@@ -106,7 +106,7 @@ export class ReconnectPolicy {
   #assertSame(instance: string): void {
     if (this.#instance === undefined || instance === this.#instance) return
     throw new CliError('Another daemon answers at this address now.', {
-      advice: 'Start the one again that was there before, at the same address.',
+      advice: 'Start the previous one again, at the same address.',
     })
   }
 

@@ -233,7 +233,7 @@ const goOn = async (
   running: Running,
 ): Promise<SubmitResult> => {
   const { id, state, name } = batch
-  ctx.io.note(`Batch ${id} (${name}) was begun before, and is ${state}.`)
+  ctx.io.note(`Batch ${id} (${name}) was started before, and is ${state}.`)
   if (state === 'cancelled')
     throw new UsageError(`Batch ${name} was cancelled.`, 'To run these rows, give another --name.')
   if (state === 'undone') return { exitCode: printEnd(ctx, batch, messages), isDone: true, batch }

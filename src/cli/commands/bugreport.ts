@@ -18,8 +18,7 @@ const about = {
   without:
     'It does not contain keys, tokens, codes, refs, taps, e-mail addresses, recipients, device ids, hashes, or paths of ' +
     'URLs: they are left out, or removed wherever they appear.',
-  check:
-    'UIDs of chips, host names, and names that you have given can be in it. Read it before you give it to anybody.',
+  check: 'It may contain UIDs of chips, host names, and names that you chose. Read it before you share it.',
 }
 
 export const verb = defineCommand({

@@ -92,7 +92,7 @@ const create = defineCommand({
   run: async (ctx, { args, options }) => {
     const { name } = args
     if (!/^[A-Za-z0-9._-]{1,64}$/.test(name))
-      throw new UsageError('A name may have only letters, digits, dots, dashes and underscores.')
+      throw new UsageError('A name can contain only letters, digits, dots, dashes and underscores.')
     const file = readConfigFile(ctx.system)
     if (Object.hasOwn(file.contexts, name)) {
       throw new UsageError(

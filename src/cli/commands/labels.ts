@@ -18,8 +18,8 @@ const print = defineCommand({
   description:
     'Make a PDF with a label for each chip of a batch, in the order of its rows, or of a chip group. A label has a QR ' +
     'code, the label of the chip, the name of its item, and its UID. For A4: 21 labels of 63.5 × 38.1 mm (Avery L7160); ' +
-    'print it at its actual size. For a roll: one label a page. The QR code is the UID; with --qr page, an address of ' +
-    'the daemon that has the UID, and asks whoever opens it to tap the chip.',
+    'print it at its actual size. For a roll: one label per page. The QR code is the UID; with --qr page, a URL of ' +
+    'the daemon with the UID, which asks whoever opens it to tap the chip.',
   examples: [
     'labels print --batch b_1hq3v9k7s2m4xa --out labels.pdf',
     'labels print --chip-group Jackets --out jackets.pdf --skip 5 --logo acme.png',
@@ -76,7 +76,7 @@ const print = defineCommand({
       return exitCodes.done
     }
     ctx.io.warn(
-      `${counted(missing, 'chip')} of the batch ${missing === 1 ? 'is' : 'are'} not registered any more, and got no label.`,
+      `${counted(missing, 'chip')} of the batch ${missing === 1 ? 'is' : 'are'} not registered any more, and have no label here.`,
     )
     return exitCodes.partial
   },
@@ -101,7 +101,7 @@ const none = ({ batch }: { readonly batch?: string | undefined }): CliError =>
       advice:
         batch === undefined
           ? 'Add some: tapchip chips import --file chips.csv'
-          : `See what became of its rows: tapchip batch report ${batch}`,
+          : `See the results of its rows: tapchip batch report ${batch}`,
     },
   )
 

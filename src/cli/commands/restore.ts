@@ -73,7 +73,7 @@ const passphraseFor = async (
   if (file !== undefined) {
     const path = resolve(ctx.system.cwd, file)
     const typed = withFiles({ path, verb: 'read' }, () => readFileSync(path, 'utf8')).replace(/\r?\n$/, '')
-    if (typed === '') throw new UsageError(`${path} is empty. It has to hold the passphrase of the backup.`)
+    if (typed === '') throw new UsageError(`${path} is empty. It must contain the passphrase of the backup.`)
     return typed
   }
   const fromEnvironment = ctx.system.env[variable]
@@ -116,5 +116,5 @@ const runRestore = async (
       chips: Number(chips),
     }
   const message = clean(problem.trim().replace(/^tapchipd: /, ''))
-  throw new CliError(message || 'The restore was interrupted. Run it again: it goes on, or starts anew.')
+  throw new CliError(message || 'The restore was interrupted. Run it again: it continues, or starts over.')
 }

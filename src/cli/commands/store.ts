@@ -54,7 +54,7 @@ const copy = defineCommand({
   description:
     'Copy the database of stopped daemons from a data directory to PostgreSQL, from there into a new data directory, or ' +
     'from one server to another. Then compare the number of rows and a digest of each table. An interrupted copy is ' +
-    'continued by the same command; no daemon starts on the copy before it is whole. The data key is read as a daemon ' +
+    'continued by the same command; no daemon starts on the copy before it is complete. The data key is read as a daemon ' +
     'reads it, and has to be that of the source. A password is better left out of a URL, and in PGPASSWORD or ~/.pgpass.',
   examples: [
     'store copy --to postgres://tapchip@db1,db2/tapchip',
@@ -133,7 +133,7 @@ const withoutPassword = (place: string): string => place.replace(/\/\/.*@/, '//'
 
 const markRestored = defineCommand({
   name: 'mark-restored',
-  summary: 'Tell a database on PostgreSQL that it was restored to an earlier state',
+  summary: 'Mark a PostgreSQL database as restored to an earlier state',
   description:
     'After restoring a database on PostgreSQL to an earlier state, by pg_dump or to a point in time, run this before any ' +
     'daemon starts on it: taps, codes, and transactions since then are not in it. As after tapchip restore, refs, codes, ' +

@@ -116,8 +116,8 @@ const edit = defineCommand({
   name: 'edit',
   summary: 'Set how much a team may send per day, and the look of its tap pages',
   description:
-    'Set how many transactions, and how much gas, a team may send per day (UTC). What it has sent today counts. Beyond ' +
-    'that requests are refused until midnight, and codes stay good; changed metadata is announced later. Gas is ' +
+    'Set how many transactions, and how much gas, a team may send per day (UTC). What it has sent today counts. Beyond the limit, ' +
+    'requests are refused until midnight, and codes stay valid; changed metadata is announced later. Gas is ' +
     "counted by each transaction's limit, not by what it actually used. Without limits of its own a team may send 10,000 " +
     'transactions with 2,500,000,000 gas; on the embedded chain, as much as it likes. Limits need an admin token with the ' +
     'scope all. Changing the look needs the scope edit. People who tap a chip see the name and the logo at the top, buttons in the colour, ' +

@@ -109,9 +109,9 @@ const create = defineCommand({
 
 const test = defineCommand({
   name: 'test',
-  summary: 'Send a webhook one message now, and say what it answered',
+  summary: 'Send a webhook one message now, and show its answer',
   description:
-    'Send a webhook one message of the type webhook.test now, once, and say what the receiver answered. Exit code 1 ' +
+    "Send a webhook one message of the type webhook.test now, once, and show the receiver's answer. Exit code 1 " +
     'means that it did not arrive.',
   examples: ['webhooks test 2'],
   args: webhookArgument,
@@ -171,7 +171,7 @@ const deliveries = defineCommand({
 
 const redeliver = defineCommand({
   name: 'redeliver',
-  summary: 'Send a delivery again now, and say what the webhook answered',
+  summary: "Send a delivery again now, and show the webhook's answer",
   description:
     'Send a delivery again now under the same message id, so that the receiver can recognize it. Exit code 1 means ' +
     'that it did not arrive; then it is retried like a new one. A delivery that is still pending cannot be resent.',
@@ -191,8 +191,8 @@ const edit = defineCommand({
   name: 'edit',
   summary: 'Change the URL or the events of a webhook, or disable or enable it',
   description:
-    'Change the URL or the events of a webhook, or disable or enable it. While it is disabled nothing is recorded for it, ' +
-    'and what waited is dropped: it learns of what happens after it is enabled.',
+    'Change the URL or the events of a webhook, or disable or enable it. While it is disabled, nothing is recorded for it, ' +
+    'and pending deliveries are dropped: it receives only what happens after it is enabled.',
   examples: [
     'webhooks edit 2 --url https://app.example.com/hooks/v2',
     'webhooks edit 2 --events tap.valid,tap.refused',
@@ -202,7 +202,7 @@ const edit = defineCommand({
   options: {
     to,
     events,
-    disable: flag('--disable', 'Send it nothing more, and drop what waits'),
+    disable: flag('--disable', 'Send it nothing more, and drop pending deliveries'),
     enable: flag('--enable', 'Send it what happens from now on'),
   },
   run: async (ctx, { args, options }) => {
@@ -238,14 +238,14 @@ const roll = defineCommand({
 
 const remove = defineCommand({
   name: 'remove',
-  summary: 'Remove a webhook with its deliveries, those that wait as well',
+  summary: 'Remove a webhook with its deliveries, including pending ones',
   examples: ['webhooks remove 2'],
   args: webhookArgument,
   options: { yes },
   run: async (ctx, { args, options }) => {
     ctx.needAdmin()
     const id = webhookId(args.id)
-    await ctx.prompts.confirm(options.yes, `Remove webhook ${id}? What waits for it is not sent.`)
+    await ctx.prompts.confirm(options.yes, `Remove webhook ${id}? Its pending deliveries are not sent.`)
     await ctx.io.one(await ctx.call('DELETE /admin/webhooks/:id', { params: { id } }), () => ({
       Removed: id,
     }))

@@ -41,7 +41,7 @@ export const labelsOfGroup = async (
     else labelled.push({ ...rest, label })
     if (labelled.length + others.length > maxLabels)
       throw new UsageError(
-        `The group has more than ${formatNumber(maxLabels)} chips, which is as many labels as one PDF takes.`,
+        `The group has more than ${formatNumber(maxLabels)} chips, and one PDF takes no more labels.`,
         'Print those of one batch: tapchip labels print --batch ID',
       )
   }

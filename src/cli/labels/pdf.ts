@@ -114,7 +114,7 @@ const openFont = ({ name, content }: NamedFile, open: typeof import('./libraries
     // Reported below.
   }
   throw new UsageError(
-    `${name} is no font that can be read.`,
+    `${name} is not a font that can be read.`,
     'Give a TrueType or OpenType font: .ttf, .otf, or .ttc.',
   )
 }
@@ -134,8 +134,8 @@ const openLogo = (doc: Drawing['doc'], { name, content }: NamedFile): Logo => {
     // Reported below.
   }
   throw new UsageError(
-    `${name} ${flaw ?? 'is no image that can be printed'}.`,
-    'Give a PNG with 8 bits a channel, or a JPEG: --logo FILE.',
+    `${name} ${flaw ?? 'is not an image that can be printed'}.`,
+    'Give a PNG with 8 bits per channel, or a JPEG: --logo FILE.',
   )
 }
 
@@ -148,6 +148,6 @@ const flawOf = (content: Buffer): string | undefined => {
   const [bits = 8, colors] = content.subarray(24)
   // It would read several pixels as one.
   return colors === 3 && bits < 8 && content.includes('tRNS')
-    ? `is transparent, and has ${bits} bits a pixel`
+    ? `is transparent, and has ${bits} bits per pixel`
     : undefined
 }

@@ -205,6 +205,7 @@ async function* parts(head: Buffer, image: BadgeImage, tail: Buffer): AsyncItera
     if (size > image.size) break
     yield chunk
   }
-  if (size !== image.size) throw new Error(`The image was said to have ${image.size} bytes, and has others`)
+  if (size !== image.size)
+    throw new Error(`The image should have ${image.size} bytes, and has a different number`)
   yield tail
 }

@@ -66,7 +66,9 @@ async function checksOf(ask: Ask, endpoint: RpcEndpoint, chain: Chain): Promise<
   ]
   const nonce = async () => {
     const outcome = await ask('eth_getTransactionCount', chain.relayer, number)
-    return 'result' in outcome ? [] : refused("it does not tell an account's nonce at a given block", outcome)
+    return 'result' in outcome
+      ? []
+      : refused("it does not report an account's nonce at a given block", outcome)
   }
   const gas = async () => {
     const outcome = await ask('eth_estimateGas', { from: chain.relayer, to: chain.relayer })
@@ -135,6 +137,6 @@ async function logs(ask: Ask, { relayer, ...chain }: Chain, head: number): Promi
     if ('result' in outcome)
       return blocks === expiryBlocks ? [] : [ok(`logs of at most ${counted(blocks)} blocks at a time`)]
   }
-  const detail = `it does not search logs${outcome ? describeOutcome(outcome) : ''}: a transfer that somebody copied cannot go on`
+  const detail = `it does not search logs${outcome ? describeOutcome(outcome) : ''}: a transfer that somebody copied cannot continue`
   return [{ status: 'warn', detail, fix: 'use a node that answers eth_getLogs' }]
 }

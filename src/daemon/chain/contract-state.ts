@@ -124,7 +124,7 @@ export async function ownerOf(
   const owner = /^0x0{24}([0-9a-f]{40})/i.exec(answer ?? '')?.[1]
   if (owner !== undefined) return BigInt(`0x${owner}`) === 0n ? undefined : getAddress(`0x${owner}`)
   if (answer === undefined && !isDeployed && !(await hasCode(client, contract))) return undefined
-  throw new MalformedAnswer(`what ${contract} says of the owner of token ${tokenId} is not an address`)
+  throw new MalformedAnswer(`what ${contract} says about the owner of token ${tokenId} is not an address`)
 }
 
 /**

@@ -94,7 +94,7 @@ function fromFile(path: string | undefined): Record<string, unknown> {
   const values: Record<string, unknown> = { ...parsed }
   for (const name of secretNames) {
     if (name in values)
-      throw new ConfigProblem(`${path} must not hold ${name}: set ${variableOf(name)} instead`)
+      throw new ConfigProblem(`${path} must not contain ${name}: set ${variableOf(name)} instead`)
   }
   return values
 }
@@ -203,6 +203,6 @@ function assertServerSettings({ databaseUrl, dataKey, ephemeral }: ServerSetting
     )
   if (dataKey === undefined)
     throw new ConfigProblem(
-      'A database on a server (databaseUrl, TAPCHIP_DATABASE_URL) needs the data key in TAPCHIP_DATA_KEY, the same for all its daemons: 64 hex digits. Make the first by: openssl rand -hex 32',
+      'A database on a server (databaseUrl, TAPCHIP_DATABASE_URL) needs the data key in TAPCHIP_DATA_KEY, the same for all its daemons: 64 hex digits. Create the first one with: openssl rand -hex 32',
     )
 }

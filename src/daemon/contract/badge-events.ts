@@ -155,7 +155,7 @@ export const badgeEvents = {
     id: 'undoBadgeEventAssignments',
     part: 'beyond',
     summary:
-      'Take events from the chips to which a batch assigned them, where no badge was minted with them since; one result per row, in order',
+      'Unassign events that a batch assigned, unless a badge was minted with them since; one result per row, in order',
     auth: 'api-key',
     scope: 'transfer',
     query: () => z.object({ dryRun: flag.optional() }),
@@ -173,7 +173,7 @@ export const badgeEvents = {
     summary: 'Mint a badge of the event that a code is for; the code is used up',
     auth: 'code',
     description:
-      "The code is the `otp` that a ref gives for the event. If the mint is refused, the code is still good, and the message is the provider's.",
+      "The code is the `otp` that a ref gives for the event. If the mint is refused, the code stays valid, and the message is the provider's.",
     scope: 'transfer',
     isRepeatable: true,
     body: () =>

@@ -50,7 +50,7 @@ export const batchOnWire = z.object({
 const params = () => z.object({ id: text(64).regex(batchNamePattern) })
 const lines = {
   contentTypes: ['application/x-ndjson', 'application/jsonl', 'application/json'],
-  description: 'One row per line, each with its number `row`; what else it has is up to the kind',
+  description: 'One row per line, each with its number `row`; its other fields depend on the kind',
 }
 
 const list = {
@@ -62,7 +62,7 @@ const list = {
 const show = { summary: 'Show a batch', scope: 'read', params, response: () => batchOnWire } as const
 const create = {
   summary:
-    'Begin a batch, whose rows are uploaded next. With the name and rows of one that is there, answers that one',
+    'Create a batch, whose rows are uploaded next. If one with the same name and rows exists, answers that one',
   scope: 'read',
   body: () =>
     z.object({
@@ -92,7 +92,7 @@ const create = {
   response: () => z.object({ isNew: z.boolean(), batch: batchOnWire }),
 } as const
 const upload = {
-  summary: 'Upload the next rows of a batch. `from` is the number of rows that are there already',
+  summary: 'Upload the next rows of a batch. `from` is the number of rows already uploaded',
   scope: 'read',
   params,
   bodyLimit: 16 * 1024 * 1024,
@@ -113,7 +113,7 @@ const uploadFile = {
 } as const
 const plan = {
   summary:
-    'Plan a batch whose rows are all there: one line per row that says what it would do, then { totals, costs? }',
+    'Plan a batch whose rows are all uploaded: one line per row that says what it would do, then { totals, costs? }',
   scope: 'read',
   params,
   query: () => z.object({ report: z.enum(['all', 'exceptions', 'none']).optional() }),
@@ -127,19 +127,19 @@ const plan = {
 const act = (summary: string) => ({ summary, scope: 'read', params, response: () => batchOnWire }) as const
 const start = act('Start a batch: now, at its time, or once it is approved')
 const approve = act('Approve a batch that somebody else proposed')
-const pause = act('Pause a batch; the rows that are being handled are finished first')
+const pause = act('Pause a batch; rows in progress are finished first')
 const resume = {
   ...act('Resume a batch that was paused or has failed, or retry its failed rows'),
   body: () => z.object({ retryFailed: flag.optional(), rate: z.number().positive().optional() }),
 } as const
-const cancel = act('Cancel a batch that does not run')
+const cancel = act('Cancel a batch that is not running')
 const undo = {
-  ...act('Make the batch that takes this one back. It is planned and started like any other'),
+  ...act('Create the batch that undoes this one. It is planned and started like any other'),
   body: () => z.object({ host: text(255).optional(), context: text(200).optional() }),
 } as const
 const follow = {
   summary:
-    'The results of a batch as they come, after the first `after` ones, in the order of its rows; each second a line { batch }, and one at its end',
+    'Stream the results of a batch in the order of its rows, after the first `after` ones; each second a line { batch }, and one at its end',
   scope: 'read',
   params,
   query: () => z.object({ after: integer().optional() }),
@@ -155,7 +155,7 @@ const report = {
   answerType: 'application/x-ndjson',
 } as const
 const remove = {
-  summary: 'Delete a batch that does not run',
+  summary: 'Delete a batch that is not running',
   scope: 'read',
   params,
   response: success,

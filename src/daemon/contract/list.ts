@@ -33,7 +33,7 @@ export const required: z.core.$ZodErrorMap = (issue) => {
     case 'unrecognized_keys':
       return `must not have the members ${issue.keys.slice(0, 20).join(', ')}`
     default:
-      return 'does not have the form that is needed here'
+      return 'does not have the required form'
   }
 }
 

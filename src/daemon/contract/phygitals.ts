@@ -35,7 +35,7 @@ export const phygitals = {
     summary: 'Transfer, or mint, the token that a code is for; the code is used up',
     auth: 'code',
     description:
-      'If the token needs two taps, its recipient must be registered with the code of an earlier tap. If the request is refused, the code is still good.',
+      'If the token needs two taps, its recipient must be registered with the code of an earlier tap. If the request is refused, the code stays valid.',
     scope: 'transfer',
     isRepeatable: true,
     body: () => z.object({ recipient }),

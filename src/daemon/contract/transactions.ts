@@ -12,7 +12,7 @@ const hashOrId = z
 export const publicTransactions = {
   'GET /transactions/:hash': publicEndpoint({
     id: 'getTransaction',
-    summary: 'Follow a transaction by any hash that it ever had, and learn which one counts now',
+    summary: 'Follow a transaction by any hash that it ever had; the answer has the current one',
     description:
       'With an API key, also by its number: the `transactionId` of an answer that says `outcome_unknown`.',
     noStore: true,

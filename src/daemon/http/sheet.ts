@@ -21,7 +21,7 @@ export const maxRowLength = 64 * 1024
 
 /** Replaces bytes that are not UTF-8. */
 export const replacement = '\uFFFD'
-const notUtf8 = 'holds bytes that are not UTF-8. Save the file as UTF-8'
+const notUtf8 = 'contains bytes that are not UTF-8. Save the file as UTF-8'
 
 const unknownOf = (header: readonly string[], columns: readonly string[]) =>
   header.filter((name) => !columns.includes(name) && !notImported.includes(name))

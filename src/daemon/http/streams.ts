@@ -44,7 +44,7 @@ export const sendLineText = (reply: FastifyReply, pieces: AsyncIterable<string>)
 const linesBefore: Progress = {
   stands: 'The lines above were done, and the rest was not. Send the rest again later.',
   outcomeMessage:
-    'The lines above were done; of the rest, some may have been. Look before you send it again.',
+    'The lines above were done; of the rest, some may have been. Check before you send it again.',
 }
 
 async function* endingInError(

@@ -44,7 +44,7 @@ async function report(
 ): Promise<void> {
   log.error(
     { lastId, expected },
-    'the audit log does not continue from the entries that this daemon has recorded: somebody edited the database, or put an earlier one in its place. Entries are no longer sealed. Compare the log with a backup or an export: tapchip audit verify',
+    'the audit log does not continue from the entries that this daemon has recorded: somebody edited the database, or replaced it with an earlier one. Entries are no longer sealed. Compare the log with a backup or an export: tapchip audit verify',
   )
   const at = iso(clock.now())
   await db.write(async (trx) => {

@@ -21,6 +21,6 @@ export async function warnOfSkew({
   const [made, read] = aheadMs > 0 ? ['late', 'early'] : ['early', 'late']
   log.warn(
     { aheadMs },
-    `This machine's clock is ${by} the database's. Codes and keys expire by the clock of the daemon that gets them: those made here expire that much too ${made} at other daemons, and those of others that much too ${read} here. Keep all clocks in step, for example by chrony.`,
+    `This machine's clock is ${by} the database's. Codes and keys expire by the clock of the daemon that gets them: those made here expire that much too ${made} at other daemons, and those of others that much too ${read} here. Keep all clocks in step, for example with chrony.`,
   )
 }

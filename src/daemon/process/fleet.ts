@@ -60,7 +60,7 @@ function describeChain({ id, relayer, signVerifier }: Chain, { chains }: Config)
   const depth =
     remote === undefined
       ? 'embedded'
-      : `${remote.confirmations} confirmations, at most ${remote.maxFeePerGas} wei a gas`
+      : `${remote.confirmations} confirmations, at most ${remote.maxFeePerGas} wei per gas`
   const expiry = remote?.expiryBlocks === undefined ? '' : `, signatures for ${remote.expiryBlocks} blocks`
   return `relayer ${relayer}, sign verifier ${signVerifier.address}, ${depth}${expiry}${limits(remote)}`
 }

@@ -56,7 +56,7 @@ export function createMetrics(): Metrics {
     unconfiguredProxy,
     webhookTries: new Counter({
       name: 'tapchip_webhook_tries_total',
-      help: 'Tries to deliver to webhooks, by outcome: delivered, again, or failed',
+      help: 'Webhook delivery attempts, by outcome: delivered, again (will be retried), or failed',
       labelNames: ['outcome'],
       registers,
     }),
@@ -98,7 +98,7 @@ export function watchAuditSeal(
 ): void {
   new Gauge({
     name: 'tapchip_audit_broken',
-    help: '1 once somebody has edited the audit log, or put an earlier one in its place',
+    help: '1 once somebody has edited the audit log, or replaced it with an earlier one',
     registers: [registry],
     collect() {
       this.set(Number(seal.broken !== undefined))
@@ -126,7 +126,7 @@ export function watchDatabase(
   })
   new Counter({
     name: 'tapchip_database_repeated_total',
-    help: 'Work that was done again, by reason: conflict, or lost connection',
+    help: 'Retried database work, by reason: conflict, or lost connection',
     labelNames: ['reason'],
     registers,
     collect() {
@@ -138,7 +138,7 @@ export function watchDatabase(
   })
   new Gauge({
     name: 'tapchip_database_latency_seconds',
-    help: 'Time of one query; NaN while the database does not answer',
+    help: 'Duration of one query; NaN while the database does not answer',
     registers,
     async collect() {
       const state = await serverState().catch(() => undefined)
@@ -149,7 +149,7 @@ export function watchDatabase(
   })
   const lag = new Gauge({
     name: 'tapchip_database_standby_lag_seconds',
-    help: 'How far a standby is behind; absent where the server does not tell',
+    help: 'How far a standby is behind; absent if the server does not report it',
     labelNames: ['standby'],
     registers,
   })
@@ -188,7 +188,7 @@ export function watchChains(
   gauge('tapchip_chain_waiting_for_funds', '1 while the relayer has no funds on a chain', (s) =>
     Number(s.waitingForFunds),
   )
-  const trouble = '1 while a chain is unreachable or misconfigured, or a transaction cannot go on'
+  const trouble = '1 while a chain is unreachable or misconfigured, or a transaction cannot continue'
   gauge('tapchip_chain_trouble', trouble, (s) => Number(s.trouble !== undefined || s.stuck !== undefined))
 }
 
@@ -225,12 +225,12 @@ export function watchRpcUrls({ registry }: Pick<Metrics, 'registry'>, urls: () =
     'How far an RPC URL is behind the best of its chain',
     ({ behind }) => behind,
   )
-  gauge('tapchip_rpc_limited', '1 while an RPC URL limits requests and is left alone', ({ limitedUntil }) =>
+  gauge('tapchip_rpc_limited', '1 while an RPC URL limits requests and is not used', ({ limitedUntil }) =>
     Number(limitedUntil !== undefined),
   )
   gauge(
     'tapchip_rpc_batch_limit',
-    'Calls that an RPC URL takes together; absent: as many as usual',
+    'Calls that an RPC URL accepts in one batch; absent: the default',
     ({ batch }) => batch,
   )
 }

@@ -62,7 +62,7 @@ async function openFile(config: Config, { log, disk, clock, starting }: OpenOpti
   const databaseStats = statSync(file, { throwIfNoEntry: false })
   if (databaseStats && !databaseStats.isFile())
     throw new DataDirProblem(
-      `${file} is ${databaseStats.isDirectory() ? 'a directory' : 'a pipe or a device'}, and has to be a file. Move it away.`,
+      `${file} is ${databaseStats.isDirectory() ? 'a directory' : 'a pipe or a device'}, but must be a file. Move it away.`,
     )
   const databaseExists = databaseStats !== undefined
   if (databaseExists && config.dataKey === undefined)
@@ -133,7 +133,7 @@ async function claimDatabase(
     return await db.write(async (trx) => {
       if ((await copyMark(trx)) !== undefined)
         throw new DataDirProblem(
-          `The database ${name} is an unfinished copy of another one. Finish it by the same command, tapchip store copy --to …, or start on another database.`,
+          `The database ${name} is an unfinished copy of another one. Finish it with the same command, tapchip store copy --to …, or start on another database.`,
         )
       const sealed = await setting(trx, 'dataKeyCheck')
       if (sealed !== undefined) assertDataKey(box, sealed, name)

@@ -88,7 +88,7 @@ const placeOf = (text: string): Place =>
 async function assertKey(from: Side, places: readonly Place[], fromEnvironment: string | undefined) {
   const sealed = await setting(from.reader, 'dataKeyCheck')
   if (sealed === undefined)
-    throw new CopyProblem(`${from.name} holds nothing: no daemon has run on it. Nothing was copied.`)
+    throw new CopyProblem(`${from.name} is empty: no daemon has run on it. Nothing was copied.`)
   const [dataDir] = places.flatMap((place) => ('dataDir' in place ? [place.dataDir] : []))
   const hasFile = dataDir !== undefined && existsSync(join(dataDir, dataKeyFile))
   if (!hasFile && fromEnvironment === undefined)

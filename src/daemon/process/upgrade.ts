@@ -146,6 +146,6 @@ async function assertRoom(file: string, disk: Options['disk']): Promise<void> {
   throw new NoRoomForCopy(
     `This version changes the schema of the database ${file}, and copies the database first. That needs ` +
       `${inMegabytes(size + spare)}, and its disk has ${inMegabytes(free)} free. Nothing was changed. Free some space, ` +
-      'and start again. If you have a backup of your own, TAPCHIP_MIGRATION_BACKUP=off does without the copy.',
+      'and start again. If you have a backup of your own, TAPCHIP_MIGRATION_BACKUP=off skips the copy.',
   )
 }

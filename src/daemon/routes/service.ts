@@ -17,13 +17,9 @@ export function serviceRoutes(app: FastifyInstance, ctx: Context): void {
   app.get('/readyz', async (_request, reply) => {
     reply.header('cache-control', 'no-store')
     if (ctx.isStopping)
-      throw new DomainError(
-        'store_unavailable',
-        'The daemon is stopping. Another one has to take its place.',
-        {
-          retryAfterSeconds: 1,
-        },
-      )
+      throw new DomainError('store_unavailable', 'The daemon is stopping. Another one must take over.', {
+        retryAfterSeconds: 1,
+      })
     const state = await probeStore(ctx)
     if (state !== 'writable')
       throw unwritable[state](ctx.disk.isOfServer ? 'database server' : 'data directory')
@@ -70,7 +66,7 @@ const unwritable = {
   full: (of: string) =>
     new DomainError(
       'store_full',
-      `The store cannot be written: the disk of the ${of} is full. Free some space; the daemon then continues by itself.`,
+      `The store cannot be written: the disk of the ${of} is full. Free some space; the daemon then continues automatically.`,
       { retryAfterSeconds: 10 },
     ),
   failing: (of: string) =>

@@ -32,7 +32,7 @@ testOfFile('a batch waits while the disk is full, says so, and goes on by itself
   const ended = t.ctx.batches.tick()
   await expect
     .poll(async () => (await batches.show(id)).error)
-    .toBe('The disk is full. The batch goes on by itself once it can.')
+    .toBe('The disk is full. The batch continues automatically.')
   const { state, done } = await batches.show(id)
   expect(state).toBe('running')
   expect(done).toBeLessThan(400)

@@ -23,8 +23,7 @@ async function keyWith(name: string, scopes: string[], expiresAt?: string) {
 const revoke = (id: number) => t.call(`DELETE /admin/api-keys/${id}`)
 const redirectOf = async (hex: string) => (await t.call(`GET /admin/chips/${hex}`)).body.redirectUrl
 const lead = (url: string) => [{ row: 1, uid: uids.blank, redirectUrl: url }]
-const revoked =
-  'The API key "laptop", which it was begun with, was revoked. Another credential can resume it.'
+const revoked = 'The API key "laptop", which started it, was revoked. Another credential can resume it.'
 const tick = () => t.ctx.batches.tick()
 
 describe('a credential that is revoked', () => {
@@ -49,7 +48,7 @@ describe('a credential that is revoked', () => {
     expect(at).toMatchObject({ state: 'paused', startedBy: 'ops' })
     expect(at.done).toBeLessThan(60)
     expect(at.error).toBe(
-      'The admin token "ops", which it was begun with, was revoked. Another credential can resume it.',
+      'The admin token "ops", which started it, was revoked. Another credential can resume it.',
     )
     expect(await root.show(id)).toEqual(at)
     const made = async () => (await t.ctx.db.read.selectFrom('chips').select('uid').execute()).length - there
@@ -176,7 +175,7 @@ test('a credential that expires stops its batches within a look of the loop', as
   await tick()
   expect(await root.show(id)).toMatchObject({
     state: 'paused',
-    error: 'The API key "laptop", which it was begun with, has expired. Another credential can resume it.',
+    error: 'The API key "laptop", which started it, has expired. Another credential can resume it.',
   })
   expect(await redirectOf(uids.blank)).toBeNull()
   expect(await t.audit(`action=batches.pause&batch=${id}`)).toMatchObject([{ actor: 'daemon' }])

@@ -26,7 +26,7 @@ describe("somebody else's batch", () => {
     expect((await editor.upload(id, linking)).body).toMatchObject({
       code: 'scope_missing',
       message: expect.stringMatching(
-        /was begun by root, with another credential.* remove it first: tapchip batch remove b_/,
+        /was started by root, with another credential.* remove it first: tapchip batch remove b_/,
       ),
     })
     await root.upload(id, linking)

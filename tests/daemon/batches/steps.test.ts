@@ -62,7 +62,7 @@ describe('each step', () => {
     const unstarted = await batches.uploaded('chips apply', [{ row: 1, uid: uids.blank }], { name: 'friday' })
     expect((await batches.call('POST', `/${unstarted}/resume`, {})).body).toMatchObject({
       code: 'conflict',
-      message: `Batch ${unstarted} was never started, so there is nothing to resume. Run the command that began it again, with --name friday.`,
+      message: `Batch ${unstarted} was never started, so there is nothing to resume. Run the command that started it again, with --name friday.`,
     })
     const slow = await begunSlowly(200)
     expect((await batches.call('POST', `/${slow}/cancel`)).body).toMatchObject({ code: 'batch_running' })

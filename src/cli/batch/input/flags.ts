@@ -17,7 +17,7 @@ export const sheetFlags = {
   file: text('-f, --file <file>', 'CSV, a JSON array or JSON lines; - for standard input', 'file'),
   format: choice(
     '--format <format>',
-    'Format of the file, if its name and first character do not tell',
+    'Format of the file (default: by its name or first character)',
     inputFormats,
   ),
   map: repeated('--map <column=name>', "The sheet's name for a column, as in uid=TagID (repeatable)"),
@@ -30,7 +30,7 @@ export const rateFlag = {
 
 /** Scripts give it to commands whose rows they once sent themselves. */
 export const formerConcurrencyFlag = {
-  concurrency: integer('--concurrency <n>', 'Has no effect any more: the daemon runs the rows', [1, 16]),
+  concurrency: integer('--concurrency <n>', 'No longer has an effect: the daemon runs the rows', [1, 16]),
 }
 
 export const batchFlags = {
@@ -52,8 +52,7 @@ const time = (flags: string, description: string): OptionSpec<string | undefined
 
 const name: OptionSpec<string | undefined> = {
   flags: '--name <name>',
-  description:
-    'A name for the batch. Given again with the same rows, that batch goes on instead of a new one',
+  description: 'A name for the batch. The same name with the same rows continues that batch',
   read: (raw) => {
     if (typeof raw !== 'string') return undefined
     if (isBatchName(raw)) return raw
@@ -71,7 +70,7 @@ export const runFlags = {
   at: time('--at <time>', 'Start then'),
   until: time('--until <time>', 'Undo it then, where nobody has changed the value since'),
   propose: flag('--propose', 'Wait until somebody else approves it: batch approve'),
-  note: text('--note <text>', 'A note that is kept with the batch'),
+  note: text('--note <text>', 'A note to store with the batch'),
 }
 export type RunFlags = Values<typeof runFlags>
 

@@ -18,8 +18,8 @@ export const verify = defineCommand({
   summary: 'Check that nobody changed, removed, or added entries of the audit log',
   description:
     'Check that nobody changed, removed, or added entries of the audit log. Each entry has a hash over itself and the ' +
-    'one before; the number of entries and the last hash are kept apart, sealed by the data key. Exits with 1 if the ' +
-    'log is not whole. An export is checked with --file, without the daemon.',
+    'one before; the number of entries and the last hash are stored separately, sealed by the data key. Exits with 1 if the ' +
+    'log is not intact. An export is checked with --file, without the daemon.',
   examples: [
     'audit verify',
     'audit verify --batch b_1hq3v9k7s2m4xa',
@@ -28,7 +28,7 @@ export const verify = defineCommand({
   options: {
     expect: text(
       '--expect <hash>',
-      'Also check that this hash is in the log, as a batch or an earlier check named it',
+      'Also check that this hash, from a batch or an earlier check, is in the log',
     ),
     batch: text(
       '--batch <id>',
@@ -54,12 +54,12 @@ export const verify = defineCommand({
     const lastRestart = verdict.beganAnew.at(-1)
     if (lastRestart !== undefined)
       ctx.io.warn(
-        `The log was sealed anew at ${lastRestart}: until then, it could be edited unnoticed. If that was not your own restore, ` +
+        `The log was resealed at ${lastRestart}: until then, it could be edited unnoticed. If that was not your own restore, ` +
           'do not trust older entries; otherwise compare them with an export or a backup from before.',
       )
     if (verdict.firstBad !== undefined)
       ctx.io.warn(
-        `The audit log is not whole: entry ${verdict.firstBad} was changed, removed, or added, or the end was cut off. ` +
+        `The audit log is not intact: entry ${verdict.firstBad} was changed, removed, or added, or the end was cut off. ` +
           'Compare it with an earlier export or backup.',
       )
     else if (!verdict.ok)
@@ -83,7 +83,7 @@ const expectedHash = async (
   const auditHead = box ? box.end?.auditHead : (await findBatch(ctx, batch)).batch.auditHead
   if (auditHead != null) return auditHead
   throw new CliError(
-    `Batch ${batch} has no hash of the audit log: it has not ended, or it is of an earlier version.`,
+    `Batch ${batch} has no hash of the audit log: it has not ended, or an earlier version ran it.`,
   )
 }
 

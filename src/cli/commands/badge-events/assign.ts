@@ -55,7 +55,7 @@ export const assign = defineCommand({
     if (file !== undefined && args.event === undefined) {
       if (Object.values(content).some((flag) => flag !== undefined) || hasTokenOptions(options))
         throw new UsageError(
-          '--file already says which event each chip gets: leave out the flags that say so, too, or name the event.',
+          '--file already says which event each chip gets: leave out the flags that name an event.',
         )
       assertOneWay(options)
       return runSheet(ctx, badgeAssignment(), file, options)

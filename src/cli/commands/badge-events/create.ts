@@ -15,7 +15,7 @@ const eventFlags = {
   description: text('--description <text>', 'Its description'),
   city: text('--city <city>', 'Its city'),
   country: text('--country <country>', 'Its country'),
-  startDate: text('--start-date <day>', 'Its first day, YYYY-MM-DD (days are those of UTC)'),
+  startDate: text('--start-date <day>', 'Its first day, YYYY-MM-DD (in UTC)'),
   endDate: text('--end-date <day>', 'Its last day (default: the first)'),
   expiryDate: text(
     '--expiry-date <day>',
@@ -44,7 +44,7 @@ export const create = defineCommand({
   description:
     'Create a badge event by flags; on a terminal, you are prompted for missing values. Many from a file with the columns name, ' +
     'description, city, country, startDate, endDate, expiryDate, eventURL, virtualEvent, privateEvent, requestedCodes, ' +
-    'maxPerRecipient and image (a path, from where the file is). The whole file is checked before the first event is created.',
+    'maxPerRecipient and image (a path relative to the file). The whole file is checked before the first event is created.',
   examples: [
     'badge-events create --name Opening --start-date 2026-12-31 --requested-codes 100 --image badge.png',
     'badge-events create --file events.csv --dry-run',

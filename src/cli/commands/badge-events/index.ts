@@ -117,7 +117,7 @@ const heldBadges = defineCommand({
   ],
   args: { address: argument('address', 'The address of the person') },
   options: {
-    event: integer('--event <id>', 'Its badge of this event alone, by the id at the provider', [
+    event: integer('--event <id>', 'Only its badge of this event, by the id at the provider', [
       1,
       2 ** 53 - 1,
     ]),
@@ -149,7 +149,7 @@ const mint = defineCommand({
   options: {
     ...codeFlag,
     recipient: text('--recipient <who>', 'An address (0x…), an ENS name or an email address'),
-    deviceId: text('--device-id <id>', 'A device can mint an event only once'),
+    deviceId: text('--device-id <id>', 'Each device can mint an event only once'),
     ...idempotencyFlag,
   },
   run: async (ctx, { args, options }) => {
@@ -181,7 +181,7 @@ const reject = defineCommand({
   name: 'reject',
   summary: 'Reject an event of the embedded provider, which then gives no badges',
   description:
-    'Reject an event of the embedded provider, which then gives no badges. People keep those that they have.',
+    'Reject an event of the embedded provider, which then gives no badges. Badges that people have stay theirs.',
   examples: ['badge-events reject 4'],
   args: eventArgument,
   run: async (ctx, { args }) => {
@@ -192,10 +192,10 @@ const reject = defineCommand({
 
 const unassign = defineCommand({
   name: 'unassign',
-  summary: 'Take a badge event from chips, whose taps then give no codes for it',
+  summary: 'Unassign a badge event from chips, whose taps then give no codes for it',
   description:
-    'Take a badge event from chips: their taps no longer show it, and unused codes for it become invalid. Badges that were ' +
-    'minted stay. An undo assigns it again with its window and texts. A file has the column uid; without an event, also ' +
+    'Unassign a badge event from chips: their taps no longer show it, and unused codes for it become invalid. Minted ' +
+    'badges stay. An undo assigns it again with its window and texts. A file has the column uid; without an event, also ' +
     'badgeEventId.',
   examples: [
     'badge-events unassign 4 --chip-group Doors',

@@ -5,9 +5,9 @@ import { printStep } from './shown.ts'
 
 export const cancel = defineCommand({
   name: 'cancel',
-  summary: 'Call off a batch that waits, or is paused',
+  summary: 'Cancel a waiting or paused batch',
   description:
-    'Call off a batch that waits, or is paused, for good. Rows that are done stay as they are: batch undo takes them back.',
+    'Cancel a waiting or paused batch for good. Rows that are done stay as they are; to undo them: batch undo.',
   examples: ['batch cancel b_1hq3v9k7s2m4xa', 'batch cancel friday-sale --yes'],
   args: batchArgument,
   options: { yes },
@@ -18,6 +18,6 @@ export const cancel = defineCommand({
       `Cancel batch ${id}? It cannot be resumed after that.`,
     )
     await printStep(ctx, await api.cancel(batch.id), messages)
-    if (batch.changed > 0) ctx.io.hint(`Take back what it did: tapchip batch undo ${id}`)
+    if (batch.changed > 0) ctx.io.hint(`Undo what it did: tapchip batch undo ${id}`)
   },
 })

@@ -10,7 +10,7 @@ import type { CliContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { readBox } from '../../nfc/saved-box.ts'
 
-export const batchArgument = { id: argument('id', 'Its id, or the name that it was given', 'batch') }
+export const batchArgument = { id: argument('id', 'Its id or its name', 'batch') }
 
 export interface FoundBatch {
   /** With the credential that its kind takes. */

@@ -7,8 +7,8 @@ export const follow = defineCommand({
   name: 'follow',
   summary: 'Show the rows of a batch as they are done, until it ends',
   description:
-    'Show the rows of a batch as they are done, until it ends. One that is scheduled or proposed is waited for. Ctrl-C ' +
-    'pauses a batch that runs; pressed again, it leaves it running.',
+    'Show the rows of a batch as they are done, until it ends. Waits for one that is scheduled or proposed. Ctrl-C ' +
+    'pauses a running batch; pressed again, it leaves it running.',
   examples: ['batch follow b_1hq3v9k7s2m4xa', 'batch follow friday-sale --json'],
   args: batchArgument,
   run: async (ctx, { args: { id } }) => {

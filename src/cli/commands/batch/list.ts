@@ -16,8 +16,8 @@ const maxListed = 1000
 
 export const list = defineCommand({
   name: 'list',
-  summary: 'List the batches that are not over, and those that were begun on this machine, newest first',
-  options: { all: flag('--all', 'List those as well that are over and were begun on other machines') },
+  summary: 'List open batches, and those that were started on this machine, newest first',
+  options: { all: flag('--all', 'Also list ended batches that were started on other machines') },
   examples: [
     'batch list',
     'batch list --all',
@@ -47,7 +47,7 @@ export const list = defineCommand({
       },
       options.all
         ? 'No batches yet. Start one: tapchip chips edit --file FILE'
-        : 'No open batches, and none that were begun here. List all: tapchip batch list --all',
+        : 'No open batches, and none that were started here. List all: tapchip batch list --all',
     )
     for (const { message } of problems) ctx.io.warn(message)
     noteOld(ctx)
@@ -63,7 +63,7 @@ const noteOld = (ctx: CliContext): void => {
   const named = old.slice(0, namedOld).map(({ id, kind }) => (kind === undefined ? id : `${id} (${kind})`))
   const more = old.length > namedOld ? ` and ${formatNumber(old.length - namedOld)} more` : ''
   ctx.io.note(
-    `An earlier version of tapchip began ${named.join(', ')}${more} here. Finish them with that version; what is done: tapchip batch remove ID`,
+    `An earlier version of tapchip started ${named.join(', ')}${more} here. Finish them with that version; once they are done: tapchip batch remove ID`,
   )
 }
 

@@ -5,7 +5,7 @@ import { printStep } from './shown.ts'
 export const pause = defineCommand({
   name: 'pause',
   summary: 'Pause a batch that runs',
-  description: 'Pause a batch that runs. Rows under way are finished; the others wait for batch resume.',
+  description: 'Pause a running batch. Rows in progress are finished; the others wait for batch resume.',
   examples: ['batch pause b_1hq3v9k7s2m4xa'],
   args: batchArgument,
   run: async (ctx, { args: { id } }) => {

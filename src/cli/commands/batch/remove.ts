@@ -11,7 +11,7 @@ export const remove = defineCommand({
   summary: 'Remove a batch with its rows and results',
   description:
     'Remove a batch with its rows and results. What the batch changed stays as it is, and can no longer be undone. A ' +
-    'batch that is running is not removed.',
+    'running batch cannot be removed.',
   examples: ['batch remove b_1hq3v9k7s2m4xa', 'batch remove friday-sale --yes'],
   args: batchArgument,
   options: { yes },

@@ -7,7 +7,7 @@ import { batchArgument, findBatch } from './find.ts'
 
 export const report = defineCommand({
   name: 'report',
-  summary: 'Show what became of each row of a batch',
+  summary: 'Show the result of each row of a batch',
   examples: ['batch report b_1hq3v9k7s2m4xa', 'batch report friday-sale --failed --json'],
   args: batchArgument,
   options: { failed: flag('--failed', 'Only rows that failed or are in conflict') },

@@ -14,7 +14,7 @@ export const resume = defineCommand({
   name: 'resume',
   summary: 'Resume a batch that was paused or has failed, and follow it',
   description:
-    'Resume a batch that was paused or has failed, and follow it: its rows without a result. It may have begun on another machine.',
+    'Resume the rows without a result of a batch that was paused or has failed, and follow it. It may have been started on another machine.',
   examples: [
     'batch resume b_1hq3v9k7s2m4xa',
     'batch resume friday-sale --detach',

@@ -51,7 +51,7 @@ const undoFound = async (
   // It was begun before, and its question was answered then.
   if (batch.state !== 'uploading' && batch.state !== 'planned') {
     const resumes = batch.state === 'paused' || batch.state === 'failed'
-    if (!resumes) await ctx.beforeChange(`Batch ${undone.id} is being undone by batch ${batch.id} already`)
+    if (!resumes) await ctx.beforeChange(`Batch ${undone.id} is already being undone by batch ${batch.id}`)
     const going = resumes ? await api.resume(batch.id, { rate: flags.rate }) : batch
     return (await runOn(ctx, api, going, undoing, { flags })).exitCode
   }

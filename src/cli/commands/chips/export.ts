@@ -26,7 +26,7 @@ export const exportChips = defineCommand({
   description:
     'Write chips as CSV, with UIDs in hex, since a spreadsheet keeps 15 digits of the 16; with --json as JSON lines. ' +
     'A cell that a spreadsheet would run as a formula (it begins with = + - @, also fullwidth) gets an apostrophe before it; reading ' +
-    'such a file takes the apostrophe off again. chips apply takes the sheet back; the column revision tells it what ' +
+    'such a file removes the apostrophe. chips apply accepts the sheet, and sees by the column revision what ' +
     'was changed since. To import an export: --ignore-columns chipGroup,keySet. For Excel: --bom, and where it ' +
     "separates by semicolons, --delimiter ';'.",
   examples: [
@@ -39,7 +39,7 @@ export const exportChips = defineCommand({
     file: text('-f, --file <file>', 'The output file (default: standard output)', 'file'),
     ...groupFlag,
     ...selectionFlags,
-    bom: flag('--bom', 'Begin with a byte order mark, without which Excel takes CSV for another encoding'),
+    bom: flag('--bom', 'Start with a byte order mark, so that Excel reads the CSV as UTF-8'),
     delimiter: choice(
       '--delimiter <character>',
       'What stands between cells (default: ,)',

@@ -15,7 +15,7 @@ export const rename = defineCommand({
   ],
   args: { chip: argument('chip', 'Its UID, in decimal or hex, or its label') },
   options: {
-    label: text('--label <label>', 'The new label, which no other chip of the team has'),
+    label: text('--label <label>', 'The new label, unique within the team'),
     clear: flag('--clear', 'Remove the label'),
     ...runFlags,
     team,

@@ -23,7 +23,7 @@ export const scopeFlags = {
 const options = {
   ...scopeFlags,
   ...daemonOptions,
-  runAs: text('--run-as <user>', 'The user of a system service (default: one that systemd makes)'),
+  runAs: text('--run-as <user>', 'The user of a system service (default: one that systemd creates)'),
   yes,
 }
 type Options = Values<typeof options>
@@ -139,9 +139,9 @@ const unitFor = (ctx: CliContext, { scope, options, place }: UnitInput): string 
   // biome-ignore lint/suspicious/noControlCharactersInRegex: a unit has one setting a line.
   const bad = all.find((path) => /[\u0000-\u001f\u007f]/.test(path))
   if (bad !== undefined)
-    throw new UsageError(`${clean(bad)} has a control character, which no unit can hold.`)
+    throw new UsageError(`${clean(bad)} contains a control character, which units do not allow.`)
   if (/["'\\]/.test(paths.node))
-    throw new UsageError(`systemd takes no program with a quote or a backslash in its path: ${paths.node}`)
+    throw new UsageError(`systemd runs no program with a quote or a backslash in its path: ${paths.node}`)
   for (const path of Object.values(paths)) assertReadable(path, { scope, runAs })
   const { envFile, stateDirs } = placesOf(ctx.system, scope)
   const isUsed = (folders: RegExp) => [...all, ...stateDirs].some((path) => folders.test(path))
@@ -184,9 +184,9 @@ const assertReadable = (
   }
 }
 
-const environmentTemplate = `# Settings and secrets for the Tapchip service, one a line: NAME=value
+const environmentTemplate = `# Settings and secrets for the Tapchip service, one per line: NAME=value
 # tapchipd --help lists the names. After a change: systemctl restart tapchip
-# (with --user if it is a service of yours).
+# (with --user for a user service).
 #
 # TAPCHIP_TRUST_PROXY=1
 # TAPCHIP_RPC_8453=https://...

@@ -40,7 +40,7 @@ export const logs = defineCommand({
     ),
     since: moment('--since <when>', 'Only from then on', 'ago'),
     level: choice('--level <level>', 'Only this level and above', levelNames),
-    request: text('--request <id>', 'Only what is about this request (requestId in an error)'),
+    request: text('--request <id>', 'Only lines about this request (requestId in an error)'),
   },
   run: async (ctx, { options }) => {
     const log = logOf(ctx, options.dataDir)
@@ -64,7 +64,7 @@ export const logs = defineCommand({
     if (request !== undefined && last.length === 0 && !options.follow)
       throw new CliError(`The log has no line about the request ${clean(request)}.`, {
         advice:
-          'Check the id, and the daemon: tapchip daemon status --all. Logs of a container are where it writes standard error.',
+          "Check the id, and the daemon: tapchip daemon status --all. A container's log is its standard error.",
       })
     if (!options.follow) return rest.close()
     const more = new AbortController()
@@ -112,8 +112,7 @@ const logOf = (ctx: CliContext, dir: string | undefined): { readonly path: strin
     running ?? readRecords(ctx.system).find((candidate) => isMatch(candidate, request) && isMeant(candidate))
   if (isElsewhere && record === undefined)
     throw new CliError(`There is no log of the daemon at ${url} (${origin}) on this machine.`, {
-      advice:
-        'It is where that daemon writes standard error. Daemons of this machine: tapchip daemon status --all',
+      advice: "It is that daemon's standard error. Daemons on this machine: tapchip daemon status --all",
     })
   // The directory of an ephemeral daemon is gone with its record, and its log is not.
   const ended = record || place !== undefined ? undefined : readStarted(ctx.system)[0]

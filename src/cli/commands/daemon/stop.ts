@@ -27,7 +27,7 @@ export const stop = defineCommand({
   summary: 'Stop a daemon on this machine, once its requests are done',
   description:
     'Stop a daemon on this machine, once its requests are done: the one that runs, or that of --data-dir, --url or ' +
-    '--context. Only a process that is certainly that daemon gets a signal.',
+    '--context. A process gets a signal only if it is certainly that daemon.',
   examples: ['daemon stop', 'daemon stop --data-dir /srv/tapchip', 'daemon stop --wait 60'],
   options: {
     ...dataDirFlag,
@@ -70,7 +70,7 @@ export const stop = defineCommand({
     const until = Date.now() + seconds * 1000
     while (since !== undefined && processStart(pid) === since) {
       if (isSuspended(pid))
-        throw new CliError(`Process ${pid} is suspended, and reacts to nothing.`, {
+        throw new CliError(`Process ${pid} is suspended and does not respond.`, {
           advice: `To let it continue, and then stop: kill -CONT ${pid} · To end it at once: kill -KILL ${pid}`,
         })
       if (Date.now() > until)

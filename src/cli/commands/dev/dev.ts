@@ -93,7 +93,7 @@ export const verb = defineCommand({
       })
       if (stop.signal === undefined && !daemon.isEnding)
         throw new CliError('The daemon has ended by itself.', {
-          advice: 'What it said last stands above. Start it again: tapchip dev',
+          advice: 'Its last output is above. Start it again: tapchip dev',
         })
     } finally {
       await daemon.end()

@@ -90,7 +90,7 @@ const checkClock = (ctx: CliContext, date: string | undefined): Finding => {
     : fail(
         'clock',
         `${Math.round(skew / 1000)} s apart from the daemon`,
-        'set both clocks by NTP: timedatectl set-ntp true',
+        'set both clocks with NTP: timedatectl set-ntp true',
       )
 }
 
@@ -155,12 +155,12 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
 
 /** An older daemon does not say. */
 const checkAudit = (audit: AnswerOf<'GET /admin/status'>['audit'] | undefined): Finding => {
-  if (!audit) return warn('audit log', 'this daemon does not watch it', 'update the daemon')
+  if (!audit) return warn('audit log', 'this daemon does not monitor it', 'update the daemon')
   const { broken, entries, head } = audit
   if (!broken) return ok('audit log', `${counted(entries, 'entry', 'entries')}, head ${head.slice(0, 16)}`)
   return fail(
     'audit log',
-    `it ends at entry ${broken.lastId}, and does not continue from entry ${broken.expected} as the daemon recorded it: somebody edited the database, or put an earlier one in its place`,
+    `it ends at entry ${broken.lastId}, and does not continue from entry ${broken.expected} as the daemon recorded it: somebody edited the database, or replaced it with an earlier one`,
     'compare it with a backup or an export: tapchip audit verify',
   )
 }
@@ -178,7 +178,7 @@ const checkKeySets = async (ctx: CliContext, count: number): Promise<Finding> =>
   const ids = shared.map(({ id }) => id).join(', ')
   return warn(
     'key sets',
-    `${count}; with the derivation none: ${ids}. All chips of such a set share one key, and whoever records the set-up of a blank chip learns it`,
+    `${count}; with the derivation none: ${ids}. All chips of such a set share one key, and anyone who records the setup of a blank chip learns it`,
     'set new chips up with a key set of the derivation an10922',
   )
 }

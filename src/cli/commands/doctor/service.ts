@@ -13,10 +13,10 @@ export const checkServices = (ctx: CliContext): Promise<Finding[]> =>
       const start = `${systemctl(service)} start ${unitName}, then: tapchip daemon logs`
       if (active !== 'active') return fail(name, `${unitName} is ${active}`, start)
       return enabled
-        ? ok(name, `${unitName} is active, and starts by itself`)
+        ? ok(name, `${unitName} is active, and starts automatically`)
         : warn(
             name,
-            `${unitName} is active, but does not start by itself`,
+            `${unitName} is active, but does not start automatically`,
             `${systemctl(service)} enable ${unitName}`,
           )
     }),

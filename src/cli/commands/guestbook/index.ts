@@ -187,9 +187,9 @@ const unpause = defineCommand({
 
 const unassign = defineCommand({
   name: 'unassign',
-  summary: 'Take an event from chips, whose taps then give no codes for it',
+  summary: 'Unassign an event from chips, whose taps then give no codes for it',
   description:
-    'Take an event from chips: unused codes for it become invalid. Tokens that were minted stay. A file has the column uid.',
+    'Unassign an event from chips: unused codes for it become invalid. Minted tokens stay. A file has the column uid.',
   examples: ['guestbook unassign 4 --chip-group Doors', 'guestbook unassign 4 --file doors.csv --dry-run'],
   args: { event: argument('event', 'The id of the event: tapchip guestbook list') },
   options: eventChipFlags,

@@ -37,7 +37,7 @@ export const claimRegistration = defineCommand({
     if (code !== undefined && args.action !== 'create')
       throw new UsageError(`A code creates a registration; to ${args.action} one, leave --code out.`)
     if (code === undefined && options.idempotencyKey !== undefined)
-      throw new UsageError('--idempotency-key goes with --code: without one, a repetition registers anew.')
+      throw new UsageError('--idempotency-key needs --code: without one, a repetition registers again.')
     if (code !== undefined && hasTokenOptions(options))
       throw new UsageError('--code already says which token: leave out the flags that also say it.')
     if (code !== undefined) return createByCode(ctx, code, options)
@@ -67,7 +67,7 @@ const show = async (ctx: CliContext, options: RegistrationOptions): Promise<void
     Until: it.expiresAt,
     Registered: it.createdAt,
   }))
-  if (!found.isRequired) ctx.io.hint('The contract asks for no second tap: one is enough.')
+  if (!found.isRequired) ctx.io.hint('The contract requires no second tap: one is enough.')
 }
 
 interface ClaimRegistration {

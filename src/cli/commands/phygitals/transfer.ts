@@ -39,7 +39,7 @@ export const transfer = defineCommand({
   description:
     "Transfer a token on the team's authority: a given one, or that of a chip, which is minted if the chip has none yet. " +
     'With the code of a tap, the token that the code is for. Many from a file with the columns uid or contractAddress, chainId and ' +
-    'tokenId, and recipient: the whole file is checked before the first is sent, and so is whether the relayer can pay.',
+    "tokenId, and recipient: the whole file is checked before the first is sent, and the relayer's balance too.",
   examples: [
     'phygitals transfer --contract-address 0x5FbD…0aa3 --chain-id 31337 --token-id 7 --recipient alice.eth',
     'phygitals transfer --uid 04:DE:5F:1E:AC:C0:40 --recipient 0xde70…fb77',

@@ -42,7 +42,7 @@ export async function aloneWithChain({
   const loop = new BackgroundLoop({
     run: async () => {
       if (!lease.isHeld || (await lease.renew())) return
-      log.error('another daemon on this database runs its embedded chain now, so that of this one is stopped')
+      log.error("another daemon on this database runs its embedded chain now, so this one's is stopped")
       onLost()
     },
     firstMs: renewMs,

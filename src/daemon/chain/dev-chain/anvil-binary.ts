@@ -20,7 +20,7 @@ export function anvilBinary(): string {
     const inPath = anvilInPath()
     if (inPath !== undefined) return inPath
     throw missing(
-      `npm has installed no anvil for ${system}, and there is none in PATH. Install Foundry`,
+      `npm did not install anvil for ${system}, and there is none in PATH. Install Foundry`,
       cause,
     )
   }
@@ -34,7 +34,7 @@ function anvilInPath(): string | undefined {
   if (!found) return undefined
   const versionText = outputOf(found, ['--version'])
   const version = /(\d+)\.(\d+)\.(\d+)/.exec(versionText)?.slice(1).map(Number)
-  if (version === undefined) throw missing(`${found} does not tell its version. Install Foundry again`)
+  if (version === undefined) throw missing(`${found} does not print its version. Install Foundry again`)
   const at = oldest.findIndex((part, i) => part !== version[i])
   if (at >= 0 && (version[at] ?? 0) < (oldest[at] ?? 0))
     throw missing(

@@ -83,7 +83,7 @@ export async function loadState(
       return (await stat(file)).mtimeMs
     } catch (err) {
       reason = err instanceof Error ? err.message : String(err)
-      log.error({ err, file }, 'a state of the dev chain cannot be loaded; trying the one before')
+      log.error({ err, file }, 'a state of the dev chain cannot be loaded; trying the previous one')
     }
   if (reason === undefined) return undefined
   throw new ChainNotRestored(

@@ -40,8 +40,7 @@ export const audit = {
   }),
   'GET /admin/audit/verify': adminEndpoint({
     id: 'verifyAudit',
-    summary:
-      'Check that no recorded change was changed, removed, or added: how far the check is, then the result',
+    summary: 'Check that no entry was changed, removed, or added; streams the progress, then the result',
     scope: 'read',
     query: () => z.object({ expect: hash.optional() }),
     response: () =>
@@ -56,7 +55,7 @@ export const audit = {
             .describe('since when the data key seals the log; null: nothing proves it'),
           beganAnew: z
             .array(timestamp)
-            .describe('when a restore sealed a log anew whose seal was broken: nothing proves what is older'),
+            .describe('when a restore resealed a log whose seal was broken: nothing proves older entries'),
           firstBad: z
             .number()
             .optional()

@@ -12,7 +12,7 @@ export const chains = {
     query: () =>
       z.object({
         check: flag.optional().meta({
-          description: 'Make the calls that a transfer makes, of each RPC URL; takes up to half a minute',
+          description: 'Make the calls of a transfer to each RPC URL; takes up to half a minute',
         }),
       }),
     response: () =>

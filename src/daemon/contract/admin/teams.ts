@@ -65,7 +65,7 @@ export const teams = {
     summary:
       "Set a team's daily limits for transactions and gas, and the look of its tap pages; null: the default",
     description:
-      'The limits take the scope `all`, since they bind everyone with a lesser one. The look takes `edit`. A brand colour ' +
+      'Changing the limits requires the scope `all`, since they bind everyone with a lesser one. Changing the look requires `edit`. A brand colour ' +
       'that cannot be seen on the background is refused with the nearest one that can.',
     scope: 'edit',
     params: () => z.object({ id: integer(1) }),

@@ -68,7 +68,7 @@ export const webhooks = {
   'PATCH /admin/webhooks/:id': adminEndpoint({
     id: 'editWebhook',
     summary:
-      'Change the URL or events of a webhook, or disable it: what waits is dropped, and nothing more is recorded',
+      'Change the URL or events of a webhook, or disable it: pending deliveries are dropped, and nothing more is recorded',
     scope: 'edit',
     params,
     body: () =>
@@ -92,7 +92,7 @@ export const webhooks = {
   }),
   'POST /admin/webhooks/:id/test': adminEndpoint({
     id: 'testWebhook',
-    summary: 'Send a webhook one message of the type webhook.test, once, and answer what became of it',
+    summary: 'Send a webhook one message of the type webhook.test, once, and answer with the result',
     scope: 'edit',
     params,
     response: deliveryOnWire,
@@ -112,7 +112,7 @@ export const webhooks = {
   }),
   'POST /admin/webhook-deliveries/:id/redeliver': adminEndpoint({
     id: 'redeliverWebhook',
-    summary: 'Send a delivery again under the same ID, and answer what became of it',
+    summary: 'Send a delivery again under the same ID, and answer with the result',
     scope: 'edit',
     params,
     response: deliveryOnWire,

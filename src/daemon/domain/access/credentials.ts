@@ -131,7 +131,8 @@ export class Credentials {
     secret: string,
     { code, name }: { code: 'api_key' | 'admin_token'; name: string },
   ): CachedCredential<Row> {
-    if (!this.#isCurrent()) throw new DatabaseUnavailable('It has not told for a while what was revoked')
+    if (!this.#isCurrent())
+      throw new DatabaseUnavailable('Recent revocations are unknown: it has not reported changes for a while')
     const found = held.get(this.macOf(code === 'api_key' ? 'apiKeys' : 'adminTokens', secret))
     if (!found) throw new DomainError(`${code}_unknown`, `This ${name} is not known.${hintFor(secret, code)}`)
     const { row } = found

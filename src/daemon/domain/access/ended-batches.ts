@@ -33,7 +33,7 @@ export async function pauseEndedBatches(
       ? ['API key', startedBy.slice('key:'.length)]
       : ['admin token', startedBy.slice('admin:'.length)]
     const how = revokedAt === null ? 'has expired' : 'was revoked'
-    const reason = `The ${sort} "${name}", which it was begun with, ${how}. Another credential can resume it.`
+    const reason = `The ${sort} "${name}", which started it, ${how}. Another credential can resume it.`
     if (!(await changeBatch(trx, id, { states }, { state: 'paused', error: reason, touchedAt: at }))) continue
     const entry = { at, actor: { ...actor, batch: id }, teamId, target: id, detail: { kind, reason } }
     await recordChange(trx, { ...entry, action: 'batches.pause' })

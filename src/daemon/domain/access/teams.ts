@@ -174,7 +174,7 @@ export async function editTeam(
   // Limits bind everyone with a lesser scope.
   if (setsLimits && !permits(token.scopes, 'all'))
     throw scopeMissing(
-      `The admin token "${token.name}" lacks the scope "all", which daily limits take. Nothing was changed. Use a token that has it.`,
+      `The admin token "${token.name}" lacks the scope "all", which changing daily limits requires. Nothing was changed. Use a token that has it.`,
     )
   const at = iso(clock.now())
   await db.write(async (trx) => {

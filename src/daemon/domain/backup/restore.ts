@@ -209,7 +209,7 @@ async function stage({
     const check = await db.maintenance.quickCheck()
     if (check !== 'ok') throw damage(check.slice(0, 200))
     const sealed = await setting(db.read, 'dataKeyCheck')
-    if (sealed === undefined) throw damage('it is not of a daemon that has run')
+    if (sealed === undefined) throw damage('it does not come from a daemon that has run')
     assertDataKey(box, sealed, source.path)
     const { chips } = await markRestored(db, box, { at, madeAt: made.madeAt, target: source.path })
     const instance = (await setting(db.read, 'instance')) ?? ''

@@ -163,7 +163,7 @@ async function whyNot(
     return `Another batch assigned the event to the chip. ${stays}`
   const isOther = left === null || ('createdAt' in left && !isAlike(previous, left))
   if (isOther || previous.batch !== left.batch)
-    return `The chip has the event otherwise, or somebody has assigned it again since. ${stays}`
+    return `The chip has the event in another way, or somebody has assigned it again since. ${stays}`
   return to === null && event.minted.has(uid)
     ? `A badge was minted with a code from the chip since. ${stays}`
     : undefined

@@ -45,7 +45,7 @@ export async function openBadges(settings: ProviderSettings, deps: Deps): Promis
     images.sweep()
   } catch (err) {
     writeFailed(err)
-    log.warn({ err }, 'what an earlier run left of uploads could not be removed')
+    log.warn({ err }, 'leftover uploads of an earlier run could not be removed')
   }
   const providers = openProviders(settings, { ...parts, send })
   const settler = new Settler({ ...parts, providers })

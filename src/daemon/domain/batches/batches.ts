@@ -41,7 +41,7 @@ const maxSettings = 16_384
 /** @throws DomainError invalid_input */
 export function kindOf(name: string): BatchKind {
   const kind = kindNamed(name)
-  if (!kind) throw invalid('kind', `"${name}" is no kind of batch that this daemon knows`)
+  if (!kind) throw invalid('kind', `"${name}" is not a kind of batch that this daemon knows`)
   return kind
 }
 

@@ -174,7 +174,7 @@ export class BatchLoop {
         )
         break
       } catch (error) {
-        const resumesByItself = 'The batch goes on by itself once it can.'
+        const resumesByItself = 'The batch continues automatically.'
         const failure = storeFailure(error, { stands: resumesByItself, outcomeMessage: resumesByItself })
         if (!failure) {
           await this.#fail(id, error)

@@ -72,7 +72,7 @@ const isResult = (value: unknown): value is RowResult =>
 
 function resultOn(value: unknown): RowResult {
   if (isResult(value)) return value
-  throw new Error('A result of a batch cannot be read: it is of a later version')
+  throw new Error('A result of a batch cannot be read: a newer version wrote it')
 }
 
 function parseStored(line: string): StoredResult | undefined {

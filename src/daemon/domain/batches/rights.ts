@@ -39,7 +39,7 @@ type StartedBatch = Pick<BatchRow, 'id' | 'startedBy' | 'startedById' | 'scopes'
 export function assertBegan({ credential }: BatchCaller, { id, startedBy, startedById }: StartedBatch): void {
   if (startedById === credential) return
   throw scopeMissing(
-    `Batch ${id} was begun by ${nameOf({ name: startedBy })}, with another credential. Only that one can upload its rows or plan it. To run them with yours, give another name, or remove it first: tapchip batch remove ${id}`,
+    `Batch ${id} was started by ${nameOf({ name: startedBy })}, with another credential. Only that one can upload its rows or plan it. To run them with yours, give another name, or remove it first: tapchip batch remove ${id}`,
   )
 }
 
@@ -49,6 +49,6 @@ export function assertMayStart({ credential, scopes }: BatchCaller, begun: Start
   const missing = parseScopes(begun.scopes).filter((scope) => !permits(scopes, scope))
   if (missing.length === 0) return
   throw scopeMissing(
-    `Batch ${begun.id} was begun by ${nameOf({ name: begun.startedBy })}, and its rows run with the scopes of that credential. Yours lacks: ${missing.join(', ')}.`,
+    `Batch ${begun.id} was started by ${nameOf({ name: begun.startedBy })}, and its rows run with the scopes of that credential. Yours lacks: ${missing.join(', ')}.`,
   )
 }

@@ -160,7 +160,7 @@ export async function pauseBatch(deps: Deps, caller: BatchCaller, idOrName: stri
   const change = { state: 'paused', error: `Paused by ${nameOf(caller.actor)}.` } as const
   const check = ({ state }: NamedBatch) => {
     if (state !== 'paused' && state !== 'done')
-      throw conflict(`Batch ${batch.id} does not run: it is ${state}.`)
+      throw conflict(`Batch ${batch.id} is not running: it is ${state}.`)
   }
   return take(deps, caller, batch, { action: 'pause', from: ['running'], change, check })
 }
@@ -195,7 +195,7 @@ export async function resumeBatch(
     if (after.state === 'uploading' || after.state === 'planned') {
       const named = after.name === null ? '' : `, with --name ${after.name}`
       throw conflict(
-        `Batch ${batch.id} was never started, so there is nothing to resume. Run the command that began it again${named}.`,
+        `Batch ${batch.id} was never started, so there is nothing to resume. Run the command that started it again${named}.`,
       )
     }
     throw conflict(`Batch ${batch.id} cannot be resumed: it is ${after.state}.`)
@@ -238,7 +238,7 @@ export async function removeBatch(deps: Deps, caller: BatchCaller, idOrName: str
   await deps.db.write(async (trx) => {
     if (await isToBeTakenBack(trx, batch.id))
       throw conflict(
-        `Batch ${batch.id} is to be undone at ${batch.until}, which takes its rows. To remove it, undo it first: tapchip batch undo ${batch.id}`,
+        `Batch ${batch.id} is to be undone at ${batch.until}, which needs its rows. To remove it, undo it first: tapchip batch undo ${batch.id}`,
       )
     if (await deleteBatch(trx, batch.id, notRunning)) return record(trx, caller, batch, 'delete', at)
     const after = await batchOf(trx, caller, batch.id)

@@ -71,7 +71,7 @@ export async function uploadRows(
 }
 
 const elsewhere = (id: string, uploaded: number, from: number): DomainError =>
-  conflict(`Batch ${id} has ${uploaded} rows, not ${from}. Go on from there.`)
+  conflict(`Batch ${id} has ${uploaded} rows, not ${from}. Continue from there.`)
 
 /** @param keys sort keys of the lines; empty: the order stays */
 async function inOrder(lines: readonly string[], keys: readonly string[]): Promise<readonly string[]> {

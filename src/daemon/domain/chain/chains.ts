@@ -105,7 +105,7 @@ function troubleOf(error: unknown, stuck: SenderStatus['stuck']): ChainState['tr
 /** Readiness is public, and a node may quote its API key in an error. */
 export function describeStuck({ id, why }: NonNullable<SenderStatus['stuck']>): string {
   const words = withoutUrls(why).replace(/(?<![\w-])(?!0x)[\w-]{24,}/g, '…')
-  return `transaction ${id} cannot go on: ${words.replace(/\.$/, '')}`
+  return `transaction ${id} cannot continue: ${words.replace(/\.$/, '')}`
 }
 
 async function endpointsOf(chain: Chain, isChecked: boolean): Promise<Endpoint[]> {

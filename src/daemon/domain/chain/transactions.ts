@@ -86,7 +86,7 @@ export async function followTransaction(
       'not_found',
       hash === null
         ? 'Your team has no transaction with this number. Check it, and that you send the API key of its team.'
-        : 'This service sent no transaction with this hash. Check the hash; a transaction of others is found on its chain.',
+        : "This service sent no transaction with this hash. Check the hash. Look up other people's transactions on their chain.",
     )
   const { state, minedHash, firstHash, chainId, reason, attempts } = found
   const newest = attempts.findLast(({ purpose }) => purpose === 'effect')?.hash

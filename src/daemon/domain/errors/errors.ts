@@ -179,8 +179,8 @@ export function whatNext({ transactionId, isKeyed, isOneUse }: Progress): string
     return 'Send the same request again with the same Idempotency-Key: it takes effect once, and you get its answer.'
   if (isOneUse) return 'What authorized it works only once, so sending it again cannot do it twice.'
   return transactionId === undefined
-    ? 'Look at what it was to change before you send it again.'
-    : `Look before you send it again: tapchip transactions show ${transactionId} (GET /transactions/${transactionId}).`
+    ? 'Check what it was to change before you send it again.'
+    : `Check before you send it again: tapchip transactions show ${transactionId} (GET /transactions/${transactionId}).`
 }
 
 const isStoreFailure = ({ code }: DomainError): boolean =>

@@ -43,7 +43,7 @@ export async function editByOwner(
       'requestExpiryTime has passed (it is in seconds). Sign the request again.',
     )
   if (edit.requestExpiryTime > latestExpiry)
-    throw invalid('requestExpiryTime', 'is in seconds since 1970 and must not be beyond the year 9999')
+    throw invalid('requestExpiryTime', 'is in seconds since 1970 and must not be after the year 9999')
   const redirectUrl = edit.redirectUrl || null
   const token = await tokenAt(deps, edit)
   const owner = await ownerWhoSigned(deps, edit, token)

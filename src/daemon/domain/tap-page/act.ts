@@ -40,7 +40,7 @@ export interface ButtonPress {
 const recordsKeptMs = 24 * 3_600_000
 
 const notAllowed = () =>
-  new DomainError('otp_unknown', 'This tap does not allow it (any more). Tap the chip again.')
+  new DomainError('otp_unknown', 'This tap does not allow it, or no longer does. Tap the chip again.')
 
 /**
  * Performs a button's action once: the same button pressed again, in another tab, or after a crash, leads to the same
@@ -67,7 +67,7 @@ export async function act(deps: ActDeps, visit: Visit, press: ButtonPress): Prom
     if (!(error instanceof IdempotencyConflict)) throw error
     throw new DomainError(
       'idempotency_conflict',
-      'This was already asked for, for another recipient. The first one counts.',
+      'This was already requested for another recipient. The first request counts.',
     )
   }
 }

@@ -23,7 +23,7 @@ export async function endWhatWasOpen(db: Queries, now: string): Promise<{ chips:
     .set({
       settledAt: now,
       outcome: 'dropped',
-      error: 'a backup was restored, and this may have been delivered since it was made',
+      error: 'a backup was restored, and this may have been delivered after it was made',
     })
     .where('settledAt', 'is', null)
     .execute()
@@ -33,7 +33,7 @@ export async function endWhatWasOpen(db: Queries, now: string): Promise<{ chips:
     .set({
       state: 'paused',
       error:
-        'A backup was restored, and rows may have been done since it was made. Look before you resume it.',
+        'A backup was restored. Rows may have been done after it was made: check before you resume the batch.',
     })
     .where('state', 'in', ['running', 'scheduled'])
     .execute()

@@ -40,7 +40,7 @@ export async function copyStore(copy: Copy): Promise<CopiedTable[]> {
   await assertUnused(from, to)
   const instance = await setting(from.reader, 'instance')
   if (instance === undefined)
-    throw new CopyProblem(`${from.name} holds nothing: no daemon has run on it. Nothing was copied.`)
+    throw new CopyProblem(`${from.name} is empty: no daemon has run on it. Nothing was copied.`)
   if ((await copyMark(from.reader)) !== undefined)
     throw new CopyProblem(
       `${from.name} is itself an unfinished copy. Finish that one first, or copy its source.`,
@@ -53,7 +53,7 @@ export async function copyStore(copy: Copy): Promise<CopiedTable[]> {
   await to.db.write(async (trx) => {
     // Another copy may have finished and admitted daemons; their IDs must not be set back.
     if (!(await once(trx.deleteFrom('settings').where('key', '=', copyUnfinished))))
-      throw new CopyProblem(`Another copy into ${to.name} was faster, and is whole. Nothing was changed.`)
+      throw new CopyProblem(`Another copy into ${to.name} finished first. Nothing was changed.`)
     await to.copying.setLastIds(trx, lastIds)
   })
   return compared
@@ -94,12 +94,12 @@ function begin({ to, from, tables, initial }: Copy, instance: string): Promise<C
     if (known?.instance === instance) return known
     if (known !== undefined)
       throw new CopyProblem(
-        `${to.name} holds an unfinished copy of another database than ${from.name}. Give an empty one.`,
+        `${to.name} contains an unfinished copy of a database other than ${from.name}. Give an empty one.`,
       )
     for (const { name } of tables) {
       if ((await countRows(trx, name)) > (initial.get(name) ?? 0))
         throw new CopyProblem(
-          `${to.name} holds data already (${name}). Give an empty database. Nothing was changed.`,
+          `${to.name} already contains data (${name}). Give an empty database. Nothing was changed.`,
         )
     }
     for (const { name } of tables.toReversed())
@@ -155,7 +155,7 @@ function assertStorable({ copying, name }: Side, table: Table, rows: readonly Ro
     return `${table.columns[0]?.name} ${JSON.stringify(row[0])}, column ${columns.map((column) => column.name).join(', ')}`
   })
   throw new CopyProblem(
-    `${name} cannot store a text with the character U+0000. Rows of ${table.name} that have one: ${keys.join('; ')}. ` +
+    `${name} cannot store text that contains U+0000. Rows of ${table.name} that do: ${keys.join('; ')}. ` +
       'Change them with a daemon on the source, stop it, then run this again.',
   )
 }

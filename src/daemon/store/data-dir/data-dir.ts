@@ -38,7 +38,7 @@ export function heldInstance(dataDir: string, databaseFile: string): string | un
   const size = statSync(databaseFile, { throwIfNoEntry: false })?.size
   if (size === undefined || size === 0)
     throw new DataDirProblem(
-      `${databaseFile} is ${size === undefined ? 'missing' : 'empty'}, and this directory has held data before. ${restore}`,
+      `${databaseFile} is ${size === undefined ? 'missing' : 'empty'}, but this directory had data before. ${restore}`,
     )
   return instance === '' ? undefined : instance
 }
@@ -54,7 +54,7 @@ export function holdInstance(dataDir: string, held: string | undefined, instance
   if (held === instance) return
   if (held !== undefined)
     throw new DataDirProblem(
-      `The database in ${dataDir} is not the one that this directory has held (${instance} in place of ${held}). ` +
+      `The database in ${dataDir} is not the one that belongs to this directory (${instance} instead of ${held}). ` +
         `Put the right one back. If this one is meant to be here, remove ${join(dataDir, instanceFile)}.`,
     )
   replaceFile(join(dataDir, instanceFile), `${instance}\n`, { flush: true })
@@ -147,21 +147,21 @@ const reasons: readonly [RegExp, (dataDir: string, code: string, path: string) =
     /^ENOTDIR$|^EEXIST$/,
     (_dir, _code, path) => `${path} is not a directory. Move it away, or give another --data-dir.`,
   ],
-  [/^EFTYPE$/, (_dir, _code, path) => `${path} is a pipe or a device, and has to be a file. Move it away.`],
+  [/^EFTYPE$/, (_dir, _code, path) => `${path} is a pipe or a device, but must be a file. Move it away.`],
   [
     /^ELOOP$/,
-    (_dir, _code, path) => `${path} is a link, and has to be a file or a folder of its own. Move it away.`,
+    (_dir, _code, path) => `${path} is a link, but must be a file or a real directory. Move it away.`,
   ],
   [
     /EISDIR$/,
     (dir, _code, path) =>
-      `${path === dir ? `One of the files in ${dir}` : path} is a directory, and has to be a file. Move it away.`,
+      `${path === dir ? `One of the files in ${dir}` : path} is a directory, but must be a file. Move it away.`,
   ],
   [
     /^(SQLITE_IOERR|EIO)/,
-    (dir, code) => `The disk of ${dir} fails to read or write (${code}). Look at the system's log.`,
+    (dir, code) => `The disk of ${dir} fails to read or write (${code}). Check the system log.`,
   ],
-  [/^SQLITE_BUSY/, (dir) => `Another program holds the database in ${dir} locked. End it, then start again.`],
+  [/^SQLITE_BUSY/, (dir) => `Another program has locked the database in ${dir}. Stop it, then start again.`],
 ]
 
 export class DataDirInUse extends Error {

@@ -45,7 +45,7 @@ export function loadDataKey({ dataDir, fromEnvironment, databaseExists }: Source
 export function parseDataKey(text: string, where: string): Uint8Array {
   if (!/^[0-9a-fA-F]{64}$/.test(text))
     throw new DataKeyProblem(
-      `${where} must hold 64 hex digits, a key of 32 bytes. Put the right one back from your backup: ` +
+      `${where} must contain 64 hex digits, a key of 32 bytes. Put the right one back from your backup: ` +
         'without it the keys in the database cannot be read.',
     )
   return Buffer.from(text, 'hex')

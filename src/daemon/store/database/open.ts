@@ -198,7 +198,7 @@ export class MigrationFailed extends Error {
 }
 
 const besideNewer =
-  'A daemon of a newer version has migrated it: start that version here too. Daemons of this version that run already go on until they end.'
+  'A daemon of a newer version has migrated it: start that version here too. Running daemons of this version continue until they stop.'
 
 /**
  * @returns undefined if the database has this program's schema, else a description @throws SchemaTooNew, SchemaTooOld

@@ -40,7 +40,7 @@ export async function awaitServer(url: string, of: AwaitOptions): Promise<void> 
       const { message: why, isLasting } = error.cause
       if (isLasting)
         throw new ServerProblem(
-          `The database ${name} cannot be used: ${why}. Check ${setting} (user, password, database, sslmode), and that the server lets this machine in (pg_hba.conf).`,
+          `The database ${name} cannot be used: ${why}. Check ${setting} (user, password, database, sslmode), and that the server accepts this machine (pg_hba.conf).`,
           { isLasting, cause: error },
         )
       if (stopped?.aborted || performance.now() > until)

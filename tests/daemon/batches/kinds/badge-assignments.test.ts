@@ -139,7 +139,7 @@ test('an event with which a badge was minted stays, and so does one that somebod
   await t.run(badgeAssignment, t.rowsOf([uids.plain], { title: 'Another' }))
   expect((await ran.undo()).results.map(({ status, error }) => [status, error?.split('.')[0]])).toEqual([
     ['failed', 'A badge was minted with a code from the chip since'],
-    ['failed', 'The chip has the event otherwise, or somebody has assigned it again since'],
+    ['failed', 'The chip has the event in another way, or somebody has assigned it again since'],
     ['failed', 'Another batch assigned the event to the chip'],
   ])
   // Asked for itself, it is taken away.
@@ -212,7 +212,7 @@ test('lines that make no sense are refused with the reason', () => {
     expect.stringContaining('startsAt must be an existing time'),
     expect.stringContaining('endsAt must not be before startsAt'),
     'title must be at most 500 characters',
-    expect.stringContaining('colour is not a member'),
+    expect.stringContaining('colour is not a known field'),
     'previous.createdAt is missing',
   ])
 })

@@ -158,7 +158,7 @@ test('says why it was paused, also after the row that was being sent has ended',
   const { done, error, state } = await show(id)
   expect([state, error]).toEqual([
     'paused',
-    expect.stringContaining('"laptop", which it was begun with, was revoked'),
+    expect.stringContaining('"laptop", which started it, was revoked'),
   ])
   expect(await events(t)).toHaveLength(there + done)
   expect((await call('POST', `/${id}/resume`, { rate: 1000 })).status).toBe(200)

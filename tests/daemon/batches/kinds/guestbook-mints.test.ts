@@ -37,7 +37,7 @@ test('a row names its event and its guest', () => {
   expect(problemOf(kind, { row: 1, tokenId: '1', recipient: bob })).toMatch(/^contractAddress must be/)
   expect(problemOf(kind, { row: 1, eventId: 1 })).toBe('recipient is missing')
   expect(problemOf(kind, { row: 1, eventId: 1, recipient: bob, guest: 'x' })).toMatch(
-    /^guest is not a member/,
+    /^guest is not a known field/,
   )
 })
 

@@ -149,7 +149,7 @@ test('lines that make no sense are refused with the reason', () => {
     'media element 1: url must be text',
     'attributes element 1: values element 1: must be text',
     'variants must be a list',
-    expect.stringContaining('colour is not a member'),
+    expect.stringContaining('colour is not a known field'),
     expect.stringContaining('expected is missing'),
   ])
 })

@@ -177,6 +177,6 @@ export const badgeEventCreation: SentKind<EventLine, EventResult> = {
   undo: {
     refusal: 'Creating badge events cannot be undone: an event cannot be deleted.',
     advice:
-      'So that an event gives no badges: tapchip badge-events reject ID. An event at POAP is withdrawn there.',
+      'To stop an event from giving badges: tapchip badge-events reject ID. An event at POAP is withdrawn there.',
   },
 }

@@ -171,6 +171,6 @@ export const chipsRemove: WrittenKind<Row, Result> = {
   write: async (...args) => (await write(...args)).map(notFoundResult),
   undo: {
     refusal: 'A removal cannot be undone: the links and assignments of the chips are gone.',
-    advice: 'To register the chips again: tapchip chips import. Their counters go on from where they were.',
+    advice: 'To register the chips again: tapchip chips import. Their counters continue where they were.',
   },
 }

@@ -28,7 +28,7 @@ export const lineReader =
 export function refuseOthers(line: JsonObject, known: ReadonlySet<string>): void {
   for (const name in line)
     if (!known.has(name))
-      throw new LineProblem(`${name} is not a member; members are ${[...known].join(', ')}`)
+      throw new LineProblem(`${name} is not a known field; fields are ${[...known].join(', ')}`)
 }
 
 /** Parses a UID: decimal, with its other possible reading. @throws LineProblem */
