@@ -63,7 +63,11 @@ export class CardWatch {
   }
 
   update(all: readonly ReaderSnapshot[]): void {
-    const readers = all.filter((reader) => this.#options.readers(reader))
+    const readers = all.filter(({ name, isContact, hasContactCard }) => {
+      // A reader is not pulled out when such a card is put into it.
+      const isNewSlot = hasContactCard && !this.#slots.has(name)
+      return this.#options.readers({ name, isContact: isContact || isNewSlot })
+    })
     for (const name of [...this.#slots.keys()])
       if (!readers.some((reader) => reader.name === name)) this.#removeReader(name)
     for (const reader of readers) this.#updateReader(reader)
