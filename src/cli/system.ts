@@ -7,6 +7,8 @@ export interface System {
   readonly stdout: Output
   readonly stderr: Output
   readonly now: () => Date
+  /** Default: this computer's. */
+  readonly platform?: NodeJS.Platform | undefined
   readonly interrupts: Interrupts
   /** Calls back when the process exits, however it comes to that. @returns a function that stops listening */
   readonly atExit: (handler: () => void) => () => void

@@ -99,19 +99,20 @@ export abstract class CardError extends Error {
 
 export class NoReader extends CardError {
   /** @param present names; without a reader's name, they are slots for cards with contacts, and not waited at */
-  constructor(name?: string, present: readonly string[] = []) {
+  constructor(
+    name?: string,
+    present: readonly string[] = [],
+    plugIn = 'Plug one in, or use --reader emulator',
+  ) {
     const listed = present.join(', ')
     if (name === undefined && present.length > 0)
       super(
         `There is no NFC reader, only a slot for cards with contacts: ${listed}`,
         `Plug an NFC reader in. If it is one all the same: --reader ${JSON.stringify(present[0])}`,
       )
-    else if (name === undefined) super('There is no NFC reader', 'Plug one in, or use --reader emulator')
+    else if (name === undefined) super('There is no NFC reader', plugIn)
     else
-      super(
-        `There is no reader named ${JSON.stringify(name)}`,
-        listed === '' ? 'Plug one in, or use --reader emulator' : `Readers: ${listed}`,
-      )
+      super(`There is no reader named ${JSON.stringify(name)}`, listed === '' ? plugIn : `Readers: ${listed}`)
   }
 }
 

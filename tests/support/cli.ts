@@ -32,6 +32,8 @@ export interface CliHome {
   /** Standard error is a terminal of 80 × 24. Default: false. */
   hasTerminal: boolean
   /** Whether standard output is a terminal. */
+  /** Whose words messages have; undefined: this computer's. */
+  platform: NodeJS.Platform | undefined
   printsOnTerminal: boolean
   run(...args: string[]): Promise<Ran>
   /** Runs with --json, which must succeed. @returns the output as JSON */
@@ -86,6 +88,7 @@ export const cliHome = (env: Record<string, string> = {}): CliHome => {
       now: () => new Date(),
       interrupts,
       atExit: () => () => undefined,
+      platform: here.platform,
       daemonScript: () => join(import.meta.dirname, '../../bin/tapchipd.js'),
     }
     const code = await runCli(at, args)
@@ -108,6 +111,7 @@ export const cliHome = (env: Record<string, string> = {}): CliHome => {
     stdin: '',
     hasTerminal: false,
     printsOnTerminal: false,
+    platform: undefined,
     run: (...args) => run(args, () => false),
     json: async (...args) => {
       const ran = await here.run(...args, '--json')

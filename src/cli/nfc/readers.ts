@@ -119,7 +119,8 @@ const openEmulator = async (ctx: CliContext, blankCards: number | undefined): Pr
 export const openPcsc = async (ctx: CliContext): Promise<PcscReaders> => {
   const { PcscReaders } = await import('../../nfc/pcsc/readers.ts')
   const hostScript = join(dirname(ctx.system.daemonScript()), '../dist/reader-host.cjs')
-  return new PcscReaders({ hostScript, env: ctx.system.env })
+  const { env, platform } = ctx.system
+  return new PcscReaders({ hostScript, env, ...(platform && { platform }) })
 }
 
 const waitWithAdvice = async (

@@ -10,7 +10,7 @@ import {
   type ReaderSnapshot,
   type ToHost,
 } from './protocol.ts'
-import { hostFailed, noBackend, notResponding } from './unavailable.ts'
+import type { ReaderErrors } from './unavailable.ts'
 
 type WithoutId<R> = R extends HostRequest ? Omit<R, 'id'> : never
 export type HostCommand = WithoutId<HostRequest>
@@ -31,6 +31,7 @@ export interface HostSettings {
   readonly backend?: BackendName
   readonly env: NodeJS.ProcessEnv
   readonly timeouts: Timeouts
+  readonly errors: ReaderErrors
 }
 
 interface PendingRequest {
@@ -68,7 +69,7 @@ export class HostProcess {
     this.ready = new Promise((resolve) => {
       this.#resolveReady = resolve
     })
-    const { script, env, backend, timeouts } = settings
+    const { script, env, backend, timeouts, errors } = settings
     this.#child = fork(script, [], {
       env: {
         // Each command that a reader works on takes a thread, and there are four by default.
@@ -87,11 +88,14 @@ export class HostProcess {
     this.#child.on('message', (raw) => {
       const message = fromHost.safeParse(raw)
       if (message.success) this.#receive(message.data)
-      else void this.stop(hostFailed('it sent an invalid message'))
+      else void this.stop(errors.hostFailed('it sent an invalid message'))
     })
-    this.#child.on('error', (error) => this.stop(hostFailed(error.message)))
-    this.#child.on('exit', (code, signal) => this.stop(hostFailed(signal ?? `exit code ${code}`)))
-    this.#startTimer = setTimeout(() => this.stop(notResponding('start took too long')), timeouts.start)
+    this.#child.on('error', (error) => this.stop(errors.hostFailed(error.message)))
+    this.#child.on('exit', (code, signal) => this.stop(errors.hostFailed(signal ?? `exit code ${code}`)))
+    this.#startTimer = setTimeout(
+      () => this.stop(errors.notResponding('start took too long')),
+      timeouts.start,
+    )
     this.#post({ type: 'start', ...(backend === undefined ? {} : { backend }) })
   }
 
@@ -99,9 +103,9 @@ export class HostProcess {
   send(command: HostCommand): Promise<HostResponse> {
     if (this.#endReason !== undefined) return Promise.reject(this.#endReason)
     const id = ++this.#lastId
-    const { timeouts } = this.#settings
+    const { timeouts, errors } = this.#settings
     return new Promise((resolve, reject) => {
-      const timedOut = () => this.stop(notResponding(`${command.type} took too long`))
+      const timedOut = () => this.stop(errors.notResponding(`${command.type} took too long`))
       this.#pending.set(id, {
         resolve,
         reject,
@@ -150,10 +154,10 @@ export class HostProcess {
         pending?.resolve(message.response)
         break
       }
-      case 'failed':
-        void this.stop(
-          message.why === 'no-backend' ? noBackend(message.message) : hostFailed(message.message),
-        )
+      case 'failed': {
+        const { noBackend, hostFailed } = this.#settings.errors
+        void this.stop((message.why === 'no-backend' ? noBackend : hostFailed)(message.message))
+      }
     }
   }
 

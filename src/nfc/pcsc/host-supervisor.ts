@@ -3,7 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { ReaderUnavailable } from '../card.ts'
 import { HostProcess, type HostSettings } from './host-process.ts'
 import type { BackendName, ReaderSnapshot } from './protocol.ts'
-import { accessDenied, closed, connectionRefused, notResponding, notRunning, stopped } from './unavailable.ts'
 
 /** One life of pcscd and of the child process that talks to it: when either ends, both are given up. */
 export interface RunningHost {
@@ -73,11 +72,11 @@ export class HostSupervisor {
     this.#closing.abort()
     await this.#starting?.catch(() => undefined)
     await beforeStop()
-    await this.#running?.process.stop(closed())
+    await this.#running?.process.stop(this.#settings.errors.closed())
   }
 
   async #start(): Promise<RunningHost> {
-    if (this.#closing.signal.aborted) throw closed()
+    if (this.#closing.signal.aborted) throw this.#settings.errors.closed()
     const onReaders = (readers: readonly ReaderSnapshot[]) => {
       if (this.#running !== undefined) this.#listener.onReaders(readers)
     }
@@ -108,16 +107,17 @@ async function startHost(
   onReaders: (readers: readonly ReaderSnapshot[]) => void,
   signal: AbortSignal,
 ): Promise<RunningHost> {
-  const service = await connectToService(settings.env)
+  const { errors } = settings
+  const service = await connectToService(settings)
   let readers: readonly ReaderSnapshot[] = []
   const process = new HostProcess(settings, (now) => {
     readers = now
     onReaders(now)
   })
   let isReady = false
-  void service.ended.then((error) => process.stop(isReady ? error : connectionRefused()))
+  void service.ended.then((error) => process.stop(isReady ? error : errors.connectionRefused()))
   void process.ended.then(() => service.close())
-  const stop = () => void process.stop(closed())
+  const stop = () => void process.stop(errors.closed())
   signal.addEventListener('abort', stop, { once: true })
   if (signal.aborted) stop()
   const fail = (error: ReaderUnavailable) => Promise.reject(error)
@@ -145,24 +145,24 @@ interface ServiceConnection {
  * detection. Other systems start their readers' service by themselves.
  * @throws ReaderUnavailable in less than two seconds
  */
-function connectToService(env: NodeJS.ProcessEnv): Promise<ServiceConnection> {
+function connectToService({ env, errors }: HostSettings): Promise<ServiceConnection> {
   if (process.platform !== 'linux')
     return Promise.resolve({ ended: new Promise(() => undefined), close: () => undefined })
   // The libraries use the same variable and default.
   const path = env.PCSCLITE_CSOCK_NAME || '/run/pcscd/pcscd.comm'
   return new Promise((resolve, reject) => {
     const socket = connect(path)
-    socket.setTimeout(1_500, () => socket.destroy(notResponding('pcscd accepts no connection')))
+    socket.setTimeout(1_500, () => socket.destroy(errors.notResponding('pcscd accepts no connection')))
     socket.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EACCES' || error.code === 'EPERM') reject(accessDenied(path, error))
-      else reject(error.code === undefined ? error : notRunning(error))
+      if (error.code === 'EACCES' || error.code === 'EPERM') reject(errors.accessDenied(path, error))
+      else reject(error.code === undefined ? error : errors.notRunning(error))
     })
     socket.once('connect', () => {
       socket.setTimeout(0)
       // Nothing is ever sent on it, but only a reading socket notices the end.
       socket.resume()
       resolve({
-        ended: new Promise((resolveEnded) => socket.once('close', () => resolveEnded(stopped()))),
+        ended: new Promise((resolveEnded) => socket.once('close', () => resolveEnded(errors.stopped()))),
         close: () => socket.destroy(),
       })
     })

@@ -5,7 +5,7 @@ import type { HostCommand } from './host-process.ts'
 import type { RunningHost } from './host-supervisor.ts'
 import type { HostResponse, ReaderSnapshot } from './protocol.ts'
 import { signalOf } from './reader-signals.ts'
-import { stopped } from './unavailable.ts'
+import type { ReaderErrors } from './unavailable.ts'
 
 type SendToHost = (command: HostCommand) => Promise<HostResponse>
 
@@ -20,16 +20,18 @@ class PcscCard implements Card {
   readonly atr: Uint8Array
   #state: 'connected' | 'released' | 'lost' = 'connected'
   readonly #send: SendToHost
+  readonly #errors: ReaderErrors
   #resolveRemoved: () => void = () => undefined
   readonly #removed = new Promise<void>((resolve) => {
     this.#resolveRemoved = resolve
   })
 
-  constructor(at: ReaderSnapshot, atr: Uint8Array, send: SendToHost) {
+  constructor(at: ReaderSnapshot, atr: Uint8Array, send: SendToHost, errors: ReaderErrors) {
     this.reader = at.name
     this.presence = at.presence
     this.atr = Uint8Array.from(atr)
     this.#send = send
+    this.#errors = errors
   }
 
   get isConnected(): boolean {
@@ -48,7 +50,7 @@ class PcscCard implements Card {
     )
     if (response.status === 'done') return Uint8Array.from(response.data)
     this.#state = 'lost'
-    if (response.why === 'service') throw stopped()
+    if (response.why === 'service') throw this.#errors.stopped()
     throw new CardGone({ cause: new Error(response.message) })
   }
 
@@ -93,11 +95,16 @@ class PcscCard implements Card {
 
 /** The cards that are connected to: one per reader, shared by everyone who waits for it. */
 export class ConnectedCards {
+  readonly #errors: ReaderErrors
   readonly #cards = new Map<string, PcscCard>()
   readonly #connecting = new Map<
     string,
     { readonly presence: number; readonly result: Promise<ConnectResult> }
   >()
+
+  constructor(errors: ReaderErrors) {
+    this.#errors = errors
+  }
 
   /** Connects to the card on a reader, unless a connection to it exists. */
   connect(host: RunningHost, at: ReaderSnapshot): Promise<ConnectResult> {
@@ -121,7 +128,7 @@ export class ConnectedCards {
     if (!isPresent(at)) return { status: 'refused', why: 'gone' }
     // An earlier object for the same presence was released or lost its connection, but its `removed` still counts.
     const before = this.#cards.get(reader)
-    const card = new PcscCard(at, response.data, (command) => process.send(command))
+    const card = new PcscCard(at, response.data, (command) => process.send(command), this.#errors)
     if (before !== undefined) void card.removed().then(() => before.markRemoved())
     this.#cards.set(reader, card)
     return { status: 'card', card, isNew: true }

@@ -17,6 +17,7 @@ import { HostSupervisor } from './host-supervisor.ts'
 import { ConnectedCards } from './pcsc-card.ts'
 import type { BackendName } from './protocol.ts'
 import { readerUsers } from './reader-users.ts'
+import { readerErrors, readerWords } from './unavailable.ts'
 
 export interface PcscSettings {
   /** The script of the child process that talks to PC/SC: `dist/reader-host.cjs`. */
@@ -26,6 +27,8 @@ export interface PcscSettings {
   /** The child's environment. PCSCLITE_CSOCK_NAME says where pcscd listens. Default: this process's own. */
   readonly env?: NodeJS.ProcessEnv
   readonly timeouts?: Timeouts
+  /** Whose words errors have. Default: this computer's. */
+  readonly platform?: NodeJS.Platform
   /** Milliseconds before the first new attempt after an outage, while somebody listens to events. */
   readonly retryMs?: number
 }
@@ -38,18 +41,24 @@ const defaultTimeouts: Timeouts = { start: 8_000, command: 15_000, ping: 4_000 }
 export class PcscReaders implements CardReaders {
   readonly #supervisor: HostSupervisor
   readonly #watches = new Set<CardWatch>()
-  readonly #cards = new ConnectedCards()
+  readonly #cards: ConnectedCards
+  readonly #plugIn: string
   readonly #env: NodeJS.ProcessEnv
 
-  constructor({ hostScript, backend, env, timeouts, retryMs = 250 }: PcscSettings) {
+  constructor(settings: PcscSettings) {
+    const { hostScript, backend, env, timeouts, platform = process.platform, retryMs = 250 } = settings
     this.#env = env ?? process.env
-    const settings = {
+    const errors = readerErrors(platform)
+    this.#cards = new ConnectedCards(errors)
+    this.#plugIn = readerWords(platform).plugIn
+    const host = {
       script: hostScript,
       env: this.#env,
       timeouts: timeouts ?? defaultTimeouts,
+      errors,
       ...(backend === undefined ? {} : { backend }),
     }
-    this.#supervisor = new HostSupervisor(settings, retryMs, {
+    this.#supervisor = new HostSupervisor(host, retryMs, {
       onReaders: (readers) => {
         this.#cards.update(readers)
         for (const watch of [...this.#watches]) watch.update(readers)
@@ -87,6 +96,7 @@ export class PcscReaders implements CardReaders {
       new NoReader(
         readerName,
         host.readers.map(({ name }) => name),
+        this.#plugIn,
       )
     if (candidates().length === 0) throw noReader()
 

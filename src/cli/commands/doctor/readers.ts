@@ -2,6 +2,7 @@ import { readdirSync, readlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { CardError, type CardReader } from '../../../nfc/card.ts'
+import { readerWords } from '../../../nfc/pcsc/unavailable.ts'
 import type { CliContext } from '../../context.ts'
 import { openPcsc } from '../../nfc/readers.ts'
 import { type Finding, ok, warn } from './finding.ts'
@@ -11,7 +12,7 @@ const timeoutMs = 1_000
 /** A machine may do without readers, so nothing here is a failure. */
 export const checkReaders = async (ctx: CliContext): Promise<Finding[]> => [
   await checkService(ctx),
-  ...readersOfKernel().map((driver) =>
+  ...(platformOf(ctx) === 'linux' ? readersOfKernel() : []).map((driver) =>
     warn(
       'reader driver',
       `the kernel driver ${driver} holds a reader, so pcscd cannot use it`,
@@ -35,12 +36,15 @@ export const readersHere = async (ctx: CliContext): Promise<Readers> => {
     const list = await readers.list()
     return { backend, list: list.map(({ name, state }) => ({ name, state })) }
   }
+  const { restart } = readerWords(platformOf(ctx))
   const late = (): Readers => ({
     list: [],
     problem: warn(
       'readers',
       `the reader service did not answer within ${timeoutMs / 1000} s`,
-      restart[platform()],
+      platformOf(ctx) === 'linux'
+        ? restart
+        : `unplug the reader and plug it in again. If that does not help: ${restart}`,
     ),
   })
   try {
@@ -61,29 +65,13 @@ const checkService = async (ctx: CliContext): Promise<Finding> => {
   return found.problem ?? ok('readers', `${describeReaders(found)}, by ${found.backend}`)
 }
 
+const platformOf = ({ system }: CliContext): NodeJS.Platform => system.platform ?? process.platform
+
 const unusable = (error: unknown): Finding => {
   if (!(error instanceof CardError)) throw error
-  const here = platform()
-  const advice = error.advice.replace(/^[A-Z]/, (letter) => letter.toLowerCase())
-  return warn('readers', `${error.message}; nfc commands need it`, here === 'linux' ? advice : byHand[here])
-}
-
-type Platform = 'linux' | 'darwin' | 'win32'
-const platform = (): Platform =>
-  process.platform === 'darwin' || process.platform === 'win32' ? process.platform : 'linux'
-
-const restart: Readonly<Record<Platform, string>> = {
-  linux: 'systemctl restart pcscd',
-  darwin: 'unplug the reader and plug it in again',
-  win32: 'restart the service Smart Card: Restart-Service SCardSvr',
-}
-
-/** There, the PC/SC library has to be installed by hand. */
-const byHand: Readonly<Record<Exclude<Platform, 'linux'>, string>> = {
-  darwin: `npm install --no-save @pcsc-mini/macos-${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}@0.1.3`,
-  win32:
-    `npm install --no-save @pcsc-mini/windows-${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-node@0.1.3, ` +
-    'and Start-Service SCardSvr',
+  // A command may begin with a capital letter.
+  const advice = error.advice.replace(/^[A-Z](?=[a-z]+ )/, (letter) => letter.toLowerCase())
+  return warn('readers', `${error.message}; nfc commands need it`, advice)
 }
 
 /** Kernel drivers for NFC readers, such as the ACR122U, keep pcscd from using them. */
