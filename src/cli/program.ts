@@ -16,7 +16,7 @@ export const nouns: readonly Noun[] = [
   ...group('Chips:', [
     ['chips', 'List, look up, edit, import and export chips', () => import('./commands/chips/index.ts')],
     ['chip-groups', 'List and manage chip groups', () => import('./commands/chip-groups.ts')],
-    ['items', 'List and manage items', () => import('./commands/items/index.ts')],
+    ['items', 'List and manage items', () => import('./commands/items.ts')],
     [
       'phygitals',
       'Transfer tokens, sign transfers, edit metadata',

@@ -9,7 +9,7 @@ import type { CliContext } from '../../context.ts'
 import { CliError, exitCodes } from '../../errors.ts'
 import { formatNumber } from '../../io/text.ts'
 import { damageOf, listBoxes } from '../../nfc/saved-box.ts'
-import { type ShownBatch, shownBatch } from './shown.ts'
+import { type ShownBatch, shownBatch } from './find.ts'
 
 /** The daemon's maximum page size. */
 const maxListed = 1000

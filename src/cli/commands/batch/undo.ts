@@ -11,9 +11,9 @@ import type { CliContext } from '../../context.ts'
 import { type ExitCode, exitCodes, UsageError } from '../../errors.ts'
 import { counted } from '../../io/text.ts'
 import { readBox } from '../../nfc/saved-box.ts'
-import { detach } from './approve.ts'
 import type { FoundBatch } from './find.ts'
 import { batchArgument, findBatch } from './find.ts'
+import { detach } from './resume.ts'
 
 export const undo = defineCommand({
   name: 'undo',

@@ -5,7 +5,7 @@ import { colons } from '../../uid.ts'
 import { chipOnWire } from '../chip-handle.ts'
 import { token } from '../token.ts'
 
-export type Chip = AnswerOf<'GET /admin/chips/:uid'>
+type Chip = AnswerOf<'GET /admin/chips/:uid'>
 
 export const uidArgument = { uid: argument('uid', 'The UID, in decimal or hex, or the label of the chip') }
 

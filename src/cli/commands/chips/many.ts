@@ -29,7 +29,7 @@ export const someFlags = { ...selectionFlags, ...runFlags, team, yes }
 export const manyFlags = { ...groupFlag, ...someFlags }
 type ManyOptions = Values<typeof someFlags> & { readonly chipGroup?: string | undefined }
 
-export interface ChosenChips {
+interface ChosenChips {
   readonly uids: readonly string[]
   /** In words: "chip group Jackets". */
   readonly described: string

@@ -2,11 +2,13 @@ import { createServer } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { isDaemonUrl } from '../../client/address.ts'
+import type { Client } from '../../client/types.ts'
 import { defineCommand } from '../../command/define.ts'
 import { integer, text } from '../../command/options.ts'
 import { defaultUrl } from '../../config.ts'
 import type { CliContext } from '../../context.ts'
 import { CliError, describeError, UsageError } from '../../errors.ts'
+import { shellQuoted } from '../../io/text.ts'
 import {
   administering,
   apiKeyOf,
@@ -15,8 +17,7 @@ import {
   startTemporaryDaemon,
   type TemporaryDaemon,
 } from '../temporary-daemon.ts'
-import { chipsOf, redirect, Taps } from './chips.ts'
-import { printReady } from './ready.ts'
+import { type Chip, chipsOf, namesOf, redirect, Taps } from './chips.ts'
 import { receiveWebhooks } from './webhooks.ts'
 
 /** The one that wallets know as "Localhost". */
@@ -139,3 +140,66 @@ function readKeys(ctx: CliContext, daemon: TemporaryDaemon, taps: Taps): () => v
   lines.once('close', onClose)
   return () => lines.off('close', onClose).close()
 }
+
+interface Ready {
+  readonly daemon: TemporaryDaemon
+  readonly client: Client
+  readonly team: string
+  readonly apiKey: string
+  readonly wirePrefix: string
+  readonly chips: readonly Chip[]
+  readonly webhook: { readonly secret: string; readonly forwardTo: string | undefined }
+}
+
+/** Prints what an app needs to know of the daemon. */
+async function printReady(
+  ctx: CliContext,
+  { daemon, client, team, apiKey, wirePrefix, chips, webhook }: Ready,
+): Promise<void> {
+  const { url, admin: adminUrl, adminToken, chains } = daemon
+  const contracts = (await client.call('GET /admin/contracts', { query: { team } })).map(
+    ({ symbol, kind, chainId, address }) => ({ symbol, kind, chainId, address }),
+  )
+  const apiKeyHeader = `x-${wirePrefix}-api-key`
+  const ready = {
+    event: 'ready',
+    url,
+    apiKeyHeader,
+    apiKey,
+    team,
+    adminUrl,
+    adminToken,
+    chains,
+    contracts,
+    webhookSecret: webhook.secret,
+  }
+  await ctx.io.line(ready, () =>
+    table([
+      ['Base URL', url],
+      ['API key', `${apiKeyHeader}: ${apiKey}`, `of the team ${team}`],
+      ['Admin token', adminToken, adminUrl === url ? undefined : `for ${adminUrl}`],
+      ...contracts.map(({ symbol, address, chainId }) => [
+        'Contract',
+        `${symbol} ${address} on chain ${chainId}`,
+      ]),
+      ...Object.entries(chains).map(([id, rpc]) => ['RPC URL', rpc, `of chain ${id}`]),
+      [
+        'Webhooks',
+        webhook.secret,
+        webhook.forwardTo === undefined ? 'printed here' : `passed on to ${webhook.forwardTo}`,
+      ],
+      ...(chips.length === 0 ? [] : [['Chips', namesOf(chips)]]),
+    ]),
+  )
+  const variables = { TAPCHIP_URL: url, TAPCHIP_API_KEY: apiKey, TAPCHIP_ADMIN_TOKEN: adminToken }
+  const assigned = Object.entries(variables).map(([name, value]) => `${name}=${shellQuoted(value)}`)
+  ctx.io.hint(`For other commands: export ${assigned.join(' ')}`)
+}
+
+const table = (rows: readonly (readonly (string | undefined)[])[]): string =>
+  rows
+    .map(
+      ([name = '', value = '', more]) =>
+        `${name.padEnd(12)} ${value}${more === undefined ? '' : ` (${more})`}`,
+    )
+    .join('\n')
