@@ -88,6 +88,8 @@ interface ValidTap {
   readonly via: string
   readonly keySet: number | null
   readonly chipGroup: string | null
+  /** Of a chip that encrypts some: text, or hex with `0x`. */
+  readonly fileData?: string
 }
 
 export interface WebhookData {

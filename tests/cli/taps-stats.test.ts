@@ -129,8 +129,8 @@ describe('with taps', () => {
   test('a list as CSV has the UID in hex, as spreadsheets need it, and no cell that one would run', async () => {
     const list = await here.run('taps', 'list', '--csv', '--outcome', 'valid', '--limit', '1')
     const [heading, row] = list.stdout.split('\n')
-    expect(heading).toBe('id,at,team,counter,outcome,via,uid,keySet,tamper')
-    expect(row).toMatch(/,valid,page,04:[0-9A-F:]{17},101,$/)
+    expect(heading).toBe('id,at,team,counter,outcome,via,uid,keySet,tamper,fileData')
+    expect(row).toMatch(/,valid,page,04:[0-9A-F:]{17},101,,$/)
     const groups = (
       await here.run('chip-groups', 'list', '--team', 'Acme', '--csv', '--fields', 'name,chips')
     ).stdout

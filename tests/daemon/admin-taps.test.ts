@@ -70,6 +70,7 @@ describe('the list', () => {
       keySet: 101,
       via: 'find',
       tamper: null,
+      fileData: null,
       at: expect.any(String),
       id: expect.any(Number),
     }

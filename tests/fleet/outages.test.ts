@@ -294,6 +294,7 @@ test('a row that somebody holds keeps those who want it for seconds, and nobody 
     outcome: 'valid',
     via: 'find',
     tamper: null,
+    fileData: null,
   } as const
   const gives = { refsUntil: null, pageUntil: null, links: null, codes: null }
   const seen = {

@@ -22,6 +22,7 @@ const tapColumns: Columns<ElementOf<'GET /admin/taps'>> = {
   VIA: (tap) => tap.via,
   TEAM: (tap) => tap.team,
   SEAL: (tap) => tap.tamper,
+  DATA: (tap) => tap.fileData,
 }
 
 const outcomes = ['valid', 'refused', ...refusedOutcomes] as const

@@ -19,6 +19,7 @@ const tapOnWire = () =>
     via: z.enum(tapSources),
     /** Seal of a TagTamper chip. */
     tamper: z.enum(['closed', 'open']).nullable(),
+    fileData: z.string().nullable().describe('decrypted file data: text, or hex with 0x'),
   })
 
 const about = <T extends z.ZodType>(schema: T, description: string) => schema.optional().describe(description)

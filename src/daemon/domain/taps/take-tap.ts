@@ -93,7 +93,7 @@ type GenuineTap = Extract<VerifiedTap, { kind: 'genuine' }>
 /** @returns undefined, with nothing written, if the chip has changed since it was read */
 async function take<T>(
   { db, webhookEvents, tapLog }: TakeTapDeps,
-  { chip, counter, tamper, haloForm = null }: GenuineTap,
+  { chip, counter, tamper, haloForm = null, fileData = null }: GenuineTap,
   { now, via, prepare }: TakeOptions<T>,
 ): Promise<JudgedTap<T> | undefined> {
   const at = iso(now)
@@ -102,13 +102,14 @@ async function take<T>(
   // Taps of a disabled chip are used up too, so that a thief's collection is worthless once it is enabled again.
   const effects = outcome === 'valid' ? await prepare(chip, now) : undefined
   const { uid: chipUid, teamId, keySetId } = chip
-  const recorded = { at, chipUid, teamId, keySetId, counter, outcome, via, tamper } as const
+  const recorded = { at, chipUid, teamId, keySetId, counter, outcome, via, tamper, fileData } as const
   const tap: TapInsert['tap'] = {
     at,
     counter,
     outcome,
     via,
     tamper,
+    fileData,
     refsUntil: effects?.refsUntil ?? null,
     pageUntil: effects?.pageUntil ?? null,
     links: effects?.links ?? null,

@@ -60,7 +60,7 @@ export class TapLog {
   refuse(tap: NewTap): void {
     if (this.#refused.length >= refusedPerWrite) this.#counts.dropped()
     else this.#refused.push(tap)
-    this.publish({ tamper: null, ...tap, id: null })
+    this.publish({ tamper: null, fileData: null, ...tap, id: null })
     this.#timer ??= setTimeout(() => void this.flush(), flushAfter).unref()
   }
 

@@ -104,7 +104,7 @@ export class WebhookEvents {
 
   /** Messages about a valid tap, for the write that records it. */
   messagesOfTap(
-    { at, chipUid, teamId, counter, outcome, via, keySetId: keySet, tamper }: NewTap,
+    { at, chipUid, teamId, counter, outcome, via, keySetId: keySet, tamper, fileData }: NewTap,
     { chipGroup, tamper: before }: { chipGroup: string; tamper: string | null },
   ): NewMessage[] {
     const uid = chipUid
@@ -112,7 +112,9 @@ export class WebhookEvents {
     const messages = (type: WebhookType, data: Record<string, unknown>) =>
       this.#messagesOf({ teamId, type, at, chipUid, data })
     return [
-      ...(outcome === 'valid' ? messages(type, { uid, counter, via, keySet, chipGroup }) : []),
+      ...(outcome === 'valid'
+        ? messages(type, { uid, counter, via, keySet, chipGroup, ...(fileData == null ? {} : { fileData }) })
+        : []),
       // Only the first tap that reports an open seal.
       ...(tamper === 'open' && before !== 'open' ? messages('chip.opened', { uid, counter }) : []),
     ]

@@ -58,4 +58,5 @@ const toWire = (tap: TapRecord) => ({
   uid: tap.chipUid,
   keySet: tap.keySetId,
   tamper: tap.tamper,
+  fileData: tap.fileData,
 })

@@ -1,12 +1,13 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * The templates of key sets, in place of four columns, which daemons of the version before still read; how a HaLo chip
- * shows its taps, once it has.
+ * The templates of key sets, in place of four columns, which daemons of the version before still read; the file data of
+ * taps; how a HaLo chip shows its taps, once it has.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const table of ['chips', 'removedChips'])
     await db.schema.alterTable(table).addColumn('haloForm', 'text').execute()
+  await db.schema.alterTable('taps').addColumn('fileData', 'text').execute()
   for (const column of ['template', 'tamperAt'])
     await db.schema.alterTable('keySets').addColumn(column, 'text').execute()
   await sql`

@@ -12,6 +12,8 @@ export interface TapsTable {
   via: TapSource
   /** The seal of a TagTamper chip, if the tap reports it. */
   tamper: 'closed' | 'open' | null
+  /** Decrypted file data: text, or hex with `0x`. */
+  fileData: string | null
   /** The chip's previous valid tap; see ChipsTable.lastTap. */
   previous: number | null
   /** When its refs expire; null: it has none. */

@@ -26,6 +26,7 @@ export const takenValues = {
   outcome: 'text',
   via: 'text',
   tamper: 'text',
+  fileData: 'text',
   refsUntil: 'text',
   pageUntil: 'text',
   links: 'text',
@@ -58,6 +59,7 @@ export const valuesOf = ({ seen, events, haloForm, tap }: TapInsert): Values => 
   outcome: tap.outcome,
   via: tap.via,
   tamper: tap.tamper,
+  fileData: tap.fileData,
   refsUntil: tap.refsUntil,
   pageUntil: tap.pageUntil,
   links: tap.links,
@@ -97,10 +99,10 @@ export const recordTap = (
 ) => sql<{
   id: number
 }>`
-  insert into taps (at, "chipUid", "teamId", "keySetId", counter, outcome, via, tamper, previous, "refsUntil",
-    "pageUntil", links, codes)
+  insert into taps (at, "chipUid", "teamId", "keySetId", counter, outcome, via, tamper, "fileData", previous,
+    "refsUntil", "pageUntil", links, codes)
   select ${p.at}, chips.uid, chips."teamId", chips."keySetId", ${p.counter}, ${p.outcome}, ${p.via}, ${p.tamper},
-    chips."lastTap", ${p.refsUntil}, ${p.pageUntil}, ${p.links}, ${p.codes}
+    ${p.fileData}, chips."lastTap", ${p.refsUntil}, ${p.pageUntil}, ${p.links}, ${p.codes}
   from ${source.from} where chips.uid = ${p.uid}
     and ${sql.join(
       Object.values(tapConditions).map((condition) => condition(p)),

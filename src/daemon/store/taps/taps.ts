@@ -4,13 +4,25 @@ import { setting } from '../database/settings.ts'
 import { named, statement } from '../database/statement.ts'
 import type { TapRow } from '../schema/schema.ts'
 
-const shown = ['id', 'at', 'chipUid', 'teamId', 'keySetId', 'counter', 'outcome', 'via', 'tamper'] as const
+const shown = [
+  'id',
+  'at',
+  'chipUid',
+  'teamId',
+  'keySetId',
+  'counter',
+  'outcome',
+  'via',
+  'tamper',
+  'fileData',
+] as const
 
 /** A tap in the form that is shown. */
 export type ShownTap = Pick<TapRow, (typeof shown)[number]>
-export type NewTap = Omit<ShownTap, 'id' | 'tamper'> & Partial<Pick<TapRow, 'tamper'>>
+export type NewTap = Omit<ShownTap, 'id' | 'tamper' | 'fileData'> &
+  Partial<Pick<TapRow, 'tamper' | 'fileData'>>
 
-const insert = statement<Omit<ShownTap, 'id'>>()((db, p) =>
+const insert = statement<Omit<ShownTap, 'id' | 'fileData'>>()((db, p) =>
   db
     .insertInto('taps')
     .values(named(p, ['at', 'chipUid', 'teamId', 'keySetId', 'counter', 'outcome', 'via', 'tamper'])),
