@@ -98,7 +98,7 @@ export const resolveConfig = (flags: GlobalFlags, system: System): Config => {
       ? behindSocket(kept.slice('unix:'.length))
       : localDaemonAt(system, kept ?? choice.url),
   )
-  // A token that was given goes where it is told to; the one in the data directory only to that daemon's socket.
+  // An explicit token goes to any URL; the one in the data directory only to that daemon's socket.
   const localSocket = () => (kept !== undefined && savedToken ? undefined : localDaemon()?.socket)
   const originOf = (variable: string, fromEnvironment: string | undefined, stored: string | undefined) =>
     fromEnvironment ? variable : stored ? `context ${contextName}` : undefined

@@ -41,7 +41,7 @@ export const readStarted = (system: SystemPaths): Started[] => {
 /** 0 and negative numbers are process groups, and 1 is init. */
 const isPid = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 1
 
-/** An incomplete record is none: no process is touched because of it. */
+/** An incomplete record is ignored: no process is touched because of it. */
 export const recordIn = (dataDir: string): DaemonRecord | undefined => {
   try {
     const { pid, ...fields } = parseObject(readRegular(join(dataDir, localDaemonName))) ?? {}

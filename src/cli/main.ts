@@ -14,7 +14,7 @@ let interrupted = false
 let isOutputLost = false
 
 /**
- * A closed pipe (`| head`) is no failure. A batch that is running ends as after Ctrl-C: otherwise nobody would learn
+ * A closed pipe (`| head`) is not a failure. A batch that is running ends as after Ctrl-C: otherwise nobody would learn
  * that half of it is not done.
  */
 const quietly = (stream: Output, name: string): Output =>

@@ -78,7 +78,7 @@ interface TokenReceived {
   readonly chainId: number
   readonly tokenId: string
   readonly recipient: string
-  /** Null where none is signed yet; `transaction.settled` tells the end. */
+  /** Null where none is signed yet; `transaction.settled` reports the end. */
   readonly initialTxHash: string | null
 }
 

@@ -20,7 +20,7 @@ export function begin({ fetch, method, message, timeoutMs, signal }: Attempt) {
   let timer: ReturnType<typeof setTimeout> | undefined
   const stop = () => ends.abort(signal?.reason)
   const rest = () => clearTimeout(timer)
-  /** Begins the deadline. */
+  /** Starts the deadline. */
   const wait = () => {
     rest()
     timer = setTimeout(() => ends.abort(late), timeoutMs)

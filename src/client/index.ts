@@ -102,7 +102,7 @@ function method(
   return operation.yields ? lines : call
 }
 
-/** `crypto.randomUUID` exists in secure contexts alone, and a page on a phone in the same network is none. */
+/** `crypto.randomUUID` exists only in secure contexts, which a page on a phone in the same network is not. */
 function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')

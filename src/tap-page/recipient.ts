@@ -80,7 +80,7 @@ export function checkRecipients(): void {
       if (body.isGood) good = value
       settle()
     } catch {
-      // Too late, or no connection: submitting will tell.
+      // Too late, or no connection: submitting will show it.
     }
   }
 }

@@ -1,4 +1,4 @@
-/** The header by which the CLI tells with each request of a batch which one it belongs to. */
+/** The header that names the batch of a request, sent by the CLI. */
 export const batchHeader = 'tapchip-batch'
 
 export const isBatchId = (text: string): boolean => /^b_[0-9a-z]{14}$/.test(text)
@@ -34,7 +34,7 @@ export const batchStates = [
   'paused',
   /** Every row has a result. */
   'done',
-  /** It cannot go on by itself; its `error` says why. */
+  /** It cannot continue by itself; its `error` says why. */
   'failed',
   'cancelled',
   'undone',

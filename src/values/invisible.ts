@@ -1,4 +1,4 @@
-// Characters that copying from pages, documents, and chats brings along, and nobody sees: soft hyphens, zero-width
+// Characters that copying from pages, documents, and chats brings along unseen: soft hyphens, zero-width
 // spaces and joiners, marks of direction, the byte order mark, and spaces that do not break.
 const sign = '\\u00A0\\u00AD\\u061C\\u180E\\u200B-\\u200F\\u202A-\\u202F\\u2060-\\u206F\\uFEFF'
 const anywhere = new RegExp(`[${sign}]`, 'g')
@@ -17,7 +17,7 @@ const codes = new Set([
 /** For identifiers. */
 export const withoutInvisible = (text: string): string => (isPlain(text) ? text : text.replace(anywhere, ''))
 
-/** A cell of a sheet as its column takes it, without what nobody sees at its ends. */
+/** A cell of a sheet as its column takes it, without invisible characters at its ends. */
 export function tidyCell(column: string | undefined, cell: string): string {
   if (isPlain(cell)) return cell
   const text = cell.replace(atEnds, '')

@@ -36,7 +36,7 @@ export const lockFile = 'daemon.lock'
 
 /**
  * Whether a process keeps the lock file of a data directory open, even if somebody has removed the file since.
- * @returns undefined if the system does not tell
+ * @returns undefined if the system does not say
  */
 export function holdsDataDir(pid: number, dataDir: string): boolean | undefined {
   const dir = `/proc/${pid}/fd`

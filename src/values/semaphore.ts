@@ -1,4 +1,4 @@
-/** Limits that are absent are none. */
+/** An absent limit means none. */
 export interface SemaphoreLimits {
   concurrency?: number
   concurrencyPerKey: number
@@ -76,7 +76,7 @@ export class Semaphore {
     }
   }
 
-  /** Runs a job while holding a permit. @throws what `refusal` makes, if there is none in time */
+  /** Runs a job while holding a permit. @throws what `refusal` returns if no permit is free in time */
   async run<T>(key: string, job: () => Promise<T>, refusal: () => Error): Promise<T> {
     let release = () => {}
     await new Promise<void>((resolve, reject) => {

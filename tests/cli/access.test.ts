@@ -148,7 +148,7 @@ test('login tries a key before it is kept', async () => {
   // A pipe is read without being told so.
   ends(await here.run('login'), 0, 'TAPCHIP_URL is set')
   here.stdin = ''
-  ends(await here.run('login'), 2, 'Standard input has no key.')
+  ends(await here.run('login'), 2, 'Standard input contains no key.')
   delete here.env.TAPCHIP_URL
   expect(await here.json('chip-groups', 'list')).toHaveLength(2)
 })

@@ -73,7 +73,11 @@ test('assignments from a sheet are undone, except where somebody has assigned th
     3,
     [
       { row: 1, status: 'unassigned' },
-      { row: 2, status: 'failed', error: expect.stringContaining('somebody has assigned it again since') },
+      {
+        row: 2,
+        status: 'failed',
+        error: expect.stringContaining('somebody has assigned it again in the meantime'),
+      },
       { row: 3, status: 'unassigned' },
     ],
   ])

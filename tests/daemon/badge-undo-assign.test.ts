@@ -90,9 +90,9 @@ test('what has happened since keeps an assignment, and each row says what', asyn
   const words = (rows: { status: string; error?: string }[]) =>
     rows.map(({ status, error }) => [status, error?.split('.')[0]])
   const expected = [
-    ['failed', 'A badge was minted with a code from the chip since'],
-    ['failed', 'The chip has the event in another way, or somebody has assigned it again since'],
-    ['failed', 'The chip has the event in another way, or somebody has assigned it again since'],
+    ['failed', 'A badge was minted with a code from the chip in the meantime'],
+    ['failed', 'The chip has the event in another way, or somebody has assigned it again in the meantime'],
+    ['failed', 'The chip has the event in another way, or somebody has assigned it again in the meantime'],
     ['removed', undefined],
   ]
   expect(words(await t.undo(wanted, { dryRun: true }))).toEqual(expected)

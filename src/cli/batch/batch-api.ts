@@ -51,7 +51,7 @@ export class BatchApi {
     return (await this.#client.call(key, { params: { id }, query: { from }, upload })).uploaded
   }
 
-  /** A row that the batch already has stays. */
+  /** A row that the batch already has is left unchanged. */
   async uploadFile(id: string, { hash, type, read }: BatchFile): Promise<void> {
     const key = this.isAdmin ? 'POST /admin/batches/:id/files/:hash' : 'POST /batches/:id/files/:hash'
     await this.#client.call(key, { params: { id, hash }, upload: { contentType: type, content: [read()] } })

@@ -1,7 +1,7 @@
 import type { CliContext } from '../context.ts'
 import { UsageError } from '../errors.ts'
 
-/** The daemon that answers at our address, for the first line of a box. Empty if it does not tell. */
+/** The daemon that answers at our address, for the first line of a box. Empty if it does not say. */
 export const instanceNow = async (ctx: CliContext): Promise<{ readonly instance?: string }> => {
   try {
     const instance = await (await ctx.client()).instance()

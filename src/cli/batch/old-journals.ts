@@ -40,7 +40,7 @@ export const listOldJournals = (system: SystemPaths): OldJournal[] => {
       try {
         return oldJournal(system, id) ?? []
       } catch {
-        // The list of boxes tells of a file that cannot be read.
+        // The list of boxes reports a file that cannot be read.
         return []
       }
     })

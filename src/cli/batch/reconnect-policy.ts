@@ -90,7 +90,7 @@ export class ReconnectPolicy {
     if (!this.#signal.aborted) throw error
   }
 
-  /** The daemon answers, but not this request. @throws the error if that goes on */
+  /** The daemon answers, but not this request. @throws the error if that continues */
   #assertWorthRepeating(error: unknown): void {
     const now = performance.now()
     const { since, last, cut } = this.#failures

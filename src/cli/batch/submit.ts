@@ -169,7 +169,7 @@ const confirm = async (
     await ctx.prompts.confirm(flags.yes, messages.question(totals, doesIn(totals), costs))
 }
 
-/** Plans, asks, starts and follows a batch whose rows are there: an undo. */
+/** Plans, asks, starts and follows an undo, whose rows are already at the daemon. */
 export const runPlanned = async (
   ctx: CliContext,
   api: BatchApi,
@@ -224,7 +224,7 @@ export const runOn = async (
   return { ...followed, isDone: followed.batch.state === 'done' }
 }
 
-/** A batch of this name and these rows was begun before: it goes on, and ends as it does. */
+/** A batch of this name and these rows was started before: it continues, and its end is ours. */
 const goOn = async (
   ctx: CliContext,
   api: BatchApi,

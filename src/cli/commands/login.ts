@@ -86,17 +86,17 @@ const readSecret = async (ctx: CliContext): Promise<string> => {
   let text = ''
   for await (const chunk of ctx.system.stdin) {
     text += String(chunk)
-    if (text.length > 4096) throw new UsageError('Standard input has more than a key.')
+    if (text.length > 4096) throw new UsageError('Standard input contains more than a key.')
   }
   if (text.trim() === '')
     throw new UsageError(
-      'Standard input has no key.',
+      'Standard input contains no key.',
       'Without a terminal, pipe the key in: tapchip login --with-token < FILE',
     )
   return text.trim()
 }
 
-/** @returns the instance that the secret is for, if the daemon tells */
+/** @returns the instance that the secret is for, if the daemon reports it */
 const checkSecret = async (ctx: CliContext, secret: string, admin: boolean): Promise<string | undefined> => {
   let instance: string | undefined
   const client = createClient({

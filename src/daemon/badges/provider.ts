@@ -120,7 +120,7 @@ export type LookUpResult = ClaimedCode | { kind: 'unclaimed' } | { kind: 'no-suc
 export type ClaimResult =
   /** Accepted. The transaction follows; there is none for an e-mail address. */
   | { kind: 'claimed' }
-  /** By anyone, at any time: `lookUp` tells if it was this recipient. */
+  /** By anyone, at any time: `lookUp` says if it was this recipient. */
   | { kind: 'already-claimed' }
   /** The recipient already has this event's badge. The code is not used up. */
   | { kind: 'already-minted-by-recipient'; message: string }

@@ -15,7 +15,7 @@ export interface EndpointCheck {
 interface Chain {
   id: number
   relayer: string
-  /** How many blocks back logs can be searched; undefined if the chain does not tell. */
+  /** How many blocks back logs can be searched; undefined if the chain does not say. */
   expiryBlocks: Promise<number | undefined>
 }
 

@@ -33,7 +33,7 @@ export interface Arguments {
   readonly dev?: boolean | undefined
   /** A backup to restore instead of starting. */
   readonly restore?: string | undefined
-  /** Copy a database, or tell one that it was restored, instead of starting. */
+  /** Copy a database, or mark one as restored, instead of starting. */
   readonly store?: string | undefined
   readonly values: Readonly<Partial<Record<SettingName, unknown>>>
 }

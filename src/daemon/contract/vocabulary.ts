@@ -28,7 +28,10 @@ export const vocabulary: Readonly<Record<string, Term>> = {
   e: ['NTAG 424: the encrypted UID and counter, from the URL of a tap', 'EF963FF7828658A599F3041510671E88'],
   c: ['NTAG 424: the MAC, from the URL of a tap', '94EED9EE65337086'],
   d: ['NTAG 424: the key set, from the URL of a tap', '101'],
-  t: ['NTAG 424 TagTamper: the seal as it ever was and as it is, C closed or O open; may be left out', 'CC'],
+  t: [
+    'NTAG 424 TagTamper: the permanent and the current status of the seal, C closed or O open; may be left out',
+    'CC',
+  ],
   static: ['HaLo: from the URL of a tap'],
   pk1: ['HaLo: the first public key, from the URL of a tap'],
   pk2: ['HaLo: the second public key, from the URL of a tap'],

@@ -87,7 +87,7 @@ export async function openAdministration(
       tcp && expected ? addressOf(tcp, expected.host) : isAdminApart(config) ? separateAddress : url
     const startedAt = new Date().toISOString()
     const record: LocalDaemon = { pid: process.pid, ...daemon, admin: address, startedAt }
-    // The socket file stays when the daemon stops: the directory's lock tells whether the daemon runs.
+    // The socket file stays when the daemon stops: the directory's lock shows whether the daemon runs.
     replaceFile(join(config.dataDir, localDaemonName), `${JSON.stringify(record)}\n`)
     return {
       address,

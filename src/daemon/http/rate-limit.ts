@@ -116,7 +116,7 @@ export function limitRates(
   // After every onRequest hook, so that browsers can read the refusal thanks to CORS; before the body is read.
   app.addHook('preParsing', (request, reply, _payload, done) => {
     const isOfTeam = request.caller !== null && 'keyId' in request.caller
-    // Fastify creates the options anew on each access.
+    // Fastify creates new options on each access.
     const { config: route } = request.routeOptions
     const isAnonymous = request.is404 || route.isLimited === true
     const key = isOfTeam || isAnonymous ? validKey(deps, request) : undefined

@@ -184,7 +184,7 @@ function signalled(): Promise<void> {
   })
 }
 
-/** Started under `nohup`, the daemon is meant to outlive its terminal. Only Linux tells (proc(5), SigIgn). */
+/** Started under `nohup`, the daemon is meant to outlive its terminal. Only Linux reports it (proc(5), SigIgn). */
 function ignoresHangups(): boolean {
   try {
     const [, mask = '0'] = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? []

@@ -69,7 +69,7 @@ const formatOf = async (source: Source, declared: InputFormat | undefined) => {
   }
   const first = head.trimStart()[0]
   const sniffed: InputFormat = first === '[' ? 'json' : first === '{' ? 'jsonl' : 'csv'
-  // A .json file holds an array or JSON lines; only its first character tells.
+  // A .json file holds an array or JSON lines; only its first character shows which.
   const format =
     declared ??
     byExtension[source.extension] ??

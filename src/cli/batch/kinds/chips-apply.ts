@@ -56,7 +56,7 @@ const applySheet: SheetSpec<ApplyRow> = {
         isAccepted = accepted
         uids.finish(accepted)
       },
-      // UIDs of chips that are there are not doubted.
+      // UIDs of existing chips are not questioned.
       planned: ({ row, uid, status }: RowResult) => {
         if (isAccepted || dryRun || status !== 'created' || typeof uid !== 'string') return
         if (!withKey.has(row) && !isOfNxp(uid)) addDoubts(problems, [{ row, text: colons(uid) }])

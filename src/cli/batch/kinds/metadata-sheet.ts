@@ -43,7 +43,7 @@ export const metadataSheet = (template?: Template): SheetSpec<MetadataRow> => {
     parse: (ctx, problems, folder) => {
       const tokens = new TokenColumns(problems)
       const read = template ? fromTemplate(template, columns) : fromCells(columns.indexOf('metadata'), folder)
-      // Their template needs the token of the chip: until the daemon tells it, a placeholder stands in.
+      // Their template needs the token of the chip: until the daemon reports it, a placeholder stands in.
       const ofChips = new Map<number, readonly Cell[]>()
       const fits = (row: number, metadata: Metadata): boolean => {
         const wrong = [...metadataProblems(metadata, { of: 'phygital' })]

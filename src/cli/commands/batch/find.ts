@@ -31,7 +31,7 @@ export const findBatch = async (ctx: CliContext, idOrName: string): Promise<Foun
   const client = await ctx.client()
   const [asKey, asAdmin] = [new BatchApi(ctx, client, false), new BatchApi(ctx, client, true)]
   const isId = isBatchName(idOrName)
-  // What an API key may do is done with it: the batch is its team's, and the daemon tells who proposed from who approves.
+  // What an API key may do is done with it: the batch is its team's, and the daemon distinguishes who proposed from who approves.
   const ofTeam = isId && apiKey ? await showIfAny(asKey, idOrName) : undefined
   const batch = ofTeam ?? (isId && hasToken ? await showIfAny(asAdmin, idOrName) : undefined)
   if (batch === undefined)

@@ -81,7 +81,7 @@ export const resume = defineCommand({
       retryFailed ? batch.total - batch.changed - batch.unchanged : batch.total - batch.done,
     )
     ctx.io.note(`Batch ${batch.id}: ${remaining} of ${formatNumber(batch.total)} rows are left`)
-    // Rows are counted anew where failed ones are retried: then each has a result already.
+    // Rows are counted again when failed ones are retried, since each already has a result.
     const after = retryFailed || batch.done >= batch.total ? 0 : batch.done
     return (await runOn(ctx, api, resumed, messages, { flags: options }, after)).exitCode
   },

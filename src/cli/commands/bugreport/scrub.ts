@@ -12,7 +12,7 @@ export const secretsIn = (env: Readonly<Record<string, string | undefined>>): st
       : [],
   )
 
-/** Shorter ones would be found inside of ordinary words, and are none. */
+/** Shorter ones are not names, and would be found inside ordinary words. */
 const minSecretLength = 6
 
 const secretField =

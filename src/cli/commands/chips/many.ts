@@ -39,7 +39,7 @@ interface ChosenChips {
   readonly handle: string
 }
 
-/** @returns undefined if the selection is empty, which is said. @throws UsageError */
+/** @returns undefined if the selection is empty, after saying so. @throws UsageError */
 export const chooseChips = async (
   ctx: CliContext,
   named: readonly string[],

@@ -199,7 +199,7 @@ const freeLog = (ctx: CliContext): string => {
   return logFile
 }
 
-/** True also if the daemon does not tell: then it is already set up. */
+/** True also if the daemon does not say: then it is already set up. */
 const hasTeam = async (ctx: CliContext): Promise<boolean> => {
   if (ctx.io.json || ctx.flags.quiet) return true
   try {

@@ -149,7 +149,7 @@ const doubtAbout = async ({
   instance,
 }: DaemonRecord): Promise<string | undefined> => {
   if (holdsDataDir(pid, dir)) return undefined
-  // The system does not tell, so the daemon itself must, on the socket that nobody else can have opened.
+  // The system does not say, so the daemon itself must, on the socket that nobody else can have opened.
   const answering = await instanceAt(`unix:${dir}/${adminSocketName}`)
   if (answering === undefined) return `nothing answers on ${dir}`
   return answering === instance ? undefined : `another daemon answers at ${url}`

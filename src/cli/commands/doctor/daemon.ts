@@ -192,7 +192,7 @@ const checkBadges = ({ provider, trouble }: AnswerOf<'GET /admin/status'>['badge
         'check TAPCHIP_POAP_…, and that the daemon reaches POAP; codes stay good meanwhile',
       )
 
-/** An earlier daemon does not tell. */
+/** An earlier daemon does not report it. */
 export const describeServer = (server: NonNullable<AnswerOf<'GET /admin/status'>['database']['server']>) => {
   const sum = (of: 'inUse' | 'waiting' | 'max') => server.pools.reduce((all, pool) => all + pool[of], 0)
   const standbys = server.standbys.map(({ name, syncState, lagSeconds }) =>

@@ -29,7 +29,7 @@ export const checkBackup = (
   ctx: CliContext,
   { counts, ephemeral, lastBackupAt }: AnswerOf<'GET /admin/status'>,
 ): Finding[] => {
-  // An earlier daemon does not tell.
+  // An earlier daemon does not report it.
   if (ephemeral || counts.chips === 0 || lastBackupAt === undefined) return []
   const fix = 'tapchip backup, and copy it to another machine'
   if (lastBackupAt === null) return [warn('backup', 'none was ever made', fix)]

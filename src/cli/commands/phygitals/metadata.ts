@@ -40,7 +40,7 @@ export const metadataByFlags = async (ctx: CliContext, options: MetadataOptions)
     )
 }
 
-/** The daemon's public URL, which may differ from ours; undefined if it does not tell. */
+/** The daemon's public URL, which may differ from ours; undefined if it does not report one. */
 const baseUrl = async (ctx: CliContext): Promise<string | undefined> => {
   if (ctx.io.json || ctx.flags.quiet || !ctx.config().adminToken()) return undefined
   try {

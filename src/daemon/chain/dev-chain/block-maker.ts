@@ -18,7 +18,7 @@ export interface BlockMakerSettings {
   maxCatchUp: number
   /** Called after blocks that somebody requested. */
   mined(): void
-  /** Called when making blocks failed; the next transaction or poll tries again. */
+  /** Called when making blocks failed; the next transaction or poll retries. */
   failed(error: unknown): void
 }
 

@@ -80,7 +80,7 @@ export class FeeMarket {
   #suggested: { hash: string; tip: Promise<bigint> } | undefined
   /** By method: when the node said that it lacks it. */
   readonly #missing = new Map<string, number>()
-  /** Why the node did not tell, in its own words. */
+  /** Why the node did not answer, in its own words. */
   #words = ''
 
   constructor(
@@ -154,7 +154,7 @@ export class FeeMarket {
   }
 
   /**
-   * Returns the tips of recent blocks that had transactions; undefined if there were none, or the node cannot tell.
+   * Returns the tips of recent blocks that had transactions; undefined if there were none, or the node does not know.
    */
   async #paidTips(): Promise<{ median?: bigint | undefined; highest?: bigint | undefined }> {
     const history = await this.#optional('eth_feeHistory', () =>

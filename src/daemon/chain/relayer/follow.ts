@@ -151,7 +151,7 @@ async function isProvenAbsent(sender: Sender, view: View, row: TransactionRow): 
   return user !== undefined && !view.attempts.get(row.id)?.some(({ hash }) => hash === user)
 }
 
-/** Bisects the block that used a nonce; undefined if the node cannot tell. */
+/** Bisects the block that used a nonce; undefined if the node does not know. */
 async function whereUsed(
   { node, signer }: Sender,
   { head }: View,

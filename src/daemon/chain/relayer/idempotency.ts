@@ -54,7 +54,7 @@ export class Idempotency {
       const running = this.#running.get(name)
       if (!running) break
       if (running.requestHash !== claim.requestHash) throw new IdempotencyConflict()
-      // The first request stored its answer, or failed without a trace: the next round tells.
+      // The first request stored its answer, or failed without a trace: the next round shows which.
       await running.answer.catch(() => undefined)
     }
     const answer = this.#answer(request, claim)

@@ -51,7 +51,7 @@ export class Node {
     }
   }
 
-  /** undefined if there is no such block (any more). */
+  /** undefined if there is no such block, or no longer. */
   async blockHash(number: number): Promise<Hex | undefined> {
     const block = await this.client.request({
       method: 'eth_getBlockByNumber',

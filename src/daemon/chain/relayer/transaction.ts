@@ -14,7 +14,7 @@ type TransactionState =
   | { name: 'queued' }
   /** Has a nonce, and its signed bytes are stored. A node may or may not have them. */
   | { name: 'signed'; sender: Address; nonce: number; firstHash: Hex }
-  /** A node accepted one of the attempts. It may forget it, so it is resent now and then. */
+  /** A node accepted one of the attempts. It may forget it, so it is resent occasionally. */
   | { name: 'broadcast'; sender: Address; nonce: number; firstHash: Hex }
   /** In a block that is not final yet. A reorganization leads back to `broadcast`. */
   | ({ name: 'mined'; sender: Address; nonce: number; firstHash: Hex; succeeded: boolean } & Mined)

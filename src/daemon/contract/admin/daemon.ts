@@ -16,7 +16,7 @@ const databaseState = () =>
         version: z.string(),
         /** Round-trip time of one query. */
         latencyMs: z.number(),
-        /** Empty if the server does not tell. */
+        /** Empty if the server does not report it. */
         standbys: z.array(
           z.object({
             name: z.string(),

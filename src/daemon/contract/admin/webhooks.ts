@@ -34,7 +34,7 @@ const deliveryOnWire = () =>
     type: z.string(),
     /** `dropped`: the webhook was disabled, or a backup was restored. */
     state: z.enum(states),
-    /** Finished tries, or failed ones while it waits. */
+    /** Finished attempts, or failed ones while it waits. */
     attempts: z.number(),
     nextTryAt: timestamp.nullable(),
     /** HTTP status code of the last response. */

@@ -155,17 +155,19 @@ async function whyNot(
   if (previous === null) {
     const chip = left === null ? undefined : await findChipRecord(db, uid)
     if (chip != null && chip.replacedBy !== null)
-      return 'The chip was replaced since, and the chip in its place has the event now.'
-    return left === null || to === null ? undefined : `The event was taken from the chip since. ${stays}`
+      return 'The chip was replaced in the meantime, and the chip in its place has the event now.'
+    return left === null || to === null
+      ? undefined
+      : `The event was unassigned from the chip in the meantime. ${stays}`
   }
   if (isAlike(previous, to)) return undefined
   if (left !== null && previous.batch !== null && previous.batch !== left.batch)
     return `Another batch assigned the event to the chip. ${stays}`
   const isOther = left === null || ('createdAt' in left && !isAlike(previous, left))
   if (isOther || previous.batch !== left.batch)
-    return `The chip has the event in another way, or somebody has assigned it again since. ${stays}`
+    return `The chip has the event in another way, or somebody has assigned it again in the meantime. ${stays}`
   return to === null && event.minted.has(uid)
-    ? `A badge was minted with a code from the chip since. ${stays}`
+    ? `A badge was minted with a code from the chip in the meantime. ${stays}`
     : undefined
 }
 

@@ -17,7 +17,7 @@ const notifyMs = 1000
 export type FollowLine = string | { batch: NamedBatch }
 
 /**
- * Streams the results of the current pass in row order, a few at a time, with the batch now and then and at the end.
+ * Streams the results of the current pass in row order, a few at a time, with the batch occasionally and at the end.
  * @param after the number of results that the caller already has @throws DomainError not_found, scope_missing
  */
 export async function followBatch(

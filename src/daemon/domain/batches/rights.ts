@@ -33,7 +33,7 @@ export const nameOf = ({ name }: Pick<Actor, 'name'>): string => name.replace(/^
 type StartedBatch = Pick<BatchRow, 'id' | 'startedBy' | 'startedById' | 'scopes'>
 
 /**
- * Rows run with the scopes of whoever began the batch, so nobody else may upload rows or change its settings.
+ * Rows run with the scopes of whoever started the batch, so nobody else may upload rows or change its settings.
  * @throws DomainError scope_missing
  */
 export function assertBegan({ credential }: BatchCaller, { id, startedBy, startedById }: StartedBatch): void {

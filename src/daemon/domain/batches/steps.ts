@@ -101,7 +101,7 @@ function assertNotOver({ id, until, startedAt }: BatchRow, now: string): void {
 /** From its first row. */
 const begun = (batch: BatchRow, now: string) => ({ ...going(batch, now), nextPiece: 0, nextRow: 0 })
 
-/** Rows run on behalf of whoever began the batch; if that credential has ended, of whoever resumes it. */
+/** Rows run on behalf of whoever started the batch; if that credential has ended, of whoever resumes it. */
 async function takenOver(trx: Queries, { actor, credential, scopes }: BatchCaller, id: string, at: string) {
   if ((await batchesOfEnded(trx, at, { id })).length === 0) return undefined
   return { startedBy: actor.name, startedById: credential, scopes: JSON.stringify(scopes) }

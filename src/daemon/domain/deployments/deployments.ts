@@ -153,7 +153,7 @@ async function deploymentOf(
     : phygitalDeployment(baseUrl, chain, contract, salt)
 }
 
-/** Cancels unsent deployments that a change of keys or version would place elsewhere. They are recorded anew. */
+/** Cancels unsent deployments that a change of keys or version would place elsewhere. They are recorded again. */
 async function cancelOutdated(
   trx: Queries,
   deps: Omit<DeployDeps, 'db' | 'chains'>,

@@ -114,11 +114,11 @@ async function decide(db: Queries, { row, about, event, at }: DecisionInput): Pr
   if ((previous === null) === (since === null)) {
     const chip = left && previous === null ? await findChipRecord(db, about.uid) : undefined
     if (chip == null || chip.replacedBy === null) return { ...about, status: 'unchanged', previous }
-    const error = 'The chip was replaced since, and the chip in its place has the event now.'
+    const error = 'The chip was replaced in the meantime, and the chip in its place has the event now.'
     return { ...about, status: 'failed', error }
   }
   if (left !== undefined && previous !== left) {
-    const error = 'Somebody has assigned the event to the chip again since. It was left as it is.'
+    const error = 'Somebody has assigned the event to the chip again in the meantime. It was left as it is.'
     return { ...about, status: 'failed', error }
   }
   return { ...about, status: since === null ? 'unassigned' : 'assigned', previous, left: since }

@@ -100,7 +100,7 @@ export const isGood = (ref: RefOfTap, now: number): boolean =>
 
 /**
  * One conditional update uses the ref up, and stores the codes made by it.
- * @param by the ref's ordinal, or `page` for the tap's own ref @returns undefined if it is not valid (any more)
+ * @param by the ref's ordinal, or `page` for the tap's own ref @returns undefined if it is not, or no longer, valid
  */
 export async function takeWithCodes(
   trx: Queries,

@@ -79,7 +79,7 @@ export class Deliverer {
     Promise.all([deleteRemoved(this.#deps), dropForDisabled(this.#deps)]).catch(this.#deps.failed)
   }
 
-  /** Waits briefly for tries in progress. */
+  /** Waits briefly for attempts in progress. */
   async stop(): Promise<void> {
     await this.#loop.stop()
     await Promise.race([Promise.all(this.#running), sleep(lastTriesMs, undefined, { ref: false })])

@@ -18,7 +18,7 @@ export interface WebhookEvent {
   at: string
   /** Never codes, keys, or refs. */
   data: Record<string, unknown>
-  /** First tries of one chip's messages are made in order. */
+  /** First attempts of one chip's messages are made in order. */
   chipUid?: string | null | undefined
   /** Adds `data.initialTxHash` if the transaction is signed before the first try. */
   transactionId?: number | undefined

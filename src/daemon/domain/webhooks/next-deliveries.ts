@@ -19,7 +19,7 @@ interface Next {
 }
 
 /**
- * Chooses what to send to a webhook next. First tries are in the order of the events. They alternate with retries, so
+ * Chooses what to send to a webhook next. First attempts are in the order of the events. They alternate with retries, so
  * that both reach even a receiver so slow that it gets two per turn.
  */
 export async function nextDeliveries(

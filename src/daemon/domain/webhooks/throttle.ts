@@ -2,7 +2,7 @@ const windowMs = 100
 /** Events per second. With more, and an event loop that has little time left, taps come first. */
 const manyEvents = 200
 const busyShare = 0.9
-/** Between two tries while taps come first. */
+/** Between two attempts while taps come first. */
 const busyPauseMs = 25
 
 interface Settings {

@@ -10,7 +10,7 @@ export interface Actor {
   /** `admin:NAME`, `key:NAME`, `seed` or `daemon`. */
   readonly name: string
   readonly requestId: string | null
-  /** The batch that the request belongs to, as the CLI said. */
+  /** The batch that the request belongs to, as the CLI named it. */
   readonly batch?: string | undefined
 }
 

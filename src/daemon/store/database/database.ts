@@ -86,7 +86,7 @@ export interface ServerState {
   readonly version: string
   /** Round-trip time of one query. */
   readonly latencyMs: number
-  /** Servers that replicate from it; empty if the server does not tell. */
+  /** Servers that replicate from it; empty if the server does not report them. */
   readonly standbys: Standby[]
   readonly pools: PoolCounts[]
   /** Since the start: work repeated after a conflict or because a server was lost. */
@@ -153,7 +153,7 @@ export interface Engine {
 
 /** Months are YYYY-MM, in UTC. */
 export interface TapMonths {
-  /** Begins a write transaction; does nothing if one is open. */
+  /** Starts a write transaction; does nothing if one is open. */
   make(db: Queries, month: string): Promise<void>
   /** Months before the given one that have a table, in order. */
   before(db: Queries, month: string): Promise<string[]>

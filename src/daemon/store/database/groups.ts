@@ -16,7 +16,7 @@ interface Limits<T> {
   readonly maxPerGroup: number
   /** Items with the same key are never in one group. */
   readonly keyOf?: (item: T) => unknown
-  /** Work in progress may succeed although nobody waits for its answer any longer. */
+  /** Work in progress may succeed although nobody waits for its answer anymore. */
   readonly isWriting?: boolean
 }
 
@@ -42,7 +42,9 @@ export class Groups<T, R> {
   /** @throws errors of its group; DatabaseUnavailable if too many wait */
   ask(item: T): Promise<R> {
     if (this.#waiting.length >= maxWaiting)
-      throw new DatabaseUnavailable(new Error('Too many wait for the database'), { isRefused: true })
+      throw new DatabaseUnavailable(new Error('Too many queries are waiting for the database'), {
+        isRefused: true,
+      })
     const patience = waitBudgetOfRequest()
     return new Promise((resolve, reject) => {
       const waiting = { item, resolve, reject }

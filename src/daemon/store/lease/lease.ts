@@ -85,7 +85,7 @@ export class Lease {
   }
 
   /**
-   * Only renews. A lost lease must be acquired anew by `acquire`, so that nothing continues with data read before.
+   * Only renews. A lost lease must be acquired again by `acquire`, so that nothing continues with data read before.
    */
   async renew(): Promise<boolean> {
     try {

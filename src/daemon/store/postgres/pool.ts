@@ -69,7 +69,9 @@ export class Pool {
   ): Promise<PooledConnection> {
     const waiting = this.#waiting[kind]
     if (waiting.length >= maxWaiting || this.#isClosing)
-      throw new DatabaseUnavailable(new Error('Too many wait for the database'), { isRefused: true })
+      throw new DatabaseUnavailable(new Error('Too many queries are waiting for the database'), {
+        isRefused: true,
+      })
     const since = performance.now()
     const client = await new Promise<Client>((resolve, reject) => {
       const late = () => {

@@ -71,7 +71,7 @@ export class Primary {
     const tries = this.#urls.map(async (url) => {
       try {
         const client = await connectTo(url)
-        // The result is used even if nobody waits for it any more: a distant server answers late.
+        // The result is used even if nobody waits for it anymore: a distant server answers late.
         this.#url = url
         this.#isLost = false
         this.found(client)

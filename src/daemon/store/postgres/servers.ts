@@ -56,7 +56,7 @@ export const connectMs = 3000
 
 /** Options of all connections. */
 export const common = {
-  // Begins a transaction in the same round trip as its first query.
+  // Starts a transaction in the same round trip as its first query.
   pipeline: true,
   types: ownTypes,
   keepAlive: true,

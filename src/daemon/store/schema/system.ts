@@ -26,7 +26,7 @@ export interface AuditHeadTable {
   hash: string
   /** HMAC of the columns before by a key derived from the data key. */
   seal: string | null
-  /** When the data key began to seal the log, and the HMAC of that. Null while nobody who knows the key has begun. */
+  /** When the data key began to seal the log, and the HMAC of that. Null until a daemon with the key has started. */
   sealedSince: string | null
   sinceSeal: string | null
 }

@@ -30,17 +30,17 @@ export interface WebhookDeliveriesTable {
   type: string
   /** When it happened. */
   at: string
-  /** First tries of one chip's messages are made in order. */
+  /** First attempts of one chip's messages are made in order. */
   chipUid: string | null
   /** Adds the transaction's hash if it is known by the first try. */
   transactionId: number | null
   /** JSON */
   data: string
-  /** Failed tries so far. */
+  /** Failed attempts so far. */
   attempts: Generated<number>
   /** null: never tried. */
   dueAt: string | null
-  /** Set if it was sent again on request: tries are counted from here. */
+  /** Set if it was sent again on request: attempts are counted from here. */
   resentAt: string | null
   settledAt: string | null
   /** `dropped`: its webhook was disabled, or a backup was restored. */
@@ -50,7 +50,7 @@ export interface WebhookDeliveriesTable {
   error: string | null
 }
 
-/** The fields of a delivery that do not change with its tries. */
+/** The fields of a delivery that do not change with its attempts. */
 export type NewMessage = Pick<
   Selectable<WebhookDeliveriesTable>,
   'webhookId' | 'messageId' | 'type' | 'at' | 'chipUid' | 'transactionId' | 'data'

@@ -9,7 +9,7 @@ const pagesBetween = 3000
 
 /**
  * Copies the write-ahead log into the database outside the event loop, because in a commit it would delay every
- * request. Writes go on during a first pass. They wait for the second, a short one: the log begins anew only once all
+ * request. Writes go on during a first pass. They wait for the second, a short one: the log restarts only once all
  * of it is copied. A pass that fails leaves the log as it is: it grows until a commit does the same, within the bound
  * of `openSqlite`.
  */

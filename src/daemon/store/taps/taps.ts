@@ -35,7 +35,7 @@ export async function insertRefusedTaps(db: Queries, taps: readonly NewTap[]): P
 
 /**
  * By the chip's counter, or by date where the taps are of two chips: IDs come from a sequence, which is no order among
- * daemons. A tap that is no longer kept is earlier than one that is.
+ * daemons. A deleted tap is earlier than a stored one.
  */
 export async function isLaterTap(db: Queries, id: number, than: number): Promise<boolean> {
   if (id === than) return false

@@ -51,14 +51,14 @@ export const dueDeliveries = statement<{ webhookId: number; now: string; limit: 
   open(db, p.webhookId).where('dueAt', '<=', p.now).orderBy('dueAt').limit(p.limit),
 ).all
 
-/** Stored before the first try, so that later tries say the same even if the process ends during the first. */
+/** Stored before the first attempt, so that later ones say the same even if the process ends during the first. */
 export const fixData = statement<{ id: number; data: string }>()((db, p) =>
   db.updateTable('webhookDeliveries').set({ data: p.data, transactionId: null }).where('id', '=', p.id),
 ).run
 
 export type TryResult = {
   id: number
-  /** Failed tries before this one. */
+  /** Failed attempts before this one. */
   attempts: number
   outcome: 'delivered' | 'failed' | null
   /** Null: it is retried at `dueAt`. */

@@ -66,7 +66,7 @@ test('an assignment is taken back as it was: not there, or with its window and i
   // Whoever assigns the same relies on it: only the batch that did it itself can take it back.
   const undone = await ran.undo()
   expect(undone.statuses).toEqual(Array(3).fill('failed'))
-  expect(undone.results[0]?.error).toContain('somebody has assigned it again since')
+  expect(undone.results[0]?.error).toContain('somebody has assigned it again in the meantime')
 
   const other = await t.run(badgeAssignment, t.rowsOf(chips, { title: 'Newer' }))
   const back = await other.undo()
@@ -138,8 +138,8 @@ test('an event with which a badge was minted stays, and so does one that somebod
   await t.assign({ poapEventId: t.event, tagUID: uids.twin, title: 'Mine' })
   await t.run(badgeAssignment, t.rowsOf([uids.plain], { title: 'Another' }))
   expect((await ran.undo()).results.map(({ status, error }) => [status, error?.split('.')[0]])).toEqual([
-    ['failed', 'A badge was minted with a code from the chip since'],
-    ['failed', 'The chip has the event in another way, or somebody has assigned it again since'],
+    ['failed', 'A badge was minted with a code from the chip in the meantime'],
+    ['failed', 'The chip has the event in another way, or somebody has assigned it again in the meantime'],
     ['failed', 'Another batch assigned the event to the chip'],
   ])
   // Asked for itself, it is taken away.
