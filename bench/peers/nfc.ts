@@ -13,7 +13,7 @@ import { an10922, chipKeyInput, planKeys } from '../../src/nfc/ntag424/diversify
 import { PcscReaders } from '../../src/nfc/pcsc/readers.ts'
 import { apply } from '../../src/nfc/provision/apply.ts'
 import { inspect } from '../../src/nfc/provision/inspect.ts'
-import { type KeysOf, plan } from '../../src/nfc/provision/plan.ts'
+import { type KeysOf, ofKeySets, plan } from '../../src/nfc/provision/plan.ts'
 import { readBack } from '../../src/nfc/provision/read-back.ts'
 import { runScript } from '../../src/nfc/script.ts'
 import type { PrivatePcscd } from '../../tests/support/pcsc/pcscd.ts'
@@ -190,7 +190,7 @@ function keysFrom(keySet: BenchKeySet): KeysOf {
   const fileRead = bytes(keySet.fileReadKey)
   const metaRead = bytes(keySet.metaReadKey)
   const systemIdentifier = bytes(keySet.systemIdentifier)
-  return ({ generation }, uid) => {
+  return ofKeySets(({ generation }, uid) => {
     const input = { uid, systemIdentifier, generation }
     return planKeys({
       ...input,
@@ -198,5 +198,5 @@ function keysFrom(keySet: BenchKeySet): KeysOf {
       fileRead: an10922(fileRead, chipKeyInput(input)),
       metaRead,
     })
-  }
+  })
 }

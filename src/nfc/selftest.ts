@@ -21,7 +21,15 @@ import { CC_FILE, FILE_SIZES, KEY_NUMBERS, NDEF_FILE, PROPRIETARY_FILE } from '.
 import { apply, recover } from './provision/apply.ts'
 import { ProvisionError } from './provision/errors.ts'
 import { type Inspection, inspect } from './provision/inspect.ts'
-import { type KeySource, type KeysOf, keyFrom, plan, planReset, sourceVersion } from './provision/plan.ts'
+import {
+  type KeySource,
+  type KeysOf,
+  keyFrom,
+  ofKeySets,
+  plan,
+  planReset,
+  versionIn,
+} from './provision/plan.ts'
 import { readBack } from './provision/read-back.ts'
 import { readTap } from './read-tap.ts'
 import { runScript, type Script, send } from './script.ts'
@@ -35,10 +43,11 @@ import { uidToBytes } from './uid.ts'
 const SOURCE = { keySet: 0, generation: 253 } as const
 const FACTORY_KEY = new AesKey(Buffer.alloc(16))
 
-const selftestKeys: KeysOf = ({ generation }) =>
+const selftestKeys = ofKeySets(({ generation }) =>
   KEY_NUMBERS.map(
     (keyNo): PlannedKey => ({ keyNo, key: Buffer.alloc(16, 0xa0 + keyNo), version: generation + 1 }),
-  )
+  ),
+)
 
 export class NotBlank extends ProvisionError {
   constructor() {
@@ -65,7 +74,7 @@ export function* selftest({ random, note, atr }: SelftestOptions): Script<boolea
 
   let seen = yield* run('inspect', inspect(atr))
   const resetPlan = planReset({ uid: seen.uid, from: [SOURCE] })
-  if (!seen.versions.every((version) => version === 0 || version === sourceVersion(SOURCE)))
+  if (!seen.versions.every((version) => version === 0 || version === versionIn(SOURCE, 0)))
     throw new NotBlank()
   if (seen.versions.some((version) => version !== 0)) {
     yield* run('free', recover(resetPlan, seen, deps))

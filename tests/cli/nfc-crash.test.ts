@@ -30,11 +30,11 @@ afterEach(async () => {
 })
 
 test.each([
-  { apdu: 12, when: 'before its first command that writes' },
-  { apdu: 16, when: 'between two keys' },
-  { apdu: 20, when: 'between settings and file' },
-  { apdu: 22, when: 'after key 0' },
-  { apdu: 30, when: 'while it is read back' },
+  { apdu: 13, when: 'before its first command that writes' },
+  { apdu: 17, when: 'between two keys' },
+  { apdu: 21, when: 'between settings and file' },
+  { apdu: 24, when: 'after key 0' },
+  { apdu: 32, when: 'while it is read back' },
   { apdu: Number.POSITIVE_INFINITY, when: 'at its last answer' },
 ])(
   'the daemon killed by -9 $when: after a restart the chip is recovered',

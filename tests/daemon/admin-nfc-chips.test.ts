@@ -44,7 +44,7 @@ describe('a blank chip whose maker is not proven', () => {
       expect(state(chip)).toBe(before)
       expect(await journal(chip)).toEqual([])
       await expect(
-        talk(t.call, chip.put({ apdu: 12, when: 'after' }), { ...inA, originality: 'any' }),
+        talk(t.call, chip.put({ apdu: 13, when: 'after' }), { ...inA, originality: 'any' }),
       ).rejects.toThrow(CardGone)
       // Its plan knows that it was taken in.
       expect(await recover(chip)).toMatchObject({ status: 'provisioned' })
@@ -57,13 +57,13 @@ describe('a blank chip whose maker is not proven', () => {
 
   test('gets no keys through an open plan, of its own reset or of the chip whose UID it copies', async () => {
     const unsigned = new Chip(undefined, { signature: 'none' })
-    const torn = talk(t.call, unsigned.put({ apdu: 13, when: 'after' }), { purpose: 'reset' })
+    const torn = talk(t.call, unsigned.put({ apdu: 21, when: 'after' }), { purpose: 'reset' })
     await expect(torn).rejects.toThrow(CardGone)
     expect(await journal(unsigned)).toMatchObject([{ purpose: 'reset', closedAt: null }])
     expect(await provision(unsigned)).toMatchObject({ status: 'failed', code: 'NotGenuine' })
 
     const chip = new Chip()
-    await expect(talk(t.call, chip.put({ apdu: 12, when: 'after' }), inA)).rejects.toThrow(CardGone)
+    await expect(talk(t.call, chip.put({ apdu: 13, when: 'after' }), inA)).rejects.toThrow(CardGone)
     const copy = new Chip(chip.chip.memory.uid, { signature: 'none' })
     for (const again of [recover, provision]) {
       expect(await again(copy)).toMatchObject({ status: 'failed', code: 'NotGenuine' })
@@ -85,8 +85,8 @@ describe('a TagTamper', () => {
     const whole = tagTamper()
     const url = `http://127.0.0.1:8484/t?d=201&e=${'0'.repeat(32)}&t=00&c=${'0'.repeat(16)}`
     expect(await provision(whole)).toMatchObject({ status: 'provisioned', url })
-    // 14 APDUs come before the keys.
-    for (let apdu = 15; apdu <= 24; apdu += 1) {
+    // 15 APDUs come before the keys.
+    for (let apdu = 16; apdu <= 26; apdu += 1) {
       const chip = tagTamper()
       const torn = talk(t.call, chip.put({ apdu, when: 'after' }), inA)
       await expect(torn).rejects.toThrow(CardGone)
@@ -141,7 +141,7 @@ describe('a reset', () => {
     for (const again of [recover, reset]) {
       const ended = await again(chip)
       expect(ended).toMatchObject({ status: 'failed', code: 'ForeignKeyInSlot' })
-      expect(ended.error).toMatch(/^Key 3 of the chip.*use another chip/)
+      expect(ended.error).toMatch(/^Key 3 of the chip.*nfc reset --keys FILE.*use another chip/)
     }
     expect(chip.failedAuthentications).toBe(0)
   })

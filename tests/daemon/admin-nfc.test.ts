@@ -21,7 +21,7 @@ const shown = async (chip: Chip) => (await t.call(`GET /admin/chips/${chip.uid}`
 const journal = async (query = '') => (await t.call(`GET /admin/nfc/journal${query}`)).body
 const isValid = async (path: string) => (await t.app.inject({ url: path })).json().isValidTap
 
-const firstKeyApdu = 13
+const firstKeyApdu = 14
 
 describe('setting a chip up', () => {
   test('gives it keys, registers it, and its next tap is valid once', async () => {
@@ -80,7 +80,7 @@ describe('setting a chip up', () => {
     }
     expect(await tripsOf(inA)).toBe(8)
     const lifted = bursts.findIndex(({ phase }) => phase === 'read-back')
-    expect(bursts.slice(0, lifted).flatMap(({ apdus }) => apdus)).toHaveLength(23)
+    expect(bursts.slice(0, lifted).flatMap(({ apdus }) => apdus)).toHaveLength(25)
     expect(await tripsOf(inA)).toBe(3)
     expect(await tripsOf({ purpose: 'recover' })).toBe(3)
     await tornAt(chip, { apdu: 16, when: 'after' }, { ...inA, rekey: true })

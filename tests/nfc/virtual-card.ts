@@ -3,7 +3,7 @@ import { EmulatedCard, type TearOff } from '../../src/nfc/emulator/card.ts'
 import { type ChipMemory, factoryMemory } from '../../src/nfc/emulator/memory.ts'
 import { VirtualNtag424 } from '../../src/nfc/emulator/ntag424.ts'
 import { an10922, chipKeyInput, planKeys } from '../../src/nfc/ntag424/diversify.ts'
-import type { KeySetSource, KeysOf } from '../../src/nfc/provision/plan.ts'
+import { type KeysOf, ofKeySets } from '../../src/nfc/provision/plan.ts'
 import { runScript, type Script } from '../../src/nfc/script.ts'
 import { uidFromBytes } from '../../src/nfc/uid.ts'
 
@@ -27,7 +27,7 @@ export function steadyRandom(seed = 'seed'): (length: number) => Buffer {
 export const master = (keySet: number, name: string): Buffer =>
   createHash('sha256').update(`${keySet} ${name}`).digest().subarray(0, 16)
 
-export const keysOf: KeysOf = ({ keySet, generation }: KeySetSource, bytes) => {
+export const keysOf: KeysOf = ofKeySets(({ keySet, generation }, bytes) => {
   const input = { uid: bytes, systemIdentifier: Buffer.from('TC'), generation }
   return planKeys({
     ...input,
@@ -35,7 +35,7 @@ export const keysOf: KeysOf = ({ keySet, generation }: KeySetSource, bytes) => {
     fileRead: an10922(master(keySet, 'file-read'), chipKeyInput(input)),
     metaRead: master(keySet, 'meta-read'),
   })
-}
+})
 
 export const deps = (seed?: string) => ({ keysOf, random: steadyRandom(seed) })
 

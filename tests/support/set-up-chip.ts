@@ -5,7 +5,7 @@ import { VirtualNtag424 } from '../../src/nfc/emulator/ntag424.ts'
 import { an10922, chipKeyInput, planKeys } from '../../src/nfc/ntag424/diversify.ts'
 import { apply } from '../../src/nfc/provision/apply.ts'
 import { inspect } from '../../src/nfc/provision/inspect.ts'
-import { plan } from '../../src/nfc/provision/plan.ts'
+import { ofKeySets, plan } from '../../src/nfc/provision/plan.ts'
 import { runScript } from '../../src/nfc/script.ts'
 import { uidFromBytes } from '../../src/nfc/uid.ts'
 import { type SeedKeySet, textOf } from './taps.ts'
@@ -29,7 +29,7 @@ export async function setUpChip(
     card,
     (function* () {
       return yield* apply(made, yield* inspect(), {
-        keysOf: ({ generation }, of) => keysOf(set, of, generation),
+        keysOf: ofKeySets(({ generation }, of) => keysOf(set, of, generation)),
         random: randomBytes,
       })
     })(),

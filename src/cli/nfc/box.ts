@@ -143,7 +143,7 @@ const aboutBox = (
   total: number,
   instance: string | undefined,
 ) => {
-  const { team, keySet, chipGroup = '', rekey, acceptUrl, originality, sheet } = order
+  const { team, keySet, chipGroup = '', rekey, acceptUrl, originality, sheet, keys, tryFactoryKeys } = order
   return {
     url: ctx.config().url,
     instance,
@@ -156,6 +156,9 @@ const aboutBox = (
       team,
       rekey: rekey ? 'true' : undefined,
       acceptUrl: acceptUrl ? 'true' : undefined,
+      // The keys themselves are not kept here.
+      keys: keys ? 'true' : undefined,
+      tryFactoryKeys: tryFactoryKeys ? 'true' : undefined,
       allowUnsigned: originality === 'any' ? 'true' : undefined,
       sheetRun: sheet?.run.toString(),
       count: count?.toString(),
@@ -172,12 +175,18 @@ export const resumeBox = async (
   options: {
     readonly file?: string | undefined
     readonly reader?: string | undefined
+    readonly keys?: Pick<Order, 'keys' | 'uid'>
     readonly view: BoxView
   },
 ): Promise<ExitCode> => {
   const { settings, input } = box.header
   assertStopped(box)
   await assertSameDaemon(ctx, box.header)
+  if (settings.keys === 'true' && options.keys?.keys === undefined)
+    throw new UsageError(
+      '--keys is missing: a box does not keep the keys of chips.',
+      'Give the same file again: tapchip nfc provision --resume ID --keys FILE',
+    )
   const file = options.file ?? input.path ?? undefined
   if (file === undefined && input.sha256 !== null)
     throw new UsageError(
@@ -198,6 +207,8 @@ export const resumeBox = async (
       chipGroup: settings.chipGroup ?? '',
       rekey: settings.rekey === 'true',
       acceptUrl: settings.acceptUrl === 'true',
+      tryFactoryKeys: settings.tryFactoryKeys === 'true',
+      ...options.keys,
       ...(settings.allowUnsigned === 'true' ? { originality: 'any' as const } : {}),
       ...(settings.team === undefined ? {} : { team: settings.team }),
     },

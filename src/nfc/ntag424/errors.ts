@@ -73,7 +73,7 @@ const MEANINGS: Readonly<Record<number, string>> = {
 export const DONE = 0x9100
 export const ADDITIONAL_FRAME = 0x91af
 /** A chip answers Read_Sig with it: AN12196 s8.2. */
-const SIGNATURE_OK = 0x9190
+export const SIGNATURE_OK = 0x9190
 /** Status words of ISO 7816-4. */
 const ISO_DONE = 0x9000
 

@@ -6,6 +6,8 @@ export const NDEF_FILE = 2
 export const PROPRIETARY_FILE = 3
 /** In bytes. */
 export const FILE_SIZES = { [CC_FILE]: 32, [NDEF_FILE]: 256, [PROPRIETARY_FILE]: 128 } as const
+/** In the capability file: 00 if phones may write the NDEF file, FF if not. Source: Type 4 Tag 2.0 s5.1.2 */
+export const WRITE_ACCESS_OFFSET = 14
 
 export const KEY_NUMBERS = [0, 1, 2, 3, 4] as const
 export type KeyNumber = (typeof KEY_NUMBERS)[number]

@@ -2,7 +2,8 @@ import { Field } from '@noble/curves/abstract/modular'
 import { weierstrass } from '@noble/curves/abstract/weierstrass'
 import { secp256k1 } from '@noble/curves/secp256k1'
 import { type Script, send } from '../script.ts'
-import { AnswerFormatError, hasSucceeded } from './errors.ts'
+import { AnswerFormatError, hasSucceeded, SIGNATURE_OK } from './errors.ts'
+import type { SecureSession } from './secure-session.ts'
 
 // The originality signature, which NXP writes at production: ECDSA over secp224r1 of the chip's seven UID bytes, which
 // are not hashed. It proves that NXP made a chip with this UID, and not that this is the chip: a copy can carry both.
@@ -62,10 +63,18 @@ function curveOfSignatures(): ReturnType<typeof weierstrass> {
  * Read_Sig. In a burst it comes last, since a copy may refuse it. @returns 56 bytes; undefined when it was refused
  * @throws AnswerFormatError when the chip left. Source: NT4H2421Gx s10.9.1
  */
-export function* readSignature(): Script<Buffer | undefined> {
+export function* readSignature(session?: SecureSession): Script<Buffer | undefined> {
+  if (session) return yield* readSignatureIn(session)
   const answer = yield* send(READ_SIG)
   if (answer.length < 2) throw new AnswerFormatError('58', answer.length)
   return hasSucceeded(answer) ? Buffer.from(answer.subarray(0, -2)) : undefined
+}
+
+/** In the session of a key, also a chip with a random UID gives its signature. */
+function* readSignatureIn(session: SecureSession): Script<Buffer | undefined> {
+  const command = { ins: READ_SIG.readUInt8(1), header: Buffer.of(0x00), data: Buffer.alloc(0) }
+  const answer = yield* send(session.wrap(command, 'mac'))
+  return hasSucceeded(answer) ? session.unwrap(answer, 'full', SIGNATURE_OK) : undefined
 }
 
 /**

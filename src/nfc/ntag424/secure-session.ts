@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import { type AesKey, BLOCK, oddBytes } from './cmac.ts'
-import { AnswerFormatError, answerData, ResponseMacError, SessionEndedError } from './errors.ts'
+import { AnswerFormatError, answerData, DONE, ResponseMacError, SessionEndedError } from './errors.ts'
 
 export interface Command {
   readonly ins: number
@@ -13,8 +13,6 @@ export interface Command {
 /** Source: NT4H2421Gx s9.1.8 to s9.1.10 */
 export type CommMode = 'plain' | 'mac' | 'full'
 
-/** SW2 of 9100; an answer's MAC covers it. */
-const RETURN_CODE = 0x00
 const MAC = BLOCK / 2
 const EMPTY = Buffer.alloc(0)
 /** Lc is one byte. */
@@ -76,14 +74,15 @@ export class SecureSession {
   }
 
   /**
-   * @param answer to the oldest command without one, in the same mode @returns its data
+   * @param answer to the oldest command without one, in the same mode @param status the one of success
+   * @returns its data
    * @throws ChipStatusError, AnswerFormatError, ResponseMacError
    */
-  unwrap(answer: Uint8Array, mode: CommMode): Buffer {
+  unwrap(answer: Uint8Array, mode: CommMode, status = DONE): Buffer {
     if (!this.#open) throw new SessionEndedError()
     // Reopened only after a valid answer, since the chip ends the session on any error too: NT4H2421Gx s9.1.9.
     this.#open = false
-    const data = this.#read(answer, mode)
+    const data = this.#read(answer, mode, status)
     this.#open = true
     return data
   }
@@ -100,14 +99,15 @@ export class SecureSession {
     if (answerData(answer).length > 0) throw new AnswerFormatError('2', answer.length)
   }
 
-  #read(answer: Uint8Array, mode: CommMode): Buffer {
+  #read(answer: Uint8Array, mode: CommMode, status: number): Buffer {
     const counter = this.#pendingCounters.shift()
     if (counter === undefined) throw new Error('This answer belongs to no command')
-    const body = answerData(answer)
+    const body = answerData(answer, status)
     if (mode === 'plain') return Buffer.from(body)
     if (body.length < MAC) throw new AnswerFormatError('10 or more', answer.length)
     const data = body.subarray(0, body.length - MAC)
-    const expected = this.#truncatedMac(RETURN_CODE, counter, EMPTY, data)
+    // An answer's MAC covers SW2.
+    const expected = this.#truncatedMac(status & 0xff, counter, EMPTY, data)
     if (!timingSafeEqual(expected, body.subarray(body.length - MAC))) throw new ResponseMacError()
     return mode === 'mac' || data.length === 0 ? Buffer.from(data) : this.#decrypt(data, counter)
   }

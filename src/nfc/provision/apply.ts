@@ -1,13 +1,15 @@
 import { changeFileSettings, changeKey, enableTamper, writableBytes, writeData } from '../ntag424/commands.ts'
 import { ChipStatusError } from '../ntag424/errors.ts'
-import { MIRRORED, sameFileSettings } from '../ntag424/file-settings.ts'
-import { MASTER_KEY, NDEF_FILE } from '../ntag424/layout.ts'
+import { type FileSettings, MIRRORED, sameFileSettings } from '../ntag424/file-settings.ts'
+import { CC_FILE, MASTER_KEY, NDEF_FILE, WRITE_ACCESS_OFFSET } from '../ntag424/layout.ts'
 import type { SecureSession } from '../ntag424/secure-session.ts'
 import { MAX_LC, type Script, SHORT_LC, together } from '../script.ts'
+import { selectApplication } from '../type4.ts'
 import { uidToBytes } from '../uid.ts'
+import { changeSlot } from './change-slot.ts'
 import {
   ChipLocked,
-  ForeignKeyInSlot,
+  CounterAtEnd,
   ForeignKeys,
   OtherTemplate,
   ReaderLimit,
@@ -22,16 +24,16 @@ import {
   keyFrom,
   type Plan,
   sameSource,
-  sourcesOf,
-  sourceVersion,
+  sourcesAt,
   type TargetFile,
   targetFile,
+  versionIn,
 } from './plan.ts'
+import { proveKeys } from './prove-keys.ts'
 
 /** `applied`: written but not read back yet. `unchanged`: the chip was already as planned. */
 export type Applied = 'applied' | 'unchanged'
 
-const INTEGRITY = 0x911e
 /** The reader's answer, not the chip's, to a command that is too long for it. */
 const NOT_PASSED = [0x6f00, 0x6700]
 
@@ -52,18 +54,21 @@ export function* apply(plan: Plan, inspection: Inspection, deps: ApplyDeps): Scr
 
 /** Opens the session of apply, and writes nothing yet. */
 export function* writesToApply(plan: Plan, inspection: Inspection, deps: ApplyDeps): Script<Writes> {
-  const slots = slotsOf(plan, inspection)
-  const [first = plan.target] = slots
-  if (slots.some((source) => !sameSource(source, first))) throw new TornChip()
-  if (!sameSource(first, plan.target)) return yield* writesFor(plan, inspection, slots, deps)
+  const found = yield* slotsOf(plan, inspection, deps)
+  const [first = plan.target] = found.slots
+  if (found.slots.some((source) => !sameSource(source, first))) throw new TornChip()
+  if (!sameSource(first, plan.target)) return yield* writesFor(plan, inspection, found, deps)
 
   const settled = sameFileSettings(inspection.ndef, targetFile(plan).settings)
   if (plan.target === 'factory') {
-    if (settled && (yield* checkTap(plan, deps.keysOf)).asPlanned) return undefined
-    return yield* writesFor(plan, inspection, slots, deps)
+    if (!settled) return yield* writesFor(plan, inspection, found, deps)
+    // Selecting the application ends the session, in which the chip gives no tap.
+    const [, { asPlanned }] = yield* together([selectApplication(), checkTap(plan, deps.keysOf)])
+    return asPlanned ? undefined : yield* writesFor(plan, inspection, { ...found, session: undefined }, deps)
   }
   // The version alone is no proof: every key set's first generation has version 1.
-  const { tap, asPlanned } = yield* checkTap(plan, deps.keysOf)
+  const { tap, asPlanned, isRefused } = yield* checkTap(plan, deps.keysOf)
+  if (settled && isRefused) throw new CounterAtEnd()
   if (!tap) throw new ForeignKeys(inspection.versions)
   if (!settled || !asPlanned) throw new OtherTemplate()
   deps.onUnchanged?.(tap)
@@ -80,8 +85,8 @@ export function* recover(plan: Plan, inspection: Inspection, deps: ApplyDeps): S
 
 /** Opens the session of recover, and writes nothing yet. */
 export function* writesToRecover(plan: Plan, inspection: Inspection, deps: ApplyDeps): Script<Writes> {
-  const slots = slotsOf(plan, inspection)
-  const done = slots.every((source) => sameSource(source, plan.target))
+  const found = yield* slotsOf(plan, inspection, deps)
+  const done = found.slots.every((source) => sameSource(source, plan.target))
   // An empty message does not prove an empty file, which takes several commands to write.
   // A TagTamper shows only from its next activation on if its loop is enabled, so it is enabled again.
   const isSetUp = done && plan.target !== 'factory' && !plan.template?.tamper
@@ -89,7 +94,7 @@ export function* writesToRecover(plan: Plan, inspection: Inspection, deps: Apply
     const { asPlanned, tap } = yield* checkTap(plan, deps.keysOf)
     if (asPlanned && tap) return undefined
   }
-  return yield* writesFor(plan, inspection, slots, deps)
+  return yield* writesFor(plan, inspection, found, deps)
 }
 
 function* written(writes: Writes): Script<Applied> {
@@ -98,23 +103,37 @@ function* written(writes: Writes): Script<Applied> {
   return 'applied'
 }
 
-/** The source of the key in each slot. @throws WrongChip, ForeignKeys */
-function slotsOf(plan: Plan, { uid, versions }: Inspection): readonly KeySource[] {
+interface Found {
+  /** The source of the key in each slot. */
+  readonly slots: readonly KeySource[]
+  /** Opened with key 0. */
+  readonly session: SecureSession | undefined
+}
+
+/** Asks the chip only where versions do not tell. @throws WrongChip, ForeignKeys, ForeignKeyInSlot */
+function* slotsOf(plan: Plan, { uid, versions }: Inspection, deps: ApplyDeps): Script<Found> {
   if (uid !== plan.uid) throw new WrongChip()
-  return versions.map((version) => {
-    const source = sourcesOf(plan).find((one) => sourceVersion(one) === version)
-    if (source === undefined) throw new ForeignKeys(versions)
-    return source
-  })
+  const options = versions.map((_, keyNo) => sourcesAt(plan, keyNo, versions))
+  if (options.some((sources) => sources.length === 0)) throw new ForeignKeys(versions)
+  if (options.every((sources) => sources.length === 1))
+    return { slots: options.flat(), session: deps.session }
+  const bytes = uidToBytes(uid)
+  const keys = options.map((sources, keyNo) =>
+    sources.map((source) => keyFrom(source, keyNo, bytes, deps.keysOf)),
+  )
+  const proven = yield* proveKeys(versions, keys, deps.random)
+  if (!proven.uid.equals(bytes)) throw new WrongChip()
+  const slots = options.map((sources, keyNo) => sources[proven.at[keyNo] ?? 0] ?? plan.target)
+  return { slots, session: proven.session }
 }
 
 function* writesFor(
   plan: Plan,
   inspection: Inspection,
-  slots: readonly KeySource[],
+  { slots, session: opened }: Found,
   deps: ApplyDeps,
 ): Script<Writes> {
-  const { ndef } = inspection
+  const { ndef, capabilities } = inspection
   const uid = uidToBytes(plan.uid)
   const { target } = plan
   const file = targetFile(plan)
@@ -124,13 +143,12 @@ function* writesFor(
     throw new ChipLocked('key 0 may not change the settings of its NDEF file')
 
   const [current = target] = slots
-  const session = deps.session ?? (yield* openWithKey(inspection, current, deps))
-  const version = sourceVersion(target)
+  const session = opened ?? (yield* openWithKey(inspection, current, deps))
   const slotsToChange = ([1, 2, 3, 4] as const).flatMap((keyNo) => {
     const old = slots[keyNo] ?? target
     return sameSource(old, target)
       ? []
-      : [changeSlot(session, keyNo, key(old, keyNo), key(target, keyNo), version)]
+      : [changeSlot(session, keyNo, key(old, keyNo), key(target, keyNo), versionIn(target, keyNo))]
   })
   return [
     ...slotsToChange,
@@ -138,9 +156,16 @@ function* writesFor(
     // Writing settings resets the counter, so equal ones are not written.
     ...(settled ? [] : [changeFileSettings(session, NDEF_FILE, file.settings)]),
     ...writeFile(session, file, Math.min(deps.maxLc ?? MAX_LC, MAX_LC)),
+    ...writeCapabilities(session, capabilities, target === 'factory'),
     ...(sameSource(current, target)
       ? []
-      : [changeKey(session, { keyNo: MASTER_KEY, newKey: key(target, MASTER_KEY), version })]),
+      : [
+          changeKey(session, {
+            keyNo: MASTER_KEY,
+            newKey: key(target, MASTER_KEY),
+            version: versionIn(target, MASTER_KEY),
+          }),
+        ]),
   ]
 }
 
@@ -160,6 +185,20 @@ function writeFile(
   }).reverse()
 }
 
+/** Tells phones whether they may write. A chip whose capability file another system locked keeps it. */
+function writeCapabilities(
+  session: SecureSession,
+  { mode, access }: FileSettings,
+  isWritable: boolean,
+): Script<void>[] {
+  const isOpen = [access.write, access.readWrite].some((one) => one === MASTER_KEY || one === 'free')
+  if (!isOpen) return []
+  // A free file travels in plain, also in a session: NT4H2421Gx s8.2.3.5.
+  const isFree = ![access.write, access.readWrite].includes(MASTER_KEY)
+  const data = Buffer.of(isWritable ? 0x00 : 0xff)
+  return [writeData(CC_FILE, data, { offset: WRITE_ACCESS_OFFSET, mode: isFree ? 'plain' : mode, session })]
+}
+
 function* writePiece(session: SecureSession, offset: number, piece: Buffer): Script<void> {
   try {
     yield* writeData(NDEF_FILE, piece, { offset, session })
@@ -167,24 +206,6 @@ function* writePiece(session: SecureSession, offset: number, piece: Buffer): Scr
     const isLong = piece.length > writableBytes(SHORT_LC)
     if (isLong && error instanceof ChipStatusError && NOT_PASSED.includes(error.status))
       throw new ReaderLimit(piece.length + MAX_LC - writableBytes(MAX_LC), { cause: error })
-    throw error
-  }
-}
-
-/** Changes one of keys 1 to 4. @throws ForeignKeyInSlot when the old key is another */
-export function* changeSlot(
-  session: SecureSession,
-  keyNo: 1 | 2 | 3 | 4,
-  oldKey: Buffer,
-  newKey: Buffer,
-  version: number,
-): Script<void> {
-  try {
-    yield* changeKey(session, { keyNo, oldKey, newKey, version })
-  } catch (error) {
-    // The chip derives the new key from the old one, and checks its CRC.
-    if (error instanceof ChipStatusError && error.status === INTEGRITY)
-      throw new ForeignKeyInSlot(keyNo, { cause: error })
     throw error
   }
 }

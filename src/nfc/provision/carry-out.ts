@@ -1,9 +1,10 @@
 import { type Script, together } from '../script.ts'
 import { type ApplyDeps, writesToApply, writesToRecover } from './apply.ts'
+import { CounterAtEnd } from './errors.ts'
 import type { Inspection } from './inspect.ts'
 import type { LiveTap } from './live-tap.ts'
 import type { Plan } from './plan.ts'
-import { readBack } from './read-back.ts'
+import { readBack, restartCounter } from './read-back.ts'
 
 export interface CarryOutDeps extends ApplyDeps {
   /** The chip may have been written to before: see recover. */
@@ -17,6 +18,17 @@ export interface CarryOutDeps extends ApplyDeps {
  * @returns as readBack @throws as apply, recover, and readBack
  */
 export function* carryOut(plan: Plan, inspection: Inspection, deps: CarryOutDeps): Script<LiveTap | null> {
+  try {
+    return yield* writtenAndRead(plan, inspection, deps)
+  } catch (error) {
+    if (!(error instanceof CounterAtEnd)) throw error
+    // The chip got these keys at the end of its count, so it has made no tap with them.
+    yield* restartCounter(plan, deps)
+    return yield* readBack(plan, deps)
+  }
+}
+
+function* writtenAndRead(plan: Plan, inspection: Inspection, deps: CarryOutDeps): Script<LiveTap | null> {
   const writesTo = deps.isBegun ? writesToRecover : writesToApply
   const writes = yield* writesTo(plan, inspection, deps)
   const readings = noted(readBack(plan, deps), deps.onWritten)

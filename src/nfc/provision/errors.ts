@@ -20,13 +20,6 @@ export class NotNtag424 extends ProvisionError {
   }
 }
 
-/** The chip permanently shows a random UID at each tap, so copies could not be recognized before the MAC. */
-export class RandomIdChip extends ProvisionError {
-  constructor() {
-    super('The chip hides its UID behind a random one', 'This cannot be undone. Use another chip')
-  }
-}
-
 export class WrongChip extends ProvisionError {
   constructor() {
     super('This is not the same chip as before', 'Put the first chip back, or start again with this one')
@@ -40,7 +33,7 @@ export class ForeignKeys extends ProvisionError {
   constructor(versions: readonly number[], options?: ErrorOptions) {
     super(
       `The chip has keys that are not the expected ones (key versions ${versions.join(' ')})`,
-      'It was set up with another key set or by another system. If it is yours, load its key set and use --rekey; otherwise use another chip',
+      'It was set up with another key set or by another system. If you have its five keys: tapchip nfc reset --keys FILE, or nfc provision --rekey --keys FILE. If its key set can be loaded: tapchip key-sets create, then --rekey. If it is a blank chip: --try-factory-keys. Otherwise use another chip',
       options,
     )
     this.versions = versions
@@ -57,10 +50,28 @@ export class ForeignKeyInSlot extends ProvisionError {
   constructor(keyNo: number, options?: ErrorOptions) {
     super(
       `Key ${keyNo} of the chip does not match its version`,
-      'Another program changed it, and only that program can free it: use another chip. tapchip nfc reset frees the other keys, and tapchip nfc recover --give-up UID ends the plan of this chip',
+      'Another program changed it. If you have the keys of the chip: tapchip nfc reset --keys FILE. Otherwise use another chip; tapchip nfc reset frees the other keys of this one, and tapchip nfc recover --give-up UID ends its plan, if it has one',
       options,
     )
     this.keyNo = keyNo
+  }
+}
+
+/** Keys that were supplied are not those of the chip. Nothing was changed. */
+export class WrongKeys extends ProvisionError {
+  constructor(why: string, advice: string, options?: ErrorOptions) {
+    super(`The keys are not those of this chip: ${why}`, advice, options)
+  }
+}
+
+/** The chip shows no more taps with these keys. */
+export class CounterAtEnd extends ProvisionError {
+  constructor(options?: ErrorOptions) {
+    super(
+      'The counter of the chip is at its end, so it gives no more taps',
+      'New keys begin a new count: tapchip nfc provision --rekey',
+      options,
+    )
   }
 }
 

@@ -23,6 +23,8 @@ interface TapCheck {
   readonly asPlanned: boolean
   /** Defined if its MAC proves that the chip has the plan's UID and keys 1 and 2 of the plan's target. */
   readonly tap: LiveTap | undefined
+  /** The chip refused to be read. With settings that let everybody read it, its counter is at its end. */
+  readonly isRefused: boolean
 }
 
 const FILE_READ = 1
@@ -35,14 +37,15 @@ export function* checkTap(plan: Plan, keysOf: KeysOf): Script<TapCheck> {
   try {
     file = yield* readNdefFile(planned(target).length)
   } catch (error) {
-    // Reading needs a key, or there is no message: either way the file is not as planned.
+    // There is no message, so the file is not as planned; or reading needs a key.
     if (error instanceof ChipStatusError || error instanceof NdefFormatError)
-      return { asPlanned: false, tap: undefined }
+      return { asPlanned: false, tap: undefined, isRefused: error instanceof ChipStatusError }
     throw error
   }
   return {
     asPlanned: withoutMirrors(file, target).equals(planned(target)),
     tap: verifiedTap(file, plan, keysOf),
+    isRefused: false,
   }
 }
 

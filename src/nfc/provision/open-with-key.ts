@@ -19,7 +19,7 @@ export interface OpenDeps {
 
 const PERMISSION_DENIED = 0x919d
 const AUTHENTICATION_DELAY = 0x91ad
-const AUTHENTICATION = 0x91ae
+export const AUTHENTICATION = 0x91ae
 /** A delay grows with the failed attempts; 64 tries take five seconds at 80 ms a round trip. */
 const MAX_TRIES = 64
 

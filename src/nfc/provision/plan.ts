@@ -1,16 +1,16 @@
 import * as z from 'zod'
 import { keyVersion, type PlannedKey } from '../ntag424/diversify.ts'
 import type { FileSettings } from '../ntag424/file-settings.ts'
-import { FILE_SIZES, MASTER_KEY, NDEF_FILE } from '../ntag424/layout.ts'
+import { FILE_SIZES, KEY_NUMBERS, MASTER_KEY, NDEF_FILE } from '../ntag424/layout.ts'
 import { templateFile } from '../ntag424/template/file.ts'
 import { parseTemplate, templateOfShortForm } from '../ntag424/template/parse.ts'
 import { parseUid } from '../uid.ts'
 
 /**
- * The origin of a chip's five keys: the factory, or a generation of a key set. It contains no keys, so that a plan can
- * be stored.
+ * The origin of a chip's five keys: the factory, a generation of a key set, or the chip's owner. It contains no keys, so
+ * that a plan can be stored.
  */
-export type KeySource = 'factory' | KeySetSource
+export type KeySource = 'factory' | KeySetSource | SuppliedSource
 
 export interface KeySetSource {
   /** The value of `d` in the chip's URL. */
@@ -19,18 +19,37 @@ export interface KeySetSource {
   readonly generation: number
 }
 
-/** Returns a key set's keys for a chip, as planKeys does. @param uid 7 bytes @throws when there are none */
-export type KeysOf = (source: KeySetSource, uid: Buffer) => readonly PlannedKey[]
+/** Keys of another system, which the chip's owner supplied and the chip has proven. */
+export interface SuppliedSource {
+  /** The versions of keys 0 to 4. Other systems often leave them at 0. */
+  readonly supplied: readonly number[]
+}
 
-/** The version byte of every key from this source, which identifies keys without trying one. */
-export function sourceVersion(source: KeySource): number {
-  return source === 'factory' ? 0 : keyVersion(source.generation)
+/** Returns a source's keys for a chip, as planKeys does. @param uid 7 bytes @throws when there are none */
+export type KeysOf = (source: KeySetSource | SuppliedSource, uid: Buffer) => readonly PlannedKey[]
+
+/** Of keys that all come from key sets. */
+export const ofKeySets =
+  (keysOf: (source: KeySetSource, uid: Buffer) => readonly PlannedKey[]): KeysOf =>
+  (source, uid) => {
+    if (isKeySetSource(source)) return keysOf(source, uid)
+    throw new RangeError('The keys that the owner of the chip supplied are not known here')
+  }
+
+/** The version byte of a key from this source, which identifies keys without trying one. */
+export function versionIn(source: KeySource, keyNo: number): number {
+  if (source === 'factory') return 0
+  return 'supplied' in source ? (source.supplied[keyNo] ?? 0) : keyVersion(source.generation)
 }
 
 export function sameSource(a: KeySource, b: KeySource): boolean {
   if (a === 'factory' || b === 'factory') return a === b
+  if ('supplied' in a || 'supplied' in b) return 'supplied' in a && 'supplied' in b
   return a.keySet === b.keySet && a.generation === b.generation
 }
+
+export const isKeySetSource = (source: KeySource): source is KeySetSource =>
+  source !== 'factory' && 'keySet' in source
 
 export const FACTORY_KEY = Buffer.alloc(16)
 
@@ -38,8 +57,8 @@ export const FACTORY_KEY = Buffer.alloc(16)
 export function keyFrom(source: KeySource, keyNo: number, uid: Buffer, keysOf: KeysOf): Buffer {
   if (source === 'factory') return FACTORY_KEY
   const planned = keysOf(source, uid).find((one) => one.keyNo === keyNo)
-  if (planned?.version !== sourceVersion(source) || planned.key.length !== 16)
-    throw new RangeError(`Key set ${source.keySet} has no key ${keyNo} for this generation`)
+  if (planned?.version !== versionIn(source, keyNo) || planned.key.length !== 16)
+    throw new RangeError(`There is no key ${keyNo} from ${JSON.stringify(source)}`)
   return planned.key
 }
 
@@ -54,9 +73,11 @@ export interface Plan {
   readonly uid: string
   /** Possible sources of the keys that are on the chip now. */
   readonly from: readonly KeySource[]
-  readonly target: KeySource
+  readonly target: 'factory' | KeySetSource
   /** null: the file is emptied, its factory state. */
   readonly template: PlannedUrl | null
+  /** The chip shows a random UID, so it can only be recognized with one of its keys. */
+  readonly randomId?: true | undefined
 }
 
 /** The URL that the chip is to show. */
@@ -77,6 +98,7 @@ interface PlanInput {
   readonly from: readonly KeySource[]
   readonly target: KeySetSource
   readonly template: PlannedUrl
+  readonly randomId?: true | undefined
 }
 
 /**
@@ -84,7 +106,7 @@ interface PlanInput {
  * @throws RangeError when the URL does not fit, a generation is out of range, or two sources share a version byte, so
  * that their keys could not be told apart: give the target another generation
  */
-export function plan({ uid, from, target, template }: PlanInput): Plan {
+export function plan({ uid, from, target, template, randomId }: PlanInput): Plan {
   const made: Plan = {
     version: 1,
     uid,
@@ -92,18 +114,20 @@ export function plan({ uid, from, target, template }: PlanInput): Plan {
     // The journal is searched for these properties in this order (store/nfc-plans.ts).
     target: { keySet: target.keySet, generation: target.generation },
     template,
+    ...(randomId ? { randomId } : {}),
   }
   return checked(made)
 }
 
 /** Plans to restore a chip's factory state. @throws RangeError as plan does */
-export function planReset({ uid, from }: Pick<PlanInput, 'uid' | 'from'>): Plan {
+export function planReset({ uid, from, randomId }: Pick<PlanInput, 'uid' | 'from' | 'randomId'>): Plan {
   return checked({
     version: 1,
     uid,
     from: from.filter((source) => source !== 'factory'),
     target: 'factory',
     template: null,
+    ...(randomId ? { randomId } : {}),
   })
 }
 
@@ -115,8 +139,15 @@ export function sourcesOf({ from, target }: Plan): readonly KeySource[] {
 /** The plan's sources that match the chip's key versions, and the target. */
 export function sourcesOn(plan: Plan, versions: readonly number[]): readonly KeySource[] {
   return sourcesOf(plan).filter(
-    (source) => sameSource(source, plan.target) || versions.includes(sourceVersion(source)),
+    (source) =>
+      sameSource(source, plan.target) ||
+      versions.some((version, keyNo) => version === versionIn(source, keyNo)),
   )
+}
+
+/** The sources that the key in a slot may have; more than one only for supplied keys with the factory's version. */
+export function sourcesAt(plan: Plan, keyNo: number, versions: readonly number[]): readonly KeySource[] {
+  return sourcesOf(plan).filter((source) => versionIn(source, keyNo) === versions[keyNo])
 }
 
 /** Parses a stored plan. @throws ZodError, RangeError */
@@ -132,10 +163,16 @@ export interface TargetFile {
   readonly settings: FileSettings
 }
 
+/** Of the NDEF file. */
+export const FACTORY_SETTINGS: FileSettings = {
+  mode: 'plain',
+  access: { read: 'free', write: 'free', readWrite: 'free', change: MASTER_KEY },
+}
+
 const FACTORY_FILE: TargetFile = {
   url: null,
   ndef: Buffer.alloc(FILE_SIZES[NDEF_FILE]),
-  settings: { mode: 'plain', access: { read: 'free', write: 'free', readWrite: 'free', change: MASTER_KEY } },
+  settings: FACTORY_SETTINGS,
 }
 
 export function targetFile({ template, target }: Plan): TargetFile {
@@ -147,8 +184,7 @@ export function targetFile({ template, target }: Plan): TargetFile {
 function checked(made: Plan): Plan {
   const parsed = parseUid(made.uid)
   if (!parsed.ok || parsed.uid !== made.uid) throw new RangeError('The UID of a plan is a decimal number')
-  const versions = sourcesOf(made).map(sourceVersion)
-  if (new Set(versions).size < versions.length)
+  if (KEY_NUMBERS.some((keyNo) => areAlike(sourcesOf(made), keyNo)))
     throw new RangeError(
       'Two of the key sources of a plan have the same key version, so their keys could not be told apart',
     )
@@ -158,9 +194,18 @@ function checked(made: Plan): Plan {
   return made
 }
 
+/** Supplied keys are told from the factory's by the chip itself: see proveKeys. */
+function areAlike(sources: readonly KeySource[], keyNo: number): boolean {
+  const hasSupplied = sources.some((source) => source !== 'factory' && 'supplied' in source)
+  const compared = hasSupplied ? sources.filter((source) => source !== 'factory') : sources
+  return new Set(compared.map((source) => versionIn(source, keyNo))).size < compared.length
+}
+
+const keySetSource = z.object({ keySet: z.int().min(0), generation: z.int().min(0).max(254) })
 const source = z.union([
   z.literal('factory'),
-  z.object({ keySet: z.int().min(0), generation: z.int().min(0).max(254) }),
+  keySetSource,
+  z.object({ supplied: z.array(z.int().min(0).max(255)).length(KEY_NUMBERS.length) }),
 ])
 /** Plans that were stored before key sets had templates. */
 const beforeTemplates = z
@@ -179,7 +224,8 @@ const json = z.object({
   version: z.literal(1),
   uid: z.string(),
   from: z.array(source),
-  target: source,
+  target: z.union([z.literal('factory'), keySetSource]),
+  randomId: z.literal(true).optional(),
   template: z
     .union([
       z.object({

@@ -7,11 +7,12 @@ import type { SecureSession } from '../ntag424/secure-session.ts'
 import { type Script, together } from '../script.ts'
 import { selectApplication } from '../type4.ts'
 import { uidToBytes } from '../uid.ts'
-import { type ApplyDeps, changeSlot } from './apply.ts'
-import { ReadBackMismatch } from './errors.ts'
+import type { ApplyDeps } from './apply.ts'
+import { changeSlot } from './change-slot.ts'
+import { CounterAtEnd, ReadBackMismatch } from './errors.ts'
 import { checkTap, type LiveTap } from './live-tap.ts'
 import { authenticatePatiently } from './open-with-key.ts'
-import { FACTORY_KEY, keyFrom, type Plan, sourceVersion, targetFile } from './plan.ts'
+import { FACTORY_KEY, keyFrom, type Plan, targetFile, versionIn } from './plan.ts'
 
 /** A delay, LRP mode, or a blocked key. */
 const REFUSED = [0x91ad, 0x919d]
@@ -25,11 +26,11 @@ const CC_SETTINGS: FileSettings = {
  * Proves that a chip is as planned: it knows key 0, confirms versions and settings under MAC, and gives a valid tap.
  * After a reset each key is proven to be the factory's, and not just to have its version.
  * Only then is a plan finished. @returns a tap that the daemon processes like any other; null after a reset
- * @throws ReadBackMismatch, ForeignKeyInSlot, LrpChip, ChipLocked, AuthenticationDelayed
+ * @throws ReadBackMismatch, CounterAtEnd, ForeignKeyInSlot, LrpChip, ChipLocked, AuthenticationDelayed
  */
 export function* readBack(plan: Plan, deps: ApplyDeps): Script<LiveTap | null> {
   const session = yield* openWithTarget(plan, deps)
-  const [v0, v1, v2, v3, v4, ndef, capabilities, , , { asPlanned, tap }] = yield* together([
+  const [v0, v1, v2, v3, v4, ndef, capabilities, , , { asPlanned, tap, isRefused }] = yield* together([
     getKeyVersion(0, session),
     getKeyVersion(1, session),
     getKeyVersion(2, session),
@@ -41,17 +42,24 @@ export function* readBack(plan: Plan, deps: ApplyDeps): Script<LiveTap | null> {
     selectApplication(),
     checkTap(plan, deps.keysOf),
   ])
-  const expected = sourceVersion(plan.target)
-  for (const [keyNo, version] of [v0, v1, v2, v3, v4].entries())
+  for (const [keyNo, version] of [v0, v1, v2, v3, v4].entries()) {
+    const expected = versionIn(plan.target, keyNo)
     if (version !== expected)
       throw new ReadBackMismatch(`key ${keyNo} has version ${version}, not ${expected}`)
+  }
   if (!sameFileSettings(ndef, targetFile(plan).settings))
     throw new ReadBackMismatch('its NDEF file has different settings')
   if (isUnlocked(capabilities)) yield* lockCapabilities(plan, deps)
+  if (isRefused) throw new CounterAtEnd()
   if (!asPlanned) throw new ReadBackMismatch('its NDEF file has different content')
   if (plan.target === 'factory') return null
   if (!tap) throw new ReadBackMismatch('its tap is invalid')
   return tap
+}
+
+/** Writing settings again begins a new count. Only for keys that have made no tap that counts. */
+export function* restartCounter(plan: Plan, deps: ApplyDeps): Script<void> {
+  yield* changeFileSettings(yield* openWithTarget(plan, deps), NDEF_FILE, targetFile(plan).settings)
 }
 
 /** Changing a key to itself proves it, since the chip checks the new key with its old one, and tries no key. */

@@ -100,7 +100,7 @@ describe('the emulated reader', () => {
 
   test('lifts its card where it is told to, and what the chip had done is kept', async () => {
     const file = join(folder, 'emulator.json')
-    const card = await new EmulatorReaders({ file, tear: { apdu: 16, when: 'after' } }).waitForCard()
+    const card = await new EmulatorReaders({ file, tear: { apdu: 17, when: 'after' } }).waitForCard()
     const seen = await runScript(card, inspect())
     await expect(runScript(card, apply(planFor(seen), seen, deps()))).rejects.toThrow(CardGone)
     const torn = await runScript(await new EmulatorReaders({ file }).waitForCard(), inspect())

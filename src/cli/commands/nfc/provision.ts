@@ -9,6 +9,7 @@ import { withBoard } from '../../nfc/board.ts'
 import { provisionBox, readRows, resumeBox } from '../../nfc/box.ts'
 import { type BoxView, lines } from '../../nfc/box-view.ts'
 import type { ChipRow } from '../../nfc/chip-rows.ts'
+import { ownersKeys } from '../../nfc/owners-keys.ts'
 import { ALL, readerOption } from '../../nfc/readers.ts'
 import { readBox } from '../../nfc/saved-box.ts'
 import { chooseGroup } from '../chip-groups.ts'
@@ -21,7 +22,8 @@ export const provision = defineCommand({
     'Set up one chip or a box of them: each gets the keys of the key set, its URL and its locks, is read back, and ' +
     'is registered in the group. The keys stay in the daemon. With --count or --file, one chip follows another; the ' +
     'columns label, item, variant and redirectUrl say what each gets, and only a chip that succeeds uses up a ' +
-    'row. Several stations may work on one sheet: each row is used once. --reader all works on every reader side by ' +
+    'row. A chip that another system set up needs --rekey and its five keys: --keys takes { "k0": …, "k4": … } or ' +
+    'five lines of hex, as the wipe files of other tools have them. Several stations may work on one sheet: each row is used once. --reader all works on every reader side by ' +
     'side. If the daemon, the reader service or a reader goes away, the box waits for it. --timeout says how long to ' +
     'wait for a chip (default: 30 seconds) and for what went away (default: 10 minutes).',
   examples: [
@@ -30,6 +32,7 @@ export const provision = defineCommand({
     'nfc provision --key-set 101 --chip-group Jackets --count 50 --json',
     'nfc provision --key-set 101 --chip-group Jackets --file labels.csv --reader all',
     'nfc provision --key-set 101 --chip-group Demo --reader emulator --accept-url',
+    'nfc provision --key-set 101 --chip-group Jackets --rekey --keys wipe.json',
     'nfc provision --resume b_1hq3v9k7s2m4xa',
   ],
   options: {
@@ -47,6 +50,11 @@ export const provision = defineCommand({
     count: integer('--count <n>', 'Number of different chips, one after another', [1, 1_000_000]),
     ...sheetFlags,
     rekey: flag('--rekey', 'Give new keys to chips that are already set up'),
+    keys: text('--keys <file>', 'With --rekey: the five keys of a chip that another system set up', 'file'),
+    tryFactoryKeys: flag(
+      '--try-factory-keys',
+      'Try the public keys of blank chips on chips whose key versions are not 0',
+    ),
     acceptUrl: flag('--accept-url', "Lock the daemon's base URL into the chips without checking it"),
     allowUnsigned: flag('--allow-unsigned', 'Take chips that cannot prove that NXP made them'),
     startOver: flag('--start-over', 'Use all rows of the sheet again, from the first'),
@@ -62,7 +70,7 @@ export const provision = defineCommand({
         if (options.count !== undefined || options.startOver)
           throw new UsageError('A box is resumed as it was begun: leave --count and --start-over out.')
         const box = readBox(ctx.system, options.resume)
-        if (box) return resumeBox(ctx, box, { ...options, view })
+        if (box) return resumeBox(ctx, box, { ...options, keys: await ownersKeys(ctx, options.keys), view })
         const old = oldJournal(ctx.system, options.resume)
         if (old) throw ofEarlierVersion(old)
         throw new UsageError(
@@ -72,7 +80,10 @@ export const provision = defineCommand({
       }
       const keySet = await chooseKeySet(ctx, options.keySet, ({ canProvision }) => canProvision)
       const chipGroup = await chooseGroup(ctx, options.chipGroup, options.team)
-      const { rekey, acceptUrl, allowUnsigned, startOver, reader, count } = options
+      const { rekey, acceptUrl, allowUnsigned, startOver, reader, count, tryFactoryKeys } = options
+      if (options.keys !== undefined && !rekey)
+        throw new UsageError('--keys is about chips that are set up: give them new ones with --rekey.')
+      const keys = await ownersKeys(ctx, options.keys)
       if (startOver && options.file === undefined)
         throw new UsageError('--start-over is about the rows of a sheet: --file is missing.')
       if (reader === ALL && count === undefined && options.file === undefined)
@@ -91,6 +102,8 @@ export const provision = defineCommand({
           chipGroup,
           rekey,
           acceptUrl,
+          tryFactoryKeys,
+          ...keys,
           ...(allowUnsigned ? { originality: 'any' as const } : {}),
           ...(options.team === undefined ? {} : { team: options.team }),
         },

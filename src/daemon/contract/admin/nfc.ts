@@ -32,7 +32,12 @@ const detailFields = {
 }
 
 const keySource = () =>
-  z.union([z.literal('factory'), z.object({ keySet: z.number(), generation: z.number() })])
+  z.union([
+    z.literal('factory'),
+    z.object({ keySet: z.number(), generation: z.number() }),
+    /** Keys that the owner supplied: their versions. */
+    z.object({ supplied: z.array(z.number()) }),
+  ])
 
 const nfcOutcome = () =>
   z.object({
@@ -113,6 +118,18 @@ export const nfc = {
         chipGroup: text(200).optional(),
         /** Give new keys to a chip that is already set up. */
         rekey: flag.optional(),
+        /** Refuse another chip than this one. */
+        uid: uid.optional(),
+        /**
+         * Keys 0 to 4 of a chip that another system set up, to reset it or, with rekey, to set it up. They are tried
+         * only if a tap does not show that they are wrong, and kept encrypted until the chip is done.
+         */
+        keys: z
+          .array(z.string().regex(/^[0-9a-fA-F]{32}$/, 'must be 32 hex digits'))
+          .length(5, 'must be five keys')
+          .optional(),
+        /** Try the public keys of blank chips on a chip whose key versions are not 0. */
+        tryFactoryKeys: flag.optional(),
         /** Write the base URL even if its check fails. */
         acceptUrl: flag.optional(),
         /** Pause once the chip is known, and take its details from the reply. */
@@ -193,7 +210,7 @@ export const nfc = {
           uid: z.string(),
           purpose: z.enum(['provision', 'reset']),
           from: z.array(keySource()),
-          target: keySource(),
+          target: z.union([z.literal('factory'), z.object({ keySet: z.number(), generation: z.number() })]),
           url: z.string().nullable(),
           openedAt: timestamp,
           openedBy: z.string(),

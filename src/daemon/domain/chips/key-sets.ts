@@ -9,7 +9,7 @@ import {
   templateOfShortForm,
   type UrlTemplate,
 } from '../../../nfc/ntag424/template/parse.ts'
-import { parsePlan, sourcesOf } from '../../../nfc/provision/plan.ts'
+import { isKeySetSource, parsePlan, sourcesOf } from '../../../nfc/provision/plan.ts'
 import { canSetUpChips } from '../../../values/diversifications.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import {
@@ -237,6 +237,8 @@ function toView(row: KeySetRow, chips: number): KeySetView {
 async function isKeySetPlanned(trx: Queries, keySet: number): Promise<boolean> {
   const plans = await openNfcPlans(trx)
   return plans.some(({ plan }) =>
-    sourcesOf(parsePlan(JSON.parse(plan))).some((source) => source !== 'factory' && source.keySet === keySet),
+    sourcesOf(parsePlan(JSON.parse(plan))).some(
+      (source) => isKeySetSource(source) && source.keySet === keySet,
+    ),
   )
 }

@@ -1,11 +1,13 @@
 import { AesKey } from '../../../nfc/ntag424/cmac.ts'
 import { an10922, chipKeyInput, planKeys } from '../../../nfc/ntag424/diversify.ts'
+import { KEY_NUMBERS } from '../../../nfc/ntag424/layout.ts'
 import {
+  isKeySetSource,
   type KeySource,
   type KeysOf,
   type Plan,
   sourcesOn,
-  sourceVersion,
+  versionIn,
 } from '../../../nfc/provision/plan.ts'
 import { canSetUpChips } from '../../../values/diversifications.ts'
 import { findKeySet } from '../../store/chips/key-sets.ts'
@@ -24,16 +26,27 @@ interface ChipMasters {
   readonly systemIdentifier: Buffer
 }
 
-/** @throws DomainError not_found, conflict if a key set is gone or cannot set up chips */
+/**
+ * @param supplied keys 0 to 4 of the chip from its owner, if it has such
+ * @throws DomainError not_found, conflict if a key set is gone or cannot set up chips
+ */
 export async function chipKeys(
   { db, box }: { db: Queries; box: SecretBox },
   sources: readonly KeySource[],
+  supplied: readonly Buffer[] = [],
 ): Promise<KeysOf> {
   const masters = new Map<number, ChipMasters>()
   for (const source of sources)
-    if (source !== 'factory' && !masters.has(source.keySet))
+    if (isKeySetSource(source) && !masters.has(source.keySet))
       masters.set(source.keySet, await mastersOf(db, box, source.keySet))
-  return ({ keySet, generation }, uid) => {
+  return (source, uid) => {
+    if ('supplied' in source)
+      return KEY_NUMBERS.map((keyNo) => ({
+        keyNo,
+        key: supplied[keyNo] ?? Buffer.alloc(0),
+        version: versionIn(source, keyNo),
+      }))
+    const { keySet, generation } = source
     const held = masters.get(keySet)
     if (!held) throw new RangeError(`The keys of the key set ${keySet} were not asked for`)
     const { application, metaRead, systemIdentifier } = held
@@ -55,7 +68,7 @@ async function mastersOf(db: Queries, box: SecretBox, id: number): Promise<ChipM
         ? "its keys are listed and come from the chips' encoder"
         : `its derivation, ${diversification}, is that of another tool, and serves to verify chips`
     throw conflict(
-      `The key set ${id} cannot set up chips: ${why}. Create a key set that can: tapchip key-sets create`,
+      `The key set ${id} cannot set up chips: ${why}. Create a key set that can (tapchip key-sets create); if a chip has such keys now, give its five keys: --keys FILE`,
     )
   }
   return {
@@ -69,8 +82,8 @@ async function mastersOf(db: Queries, box: SecretBox, id: number): Promise<ChipM
 
 /**
  * A key shared by all chips of a set is not written or removed in a session that is opened with another key: anyone
- * who knows that key can read the shared one from the commands. A blank chip's key is public, and whoever recorded a
- * chip's set-up knows its keys.
+ * who knows that key can read the shared one from the commands. A blank chip's key is public, its owner knows the keys
+ * that were supplied, and whoever recorded a chip's set-up knows those.
  * @param maySee the caller has the scope `keys` @throws DomainError scope_missing
  */
 export function assertMayWrite(
@@ -79,7 +92,7 @@ export function assertMayWrite(
   maySee: boolean,
 ): void {
   for (const source of sourcesOn(plan, versions)) {
-    if (source === 'factory' || sourceVersion(source) === versions[0]) continue
+    if (!isKeySetSource(source) || versionIn(source, 0) === versions[0]) continue
     const set = keyRing.get(source.keySet)
     if (set) assertMaySee(set, maySee)
   }

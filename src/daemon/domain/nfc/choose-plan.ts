@@ -2,11 +2,13 @@ import { canShowTamper } from '../../../nfc/ntag424/template/parse.ts'
 import { ForeignKeys } from '../../../nfc/provision/errors.ts'
 import { hasFactoryKeys, type Inspection } from '../../../nfc/provision/inspect.ts'
 import {
+  isKeySetSource,
   type KeySetSource,
   type KeySource,
   type Plan,
   type PlannedUrl,
   plan,
+  type SuppliedSource,
   sourcesOf,
 } from '../../../nfc/provision/plan.ts'
 import type { KeySet } from '../chips/key-ring.ts'
@@ -36,6 +38,8 @@ export interface PlanRequest {
   readonly rekey: boolean
   /** The caller may vouch that a blank chip is the one registered with keys. */
   readonly mayVouch: boolean
+  /** The keys from its owner that the chip has proven. */
+  readonly proven: { readonly source: SuppliedSource; readonly proveChip: boolean } | undefined
 }
 
 const templateOf = (
@@ -50,8 +54,12 @@ const templateOf = (
 /** @throws DomainError conflict, ForeignKeys; RangeError if the URL is too long or generations have run out */
 export function choosePlan(inspection: Inspection, known: KnownChip, request: PlanRequest): Choice {
   const { versions } = inspection
-  const { set, rekey } = request
+  const { set, rekey, proven } = request
   const { open } = known
+  if (proven) {
+    if (!isAccountedFor(inspection, known, proven) && !request.mayVouch) throw takesOver(known, true)
+    return { kind: 'write', ...next(inspection, known, request, [proven.source]), replaces: open?.id }
+  }
   const isVouched = !isAccountedFor(inspection, known)
   if (isVouched && !(rekey && request.mayVouch)) throw takesOver(known)
   if (isVouched) {
@@ -64,8 +72,8 @@ export function choosePlan(inspection: Inspection, known: KnownChip, request: Pl
     if (target !== 'factory' && isAsRequested(open.plan, inspection, request))
       return { kind: 'recover', entry: open, target }
     const held = sourcesOf(open.plan)
-    const other = held.find((source) => source !== 'factory' && source.keySet !== set.id)
-    if (other !== undefined && other !== 'factory' && !rekey) throw ofAnotherKeySet(other.keySet, set.id)
+    const other = held.filter(isKeySetSource).find(({ keySet }) => keySet !== set.id)
+    if (other && !rekey) throw ofAnotherKeySet(other.keySet, set.id)
     return { kind: 'write', ...next(inspection, known, request, held), replaces: open.id }
   }
   if (hasFactoryKeys(inspection))
@@ -95,9 +103,9 @@ export function verificationPlan(
 
 /** The plan of the next setup, from the chip's current keys. @throws DomainError conflict, RangeError */
 export function next(
-  { uid, versions, isTagTamper }: Inspection,
+  { uid, versions, isTagTamper, randomId }: Inspection,
   { row, nextGeneration, usedKeySets }: KnownChip,
-  { set, baseUrl }: PlanRequest,
+  { set, baseUrl }: Omit<PlanRequest, 'proven'>,
   from: readonly KeySource[],
 ): { plan: Plan; target: KeySetSource } {
   if (set.diversification === 'none' && usedKeySets.has(set.id)) {
@@ -107,10 +115,16 @@ export function next(
   }
   // A chip imported before its setup, whose key does not depend on a generation.
   const isFirst = set.diversification === 'none' && row?.keySetId === set.id && nextGeneration === 1
-  const generation = isFirst ? 0 : Math.max(nextGeneration, ...versions)
+  const least = Math.max(nextGeneration, ...versions)
+  const generation = freeGeneration(isFirst ? 0 : least > 254 ? nextGeneration : least, versions)
   const target = { keySet: set.id, generation }
-  return { plan: plan({ uid, from, target, template: templateOf({ set, baseUrl }, isTagTamper) }), target }
+  const template = templateOf({ set, baseUrl }, isTagTamper)
+  return { plan: plan({ uid, from, target, template, randomId }), target }
 }
+
+/** Keys of other systems may have any versions, also the highest. */
+const freeGeneration = (least: number, versions: readonly number[]): number =>
+  versions.includes(least + 1) ? freeGeneration(least + 1, versions) : least
 
 /** A chip that shows superseded keys is a copy, or the registry was restored from a backup. @throws DomainError */
 function assertNotEarlier({ versions: [version = 0] }: Inspection, { row }: KnownChip): void {
@@ -120,9 +134,9 @@ function assertNotEarlier({ versions: [version = 0] }: Inspection, { row }: Know
   )
 }
 
-export const takesOver = ({ row }: KnownChip): DomainError =>
+export const takesOver = ({ row }: KnownChip, isSupplied = false): DomainError =>
   conflict(
-    `The chip is blank, but a chip with its UID is registered and in use under the key set ${row?.keySetId}: this may be a copy. If it was reset elsewhere, use tapchip nfc reset or --rekey with an admin token that has the scopes provision and keys.`,
+    `The chip ${isSupplied ? 'has keys that do not prove which chip it is' : 'is blank'}, but a chip with its UID is registered and in use under the key set ${row?.keySetId}: this may be a copy. If it was reset elsewhere, use tapchip nfc reset or --rekey with an admin token that has the scopes provision and keys.`,
   )
 
 const ofAnotherKeySet = (keySet: number, request: number): DomainError =>

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { NdefFormatError } from '../../../nfc/ndef.ts'
 import { queryOf } from '../../../nfc/ntag424/template/match.ts'
 import { claimOf } from '../../../nfc/ntag424/template/tap.ts'
 import { type ApplyDeps, apply } from '../../../nfc/provision/apply.ts'
@@ -23,6 +24,7 @@ import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { findChips, updateChip } from '../../store/chips/chips.ts'
 import type { Queries } from '../../store/database/database.ts'
 import { endTapsOfChip } from '../../store/taps/recorded-taps.ts'
+import type { KeySet } from '../chips/key-ring.ts'
 import { candidatesOf } from '../taps/verify-tap.ts'
 import { chipKeys } from './chip-keys.ts'
 import { verificationPlan } from './choose-plan.ts'
@@ -92,6 +94,22 @@ export async function* matchesPlan(
   }
 }
 
+/** The key sets that the chip's own tap fits, and the UID that each finds in it. */
+export async function* setsShown({
+  keyRing,
+}: Pick<SetUpDeps, 'keyRing'>): Part<readonly { set: KeySet; uid: string | undefined }[]> {
+  try {
+    const { url } = yield* runScript(readTap(), 'inspect')
+    return candidatesOf(keyRing, queryOf(url ?? '')).candidates.map(({ set, values }) => {
+      const claim = claimOf(values, set.metaRead)
+      return { set, uid: claim && uidFromBytes(claim.uid) }
+    })
+  } catch (error) {
+    if (error instanceof NdefFormatError) return []
+    throw error
+  }
+}
+
 /** The chip's own tap names a key set and proves its keys; no authentication is attempted. @throws ForeignKeys */
 export async function* proveSource(
   deps: SetUpDeps,
@@ -100,14 +118,9 @@ export async function* proveSource(
   const { versions } = inspection
   if (versions[0] === 0 || versions.some((version) => version !== versions[0]))
     throw new ForeignKeys(versions)
-  const { url } = yield* runScript(readTap(), 'inspect')
-  const { candidates } = candidatesOf(deps.keyRing, queryOf(url ?? ''))
-  const shown = candidates.find(({ set, values }) => {
-    const claim = claimOf(values, set.metaRead)
-    return claim !== undefined && uidFromBytes(claim.uid) === inspection.uid
-  })
+  const shown = yield* setsShown(deps)
   // A chip with another UID than its tap's is refused by the plan.
-  const set = (shown ?? candidates[0])?.set
+  const { set } = shown.find(({ uid }) => uid === inspection.uid) ?? shown[0] ?? {}
   if (!set) throw new ForeignKeys(versions)
   const { plan, target } = verificationPlan(inspection, { set, baseUrl: deps.baseUrl })
   yield* matchesPlan(plan, inspection, await chipKeys({ db: deps.db.read, box: deps.box }, [target]))

@@ -1,5 +1,5 @@
 import type { Originality } from '../../../nfc/ntag424/originality.ts'
-import { type Plan, parsePlan, sourcesOf, targetFile } from '../../../nfc/provision/plan.ts'
+import { isKeySetSource, type Plan, parsePlan, sourcesOf, targetFile } from '../../../nfc/provision/plan.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { findChips } from '../../store/chips/chips.ts'
 import { findKeySet } from '../../store/chips/key-sets.ts'
@@ -78,6 +78,8 @@ interface NewEntry {
   readonly enrollment: Enrollment | undefined
   /** The open entry from whose sources this plan starts; closed in the same write. */
   readonly replaces: number | undefined
+  /** The encrypted keys of a plan that starts from supplied ones. */
+  readonly suppliedKeys?: Uint8Array | null | undefined
 }
 
 /** Stores a plan; the chip may be written to only after the commit. */
@@ -85,10 +87,10 @@ export async function openEntry(
   trx: Queries,
   actor: Actor,
   at: string,
-  { plan, enrollment, replaces }: NewEntry,
+  { plan, enrollment, replaces, suppliedKeys = null }: NewEntry,
 ): Promise<number> {
   for (const source of sourcesOf(plan))
-    if (source !== 'factory' && !(await findKeySet(trx, source.keySet))) throw missingKeySet(source.keySet)
+    if (isKeySetSource(source) && !(await findKeySet(trx, source.keySet))) throw missingKeySet(source.keySet)
   if (replaces !== undefined) {
     const end = { closedAt: at, closedBy: actor.name, outcome: 'superseded' } as const
     if (!(await closeNfcPlan(trx, replaces, end))) throw changedMeanwhile()
@@ -101,6 +103,7 @@ export async function openEntry(
     purpose,
     plan: JSON.stringify(plan),
     registration: enrollment === undefined ? null : JSON.stringify(enrollment),
+    suppliedKeys,
     openedAt: at,
     openedBy: actor.name,
     problem: null,
@@ -189,7 +192,7 @@ function record(
 }
 
 /** An entry as shown to operators. */
-type JournalView = Omit<NfcPlanRow, 'plan' | 'registration'> &
+type JournalView = Omit<NfcPlanRow, 'plan' | 'registration' | 'suppliedKeys'> &
   Pick<Plan, 'from' | 'target'> & { readonly url: string | null }
 
 /** Newest first. */
@@ -199,7 +202,7 @@ export async function listJournal(
 ): Promise<JournalView[]> {
   return (await listNfcPlans(db.read, filter)).map((row) => {
     const { plan } = entryOf(row)
-    const { plan: _, registration: __, ...shown } = row
+    const { plan: _, registration: __, suppliedKeys: ___, ...shown } = row
     return { ...shown, from: plan.from, target: plan.target, url: targetFile(plan).url }
   })
 }

@@ -1,10 +1,11 @@
 import type { Inspection } from '../../../nfc/provision/inspect.ts'
 import {
+  isKeySetSource,
   type KeySetSource,
   type KeySource,
   type Plan,
   sameSource,
-  sourceVersion,
+  versionIn,
 } from '../../../nfc/provision/plan.ts'
 import { rememberedOf } from '../../store/chips/chip-records.ts'
 import { findChips } from '../../store/chips/chips.ts'
@@ -41,7 +42,7 @@ export async function knownChip(db: Queries, uid: string): Promise<KnownChip> {
   const removed = (await rememberedOf(db, { identities: [], uids: [uid] })).flatMap(sourceOfRemoved)
   const registered = row?.keySetId == null ? [] : [{ keySet: row.keySetId, generation: row.generation }]
   const lastTarget = last === undefined || last.plan.target === 'factory' ? [] : [last.plan.target]
-  const planned = entries.flatMap(({ plan: { from, target } }) => [...from, target]).filter(isKeySet)
+  const planned = entries.flatMap(({ plan: { from, target } }) => [...from, target]).filter(isKeySetSource)
   // A row without taps may be an imported list of chips that are still to be set up.
   const tapped = row !== undefined && (row.lastCounter >= 0 || row.lastTapAt !== null)
   const used = [...planned, ...removed, ...(tapped ? registered : [])]
@@ -60,15 +61,20 @@ export async function knownChip(db: Queries, uid: string): Promise<KnownChip> {
 
 /**
  * False if a chip with the factory's key 0 may not be the registered one. That key is public, so any blank chip can
- * claim the same UID. A chip whose keys are in use must have been reset here, which requires these keys. Other keys
- * prove a chip by themselves.
+ * claim the same UID, as can any chip whose owner supplies its keys. A chip whose keys are in use must have been reset
+ * here, which requires these keys. Other keys prove a chip by themselves.
+ * @param proven the keys from its owner that the chip has, if any
  */
-export function isAccountedFor({ versions }: Pick<Inspection, 'versions'>, known: KnownChip): boolean {
+export function isAccountedFor(
+  { versions }: Pick<Inspection, 'versions'>,
+  known: KnownChip,
+  proven?: { readonly proveChip: boolean },
+): boolean {
   const { row, open, wasProvisioned, wasReset } = known
-  if (versions[0] !== 0 || row === undefined) return true
+  if (row === undefined || (proven ? proven.proveChip : versions[0] !== 0)) return true
   if (row.lastCounter < 0 && !wasProvisioned) return true
   // This was checked when the plan was made.
-  if (open) return isReset(open.plan) || open.plan.from.includes('factory')
+  if (open && !proven) return isReset(open.plan) || open.plan.from.includes('factory')
   return wasReset
 }
 
@@ -78,9 +84,7 @@ export const isReset = ({ target, from }: Plan): boolean => target === 'factory'
 export const sourceShown = (
   { sources }: Pick<KnownChip, 'sources'>,
   versions: readonly number[],
-): KeySetSource | undefined => sources.find((source) => sourceVersion(source) === versions[0])
-
-const isKeySet = (source: 'factory' | KeySetSource): source is KeySetSource => source !== 'factory'
+): KeySetSource | undefined => sources.find((source) => versionIn(source, 0) === versions[0])
 
 /** The identity of an NTAG chip is its key set and UID: store/removed-chips.ts. */
 function sourceOfRemoved({ identity, generation }: { identity: string; generation: number }): KeySetSource[] {
@@ -106,7 +110,7 @@ export async function assertOwnKeys(
   if (mayBind || !row || !(await givesCodes(db, row))) return
   const { keySetId: keySet, generation } = row
   const isRegistered = (source: KeySource) =>
-    source !== 'factory' && keySet !== null && sameSource(source, { keySet, generation })
+    isKeySetSource(source) && keySet !== null && sameSource(source, { keySet, generation })
   if ((from.length > 0 ? from : [target]).every(isRegistered)) return
   throw scopeMissing(
     `The registered chip ${row.uid} carries assets, but the chip on the reader does not have its keys: setting it up could give those assets to another chip. Use an admin token with the scopes provision and transfer, or unlink the assets (tapchip chips unlink), set up the chip, and link them again.`,

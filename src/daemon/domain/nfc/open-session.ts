@@ -1,3 +1,5 @@
+import { KEY_NUMBERS } from '../../../nfc/ntag424/layout.ts'
+import { FACTORY_KEY } from '../../../nfc/provision/plan.ts'
 import type { TeamRow } from '../../store/schema/schema.ts'
 import { planImport } from '../chips/import-chips.ts'
 import { conflict, type DomainError, invalid } from '../errors/errors.ts'
@@ -12,7 +14,10 @@ import { showSheet } from './sheet-runs.ts'
 
 type OpenDeps = SetUpDeps & BaseUrlDeps & { readonly config: { readonly ephemeral: boolean } }
 
-interface OpenRequest extends ChipRequest {
+interface OpenRequest extends Omit<ChipRequest, 'supplied'> {
+  /** Keys 0 to 4, from the chip's owner. */
+  readonly keys: readonly Buffer[] | undefined
+  readonly tryFactoryKeys: boolean
   readonly purpose: 'provision' | 'recover' | 'reset'
   readonly keySet: number | undefined
   readonly chipGroup: string | undefined
@@ -25,6 +30,9 @@ interface OpenRequest extends ChipRequest {
   readonly sheetRun: number | undefined
 }
 
+/** Public. */
+const factoryKeys = KEY_NUMBERS.map(() => FACTORY_KEY)
+
 /** A bad request throws; a problem of the chip ends the session. @throws DomainError invalid_input, not_found */
 export async function openSession(
   deps: OpenDeps,
@@ -34,7 +42,13 @@ export async function openSession(
   team: () => Promise<TeamRow>,
 ): Promise<SessionStep> {
   const { atr, maxLc, originality, purpose, waitForDetails, details, rekey, mayVouch, mayBind } = request
-  const chip = { atr, maxLc, originality }
+  const { uid, keys, tryFactoryKeys } = request
+  const supplied = [...(keys ? [keys] : []), ...(tryFactoryKeys ? [factoryKeys] : [])]
+  const chip = { atr, maxLc, originality, uid, supplied }
+  if (keys && purpose === 'recover')
+    throw invalid('keys', 'are not needed: the journal has those of the chip that was begun')
+  if (keys && purpose === 'provision' && !rekey)
+    throw invalid('keys', 'replace those of a chip that is set up, which needs rekey')
   switch (purpose) {
     case 'recover':
       return sessions.open(deps, holder, (session) =>

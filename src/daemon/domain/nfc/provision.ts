@@ -1,14 +1,22 @@
 import type { Originality } from '../../../nfc/ntag424/originality.ts'
 import { OtherTemplate } from '../../../nfc/provision/errors.ts'
-import { assertOriginal, type Inspection, inspect } from '../../../nfc/provision/inspect.ts'
+import { assertOriginal, type Inspection } from '../../../nfc/provision/inspect.ts'
 import type { LiveTap } from '../../../nfc/provision/live-tap.ts'
-import { type KeySetSource, type Plan, sourcesOf, targetFile } from '../../../nfc/provision/plan.ts'
+import {
+  isKeySetSource,
+  type KeySetSource,
+  type Plan,
+  sourcesAt,
+  sourcesOf,
+  targetFile,
+} from '../../../nfc/provision/plan.ts'
 import type { Actor } from '../../store/audit/audit.ts'
 import type { Queries } from '../../store/database/database.ts'
 import { ensureGroupIn, findGroup } from '../chips/chip-groups.ts'
 import type { KeySet } from '../chips/key-ring.ts'
 import { iso } from '../time/time.ts'
 import { assertMayWrite, chipKeys } from './chip-keys.ts'
+import { inspectChip } from './chip-on-reader.ts'
 import { type Choice, choosePlan, next } from './choose-plan.ts'
 import { detailsFor } from './details.ts'
 import {
@@ -29,18 +37,10 @@ import {
   isRegisteredWith,
   registerWithTap,
 } from './registration.ts'
-import {
-  type CardSession,
-  type ChipDetails,
-  type ChipRequest,
-  type NfcSession,
-  type ReadyChip,
-  type Reply,
-  runScript,
-  type Step,
-} from './session.ts'
+import type { CardSession, ChipDetails, ChipRequest, NfcSession, ReadyChip, Reply, Step } from './session.ts'
 import { takeRow } from './sheet-rows.ts'
 import { showSheet } from './sheet-runs.ts'
+import { proveSupplied, sealSupplied, suppliedIn } from './supplied-keys.ts'
 
 interface ProvisionRequest extends ChipRequest {
   readonly teamId: number
@@ -60,14 +60,15 @@ export async function* provision(
   request: ProvisionRequest,
 ): CardSession {
   const { teamId, chipGroup, set, mayVouch, mayBind } = request
-  const inspection = yield* runScript(inspect(request.atr), 'inspect')
+  const inspection = yield* inspectChip(deps, request)
   const { uid } = inspection
   session.uid = uid
   const { details, rekey, place } = yield* detailsFor(deps, session, request, inspection)
   await session.lock({ uid })
 
   const known = await knownChip(deps.db.read, uid)
-  const planRequest = { set, baseUrl: deps.baseUrl, rekey, mayVouch }
+  const proven = yield* proveSupplied(deps, inspection, known, request.supplied)
+  const planRequest = { set, baseUrl: deps.baseUrl, rekey, mayVouch, proven }
   let choice = choosePlan(inspection, known, planRequest)
   if (choice.kind === 'prove') {
     const source = yield* proveSource(deps, inspection)
@@ -75,7 +76,7 @@ export async function* provision(
   }
   const plan = choice.kind === 'recover' ? choice.entry.plan : choice.plan
   const { target } = choice
-  const originality = originalityOf(inspection, request.originality, known.open?.enrollment)
+  const originality = originalityOf(plan, inspection, request.originality, known.open?.enrollment)
   await assertOwnKeys(deps.db.read, known, plan, mayBind)
   if (choice.kind !== 'verify') assertMayWrite(deps, { plan, versions: inspection.versions }, mayVouch)
   const url = targetFile(plan).url ?? ''
@@ -93,7 +94,8 @@ export async function* provision(
   if (details.label !== undefined) await session.lock({ label: details.label, teamId })
   const mayMove = rekey || choice.kind === 'recover'
   await assertRegistrable(deps, enrollment, { uid, keySet: set.id, mayMove, row: known.row })
-  const job = { plan, target, inspection, known, enrollment, maxLc: request.maxLc }
+  const supplied = proven?.keys ?? suppliedIn(deps, known.open)
+  const job = { plan, target, inspection, known, enrollment, supplied, maxLc: request.maxLc }
   const result =
     choice.kind === 'verify'
       ? yield* verify(deps, session.actor, job)
@@ -104,18 +106,23 @@ export async function* provision(
 }
 
 /**
- * Anyone can get a chip with the factory's key 0 and copy a UID whose plan is open; other keys prove a chip by
- * themselves.
+ * Anyone can get a chip with the factory's key 0, or supply the keys of one, and copy a UID whose plan is open; keys of
+ * this daemon prove a chip by themselves.
  * @param required the kind that the caller accepts, as did whoever made the open plan @throws NotGenuine
  */
 export const originalityOf = (
+  plan: Plan,
   inspection: Inspection,
   required: Originality,
   open: Enrollment | undefined,
 ): Originality | undefined => {
-  if (inspection.versions[0] !== 0) return open?.originality
+  if (isOwnKey(plan, inspection)) return open?.originality
   return assertOriginal(inspection, [required, open?.originality ?? 'genuine'])
 }
+
+/** True if the chip's key 0 is from a key set. */
+export const isOwnKey = (plan: Plan, { versions }: Inspection): boolean =>
+  versions[0] !== 0 && sourcesAt(plan, 0, versions).every(isKeySetSource)
 
 type SetUpScript = AsyncGenerator<Step, ReadyChip, Reply>
 
@@ -125,6 +132,8 @@ interface Job {
   readonly inspection: Inspection
   readonly known: KnownChip
   readonly enrollment: EnrollmentRequest
+  /** Keys 0 to 4 from the chip's owner, if the plan starts from such. */
+  readonly supplied: readonly Buffer[] | undefined
   readonly maxLc: number | undefined
 }
 
@@ -154,11 +163,11 @@ async function* write(
   deps: SetUpDeps,
   session: NfcSession,
   choice: Exclude<Choice, { kind: 'verify' | 'prove' }>,
-  { plan, target, inspection, known, enrollment: request, maxLc }: Job,
+  { plan, target, inspection, known, enrollment: request, supplied, maxLc }: Job,
 ): SetUpScript {
   const { actor } = session
-  const keysOf = await chipKeys({ db: deps.db.read, box: deps.box }, sourcesOf(plan))
-  if (choice.kind === 'write') await assertNewKeys(deps, keysOf, { plan, target }, known.row)
+  const keysOf = await chipKeys({ db: deps.db.read, box: deps.box }, sourcesOf(plan), supplied)
+  if (choice.kind === 'write') await assertNewKeys(deps, keysOf, { plan, target }, known.row, supplied)
   const at = iso(deps.clock.now())
   // Committed before the chip is touched, so that its setup can be completed after any failure.
   const written = await deps.db.write(async (trx): Promise<StoredPlan & { enrollment: Enrollment }> => {
@@ -168,7 +177,8 @@ async function* write(
       return { entry: { ...choice.entry, enrollment }, isBegun: true, enrollment }
     }
     const { replaces } = choice
-    const id = await openEntry(trx, actor, at, { plan, enrollment, replaces })
+    const suppliedKeys = supplied && sealSupplied(deps, plan.uid, supplied)
+    const id = await openEntry(trx, actor, at, { plan, enrollment, replaces, suppliedKeys })
     return { entry: { id, plan, enrollment }, isBegun: replaces !== undefined, enrollment }
   })
   session.planId = written.entry.id

@@ -1,27 +1,26 @@
 import { ForeignKeys } from '../../../nfc/provision/errors.ts'
-import { hasFactoryKeys, type Inspection, inspect } from '../../../nfc/provision/inspect.ts'
+import { hasFactoryKeys, type Inspection } from '../../../nfc/provision/inspect.ts'
 import { sourcesOn, targetFile } from '../../../nfc/provision/plan.ts'
 import { existingLabels } from '../../store/chips/chip-registration.ts'
 import { isMinting } from '../chips/chip-record.ts'
 import { conflict, DomainError, scopeMissing } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
 import { assertMayWrite, chipKeys } from './chip-keys.ts'
+import { inspectChip } from './chip-on-reader.ts'
 import { executePlan, invalidateTaps, matchesPlan, readBackTap, type SetUpDeps } from './execute-plan.ts'
 import { close, type Enrollment, type JournalEntry, resumeEntry } from './journal.ts'
 import { assertOwnKeys, type KnownChip, knownChip } from './known-chip.ts'
-import { originalityOf, resultOf } from './provision.ts'
+import { isOwnKey, originalityOf, resultOf } from './provision.ts'
 import { registerWithTap } from './registration.ts'
-import { type CardSession, type ChipRequest, type NfcSession, runScript } from './session.ts'
+import type { CardSession, ChipRequest, NfcSession } from './session.ts'
 import { ChipBusy } from './session-leases.ts'
 import { isRowLeft } from './sheet-rows.ts'
+import { suppliedIn } from './supplied-keys.ts'
 
 /** Completes the plan of a chip that was lifted too early. If the plan is finished, only verifies the chip. */
-export async function* recoverChip(
-  deps: SetUpDeps,
-  session: NfcSession,
-  { atr, maxLc, originality, mayVouch, mayBind }: ChipRequest,
-): CardSession {
-  const inspection = yield* runScript(inspect(atr), 'inspect')
+export async function* recoverChip(deps: SetUpDeps, session: NfcSession, request: ChipRequest): CardSession {
+  const { maxLc, originality, mayVouch, mayBind } = request
+  const inspection = yield* inspectChip(deps, request)
   const { uid } = inspection
   session.uid = uid
   await session.lock({ uid })
@@ -40,7 +39,11 @@ export async function* recoverChip(
     session.keySet = target.keySet
     session.url = targetFile(plan).url ?? ''
   }
-  const keysOf = await chipKeys({ db: deps.db.read, box: deps.box }, sourcesOn(plan, inspection.versions))
+  const keysOf = await chipKeys(
+    { db: deps.db.read, box: deps.box },
+    sourcesOn(plan, inspection.versions),
+    suppliedIn(deps, entry),
+  )
   if (!open) {
     // A finished plan must not change the chip any more.
     if (target === 'factory') {
@@ -52,7 +55,7 @@ export async function* recoverChip(
     return resultOf('provisioned', plan, target)
   }
   assertMayWrite(deps, { plan, versions: inspection.versions }, mayVouch)
-  if (target !== 'factory') originalityOf(inspection, originality, open.enrollment)
+  if (target !== 'factory') originalityOf(plan, inspection, originality, open.enrollment)
   await assertOwnKeys(deps.db.read, known, plan, mayBind || target === 'factory')
   const begun = { ...open, enrollment: enrollmentFor(open, inspection, mayBind) }
   if (!known.row && begun.enrollment) await assertMayMint(deps, begun.enrollment)
@@ -69,14 +72,14 @@ export async function* recoverChip(
   return { ...resultOf('provisioned', plan, target), ...(warning === undefined ? {} : { warning }) }
 }
 
-/** Any chip can have the factory's key 0, so the current caller must be allowed to bind it. */
+/** Any chip can have the factory's key 0, or one that was supplied, so the current caller must be allowed to bind it. */
 function enrollmentFor(
-  { enrollment }: JournalEntry,
-  { versions }: Inspection,
+  { plan, enrollment }: JournalEntry,
+  inspection: Inspection,
   mayBind: boolean,
 ): Enrollment | undefined {
   if (!enrollment) return undefined
-  return { ...enrollment, mayBind: mayBind || (enrollment.mayBind && versions[0] !== 0) }
+  return { ...enrollment, mayBind: mayBind || (enrollment.mayBind && isOwnKey(plan, inspection)) }
 }
 
 /** @throws DomainError scope_missing */

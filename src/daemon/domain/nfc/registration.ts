@@ -70,12 +70,14 @@ export async function assertNewKeys(
   keysOf: KeysOf,
   { plan: { uid }, target }: Pick<KeyedPlan, 'plan' | 'target'>,
   row: ChipRow | undefined,
+  supplied: readonly Buffer[] = [],
 ): Promise<void> {
   const proof = keyRing.proofOf(new AesKey(keyFrom(target, 1, uidToBytes(uid), keysOf)), uid)
   const removed = await rememberedOf(db.read, { identities: [], uids: [uid] })
   const set = row?.keySetId == null || row.lastCounter < 0 ? undefined : keyRing.get(row.keySetId)
   const current = row && set ? [keyRing.proofOf(keyRing.fileReadKey(set, row), uid)] : []
-  if (![...removed.map((one) => one.proof), ...current].includes(proof)) return
+  const replaced = supplied.map((key) => keyRing.proofOf(new AesKey(key), uid))
+  if (![...removed.map((one) => one.proof), ...current, ...replaced].includes(proof)) return
   throw conflict(
     `The chip had the same file-read key before, so its old taps would become valid again. Use a key set with the derivation an10922.`,
   )

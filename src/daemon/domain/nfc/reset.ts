@@ -1,16 +1,21 @@
+import { randomBytes } from 'node:crypto'
 import type { SecureSession } from '../../../nfc/ntag424/secure-session.ts'
 import { ForeignKeys } from '../../../nfc/provision/errors.ts'
-import { hasFactoryKeys, type Inspection, inspect } from '../../../nfc/provision/inspect.ts'
+import { hasFactoryKeys, type Inspection } from '../../../nfc/provision/inspect.ts'
 import { openWithKey } from '../../../nfc/provision/open-with-key.ts'
 import {
+  FACTORY_KEY,
   type KeySource,
+  type KeysOf,
   planReset,
   sourcesOf,
   sourcesOn,
-  sourceVersion,
+  versionIn,
 } from '../../../nfc/provision/plan.ts'
+import { proveKeys } from '../../../nfc/provision/prove-keys.ts'
 import { iso } from '../time/time.ts'
 import { assertMayWrite, chipKeys } from './chip-keys.ts'
+import { inspectChip } from './chip-on-reader.ts'
 import { takesOver } from './choose-plan.ts'
 import {
   chipDeps,
@@ -30,6 +35,7 @@ import {
   runScript,
   type Step,
 } from './session.ts'
+import { proveSupplied, sealSupplied, suppliedIn } from './supplied-keys.ts'
 
 interface ResetRequest extends Omit<ChipRequest, 'mayBind'> {
   /** Wait for confirmation once the chip is known. */
@@ -37,14 +43,11 @@ interface ResetRequest extends Omit<ChipRequest, 'mayBind'> {
 }
 
 /** Resets a chip to its factory state. It stays registered, but its taps become invalid. */
-export async function* resetChip(
-  deps: SetUpDeps,
-  session: NfcSession,
-  { atr, maxLc, asks, mayVouch }: ResetRequest,
-): CardSession {
+export async function* resetChip(deps: SetUpDeps, session: NfcSession, request: ResetRequest): CardSession {
+  const { maxLc, asks, mayVouch } = request
   const { actor } = session
-  const inspection = yield* runScript(inspect(atr), 'inspect')
-  const { uid } = inspection
+  const inspection = yield* inspectChip(deps, request)
+  const { uid, randomId } = inspection
   session.uid = uid
   const isBlank = hasFactoryKeys(inspection)
   if (asks) {
@@ -56,32 +59,61 @@ export async function* resetChip(
   const known = await knownChip(deps.db.read, uid)
   const { open } = known
   const isOwn = open?.plan.target === 'factory'
-  const isVouched = !isAccountedFor(inspection, known)
-  if (isVouched && !mayVouch) throw takesOver(known)
-  const from = yield* sourcesFor(deps, inspection, known, isVouched)
-  const plan = open && isOwn ? open.plan : planReset({ uid, from })
+  const proven = yield* proveSupplied(deps, inspection, known, request.supplied)
+  const isVouched = !isAccountedFor(inspection, known, proven)
+  if (isVouched && !mayVouch) throw takesOver(known, proven !== undefined)
+  const from = proven ? [proven.source] : yield* sourcesFor(deps, inspection, known, isVouched)
+  const resumes = isOwn && !proven ? open : undefined
+  const plan = resumes?.plan ?? planReset({ uid, from, randomId })
   assertMayWrite(deps, { plan, versions: inspection.versions }, mayVouch)
-  const keysOf = await chipKeys({ db: deps.db.read, box: deps.box }, sourcesOn(plan, inspection.versions))
-  // Before the plan is stored: otherwise, planning a reset without having the chip would let a blank one replace it.
-  let opened: SecureSession | undefined
-  if (inspection.versions[0] !== 0) {
-    const currentKey = from.find((source) => sourceVersion(source) === inspection.versions[0])
-    if (currentKey === undefined) throw new ForeignKeys(inspection.versions)
-    opened = yield* runScript(openWithKey(inspection, currentKey, chipDeps(keysOf)), 'inspect')
-  }
+  const supplied = proven?.keys ?? suppliedIn(deps, open)
+  const keysOf = await chipKeys(
+    { db: deps.db.read, box: deps.box },
+    sourcesOn(plan, inspection.versions),
+    supplied,
+  )
+  const opened = proven?.session ?? (yield* openedBefore(inspection, known, from, keysOf))
   const at = iso(deps.clock.now())
   const written = await deps.db.write(async (trx): Promise<StoredPlan> => {
-    if (open && isOwn) {
+    if (open && resumes) {
       await resumeEntry(trx, actor, at, open, undefined)
       return { entry: open, isBegun: true }
     }
-    const id = await openEntry(trx, actor, at, { plan, enrollment: undefined, replaces: open?.id })
+    const suppliedKeys = supplied && sealSupplied(deps, uid, supplied)
+    const id = await openEntry(trx, actor, at, {
+      plan,
+      enrollment: undefined,
+      replaces: open?.id,
+      suppliedKeys,
+    })
     return { entry: { id, plan, enrollment: undefined }, isBegun: open !== undefined }
   })
   session.planId = written.entry.id
   yield* executePlan(deps, actor, written, inspection, { keysOf, maxLc, session: opened })
   await close(deps, actor, written.entry, 'done', invalidateTaps(actor, plan))
   return { status: 'factory', uid }
+}
+
+/**
+ * Proves the keys before the plan is stored. Otherwise, planning a reset without having the chip would let a blank one
+ * replace it, and a chip that only looks blank would leave a plan that nobody can complete. @throws ForeignKeys,
+ * ForeignKeyInSlot
+ */
+async function* openedBefore(
+  inspection: Inspection,
+  { open }: KnownChip,
+  from: readonly KeySource[],
+  keysOf: KeysOf,
+): AsyncGenerator<Step, SecureSession | undefined, Reply> {
+  const { versions } = inspection
+  if (versions[0] !== 0) {
+    const currentKey = from.find((source) => versionIn(source, 0) === versions[0])
+    if (currentKey === undefined) throw new ForeignKeys(versions)
+    return yield* runScript(openWithKey(inspection, currentKey, chipDeps(keysOf)), 'inspect')
+  }
+  if (open || !hasFactoryKeys(inspection)) return undefined
+  const options = versions.map(() => [FACTORY_KEY])
+  return (yield* runScript(proveKeys(versions, options, randomBytes), 'inspect')).session
 }
 
 /** Possible sources of the keys to remove. */

@@ -142,6 +142,10 @@ export interface ChipRequest {
   /** The largest Lc that the reader passes on; undefined: unknown. */
   readonly maxLc: number | undefined
   readonly originality: Originality
+  /** Another chip is refused. */
+  readonly uid: string | undefined
+  /** Sets of five keys, one of which the chip may have, from its owner. */
+  readonly supplied: readonly (readonly Buffer[])[]
   /** The caller may vouch that a blank chip is the one registered with keys. */
   readonly mayVouch: boolean
   /** The caller may give power over chips' assets. */

@@ -33,6 +33,9 @@ export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
         mayVouch,
         mayBind: permits(token.scopes, 'transfer'),
         sheetRun: body.sheet?.run,
+        uid: body.uid,
+        keys: body.keys?.map((key) => Buffer.from(key, 'hex')),
+        tryFactoryKeys: body.tryFactoryKeys ?? false,
       }
       const holder = { token: token.name, actor, station: body.station }
       const ofTeam = () => teamFor(ctx, { name: body.team, keyTeam, mayVouch })
@@ -60,7 +63,12 @@ export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
     'GET /admin/nfc/journal': async ({ query }) => {
       const { uid, before, limit = defaultLimit } = query
       const entries = await listJournal(ctx, { open: !query.all, uid, before, limit })
-      return entries.map((entry) => ({ ...entry, from: [...entry.from] }))
+      return entries.map((entry) => ({
+        ...entry,
+        from: entry.from.map((source) =>
+          source !== 'factory' && 'supplied' in source ? { supplied: [...source.supplied] } : source,
+        ),
+      }))
     },
     'DELETE /admin/nfc/journal/:uid': async ({ params, actor }) => {
       await sessions.assertFree(ctx, params.uid)

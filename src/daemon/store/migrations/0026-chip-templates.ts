@@ -1,13 +1,11 @@
 import { type Kysely, sql } from 'kysely'
 
-/**
- * The templates of key sets, in place of four columns, which daemons of the version before still read; the file data of
- * taps; how a HaLo chip shows its taps, once it has.
- */
 export async function up(db: Kysely<unknown>): Promise<void> {
+  // How a HaLo chip shows its taps, once it has.
   for (const table of ['chips', 'removedChips'])
     await db.schema.alterTable(table).addColumn('haloForm', 'text').execute()
   await db.schema.alterTable('taps').addColumn('fileData', 'text').execute()
+  // The templates of key sets, in place of four columns, which daemons of the version before still read.
   for (const column of ['template', 'tamperAt'])
     await db.schema.alterTable('keySets').addColumn(column, 'text').execute()
   await sql`
@@ -15,4 +13,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       || case when "macInputFrom" = 'd' then '^' else '' end || "nameOfD" || '={keySet}&'
       || case when "macInputFrom" = 'e' then '^' else '' end || "nameOfE" || '={picc}&'
       || "nameOfC" || '={mac}'`.execute(db)
+  // The keys that a chip's owner supplied, for as long as the plan to replace them is unfinished.
+  await db.schema.alterTable('nfcPlans').addColumn('suppliedKeys', 'blob').execute()
 }

@@ -27,12 +27,19 @@ export function listNfcPlans(
   return query.execute()
 }
 
-/** @returns false if it was already closed */
+/** The chip has no use for supplied keys any more, so they are forgotten. @returns false if it was already closed */
 export const closeNfcPlan = (
   db: Queries,
   id: number,
   end: { closedAt: string; closedBy: string; outcome: NonNullable<NfcPlanRow['outcome']> },
-) => once(db.updateTable('nfcPlans').set(end).where('id', '=', id).where('closedAt', 'is', null))
+) =>
+  once(
+    db
+      .updateTable('nfcPlans')
+      .set({ ...end, suppliedKeys: null })
+      .where('id', '=', id)
+      .where('closedAt', 'is', null),
+  )
 
 /** @returns false if the plan is not finished, or was already given up */
 export const giveUpNfcPlan = (db: Queries, id: number, end: { closedAt: string; closedBy: string }) =>

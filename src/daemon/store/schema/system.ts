@@ -71,6 +71,8 @@ export interface NfcPlansTable {
   plan: string
   /** JSON of the registration; null for a reset. */
   registration: string | null
+  /** Encrypted: keys 0 to 4 of a chip that had those of another system. Only while the plan is open. */
+  suppliedKeys: Uint8Array | null
   openedAt: string
   openedBy: string
   problem: string | null
