@@ -204,8 +204,8 @@ describe('one chip, and a whole group', () => {
   })
 })
 
-test('a group of more chips than one request takes', { timeout: 300_000 }, async () => {
-  const uids = Array.from({ length: 100_001 }, (_, at) => String(1_260_000_000_000_000 + at))
+test('a group of more chips than one request takes', async () => {
+  const uids = Array.from({ length: 3001 }, (_, at) => String(1_260_000_000_000_000 + at))
   const imported = await fetch(
     `${daemon.url}/admin/chips/import?team=Acme&chipGroup=Large&keySet=101&report=failures`,
     {
@@ -214,10 +214,11 @@ test('a group of more chips than one request takes', { timeout: 300_000 }, async
       body: `uid\n${uids.join('\n')}\n`,
     },
   )
-  expect((await imported.text()).trim()).toBe('{"created":100001,"unchanged":0,"failed":0}')
-  const url = 'https://example.com/large'
+  expect((await imported.text()).trim()).toBe('{"created":3001,"unchanged":0,"failed":0}')
+  // A request takes 4 MB.
+  const url = `https://example.com/${'large'.repeat(300)}`
   const ran = await here.run('chips', 'edit', '--chip-group', 'Large', '--redirect-url', url, '--yes')
-  expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('100,001 changed')])
+  expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('3,001 changed')])
   const { json } = await here.run('chips', 'list', '--chip-group', 'Large', '--json')
   expect(new Set((json() as { redirectUrl: string }[]).map(({ redirectUrl }) => redirectUrl))).toEqual(
     new Set([url]),

@@ -157,27 +157,27 @@ describe('chips import', () => {
 
 describe('an import whose command was killed', () => {
   test('goes on without it, and is undone', async () => {
-    const rows = Array.from({ length: 6000 }, (_, i) => `0412${(i + 1).toString(16).padStart(10, '0')}`)
+    const rows = Array.from({ length: 1500 }, (_, i) => `0412${(i + 1).toString(16).padStart(10, '0')}`)
     writeFileSync(join(here.home, 'big.csv'), `TagID,Remark\n${rows.map((uid) => `${uid},x`).join('\n')}\n`)
     const args = ['chips', 'import', '--file', 'big.csv', '--chip-group', 'Big', '--key-set', '101', '--json']
     // Slow enough that it is killed before its end, however late the first rows are noticed.
-    const flags = ['--map', 'uid=TagID', '--ignore-columns', '--rate', '3000']
+    const flags = ['--map', 'uid=TagID', '--ignore-columns', '--rate', '750']
     const running = spawnCli([...args, ...flags], here.env, here.home)
     await running.until((stdout) => stdout.includes('"created"'))
     running.child.kill('SIGKILL')
     await running.ended
     const id = batchId(running.stderr())
-    expect(await here.json('batch', 'status', id)).toMatchObject({ state: 'running', total: 6000 })
+    expect(await here.json('batch', 'status', id)).toMatchObject({ state: 'running', total: 1500 })
     const followed = await here.run('batch', 'follow', id)
     expect([followed.code, followed.stderr]).toEqual([
       0,
-      expect.stringContaining('6,000 chips created, 0 unchanged, 0 failed.'),
+      expect.stringContaining('1,500 chips created, 0 unchanged, 0 failed.'),
     ])
     const listed = (await here.run('chips', 'list', '--chip-group', 'Big', '--json')).json() as unknown[]
-    expect(listed.length).toBe(6000)
+    expect(listed.length).toBe(1500)
 
     const undone = await here.run('batch', 'undo', id, '--yes')
-    expect([undone.code, undone.stderr]).toEqual([0, expect.stringContaining('6,000 removed, 0 unchanged')])
+    expect([undone.code, undone.stderr]).toEqual([0, expect.stringContaining('1,500 removed, 0 unchanged')])
     expect((await here.run('chips', 'list', '--chip-group', 'Big', '--json')).json()).toEqual([])
   })
 })
@@ -351,11 +351,12 @@ describe('chips import', () => {
 
 // Last, since its chips stay.
 test('SIGINT ends an import with 130, and it goes on later', async () => {
-  const rows = Array.from({ length: 60_000 }, (_, i) => `0414${(i + 1).toString(16).padStart(10, '0')}`)
+  const rows = Array.from({ length: 2000 }, (_, i) => `0414${(i + 1).toString(16).padStart(10, '0')}`)
   writeFileSync(join(here.home, 'big.csv'), `uid\n${rows.join('\n')}\n`)
   const args = ['chips', 'import', '--file', 'big.csv', '--chip-group', 'Cut', '--key-set', '101', '--json']
-  const ran = await here.interruptedRun((stdout) => stdout.includes('"created"'), ...args)
+  // Slow enough that it is interrupted before its end.
+  const ran = await here.interruptedRun((stdout) => stdout.includes('"created"'), ...args, '--rate', '500')
   expect([ran.code, ran.stderr]).toEqual([130, expect.stringContaining('tapchip batch resume b_')])
-  expect((await here.run('batch', 'resume', batchId(ran.stderr))).code).toBe(0)
-  expect((await here.run('chips', 'list', '--chip-group', 'Cut', '--json')).json()).toHaveLength(60_000)
+  expect((await here.run('batch', 'resume', batchId(ran.stderr), '--rate', '1000000')).code).toBe(0)
+  expect((await here.run('chips', 'list', '--chip-group', 'Cut', '--json')).json()).toHaveLength(2000)
 })
