@@ -157,6 +157,16 @@ describe('every setting that does not fit is refused in the words of the daemon'
     }
   })
 
+  test.each([
+    ['TAPCHIP_LOG_LEVEL', 'loud'],
+    ['TAPCHIP_TRUST_PROXY', 'everyone'],
+    ['TAPCHIP_WIRE_PREFIX', 'A B'],
+    ['TAPCHIP_KEY_RATE_LIMIT', '0'],
+    ['TAPCHIP_ADMIN_TOKEN', 'fifteen-letters'],
+  ])('%s as %s', (variable, text) => {
+    expect(() => load({ [variable]: text })).toThrow(`(${variable}) must`)
+  })
+
   test('with the bounds of a number', () => {
     const message = 'port (TAPCHIP_PORT) must be a number from 0 to 65535'
     for (const port of ['65536', '-1', 'x']) expect(() => load({ TAPCHIP_PORT: port })).toThrow(message)
