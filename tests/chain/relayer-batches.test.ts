@@ -4,8 +4,8 @@ import type { Db } from '../../src/daemon/store/database/database.ts'
 import { type Bench, defaultLimits, gwei, openBench, relayerKey, slots, tally } from '../support/relayer.ts'
 import { rpcTransport } from '../support/rpc-transport.ts'
 
-/** Several batches, and a part of one. */
-const many = 150
+/** A batch, and a part of one. */
+const many = 80
 const pace = { maxInFlight: 256 }
 
 let bench: Bench
@@ -17,7 +17,8 @@ afterEach(() => bench.close())
 /** Sees each transaction before the node does. */
 function chainWith(
   beforeSending: (hash: Hex) => Promise<void>,
-  signTransaction: typeof relayerKey.signTransaction = relayerKey.signTransaction,
+  signTransaction: typeof relayerKey.signTransaction = (transaction) =>
+    relayerKey.signTransaction(transaction),
 ) {
   const node = rpcTransport(bench.node.url)({})
   const request = async ({ method, params }: { method: string; params?: [Hex] }) => {
@@ -75,9 +76,9 @@ describe('many at once', () => {
 
   test('of which one is canceled while they are signed take the nonces that it leaves', async () => {
     const ids = await intendMany()
-    const [gone = 0, ...later] = ids.slice(80)
+    const [gone = 0, ...later] = ids.slice(68)
     const signTransaction: typeof relayerKey.signTransaction = async (transaction) => {
-      if (transaction.nonce === 100) await bench.relayer.cancel(gone, 'no longer wanted')
+      if (transaction.nonce === 72) await bench.relayer.cancel(gone, 'no longer wanted')
       return relayerKey.signTransaction(transaction)
     }
     bench.relayer = await bench.open({ chains: [chainWith(async () => undefined, signTransaction)] })

@@ -7,7 +7,7 @@ import { leftOut, openWorld, type WritingRequest } from '../support/writing-requ
 
 let world: Awaited<ReturnType<typeof openWorld>>
 beforeAll(async () => {
-  world = await openWorld({})
+  world = await openWorld({}, 500)
 }, 120_000)
 afterAll(() => world.close())
 

@@ -43,10 +43,9 @@ export const leftOut: Partial<Record<EndpointKey, string>> = {
 const [acme, other] = phygitalSeed.teams
 const spare = (n: number) => chipUid(10_000 + n)
 const visitor = (n: number) => chipUid(20_000 + n)
-const spares = 1500
 const visitors = 12
 
-const seed = {
+const seedOf = (spares: number) => ({
   ...phygitalSeed,
   keySets: [derived, keySets.a],
   teams: [
@@ -81,11 +80,11 @@ const seed = {
     },
     other,
   ],
-}
+})
 
-/** @param env of the daemon, such as another address of its database */
-export async function openWorld(env: Record<string, string>) {
-  const p = await openPhygitals({ seed, env })
+/** @param env of the daemon, such as another address of its database @param spares chips for requests that use one up */
+export async function openWorld(env: Record<string, string>, spares = 1500) {
+  const p = await openPhygitals({ seed: seedOf(spares), env })
   const owner = privateKeyToAccount(generatePrivateKey())
   const key = { 'x-svc-api-key': acmeKey }
   let made = 0

@@ -1,7 +1,8 @@
-import { type Hex, keccak256, parseTransaction, recoverTransactionAddress, toHex } from 'viem'
+import { type Hex, keccak256, parseTransaction, toHex } from 'viem'
 import { z } from 'zod'
 import type { Answer, Call, Misbehaviour, Place } from '../hostile-node.ts'
 import { randomFrom } from '../random.ts'
+import { senderOf } from '../sender-of.ts'
 import type { Fees } from './wordings.ts'
 
 /** What a public node does otherwise than an honest one; undefined leaves a call to the next mode. */
@@ -70,7 +71,7 @@ export const gas =
       }
     if (!isSend(call)) return undefined
     const { gas: has = 0n, to, data, value = 0n } = parseTransaction(rawOf(call))
-    const from = await recoverTransactionAddress({ serializedTransaction: rawOf(call) as `0x02${string}` })
+    const from = senderOf(rawOf(call))
     const params = { from, data, value: toHex(value), ...(to ? { to } : {}) }
     // What depends on transactions that the node does not have yet is measured by the least that any takes.
     const used = await ask('eth_estimateGas', [params, 'pending']).then(numberOf, () => 21_000)
@@ -126,7 +127,7 @@ export const strictNonces =
   async (call, { ask }) => {
     if (!isSend(call)) return undefined
     const { nonce = 0 } = parseTransaction(rawOf(call))
-    const from = await recoverTransactionAddress({ serializedTransaction: rawOf(call) as `0x02${string}` })
+    const from = senderOf(rawOf(call))
     const next = numberOf(await ask('eth_getTransactionCount', [from, of]))
     return nonce > next + beyond ? { error: words(nonce, next) } : undefined
   }

@@ -1,13 +1,8 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import {
-  type Hex,
-  keccak256,
-  parseTransaction,
-  recoverTransactionAddress,
-  type TransactionSerialized,
-} from 'viem'
+import { type Hex, keccak256, parseTransaction, type TransactionSerialized } from 'viem'
 import * as z from 'zod'
+import { senderOf } from '../sender-of.ts'
 
 /**
  * What becomes of a request: lost before the node has it · the node has it and the answer is lost · the same, and the
@@ -82,7 +77,7 @@ export async function openStrictNode(upstream: () => string): Promise<StrictNode
   const judge = async (raw: TransactionSerialized) => {
     const { nonce = 0, gasPrice = 0n, maxFeePerGas, maxPriorityFeePerGas } = parseTransaction(raw)
     const { fee, tip } = { fee: maxFeePerGas ?? gasPrice, tip: maxPriorityFeePerGas ?? gasPrice }
-    const from = await recoverTransactionAddress({ serializedTransaction: raw })
+    const from = senderOf(raw)
     const pool = pools.get(from) ?? new Map<number, Pooled>()
     pools.set(from, pool)
     const used = Number((await one('eth_getTransactionCount', [from, 'latest'])).result)
