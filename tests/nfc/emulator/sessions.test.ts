@@ -3,7 +3,11 @@ import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { type ChipMemory, factoryMemory } from '../../../src/nfc/emulator/memory.ts'
 import { VirtualNtag424 } from '../../../src/nfc/emulator/ntag424.ts'
+import { AesKey } from '../../../src/nfc/ntag424/cmac.ts'
+import { authenticate, changeKey, changeKeyData, getCardUid } from '../../../src/nfc/ntag424/commands.ts'
 import { originalityOf } from '../../../src/nfc/ntag424/originality.ts'
+import { runScript } from '../../../src/nfc/script.ts'
+import { selectApplication } from '../../../src/nfc/type4.ts'
 
 // Real chips said this. The virtual one draws the same random numbers, and must say the same to the byte.
 
@@ -12,8 +16,19 @@ const hex = z
   .regex(/^([0-9A-F]{2})*$/)
   .transform((text) => Buffer.from(text, 'hex'))
 const byNumber = z.record(z.string(), hex).default({})
-const { sessions } = z
+const { sessions, excerpts } = z
   .object({
+    excerpts: z.array(
+      z.object({
+        name: z.string(),
+        keyNo: z.literal(1),
+        key: hex,
+        version: z.int(),
+        plain: hex,
+        uid: hex,
+        exchanges: z.array(z.tuple([hex, hex])).length(2),
+      }),
+    ),
     sessions: z.array(
       z.object({
         name: z.string(),
@@ -91,3 +106,27 @@ test.each(sessions.map((session) => [session.name, session] as const))('%s', (_,
   if (signature) expect(originalityOf(uid, signature)).toBe('genuine')
   expect(random).toEqual([])
 })
+
+test.each(excerpts.map((one) => [one.name, one] as const))(
+  '%s: the same was sent, and the virtual chip answers alike',
+  async (_, { keyNo, key, version, plain, uid, exchanges }) => {
+    expect(changeKeyData({ keyNo, newKey: key, oldKey: key, version })).toEqual(plain)
+    const chip = new VirtualNtag424(factoryMemory(uid))
+    const said: [number, string][] = []
+    const transmit = async (apdu: Uint8Array) => {
+      const answer = chip.process(apdu)
+      said.push([apdu.length, `${answer.length} ${answer.subarray(-2).toString('hex')}`])
+      return answer
+    }
+    await runScript({ transmit }, selectApplication())
+    const session = await runScript({ transmit }, authenticate(0, new AesKey(key), Buffer.alloc(16, 1)))
+    said.length = 0
+    await runScript({ transmit }, changeKey(session, { keyNo, newKey: key, oldKey: key, version }))
+    expect(await runScript({ transmit }, getCardUid(session))).toEqual(uid)
+    const seen = exchanges.map(([command, answer]) => [
+      command.length,
+      `${answer.length} ${answer.subarray(-2).toString('hex')}`,
+    ])
+    expect(said).toEqual(seen)
+  },
+)
