@@ -7,7 +7,7 @@ import type {
   WrittenKind,
 } from '../../src/daemon/domain/batches/kind.ts'
 import type { Context } from '../../src/daemon/process/context.ts'
-import { KeyedMutex } from '../../src/values/keyed-mutex.ts'
+import { KeyedMutex } from '../../src/values/semaphore.ts'
 
 /** Runs a kind's rows without the engine of batches: reads them, plans them, and writes them in one transaction. */
 export function kindRunner(ctx: Context, teamId: number) {

@@ -8,7 +8,7 @@ import type {
   SentKind,
 } from '../../src/daemon/domain/batches/kind.ts'
 import type { Context } from '../../src/daemon/process/context.ts'
-import { KeyedMutex } from '../../src/values/keyed-mutex.ts'
+import { KeyedMutex } from '../../src/values/semaphore.ts'
 
 // A kind of batch by itself, without the loop that runs it.
 

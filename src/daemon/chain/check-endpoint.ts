@@ -1,4 +1,4 @@
-import { Deadline } from '../outbound/deadline.ts'
+import { Deadline } from '../outbound/exchange.ts'
 import { plainText } from '../outbound/foreign-text.ts'
 import { messageOf } from './node-answer.ts'
 import { plainGas } from './relayer/gas.ts'

@@ -1,8 +1,7 @@
 import http from 'node:http'
 import https from 'node:https'
-import { Deadline } from '../outbound/deadline.ts'
 import { OutboundFailed, type Progress } from '../outbound/errors.ts'
-import { exchange } from '../outbound/exchange.ts'
+import { Deadline, exchange } from '../outbound/exchange.ts'
 import type { RpcWire } from './rpc-connection.ts'
 
 /** JSON-RPC over HTTP keep-alive connections, which takes a third of the time of `fetch`. */

@@ -1,14 +1,56 @@
+import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { batchHeader } from '../../values/batch.ts'
+import { dryRunPrefix } from '../../values/repeating.ts'
 import type { Answer, Auth, EndpointSpec, Input } from '../contract/endpoint.ts'
 import { type EndpointKey, type Endpoints, endpoints } from '../contract/index.ts'
 import { batchOfRequest } from '../domain/audit/audit.ts'
 import type { Idempotency, Json } from '../domain/chain/transactions.ts'
+import { dryRun } from '../domain/dry-run/dry-run.ts'
+import { DomainError } from '../domain/errors/errors.ts'
 import { type AuthDeps, authenticate, type Caller, teamOf } from './auth.ts'
 import { openToPages } from './cors.ts'
-import { answerDryRun, isDryRun } from './dry-run.ts'
 import { inputParser } from './parse-input.ts'
 import { answerOnce, type Recording } from './repeatable.ts'
+
+const dryRuns = new WeakSet<IncomingMessage>()
+
+/** `/dry-run/…` runs the rest of the path without changing anything. A daemon without this feature answers 404. */
+export function takeDryRunPrefix(request: IncomingMessage): string {
+  const { url = '/' } = request
+  if (!url.startsWith(`${dryRunPrefix}/`)) return url
+  dryRuns.add(request)
+  return url.slice(dryRunPrefix.length)
+}
+
+const isDryRun = ({ raw }: FastifyRequest): boolean => dryRuns.has(raw)
+
+/**
+ * Must come after the rate limits, so that refusals count. Pages and their forms are excluded, because they would
+ * really act.
+ */
+export function refuseOtherDryRuns(app: FastifyInstance): void {
+  app.addHook('preParsing', (request, reply, _payload, done) => {
+    if (isDryRun(request) && !request.is404 && request.routeOptions.config.hasDryRun !== true)
+      reply.callNotFound()
+    else done()
+  })
+}
+
+/** @throws what the endpoint would throw */
+async function answerDryRun(
+  { dryRun: depth, answerType }: EndpointSpec,
+  { method }: FastifyRequest,
+  reply: FastifyReply,
+  serve: () => Promise<unknown>,
+): Promise<FastifyReply> {
+  if (method === 'GET' || method === 'HEAD')
+    throw new DomainError('invalid_input', `A GET has no dry run: leave out ${dryRunPrefix}.`)
+  // Streamed answers write between their lines, so they cannot be rolled back.
+  const checked = depth ?? (answerType === undefined ? 'all' : 'input')
+  if (checked === 'all') await dryRun(serve)
+  return reply.send({ dryRun: true, checked })
+}
 
 type BindDeps = AuthDeps & { idempotency: Idempotency } & Parameters<typeof batchOfRequest>[0]
 

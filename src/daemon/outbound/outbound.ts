@@ -1,9 +1,8 @@
 import dns from 'node:dns/promises'
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import { Deadline } from './deadline.ts'
 import { OutboundFailed, OutboundRefused, type Progress } from './errors.ts'
-import { type Address, type Body, exchange, type OutboundAnswer } from './exchange.ts'
+import { type Address, type Body, Deadline, exchange, type OutboundAnswer } from './exchange.ts'
 import { isLoopbackName } from './look-up.ts'
 
 export { OutboundFailed, OutboundRefused } from './errors.ts'

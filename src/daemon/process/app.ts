@@ -12,6 +12,7 @@ import type { Config } from '../config/config.ts'
 import { DomainError } from '../domain/errors/errors.ts'
 import { keepToOperators, listenerConstraint } from '../http/administration.ts'
 import { isAnonymous } from '../http/auth.ts'
+import { refuseOtherDryRuns, takeDryRunPrefix } from '../http/bind.ts'
 import {
   acceptBodies,
   acceptJsonAlone,
@@ -21,7 +22,6 @@ import {
 } from '../http/bodies.ts'
 import { answerInTurn, endConnections, limitConnections, sharedAddresses } from '../http/connections.ts'
 import { letRead, PageAccess } from '../http/cors.ts'
-import { refuseOtherDryRuns, takeDryRunPrefix } from '../http/dry-run.ts'
 import { errorLog } from '../http/error-log.ts'
 import type { ErrorPages } from '../http/errors.ts'
 import { answerBrokenHttp, answerTo, disconnected, isUnsent } from '../http/errors.ts'

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { KeyedMutex } from '../../values/keyed-mutex.ts'
+import { KeyedMutex } from '../../values/semaphore.ts'
 import type { Config } from '../config/config.ts'
 import type { BatchDeps } from '../domain/batches/kind.ts'
 import { BatchLoop } from '../domain/batches/loop.ts'

@@ -3,11 +3,18 @@ import type * as z from 'zod'
 import { stringifyExact } from '../../values/json.ts'
 import { endpoints } from '../contract/index.ts'
 import { namedTeam, resolveTeam } from '../domain/access/teams.ts'
-import { batchOf, createBatch, listOwnBatches, settingsOf, totalsOf } from '../domain/batches/batches.ts'
+import {
+  type BatchCaller,
+  batchOf,
+  createBatch,
+  listOwnBatches,
+  nameOf,
+  settingsOf,
+  totalsOf,
+} from '../domain/batches/batches.ts'
 import { uploadFile } from '../domain/batches/files.ts'
 import { type FollowLine, followBatch, reportBatch } from '../domain/batches/follow.ts'
 import { planBatch } from '../domain/batches/plan.ts'
-import { type BatchCaller, nameOf } from '../domain/batches/rights.ts'
 import {
   approveBatch,
   cancelBatch,

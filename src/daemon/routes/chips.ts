@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { KeyedMutex } from '../../values/keyed-mutex.ts'
+import { KeyedMutex } from '../../values/semaphore.ts'
 import { endpoints } from '../contract/index.ts'
 import { editChips, listGroup } from '../domain/chips/chips.ts'
 import { type Edit, editRows, readEdit } from '../domain/chips/edit-batch.ts'

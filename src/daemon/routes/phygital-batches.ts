@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type * as z from 'zod'
-import { KeyedMutex } from '../../values/keyed-mutex.ts'
+import { KeyedMutex } from '../../values/semaphore.ts'
 import { endpoints } from '../contract/index.ts'
 import { metadataRow, moveRow } from '../contract/phygital-batches.ts'
 import { type ChainTotals, totalsInText } from '../domain/phygitals/batch-costs.ts'

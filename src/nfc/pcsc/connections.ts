@@ -1,4 +1,4 @@
-import { KeyedMutex } from '../../values/keyed-mutex.ts'
+import { KeyedMutex } from '../../values/semaphore.ts'
 import { type Backend, type Connection, PcscError } from './backend.ts'
 import type { ReaderSnapshot } from './protocol.ts'
 import type { ReaderTable } from './reader-table.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { forgetBatches } from '../../../src/daemon/domain/batches/room.ts'
+import { forgetBatches } from '../../../src/daemon/domain/batches/pieces.ts'
 import { type AdminApp, bearer, openAdminApp, tenTimes } from '../../support/admin.ts'
 import { batchesBy } from '../../support/batches.ts'
 import { acmeKey, otherKey, seed, uids } from '../../support/seeds.ts'

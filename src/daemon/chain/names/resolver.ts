@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { toCoinType } from 'viem/ens'
 import { Semaphore, type SemaphoreLimits } from '../../../values/semaphore.ts'
-import { Deadline } from '../../outbound/deadline.ts'
+import { Deadline } from '../../outbound/exchange.ts'
 import type { SendRequest } from '../../outbound/outbound.ts'
 import { type ClientFor, NameLookup, type NameService, nameServiceFor, tooLong } from './name-lookup.ts'
 import { NameChainMissing, NameUnavailable, readRecipient, UnknownName } from './recipient.ts'

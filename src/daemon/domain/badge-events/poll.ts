@@ -10,7 +10,7 @@ import {
 import { duePoapEvents, nextDue, setPoll } from '../../store/badge-events/badge-upstream.ts'
 import type { Election } from '../../store/lease/leader-election.ts'
 import type { BadgeClaimRow } from '../../store/schema/schema.ts'
-import { makeCodeGood } from '../../store/taps/spent-codes.ts'
+import { makeCodeGood } from '../../store/taps/codes.ts'
 import { iso } from '../time/time.ts'
 import { type PollDeps, pollAfter, pollEvent } from './poll-event.ts'
 import type { Settler } from './settle.ts'

@@ -14,7 +14,7 @@ import { countBadgeIn } from '../../store/badge-events/badge-recipients.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import type { Queries } from '../../store/database/database.ts'
 import type { BadgeClaimRow } from '../../store/schema/schema.ts'
-import { endCode, makeCodeGood, restoreCode } from '../../store/taps/spent-codes.ts'
+import { endCode, makeCodeGood, restoreCode } from '../../store/taps/codes.ts'
 import type { WebhookEvents } from '../webhooks/events.ts'
 import { recipientKey } from './recipient.ts'
 

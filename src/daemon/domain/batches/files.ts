@@ -5,11 +5,9 @@ import { changeBatch, growBatch } from '../../store/batches/batches.ts'
 import { imageRefusal } from '../badge-events/image.ts'
 import { conflict, invalid } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
-import { batchToRun } from './batches.ts'
+import { assertBegan, type BatchCaller, batchToRun } from './batches.ts'
 import type { BatchDeps } from './kind.ts'
-import { sealFile } from './pieces.ts'
-import { assertBegan, type BatchCaller } from './rights.ts'
-import { assertRoom } from './room.ts'
+import { assertRoom, sealFile } from './pieces.ts'
 
 type Bytes = AsyncIterable<Uint8Array> | Iterable<Uint8Array>
 

@@ -1,8 +1,7 @@
 import { type BatchRow, findBatch, type NamedBatch } from '../../store/batches/batches.ts'
-import { batchToRun } from './batches.ts'
+import { type BatchCaller, batchToRun } from './batches.ts'
 import type { BatchDeps, RowResult } from './kind.ts'
 import { openResults, piecesOfBatch, resultTexts, rowNumbers } from './pieces.ts'
-import type { BatchCaller } from './rights.ts'
 import { pause } from './send.ts'
 
 type Deps = Pick<BatchDeps, 'db' | 'box'>

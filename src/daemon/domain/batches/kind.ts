@@ -1,6 +1,6 @@
 import type { RowStatus } from '../../../values/batch.ts'
-import type { KeyedMutex } from '../../../values/keyed-mutex.ts'
 import type { Scope } from '../../../values/scopes.ts'
+import type { KeyedMutex } from '../../../values/semaphore.ts'
 import type { Actor } from '../../store/audit/audit.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import type { Queries } from '../../store/database/database.ts'

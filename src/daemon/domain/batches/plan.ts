@@ -10,11 +10,9 @@ import {
 import type { Queries } from '../../store/database/database.ts'
 import { conflict } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
-import { batchToRun, runOf } from './batches.ts'
+import { assertBegan, type BatchCaller, batchToRun, runOf } from './batches.ts'
 import type { BatchDeps, BatchKind, BatchRun, RowResult } from './kind.ts'
-import { openPiece, piecesOfBatch, sealLines } from './pieces.ts'
-import { assertBegan, type BatchCaller } from './rights.ts'
-import { assertRoom } from './room.ts'
+import { assertRoom, openPiece, piecesOfBatch, sealLines } from './pieces.ts'
 
 export type PlanLine = RowResult | { totals: Readonly<Record<string, number>>; costs?: object | undefined }
 

@@ -13,10 +13,9 @@ import {
 import type { Queries } from '../../store/database/database.ts'
 import { conflict, DomainError, scopeMissing } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
-import { batchOf, batchToRun, rateOf } from './batches.ts'
+import { assertMayStart, type BatchCaller, batchOf, batchToRun, nameOf, rateOf } from './batches.ts'
 import type { BatchDeps } from './kind.ts'
 import { assertUploaded } from './plan.ts'
-import { assertMayStart, type BatchCaller, nameOf } from './rights.ts'
 import { dropUndos } from './undo.ts'
 
 type Deps = Pick<BatchDeps, 'db' | 'clock'>

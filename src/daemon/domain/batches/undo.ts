@@ -15,11 +15,9 @@ import {
 import type { Queries } from '../../store/database/database.ts'
 import { conflict, notFound } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
-import { batchToRun, emptyBatch, kindOf, runOf } from './batches.ts'
+import { type BatchCaller, batchToRun, emptyBatch, kindOf, runOf } from './batches.ts'
 import type { BatchDeps } from './kind.ts'
-import { openPiece, sealLines } from './pieces.ts'
-import type { BatchCaller } from './rights.ts'
-import { assertRoom } from './room.ts'
+import { assertRoom, openPiece, sealLines } from './pieces.ts'
 
 type Deps = Pick<BatchDeps, 'db' | 'clock' | 'box'>
 

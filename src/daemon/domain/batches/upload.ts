@@ -3,11 +3,9 @@ import { sorted, TimeSlice } from '../../../values/time-slices.ts'
 import { changeBatch, growBatch, insertPiece } from '../../store/batches/batches.ts'
 import { conflict, DomainError, invalid } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
-import { batchOf, batchToRun, runOf } from './batches.ts'
+import { assertBegan, type BatchCaller, batchOf, batchToRun, runOf } from './batches.ts'
 import type { BatchDeps, BatchKind, BatchRun } from './kind.ts'
-import { cutLines, sealLines } from './pieces.ts'
-import { assertBegan, type BatchCaller } from './rights.ts'
-import { assertRoom } from './room.ts'
+import { assertRoom, cutLines, sealLines } from './pieces.ts'
 
 const maxPiecesPerWrite = 8
 const problemsNamed = 20

@@ -1,5 +1,5 @@
 import { getAddress } from 'viem/utils'
-import type { KeyedMutex } from '../../../values/keyed-mutex.ts'
+import type { KeyedMutex } from '../../../values/semaphore.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import {
   chipGroupsOfTeam,

@@ -6,9 +6,17 @@ import { hasGuestbook } from '../../store/guestbook/guestbook-assignments.ts'
 import { findGuestbookEvent, type LocatedGuestbookEvent } from '../../store/guestbook/guestbook-events.ts'
 import { findToken, type LocatedToken } from '../../store/phygitals/tokens.ts'
 import type { BadgeEventRow } from '../../store/schema/schema.ts'
-import { type CodeSubject, madeCodes, subjectKey } from '../../store/taps/made-codes.ts'
+import {
+  type CodeSubject,
+  deleteCode,
+  hashCode,
+  isAssigned,
+  madeCodes,
+  spentCodesOf,
+  subjectKey,
+  takeCode,
+} from '../../store/taps/codes.ts'
 import { findTapOfCodes, type TapOfCodes } from '../../store/taps/recorded-taps.ts'
-import { deleteCode, hashCode, isAssigned, spentCodesOf, takeCode } from '../../store/taps/spent-codes.ts'
 import { type BadgeStatus, badgeStatus } from '../chips/badge-status.ts'
 import type { ChipAssets } from '../chips/chip-record.ts'
 import { DomainError, notFound } from '../errors/errors.ts'

@@ -1,6 +1,6 @@
 import { type Cipher, createCipheriv, hkdfSync, timingSafeEqual } from 'node:crypto'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
-import { type MadeCodes, madeCodes } from '../../store/taps/made-codes.ts'
+import { type MadeCodes, madeCodes } from '../../store/taps/codes.ts'
 import type { TapOfChip } from '../../store/taps/recorded-taps.ts'
 
 /** The contents of a token: the tap, and the ordinal within its kind. */

@@ -1,4 +1,4 @@
-import { KeyedMutex } from '../../../values/keyed-mutex.ts'
+import { KeyedMutex } from '../../../values/semaphore.ts'
 import type { Actor } from '../../store/audit/audit.ts'
 import type { Db } from '../../store/database/database.ts'
 import { heldLeases } from '../../store/lease/lease.ts'

@@ -1,5 +1,5 @@
 import { getAddress } from 'viem/utils'
-import type { KeyedMutex } from '../../../values/keyed-mutex.ts'
+import type { KeyedMutex } from '../../../values/semaphore.ts'
 import type { Chains } from '../../chain/chains.ts'
 import { ownerOf } from '../../chain/contract-state.ts'
 import type { Actor } from '../../store/audit/audit.ts'

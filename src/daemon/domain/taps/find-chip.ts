@@ -1,6 +1,6 @@
 import type { TapSource } from '../../../values/tap-outcomes.ts'
 import type { TokenLocation } from '../../store/phygitals/tokens.ts'
-import { storedCodes } from '../../store/taps/made-codes.ts'
+import { storedCodes } from '../../store/taps/codes.ts'
 import { assetsOf, type ChipAssets, linkedToken } from '../chips/chip-record.ts'
 import { firstSubject, type OtpDeps } from '../codes/otps.ts'
 import { DomainError, notFound } from '../errors/errors.ts'

@@ -2,11 +2,14 @@ import type { FastifyInstance } from 'fastify'
 import { parseScopes } from '../../../values/scopes.ts'
 import {
   type AdminTokenRow,
+  type ApiKeyRow,
   createAdminToken,
+  createApiKey,
   listAdminTokens,
+  listApiKeys,
   removeAdminToken,
-} from '../../domain/access/admin-tokens.ts'
-import { type ApiKeyRow, createApiKey, listApiKeys, removeApiKey } from '../../domain/access/api-keys.ts'
+  removeApiKey,
+} from '../../domain/access/issue-credentials.ts'
 import { resolveTeam, type TeamRow } from '../../domain/access/teams.ts'
 import { bindAll } from '../../http/bind.ts'
 import type { Context } from '../../process/context.ts'
