@@ -105,15 +105,20 @@ describe('a dry run', () => {
     expect(await dryRun('chips', 'apply', '--json')).toEqual([0, sent('POST URL/admin/batches/ID/rows')])
     const imported = await dryRun('chips', 'import', '--chip-group', 'G', '--key-set', '101')
     expect(imported[1]).toEqual(sent('POST URL/admin/batches/ID/rows'))
-    const provision = ['nfc', 'provision', '--key-set', '101', '--chip-group', 'Dry', '--reader', 'emulator']
+    const keys = { metaReadKey: '0'.repeat(32), fileReadKey: '1'.repeat(32), appMasterKey: '2'.repeat(32) }
+    here.stdin = JSON.stringify({ id: 302, ...keys, diversification: 'an10922' })
+    expect((await here.run('key-sets', 'create', '--file', '-')).code).toBe(0)
+    const provision = ['nfc', 'provision', '--key-set', '302', '--chip-group', 'Dry', '--reader', 'emulator']
     const ran = await here.run(...provision, '--accept-url', '--dry-run')
     expect([ran.code, ran.stdout]).toEqual([
       0,
-      expect.stringMatching(`^POST ${daemon.url}/admin/nfc/sessions .*"keySet":101,"chipGroup":"Dry"`),
+      expect.stringMatching(`^POST ${daemon.url}/admin/nfc/sessions .*"keySet":302,"chipGroup":"Dry"`),
     ])
-    expect((await here.run(...provision, '--count', '3', '--dry-run')).stdout).toBe(
-      ran.stdout.replace('"acceptUrl":true', '"acceptUrl":false'),
+    expect((await here.run(...provision, '--accept-url', '--count', '3', '--dry-run')).stdout).toBe(
+      ran.stdout,
     )
+    const onLoopback = await here.run(...provision, '--count', '3', '--dry-run')
+    expect([onLoopback.code, onLoopback.stderr]).toEqual([2, expect.stringContaining('loopback')])
     expect(await here.json('batch', 'list')).toEqual([])
   })
 

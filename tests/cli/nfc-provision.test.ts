@@ -174,9 +174,13 @@ describe('what ends it before any chip is touched', () => {
 
   test('a base URL on loopback, without --accept-url', async () => {
     const some = wanted.filter((word) => word !== '--accept-url')
-    const ran = await at.run('nfc', 'provision', ...some, ...onEmulator)
-    expect(ran.code).toBe(1)
-    expect(ran.stderr).toMatch(/loopback.*--accept-url/)
+    for (const more of [[], ['--count', '3'], ['--dry-run'], ['--file', sheet(2, 'Loop'), '--dry-run']]) {
+      const ran = await at.run('nfc', 'provision', ...some, ...onEmulator, ...more)
+      expect([ran.code, ran.stdout]).toEqual([2, ''])
+      expect(ran.stderr).toMatch(/loopback.*--accept-url/)
+      expect(ran.stderr.match(/loopback/g)).toHaveLength(1)
+    }
+    expect(batches()).toEqual([])
     unwritten()
   })
 
@@ -196,13 +200,35 @@ describe('what ends it before any chip is touched', () => {
 
   test('a key set that is not there, or cannot set chips up; no token; no daemon', async () => {
     const withKeySet = (id: string) => [...wanted.map((word) => (word === '201' ? id : word)), ...onEmulator]
-    expect((await at.run('nfc', 'provision', ...withKeySet('999'))).code).toBe(1)
-    const verifying = await at.run('nfc', 'provision', ...withKeySet(String(keySets.verifying.id)))
-    expect(verifying.stderr).toContain('no application master key')
+    for (const more of [[], ['--dry-run'], ['--count', '2'], ['--file', sheet(2, 'Set')]]) {
+      expect((await at.run('nfc', 'provision', ...withKeySet('999'), ...more)).code).toBe(2)
+      const verifying = await at.run('nfc', 'provision', ...withKeySet(String(keySets.verifying.id)), ...more)
+      expect([verifying.code, verifying.stderr]).toEqual([
+        ...[2, expect.stringContaining('no application master key')],
+      ])
+    }
     at.env.TAPCHIP_ADMIN_TOKEN = 'adm_wrong'
     expect((await provision()).code).toBe(4)
     at.env.TAPCHIP_URL = 'http://127.0.0.1:1'
     expect((await provision()).code).toBe(5)
+    unwritten()
+  })
+
+  test('an unknown group, or rows with an unknown item, named once', async () => {
+    const inGroup = wanted.map((word) => (word === 'Jackets' ? '99999' : word))
+    const file = join(at.home, 'items.csv')
+    writeFileSync(file, 'label,item\nA,jacket\nB,no-such-item\nC,no-such-item\n')
+    for (const more of [[], ['--dry-run']]) {
+      const group = await at.run('nfc', 'provision', ...inGroup, ...onEmulator, ...more)
+      expect([group.code, group.stderr]).toEqual([
+        2,
+        expect.stringContaining('There is no chip group 99999.'),
+      ])
+      const ran = await provision('--file', file, ...more)
+      expect([ran.code, ran.stdout]).toEqual([2, ''])
+      expect(ran.stderr.match(/no-such-item/g)).toHaveLength(1)
+    }
+    expect(batches()).toEqual([])
     unwritten()
   })
 

@@ -1,34 +1,20 @@
 import { fromSettings, type SheetFlags, sheetOptions } from '../batch/input/flags.ts'
 import { inputOf, openSource, type Source } from '../batch/input/source.ts'
 import { assertSameDaemon, instanceNow } from '../batch/instance.ts'
-import { ApiError, elsewhere } from '../client/errors.ts'
-import type { AnswerOf } from '../client/types.ts'
 import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes, UsageError } from '../errors.ts'
 import { counted } from '../io/text.ts'
 import { BoxFile } from './box-file.ts'
+import { assertOrder, type BoxInput, joinSheet } from './box-order.ts'
 import { runBox } from './box-run.ts'
 import type { BoxView } from './box-view.ts'
 import { type ChipRow, chipSheet, RowsOfChips, readChipRows } from './chip-rows.ts'
-import { daemonTooOld, type Order } from './forward-apdus.ts'
+import type { Order } from './forward-apdus.ts'
 import { isProvisioned } from './is-provisioned.ts'
 import { ALL, withReaders } from './readers.ts'
 import { makeSessionRunner } from './run-session.ts'
-import { assertStopped, type BoxHeader, type ChipEvent, type SavedBox } from './saved-box.ts'
+import { assertStopped, type ChipEvent, type SavedBox } from './saved-box.ts'
 import { withStop } from './stop.ts'
-
-export interface BoxInput {
-  readonly order: Order & { readonly keySet: number }
-  readonly reader: string | undefined
-  readonly count: number | undefined
-  readonly rows: readonly ChipRow[]
-  readonly source: Source | undefined
-  readonly sheetSettings: BoxHeader['settings']
-  /** Begins the rows of the sheet anew, though other stations may be at them. */
-  readonly startOver: boolean
-  readonly view: BoxView
-  readonly resumes: SavedBox | undefined
-}
 
 export const readRows = (source: Source, flags: SheetFlags): Promise<ChipRow[]> =>
   readChipRows(source, sheetOptions(flags, chipSheet))
@@ -36,6 +22,7 @@ export const readRows = (source: Source, flags: SheetFlags): Promise<ChipRow[]> 
 export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode> =>
   withStop(ctx, async (stop) => {
     const { source, resumes, reader } = input
+    await assertOrder(ctx, input)
     // Each chip is a session of its own, and this is the request that would open it.
     if (ctx.flags.dryRun) await ctx.call('POST /admin/nfc/sessions', { body: input.order })
     const total = input.count ?? Math.max(1, input.rows.length)
@@ -96,46 +83,6 @@ export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode
       }
     })
   })
-
-/** Stations with the same rows for the same chips share them. A box joins them once, so it never begins them anew. */
-const joinSheet = async (
-  ctx: CliContext,
-  { order, rows, resumes, startOver }: BoxInput,
-  source: Source,
-): Promise<AnswerOf<'POST /admin/nfc/sheets'>> => {
-  const before = resumes?.header.settings.sheetRun
-  const run = before === undefined ? undefined : await runNow(ctx, Number(before))
-  if (run) return run
-  const { keySet, chipGroup, team } = order
-  const of = { ...(team === undefined ? {} : { team }), ...(chipGroup === undefined ? {} : { chipGroup }) }
-  const body = { ...of, keySet, id: source.sha256(), rows: rows.length, items: itemsIn(rows), startOver }
-  return ctx.call('POST /admin/nfc/sheets', { body }).catch((error: unknown) => {
-    // Administration was there a moment ago.
-    throw error instanceof ApiError && error.code === elsewhere ? daemonTooOld() : error
-  })
-}
-
-/** The maximum of one request; the daemon refuses unknown ones before the first chip. */
-const itemsIn = (rows: readonly ChipRow[]): { item: string; variant?: string }[] => {
-  const items = new Map<string, { item: string; variant?: string }>()
-  for (const { item, variant } of rows)
-    if (item !== undefined)
-      items.set(JSON.stringify([item, variant]), { item, ...(variant === undefined ? {} : { variant }) })
-  return [...items.values()].slice(0, 10_000)
-}
-
-/** @returns undefined if the daemon keeps it no longer */
-const runNow = async (
-  ctx: CliContext,
-  run: number,
-): Promise<AnswerOf<'GET /admin/nfc/sheets/:run'> | undefined> => {
-  try {
-    return await ctx.call('GET /admin/nfc/sheets/:run', { params: { run } })
-  } catch (error) {
-    if (error instanceof ApiError && error.statusCode === 404) return undefined
-    throw error
-  }
-}
 
 const aboutBox = (
   ctx: CliContext,

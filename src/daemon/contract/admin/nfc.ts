@@ -91,7 +91,6 @@ const nfcStep = () =>
 /** The daemon talks to a card on a remote reader, so that chip keys never leave it and only APDUs travel. */
 export const nfc = {
   'POST /admin/nfc/sessions': adminEndpoint({
-    dryRun: 'input',
     id: 'openNfcSession',
     summary: 'Start to set up, recover, or reset the chip on a reader; answers the first commands for it',
     scope: 'provision',

@@ -2,6 +2,7 @@ import { KeyedMutex } from '../../../values/semaphore.ts'
 import type { Actor } from '../../store/audit/audit.ts'
 import type { Db } from '../../store/database/database.ts'
 import { heldLeases } from '../../store/lease/lease.ts'
+import { endDryRun } from '../dry-run/dry-run.ts'
 import { conflict, DomainError } from '../errors/errors.ts'
 import type { Clock } from '../time/time.ts'
 import { recordProblem } from './journal.ts'
@@ -66,6 +67,7 @@ export class NfcSessions {
     { token, actor, station }: SessionOwner,
     talk: (session: NfcSession) => CardSession,
   ): Promise<SessionStep> {
+    endDryRun()
     this.#sweep(deps)
     if (this.#sessions.size >= maxSessions) this.#dropSilent(deps)
     if (this.#sessions.size >= maxSessions) {
