@@ -152,6 +152,7 @@ export const globalOptions = [
   {
     flags: '--url <url>',
     description: 'The daemon (default: TAPCHIP_URL, the context, http://127.0.0.1:8484)',
+    repeatable: true,
   },
   { flags: '--context <name>', description: 'The context for address and keys' },
   { flags: '--confirm <name>', description: 'Confirm changes to a protected context by its name' },
@@ -167,13 +168,17 @@ export const globalOptions = [
 ]
 
 /**
- * In commands with --to, which takes a URL of its own, --url alone is that one: nobody means two with one flag. The daemon
- * is then the one of the context.
+ * In commands with --to, which takes a URL of its own, --url alone is that one: nobody means two with one flag. In
+ * commands with a --url of their own, all of them are. The daemon is then the one of the context.
  */
 const withOwnUrl = (command: Command): Record<string, unknown> => {
   const options: Record<string, unknown> = command.optsWithGlobals()
-  if (!command.options.some(({ long }) => long === '--to') || options.to !== undefined) return options
-  command.setOptionValue('to', options.url)
+  const urls: unknown = options.url
+  const url: unknown = Array.isArray(urls) ? urls.at(-1) : urls
+  const has = (flag: string): boolean => command.options.some(({ long }) => long === flag)
+  if (has('--url')) command.setOptionValue('url', urls)
+  else if (has('--to') && options.to === undefined) command.setOptionValue('to', url)
+  else return { ...options, url }
   return { ...options, url: undefined }
 }
 

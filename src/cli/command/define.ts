@@ -19,7 +19,8 @@ const asTyped = (example: string): string =>
 
 const formatHelp = (command: Command, helper: Help): string => {
   const options = helper.visibleOptions(command)
-  const globals = helper.visibleGlobalOptions(command)
+  const isOwn = new Set(command.options.map(({ long }) => long))
+  const globals = helper.visibleGlobalOptions(command).filter(({ long }) => !isOwn.has(long))
   const args = helper.visibleArguments(command)
   const commands = helper.visibleCommands(command)
   const term = (t: string, d: string, width: number) => helper.formatItem(t, width, d, helper)

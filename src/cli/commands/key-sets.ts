@@ -4,6 +4,7 @@ import { defineCommand } from '../command/define.ts'
 import { argument, choice, integer, text, yes } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
 import { UsageError } from '../errors.ts'
+import { learnKeySet } from './learn-key-set.ts'
 import { readId } from './named.ts'
 
 export const chooseKeySet = async (
@@ -162,4 +163,4 @@ const remove = defineCommand({
   },
 })
 
-export const verbs = [list, create, remove]
+export const verbs = [list, create, learnKeySet, remove]

@@ -74,9 +74,14 @@ export function encryptPiccData(metaRead: AesKey, tap: SdmInput, random: Uint8Ar
  * Source: AN12196 s3.4.4, NT4H2421Gx s9.3.8
  */
 export function sunMac(fileRead: AesKey, tap: SdmInput, macInput: string): Buffer {
-  const text = Buffer.from(macInput)
-  if (tap.mode === 'lrp') return oddBytes(lrpSession(fileRead, tap).cmac(text))
-  return oddBytes(new AesKey(fileRead.cmac(sessionVector(SV2, tap))).cmac(text))
+  return sunMacOf(fileRead, tap)(macInput)
+}
+
+/** sunMac for several texts of one tap, whose session key is derived once. */
+export function sunMacOf(fileRead: AesKey, tap: SdmInput): (macInput: string) => Buffer {
+  const session =
+    tap.mode === 'lrp' ? lrpSession(fileRead, tap) : new AesKey(fileRead.cmac(sessionVector(SV2, tap)))
+  return (macInput) => oddBytes(session.cmac(Buffer.from(macInput)))
 }
 
 /**

@@ -2,7 +2,15 @@ import { type HaloForm, isHaloTap, parseHaloTap, verifyHaloTap } from '../../../
 import { isWithoutCounter } from '../../../nfc/ntag424/sun.ts'
 import type { TapParameters, TapValues } from '../../../nfc/ntag424/template/match.ts'
 import { canShowTamper, parameterOf, TAMPER_PARAMETER } from '../../../nfc/ntag424/template/parse.ts'
-import { claimOf, isLoopStatus, loopStatuses, proveTap } from '../../../nfc/ntag424/template/tap.ts'
+import {
+  claimOf,
+  isLoopStatus,
+  loopStatuses,
+  proveTap,
+  shownData,
+  type TamperStatus,
+  tamperStatus,
+} from '../../../nfc/ntag424/template/tap.ts'
 import { uidFromBytes } from '../../../nfc/uid.ts'
 import { findChipByPublicKey, findChipForTap, type TappedChip } from '../../store/chips/chips.ts'
 import type { Db } from '../../store/database/database.ts'
@@ -26,9 +34,6 @@ export type VerifiedTap =
       fileData?: string | null | undefined
       haloForm?: HaloForm | null
     }
-
-/** The status of a TagTamper chip's seal according to a tap; null: none. */
-export type TamperStatus = 'closed' | 'open' | null
 
 interface VerifyTapDeps {
   db: Pick<Db, 'read'>
@@ -144,23 +149,6 @@ function statusesOf({ tagTamper }: TappedChip, t: unknown): readonly string[] {
   const single = isLoopStatus(t) ? [t] : []
   if (tagTamper === 0) return ['', ...single]
   return t === undefined ? loopStatuses : single
-}
-
-/** A chip's file has 256 bytes, of which the digits of encrypted data take two each. */
-const maxData = 128
-
-/** As text where a person can read all of it, and nothing of it looks like hex. */
-function shownData(data: Buffer): string {
-  const kept = data.subarray(0, maxData)
-  const text = kept.toString('utf8')
-  const isText = /^\P{C}*$/u.test(text) && !text.startsWith('0x') && Buffer.from(text).equals(kept)
-  return isText ? text : `0x${kept.toString('hex').toUpperCase()}`
-}
-
-function tamperStatus(status: string | undefined): TamperStatus {
-  if (!isLoopStatus(status)) return null
-  if (status.includes('O')) return 'open'
-  return status === 'CC' ? 'closed' : null
 }
 
 async function verifyHalo({ db }: VerifyTapDeps, query: TapParameters): Promise<VerifiedTap> {

@@ -75,3 +75,23 @@ function modesOf({ picc }: TapValues, { mode }: SdmInput): readonly SdmInput['mo
   if (picc === undefined) return ['aes', 'lrp']
   return mode === 'aes' ? ['aes'] : ['lrp']
 }
+
+/** The status of a TagTamper chip's seal according to a tap; null: none. */
+export type TamperStatus = 'closed' | 'open' | null
+
+export function tamperStatus(status: string | undefined): TamperStatus {
+  if (!isLoopStatus(status)) return null
+  if (status.includes('O')) return 'open'
+  return status === 'CC' ? 'closed' : null
+}
+
+/** A chip's file has 256 bytes, of which the digits of encrypted data take two each. */
+const maxData = 128
+
+/** As text where a person can read all of it, and nothing of it looks like hex. */
+export function shownData(data: Buffer): string {
+  const kept = data.subarray(0, maxData)
+  const text = kept.toString('utf8')
+  const isText = /^\P{C}*$/u.test(text) && !text.startsWith('0x') && Buffer.from(text).equals(kept)
+  return isText ? text : `0x${kept.toString('hex').toUpperCase()}`
+}
