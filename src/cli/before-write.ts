@@ -22,14 +22,14 @@ interface Writing {
 const suggestContext = (known: readonly string[], typedName: string): string => {
   if (known.includes(typedName)) return `If you mean "${typedName}": --context ${typedName}`
   const { length } = typedName
-  const near = known.find((name) => Math.abs(name.length - length) <= 1 && isOneEditApart(name, typedName))
+  const near = known.find((name) => Math.abs(name.length - length) <= 1 && isWithinOneEdit(name, typedName))
   return near === undefined
     ? `There is no context "${typedName}". List them: tapchip context list`
     : `There is no context "${typedName}". Did you mean ${near}?`
 }
 
 /** True if one letter added, removed or changed, or one swap, turns one name into the other. */
-const isOneEditApart = (a: string, b: string): boolean => {
+const isWithinOneEdit = (a: string, b: string): boolean => {
   let start = 0
   while (start < a.length && a[start] === b[start]) start += 1
   const [restOfA, restOfB] = [a.slice(start), b.slice(start)]

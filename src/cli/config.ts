@@ -2,7 +2,7 @@ import { isAdminAddress, isDaemonUrl } from './client/address.ts'
 import { type ConfigFile, readConfigFile, type StoredContext } from './config-file.ts'
 import { UsageError } from './errors.ts'
 import { shellQuoted } from './io/text.ts'
-import { behindSocket, localDaemonAt } from './local-daemon.ts'
+import { daemonAtSocket, localDaemonAt } from './local-daemon.ts'
 import type { System } from './system.ts'
 
 /** Creates a value on first use. */
@@ -95,7 +95,7 @@ export const resolveConfig = (flags: GlobalFlags, system: System): Config => {
   const savedToken = fromEnv.adminToken || stored?.adminToken
   const localDaemon = lazy(() =>
     kept?.startsWith('unix:')
-      ? behindSocket(kept.slice('unix:'.length))
+      ? daemonAtSocket(kept.slice('unix:'.length))
       : localDaemonAt(system, kept ?? choice.url),
   )
   // An explicit token goes to any URL; the one in the data directory only to that daemon's socket.

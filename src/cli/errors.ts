@@ -88,7 +88,7 @@ export const describeError = (error: unknown): { lines: string[]; exitCode: Exit
 }
 
 /** Adds advice that is printed after the cause: how to resume a batch, say. */
-export const withAfterword = (error: unknown, text: string): unknown => {
+export const withTrailingAdvice = (error: unknown, text: string): unknown => {
   if (error instanceof ApiError || error instanceof DaemonUnreachable) error.afterword = text
   else if (error instanceof Error) error.message += `\n${text}`
   return error

@@ -99,13 +99,14 @@ export const localDaemonAt = (system: SystemPaths, address: string): OwnDaemon |
     const daemon = recordIn(dir)
     const socket = join(dir, adminSocketName)
     const served = daemon && [daemon.url, daemon.baseUrl, daemon.admin]
-    if (served?.some((one) => isSameAddress(one, address)) && existsSync(socket)) return behindSocket(socket)
+    if (served?.some((one) => isSameAddress(one, address)) && existsSync(socket))
+      return daemonAtSocket(socket)
   }
   return undefined
 }
 
 /** The token beside the socket belongs to its daemon. */
-export const behindSocket = (socket: string): OwnDaemon => {
+export const daemonAtSocket = (socket: string): OwnDaemon => {
   const tokenPath = join(dirname(socket), 'admin.token')
   return { socket, token: hasOneOwner(socket, tokenPath) ? readToken(tokenPath) : undefined, tokenPath }
 }

@@ -1,4 +1,4 @@
-import { contrast, standingOut } from './contrast.ts'
+import { contrast, withContrast } from './contrast.ts'
 import { mediaUrl } from './media-url.ts'
 
 /** A page's own background in light, for teams without one of their own. */
@@ -18,7 +18,7 @@ export function checkBrandColors(color: string, background: string | null): stri
   const named = background === null ? `the page's own background (${on})` : `the background ${on}`
   // Rounded down, so that 2.97 is not shown as the 3 that it lacks.
   const has = Math.floor(contrast(color, on) * 10) / 10
-  return `cannot be seen well on ${named}: its contrast is ${has}:1, and ${neededContrast}:1 is needed. The nearest that can: ${standingOut(color, on, neededContrast)}`
+  return `cannot be seen well on ${named}: its contrast is ${has}:1, and ${neededContrast}:1 is needed. The nearest that can: ${withContrast(color, on, neededContrast)}`
 }
 
 // A URL fits whatever the gateways are.

@@ -34,7 +34,7 @@ export const textOn = (color: string): string =>
  * @param ratio at most 4.58, which black or white has on any background
  * @returns the colour itself if it stands out already
  */
-export function standingOut(color: string, background: string, ratio: number): string {
+export function withContrast(color: string, background: string, ratio: number): string {
   for (let step = 0; step <= 100; step++)
     for (const end of [black, white]) {
       const candidate = mix(color, end, step / 100)

@@ -1,7 +1,7 @@
 // Characters that copying from pages, documents, and chats brings along unseen: soft hyphens, zero-width
 // spaces and joiners, marks of direction, the byte order mark, and spaces that do not break.
 const sign = '\\u00A0\\u00AD\\u061C\\u180E\\u200B-\\u200F\\u202A-\\u202F\\u2060-\\u206F\\uFEFF'
-const anywhere = new RegExp(`[${sign}]`, 'g')
+const allInvisible = new RegExp(`[${sign}]`, 'g')
 const atEnds = new RegExp(`^[\\s${sign}]+|[\\s${sign}]+$`, 'g')
 /** All but the joiners that hold emoji together. */
 const shown = new RegExp(`(?!\\u200D\\p{Extended_Pictographic})[${sign}]`, 'gu')
@@ -15,14 +15,15 @@ const codes = new Set([
 ])
 
 /** For identifiers. */
-export const withoutInvisible = (text: string): string => (isPlain(text) ? text : text.replace(anywhere, ''))
+export const withoutInvisible = (text: string): string =>
+  isPlain(text) ? text : text.replace(allInvisible, '')
 
 /** A cell of a sheet as its column takes it, without invisible characters at its ends. */
 export function tidyCell(column: string | undefined, cell: string): string {
   if (isPlain(cell)) return cell
   const text = cell.replace(atEnds, '')
   if (column === undefined || !codes.has(column)) return text
-  return text.replace(anywhere, (one) => (joiners.has(one) ? one : ''))
+  return text.replace(allInvisible, (one) => (joiners.has(one) ? one : ''))
 }
 
 /** Makes them visible where a message quotes a value: `04A1<U+200B>`. */

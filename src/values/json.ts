@@ -111,10 +111,10 @@ function decimalOf(text: string): string | undefined {
 // Validates JSON of our files and of other servers by its shape.
 export const isText = (value: unknown): value is string => typeof value === 'string'
 export const isNumber = (value: unknown): value is number => typeof value === 'number'
-export const orNull = (isFit: (value: unknown) => boolean) => (value: unknown) =>
-  value === null || isFit(value)
-export const orAbsent = (isFit: (value: unknown) => boolean) => (value: unknown) =>
-  value === undefined || isFit(value)
+export const orNull = (isValid: (value: unknown) => boolean) => (value: unknown) =>
+  value === null || isValid(value)
+export const orAbsent = (isValid: (value: unknown) => boolean) => (value: unknown) =>
+  value === undefined || isValid(value)
 export const shape =
   <T>(members: { readonly [K in keyof T]-?: (value: unknown) => boolean }) =>
   (value: unknown): value is T => {

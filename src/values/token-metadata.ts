@@ -20,7 +20,7 @@ export function* metadataProblems(metadata: JsonObject, rules: Rules): Generator
     yield problem
   }
   if (!isWhole) return
-  yield* harmIn(metadata)
+  yield* harmfulValues(metadata)
   if (!rules.isRestored) yield* unreadableIn(metadata)
 }
 
@@ -81,7 +81,7 @@ function* listProblems(metadata: JsonObject, name: string, members: Members): Ge
 const prose = new Set(['name', 'collection', 'description', 'attributes'])
 
 /** Text that databases cannot hold, and URLs that would run in the browser of whoever opens them. */
-export function* harmIn(
+export function* harmfulValues(
   value: unknown,
   path: readonly (string | number)[] = [],
   isProse = false,
@@ -91,11 +91,11 @@ export function* harmIn(
     const scheme = isProse ? undefined : harmfulScheme(value)
     if (scheme !== undefined) yield { path, message: `must not use the scheme ${scheme}:` }
   } else if (Array.isArray(value)) {
-    for (const [index, element] of value.entries()) yield* harmIn(element, [...path, index], isProse)
+    for (const [index, element] of value.entries()) yield* harmfulValues(element, [...path, index], isProse)
   } else if (isJsonObject(value)) {
     for (const [name, member] of Object.entries(value)) {
       if (!isPlainText(name)) yield { path, message: `has a member whose name ${notPlainText}` }
-      yield* harmIn(member, [...path, name], isProse || (path.length === 0 && prose.has(name)))
+      yield* harmfulValues(member, [...path, name], isProse || (path.length === 0 && prose.has(name)))
     }
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ApiError, DaemonUnreachable } from '../../src/cli/client/errors.ts'
 import { sendOnce } from '../../src/cli/commands/sending.ts'
-import { describeError, withAfterword } from '../../src/cli/errors.ts'
+import { describeError, withTrailingAdvice } from '../../src/cli/errors.ts'
 
 const refusal = (statusCode: number, code: string, message: string) =>
   new ApiError({ statusCode, code, message, requestId: 'r1', retryAfter: undefined })
@@ -42,7 +42,7 @@ test('where a batch stands follows what to do about the daemon', () => {
     'the connection was closed',
     undefined,
   )
-  const stopped = withAfterword(error, 'Stopped after 3 of 5 rows. Continue: tapchip batch resume b_1')
+  const stopped = withTrailingAdvice(error, 'Stopped after 3 of 5 rows. Continue: tapchip batch resume b_1')
   expect(describeError(stopped).lines).toEqual([
     'Daemon not reachable at 127.0.0.1:1 (the connection was closed). Start it: tapchip daemon start',
     'Stopped after 3 of 5 rows. Continue: tapchip batch resume b_1',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { contrast, mix, parseColor, standingOut, textOn } from '../../src/values/contrast.ts'
+import { contrast, mix, parseColor, textOn, withContrast } from '../../src/values/contrast.ts'
 
 const colors = Array.from({ length: 512 }, (_, i) => {
   const hex = (n: number) => Math.round((n * 255) / 7).toString(16)
@@ -21,12 +21,12 @@ describe('contrast', () => {
       expect(contrast(textOn(color), color)).toBeGreaterThanOrEqual(4.5)
       for (const background of ['#ffffff', '#000000', '#777777', color])
         for (const ratio of [3, 4.5]) {
-          const found = standingOut(color, background, ratio)
+          const found = withContrast(color, background, ratio)
           expect(contrast(found, background)).toBeGreaterThanOrEqual(ratio)
           if (contrast(color, background) >= ratio) expect(found).toBe(color)
         }
     }
-    expect(standingOut('#ffff00', '#ffffff', 3)).toBe('#999900')
+    expect(withContrast('#ffff00', '#ffffff', 3)).toBe('#999900')
   })
 
   test('colours are read as people write them, and mixed', () => {

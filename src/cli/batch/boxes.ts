@@ -103,7 +103,7 @@ export const notForBox = (id: string): UsageError =>
     `Ctrl-C there stops it. To go on with it: tapchip batch resume ${id}`,
   )
 
-export const noUndoOfBox = (): UsageError =>
+export const boxCannotBeUndone = (): UsageError =>
   new UsageError(
     'A batch cannot undo the setup of chips.',
     'Reset them one by one on the reader: tapchip nfc reset',

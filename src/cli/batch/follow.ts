@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isResting } from '../../values/batch.ts'
 import { ApiError } from '../client/errors.ts'
 import type { CliContext } from '../context.ts'
-import { type ExitCode, exitCodes, withAfterword } from '../errors.ts'
+import { type ExitCode, exitCodes, withTrailingAdvice } from '../errors.ts'
 import { counted, formatNumber } from '../io/text.ts'
 import type { BatchApi } from './batch-api.ts'
 import { failureReporter } from './failed-file.ts'
@@ -75,7 +75,7 @@ export const followBatch = async (
     return undefined
   }
   const client = api.client
-  const patience = new ReconnectPolicy(ctx, client, detached.signal, (await instanceNow(ctx)).instance)
+  const reconnectPolicy = new ReconnectPolicy(ctx, client, detached.signal, (await instanceNow(ctx)).instance)
   const isDone = () => isResting(batch.state) || ['proposed', 'scheduled', 'planned'].includes(batch.state)
   const reportRows = async () => {
     for await (const line of api.follow(id, seen, detached.signal)) {
@@ -94,14 +94,14 @@ export const followBatch = async (
         } else await reportRows()
       } catch (error) {
         isByStatus ||= orStatus && error instanceof ApiError && error.code === 'scope_missing'
-        if (!isByStatus) await patience.wait(error)
+        if (!isByStatus) await reconnectPolicy.wait(error)
       }
     }
     await pausing
     // Rows that were on their way at the pause have ended only now.
     if (pausing !== undefined && !detached.signal.aborted) await reportRows()
   } catch (error) {
-    throw withAfterword(
+    throw withTrailingAdvice(
       error,
       `The batch continues once the daemon does. Follow it: tapchip batch follow ${id}`,
     )

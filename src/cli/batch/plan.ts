@@ -121,7 +121,7 @@ const countOf = (totals: Totals, does: (typeof doings)[number]): number => {
 }
 
 /** The irreversible part of a question: ` (unlinks 5,000, disables 4,998)`. */
-export const doesIn = (totals: Totals): string => {
+export const describeEffects = (totals: Totals): string => {
   const parts = doings.flatMap((does) => {
     const count = countOf(totals, does)
     return count > 0 ? [`${does} ${formatNumber(count)}`] : []

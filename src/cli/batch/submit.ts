@@ -8,7 +8,7 @@ import { BatchApi, noteRequests } from './batch-api.ts'
 import { type BatchOutcome, followBatch, printEnd, printWaiting } from './follow.ts'
 import type { RunFlags } from './input/flags.ts'
 import { instanceNow } from './instance.ts'
-import { changedIn, doesIn, endOfDryRun, isGrave, type Plan, planBatch } from './plan.ts'
+import { changedIn, describeEffects, endOfDryRun, isGrave, type Plan, planBatch } from './plan.ts'
 import { ReconnectPolicy } from './reconnect-policy.ts'
 import type { RowLines } from './row-lines.ts'
 import type { Batch, BatchFile, KindMessages, RowResult, Totals } from './sheet-kind.ts'
@@ -68,7 +68,7 @@ export const submitBatch = async (
       : error
   })
   if (!isNew && !['uploading', 'planned'].includes(batch.state))
-    return goOn(ctx, api, batch, messages, submission)
+    return continueBatch(ctx, api, batch, messages, submission)
   if (!dryRun) printStarted(ctx, batch)
   const remove = () => (isNew ? api.remove(batch.id).catch(() => undefined) : undefined)
   let plan: Plan | undefined
@@ -115,7 +115,12 @@ const prepare = async (
     if (stop.signal.aborted) throw new Interrupted('Interrupted. Nothing was written.')
   }
   try {
-    const patience = new ReconnectPolicy(ctx, api.client, stop.signal, (await instanceNow(ctx)).instance)
+    const reconnectPolicy = new ReconnectPolicy(
+      ctx,
+      api.client,
+      stop.signal,
+      (await instanceNow(ctx)).instance,
+    )
     const progress = ctx.io.progress('Uploading', files.length)
     // A batch of before that has its plan has its files, and takes no more.
     for (let at = 0; at < files.length && batch.state === 'uploading'; ) {
@@ -126,7 +131,7 @@ const prepare = async (
         at += 1
         progress.advance(1)
       } catch (error) {
-        await patience.wait(error)
+        await reconnectPolicy.wait(error)
       }
     }
     progress.end()
@@ -135,7 +140,7 @@ const prepare = async (
       try {
         uploaded = await api.upload(batch.id, uploaded, lines.after(uploaded).content)
       } catch (error) {
-        await patience.wait(error)
+        await reconnectPolicy.wait(error)
         uploaded = (await api.show(batch.id)).uploaded
       }
     }
@@ -166,7 +171,7 @@ const confirm = async (
   if (ask !== undefined) return ask(totals)
   const mustConfirm = messages.mustConfirm?.(totals) ?? isGrave(totals)
   if (mustConfirm || ctx.prompts.possible)
-    await ctx.prompts.confirm(flags.yes, messages.question(totals, doesIn(totals), costs))
+    await ctx.prompts.confirm(flags.yes, messages.question(totals, describeEffects(totals), costs))
 }
 
 /** Plans, asks, starts and follows an undo, whose rows are already at the daemon. */
@@ -225,7 +230,7 @@ export const runOn = async (
 }
 
 /** A batch of this name and these rows was started before: it continues, and its end is ours. */
-const goOn = async (
+const continueBatch = async (
   ctx: CliContext,
   api: BatchApi,
   batch: Batch,

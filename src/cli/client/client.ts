@@ -84,7 +84,7 @@ export const createClient = (options: ClientOptions): Client => {
     const keys = keysFor(sending.path)
     const { instance } = options
     if (instance !== undefined && Object.keys(keys).length > 0 && (await instanceAt(connection)) !== instance)
-      throw wrongDaemon(listener, options.contextName)
+      throw wrongDaemonError(listener, options.contextName)
     const batch = options.batch?.()
     const ofBatch = batch === undefined ? {} : { [batchHeader]: batch }
     const headers = { ...plainHeaders, ...keys, ...ofBatch, ...sending.headers }
@@ -206,7 +206,7 @@ const instanceIn = (health: string): string | undefined => {
   return typeof instance === 'string' && instance !== '' ? instance : undefined
 }
 
-const wrongDaemon = (listener: Listener, contextName = ''): CliError =>
+const wrongDaemonError = (listener: Listener, contextName = ''): CliError =>
   new CliError(
     `The daemon at ${shownListener(listener)} is not the one that the context "${contextName}" has keys for. No key was sent.`,
     {

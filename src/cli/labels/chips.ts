@@ -72,17 +72,17 @@ export const labelsOfBatch = async (
   const { chipGroup, team: ofBatch } = settings
   const teamId = team ?? ofBatch
   const nameOf = await itemNames(ctx, teamId)
-  const lookThrough = async (conditions: { chipGroup?: string }) => {
+  const findMatching = async (conditions: { chipGroup?: string }) => {
     for await (const chip of selectChips(ctx, conditions, teamId))
       if (open.delete(chip.uid)) found.set(chip.uid, labelOf(chip, nameOf))
   }
   // Chips are where the batch put them, as a rule; the group may be gone, and they may be in another.
-  if (chipGroup !== undefined && open.size > fewChips) await lookThrough({ chipGroup }).catch(unlessGone)
-  if (open.size > fewChips) await lookThrough({})
+  if (chipGroup !== undefined && open.size > fewChips) await findMatching({ chipGroup }).catch(ignoreNotFound)
+  if (open.size > fewChips) await findMatching({})
   for (const uid of open) {
     const chip = await ctx
       .call('GET /admin/chips/:uid', { params: { uid: uidOnWire(uid) } })
-      .catch(unlessGone)
+      .catch(ignoreNotFound)
     if (chip)
       found.set(
         uid,
@@ -93,7 +93,7 @@ export const labelsOfBatch = async (
   return { labels, missing: uids.length - labels.length }
 }
 
-const unlessGone = (error: unknown): undefined => {
+const ignoreNotFound = (error: unknown): undefined => {
   if (!(error instanceof ApiError) || error.statusCode !== 404) throw error
   return undefined
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Card, CardError, NoCard, NoReader } from '../../nfc/card.ts'
 import { auditHeadNow } from '../batch/instance.ts'
 import type { CliContext } from '../context.ts'
-import { CliError, type ExitCode, exitCodes, Interrupted, withAfterword } from '../errors.ts'
+import { CliError, type ExitCode, exitCodes, Interrupted, withTrailingAdvice } from '../errors.ts'
 import { cleanLines, formatNumber, shellQuoted } from '../io/text.ts'
 import { isReaderOutage, workReader } from './box-reader.ts'
 import { Box, BoxOver, type BoxRun } from './box-state.ts'
@@ -184,7 +184,7 @@ const continueWith = ({ id }: BoxRun): string | undefined =>
 const withAdvice = (end: unknown, goOn: string | undefined): unknown => {
   const error = asCliError(end)
   if (goOn === undefined) return error
-  if (!(error instanceof CliError)) return withAfterword(error, goOn)
+  if (!(error instanceof CliError)) return withTrailingAdvice(error, goOn)
   const advice = [error.advice, goOn].filter(Boolean).join('\n')
   return new CliError(error.message, { exitCode: error.exitCode, advice, cause: error })
 }

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { rawAttemptsSince } from '../store/chain/intents.ts'
 import { type Db, isShared } from '../store/database/database.ts'
 import { type Chain, embeddedAccess, embeddedTip, type RemoteChain, remoteAccess } from './chain.ts'
-import { aloneWithChain } from './dev-chain/alone.ts'
+import { acquireChain } from './dev-chain/alone.ts'
 import { type DevChain, type DevChainSettings, startDevChain } from './dev-chain/dev-chain.ts'
 import { devChainId } from './dev-chain/dev-keys.ts'
 import { type KeySources, loadChainKeys } from './keys/chain-keys.ts'
@@ -77,7 +77,7 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
   }
   let starting: Promise<DevChain> | undefined
   const lost = () => void starting?.then((chain) => chain.stop())
-  const release = isEmbedded && isShared(db) ? await aloneWithChain({ ...options, onLost: lost }) : undefined
+  const release = isEmbedded && isShared(db) ? await acquireChain({ ...options, onLost: lost }) : undefined
   if (isEmbedded && options.devChain) {
     const { relayer } = keysOf(devChainId)
     starting = startDevChain({
@@ -146,7 +146,7 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
     embedded?.onRestart(() => relayer.wake())
     return {
       all,
-      relayer: { ...relayer, status: () => relayer.status().map(withSilence(embedded)) },
+      relayer: { ...relayer, status: () => relayer.status().map(withUnansweredTime(embedded)) },
       embedded,
       rpcUrls: embedded ? { [devChainId]: embedded.rpcUrl } : {},
       get,
@@ -170,7 +170,7 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
 }
 
 /** An idle relayer does not notice that the embedded chain stopped responding. */
-const withSilence =
+const withUnansweredTime =
   (embedded: DevChain | undefined) =>
   (status: SenderStatus): SenderStatus =>
     status.chainId !== devChainId || status.trouble !== undefined || embedded?.isAnswering !== false

@@ -57,7 +57,7 @@ interface Limits {
 
 /** An array on the wire, checked in slices; too long ones are not checked at all. Requires `safeParseAsync`. */
 export const list = <T extends z.ZodType>(of: T, limits: Limits = {}) =>
-  listBy(checkBy(of), () => schemaOf(of), limits)
+  listBy(elementCheck(of), () => schemaOf(of), limits)
 
 /** Like `list`, for very long arrays: a plain check is faster than one schema per element. */
 export const listBy = <T>(check: Check<T>, items: () => object, { max = listCap, notEmpty }: Limits = {}) =>
@@ -79,7 +79,7 @@ export const listBy = <T>(check: Check<T>, items: () => object, { max = listCap,
 export const shortList = <T extends z.ZodType>(of: T, { max = shortListCap, notEmpty }: Limits = {}) =>
   elements({ max, notEmpty })
     .transform((values, ctx) => {
-      const checking = new ListChecker(checkBy(of), ctx)
+      const checking = new ListChecker(elementCheck(of), ctx)
       for (const [index, element] of values.entries()) checking.take(element, index)
       return checking.end()
     })
@@ -109,7 +109,7 @@ function schemaOf(of: z.ZodType): object {
   return schema
 }
 
-const checkBy =
+const elementCheck =
   <T extends z.ZodType>(of: T): Check<z.output<T>> =>
   (element) => {
     const parsed = of.safeParse(element, { error: required })

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { isJsonObject, type JsonObject, parseExact } from '../../values/json.ts'
 import { excessOf } from '../../values/json-bounds.ts'
 import { emptyMetadata } from '../../values/token.ts'
-import { harmIn, metadataProblems, unreadableIn } from '../../values/token-metadata.ts'
+import { harmfulValues, metadataProblems, unreadableIn } from '../../values/token-metadata.ts'
 import { mustBe } from './fields.ts'
 import { issuesNamed } from './list.ts'
 
@@ -65,7 +65,7 @@ export const restoredMetadata = inText({ of: 'phygital', isRestored: true })
 export const partialMetadata = z
   .record(z.string(), z.unknown())
   .superRefine((metadata, ctx) => {
-    refuse(harmIn(metadata), ctx)
+    refuse(harmfulValues(metadata), ctx)
     refuseUnreadable(metadata, ctx)
   })
   .transform((members) => ({ ...emptyMetadata, ...members }))

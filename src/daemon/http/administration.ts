@@ -36,7 +36,7 @@ const isAdminApart = ({ adminListen, adminRemote, ...config }: AdminConfig): boo
   !adminRemote && (adminListen !== undefined || isPublic(config))
 
 /** Restricts the routes of a scope to operators: only on their listeners, and not through a proxy. */
-export function keepToOperators(scope: FastifyInstance, config: AdminConfig): void {
+export function restrictToOperators(scope: FastifyInstance, config: AdminConfig): void {
   refuseForwarded(scope, config)
   if (!isAdminApart(config)) return
   scope.addHook('onRoute', (route) => {

@@ -39,7 +39,7 @@ export class PageAccess {
     app.addHook('onRequest', (request, reply, done) => {
       const { is404, method, raw, routeOptions } = request
       if (is404 ? !this.isUnknown(raw.url ?? '/') : routeOptions.config.isOpenToPages !== true) return done()
-      letRead(reply)
+      allowAnyOrigin(reply)
       if (method !== 'OPTIONS') return done()
       const requestedHeaders = request.headers['access-control-request-headers']
       reply
@@ -64,7 +64,7 @@ export class PageAccess {
 }
 
 /** Makes an answer readable by pages. */
-export const letRead = (reply: FastifyReply): FastifyReply =>
+export const allowAnyOrigin = (reply: FastifyReply): FastifyReply =>
   reply
     .header('access-control-allow-origin', '*')
     .header('access-control-expose-headers', 'retry-after, x-request-id')

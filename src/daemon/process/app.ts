@@ -10,7 +10,7 @@ import { nanoid } from 'nanoid'
 import { stringifyExact } from '../../values/json.ts'
 import type { Config } from '../config/config.ts'
 import { DomainError } from '../domain/errors/errors.ts'
-import { keepToOperators, listenerConstraint } from '../http/administration.ts'
+import { listenerConstraint, restrictToOperators } from '../http/administration.ts'
 import { isAnonymous } from '../http/auth.ts'
 import { refuseOtherDryRuns, takeDryRunPrefix } from '../http/bind.ts'
 import {
@@ -21,7 +21,7 @@ import {
   endSlowBodies,
 } from '../http/bodies.ts'
 import { answerInTurn, endConnections, limitConnections, sharedAddresses } from '../http/connections.ts'
-import { letRead, PageAccess } from '../http/cors.ts'
+import { allowAnyOrigin, PageAccess } from '../http/cors.ts'
 import { errorLog } from '../http/error-log.ts'
 import type { ErrorPages } from '../http/errors.ts'
 import { answerBrokenHttp, answerTo, disconnected, isUnsent } from '../http/errors.ts'
@@ -99,7 +99,7 @@ export async function buildApp(
     frameworkErrors: (error, request, reply: FastifyReply) => {
       const answer = answerTo(error, request.id)
       logError(request, error, answer)
-      if (pages.isUnknown(request.raw.url ?? '/')) letRead(reply)
+      if (pages.isUnknown(request.raw.url ?? '/')) allowAnyOrigin(reply)
       if (errorPages.send(request, reply, failedOf(answer))) return
       void reply.code(answer.body.statusCode).send(answer.body)
     },
@@ -158,7 +158,7 @@ export async function buildApp(
     })
   })
   await app.register(async (admin) => {
-    keepToOperators(admin, ctx.config)
+    restrictToOperators(admin, ctx.config)
     acceptJsonAlone(admin)
     adminRoutes(admin, ctx)
     await admin.register(async (streams) => {
@@ -195,16 +195,16 @@ const failedOf = ({ body, retryAfterSeconds }: ReturnType<typeof answerTo>) => (
 
 /** Limits how long a request waits for a silent database, however many steps it has. */
 function limitPatience(app: FastifyInstance): void {
-  const patienceOf = new WeakMap<FastifyRequest, WaitBudget>()
+  const waitBudgetOf = new WeakMap<FastifyRequest, WaitBudget>()
   // The last hook before the handler; the body is read after it.
   app.addHook('preHandler', (request, _reply, done) => {
-    const patience = new WaitBudget()
-    patienceOf.set(request, patience)
-    withWaitBudget(patience, done)
+    const waitBudget = new WaitBudget()
+    waitBudgetOf.set(request, waitBudget)
+    withWaitBudget(waitBudget, done)
   })
   app.addHook('onResponse', (request, _reply, done) => {
-    const patience = patienceOf.get(request)
-    if (patience) patience.isExhausted = true
+    const waitBudget = waitBudgetOf.get(request)
+    if (waitBudget) waitBudget.isExhausted = true
     done()
   })
 }

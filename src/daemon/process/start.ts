@@ -11,7 +11,7 @@ import { makeTapMonths } from '../domain/operations/retention.ts'
 import { type Administration, addressOf, openAdministration } from '../http/administration.ts'
 import { applySeed, readSeed } from '../seed/load.ts'
 import { findTransaction } from '../store/chain/intents.ts'
-import { contractsToldOtherwise } from '../store/contracts/contracts.ts'
+import { contractsWithOtherUrl } from '../store/contracts/contracts.ts'
 import { dataDirProblem } from '../store/data-dir/data-dir.ts'
 import { isOutOfSpace } from '../store/data-dir/disk.ts'
 import { allNames } from '../store/database/settings.ts'
@@ -201,7 +201,7 @@ async function settledOn({ db, log }: Context, ids: readonly number[], stopped?:
 /** On chains where it costs money, changing the base URL is left to the operator: this one may be temporary. */
 async function warnOfOtherUrls({ chains, db, log, baseUrl }: Context): Promise<void> {
   for (const { id, isEmbedded } of chains.all) {
-    const others = isEmbedded ? [] : await contractsToldOtherwise(db.read, id, baseUrl)
+    const others = isEmbedded ? [] : await contractsWithOtherUrl(db.read, id, baseUrl)
     for (const { symbol, address, serviceUrl } of others)
       log.warn(
         { chainId: id, symbol, address, told: serviceUrl, baseUrl },

@@ -34,7 +34,7 @@ export function uncaughtError(log: Pick<Logger, 'fatal'>): Promise<'uncaught'> {
       if (count > maxLogged) return
       try {
         log.fatal(
-          { err: asError(error), origin, ...whatWasOpen() },
+          { err: asError(error), origin, ...openRequests() },
           `an error was not caught: the daemon finishes the requests that it has, and exits with ${uncaughtExitCode}`,
         )
       } catch {
@@ -48,7 +48,7 @@ const asError = (error: unknown): Error =>
   error instanceof Error ? error : new Error(`a value was thrown that is not an error: ${typeof error}`)
 
 /** The route stands for the URL, which contains codes and taps. */
-function whatWasOpen() {
+function openRequests() {
   const requests = [...open].slice(0, maxListed).map(({ id, method, routeOptions }) => ({
     requestId: id,
     method,

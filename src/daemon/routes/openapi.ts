@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { keepToOperators } from '../http/administration.ts'
+import { restrictToOperators } from '../http/administration.ts'
 import { limited } from '../http/bind.ts'
 import { openApiDocument } from '../http/openapi/document.ts'
 import type { Context } from '../process/context.ts'
@@ -16,7 +16,7 @@ export function openApiRoutes(app: FastifyInstance, ctx: Context): void {
     reply.type('application/json; charset=utf-8').send(document('public')),
   )
   app.register(async (direct) => {
-    keepToOperators(direct, ctx.config)
+    restrictToOperators(direct, ctx.config)
     direct.get('/admin/openapi.json', async (_request, reply) =>
       reply.type('application/json; charset=utf-8').send(document('admin')),
     )

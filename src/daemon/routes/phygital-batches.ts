@@ -3,7 +3,7 @@ import type * as z from 'zod'
 import { KeyedMutex } from '../../values/semaphore.ts'
 import { endpoints } from '../contract/index.ts'
 import { metadataRow, moveRow } from '../contract/phygital-batches.ts'
-import { type ChainTotals, totalsInText } from '../domain/phygitals/batch-costs.ts'
+import { type ChainTotals, totalsAsText } from '../domain/phygitals/batch-costs.ts'
 import type { RowTarget } from '../domain/phygitals/batch-row.ts'
 import { checkMoves } from '../domain/phygitals/check-batch.ts'
 import { checkMetadataRows, replaceMetadataRows } from '../domain/phygitals/metadata-batch.ts'
@@ -87,7 +87,7 @@ function moveOf(
 }
 
 const totalsOnWire = <T extends object>(line: T | { totals: ChainTotals[] }) =>
-  'totals' in line ? { ...line, totals: line.totals.map(totalsInText) } : line
+  'totals' in line ? { ...line, totals: line.totals.map(totalsAsText) } : line
 
 /** Older clients know no conflicts. */
 const conflictOnWire = <T extends object>(line: T) =>

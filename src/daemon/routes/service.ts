@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { describeStuck } from '../domain/chain/chains.ts'
 import { DomainError } from '../domain/errors/errors.ts'
 import { probeStore } from '../domain/operations/status.ts'
-import { keepToOperators } from '../http/administration.ts'
+import { restrictToOperators } from '../http/administration.ts'
 import type { Context } from '../process/context.ts'
 import { type ChainBacklog, metricsText, watchChains, watchRpcUrls } from '../process/metrics.ts'
 import { version } from '../process/version.ts'
@@ -55,7 +55,7 @@ export function serviceRoutes(app: FastifyInstance, ctx: Context): void {
     ),
   )
   app.register(async (direct) => {
-    keepToOperators(direct, ctx.config)
+    restrictToOperators(direct, ctx.config)
     direct.get('/metrics', async (_request, reply) =>
       reply.type(ctx.metrics.registry.contentType).send(await metricsText(ctx.metrics)),
     )

@@ -69,14 +69,14 @@ const untilStarted = async (ctx: CliContext, api: BatchApi, batch: Batch): Promi
   const { signal } = stop
   const stopListening = ctx.system.interrupts.listen(() => stop.abort())
   try {
-    const patience = new ReconnectPolicy(ctx, api.client, signal, (await instanceNow(ctx)).instance)
+    const reconnectPolicy = new ReconnectPolicy(ctx, api.client, signal, (await instanceNow(ctx)).instance)
     for (let now = batch; ; ) {
       await sleep(pollMs, undefined, { signal }).catch(() => undefined)
       if (signal.aborted) throw new Interrupted(`Batch ${batch.id} stays ${now.state}.`)
       try {
         now = await api.show(batch.id)
       } catch (error) {
-        await patience.wait(error)
+        await reconnectPolicy.wait(error)
       }
       if (!isWaiting(now)) return now
     }

@@ -1,5 +1,5 @@
 import { rateFlag } from '../../batch/input/flags.ts'
-import { changedIn, doesIn, planTotals } from '../../batch/plan.ts'
+import { changedIn, describeEffects, planTotals } from '../../batch/plan.ts'
 import { runOn } from '../../batch/submit.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag, text, yes } from '../../command/options.ts'
@@ -31,12 +31,12 @@ export const approve = defineCommand({
     const note = batch.note === null ? '' : `\n${batch.note}`
     const about = `${batch.kind}, proposed by ${batch.startedBy}: ${counted(batch.total, 'row')}`
     // Also where --yes leaves out the question: what nobody should overlook stands last.
-    const does = doesIn(totals).replace(/^ \((.*)\)$/, ' It $1.')
+    const does = describeEffects(totals).replace(/^ \((.*)\)$/, ' It $1.')
     const plan = `${(messages.planTotals ?? planTotals)(totals)}${does}`
     ctx.io.note(cleanLines(`${about}${note}\n${plan}`))
     await ctx.prompts.confirm(
       ctx.prompts.named(options.yes),
-      `Approve a change of ${counted(changedIn(totals), 'row')}${doesIn(totals)}?`,
+      `Approve a change of ${counted(changedIn(totals), 'row')}${describeEffects(totals)}?`,
     )
     const approved = await api.approve(batch.id)
     return (await runOn(ctx, api, approved, messages, { flags: options, orStatus: true })).exitCode

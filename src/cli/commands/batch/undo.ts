@@ -1,4 +1,4 @@
-import { noUndoOfBox } from '../../batch/boxes.ts'
+import { boxCannotBeUndone } from '../../batch/boxes.ts'
 import { rateFlag } from '../../batch/input/flags.ts'
 import { changedIn } from '../../batch/plan.ts'
 import type { Totals } from '../../batch/sheet-kind.ts'
@@ -25,7 +25,7 @@ export const undo = defineCommand({
   args: batchArgument,
   options: { ...rateFlag, detach, yes },
   run: async (ctx, { args: { id }, options }) => {
-    if (readBox(ctx.system, id)) throw noUndoOfBox()
+    if (readBox(ctx.system, id)) throw boxCannotBeUndone()
     return undoFound(ctx, await findBatch(ctx, id), options)
   },
 })
@@ -58,12 +58,12 @@ const undoFound = async (
   const ask = (totals: Totals) => {
     const count = changedIn(totals)
     const question = messages.undoQuestion?.(count) ?? `Take back ${counted(count, 'row')}?`
-    return ctx.prompts.confirm(flags.yes, question + othersStay(batch.total - count))
+    return ctx.prompts.confirm(flags.yes, question + unaffectedRows(batch.total - count))
   }
   return (await runPlanned(ctx, api, batch, undoing, { flags, ask })).exitCode
 }
 
-const othersStay = (count: number): string =>
+const unaffectedRows = (count: number): string =>
   count === 0
     ? ''
     : ` ${counted(count, 'other row stays as it is', 'other rows stay as they are')}: --dry-run says why.`

@@ -68,7 +68,7 @@ export const isMatch = (
   (url === undefined || isSameAddress(record.url, url))
 
 /** If nothing says which daemon, and `daemon start` started none: the installed service that serves. */
-export const orService = (ctx: CliContext, choice: DaemonChoice): DaemonChoice => {
+export const withServiceFallback = (ctx: CliContext, choice: DaemonChoice): DaemonChoice => {
   if (choice.dataDir !== undefined || choice.isByAddress || readRecords(ctx.system).some(isRunning))
     return choice
   const dirs = installedServices(ctx.system).flatMap((service) => service.dataDir ?? [])

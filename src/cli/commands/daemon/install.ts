@@ -70,11 +70,15 @@ export const install = defineCommand({
       await requireSystemctl(ctx, scope, 'daemon-reload')
     }
     const service = { scope, unitPath, envFile, dataDir: undefined }
-    const was = await stateOf(ctx, service)
-    if (!was.enabled) await requireSystemctl(ctx, scope, 'enable', unitName)
-    const isRunning = was.active === 'active'
+    const previousState = await stateOf(ctx, service)
+    if (!previousState.enabled) await requireSystemctl(ctx, scope, 'enable', unitName)
+    const isRunning = previousState.active === 'active'
     if (!isRunning || before !== unit) await startIt(ctx, scope)
-    const status = isNew ? 'installed' : before === unit && isRunning && was.enabled ? 'unchanged' : 'changed'
+    const status = isNew
+      ? 'installed'
+      : before === unit && isRunning && previousState.enabled
+        ? 'unchanged'
+        : 'changed'
     await ctx.io.one({ status, scope, unit: unitPath, envFile }, (it) => ({
       Service: `${it.status}, ${scope === 'user' ? 'for this user' : 'for the machine'}`,
       Unit: it.unit,

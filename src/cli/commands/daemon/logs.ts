@@ -14,7 +14,14 @@ import {
   type Service,
 } from '../../local-daemon.ts'
 import { dataDir } from '../../system.ts'
-import { chooseDaemon, dataDirFlag, isMatch, orService, requestedDaemon, serviceOf } from './choose.ts'
+import {
+  chooseDaemon,
+  dataDirFlag,
+  isMatch,
+  requestedDaemon,
+  serviceOf,
+  withServiceFallback,
+} from './choose.ts'
 import { fromFile, fromJournal } from './log-source.ts'
 
 const levels = { trace: 10, debug: 20, info: 30, warn: 40, error: 50 } as const
@@ -95,7 +102,7 @@ export const recentLines = async (ctx: CliContext, maxLines: number): Promise<un
 
 /** The log of the daemon that is meant, of its service, or of the last one that ran: never that of another daemon. */
 const logOf = (ctx: CliContext, dir: string | undefined): { readonly path: string } | Service => {
-  const request = orService(ctx, requestedDaemon(ctx, dir))
+  const request = withServiceFallback(ctx, requestedDaemon(ctx, dir))
   const { instance, url, origin } = ctx.config()
   const isMeant = (record: DaemonRecord) =>
     !request.isByAddress || instance === undefined || record.instance === '' || record.instance === instance

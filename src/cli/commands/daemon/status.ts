@@ -8,7 +8,7 @@ import { type CliContext, createContext } from '../../context.ts'
 import { CliError, type ExitCode, exitCodes } from '../../errors.ts'
 import { shellQuoted } from '../../io/text.ts'
 import {
-  behindSocket,
+  daemonAtSocket,
   installedServices,
   isRunning,
   isSameAddress,
@@ -21,7 +21,7 @@ import { describeChain } from '../doctor/chains.ts'
 import { describeServer } from '../doctor/daemon.ts'
 import { describeReaders, readersHere } from '../doctor/readers.ts'
 import { describeBudget } from '../teams.ts'
-import { chooseDaemon, dataDirFlag, orService, requestedDaemon, serviceOf } from './choose.ts'
+import { chooseDaemon, dataDirFlag, requestedDaemon, serviceOf, withServiceFallback } from './choose.ts'
 import { type ServiceState, stateOf } from './systemd.ts'
 
 export const status = defineCommand({
@@ -31,7 +31,7 @@ export const status = defineCommand({
   options: { ...dataDirFlag, all: flag('--all', 'List the daemons that daemon start started here') },
   run: async (ctx, { options }) => {
     if (options.all) return listAll(ctx)
-    const choice = orService(ctx, requestedDaemon(ctx, options.dataDir))
+    const choice = withServiceFallback(ctx, requestedDaemon(ctx, options.dataDir))
     // On another machine there is no process to look at, but the daemon can be asked.
     const isElsewhere = choice.url !== undefined && !isLoopback(new URL(choice.url).hostname)
     const record = isElsewhere ? undefined : chooseDaemon(ctx, choice)
@@ -75,7 +75,7 @@ const systemOf = (
   { url, dataDir }: { readonly url: string; readonly dataDir: string | undefined },
 ): System => {
   const socket = join(dataDir ?? '', adminSocketName)
-  if (dataDir === undefined || !existsSync(socket) || !behindSocket(socket).token) return system
+  if (dataDir === undefined || !existsSync(socket) || !daemonAtSocket(socket).token) return system
   const env = { TAPCHIP_URL: url, TAPCHIP_ADMIN_URL: `unix:${socket}`, TAPCHIP_ADMIN_TOKEN: undefined }
   return { ...system, env: { ...system.env, ...env } }
 }

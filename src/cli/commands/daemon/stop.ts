@@ -14,11 +14,11 @@ import {
   chooseDaemon,
   type DaemonChoice,
   dataDirFlag,
-  orService,
   realDir,
   requestedDaemon,
   runningIn,
   serviceOf,
+  withServiceFallback,
 } from './choose.ts'
 import { forgetStarted } from './launch.ts'
 
@@ -34,7 +34,7 @@ export const stop = defineCommand({
     wait: integerOrBare('--wait [seconds]', 'How long to wait for it (default: 30)', [1, 3600], 30),
   },
   run: async (ctx, { options }) => {
-    const choice = orService(ctx, requestedDaemon(ctx, options.dataDir))
+    const choice = withServiceFallback(ctx, requestedDaemon(ctx, options.dataDir))
     const record = chooseDaemon(ctx, choice) ?? (await findByHand(ctx, choice))
     if (record === undefined) {
       await assertNoneAnswers(choice)
@@ -45,7 +45,7 @@ export const stop = defineCommand({
     }
     const { pid, started } = record
     const since = processStart(pid)
-    const doubt = await doubtAbout(record)
+    const doubt = await whyNotCertain(record)
     if (doubt !== undefined)
       throw new CliError(
         `It is not certain that process ${pid} is the daemon: ${doubt}. It was left alone.`,
@@ -142,7 +142,7 @@ const findByHand = async (
 }
 
 /** Why the process of a record may not be its daemon; undefined if it is proved to be. */
-const doubtAbout = async ({
+const whyNotCertain = async ({
   pid,
   dataDir: dir,
   url,

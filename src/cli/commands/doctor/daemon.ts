@@ -131,7 +131,7 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
   const cliVersion = __TAPCHIP_VERSION__
   return [
     ok('admin token', `${token.name} (${token.scopes.join(', ')})`),
-    ok('administration', whereAdministrationIs(ctx, admin)),
+    ok('administration', describeAdminAddress(ctx, admin)),
     checkDatabase(database),
     checkDisk(disk, database.server !== null && database.server !== undefined),
     ...checkBackup(ctx, status),
@@ -166,7 +166,7 @@ const checkAudit = (audit: AnswerOf<'GET /admin/status'>['audit'] | undefined): 
 }
 
 /** Adds the address that this command used, if it differs: a socket or a tunnel. */
-const whereAdministrationIs = (ctx: CliContext, admin: string): string => {
+const describeAdminAddress = (ctx: CliContext, admin: string): string => {
   const here = ctx.config().adminUrl()
   return here === admin ? `at ${admin}` : `at ${admin}; from here ${here}`
 }

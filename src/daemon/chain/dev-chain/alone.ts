@@ -25,7 +25,7 @@ const renewMs = 1000
  * @param lost called when another daemon takes the chain over, for example after this process was suspended
  * @returns a function that releases it @throws EmbeddedElsewhere
  */
-export async function aloneWithChain({
+export async function acquireChain({
   db,
   log,
   dataDir,

@@ -40,7 +40,7 @@ export async function loadChainKeys(
       signVerifier: await loadKey('signVerifier', chainId, sources),
     })
   }
-  refuseTwoJobs(keys)
+  refuseSharedKeys(keys)
   return keys
 }
 
@@ -89,7 +89,7 @@ async function readText(path: string): Promise<string> {
  * A claim's signature does not contain the chain id, so a sign verifier shared by two chains would authorize
  * the transfer on both.
  */
-function refuseTwoJobs(keys: ReadonlyMap<number, ChainKeys>): void {
+function refuseSharedKeys(keys: ReadonlyMap<number, ChainKeys>): void {
   const verifiers = new Map<string, number>()
   for (const [chainId, { relayer, signVerifier }] of keys) {
     if (relayer.address === signVerifier.address)

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
-import { batchesOfEnded } from '../../store/batches/batch-credentials.ts'
+import { batchesOfEndedCredentials } from '../../store/batches/batch-credentials.ts'
 import { changeBatch } from '../../store/batches/batches.ts'
 import type { Queries } from '../../store/database/database.ts'
 
@@ -17,7 +17,7 @@ export interface EndedDeps {
 }
 
 /** Active batches whose credential has ended. */
-export const endedBatches = (db: Queries, now: string) => batchesOfEnded(db, now, { states })
+export const endedBatches = (db: Queries, now: string) => batchesOfEndedCredentials(db, now, { states })
 
 /**
  * When a credential is revoked or expires, its batches wait until somebody else resumes them. Called in the write

@@ -4,7 +4,7 @@ import {
   type Assignment,
   assignmentsOf,
   deleteAssignments,
-  disown,
+  detachFromBatch,
   mintedSince,
   putAssignments,
 } from '../../store/badge-events/badge-assignments.ts'
@@ -151,23 +151,23 @@ async function whyNot(
     event,
   }: Omit<DecisionInput, 'at' | 'batch'> & PreviousState,
 ): Promise<string | undefined> {
-  const stays = 'It was left as it is.'
+  const leftUnchanged = 'It was left as it is.'
   if (previous === null) {
     const chip = left === null ? undefined : await findChipRecord(db, uid)
     if (chip != null && chip.replacedBy !== null)
       return 'The chip was replaced in the meantime, and the chip in its place has the event now.'
     return left === null || to === null
       ? undefined
-      : `The event was unassigned from the chip in the meantime. ${stays}`
+      : `The event was unassigned from the chip in the meantime. ${leftUnchanged}`
   }
   if (isAlike(previous, to)) return undefined
   if (left !== null && previous.batch !== null && previous.batch !== left.batch)
-    return `Another batch assigned the event to the chip. ${stays}`
+    return `Another batch assigned the event to the chip. ${leftUnchanged}`
   const isOther = left === null || ('createdAt' in left && !isAlike(previous, left))
   if (isOther || previous.batch !== left.batch)
-    return `The chip has the event in another way, or somebody has assigned it again in the meantime. ${stays}`
+    return `The chip has the event in another way, or somebody has assigned it again in the meantime. ${leftUnchanged}`
   return to === null && event.minted.has(uid)
-    ? `A badge was minted with a code from the chip in the meantime. ${stays}`
+    ? `A badge was minted with a code from the chip in the meantime. ${leftUnchanged}`
     : undefined
 }
 
@@ -217,7 +217,7 @@ export async function assignRowsIn(
   const relied = results.filter(({ status }, n) => status === 'unchanged' && rows[n]?.expected === undefined)
   for (const badgeEventId of new Set(relied.map((one) => one.badgeEventId))) {
     const uids = relied.flatMap((one) => (one.badgeEventId === badgeEventId ? one.uid : []))
-    await disown(trx, { uids, badgeEventId, batch: caller.id })
+    await detachFromBatch(trx, { uids, badgeEventId, batch: caller.id })
   }
 }
 

@@ -16,8 +16,8 @@ import {
   forgetCreationKey,
   insertCreation,
   insertPoapEvent,
+  linkCreationKey,
   secretCodeContext,
-  tieCreationKey,
 } from '../../store/badge-events/badge-upstream.ts'
 import { DomainError, invalid } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
@@ -196,7 +196,7 @@ async function finish(
       imageUrl: created.response.image_url,
     })
     await linkContent(trx, contentOf(requester, request), badgeEventId)
-    if (requester.idempotency) await tieCreationKey(trx, requester.idempotency, badgeEventId)
+    if (requester.idempotency) await linkCreationKey(trx, requester.idempotency, badgeEventId)
     await deleteCreation(trx, creation)
     return badgeEventId
   })

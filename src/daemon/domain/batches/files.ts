@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { ImageJudge } from '../../../values/image.ts'
 import { insertBatchFile } from '../../store/batches/batch-files.ts'
-import { changeBatch, growBatch } from '../../store/batches/batches.ts'
+import { addBatchBytes, changeBatch } from '../../store/batches/batches.ts'
 import { imageRefusal } from '../badge-events/image.ts'
 import { conflict, invalid } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
@@ -38,7 +38,7 @@ export async function uploadFile(
       throw conflict(`Batch ${id} accepts no more files: it is no longer being uploaded.`)
     if (!(await insertBatchFile(trx, { batchId: id, hash, type: data.type, data: sealed }))) return
     await assertRoom(trx, teamId, sealed.length)
-    await growBatch(trx, id, sealed.length)
+    await addBatchBytes(trx, id, sealed.length)
   })
 }
 

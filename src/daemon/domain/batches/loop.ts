@@ -4,7 +4,7 @@ import {
   type BatchRow,
   batchesDue,
   batchesIn,
-  batchesToTakeBack,
+  batchesToUndo,
   changeBatch,
   type NamedBatch,
 } from '../../store/batches/batches.ts'
@@ -107,7 +107,7 @@ export class BatchLoop {
     const now = clock.now()
     await this.#pauseEnded(iso(now))
     for (const batch of await batchesDue(db.read, iso(now), maxDue)) await this.#startDue(batch, now)
-    for (const batch of await batchesToTakeBack(db.read, iso(now), maxDue))
+    for (const batch of await batchesToUndo(db.read, iso(now), maxDue))
       this.#begin(`undo of ${batch.id}`, () => this.#takeBack(batch))
     for (const { id } of await batchesIn(db.read, 'running', maxConcurrent))
       this.#begin(id, (stopped) => this.#run(id, stopped))

@@ -1,9 +1,9 @@
 import { stringifyExact } from '../../../values/json.ts'
 import { TimeSlice } from '../../../values/time-slices.ts'
 import {
+  addBatchBytes,
   type BatchRow,
   changeBatch,
-  growBatch,
   type NamedBatch,
   updatePiece,
 } from '../../store/batches/batches.ts'
@@ -49,7 +49,7 @@ async function* plan(deps: BatchDeps, batch: NamedBatch, kind: BatchKind): Async
   const { id } = batch
   const run = runOf(batch)
   // Plans are numbered, so that they cannot mix: approval is for the totals of one plan.
-  const ifStillOurs = async (trx: Queries, nextRow: number, change: Partial<BatchRow>) => {
+  const updateIfOwned = async (trx: Queries, nextRow: number, change: Partial<BatchRow>) => {
     if (await changeBatch(trx, id, { states: mayBePlanned, nextRow }, change)) return
     throw noLonger(id)
   }
@@ -60,7 +60,7 @@ async function* plan(deps: BatchDeps, batch: NamedBatch, kind: BatchKind): Async
   const seen = new Map<string, number>()
   const slice = new TimeSlice()
   const begun = { plan: null, nextRow: batch.nextRow + 1, touchedAt: iso(clock.now()) }
-  await db.write((trx) => ifStillOurs(trx, batch.nextRow, begun))
+  await db.write((trx) => updateIfOwned(trx, batch.nextRow, begun))
   for await (const stored of piecesOfBatch(db.read, id)) {
     const { piece, rows } = openPiece(box, kind, run, { ...stored, plan: null })
     const results = rows.length === 0 ? [] : await kind.plan(deps, run, rows, seen)
@@ -74,16 +74,16 @@ async function* plan(deps: BatchDeps, batch: NamedBatch, kind: BatchKind): Async
     const grown = sealed.length - (stored.plan?.length ?? 0)
     await db.write(async (trx) => {
       if (grown > 0) await assertRoom(trx, batch.teamId, grown)
-      await ifStillOurs(trx, begun.nextRow, { touchedAt: iso(clock.now()) })
+      await updateIfOwned(trx, begun.nextRow, { touchedAt: iso(clock.now()) })
       await updatePiece(trx, id, piece, { plan: sealed })
-      await growBatch(trx, id, grown)
+      await addBatchBytes(trx, id, grown)
     })
     yield* results
     await slice.next()
   }
   const costs = await kind.costs?.(deps, run, planOf(deps, batch, kind, run))
   const known = { state: 'planned', plan: JSON.stringify(totals), touchedAt: iso(clock.now()) } as const
-  await db.write((trx) => ifStillOurs(trx, begun.nextRow, known))
+  await db.write((trx) => updateIfOwned(trx, begun.nextRow, known))
   yield costs === undefined ? { totals } : { totals, costs }
 }
 

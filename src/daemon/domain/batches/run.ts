@@ -134,8 +134,8 @@ class BatchRunner {
     // Continues at the first row that was not sent; later ones that were sent have results.
     const sent = new Set(handled.map((one) => one.due))
     const next = due.find((one) => !sent.has(one))
-    const reached = next === undefined ? to : { nextPiece: next.piece, nextRow: next.at }
-    await this.#commit(reached, isComplete && isEnd, async () => handled)
+    const position = next === undefined ? to : { nextPiece: next.piece, nextRow: next.at }
+    await this.#commit(position, isComplete && isEnd, async () => handled)
     if (failure) throw failure.error
     if (!isComplete) throw new Overtaken()
     this.#spend(due.length)

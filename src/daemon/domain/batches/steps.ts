@@ -1,7 +1,7 @@
 import type { BatchState } from '../../../values/batch.ts'
 import { permits } from '../../../values/scopes.ts'
 import { recordChange } from '../../store/audit/audit.ts'
-import { batchesOfEnded } from '../../store/batches/batch-credentials.ts'
+import { batchesOfEndedCredentials } from '../../store/batches/batch-credentials.ts'
 import {
   type BatchRow,
   changeBatch,
@@ -102,7 +102,7 @@ const begun = (batch: BatchRow, now: string) => ({ ...going(batch, now), nextPie
 
 /** Rows run on behalf of whoever started the batch; if that credential has ended, of whoever resumes it. */
 async function takenOver(trx: Queries, { actor, credential, scopes }: BatchCaller, id: string, at: string) {
-  if ((await batchesOfEnded(trx, at, { id })).length === 0) return undefined
+  if ((await batchesOfEndedCredentials(trx, at, { id })).length === 0) return undefined
   return { startedBy: actor.name, startedById: credential, scopes: JSON.stringify(scopes) }
 }
 

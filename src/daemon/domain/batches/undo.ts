@@ -1,12 +1,12 @@
 import { newBatchId } from '../../../values/batch.ts'
 import { stringifyExact } from '../../../values/json.ts'
 import {
+  addBatchBytes,
   type BatchRow,
   changeBatch,
   countPieces,
   findBatch,
   findPiece,
-  growBatch,
   insertBatch,
   insertPiece,
   type NamedBatch,
@@ -156,7 +156,7 @@ async function addPiece({ db, clock, box }: Deps, batch: BatchRow, id: string): 
     if (!(await changeBatch(trx, id, where, change))) return
     const piece = { batchId: id, piece: nextPiece, count: lines.length, rows: sealed }
     await insertPiece(trx, { ...piece, plan: null, results: null })
-    await growBatch(trx, id, sealed.length)
+    await addBatchBytes(trx, id, sealed.length)
   })
   return true
 }

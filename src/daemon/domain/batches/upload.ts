@@ -1,6 +1,6 @@
 import { isJsonObject, parseExact } from '../../../values/json.ts'
 import { sorted, TimeSlice } from '../../../values/time-slices.ts'
-import { changeBatch, growBatch, insertPiece } from '../../store/batches/batches.ts'
+import { addBatchBytes, changeBatch, insertPiece } from '../../store/batches/batches.ts'
 import { conflict, DomainError, invalid } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
 import { assertBegan, type BatchCaller, batchOf, batchToRun, runOf } from './batches.ts'
@@ -53,7 +53,7 @@ export async function uploadRows(
       if (!isNext) throw elsewhere(id, (await batchOf(trx, caller, id)).uploaded, uploaded)
       for (const [at, { count, lines: rows }] of sealed.entries())
         await insertPiece(trx, { batchId: id, piece: first + at, count, rows, plan: null, results: null })
-      await growBatch(trx, id, bytes)
+      await addBatchBytes(trx, id, bytes)
     })
     uploaded += count
     sealed = []

@@ -15,7 +15,7 @@ import { abandon, cancelQueued } from '../../store/chain/states.ts'
 import {
   confirmContractOf,
   contractDeployedBy,
-  contractToldBy,
+  contractOfUrlUpdate,
   forgetDeployment,
   updateContract,
 } from '../../store/contracts/contracts.ts'
@@ -189,7 +189,7 @@ async function updateRecords(
   webhookEvents: WebhookEvents,
 ): Promise<void> {
   if (moves.includes(kind)) return
-  const contractId = await contractToldBy(trx, id)
+  const contractId = await contractOfUrlUpdate(trx, id)
   if (contractId !== undefined) await saveUrl(trx, contractId, id, state === 'confirmed')
   if (state === 'confirmed') await confirmContractOf(trx, id)
   else await abandonDeployment(trx, { id, at }, webhookEvents)

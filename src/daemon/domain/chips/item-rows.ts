@@ -113,8 +113,8 @@ function changesBetween(from: ItemMembers, to: ItemMembers): ItemChanges {
   const named = Object.keys(to).length === 0 ? from : to
   const changes: ItemChanges = {}
   for (const name of itemMembers) {
-    const [was, is] = [from[name] ?? null, to[name] ?? null]
-    if (named[name] !== undefined && !isDeepStrictEqual(was, is)) changes[name] = { from: was, to: is }
+    const [before, is] = [from[name] ?? null, to[name] ?? null]
+    if (named[name] !== undefined && !isDeepStrictEqual(before, is)) changes[name] = { from: before, to: is }
   }
   return changes
 }

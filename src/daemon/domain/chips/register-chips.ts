@@ -1,6 +1,6 @@
 import { AesKey } from '../../../nfc/ntag424/cmac.ts'
 import { findChipGroup } from '../../store/chips/chip-groups.ts'
-import { anyRemembered, chipIdentity, rememberedOf, type Tombstone } from '../../store/chips/chip-records.ts'
+import { chipIdentity, hasTombstones, rememberedOf, type Tombstone } from '../../store/chips/chip-records.ts'
 import { existingChips, insertBareChips, insertChips } from '../../store/chips/chip-registration.ts'
 import type { ChipWithToken } from '../../store/chips/chips.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
@@ -101,7 +101,7 @@ async function findTombstones(
   { keyRing }: RegisterDeps,
   chips: readonly CheckedChip[],
 ): Promise<Map<string, Tombstone>> {
-  if (!(await anyRemembered(trx))) return new Map()
+  if (!(await hasTombstones(trx))) return new Map()
   const uids = chips.map(({ uid }) => uid)
   const rows = await rememberedOf(trx, { identities: chips.map(chipIdentity), uids })
   const remembered = new Map(rows.map((row) => [row.identity, row]))

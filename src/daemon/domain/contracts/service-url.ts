@@ -2,7 +2,7 @@ import { encodeFunctionData, getAddress, type Hex } from 'viem'
 import { guestbookAbi } from '../../chain/artifacts/guestbook.ts'
 import { phygitalAbi } from '../../chain/artifacts/phygital.ts'
 import type { Chain } from '../../chain/chains.ts'
-import { contractsToldOtherwise, updateContract } from '../../store/contracts/contracts.ts'
+import { contractsWithOtherUrl, updateContract } from '../../store/contracts/contracts.ts'
 import type { Queries } from '../../store/database/database.ts'
 import { createdTokenIds } from '../../store/guestbook/guestbook-events.ts'
 import type { ContractRow } from '../../store/schema/schema.ts'
@@ -23,7 +23,7 @@ export const baseUriOf = (baseUrl: string, { chainId, address }: Pick<ContractRo
 export async function recordNewUrl(trx: Queries, deps: Deps, chain: Chain): Promise<number[]> {
   const ids: number[] = []
   // Pending contracts get theirs at a later start.
-  for (const contract of await contractsToldOtherwise(trx, chain.id, deps.baseUrl))
+  for (const contract of await contractsWithOtherUrl(trx, chain.id, deps.baseUrl))
     if (contract.status === 'confirmed') ids.push(await recordServiceUrl(trx, deps, contract, 'owed'))
   return ids
 }

@@ -156,7 +156,7 @@ function problemOf(error: unknown) {
 
 function outcomeUnknown(cause: unknown, problem: string, progress: Progress): DomainError {
   const { isWritten, outcomeMessage, transactionId = transactionOf(cause) } = progress
-  const outcome = isWritten ? writtenMessage(transactionId) : doubtMessage(transactionId)
+  const outcome = isWritten ? writtenMessage(transactionId) : uncertainMessage(transactionId)
   const message = outcomeMessage ?? `${outcome} ${whatNext({ ...progress, transactionId })}`
   return new DomainError('outcome_unknown', `${problem} ${message}`, {
     ...{ retryAfterSeconds: 5, transactionId, cause },
@@ -168,7 +168,7 @@ const writtenMessage = (transactionId: number | undefined): string =>
     ? 'At least part of this was already done.'
     : `This is recorded as transaction ${transactionId}, which will be sent.`
 
-const doubtMessage = (transactionId: number | undefined): string =>
+const uncertainMessage = (transactionId: number | undefined): string =>
   transactionId === undefined
     ? 'This may have been done, or not.'
     : `This may have been done, or not: if it was, it is transaction ${transactionId}.`

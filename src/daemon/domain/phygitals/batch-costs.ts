@@ -28,7 +28,7 @@ export interface ChainTotals {
 }
 
 /** Gas and wei as decimal text, which JSON keeps. */
-export const totalsInText = ({ gas, maxFeePerGas, cost, l1Fee, needed, balance, ...rest }: ChainTotals) => ({
+export const totalsAsText = ({ gas, maxFeePerGas, cost, l1Fee, needed, balance, ...rest }: ChainTotals) => ({
   ...rest,
   gas: String(gas),
   maxFeePerGas: String(maxFeePerGas),

@@ -78,11 +78,11 @@ async function signVerifierOf(chain: Chain, address: Address): Promise<Address> 
       chain.client.readContract({ abi: phygitalAbi, address, functionName: 'getSignVerifier' }),
     )
   } catch (error) {
-    throw noPhygital(chain, address, error)
+    throw notAPhygital(chain, address, error)
   }
 }
 
-const noPhygital = (chain: Chain, address: Address, error: unknown): unknown => {
+const notAPhygital = (chain: Chain, address: Address, error: unknown): unknown => {
   const reason = refusalOf(error)
   return reason === undefined
     ? error
@@ -124,7 +124,7 @@ async function gasOf(
 ): Promise<number> {
   const address = getAddress(token.contractAddress)
   const { signature, blockExpiry } = await signClaim(chain, token, recipient, []).catch((error: unknown) => {
-    throw noPhygital(chain, address, error)
+    throw notAPhygital(chain, address, error)
   })
   const refused = (reason: string) =>
     new DomainError(

@@ -95,14 +95,14 @@ const datesOf = ({ state }: Action): string[] =>
 
 /** Cards as last shown, ignoring clocks that run by themselves. */
 function versionsOf({ actions, piece, endsAt }: TapPage, now: number): Map<string, string> {
-  const hasPassed = (dates: string[]) => dates.map((date) => Date.parse(date) <= now)
+  const havePassed = (dates: string[]) => dates.map((date) => Date.parse(date) <= now)
   const isOpen = actions.some(({ state }) => state.is === 'open')
   return new Map([
     ['owner', JSON.stringify(piece.owner ?? null)],
-    ['time', JSON.stringify([endsAt, hasPassed([endsAt]), isOpen])],
+    ['time', JSON.stringify([endsAt, havePassed([endsAt]), isOpen])],
     ...actions.map((action): [string, string] => [
       `${action.kind}-${action.id}`,
-      JSON.stringify([action, hasPassed(datesOf(action))]),
+      JSON.stringify([action, havePassed(datesOf(action))]),
     ]),
   ])
 }

@@ -84,7 +84,7 @@ export async function extendAudit(
   const next = { entries, lastId, hash }
   const before = { entries: entries - 1, lastId: lastId - 1, hash: head.hash }
   const seal = sealOfConnection(db)
-  if (seal) breakIfBack(seal, before)
+  if (seal) breakIfRolledBack(seal, before)
   // A head written by somebody else keeps its invalid seal, whatever is appended.
   const made = seal && !seal.broken && isSealed(seal, before, mac) ? macOf(seal, textOf(next)) : mac
   if (seal && made !== mac) {
@@ -95,7 +95,7 @@ export async function extendAudit(
   return next
 }
 
-function breakIfBack(seal: AuditSeal, { lastId, hash }: AuditHead): void {
+function breakIfRolledBack(seal: AuditSeal, { lastId, hash }: AuditHead): void {
   const { newest } = seal
   if (newest && (lastId < newest.lastId || (lastId === newest.lastId && hash !== newest.hash)))
     seal.broken ??= { lastId, expected: newest.lastId }

@@ -3,7 +3,7 @@ import { affected } from '../database/statement.ts'
 import type { BadgeAssignmentRow } from '../schema/schema.ts'
 
 /** Assigning again what a batch assigned makes it permanent: undoing that batch must not remove it. */
-export const disown = (
+export const detachFromBatch = (
   db: Queries,
   { uids, badgeEventId, batch }: { uids: readonly string[]; badgeEventId: number; batch: string | null },
 ) =>

@@ -2,7 +2,7 @@ import type { Insertable } from 'kysely'
 import type { Queries } from '../database/database.ts'
 import { affected, once, statement } from '../database/statement.ts'
 import type { BadgeEventRow, BadgeEventsTable, BadgeImagesTable } from '../schema/schema.ts'
-import { disown } from './badge-assignments.ts'
+import { detachFromBatch } from './badge-assignments.ts'
 
 export interface AssignedBadgeEvent extends BadgeEventRow {
   assignmentId: number
@@ -188,7 +188,8 @@ export async function putBadgeAssignment(
     )
     .returning('batch')
     .executeTakeFirst()
-  if (put === undefined && 'chipUid' in to) await disown(db, { uids: [to.chipUid], badgeEventId, batch })
+  if (put === undefined && 'chipUid' in to)
+    await detachFromBatch(db, { uids: [to.chipUid], badgeEventId, batch })
   if (put === undefined) return 'unchanged'
   return batch !== null && put.batch === null ? 'replaced' : 'assigned'
 }

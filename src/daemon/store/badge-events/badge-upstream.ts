@@ -99,7 +99,7 @@ export const deleteCreation = (db: Queries, id: number) =>
 type Key = { scope: string; key: string }
 
 /** A repeated request with the same Idempotency-Key then finds the event. */
-export const tieCreationKey = (db: Queries, { scope, key }: Key, badgeEventId: number) =>
+export const linkCreationKey = (db: Queries, { scope, key }: Key, badgeEventId: number) =>
   affected(
     db
       .updateTable('idempotencyKeys')

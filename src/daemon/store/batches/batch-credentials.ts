@@ -9,7 +9,7 @@ export type BatchOfEnded = BatchRow & { revokedAt: string | null }
  * Batches whose credential was revoked or has expired, oldest first. The root token never does.
  * @param now ISO 8601 @param which batches in these states, or a single one by its ID
  */
-export const batchesOfEnded = (
+export const batchesOfEndedCredentials = (
   db: Queries,
   now: string,
   which: { states: readonly BatchState[] } | { id: string },

@@ -78,7 +78,7 @@ const notUndone = (db: Queries) =>
     )
 
 /** Batches whose window has ended, oldest first. @param now ISO 8601 */
-export const batchesToTakeBack = (db: Queries, now: string, limit: number): Promise<BatchRow[]> =>
+export const batchesToUndo = (db: Queries, now: string, limit: number): Promise<BatchRow[]> =>
   notUndone(db).where('until', '<=', now).orderBy('id').limit(limit).execute()
 
 export const isToBeTakenBack = async (db: Queries, id: string): Promise<boolean> =>
@@ -194,7 +194,7 @@ export const updatePiece = (
     .where('piece', '=', piece)
     .execute()
 
-export const growBatch = (db: Queries, id: string, bytes: number) =>
+export const addBatchBytes = (db: Queries, id: string, bytes: number) =>
   db
     .updateTable('batches')
     .set((eb) => ({ stored: eb('stored', '+', bytes) }))

@@ -164,7 +164,7 @@ async function keepOtherUid(db: Queries, identity: string, uid: string): Promise
 const any = statement<Record<never, never>>()((db) => db.selectFrom('removedChips').select('uid').limit(1))
 
 /** Lets imports skip the lookup of each chip. */
-export const anyRemembered = (db: Queries) => any.exists(db, {})
+export const hasTombstones = (db: Queries) => any.exists(db, {})
 
 export function rememberedOf(
   db: Queries,

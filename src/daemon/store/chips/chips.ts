@@ -178,13 +178,13 @@ export const setRedirects = (
       .where('teamId', '=', edit.teamId),
   )
 
-const whereUids = (db: Queries, uids: readonly string[]) =>
+const chipsWithUids = (db: Queries, uids: readonly string[]) =>
   db.selectFrom(engineOf(db).listed(uids).$castTo<{ value: string }>().as('given'))
 
 /** @param uids must be unique */
 export async function countOfTeam(db: Queries, teamId: number, uids: readonly string[]): Promise<number> {
   // A cross join stops SQLite from scanning all chips of the team.
-  const { count } = await whereUids(db, uids)
+  const { count } = await chipsWithUids(db, uids)
     .crossJoin('chips')
     .whereRef('chips.uid', '=', 'given.value')
     .where('chips.teamId', '=', teamId)
@@ -194,7 +194,7 @@ export async function countOfTeam(db: Queries, teamId: number, uids: readonly st
 }
 
 export async function notOfTeam(db: Queries, teamId: number, uids: readonly string[]): Promise<string[]> {
-  const rows = await whereUids(db, uids)
+  const rows = await chipsWithUids(db, uids)
     .select('given.value as uid')
     .where((e) => {
       const chip = e.selectFrom('chips').select('chips.uid').whereRef('chips.uid', '=', 'given.value')

@@ -27,7 +27,7 @@ export const undeployedContracts = (db: Queries, chainId: number) =>
   ofChain(db, chainId).where('status', '=', 'pending').where('transactionId', 'is', null).execute()
 
 /** Contracts deployed by this daemon with a different base URL. */
-export const contractsToldOtherwise = (db: Queries, chainId: number, serviceUrl: string) =>
+export const contractsWithOtherUrl = (db: Queries, chainId: number, serviceUrl: string) =>
   ofChain(db, chainId)
     .where('transactionId', 'is not', null)
     .where('serviceUrl', '!=', serviceUrl)
@@ -117,7 +117,7 @@ const toldBy = statement<{ transactionId: number }>()((db, p) =>
   db.selectFrom('contracts').select('id').where('urlTransactionId', '=', p.transactionId),
 )
 /** @returns the contract whose base URL the transaction changes */
-export const contractToldBy = async (db: Queries, transactionId: number) =>
+export const contractOfUrlUpdate = async (db: Queries, transactionId: number) =>
   (await toldBy.first(db, { transactionId }))?.id
 
 const deployedBy = statement<{ transactionId: number }>()((db, p) =>

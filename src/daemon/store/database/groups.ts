@@ -42,29 +42,29 @@ export class Groups<T, R> {
   /** @throws errors of its group; DatabaseUnavailable if too many wait */
   ask(item: T): Promise<R> {
     if (this.#waiting.length >= maxWaiting)
-      throw new DatabaseUnavailable(new Error('Too many queries are waiting for the database'), {
+      throw new DatabaseUnavailable(new Error('Too many queries wait for the database'), {
         isRefused: true,
       })
-    const patience = waitBudgetOfRequest()
+    const waitBudget = waitBudgetOfRequest()
     return new Promise((resolve, reject) => {
       const waiting = { item, resolve, reject }
       this.#waiting.push(waiting)
       this.#plan()
-      if (patience) this.#endWith(patience, waiting)
+      if (waitBudget) this.#endWith(waitBudget, waiting)
     })
   }
 
   /** The group may have the patience of a different request. */
-  #endWith(patience: WaitBudget, waiting: PendingItem<T, R>): void {
+  #endWith(waitBudget: WaitBudget, waiting: PendingItem<T, R>): void {
     const began = performance.now()
     const { resolve, reject } = waiting
     const late = setTimeout(() => {
-      patience.countLost(began)
+      waitBudget.countLost(began)
       const isUnderWay = !this.#waiting.includes(waiting)
       this.#waiting = this.#waiting.filter((one) => one !== waiting)
       const isOutcomeUnknown = isUnderWay && this.#limits.isWriting === true
       reject(new DatabaseUnavailable(new Error('timeout: no answer'), { isOutcomeUnknown }))
-    }, patience.leftMs())
+    }, waitBudget.leftMs())
     waiting.resolve = (value) => {
       clearTimeout(late)
       resolve(value)

@@ -45,8 +45,8 @@ export function trackRequests(): void {
  * While the database fails, everything that `serve` begins shares one budget. Otherwise each step has its own;
  * exceeding it also ends the request.
  */
-export function withWaitBudget(patience: WaitBudget, serve: () => void): void {
-  if (performance.now() < trackingUntil) requests.run(patience, serve)
+export function withWaitBudget(budget: WaitBudget, serve: () => void): void {
+  if (performance.now() < trackingUntil) requests.run(budget, serve)
   else {
     requests.disable()
     serve()
@@ -55,7 +55,7 @@ export function withWaitBudget(patience: WaitBudget, serve: () => void): void {
 
 /** The budget of the current request; undefined for background work. */
 export function waitBudgetOfRequest(): WaitBudget | undefined {
-  const patience = requests.getStore()
+  const budget = requests.getStore()
   // Work started by a request may outlive it.
-  return patience?.isExhausted ? undefined : patience
+  return budget?.isExhausted ? undefined : budget
 }

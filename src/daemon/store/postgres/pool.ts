@@ -13,7 +13,7 @@ const maxWaiting = 1000
 /** Idle connections are closed, since other daemons may need them. */
 const idleMs = 5000
 /** Delay before asking again a server that refused another connection. */
-const fullPauseMs = 1000
+const retryFullMs = 1000
 const failedPauseMs = 100
 /** A daemon that is refused another connection releases its own for other daemons, down to this number. */
 const keptWhenFull = 2
@@ -69,7 +69,7 @@ export class Pool {
   ): Promise<PooledConnection> {
     const waiting = this.#waiting[kind]
     if (waiting.length >= maxWaiting || this.#isClosing)
-      throw new DatabaseUnavailable(new Error('Too many queries are waiting for the database'), {
+      throw new DatabaseUnavailable(new Error('Too many queries wait for the database'), {
         isRefused: true,
       })
     const since = performance.now()
@@ -207,7 +207,7 @@ export class Pool {
       return
     }
     const isNews = !this.#isPaused
-    const pauseMs = isFull(error) ? fullPauseMs * (1 + Math.random()) : failedPauseMs
+    const pauseMs = isFull(error) ? retryFullMs * (1 + Math.random()) : failedPauseMs
     this.#pausedUntil = performance.now() + pauseMs
     setTimeout(() => this.#lend(), pauseMs).unref()
     if (!isNews || !isFull(error) || this.#open.size - this.#toCloseOnRelease <= keptWhenFull) return

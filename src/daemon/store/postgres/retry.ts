@@ -30,16 +30,16 @@ export async function tried<T>(
   mayRepeat: (error: unknown) => boolean = mayPass,
 ): Promise<T> {
   const began = performance.now()
-  const patience = waitBudgetOfRequest() ?? new WaitBudget()
-  const until = began + patience.leftMs()
+  const waitBudget = waitBudgetOfRequest() ?? new WaitBudget()
+  const until = began + waitBudget.leftMs()
   for (let attempt = 0; ; attempt += 1) {
     try {
-      return await once(patience.leftMs(), until)
+      return await once(waitBudget.leftMs(), until)
     } catch (error) {
       if (isConflict(error)) conflicts += 1
       else if (error instanceof DatabaseUnavailable) {
         lostConnections += 1
-        patience.countLost(began)
+        waitBudget.countLost(began)
         trackRequests()
       }
       if (!mayRepeat(error) || performance.now() > until) throw error

@@ -1,6 +1,6 @@
 import { type CompiledQuery, sql } from 'kysely'
 import { DatabaseUnavailable, type Queries } from '../database/database.ts'
-import { raiseChip, recordTap, takenValues, type ValueRefs, valuesOf } from '../taps/take-tap.ts'
+import { advanceCounter, recordTap, takenValues, type ValueRefs, valuesOf } from '../taps/take-tap.ts'
 import type { TapInsert } from '../taps/tap-insert.ts'
 import { preparedNames } from './dialect.ts'
 import type { Pool } from './pool.ts'
@@ -29,7 +29,7 @@ const recordset = (json: unknown, columns: readonly (readonly [string, string])[
  * The write that takes taps of different chips, as one statement. Concurrent writes to a chip's row each see the
  * result of the previous one.
  */
-const takingQuery = (db: Queries, lock: Lock): CompiledQuery =>
+const takeQuery = (db: Queries, lock: Lock): CompiledQuery =>
   sql`
     with given as (select * from ${recordset(sql`$1`, Object.entries(takenValues), 'given')}),
     tap as (
@@ -39,7 +39,7 @@ const takingQuery = (db: Queries, lock: Lock): CompiledQuery =>
           lock === 'skips' ? sql`for no key update of chips skip locked` : sql`for no key update of chips`,
       })}
       returning id, "chipUid", counter, at, outcome, tamper),
-    raised as (${raiseChip(tap, sql`from tap join given on given.uid = tap."chipUid"`)}),
+    raised as (${advanceCounter(tap, sql`from tap join given on given.uid = tap."chipUid"`)}),
     told as (
       insert into "webhookDeliveries" ("webhookId", "messageId", type, at, "chipUid", data)
       select webhooks.id, message."messageId", message.type, message.at, tap."chipUid", message.data
@@ -63,7 +63,7 @@ const queries = new Map<Lock, string>()
 function textOf(db: Queries, lock: Lock): string {
   const known = queries.get(lock)
   if (known !== undefined) return known
-  const text = takingQuery(db, lock).sql.replace(/\s+/g, ' ')
+  const text = takeQuery(db, lock).sql.replace(/\s+/g, ' ')
   queries.set(lock, text)
   return text
 }

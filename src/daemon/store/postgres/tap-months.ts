@@ -4,7 +4,7 @@ import { tapColumns } from '../migrations/initial/taps.ts'
 import { otherMonths } from './servers.ts'
 
 // Waiting for a lock would block every later tap, so it is skipped and retried.
-const patience = sql`set local lock_timeout = '100ms'`
+const lockTimeout = sql`set local lock_timeout = '100ms'`
 
 /** The partition of a month. @param month YYYY-MM */
 const partitionOf = (month: string): string => `taps_${month.replace('-', '_')}`
@@ -56,7 +56,7 @@ export const tapMonths: TapMonths = {
   async make(db, month) {
     const name = partitionOf(month)
     const [from, to] = [month, monthAfter(month)]
-    await patience.execute(db)
+    await lockTimeout.execute(db)
     // Comes before any read, so that of concurrent daemons the second sees what the first created.
     await sql`lock table ${sql.ref(otherMonths)} in access exclusive mode`.execute(db)
     if ((await partitions(db as never)).some((one) => one.name === name)) return
@@ -79,7 +79,7 @@ export const tapMonths: TapMonths = {
 
   async drop(db, month) {
     const name = partitionOf(month)
-    await patience.execute(db)
+    await lockTimeout.execute(db)
     const taps = await rowsOf(
       db,
       (await partitions(db as never)).filter((one) => one.name === name),

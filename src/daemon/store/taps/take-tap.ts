@@ -117,7 +117,7 @@ type RecordedTap = Readonly<
  * Uses the tap up. An open seal stays open. Only valid taps form the chain, since the oldest of the others are
  * deleted.
  */
-export const raiseChip = (tap: RecordedTap, from: RawBuilder<unknown>) => sql`
+export const advanceCounter = (tap: RecordedTap, from: RawBuilder<unknown>) => sql`
   update chips set "lastCounter" = ${tap.counter}, "lastTapAt" = ${tap.at}, "catchesUp" = 0,
     "lastTap" = case when ${tap.outcome} = 'valid' then ${tap.id} else chips."lastTap" end,
     "haloForm" = coalesce(chips."haloForm", ${tap.haloForm}),
@@ -140,7 +140,7 @@ const raise = statement<{
   outcome: string
   tamper: string | null
   haloForm: string | null
-}>()((db, p) => ({ compile: () => raiseChip(p, nothing).compile(db) }))
+}>()((db, p) => ({ compile: () => advanceCounter(p, nothing).compile(db) }))
 
 /**
  * Part of a write. @returns the ID of the tap; undefined if nothing was written, because it is used up or its chip

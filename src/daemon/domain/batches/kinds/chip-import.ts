@@ -91,7 +91,7 @@ async function write(
   rows: readonly PlannedRow<ImportRow, ImportResult>[],
 ): Promise<ImportResult[]> {
   const plan = { request: requestOf(run), at: iso(deps.clock.now()) }
-  const removed = await goneSince(trx, rows)
+  const removed = await removedSince(trx, rows)
   const tried = rows.filter(({ planned }) => mayTry(planned) && !removed.has(planned?.uid ?? ''))
   const results = await register(
     trx,
@@ -118,7 +118,7 @@ const conflict = (row: number, uid: string): ImportResult => ({
 })
 
 /** Chips that were registered when the batch was planned but are missing now. */
-async function goneSince(
+async function removedSince(
   trx: Queries,
   rows: readonly PlannedRow<ImportRow, ImportResult>[],
 ): Promise<ReadonlySet<string>> {

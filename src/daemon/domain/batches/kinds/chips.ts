@@ -122,7 +122,7 @@ const nothing = Object.fromEntries(
 )
 
 /** Leaves alone whatever somebody has changed since. */
-function rowThatRestores({ row, value }: Row, { status, uid, changes = {} }: Result): object | undefined {
+function restoringRow({ row, value }: Row, { status, uid, changes = {} }: Result): object | undefined {
   const { publicKey, lastCounter, wishes } = value
   if (uid === null) return undefined
   const same = { row, uid: uid.length === 14 ? uidToHex(uid) : uid, publicKey, lastCounter }
@@ -155,7 +155,7 @@ export const chipsApply: WrittenKind<Row, Result> = {
   plan,
   write,
   totals,
-  undo: { kind: 'chips apply', row: rowThatRestores },
+  undo: { kind: 'chips apply', row: restoringRow },
 }
 
 /** A chip that did not exist before the batch. */

@@ -6,7 +6,7 @@ import { DomainError } from '../../errors/errors.ts'
 import type { EventRef } from '../../guestbook/find.ts'
 import { checkMint, mintEvent } from '../../guestbook/mint.ts'
 import { gasTaken } from '../../guestbook/receiver.ts'
-import { priced, totalsInText } from '../../phygitals/batch-costs.ts'
+import { priced, totalsAsText } from '../../phygitals/batch-costs.ts'
 import { mapConcurrently } from '../../phygitals/batch-row.ts'
 import { sendRow } from '../../phygitals/send-row.ts'
 import type { BatchDeps, NumberedRow, RowResult, SentKind } from '../kind.ts'
@@ -101,7 +101,7 @@ export const guestbookMints: SentKind<MintLine, MintResult> = {
     const totals = ids.map(([id, sum]) =>
       priced(chainOf(deps.chains, id), deps.feeCap(id), { ...sum, data: claimSample() }),
     )
-    return { totals: (await Promise.all(totals)).map(totalsInText) }
+    return { totals: (await Promise.all(totals)).map(totalsAsText) }
   },
   async send(deps, run, { row: line, planned: seen }, key) {
     if (seen?.status === 'failed') return seen

@@ -3,7 +3,7 @@ import { metadataProblems } from '../../../../values/token-metadata.ts'
 import { findContractAt } from '../../../store/contracts/contracts.ts'
 import type { TokenLocation } from '../../../store/phygitals/tokens.ts'
 import { maxPerAnnouncement } from '../../chain/announcements.ts'
-import { totalsInText } from '../../phygitals/batch-costs.ts'
+import { totalsAsText } from '../../phygitals/batch-costs.ts'
 import { isChip, type RowTarget, targetOfRow } from '../../phygitals/batch-row.ts'
 import {
   AnnouncementCosts,
@@ -100,7 +100,7 @@ export const phygitalMetadata: WrittenKind<MetadataLine, MetadataResult> = {
         costs.add((await Promise.all(changed.map(announced))).flat())
       }
     const totals = await costs.totals((chainId) => deps.feeCap(chainId))
-    return { totals: totals.map(totalsInText) }
+    return { totals: totals.map(totalsAsText) }
   },
   // Rows of one contract in the same write share an announcement, which costs gas.
   rowsPerWrite: { min: maxPerAnnouncement, max: maxPerAnnouncement },

@@ -1,4 +1,4 @@
-import { totalsInText } from '../../phygitals/batch-costs.ts'
+import { totalsAsText } from '../../phygitals/batch-costs.ts'
 import { type RowTarget, targetOfRow } from '../../phygitals/batch-row.ts'
 import {
   BatchCosts,
@@ -106,7 +106,7 @@ export const phygitalTransfers: SentKind<TransferLine, TransferResult> = {
         await costs.add({ ...result, status: result.status === 'minted' ? 'mint' : 'transfer' })
     const feeCap = (chainId: number) => deps.feeCap(chainId)
     const { totals, ...rest } = await costs.totals({ teamId, feeCap })
-    return { totals: totals.map(totalsInText), ...rest }
+    return { totals: totals.map(totalsAsText), ...rest }
   },
   async send(deps, run, { row: line, planned: seen }, key) {
     if (seen?.status === 'failed') return seen
