@@ -42,9 +42,7 @@ export class Groups<T, R> {
   /** @throws errors of its group; DatabaseUnavailable if too many wait */
   ask(item: T): Promise<R> {
     if (this.#waiting.length >= maxWaiting)
-      throw new DatabaseUnavailable(new Error('Too many queries wait for the database'), {
-        isRefused: true,
-      })
+      throw new DatabaseUnavailable(new Error('The database queue is full'), { isRefused: true })
     const waitBudget = waitBudgetOfRequest()
     return new Promise((resolve, reject) => {
       const waiting = { item, resolve, reject }

@@ -69,9 +69,7 @@ export class Pool {
   ): Promise<PooledConnection> {
     const waiting = this.#waiting[kind]
     if (waiting.length >= maxWaiting || this.#isClosing)
-      throw new DatabaseUnavailable(new Error('Too many queries wait for the database'), {
-        isRefused: true,
-      })
+      throw new DatabaseUnavailable(new Error('The database queue is full'), { isRefused: true })
     const since = performance.now()
     const client = await new Promise<Client>((resolve, reject) => {
       const late = () => {
