@@ -6,8 +6,7 @@ import { type ExitCode, exitCodes, withTrailingAdvice } from '../errors.ts'
 import { counted, formatNumber } from '../io/text.ts'
 import type { BatchApi } from './batch-api.ts'
 import { failureReporter } from './failed-file.ts'
-import { instanceNow } from './instance.ts'
-import { ReconnectPolicy } from './reconnect-policy.ts'
+import { instanceNow, ReconnectPolicy } from './reconnect-policy.ts'
 import { type Batch, isBad, type KindMessages, type RowResult } from './sheet-kind.ts'
 
 export interface BatchOutcome {

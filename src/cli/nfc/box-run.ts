@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Card, CardError, NoCard, NoReader } from '../../nfc/card.ts'
-import { auditHeadNow } from '../batch/instance.ts'
+import { auditHeadNow } from '../batch/reconnect-policy.ts'
 import type { CliContext } from '../context.ts'
 import { CliError, type ExitCode, exitCodes, Interrupted, withTrailingAdvice } from '../errors.ts'
 import { cleanLines, formatNumber, shellQuoted } from '../io/text.ts'

@@ -1,6 +1,6 @@
 import { fromSettings, type SheetFlags, sheetOptions } from '../batch/input/flags.ts'
 import { inputOf, openSource, type Source } from '../batch/input/source.ts'
-import { assertSameDaemon, instanceNow } from '../batch/instance.ts'
+import { assertSameDaemon, instanceNow } from '../batch/reconnect-policy.ts'
 import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes, UsageError } from '../errors.ts'
 import { counted } from '../io/text.ts'

@@ -14,8 +14,36 @@ import type { Queries } from '../../store/database/database.ts'
 import { conflict, DomainError, invalid, notFound, scopeMissing } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
 import type { BatchDeps, BatchKind, BatchRun, Settings } from './kind.ts'
-import { kindNamed } from './kinds/index.ts'
+import { badgeAssignment, badgeUnassignment } from './kinds/badge-assignments.ts'
+import { badgeEventCreation } from './kinds/badge-events.ts'
+import { chipsEdit } from './kinds/chip-edits.ts'
+import { chipImport, chipImportUndo } from './kinds/chip-import.ts'
+import { chipsApply, chipsRemove } from './kinds/chips.ts'
+import { guestbookAssignment, guestbookUnassignment } from './kinds/guestbook-assignments.ts'
+import { guestbookMints } from './kinds/guestbook-mints.ts'
+import { itemApply, itemEdit } from './kinds/items.ts'
+import { phygitalMetadata } from './kinds/phygital-metadata.ts'
+import { phygitalTransfers } from './kinds/phygital-transfers.ts'
 import { assertRoom } from './pieces.ts'
+
+const kinds: readonly BatchKind[] = [
+  chipsApply,
+  chipsRemove,
+  chipsEdit,
+  badgeEventCreation,
+  badgeAssignment,
+  badgeUnassignment,
+  chipImport,
+  chipImportUndo,
+  guestbookAssignment,
+  guestbookUnassignment,
+  itemApply,
+  itemEdit,
+  guestbookMints,
+  phygitalMetadata,
+  phygitalTransfers,
+]
+const kindsByName = new Map(kinds.flatMap((kind) => kind.names.map((name) => [name, kind] as const)))
 
 export interface BatchCaller {
   readonly actor: Actor
@@ -89,7 +117,7 @@ const maxSettings = 16_384
 
 /** @throws DomainError invalid_input */
 export function kindOf(name: string): BatchKind {
-  const kind = kindNamed(name)
+  const kind = kindsByName.get(name)
   if (!kind) throw invalid('kind', `"${name}" is not a kind of batch that this daemon knows`)
   return kind
 }
