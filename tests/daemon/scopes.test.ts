@@ -155,6 +155,7 @@ const leadsTo = {
     'POST /admin/nfc/sessions/:id/answers',
     'DELETE /admin/nfc/sessions/:id',
     'POST /admin/nfc/sheets',
+    'POST /admin/taps/verify',
     'GET /admin/nfc/sheets/:run',
   ],
   /** Credentials of no more than one's own, and chip keys. */
@@ -542,7 +543,7 @@ describe('provision', () => {
 
   test('goes on with no set-up of somebody who might with a chip that is still blank', async () => {
     const chip = new Chip()
-    const card = chip.put({ apdu: 12, when: 'before' })
+    const card = chip.put({ apdu: 13, when: 'before' })
     const begun = talk(t.call, card, { ...inA, item: 'jacket' }, { headers: t.admin })
     await expect(begun).rejects.toThrow(CardGone)
     expect((await t.call(`GET /admin/nfc/journal?uid=${chip.uid}`)).body).toHaveLength(1)

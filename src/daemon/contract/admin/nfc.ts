@@ -125,7 +125,8 @@ export const nfc = {
          */
         keys: z
           .array(z.string().regex(/^[0-9a-fA-F]{32}$/, 'must be 32 hex digits'))
-          .length(5, 'must be five keys')
+          .min(5, 'must be five keys')
+          .max(5, 'must be five keys')
           .optional(),
         /** Try the public keys of blank chips on a chip whose key versions are not 0. */
         tryFactoryKeys: flag.optional(),

@@ -8,5 +8,5 @@ export const initialSchema = '0025-initial'
 /** Forward only, sorted by name. Never change a released migration. */
 export const migrations: Record<string, Migration> = {
   [initialSchema]: { up: (db) => initial.up(db) },
-  '0026-chip-templates': chipTemplates,
+  '0026-chip-templates': { up: (db) => chipTemplates.up(db) },
 }
