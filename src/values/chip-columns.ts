@@ -18,6 +18,9 @@ const textTo =
   (text) =>
     text.trim() !== '' && text.length <= max && !text.includes('\0') && text.isWellFormed() ? undefined : why
 
+const aesKey: Check = (text) =>
+  /^[0-9a-fA-F]{32}$/.test(text) ? undefined : 'must be an AES-128 key: 32 hex digits'
+
 // A spreadsheet writes these in the language of its user.
 const isTrue = /^(true|yes|1|wahr|vrai|vero|verdadero)$/i
 const isFalse = /^(false|no|0|falsch|faux|falso)$/i
@@ -76,8 +79,14 @@ export const chipColumns = {
   },
   fileReadKey: {
     type: 'text',
-    check: (text) => (/^[0-9a-fA-F]{32}$/.test(text) ? undefined : 'must be an AES-128 key: 32 hex digits'),
+    check: aesKey,
     stored: 'chips.fileReadKey',
+    isSecret: true,
+  },
+  metaReadKey: {
+    type: 'text',
+    check: aesKey,
+    stored: 'chips.metaReadKey',
     isSecret: true,
   },
   generation: {
@@ -94,7 +103,7 @@ const columnOf = (name: ChipColumn): Column => chipColumns[name]
 /** Columns of an import, one chip per row. A chip is identified by its UID, or a HaLo chip by its public key. */
 export const importedColumns = [
   ...(['uid', 'publicKey', 'label', 'redirectUrl', 'item', 'variant'] as const),
-  ...(['contractAddress', 'chainId', 'tokenId', 'lastCounter', 'fileReadKey'] as const),
+  ...(['contractAddress', 'chainId', 'tokenId', 'lastCounter', 'fileReadKey', 'metaReadKey'] as const),
 ] as const
 /** Columns that a row can set on a registered chip. The revision covers these, in this order. */
 export const appliedColumns = [
@@ -210,8 +219,9 @@ export function* problemsOf(row: ChipCells, isNew: boolean): Generator<ChipProbl
     yield { columns: missing, reason: 'is missing: contractAddress, chainId, and tokenId belong together' }
   if (row.variant && isMissing('item'))
     yield { columns: ['item'], reason: 'is missing: a variant belongs to an item' }
-  if (row.publicKey && row.fileReadKey)
-    yield { columns: ['fileReadKey'], reason: 'must not be given: a HaLo chip has none' }
+  for (const column of ['fileReadKey', 'metaReadKey'] as const)
+    if (row.publicKey && row[column])
+      yield { columns: [column], reason: 'must not be given: a HaLo chip has none' }
 }
 
 /** The first problem, in words. */

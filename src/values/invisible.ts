@@ -10,7 +10,7 @@ const joiners = new Set(['\u200C', '\u200D'])
 
 /** Columns of sheets whose cells are identifiers and not texts: invisible characters are dropped within them as well. */
 const codes = new Set([
-  ...['uid', 'publicKey', 'fileReadKey', 'contractAddress', 'chainId', 'tokenId', 'recipient'],
+  ...['uid', 'publicKey', 'fileReadKey', 'metaReadKey', 'contractAddress', 'chainId', 'tokenId', 'recipient'],
   ...['id', 'item', 'variant', 'keySet', 'lastCounter', 'revision', 'disabled'],
 ])
 

@@ -29,6 +29,7 @@ test('a key set of each derivation is created, listed and removed', async () => 
     canProvision: false,
     chips: 0,
     createdAt: expect.any(String),
+    warnings: [],
   })
   const derived = await create({
     id: 102,
@@ -47,7 +48,8 @@ test('a key set of each derivation is created, listed and removed', async () => 
   })
   const listed = await create({ id: 103, diversification: 'listed', fileReadKey: undefined })
   expect(listed).toMatchObject({ status: 200, body: { id: 103, canProvision: false } })
-  expect((await t.call('GET /admin/key-sets')).body).toEqual([plain.body, derived.body, listed.body])
+  const shown = [plain, derived, listed].map(({ body: { warnings: _, ...set } }) => set)
+  expect((await t.call('GET /admin/key-sets')).body).toEqual(shown)
 
   expect((await t.call('DELETE /admin/key-sets/103')).status).toBe(200)
   expect((await t.call('DELETE /admin/key-sets/103')).status).toBe(404)
@@ -73,6 +75,15 @@ test('a key set is in force from its creation on, and no more from its removal o
   await t.call('DELETE /admin/key-sets/101')
   await t.call(tap)
   expect(await outcomes()).toEqual(['unknown-key-set', 'unknown-chip', 'unknown-key-set'])
+})
+
+test('a key set with keys that everybody knows, or a status that anyone could change, is warned of', async () => {
+  const zero = '0'.repeat(32)
+  expect((await create({ metaReadKey: zero, fileReadKey: zero })).body.warnings).toEqual([
+    expect.stringMatching(/^metaReadKey and fileReadKey are all zeros, .*anyone can make taps/),
+  ])
+  const open = await create({ id: 102, template: '?uid={uid}&ctr={ctr}&cmac={mac}&tamper={tt}' })
+  expect(open.body.warnings).toEqual([expect.stringMatching(/^\{tt\} stands outside/)])
 })
 
 test('a key set with a template has it, and the short form where that says as much', async () => {

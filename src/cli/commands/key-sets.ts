@@ -99,7 +99,7 @@ const create = defineCommand({
       )
     }
     const { systemIdentifier, template, macInputFrom } = options
-    const set = await ctx.call('POST /admin/key-sets', {
+    const { warnings, ...set } = await ctx.call('POST /admin/key-sets', {
       body: {
         ...members,
         ...keysFromEnv(ctx),
@@ -111,6 +111,7 @@ const create = defineCommand({
         metaReadKey: await metaReadKey(ctx, members),
       },
     })
+    for (const warning of warnings) ctx.io.warn(warning)
     await ctx.io.one(set, (made) => ({
       Id: made.id,
       Diversification: made.diversification,

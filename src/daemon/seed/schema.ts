@@ -20,6 +20,7 @@ const chip = z.object({
   /** 0 for a chip that was personalized once. */
   generation: integer(0, 254).default(0),
   fileReadKey: chipText('fileReadKey').optional(),
+  metaReadKey: chipText('metaReadKey').optional(),
   lastCounter: integer(0, 0xffffffff).optional(),
   label: chipText('label').optional(),
   redirectUrl: chipText('redirectUrl').nullable().default(null),

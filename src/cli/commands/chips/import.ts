@@ -13,7 +13,7 @@ export const importChips = defineCommand({
   summary: 'Register chips from a file',
   description:
     'Register chips from a file with the column uid and, as needed, label, redirectUrl, item, variant, ' +
-    'contractAddress, chainId, tokenId, lastCounter (of chips already in the field), fileReadKey (of a key set that ' +
+    'contractAddress, chainId, tokenId, lastCounter (of chips already in the field), fileReadKey and metaReadKey (of a key set that ' +
     'is listed) and publicKey (of HaLo chips). The whole file is checked before the first row is written. ' +
     'Chips that already exist are left unchanged.',
   examples: [

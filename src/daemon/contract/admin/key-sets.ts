@@ -62,7 +62,7 @@ export const keySets = {
     summary: 'Create a key set. Its keys are never shown',
     scope: 'keys',
     body: () => z.strictObject(keySetFields),
-    response: keySetOnWire,
+    response: () => keySetOnWire().extend({ warnings: z.array(z.string()) }),
   }),
   'DELETE /admin/key-sets/:id': adminEndpoint({
     id: 'deleteKeySet',

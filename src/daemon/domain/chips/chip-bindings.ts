@@ -123,7 +123,7 @@ export function chipRow(
   tokens: TokenRows,
   before: Tombstone | undefined,
 ): NewChip {
-  const { uid, family, keySetId, publicKey, fileReadKey, input } = chip
+  const { uid, family, keySetId, publicKey, fileReadKey, metaReadKey, input } = chip
   const generation = Math.max(input.generation ?? 0, before?.generation ?? 0)
   // Keeps old taps invalid. If derived keys have a new generation, old taps no longer verify anyway.
   const diversification = keySetId === null ? undefined : keyRing.get(keySetId)?.diversification
@@ -135,6 +135,7 @@ export function chipRow(
     keySetId,
     publicKey,
     fileReadKey: fileReadKey && box.seal(fileReadKey, chipKeyContext(uid)),
+    metaReadKey: metaReadKey && box.seal(metaReadKey, chipKeyContext(uid, 'metaRead')),
     generation,
     lastCounter: Math.max(input.lastCounter ?? -1, continues ? before.lastCounter : -1),
     lastTap: before?.lastTap ?? null,

@@ -39,7 +39,7 @@ export function differenceTo(
 
 function differingColumns(
   box: SecretBox,
-  { input, publicKey, fileReadKey }: CheckedChip,
+  { input, publicKey, fileReadKey, metaReadKey }: CheckedChip,
   there: ChipWithToken,
 ): string[] {
   const isOther = (value: string | null | undefined, current: string | null) =>
@@ -57,12 +57,20 @@ function differingColumns(
     input.token && isOther(input.token.tokenId, there.linkedTokenId) && 'tokenId',
     // Taps after the first import may have advanced the counter.
     input.lastCounter !== undefined && input.lastCounter > there.lastCounter && 'lastCounter',
-    fileReadKey && !isSameKey(box, fileReadKey, there) && 'fileReadKey',
+    fileReadKey && !isSameKey(box, fileReadKey, there, 'fileRead') && 'fileReadKey',
+    metaReadKey && !isSameKey(box, metaReadKey, there, 'metaRead') && 'metaReadKey',
   ].filter((column) => typeof column === 'string')
 }
 
-const isSameKey = (box: SecretBox, key: Buffer, { uid, fileReadKey }: ChipWithToken): boolean =>
-  fileReadKey !== null && box.open(fileReadKey, chipKeyContext(uid)).equals(key)
+function isSameKey(
+  box: SecretBox,
+  key: Buffer,
+  chip: ChipWithToken,
+  which: 'fileRead' | 'metaRead',
+): boolean {
+  const sealed = chip[`${which}Key`]
+  return sealed !== null && box.open(sealed, chipKeyContext(chip.uid, which)).equals(key)
+}
 
 /** Labels are unique in a team, and public keys are unique across teams. */
 export class Holders {

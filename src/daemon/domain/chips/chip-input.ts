@@ -18,6 +18,8 @@ export interface ChipInput {
   lastCounter?: number | undefined
   /** 32 hex digits. */
   fileReadKey?: string | undefined
+  /** 32 hex digits; absent: that of the key set. */
+  metaReadKey?: string | undefined
   /** Number of rekeyings; 0 if absent. */
   generation?: number | undefined
 }
@@ -29,6 +31,7 @@ export interface CheckedChip {
   /** Upper-case hex. */
   readonly publicKey: string | null
   readonly fileReadKey: Buffer | null
+  readonly metaReadKey: Buffer | null
   /** True if only the UID was given. */
   readonly isBare: boolean
   readonly input: ChipInput
@@ -62,6 +65,7 @@ export function readRow(cells: ChipCells): ChipInput | RowRefusal {
     item: cells.item || undefined,
     variant: cells.variant || undefined,
     fileReadKey: cells.fileReadKey || undefined,
+    metaReadKey: cells.metaReadKey || undefined,
     lastCounter: number('lastCounter'),
     token:
       contractAddress && tokenId
@@ -100,10 +104,11 @@ const hasMore = (input: ChipInput): boolean =>
   input.token !== undefined ||
   input.lastCounter !== undefined ||
   input.fileReadKey !== undefined ||
+  input.metaReadKey !== undefined ||
   (input.generation !== undefined && input.generation !== 0)
 
 function checkNtag({ keyRing }: Deps, keySetId: number | null, input: ChipInput): CheckedChip | Refusal {
-  const { uid, fileReadKey: keyInput } = input
+  const { uid, fileReadKey: keyInput, metaReadKey } = input
   if (uid === undefined) return refuse('uid is missing: give it, or the publicKey of a HaLo chip')
   if (keySetId === null)
     return refuse('keySet is missing: name the key set that verifies the taps of the chip')
@@ -114,6 +119,9 @@ function checkNtag({ keyRing }: Deps, keySetId: number | null, input: ChipInput)
   if (!isListed && keyInput !== undefined) {
     return refuse(`fileReadKey must not be given: the key set ${keySetId} derives it`)
   }
+  if (!isListed && metaReadKey !== undefined) {
+    return refuse(`metaReadKey must not be given: the chips of the key set ${keySetId} share one`)
+  }
   const fileReadKey = keyInput === undefined ? null : Buffer.from(keyInput, 'hex')
   return {
     uid,
@@ -121,6 +129,7 @@ function checkNtag({ keyRing }: Deps, keySetId: number | null, input: ChipInput)
     keySetId,
     publicKey: null,
     fileReadKey,
+    metaReadKey: metaReadKey === undefined ? null : Buffer.from(metaReadKey, 'hex'),
     isBare: !hasMore(input),
     input,
   }
@@ -130,5 +139,14 @@ function checkHalo(input: ChipInput, text: string): CheckedChip | Refusal {
   if ((input.generation ?? 0) !== 0) return refuse('generation must not be given: a HaLo chip has none')
   const publicKey = text.toUpperCase()
   const uid = input.uid ?? haloUid(Buffer.from(text, 'hex'))
-  return { uid, family: 'halo', keySetId: null, publicKey, fileReadKey: null, isBare: false, input }
+  return {
+    uid,
+    family: 'halo',
+    keySetId: null,
+    publicKey,
+    fileReadKey: null,
+    metaReadKey: null,
+    isBare: false,
+    input,
+  }
 }

@@ -1,6 +1,7 @@
 import { haloParameters } from '../../../nfc/halo/tap.ts'
 import { AesKey } from '../../../nfc/ntag424/cmac.ts'
 import { fileReadKeys } from '../../../nfc/ntag424/diversify.ts'
+import type { SdmInput } from '../../../nfc/ntag424/sun.ts'
 import { Matcher } from '../../../nfc/ntag424/template/match.ts'
 import {
   defaultParameters,
@@ -14,6 +15,7 @@ import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import type { Queries } from '../../store/database/database.ts'
 import { LoadOrder } from '../../store/database/load-order.ts'
 import type { KeySetRow } from '../../store/schema/schema.ts'
+import { OwnMetaKeys } from './own-meta-keys.ts'
 
 /** Decrypted. Must never leave the daemon. */
 export interface KeySet {
@@ -48,7 +50,8 @@ export interface KeyedChip {
 
 export const keyContext = (keySet: number, key: 'metaRead' | 'fileRead' | 'appMaster') =>
   `keySets:${keySet}:${key}`
-export const chipKeyContext = (uid: string) => `chips:${uid}:fileRead`
+export const chipKeyContext = (uid: string, key: 'fileRead' | 'metaRead' = 'fileRead') =>
+  `chips:${uid}:${key}`
 
 /** A version without templates may have created the row. */
 export const templateOf = ({ template, tamperAt, ...row }: KeySetRow): UrlTemplate => {
@@ -59,6 +62,7 @@ export const templateOf = ({ template, tamperAt, ...row }: KeySetRow): UrlTempla
 export class KeyRing {
   readonly #box: SecretBox
   readonly #order = new LoadOrder()
+  readonly #ownMetaKeys: OwnMetaKeys
   #sets = new Map<number, KeySet>()
   #shapes: readonly TapShape[] = []
   #parameterNames: readonly string[] = []
@@ -71,6 +75,7 @@ export class KeyRing {
   readonly #derivedKeys = new Map<string, AesKey>()
   constructor(box: SecretBox) {
     this.#box = box
+    this.#ownMetaKeys = new OwnMetaKeys((uid, sealed) => box.open(sealed, chipKeyContext(uid, 'metaRead')))
     this.#arrange()
   }
 
@@ -130,6 +135,18 @@ export class KeyRing {
         ? new AesKey(this.#box.open(chip.fileReadKey, chipKeyContext(chip.uid)))
         : undefined
     return set.fileReadOf && this.#derived(set.id, set.fileReadOf, chip)
+  }
+
+  /** The SDMMetaRead key of the chip: its own, if it was listed with one. */
+  metaReadKey(set: KeySet, { uid, metaReadKey }: { uid: string; metaReadKey: Uint8Array | null }): AesKey {
+    return metaReadKey
+      ? new AesKey(this.#box.open(metaReadKey, chipKeyContext(uid, 'metaRead')))
+      : set.metaRead
+  }
+
+  /** The UID and counter of a tap under a key that its chip alone has. See OwnMetaKeys. */
+  ownClaim(db: Queries, e: Buffer): Promise<SdmInput | undefined> {
+    return this.#ownMetaKeys.claim(db, e)
   }
 
   /** A fingerprint that compares keys without storing them. @param key the SDMFileRead key of the chip */

@@ -1,14 +1,4 @@
-import { haloParameters } from '../../../nfc/halo/tap.ts'
-import {
-  defaultParameters,
-  parseTemplate,
-  type ShortForm,
-  shortFormOf,
-  slotsOf,
-  TemplateError,
-  templateOfShortForm,
-  type UrlTemplate,
-} from '../../../nfc/ntag424/template/parse.ts'
+import { type ShortForm, shortFormOf } from '../../../nfc/ntag424/template/parse.ts'
 import { isKeySetSource, parsePlan, sourcesOf } from '../../../nfc/provision/plan.ts'
 import { canSetUpChips } from '../../../values/diversifications.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
@@ -27,22 +17,16 @@ import type { KeySetRow } from '../../store/schema/schema.ts'
 import { DomainError, invalid, notFound } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 import { type KeyRing, keyContext, templateOf } from './key-ring.ts'
+import { shortFormColumns, type TemplateFields, templateIn, warningsAbout } from './key-set-template.ts'
 
 /** Keys are hex and are never returned in a response. */
-export interface NewKeySet {
+export interface NewKeySet extends TemplateFields {
   id: number
   metaReadKey: string
   fileReadKey?: string | null | undefined
   appMasterKey?: string | null | undefined
   diversification: KeySetRow['diversification']
   systemIdentifier?: string | null | undefined
-  /** See parseTemplate. */
-  template?: string | null | undefined
-  /** `enc:BYTE`, if a TagTamper's status lies in the encrypted data. */
-  tamper?: string | null | undefined
-  /** The short form of a template. */
-  macInputFrom?: KeySetRow['macInputFrom'] | undefined
-  parameters?: { [name in keyof ShortForm['parameters']]?: string | undefined } | null | undefined
 }
 
 export interface KeySetView {
@@ -108,7 +92,7 @@ export async function createKeySet(
   { db, clock, box, keyRing }: Deps,
   actor: Actor,
   fields: NewKeySet,
-): Promise<KeySetView> {
+): Promise<KeySetView & { warnings: string[] }> {
   const at = iso(clock.now())
   const row = await db.write(async (trx) => {
     const inserted = await createKeySetIn(trx, box, fields, at)
@@ -118,7 +102,7 @@ export async function createKeySet(
     return inserted
   })
   await keyRing.load(db.read)
-  return toView(row, 0)
+  return { ...toView(row, 0), warnings: warningsAbout(fields) }
 }
 
 /** @throws DomainError not_found, in_use */
@@ -174,47 +158,6 @@ function assertFits(fields: NewKeySet): void {
     )
   }
 }
-
-/** @throws DomainError invalid_input */
-function templateIn({ template, tamper, parameters: names, macInputFrom = null }: NewKeySet): UrlTemplate {
-  const parameters = { ...defaultParameters, ...definedIn(names) }
-  if (new Set(Object.values(parameters)).size < 3)
-    throw invalid('parameters', 'must be three different names')
-  try {
-    const short = templateOfShortForm({ parameters, macInputFrom })
-    const parsed = parseTemplate(template ?? short, tamper)
-    if (template != null && (names != null || macInputFrom !== null) && parsed.text !== short)
-      throw invalid(
-        'template',
-        `says something else than parameters and macInputFrom (${short}): keep one of the two`,
-      )
-    assertNoHaloNames(parsed)
-    return parsed
-  } catch (error) {
-    if (error instanceof TemplateError) throw invalid(error.field, error.message)
-    throw error
-  }
-}
-
-const haloNames = new Set<string>([...haloParameters, 'cmd', 'res'])
-
-/** Only asked of new key sets: stored ones are read whatever names HaLo chips use by then. */
-function assertNoHaloNames({ parameters }: UrlTemplate): void {
-  const taken = parameters.find(({ name, value }) => slotsOf(value).length > 0 && haloNames.has(name))
-  if (taken) throw invalid('template', `has the parameter ${taken.name}, a name that HaLo chips use`)
-}
-
-/** Other templates have names there that no tap has. */
-function shortFormColumns(template: UrlTemplate) {
-  const { parameters, macInputFrom } = shortFormOf(template) ?? {
-    parameters: { e: '', c: '', d: '' },
-    macInputFrom: null,
-  }
-  return { macInputFrom, nameOfE: parameters.e, nameOfC: parameters.c, nameOfD: parameters.d }
-}
-
-const definedIn = (names: NewKeySet['parameters']): Partial<ShortForm['parameters']> =>
-  Object.fromEntries(Object.entries(names ?? {}).filter(([, name]) => name !== undefined))
 
 function toView(row: KeySetRow, chips: number): KeySetView {
   const template = templateOf(row)

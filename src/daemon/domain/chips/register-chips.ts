@@ -2,13 +2,15 @@ import { AesKey } from '../../../nfc/ntag424/cmac.ts'
 import { findChipGroup } from '../../store/chips/chip-groups.ts'
 import { chipIdentity, hasTombstones, rememberedOf, type Tombstone } from '../../store/chips/chip-records.ts'
 import { existingChips, insertBareChips, insertChips } from '../../store/chips/chip-registration.ts'
-import type { ChipWithToken } from '../../store/chips/chips.ts'
+import { type ChipWithToken, countMetaKeys } from '../../store/chips/chips.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
+import { noteChange } from '../../store/database/changes.ts'
 import type { Queries } from '../../store/database/database.ts'
 import { Bindings, type BoundChip, bindChip, chipRow, tokenRowsOf } from './chip-bindings.ts'
 import { differenceTo, Holders } from './chip-conflicts.ts'
 import { type CheckedChip, type ChipInput, checkChip } from './chip-input.ts'
 import type { KeyRing } from './key-ring.ts'
+import { maxOwnMetaKeys } from './own-meta-keys.ts'
 
 export interface RegisterDeps {
   box: SecretBox
@@ -50,6 +52,7 @@ export async function registerChipsIn(
   )
 }
 
+const tooManyMetaKeys = `metaReadKey must not be given: ${maxOwnMetaKeys} chips have a key of their own, and each of their taps is tried with all`
 const failed = (uid: string, error: string): RegisterResult => ({ status: 'failed', uid, error })
 const unreached = ({ uid }: CheckedChip): RegisterResult => failed(uid, 'was not reached')
 
@@ -61,6 +64,18 @@ export async function registerCheckedChips(
   chips: readonly CheckedChip[],
 ): Promise<RegisterResult[]> {
   if (chips.length === 0) return []
+  const withOwn = chips.filter(({ metaReadKey }) => metaReadKey)
+  if (withOwn.length > 0) {
+    await noteChange(trx, 'keySets')
+    const tooMany = new Set(withOwn.slice(Math.max(0, maxOwnMetaKeys - (await countMetaKeys(trx)))))
+    if (tooMany.size > 0) {
+      const rest = chips.filter((chip) => !tooMany.has(chip))
+      const done = (await registerCheckedChips(trx, deps, registration, rest)).values()
+      return chips.map((chip) =>
+        tooMany.has(chip) ? failed(chip.uid, tooManyMetaKeys) : (done.next().value ?? unreached(chip)),
+      )
+    }
+  }
   const work: RegisterContext = {
     trx,
     deps,

@@ -173,5 +173,6 @@ async function changeKeys(
     simulatedCounter: -1,
     simulated: 0,
     fileReadKey: null,
+    metaReadKey: null,
   })
 }

@@ -102,6 +102,7 @@ function assertSimulated(chip: ChipRow, { ephemeral }: Deps['config']): void {
 interface Keys {
   set: KeySet
   fileRead: AesKey
+  metaRead: AesKey
 }
 
 function keysOf({ keyRing }: Pick<Deps, 'keyRing'>, chip: ChipRow): Keys {
@@ -112,15 +113,20 @@ function keysOf({ keyRing }: Pick<Deps, 'keyRing'>, chip: ChipRow): Keys {
       `The daemon has no file-read key for the chip in the key set ${chip.keySetId}, so it cannot simulate its taps.`,
     )
   }
-  return { set, fileRead }
+  return { set, fileRead, metaRead: keyRing.metaReadKey(set, chip) }
 }
 
-function tapOf(baseUrl: string, uid: string, { set, fileRead }: Keys, counter: number): SimulatedTap {
+function tapOf(
+  baseUrl: string,
+  uid: string,
+  { set, fileRead, metaRead }: Keys,
+  counter: number,
+): SimulatedTap {
   const tap: SdmInput = { uid: uidToBytes(uid), counter, mode: 'aes' }
   const { template } = set
   const d = String(set.id)
   const shown: TapValues = {
-    picc: hex(encryptPiccData(set.metaRead, tap, randomBytes(padding))),
+    picc: hex(encryptPiccData(metaRead, tap, randomBytes(padding))),
     uid: hex(tap.uid),
     ctr: counter.toString(16).padStart(6, '0'),
     enc: hex(encryptFileData(fileRead, tap, simulatedData(template))),

@@ -1,5 +1,5 @@
 import { type HaloForm, isHaloTap, parseHaloTap, verifyHaloTap } from '../../../nfc/halo/tap.ts'
-import { isWithoutCounter } from '../../../nfc/ntag424/sun.ts'
+import { isWithoutCounter, type SdmInput } from '../../../nfc/ntag424/sun.ts'
 import type { TapParameters, TapValues } from '../../../nfc/ntag424/template/match.ts'
 import { canShowTamper, parameterOf, TAMPER_PARAMETER } from '../../../nfc/ntag424/template/parse.ts'
 import {
@@ -112,21 +112,32 @@ async function verifyUnder(
   t: unknown,
 ): Promise<VerifiedTap> {
   let forged: VerifiedTap | undefined
-  for (const { set, values } of candidates) {
-    const claim = claimOf(values, set.metaRead)
-    const chip = claim && (await findChipForTap(db.read, uidFromBytes(claim.uid)))
-    if (!chip) continue
+  const judge = async ({ set, values }: Candidate, claim: SdmInput): Promise<VerifiedTap | undefined> => {
+    const chip = await findChipForTap(db.read, uidFromBytes(claim.uid))
+    if (!chip) return undefined
     forged ??= { kind: 'forged', chip, keySetId: set.id }
     const fileRead = chip.keySetId === set.id ? keyRing.fileReadKey(set, chip) : undefined
-    if (!fileRead) continue
+    if (!fileRead) return undefined
     const { template } = set
     const loop = canShowTamper(template) ? statusesOf(chip, t) : undefined
     const tap = proveTap({ template, keySet: String(set.id), values, claim, fileRead, loop })
-    if (!tap) continue
+    if (!tap) return undefined
     keyRing.used(set.id)
     const { counter, fileData } = tap
     const tamper = tamperStatus(tap.status)
     return { kind: 'genuine', chip, counter, tamper, fileData: fileData && shownData(fileData) }
+  }
+  for (const candidate of candidates) {
+    const claim = claimOf(candidate.values, candidate.set.metaRead)
+    const genuine = claim && (await judge(candidate, claim))
+    if (genuine) return genuine
+  }
+  for (const candidate of candidates) {
+    const { picc } = candidate.values
+    if (candidate.set.diversification !== 'listed' || picc === undefined) continue
+    const claim = await keyRing.ownClaim(db.read, Buffer.from(picc, 'hex'))
+    const genuine = claim && (await judge(candidate, claim))
+    if (genuine) return genuine
   }
   if (forged) return forged
   const bare = candidates.find(({ set, values: { picc = '' } }) =>

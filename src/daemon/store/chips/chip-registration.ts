@@ -84,6 +84,7 @@ const columns = [
   'keySetId',
   'publicKey',
   'fileReadKey',
+  'metaReadKey',
   'generation',
   'lastCounter',
   'lastTap',

@@ -150,6 +150,18 @@ export async function findChips(db: Queries, uids: readonly string[]): Promise<C
   return found
 }
 
+export const chipsWithMetaKey = (db: Queries) =>
+  db.selectFrom('chips').select(['uid', 'metaReadKey']).where('metaReadKey', 'is not', null).execute()
+
+export async function countMetaKeys(db: Queries): Promise<number> {
+  const { chips } = await db
+    .selectFrom('chips')
+    .select((e) => e.fn.countAll<number>().as('chips'))
+    .where('metaReadKey', 'is not', null)
+    .executeTakeFirstOrThrow()
+  return Number(chips)
+}
+
 const setUrl = statement<{ uid: string; teamId: number; redirectUrl: string | null }>()((db, p) =>
   db
     .updateTable('chips')

@@ -20,6 +20,8 @@ export interface ChipsTable {
   publicKey: string | null
   /** Encrypted; only for listed key sets. */
   fileReadKey: Uint8Array | null
+  /** Encrypted; null: that of the key set. */
+  metaReadKey: Generated<Uint8Array | null>
   /** Number of rekeyings, used in key derivation. */
   generation: number
   /** Last accepted counter; -1 before the first tap. */

@@ -1,0 +1,53 @@
+import { AesKey, BLOCK } from '../../../nfc/ntag424/cmac.ts'
+import { decryptPiccData, type SdmInput } from '../../../nfc/ntag424/sun.ts'
+import { uidFromBytes } from '../../../nfc/uid.ts'
+import { chipsWithMetaKey } from '../../store/chips/chips.ts'
+import { versionOfChange } from '../../store/database/changes.ts'
+import type { Queries } from '../../store/database/database.ts'
+
+/**
+ * The UID of a tap is encrypted with the SDMMetaRead key, so a chip with a key of its own is found only by trying all
+ * such keys: a thousand take about a millisecond.
+ */
+export const maxOwnMetaKeys = 1000
+
+interface OwnKey {
+  readonly uid: string
+  readonly key: AesKey
+}
+
+/** SDMMetaRead keys of listed chips that do not share their key set's. */
+export class OwnMetaKeys {
+  readonly #open: (uid: string, sealed: Uint8Array) => Buffer
+  /** Those of the last taps first. */
+  #keys: OwnKey[] = []
+  #version = -1
+
+  constructor(open: (uid: string, sealed: Uint8Array) => Buffer) {
+    this.#open = open
+  }
+
+  /** @param e what decrypts to the UID; in LRP mode a try takes a hundred times as long, so none is made */
+  async claim(db: Queries, e: Buffer): Promise<SdmInput | undefined> {
+    if (e.length !== BLOCK) return undefined
+    await this.#load(db)
+    for (const [at, own] of this.#keys.entries()) {
+      const claim = decryptPiccData(own.key, e)
+      if (!claim || uidFromBytes(claim.uid) !== own.uid) continue
+      if (at > 0) this.#keys.unshift(...this.#keys.splice(at, 1))
+      return claim
+    }
+    return undefined
+  }
+
+  async #load(db: Queries): Promise<void> {
+    // Read first: rows that are newer than it are only read again.
+    const version = await versionOfChange(db, 'keySets')
+    if (version === this.#version) return
+    const rows = await chipsWithMetaKey(db)
+    this.#keys = rows.flatMap(({ uid, metaReadKey }) =>
+      metaReadKey ? [{ uid, key: new AesKey(this.#open(uid, metaReadKey)) }] : [],
+    )
+    this.#version = version
+  }
+}
