@@ -123,11 +123,9 @@ export const nfc = {
          * Keys 0 to 4 of a chip that another system set up, to reset it or, with rekey, to set it up. They are tried
          * only if a tap does not show that they are wrong, and kept encrypted until the chip is done.
          */
-        keys: z
-          .array(z.string().regex(/^[0-9a-fA-F]{32}$/, 'must be 32 hex digits'))
-          .min(5, 'must be five keys')
-          .max(5, 'must be five keys')
-          .optional(),
+        keys: shortList(z.string().regex(/^[0-9a-fA-F]{32}$/, 'must be 32 hex digits'), {
+          max: 5,
+        }).optional(),
         /** Try the public keys of blank chips on a chip whose key versions are not 0. */
         tryFactoryKeys: flag.optional(),
         /** Write the base URL even if its check fails. */

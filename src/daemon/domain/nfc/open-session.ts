@@ -45,6 +45,7 @@ export async function openSession(
   const { uid, keys, tryFactoryKeys } = request
   const supplied = [...(keys ? [keys] : []), ...(tryFactoryKeys ? [factoryKeys] : [])]
   const chip = { atr, maxLc, originality, uid, supplied }
+  if (keys && keys.length !== KEY_NUMBERS.length) throw invalid('keys', 'must be five keys')
   if (keys && purpose === 'recover')
     throw invalid('keys', 'are not needed: the journal has those of the chip that was begun')
   if (keys && purpose === 'provision' && !rekey)
