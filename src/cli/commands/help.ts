@@ -93,6 +93,9 @@ apostrophe before such a cell, and reading removes one: '=1+1 is read as =1+1. A
 
 Cells that are missing at the end of a row, as Excel leaves them out, are absent: what they name is left alone.
 Invisible characters are dropped at the ends of cells, and within UIDs, addresses, ids, and numbers.
+
+--keys takes the keys of chips that others set up: JSON with k0 to k4 (wipe files of other tools), or with keys under
+any other names, or a key per line. A key has 32 hex digits, also with blanks, colons, dashes, or 0x.
 `,
 }
 

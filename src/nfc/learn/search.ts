@@ -1,5 +1,5 @@
 import { AesKey } from '../ntag424/cmac.ts'
-import { isWithoutCounter, type SdmInput, type SdmMode, sunMacOf } from '../ntag424/sun.ts'
+import { isWithoutCounter, NXP, type SdmInput, type SdmMode, sunMacOf } from '../ntag424/sun.ts'
 import { Matcher, macInput, queryOf, type TapValues } from '../ntag424/template/match.ts'
 import { parseTemplate, TemplateError, type UrlTemplate } from '../ntag424/template/parse.ts'
 import { claimOf, proveTap } from '../ntag424/template/tap.ts'
@@ -90,6 +90,15 @@ export class Search {
         this.#noteUndecrypted(values, meta)
         continue
       }
+      // A wrong key decrypts one URL in 256 to something, and one in 65,536 to a UID of NXP's.
+      if (claim.uid[0] !== NXP) {
+        if (!meta)
+          this.#note(2, {
+            ...uidAndCounter(claim),
+            reason: `The URL shows the UID ${uidToColons(uidFromBytes(claim.uid))}, and those of all NTAG 424 DNA begin with 04.`,
+          })
+        continue
+      }
       const tap = meta ? claim : { ...claim, mode: plainMode }
       for (const file of this.#fileKeysOf(claim.uid)) {
         const macOf = sunMacOf(file.key, tap)
@@ -151,12 +160,9 @@ export class Search {
   }
 
   #noteUnproven(claim: SdmInput, meta: MetaReadKey | undefined): void {
-    const isChip = claim.uid[0] === 0x04
-    // A wrong key decrypts one in 256 URLs to something, and one in 65,536 to a UID of NXP's.
-    if (meta && !isChip) return
     const { uid, counter } = uidAndCounter(claim)
     const told = meta ? `The URL decrypts with ${meta.name} to` : 'The URL shows'
-    this.#note(isChip ? 4 : 2, {
+    this.#note(4, {
       uid,
       counter,
       reason: `${told} the UID ${uidToColons(uid)} and the counter ${counter}, but its MAC does not hold with any of the ${plural(this.#own.length, 'key')} under any derivation that is known here. The SDMFileRead key is missing, or the URL was changed.`,

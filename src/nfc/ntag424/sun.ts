@@ -42,7 +42,7 @@ export function decryptPiccData(metaRead: AesKey, e: Uint8Array): PiccData | und
 /** Of a chip that mirrors its UID without the counter. */
 const UID_ONLY = 0x87
 /** First byte of all UIDs: NXP. */
-const NXP = 0x04
+export const NXP = 0x04
 
 /** True if `e` decrypts to the UID of a chip that mirrors no counter. With a wrong key one in 65,536 passes. */
 export function isWithoutCounter(metaRead: AesKey, e: Uint8Array): boolean {
