@@ -1,7 +1,7 @@
 // The NDEF file of a Type 4 tag: two bytes of length (NLEN), then the message's records.
 // Source: NFC Forum NDEF 1.0, URI RTD 1.0.
 
-interface NdefRecord {
+export interface NdefRecord {
   /** Type name format: 1 is a well-known type. */
   readonly tnf: number
   /** `U` for a URI, `T` for a text. */
@@ -16,11 +16,13 @@ export class NdefFormatError extends Error {
   }
 }
 
+const FIRST = 0x80
 const SHORT = 0x10
 const WITH_ID = 0x08
 const CHUNKED = 0x20
 const LAST = 0x40
 const WELL_KNOWN = 1
+const EXTERNAL = 4
 const UNCHANGED = 6
 /** Bits of a text record's first byte. */
 const UTF_16 = 0x80
@@ -57,9 +59,15 @@ export function parseNdef(message: Uint8Array): NdefRecord[] {
   return records
 }
 
+const isUri = ({ tnf, type }: NdefRecord): boolean => tnf === WELL_KNOWN && type === 'U'
+
+/** All records but the first URI. */
+export const besideUri = (records: readonly NdefRecord[]): NdefRecord[] =>
+  records.filter((record) => record !== records.find(isUri))
+
 /** The first URI among the records, with its prefix. */
 export function uriIn(records: readonly NdefRecord[]): string | undefined {
-  const record = records.find(({ tnf, type }) => tnf === WELL_KNOWN && type === 'U')
+  const record = records.find(isUri)
   if (!record) return undefined
   const prefix = URI_PREFIXES[record.payload[0] ?? 0] ?? ''
   return prefix + record.payload.toString('utf8', 1)
@@ -74,8 +82,35 @@ export function textsIn(records: readonly NdefRecord[]): string[] {
   })
 }
 
+/** What opens on Android when the tag is read, whatever app wants its URL. */
+export const androidApplication = (packageName: string): NdefRecord => ({
+  tnf: EXTERNAL,
+  type: 'android.com:pkg',
+  payload: Buffer.from(packageName),
+})
+
+/** English, in UTF-8. Source: Text RTD 1.0 s3.2.1 */
+export const textRecord = (text: string): NdefRecord => ({
+  tnf: WELL_KNOWN,
+  type: 'T',
+  payload: Buffer.from(`\x02en${text}`),
+})
+
+/** The inverse of parseNdef. @param records with types of at most 255 characters */
+export function encodeNdef(records: readonly NdefRecord[]): Buffer {
+  const encoded = records.map(({ tnf, type, payload }, at) => {
+    const short = payload.length <= 0xff
+    const length = Buffer.alloc(short ? 1 : 4)
+    length.writeUIntBE(payload.length, 0, length.length)
+    const place = (at === 0 ? FIRST : 0) | (at === records.length - 1 ? LAST : 0)
+    const head = Buffer.of(place | (short ? SHORT : 0) | tnf, type.length)
+    return Buffer.concat([head, length, Buffer.from(type, 'latin1'), payload])
+  })
+  return Buffer.concat(encoded)
+}
+
 interface UriFile {
-  /** NLEN and a message with one URI record. */
+  /** NLEN and a message that begins with a URI record. */
   readonly bytes: Buffer
   /** Offset of the URI's text, which begins after the abbreviated prefix. */
   readonly textAt: number
@@ -86,9 +121,13 @@ interface UriFile {
 /**
  * @param uri printable ASCII, since offsets into it are counted in bytes
  * @param options.abbreviate false: with no prefix code, so that the file has the whole URL as text
+ * @param options.others records behind that of the URI
  * @throws RangeError
  */
-export function uriFile(uri: string, { abbreviate = true } = {}): UriFile {
+export function uriFile(
+  uri: string,
+  { abbreviate = true, others = [] }: { abbreviate?: boolean; others?: readonly NdefRecord[] } = {},
+): UriFile {
   if (!/^[\x21-\x7e]+$/.test(uri)) throw new RangeError('The URL of a tag must be printable ASCII')
   // Take the longest match: https://www. also begins with https://.
   const code = URI_PREFIXES.reduce(
@@ -98,13 +137,12 @@ export function uriFile(uri: string, { abbreviate = true } = {}): UriFile {
   )
   const abbreviated = URI_PREFIXES[code]?.length ?? 0
   const payload = Buffer.concat([Buffer.of(code), Buffer.from(uri.slice(abbreviated), 'ascii')])
-  const short = payload.length <= 0xff
-  const length = Buffer.alloc(short ? 1 : 4)
-  length.writeUIntBE(payload.length, 0, length.length)
-  const head = Buffer.concat([Buffer.of(short ? 0xd1 : 0xc1, 1), length, Buffer.from('U')])
+  const record: NdefRecord = { tnf: WELL_KNOWN, type: 'U', payload }
+  const message = encodeNdef([record, ...others])
   const nlen = Buffer.alloc(2)
-  nlen.writeUInt16BE(head.length + payload.length)
-  return { bytes: Buffer.concat([nlen, head, payload]), textAt: 2 + head.length + 1, abbreviated }
+  nlen.writeUInt16BE(message.length)
+  const textAt = nlen.length + encodeNdef([record]).length - payload.length + 1
+  return { bytes: Buffer.concat([nlen, message]), textAt, abbreviated }
 }
 
 function recordAt(bytes: Buffer, start: number) {

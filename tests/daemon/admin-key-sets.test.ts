@@ -27,6 +27,7 @@ test('a key set of each derivation is created, listed and removed', async () => 
     macInputFrom: null,
     parameters: { e: 'e', c: 'c', d: 'd' },
     canProvision: false,
+    url: 'http://127.0.0.1:8484/t?d=101&e={picc}&c={mac}',
     chips: 0,
     createdAt: expect.any(String),
     warnings: [],

@@ -349,12 +349,10 @@ describe('the base URL, before it is locked into a chip', () => {
     expect((await open({ purpose: 'reset' })).status).toBe(200)
   })
 
-  test('that is too long for a chip fails the chip, and touches none', async () => {
+  test('that is too long for a chip is refused before the first chip', async () => {
     from(`https://${'n'.repeat(60)}.${'n'.repeat(60)}.${'n'.repeat(60)}.example`)
-    const chip = new Chip()
-    const ended = await talk(t.call, chip.put(), inA)
-    expect(ended).toMatchObject({ status: 'failed' })
-    expect(ended.error).toContain('shorten the base URL')
-    expect(chip.versions).toEqual([0, 0, 0, 0, 0])
+    const answered = await open(inA)
+    expect(answered.status).toBe(409)
+    expect(answered.body.message).toContain('shorten the base URL')
   })
 })

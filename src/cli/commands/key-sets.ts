@@ -116,6 +116,7 @@ const create = defineCommand({
       Id: made.id,
       Diversification: made.diversification,
       Template: made.template,
+      'Chips show': made.url,
       Provisions: made.canProvision,
     }))
     ctx.io.hint(

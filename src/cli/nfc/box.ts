@@ -24,7 +24,10 @@ export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode
     const { source, resumes, reader } = input
     await assertOrder(ctx, input)
     // Each chip is a session of its own, and this is the request that would open it.
-    if (ctx.flags.dryRun) await ctx.call('POST /admin/nfc/sessions', { body: input.order })
+    if (ctx.flags.dryRun) {
+      await sayUrl(ctx, input.order.keySet)
+      await ctx.call('POST /admin/nfc/sessions', { body: input.order })
+    }
     const total = input.count ?? Math.max(1, input.rows.length)
     const everyReader = reader === ALL
     const isSingle = input.count === undefined && source === undefined && !everyReader
@@ -84,6 +87,13 @@ export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode
     })
   })
 
+/** A token of the scope provision alone may not read key sets. */
+const sayUrl = async (ctx: CliContext, keySet: number): Promise<void> => {
+  const sets = await ctx.call('GET /admin/key-sets').catch(() => [])
+  const url = sets.find(({ id }) => id === keySet)?.url
+  if (url !== undefined) ctx.io.note(`Chips would show ${url}`)
+}
+
 const aboutBox = (
   ctx: CliContext,
   { order, count, reader, source, sheetSettings }: BoxInput,
@@ -91,6 +101,7 @@ const aboutBox = (
   instance: string | undefined,
 ) => {
   const { team, keySet, chipGroup = '', rekey, acceptUrl, originality, sheet, keys, tryFactoryKeys } = order
+  const { fileData, aar, text } = order
   return {
     url: ctx.config().url,
     instance,
@@ -107,6 +118,9 @@ const aboutBox = (
       keys: keys ? 'true' : undefined,
       tryFactoryKeys: tryFactoryKeys ? 'true' : undefined,
       allowUnsigned: originality === 'any' ? 'true' : undefined,
+      fileData,
+      aar,
+      text,
       sheetRun: sheet?.run.toString(),
       count: count?.toString(),
       reader,
@@ -156,6 +170,9 @@ export const resumeBox = async (
       acceptUrl: settings.acceptUrl === 'true',
       tryFactoryKeys: settings.tryFactoryKeys === 'true',
       ...options.keys,
+      fileData: settings.fileData,
+      aar: settings.aar,
+      text: settings.text,
       ...(settings.allowUnsigned === 'true' ? { originality: 'any' as const } : {}),
       ...(settings.team === undefined ? {} : { team: settings.team }),
     },

@@ -2,8 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { ApiError, isUnknownPath } from '../client/errors.ts'
 import type { AnswerOf, ElementOf } from '../client/types.ts'
 import type { CliContext } from '../context.ts'
+import { parametersIn } from '../tap-url.ts'
 import { bothForms } from '../uid.ts'
-import { parametersIn, type ReadChip } from './read-card.ts'
+import type { ReadChip } from './read-card.ts'
 
 /** The daemon's verdict on a tap. A chip that it does not know has no UID, and `error` says so. */
 export type Verdict =

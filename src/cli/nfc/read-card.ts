@@ -2,6 +2,7 @@ import { type Card, CardGone, type CardReaders } from '../../nfc/card.ts'
 import { readTap, type TapRead } from '../../nfc/read-tap.ts'
 import { runScript } from '../../nfc/script.ts'
 import type { CliContext } from '../context.ts'
+import { hasMac, parametersIn } from '../tap-url.ts'
 import { oneLine } from './errors.ts'
 import { cardForRetry, maxAttempts, type OpenedReaders, type WaitForChip } from './readers.ts'
 
@@ -70,23 +71,16 @@ export const readNextCard = async (
 }
 
 /** Why a chip shows no tap; undefined if it does. */
-export const whyNoTap = ({ family, url, e, c }: ReadChip): string | undefined => {
+export const whyNoTap = ({ family, url }: ReadChip): string | undefined => {
   if (family === 'halo') return undefined
   if (url === null) return 'The chip shows no URL: it is blank, or its file cannot be read without a key'
-  return e === null || c === null
-    ? 'The URL of the chip has no tap data: it was not set up for taps'
-    : undefined
+  return hasMac(url) ? undefined : 'The URL of the chip has no tap data: it was not set up for taps'
 }
 
 export interface TapParameters {
   readonly e: string
   readonly c: string
   readonly d: string | null
-}
-
-export const parametersIn = (url: string): [name: string, value: string][] => {
-  const at = url.indexOf('?')
-  return at < 0 ? [] : [...new URLSearchParams(url.slice(at + 1).split('#', 1)[0])]
 }
 
 // A chip mirrors in upper case: 16 bytes of encrypted UID and counter (24 in LRP mode), and 8 bytes of MAC.

@@ -16,6 +16,8 @@ export interface LiveTap {
   readonly counter: number
   /** Permanent and current status of a TagTamper's loop. */
   readonly status: string | undefined
+  /** Decrypted. */
+  readonly fileData: Buffer | undefined
 }
 
 interface TapCheck {
@@ -42,11 +44,19 @@ export function* checkTap(plan: Plan, keysOf: KeysOf): Script<TapCheck> {
       return { asPlanned: false, tap: undefined, isRefused: error instanceof ChipStatusError }
     throw error
   }
-  return {
-    asPlanned: withoutMirrors(file, target).equals(planned(target)),
-    tap: verifiedTap(file, plan, keysOf),
-    isRefused: false,
-  }
+  const tap = verifiedTap(file, plan, keysOf)
+  const isSame = withoutMirrors(file, target).equals(withoutMirrors(planned(target), target))
+  return { asPlanned: isSame && (tap === undefined || hasData(tap, target)), tap, isRefused: false }
+}
+
+/** True if the chip encrypts the planned data. */
+function hasData({ fileData }: LiveTap, { fileData: expected, settings: { sdm } }: TargetFile): boolean {
+  if (!fileData || !expected) return fileData === expected
+  const shown = Buffer.from(fileData)
+  const statusAt = (sdm?.tamperOffset ?? 0) - (sdm?.encrypted?.offset ?? 0)
+  if (sdm?.tamperOffset !== undefined && statusAt >= 0 && statusAt < shown.length)
+    expected.copy(shown, statusAt, statusAt, statusAt + MIRRORED.tamper)
+  return shown.equals(expected)
 }
 
 function verifiedTap(file: Buffer, plan: Plan, keysOf: KeysOf): LiveTap | undefined {
@@ -70,7 +80,7 @@ function verifiedTap(file: Buffer, plan: Plan, keysOf: KeysOf): LiveTap | undefi
     fileRead: key(FILE_READ),
     loop: plan.template.tamper && isLoopStatus(t) ? [t] : undefined,
   })
-  return tap && { url, counter: tap.counter, status: tap.status }
+  return tap && { url, ...tap }
 }
 
 function urlIn(file: Buffer): string | undefined {

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { parseNdef } from '../ndef.ts'
 import { keyVersion, type PlannedKey } from '../ntag424/diversify.ts'
 import type { FileSettings } from '../ntag424/file-settings.ts'
 import { FILE_SIZES, KEY_NUMBERS, MASTER_KEY, NDEF_FILE } from '../ntag424/layout.ts'
@@ -89,6 +90,10 @@ export interface PlannedUrl {
   readonly baseUrl: string
   /** The chip is a TagTamper, and shows the status of its loop. */
   readonly tamper?: true | undefined
+  /** The text behind {enc}. */
+  readonly fileData?: string | undefined
+  /** The records behind that of the URL: an NDEF message in hex. */
+  readonly records?: string | undefined
 }
 
 interface PlanInput {
@@ -161,6 +166,8 @@ export interface TargetFile {
   /** The file's content, starting with NLEN. */
   readonly ndef: Buffer
   readonly settings: FileSettings
+  /** What a tap shows encrypted, with zeros in place of a TagTamper's status. */
+  readonly fileData?: Buffer | undefined
 }
 
 /** Of the NDEF file. */
@@ -177,8 +184,13 @@ const FACTORY_FILE: TargetFile = {
 
 export function targetFile({ template, target }: Plan): TargetFile {
   if (!template || target === 'factory') return FACTORY_FILE
-  const { text, tamperAt, baseUrl, tamper } = template
-  return templateFile({ template: parseTemplate(text, tamperAt), baseUrl, keySet: target.keySet, tamper })
+  const { text, tamperAt, records = '', ...rest } = template
+  return templateFile({
+    ...rest,
+    template: parseTemplate(text, tamperAt),
+    keySet: target.keySet,
+    records: parseNdef(Buffer.from(records, 'hex')),
+  })
 }
 
 function checked(made: Plan): Plan {
@@ -233,6 +245,8 @@ const json = z.object({
         tamperAt: z.string().optional(),
         baseUrl: z.string(),
         tamper: z.literal(true).optional(),
+        fileData: z.string().optional(),
+        records: z.string().optional(),
       }),
       beforeTemplates,
     ])

@@ -3,12 +3,29 @@ import { describe, expect, test } from 'vitest'
 import { CardGone } from '../../../src/nfc/card.ts'
 import type { TearOff } from '../../../src/nfc/emulator/card.ts'
 import { factoryMemory } from '../../../src/nfc/emulator/memory.ts'
+import {
+  androidApplication,
+  besideUri,
+  encodeNdef,
+  parseNdef,
+  textRecord,
+  textsIn,
+} from '../../../src/nfc/ndef.ts'
 import { type Applied, recover } from '../../../src/nfc/provision/apply.ts'
 import { carryOut } from '../../../src/nfc/provision/carry-out.ts'
 import { inspect } from '../../../src/nfc/provision/inspect.ts'
-import { type Plan, parsePlan, plan, planReset, sourcesOf } from '../../../src/nfc/provision/plan.ts'
+import {
+  type Plan,
+  parsePlan,
+  plan,
+  planReset,
+  sourcesOf,
+  targetFile,
+} from '../../../src/nfc/provision/plan.ts'
 import { readBack } from '../../../src/nfc/provision/read-back.ts'
 import type { Script } from '../../../src/nfc/script.ts'
+import { readNdefFile, selectApplication } from '../../../src/nfc/type4.ts'
+import { templateKinds } from '../../support/chip-templates.ts'
 import { deps, keysOf, TestChip, template, uid, uidBytes } from '../virtual-card.ts'
 
 const first = { keySet: 101, generation: 0 } as const
@@ -101,6 +118,81 @@ describe.each(Object.entries(plans))('%s, torn at every APDU', (_, made) => {
       expectWhole(chip, back)
     }))
 })
+
+describe.each(Object.entries(templateKinds))('%s', (_, kind) => {
+  const { template: text, tamper: tamperAt, isTagTamper, aar, text: note, ...rest } = kind
+  const records = [
+    ...(aar === undefined ? [] : [androidApplication(aar)]),
+    ...(note === undefined ? [] : [textRecord(note)]),
+  ]
+  const url = {
+    ...rest,
+    text,
+    tamperAt,
+    baseUrl: template.baseUrl,
+    tamper: isTagTamper,
+    records: encodeNdef(records).toString('hex'),
+  }
+  const begun = plan({ uid, from: ['factory'], target: first, template: url })
+  const rekeyed = plan({ uid, from: [first], target: { keySet: 101, generation: 1 }, template: url })
+  const fresh = (): TestChip => new TestChip(factoryMemory(uidBytes, { tamper: isTagTamper === true }))
+
+  test('shows the URL with what was asked for, and each tap is a new one', async () => {
+    const chip = fresh()
+    const tap = await chip.run(whole(begun))
+    const again = await chip.run(readBack(begun, deps('again')))
+    expect(again).toMatchObject({ counter: Object(tap).counter + 1 })
+    const { url: planned } = targetFile(begun)
+    expect(Object(again).url.replace(/[0-9A-F]{6,}|(?<=tamper=)../g, '')).toBe(
+      planned?.replace(/[0-9A-F]{6,}|(?<=tamper=)../g, ''),
+    )
+    if (isTagTamper) expect(again).toMatchObject({ status: 'CC' })
+    if (kind.fileData !== undefined)
+      expect(Object(again).fileData.toString()).toMatch(new RegExp(`^${kind.fileData} *`))
+    const file = await chip.run(readNdef())
+    expect(besideUri(parseNdef(file.subarray(2)))).toEqual(records)
+    expect(textsIn(parseNdef(file.subarray(2)))).toEqual(note === undefined ? [] : [note])
+  })
+
+  test('is not as planned with other data or records', async () => {
+    const chip = fresh()
+    await chip.run(whole(begun))
+    const { ndef, settings } = targetFile(begun)
+    const { encrypted } = settings.sdm ?? {}
+    for (const at of [encrypted?.offset, records.length > 0 ? ndef.length - 1 : undefined]) {
+      if (at === undefined) continue
+      const bytes = chip.memory.files.get(2)?.bytes
+      const place = isTagTamper && tamperAt === 'enc:0' ? at + 2 : at
+      bytes?.writeUInt8(bytes.readUInt8(place) ^ 1, place)
+      await expect(chip.run(readBack(begun, deps('changed')))).rejects.toThrow(/different content/)
+      bytes?.writeUInt8(bytes.readUInt8(place) ^ 1, place)
+    }
+    await chip.run(readBack(begun, deps('unchanged')))
+  })
+
+  test('torn at every command once, its set-up is completed, and new keys and a reset follow', async () => {
+    const untorn = fresh()
+    await untorn.run(whole(begun))
+    const { sent } = untorn
+    for (let apdu = 1; apdu <= sent; apdu += 1) {
+      const chip = fresh()
+      const tear = { apdu, when: apdu % 2 === 0 ? 'before' : 'after' } as const
+      await expect(chip.run(whole(begun), tear)).rejects.toThrow(CardGone)
+      await chip.run(recovered(begun))
+      expectWhole(chip, begun)
+      expect(chip.memory.failedAuthentications).toBe(0)
+    }
+    for (const next of [rekeyed, planReset({ uid, from: sourcesOf(rekeyed) })]) {
+      await untorn.run(whole(next))
+      expectWhole(untorn, next)
+    }
+  })
+})
+
+function* readNdef(): Script<Buffer> {
+  yield* selectApplication()
+  return yield* readNdefFile()
+}
 
 test('torn before its last key and then at every APDU of its reset, a chip ends in the state of the factory', async () => {
   // Its URL reaches into the last piece that a reset writes, and key 0 was the factory's all along.

@@ -1,6 +1,7 @@
 import { defineCommand } from '../../command/define.ts'
 import { optionalArgument, text } from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
+import { hasMac, parametersIn } from '../../tap-url.ts'
 import { bothForms } from '../../uid.ts'
 import { token } from '../token.ts'
 
@@ -47,8 +48,8 @@ export const find = defineCommand({
 const queryOf = (text: string): Record<string, string> => {
   if (!URL.canParse(text))
     throw new UsageError(`"${text}" is not a tap URL.`, "Give the whole URL in quotes: '…/t?d=101&e=…&c=…'")
-  const query = Object.fromEntries(new URL(text).searchParams)
-  if (Object.keys(query).length < 2) {
+  const query = Object.fromEntries(parametersIn(text))
+  if (Object.keys(query).length < 2 && !hasMac(text)) {
     throw new UsageError('The tap URL has lost its parameters.', 'Put it in quotes: a shell cuts it at &.')
   }
   return query

@@ -55,7 +55,10 @@ export const provision = defineCommand({
       '--try-factory-keys',
       'Try the public keys of blank chips on chips whose key versions are not 0',
     ),
-    acceptUrl: flag('--accept-url', "Lock the daemon's base URL into the chips without checking it"),
+    fileData: text('--file-data <text>', 'Text that chips show encrypted, for a template with {enc}'),
+    aar: text('--aar <package>', 'An Android app that a tap opens, such as com.example.app'),
+    text: text('--text <text>', 'A text record behind the URL'),
+    acceptUrl: flag('--accept-url', 'Lock the address into the chips without checking it'),
     allowUnsigned: flag('--allow-unsigned', 'Take chips that cannot prove that NXP made them'),
     startOver: flag('--start-over', 'Use all rows of the sheet again, from the first'),
     resume: text('--resume <id>', 'Resume a box that was stopped', 'batch'),
@@ -81,6 +84,7 @@ export const provision = defineCommand({
       const keySet = await chooseKeySet(ctx, options.keySet, ({ canProvision }) => canProvision)
       const chipGroup = await chooseGroup(ctx, options.chipGroup, options.team)
       const { rekey, acceptUrl, allowUnsigned, startOver, reader, count, tryFactoryKeys } = options
+      const { fileData, aar, text } = options
       if (options.keys !== undefined && !rekey)
         throw new UsageError('--keys is about chips that are set up: give them new ones with --rekey.')
       const keys = await ownersKeys(ctx, options.keys)
@@ -104,6 +108,9 @@ export const provision = defineCommand({
           acceptUrl,
           tryFactoryKeys,
           ...keys,
+          fileData,
+          aar,
+          text,
           ...(allowUnsigned ? { originality: 'any' as const } : {}),
           ...(options.team === undefined ? {} : { team: options.team }),
         },

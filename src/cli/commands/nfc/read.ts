@@ -6,7 +6,7 @@ export const read = defineCommand({
   name: 'read',
   summary: 'Read once what a chip shows when it is tapped',
   description:
-    'Read what a chip shows when it is tapped: its URL, with e, c and d. This is a tap, and uses one count; ' +
+    'Read what a chip shows when it is tapped: its URL, with e, c and d if it has them. This is a tap, and uses one count; ' +
     'the daemon is not involved. --timeout says how long to wait for a chip (default: 30 seconds).',
   examples: ['nfc read', 'nfc read --json | jq -r .url', 'nfc read --reader ACR1252 --timeout 5'],
   options: { reader: readerOption },
@@ -18,7 +18,7 @@ export const read = defineCommand({
           Reader: reader,
           Family: familyNames[family],
           URL: url,
-          ...(family === 'halo' ? {} : { e, c, d }),
+          ...(e === null ? {} : { e, c, d }),
         }))
         const empty = whyNoTap(chip)
         if (empty === undefined) ctx.io.hint('Check that it is genuine: tapchip nfc verify')

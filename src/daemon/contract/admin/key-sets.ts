@@ -46,6 +46,8 @@ const keySetOnWire = () =>
     macInputFrom: z.enum(['d', 'e']).nullable(),
     parameters: z.object({ e: z.string(), c: z.string(), d: z.string() }).nullable(),
     canProvision: z.boolean(),
+    /** What its chips show, with placeholders for what differs from tap to tap. */
+    url: z.string(),
     chips: z.number(),
     createdAt: timestamp,
   })

@@ -130,6 +130,16 @@ export const nfc = {
         tryFactoryKeys: flag.optional(),
         /** Write the base URL even if its check fails. */
         acceptUrl: flag.optional(),
+        /** The text behind {enc}. Default, here and below: what the chip has; empty: nothing. */
+        fileData: z.string().max(128, 'must have at most 128 characters').optional(),
+        /** The package of an Android app that a tap opens, in a record behind the URL. */
+        aar: z
+          .string()
+          .max(128, 'must have at most 128 characters')
+          .regex(/^([A-Za-z]\w*(\.[A-Za-z]\w*)+)?$/, 'must be the name of a package, such as com.example.app')
+          .optional(),
+        /** A text record behind the URL. */
+        text: z.string().max(128, 'must have at most 128 characters').optional(),
         /** Pause once the chip is known, and take its details from the reply. */
         waitForDetails: flag.optional(),
         ...detailFields,

@@ -1,3 +1,4 @@
+import { urlPattern } from '../../../nfc/ntag424/template/file.ts'
 import { type ShortForm, shortFormOf } from '../../../nfc/ntag424/template/parse.ts'
 import { isKeySetSource, parsePlan, sourcesOf } from '../../../nfc/provision/plan.ts'
 import { canSetUpChips } from '../../../values/diversifications.ts'
@@ -39,6 +40,8 @@ export interface KeySetView {
   macInputFrom: KeySetRow['macInputFrom']
   parameters: ShortForm['parameters'] | null
   canProvision: boolean
+  /** What its chips show. */
+  url: string
   chips: number
   createdAt: string
 }
@@ -48,11 +51,18 @@ interface Deps {
   clock: Clock
   box: SecretBox
   keyRing: KeyRing
+  baseUrl: string
 }
 
-export async function listKeySets({ db }: { db: Pick<Db, 'read' | 'slow'> }): Promise<KeySetView[]> {
+export async function listKeySets({
+  db,
+  baseUrl,
+}: {
+  db: Pick<Db, 'read' | 'slow'>
+  baseUrl: string
+}): Promise<KeySetView[]> {
   const chips = await chipsByKeySet(db.slow)
-  return (await allKeySets(db.read)).map((row) => toView(row, chips.get(row.id) ?? 0))
+  return (await allKeySets(db.read)).map((row) => toView(row, chips.get(row.id) ?? 0, baseUrl))
 }
 
 /** Callers must reload the key ring after the transaction. @throws DomainError invalid_input, already_exists */
@@ -89,25 +99,25 @@ export async function createKeySetIn(
 
 /** @throws DomainError invalid_input, already_exists */
 export async function createKeySet(
-  { db, clock, box, keyRing }: Deps,
+  { db, clock, box, keyRing, baseUrl }: Deps,
   actor: Actor,
   fields: NewKeySet,
 ): Promise<KeySetView & { warnings: string[] }> {
   const at = iso(clock.now())
   const row = await db.write(async (trx) => {
     const inserted = await createKeySetIn(trx, box, fields, at)
-    const { chips: _, createdAt: __, ...detail } = toView(inserted, 0)
+    const { chips: _, createdAt: __, url: ___, ...detail } = toView(inserted, 0, baseUrl)
     const target = String(inserted.id)
     await recordChange(trx, { at, actor, teamId: null, action: 'key-sets.create', target, detail })
     return inserted
   })
   await keyRing.load(db.read)
-  return { ...toView(row, 0), warnings: warningsAbout(fields) }
+  return { ...toView(row, 0, baseUrl), warnings: warningsAbout(fields) }
 }
 
 /** @throws DomainError not_found, in_use */
 export async function removeKeySet(
-  { db, clock, keyRing }: Omit<Deps, 'box'>,
+  { db, clock, keyRing }: Omit<Deps, 'box' | 'baseUrl'>,
   actor: Actor,
   id: number,
 ): Promise<void> {
@@ -159,7 +169,7 @@ function assertFits(fields: NewKeySet): void {
   }
 }
 
-function toView(row: KeySetRow, chips: number): KeySetView {
+function toView(row: KeySetRow, chips: number, baseUrl: string): KeySetView {
   const template = templateOf(row)
   const short = shortFormOf(template)
   return {
@@ -171,6 +181,7 @@ function toView(row: KeySetRow, chips: number): KeySetView {
     macInputFrom: short?.macInputFrom ?? null,
     parameters: short?.parameters ?? null,
     canProvision: row.appMasterKey !== null && row.fileReadKey !== null && canSetUpChips(row.diversification),
+    url: urlPattern({ template, baseUrl, keySet: row.id }),
     chips,
     createdAt: row.createdAt,
   }

@@ -1,4 +1,4 @@
-import { canShowTamper } from '../../../nfc/ntag424/template/parse.ts'
+import { canShowTamper, slotsOf } from '../../../nfc/ntag424/template/parse.ts'
 import { ForeignKeys } from '../../../nfc/provision/errors.ts'
 import { hasFactoryKeys, type Inspection } from '../../../nfc/provision/inspect.ts'
 import {
@@ -15,6 +15,7 @@ import type { KeySet } from '../chips/key-ring.ts'
 import { conflict, type DomainError } from '../errors/errors.ts'
 import type { JournalEntry } from './journal.ts'
 import { isAccountedFor, type KnownChip, sourceShown } from './known-chip.ts'
+import type { UrlContent } from './url-content.ts'
 
 export type Choice =
   /** Complete its unfinished plan. */
@@ -40,14 +41,20 @@ export interface PlanRequest {
   readonly mayVouch: boolean
   /** The keys from its owner that the chip has proven. */
   readonly proven: { readonly source: SuppliedSource; readonly proveChip: boolean } | undefined
+  readonly content: UrlContent
 }
 
-const templateOf = (
-  { set, baseUrl }: Pick<PlanRequest, 'set' | 'baseUrl'>,
+/** Without the daemon's address where the template has one of its own. */
+export const templateOf = (
+  { set, baseUrl, content }: Pick<PlanRequest, 'set' | 'baseUrl' | 'content'>,
   showsTamper: boolean,
 ): PlannedUrl => {
   const { template } = set
-  const url = { text: template.text, tamperAt: template.tamperAt, baseUrl }
+  const { fileData, ...records } = content
+  // Kept from a key set with encrypted data, it has no place in one without.
+  const data = fileData !== undefined && slotsOf(template.query).includes('enc') ? { fileData } : {}
+  const address = template.head ? '' : baseUrl
+  const url = { text: template.text, tamperAt: template.tamperAt, baseUrl: address, ...data, ...records }
   return showsTamper && canShowTamper(template) ? { ...url, tamper: true } : url
 }
 
@@ -93,11 +100,11 @@ export function choosePlan(inspection: Inspection, known: KnownChip, request: Pl
 /** A plan to compare a chip with by its tap. It has no sources, so it never writes. */
 export function verificationPlan(
   { uid, versions, ndef }: Inspection,
-  { set, baseUrl }: Pick<PlanRequest, 'set' | 'baseUrl'>,
+  { set, ...url }: Pick<PlanRequest, 'set' | 'baseUrl' | 'content'>,
 ): { plan: Plan; target: KeySetSource } {
   const target = { keySet: set.id, generation: (versions[0] ?? 0) - 1 }
   // A TagTamper may have been set up by a version that did not know its loop.
-  const template = templateOf({ set, baseUrl }, ndef.sdm?.tamperOffset !== undefined)
+  const template = templateOf({ set, ...url }, ndef.sdm?.tamperOffset !== undefined)
   return { plan: plan({ uid, from: [], target, template }), target }
 }
 
@@ -105,7 +112,7 @@ export function verificationPlan(
 export function next(
   { uid, versions, isTagTamper, randomId }: Inspection,
   { row, nextGeneration, usedKeySets }: KnownChip,
-  { set, baseUrl }: Omit<PlanRequest, 'proven'>,
+  { set, ...url }: Omit<PlanRequest, 'proven'>,
   from: readonly KeySource[],
 ): { plan: Plan; target: KeySetSource } {
   if (set.diversification === 'none' && usedKeySets.has(set.id)) {
@@ -118,7 +125,7 @@ export function next(
   const least = Math.max(nextGeneration, ...versions)
   const generation = freeGeneration(isFirst ? 0 : least > 254 ? nextGeneration : least, versions)
   const target = { keySet: set.id, generation }
-  const template = templateOf({ set, baseUrl }, isTagTamper)
+  const template = templateOf({ set, ...url }, isTagTamper)
   return { plan: plan({ uid, from, target, template, randomId }), target }
 }
 
@@ -147,13 +154,15 @@ const ofAnotherKeySet = (keySet: number, request: number): DomainError =>
 function isAsRequested(
   { template, target }: Plan,
   { isTagTamper }: Inspection,
-  { set, baseUrl }: PlanRequest,
+  request: PlanRequest,
 ): boolean {
-  const request = templateOf({ set, baseUrl }, isTagTamper)
+  const asked = templateOf(request, isTagTamper)
   return (
     template !== null &&
     target !== 'factory' &&
-    target.keySet === set.id &&
-    (['text', 'tamperAt', 'baseUrl', 'tamper'] as const).every((name) => template[name] === request[name])
+    target.keySet === request.set.id &&
+    (['text', 'tamperAt', 'baseUrl', 'tamper', 'fileData', 'records'] as const).every(
+      (name) => template[name] === asked[name],
+    )
   )
 }

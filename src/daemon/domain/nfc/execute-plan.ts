@@ -25,6 +25,7 @@ import { findChips, updateChip } from '../../store/chips/chips.ts'
 import type { Queries } from '../../store/database/database.ts'
 import { endTapsOfChip } from '../../store/taps/recorded-taps.ts'
 import type { KeySet } from '../chips/key-ring.ts'
+import { DomainError } from '../errors/errors.ts'
 import { candidatesOf } from '../taps/verify-tap.ts'
 import { chipKeys } from './chip-keys.ts'
 import { verificationPlan } from './choose-plan.ts'
@@ -119,12 +120,20 @@ export async function* proveSource(
   if (versions[0] === 0 || versions.some((version) => version !== versions[0]))
     throw new ForeignKeys(versions)
   const shown = yield* setsShown(deps)
-  // A chip with another UID than its tap's is refused by the plan.
-  const { set } = shown.find(({ uid }) => uid === inspection.uid) ?? shown[0] ?? {}
-  if (!set) throw new ForeignKeys(versions)
-  const { plan, target } = verificationPlan(inspection, { set, baseUrl: deps.baseUrl })
-  yield* matchesPlan(plan, inspection, await chipKeys({ db: deps.db.read, box: deps.box }, [target]))
-  return target
+  const fitting = shown.filter(({ uid }) => uid === inspection.uid)
+  let refusal: Error = new ForeignKeys(versions)
+  // A plain mirror fits every key set with its template. A chip with another UID than its tap's is refused by the plan.
+  for (const { set } of fitting.length > 0 ? fitting : shown.slice(0, 1)) {
+    const { plan, target } = verificationPlan(inspection, { set, baseUrl: deps.baseUrl, content: {} })
+    try {
+      yield* matchesPlan(plan, inspection, await chipKeys({ db: deps.db.read, box: deps.box }, [target]))
+      return target
+    } catch (error) {
+      if (!(error instanceof ForeignKeys || error instanceof DomainError)) throw error
+      refusal = error
+    }
+  }
+  throw refusal
 }
 
 /** Part of the write that completes a reset: the chip has lost its keys, so its taps, refs, and codes are invalid. */

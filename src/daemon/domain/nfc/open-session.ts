@@ -1,7 +1,11 @@
+import { parseNdef } from '../../../nfc/ndef.ts'
 import { KEY_NUMBERS } from '../../../nfc/ntag424/layout.ts'
+import { templateFile } from '../../../nfc/ntag424/template/file.ts'
+import { isSlot } from '../../../nfc/ntag424/template/parse.ts'
 import { FACTORY_KEY } from '../../../nfc/provision/plan.ts'
 import type { TeamRow } from '../../store/schema/schema.ts'
 import { planImport } from '../chips/import-chips.ts'
+import type { KeySet } from '../chips/key-ring.ts'
 import { conflict, type DomainError, invalid } from '../errors/errors.ts'
 import { assertMaySee, chipKeys, missingKeySet } from './chip-keys.ts'
 import type { SetUpDeps } from './execute-plan.ts'
@@ -11,6 +15,7 @@ import { resetChip } from './reset.ts'
 import type { ChipDetails, ChipRequest } from './session.ts'
 import type { NfcSessions, SessionOwner, SessionStep } from './sessions.ts'
 import { showSheet } from './sheet-runs.ts'
+import { type RequestedContent, recordsOf } from './url-content.ts'
 
 type OpenDeps = SetUpDeps & BaseUrlDeps & { readonly config: { readonly ephemeral: boolean } }
 
@@ -26,6 +31,7 @@ interface OpenRequest extends Omit<ChipRequest, 'supplied'> {
   /** Pause once the chip is known, and wait for instructions. */
   readonly waitForDetails: boolean
   readonly details: ChipDetails
+  readonly content: RequestedContent
   /** The run of a sheet whose rows the chips take. */
   readonly sheetRun: number | undefined
 }
@@ -75,7 +81,9 @@ export async function openSession(
       assertMaySee(set, mayVouch)
       // Fails now, not at the first chip, if the key set cannot set up chips.
       await chipKeys({ db: deps.db.read, box: deps.box }, [{ keySet, generation: 0 }])
-      await assertUrl(deps, urlCheck, request.acceptUrl)
+      const { content } = request
+      assertFits(deps, set, content)
+      await assertUrl(deps, urlCheck, set, request.acceptUrl)
       const knownDetails = waitForDetails ? undefined : details
       const order = {
         ...chip,
@@ -83,6 +91,7 @@ export async function openSession(
         chipGroup,
         set,
         rekey,
+        content,
         mayVouch,
         mayBind,
         details: knownDetails,
@@ -93,12 +102,29 @@ export async function openSession(
   }
 }
 
-async function assertUrl(deps: OpenDeps, check: BaseUrlCheck, isAccepted: boolean): Promise<void> {
+/** Refuses before the first chip what no chip can hold. @throws DomainError */
+function assertFits({ baseUrl }: BaseUrlDeps, { id, template }: KeySet, content: RequestedContent): void {
+  const { fileData = '' } = content
+  if (fileData && !template.query.some(isSlot('enc')))
+    throw invalid('fileData', `needs {enc} in the template of the key set ${id}, which is ${template.text}`)
+  const records = parseNdef(Buffer.from(recordsOf(content), 'hex'))
+  try {
+    templateFile({ template, baseUrl, keySet: id, records, ...(fileData ? { fileData } : {}) })
+  } catch (error) {
+    if (error instanceof RangeError) throw conflict(`The chips cannot be set up: ${error.message}.`)
+    throw error
+  }
+}
+
+async function assertUrl(
+  deps: OpenDeps,
+  check: BaseUrlCheck,
+  { id, template: { head } }: KeySet,
+  isAccepted: boolean,
+): Promise<void> {
   // An ephemeral daemon's chips are temporary anyway.
   if (isAccepted || deps.config.ephemeral) return
-  if (!/^[\x21-\x7e]+$/.test(deps.baseUrl))
-    throw conflict("The daemon's base URL contains non-ASCII characters, which a chip's URL must not.")
-  await check.assertReachable(deps)
+  await check.assertReachable(deps, head === '' ? undefined : { keySet: id, head })
 }
 
 /** The guarded outbound client. @throws Error whose message contains no secrets */
@@ -122,27 +148,59 @@ interface BaseUrlDeps {
 const goodForMs = 60_000
 const timeoutMs = 8_000
 
-/** Phones must reach the base URL, which is locked into chips permanently. Success is cached for a minute. */
-export class BaseUrlCheck {
-  #good: { url: string; at: number } | undefined
+/** The address in the template of a key set. */
+interface OwnAddress {
+  readonly keySet: number
+  readonly head: string
+}
 
-  /** @throws DomainError conflict */
-  async assertReachable({ baseUrl, instance, outbound, clock }: BaseUrlDeps): Promise<void> {
+/** Phones must reach the address that is locked into chips permanently. Success is cached for a minute. */
+export class BaseUrlCheck {
+  readonly #good = new Map<string, number>()
+
+  /** @param own in place of the base URL @throws DomainError conflict */
+  async assertReachable(
+    { baseUrl, instance, outbound, clock }: BaseUrlDeps,
+    own?: OwnAddress,
+  ): Promise<void> {
     const now = clock.monotonic()
-    if (this.#good?.url === baseUrl && now - this.#good.at < goodForMs) return
-    const problem = literalProblem(baseUrl) ?? (await healthProblem(baseUrl, instance, outbound))
-    if (problem !== undefined) throw invalidUrl(baseUrl, problem)
-    this.#good = { url: baseUrl, at: now }
+    const url = own?.head ?? baseUrl
+    const goodAt = this.#good.get(url)
+    if (goodAt !== undefined && now - goodAt < goodForMs) return
+    const problem =
+      literalProblem(url) ??
+      (own
+        ? await ownHostProblem(new URL(own.head).origin, instance, outbound)
+        : await healthProblem(baseUrl, instance, outbound))
+    if (problem !== undefined) throw invalidUrl(url, problem, own)
+    this.#good.set(url, now)
   }
 }
 
-const invalidUrl = (baseUrl: string, problem: string): DomainError =>
-  conflict(
-    `Chips would show ${baseUrl} permanently, and it ${problem}. Start the daemon with an address that phones can reach (tapchipd --base-url https://…), or use --accept-url to write it anyway.`,
+const invalidUrl = (url: string, problem: string, own: OwnAddress | undefined): DomainError => {
+  const remedy = own
+    ? `That address is from the template of the key set ${own.keySet}: create one with another template (tapchip key-sets create)`
+    : 'Start the daemon with an address that phones can reach (tapchipd --base-url https://…)'
+  return conflict(
+    `Chips would show ${url} permanently, and it ${problem}. ${remedy}, or use --accept-url to write it anyway.`,
   )
+}
 
-function literalProblem(baseUrl: string): string | undefined {
-  const { protocol, hostname } = new URL(baseUrl)
+/** The host of a brand may send taps on to this daemon in ways of its own, so it need not be the daemon. */
+async function ownHostProblem(
+  origin: string,
+  instance: string,
+  outbound: HealthFetch,
+): Promise<string | undefined> {
+  const answer = await healthOf(origin, outbound)
+  if (typeof answer === 'string') return answer
+  const other = instanceIn(answer.body)
+  return typeof other === 'string' && other !== instance ? 'leads to another Tapchip daemon' : undefined
+}
+
+function literalProblem(url: string): string | undefined {
+  if (!/^[\x21-\x7e]+$/.test(url)) return "has non-ASCII characters, which a chip's URL must not"
+  const { protocol, hostname } = new URL(url)
   if (/^(localhost|.*\.localhost|127\.[\d.]+|\[::1?\]|0\.0\.0\.0)$/i.test(hostname))
     return 'is on loopback, which phones cannot reach'
   if (protocol !== 'https:') return 'is not https'
@@ -154,11 +212,22 @@ async function healthProblem(
   instance: string,
   outbound: HealthFetch,
 ): Promise<string | undefined> {
-  let answer: { status: number; body: Buffer }
+  const answer = await healthOf(baseUrl, outbound)
+  if (typeof answer === 'string') return answer
+  if (answer.status !== 200) return `answers ${answer.status} to /healthz`
+  if (instanceIn(answer.body) !== instance) return 'is not this daemon: its /healthz names another instance'
+  return undefined
+}
+
+/** @returns what is wrong if nothing answers */
+async function healthOf(
+  base: string,
+  outbound: HealthFetch,
+): Promise<{ status: number; body: Buffer } | string> {
   try {
     const headers = { accept: 'application/json' }
-    answer = await outbound.request({
-      url: `${baseUrl}/healthz`,
+    return await outbound.request({
+      url: `${base}/healthz`,
       method: 'GET',
       headers,
       timeoutMs,
@@ -167,9 +236,6 @@ async function healthProblem(
   } catch (error) {
     return `could not be reached at /healthz: ${error instanceof Error ? error.message : 'it did not answer'}`
   }
-  if (answer.status !== 200) return `answers ${answer.status} to /healthz`
-  if (instanceIn(answer.body) !== instance) return 'is not this daemon: its /healthz names another instance'
-  return undefined
 }
 
 function instanceIn(body: Buffer): unknown {

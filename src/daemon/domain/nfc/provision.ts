@@ -41,6 +41,7 @@ import type { CardSession, ChipDetails, ChipRequest, NfcSession, ReadyChip, Repl
 import { takeRow } from './sheet-rows.ts'
 import { showSheet } from './sheet-runs.ts'
 import { proveSupplied, sealSupplied, suppliedIn } from './supplied-keys.ts'
+import { contentFor, type RequestedContent } from './url-content.ts'
 
 interface ProvisionRequest extends ChipRequest {
   readonly teamId: number
@@ -48,6 +49,7 @@ interface ProvisionRequest extends ChipRequest {
   readonly chipGroup: string
   readonly set: KeySet
   readonly rekey: boolean
+  readonly content: RequestedContent
   /** undefined: ask once the chip is known. */
   readonly details: ChipDetails | undefined
   /** The sheet run that provides the details; it also asks for them. */
@@ -67,8 +69,9 @@ export async function* provision(
   await session.lock({ uid })
 
   const known = await knownChip(deps.db.read, uid)
+  const content = yield* contentFor(request, known, inspection, rekey)
   const proven = yield* proveSupplied(deps, inspection, known, request.supplied)
-  const planRequest = { set, baseUrl: deps.baseUrl, rekey, mayVouch, proven }
+  const planRequest = { set, baseUrl: deps.baseUrl, rekey, mayVouch, proven, content }
   let choice = choosePlan(inspection, known, planRequest)
   if (choice.kind === 'prove') {
     const source = yield* proveSource(deps, inspection)

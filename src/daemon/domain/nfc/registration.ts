@@ -1,4 +1,5 @@
 import { AesKey } from '../../../nfc/ntag424/cmac.ts'
+import { queryOf } from '../../../nfc/ntag424/template/match.ts'
 import type { LiveTap } from '../../../nfc/provision/live-tap.ts'
 import { type KeySetSource, type KeysOf, keyFrom, type Plan } from '../../../nfc/provision/plan.ts'
 import { uidToBytes } from '../../../nfc/uid.ts'
@@ -107,8 +108,7 @@ export async function registerWithTap(
 ): Promise<void> {
   const at = iso(deps.clock.now())
   await deps.db.write((trx) => registerIn(trx, deps, actor, keyed, { at, tap }))
-  const query = Object.fromEntries(new URL(tap.url).searchParams)
-  const judged = await takeTap(deps, query, 'setup', async () => ({ result: undefined }))
+  const judged = await takeTap(deps, queryOf(tap.url), 'setup', async () => ({ result: undefined }))
   if (judged.kind === 'taken' || judged.kind === 'caught-up' || judged.kind === 'disabled') return
   throw conflict(
     judged.kind === 'replayed'

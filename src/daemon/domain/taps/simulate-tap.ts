@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { AesKey } from '../../../nfc/ntag424/cmac.ts'
 import { encryptFileData, encryptPiccData, type SdmInput, sunMac } from '../../../nfc/ntag424/sun.ts'
-import { dataLength } from '../../../nfc/ntag424/template/file.ts'
+import { dataFor } from '../../../nfc/ntag424/template/file.ts'
 import { filled, macInput, type TapValues } from '../../../nfc/ntag424/template/match.ts'
 import { slotsOf, type UrlTemplate } from '../../../nfc/ntag424/template/parse.ts'
 import { uidToBytes } from '../../../nfc/uid.ts'
@@ -149,9 +149,9 @@ function tapOf(
 
 const closed = 'CC'
 
-/** Zeros, as set-up writes them, and the status of a loop. */
+/** As set-up writes it, and the status of a loop. */
 function simulatedData({ tamperByte }: UrlTemplate): Buffer {
-  const data = Buffer.alloc(dataLength({ tamperByte }), '0')
+  const data = dataFor({ tamperByte })
   if (tamperByte !== undefined) data.write(closed, tamperByte)
   return data
 }

@@ -30,6 +30,7 @@ export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
         acceptUrl: body.acceptUrl ?? false,
         waitForDetails: body.waitForDetails ?? false,
         details: { label, item, variant, redirectUrl },
+        content: { fileData: body.fileData, aar: body.aar, text: body.text },
         mayVouch,
         mayBind: permits(token.scopes, 'transfer'),
         sheetRun: body.sheet?.run,
