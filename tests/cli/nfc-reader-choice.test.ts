@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { UsageError } from '../../src/cli/errors.ts'
 import { chooseReader } from '../../src/cli/nfc/choose-reader.ts'
-import { tapByShape } from '../../src/cli/nfc/read-card.ts'
+import { tapByShape, whyNoTap } from '../../src/cli/nfc/read-card.ts'
 import { NoReader, type ReaderState } from '../../src/nfc/card.ts'
 import { isContactCard, isContactSlot } from '../../src/nfc/pcsc/contact-slot.ts'
 import { cliHome } from '../support/cli.ts'
@@ -120,6 +120,14 @@ describe('the virtual chip that TAPCHIP_EMULATOR asks for', () => {
       at.remove()
     }
   })
+})
+
+test('a chip whose URL may be a tap under any template is left to the daemon to judge', () => {
+  const none = { reader: 'r', family: 'ntag424', e: null, c: null, d: null } as const
+  const why = (url: string) => whyNoTap({ ...none, url })
+  expect(why('https://n.example/t?uid=049F50824F1390&ctr=000001&cmac=2446E527C37E073A')).toBeUndefined()
+  expect(why('https://n.example/t?m=049F50824F1390x000001x2446E527C37E073A')).toBeUndefined()
+  expect(why('https://n.example/t?uid=049F50824F1390')).toMatch(/has no tap data/)
 })
 
 describe('a tap whose parameters have other names', () => {
