@@ -42,7 +42,7 @@ export const usual = {
   // The next run finds its modules transformed.
   experimental: { fsModuleCache: true },
   // Tests wait for processes, disks, and chains half of their time.
-  maxWorkers: availableParallelism() + 1,
+  maxWorkers: availableParallelism() + 2,
   sequence: { sequencer: LongestFirst },
   // Deadlines only end what hangs: a machine whose cores are busy takes several times as long.
   testTimeout: 60_000,
