@@ -72,7 +72,8 @@ export interface Options {
 async function prepare(options: Options) {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'tapchip-test-'))
   const isEphemeral = options.env?.TAPCHIP_EPHEMERAL !== undefined
-  if (options.dataDir === undefined && !isPostgres && !isEphemeral) await writeEmptyDataDir(dataDir)
+  const hasOwnKey = isPostgres || isEphemeral || options.env?.TAPCHIP_DATA_KEY !== undefined
+  if (options.dataDir === undefined && !hasOwnKey) await writeEmptyDataDir(dataDir)
   const env = {
     TAPCHIP_DATA_DIR: dataDir,
     TAPCHIP_ADMIN_TOKEN: adminToken,
