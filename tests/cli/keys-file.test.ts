@@ -52,6 +52,11 @@ describe('a file of keys', () => {
     expect((await shown(JSON.stringify([...'01234'].map(k)))).map(([, , slot]) => slot)).toEqual([
       0, 1, 2, 3, 4,
     ])
+    expect(await shown(`${k('1')}, ${k('2')};0x${k('3')}`)).toEqual([
+      ['11', 'line 1', undefined, undefined],
+      ['22', 'line 1', undefined, undefined],
+      ['33', 'line 1', undefined, undefined],
+    ])
     expect(await shown(`k2: ${k('2')}\nissuer = ${k('3')}`)).toEqual([
       ['22', 'k2', 2, undefined],
       ['33', 'issuer', undefined, undefined],
@@ -78,6 +83,7 @@ describe('a file of keys', () => {
     ],
     [JSON.stringify({ k0: 'secret' }), 'k0 of keys is not hex: an AES-128 key has 32 hex digits.'],
     [`${k('a')}\n${k('b')}b`, 'line 2 of keys has 33 hex digits: an AES-128 key has 32 hex digits.'],
+    [`${k('a')},${k('b')}b`, 'line 1 of keys is not hex'],
     [`${k('a')}\n`.repeat(65), 'keys has 65 keys, of at most 64.'],
   ])('%j is refused: %s', async (text, message) => {
     await expect(read(text)).rejects.toThrow(message)

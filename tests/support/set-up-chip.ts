@@ -14,7 +14,7 @@ import { type SeedKeySet, textOf } from './taps.ts'
 export async function setUpChip(
   set: SeedKeySet,
   uid: string,
-  { baseUrl = 'https://n.example' } = {},
+  { baseUrl = 'https://n.example', text = textOf(set) } = {},
 ): Promise<VirtualNtag424> {
   const bytes = Buffer.from(uid, 'hex')
   const chip = new VirtualNtag424(factoryMemory(bytes))
@@ -22,7 +22,7 @@ export async function setUpChip(
     uid: uidFromBytes(bytes),
     from: ['factory'],
     target: { keySet: set.id, generation: 0 },
-    template: { baseUrl, text: textOf(set) },
+    template: { baseUrl, text },
   })
   const card = new EmulatedCard('set-up', chip)
   await runScript(

@@ -77,10 +77,12 @@ const uidIn = (value: unknown): string | undefined => {
 function keysInLines(text: string, file: string): FileKey[] {
   const keys = text.split('\n').flatMap((line, index) => {
     const content = line.replace(/#.*/, '').trim()
-    if (content === '') return []
+    const several = content.split(/[,;\s]+/).filter((one) => one !== '')
+    if (several.every((one) => isKey(hexOf(one))))
+      return several.map((one) => named(`line ${index + 1}`, one, file))
     const [, name, rest = content] = /^(\w+)\s*[:=,]\s*(.+)$/.exec(content) ?? []
-    // The name of `04:a1:…` is its first byte.
-    const isNamed = name !== undefined && !/^[0-9a-f]{2}$/i.test(name)
+    // The name of `04:a1:…` is its first byte, and a key is no name.
+    const isNamed = name !== undefined && !/^(?:[0-9a-f]{2}|[0-9a-f]{12,})$/i.test(name)
     return [named(isNamed ? name : `line ${index + 1}`, isNamed ? rest : content, file)]
   })
   return inOrder(keys)
@@ -92,10 +94,11 @@ const inOrder = (keys: readonly FileKey[]): FileKey[] =>
   )
 
 const keyDigits = 32
+const isKey = (hex: string): boolean => /^[0-9a-f]{32}$/i.test(hex)
 
 const named = (name: string, text: string, file: string): FileKey => {
   const hex = hexOf(text)
-  if (!/^[0-9a-f]{32}$/i.test(hex)) {
+  if (!isKey(hex)) {
     const why = /^[0-9a-f]*$/i.test(hex) ? `has ${hex.length} hex digits` : 'is not hex'
     throw new UsageError(`${name} of ${file} ${why}: an AES-128 key has 32 hex digits.`, forms)
   }

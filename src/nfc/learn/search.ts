@@ -134,7 +134,7 @@ export class Search {
       if (!proof) {
         this.#note(5, {
           ...(claim ? uidAndCounter(claim) : {}),
-          reason: `The first URL fits ${template.text} with the derivation ${file.diversification}, and the MAC of ${which} does not hold. Are both of chips from one order?`,
+          reason: `The first URL fits ${template.text} with the derivation ${file.diversification}, and ${which} does not hold under it: are both of chips from one order?${file.diversification === 'none' ? ' If each chip has keys of its own, import them under a key set with the diversification listed.' : ''}`,
         })
         return undefined
       }
