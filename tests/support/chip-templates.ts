@@ -32,6 +32,10 @@ export const templateKinds: Readonly<Record<string, TemplateKind>> = {
     template: '?uid=^{uid}&ctr={ctr}&tamper={tt}&mac={mac}',
     isTagTamper: true,
   },
+  'status in a parameter that other chips of the set lack': {
+    template: '?^d={keySet}&e={picc}&c={mac}',
+    isTagTamper: true,
+  },
   'status in encrypted data': {
     template: '?picc_data={picc}&enc=^{enc}&cmac={mac}',
     tamper: 'enc:0',

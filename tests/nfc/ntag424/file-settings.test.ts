@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseSettings } from '../../../src/nfc/emulator/file-rules.ts'
+import { Refusal } from '../../../src/nfc/emulator/status.ts'
 import {
   type AccessCondition,
   decodeFileSettings,
@@ -116,6 +117,26 @@ describe('file settings', () => {
     macInputOffset: 60,
     macOffset: 100,
   }
+  const plainMirror = {
+    metaRead: 'free',
+    piccDataOffset: undefined,
+    uidOffset: 20,
+    counterOffset: 40,
+  } as const
+  /** Unchecked, by the table of the data sheet. */
+  const raw = (sdm: SdmSettings): Buffer => {
+    const right = (one: AccessCondition) => (one === 'free' ? 0xe : one === 'never' ? 0xf : one)
+    const bit = (value: unknown, mask: number) => (value ? mask : 0)
+    const options =
+      bit(sdm.uid, 0x80) | bit(sdm.counter, 0x40) | bit(sdm.counterLimit, 0x20) | bit(sdm.encrypted, 0x10) | 1
+    const { encrypted } = sdm
+    const offsets = [
+      ...[sdm.uidOffset, sdm.counterOffset, sdm.piccDataOffset, sdm.macInputOffset],
+      ...[encrypted?.offset, encrypted?.length, sdm.macOffset, sdm.counterLimit],
+    ].flatMap((at) => (at === undefined ? [] : [at & 0xff, at >> 8, 0]))
+    const reads = (right(sdm.metaRead) << 4) | right(sdm.fileRead)
+    return Buffer.of(0x40, 0x00, 0xe0, options, 0xf0 | right(sdm.counterRead), reads, ...offsets)
+  }
   test.each<[string, Partial<SdmSettings>]>([
     ['the MACed text after the MAC', { macInputOffset: 101 }],
     ['encrypted data of a length that is no multiple of 32', { encrypted: { offset: 60, length: 16 } }],
@@ -133,7 +154,11 @@ describe('file settings', () => {
       { metaRead: 'free', piccDataOffset: undefined, uid: false, counter: false, counterRead: 'never' },
     ],
     ['a UID that is shown nowhere', { metaRead: 'never', piccDataOffset: undefined }],
-  ])('with %s are refused before they are sent', (_, change) => {
+    ['a plain UID that overlaps the counter', { ...plainMirror, counterOffset: 33 }],
+    ['a plain counter that overlaps the MAC', { ...plainMirror, counterOffset: 95 }],
+    ['plain mirrors without places', { metaRead: 'free', piccDataOffset: undefined }],
+    ['encrypted data without a UID', { uid: false, encrypted: { offset: 60, length: 32 } }],
+  ])('with %s are refused before they are sent, and by the chip', (_, change) => {
     const settings = (sdm: SdmSettings): FileSettings => ({
       mode: 'plain',
       access: { read: 'free', write: 0, readWrite: 0, change: 0 },
@@ -141,5 +166,7 @@ describe('file settings', () => {
     })
     expect(() => encodeFileSettings(settings(good))).not.toThrow()
     expect(() => encodeFileSettings(settings({ ...good, ...change }))).toThrow(RangeError)
+    expect(() => parseSettings(raw(good), 2, 256)).not.toThrow()
+    expect(() => parseSettings(raw({ ...good, ...change }), 2, 256)).toThrow(Refusal)
   })
 })
