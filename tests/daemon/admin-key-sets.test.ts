@@ -24,6 +24,7 @@ test('a key set of each derivation is created, listed and removed', async () => 
     systemIdentifier: '',
     template: '?d={keySet}&e={picc}&c={mac}',
     tamper: null,
+    mode: 'aes',
     macInputFrom: null,
     parameters: { e: 'e', c: 'c', d: 'd' },
     canProvision: false,

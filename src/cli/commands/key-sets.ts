@@ -55,7 +55,7 @@ const create = defineCommand({
   summary: 'Create a key set, whose keys are never shown again',
   description:
     'Create a key set from a JSON file with id, metaReadKey, fileReadKey, appMasterKey (to provision chips), ' +
-    'diversification, systemIdentifier, template and tamper; or with the keys in ' +
+    'diversification, systemIdentifier, template, tamper and mode; or with the keys in ' +
     `${Object.values(keyVariables).join(', ')}. Keys are never flags.`,
   examples: [
     'key-sets create --file keys.json',

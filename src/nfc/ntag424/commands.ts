@@ -1,6 +1,13 @@
 import { crc32 } from 'node:zlib'
 import { type Script, send } from '../script.ts'
-import { answerChallenge, authenticateFirst, openSession } from './authenticate.ts'
+import {
+  answerChallenge,
+  answerLrpChallenge,
+  authenticateFirst,
+  authenticateLrpFirst,
+  openLrpSession,
+  openSession,
+} from './authenticate.ts'
 import { type AesKey, BLOCK } from './cmac.ts'
 import { ADDITIONAL_FRAME, AnswerFormatError, answerData } from './errors.ts'
 import { decodeFileSettings, encodeFileSettings, type FileSettings } from './file-settings.ts'
@@ -128,6 +135,21 @@ export function* authenticate(keyNo: number, key: AesKey, rndA: Uint8Array): Scr
   if (rndA.length !== BLOCK) throw new RangeError(`RndA has 16 bytes, not ${rndA.length}`)
   const challenge = answerChallenge(key, rndA, yield* send(authenticateFirst(keyNo)))
   return openSession(key, challenge, yield* send(challenge.apdu))
+}
+
+/** AuthenticateLRPFirst, for a chip in LRP mode. @throws as authenticate; ChipStatusError for one in AES mode */
+export function* authenticateLrp(keyNo: number, key: AesKey, rndA: Uint8Array): Script<SecureSession> {
+  const challenge = answerLrpChallenge(key, rndA, yield* send(authenticateLrpFirst(keyNo)))
+  return openLrpSession(challenge, yield* send(challenge.apdu))
+}
+
+/**
+ * Switches a chip to LRP mode, for good, which turns its mirrors off. Ends the session.
+ * Source: NT4H2421Gx s10.5.1 option 05
+ */
+export function* enableLrp(session: SecureSession): Script<void> {
+  const data = Buffer.from('00000000020000000000', 'hex')
+  session.unwrapLast(yield* send(session.wrap({ ins: 0x5c, header: Buffer.of(0x05), data }, 'full')))
 }
 
 /** Record both keys first. Changing key 0 ends the session. @throws ChipStatusError, ResponseMacError */

@@ -48,7 +48,7 @@ const MODES: readonly CommMode[] = ['plain', 'mac', 'plain', 'full']
 const MODE_BITS: Readonly<Record<CommMode, number>> = { plain: 0, mac: 1, full: 3 }
 
 /** Length of each mirror in characters. */
-export const MIRRORED = { uid: 14, counter: 6, piccData: 32, tamper: 2, mac: 16 } as const
+export const MIRRORED = { uid: 14, counter: 6, piccData: 32, lrpPiccData: 48, tamper: 2, mac: 16 } as const
 
 /** The data of ChangeFileSettings. @throws RangeError when the settings break one of the chip's rules */
 export function encodeFileSettings(settings: FileSettings, fileSize: number = FILE_SIZES[NDEF_FILE]): Buffer {

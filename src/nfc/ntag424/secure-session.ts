@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { type AesKey, BLOCK, oddBytes } from './cmac.ts'
 import { AnswerFormatError, answerData, DONE, ResponseMacError, SessionEndedError } from './errors.ts'
+import type { LrpKey } from './lrp.ts'
 
 export interface Command {
   readonly ins: number
@@ -18,13 +19,20 @@ const EMPTY = Buffer.alloc(0)
 /** Lc is one byte. */
 const MAX_BODY = 255
 
+/** In AES mode two keys; in LRP mode one, whose updated keys make MACs and encrypt. */
+type SessionKeys = { readonly enc: AesKey; readonly mac: AesKey } | { readonly lrp: LrpKey }
+
+/** The updated key that encrypts. */
+const SESSION_ENC = 1
+
 /**
  * An authenticated session with a chip. It does no I/O: send each wrapped APDU once, in order, and unwrap the answers in
  * the same order. Any error ends the session.
  */
 export class SecureSession {
-  readonly #enc: AesKey
-  readonly #mac: AesKey
+  readonly #keys: SessionKeys
+  /** EncCtr of LRP mode: the blocks that were encrypted in both directions. */
+  #blocks: number
   readonly #ti: Buffer
   /** CmdCtr of the next command. */
   #counter: number
@@ -32,14 +40,21 @@ export class SecureSession {
   readonly #pendingCounters: number[] = []
   #open = true
 
-  /** @param state transaction identifier (4 bytes), session keys, CmdCtr of the next command */
-  constructor(state: { ti: Uint8Array; enc: AesKey; mac: AesKey; counter: number }) {
+  /**
+   * @param state transaction identifier (4 bytes), session keys, CmdCtr of the next command, and in LRP mode the blocks
+   * that were encrypted so far
+   */
+  constructor(state: SessionKeys & { ti: Uint8Array; counter: number; blocks?: number }) {
     if (state.ti.length !== 4)
       throw new RangeError(`A transaction identifier has 4 bytes, not ${state.ti.length}`)
     this.#ti = Buffer.from(state.ti)
-    this.#enc = state.enc
-    this.#mac = state.mac
+    this.#keys = state
+    this.#blocks = state.blocks ?? 0
     this.#counter = state.counter
+  }
+
+  get isLrp(): boolean {
+    return 'lrp' in this.#keys
   }
 
   /** False once the session has ended. */
@@ -114,7 +129,8 @@ export class SecureSession {
 
   #truncatedMac(first: number, counter: number, header: Uint8Array, data: Uint8Array): Buffer {
     const start = Buffer.of(first, counter & 0xff, counter >> 8)
-    return oddBytes(this.#mac.cmac(Buffer.concat([start, this.#ti, header, data])))
+    const key = 'lrp' in this.#keys ? this.#keys.lrp : this.#keys.mac
+    return oddBytes(key.cmac(Buffer.concat([start, this.#ti, header, data])))
   }
 
   #encrypt(data: Uint8Array, counter: number): Buffer {
@@ -123,23 +139,38 @@ export class SecureSession {
     const padded = Buffer.alloc((Math.floor(data.length / BLOCK) + 1) * BLOCK)
     padded.set(data)
     padded[data.length] = 0x80
-    return this.#enc.encryptCbc(this.#iv(0xa5, 0x5a, counter), padded)
+    if ('lrp' in this.#keys) return this.#keys.lrp.encrypt(SESSION_ENC, this.#nextBlocks(padded), padded)
+    return this.#keys.enc.encryptCbc(iv(this.#keys.enc, [0xa5, 0x5a], this.#ti, counter), padded)
   }
 
   #decrypt(data: Uint8Array, counter: number): Buffer {
     if (data.length % BLOCK !== 0) throw new AnswerFormatError('whole encrypted blocks', data.length)
-    const padded = this.#enc.decryptCbc(this.#iv(0x5a, 0xa5, counter), data)
+    const padded =
+      'lrp' in this.#keys
+        ? this.#keys.lrp.decrypt(SESSION_ENC, this.#nextBlocks(data), data)
+        : this.#keys.enc.decryptCbc(iv(this.#keys.enc, [0x5a, 0xa5], this.#ti, counter), data)
     const end = padded.lastIndexOf(0x80)
     if (end < padded.length - BLOCK || padded.subarray(end + 1).some((byte) => byte !== 0))
       throw new AnswerFormatError('padded data', data.length)
     return padded.subarray(0, end)
   }
 
-  /** NT4H2421Gx s9.1.4: E(label ‖ TI ‖ CmdCtr ‖ 0^8). */
-  #iv(label0: number, label1: number, counter: number): Buffer {
-    const block = Buffer.alloc(BLOCK)
-    block.set([label0, label1, ...this.#ti])
-    block.writeUInt16LE(counter, 6)
-    return this.#enc.encryptBlock(block)
+  /**
+   * A command that is wrapped before an earlier one was answered counts on an answer without encrypted data, as those
+   * that write have. Source: NT4H2421Gx s9.2.4
+   */
+  #nextBlocks(data: Uint8Array): Buffer {
+    const counter = Buffer.alloc(4)
+    counter.writeUInt32BE(this.#blocks)
+    this.#blocks += data.length / BLOCK
+    return counter
   }
+}
+
+/** NT4H2421Gx s9.1.4: E(label ‖ TI ‖ CmdCtr ‖ 0^8). */
+function iv(key: AesKey, label: readonly [number, number], ti: Uint8Array, counter: number): Buffer {
+  const block = Buffer.alloc(BLOCK)
+  block.set([...label, ...ti])
+  block.writeUInt16LE(counter, 6)
+  return key.encryptBlock(block)
 }

@@ -1,4 +1,11 @@
-import { changeFileSettings, changeKey, enableTamper, writableBytes, writeData } from '../ntag424/commands.ts'
+import {
+  changeFileSettings,
+  changeKey,
+  enableLrp,
+  enableTamper,
+  writableBytes,
+  writeData,
+} from '../ntag424/commands.ts'
 import { ChipStatusError } from '../ntag424/errors.ts'
 import { type FileSettings, MIRRORED, sameFileSettings } from '../ntag424/file-settings.ts'
 import { CC_FILE, MASTER_KEY, NDEF_FILE, WRITE_ACCESS_OFFSET } from '../ntag424/layout.ts'
@@ -11,6 +18,7 @@ import {
   ChipLocked,
   CounterAtEnd,
   ForeignKeys,
+  LrpChip,
   OtherTemplate,
   ReaderLimit,
   TornChip,
@@ -137,13 +145,22 @@ function* writesFor(
   const uid = uidToBytes(plan.uid)
   const { target } = plan
   const file = targetFile(plan)
+  const isLrp = plan.template?.lrp === true
   const key = (source: KeySource, keyNo: number): Buffer => keyFrom(source, keyNo, uid, deps.keysOf)
-  const settled = sameFileSettings(ndef, file.settings)
-  if (!settled && ndef.access.change !== 0)
+  const isSettled = sameFileSettings(ndef, file.settings)
+  if (!isSettled && ndef.access.change !== 0)
     throw new ChipLocked('key 0 may not change the settings of its NDEF file')
 
   const [current = target] = slots
-  const session = opened ?? (yield* openWithKey(inspection, current, deps))
+  let session = opened ?? (yield* openWithKey(inspection, current, deps))
+  if (session.isLrp && plan.template && !isLrp) throw new LrpChip()
+  const switches = isLrp && !session.isLrp
+  if (switches) {
+    yield* enableLrp(session)
+    session = yield* openWithKey(inspection, current, deps)
+  }
+  // The switch turns mirrors off.
+  const settled = isSettled && !switches
   const slotsToChange = ([1, 2, 3, 4] as const).flatMap((keyNo) => {
     const old = slots[keyNo] ?? target
     return sameSource(old, target)

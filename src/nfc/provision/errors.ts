@@ -89,12 +89,12 @@ export class ChipLocked extends ProvisionError {
   }
 }
 
-/** In LRP mode, which a chip keeps for ever. */
+/** In LRP mode, which a chip keeps for ever, and in which it needs more room for `{picc}` than was planned. */
 export class LrpChip extends ProvisionError {
   constructor() {
     super(
-      'The chip is in LRP mode, in which Tapchip cannot set chips up',
-      'This cannot be undone. Its taps can be verified if its keys are loaded (tapchip key-sets create); otherwise, use another chip',
+      'The chip is in LRP mode, for which its URL was not planned',
+      'Put the chip on the reader again and repeat the same command',
     )
   }
 }

@@ -24,6 +24,8 @@ export interface Inspection {
   readonly signature: Buffer | undefined
   /** It shows a random UID; `uid` and `signature` were read under a key. */
   readonly randomId?: true | undefined
+  /** It is known to be in LRP mode. */
+  readonly isLrp?: boolean | undefined
 }
 
 /** A chip whose UID is not known yet. */

@@ -2,6 +2,7 @@ import { NdefFormatError, parseNdef, uriIn } from '../ndef.ts'
 import { AesKey } from '../ntag424/cmac.ts'
 import { ChipStatusError } from '../ntag424/errors.ts'
 import { MIRRORED } from '../ntag424/file-settings.ts'
+import { piccLength } from '../ntag424/template/file.ts'
 import { Matcher, queryOf } from '../ntag424/template/match.ts'
 import { parseTemplate, TAMPER_PARAMETER } from '../ntag424/template/parse.ts'
 import { claimOf, isLoopStatus, proveTap } from '../ntag424/template/tap.ts'
@@ -45,7 +46,8 @@ export function* checkTap(plan: Plan, keysOf: KeysOf): Script<TapCheck> {
     throw error
   }
   const tap = verifiedTap(file, plan, keysOf)
-  const isSame = withoutMirrors(file, target).equals(withoutMirrors(planned(target), target))
+  const isLrp = plan.template?.lrp
+  const isSame = withoutMirrors(file, target, isLrp).equals(withoutMirrors(planned(target), target, isLrp))
   return { asPlanned: isSame && (tap === undefined || hasData(tap, target)), tap, isRefused: false }
 }
 
@@ -97,7 +99,7 @@ function planned({ ndef }: TargetFile): Buffer {
   return ndef.subarray(0, 2 + ndef.readUInt16BE(0))
 }
 
-function withoutMirrors(file: Buffer, { settings: { sdm } }: TargetFile): Buffer {
+function withoutMirrors(file: Buffer, { settings: { sdm } }: TargetFile, lrp = false): Buffer {
   const out = Buffer.from(file)
   const blank = (at: number | undefined, length: number): void => {
     // A shorter file has no mirror there.
@@ -105,7 +107,7 @@ function withoutMirrors(file: Buffer, { settings: { sdm } }: TargetFile): Buffer
   }
   blank(sdm?.uidOffset, MIRRORED.uid)
   blank(sdm?.counterOffset, MIRRORED.counter)
-  blank(sdm?.piccDataOffset, MIRRORED.piccData)
+  blank(sdm?.piccDataOffset, piccLength(lrp))
   blank(sdm?.encrypted?.offset, sdm?.encrypted?.length ?? 0)
   blank(sdm?.tamperOffset, MIRRORED.tamper)
   blank(sdm?.macOffset, MIRRORED.mac)

@@ -1,13 +1,12 @@
-import { authenticateLrpFirst, isInLrpMode } from '../ntag424/authenticate.ts'
 import { AesKey } from '../ntag424/cmac.ts'
-import { authenticate, getCardUid } from '../ntag424/commands.ts'
+import { authenticate, authenticateLrp, getCardUid } from '../ntag424/commands.ts'
 import { ChipStatusError } from '../ntag424/errors.ts'
 import { MASTER_KEY } from '../ntag424/layout.ts'
 import type { SecureSession } from '../ntag424/secure-session.ts'
-import { type Script, send, together } from '../script.ts'
+import { type Script, together } from '../script.ts'
 import { selectApplication } from '../type4.ts'
 import { uidToBytes } from '../uid.ts'
-import { AuthenticationDelayed, ChipLocked, ForeignKeys, LrpChip, WrongChip } from './errors.ts'
+import { AuthenticationDelayed, ChipLocked, ForeignKeys, WrongChip } from './errors.ts'
 import type { Inspection } from './inspect.ts'
 import { type KeySource, type KeysOf, keyFrom } from './plan.ts'
 
@@ -26,7 +25,7 @@ const MAX_TRIES = 64
 /**
  * Opens a session with the inspected chip under key 0 of a source: 3 APDUs, one authentication, no changes. Except with
  * the factory's public key this proves the chip's identity, unlike plain answers or an earlier tap.
- * @throws WrongChip, ForeignKeys, ChipLocked, LrpChip, AuthenticationDelayed
+ * @throws WrongChip, ForeignKeys, ChipLocked, AuthenticationDelayed
  */
 export function* openWithKey(
   { uid, versions }: Pick<Inspection, 'uid' | 'versions'>,
@@ -55,14 +54,15 @@ function* opened(
 }
 
 /**
- * Authenticates with key 0, through a delay and where the application is not selected.
- * @throws ChipStatusError 0x91ae for a wrong key; ChipLocked, LrpChip, AuthenticationDelayed
+ * Authenticates with key 0, in the chip's own mode, through a delay and where the application is not selected.
+ * @throws ChipStatusError 0x91ae for a wrong key; ChipLocked, AuthenticationDelayed
  */
 export function* authenticatePatiently(key: AesKey, random: OpenDeps['random']): Script<SecureSession> {
   let select: 'as it is' | 'now' | 'done' = 'as it is'
+  let asMode = authenticate
   for (let tries = 1; ; tries += 1) {
     try {
-      if (select !== 'now') return yield* authenticate(MASTER_KEY, key, random(16))
+      if (select !== 'now') return yield* asMode(MASTER_KEY, key, random(16))
       select = 'done'
       const [, session] = yield* together([selectApplication(), authenticate(MASTER_KEY, key, random(16))])
       return session
@@ -75,15 +75,13 @@ export function* authenticatePatiently(key: AesKey, random: OpenDeps['random']):
         continue
       }
       if (status !== PERMISSION_DENIED) throw error
-      // An unselected application gives the same status as a locked chip, so it is selected and retried once.
-      if (select === 'done') throw yield* lockedFor(error)
-      select = 'now'
+      // An unselected application gives the same status, as do LRP mode and a locked chip, so each is tried once.
+      if (select === 'as it is') select = 'now'
+      else if (asMode === authenticate) asMode = authenticateLrp
+      else throw lockedFor(error)
     }
   }
 }
 
-/** Distinguished by the first half of another authentication, which tries no key. */
-function* lockedFor(cause: ChipStatusError): Script<LrpChip | ChipLocked> {
-  if (isInLrpMode(yield* send(authenticateLrpFirst(MASTER_KEY)))) return new LrpChip()
-  return new ChipLocked('its key 0 was tried with a wrong key too often, and is blocked for ever', { cause })
-}
+const lockedFor = (cause: unknown): ChipLocked =>
+  new ChipLocked('its key 0 was tried with a wrong key too often, and is blocked for ever', { cause })

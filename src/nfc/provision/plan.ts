@@ -94,6 +94,8 @@ export interface PlannedUrl {
   readonly fileData?: string | undefined
   /** The records behind that of the URL: an NDEF message in hex. */
   readonly records?: string | undefined
+  /** The chip is in LRP mode, or is switched to it. */
+  readonly lrp?: true | undefined
 }
 
 interface PlanInput {
@@ -247,6 +249,7 @@ const json = z.object({
         tamper: z.literal(true).optional(),
         fileData: z.string().optional(),
         records: z.string().optional(),
+        lrp: z.literal(true).optional(),
       }),
       beforeTemplates,
     ])

@@ -26,7 +26,7 @@ export interface SlotKeys {
 
 /**
  * Opens a session with the first of several keys that is the chip's key 0. Every other one costs a failed
- * authentication, so the likely ones come first, and there are few. @throws ForeignKeys, ChipLocked, LrpChip,
+ * authentication, so the likely ones come first, and there are few. @throws ForeignKeys, ChipLocked,
  * AuthenticationDelayed
  */
 export function* openWithOne(

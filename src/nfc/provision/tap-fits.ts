@@ -8,8 +8,6 @@ import { readNdefFile } from '../type4.ts'
 import { uidToBytes } from '../uid.ts'
 import type { Inspection } from './inspect.ts'
 
-const LRP_PICC_DATA = 48
-
 /**
  * Taps a chip, whoever set it up, and tells whether one of the keys that each slot may have made the tap. The file's
  * settings say where things are and which keys made them, so no template is needed, and no authentication.
@@ -50,7 +48,7 @@ function tapsIn(
   options: readonly (readonly Buffer[])[],
 ): readonly SdmInput[] | undefined {
   if (typeof metaRead === 'number' && piccDataOffset !== undefined) {
-    const shown = [MIRRORED.piccData, LRP_PICC_DATA].flatMap((length) => {
+    const shown = [MIRRORED.piccData, MIRRORED.lrpPiccData].flatMap((length) => {
       const e = bytesAt(text, piccDataOffset, length)
       return e ? [e] : []
     })

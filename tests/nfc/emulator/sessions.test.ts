@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { type ChipMemory, factoryMemory } from '../../../src/nfc/emulator/memory.ts'
 import { VirtualNtag424 } from '../../../src/nfc/emulator/ntag424.ts'
+import { answerLrpChallenge, openLrpSession } from '../../../src/nfc/ntag424/authenticate.ts'
 import { AesKey } from '../../../src/nfc/ntag424/cmac.ts'
 import { authenticate, changeKey, changeKeyData, getCardUid } from '../../../src/nfc/ntag424/commands.ts'
 import { originalityOf } from '../../../src/nfc/ntag424/originality.ts'
@@ -105,6 +106,16 @@ test.each(sessions.map((session) => [session.name, session] as const))('%s', (_,
   const { uid, signature } = session.chip
   if (signature) expect(originalityOf(uid, signature)).toBe('genuine')
   expect(random).toEqual([])
+})
+
+test('the reader answers the challenge of AuthenticateLRPFirst as NXP prints it', () => {
+  const printed = sessions.find(({ name }) => name === 'AuthenticateLRPFirst as NXP prints it')
+  const [, first = [], second = []] = (printed?.exchanges ?? []).map((one) => (Array.isArray(one) ? one : []))
+  const [command = '', answer] = second
+  const rndA = Buffer.from(command, 'hex').subarray(5, 21)
+  const challenge = answerLrpChallenge(new AesKey(Buffer.alloc(16)), rndA, Buffer.from(first[1] ?? '', 'hex'))
+  expect(challenge.apdu.toString('hex').toUpperCase()).toBe(command)
+  expect(openLrpSession(challenge, Buffer.from(answer ?? '', 'hex')).isLrp).toBe(true)
 })
 
 test.each(excerpts.map((one) => [one.name, one] as const))(

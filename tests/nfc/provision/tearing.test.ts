@@ -11,10 +11,12 @@ import {
   textRecord,
   textsIn,
 } from '../../../src/nfc/ndef.ts'
+import { KEY_NUMBERS } from '../../../src/nfc/ntag424/layout.ts'
 import { type Applied, recover } from '../../../src/nfc/provision/apply.ts'
 import { carryOut } from '../../../src/nfc/provision/carry-out.ts'
 import { inspect } from '../../../src/nfc/provision/inspect.ts'
 import {
+  type KeysOf,
   type Plan,
   parsePlan,
   plan,
@@ -26,7 +28,7 @@ import { readBack } from '../../../src/nfc/provision/read-back.ts'
 import type { Script } from '../../../src/nfc/script.ts'
 import { readNdefFile, selectApplication } from '../../../src/nfc/type4.ts'
 import { templateKinds } from '../../support/chip-templates.ts'
-import { deps, keysOf, TestChip, template, uid, uidBytes } from '../virtual-card.ts'
+import { deps as chipDeps, keysOf, TestChip, template, uid, uidBytes } from '../virtual-card.ts'
 
 const first = { keySet: 101, generation: 0 } as const
 const setUp = plan({ uid, from: ['factory'], target: first, template })
@@ -38,6 +40,24 @@ const moved = plan({
   template: { ...template, baseUrl: 'https://another.example' },
 })
 const reset = planReset({ uid, from: [first] })
+
+const inLrp = { ...template, lrp: true } as const
+const lrp = plan({ uid, from: ['factory'], target: first, template: inLrp })
+const supplied = { supplied: [1, 0, 0, 2, 0] } as const
+const third = { keySet: 101, generation: 2 } as const
+const taken = plan({ uid, from: [supplied], target: third, template })
+const takenToLrp = plan({ uid, from: [supplied], target: third, template: inLrp })
+const freed = planReset({ uid, from: [supplied] })
+
+/** Keys of another system, most of which have the factory's version. */
+const theirs = supplied.supplied.map((version, keyNo) => ({ version, key: Buffer.alloc(16, 0x51 + keyNo) }))
+const deps = (seed: string) => ({
+  ...chipDeps(seed),
+  keysOf: (source: Parameters<KeysOf>[0], bytes: Buffer) =>
+    'supplied' in source
+      ? KEY_NUMBERS.map((keyNo) => ({ keyNo, ...(theirs[keyNo] ?? { version: 0, key: Buffer.alloc(0) }) }))
+      : keysOf(source, bytes),
+})
 
 const tamper = plan({ uid, from: ['factory'], target: first, template: { ...template, tamper: true } })
 
@@ -60,17 +80,23 @@ function expectWhole(chip: TestChip, made: Plan): void {
     expect({ keyNo, key, version }).toEqual({ keyNo, key: wanted.key, version: wanted.version })
   })
   expect(chip.memory.failedAuthentications).toBeLessThan(10)
+  if (made.template) expect(chip.memory.lrp).toBe(made.template.lrp === true)
   if (made.template?.tamper) expect(chip.memory.tamper?.enabled).toBe(true)
   if (made.target !== 'factory') return
-  // An enabled loop stays so for ever.
-  const { sdmReadCounter: _, tamper: __, ...rest } = Object(chip.chip.toJSON())
-  const { sdmReadCounter: ___, tamper: ____, ...factory } = Object(new TestChip().chip.toJSON())
-  expect(rest).toEqual(factory)
+  expect(lasting(chip)).toEqual(lasting(new TestChip()))
+}
+
+/** An enabled loop and LRP mode stay for ever. */
+const lasting = (chip: TestChip): object => {
+  const { sdmReadCounter: _, tamper: __, lrp: ___, ...rest } = Object(chip.chip.toJSON())
+  return rest
 }
 
 async function chipFor(made: Plan): Promise<TestChip> {
   const chip = new TestChip(factoryMemory(uidBytes, { tamper: made === tamper }))
-  if (made.from.length > 0 && !made.from.includes('factory')) await chip.run(whole(setUp))
+  if (made.from.includes(supplied))
+    for (const [keyNo, slot] of chip.memory.keys.entries()) Object.assign(slot, theirs[keyNo])
+  else if (made.from.length > 0 && !made.from.includes('factory')) await chip.run(whole(setUp))
   return chip
 }
 
@@ -87,6 +113,10 @@ const plans = {
   'new keys': again,
   'new keys and a new URL': moved,
   'a reset': reset,
+  'a set-up in LRP mode': lrp,
+  "a set-up of another system's chip": taken,
+  "a set-up of another system's chip in LRP mode": takenToLrp,
+  "a reset of another system's chip": freed,
 }
 
 describe.each(Object.entries(plans))('%s, torn at every APDU', (_, made) => {
@@ -105,7 +135,9 @@ describe.each(Object.entries(plans))('%s, torn at every APDU', (_, made) => {
       expectWhole(chip, made)
       expect(chip.memory.failedAuthentications).toBe(0)
       // Nothing shows that the whole file is empty, so a reset is carried out again.
-      expect(await chip.run(recovered(made))).toBe([reset, tamper].includes(made) ? 'applied' : 'unchanged')
+      expect(await chip.run(recovered(made))).toBe(
+        [reset, tamper, freed].includes(made) ? 'applied' : 'unchanged',
+      )
       expectWhole(chip, made)
     }))
 

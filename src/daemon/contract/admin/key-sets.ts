@@ -34,6 +34,8 @@ export const keySetFields = {
     .optional(),
   template: z.string().nullable().optional(),
   tamper: z.string().nullable().optional(),
+  /** The mode in which it sets chips up: `lrp` switches them to LRP mode, for good. */
+  mode: z.enum(['aes', 'lrp'], 'must be "aes" or "lrp"').nullable().optional(),
 }
 
 const keySetOnWire = () =>
@@ -43,6 +45,7 @@ const keySetOnWire = () =>
     systemIdentifier: z.string(),
     template: z.string(),
     tamper: z.string().nullable(),
+    mode: z.enum(['aes', 'lrp']),
     macInputFrom: z.enum(['d', 'e']).nullable(),
     parameters: z.object({ e: z.string(), c: z.string(), d: z.string() }).nullable(),
     canProvision: z.boolean(),

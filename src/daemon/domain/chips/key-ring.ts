@@ -26,6 +26,8 @@ export interface KeySet {
   readonly diversification: KeySetRow['diversification']
   readonly systemIdentifier: Buffer
   readonly template: UrlTemplate
+  /** The mode in which it sets chips up. Taps are verified in both. */
+  readonly mode: 'aes' | 'lrp'
 }
 
 /** Key sets whose taps have the same parameters. */
@@ -185,6 +187,7 @@ export class KeyRing {
       diversification,
       systemIdentifier,
       template: templateOf(row),
+      mode: row.mode ?? 'aes',
     }
   }
 }

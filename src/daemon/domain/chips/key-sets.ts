@@ -28,6 +28,8 @@ export interface NewKeySet extends TemplateFields {
   appMasterKey?: string | null | undefined
   diversification: KeySetRow['diversification']
   systemIdentifier?: string | null | undefined
+  /** The mode in which it sets chips up. Default: aes. */
+  mode?: 'aes' | 'lrp' | null | undefined
 }
 
 export interface KeySetView {
@@ -36,6 +38,7 @@ export interface KeySetView {
   systemIdentifier: string
   template: string
   tamper: string | null
+  mode: 'aes' | 'lrp'
   /** null where the template says more than the short form can. */
   macInputFrom: KeySetRow['macInputFrom']
   parameters: ShortForm['parameters'] | null
@@ -92,6 +95,7 @@ export async function createKeySetIn(
     systemIdentifier: (fields.systemIdentifier ?? '').toLowerCase(),
     template: template.text,
     tamperAt: template.tamperAt ?? null,
+    mode: fields.mode ?? null,
     ...shortFormColumns(template),
     createdAt: at,
   })
@@ -178,6 +182,7 @@ function toView(row: KeySetRow, chips: number, baseUrl: string): KeySetView {
     systemIdentifier: row.systemIdentifier,
     template: template.text,
     tamper: template.tamperAt ?? null,
+    mode: row.mode ?? 'aes',
     macInputFrom: short?.macInputFrom ?? null,
     parameters: short?.parameters ?? null,
     canProvision: row.appMasterKey !== null && row.fileReadKey !== null && canSetUpChips(row.diversification),

@@ -1,3 +1,4 @@
+import { sameFileSettings } from '../../../nfc/ntag424/file-settings.ts'
 import { canShowTamper, slotsOf } from '../../../nfc/ntag424/template/parse.ts'
 import { ForeignKeys } from '../../../nfc/provision/errors.ts'
 import { hasFactoryKeys, type Inspection } from '../../../nfc/provision/inspect.ts'
@@ -10,6 +11,7 @@ import {
   plan,
   type SuppliedSource,
   sourcesOf,
+  targetFile,
 } from '../../../nfc/provision/plan.ts'
 import type { KeySet } from '../chips/key-ring.ts'
 import { conflict, type DomainError } from '../errors/errors.ts'
@@ -48,13 +50,21 @@ export interface PlanRequest {
 export const templateOf = (
   { set, baseUrl, content }: Pick<PlanRequest, 'set' | 'baseUrl' | 'content'>,
   showsTamper: boolean,
+  isLrp = set.mode === 'lrp',
 ): PlannedUrl => {
   const { template } = set
   const { fileData, ...records } = content
   // Kept from a key set with encrypted data, it has no place in one without.
   const data = fileData !== undefined && slotsOf(template.query).includes('enc') ? { fileData } : {}
   const address = template.head ? '' : baseUrl
-  const url = { text: template.text, tamperAt: template.tamperAt, baseUrl: address, ...data, ...records }
+  const url = {
+    text: template.text,
+    tamperAt: template.tamperAt,
+    baseUrl: address,
+    ...(isLrp ? { lrp: true as const } : {}),
+    ...data,
+    ...records,
+  }
   return showsTamper && canShowTamper(template) ? { ...url, tamper: true } : url
 }
 
@@ -104,13 +114,17 @@ export function verificationPlan(
 ): { plan: Plan; target: KeySetSource } {
   const target = { keySet: set.id, generation: (versions[0] ?? 0) - 1 }
   // A TagTamper may have been set up by a version that did not know its loop.
-  const template = templateOf({ set, ...url }, ndef.sdm?.tamperOffset !== undefined)
-  return { plan: plan({ uid, from: [], target, template }), target }
+  const showsTamper = ndef.sdm?.tamperOffset !== undefined
+  // Its settings tell the mode that it was set up in.
+  const inMode = (isLrp: boolean): Plan =>
+    plan({ uid, from: [], target, template: templateOf({ set, ...url }, showsTamper, isLrp) })
+  const lrp = inMode(true)
+  return { plan: sameFileSettings(targetFile(lrp).settings, ndef) ? lrp : inMode(false), target }
 }
 
 /** The plan of the next setup, from the chip's current keys. @throws DomainError conflict, RangeError */
 export function next(
-  { uid, versions, isTagTamper, randomId }: Inspection,
+  { uid, versions, isTagTamper, randomId, isLrp }: Inspection,
   { row, nextGeneration, usedKeySets }: KnownChip,
   { set, ...url }: Omit<PlanRequest, 'proven'>,
   from: readonly KeySource[],
@@ -125,7 +139,7 @@ export function next(
   const least = Math.max(nextGeneration, ...versions)
   const generation = freeGeneration(isFirst ? 0 : least > 254 ? nextGeneration : least, versions)
   const target = { keySet: set.id, generation }
-  const template = templateOf({ set, ...url }, isTagTamper)
+  const template = templateOf({ set, ...url }, isTagTamper, isLrp || set.mode === 'lrp')
   return { plan: plan({ uid, from, target, template, randomId }), target }
 }
 

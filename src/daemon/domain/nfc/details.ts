@@ -16,7 +16,7 @@ interface DetailsRequest {
   readonly sheetRun: number | undefined
 }
 
-interface ChipSetup {
+export interface ChipSetup {
   readonly details: ChipDetails
   readonly rekey: boolean
   readonly place: SheetPlace | undefined

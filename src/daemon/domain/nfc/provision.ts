@@ -1,5 +1,5 @@
 import type { Originality } from '../../../nfc/ntag424/originality.ts'
-import { OtherTemplate } from '../../../nfc/provision/errors.ts'
+import { LrpChip, OtherTemplate } from '../../../nfc/provision/errors.ts'
 import { assertOriginal, type Inspection } from '../../../nfc/provision/inspect.ts'
 import type { LiveTap } from '../../../nfc/provision/live-tap.ts'
 import {
@@ -18,7 +18,7 @@ import { iso } from '../time/time.ts'
 import { assertMayWrite, chipKeys } from './chip-keys.ts'
 import { inspectChip } from './chip-on-reader.ts'
 import { type Choice, choosePlan, next } from './choose-plan.ts'
-import { detailsFor } from './details.ts'
+import { type ChipSetup, detailsFor } from './details.ts'
 import {
   executePlan,
   matchesPlan,
@@ -61,16 +61,34 @@ export async function* provision(
   session: NfcSession,
   request: ProvisionRequest,
 ): CardSession {
-  const { teamId, chipGroup, set, mayVouch, mayBind } = request
   const inspection = yield* inspectChip(deps, request)
   const { uid } = inspection
   session.uid = uid
   const { details, rekey, place } = yield* detailsFor(deps, session, request, inspection)
   await session.lock({ uid })
+  const job = { details, rekey, place }
+  try {
+    return yield* setUp(deps, session, request, job, inspection)
+  } catch (error) {
+    // Told only by opening a session, before anything was written.
+    if (!(error instanceof LrpChip) || inspection.isLrp) throw error
+    return yield* setUp(deps, session, request, job, { ...inspection, isLrp: true })
+  }
+}
 
+async function* setUp(
+  deps: SetUpDeps,
+  session: NfcSession,
+  request: ProvisionRequest,
+  { details, rekey, place }: ChipSetup,
+  seen: Inspection,
+): SetUpScript {
+  const { teamId, chipGroup, set, mayVouch, mayBind } = request
+  const { uid } = seen
   const known = await knownChip(deps.db.read, uid)
-  const content = yield* contentFor(request, known, inspection, rekey)
-  const proven = yield* proveSupplied(deps, inspection, known, request.supplied)
+  const content = yield* contentFor(request, known, seen, rekey)
+  const proven = yield* proveSupplied(deps, seen, known, request.supplied)
+  const inspection = proven?.session.isLrp ? { ...seen, isLrp: true } : seen
   const planRequest = { set, baseUrl: deps.baseUrl, rekey, mayVouch, proven, content }
   let choice = choosePlan(inspection, known, planRequest)
   if (choice.kind === 'prove') {

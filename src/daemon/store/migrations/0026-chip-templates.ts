@@ -15,7 +15,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   // Decrypted.
   await db.schema.alterTable('taps').addColumn('fileData', 'text').execute()
   // The templates of key sets, in place of four columns, which daemons of the version before still read.
-  for (const column of ['template', 'tamperAt'])
+  for (const column of ['template', 'tamperAt', 'mode'])
     await db.schema.alterTable('keySets').addColumn(column, 'text').execute()
   await sql`
     update "keySets" set template = '?'

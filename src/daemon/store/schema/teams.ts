@@ -68,6 +68,8 @@ export interface KeySetsTable {
   template: string | null
   /** `enc:BYTE`, if a TagTamper's status lies in the encrypted data. */
   tamperAt: string | null
+  /** null: aes. */
+  mode: 'aes' | 'lrp' | null
   // Read by daemons of the version before.
   macInputFrom: 'd' | 'e' | null
   nameOfE: string

@@ -17,6 +17,8 @@ export interface ChipUrl {
   readonly fileData?: string | undefined
   /** Records behind that of the URL. */
   readonly records?: readonly NdefRecord[] | undefined
+  /** The chip is in LRP mode, in which {picc} is longer. */
+  readonly lrp?: boolean | undefined
 }
 
 interface TemplateFile {
@@ -34,7 +36,7 @@ export function urlPattern({
   template,
   baseUrl,
   keySet,
-}: Omit<ChipUrl, 'tamper' | 'fileData' | 'records'>): string {
+}: Omit<ChipUrl, 'tamper' | 'lrp' | 'fileData' | 'records'>): string {
   const query = template.query.map((part) => {
     if (typeof part === 'string') return part
     if (part.slot === 'keySet') return String(keySet)
@@ -46,6 +48,9 @@ export function urlPattern({
 /** Everything before the `?`. */
 const addressOf = ({ head }: UrlTemplate, baseUrl: string): string =>
   head || `${baseUrl.replace(/\/+$/, '')}/t`
+
+/** Characters of {picc}. */
+export const piccLength = (lrp: boolean): number => (lrp ? MIRRORED.lrpPiccData : MIRRORED.piccData)
 
 const noStatus = '0'.repeat(MIRRORED.tamper)
 
@@ -67,6 +72,7 @@ export function templateFile({
   baseUrl,
   keySet,
   tamper = false,
+  lrp = false,
   fileData,
   records = [],
 }: ChipUrl): TemplateFile {
@@ -79,7 +85,7 @@ export function templateFile({
     throw new RangeError('A template without {enc} has no place for encrypted data')
   const data = slots.includes('enc') ? dataFor(template, fileData) : undefined
   const encrypted = '0'.repeat(2 * (data?.length ?? 0))
-  const values = { ...zeros, enc: encrypted }
+  const values = { ...zeros, picc: '0'.repeat(piccLength(lrp)), enc: encrypted }
   const fill = (parts: readonly Part[]): string => filled(parts, String(keySet), values, status)
   const start = `${addressOf(template, baseUrl)}?`
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(start))
@@ -144,7 +150,6 @@ export function templateFile({
 }
 
 const zeros: TapValues = {
-  picc: '0'.repeat(MIRRORED.piccData),
   uid: '0'.repeat(MIRRORED.uid),
   ctr: '0'.repeat(MIRRORED.counter),
   mac: '0'.repeat(MIRRORED.mac),
