@@ -74,22 +74,24 @@ async function writeKeySet(ctx: CliContext, out: string, keySet: Found['keySet']
 
 async function tellFound(ctx: CliContext, { keySet, names, taps, warnings }: Found, out: string | undefined) {
   const [tap] = taps
+  const uids = new Set(taps.map((one) => one.uid))
   const { uid = '', counter = 0, tamper = null, fileData = null } = tap ?? {}
   await ctx.io.one({ found: true, keySet, uid, counter, tamper, fileData, warnings }, () => ({
     Template: keySet.template,
+    'MAC covers': /\^(.*)\{mac\}/.exec(keySet.template)?.[1] ?? 'no text',
     Derivation: keySet.systemIdentifier
       ? `${keySet.diversification} (system identifier ${keySet.systemIdentifier})`
       : keySet.diversification,
     'File-read key': names.fileRead,
     'Meta-read key': names.metaRead ?? 'none: the UID is not encrypted',
-    UID: taps.map((one) => bothForms(one.uid)).join(', '),
+    UID: [...uids].map(bothForms).join(', '),
     Counter: taps.map((one) => one.counter).join(', '),
     ...(tamper === null ? {} : { Tamper: tamper }),
     ...(fileData === null ? {} : { 'File data': fileData }),
   }))
   if (ctx.io.json) return
   for (const warning of warnings) ctx.io.warn(`Warning: ${warning}`)
-  if (keySet.diversification === 'none' && new Set(taps.map((one) => one.uid)).size === 1)
+  if (keySet.diversification === 'none' && uids.size === 1 && !/^0+$/.test(keySet.fileReadKey))
     ctx.io.hint(
       'Check a tap of another chip as well: tapchip key-sets learn --url URL --url URL2 --keys FILE',
     )
