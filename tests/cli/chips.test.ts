@@ -43,6 +43,30 @@ describe('what chips belong to', () => {
     )
     expect(await here.json('key-sets', 'remove', '203', '--yes')).toEqual({ success: true })
     ends(await here.run('key-sets', 'remove', '101', '--yes'), 1, '')
+    const refuses = async (fields: object, why: string) => {
+      const set = { id: 204, metaReadKey: key, fileReadKey: key, diversification: 'none', ...fields }
+      here.stdin = JSON.stringify(set)
+      const refused = await here.run('key-sets', 'create', '--file', '-')
+      expect(refused.code).not.toBe(0)
+      expect(refused.stderr).toContain(why)
+    }
+    await refuses({ diversification: 'sdm' }, 'The diversification "sdm" is unknown.')
+    await refuses({ parameters: { enc: 'enc' } }, 'must not have the members enc')
+    await refuses({ derivation: 'none' }, 'must not have the members derivation')
+    await refuses({ template: '?e={pic}&c={mac}' }, 'template has {pic} at character 4.')
+    here.env.TAPCHIP_FILE_READ_KEY = '0'.repeat(32)
+    here.stdin = JSON.stringify({ id: 204, diversification: 'none' })
+    const zeros = await here.run(
+      'key-sets',
+      'create',
+      '--file',
+      '-',
+      '--template',
+      '?u={uid}&n={ctr}&c={mac}',
+      '--json',
+    )
+    expect(zeros.json()).toMatchObject({ id: 204, template: '?u={uid}&n={ctr}&c={mac}', parameters: null })
+    expect(zeros.stderr).toContain('fileReadKey is all zeros')
     writeFileSync(join(here.home, 'keys.json'), key)
     const broken = await here.run('key-sets', 'create', '--file', 'keys.json')
     ends(broken, 2, 'keys.json')

@@ -72,9 +72,13 @@ const definedIn = (names: TemplateFields['parameters']): Partial<ShortForm['para
 const keyNames = ['metaReadKey', 'fileReadKey', 'appMasterKey'] as const
 const zeroKey = '0'.repeat(32)
 
-/** What is allowed but hardly meant. */
+/** Key sets under which a tap is tried at most. */
+export const maxCandidates = 16
+
+/** What is allowed but hardly meant. @param alike the number of key sets whose taps look the same */
 export function warningsAbout(
   fields: TemplateFields & { [key in (typeof keyNames)[number]]?: string | null | undefined },
+  alike: number,
 ): string[] {
   const zeros = keyNames.filter((key) => fields[key] === zeroKey)
   const template = templateIn(fields)
@@ -86,6 +90,11 @@ export function warningsAbout(
         ]),
     ...(slotsOf(template.query).includes('tt') && !canShowTamper(template)
       ? ['{tt} stands outside of what the MAC covers, so anyone could change it: the status is not recorded.']
+      : []),
+    ...(alike > maxCandidates && !slotsOf(template.query).includes('keySet')
+      ? [
+          `${alike} key sets have this template, and a tap is tried under the ${maxCandidates} that were used last: chips of the others are unknown. Have the number in the URL of new chips: {keySet}.`,
+        ]
       : []),
   ]
 }

@@ -116,7 +116,8 @@ export async function createKeySet(
     return inserted
   })
   await keyRing.load(db.read)
-  return { ...toView(row, 0, baseUrl), warnings: warningsAbout(fields) }
+  const alike = keyRing.shapes().find(({ sets }) => sets.has(row.id))?.sets.size ?? 0
+  return { ...toView(row, 0, baseUrl), warnings: warningsAbout(fields, alike) }
 }
 
 /** @throws DomainError not_found, in_use */

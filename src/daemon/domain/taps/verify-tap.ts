@@ -15,6 +15,7 @@ import { uidFromBytes } from '../../../nfc/uid.ts'
 import { findChipByPublicKey, findChipForTap, type TappedChip } from '../../store/chips/chips.ts'
 import type { Db } from '../../store/database/database.ts'
 import type { KeyRing, KeySet } from '../chips/key-ring.ts'
+import { maxCandidates } from '../chips/key-set-template.ts'
 
 /** Raw parameters of a tap's URL; a repeated name gives a list. */
 export type TapQuery = Readonly<Record<string, unknown>>
@@ -66,9 +67,6 @@ interface Candidate {
   readonly set: KeySet
   readonly values: TapValues
 }
-
-/** Key sets under which a tap is tried at most. */
-const maxCandidates = 16
 
 interface Candidates {
   readonly candidates: readonly Candidate[]
