@@ -116,6 +116,26 @@ describe('a chip of another system', () => {
     expect(chip.failedAuthentications).toBe(0)
   })
 
+  test('that was begun here is completed by the same command, or freed, with the file again or without', async () => {
+    const order = { ...inA, keys: hex, rekey: true }
+    for (const apdu of [33, 38, 42, 47]) {
+      const torn = async (): Promise<Chip> => {
+        const chip = foreign({ versions: [1, 0, 0, 0, 0] })
+        await expect(talk(t.call, chip.put({ apdu, when: 'after' }), order)).rejects.toThrow(CardGone)
+        return chip
+      }
+      const again = await torn()
+      expect(await talk(t.call, again.put(), order)).toMatchObject({ status: 'provisioned' })
+      const freed = await torn()
+      expect(await reset(freed, { keys: hex })).toMatchObject({ status: 'factory' })
+      const freedWithout = await torn()
+      expect(await reset(freedWithout)).toMatchObject({ status: 'factory' })
+      expect([freed, freedWithout].map(isBlank)).toEqual([true, true])
+      for (const chip of [again, freed, freedWithout]) expect(chip.failedAuthentications).toBe(0)
+    }
+    expect(await journal()).toEqual([])
+  })
+
   test('is not another one than was named', async () => {
     const [chip, other] = [foreign(), foreign()]
     const ended = await reset(chip, { keys: hex, uid: other.uid })

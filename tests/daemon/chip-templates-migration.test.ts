@@ -30,6 +30,15 @@ const templates = [
   '?d={keySet}&e={picc}&c={mac}',
 ]
 
+/** A chip that was lifted before the upgrade. */
+const openPlan = {
+  version: 1,
+  uid: '1293660434600336',
+  from: ['factory'],
+  target: { keySet: 101, generation: 0 },
+  template: { baseUrl: 'https://n.example', d: '101', names: forms[0].parameters, from: 'd' },
+}
+
 test('key sets of the version before get the template that they had by its four columns', async () => {
   const { TAPCHIP_DATABASE_URL: url } = await databaseOf(dataDir)
   if (url !== undefined) {
@@ -54,12 +63,26 @@ test('key sets of the version before get the template that they had by its four 
     )
   }
   for (const form of forms) await insert(form)
+  await db.write((trx) =>
+    sql`insert into "nfcPlans" (uid, purpose, plan, "openedAt", "openedBy")
+        values (${openPlan.uid}, 'provision', ${JSON.stringify(openPlan)}, '2026-01-01T00:00:00.000Z', 'admin:root')`.execute(
+      trx,
+    ),
+  )
   await before.close()
   restore()
 
   const after = await openTestApp({ dataDir, env })
   const shown = async () => (await after.app.inject({ url: '/admin/key-sets', headers: after.admin })).json()
-  expect(await shown()).toMatchObject(forms.map((form, index) => ({ ...form, template: templates[index] })))
+  expect(await shown()).toMatchObject(
+    forms.map((form, index) => ({ ...form, template: templates[index], mode: 'aes' })),
+  )
+  const journal = await after.app.inject({ url: '/admin/nfc/journal', headers: after.admin })
+  const url101 = `https://n.example/t?d=101&e=${'0'.repeat(32)}&c=${'0'.repeat(16)}`
+  expect(journal.json()).toMatchObject([
+    { uid: openPlan.uid, from: ['factory'], closedAt: null, url: url101 },
+  ])
+  expect(journal.json()[0]).not.toHaveProperty('suppliedKeys')
   const rows = await after.ctx.db.read.selectFrom('keySets').select('template').orderBy('id').execute()
   expect(rows).toEqual(templates.map((template) => ({ template })))
 
