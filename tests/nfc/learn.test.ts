@@ -68,6 +68,17 @@ describe('chips as people have them', () => {
     expect(learned.taps).toMatchObject([{ counter: 291, fileData: 'NTXXqno_oBFpwy-V' }])
   })
 
+  test.each([16, 32, 64])('values without separators, with %i bytes of data', (size) => {
+    const [metaKey, fileKey] = ['42aff114f2cb3b6141be6dc95dfc5416', 'b62a9baf092439bd43c62aee96b970c5']
+    const chip = { uid: '04A1B2C3D4E580', metaRead: aes(metaKey), fileRead: aes(fileKey) }
+    const keys = own(metaKey, fileKey)
+    for (const template of ['?e={picc}^{enc}{mac}', '?m={uid}{ctr}^{enc}{mac}', '?m=^{uid}{ctr}{enc}{mac}']) {
+      const fileData = Buffer.alloc(size, '*')
+      const url = foreignTap({ ...chip, fileData, template: `https://t.example/t${template}` }, 9)
+      expect(found(learn({ urls: [url], keys })).keySet.template).toBe(template)
+    }
+  })
+
   // The same, test_sdm_lrp1.
   test('LRP mode with encrypted data', () => {
     const url =
@@ -75,6 +86,14 @@ describe('chips as people have them', () => {
     const learned = found(learn({ urls: [url], keys: [] }))
     expect(learned.keySet.template).toBe('?picc_data={picc}&enc=^{enc}&cmac={mac}')
     expect(learned.taps).toMatchObject([{ counter: 4, fileData: 'NTXXb7dz3PsYYBlU' }])
+  })
+
+  test('LRP mode with a plain mirror, which does not show it', () => {
+    const fileKey = 'b45775776cb224c75bcde7ca3704e933'
+    const chip = { uid: '04A1B2C3D4E580', metaRead: aes(zero), fileRead: aes(fileKey), mode: 'lrp' } as const
+    const template = 'https://t.example/?^uid={uid}&ctr={ctr}&c={mac}'
+    const learned = found(learn({ urls: [foreignTap({ ...chip, template }, 3)], keys: own(fileKey) }))
+    expect(learned.keySet).toMatchObject({ template: '?^uid={uid}&ctr={ctr}&c={mac}', fileReadKey: fileKey })
   })
 
   test.each([0, 1])('a bolt card of version %i, from the issuer key', (version) => {
@@ -287,9 +306,10 @@ describe('what does not fit is said in words', () => {
       plain.replace('=04', '=08'),
       'The URL shows the UID 08:A1:B2:C3:D4:E5:80, and those of all NTAG 424 DNA begin with 04.',
     ],
+    [`${plain}&x=${'ab'.repeat(200)}`, 'The URL has 472 characters, and the file of a chip has 256 bytes'],
     ['https://t.example/t?utm=1&c=E19CCB1FED8892CE', 'The URL has no values of a tap'],
     [
-      `https://nfc.example/?pk2=04${'ab'.repeat(64)}&rnd=${'00'.repeat(32)}&rndsig=3045`,
+      `https://nfc.example/?pk1=04${'cd'.repeat(64)}&pk2=04${'ab'.repeat(64)}&rnd=${'00'.repeat(32)}&rndsig=3045${'00'.repeat(70)}`,
       'This is the URL of a HaLo chip',
     ],
   ])('%s', (text, words) => {

@@ -2,7 +2,7 @@ import type { Placeholder } from '../ntag424/template/parse.ts'
 
 // The templates that a URL admits, each to be tried with all keys.
 
-/** Readings of one URL. One is usual; more come from values without separators and from hex of other meaning. */
+/** Readings of one URL. Most have one; more come from values without separators and from hex of other meaning. */
 const maxReadings = 16
 
 type Slot = Exclude<Placeholder, 'keySet'>
@@ -90,8 +90,10 @@ function runReadings(run: string): readonly (readonly Piece[])[] {
 }
 
 function lengthsIn(rest: string, before: readonly Piece[]): (readonly [Slot, number])[] {
+  const has = (slot: Slot): boolean =>
+    before.some((piece) => typeof piece !== 'string' && piece.slot === slot)
   const isFree = (slot: Slot): boolean =>
-    !before.some((piece) => typeof piece !== 'string' && piece.slot === slot)
+    !has(slot) && !(slot === 'picc' ? has('uid') || has('ctr') : /uid|ctr/.test(slot) && has('picc'))
   const options: (readonly [Slot, number])[] = []
   const hex = /^[0-9A-Fa-f]*/.exec(rest)?.[0].length ?? 0
   const add = (slot: Slot, length: number): void => {

@@ -7,6 +7,9 @@ export interface TapUrl {
   readonly warnings: readonly string[]
 }
 
+/** More than any chip shows, and as much as a template has. */
+const maxLength = 400
+
 /** @returns `problem`, in a sentence, if no chip's values can be in it */
 export function readTapUrl(input: string): TapUrl | { readonly problem: string } {
   const warnings: string[] = []
@@ -30,6 +33,10 @@ export function readTapUrl(input: string): TapUrl | { readonly problem: string }
     return {
       problem:
         'This is the URL of a HaLo chip, which signs with its own key and needs no key set. Register it with its publicKey: tapchip chips import',
+    }
+  if (text.length > maxLength)
+    return {
+      problem: `The URL has ${text.length} characters, and the file of a chip has 256 bytes: give the URL that the chip shows.`,
     }
   if (!text.includes('?'))
     return {
