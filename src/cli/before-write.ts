@@ -147,6 +147,8 @@ export const showRequest = async (io: Io, config: Config, key: string, request: 
 const withoutSecrets = (body: unknown): unknown =>
   JSON.parse(
     JSON.stringify(body, (name, value) =>
-      /key$|passphrase|token$/i.test(name) && typeof value === 'string' ? '…' : value,
+      /keys?$|passphrase|token$/i.test(name) && (typeof value === 'string' || Array.isArray(value))
+        ? '…'
+        : value,
     ),
   )

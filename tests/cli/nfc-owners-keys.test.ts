@@ -101,6 +101,13 @@ test('nfc provision --rekey --keys sets a chip of another system up, and keeps i
     for (const key of keys) expect(readFileSync(join(state(), 'batches', name), 'utf8')).not.toContain(key)
 })
 
+test('a dry run shows no key', async () => {
+  put(foreignChip())
+  const ended = await nfc('reset', '--keys', fileOf('wipe.json', wipe), '--yes', '--dry-run', '--json')
+  expect([ended.code, JSON.parse(ended.stdout)]).toMatchObject([0, { dryRun: true, body: { keys: '…' } }])
+  for (const key of keys) expect(ended.stdout + ended.stderr).not.toContain(key)
+})
+
 test('a file without all five keys is refused before a chip is touched, and quotes none', async () => {
   put(foreignChip())
   for (const [file, why] of [
