@@ -61,9 +61,11 @@ export function parseNdef(message: Uint8Array): NdefRecord[] {
 
 const isUri = ({ tnf, type }: NdefRecord): boolean => tnf === WELL_KNOWN && type === 'U'
 
-/** All records but the first URI. */
+/** All records but the first URI, and smart posters, which have a URL of their own. */
 export const besideUri = (records: readonly NdefRecord[]): NdefRecord[] =>
-  records.filter((record) => record !== records.find(isUri))
+  records.filter(
+    (record) => record !== records.find(isUri) && !(record.tnf === WELL_KNOWN && record.type === 'Sp'),
+  )
 
 /** The first URI among the records, with its prefix. */
 export function uriIn(records: readonly NdefRecord[]): string | undefined {

@@ -26,6 +26,7 @@ const keySetOf = ({ kind, id }: { kind: TemplateKind; id: number }) => ({
   fileReadKey: digits(id + 1000),
   template: kind.template,
   ...(kind.tamper === undefined ? {} : { tamper: kind.tamper }),
+  ...(kind.isLrp ? { mode: 'lrp' } : {}),
 })
 
 let daemon: TestDaemon
@@ -88,6 +89,36 @@ async function isLearned(kind: TemplateKind, uid: string): Promise<void> {
 }
 
 const aes = (hex: string): AesKey => new AesKey(Buffer.from(hex, 'hex'))
+
+test('a dry run says the URL that chips would show, and refuses an address that no phone reaches', async () => {
+  const id = kinds.find(({ kind }) => kind.fileData !== undefined)?.id
+  const dry = (...more: string[]) =>
+    at.run(
+      'nfc',
+      'provision',
+      '--key-set',
+      String(id),
+      ...into.slice(0, 4),
+      ...onEmulator,
+      '--dry-run',
+      ...more,
+    )
+  const ran = await dry('--accept-url')
+  expect([ran.code, ran.stderr]).toEqual([
+    0,
+    expect.stringContaining('https://t.brand.example/x?picc_data={picc}&enc={enc}&cmac={mac}'),
+  ])
+  expect((await dry('--accept-url', '--aar', 'no package')).code).toBe(2)
+  const unreached = await dry()
+  expect([unreached.code, unreached.stderr]).toEqual([2, expect.stringContaining('--accept-url')])
+})
+
+test('chips find takes a tap in one parameter, and tells what a shell has cut', async () => {
+  const find = (query: string) => at.run('chips', 'find', `https://t.brand.example/x?${query}`)
+  for (const cut of [`picc_data=${'A'.repeat(32)}`, 'uid=04A1B2C3D4E580', 'd=301'])
+    expect((await find(cut)).stderr).toMatch(/lost its parameters.*\n?.*in quotes/)
+  expect((await find(`m=04A1B2C3D4E580x000001x${'A'.repeat(16)}`)).stderr).not.toMatch(/in quotes/)
+})
 
 describe.each(kinds)('$name', ({ kind, id }) => {
   const run = async (...args: string[]) => {

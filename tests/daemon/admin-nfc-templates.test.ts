@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { CardGone } from '../../src/nfc/card.ts'
 import { androidApplication, besideUri, parseNdef, textRecord } from '../../src/nfc/ndef.ts'
 import { runScript } from '../../src/nfc/script.ts'
 import { readNdefFile, selectApplication } from '../../src/nfc/type4.ts'
 import { type AdminApp, openAdminApp } from '../support/admin.ts'
+import { templateKinds } from '../support/chip-templates.ts'
 import { Chip, inA, keySets, nfcSeed, talk } from '../support/nfc.ts'
 
 const { macInputFrom: _, ...keys } = keySets.a
@@ -80,6 +82,37 @@ describe('the address of a template', () => {
     const { status, body } = await open(order(bare.id))
     expect([status, body.message]).toEqual([409, expect.stringContaining('without a scheme')])
   })
+})
+
+test('torn at any command, a chip of each kind of template is recovered by the daemon', async () => {
+  const kinds = Object.values(templateKinds)
+  const seeded = kinds.map(({ template, tamper, isLrp }, at) => ({
+    ...keys,
+    id: 401 + at,
+    metaReadKey: String(401 + at).padStart(32, 'a'),
+    template,
+    ...(tamper === undefined ? {} : { tamper }),
+    ...(isLrp ? { mode: 'lrp' } : {}),
+  }))
+  const own = await openAdminApp({ seed: { ...nfcSeed, keySets: seeded } })
+  const find = async (chip: Chip) =>
+    (await own.app.inject({ url: await chip.tapPath('/chips/find') })).json().isValidTap
+  // From the first command that writes on, each once.
+  for (const [at, { template: _, tamper: __, isLrp: ___, isTagTamper, ...content }] of kinds.entries()) {
+    const apdu = 13 + at
+    const chip = new Chip(undefined, { tamper: isTagTamper === true })
+    const torn = talk(
+      own.call,
+      chip.put({ apdu, when: apdu % 2 ? 'after' : 'before' }),
+      order(401 + at, content),
+    )
+    await expect(torn, `command ${apdu}`).rejects.toThrow(CardGone)
+    const ended = await talk(own.call, chip.put(), { purpose: 'recover' })
+    expect(ended).toMatchObject({ status: 'provisioned', keySet: 401 + at })
+    expect(await find(chip)).toBe(true)
+    expect(chip.failedAuthentications).toBe(0)
+  }
+  await own.close()
 })
 
 describe('what a chip holds besides its URL', () => {

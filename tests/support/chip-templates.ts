@@ -4,6 +4,8 @@ export interface TemplateKind {
   readonly tamper?: string
   /** The chip is a TagTamper with a closed loop. */
   readonly isTagTamper?: true
+  /** The key set switches its chips to LRP mode. */
+  readonly isLrp?: true
   /** What set-up puts behind {enc}. */
   readonly fileData?: string
   readonly aar?: string
@@ -46,6 +48,16 @@ export const templateKinds: Readonly<Record<string, TemplateKind>> = {
     tamper: 'enc:30',
     fileData: 'No. 17',
     isTagTamper: true,
+  },
+  'LRP mode, MAC from the number of the key set': {
+    template: '?^d={keySet}&e={picc}&c={mac}',
+    isLrp: true,
+  },
+  'LRP mode, plain mirror': { template: '?uid=^{uid}&ctr={ctr}&mac={mac}', isLrp: true },
+  'LRP mode, encrypted data': {
+    template: '?e={picc}^{enc}{mac}',
+    fileData: 'Jacket 17',
+    isLrp: true,
   },
   'an app and a text behind the URL': {
     template: 'https://t.brand.example/x?e={picc}&c={mac}',

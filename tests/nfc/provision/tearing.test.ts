@@ -152,7 +152,7 @@ describe.each(Object.entries(plans))('%s, torn at every APDU', (_, made) => {
 })
 
 describe.each(Object.entries(templateKinds))('%s', (_, kind) => {
-  const { template: text, tamper: tamperAt, isTagTamper, aar, text: note, ...rest } = kind
+  const { template: text, tamper: tamperAt, isTagTamper, isLrp, aar, text: note, ...rest } = kind
   const records = [
     ...(aar === undefined ? [] : [androidApplication(aar)]),
     ...(note === undefined ? [] : [textRecord(note)]),
@@ -163,6 +163,7 @@ describe.each(Object.entries(templateKinds))('%s', (_, kind) => {
     tamperAt,
     baseUrl: template.baseUrl,
     tamper: isTagTamper,
+    lrp: isLrp,
     records: encodeNdef(records).toString('hex'),
   }
   const begun = plan({ uid, from: ['factory'], target: first, template: url })

@@ -49,7 +49,9 @@ const queryOf = (text: string): Record<string, string> => {
   if (!URL.canParse(text))
     throw new UsageError(`"${text}" is not a tap URL.`, "Give the whole URL in quotes: '…/t?d=101&e=…&c=…'")
   const query = Object.fromEntries(parametersIn(text))
-  if (Object.keys(query).length < 2 && !hasMac(text)) {
+  const [only = '', ...others] = Object.values(query)
+  // One parameter may hold everything, but one mirror alone is what a shell leaves of a tap.
+  if (others.length === 0 && (!hasMac(text) || /^[0-9A-F]{32}$/i.test(only))) {
     throw new UsageError('The tap URL has lost its parameters.', 'Put it in quotes: a shell cuts it at &.')
   }
   return query

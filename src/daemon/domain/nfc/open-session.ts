@@ -103,13 +103,24 @@ export async function openSession(
 }
 
 /** Refuses before the first chip what no chip can hold. @throws DomainError */
-function assertFits({ baseUrl }: BaseUrlDeps, { id, template }: KeySet, content: RequestedContent): void {
+function assertFits(
+  { baseUrl }: BaseUrlDeps,
+  { id, template, mode }: KeySet,
+  content: RequestedContent,
+): void {
   const { fileData = '' } = content
   if (fileData && !template.query.some(isSlot('enc')))
     throw invalid('fileData', `needs {enc} in the template of the key set ${id}, which is ${template.text}`)
   const records = parseNdef(Buffer.from(recordsOf(content), 'hex'))
   try {
-    templateFile({ template, baseUrl, keySet: id, records, ...(fileData ? { fileData } : {}) })
+    templateFile({
+      template,
+      baseUrl,
+      keySet: id,
+      lrp: mode === 'lrp',
+      records,
+      ...(fileData ? { fileData } : {}),
+    })
   } catch (error) {
     if (error instanceof RangeError) throw conflict(`The chips cannot be set up: ${error.message}.`)
     throw error
