@@ -82,7 +82,7 @@ function readSections(text: string): Section[] {
       heading,
       commands: spansIn(heading).flatMap((span) => /^[a-z][a-z-]*( [a-z][a-z-]*)*/.exec(span)?.[0] ?? []),
       isList: /\barray\b/.test(lead),
-      isObject: /\bone\b|\blines\b/i.test(lead),
+      isObject: !/\barray\b/.test(lead) || /\bone\b|\blines\b/i.test(lead),
       type: base ? [{ fields: [...fieldsOf(inherited), ...fieldsOf(type)], isOpen: false }] : type,
     })
   }
