@@ -19,6 +19,23 @@ const short = (macInputFrom: 'd' | 'e' | null, names = parameters) =>
   parseTemplate(templateOfShortForm({ parameters: names, macInputFrom }))
 const base = { baseUrl: 'https://n.example', keySet: 3 }
 
+test("encrypted data is read up to the size of a chip's file, since more would only cost time", () => {
+  const { parameters: read } = parseTemplate('?uid={uid}&ctr={ctr}&enc=^{enc}&cmac={mac}')
+  const matcher = new Matcher(read)
+  const query = (blocks: number) => ({
+    uid: '04A1B2C3D4E580',
+    ctr: '000001',
+    enc: '0'.repeat(32 * blocks),
+    cmac: '0'.repeat(16),
+  })
+  expect(matcher.match(query(8)).ok).toBe(true)
+  for (const blocks of [9, 31_250])
+    expect(matcher.match(query(blocks))).toMatchObject({
+      parameter: 'enc',
+      reason: expect.stringContaining('256'),
+    })
+})
+
 describe('a template', () => {
   test.each([
     ['no MAC', '?e={picc}', /lacks \{mac\}/],

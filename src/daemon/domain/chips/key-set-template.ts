@@ -72,7 +72,7 @@ const definedIn = (names: TemplateFields['parameters']): Partial<ShortForm['para
 const keyNames = ['metaReadKey', 'fileReadKey', 'appMasterKey'] as const
 const zeroKey = '0'.repeat(32)
 
-/** Key sets under which a tap is tried at most. */
+/** Key sets under which the encrypted UID of a tap is tried at most. A plain one leads to its chip without a try. */
 export const maxCandidates = 16
 
 /** What is allowed but hardly meant. @param alike the number of key sets whose taps look the same */
@@ -82,16 +82,17 @@ export function warningsAbout(
 ): string[] {
   const zeros = keyNames.filter((key) => fields[key] === zeroKey)
   const template = templateIn(fields)
+  const slots = slotsOf(template.query)
   return [
     ...(zeros.length === 0
       ? []
       : [
           `${zeros.join(' and ')} ${zeros.length === 1 ? 'is' : 'are'} all zeros, the factory key that everybody knows: anyone can make taps of such chips.`,
         ]),
-    ...(slotsOf(template.query).includes('tt') && !canShowTamper(template)
+    ...(slots.includes('tt') && !canShowTamper(template)
       ? ['{tt} stands outside of what the MAC covers, so anyone could change it: the status is not recorded.']
       : []),
-    ...(alike > maxCandidates && !slotsOf(template.query).includes('keySet')
+    ...(alike > maxCandidates && slots.includes('picc') && !slots.includes('keySet')
       ? [
           `${alike} key sets have this template, and a tap is tried under the ${maxCandidates} that were used last: chips of the others are unknown. Have the number in the URL of new chips: {keySet}.`,
         ]

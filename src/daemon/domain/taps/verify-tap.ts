@@ -100,7 +100,9 @@ export function candidatesOf(keyRing: KeyRing, query: TapParameters): Candidates
       values.keySet === undefined ? keyRing.lastUse(set.id) : Number.POSITIVE_INFINITY
     candidates.sort((a, b) => (order(b) > order(a) ? 1 : -1))
   }
-  return { candidates: candidates.slice(0, maxCandidates), keySet, mismatch }
+  let tries = 0
+  const mayTry = ({ values }: Candidate): boolean => values.picc === undefined || ++tries <= maxCandidates
+  return { candidates: candidates.filter(mayTry), keySet, mismatch }
 }
 
 /** The chip's own key set decides, and its MAC proves: holders of another set's keys could otherwise forge its taps. */
@@ -110,11 +112,14 @@ async function verifyUnder(
   t: unknown,
 ): Promise<VerifiedTap> {
   let forged: VerifiedTap | undefined
+  const chipOf = rememberingLast((uid: string) => findChipForTap(db.read, uid))
+  const ownClaim = rememberingLast((picc: string) => keyRing.ownClaim(db.read, Buffer.from(picc, 'hex')))
   const judge = async ({ set, values }: Candidate, claim: SdmInput): Promise<VerifiedTap | undefined> => {
-    const chip = await findChipForTap(db.read, uidFromBytes(claim.uid))
+    const chip = await chipOf(uidFromBytes(claim.uid))
     if (!chip) return undefined
-    forged ??= { kind: 'forged', chip, keySetId: set.id }
-    const fileRead = chip.keySetId === set.id ? keyRing.fileReadKey(set, chip) : undefined
+    const isOwn = chip.keySetId === set.id
+    if (!forged || isOwn) forged = { kind: 'forged', chip, keySetId: set.id }
+    const fileRead = isOwn ? keyRing.fileReadKey(set, chip) : undefined
     if (!fileRead) return undefined
     const { template } = set
     const loop = canShowTamper(template) ? statusesOf(chip, t) : undefined
@@ -133,7 +138,7 @@ async function verifyUnder(
   for (const candidate of candidates) {
     const { picc } = candidate.values
     if (candidate.set.diversification !== 'listed' || picc === undefined) continue
-    const claim = await keyRing.ownClaim(db.read, Buffer.from(picc, 'hex'))
+    const claim = await ownClaim(picc)
     const genuine = claim && (await judge(candidate, claim))
     if (genuine) return genuine
   }
@@ -145,6 +150,15 @@ async function verifyUnder(
   const [first, ...others] = candidates
   const keySetId = others.length > 0 ? null : (first?.set.id ?? null)
   return { kind: 'unknown', reason: 'unknown-chip', keySetId }
+}
+
+/** The candidates of a tap ask the same again: a plain UID, for example, is the same under each key set. */
+function rememberingLast<Q, A>(answerTo: (question: Q) => A): (question: Q) => A {
+  let last: { readonly question: Q; readonly answer: A } | undefined
+  return (question) => {
+    if (last?.question !== question) last = { question, answer: answerTo(question) }
+    return last.answer
+  }
 }
 
 const withoutCounter =

@@ -30,7 +30,8 @@ const forms: Readonly<Record<Placeholder, { pattern: string; reason: string }>> 
   picc: { pattern: '[0-9A-Fa-f]{32}|[0-9A-Fa-f]{48}', reason: 'must be 32 hex digits (48 in LRP mode)' },
   uid: { pattern: '[0-9A-Fa-f]{14}', reason: 'must be 14 hex digits' },
   ctr: { pattern: '[0-9A-Fa-f]{6}', reason: 'must be 6 hex digits' },
-  enc: { pattern: '(?:[0-9A-Fa-f]{32})+', reason: 'must be 32, 64, … hex digits' },
+  // A chip's file has 256 bytes. What is longer would only cost time: the MAC covers it.
+  enc: { pattern: '(?:[0-9A-Fa-f]{32}){1,8}', reason: 'must be 32, 64, … hex digits, 256 at most' },
   tt: { pattern: '..', reason: 'must be two characters' },
   keySet: { pattern: '\\d{1,10}', reason: 'must be the number of a key set' },
   mac: { pattern: '[0-9A-Fa-f]{16}', reason: 'must be 16 hex digits' },
