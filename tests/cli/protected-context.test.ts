@@ -101,7 +101,10 @@ describe('through a protected context, off a terminal', () => {
       ['nfc', 'provision', '--key-set', '101', '--chip-group', 'J', '--count', '2', '--reader', 'emulator'],
     ],
     ['a reset', ['nfc', 'reset', '--yes', '--reader', 'emulator']],
-    ['what uses a tap up', ['chips', 'find', 'https://x.example/t?d=101&e=00&c=00']],
+    [
+      'what uses a tap up',
+      ['chips', 'find', `https://x.example/t?d=101&e=${'AB'.repeat(16)}&c=${'CD'.repeat(8)}`],
+    ],
   ]
   beforeEach(() => {
     const write = (name: string, text: string) => writeFileSync(join(here.home, name), text)

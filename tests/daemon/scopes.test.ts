@@ -35,6 +35,7 @@ const leadsTo = {
     'GET /admin/links',
     'GET /admin/nfc/journal',
     'GET /admin/taps',
+    'GET /admin/taps/explain',
     'GET /admin/taps/follow',
     'GET /admin/taps/stats',
     'GET /admin/teams',

@@ -1,8 +1,8 @@
 import { type Card, CardGone, type CardReaders } from '../../nfc/card.ts'
 import { readTap, type TapRead } from '../../nfc/read-tap.ts'
 import { runScript } from '../../nfc/script.ts'
+import { parametersIn, readTapUrl, whyNoTap as whyUrlHasNoTap } from '../../nfc/tap-url.ts'
 import type { CliContext } from '../context.ts'
-import { hasMac, parametersIn } from '../tap-url.ts'
 import { oneLine } from './errors.ts'
 import { cardForRetry, maxAttempts, type OpenedReaders, type WaitForChip } from './readers.ts'
 
@@ -70,11 +70,18 @@ export const readNextCard = async (
   }
 }
 
-/** Why a chip shows no tap; undefined if it does. */
+/** Why a chip shows no tap, in a sentence; undefined if it may. */
 export const whyNoTap = ({ family, url }: ReadChip): string | undefined => {
   if (family === 'halo') return undefined
-  if (url === null) return 'The chip shows no URL: it is blank, or its file cannot be read without a key'
-  return hasMac(url) ? undefined : 'The URL of the chip has no tap data: it was not set up for taps'
+  if (url === null) return 'The chip shows no URL: it is blank, or its file cannot be read without a key.'
+  const read = readTapUrl(url)
+  return 'problem' in read ? read.problem : whyUrlHasNoTap(read.text, false)
+}
+
+/** Of a tap whose URL does not reach the daemon as phones open it. */
+export const warningsOf = ({ family, url }: ReadChip): readonly string[] => {
+  const read = family === 'halo' || url === null ? undefined : readTapUrl(url)
+  return read && 'warnings' in read ? read.warnings : []
 }
 
 export interface TapParameters {

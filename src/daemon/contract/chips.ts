@@ -32,6 +32,22 @@ export const foundChip = () =>
       .optional(),
   })
 
+/** The key set decides the parameter names; these are the defaults and those of the HaLo family. */
+export const tapQuery = () =>
+  z.looseObject({
+    e: longQuery,
+    c: longQuery,
+    d: longQuery,
+    t: longQuery,
+    static: longQuery,
+    pk1: longQuery,
+    pk2: longQuery,
+    rnd: longQuery,
+    rndsig: longQuery,
+    cmd: longQuery,
+    res: longQuery,
+  })
+
 export const chips = {
   'GET /chips/find': endpoint({
     id: 'findChip',
@@ -43,22 +59,8 @@ export const chips = {
     scope: 'read',
     noStore: true,
     takesTap: true,
-    // The key set decides the parameter names; these are the defaults and those of the HaLo family.
     isQueryRaw: true,
-    query: () =>
-      z.looseObject({
-        e: longQuery,
-        c: longQuery,
-        d: longQuery,
-        t: longQuery,
-        static: longQuery,
-        pk1: longQuery,
-        pk2: longQuery,
-        rnd: longQuery,
-        rndsig: longQuery,
-        cmd: longQuery,
-        res: longQuery,
-      }),
+    query: tapQuery,
     response: foundChip,
   }),
   'GET /chips': keyEndpoint({

@@ -1,10 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Diversification } from '../../values/diversifications.ts'
+import { haloUrlParameters } from '../halo/tap.ts'
 import { isLoopStatus, shownData, type TamperStatus, tamperStatus } from '../ntag424/template/tap.ts'
+import { readTapUrl, whyNoValues } from '../tap-url.ts'
 import { uidFromBytes } from '../uid.ts'
 import type { OwnKey } from './derived-keys.ts'
 import { type Found, type Nearest, type ProvenTap, Search } from './search.ts'
-import { readTapUrl, whyNoTap } from './tap-url.ts'
 
 // Finds out how the chips of others speak, from taps and the keys that the operator has: it tries what their URL admits
 // with what a verifier does. Bounded by the length of a URL, sixteen readings, 64 keys, and seven derivations: some
@@ -52,19 +53,23 @@ interface Input {
 const factoryKey: OwnKey = { bytes: Buffer.alloc(16), name: "the factory's zero key" }
 const isZero = (key: Uint8Array): boolean => key.every((byte) => byte === 0)
 
+const isOfHalo =
+  'This is the URL of a HaLo chip, which signs with its own key and needs no key set. Register it with its publicKey: tapchip chips import'
+
 export function learn({ urls, keys, id }: Input): Learned {
   const warnings: string[] = []
   const texts: string[] = []
   for (const url of urls) {
     const read = readTapUrl(url)
     if ('problem' in read) return notFound({ reason: read.problem }, warnings)
+    if (haloUrlParameters(read.text)) return notFound({ reason: isOfHalo }, warnings)
     texts.push(read.text)
     warnings.push(...read.warnings.filter((warning) => !warnings.includes(warning)))
   }
   const own = [...keys.filter(({ bytes }) => !isZero(bytes)), factoryKey]
   const search = new Search(own, texts)
   const match = search.run()
-  if (!match) return notFound(search.nearest ?? { reason: whyNoTap(texts[0] ?? '') }, warnings)
+  if (!match) return notFound(search.nearest ?? { reason: whyNoValues(texts[0] ?? '') }, warnings)
   const { text, meta, file, taps } = match
   const { diversification, systemIdentifier } = file
   const number = taps[0]?.values.keySet

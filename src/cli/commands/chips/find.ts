@@ -1,7 +1,9 @@
+import { parametersIn, readTapUrl, whyNoTap } from '../../../nfc/tap-url.ts'
 import { defineCommand } from '../../command/define.ts'
 import { optionalArgument, text } from '../../command/options.ts'
-import { UsageError } from '../../errors.ts'
-import { hasMac, parametersIn } from '../../tap-url.ts'
+import type { CliContext } from '../../context.ts'
+import { CliError, UsageError } from '../../errors.ts'
+import { explainTap, isUnknownChip } from '../../nfc/judge.ts'
 import { bothForms } from '../../uid.ts'
 import { token } from '../token.ts'
 
@@ -27,8 +29,11 @@ export const find = defineCommand({
       flag: 'A tap URL (or --e, --c and --d)',
       message: 'Tap URL',
     })
-    const query = url === '' ? { e, c, d } : queryOf(url)
-    const found = await ctx.call('GET /chips/find', { query })
+    const query = url === '' ? { e, c, d } : queryOf(ctx, url)
+    const found = await ctx.call('GET /chips/find', { query }).catch(async (error: unknown) => {
+      if (!isUnknownChip(error)) throw error
+      throw new CliError((await explainTap(ctx, query)) ?? error.message, { cause: error })
+    })
     await ctx.io.one(found, (chip) => ({
       UID: bothForms(chip.uid),
       'Valid tap': chip.isValidTap,
@@ -40,19 +45,18 @@ export const find = defineCommand({
     }))
     if (found.otp) ctx.io.hint('See what the code is for and when it expires: tapchip otps show CODE')
     else if (!found.isValidTap)
-      ctx.io.note('Not a valid tap: its URL was used before, or belongs to another chip. Tap again.')
+      ctx.io.note(
+        `Not a valid tap. ${(await explainTap(ctx, query)) ?? 'Its URL was used before, or is not one of this chip. Tap again.'}`,
+      )
   },
 })
 
 /** All parameters are passed on: their names depend on the key set. */
-const queryOf = (text: string): Record<string, string> => {
-  if (!URL.canParse(text))
-    throw new UsageError(`"${text}" is not a tap URL.`, "Give the whole URL in quotes: '…/t?d=101&e=…&c=…'")
-  const query = Object.fromEntries(parametersIn(text))
-  const [only = '', ...others] = Object.values(query)
-  // One parameter may hold everything, but one mirror alone is what a shell leaves of a tap.
-  if (others.length === 0 && (!hasMac(text) || /^[0-9A-F]{32}$/i.test(only))) {
-    throw new UsageError('The tap URL has lost its parameters.', 'Put it in quotes: a shell cuts it at &.')
-  }
-  return query
+const queryOf = (ctx: CliContext, text: string): Record<string, string> => {
+  const read = readTapUrl(text)
+  if ('problem' in read) throw new UsageError(read.problem)
+  const problem = whyNoTap(read.text, true)
+  if (problem !== undefined) throw new UsageError(problem)
+  for (const warning of read.warnings) ctx.io.warn(`Warning: ${warning}`)
+  return Object.fromEntries(parametersIn(read.text))
 }

@@ -1,5 +1,5 @@
 import { defineCommand } from '../../command/define.ts'
-import { familyNames, readNextCard, whyNoTap } from '../../nfc/read-card.ts'
+import { familyNames, readNextCard, warningsOf, whyNoTap } from '../../nfc/read-card.ts'
 import { cardTimeoutMs, readerOption, untilInterrupted, withReaders } from '../../nfc/readers.ts'
 
 export const read = defineCommand({
@@ -20,9 +20,10 @@ export const read = defineCommand({
           URL: url,
           ...(e === null ? {} : { e, c, d }),
         }))
+        for (const warning of warningsOf(chip)) ctx.io.warn(`Warning: ${warning}`)
         const empty = whyNoTap(chip)
         if (empty === undefined) ctx.io.hint('Check that it is genuine: tapchip nfc verify')
-        else ctx.io.note(`${empty}. Set it up: tapchip nfc provision`)
+        else ctx.io.note(`${empty} Set it up: tapchip nfc provision`)
       }),
     ),
 })

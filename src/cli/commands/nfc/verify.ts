@@ -1,7 +1,7 @@
 import { defineCommand } from '../../command/define.ts'
 import { CliError, exitCodes } from '../../errors.ts'
 import { describeUid, describeVerdict, judge } from '../../nfc/judge.ts'
-import { familyNames, readNextCard, whyNoTap } from '../../nfc/read-card.ts'
+import { familyNames, readNextCard, warningsOf, whyNoTap } from '../../nfc/read-card.ts'
 import { cardTimeoutMs, readerOption, untilInterrupted, withReaders } from '../../nfc/readers.ts'
 
 export const verify = defineCommand({
@@ -17,8 +17,8 @@ export const verify = defineCommand({
       withReaders(ctx, { reader: options.reader }, async (opened) => {
         const chip = await readNextCard(ctx, opened, { timeoutMs: cardTimeoutMs(ctx), signal })
         const empty = whyNoTap(chip)
-        if (empty !== undefined)
-          throw new CliError(`${empty}.`, { advice: 'Set it up: tapchip nfc provision' })
+        if (empty !== undefined) throw new CliError(empty, { advice: 'Set it up: tapchip nfc provision' })
+        for (const warning of warningsOf(chip)) ctx.io.warn(`Warning: ${warning}`)
         const verdict = await judge(ctx, chip)
         await ctx.io.one({ ...chip, ...verdict }, ({ reader, family, url }) => ({
           Reader: reader,
@@ -27,7 +27,7 @@ export const verify = defineCommand({
           UID: describeUid(verdict),
           'Valid tap': verdict.isValidTap,
         }))
-        if (!ctx.io.json) ctx.io.note(await describeVerdict(ctx, verdict))
+        if (!ctx.io.json) ctx.io.note(await describeVerdict(ctx, verdict, chip.url ?? ''))
         return verdict.isValidTap ? exitCodes.done : exitCodes.failed
       }),
     ),

@@ -82,7 +82,7 @@ const readOrWarn = async (
 const printTap = async (ctx: CliContext, chip: ReadChip): Promise<void> => {
   await ctx.io.line(chip, () => [shown(chip.reader), chip.family, shown(chip.url)].join('\t'))
   const empty = whyNoTap(chip)
-  if (empty !== undefined) ctx.io.note(`${chip.reader}: ${empty}.`)
+  if (empty !== undefined) ctx.io.note(`${chip.reader}: ${empty}`)
 }
 
 /** Without a verdict, `isValidTap` is null and `error` gives the reason. */
@@ -100,7 +100,7 @@ const printVerdict = async (ctx: CliContext, chip: ReadChip): Promise<void> => {
 
 const judgeOrReport = async (ctx: CliContext, chip: ReadChip): Promise<VerdictOrError> => {
   const empty = whyNoTap(chip)
-  if (empty !== undefined) return { uid: null, isValidTap: false, error: `${empty}.` }
+  if (empty !== undefined) return { uid: null, isValidTap: false, error: empty }
   try {
     return await judge(ctx, chip)
   } catch (error) {

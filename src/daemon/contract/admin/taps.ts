@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { tapOutcomes, tapSources } from '../../../values/tap-outcomes.ts'
-import { foundChip } from '../chips.ts'
+import { foundChip, tapQuery } from '../chips.ts'
 import { adminEndpoint } from '../endpoint.ts'
 import { flag, integer, moment, page, team, text, timestamp, uid } from '../fields.ts'
 
@@ -96,6 +96,18 @@ export const taps = {
           .describe("The parameters of the tap's URL, by name"),
       }),
     response: foundChip,
+    noStore: true,
+  }),
+  'GET /admin/taps/explain': adminEndpoint({
+    id: 'explainTap',
+    summary: "Say why a tap is refused, by its URL's parameters; uses nothing up, and records nothing",
+    scope: 'read',
+    isQueryRaw: true,
+    query: tapQuery,
+    response: () =>
+      z.object({
+        reason: z.string().nullable().describe('in sentences, with what to do; null: the tap is valid'),
+      }),
     noStore: true,
   }),
   'GET /admin/taps/follow': adminEndpoint({

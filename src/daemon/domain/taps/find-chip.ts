@@ -3,8 +3,9 @@ import type { TokenLocation } from '../../store/phygitals/tokens.ts'
 import { storedCodes } from '../../store/taps/codes.ts'
 import { assetsOf, type ChipAssets, linkedToken } from '../chips/chip-record.ts'
 import { firstSubject, type OtpDeps } from '../codes/otps.ts'
-import { DomainError, notFound } from '../errors/errors.ts'
+import { DomainError } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
+import { refusedStranger, unfilledIn, whyRefused } from './explain-tap.ts'
 import { type TakeTapDeps, takeTap } from './take-tap.ts'
 import type { TapQuery } from './verify-tap.ts'
 
@@ -39,7 +40,9 @@ export async function findChipByTap(
         errors: { [judged.field]: judged.reason },
       })
     case 'unknown':
-      throw notFound('chip')
+      throw new DomainError('not_found', whyRefused(deps.keyRing, query, judged), {
+        forStrangers: unfilledIn(deps.keyRing, query) ?? refusedStranger,
+      })
     case 'forged':
     case 'disabled':
       return {

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { taps } from '../../contract/admin/taps.ts'
 import { namedTeam, resolveTeam } from '../../domain/access/teams.ts'
 import { getGroup } from '../../domain/chips/chip-groups.ts'
+import { explainTap } from '../../domain/taps/explain-tap.ts'
 import { findChipByTap } from '../../domain/taps/find-chip.ts'
 import { followTaps, listTapRecords, type TapRecord } from '../../domain/taps/tap-log.ts'
 import { countTaps } from '../../domain/taps/tap-stats.ts'
@@ -31,6 +32,9 @@ export function tapRoutes(app: FastifyInstance, ctx: Context): void {
     },
     'POST /admin/taps/verify': async ({ body }) =>
       foundChipOnWire(await findChipByTap(ctx, body.parameters, 'setup')),
+    'GET /admin/taps/explain': async ({ query, keyTeam }) => ({
+      reason: await explainTap(ctx, query, keyTeam()),
+    }),
     'GET /admin/taps/follow': async ({ query, keyTeam, request, reply }) => {
       const team = await namedTeam(ctx, { name: query.team, keyTeam })
       const filter = { teamId: team?.id, uid: query.uid }

@@ -1,4 +1,5 @@
-import { haloUrlParameters } from '../halo/tap.ts'
+import { haloUrlParameters } from './halo/tap.ts'
+import { readings } from './learn/readings.ts'
 
 /** The URL of a tap as text, from what people copy. */
 export interface TapUrl {
@@ -29,12 +30,7 @@ export function readTapUrl(input: string): TapUrl | { readonly problem: string }
     )
   } else text = beforeHash
   if (!/^[a-z][a-z0-9+.-]*:/i.test(text)) text = `https://${text}`
-  if (haloUrlParameters(text))
-    return {
-      problem:
-        'This is the URL of a HaLo chip, which signs with its own key and needs no key set. Register it with its publicKey: tapchip chips import',
-    }
-  if (text.length > maxLength)
+  if (text.length > maxLength && !haloUrlParameters(text))
     return {
       problem: `The URL has ${text.length} characters, and the file of a chip has 256 bytes: give the URL that the chip shows.`,
     }
@@ -47,8 +43,46 @@ export function readTapUrl(input: string): TapUrl | { readonly problem: string }
   return { text, warnings }
 }
 
+/**
+ * Why a chip cannot have written a URL; undefined if it may have. Factory settings and templates have zeros where a chip
+ * writes, and no MAC and no ciphertext is only zeros.
+ */
+export function whyUnfilled(
+  parameters: Iterable<readonly [name: string, value: unknown]>,
+): string | undefined {
+  for (const [name, value] of parameters)
+    if (typeof value === 'string' && /(?:^|[^0-9a-f])0{16,}$/i.test(value))
+      return `The URL has only zeros in ${name}, where a chip writes its values at each tap: its SDM (Secure Dynamic Messaging) is off, or this is a copy of the template. Tap the chip itself; if it shows the same, it was not set up for taps.`
+  return undefined
+}
+
+/**
+ * Why a URL shows no tap, in a sentence; undefined if it may: which values are where depends on the key set.
+ * @param isCopied by a person, and not read from a chip
+ */
+export function whyNoTap(text: string, isCopied: boolean): string | undefined {
+  if (haloUrlParameters(text)) return undefined
+  const unfilled = whyUnfilled(parametersIn(text))
+  if (unfilled !== undefined) return unfilled
+  for (const _ of readings(text.slice(text.indexOf('?') + 1))) return undefined
+  const isMaybe = parametersIn(text).some(([, value]) => /[0-9a-f]{16}/i.test(value))
+  return whyCut(text, isCopied) ?? (isMaybe ? undefined : noValues)
+}
+
+export const parametersIn = (url: string): [name: string, value: string][] => {
+  const at = url.indexOf('?')
+  return at < 0 ? [] : [...new URLSearchParams(url.slice(at + 1).split('#', 1)[0])]
+}
+
 /** Why no reading of a URL has the values of a tap. */
-export function whyNoTap(text: string): string {
+export const whyNoValues = (text: string): string => whyCut(text, true) ?? noValues
+
+const noValues =
+  'The URL has no values of a tap: 16 hex digits of a MAC, and either 32 digits (48 in LRP mode) of encrypted PICC data, or 14 of a UID and 6 of a counter.'
+
+/** @param isCopied by a person, and not read from a chip */
+function whyCut(text: string, isCopied: boolean): string | undefined {
+  const again = isCopied ? ' Copy it again, in quotes.' : ''
   const values = text
     .slice(text.indexOf('?') + 1)
     .split('&')
@@ -56,13 +90,13 @@ export function whyNoTap(text: string): string {
   const last = values.at(-1)
   const digits = last && /[0-9a-f]+$/i.exec(last.value)?.[0].length
   if (values.length === 1 && (digits === 32 || digits === 48))
-    return `The URL has no MAC, and ends after ${last?.name}: a shell cuts a URL at & unless it stands in quotes.`
+    return `The URL has no MAC, and ends after ${last?.name}${isCopied ? ': a shell cuts a URL at & unless it stands in quotes' : ''}.`
   if (last && digits !== undefined && digits > 2 && ![2, 6, 14, 16].includes(digits) && digits % 32 !== 0)
-    return `The URL was cut off: ${last.name} ends in ${digits} hex digits, and a MAC has 16. Copy it again, in quotes.`
+    return `The URL was cut off: ${last.name} ends in ${digits} hex digits, and a MAC has 16.${again}`
   const cut = values.find(
     ({ value }) => /^[0-9a-f]+$/i.test(value) && value.length > 24 && value.length % 16 !== 0,
   )
   if (cut)
-    return `A value of the URL was cut off: ${cut.name} has ${cut.value.length} hex digits, and encrypted values have 32, 48, 64, …. Copy it again, in quotes.`
-  return 'The URL has no values of a tap: 16 hex digits of a MAC, and either 32 digits (48 in LRP mode) of encrypted PICC data, or 14 of a UID and 6 of a counter.'
+    return `A value of the URL was cut off: ${cut.name} has ${cut.value.length} hex digits, and encrypted values have 32, 48, 64, ….${again}`
+  return undefined
 }
