@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { CardGone } from '../../src/nfc/card.ts'
-import { androidApplication, besideUri, parseNdef, textRecord } from '../../src/nfc/ndef.ts'
+import { androidApplication, besideUri, encodeNdef, parseNdef, textRecord } from '../../src/nfc/ndef.ts'
 import { runScript } from '../../src/nfc/script.ts'
 import { readNdefFile, selectApplication } from '../../src/nfc/type4.ts'
 import { type AdminApp, openAdminApp } from '../support/admin.ts'
 import { templateKinds } from '../support/chip-templates.ts'
+import { foreignChip, theirKeysInHex } from '../support/foreign-chips.ts'
 import { Chip, inA, keySets, nfcSeed, talk } from '../support/nfc.ts'
 
 const { macInputFrom: _, ...keys } = keySets.a
@@ -153,6 +154,21 @@ describe('what a chip holds besides its URL', () => {
     // Both sets have a plain mirror under the same names, and the MAC tells which one it is.
     expect(await provision(chip, plain.id, { rekey: true })).toMatchObject({ status: 'provisioned' })
     expect(await recordsOn(chip)).toEqual([androidApplication(app.aar)])
+    expect((await t.app.inject({ url: await chip.tapPath() })).statusCode).toBe(200)
+  })
+
+  test.each([1, 0])('is read from a chip of another system with keys of version %i', async (version) => {
+    const chip = foreignChip({ versions: Array.from({ length: 5 }, () => version) })
+    const file = chip.chip.memory.files.get(2)
+    if (!file) throw new Error('no file')
+    const message = parseNdef(file.bytes.subarray(2, 2 + file.bytes.readUInt16BE()))
+    const poster = { tnf: 1, type: 'Sp', payload: Buffer.from('of the old URL') }
+    const longer = encodeNdef([...message, androidApplication(app.aar), poster, textRecord(note.text)])
+    file.bytes.writeUInt16BE(longer.length)
+    longer.copy(file.bytes, 2)
+    const ended = await provision(chip, plain.id, { rekey: true, keys: theirKeysInHex })
+    expect(ended).toMatchObject({ status: 'provisioned' })
+    expect(await recordsOn(chip)).toEqual([androidApplication(app.aar), textRecord(note.text)])
     expect((await t.app.inject({ url: await chip.tapPath() })).statusCode).toBe(200)
   })
 

@@ -135,8 +135,8 @@ export class ReaderLimit extends ProvisionError {
 export class OtherTemplate extends ProvisionError {
   constructor() {
     super(
-      'The chip is set up with this key set but shows a different URL',
-      'Changing the URL resets the counter, which requires new keys: use --rekey',
+      'The chip is set up with this key set but shows a different URL, or has other data or records',
+      'Changing this can reset the counter, which requires new keys: use --rekey',
     )
   }
 }
