@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { EmulatedCard } from '../../../src/nfc/emulator/card.ts'
 import { factoryMemory } from '../../../src/nfc/emulator/memory.ts'
-import { VARIANTS } from '../../../src/nfc/emulator/variants.ts'
 import { NDEF_FILE } from '../../../src/nfc/ntag424/layout.ts'
 import { apply, recover } from '../../../src/nfc/provision/apply.ts'
 import {
@@ -349,30 +348,4 @@ test('a plan that the version before stored is read, and writes the same file', 
   )
   const json = JSON.parse(JSON.stringify(planned))
   expect(parsePlan(json)).toEqual(planned)
-})
-
-describe.each([
-  ['?picc_data={picc}&enc=^{enc}&cmac={mac}'],
-  ['?e={picc}^{enc}{mac}'],
-  ['?m={uid}x{ctr}x{mac}'],
-  ['?uid=^{uid}&ctr={ctr}&tamper={tt}&c={mac}'],
-  ['^https://t.example/424?uid={uid}&ctr={ctr}&c={mac}'],
-  ['https://^t.example/424?k={keySet}&uid={uid}&ctr={ctr}&c={mac}'],
-  ['?e={picc}&x=^{enc}&c={mac}', 'enc:3'],
-])('a chip of the template %s', (text, tamperAt?: string) => {
-  test.each(['ntag424', 'tagtamper'] as const)('is set up, read back, and reset: %s', async (kind) => {
-    const tamper = kind === 'tagtamper' && (text.includes('{tt}') || tamperAt !== undefined)
-    const chip =
-      kind === 'tagtamper' ? new TestChip(factoryMemory(uidBytes, VARIANTS.tagtamper)) : new TestChip()
-    const own = { ...template, text, tamperAt, ...(tamper ? { tamper } : {}) }
-    const { uid } = await chip.run(inspect())
-    const made = plan({ uid, from: ['factory'], target: first, template: own })
-    expect(await chip.run(provision(parsePlan(JSON.parse(JSON.stringify(made)))))).toBe('applied')
-    expect(await chip.run(readBack(made, deps()))).toMatchObject({ counter: 1 })
-    expect(await chip.run(provision(made))).toBe('unchanged')
-    const hasStatus = text.includes('{tt}') || tamperAt !== undefined
-    expect((await chip.run(readBack(made, deps())))?.status?.length).toBe(hasStatus ? 2 : undefined)
-    const back = planReset({ uid, from: [first] })
-    expect(await chip.run(provision(back))).toBe('applied')
-  })
 })

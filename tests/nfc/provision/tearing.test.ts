@@ -12,7 +12,7 @@ import {
   textsIn,
 } from '../../../src/nfc/ndef.ts'
 import { KEY_NUMBERS } from '../../../src/nfc/ntag424/layout.ts'
-import { type Applied, recover } from '../../../src/nfc/provision/apply.ts'
+import { type Applied, apply, recover } from '../../../src/nfc/provision/apply.ts'
 import { carryOut } from '../../../src/nfc/provision/carry-out.ts'
 import { inspect } from '../../../src/nfc/provision/inspect.ts'
 import {
@@ -175,6 +175,7 @@ describe.each(Object.entries(templateKinds))('%s', (_, kind) => {
     const tap = await chip.run(whole(begun))
     const again = await chip.run(readBack(begun, deps('again')))
     expect(again).toMatchObject({ counter: Object(tap).counter + 1 })
+    expect(await chip.run(applied(begun))).toBe('unchanged')
     const { url: planned } = targetFile(begun)
     expect(Object(again).url.replace(/[0-9A-F]{6,}|(?<=tamper=|&t=)../g, '')).toBe(
       planned?.replace(/[0-9A-F]{6,}|(?<=tamper=|&t=)../g, ''),
@@ -185,6 +186,14 @@ describe.each(Object.entries(templateKinds))('%s', (_, kind) => {
     const file = await chip.run(readNdef())
     expect(besideUri(parseNdef(file.subarray(2)))).toEqual(records)
     expect(textsIn(parseNdef(file.subarray(2)))).toEqual(note === undefined ? [] : [note])
+  })
+
+  test.skipIf(!isTagTamper)('is written to a chip without a loop too', async () => {
+    const chip = new TestChip()
+    const plain = plan({ uid, from: ['factory'], target: first, template: { ...url, tamper: undefined } })
+    const tap = await chip.run(whole(plain))
+    const hasPlace = tamperAt !== undefined || text.includes('{tt}')
+    expect(tap).toMatchObject({ counter: 1, status: hasPlace ? '00' : undefined })
   })
 
   test('is not as planned with other data or records', async () => {
@@ -221,6 +230,10 @@ describe.each(Object.entries(templateKinds))('%s', (_, kind) => {
     }
   })
 })
+
+function* applied(made: Plan): Script<Applied> {
+  return yield* apply(made, yield* inspect(), deps('applied'))
+}
 
 function* readNdef(): Script<Buffer> {
   yield* selectApplication()
