@@ -1,9 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { AesKey } from '../../src/nfc/ntag424/cmac.ts'
 import { encryptPiccData, sunMac } from '../../src/nfc/ntag424/sun.ts'
 import { uidFromBytes } from '../../src/nfc/uid.ts'
 import { type AdminApp, openAdminApp } from '../support/admin.ts'
+
+vi.mock('../../src/daemon/domain/chips/own-meta-keys.ts', async (original) => ({
+  ...(await original<typeof import('../../src/daemon/domain/chips/own-meta-keys.ts')>()),
+  maxOwnMetaKeys: 20,
+}))
 
 const shared = '1'.repeat(32)
 const own = '2'.repeat(32)
@@ -86,20 +91,28 @@ test('a key of its own stands in the database sealed, and is for listed sets alo
   ])
 })
 
-test('a thousand chips can have one; the next is refused, and all of those verify', async () => {
-  const chips = Array.from({ length: 1001 }, (_, i) => ({
+test('only so many chips can have one; the next is refused, all of those verify, and stay unchanged', async () => {
+  const chips = Array.from({ length: 21 }, (_, i) => ({
     uid: uidHex(i),
     key: (i + 1).toString(16).padStart(32, '0'),
   }))
-  const results = await importChips(chips.map(({ uid, key }) => `${uid},${fileReadKey},${key}`))
-  expect(results.filter(({ status }) => status === 'created')).toHaveLength(1000)
-  expect(results.find(({ status }) => status === 'failed')?.error).toMatch(
-    /^metaReadKey must not be given: 1000 chips/,
+  const rows = chips.map(({ uid, key }) => `${uid},${fileReadKey},${key}`)
+  expect((await importChips(rows.slice(0, 15))).map(({ status }) => status)).toEqual(
+    Array(15).fill('created'),
   )
-  for (const at of [0, 500, 999])
-    expect(await find(query(uidHex(at), 1, chips[at]?.key ?? ''))).toEqual([200, true])
-  expect((await t.call(`GET /admin/chips/${uidFromBytes(Buffer.from(uidHex(1000), 'hex'))}`)).status).toBe(
-    404,
+  expect(await find(query(uidHex(0), 1, chips[0]?.key ?? ''))).toEqual([200, true])
+  const results = await importChips(rows)
+  expect(results.map(({ status }) => status)).toEqual([
+    ...Array(15).fill('unchanged'),
+    ...Array(5).fill('created'),
+    'failed',
+  ])
+  expect(results[20]?.error).toMatch(/^metaReadKey must not be given: 20 chips/)
+  for (const at of [0, 10, 19])
+    expect(await find(query(uidHex(at), 2, chips[at]?.key ?? ''))).toEqual([200, true])
+  expect((await t.call(`GET /admin/chips/${uidFromBytes(Buffer.from(uidHex(20), 'hex'))}`)).status).toBe(404)
+  expect((await importChips(rows.slice(0, 20))).map(({ status }) => status)).toEqual(
+    Array(20).fill('unchanged'),
   )
 })
 

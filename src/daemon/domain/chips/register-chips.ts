@@ -52,7 +52,7 @@ export async function registerChipsIn(
   )
 }
 
-const tooManyMetaKeys = `metaReadKey must not be given: ${maxOwnMetaKeys} chips have a key of their own, and each of their taps is tried with all`
+const tooManyMetaKeys = `metaReadKey must not be given: ${maxOwnMetaKeys} chips have one of their own already, which is the limit, since each of their taps is tried with all of them`
 const failed = (uid: string, error: string): RegisterResult => ({ status: 'failed', uid, error })
 const unreached = ({ uid }: CheckedChip): RegisterResult => failed(uid, 'was not reached')
 
@@ -67,7 +67,7 @@ export async function registerCheckedChips(
   const withOwn = chips.filter(({ metaReadKey }) => metaReadKey)
   if (withOwn.length > 0) {
     await noteChange(trx, 'keySets')
-    const tooMany = new Set(withOwn.slice(Math.max(0, maxOwnMetaKeys - (await countMetaKeys(trx)))))
+    const tooMany = await beyondLimit(trx, withOwn)
     if (tooMany.size > 0) {
       const rest = chips.filter((chip) => !tooMany.has(chip))
       const done = (await registerCheckedChips(trx, deps, registration, rest)).values()
@@ -93,6 +93,18 @@ export async function registerCheckedChips(
     rest = again
   }
   return chips.map((chip) => results.get(chip) ?? unreached(chip))
+}
+
+/** New chips for whose own keys there is no room; those that are registered have theirs. */
+async function beyondLimit(trx: Queries, chips: readonly CheckedChip[]): Promise<ReadonlySet<CheckedChip>> {
+  const room = maxOwnMetaKeys - (await countMetaKeys(trx))
+  if (chips.length <= room) return new Set()
+  const there = await existingChips(
+    trx,
+    chips.map(({ uid }) => uid),
+  )
+  const registered = new Set(there.map(({ uid }) => uid))
+  return new Set(chips.filter(({ uid }) => !registered.has(uid)).slice(Math.max(0, room)))
 }
 
 interface RegisterContext {
