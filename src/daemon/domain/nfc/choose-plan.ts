@@ -47,7 +47,7 @@ export interface PlanRequest {
 }
 
 /** Without the daemon's address where the template has one of its own. */
-export const templateOf = (
+const templateOf = (
   { set, baseUrl, content }: Pick<PlanRequest, 'set' | 'baseUrl' | 'content'>,
   showsTamper: boolean,
   isLrp = set.mode === 'lrp',
