@@ -23,12 +23,13 @@ const PAIRS =
 
 /**
  * @param input decimal, or 14 hex digits of any case, alone or in the forms of PAIRS. 14 characters are always hex. What
- * is invisible does not count.
+ * is invisible does not count, nor do blanks around it and an apostrophe before it.
  */
 export function parseUid(input: string): UidParse {
   const parsed = parse(input)
   if (parsed.ok) return parsed
-  const text = withoutInvisible(input)
+  // A spreadsheet keeps a cell as text by an apostrophe before it.
+  const text = withoutInvisible(input).trim().replace(/^'/, '')
   return text === input ? parsed : parse(text)
 }
 

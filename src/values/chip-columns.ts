@@ -1,3 +1,4 @@
+import { isAesKey, notAnAesKey } from './aes-key.ts'
 import { checkHaloPublicKey } from './halo-public-key.ts'
 import type { JsonObject } from './json.ts'
 import { checkRedirectUrl } from './redirect-url.ts'
@@ -18,8 +19,7 @@ const textTo =
   (text) =>
     text.trim() !== '' && text.length <= max && !text.includes('\0') && text.isWellFormed() ? undefined : why
 
-const aesKey: Check = (text) =>
-  /^[0-9a-fA-F]{32}$/.test(text) ? undefined : 'must be an AES-128 key: 32 hex digits'
+const aesKey: Check = (text) => (isAesKey(text) ? undefined : notAnAesKey)
 
 // A spreadsheet writes these in the language of its user.
 const isTrue = /^(true|yes|1|wahr|vrai|vero|verdadero)$/i

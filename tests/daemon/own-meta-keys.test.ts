@@ -117,3 +117,21 @@ test('only so many chips can have one; the next is refused, all of those verify,
 })
 
 const uidHex = (i: number): string => `04${i.toString(16).padStart(10, '0')}81`.toUpperCase()
+
+test.each([
+  ['blanks', (hex: string) => (hex.match(/../g) ?? []).join(' ')],
+  ['dashes', (hex: string) => (hex.match(/../g) ?? []).join('-')],
+  ['colons', (hex: string) => (hex.match(/../g) ?? []).join(':')],
+  ['0x', (hex: string) => `0x${hex}`],
+  ["a spreadsheet's apostrophe", (hex: string) => `'${hex}`],
+])('UID and keys with %s are those without', async (_, written) => {
+  expect(await importChips([[a, fileReadKey, own].map(written).join(',')])).toMatchObject([
+    { status: 'created' },
+  ])
+  const metaReadKey = written('5'.repeat(32))
+  const common = { ...set, id: 9, diversification: 'none', fileReadKey: written('6'.repeat(32)) }
+  expect((await t.call('POST /admin/key-sets', { ...common, metaReadKey })).status).toBe(200)
+  await importChips([`${written(b)},,`], 9)
+  expect(await find(query(a, 1, own))).toEqual([200, true])
+  expect(await find(query(b, 1, '5'.repeat(32), '6'.repeat(32)))).toEqual([200, true])
+})

@@ -27,6 +27,9 @@ describe('parseUid', () => {
     ['bytes with 0x each', '0x04 0x98 0x93 0xCA 0xAA 0x11 0x90'],
     ['bytes of a C array', '0x04, 0x98, 0x93, 0xCA, 0xAA, 0x11, 0x90'],
     ['hex with what nobody sees', '\uFEFF04\u200B98\u00A093CA\u2060AA11\u200E90\u200D'],
+    ['hex with the apostrophe of a spreadsheet', "'04:98:93:CA:AA:11:90"],
+    ['decimal with the apostrophe of a spreadsheet', "'1293660434600336"],
+    ['decimal between blanks', ' 1293660434600336 '],
     ['decimal with what nobody sees', '\u200B1293660434600336\uFEFF'],
   ])('reads %s', (_, text) => {
     expect(parseUid(text)).toEqual({ ok: true, uid: '1293660434600336' })
@@ -80,7 +83,6 @@ describe('parseUid', () => {
     '0x1',
     '049893CAAA119',
     '049893CAAA119G',
-    ' 1293660434600336',
     '12 34',
     '04-98:93-CA-AA-11-90',
     '04-9893-CAAA-1190',

@@ -1,5 +1,5 @@
 import { parseUid } from '../../nfc/uid.ts'
-import { withoutInvisible } from '../../values/invisible.ts'
+import { bareHex } from '../../values/aes-key.ts'
 import { isJsonObject, parseExact } from '../../values/json.ts'
 import { openSource } from '../batch/input/source.ts'
 import { UsageError } from '../errors.ts'
@@ -60,8 +60,8 @@ function* inObject(value: unknown, file: string, of: string | undefined): Genera
   for (const [name, member] of Object.entries(value)) {
     if (typeof member === 'object') yield* inObject(member, file, uid)
     else if (typeof member !== 'string') continue
-    else if (slotOf(name) !== undefined || hexOf(member).length === keyDigits || /key$/i.test(name))
-      if (member !== '' && isHexKey(hexOf(member), name)) yield { ...named(name, member, file), uid }
+    else if (slotOf(name) !== undefined || bareHex(member).length === keyDigits || /key$/i.test(name))
+      if (member !== '' && isHexKey(bareHex(member), name)) yield { ...named(name, member, file), uid }
   }
 }
 
@@ -78,7 +78,7 @@ function keysInLines(text: string, file: string): FileKey[] {
   const keys = text.split('\n').flatMap((line, index) => {
     const content = line.replace(/#.*/, '').trim()
     const several = content.split(/[,;\s]+/).filter((one) => one !== '')
-    if (several.every((one) => isKey(hexOf(one))))
+    if (several.every((one) => isKey(bareHex(one))))
       return several.map((one) => named(`line ${index + 1}`, one, file))
     const [, name, rest = content] = /^(\w+)\s*[:=,]\s*(.+)$/.exec(content) ?? []
     // The name of `04:a1:…` is its first byte, and a key is no name.
@@ -97,19 +97,13 @@ const keyDigits = 32
 const isKey = (hex: string): boolean => /^[0-9a-f]{32}$/i.test(hex)
 
 const named = (name: string, text: string, file: string): FileKey => {
-  const hex = hexOf(text)
+  const hex = bareHex(text)
   if (!isKey(hex)) {
     const why = /^[0-9a-f]*$/i.test(hex) ? `has ${hex.length} hex digits` : 'is not hex'
     throw new UsageError(`${name} of ${file} ${why}: an AES-128 key has 32 hex digits.`, forms)
   }
   return { key: Buffer.from(hex, 'hex'), name, slot: slotOf(name), uid: undefined }
 }
-
-/** As spreadsheets and other tools write hex: `'0x00 11-22:33…`. */
-const hexOf = (text: string): string =>
-  withoutInvisible(text)
-    .replace(/^'/, '')
-    .replace(/0x|[\s:"'-]/gi, '')
 
 const slotOf = (name: string): number | undefined => {
   const digit = /^(?:k|key ?)([0-4])$/i.exec(name)?.[1]

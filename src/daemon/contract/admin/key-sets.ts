@@ -1,9 +1,13 @@
 import * as z from 'zod'
+import { bareHex, notAnAesKey } from '../../../values/aes-key.ts'
 import { diversificationRule, diversifications } from '../../../values/diversifications.ts'
 import { adminEndpoint } from '../endpoint.ts'
 import { integer, success, timestamp } from '../fields.ts'
 
-const aesKey = z.string().regex(/^[0-9a-fA-F]{32}$/, 'must be an AES-128 key: 32 hex digits')
+const aesKey = z
+  .string()
+  .overwrite(bareHex)
+  .regex(/^[0-9a-fA-F]{32}$/, notAnAesKey)
 const parameterName = z
   .string()
   .regex(

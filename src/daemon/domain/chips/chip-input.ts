@@ -1,5 +1,6 @@
 import { haloUid } from '../../../nfc/halo/tap.ts'
 import { parseUid } from '../../../nfc/uid.ts'
+import { bareHex } from '../../../values/aes-key.ts'
 import { type ChipCells, reasonAgainst, valueOfCell } from '../../../values/chip-columns.ts'
 import type { TokenLocation } from '../../store/phygitals/tokens.ts'
 import type { KeyRing } from './key-ring.ts'
@@ -122,14 +123,14 @@ function checkNtag({ keyRing }: Deps, keySetId: number | null, input: ChipInput)
   if (!isListed && metaReadKey !== undefined) {
     return refuse(`metaReadKey must not be given: the chips of the key set ${keySetId} share one`)
   }
-  const fileReadKey = keyInput === undefined ? null : Buffer.from(keyInput, 'hex')
+  const fileReadKey = keyInput === undefined ? null : Buffer.from(bareHex(keyInput), 'hex')
   return {
     uid,
     family: 'ntag424',
     keySetId,
     publicKey: null,
     fileReadKey,
-    metaReadKey: metaReadKey === undefined ? null : Buffer.from(metaReadKey, 'hex'),
+    metaReadKey: metaReadKey === undefined ? null : Buffer.from(bareHex(metaReadKey), 'hex'),
     isBare: !hasMore(input),
     input,
   }
