@@ -113,13 +113,6 @@ test('a dry run says the URL that chips would show, and refuses an address that 
   expect([unreached.code, unreached.stderr]).toEqual([2, expect.stringContaining('--accept-url')])
 })
 
-test('chips find takes a tap in one parameter, and tells what a shell has cut', async () => {
-  const find = (query: string) => at.run('chips', 'find', `https://t.brand.example/x?${query}`)
-  for (const cut of [`picc_data=${'A'.repeat(32)}`, 'uid=04A1B2C3D4E580', 'd=301'])
-    expect((await find(cut)).stderr).toMatch(/lost its parameters.*\n?.*in quotes/)
-  expect((await find(`m=04A1B2C3D4E580x000001x${'A'.repeat(16)}`)).stderr).not.toMatch(/in quotes/)
-})
-
 describe.each(kinds)('$name', ({ kind, id }) => {
   const run = async (...args: string[]) => {
     const ran = await at.run(...args, ...onEmulator)
