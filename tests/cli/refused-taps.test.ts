@@ -198,6 +198,15 @@ test.each([
   expect(body.message).toContain(words)
 })
 
+test('the page of a URL with zeros says that the chip is not set up, whichever chip it is', async () => {
+  const tapped = tap(derived, { uid: uids.blank }, 3)
+  for (const e of [tapped.e, '0'.repeat(32)]) {
+    const answer = await fetch(`${daemon.url}/t?d=101&e=${e}&c=${'0'.repeat(16)}`)
+    expect(answer.status).toBe(404)
+    expect(await answer.text()).toContain('This chip is not set up')
+  }
+})
+
 test('GET /admin/taps/explain tells a team of its own chips, and nothing is used up or recorded', async () => {
   const query = new URLSearchParams(tap(derived, { uid: uids.jacket }, 4000))
   const explain = async (headers: Record<string, string>) =>

@@ -114,7 +114,7 @@ describe('/t', () => {
 
   test('says what to do about a replayed, a forged, an unknown and a cut link, and gives no ref', async () => {
     const good = tap(derived, { uid: uids.jacket }, ++counter)
-    const forged = await open({ ...good, c: '0'.repeat(16) })
+    const forged = await open({ ...good, c: 'AB'.repeat(8) })
     await open(good)
     const cases = [
       [await open(good), 410, 'used before'],

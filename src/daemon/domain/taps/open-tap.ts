@@ -5,6 +5,7 @@ import { maxLinks } from '../../store/taps/recorded-taps.ts'
 import type { Seals } from '../codes/seals.ts'
 import { type Progress, storeFailure } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
+import { unfilledIn } from './explain-tap.ts'
 import { type Visit, visitOf, visitsOfBrowser } from './page-visits.ts'
 import { type JudgedTap, type TakenTap, type TakeTapDeps, type TapEffects, takeTap } from './take-tap.ts'
 import { type TapQuery, verifyTap } from './verify-tap.ts'
@@ -21,8 +22,15 @@ export interface PageCookie {
   maxAgeSeconds: number
 }
 
-/** `expired`: the chip's or this browser's last tap, but its time is over. */
-export type RefusalReason = 'replayed' | 'expired' | 'caught-up' | 'unknown' | 'malformed' | 'disabled'
+/** `expired`: the chip's or this browser's last tap, but its time is over. `unfilled`: see unfilledIn. */
+export type RefusalReason =
+  | 'replayed'
+  | 'expired'
+  | 'caught-up'
+  | 'unknown'
+  | 'unfilled'
+  | 'malformed'
+  | 'disabled'
 
 export type OpenTapDeps = TakeTapDeps & {
   seals: Seals
@@ -49,7 +57,7 @@ export async function openTap<P>(
       return refusal(400, 'malformed')
     case 'unknown':
     case 'forged':
-      return refusal(404, 'unknown')
+      return refusal(404, unfilledIn(deps.keyRing, query) === undefined ? 'unknown' : 'unfilled')
     case 'disabled':
       return refusal(404, 'disabled')
     case 'caught-up':

@@ -155,7 +155,7 @@ export function samples(now: Date): Sample[] {
       tamper: { is: 'open', since: '2026-05-02T09:30:00.000Z' },
     }),
     good('chip-only', [], { piece: nothing, links: [] }),
-    ...(['replayed', 'expired', 'caught-up', 'unknown', 'malformed', 'disabled'] as const).map(
+    ...(['replayed', 'expired', 'caught-up', 'unknown', 'unfilled', 'malformed', 'disabled'] as const).map(
       (refusal): Sample => ({ state: refusal, status: refusedWith[refusal], shows: { refusal } }),
     ),
     { state: 'printed', status: 200, shows: { printed: true } },
@@ -172,6 +172,7 @@ const refusedWith = {
   replayed: 410,
   expired: 410,
   'caught-up': 410,
+  unfilled: 404,
   unknown: 404,
   malformed: 400,
   disabled: 404,

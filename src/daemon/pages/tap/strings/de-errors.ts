@@ -90,6 +90,11 @@ export const refusals: RefusalMessages = {
     advice:
       'Der Link wurde vielleicht unterwegs verändert, oder der Chip ist nicht echt. Halten Sie Ihr Telefon noch einmal an den Chip, und öffnen Sie den Link, der dann erscheint.',
   },
+  unfilled: {
+    title: 'Dieser Chip ist nicht eingerichtet',
+    advice:
+      'Im Link steht nichts, was nur von diesem Chip kommt; ob er echt ist, lässt sich deshalb nicht sagen. Halten Sie Ihr Telefon noch einmal an den Chip. Erscheint diese Seite wieder, sagen Sie es der Person, von der Sie ihn haben.',
+  },
   malformed: {
     title: 'Dieser Link ist unvollständig',
     advice:

@@ -86,6 +86,11 @@ export const refusals: RefusalMessages = {
     advice:
       'The link may have been changed along the way, or the chip is not genuine. Hold your phone to the chip again, and open the link that appears.',
   },
+  unfilled: {
+    title: 'This chip is not set up',
+    advice:
+      'The link has nothing of the chip’s own in it, so nobody can tell whether it is genuine. Hold your phone to the chip again; if this page comes back, tell whoever gave it to you.',
+  },
   malformed: {
     title: 'This link is not complete',
     advice: 'Part of it is missing. Hold your phone to the chip again, and open the link that appears.',
