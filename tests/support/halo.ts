@@ -13,6 +13,8 @@ export interface HaloChip {
   readonly static: string
   /** The query parameters of the next tap, or of one with a chosen counter. */
   tap(counter?: number): { pk1: string; pk2: string; rnd: string; rndsig: string }
+  /** What it signs with that counter, without the signature. */
+  challenge(counter: number): Buffer
   /** As a chip of the older family shows it. */
   olderTap(counter?: number): { static: string; cmd: string; res: string }
 }
@@ -29,6 +31,7 @@ export function haloChip(seed?: string): HaloChip {
     return rnd
   }
   return {
+    challenge,
     olderTap(counter = next) {
       const rnd = challenge(counter)
       const res = Buffer.from(secp256k1.sign(rnd, second.scalar, { lowS: false }).toDERRawBytes())

@@ -42,8 +42,11 @@ const PUBLIC_KEY = 65
 const RND = 32
 /** A chip that was given no command signs what it makes by itself. */
 const OWN_CHALLENGE = Buffer.of(0x81, 0x02)
-/** No older chip has counted that far: it is the digest of something else. */
-const MAX_COUNTER_IN_CMD = 0xffffff
+/**
+ * Nobody taps a chip this often. One in 65,536 taps of a newer chip passes for one of an older chip; if that were
+ * common, anyone who held the chip for a while before its first tap here could make it an older one.
+ */
+const MAX_COUNTER_IN_CMD = 0xffff
 const TAP_PREFIX = Buffer.from('\x19Attest counter pk2:\n')
 const ATTESTATION_PREFIX = Buffer.from('\x19Attest pk2:\n')
 
