@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import pino from 'pino'
 import { type Config, loadConfig } from '../../src/daemon/config/config.ts'
@@ -69,11 +69,52 @@ export interface Options {
   logLevel?: Config['logLevel']
 }
 
+interface StoredFile {
+  name: string
+  bytes: Buffer
+}
+/** The files of a data directory by what was seeded, from the second application with the same seed on. */
+const seeded = new Map<string, { files?: Promise<StoredFile[]> }>()
+
+async function seedOnce({ log: _, ...options }: Options): Promise<StoredFile[]> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'tapchip-seeded-'))
+  try {
+    await writeEmptyDataDir(dataDir)
+    const t = await openTestApp({ ...options, dataDir })
+    await allSettled(t.ctx)
+    await t.close()
+    const entries = readdirSync(dataDir, { recursive: true, withFileTypes: true })
+    const names = entries.filter((one) => one.isFile()).map((one) => join(one.parentPath, one.name))
+    return names.map((name) => ({ name: relative(dataDir, name), bytes: readFileSync(name) }))
+  } finally {
+    rmSync(dataDir, { recursive: true })
+  }
+}
+
+/** Deploying a seed's contracts takes as long as starting their chain. @returns whether copying replaced it */
+async function copySeeded(options: Options, dataDir: string): Promise<boolean> {
+  const { seed, env, clock } = options
+  const key = JSON.stringify([seed, env, clock?.now()])
+  const known = seeded.get(key)
+  if (known === undefined) {
+    seeded.set(key, {})
+    return false
+  }
+  known.files ??= seedOnce(options)
+  for (const { name, bytes } of await known.files) {
+    mkdirSync(dirname(join(dataDir, name)), { recursive: true, mode: 0o700 })
+    writeFileSync(join(dataDir, name), bytes, { mode: 0o600 })
+  }
+  return true
+}
+
 async function prepare(options: Options) {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'tapchip-test-'))
   const isEphemeral = options.env?.TAPCHIP_EPHEMERAL !== undefined
   const hasOwnKey = isPostgres || isEphemeral || options.env?.TAPCHIP_DATA_KEY !== undefined
-  if (options.dataDir === undefined && !hasOwnKey) await writeEmptyDataDir(dataDir)
+  const isFresh = options.dataDir === undefined && !hasOwnKey
+  const isSeeded = isFresh && options.chain && options.seed ? await copySeeded(options, dataDir) : false
+  if (isFresh && !isSeeded) await writeEmptyDataDir(dataDir)
   const env = {
     TAPCHIP_DATA_DIR: dataDir,
     TAPCHIP_ADMIN_TOKEN: adminToken,
@@ -87,7 +128,8 @@ async function prepare(options: Options) {
     ? createLogger(options.logLevel ?? 'debug', { write: options.log })
     : pino({ level: 'silent' })
   const seedFile = join(dataDir, 'seed.json')
-  if (options.seed !== undefined) writeFileSync(seedFile, JSON.stringify(options.seed))
+  const hasSeed = options.seed !== undefined && !isSeeded
+  if (hasSeed) writeFileSync(seedFile, JSON.stringify(options.seed))
   const clean = async () => {
     if (options.dataDir !== undefined) return
     rmSync(dataDir, { recursive: true, force: true })
@@ -98,7 +140,7 @@ async function prepare(options: Options) {
     log,
     clean,
     dataDir,
-    seedFile: options.seed === undefined ? undefined : seedFile,
+    seedFile: hasSeed ? seedFile : undefined,
   }
 }
 
