@@ -57,9 +57,9 @@ describe('a file of keys', () => {
       ['22', 'line 1', undefined, undefined],
       ['33', 'line 1', undefined, undefined],
     ])
-    expect(await shown(`k2: ${k('2')}\nissuer = ${k('3')}`)).toEqual([
+    expect(await shown(`k2: ${k('2')}\nissuer-key = ${k('3')}`)).toEqual([
       ['22', 'k2', 2, undefined],
-      ['33', 'issuer', undefined, undefined],
+      ['33', 'issuer-key', undefined, undefined],
     ])
   })
 
@@ -84,9 +84,11 @@ describe('a file of keys', () => {
     [JSON.stringify({ k0: 'secret' }), 'k0 of keys is not hex: an AES-128 key has 32 hex digits.'],
     [`${k('a')}\n${k('b')}b`, 'line 2 of keys has 33 hex digits: an AES-128 key has 32 hex digits.'],
     [`${k('a')},${k('b')}b`, 'line 1 of keys is not hex'],
+    [`0x${k('a')}: ours`, 'line 1 of keys is not hex'],
+    [`${Array(8).fill('aaaa').join('-')}, ours`, 'line 1 of keys is not hex'],
     [`${k('a')}\n`.repeat(65), 'keys has 65 keys, of at most 64.'],
   ])('%j is refused: %s', async (text, message) => {
     await expect(read(text)).rejects.toThrow(message)
-    await expect(read(text)).rejects.not.toThrow(/a{31}|b{33}|secret/)
+    await expect(read(text)).rejects.not.toThrow(/a{31}|(aaaa-){7}|b{33}|secret/)
   })
 })

@@ -282,7 +282,7 @@ describe('what does not fit is said in words', () => {
   test('the key of the PICC data is missing', () => {
     const learned = learn({ urls: [url], keys: own(file) })
     expect(learned).toMatchObject({ found: false, nearest: { uid: null, counter: null } })
-    expect(reason(learned)).toMatch(/^None of the 2 keys decrypts the PICC data to a UID/)
+    expect(reason(learned)).toMatch(/^The PICC data does not decrypt to a UID with any of the 2 keys, nor/)
   })
 
   test('the second URL is of other chips', () => {

@@ -80,9 +80,9 @@ function keysInLines(text: string, file: string): FileKey[] {
     const several = content.split(/[,;\s]+/).filter((one) => one !== '')
     if (several.every((one) => isKey(bareHex(one))))
       return several.map((one) => named(`line ${index + 1}`, one, file))
-    const [, name, rest = content] = /^(\w+)\s*[:=,]\s*(.+)$/.exec(content) ?? []
-    // The name of `04:a1:…` is its first byte, and a key is no name.
-    const isNamed = name !== undefined && !/^(?:[0-9a-f]{2}|[0-9a-f]{12,})$/i.test(name)
+    const [, name, rest = content] = /^([\w-]+)\s*[:=,]\s*(.+)$/.exec(content) ?? []
+    // The name of `04:a1:…` is its first byte, and a key is no name: names are shown.
+    const isNamed = name !== undefined && !/^(?:[0-9a-f]{2}|[0-9a-f]{12,})$/i.test(bareHex(name))
     return [named(isNamed ? name : `line ${index + 1}`, isNamed ? rest : content, file)]
   })
   return inOrder(keys)

@@ -165,7 +165,7 @@ export class Search {
     this.#note(4, {
       uid,
       counter,
-      reason: `${told} the UID ${uidToColons(uid)} and the counter ${counter}, but its MAC does not hold with any of the ${plural(this.#own.length, 'key')} under any derivation that is known here. The SDMFileRead key is missing, or the URL was changed.`,
+      reason: `${told} the UID ${uidToColons(uid)} and the counter ${counter}, but its MAC does not hold with ${keysTried(this.#own.length)} under any derivation that is known here. The SDMFileRead key is missing, or the URL was changed.`,
     })
   }
 
@@ -177,7 +177,7 @@ export class Search {
         reason: `The URL decrypts with ${meta.name} to a UID without a counter. A copy of such a URL cannot be told from the chip, so Tapchip does not take its taps. Set the chip up again, with the counter mirrored.`,
       })
     this.#note(1, {
-      reason: `None of the ${plural(this.#own.length, 'key')} decrypts the PICC data to a UID, nor do the keys that bolt cards and sdm-backend derive from them. The SDMMetaRead key is missing.`,
+      reason: `The PICC data does not decrypt to a UID with ${keysTried(this.#own.length)}, nor with those that bolt cards and sdm-backend derive. The SDMMetaRead key is missing.`,
     })
   }
 }
@@ -211,7 +211,8 @@ const isSameWay = (a: FileReadKey, b: FileReadKey): boolean =>
 
 /** A plain mirror is not decrypted. */
 const unusedKey = new AesKey(Buffer.alloc(16))
-const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+const keysTried = (count: number): string =>
+  count === 1 ? 'the one key that was tried' : `any of the ${count} keys`
 const uidAndCounter = ({ uid, counter }: SdmInput) => ({ uid: uidFromBytes(uid), counter })
 
 function templateIn(text: string): UrlTemplate | undefined {
