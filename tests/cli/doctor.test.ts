@@ -87,3 +87,14 @@ test('doctor tells of a proxy that the daemon was not told of', async () => {
     fix: 'correct it and restart the daemon',
   })
 })
+
+test('doctor warns of taps whose key set is not here', async () => {
+  const taps = async () =>
+    ((await here.json('doctor')) as { check: string }[]).filter(({ check }) => check === 'taps')
+  expect(await taps()).toEqual([])
+  for (const d of [998, 999, 999])
+    await fetch(`${daemon.url}/chips/find?d=${d}&e=${'AB'.repeat(16)}&c=${'CD'.repeat(8)}`)
+  expect(await taps()).toMatchObject([
+    { status: 'warn', detail: 'since yesterday, 3 taps named a key set that is not here: 998, 999' },
+  ])
+})

@@ -5,7 +5,7 @@ import type { CliContext } from '../../context.ts'
 import { counted } from '../../io/text.ts'
 import { checkChains } from './chains.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
-import { checkBackup } from './service.ts'
+import { checkBackup, checkRefusedTaps } from './service.ts'
 
 /** Network delay does not explain more than a minute. */
 const maxSkewMs = 60_000
@@ -144,6 +144,7 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
       warn('webhooks', `webhook ${id} is disabled: ${reason}`, `tapchip webhooks edit ${id} --enable`),
     ),
     await checkKeySets(ctx, counts.keySets),
+    ...(await checkRefusedTaps(ctx)),
     ...warnings.map((detail) =>
       detail.startsWith('The clock ')
         ? warn('clock', detail, 'set the clock; the daemon keeps running')

@@ -1,5 +1,7 @@
+import { ApiError } from '../../client/errors.ts'
 import type { AnswerOf } from '../../client/types.ts'
 import type { CliContext } from '../../context.ts'
+import { counted } from '../../io/text.ts'
 import { installedServices, systemctl, unitName } from '../../local-daemon.ts'
 import { stateOf } from '../daemon/systemd.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
@@ -38,5 +40,28 @@ export const checkBackup = (
     days > maxDays
       ? warn('backup', `the last one was made ${days} days ago`, fix)
       : ok('backup', `the last one was made at ${lastBackupAt}`),
+  ]
+}
+
+const maxNamed = 5
+
+/** Taps of the last day under key sets that the daemon does not have. */
+export const checkRefusedTaps = async (ctx: CliContext): Promise<Finding[]> => {
+  const since = new Date(ctx.now().getTime() - dayMs).toISOString()
+  const query = { outcome: 'unknown-key-set' as const, since, limit: 1000 }
+  const taps = await ctx.call('GET /admin/taps', { query }).catch((error: unknown) => {
+    // Of a wrong API key, another check tells.
+    if (error instanceof ApiError) return []
+    throw error
+  })
+  const ids = [...new Set(taps.flatMap(({ keySet }) => keySet ?? []))].sort((a, b) => a - b)
+  if (ids.length === 0) return []
+  const named = `${ids.slice(0, maxNamed).join(', ')}${ids.length > maxNamed ? ', …' : ''}`
+  return [
+    warn(
+      'taps',
+      `since yesterday, ${counted(taps.length, 'tap')} named a key set that is not here: ${named}`,
+      'if the chips are yours, load it: tapchip key-sets create --file FILE',
+    ),
   ]
 }
