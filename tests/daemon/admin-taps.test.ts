@@ -49,6 +49,16 @@ test('a tap of set-up is used up like any other, and only counted where it is as
   await t.close()
 })
 
+test('a table with the API key of a team does not use up the taps of another team', async () => {
+  const t = await openAdminApp({ seed })
+  const parameters = Object.fromEntries(new URLSearchParams(tap))
+  const headers = { ...t.admin, 'x-svc-api-key': 'svc_globex-ops' }
+  expect((await t.call('POST /admin/taps/verify', { parameters }, headers)).status).toBe(404)
+  expect((await t.call('GET /admin/taps')).body).toEqual([])
+  expect((await t.call('POST /admin/taps/verify', { parameters })).body).toMatchObject({ isValidTap: true })
+  await t.close()
+})
+
 describe('the list', () => {
   let t: AdminApp
   beforeEach(async () => {

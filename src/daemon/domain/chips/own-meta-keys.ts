@@ -1,7 +1,8 @@
 import { AesKey, BLOCK } from '../../../nfc/ntag424/cmac.ts'
 import { decryptPiccData, type SdmInput } from '../../../nfc/ntag424/sun.ts'
 import { uidFromBytes } from '../../../nfc/uid.ts'
-import { chipsWithMetaKey } from '../../store/chips/chips.ts'
+import { existingChips } from '../../store/chips/chip-registration.ts'
+import { chipsWithMetaKey, countMetaKeys } from '../../store/chips/chips.ts'
 import { versionOfChange } from '../../store/database/changes.ts'
 import type { Queries } from '../../store/database/database.ts'
 
@@ -9,7 +10,21 @@ import type { Queries } from '../../store/database/database.ts'
  * The UID of a tap is encrypted with the SDMMetaRead key, so a chip with a key of its own is found only by trying all
  * such keys: a thousand take about a millisecond.
  */
-export const maxOwnMetaKeys = 10_000
+const maxOwnMetaKeys = 10_000
+export const tooManyMetaKeys = `metaReadKey must not be given: ${maxOwnMetaKeys} chips have one of their own already, which is the limit, since each of their taps is tried with all of them`
+
+/** New chips for whose own keys there is no room; those that are registered have theirs. */
+export async function withoutRoom<C extends { readonly uid: string }>(
+  trx: Queries,
+  chips: readonly C[],
+  limit = maxOwnMetaKeys,
+): Promise<ReadonlySet<C>> {
+  const room = limit - (await countMetaKeys(trx))
+  if (chips.length <= room) return new Set()
+  const uids = chips.map(({ uid }) => uid)
+  const registered = new Set((await existingChips(trx, uids)).map(({ uid }) => uid))
+  return new Set(chips.filter(({ uid }) => !registered.has(uid)).slice(Math.max(0, room)))
+}
 
 interface OwnKey {
   readonly uid: string

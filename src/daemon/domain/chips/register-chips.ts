@@ -2,7 +2,7 @@ import { AesKey } from '../../../nfc/ntag424/cmac.ts'
 import { findChipGroup } from '../../store/chips/chip-groups.ts'
 import { chipIdentity, hasTombstones, rememberedOf, type Tombstone } from '../../store/chips/chip-records.ts'
 import { existingChips, insertBareChips, insertChips } from '../../store/chips/chip-registration.ts'
-import { type ChipWithToken, countMetaKeys } from '../../store/chips/chips.ts'
+import type { ChipWithToken } from '../../store/chips/chips.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import { noteChange } from '../../store/database/changes.ts'
 import type { Queries } from '../../store/database/database.ts'
@@ -10,7 +10,7 @@ import { Bindings, type BoundChip, bindChip, chipRow, tokenRowsOf } from './chip
 import { differenceTo, Holders } from './chip-conflicts.ts'
 import { type CheckedChip, type ChipInput, checkChip } from './chip-input.ts'
 import type { KeyRing } from './key-ring.ts'
-import { maxOwnMetaKeys } from './own-meta-keys.ts'
+import { tooManyMetaKeys, withoutRoom } from './own-meta-keys.ts'
 
 export interface RegisterDeps {
   box: SecretBox
@@ -52,7 +52,6 @@ export async function registerChipsIn(
   )
 }
 
-const tooManyMetaKeys = `metaReadKey must not be given: ${maxOwnMetaKeys} chips have one of their own already, which is the limit, since each of their taps is tried with all of them`
 const failed = (uid: string, error: string): RegisterResult => ({ status: 'failed', uid, error })
 const unreached = ({ uid }: CheckedChip): RegisterResult => failed(uid, 'was not reached')
 
@@ -67,7 +66,7 @@ export async function registerCheckedChips(
   const withOwn = chips.filter(({ metaReadKey }) => metaReadKey)
   if (withOwn.length > 0) {
     await noteChange(trx, 'keySets')
-    const tooMany = await beyondLimit(trx, withOwn)
+    const tooMany = await withoutRoom(trx, withOwn)
     if (tooMany.size > 0) {
       const rest = chips.filter((chip) => !tooMany.has(chip))
       const done = (await registerCheckedChips(trx, deps, registration, rest)).values()
@@ -93,18 +92,6 @@ export async function registerCheckedChips(
     rest = again
   }
   return chips.map((chip) => results.get(chip) ?? unreached(chip))
-}
-
-/** New chips for whose own keys there is no room; those that are registered have theirs. */
-async function beyondLimit(trx: Queries, chips: readonly CheckedChip[]): Promise<ReadonlySet<CheckedChip>> {
-  const room = maxOwnMetaKeys - (await countMetaKeys(trx))
-  if (chips.length <= room) return new Set()
-  const there = await existingChips(
-    trx,
-    chips.map(({ uid }) => uid),
-  )
-  const registered = new Set(there.map(({ uid }) => uid))
-  return new Set(chips.filter(({ uid }) => !registered.has(uid)).slice(Math.max(0, room)))
 }
 
 interface RegisterContext {

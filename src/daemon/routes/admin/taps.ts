@@ -2,10 +2,12 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { taps } from '../../contract/admin/taps.ts'
 import { namedTeam, resolveTeam } from '../../domain/access/teams.ts'
 import { getGroup } from '../../domain/chips/chip-groups.ts'
+import { notFound } from '../../domain/errors/errors.ts'
 import { explainTap } from '../../domain/taps/explain-tap.ts'
 import { findChipByTap } from '../../domain/taps/find-chip.ts'
 import { followTaps, listTapRecords, type TapRecord } from '../../domain/taps/tap-log.ts'
 import { countTaps } from '../../domain/taps/tap-stats.ts'
+import { verifyTap } from '../../domain/taps/verify-tap.ts'
 import { authenticate } from '../../http/auth.ts'
 import { bindAll } from '../../http/bind.ts'
 import { LiveLines } from '../../http/live-lines.ts'
@@ -30,8 +32,13 @@ export function tapRoutes(app: FastifyInstance, ctx: Context): void {
         team && chipGroup !== undefined ? await getGroup(ctx.db.read, team.id, chipGroup) : undefined
       return countTaps(ctx, { ...question, timeZone, limit, teamId: team?.id, chipGroupId: group?.id })
     },
-    'POST /admin/taps/verify': async ({ body }) =>
-      foundChipOnWire(await findChipByTap(ctx, body.parameters, 'setup')),
+    'POST /admin/taps/verify': async ({ body: { parameters }, keyTeam }) => {
+      const team = keyTeam()
+      // Taps of set-up are told to nobody, so a table uses up those of its own team alone.
+      const tap = team === undefined ? undefined : await verifyTap(ctx, parameters)
+      if (tap && 'chip' in tap && tap.chip.teamId !== team) throw notFound('chip')
+      return foundChipOnWire(await findChipByTap(ctx, parameters, 'setup'))
+    },
     'GET /admin/taps/explain': async ({ query, keyTeam }) => ({
       reason: await explainTap(ctx, query, keyTeam()),
     }),
