@@ -22,6 +22,7 @@ export const readRows = (source: Source, flags: SheetFlags): Promise<ChipRow[]> 
 export const provisionBox = (ctx: CliContext, input: BoxInput): Promise<ExitCode> =>
   withStop(ctx, async (stop) => {
     const { source, resumes, reader } = input
+    await ctx.confirmContext()
     await assertOrder(ctx, input)
     // Each chip is a session of its own, and this is the request that would open it.
     if (ctx.flags.dryRun) {
