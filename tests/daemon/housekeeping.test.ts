@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { cleanUp } from '../../src/daemon/domain/operations/housekeeping.ts'
 import { deleteOld } from '../../src/daemon/domain/operations/retention.ts'
-import { TapLog } from '../../src/daemon/domain/taps/tap-log.ts'
+import { listTapRecords, TapLog } from '../../src/daemon/domain/taps/tap-log.ts'
 import type { NewTap } from '../../src/daemon/store/taps/taps.ts'
 import { openTestApp, testClock } from '../support/daemon.ts'
 import { acmeKey, derived, seed, uids } from '../support/seeds.ts'
@@ -39,6 +39,31 @@ test('each refused tap too many takes the place of the oldest, and every valid o
   } finally {
     await t.close()
   }
+})
+
+test('the list of taps waits for refused ones that are being stored', async () => {
+  const t = await openTestApp()
+  onTestFinished(() => t.close())
+  let release = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const db: typeof t.ctx.db = {
+    ...t.ctx.db,
+    write: async (job) => {
+      await held
+      return t.ctx.db.write(job)
+    },
+  }
+  const log = new TapLog(db, { judged: () => undefined, dropped: () => undefined })
+  log.refuse(refused(1))
+  const first = log.flush()
+  const listed = listTapRecords({ db, tapLog: log }, { limit: 10 })
+  // By then a list that did not wait would be read.
+  expect(await listTapRecords(t.ctx, { limit: 10 })).toEqual([])
+  release()
+  expect(await listed).toMatchObject([{ counter: 1, outcome: 'replayed' }])
+  await first
 })
 
 test('what has expired by the thousand is removed in pieces', async () => {

@@ -39,6 +39,7 @@ export class TapLog {
   readonly #counts: TapCounts
   #refused: NewTap[] = []
   #timer: NodeJS.Timeout | undefined
+  #storing: Promise<void> | undefined
   readonly #maxStored: number
   /** The number of stored refused taps, once counted. */
   #recorded = 0
@@ -64,13 +65,19 @@ export class TapLog {
     this.#timer ??= setTimeout(() => void this.flush(), flushAfter).unref()
   }
 
-  /** Stores the collected taps. */
+  /** Stores the collected taps, and waits for those that are being stored. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
     const taps = this.#refused
     this.#refused = []
-    if (taps.length > 0) await this.#record(taps).catch(() => this.#counts.dropped())
+    if (taps.length > 0) this.#storing = this.#store(taps, this.#storing)
+    await this.#storing
+  }
+
+  async #store(taps: readonly NewTap[], earlier: Promise<void> | undefined): Promise<void> {
+    await this.#record(taps).catch(() => this.#counts.dropped())
+    await earlier
   }
 
   /** Each surplus tap replaces the oldest. */
