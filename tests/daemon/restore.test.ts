@@ -326,7 +326,7 @@ beforeAll(async () => {
   wrapped = await wrapDataKey(Buffer.alloc(32, 7), passphrase)
 })
 
-describe('nothing changes, and a new directory is not left behind, where', () => {
+describe('a backup that is not whole', () => {
   const digest = (folder: string): string[] =>
     readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && entry.name !== 'daemon.lock')
@@ -338,6 +338,7 @@ describe('nothing changes, and a new directory is not left behind, where', () =>
 
   const changed = (from: string, change: (copy: string) => void): string => {
     const copy = join(dir, 'copy')
+    rmSync(copy, { recursive: true, force: true })
     cpSync(from, copy, { recursive: true })
     change(copy)
     return copy
@@ -497,17 +498,20 @@ describe('nothing changes, and a new directory is not left behind, where', () =>
       /data of a daemon, and not a backup/,
     ],
   ]
-  test.each(cases)('%s', async (_, change, typed, message) => {
-    const copy = changed(await backup(), change)
+  test('is not restored, nothing changes, and a new directory is not left behind', async () => {
+    const path = await backup()
     await t.close()
     const own = join(dir, 'old')
     const before = digest(own)
-    await expect(restore(copy, join(dir, 'new', 'deep'), typed)).rejects.toThrow(message)
-    expect(existsSync(join(dir, 'new', 'deep'))).toBe(false)
-    // There, the key is known without a passphrase.
-    if (!/passphrase is missing|no data key/.test(_))
-      await expect(restore(copy, own, typed)).rejects.toThrow(message)
-    expect(digest(own)).toEqual(before)
+    for (const [what, change, typed, message] of cases) {
+      const copy = changed(path, change)
+      await expect(restore(copy, join(dir, 'new', 'deep'), typed), what).rejects.toThrow(message)
+      expect(existsSync(join(dir, 'new', 'deep')), what).toBe(false)
+      // There, the key is known without a passphrase.
+      if (!/passphrase is missing|no data key/.test(what))
+        await expect(restore(copy, own, typed), what).rejects.toThrow(message)
+      expect(digest(own), what).toEqual(before)
+    }
     t = await openAdminApp({ clock, dataDir: own })
   })
 })
