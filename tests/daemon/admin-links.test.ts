@@ -42,7 +42,7 @@ test('a team has fifty links at most, and a tap page gives each a ref of its own
   expect((await t.call('GET /admin/links')).body).toHaveLength(50)
 })
 
-test.each([
+const otherUrls = [
   'javascript:alert(1)',
   'acme://tap',
   'acme.example',
@@ -50,9 +50,12 @@ test.each([
   'https:///x',
   '',
   'http://a b',
-])('a link to %s is refused, naming baseUrl', async (url) => {
-  const refused = await t.call('POST /admin/links', { label: 'Bad', baseUrl: url })
-  expect(refused.status).toBe(400)
-  expect(refused.body.message).toContain('baseUrl')
+]
+
+test('a link to anything but a web page is refused, naming baseUrl', async () => {
+  for (const url of otherUrls) {
+    const refused = await t.call('POST /admin/links', { label: 'Bad', baseUrl: url })
+    expect([refused.status, refused.body.message], url).toEqual([400, expect.stringContaining('baseUrl')])
+  }
   expect((await t.call('GET /admin/links')).body).toEqual([])
 })
