@@ -96,6 +96,7 @@ test('whatever changes a chip, except its taps, ends the claim of its import: ev
     'tagTamper',
     'tamper',
     'openedAt',
+    'haloForm',
   ])
   const others = updates.filter(({ set }) => {
     const columns = [...set.matchAll(/(?:[{,]|^)\s*"?(\w+)"?\s*[:=](?!>)/g)].map(([, column]) => column ?? '')
