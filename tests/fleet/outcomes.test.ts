@@ -149,8 +149,9 @@ function contradictions(
   const changed = Object.keys(after.sums).filter((of) => after.sums[of] !== before.sums[of])
   const hasChanged = changed.length > 0 || made.length > 0
   const wrong: string[] = []
-  // Of a body with several rows, those that are told as done have made theirs.
+  // Of a body with several rows, those that are told as done have made theirs, and those in doubt name what they made.
   const done = told.length > 1 ? told.filter((one) => one.code === undefined && one.status < 300).length : 0
+  const unnamed = made.filter((id) => told.every((one) => one.code === undefined || one.transactionId !== id))
   for (const { status, code, message = '', transactionId, isPage } of told) {
     const say = (what: string) => wrong.push(`${what} [${status} ${code} ${transactionId}: ${message}]`)
     if (
@@ -168,7 +169,7 @@ function contradictions(
     if (
       code === 'outcome_unknown' &&
       !isPage &&
-      made.length > done &&
+      unnamed.length > done &&
       (transactionId === undefined || !isRecorded(transactionId))
     )
       say(`does not name the transaction ${made}`)

@@ -98,6 +98,13 @@ describe('one statement', () => {
 
   test('whose answer is lost is a 503, and its tap is valid at most once', async () => {
     const url = next(uids.blank, '/chips/find')
+    const name = new URL(settings.TAPCHIP_DATABASE_URL ?? '').pathname.slice(1)
+    const validTaps = () =>
+      onServer(async (client) => {
+        const { rows } = await client.query("select count(*)::int as taps from taps where outcome = 'valid'")
+        return Number(rows[0]?.taps)
+      }, name)
+    const before = await validTaps()
     // The chip is read by another connection than the one that takes the tap.
     const { takeTap } = far.ctx.db
     far.ctx.db.takeTap = (tap) => {
@@ -111,6 +118,9 @@ describe('one statement', () => {
       message: expect.stringContaining('Tap the chip again'),
     })
     far.ctx.db.takeTap = takeTap
+    // Where the lost answer was to another statement of this daemon, the tap was not taken, and is now.
+    await other.app.inject({ url })
+    expect((await validTaps()) - before).toBe(1)
     expect((await other.app.inject({ url })).json().isValidTap).toBe(false)
   })
 })

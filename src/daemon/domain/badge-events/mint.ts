@@ -85,16 +85,15 @@ const reserved: Progress = {
 
 /** Delivers a reserved badge. @throws DomainError badge_refused, badge_codes_gone, badge_unavailable */
 export async function badgeMinted({ db, badges }: MintDeps, id: number): Promise<void> {
-  const settled = await badges.settler.settle(id, true).catch((error: unknown) => {
+  try {
+    const settled = await badges.settler.settle(id, true)
+    if (settled.kind !== 'claimed') throw refusalOf(settled)
+    // The background loop may have completed it; record that the client now knows.
+    if ((await findClaim(db.read, id))?.isAnswered === 0)
+      await db.write((trx) => updateClaim(trx, id, { isAnswered: 1 }))
+  } catch (error) {
     badges.wake()
     throw storeFailure(error, reserved) ?? error
-  })
-  // The background loop may have completed it; record that the client now knows.
-  if (settled.kind === 'claimed' && (await findClaim(db.read, id))?.isAnswered === 0)
-    await db.write((trx) => updateClaim(trx, id, { isAnswered: 1 }))
-  if (settled.kind !== 'claimed') {
-    badges.wake()
-    throw refusalOf(settled)
   }
 }
 
