@@ -127,7 +127,7 @@ test('a chip whose URL may be a tap under any template is left to the daemon to 
   const why = (url: string) => whyNoTap({ ...none, url })
   expect(why('https://n.example/t?uid=049F50824F1390&ctr=000001&cmac=2446E527C37E073A')).toBeUndefined()
   expect(why('https://n.example/t?m=049F50824F1390x000001x2446E527C37E073A')).toBeUndefined()
-  expect(why('https://n.example/t?uid=049F50824F1390')).toMatch(/has no tap data/)
+  expect(why('https://n.example/t?uid=049F50824F1390')).toMatch(/has no values of a tap/)
 })
 
 describe('a tap whose parameters have other names', () => {
