@@ -1,16 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { AesKey } from '../../src/nfc/ntag424/cmac.ts'
 import { encryptPiccData, sunMac } from '../../src/nfc/ntag424/sun.ts'
 import { uidFromBytes } from '../../src/nfc/uid.ts'
 import { type AdminApp, openAdminApp } from '../support/admin.ts'
-
-// The real limit takes long to reach.
-vi.mock('../../src/daemon/domain/chips/own-meta-keys.ts', async (original) => {
-  const real = await original<typeof import('../../src/daemon/domain/chips/own-meta-keys.ts')>()
-  const withoutRoom: typeof real.withoutRoom = (trx, chips) => real.withoutRoom(trx, chips, 20)
-  return { ...real, withoutRoom }
-})
 
 const shared = '1'.repeat(32)
 const own = '2'.repeat(32)
@@ -103,7 +96,9 @@ test('only so many chips can have one; the next is refused, all of those verify,
     Array(15).fill('created'),
   )
   expect(await find(query(uidHex(0), 1, chips[0]?.key ?? ''))).toEqual([200, true])
+  const removeOthers = await addChips(10_000 - 20)
   const results = await importChips(rows)
+  await removeOthers()
   expect(results.map(({ status }) => status)).toEqual([
     ...Array(15).fill('unchanged'),
     ...Array(5).fill('created'),
@@ -117,6 +112,25 @@ test('only so many chips can have one; the next is refused, all of those verify,
     Array(20).fill('unchanged'),
   )
 })
+
+/** Further chips with keys of their own, which nobody taps. @returns what removes them */
+const addChips = async (count: number): Promise<() => Promise<unknown>> => {
+  const { db } = t.ctx
+  const one = await db.read.selectFrom('chips').selectAll().limit(1).executeTakeFirstOrThrow()
+  const uids = Array.from({ length: count }, (_, i) => String(10_000_000_000 + i))
+  const pieces = Array.from({ length: Math.ceil(count / 500) }, (_, i) => uids.slice(i * 500, i * 500 + 500))
+  await db.write(async (trx) => {
+    for (const piece of pieces)
+      await trx
+        .insertInto('chips')
+        .values(piece.map((uid) => ({ ...one, uid })))
+        .execute()
+  })
+  return () =>
+    db.write(async (trx) => {
+      for (const piece of pieces) await trx.deleteFrom('chips').where('uid', 'in', piece).execute()
+    })
+}
 
 const uidHex = (i: number): string => `04${i.toString(16).padStart(10, '0')}81`.toUpperCase()
 

@@ -41,7 +41,7 @@ describe('the emulated reader', () => {
 
   test('gives the card that lies there until somebody waits for it to go', async () => {
     const readers = new EmulatorReaders()
-    expect(await readers.list()).toEqual([{ name: 'emulator', state: 'present' }])
+    expect(await readers.list()).toEqual([{ name: 'emulator', state: 'present', isContact: false }])
     const card = await readers.waitForCard({ reader: 'emulator' })
     expect(await readers.waitForCard()).toBe(card)
     const { uid } = await runScript(card, inspect())
@@ -76,7 +76,7 @@ describe('the emulated reader', () => {
       await card.removed()
     }
     expect(uids.size).toBe(3)
-    expect(await readers.list()).toEqual([{ name: 'emulator', state: 'empty' }])
+    expect(await readers.list()).toEqual([{ name: 'emulator', state: 'empty', isContact: false }])
     await expect(readers.waitForCard({ timeoutMs: 1 })).rejects.toThrow(NoCard)
     const kept = await runScript(await new EmulatorReaders({ file }).waitForCard(), inspect())
     expect(uids).toContain(kept.uid)

@@ -201,13 +201,14 @@ describe.each(Object.entries(templateKinds))('%s', (_, kind) => {
     expect(textsIn(parseNdef(file.subarray(2)))).toEqual(note === undefined ? [] : [note])
   })
 
-  test.skipIf(!isTagTamper)('is written to a chip without a loop too', async () => {
-    const chip = new TestChip()
-    const plain = plan({ uid, from: ['factory'], target: first, template: { ...url, tamper: undefined } })
-    const tap = await chip.run(whole(plain))
-    const hasPlace = tamperAt !== undefined || text.includes('{tt}')
-    expect(tap).toMatchObject({ counter: 1, status: hasPlace ? '00' : undefined })
-  })
+  if (isTagTamper)
+    test('is written to a chip without a loop too', async () => {
+      const chip = new TestChip()
+      const plain = plan({ uid, from: ['factory'], target: first, template: { ...url, tamper: undefined } })
+      const tap = await chip.run(whole(plain))
+      const hasPlace = tamperAt !== undefined || text.includes('{tt}')
+      expect(tap).toMatchObject({ counter: 1, status: hasPlace ? '00' : undefined })
+    })
 
   test('is not as planned with other data or records', async () => {
     const chip = fresh()

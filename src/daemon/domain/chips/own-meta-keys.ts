@@ -17,9 +17,8 @@ export const tooManyMetaKeys = `metaReadKey must not be given: ${maxOwnMetaKeys}
 export async function withoutRoom<C extends { readonly uid: string }>(
   trx: Queries,
   chips: readonly C[],
-  limit = maxOwnMetaKeys,
 ): Promise<ReadonlySet<C>> {
-  const room = limit - (await countMetaKeys(trx))
+  const room = maxOwnMetaKeys - (await countMetaKeys(trx))
   if (chips.length <= room) return new Set()
   const uids = chips.map(({ uid }) => uid)
   const registered = new Set((await existingChips(trx, uids)).map(({ uid }) => uid))
