@@ -1,5 +1,5 @@
 import { parseUid } from '../../nfc/uid.ts'
-import { bareHex } from '../../values/aes-key.ts'
+import { bareHex, isAesKey } from '../../values/aes-key.ts'
 import { isJsonObject, parseExact } from '../../values/json.ts'
 import { openSource } from '../batch/input/source.ts'
 import { UsageError } from '../errors.ts'
@@ -78,8 +78,7 @@ function keysInLines(text: string, file: string): FileKey[] {
   const keys = text.split('\n').flatMap((line, index) => {
     const content = line.replace(/#.*/, '').trim()
     const several = content.split(/[,;\s]+/).filter((one) => one !== '')
-    if (several.every((one) => isKey(bareHex(one))))
-      return several.map((one) => named(`line ${index + 1}`, one, file))
+    if (several.every(isAesKey)) return several.map((one) => named(`line ${index + 1}`, one, file))
     const [, name, rest = content] = /^([\w-]+)\s*[:=,]\s*(.+)$/.exec(content) ?? []
     // The name of `04:a1:…` is its first byte, and a key is no name: names are shown.
     const isNamed = name !== undefined && !/^(?:[0-9a-f]{2}|[0-9a-f]{12,})$/i.test(bareHex(name))
@@ -94,11 +93,10 @@ const inOrder = (keys: readonly FileKey[]): FileKey[] =>
   )
 
 const keyDigits = 32
-const isKey = (hex: string): boolean => /^[0-9a-f]{32}$/i.test(hex)
 
 const named = (name: string, text: string, file: string): FileKey => {
   const hex = bareHex(text)
-  if (!isKey(hex)) {
+  if (!isAesKey(hex)) {
     const why = /^[0-9a-f]*$/i.test(hex) ? `has ${hex.length} hex digits` : 'is not hex'
     throw new UsageError(`${name} of ${file} ${why}: an AES-128 key has 32 hex digits.`, forms)
   }

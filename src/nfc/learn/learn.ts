@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Diversification } from '../../values/diversifications.ts'
 import { haloUrlParameters } from '../halo/tap.ts'
+import { isZero } from '../ntag424/diversify.ts'
 import { isLoopStatus, shownData, type TamperStatus, tamperStatus } from '../ntag424/template/tap.ts'
 import { readTapUrl, whyNoValues } from '../tap-url.ts'
 import { uidFromBytes } from '../uid.ts'
@@ -51,7 +52,6 @@ interface Input {
 }
 
 const factoryKey: OwnKey = { bytes: Buffer.alloc(16), name: "the factory's zero key" }
-const isZero = (key: Uint8Array): boolean => key.every((byte) => byte === 0)
 
 const isOfHalo =
   'This is the URL of a HaLo chip, which signs with its own key and needs no key set. Register it with its publicKey: tapchip chips import'

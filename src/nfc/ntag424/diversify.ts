@@ -108,7 +108,7 @@ export function boltcardFileRead(issuer: AesKey, uid: Uint8Array, version: numbe
 
 const sha256 = (key: Uint8Array, message: Uint8Array): Buffer =>
   createHmac('sha256', key).update(message).digest()
-const isZero = (key: Uint8Array): boolean => key.every((byte) => byte === 0)
+export const isZero = (key: Uint8Array): boolean => key.every((byte) => byte === 0)
 
 /** Key 1 of all chips, which decrypts the PICCData. Source: nfc-developer/sdm-backend libsdm/derive.py */
 export const sdmBackendMetaRead = (master: Uint8Array): Buffer =>

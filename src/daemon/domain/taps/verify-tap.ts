@@ -69,8 +69,11 @@ export function verifyTap(deps: VerifyTapDeps, query: TapQuery): VerifiedTap | P
   }
   if (keySet !== undefined)
     return {
-      ...{ kind: 'unknown', reason: 'unknown-key-set', keySetIds: [], uid: null },
+      kind: 'unknown',
+      reason: 'unknown-key-set',
       keySetId: keySet === null ? null : Number(keySet),
+      keySetIds: [],
+      uid: null,
     }
   if (mismatch.isMissing && isHaloTap(read)) return verifyHalo(deps, read)
   return malformed(mismatch.parameter, whyMismatched(query, read, mismatch))
@@ -115,8 +118,8 @@ export function candidatesOf(keyRing: KeyRing, query: TapParameters): Candidates
   }
   if (candidates.length > 1) {
     const order = ({ set, values }: Candidate): number =>
-      values.keySet === undefined ? keyRing.lastUse(set.id) : Number.POSITIVE_INFINITY
-    candidates.sort((a, b) => (order(b) > order(a) ? 1 : -1))
+      values.keySet === undefined ? keyRing.lastUse(set.id) : Number.MAX_SAFE_INTEGER
+    candidates.sort((a, b) => order(b) - order(a))
   }
   let tries = 0
   const mayTry = ({ values }: Candidate): boolean => values.picc === undefined || ++tries <= maxCandidates
