@@ -101,7 +101,7 @@ test('what is sent again may hold every attempt of a nonce, and gaps that nothin
     maxPriorityFeePerGas: 2_000_000_000n,
   })
   const asked: number[] = []
-  const signedSince = (nonce: number) => {
+  const signedSince = (_: string, nonce: number) => {
     asked.push(nonce)
     return nonce === 0 ? [[first, dearer], [first], raws.slice(1)] : []
   }
@@ -144,7 +144,7 @@ describe('the saved states', () => {
     writeFileSync(join(folder(dataDir), kept.at(-2) ?? ''), 'not a state')
 
     const raws = await transfers(6)
-    const second = await chains.start({ dataDir, signedSince: (nonce) => [raws.slice(nonce)] })
+    const second = await chains.start({ dataDir, signedSince: (_, nonce) => [raws.slice(nonce)] })
     expect(await paid(second, 6)).toEqual([1n, 1n, 1n, 1n, 1n, 1n])
     await second.stop()
   })

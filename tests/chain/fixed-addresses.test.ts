@@ -8,6 +8,8 @@ import {
   guestbookFactory,
 } from '../../src/daemon/chain/deterministic-deployment.ts'
 import {
+  furtherDevRelayerKey,
+  furtherDevRelayers,
   nameServiceKey,
   nameServiceOwner,
   ownDevAddresses,
@@ -15,6 +17,7 @@ import {
 } from '../../src/daemon/chain/dev-chain/dev-keys.ts'
 import { nameServiceAddress, nameServiceCreation } from '../../src/daemon/chain/dev-chain/names.ts'
 import { devKey } from '../../src/daemon/chain/keys/chain-keys.ts'
+import { maxRelayers } from '../../src/daemon/chain/keys/transaction-signer.ts'
 
 const placed = (bytecode: Hex) =>
   getContractAddress({ opcode: 'CREATE2', from: deploymentProxy, salt: zeroHash, bytecode })
@@ -34,6 +37,14 @@ describe('what is written down instead of computed at each start', () => {
   test.each(['relayer', 'signVerifier'] as const)("is the address of the dev chain's %s", (role) => {
     expect(ownDevAddresses[role]).toBe(privateKeyToAddress(ownDevKeys[role]))
     expect(devKey(role).address).toBe(ownDevAddresses[role])
+  })
+
+  test('are the addresses of its further relayers, as many as a chain can have', () => {
+    expect(furtherDevRelayers).toEqual(
+      Array.from({ length: maxRelayers - 1 }, (_, index) =>
+        privateKeyToAddress(furtherDevRelayerKey(index + 2)),
+      ),
+    )
   })
 
   test('is the address of the owner of its names', () => {

@@ -4,12 +4,13 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import pino from 'pino'
 import { keccak256, toHex } from 'viem'
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { generatePrivateKey, privateKeyToAccount, privateKeyToAddress } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { isDevKey, ownDevKeys } from '../../src/daemon/chain/dev-chain/dev-keys.ts'
-import { devKey, loadChainKeys } from '../../src/daemon/chain/keys/chain-keys.ts'
+import { furtherDevRelayerKey, isDevKey, ownDevKeys } from '../../src/daemon/chain/dev-chain/dev-keys.ts'
+import { devKey, loadChainKeys, signersOf } from '../../src/daemon/chain/keys/chain-keys.ts'
 import { openKeystore } from '../../src/daemon/chain/keys/keystore.ts'
 import { KeyProblem, SigningKey } from '../../src/daemon/chain/keys/signing-key.ts'
+import { maxRelayers } from '../../src/daemon/chain/keys/transaction-signer.ts'
 import { makeKeystore } from '../support/keystore.ts'
 
 const secret = '7a28b5ba57c53603b0b07b56bba752f7784bf506fa95edc395f5cf6c7514fe9d'
@@ -115,10 +116,10 @@ describe('the keys of chains', () => {
   test('come from the environment first, then from the keystore', async () => {
     const environment = { TAPCHIP_SIGN_VERIFIER_KEY_5: other }
     const fromFile = await loadChainKeys([5], { environment, keystore })
-    expect(fromFile.get(5)?.relayer.address).toBe(address)
+    expect(fromFile.get(5)?.relayers[0].address).toBe(address)
     const both = { ...environment, TAPCHIP_RELAYER_KEY_5: '33'.repeat(32) }
     const fromEnvironment = await loadChainKeys([5], { environment: both, keystore })
-    expect(fromEnvironment.get(5)?.relayer.address).not.toBe(address)
+    expect(fromEnvironment.get(5)?.relayers[0].address).not.toBe(address)
   })
 
   test.each([
@@ -133,13 +134,42 @@ describe('the keys of chains', () => {
       environment: { TAPCHIP_SIGN_VERIFIER_KEY_9: other },
       keystore: { folder, passwordFile },
     }
-    expect((await loadChainKeys([9], sources)).get(9)?.relayer.address).toBe(address)
+    expect((await loadChainKeys([9], sources)).get(9)?.relayers[0].address).toBe(address)
   })
 
   test('of the dev chain are its own, two of them, unless others are given', async () => {
     const keys = (await loadChainKeys([31337], { environment: {}, keystore: undefined })).get(31337)
-    expect(keys?.relayer.address).toBe(privateKeyToAccount(ownDevKeys.relayer).address)
-    expect(keys?.signVerifier.address).not.toBe(keys?.relayer.address)
+    expect(keys?.relayers[0].address).toBe(privateKeyToAccount(ownDevKeys.relayer).address)
+    expect(keys?.signVerifier.address).not.toBe(keys?.relayers[0].address)
+  })
+
+  test('of further relayers come from variables and files with their number', async () => {
+    const third = makeKeystore(Buffer.from('44'.repeat(32), 'hex'), 'testpassword', 1024)
+    writeFileSync(join(folder, '7-relayer-3.json'), JSON.stringify(third))
+    const environment = {
+      TAPCHIP_RELAYER_KEY_7: secret,
+      TAPCHIP_RELAYER_KEY_7_2: '33'.repeat(32),
+      TAPCHIP_SIGN_VERIFIER_KEY_7: other,
+    }
+    const load = (relayers: number) =>
+      loadChainKeys([7], { environment, keystore, chains: new Map([[7, { relayers }]]) })
+    const keys = (await load(3)).get(7)
+    expect(keys && Object.keys(signersOf(keys))).toEqual(['relayer', 'relayer-2', 'relayer-3'])
+    expect(keys?.relayers.map((signer) => signer.address)).toEqual(
+      [`0x${secret}`, `0x${'33'.repeat(32)}`, `0x${'44'.repeat(32)}`].map((key) =>
+        privateKeyToAddress(key as `0x${string}`),
+      ),
+    )
+    expect((await load(1)).get(7)?.relayers).toHaveLength(1)
+    await expect(load(4)).rejects.toThrow(/no relayer-4 key. Set TAPCHIP_RELAYER_KEY_7_4,.*7-relayer-4\.json/)
+  })
+
+  test('of further relayers of the dev chain are its own, and public too', async () => {
+    const chains = new Map([[31337, { relayers: maxRelayers }]])
+    const keys = (await loadChainKeys([31337], { environment: {}, keystore: undefined, chains })).get(31337)
+    const addresses = new Set(keys?.relayers.map((signer) => signer.address))
+    expect(addresses.size).toBe(maxRelayers)
+    expect([...addresses].every(isDevKey)).toBe(true)
   })
 
   test('that are missing are named', async () => {
@@ -152,6 +182,7 @@ describe('the keys of chains', () => {
     const known = [
       'ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
       ...Object.values(ownDevKeys),
+      furtherDevRelayerKey(16),
     ]
     for (const key of known) {
       const environment = { TAPCHIP_RELAYER_KEY_1: key, TAPCHIP_SIGN_VERIFIER_KEY_1: other }
@@ -182,9 +213,21 @@ describe('the keys of chains', () => {
     }
   })
 
-  test('have one job each: no relayer that verifies, no verifier of two chains', async () => {
+  test('have one job each: no relayer that verifies or is two, no verifier of two chains', async () => {
     const one = { TAPCHIP_RELAYER_KEY_5: other, TAPCHIP_SIGN_VERIFIER_KEY_5: other }
     await expect(loadChainKeys([5], { environment: one, keystore: undefined })).rejects.toThrow(/must differ/)
+    const two = {
+      TAPCHIP_RELAYER_KEY_5: secret,
+      TAPCHIP_RELAYER_KEY_5_2: `0x${secret}`,
+      TAPCHIP_SIGN_VERIFIER_KEY_5: other,
+    }
+    const chains = new Map([[5, { relayers: 2 }]])
+    const load = (environment: Record<string, string>) =>
+      loadChainKeys([5], { environment, keystore: undefined, chains })
+    await expect(load(two)).rejects.toThrow(/relayer-2 and relayer have the same key/)
+    await expect(load({ ...two, TAPCHIP_RELAYER_KEY_5_2: other })).rejects.toThrow(
+      /relayer-2 and the sign verifier have the same key/,
+    )
     const environment = {
       TAPCHIP_RELAYER_KEY_5: secret,
       TAPCHIP_RELAYER_KEY_6: secret,

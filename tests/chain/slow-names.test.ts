@@ -31,7 +31,7 @@ test('look-ups that never end hold up no other call, and say nothing about the n
     expiryBlocks: undefined,
   }
   const endpoints = new RpcEndpoints(chain.rpcUrls, chain)
-  const keys = { relayer: { address: account }, signVerifier: { address: account } }
+  const keys = { relayers: [{ address: account }], signVerifier: { address: account } }
   const { client, nameClient } = remoteAccess(chain, endpoints, keys as never)
   expect(await nameClient.getChainId()).toBe(1)
   const asked: Promise<unknown>[] = []

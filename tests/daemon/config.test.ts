@@ -25,11 +25,41 @@ const loadFile = (content: object, env: Record<string, string> = {}) => {
 }
 const rpc = 'https://rpc.example'
 
+test('the number of relayers is a setting of the embedded chain too, which has no RPC URL', () => {
+  const { chains, keySettings, warnings } = load({
+    TAPCHIP_RELAYERS_31337: '3',
+    TAPCHIP_RELAYER_KEY_31337_3: '11'.repeat(32),
+    TAPCHIP_RELAYER_KEY_31337_4: '12'.repeat(32),
+  })
+  expect(chains).toEqual([])
+  expect(keySettings.get(31337)).toMatchObject({ relayers: 3 })
+  expect(warnings).toEqual([
+    'TAPCHIP_RELAYER_KEY_31337_4 is ignored: set TAPCHIP_RELAYERS_31337 to 4 to use it.',
+  ])
+  expect(() => load({ TAPCHIP_RELAYERS_7: '3' })).toThrow('Chain 7 has settings but no RPC URL')
+  expect(() => load({ TAPCHIP_RELAYERS_31337: '3', TAPCHIP_MAX_GAS_31337: '200000' })).toThrow('no RPC URL')
+})
+
+test('every relayer of the embedded chain sends by its own name and has money', async () => {
+  const daemon = await startTestDaemon({ chain: true, env: { TAPCHIP_RELAYERS_31337: '3' } })
+  try {
+    const { relayer, embedded } = daemon.ctx.chains
+    const status = relayer.status()
+    expect(status.map(({ signer }) => signer)).toEqual(['relayer', 'relayer-2', 'relayer-3'])
+    for (const { address } of status)
+      expect(await embedded?.request({ method: 'eth_getBalance', params: [address, 'latest'] })).not.toBe(
+        '0x0',
+      )
+  } finally {
+    await daemon.stop()
+  }
+})
+
 describe('a setting of a chain that does not fit is named by', () => {
   test.each([
     [
       { rcp: rpc },
-      'chains.84532.rcp is not a setting (known: rpc, confirmations, maxFeeGwei, minTipGwei, maxTipGwei, maxGas, expiryBlocks)',
+      'chains.84532.rcp is not a setting (known: rpc, confirmations, maxFeeGwei, minTipGwei, maxTipGwei, maxGas, expiryBlocks, relayers)',
     ],
     [{ rpc, confirmations: 0 }, 'chains.84532.confirmations must be a number from 1 to 9999'],
     [{ rpc: 'rpc.example' }, 'chains.84532.rpc must be an http(s) URL'],
@@ -46,6 +76,11 @@ describe('a setting of a chain that does not fit is named by', () => {
     ],
   ])('its path in the file: %j', (settings, message) => {
     expect(() => loadFile({ chains: { 84532: settings } })).toThrow(message)
+  })
+
+  test.each([0, 17, 'two'])('its path, where it is no number of relayers: %j', (relayers) => {
+    const message = 'chains.84532.relayers must be a number from 1 to 16'
+    expect(() => loadFile({ chains: { 84532: { rpc, relayers } } })).toThrow(message)
   })
 
   test('the chain, where that is no number', () => {

@@ -42,7 +42,7 @@ export function devChains() {
         dataDir: settings.dataDir ?? dir(),
         log: silent,
         rpcMode: 'guarded',
-        relayer: relayer.address,
+        relayers: [relayer.address],
         signedSince: () => [],
         names: {},
         ...settings,

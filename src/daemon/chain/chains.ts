@@ -5,7 +5,7 @@ import { type Chain, embeddedAccess, embeddedTip, type RemoteChain, remoteAccess
 import { acquireChain } from './dev-chain/alone.ts'
 import { type DevChain, type DevChainSettings, startDevChain } from './dev-chain/dev-chain.ts'
 import { devChainId } from './dev-chain/dev-keys.ts'
-import { type KeySources, loadChainKeys } from './keys/chain-keys.ts'
+import { type KeySources, loadChainKeys, signersOf } from './keys/chain-keys.ts'
 import { claimBuilder, phygitalClaim } from './relayer/phygital-claim.ts'
 import { openRelayer, type Relayer } from './relayer/relayer.ts'
 import {
@@ -79,15 +79,13 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
   const lost = () => void starting?.then((chain) => chain.stop())
   const release = isEmbedded && isShared(db) ? await acquireChain({ ...options, onLost: lost }) : undefined
   if (isEmbedded && options.devChain) {
-    const { relayer } = keysOf(devChainId)
     starting = startDevChain({
       dataDir: options.dataDir,
       log,
       clock,
       ...options.devChain,
-      relayer: relayer.address,
-      signedSince: (nonce) =>
-        rawAttemptsSince(db.read, { chainId: devChainId, sender: relayer.address, nonce }),
+      relayers: keysOf(devChainId).relayers.map(({ address }) => address),
+      signedSince: (sender, nonce) => rawAttemptsSince(db.read, { chainId: devChainId, sender, nonce }),
     })
   }
   const embedded = await starting
@@ -103,7 +101,7 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
       if (!chain) throw new ChainNotConfigured(chainId)
       return chain
     }
-    const signers = (chainId: number) => ({ relayer: keysOf(chainId).relayer })
+    const signers = (chainId: number) => signersOf(keysOf(chainId))
     const settings: ChainSettings[] = [
       ...(embedded
         ? [

@@ -1,6 +1,9 @@
 import * as z from 'zod'
 import type { RemoteChain } from '../chain/chains.ts'
+import { devChainId } from '../chain/dev-chain/dev-keys.ts'
 import { Explorers } from '../chain/explorers.ts'
+import type { KeySettings } from '../chain/keys/chain-keys.ts'
+import { maxRelayers } from '../chain/keys/transaction-signer.ts'
 import { defaultMaxGas } from '../chain/relayer/sender.ts'
 import { fallbackMessage, wholeNumber } from './fields.ts'
 import { ConfigProblem } from './problem.ts'
@@ -28,6 +31,7 @@ const oneChain = z.strictObject({
   maxTipGwei: amount.optional(),
   maxGas: wholeNumber(200_000, 10_000_000_000).optional(),
   expiryBlocks: text.pipe(z.string().regex(/^[1-9]\d{0,8}$/, 'must be a number of blocks')).optional(),
+  relayers: wholeNumber(1, maxRelayers).optional(),
 })
 
 /** `chains` in a configuration file: `{ "8453": { "rpc": "https://…" } }`. */
@@ -47,16 +51,28 @@ const variables = {
   maxTipGwei: 'TAPCHIP_MAX_TIP_GWEI',
   maxGas: 'TAPCHIP_MAX_GAS',
   expiryBlocks: 'TAPCHIP_EXPIRY_BLOCKS',
+  relayers: 'TAPCHIP_RELAYERS',
 } as const
-const keys = ['TAPCHIP_RELAYER_KEY', 'TAPCHIP_SIGN_VERIFIER_KEY'] as const
+const relayerKey = 'TAPCHIP_RELAYER_KEY'
+const keys = [relayerKey, 'TAPCHIP_SIGN_VERIFIER_KEY'] as const
 const explorer = 'TAPCHIP_EXPLORER'
 const chainId = /^[1-9]\d{0,14}$/
 
+interface ChainVariable {
+  of: string
+  id: string
+  isKey: boolean
+  /** From 2, for the key of a further relayer. */
+  relayer: number
+}
+
 /** Splits the name of a chain's variable; undefined if it is not one. `id` is not checked. */
-export function chainVariable(name: string): { of: string; id: string; isKey: boolean } | undefined {
+export function chainVariable(name: string): ChainVariable | undefined {
   const of = [...Object.values(variables), ...keys, explorer].find((start) => name.startsWith(`${start}_`))
   if (of === undefined) return undefined
-  return { of, id: name.slice(of.length + 1), isKey: keys.some((key) => key === of) }
+  const rest = name.slice(of.length + 1)
+  const [, id = rest, relayer] = (of === relayerKey && /^(\d+)_([2-9]|1[0-6])$/.exec(rest)) || []
+  return { of, id, isKey: keys.some((key) => key === of), relayer: Number(relayer ?? 1) }
 }
 export const isChainId = (text: string): boolean => chainId.test(text)
 
@@ -94,7 +110,7 @@ type Settings = Partial<Record<keyof typeof variables, unknown>>
 export function chainsFrom(
   file: z.output<typeof chainsInFile>,
   env: Readonly<Record<string, string | undefined>>,
-): RemoteChain[] {
+): { remote: RemoteChain[]; keys: ReadonlyMap<number, KeySettings> } {
   const chains = new Map<string, Settings>(
     Object.entries(file).map(([id, settings]) => [id, { ...settings }]),
   )
@@ -107,23 +123,37 @@ export function chainsFrom(
     chains.set(id, { ...chains.get(id), [setting]: value })
     sources.set(`chains.${id}.${setting}`, name)
   }
-  return [...chains].map(([id, settings]) => parsed(Number(id), settings, sources))
+  const all = [...chains].map(([id, settings]) => parsed(Number(id), settings, sources))
+  return {
+    remote: all.flatMap(({ remote }) => remote ?? []),
+    keys: new Map(all.map(({ chainId, keys }) => [chainId, keys])),
+  }
 }
 
-function parsed(chainId: number, settings: Settings, sources: ReadonlyMap<string, string>): RemoteChain {
-  if (settings.rpc === undefined)
+/** The embedded chain needs no RPC URL, and has no other setting. */
+const embeddedSettings: ReadonlySet<string> = new Set<keyof Settings>(['relayers'])
+
+function parsed(
+  chainId: number,
+  settings: Settings,
+  sources: ReadonlyMap<string, string>,
+): { chainId: number; keys: KeySettings; remote: RemoteChain | undefined } {
+  const isEmbedded =
+    chainId === devChainId && Object.keys(settings).every((setting) => embeddedSettings.has(setting))
+  if (settings.rpc === undefined && !isEmbedded)
     throw new ConfigProblem(`Chain ${chainId} has settings but no RPC URL. Set TAPCHIP_RPC_${chainId}.`)
   const named = (setting: keyof typeof variables) => {
     const path = `chains.${chainId}.${setting}`
     return sources.get(path) ?? (setting in settings ? path : `${variables[setting]}_${chainId}`)
   }
-  const result = oneChain.safeParse(settings, { error: fallbackMessage })
+  const schema = isEmbedded ? oneChain.partial() : oneChain
+  const result = schema.safeParse(settings, { error: fallbackMessage })
   if (!result.success) {
     const [issue] = result.error.issues
     const path = `chains.${chainId}.${issue?.path.join('.')}`
     throw new ConfigProblem(`${sources.get(path) ?? path} ${issue?.message}`)
   }
-  const { rpc, confirmations = '2', expiryBlocks, maxGas = defaultMaxGas } = result.data
+  const { rpc, confirmations = '2', expiryBlocks, maxGas = defaultMaxGas, relayers = 1 } = result.data
   const { maxFeeGwei = '200', minTipGwei = '0', maxTipGwei } = result.data
   const refuseAbove = (setting: 'maxTipGwei' | 'maxFeeGwei', limit: string) => {
     if (wei(minTipGwei) > wei(limit))
@@ -133,7 +163,7 @@ function parsed(chainId: number, settings: Settings, sources: ReadonlyMap<string
   }
   if (maxTipGwei !== undefined) refuseAbove('maxTipGwei', maxTipGwei)
   refuseAbove('maxFeeGwei', maxFeeGwei)
-  return {
+  const remote = rpc && {
     chainId,
     rpcUrls: rpc,
     confirmations: Number(confirmations),
@@ -143,6 +173,7 @@ function parsed(chainId: number, settings: Settings, sources: ReadonlyMap<string
     maxGas,
     expiryBlocks: expiryBlocks === undefined ? undefined : Number(expiryBlocks),
   }
+  return { chainId, keys: { relayers }, remote }
 }
 
 function wei(gwei: string): bigint {

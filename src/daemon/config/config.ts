@@ -5,6 +5,7 @@ import type * as z from 'zod'
 import type { Gateways } from '../../values/media-url.ts'
 import type { RemoteChain } from '../chain/chains.ts'
 import type { Explorers } from '../chain/explorers.ts'
+import type { KeySettings } from '../chain/keys/chain-keys.ts'
 import { type Arguments, byChain, secretNames } from './arguments.ts'
 import { type BadgesConfig, type badgeSettings, badgesFrom } from './badges.ts'
 import { chainsFrom, explorersFrom, isKeyVariable } from './chains.ts'
@@ -53,6 +54,7 @@ export interface Config extends Readonly<Omit<Settings, ConvertedSetting>> {
   readonly chains: readonly RemoteChain[]
   readonly explorers: Explorers
   readonly chainKeys: Readonly<Record<string, string | undefined>>
+  readonly keySettings: ReadonlyMap<number, KeySettings>
   readonly marketplace: { readonly url: string; readonly apiKey: string } | undefined
   readonly keystore: { readonly folder: string; readonly passwordFile: string } | undefined
   readonly badges: BadgesConfig
@@ -143,7 +145,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
   assertServerSettings({ ...rest, dataKey })
   const devChain = devChainSetting ?? rest.databaseUrl === undefined
   const defaults = rest.ephemeral ? noLimits : limits
-  const remote = chainsFrom(chains ?? {}, env)
+  const { remote, keys: keySettings } = chainsFrom(chains ?? {}, env)
   return {
     ...rest,
     devChain,
@@ -166,11 +168,13 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     marketplace: openseaApiKey === undefined ? undefined : { url: openseaUrl, apiKey: openseaApiKey },
     gateways: { ipfs: withoutSlash(ipfsGateway), arweave: withoutSlash(arweaveGateway) },
     chains: remote,
+    keySettings,
     explorers: explorersFrom(explorers, env),
     chainKeys: Object.fromEntries(Object.entries(env).filter(([name]) => isKeyVariable(name))),
     warnings: warningsOf(env, {
       settings: environmentNames.map(variableOf),
       chains: remote,
+      keySettings,
       devChain,
     }),
     keystore:

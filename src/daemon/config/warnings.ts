@@ -1,5 +1,6 @@
 import type { RemoteChain } from '../chain/chains.ts'
 import { devChainId } from '../chain/dev-chain/dev-keys.ts'
+import type { KeySettings } from '../chain/keys/chain-keys.ts'
 import { chainVariable, isChainId } from './chains.ts'
 
 /** Read by the CLI or by tests: the same shell may start the daemon. */
@@ -24,8 +25,14 @@ export function warningsOf(
   {
     settings,
     chains,
+    keySettings,
     devChain,
-  }: { settings: readonly string[]; chains: readonly Pick<RemoteChain, 'chainId'>[]; devChain: boolean },
+  }: {
+    settings: readonly string[]
+    chains: readonly Pick<RemoteChain, 'chainId'>[]
+    keySettings: ReadonlyMap<number, KeySettings>
+    devChain: boolean
+  },
 ): string[] {
   const known = [...settings, 'TAPCHIP_CONFIG', ...ofOthers]
   const served = new Set([
@@ -38,11 +45,13 @@ export function warningsOf(
     const variable = chainVariable(name)
     if (variable === undefined)
       return [`${name} is not a variable of the daemon and is ignored.${suggestionFor(name, known)}`]
-    const { of, id, isKey } = variable
+    const { of, id, isKey, relayer } = variable
     if (!isChainId(id))
       return [`${name} is ignored: ${of}_ must be followed by a chain id, such as 8453, not by "${id}".`]
     if (isKey && !served.has(id))
       return [`${name} is ignored: chain ${id} has no RPC URL. Set TAPCHIP_RPC_${id} to use the chain.`]
+    if (relayer > (keySettings.get(Number(id))?.relayers ?? 1))
+      return [`${name} is ignored: set TAPCHIP_RELAYERS_${id} to ${relayer} to use it.`]
     return []
   })
 }

@@ -62,8 +62,10 @@ is --ref-ttl-seconds 60, TAPCHIP_DEV_CHAIN is --dev-chain off. Secrets and the s
                             transfer by code may use (2000000)
   TAPCHIP_RELAYER_KEY_<id>, TAPCHIP_SIGN_VERIFIER_KEY_<id>
                             the keys that send transactions, and that sign transfers: 64 hex digits
+  TAPCHIP_RELAYERS_<id>     the number of relayers, which send side by side (1); the keys of further ones are in
+                            TAPCHIP_RELAYER_KEY_<id>_2 and so on
   TAPCHIP_KEYSTORE, TAPCHIP_KEYSTORE_PASSWORD_FILE
-                            instead: a folder with <id>-relayer.json and <id>-sign-verifier.json
+                            instead: a folder with <id>-relayer.json, <id>-relayer-2.json, <id>-sign-verifier.json
   TAPCHIP_WEBHOOKS_PRIVATE  on: webhooks may lead to private addresses, also by http
   TAPCHIP_OPENSEA_API_KEY   lets OpenSea refresh changed metadata
   TAPCHIP_OPENSEA_URL       an API like OpenSea's (https://api.opensea.io)

@@ -92,5 +92,5 @@ export const chainSettings = (config: Config, names: Readonly<Record<string, str
       }
     : undefined,
   remote: config.chains,
-  keys: { environment: config.chainKeys, keystore: config.keystore },
+  keys: { environment: config.chainKeys, keystore: config.keystore, chains: config.keySettings },
 })

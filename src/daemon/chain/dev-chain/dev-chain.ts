@@ -24,10 +24,10 @@ export interface DevChainSettings {
   rpcOrigins?: readonly string[]
   /** anvil ends if this process is killed (on Linux). Else the next daemon saves its state and ends it. */
   endsWithDaemon?: boolean
-  /** Its transactions that a kill took from the chain are sent again, and it has a million ether at each start. */
-  relayer: Address
-  /** The relayer's signed transactions with this nonce and later ones, in signing order and in small batches. */
-  signedSince(nonce: number): AsyncIterable<readonly Hex[]> | Iterable<readonly Hex[]>
+  /** Their transactions that a kill took from the chain are sent again, and each has a million ether at each start. */
+  relayers: readonly Address[]
+  /** A relayer's signed transactions with this nonce and later ones, in signing order and in small batches. */
+  signedSince(relayer: Address, nonce: number): AsyncIterable<readonly Hex[]> | Iterable<readonly Hex[]>
   /** Addresses by name. Existing names are not changed. */
   names: Readonly<Record<string, string>>
   /** The maximum number of blocks for idle time; more than any signature's blockExpiry. */
@@ -106,18 +106,19 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
 
   async function restore(chain: RunningChain): Promise<void> {
     const started = performance.now()
-    await fundOn(chain.connection, [nameServiceOwner, settings.relayer])
-    const resent = await resend(chain)
+    await fundOn(chain.connection, [nameServiceOwner, ...settings.relayers])
+    let resent = 0
+    for (const relayer of settings.relayers) resent += await resend(chain, relayer)
     const named = await setNamesOn(chain)
     const tookMs = Math.round(performance.now() - started)
     log.info({ resent, named, tookMs }, 'the dev chain is restored')
   }
 
-  /** Resends the relayer's transactions that the saved state lacks. @returns their number, with all attempts */
-  async function resend({ connection, blocks }: RunningChain): Promise<number> {
-    const nonce = nonceOf(await connection.call('eth_getTransactionCount', [settings.relayer, 'latest']))
+  /** Resends a relayer's transactions that the saved state lacks. @returns their number, with all attempts */
+  async function resend({ connection, blocks }: RunningChain, relayer: Address): Promise<number> {
+    const nonce = nonceOf(await connection.call('eth_getTransactionCount', [relayer, 'latest']))
     let sent = 0
-    for await (const batch of settings.signedSince(nonce)) {
+    for await (const batch of settings.signedSince(relayer, nonce)) {
       // Refusals can be ignored: another attempt may have used the nonce, and the relayer resends what is missing.
       await connection.batch(batch.map((raw) => ({ method: 'eth_sendRawTransaction', params: [raw] })))
       await blocks.emptyPool()

@@ -1,4 +1,4 @@
-import type { Address } from 'viem'
+import { type Address, type Hex, keccak256, toHex } from 'viem'
 
 /** anvil's default chain id. */
 export const devChainId = 31337
@@ -36,9 +36,32 @@ export const ownDevAddresses = {
   signVerifier: '0x1aCEc6424206c0140520AE63d2129115C476e201',
 } as const
 
+/** Keccak-256 of "tapchip dev chain: relayer 2" and so on. */
+export const furtherDevRelayerKey = (number: number): Hex =>
+  keccak256(toHex(`tapchip dev chain: relayer ${number}`))
+
+/** The addresses of further relayers, from the second one, since deriving them would slow each start. */
+export const furtherDevRelayers: readonly Address[] = [
+  '0xe186fc17FE8CBeaC4f19d26d36C787Fd5a6CDb28',
+  '0x8c61655f82143970C39906dF126E6f194670b501',
+  '0xB03C41775cD460cefaB03Af3aE46E86c97645D1E',
+  '0xc6cC9eE8d4908776774cCaAC723B26e368313396',
+  '0x955316e470A7FB36c81ed2D0bE378063F33Bbb53',
+  '0x8D3DBd8Ca699344daF2e043c9E3e04c36b263c54',
+  '0x5680B3640e3FE102fDe442B6256167031a58E1C0',
+  '0xBc1c1582525F3b74971d84217eC5302f4e88A0c5',
+  '0x1A180BE12CbeF397Bec193182770D676EA57Ec3A',
+  '0xfB06f15b88d9B9Da3f62f03dcEF00F0653968b71',
+  '0xb0d5a0225e94D42E9c77CeD191A40EaeD7E31e65',
+  '0xA4dD3Fc4B46C51959C63cCcDe7AB36f7C9fd253b',
+  '0x24DAFe282B58ca03D3eE5952251c30d9B4C8a2a2',
+  '0x314c7c69fa933439178D97e5Bc769ff824D2e038',
+  '0x77b1BbB2fDB7ECB9E53A00Be4466a3A094206aaa',
+]
+
 const known = new Set(
-  [...devAccounts, nameServiceOwner, ...Object.values(ownDevAddresses)].map((address) =>
-    address.toLowerCase(),
+  [...devAccounts, nameServiceOwner, ...Object.values(ownDevAddresses), ...furtherDevRelayers].map(
+    (address) => address.toLowerCase(),
   ),
 )
 

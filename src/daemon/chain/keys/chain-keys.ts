@@ -1,29 +1,64 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { devChainId, isDevKey, ownDevAddresses, ownDevKeys } from '../dev-chain/dev-keys.ts'
+import {
+  devChainId,
+  furtherDevRelayerKey,
+  furtherDevRelayers,
+  isDevKey,
+  ownDevAddresses,
+  ownDevKeys,
+} from '../dev-chain/dev-keys.ts'
 import { openKeystore } from './keystore.ts'
 import { KeyProblem, SigningKey } from './signing-key.ts'
+import { relayerName, type TransactionSigner } from './transaction-signer.ts'
 
 export interface ChainKeys {
-  relayer: SigningKey
-  signVerifier: SigningKey
+  readonly relayers: readonly [TransactionSigner, ...TransactionSigner[]]
+  readonly signVerifier: SigningKey
+}
+
+/** By name, as in `transactions.signer`. */
+export const signersOf = ({ relayers }: ChainKeys): Readonly<Record<string, TransactionSigner>> =>
+  Object.fromEntries(relayers.map((signer, position) => [relayerName(position), signer]))
+
+/** What is configured about a chain's keys, apart from the keys. */
+export interface KeySettings {
+  /** The number of relayers. */
+  readonly relayers: number
 }
 
 /** The composition root reads the environment; nothing here does. */
 export interface KeySources {
   /**
-   * TAPCHIP_RELAYER_KEY_<chainId> and TAPCHIP_SIGN_VERIFIER_KEY_<chainId>, by name. They override the keystore.
+   * TAPCHIP_RELAYER_KEY_<chainId>, TAPCHIP_RELAYER_KEY_<chainId>_2 …, and TAPCHIP_SIGN_VERIFIER_KEY_<chainId>, by
+   * name. They override the keystore.
    */
   environment: Readonly<Record<string, string | undefined>>
-  /** TAPCHIP_KEYSTORE: a folder with <chainId>-relayer.json and <chainId>-sign-verifier.json. */
+  /** TAPCHIP_KEYSTORE: a folder with <chainId>-relayer.json, <chainId>-relayer-2.json …, <chainId>-sign-verifier.json. */
   keystore: { folder: string; passwordFile: string } | undefined
+  /** By chain; a chain that is not in it has one relayer. */
+  chains?: ReadonlyMap<number, KeySettings>
 }
 
-const roles = {
-  relayer: { variable: 'TAPCHIP_RELAYER_KEY', file: 'relayer' },
-  signVerifier: { variable: 'TAPCHIP_SIGN_VERIFIER_KEY', file: 'sign-verifier' },
-} as const
-type Role = keyof typeof roles
+/** Where a key is looked for. */
+interface KeySource {
+  variable: string
+  file: string
+  /** On the dev chain, if it is nowhere else. */
+  devKey(): SigningKey
+}
+
+const relayerSource = (chainId: number, position: number): KeySource => ({
+  variable: `TAPCHIP_RELAYER_KEY_${chainId}${position === 0 ? '' : `_${position + 1}`}`,
+  file: `${chainId}-${relayerName(position)}.json`,
+  devKey: () => devRelayerKey(position),
+})
+
+const signVerifierSource = (chainId: number): KeySource => ({
+  variable: `TAPCHIP_SIGN_VERIFIER_KEY_${chainId}`,
+  file: `${chainId}-sign-verifier.json`,
+  devKey: () => devKey('signVerifier'),
+})
 
 /**
  * Loads the keys of all chains. The dev chain has default keys.
@@ -35,25 +70,34 @@ export async function loadChainKeys(
 ): Promise<ReadonlyMap<number, ChainKeys>> {
   const keys = new Map<number, ChainKeys>()
   for (const chainId of chainIds) {
+    const relayer = await loadKey(relayerSource(chainId, 0), chainId, sources)
+    const further: SigningKey[] = []
+    const count = sources.chains?.get(chainId)?.relayers ?? 1
+    for (let position = 1; position < count; position++)
+      further.push(await loadKey(relayerSource(chainId, position), chainId, sources))
     keys.set(chainId, {
-      relayer: await loadKey('relayer', chainId, sources),
-      signVerifier: await loadKey('signVerifier', chainId, sources),
+      relayers: [relayer, ...further],
+      signVerifier: await loadKey(signVerifierSource(chainId), chainId, sources),
     })
   }
   refuseSharedKeys(keys)
   return keys
 }
 
-async function loadKey(role: Role, chainId: number, sources: KeySources): Promise<SigningKey> {
-  const { variable, file } = roles[role]
-  const name = `${variable}_${chainId}`
-  const secret = sources.environment[name]
-  if (secret !== undefined && secret !== '') return checked(SigningKey.of(secret, name), chainId, name)
-  const kept = sources.keystore && (await fromKeystore(sources.keystore, `${chainId}-${file}.json`))
+async function loadKey(
+  { variable, file, devKey }: KeySource,
+  chainId: number,
+  sources: KeySources,
+): Promise<SigningKey> {
+  const secret = sources.environment[variable]
+  if (secret !== undefined && secret !== '')
+    return checked(SigningKey.of(secret, variable), chainId, variable)
+  const kept = sources.keystore && (await fromKeystore(sources.keystore, file))
   if (kept) return checked(kept.key, chainId, kept.path)
-  if (chainId === devChainId) return devKey(role)
+  if (chainId === devChainId) return devKey()
+  const role = file.slice(`${chainId}-`.length, -'.json'.length)
   throw new KeyProblem(
-    `Chain ${chainId} has no ${file} key. Set ${name}, or TAPCHIP_KEYSTORE to a folder with ${chainId}-${file}.json.`,
+    `Chain ${chainId} has no ${role} key. Set ${variable}, or TAPCHIP_KEYSTORE to a folder with ${file}.`,
   )
 }
 
@@ -87,15 +131,19 @@ async function readText(path: string): Promise<string> {
 
 /**
  * A claim's signature does not contain the chain id, so a sign verifier shared by two chains would authorize
- * the transfer on both.
+ * the transfer on both. Two relayers with one key would take each other's nonces.
  */
 function refuseSharedKeys(keys: ReadonlyMap<number, ChainKeys>): void {
   const verifiers = new Map<string, number>()
-  for (const [chainId, { relayer, signVerifier }] of keys) {
-    if (relayer.address === signVerifier.address)
-      throw new KeyProblem(
-        `On chain ${chainId} relayer and sign verifier have the same key. They must differ.`,
-      )
+  for (const [chainId, { relayers, signVerifier }] of keys) {
+    const names = new Map<string, string>()
+    for (const [position, { address }] of relayers.entries()) {
+      const name = relayerName(position)
+      const same = address === signVerifier.address ? 'the sign verifier' : names.get(address)
+      if (same !== undefined)
+        throw new KeyProblem(`On chain ${chainId} ${name} and ${same} have the same key. They must differ.`)
+      names.set(address, name)
+    }
     const other = verifiers.get(signVerifier.address)
     if (other !== undefined)
       throw new KeyProblem(
@@ -107,6 +155,13 @@ function refuseSharedKeys(keys: ReadonlyMap<number, ChainKeys>): void {
 
 export const devKey = (role: keyof typeof ownDevKeys): SigningKey =>
   SigningKey.known(ownDevKeys[role], ownDevAddresses[role])
+
+function devRelayerKey(position: number): SigningKey {
+  const address = furtherDevRelayers[position - 1]
+  return address === undefined
+    ? devKey('relayer')
+    : SigningKey.known(furtherDevRelayerKey(position + 1), address)
+}
 
 /** @throws KeyProblem if a public key pair is used on a chain other than the dev chain */
 function refuseDevKey(key: SigningKey, chainId: number, from: string): void {

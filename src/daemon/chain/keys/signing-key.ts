@@ -11,10 +11,9 @@ import {
   keccak256,
   serializeSignature,
   serializeTransaction,
-  type TransactionSerializableEIP1559,
-  type TransactionSerializableLegacy,
 } from 'viem'
 import { publicKeyToAddress } from 'viem/accounts'
+import type { TransactionSigner, UnsignedTransaction } from './transaction-signer.ts'
 
 /** A key is missing, unreadable, or not allowed. The message never contains the key. */
 export class KeyProblem extends Error {
@@ -33,7 +32,7 @@ const secp256k1 = (): typeof Secp256k1 => {
  * libsecp256k1 as WebAssembly, which takes a third of the time of a signature in JavaScript; at hundreds of
  * transfers per second, signing is most of the daemon's work.
  */
-export class SigningKey {
+export class SigningKey implements TransactionSigner {
   readonly address: Address
   readonly #secret: Uint8Array
 
@@ -67,9 +66,7 @@ export class SigningKey {
     return new SigningKey(bytes, publicKeyToAddress(bytesToHex(publicKey)))
   }
 
-  async signTransaction(
-    transaction: TransactionSerializableEIP1559 | TransactionSerializableLegacy,
-  ): Promise<Hex> {
+  async signTransaction(transaction: UnsignedTransaction): Promise<Hex> {
     const unsigned = serializeTransaction(transaction)
     return serializeTransaction(transaction, this.#sign(keccak256(unsigned, 'bytes')))
   }

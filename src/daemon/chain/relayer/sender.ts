@@ -1,13 +1,8 @@
-import type {
-  Address,
-  Hex,
-  TransactionSerializableEIP1559,
-  TransactionSerializableLegacy,
-  Transport,
-} from 'viem'
+import type { Transport } from 'viem'
 import type { Db, Queries } from '../../store/database/database.ts'
 import { type Lease, LeaseLost } from '../../store/lease/lease.ts'
 import type { TransactionAttemptRow, TransactionRow } from '../../store/schema/schema.ts'
+import type { TransactionSigner } from '../keys/transaction-signer.ts'
 import type { Builders } from './builder.ts'
 import { LeaseHeld } from './errors.ts'
 import type { FeeMarket, Market } from './fees.ts'
@@ -20,12 +15,6 @@ export interface Clock {
   now(): number
   /** For measuring, from an arbitrary start. */
   monotonic(): number
-}
-
-/** A sending key. chain/keys makes them; nothing here sees the secret. */
-interface TransactionSigner {
-  readonly address: Address
-  signTransaction(transaction: TransactionSerializableEIP1559 | TransactionSerializableLegacy): Promise<Hex>
 }
 
 /** Gas of a transfer by code. Foreign contracts may need several times the 86,000 of ours. */
