@@ -3,7 +3,9 @@ pragma solidity ^0.8.37;
 
 import {Ownable, Ownable2Step} from "@openzeppelin/contracts/access/Ownable2Step.sol";
 import {IERC4906} from "@openzeppelin/contracts/interfaces/IERC4906.sol";
+import {ERC2981} from "@openzeppelin/contracts/token/common/ERC2981.sol";
 import {ERC721, IERC165} from "@openzeppelin/contracts/token/ERC721/ERC721.sol";
+import {IERC721Receiver} from "@openzeppelin/contracts/token/ERC721/IERC721Receiver.sol";
 import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
 import {MessageHashUtils} from "@openzeppelin/contracts/utils/cryptography/MessageHashUtils.sol";
 import {Strings} from "@openzeppelin/contracts/utils/Strings.sol";
@@ -11,7 +13,13 @@ import {Strings} from "@openzeppelin/contracts/utils/Strings.sol";
 /// @title NFTs that follow the chip they are tied to
 /// @notice A token is minted, and changes hands, by a signature of the sign verifier and in no other way. The signature
 /// names its recipient, so anyone may submit it.
-contract Phygital is ERC721, IERC4906, Ownable2Step {
+contract Phygital is ERC721, IERC4906, Ownable2Step, ERC2981 {
+    /// @dev Far more than shares a transaction, and few enough that reading the arrays is cheap.
+    uint256 private constant MAX_GROUP = 500;
+    bytes32 private constant GROUP_TYPE = keccak256(
+        "MintMany(uint256 chainId,address contract,uint256 blockExpiry,address[] recipients,uint256[] tokenIds)"
+    );
+
     /// @notice How many claims a recipient has used. A signature is good for exactly one value of it.
     mapping(address recipient => uint256) public claimNonces;
     /// @notice Who, besides the owner, may announce that metadata changed.
@@ -22,6 +30,7 @@ contract Phygital is ERC721, IERC4906, Ownable2Step {
 
     event SignVerifierUpdated(address indexed previous, address indexed current);
     event RefresherUpdated(address indexed account, bool allowed);
+    event RoyaltyUpdated(address indexed receiver, uint96 basisPoints);
     /// @dev ERC-7572
     event ContractURIUpdated();
 
@@ -32,24 +41,33 @@ contract Phygital is ERC721, IERC4906, Ownable2Step {
     /// compares `claimNonce`, the one that counts now, with the one that was signed.
     error WrongSigner(address recovered, uint256 claimNonce);
     error AlreadyMinted(uint256 tokenId);
+    /// @dev Lists of different lengths, empty, or too long.
+    error WrongGroupSize(uint256 recipients, uint256 tokenIds);
+    error WrongGroupSigner(address recovered);
+    /// @dev The recipient is a contract that does not take the token.
+    error MintRefused(uint256 index, address recipient, uint256 tokenId);
     error NotRefresher(address account);
     error ZeroSignVerifier();
 
     /// @param serviceURL the service that tells what the tokens are, without a slash at the end. The base URI holds the
     /// contract's own address, and is made here: an address that comes from these arguments cannot be one of them.
-    /// @param refresher the zero address: the owner alone
+    /// @param refreshers none: the owner alone
+    /// @param royaltyBasisPoints hundredths of a percent; zero: no royalty
     constructor(
         string memory name_,
         string memory symbol_,
         string memory serviceURL,
         address admin,
         address signVerifier,
-        address refresher
+        address[] memory refreshers,
+        address royaltyReceiver,
+        uint96 royaltyBasisPoints
     ) ERC721(name_, symbol_) Ownable(admin) {
         string memory self = Strings.toChecksumHexString(address(this));
         baseURI = string.concat(serviceURL, "/metadata/", Strings.toString(block.chainid), "/", self, "/");
         _setSignVerifier(signVerifier);
-        if (refresher != address(0)) _setRefresher(refresher, true);
+        for (uint256 i = 0; i < refreshers.length; ++i) _setRefresher(refreshers[i], true);
+        if (royaltyBasisPoints > 0) _setRoyalty(royaltyReceiver, royaltyBasisPoints);
     }
 
     // Signed claims
@@ -66,6 +84,46 @@ contract Phygital is ERC721, IERC4906, Ownable2Step {
         address holder = _requireOwned(tokenId);
         _useClaim(sig, blockExpiry, recipient, tokenId);
         _safeTransfer(holder, recipient, tokenId);
+    }
+
+    /// @notice Gives many tokens that nobody has yet to their recipients: all of them, or none.
+    /// @dev One signature for the group, which uses no nonce: a token is minted once and cannot be burned, so a second
+    /// time it meets `AlreadyMinted`. A recipient that calls back can only make the group fail: what it mints itself is
+    /// there before its turn.
+    function mintMany(
+        bytes calldata sig,
+        uint256 blockExpiry,
+        address[] calldata recipients,
+        uint256[] calldata tokenIds
+    ) external {
+        uint256 size = tokenIds.length;
+        if (size == 0 || size > MAX_GROUP || size != recipients.length) revert WrongGroupSize(recipients.length, size);
+        if (block.number >= blockExpiry) revert ClaimExpired(blockExpiry, block.number);
+        _checkGroup(sig, blockExpiry, keccak256(abi.encodePacked(recipients)), keccak256(abi.encodePacked(tokenIds)));
+        for (uint256 i = 0; i < size; ++i) {
+            address recipient = recipients[i];
+            uint256 tokenId = tokenIds[i];
+            if (recipient == address(0)) revert ERC721InvalidReceiver(recipient);
+            // As `_mint` does, with one look at the owner.
+            if (super._update(recipient, tokenId, address(0)) != address(0)) revert AlreadyMinted(tokenId);
+            if (recipient.code.length > 0 && !_takes(recipient, tokenId)) revert MintRefused(i, recipient, tokenId);
+        }
+    }
+
+    /// @dev Six words, of which the first is the type: no claim, whose hash is over 136 bytes, has the hash of a group.
+    function _checkGroup(bytes calldata sig, uint256 blockExpiry, bytes32 recipients, bytes32 tokenIds) private view {
+        bytes32 group = keccak256(
+            abi.encode(GROUP_TYPE, block.chainid, address(this), blockExpiry, recipients, tokenIds)
+        );
+        address signer = ECDSA.recoverCalldata(MessageHashUtils.toEthSignedMessageHash(group), sig);
+        if (signer != _signVerifier) revert WrongGroupSigner(signer);
+    }
+
+    /// @dev What else the recipient says is not worth its gas: minted alone, its own words come through.
+    function _takes(address recipient, uint256 tokenId) private returns (bool) {
+        bytes4 wanted = IERC721Receiver.onERC721Received.selector;
+        (bool ok, bytes memory answer) = recipient.call(abi.encodeWithSelector(wanted, msg.sender, address(0), tokenId, ""));
+        return ok && answer.length >= 32 && abi.decode(answer, (bytes32)) == bytes32(wanted);
     }
 
     function getClaimNonce(address recipient) external view returns (uint256) {
@@ -121,6 +179,12 @@ contract Phygital is ERC721, IERC4906, Ownable2Step {
         emit BatchMetadataUpdate(fromTokenId, toTokenId);
     }
 
+    /// @notice The same for the collection's own metadata.
+    function refreshContractURI() external {
+        _checkRefresher();
+        emit ContractURIUpdated();
+    }
+
     /// @notice ERC-7572: the collection's own metadata stands beside that of its tokens.
     function contractURI() external view returns (string memory) {
         return string.concat(baseURI, "contract");
@@ -130,9 +194,9 @@ contract Phygital is ERC721, IERC4906, Ownable2Step {
         return baseURI;
     }
 
-    function supportsInterface(bytes4 interfaceId) public view override(ERC721, IERC165) returns (bool) {
-        // ERC-4906 has events only, so its id cannot be computed from the interface.
-        return interfaceId == 0x49064906 || super.supportsInterface(interfaceId);
+    function supportsInterface(bytes4 interfaceId) public view override(ERC721, ERC2981, IERC165) returns (bool) {
+        // ERC-4906 has events only, so its id cannot be computed from the interface. The other is ours: groups.
+        return interfaceId == 0x49064906 || interfaceId == this.mintMany.selector || super.supportsInterface(interfaceId);
     }
 
     // Administration
@@ -152,6 +216,13 @@ contract Phygital is ERC721, IERC4906, Ownable2Step {
         _setRefresher(account, allowed);
     }
 
+    /// @notice ERC-2981, the same for all tokens. The collection's own metadata repeats it.
+    /// @param basisPoints hundredths of a percent; zero: none, whoever would receive it
+    function setRoyalty(address receiver, uint96 basisPoints) external onlyOwner {
+        _setRoyalty(receiver, basisPoints);
+        emit ContractURIUpdated();
+    }
+
     function _setSignVerifier(address signVerifier) private {
         if (signVerifier == address(0)) revert ZeroSignVerifier();
         emit SignVerifierUpdated(_signVerifier, signVerifier);
@@ -161,6 +232,12 @@ contract Phygital is ERC721, IERC4906, Ownable2Step {
     function _setRefresher(address account, bool allowed) private {
         isRefresher[account] = allowed;
         emit RefresherUpdated(account, allowed);
+    }
+
+    function _setRoyalty(address receiver, uint96 basisPoints) private {
+        if (basisPoints == 0) _deleteDefaultRoyalty();
+        else _setDefaultRoyalty(receiver, basisPoints);
+        emit RoyaltyUpdated(receiver, basisPoints);
     }
 
     function _checkRefresher() private view {

@@ -50,6 +50,13 @@ function compile(files) {
 /** Contracts that are known by the code that stands at their address. None of them has an immutable. */
 const known = new Set(['Phygital'])
 
+/** What released versions deployed, oldest first: it is found on chains, and addresses that it will get are promised. */
+const earlier = (name) =>
+  readdirSync(join(here, 'earlier'))
+    .filter((file) => file.startsWith(`${name}-`))
+    .sort()
+    .map((file) => JSON.parse(readFileSync(join(here, 'earlier', file), 'utf8')))
+
 /** A value as TypeScript on one line; the types of parameters that only name a Solidity type go. */
 function literal(value) {
   if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`
@@ -77,6 +84,10 @@ function artifact(file, name, { abi, evm }) {
       ? [
           '/** Hash of the deployed code. */',
           `export const ${variable}CodeHash = '${keccak256(`0x${evm.deployedBytecode.object}`)}'`,
+          '',
+          `export const earlier${name}s = [`,
+          ...earlier(name).map((code) => `  ${literal(code)},`),
+          '] as const',
           '',
         ]
       : []),

@@ -66,7 +66,7 @@ export async function deployTo(url: string): Promise<Address> {
   const hash = await client.deployContract({
     abi: phygitalAbi,
     bytecode: phygitalBytecode,
-    args: ['Bench', 'B', 'http://x/', sender.address, verifier.address, sender.address],
+    args: ['Bench', 'B', 'http://x/', sender.address, verifier.address, [sender.address], sender.address, 0n],
   })
   const { contractAddress } = await receiptOf(client, hash)
   if (!contractAddress) throw new Error('nothing was deployed')

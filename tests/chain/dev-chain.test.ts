@@ -92,7 +92,16 @@ describe('a dev chain', () => {
     const [alice, bob] = [payee(1), getAddress(payee(2))]
     const first = await chains.start({ dataDir, names: { 'Alice.eth': alice } })
     const wallet = walletOf(first)
-    const args = ['Jackets', 'JKT', '', relayer.address, signer.address, relayer.address] as const
+    const args = [
+      'Jackets',
+      'JKT',
+      '',
+      relayer.address,
+      signer.address,
+      [relayer.address],
+      alice,
+      0n,
+    ] as const
     const deployed = await minedReceipt(
       wallet,
       await wallet.deployContract({ abi: phygitalAbi, bytecode: phygitalBytecode, args }),

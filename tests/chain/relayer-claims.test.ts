@@ -30,7 +30,7 @@ beforeEach(async () => {
   const data = encodeDeployData({
     abi: phygitalAbi,
     bytecode: phygitalBytecode,
-    args: ['Jackets', 'JKT', 'https://tap.example/', owner, signVerifier.address, owner],
+    args: ['Jackets', 'JKT', 'https://tap.example/', owner, signVerifier.address, [owner], owner, 0n],
   })
   contract = getContractAddress({ from: owner, nonce: 0n })
   const id = await bench.intend(0, { call: { to: null, data }, gasHint: 3_000_000, kind: 'deploy' })

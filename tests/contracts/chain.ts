@@ -5,6 +5,7 @@ import {
   ContractFunctionRevertedError,
   createTestClient,
   decodeErrorResult,
+  encodeAbiParameters,
   encodeDeployData,
   encodePacked,
   getAddress,
@@ -12,8 +13,10 @@ import {
   http,
   isHex,
   keccak256,
+  parseAbiParameters,
   parseEventLogs,
   publicActions,
+  stringToHex,
   type TransactionReceipt,
   walletActions,
 } from 'viem'
@@ -118,3 +121,31 @@ export const claimHash = ({ blockExpiry, recipient, tokenId, contract, nonce }: 
 
 export const signClaim = (signer: PrivateKeyAccount, claim: Claim): Promise<Hex> =>
   signer.signMessage({ message: { raw: claimHash(claim) } })
+
+export interface Group {
+  chainId: number
+  contract: Address
+  blockExpiry: bigint
+  recipients: readonly Address[]
+  tokenIds: readonly bigint[]
+}
+
+/** What a sign verifier signs for a group of mints. */
+export const groupHash = ({ chainId, contract, blockExpiry, recipients, tokenIds }: Group): Hex =>
+  keccak256(
+    encodeAbiParameters(parseAbiParameters('bytes32, uint256, address, uint256, bytes32, bytes32'), [
+      keccak256(
+        stringToHex(
+          'MintMany(uint256 chainId,address contract,uint256 blockExpiry,address[] recipients,uint256[] tokenIds)',
+        ),
+      ),
+      BigInt(chainId),
+      contract,
+      blockExpiry,
+      keccak256(encodePacked(['address[]'], [recipients])),
+      keccak256(encodePacked(['uint256[]'], [tokenIds])),
+    ]),
+  )
+
+export const signGroup = (signer: PrivateKeyAccount, group: Group): Promise<Hex> =>
+  signer.signMessage({ message: { raw: groupHash(group) } })

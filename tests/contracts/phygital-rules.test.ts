@@ -39,10 +39,12 @@ describe('the interface', () => {
     })
   })
 
-  test('is ERC-165, ERC-721 with metadata, and ERC-4906', async () => {
-    const ids = ['0x01ffc9a7', '0x80ac58cd', '0x5b5e139f', '0x49064906', '0xffffffff', '0xd9b67a26'] as const
-    const supported = ids.map((id) => phygital.contract.read.supportsInterface([id]))
-    expect(await Promise.all(supported)).toEqual([true, true, true, true, false, false])
+  test('is ERC-165, ERC-721 with metadata, ERC-4906 and ERC-2981, and tells of groups of mints', async () => {
+    const supports = (id: `0x${string}`) => phygital.contract.read.supportsInterface([id])
+    const groups = toFunctionSelector('mintMany(bytes,uint256,address[],uint256[])')
+    for (const id of ['0x01ffc9a7', '0x80ac58cd', '0x5b5e139f', '0x49064906', '0x2a55205a', groups] as const)
+      expect(await supports(id)).toBe(true)
+    for (const id of ['0xffffffff', '0xd9b67a26'] as const) expect(await supports(id)).toBe(false)
   })
 
   test('tells name, symbol, owner and sign verifier', async () => {
@@ -214,27 +216,20 @@ describe('roles', () => {
 })
 
 describe('a deployment', () => {
-  const args = (admin: Address, signVerifier: Address, refresher: Address) =>
-    ['N', 'S', '', admin, signVerifier, refresher] as const
+  const args = (admin: Address, signVerifier: Address) =>
+    ['N', 'S', '', admin, signVerifier, [], zeroAddress, 0n] as const
 
   test('needs an admin and a sign verifier', async () => {
     const { admin } = chain.accounts
     const refused = (...roles: Parameters<typeof args>) =>
       chain.deployRefusal(phygitalAbi, phygitalBytecode, args(...roles))
-    expect(await refused(zeroAddress, signer.address, zeroAddress)).toEqual([
-      'OwnableInvalidOwner',
-      zeroAddress,
-    ])
-    expect(await refused(admin, zeroAddress, zeroAddress)).toEqual(['ZeroSignVerifier'])
+    expect(await refused(zeroAddress, signer.address)).toEqual(['OwnableInvalidOwner', zeroAddress])
+    expect(await refused(admin, zeroAddress)).toEqual(['ZeroSignVerifier'])
   })
 
   test('may do without a refresher', async () => {
     const { admin } = chain.accounts
-    const address = await chain.deploy(
-      phygitalAbi,
-      phygitalBytecode,
-      args(admin, signer.address, zeroAddress),
-    )
+    const address = await chain.deploy(phygitalAbi, phygitalBytecode, args(admin, signer.address))
     const bare = getContract({ abi: phygitalAbi, address, client: chain.client })
     expect(await bare.read.isRefresher([zeroAddress])).toBe(false)
     await bare.simulate.refreshMetadata([1n], { account: admin })

@@ -87,7 +87,7 @@ const theirs = (owner: Address = mallory.address, verifier: Address = signVerifi
   encodeDeployData({
     abi: phygitalAbi,
     bytecode: phygitalBytecode,
-    args: ['Jackets', 'JKT', 'https://evil.example', owner, verifier, mallory.address],
+    args: ['Jackets', 'JKT', 'https://evil.example', owner, verifier, [mallory.address], mallory.address, 0n],
   })
 
 /** Creation code of a contract that answers everything with an address: PUSH20 … PUSH0 MSTORE, and returns 32 bytes. */
@@ -519,7 +519,7 @@ describe('a token contract on the embedded chain, whose address anybody can gues
       expect(keccak256(runtime)).toBe(phygitalCodeHash)
       const store = (slot: number, value: Address) =>
         concat(['0x73', value, '0x60', `0x${slot.toString(16).padStart(2, '0')}`, '0x55'])
-      const set = concat([store(6, owner), store(7, mallory.address), store(11, verifier)])
+      const set = concat([store(6, owner), store(7, mallory.address), store(13, verifier)])
       const size = (runtime.length - 2) / 2
       const word = (n: number): Hex => `0x${n.toString(16).padStart(4, '0')}`
       const head = (set.length - 2) / 2 + 13

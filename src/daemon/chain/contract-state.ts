@@ -10,7 +10,7 @@ import {
   keccak256,
 } from 'viem'
 import { guestbookAbi } from './artifacts/guestbook.ts'
-import { phygitalAbi, phygitalCodeHash } from './artifacts/phygital.ts'
+import { earlierPhygitals, phygitalAbi, phygitalCodeHash } from './artifacts/phygital.ts'
 import type { ChainClient } from './chain-client.ts'
 import { guestbookCodeHash } from './deterministic-deployment.ts'
 import { revertOf } from './node-answer.ts'
@@ -21,6 +21,8 @@ export interface ContractState {
   /** keccak256; undefined if there is no code. */
   codeHash: Hex | undefined
   isOurCode: boolean
+  /** Our code as this version deploys it. */
+  isCurrent: boolean
   owner: Address | undefined
 }
 
@@ -40,12 +42,14 @@ interface GuestbookState extends ContractState {
  */
 type AtBlock = { blockNumber?: bigint }
 
+const phygitalCodes: readonly Hex[] = [phygitalCodeHash, ...earlierPhygitals.map(({ codeHash }) => codeHash)]
+
 export async function phygitalAt(
   client: ChainClient,
   address: Address,
   at: AtBlock = {},
 ): Promise<PhygitalState> {
-  const found = await codeAt(client, address, phygitalCodeHash, at)
+  const found = await codeAt(client, address, phygitalCodes, at)
   const contract = { abi: phygitalAbi, address, ...at } as const
   const [owner, pendingOwner, signVerifier] = await Promise.all([
     readIfDeployed(found, () => client.readContract({ ...contract, functionName: 'owner' })),
@@ -61,7 +65,7 @@ export async function guestbookAt(
   minter: Address,
   at: AtBlock = {},
 ): Promise<GuestbookState> {
-  const found = await codeAt(client, address, guestbookCodeHash(), at)
+  const found = await codeAt(client, address, [guestbookCodeHash()], at)
   const contract = { abi: guestbookAbi, address, ...at } as const
   const [owner, isMinter] = await Promise.all([
     readIfDeployed(found, () => client.readContract({ ...contract, functionName: 'owner' })),
@@ -72,17 +76,19 @@ export async function guestbookAt(
   return { ...found, owner, isMinter }
 }
 
-type FoundCode = Pick<ContractState, 'codeHash' | 'isOurCode'>
+type FoundCode = Pick<ContractState, 'codeHash' | 'isOurCode' | 'isCurrent'>
 
+/** @param codes hashes of our code, the current one first */
 async function codeAt(
   client: ChainClient,
   address: Address,
-  expectedHash: Hex,
+  codes: readonly Hex[],
   at: AtBlock,
 ): Promise<FoundCode> {
   const code = await client.getCode({ address, ...at })
   const codeHash = code && keccak256(code)
-  return { codeHash, isOurCode: codeHash === expectedHash }
+  const isOurCode = codeHash !== undefined && codes.includes(codeHash)
+  return { codeHash, isOurCode, isCurrent: isOurCode && codeHash === codes[0] }
 }
 
 /** Unknown code may fail in any way; our own always answers, so its failures are those of the connection. */

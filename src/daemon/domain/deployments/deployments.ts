@@ -1,5 +1,12 @@
-import { encodeDeployData, type Hex } from 'viem'
-import { phygitalAbi, phygitalBytecode } from '../../chain/artifacts/phygital.ts'
+import {
+  concat,
+  encodeAbiParameters,
+  encodeDeployData,
+  type Hex,
+  parseAbiParameters,
+  zeroAddress,
+} from 'viem'
+import { earlierPhygitals, phygitalAbi, phygitalBytecode } from '../../chain/artifacts/phygital.ts'
 import type { Chain } from '../../chain/chains.ts'
 import type { KeyedRequest } from '../../chain/relayer/record-intent.ts'
 import { findTeam } from '../../store/access/teams.ts'
@@ -173,13 +180,26 @@ async function cancelOutdated(
   }
 }
 
+/** Name, symbol, service URL, owner, sign verifier, refresher. */
+const earlierArguments = parseAbiParameters('string, string, string, address, address, address')
+
 function phygitalDeployment(baseUrl: string, chain: Chain, contract: ContractRow, salt: Hex) {
-  const creation = encodeDeployData({
+  const { relayer } = chain
+  const args = [contract.name, contract.symbol, baseUrl, relayer, chain.signVerifier.address] as const
+  const current = encodeDeployData({
     abi: phygitalAbi,
     bytecode: phygitalBytecode,
-    args: [contract.name, contract.symbol, baseUrl, chain.relayer, chain.signVerifier.address, chain.relayer],
+    args: [...args, [relayer], zeroAddress, 0n],
   })
+  const earlier = earlierPhygitals.map(({ bytecode }) =>
+    concat([bytecode, encodeAbiParameters(earlierArguments, [...args, relayer])]),
+  )
+  const deploy = chain.isEmbedded ? deployByCreate3 : deployByCreate2
+  // An address that an earlier version published gets that version's code, since no other has this address.
+  const published = [current, ...earlier]
+    .map((creation) => deploy(salt, creation))
+    .find(({ address }) => address === contract.address)
   const text = `${contract.name}${contract.symbol}${baseUriOf(baseUrl, contract)}`
   const gasHint = phygitalGas + Math.ceil(Buffer.byteLength(text) / 32) * gasOfAWord
-  return { ...(chain.isEmbedded ? deployByCreate3 : deployByCreate2)(salt, creation), gasHint }
+  return { ...(published ?? deploy(salt, current)), gasHint }
 }
