@@ -1,9 +1,6 @@
-/** Scopes of admin tokens. `all` includes every other. */
+/** Of API keys and admin tokens. `all` includes every other. */
 export const scopes = ['read', 'edit', 'provision', 'transfer', 'keys', 'approve', 'all'] as const
 export type Scope = (typeof scopes)[number]
-
-/** API keys have fewer. */
-export const apiKeyScopes = ['read', 'edit', 'transfer', 'approve', 'all'] as const satisfies readonly Scope[]
 
 /** @param json as stored; unknown scopes from newer versions are dropped */
 export function parseScopes(json: string): Scope[] {

@@ -187,8 +187,8 @@ describe('API keys', () => {
     expect((await t.call('POST /admin/api-keys', { name: 'ops', team: 'Globex' })).status).toBe(200)
   })
 
-  test('keys of a scope that keys do not have are refused', async () => {
-    for (const scopes of [[], ['provision'], ['keys'], ['sudo'], 'all']) {
+  test('keys without a scope, or with one that does not exist, are refused', async () => {
+    for (const scopes of [[], ['sudo'], 'all']) {
       const refused = await t.call('POST /admin/api-keys', { name: 'x', scopes })
       expect(refused.status).toBe(400)
       expect(refused.body.message).toContain('scopes')
@@ -240,7 +240,7 @@ describe('admin tokens', () => {
       const { id, key } = await made(scopes)
       const refused = await t.call(`DELETE /admin/api-keys/${id}`, undefined, issuer)
       expect(refused).toMatchObject({ status: 403, body: { code: 'scope_missing' } })
-      expect(refused.body.message).toContain('cannot grant or revoke what it does not have')
+      expect(refused.body.message).toContain('nobody can grant or revoke what they do not have')
       expect((await t.call('GET /chip-groups', undefined, withKey(key))).status).toBe(200)
       const token = await create(`token ${scopes}`, scopes)
       const kept = await t.call(`DELETE /admin/admin-tokens/${token.body.id}`, undefined, issuer)

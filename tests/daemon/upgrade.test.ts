@@ -72,7 +72,10 @@ test('a newer version copies the database before it migrates it, and says so', a
     log: (line) => lines.push(line),
   })
   const [name = '', ...more] = copies()
-  expect([name, more]).toEqual(['before-migration-0027-2026-06-01T12-00-00.000Z', []])
+  expect([name, more]).toEqual([
+    `before-migration-${String(Number.parseInt(currentSchema, 10) + 1).padStart(4, '0')}-2026-06-01T12-00-00.000Z`,
+    [],
+  ])
   const copy = join(dir, 'backups', name)
   expect(statSync(join(copy, 'tapchip.db')).mode & 0o777).toBe(0o600)
   expect([inCopy(name, schemaOf), inCopy(name, 'select name from teams')]).toEqual([

@@ -1,4 +1,4 @@
-import { apiKeyScopes, scopes } from '../../values/scopes.ts'
+import { scopes } from '../../values/scopes.ts'
 import { defineCommand, type Verb } from '../command/define.ts'
 import { argument, chosen, moment, repeated, team, text, yes } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
@@ -55,8 +55,8 @@ const createApiKey = defineCommand({
     name: text('--name <name>', 'What it is for'),
     scopes: repeated(
       '--scopes <scopes>',
-      `Its permissions, separated by commas: ${apiKeyScopes.join(', ')} (default: all)`,
-      apiKeyScopes,
+      `Its permissions, separated by commas: ${scopes.join(', ')} (default: all)`,
+      scopes,
     ),
     expires,
     team,
@@ -64,7 +64,7 @@ const createApiKey = defineCommand({
   run: async (ctx, { options }) => {
     ctx.needAdmin()
     const name = await ctx.prompts.text(options.name, { flag: '--name', message: 'What is the key for?' })
-    const requestedScopes = chosen('--scopes', options.scopes, apiKeyScopes)
+    const requestedScopes = chosen('--scopes', options.scopes, scopes)
     const key = await ctx.call('POST /admin/api-keys', {
       body: {
         name,

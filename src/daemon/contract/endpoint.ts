@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import type { Scope } from '../../values/scopes.ts'
 
-/** Anyone, an API key's team, an OTP code's bearer, or an admin token. */
+/** Anyone, an API key, an OTP code's bearer, or an admin token as well as an API key (under /admin). */
 export type Auth = 'none' | 'api-key' | 'code' | 'admin'
 
 /** A body of lines or CSV that the handler reads itself. */
@@ -22,6 +22,8 @@ export interface EndpointSpec {
   /** Needs no API key, but may say more, or decide otherwise, with one. */
   readonly keyIsOptional?: true
   readonly scope: Scope
+  /** Concerns the daemon or all of its teams, so credentials of one team are refused. */
+  readonly isForAllTeams?: true
   /** Schemas are built lazily; building all of them slows start-up. */
   readonly params?: () => z.ZodObject
   readonly query?: () => z.ZodObject

@@ -1,9 +1,10 @@
 import type { FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
 import { batchHeader, isBatchId } from '../../values/batch.ts'
-import { permits, type Scope } from '../../values/scopes.ts'
+import { permits } from '../../values/scopes.ts'
 import type { Auth, EndpointSpec } from '../contract/endpoint.ts'
-import type { Actor, AdminToken, ApiKey, Credentials } from '../domain/access/credentials.ts'
+import type { Actor, Credential, CredentialKind, Credentials } from '../domain/access/credentials.ts'
+import { assertForAllTeams, lacking } from '../domain/access/grants.ts'
 import type { Asker } from '../domain/chain/recipients.ts'
 import { DomainError } from '../domain/errors/errors.ts'
 import type { WireWords } from './parse-input.ts'
@@ -13,16 +14,19 @@ export interface AuthDeps {
   wire: WireWords
 }
 
+interface Holder<Team> {
+  actor: Actor
+  holder: Credential
+  /** The only team for which the caller may act; null: all teams. */
+  teamId: Team
+  /** That team, else the one of the API key beside an admin token: what concerns one team concerns this one. */
+  keyTeam: () => number | undefined
+}
+
 export type Caller<A extends Auth> = A extends 'api-key'
-  ? {
-      actor: Actor
-      teamId: number
-      keyId: number
-      scopes: readonly Scope[]
-      keyTeam: () => number | undefined
-    }
+  ? Holder<number>
   : A extends 'admin'
-    ? { actor: Actor; token: AdminToken; keyTeam: () => number | undefined }
+    ? Holder<number | null>
     : A extends 'code'
       ? { actor: Actor; code: string; keyTeam: () => number | undefined }
       : { keyTeam: () => number | undefined }
@@ -31,10 +35,9 @@ export function isAnonymous({ caller }: FastifyRequest): boolean {
   return !caller || teamOf(caller) === null
 }
 
-/** null: a stranger; undefined: an admin token, which is for all teams. */
+/** null: a stranger; undefined: a credential for all teams. */
 export function teamOf(caller: Caller<Auth>): number | null | undefined {
-  if ('teamId' in caller) return caller.teamId
-  if ('token' in caller) return undefined
+  if ('holder' in caller) return caller.teamId ?? undefined
   try {
     return caller.keyTeam() ?? null
   } catch {
@@ -54,31 +57,49 @@ export function authenticate<S extends EndpointSpec>(
 }
 
 function callerOf(deps: AuthDeps, spec: EndpointSpec, request: FastifyRequest): Caller<Auth> {
-  const keyTeam = () => optionalApiKey(deps, request)?.teamId
+  const keyTeam = () => optionalApiKey(deps, request)?.teamId ?? undefined
   switch (spec.auth) {
     case 'api-key': {
-      const key = optionalApiKey(deps, request)
-      if (!key)
+      const holder = optionalApiKey(deps, request)
+      if (!holder)
         throw new DomainError('api_key_missing', `Send your API key in the header ${deps.wire.apiKeyHeader}.`)
-      assertScope(key, spec.scope, `The API key "${key.name}"`)
-      return {
-        actor: actorOf(`key:${key.name}`, request),
-        teamId: key.teamId,
-        keyId: key.id,
-        scopes: key.scopes,
-        keyTeam,
-      }
+      return held(holder, spec, request, keyTeam)
     }
     case 'admin': {
-      const token = deps.credentials.adminToken(bearer(request))
-      assertScope(token, spec.scope, `The admin token "${token.name}"`)
-      return { actor: actorOf(`admin:${token.name}`, request), token, keyTeam }
+      const holder = adminToken(deps, request) ?? optionalApiKey(deps, request)
+      if (!holder)
+        throw new DomainError(
+          'admin_token_missing',
+          `Send an API key of your team in the header ${deps.wire.apiKeyHeader}, or an admin token in the header Authorization: Bearer <token>. Ask someone who has the scope "keys" for one.`,
+        )
+      return held(holder, spec, request, keyTeam)
     }
     case 'code':
       return { actor: actorOf('code', request), code: codeOf(deps.wire, request), keyTeam }
     case 'none':
       return { keyTeam }
   }
+}
+
+/** @throws DomainError scope_missing */
+function held(
+  holder: Credential,
+  spec: EndpointSpec,
+  request: FastifyRequest,
+  keyTeam: () => number | undefined,
+): Caller<'admin'> {
+  const { kind, name, teamId, scopes } = holder
+  if (!permits(scopes, spec.scope)) throw lacking(holder, [spec.scope])
+  if (spec.isForAllTeams) assertForAllTeams(holder)
+  const actor = actorOf(`${kind === 'apiKeys' ? 'key' : 'admin'}:${name}`, request)
+  if (teamId === null) return { actor, holder, teamId, keyTeam }
+  const other = kind === 'adminTokens' ? keyTeam() : undefined
+  if (other !== undefined && other !== teamId)
+    throw new DomainError(
+      'scope_missing',
+      `The admin token "${name}" and the API key that was sent beside it are for different teams. Send one of them.`,
+    )
+  return { actor, holder, teamId, keyTeam: () => teamId }
 }
 
 /** @throws DomainError invalid_input */
@@ -93,9 +114,15 @@ function actorOf(name: string, { id, headers }: FastifyRequest): Actor {
 }
 
 /** Returns the request's API key, or undefined if it has none. @throws DomainError if the key is invalid */
-function optionalApiKey({ credentials, wire }: AuthDeps, request: FastifyRequest): ApiKey | undefined {
+function optionalApiKey({ credentials, wire }: AuthDeps, request: FastifyRequest): Credential | undefined {
   const header = request.headers[wire.apiKeyHeader]
-  return typeof header === 'string' && header !== '' ? credentials.apiKey(header) : undefined
+  return typeof header === 'string' && header !== '' ? credentials.find('apiKeys', header) : undefined
+}
+
+/** Returns the request's admin token, or undefined if it has none. @throws DomainError if the token is invalid */
+function adminToken({ credentials }: AuthDeps, { headers }: FastifyRequest): Credential | undefined {
+  const token = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
+  return token === undefined ? undefined : credentials.find('adminTokens', token)
 }
 
 /** The write that uses the code decides if it is valid. @throws DomainError otp_missing */
@@ -108,44 +135,16 @@ function codeOf(wire: WireWords, request: FastifyRequest): string {
   )
 }
 
-const bearerOf = (request: FastifyRequest): string | undefined =>
-  /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
-
-function bearer(request: FastifyRequest): string {
-  const token = bearerOf(request)
-  if (token === undefined) {
-    throw new DomainError(
-      'admin_token_missing',
-      'Send an admin token in the header Authorization: Bearer <token>. The first one is in the file admin.token in the data directory.',
-    )
-  }
-  return token
-}
-
-function assertScope(holder: { scopes: readonly Scope[] }, required: Scope, subject: string): void {
-  if (permits(holder.scopes, required)) return
-  throw new DomainError(
-    'scope_missing',
-    `${subject} lacks the scope "${required}". Use one that has it, or create one.`,
-  )
-}
-
-export function validKey(deps: AuthDeps, request: FastifyRequest): number | undefined {
+/** The request's valid credential of this kind, whether the endpoint needs it or not. */
+export function validCredential(
+  deps: AuthDeps,
+  request: FastifyRequest,
+  kind: CredentialKind,
+): Credential | undefined {
   const { caller } = request
-  if (caller && 'keyId' in caller) return caller.keyId
+  if (caller && 'holder' in caller && caller.holder.kind === kind) return caller.holder
   try {
-    return optionalApiKey(deps, request)?.id
-  } catch {
-    return undefined
-  }
-}
-
-export function validToken({ credentials }: AuthDeps, request: FastifyRequest): string | undefined {
-  const { caller } = request
-  if (caller && 'token' in caller) return caller.token.name
-  const token = bearerOf(request)
-  try {
-    return token === undefined ? undefined : credentials.adminToken(token).name
+    return kind === 'apiKeys' ? optionalApiKey(deps, request) : adminToken(deps, request)
   } catch {
     return undefined
   }
@@ -155,7 +154,7 @@ export function validToken({ credentials }: AuthDeps, request: FastifyRequest): 
 export function askerOf(deps: AuthDeps, request: FastifyRequest): Asker {
   try {
     const key = optionalApiKey(deps, request)
-    if (key) return { team: key.teamId }
+    if (key && key.teamId !== null) return { team: key.teamId }
   } catch {}
   return { client: network(request.ip) }
 }

@@ -2,10 +2,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { Semaphore } from '../../values/semaphore.ts'
 import type { Config } from '../config/config.ts'
+import { credentialId } from '../domain/access/credentials.ts'
 import { DomainError } from '../domain/errors/errors.ts'
 import { tapState } from '../domain/taps/verify-tap.ts'
 import type { Clock } from '../domain/time/time.ts'
-import { type AuthDeps, network, validKey, validToken } from './auth.ts'
+import { type AuthDeps, network, validCredential } from './auth.ts'
 import { TokenBucket } from './token-bucket.ts'
 
 interface RateDeps extends AuthDeps, TapRateDeps {
@@ -115,13 +116,13 @@ export function limitRates(
 
   // After every onRequest hook, so that browsers can read the refusal thanks to CORS; before the body is read.
   app.addHook('preParsing', (request, reply, _payload, done) => {
-    const isOfTeam = request.caller !== null && 'keyId' in request.caller
+    const holder = request.caller !== null && 'holder' in request.caller ? request.caller.holder : undefined
     // Fastify creates new options on each access.
     const { config: route } = request.routeOptions
     const isAnonymous = request.is404 || route.isLimited === true
-    const key = isOfTeam || isAnonymous ? validKey(deps, request) : undefined
-    if (key !== undefined || (request.caller !== null && 'token' in request.caller))
-      remember(known, ownerOf(deps, request))
+    const key =
+      isAnonymous || holder?.kind === 'apiKeys' ? validCredential(deps, request, 'apiKeys')?.id : undefined
+    if (key !== undefined || holder) remember(known, ownerOf(deps, request))
     if (key === undefined && route.takesTap) {
       const charged = charge(request, spendOfStranger)
       if (charged instanceof Promise) charged.then(done, done)
@@ -147,10 +148,8 @@ const bringsKey = ({ wire }: AuthDeps, { headers }: FastifyRequest): boolean =>
   headers[wire.apiKeyHeader] !== undefined || headers.authorization !== undefined
 
 function ownerOf(deps: AuthDeps, request: FastifyRequest): string | undefined {
-  const key = validKey(deps, request)
-  if (key !== undefined) return `${request.ip} key ${key}`
-  const token = validToken(deps, request)
-  return token && `${request.ip} token ${token}`
+  const found = validCredential(deps, request, 'apiKeys') ?? validCredential(deps, request, 'adminTokens')
+  return found && `${request.ip} ${credentialId(found)}`
 }
 
 function remember(known: Set<string>, owner: string | undefined): void {
@@ -174,7 +173,7 @@ const tooMany = (retryAfterSeconds: number | undefined, why: string): DomainErro
 function isGuess(deps: AuthDeps, request: FastifyRequest, { code }: DomainError): boolean {
   if (/^(api_key|admin_token)_(?!missing)/.test(code)) return true
   const isUnknown = code === 'not_found' && /^\/(refs|otps|t)\//.test(request.routeOptions.url ?? '')
-  return (isUnknown || code === 'otp_unknown') && validKey(deps, request) === undefined
+  return (isUnknown || code === 'otp_unknown') && validCredential(deps, request, 'apiKeys') === undefined
 }
 
 function isLong({ headers, routeOptions }: FastifyRequest): boolean {

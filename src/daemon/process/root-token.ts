@@ -15,7 +15,7 @@ const adminTokenFile = 'admin.token'
 export function rootTokens(config: Pick<Config, 'dataDir' | 'adminToken'>): string[] {
   const path = join(config.dataDir, adminTokenFile)
   if (config.adminToken !== undefined) return [config.adminToken]
-  if (!existsSync(path)) replaceFile(path, `${newSecret('adm')}\n`, { flush: true })
+  if (!existsSync(path)) replaceFile(path, `${newSecret('adminTokens')}\n`, { flush: true })
   if ((statSync(path).mode & 0o077) !== 0) {
     throw new ConfigProblem(
       `${path} can be read by others. Restrict it: chmod 600 ${path}, or remove it to get a new one`,

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import type * as z from 'zod'
 import { stringifyExact } from '../../values/json.ts'
 import { endpoints } from '../contract/index.ts'
+import { credentialId } from '../domain/access/credentials.ts'
 import { namedTeam, resolveTeam } from '../domain/access/teams.ts'
 import {
   type BatchCaller,
@@ -25,7 +26,6 @@ import {
 } from '../domain/batches/steps.ts'
 import { undoBatch } from '../domain/batches/undo.ts'
 import { uploadRows } from '../domain/batches/upload.ts'
-import { notFound } from '../domain/errors/errors.ts'
 import { bindAll, type Call } from '../http/bind.ts'
 import { readLines } from '../http/checked-lines.ts'
 import { mapped, sendLines, sendLineText } from '../http/streams.ts'
@@ -34,23 +34,22 @@ import { pick } from './wire-shapes.ts'
 
 const defaultLimit = 100
 
-type WithKey = Pick<Call<(typeof endpoints)['GET /batches']>, 'actor' | 'teamId' | 'keyId' | 'scopes'>
-type WithToken = Pick<Call<(typeof endpoints)['GET /admin/batches']>, 'actor' | 'token'>
+type Caller = Pick<Call<(typeof endpoints)['GET /admin/batches']>, 'actor' | 'holder' | 'teamId'>
 type Body = AsyncIterable<Uint8Array> | undefined
 type KeyTeam = () => number | undefined
 type Create = z.output<ReturnType<(typeof endpoints)['POST /batches']['body']>>
 type List = z.output<ReturnType<(typeof endpoints)['GET /batches']['query']>>
 type Batch = Awaited<ReturnType<typeof batchOf>>
 
-const callerOf = (call: WithKey | WithToken): BatchCaller =>
-  'token' in call
-    ? {
-        actor: call.actor,
-        teamId: undefined,
-        scopes: call.token.scopes,
-        credential: `token ${call.token.id}`,
-      }
-    : { actor: call.actor, teamId: call.teamId, scopes: call.scopes, credential: `key ${call.keyId}` }
+const callerAt =
+  (isAdmin: boolean) =>
+  ({ actor, holder, teamId }: Caller): BatchCaller => ({
+    actor,
+    teamId: teamId ?? undefined,
+    isAdmin,
+    scopes: holder.scopes,
+    credential: credentialId(holder),
+  })
 
 /** Endpoints that both kinds of credentials share. */
 function stepsOf(ctx: Context) {
@@ -64,9 +63,8 @@ function stepsOf(ctx: Context) {
       { team: name, state, limit = defaultLimit }: List,
       keyTeam: KeyTeam,
     ) => {
-      const team = await namedTeam(ctx, { name, keyTeam })
-      if (team && caller.teamId !== undefined && team.id !== caller.teamId) throw notFound('team')
-      const rows = await listOwnBatches(ctx, { teamId: caller.teamId ?? team?.id }, { state, limit })
+      const team = await namedTeam(ctx, { name, teamId: caller.teamId ?? null, keyTeam })
+      const rows = await listOwnBatches(ctx, { teamId: team?.id }, { state, limit })
       return rows.map(show)
     },
     create: async (
@@ -74,8 +72,7 @@ function stepsOf(ctx: Context) {
       { team: name, propose, settings, ...body }: Create,
       keyTeam: KeyTeam,
     ) => {
-      const team = await resolveTeam(ctx, { name, keyTeam })
-      if (caller.teamId !== undefined && team.id !== caller.teamId) throw notFound('team')
+      const team = await resolveTeam(ctx, { name, teamId: caller.teamId ?? null, keyTeam })
       const input = { ...body, teamId: team.id, isProposed: propose ?? false, settings: settings ?? {} }
       const { isNew, batch } = await createBatch(batches.deps, caller, input)
       return { isNew, batch: show(batch) }
@@ -175,6 +172,7 @@ async function* reported<T extends object>(
 }
 
 export function ownBatchRoutes(app: FastifyInstance, ctx: Context): void {
+  const callerOf = callerAt(false)
   const steps = stepsOf(ctx)
   app.addHook('preClose', async () => steps.streams.end())
   bindAll(app, ctx, {
@@ -198,6 +196,7 @@ export function ownBatchRoutes(app: FastifyInstance, ctx: Context): void {
 }
 
 export function adminBatchRoutes(app: FastifyInstance, ctx: Context): void {
+  const callerOf = callerAt(true)
   const steps = stepsOf(ctx)
   app.addHook('preClose', async () => steps.streams.end())
   bindAll(app, ctx, {
@@ -224,6 +223,7 @@ export function adminBatchRoutes(app: FastifyInstance, ctx: Context): void {
 
 /** Rows and files are streamed. */
 export function batchUploadRoutes(app: FastifyInstance, ctx: Context): void {
+  const callerOf = callerAt(false)
   const { upload, uploadFile } = stepsOf(ctx)
   bindAll(app, ctx, {
     'POST /batches/:id/rows': ({ params, query, request, ...call }) =>
@@ -234,6 +234,7 @@ export function batchUploadRoutes(app: FastifyInstance, ctx: Context): void {
 }
 
 export function adminBatchUploadRoutes(app: FastifyInstance, ctx: Context): void {
+  const callerOf = callerAt(true)
   const { upload, uploadFile } = stepsOf(ctx)
   bindAll(app, ctx, {
     'POST /admin/batches/:id/rows': ({ params, query, request, ...call }) =>

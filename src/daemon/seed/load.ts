@@ -81,9 +81,7 @@ async function seedKeysAndLinks(
   path: string,
 ): Promise<void> {
   for (const [index, key] of seed.apiKeys.entries())
-    await at(`${path}.apiKeys.${index}`, () =>
-      ensureApiKeyIn(trx, credentials, { teamId, ...key, scopes: ['all'], expiresAt: null, at: now }),
-    )
+    await at(`${path}.apiKeys.${index}`, () => ensureApiKeyIn(trx, credentials, { teamId, ...key, at: now }))
   const labels = new Set((await listLinks({ db: { read: trx } }, teamId)).map((link) => link.label))
   for (const [index, link] of seed.links.entries())
     if (!labels.has(link.label))

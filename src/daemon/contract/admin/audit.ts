@@ -66,6 +66,7 @@ export const audit = {
     answerType: 'application/x-ndjson',
   }),
   'GET /admin/audit/export': adminEndpoint({
+    isForAllTeams: true,
     id: 'exportAudit',
     summary:
       'Export changes with their hashes, oldest first, after a line that says where they begin and end',

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { apiKeyScopes, scopes } from '../../../values/scopes.ts'
+import { scopes } from '../../../values/scopes.ts'
 import { adminEndpoint } from '../endpoint.ts'
 import { integer, moment, name, success, team, timestamp } from '../fields.ts'
 import { shortList } from '../list.ts'
@@ -20,7 +20,8 @@ const apiKeyOnWire = () =>
     revokedAt: timestamp.nullable(),
   })
 
-const adminTokenOnWire = () => apiKeyOnWire().omit({ team: true, hint: true })
+/** `team`: null for all teams. */
+const adminTokenOnWire = () => apiKeyOnWire().omit({ hint: true }).extend({ team: z.string().nullable() })
 
 export const apiKeys = {
   'GET /admin/api-keys': adminEndpoint({
@@ -38,7 +39,7 @@ export const apiKeys = {
       z.object({
         ...team,
         name: name(),
-        scopes: scopeList(apiKeyScopes).optional(),
+        scopes: scopeList(scopes).optional(),
         expiresAt: moment.nullable().optional(),
       }),
     response: () => apiKeyOnWire().extend({ key: z.string() }),
@@ -58,14 +59,20 @@ export const adminTokens = {
     id: 'listAdminTokens',
     summary: 'List the admin tokens, without the tokens themselves',
     scope: 'read',
+    query: () => z.object(team),
     response: () => z.array(adminTokenOnWire()),
   }),
   'POST /admin/admin-tokens': adminEndpoint({
     id: 'createAdminToken',
-    summary: 'Create an admin token; only this answer shows it',
+    summary: 'Create an admin token for one team or for all; only this answer shows it',
     scope: 'keys',
     body: () =>
-      z.object({ name: name(), scopes: scopeList(scopes), expiresAt: moment.nullable().optional() }),
+      z.object({
+        ...team,
+        name: name(),
+        scopes: scopeList(scopes),
+        expiresAt: moment.nullable().optional(),
+      }),
     response: () => adminTokenOnWire().extend({ token: z.string() }),
     noStore: true,
   }),

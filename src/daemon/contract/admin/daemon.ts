@@ -93,6 +93,7 @@ export const daemon = {
       }),
   }),
   'POST /admin/backup': adminEndpoint({
+    isForAllTeams: true,
     dryRun: 'input',
     id: 'backUp',
     summary: 'Back up the database consistently to a folder of the daemon while taps continue',

@@ -67,6 +67,7 @@ export const keySets = {
     response: () => z.array(keySetOnWire()),
   }),
   'POST /admin/key-sets': adminEndpoint({
+    isForAllTeams: true,
     id: 'createKeySet',
     summary: 'Create a key set. Its keys are never shown',
     scope: 'keys',
@@ -74,6 +75,7 @@ export const keySets = {
     response: () => keySetOnWire().extend({ warnings: z.array(z.string()) }),
   }),
   'DELETE /admin/key-sets/:id': adminEndpoint({
+    isForAllTeams: true,
     id: 'deleteKeySet',
     summary: 'Remove a key set that no chip uses',
     scope: 'keys',

@@ -54,6 +54,7 @@ export const teams = {
     response: () => z.array(teamOnWire()),
   }),
   'POST /admin/teams': adminEndpoint({
+    isForAllTeams: true,
     id: 'createTeam',
     summary: 'Create a team',
     scope: 'all',
@@ -74,6 +75,7 @@ export const teams = {
     response: teamOnWire,
   }),
   'DELETE /admin/teams/:id': adminEndpoint({
+    isForAllTeams: true,
     id: 'deleteTeam',
     summary: 'Remove an empty team',
     scope: 'edit',

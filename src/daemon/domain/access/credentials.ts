@@ -3,8 +3,7 @@ import { crc32 } from 'node:zlib'
 import type { Logger } from 'pino'
 import { parseScopes, type Scope } from '../../../values/scopes.ts'
 import {
-  allAdminTokens,
-  allApiKeys,
+  allCredentials,
   type CredentialGrant,
   type CredentialKind,
   CredentialMac,
@@ -12,23 +11,22 @@ import {
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import { DatabaseUnavailable, type Queries } from '../../store/database/database.ts'
 import { LoadOrder } from '../../store/database/load-order.ts'
-import type { AdminTokenRow, ApiKeyRow } from '../../store/schema/schema.ts'
+import type { CredentialRow } from '../../store/schema/schema.ts'
 import { DomainError } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 
 export type { Actor } from '../../store/audit/audit.ts'
 
-export interface ApiKey {
-  readonly id: number
-  readonly name: string
-  readonly teamId: number
-  readonly scopes: readonly Scope[]
-}
+export type { CredentialKind }
 
-export interface AdminToken {
+/** Who asks, for which team, with which scopes: an API key or an admin token. */
+export interface Credential {
+  readonly kind: CredentialKind
   /** 0: the root token. */
   readonly id: number
   readonly name: string
+  /** null: all teams. */
+  readonly teamId: number | null
   readonly scopes: readonly Scope[]
   /** ISO 8601 */
   readonly expiresAt: string | null
@@ -37,7 +35,34 @@ export interface AdminToken {
 /** The root token, which exists without being created. */
 export const rootName = 'root'
 
-type CachedCredential<Row> = { row: Row; scopes: readonly Scope[] }
+const root: Credential = {
+  kind: 'adminTokens',
+  id: 0,
+  name: rootName,
+  teamId: null,
+  scopes: ['all'],
+  expiresAt: null,
+}
+
+const kinds = {
+  apiKeys: { code: 'api_key', noun: 'API key', prefix: 'svc' },
+  adminTokens: { code: 'admin_token', noun: 'admin token', prefix: 'adm' },
+} as const
+
+export const nounOf = (kind: CredentialKind): string => kinds[kind].noun
+
+/** At the beginning of a sentence. */
+export const titleOf = ({ kind, name }: Pick<Credential, 'kind' | 'name'>): string =>
+  `The ${nounOf(kind)} "${name}"`
+
+/** Permanent, since names can be used again: `key 3`, `token 0`. */
+export const credentialId = ({ kind, id }: Pick<Credential, 'kind' | 'id'>): string =>
+  `${kind === 'apiKeys' ? 'key' : 'token'} ${id}`
+
+interface CachedCredential {
+  readonly credential: Credential
+  readonly revokedAt: string | null
+}
 
 /** Credentials by HMAC, in memory because every request needs one. */
 export class Credentials {
@@ -48,8 +73,7 @@ export class Credentials {
   readonly #told = new Set<string>()
   readonly #order = new LoadOrder()
   #isCurrent = (): boolean => true
-  #apiKeys = new Map<string, CachedCredential<ApiKeyRow>>()
-  #adminTokens = new Map<string, CachedCredential<AdminTokenRow>>()
+  #byMac = new Map<string, CachedCredential>()
 
   /** @param rootTokens tokens of scope `all`, from a file or the environment */
   constructor(clock: Clock, box: SecretBox, rootTokens: readonly string[], log: Pick<Logger, 'error'>) {
@@ -61,11 +85,10 @@ export class Credentials {
 
   async load(db: Queries): Promise<void> {
     const isNewest = this.#order.begin()
-    const apiKeys = this.#held('apiKeys', await allApiKeys(db))
-    const adminTokens = this.#held('adminTokens', await allAdminTokens(db))
-    if (!isNewest()) return
-    this.#apiKeys = apiKeys
-    this.#adminTokens = adminTokens
+    const byMac = new Map<string, CachedCredential>()
+    for (const kind of ['apiKeys', 'adminTokens'] as const)
+      this.#add(byMac, kind, await allCredentials(db, kind))
+    if (isNewest()) this.#byMac = byMac
   }
 
   /** The key by which a secret is found in the store. */
@@ -87,16 +110,16 @@ export class Credentials {
   }
 
   /** Omits rows that were not written with the data key, and logs that once. */
-  #held<Row extends ApiKeyRow | AdminTokenRow>(
-    kind: CredentialKind,
-    rows: readonly Row[],
-  ): Map<string, CachedCredential<Row>> {
-    const byMac = new Map<string, CachedCredential<Row>>()
-    for (const row of rows)
-      if (row.mac !== null && this.#macs.isSealed(kind, row))
-        byMac.set(row.mac, { row, scopes: parseScopes(row.scopes) })
-      else if (row.revokedAt === null) this.#refuse(kind, row.id)
-    return byMac
+  #add(byMac: Map<string, CachedCredential>, kind: CredentialKind, rows: readonly CredentialRow[]): void {
+    for (const row of rows) {
+      const { id, name, teamId, expiresAt, revokedAt, mac } = row
+      if (mac === null || !this.#macs.isSealed(kind, row)) {
+        if (revokedAt === null) this.#refuse(kind, id)
+        continue
+      }
+      const scopes = parseScopes(row.scopes)
+      byMac.set(mac, { credential: { kind, id, name, teamId, scopes, expiresAt }, revokedAt })
+    }
   }
 
   #refuse(kind: CredentialKind, id: number): void {
@@ -109,46 +132,29 @@ export class Credentials {
     )
   }
 
-  /** @throws DomainError api_key_unknown, api_key_revoked, api_key_expired; DatabaseUnavailable */
-  apiKey(secret: string): ApiKey {
-    const { row, scopes } = this.#live(this.#apiKeys, secret, { code: 'api_key', name: 'API key' })
-    return { id: row.id, name: row.name, teamId: row.teamId, scopes }
-  }
-
-  /** @throws DomainError admin_token_unknown, admin_token_revoked, admin_token_expired; DatabaseUnavailable */
-  adminToken(secret: string): AdminToken {
-    if (this.#rootHashes.has(hashSecret(secret)))
-      return { id: 0, name: rootName, scopes: ['all'], expiresAt: null }
-    const { row, scopes } = this.#live(this.#adminTokens, secret, {
-      code: 'admin_token',
-      name: 'admin token',
-    })
-    return { id: row.id, name: row.name, scopes, expiresAt: row.expiresAt }
-  }
-
-  #live<Row extends ApiKeyRow | AdminTokenRow>(
-    held: ReadonlyMap<string, CachedCredential<Row>>,
-    secret: string,
-    { code, name }: { code: 'api_key' | 'admin_token'; name: string },
-  ): CachedCredential<Row> {
+  /** @throws DomainError with a code of 401; DatabaseUnavailable */
+  find(kind: CredentialKind, secret: string): Credential {
+    const { code, noun } = kinds[kind]
+    if (kind === 'adminTokens' && this.#rootHashes.has(hashSecret(secret))) return root
     if (!this.#isCurrent())
       throw new DatabaseUnavailable('Recent revocations are unknown: it has not reported changes for a while')
-    const found = held.get(this.macOf(code === 'api_key' ? 'apiKeys' : 'adminTokens', secret))
-    if (!found) throw new DomainError(`${code}_unknown`, `This ${name} is not known.${hintFor(secret, code)}`)
-    const { row } = found
-    if (row.revokedAt !== null)
-      throw new DomainError(`${code}_revoked`, `The ${name} "${row.name}" was revoked. Ask for a new one.`)
-    if (row.expiresAt !== null && row.expiresAt <= iso(this.#clock.now()))
+    const found = this.#byMac.get(this.macOf(kind, secret))
+    if (!found) throw new DomainError(`${code}_unknown`, `This ${noun} is not known.${hintFor(secret, kind)}`)
+    const { credential, revokedAt } = found
+    const { name, expiresAt } = credential
+    if (revokedAt !== null)
+      throw new DomainError(`${code}_revoked`, `The ${noun} "${name}" was revoked. Ask for a new one.`)
+    if (expiresAt !== null && expiresAt <= iso(this.#clock.now()))
       throw new DomainError(
         `${code}_expired`,
-        `The ${name} "${row.name}" expired at ${row.expiresAt}. Ask for a new one.`,
+        `The ${noun} "${name}" expired at ${expiresAt}. Ask for a new one.`,
       )
-    return found
+    return credential
   }
 }
 
-const hintFor = (secret: string, code: 'api_key' | 'admin_token'): string =>
-  secret.startsWith(code === 'api_key' ? 'svc_' : 'adm_') && !isWhole(secret)
+const hintFor = (secret: string, kind: CredentialKind): string =>
+  secret.startsWith(`${kinds[kind].prefix}_`) && !isWhole(secret)
     ? ' It looks truncated or mistyped: check that you copied all of it.'
     : ' Check which daemon it belongs to.'
 
@@ -157,14 +163,14 @@ const randomLength = 32
 const checksumLength = 6
 
 /** 32 random characters and a checksum of six, which reveals typos and lets scanners recognize leaked secrets. */
-export function newSecret(prefix: 'svc' | 'adm'): string {
+export function newSecret(kind: CredentialKind): string {
   let random = ''
   while (random.length < randomLength) {
     // 248 is the last multiple of 62 below 256: larger bytes would favor some characters.
     for (const byte of randomBytes(64))
       if (byte < 248 && random.length < randomLength) random += alphabet[byte % 62]
   }
-  return `${prefix}_${random}${checksum(random)}`
+  return `${kinds[kind].prefix}_${random}${checksum(random)}`
 }
 
 /** False for a truncated or mistyped secret. Keys from a seed need not pass. */

@@ -1,28 +1,24 @@
 import { parseScopes, type Scope } from '../../../values/scopes.ts'
 import {
-  allAdminTokens,
-  apiKeysOfTeam,
-  findAdminToken,
-  findApiKey,
-  findApiKeyByMac,
-  findLiveAdminToken,
-  findLiveApiKey,
-  insertAdminToken,
-  insertApiKey,
-  revokeAdminToken,
-  revokeApiKey,
+  allCredentials,
+  credentialsOfTeam,
+  findCredential,
+  findCredentialByMac,
+  findLiveCredential,
+  insertCredential,
+  revokeCredential,
 } from '../../store/access/credentials.ts'
-import { type Actor, recordChange } from '../../store/audit/audit.ts'
+import { recordChange } from '../../store/audit/audit.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
-import type { AdminTokenRow, ApiKeyRow } from '../../store/schema/schema.ts'
+import type { CredentialRow } from '../../store/schema/schema.ts'
 import { alreadyExists, conflict, invalid, notFound } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
-import { type AdminToken, type Credentials, hintOf, newSecret, rootName } from './credentials.ts'
+import { type CredentialKind, type Credentials, hintOf, newSecret, nounOf, rootName } from './credentials.ts'
 import { type EndedDeps, logPaused, pauseEndedBatches } from './ended-batches.ts'
-import { assertGrantable, endOf, grantable, type Operator } from './grants.ts'
+import { assertGrantable, endOf, type Operator } from './grants.ts'
 import { assertTeamIn } from './teams.ts'
 
-export type { AdminTokenRow, ApiKeyRow }
+export type { CredentialRow }
 
 interface Deps {
   db: Db
@@ -30,168 +26,126 @@ interface Deps {
   credentials: Credentials
 }
 
-interface NewCredential {
+export interface NewCredential {
+  /** null: all teams, which only an admin token can be for. */
+  teamId: number | null
   name: string
-  scopes?: readonly Scope[] | undefined
-  /** ISO 8601. */
+  scopes: readonly Scope[]
+  /** ISO 8601; null or absent: as long as its creator. */
   expiresAt?: string | null | undefined
 }
 
-export const listApiKeys = ({ db }: { db: Pick<Db, 'read'> }, teamId: number): Promise<ApiKeyRow[]> =>
-  apiKeysOfTeam(db.read, teamId)
+const actionOf = (kind: CredentialKind, verb: 'create' | 'revoke') =>
+  kind === 'apiKeys' ? (`api-keys.${verb}` as const) : (`admin-tokens.${verb}` as const)
 
-/** A creator can grant only scopes that it has. @throws DomainError already_exists, invalid_input, scope_missing */
-export async function createApiKey(
+/** @param teamId null: those of all teams, which belong to none included */
+export const listCredentials = (
+  { db }: { db: Pick<Db, 'read'> },
+  kind: CredentialKind,
+  teamId: number | null,
+): Promise<CredentialRow[]> =>
+  teamId === null ? allCredentials(db.read, kind) : credentialsOfTeam(db.read, kind, teamId)
+
+/** A creator can grant only what it has. @throws DomainError already_exists, invalid_input, scope_missing, not_found */
+export async function createCredential(
   { db, clock, credentials }: Deps,
-  { teamId, actor, token: creator }: { teamId: number; actor: Actor; token: AdminToken },
-  { name, scopes = grantable(creator), expiresAt: requestedExpiry = null }: NewCredential,
-): Promise<{ row: ApiKeyRow; key: string }> {
+  { holder, actor }: Operator,
+  kind: CredentialKind,
+  { teamId, name, scopes, expiresAt: requestedExpiry = null }: NewCredential,
+): Promise<{ row: CredentialRow; secret: string }> {
   const at = iso(clock.now())
-  assertGrantable(creator, scopes)
-  const expiresAt = endOf(creator, requestedExpiry)
-  assertFuture(expiresAt, at)
-  const key = newSecret('svc')
+  assertGrantable(holder, scopes)
+  const expiresAt = endOf(holder, requestedExpiry)
+  if (expiresAt !== null && expiresAt <= at)
+    throw invalid('expiresAt', `must be in the future; it is now ${at}`)
+  const secret = newSecret(kind)
   const row = await db.write(async (trx) => {
-    await assertTeamIn(trx, teamId)
-    if (await findLiveApiKey(trx, teamId, name)) {
+    if (teamId !== null) await assertTeamIn(trx, teamId)
+    // The audit log names tokens, so none shares a name with another one, or with the root token.
+    const isTaken =
+      kind === 'apiKeys'
+        ? teamId !== null && (await findLiveCredential(trx, kind, name, teamId)) !== undefined
+        : name === rootName || (await findLiveCredential(trx, kind, name)) !== undefined
+    if (isTaken)
       throw alreadyExists(
-        `The team already has an API key named "${name}". Revoke it, or choose another name.`,
+        `There is already an ${nounOf(kind)} named "${name}". Revoke it, or choose another name.`,
       )
-    }
-    const inserted = await ensureApiKeyIn(trx, credentials, { teamId, name, key, scopes, expiresAt, at })
+    const granted = { teamId, name, scopes, expiresAt }
+    const inserted = await insertSecret(trx, credentials, kind, { ...granted, secret, at })
     const detail = { id: inserted.id, scopes, expiresAt }
-    await recordChange(trx, { at, actor, teamId, action: 'api-keys.create', target: name, detail })
+    await recordChange(trx, { at, actor, teamId, action: actionOf(kind, 'create'), target: name, detail })
     return inserted
   })
   await credentials.load(db.read)
-  return { row, key }
+  return { row, secret }
 }
 
-/**
- * A step of a larger write; the caller reloads the credentials. @throws DomainError conflict if another team has
- * the key
- */
+type NewSecret = Required<NewCredential> & { expiresAt: string | null; secret: string; at: string }
+
+const insertSecret = (
+  trx: Queries,
+  credentials: Pick<Credentials, 'stored'>,
+  kind: CredentialKind,
+  { teamId, name, scopes, expiresAt, secret, at: createdAt }: NewSecret,
+): Promise<CredentialRow> =>
+  insertCredential(trx, kind, {
+    ...credentials.stored(kind, secret, {
+      teamId,
+      name,
+      scopes: JSON.stringify([...new Set(scopes)]),
+      expiresAt,
+    }),
+    hint: hintOf(secret),
+    createdAt,
+  })
+
+/** A step of a seed; the caller reloads the credentials. @throws DomainError conflict if another team has the key */
 export async function ensureApiKeyIn(
   trx: Queries,
   credentials: Pick<Credentials, 'macOf' | 'stored'>,
-  input: {
-    teamId: number
-    name: string
-    key: string
-    scopes: readonly Scope[]
-    expiresAt: string | null
-    at: string
-  },
-): Promise<ApiKeyRow> {
-  const { teamId, name, key, scopes, expiresAt, at: createdAt } = input
-  const known = await findApiKeyByMac(trx, credentials.macOf('apiKeys', key))
-  if (known && known.teamId !== teamId) throw conflict('the key belongs to another team')
-  return (
-    known ??
-    insertApiKey(trx, {
-      ...credentials.stored('apiKeys', key, {
-        teamId,
-        name,
-        scopes: JSON.stringify([...new Set(scopes)]),
-        expiresAt,
-      }),
-      hint: hintOf(key),
-      createdAt,
-      revokedAt: null,
+  { key, ...input }: { teamId: number; name: string; key: string; at: string },
+): Promise<void> {
+  const known = await findCredentialByMac(trx, 'apiKeys', credentials.macOf('apiKeys', key))
+  if (known && known.teamId !== input.teamId) throw conflict('the key belongs to another team')
+  if (!known)
+    await insertSecret(trx, credentials, 'apiKeys', {
+      ...input,
+      scopes: ['all'],
+      expiresAt: null,
+      secret: key,
     })
-  )
-}
-
-/** @throws as revokeOnce */
-export const removeApiKey = (deps: RevokeDeps, caller: Operator, id: number): Promise<void> =>
-  revokeOnce(deps, caller, id, {
-    noun: 'API key',
-    action: 'api-keys.revoke',
-    find: findApiKey,
-    revoke: revokeApiKey,
-  })
-
-/** @throws DomainError invalid_input */
-function assertFuture(expiresAt: string | null, now: string): void {
-  if (expiresAt !== null && expiresAt <= now)
-    throw invalid('expiresAt', `must be in the future; it is now ${now}`)
-}
-
-export const listAdminTokens = ({ db }: { db: Pick<Db, 'read'> }): Promise<AdminTokenRow[]> =>
-  allAdminTokens(db.read)
-
-/** A creator can grant only scopes that it has. @throws DomainError scope_missing, already_exists, invalid_input */
-export async function createAdminToken(
-  { db, clock, credentials }: Deps,
-  { token: creator, actor }: Operator,
-  { name, scopes, expiresAt: requestedExpiry = null }: NewCredential & { scopes: readonly Scope[] },
-): Promise<{ row: AdminTokenRow; token: string }> {
-  const at = iso(clock.now())
-  assertGrantable(creator, scopes)
-  const expiresAt = endOf(creator, requestedExpiry)
-  assertFuture(expiresAt, at)
-  const token = newSecret('adm')
-  const row = await db.write(async (trx) => {
-    // The audit log names tokens, so none may share the name of the root token.
-    if (name === rootName || (await findLiveAdminToken(trx, name))) {
-      throw alreadyExists(`An admin token named "${name}" already exists. Choose another name.`)
-    }
-    const inserted = await insertAdminToken(trx, {
-      ...credentials.stored('adminTokens', token, {
-        name,
-        scopes: JSON.stringify([...new Set(scopes)]),
-        expiresAt,
-      }),
-      createdAt: at,
-      revokedAt: null,
-    })
-    const detail = { id: inserted.id, scopes, expiresAt }
-    await recordChange(trx, { at, actor, teamId: null, action: 'admin-tokens.create', target: name, detail })
-    return inserted
-  })
-  await credentials.load(db.read)
-  return { row, token }
-}
-
-/** @throws as revokeOnce */
-export const removeAdminToken = (deps: RevokeDeps, caller: Operator, id: number): Promise<void> =>
-  revokeOnce(deps, caller, id, {
-    noun: 'admin token',
-    action: 'admin-tokens.revoke',
-    find: findAdminToken,
-    revoke: revokeAdminToken,
-  })
-
-type RevokeDeps = Deps & EndedDeps
-type Row = ApiKeyRow | AdminTokenRow
-
-interface Revocable {
-  readonly noun: string
-  readonly action: 'api-keys.revoke' | 'admin-tokens.revoke'
-  find(trx: Queries, id: number): Promise<Row | undefined>
-  /** Undefined: it was revoked before. */
-  revoke(trx: Queries, id: number, at: string): Promise<Row | undefined>
 }
 
 /** Effective at once, also for its batches; revoking twice is not an error. @throws DomainError not_found, scope_missing */
-async function revokeOnce(
-  { db, clock, credentials, log }: RevokeDeps,
-  { token: caller, actor }: Operator,
+export async function removeCredential(
+  { db, clock, credentials, log }: Deps & EndedDeps,
+  operator: Operator,
+  kind: CredentialKind,
   id: number,
-  { noun, action, find, revoke }: Revocable,
 ): Promise<void> {
   const at = iso(clock.now())
+  const { actor } = operator
   const paused = await db.write(async (trx) => {
-    const known = await find(trx, id)
-    if (!known) throw notFound(noun)
-    // A caller cannot revoke a credential that has more scopes than its own.
-    assertGrantable(caller, parseScopes(known.scopes))
-    const revoked = await revoke(trx, id, at)
+    await manageable(trx, operator, kind, id)
+    const revoked = await revokeCredential(trx, kind, { id, at })
     if (!revoked) return []
-    const teamId = 'teamId' in revoked ? revoked.teamId : null
-    await recordChange(trx, { at, actor, teamId, action, target: revoked.name, detail: { id } })
+    const { teamId, name: target } = revoked
+    await recordChange(trx, { at, actor, teamId, action: actionOf(kind, 'revoke'), target, detail: { id } })
     return pauseEndedBatches(trx, { at, actor })
   })
   logPaused(log, paused)
   await credentials.load(db.read)
+}
+
+/** Of the caller's team, and with no more scopes than the caller has. @throws DomainError not_found, scope_missing */
+async function manageable(
+  trx: Queries,
+  { holder }: Operator,
+  kind: CredentialKind,
+  id: number,
+): Promise<CredentialRow> {
+  const row = await findCredential(trx, kind, id)
+  if (!row || (holder.teamId !== null && row.teamId !== holder.teamId)) throw notFound(nounOf(kind))
+  assertGrantable(holder, parseScopes(row.scopes))
+  return row
 }

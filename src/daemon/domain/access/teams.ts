@@ -14,10 +14,10 @@ import { countDeferred } from '../../store/chain/announcements.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
 import type { TeamRow } from '../../store/schema/schema.ts'
 import { type Budget, spentBy } from '../chain/budget.ts'
-import { alreadyExists, DomainError, inUse, notFound, scopeMissing } from '../errors/errors.ts'
+import { alreadyExists, DomainError, inUse, notFound } from '../errors/errors.ts'
 import { type BudgetClock, iso } from '../time/time.ts'
 import { type Brand, brandColumns, brandOf, type NewBrand } from './brand.ts'
-import type { Operator } from './grants.ts'
+import { assertForAllTeams, lacking, type Operator } from './grants.ts'
 
 export type { TeamRow }
 
@@ -30,11 +30,13 @@ type ReadDeps = { db: Pick<Db, 'read'> }
 interface TeamSelector {
   /** A team's name, or its ID in digits. */
   name: string | undefined
-  /** The team of the API key sent along. Called only if no team is named; may throw api_key_unknown. */
+  /** The team of the caller's credential; null: all teams. Any other team does not exist for the caller. */
+  teamId: number | null
+  /** That team, else the team of the API key sent along. Called only if no team is named; may throw api_key_unknown. */
   keyTeam: () => number | undefined
 }
 
-/** The named team, else the API key's team, else the only team. @throws DomainError not_found, team_required */
+/** The named team, else the credential's team, else the only team. @throws DomainError not_found, team_required */
 export async function resolveTeam(deps: ReadDeps, question: TeamSelector): Promise<TeamRow> {
   const team = await namedTeam(deps, question)
   if (team) return team
@@ -50,16 +52,19 @@ export async function resolveTeam(deps: ReadDeps, question: TeamSelector): Promi
 /** Like `resolveTeam`, but undefined if the request names no team and therefore concerns all of them. */
 export async function namedTeam(
   { db }: ReadDeps,
-  { name, keyTeam }: TeamSelector,
+  { name, teamId, keyTeam }: TeamSelector,
 ): Promise<TeamRow | undefined> {
   if (name !== undefined && name !== '') {
     const team = (await findTeamNamed(db.read, name)) ?? (await teamNumbered(db.read, name))
-    if (!team) throw notFound('team')
+    if (!team || (teamId !== null && team.id !== teamId)) throw notFound('team')
     return team
   }
   const id = keyTeam()
   return id === undefined ? undefined : findTeam(db.read, id)
 }
+
+export const teamNames = async ({ db }: ReadDeps): Promise<Map<number | null, string>> =>
+  new Map((await allTeams(db.read)).map(({ id, name }) => [id, name]))
 
 const teamNumbered = async (db: Queries, digits: string): Promise<TeamRow | undefined> =>
   /^\d{1,15}$/.test(digits) ? findTeam(db, Number(digits)) : undefined
@@ -82,9 +87,15 @@ export interface TeamView {
   brand: Brand
 }
 
-export async function listTeams({ db, clock }: ReadDeps & { clock: BudgetClock }): Promise<TeamView[]> {
+/** @param teamId null: all teams */
+export async function listTeams(
+  { db, clock }: ReadDeps & { clock: BudgetClock },
+  teamId: number | null,
+): Promise<TeamView[]> {
   const [teams, waiting] = await Promise.all([allTeams(db.read), countDeferred(db.read)])
-  return teams.map((team) => viewOf(team, clock.confirmedTime(), waiting.get(team.id)))
+  return teams
+    .filter(({ id }) => teamId === null || id === teamId)
+    .map((team) => viewOf(team, clock.confirmedTime(), waiting.get(team.id)))
 }
 
 /** @throws DomainError not_found */
@@ -157,7 +168,7 @@ type TeamEdit = { [limit in 'transactionsPerDay' | 'gasPerDay']?: number | null 
 /** Today's usage counts against the new limits. @throws DomainError not_found, invalid_input, scope_missing */
 export async function editTeam(
   { db, clock }: { db: Db; clock: BudgetClock },
-  { actor, token }: Operator,
+  { actor, holder }: Operator,
   id: number,
   { transactionsPerDay, gasPerDay, brand = {} }: TeamEdit,
 ): Promise<void> {
@@ -171,15 +182,16 @@ export async function editTeam(
       'invalid_input',
       'Specify what to change: transactionsPerDay, gasPerDay, or fields of brand.',
     )
-  // Limits bind everyone with a lesser scope.
-  if (setsLimits && !permits(token.scopes, 'all'))
-    throw scopeMissing(
-      `The admin token "${token.name}" lacks the scope "all", which changing daily limits requires. Nothing was changed. Use a token that has it.`,
-    )
+  // Limits bind teams, and everyone with a lesser scope.
+  if (setsLimits) {
+    if (!permits(holder.scopes, 'all'))
+      throw lacking(holder, ['all'], 'changing daily limits requires it. Nothing was changed')
+    assertForAllTeams(holder)
+  }
   const at = iso(clock.now())
   await db.write(async (trx) => {
     const team = await findTeam(trx, id)
-    if (!team) throw notFound('team')
+    if (!team || (holder.teamId !== null && holder.teamId !== id)) throw notFound('team')
     const changes: Partial<EditableTeam> = { ...limits, ...brandColumns(team, brand) }
     const names = Object.keys(changes) as (keyof EditableTeam)[]
     const changed = names.filter((name) => changes[name] !== team[name])

@@ -47,8 +47,10 @@ const kindsByName = new Map(kinds.flatMap((kind) => kind.names.map((name) => [na
 
 export interface BatchCaller {
   readonly actor: Actor
-  /** Undefined: an admin token, which sees all teams' batches. */
+  /** Undefined: all teams' batches. */
   readonly teamId: number | undefined
+  /** Asks under /admin. */
+  readonly isAdmin: boolean
   readonly scopes: readonly Scope[]
   /** Permanently identifies the credential, since names can be reused: `key 3`, `token 0`. */
   readonly credential: string
@@ -59,12 +61,12 @@ export interface BatchCaller {
  * @throws DomainError scope_missing
  */
 function assertMayRun(
-  { teamId, scopes }: BatchCaller,
+  { scopes, ...caller }: BatchCaller,
   { isAdmin, scope }: Pick<BatchKind, 'isAdmin' | 'scope'>,
   kind: string,
 ): void {
-  if (isAdmin && teamId !== undefined)
-    throw scopeMissing(`A batch of ${kind} requires an admin token; an API key is not enough.`)
+  if (isAdmin && !caller.isAdmin)
+    throw scopeMissing(`Batches of ${kind} are under /admin/batches, with the same credential.`)
   if (!permits(scopes, scope)) throw scopeMissing(`A batch of ${kind} requires the scope "${scope}".`)
 }
 

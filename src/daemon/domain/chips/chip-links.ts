@@ -24,7 +24,7 @@ export interface ChipLinks {
 /** @throws DomainError not_found, invalid_input, conflict, scope_missing */
 export async function linkChip(
   { db, clock }: Deps,
-  { actor, token: holder }: Operator,
+  { actor, holder }: Operator,
   readings: UidReadings,
   links: ChipLinks,
 ): Promise<void> {
@@ -57,7 +57,7 @@ export async function linkChip(
 /** Removes both if neither member is given. @throws DomainError not_found, scope_missing */
 export async function unlinkChip(
   { db, clock }: Deps,
-  { actor, token: holder }: Operator,
+  { actor, holder }: Operator,
   readings: UidReadings,
   what: { token?: boolean | undefined; item?: boolean | undefined },
 ): Promise<void> {

@@ -19,7 +19,7 @@ const conflict = (message: string) => new DomainError('conflict', message)
 /** @returns the UID of the replaced chip; unchanged if the same chip took its place before @throws DomainError not_found, conflict, scope_missing */
 export async function replaceChip(
   { db, clock }: { db: Db; clock: Clock },
-  { actor, token: holder }: Operator,
+  { actor, holder }: Operator,
   readings: UidReadings,
   other: UidReadings,
 ): Promise<{ uid: string; status: 'replaced' | 'unchanged' }> {

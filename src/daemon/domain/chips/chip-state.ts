@@ -34,7 +34,7 @@ export async function disableChip(
 /** Invalidated refs and codes stay invalid. @throws DomainError not_found, conflict, scope_missing */
 export async function enableChip(
   { db, clock }: Deps,
-  { actor, token: holder }: Operator,
+  { actor, holder }: Operator,
   readings: UidReadings,
 ): Promise<void> {
   const at = iso(clock.now())

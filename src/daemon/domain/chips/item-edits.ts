@@ -11,8 +11,8 @@ import {
 import { findContractOfSymbol } from '../../store/contracts/contracts.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
 import type { ItemRow } from '../../store/schema/schema.ts'
-import type { AdminToken } from '../access/credentials.ts'
-import { assertMayTransfer } from '../access/grants.ts'
+import type { Credential } from '../access/credentials.ts'
+import { assertMayTransfer, type Grantor } from '../access/grants.ts'
 import { assertTeamIn } from '../access/teams.ts'
 import { DomainError, invalid, notFound } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
@@ -83,7 +83,7 @@ export async function createItem(deps: Deps, { teamId, actor }: Caller, item: Ne
  */
 export async function editItem(
   deps: Deps,
-  { teamId, actor, token }: Caller & { token: AdminToken },
+  { teamId, actor, holder }: Caller & { holder: Credential },
   id: string,
   fields: ItemFields,
   expected: ItemFields = {},
@@ -95,7 +95,7 @@ export async function editItem(
     const columns = await columnsOf(trx, teamId, fields)
     if (isOther(before, columns) && isOther(before, await columnsOf(trx, teamId, expected)))
       throw new DomainError('conflict', 'The item was changed in the meantime, so it was not edited.')
-    const change = await itemChange(trx, { teamId, token }, before, fields)
+    const change = await itemChange(trx, { teamId, holder }, before, fields)
     // A repeated edit, such as in a resumed batch, changes nothing.
     if (isOther(before, change)) await changeItemIn(trx, { teamId, actor }, id, change, at)
   })
@@ -110,7 +110,7 @@ export type ItemChange = Columns
  */
 export async function itemChange(
   db: Queries,
-  { teamId, token }: { teamId: number; token: Pick<AdminToken, 'name' | 'scopes'> | undefined },
+  { teamId, holder }: { teamId: number; holder: Grantor | undefined },
   before: ItemRow | undefined,
   fields: ItemFields,
 ): Promise<ItemChange> {
@@ -119,8 +119,13 @@ export async function itemChange(
   const { id } = before
   const { contractId = null } = change
   // Adding a contract causes tokens to be minted for the chips of the item.
-  if (token && contractId !== null && contractId !== before.contractId && (await isItemBound(db, teamId, id)))
-    assertMayTransfer(token, 'giving an item that chips are bound to a contract')
+  if (
+    holder &&
+    contractId !== null &&
+    contractId !== before.contractId &&
+    (await isItemBound(db, teamId, id))
+  )
+    assertMayTransfer(holder, 'giving an item that chips are bound to a contract')
   if (fields.variants && isOther(before, change))
     await assertVariantsStay(db, { teamId, id }, fields.variants)
   return change

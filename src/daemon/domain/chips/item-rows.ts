@@ -4,7 +4,7 @@ import { type ItemMember, type ItemMembers, itemMembers } from '../../../values/
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { deleteItem, findItem, isItemBound } from '../../store/chips/items.ts'
 import type { Queries } from '../../store/database/database.ts'
-import type { AdminToken } from '../access/credentials.ts'
+import type { Grantor } from '../access/grants.ts'
 import { DomainError, notFound } from '../errors/errors.ts'
 import { changeItemIn, ensureItemIn, type ItemChange, itemChange } from './item-edits.ts'
 import { toView } from './items.ts'
@@ -32,7 +32,7 @@ export interface ItemResult {
 interface Caller {
   readonly teamId: number
   readonly actor: Actor
-  readonly token: Pick<AdminToken, 'name' | 'scopes'>
+  readonly holder: Grantor
   /** Missing items are created. */
   readonly mayCreate: boolean
 }
@@ -98,7 +98,7 @@ async function decideNew(db: Queries, { teamId }: Caller, row: ItemRow): Promise
       },
     }
   try {
-    await itemChange(db, { teamId, token: undefined }, undefined, row.members)
+    await itemChange(db, { teamId, holder: undefined }, undefined, row.members)
     return { result: { ...about, status: 'created', changes: changesBetween({}, row.members) } }
   } catch (error) {
     return { result: { ...about, status: 'failed', error: asError(error) } }

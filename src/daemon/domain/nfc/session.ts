@@ -9,7 +9,7 @@ import { DomainError } from '../errors/errors.ts'
 import { SessionLeases, type SessionLock, type SheetPlace } from './session-leases.ts'
 
 interface NfcSessionStart {
-  /** The admin token that opened the session; no other may continue it. */
+  /** The credential that opened the session; no other may continue it. */
   readonly token: string
   readonly actor: Actor
   /** The computer and user that relay the session, if known. */

@@ -88,7 +88,7 @@ export async function daemonStatus(deps: Deps, check: boolean): Promise<Status> 
     },
     // Backups are made by the server's own tools.
     ...(check && !isShared(db) ? { lastBackupAt: await lastBackup(db) } : {}),
-    budgets: budgetsOf(await listTeams({ db, clock })),
+    budgets: budgetsOf(await listTeams({ db, clock }, null)),
     disk: { freeBytes: (await disk.freeBytes()) ?? null, refusedWrites: disk.refusedWrites, state },
     audit: await auditOf(db, auditSeal),
     webhooks: await webhooksOf(db),

@@ -46,7 +46,7 @@ const padding = 5
  */
 export async function simulateTaps(
   deps: Deps,
-  { actor, token: holder }: Operator,
+  { actor, holder }: Operator,
   readings: UidReadings,
   count: number,
 ): Promise<SimulatedTap[]> {

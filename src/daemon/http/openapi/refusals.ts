@@ -92,6 +92,7 @@ const ofAuth: Record<EndpointSpec['auth'], readonly ErrorCode[]> = {
     'admin_token_unknown',
     'admin_token_expired',
     'admin_token_revoked',
+    ...key,
     'scope_missing',
     'forwarded_refused',
   ],

@@ -10,9 +10,9 @@ const defaultLimit = 100
 
 export function auditRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
-    'GET /admin/audit': async ({ query, keyTeam, reply }) => {
+    'GET /admin/audit': async ({ query, teamId, keyTeam, reply }) => {
       const { team: name, limit = defaultLimit, ...filter } = query
-      const team = await namedTeam(ctx, { name, keyTeam })
+      const team = await namedTeam(ctx, { name, teamId, keyTeam })
       const changes = listChanges(ctx, { ...filter, limit, teamId: team?.id })
       const lines = mapped(changes, (change) =>
         pick(change, 'id', 'at', 'actor', 'team', 'action', 'target', 'detail', 'requestId', 'batch'),

@@ -21,8 +21,8 @@ export function adminBadgeEventRoutes(app: FastifyInstance, ctx: Context): void 
     status: badgeStatus(event, iso(ctx.clock.now())),
   })
   bindAll(app, ctx, {
-    'GET /admin/badge-events': async ({ query, keyTeam }) => {
-      const team = await namedTeam(ctx, { name: query.team, keyTeam })
+    'GET /admin/badge-events': async ({ query, teamId, keyTeam }) => {
+      const team = await namedTeam(ctx, { name: query.team, teamId, keyTeam })
       const page = { teamId: team?.id, before: query.before, limit: query.limit ?? defaultLimit }
       return (await badgeEventsNow(ctx, page)).map((event) => ({
         ...pick(event, 'id', 'team', 'name', 'status', 'startDate', 'endDate', 'expiryDate'),

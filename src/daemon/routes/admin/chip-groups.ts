@@ -13,12 +13,12 @@ import { pick } from '../wire-shapes.ts'
 
 export function adminChipGroupRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
-    'GET /admin/chip-groups': async ({ query, keyTeam }) => {
-      const team = await resolveTeam(ctx, { name: query.team, keyTeam })
+    'GET /admin/chip-groups': async ({ query, teamId, keyTeam }) => {
+      const team = await resolveTeam(ctx, { name: query.team, teamId, keyTeam })
       return (await listChipGroups(ctx, team.id)).map((group) => toWire(group, team.name))
     },
-    'POST /admin/chip-groups': async ({ body, keyTeam, actor }) => {
-      const team = await resolveTeam(ctx, { name: body.team, keyTeam })
+    'POST /admin/chip-groups': async ({ body, teamId, keyTeam, actor }) => {
+      const team = await resolveTeam(ctx, { name: body.team, teamId, keyTeam })
       return toWire(await createChipGroup(ctx, { teamId: team.id, actor }, body.name), team.name)
     },
     'PATCH /admin/chip-groups/:id': async ({ params, body, actor }) => {

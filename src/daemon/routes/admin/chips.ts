@@ -31,25 +31,30 @@ import { pick, tokenOnWire } from '../wire-shapes.ts'
 export function adminChipRoutes(app: FastifyInstance, ctx: Context): void {
   const show = async (readings: UidReadings) => toWire(await showChip(ctx, readings))
   bindAll(app, ctx, {
-    'GET /admin/chips/export': async ({ query: { team: name, chipGroup, ...filter }, keyTeam, reply }) => {
-      const team = await resolveTeam(ctx, { name, keyTeam })
+    'GET /admin/chips/export': async ({
+      query: { team: name, chipGroup, ...filter },
+      teamId,
+      keyTeam,
+      reply,
+    }) => {
+      const team = await resolveTeam(ctx, { name, teamId, keyTeam })
       return sendLineText(reply, await exportChips(ctx, team.id, chipGroup, filter))
     },
     'GET /admin/chips/:uid': ({ params, request }) => show(readingsOf(params.uid, request.params)),
-    'POST /admin/chips/:uid/link': async ({ params, body, actor, token, request }) => {
+    'POST /admin/chips/:uid/link': async ({ params, body, actor, holder, request }) => {
       const readings = readingsOf(params.uid, request.params)
-      await linkChip(ctx, { actor, token }, readings, body)
+      await linkChip(ctx, { actor, holder }, readings, body)
       return show(readings)
     },
-    'POST /admin/chips/:uid/unlink': async ({ params, body, actor, token, request }) => {
+    'POST /admin/chips/:uid/unlink': async ({ params, body, actor, holder, request }) => {
       const readings = readingsOf(params.uid, request.params)
-      await unlinkChip(ctx, { actor, token }, readings, body)
+      await unlinkChip(ctx, { actor, holder }, readings, body)
       return show(readings)
     },
-    'POST /admin/chips/:uid/replace': async ({ params, body, actor, token, request }) => {
+    'POST /admin/chips/:uid/replace': async ({ params, body, actor, holder, request }) => {
       const other = readingsOf(body.with, request.body, 'with')
       const readings = readingsOf(params.uid, request.params)
-      const { uid, status } = await replaceChip(ctx, { actor, token }, readings, other)
+      const { uid, status } = await replaceChip(ctx, { actor, holder }, readings, other)
       return { ...(await show([uid])), status }
     },
     'POST /admin/chips/:uid/disable': async ({ params, body, actor, request }) => {
@@ -57,9 +62,9 @@ export function adminChipRoutes(app: FastifyInstance, ctx: Context): void {
       await disableChip(ctx, actor, readings, body.reason)
       return show(readings)
     },
-    'POST /admin/chips/:uid/enable': async ({ params, actor, token, request }) => {
+    'POST /admin/chips/:uid/enable': async ({ params, actor, holder, request }) => {
       const readings = readingsOf(params.uid, request.params)
-      await enableChip(ctx, { actor, token }, readings)
+      await enableChip(ctx, { actor, holder }, readings)
       return show(readings)
     },
     'DELETE /admin/chips/:uid': async ({ params, actor, request }) => {
@@ -68,8 +73,8 @@ export function adminChipRoutes(app: FastifyInstance, ctx: Context): void {
     },
     'POST /admin/chips/import/undo': ({ body, query, actor }) =>
       undoImport(ctx, actor, { ...body, dryRun: query.dryRun ?? false }),
-    'POST /admin/chips/:uid/simulate': ({ params, body, actor, token, request }) =>
-      simulateTaps(ctx, { actor, token }, readingsOf(params.uid, request.params), body.count ?? 1),
+    'POST /admin/chips/:uid/simulate': ({ params, body, actor, holder, request }) =>
+      simulateTaps(ctx, { actor, holder }, readingsOf(params.uid, request.params), body.count ?? 1),
   })
 }
 
@@ -122,24 +127,24 @@ const applyLine: CheckLine<ApplyRow> = async (value) => readApplyLine(value)
 
 export function chipStreamRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
-    'POST /admin/chips/apply': async ({ query, request, reply, keyTeam, actor, token }) => {
-      const team = await resolveTeam(ctx, { name: query.team, keyTeam })
+    'POST /admin/chips/apply': async ({ query, request, reply, teamId, keyTeam, actor, holder }) => {
+      const team = await resolveTeam(ctx, { name: query.team, teamId, keyTeam })
       const { bodyLimit } = endpoints['POST /admin/chips/apply']
       const lines = await CheckedLines.read(request, bodyLimit, applyLine)
       await lines.refuseBad()
-      const mayBind = permits(token.scopes, 'transfer')
+      const mayBind = permits(holder.scopes, 'transfer')
       const caller = { teamId: team.id, actor, mayBind, reason: query.reason }
       return sendLines(reply, applyRows(ctx, caller, lines.goodLines(), query.dryRun ?? false))
     },
-    'POST /admin/chips/import': async ({ query, request, reply, keyTeam, actor, token }) => {
-      const team = await resolveTeam(ctx, { name: query.team, keyTeam })
+    'POST /admin/chips/import': async ({ query, request, reply, teamId, keyTeam, actor, holder }) => {
+      const team = await resolveTeam(ctx, { name: query.team, teamId, keyTeam })
       const plan = await planImport(ctx, {
         teamId: team.id,
         actor,
         chipGroup: query.chipGroup,
         keySetId: query.keySet ?? undefined,
         isSimulated: query.simulated ?? false,
-        mayBind: permits(token.scopes, 'transfer'),
+        mayBind: permits(holder.scopes, 'transfer'),
         dryRun: query.dryRun ?? false,
       })
       const sheet = await openSheet(request.body, request.headers['content-type'], importedColumns)

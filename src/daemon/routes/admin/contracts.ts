@@ -20,12 +20,12 @@ export function contractRoutes(app: FastifyInstance, ctx: Context): void {
     shown(contract, (await getTeam(ctx, contract.teamId)).name)
   const shown = (contract: ContractRow, team: string) => toWire(contract, team, isPlaced(ctx, contract))
   bindAll(app, ctx, {
-    'GET /admin/contracts': async ({ query, keyTeam }) => {
-      const team = await resolveTeam(ctx, { name: query.team, keyTeam })
+    'GET /admin/contracts': async ({ query, teamId, keyTeam }) => {
+      const team = await resolveTeam(ctx, { name: query.team, teamId, keyTeam })
       return (await listContracts(ctx, team.id)).map((contract) => shown(contract, team.name))
     },
-    'POST /admin/contracts': async ({ body, keyTeam, actor }) => {
-      const team = await resolveTeam(ctx, { name: body.team, keyTeam })
+    'POST /admin/contracts': async ({ body, teamId, keyTeam, actor }) => {
+      const team = await resolveTeam(ctx, { name: body.team, teamId, keyTeam })
       const contract = await registerContract(ctx, { team, actor }, body)
       return { ...shown(contract, team.name), ...(await inspectContract(ctx, contract)) }
     },
@@ -33,8 +33,8 @@ export function contractRoutes(app: FastifyInstance, ctx: Context): void {
       const contract = await contractIn(ctx.db.read, params.id)
       return { ...(await withTeam(contract)), ...(await inspectContract(ctx, contract)) }
     },
-    'POST /admin/contracts/deploy': async ({ body, keyTeam, actor, once }) => {
-      const team = await resolveTeam(ctx, { name: body.team, keyTeam })
+    'POST /admin/contracts/deploy': async ({ body, teamId, keyTeam, actor, once }) => {
+      const team = await resolveTeam(ctx, { name: body.team, teamId, keyTeam })
       return once({
         scope: { teamId: team.id },
         record: (idempotency) => deployContract(ctx, { team, actor, idempotency }, body),

@@ -1,54 +1,62 @@
 import type { FastifyInstance } from 'fastify'
 import { parseScopes } from '../../../values/scopes.ts'
+import { grantable } from '../../domain/access/grants.ts'
 import {
-  type AdminTokenRow,
-  type ApiKeyRow,
-  createAdminToken,
-  createApiKey,
-  listAdminTokens,
-  listApiKeys,
-  removeAdminToken,
-  removeApiKey,
+  type CredentialRow,
+  createCredential,
+  listCredentials,
+  removeCredential,
 } from '../../domain/access/issue-credentials.ts'
-import { resolveTeam, type TeamRow } from '../../domain/access/teams.ts'
+import { namedTeam, resolveTeam, teamNames } from '../../domain/access/teams.ts'
 import { bindAll } from '../../http/bind.ts'
 import type { Context } from '../../process/context.ts'
 import { pick } from '../wire-shapes.ts'
 
 export function credentialRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
-    'GET /admin/api-keys': async ({ query, keyTeam }) => {
-      const team = await resolveTeam(ctx, { name: query.team, keyTeam })
-      return (await listApiKeys(ctx, team.id)).map((row) => apiKeyToWire(row, team))
+    'GET /admin/api-keys': async ({ query, teamId, keyTeam }) => {
+      const team = await resolveTeam(ctx, { name: query.team, teamId, keyTeam })
+      return (await listCredentials(ctx, 'apiKeys', team.id)).map((row) => apiKeyToWire(row, team.name))
     },
-    'POST /admin/api-keys': async ({ body, keyTeam, actor, token }) => {
-      const team = await resolveTeam(ctx, { name: body.team, keyTeam })
-      const { row, key } = await createApiKey(ctx, { teamId: team.id, actor, token }, body)
-      return { ...apiKeyToWire(row, team), key }
+    'POST /admin/api-keys': async ({ body, teamId, keyTeam, actor, holder }) => {
+      const team = await resolveTeam(ctx, { name: body.team, teamId, keyTeam })
+      const { scopes = grantable(holder) } = body
+      const wanted = { ...body, scopes, teamId: team.id }
+      const { row, secret } = await createCredential(ctx, { holder, actor }, 'apiKeys', wanted)
+      return { ...apiKeyToWire(row, team.name), key: secret }
     },
-    'DELETE /admin/api-keys/:id': async ({ params, actor, token }) => {
-      await removeApiKey(ctx, { actor, token }, params.id)
+    'DELETE /admin/api-keys/:id': async ({ params, actor, holder }) => {
+      await removeCredential(ctx, { actor, holder }, 'apiKeys', params.id)
       return { success: true as const }
     },
-    'GET /admin/admin-tokens': async () => (await listAdminTokens(ctx)).map(tokenToWire),
-    'POST /admin/admin-tokens': async ({ body, token: creator, actor }) => {
-      const { row, token } = await createAdminToken(ctx, { token: creator, actor }, body)
-      return { ...tokenToWire(row), token }
+    'GET /admin/admin-tokens': async ({ query, teamId }) => {
+      const team = await namedTeam(ctx, { name: query.team, teamId, keyTeam: () => teamId ?? undefined })
+      const names = await teamNames(ctx)
+      const rows = await listCredentials(ctx, 'adminTokens', team?.id ?? null)
+      return rows.map((row) => toWire(row, names.get(row.teamId)))
     },
-    'DELETE /admin/admin-tokens/:id': async ({ params, actor, token }) => {
-      await removeAdminToken(ctx, { actor, token }, params.id)
+    // An API key beside the token does not choose the team: a token for all would become one for a single team.
+    'POST /admin/admin-tokens': async ({ body, teamId, holder, actor }) => {
+      const team = await namedTeam(ctx, { name: body.team, teamId, keyTeam: () => teamId ?? undefined })
+      const wanted = { ...body, teamId: team?.id ?? null }
+      const { row, secret } = await createCredential(ctx, { holder, actor }, 'adminTokens', wanted)
+      return { ...toWire(row, team?.name), token: secret }
+    },
+    'DELETE /admin/admin-tokens/:id': async ({ params, actor, holder }) => {
+      await removeCredential(ctx, { actor, holder }, 'adminTokens', params.id)
       return { success: true as const }
     },
   })
 }
 
-const tokenToWire = (row: AdminTokenRow) => ({
+const toWire = (row: CredentialRow, team: string | null = null) => ({
   ...pick(row, 'id', 'name', 'createdAt', 'expiresAt', 'revokedAt'),
+  team,
   scopes: parseScopes(row.scopes),
 })
 
-const apiKeyToWire = (row: ApiKeyRow, team: TeamRow) => ({
-  ...tokenToWire(row),
-  team: team.name,
-  hint: row.hint,
+const apiKeyToWire = (row: CredentialRow, team: string) => ({
+  ...toWire(row),
+  team,
+  hint: row.hint ?? '',
 })

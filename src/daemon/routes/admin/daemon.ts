@@ -18,7 +18,7 @@ const badgesStatus = async (
 
 export function daemonRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
-    'GET /admin/status': async ({ token, query }) => {
+    'GET /admin/status': async ({ holder, query }) => {
       const status = await daemonStatus(ctx, query.check ?? false)
       return {
         version,
@@ -28,7 +28,7 @@ export function daemonRoutes(app: FastifyInstance, ctx: Context): void {
         dataDir: ctx.config.dataDir,
         ephemeral: ctx.config.ephemeral,
         upgrade: ctx.upgrade ?? null,
-        token: { name: token.name, scopes: [...token.scopes] },
+        token: { name: holder.name, scopes: [...holder.scopes] },
         badges: await badgesStatus(ctx, query.check ?? false),
         warnings: [
           ...startWarnings(ctx.config),

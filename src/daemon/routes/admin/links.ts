@@ -7,12 +7,12 @@ import { pick } from '../wire-shapes.ts'
 
 export function linkRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
-    'GET /admin/links': async ({ query, keyTeam }) => {
-      const team = await resolveTeam(ctx, { name: query.team, keyTeam })
+    'GET /admin/links': async ({ query, teamId, keyTeam }) => {
+      const team = await resolveTeam(ctx, { name: query.team, teamId, keyTeam })
       return (await listLinks(ctx, team.id)).map((link) => toWire(link, team.name))
     },
-    'POST /admin/links': async ({ body, keyTeam, actor }) => {
-      const team = await resolveTeam(ctx, { name: body.team, keyTeam })
+    'POST /admin/links': async ({ body, teamId, keyTeam, actor }) => {
+      const team = await resolveTeam(ctx, { name: body.team, teamId, keyTeam })
       return toWire(await createLink(ctx, { teamId: team.id, actor }, body), team.name)
     },
     'DELETE /admin/links/:id': async ({ params, actor }) => {

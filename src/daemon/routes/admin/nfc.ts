@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { permits } from '../../../values/scopes.ts'
+import { credentialId } from '../../domain/access/credentials.ts'
 import { resolveTeam } from '../../domain/access/teams.ts'
 import { invalid } from '../../domain/errors/errors.ts'
 import { giveUpChip, listJournal } from '../../domain/nfc/journal.ts'
@@ -16,9 +17,9 @@ export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
   const sessions = new NfcSessions()
   const urlCheck = new BaseUrlCheck()
   bindAll(app, ctx, {
-    'POST /admin/nfc/sessions': async ({ body, actor, token, keyTeam }) => {
+    'POST /admin/nfc/sessions': async ({ body, actor, holder, teamId, keyTeam }) => {
       const { purpose, keySet, chipGroup, label, item, variant, redirectUrl } = body
-      const mayVouch = permits(token.scopes, 'keys')
+      const mayVouch = permits(holder.scopes, 'keys')
       const request = {
         purpose,
         atr: body.atr === undefined ? undefined : Buffer.from(body.atr, 'hex'),
@@ -32,30 +33,32 @@ export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
         details: { label, item, variant, redirectUrl },
         content: { fileData: body.fileData, aar: body.aar, text: body.text },
         mayVouch,
-        mayBind: permits(token.scopes, 'transfer'),
+        mayBind: permits(holder.scopes, 'transfer'),
         sheetRun: body.sheet?.run,
         uid: body.uid,
         keys: body.keys?.map((key) => Buffer.from(key, 'hex')),
         tryFactoryKeys: body.tryFactoryKeys ?? false,
       }
-      const holder = { token: token.name, actor, station: body.station }
-      const ofTeam = () => teamFor(ctx, { name: body.team, keyTeam, mayVouch })
-      return toWire(await openSession(ctx, { sessions, urlCheck }, holder, request, ofTeam))
+      const owner = { token: credentialId(holder), actor, station: body.station }
+      const ofTeam = () => teamFor(ctx, { name: body.team, teamId, keyTeam, mayVouch })
+      return toWire(await openSession(ctx, { sessions, urlCheck }, owner, request, ofTeam))
     },
-    'POST /admin/nfc/sessions/:id/answers': async ({ params, body, token }) => {
+    'POST /admin/nfc/sessions/:id/answers': async ({ params, body, holder }) => {
       const reply = replyOf(body)
-      return toWire(await sessions.reply(ctx, { token: token.name, id: params.id, step: body.step, reply }))
+      return toWire(
+        await sessions.reply(ctx, { token: credentialId(holder), id: params.id, step: body.step, reply }),
+      )
     },
-    'DELETE /admin/nfc/sessions/:id': async ({ params, token }) => {
-      await sessions.close(ctx, { token: token.name, id: params.id })
+    'DELETE /admin/nfc/sessions/:id': async ({ params, holder }) => {
+      await sessions.close(ctx, { token: credentialId(holder), id: params.id })
       return { success: true as const }
     },
-    'POST /admin/nfc/sheets': async ({ body, actor, token, keyTeam }) => {
+    'POST /admin/nfc/sheets': async ({ body, actor, holder, teamId, keyTeam }) => {
       const { team, startOver = false, items = [], ...about } = body
-      const mayVouch = permits(token.scopes, 'keys')
-      const { id: teamId } = await teamFor(ctx, { name: team, keyTeam, mayVouch })
-      const mayBind = permits(token.scopes, 'transfer')
-      return { ...(await joinSheet(ctx, actor, { ...about, teamId, startOver, items, mayBind })) }
+      const mayVouch = permits(holder.scopes, 'keys')
+      const found = await teamFor(ctx, { name: team, teamId, keyTeam, mayVouch })
+      const mayBind = permits(holder.scopes, 'transfer')
+      return { ...(await joinSheet(ctx, actor, { ...about, teamId: found.id, startOver, items, mayBind })) }
     },
     'GET /admin/nfc/sheets/:run': async ({ params: { run } }) => ({
       ...(await showSheet(ctx, run)),

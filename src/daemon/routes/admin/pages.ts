@@ -10,9 +10,9 @@ import { pageSettings } from '../tap-page-answer.ts'
 
 export function pageRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
-    'GET /admin/pages/preview': async ({ query, keyTeam }) => {
+    'GET /admin/pages/preview': async ({ query, teamId, keyTeam }) => {
       const { state, item, language } = query
-      const team = await resolveTeam(ctx, { name: query.team, keyTeam })
+      const team = await resolveTeam(ctx, { name: query.team, teamId, keyTeam })
       const own = await ownContent(ctx, team, item)
       const found = previews(pageSettings(ctx, language), own, state)
       if (found.length > 0) return found

@@ -19,15 +19,15 @@ const defaultLimit = 100
 export function tapRoutes(app: FastifyInstance, ctx: Context): void {
   const streams = new LiveLines(app)
   bindAll(app, ctx, {
-    'GET /admin/taps': async ({ query, keyTeam }) => {
+    'GET /admin/taps': async ({ query, teamId, keyTeam }) => {
       const { team: name, limit = defaultLimit, ...filter } = query
-      const team = await namedTeam(ctx, { name, keyTeam })
+      const team = await namedTeam(ctx, { name, teamId, keyTeam })
       return (await listTapRecords(ctx, { ...filter, limit, teamId: team?.id })).map(toWire)
     },
-    'GET /admin/taps/stats': async ({ query, keyTeam }) => {
+    'GET /admin/taps/stats': async ({ query, teamId, keyTeam }) => {
       const { team: name, chipGroup, timeZone = 'UTC', limit = defaultLimit, ...question } = query
       // A group's name is unique in its team only.
-      const team = await (chipGroup === undefined ? namedTeam : resolveTeam)(ctx, { name, keyTeam })
+      const team = await (chipGroup === undefined ? namedTeam : resolveTeam)(ctx, { name, teamId, keyTeam })
       const group =
         team && chipGroup !== undefined ? await getGroup(ctx.db.read, team.id, chipGroup) : undefined
       return countTaps(ctx, { ...question, timeZone, limit, teamId: team?.id, chipGroupId: group?.id })
@@ -42,8 +42,8 @@ export function tapRoutes(app: FastifyInstance, ctx: Context): void {
     'GET /admin/taps/explain': async ({ query, keyTeam }) => ({
       reason: await explainTap(ctx, query, keyTeam()),
     }),
-    'GET /admin/taps/follow': async ({ query, keyTeam, request, reply }) => {
-      const team = await namedTeam(ctx, { name: query.team, keyTeam })
+    'GET /admin/taps/follow': async ({ query, teamId, keyTeam, request, reply }) => {
+      const team = await namedTeam(ctx, { name: query.team, teamId, keyTeam })
       const filter = { teamId: team?.id, uid: query.uid }
       return streams.send<TapRecord>(reply, {
         follow: (onEvent) => followTaps(ctx, filter, onEvent),

@@ -6,10 +6,10 @@ import type { Context } from '../../process/context.ts'
 
 export function teamRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
-    'GET /admin/teams': async () => listTeams(ctx),
+    'GET /admin/teams': async ({ teamId }) => listTeams(ctx, teamId),
     'POST /admin/teams': async ({ body, actor }) => createTeam(ctx, actor, body.name),
-    'PATCH /admin/teams/:id': async ({ params, body, actor, token }) => {
-      await editTeam(ctx, { actor, token }, params.id, body)
+    'PATCH /admin/teams/:id': async ({ params, body, actor, holder }) => {
+      await editTeam(ctx, { actor, holder }, params.id, body)
       // Postponed announcements may fit now.
       await announceDeferred(ctx)
       return showTeam(ctx, params.id)

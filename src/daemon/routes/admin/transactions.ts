@@ -20,9 +20,9 @@ export function transactionRoutes(app: FastifyInstance, ctx: Context): void {
     return { ...toWire(transaction), attempts: transaction.attempts.map(attemptOnWire) }
   }
   bindAll(app, ctx, {
-    'GET /admin/transactions': async ({ query, keyTeam }) => {
+    'GET /admin/transactions': async ({ query, teamId, keyTeam }) => {
       const { team: name, limit = defaultLimit, ...filter } = query
-      const team = await namedTeam(ctx, { name, keyTeam })
+      const team = await namedTeam(ctx, { name, teamId, keyTeam })
       return (await listTransactions(ctx, { ...filter, limit, teamId: team?.id })).map(toWire)
     },
     'GET /admin/transactions/:id': async ({ params }) => shown(params.id),

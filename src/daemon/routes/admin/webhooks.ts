@@ -25,14 +25,18 @@ export function webhookRoutes(app: FastifyInstance, ctx: Context): void {
   const named = async <T extends WebhookView>(webhook: T) =>
     toWire(webhook, (await getTeam(ctx, webhook.teamId)).name)
   bindAll(app, ctx, {
-    'GET /admin/webhooks': async ({ query, keyTeam, token }) => {
-      const team = await resolveTeam(ctx, { name: query.team, keyTeam })
-      const webhooks = await listWebhooks(ctx, team.id, permits(token.scopes, 'edit'))
+    'GET /admin/webhooks': async ({ query, teamId, keyTeam, holder }) => {
+      const team = await resolveTeam(ctx, { name: query.team, teamId, keyTeam })
+      const webhooks = await listWebhooks(ctx, team.id, permits(holder.scopes, 'edit'))
       return webhooks.map((webhook) => toWire(webhook, team.name))
     },
-    'POST /admin/webhooks': async ({ body, keyTeam, actor }) => {
-      const { id: teamId } = await resolveTeam(ctx, { name: body.team, keyTeam })
-      const webhook = await createWebhook(ctx, { teamId, actor }, { url: body.url, events: body.events })
+    'POST /admin/webhooks': async ({ body, teamId, keyTeam, actor }) => {
+      const team = await resolveTeam(ctx, { name: body.team, teamId, keyTeam })
+      const webhook = await createWebhook(
+        ctx,
+        { teamId: team.id, actor },
+        { url: body.url, events: body.events },
+      )
       return { ...(await named(webhook)), secret: webhook.secret }
     },
     'PATCH /admin/webhooks/:id': async ({ params, body, actor }) =>
@@ -47,10 +51,12 @@ export function webhookRoutes(app: FastifyInstance, ctx: Context): void {
     },
     'POST /admin/webhooks/:id/test': async ({ params, actor }) =>
       deliveryToWire(await testWebhook(ctx, actor, params.id)),
-    'GET /admin/webhook-deliveries': async ({ query, keyTeam }) => {
+    'GET /admin/webhook-deliveries': async ({ query, teamId, keyTeam }) => {
       const { team: name, webhook: webhookId, limit = defaultLimit, ...filter } = query
-      const teamId = (await namedTeam(ctx, { name, keyTeam }))?.id
-      return (await listDeliveries(ctx, { ...filter, webhookId, limit, teamId })).map(deliveryToWire)
+      const team = await namedTeam(ctx, { name, teamId, keyTeam })
+      return (await listDeliveries(ctx, { ...filter, webhookId, limit, teamId: team?.id })).map(
+        deliveryToWire,
+      )
     },
     'POST /admin/webhook-deliveries/:id/redeliver': async ({ params, actor }) =>
       deliveryToWire(await redeliver(ctx, actor, params.id)),

@@ -3,85 +3,62 @@ import type { Insertable } from 'kysely'
 import type { SecretBox } from '../data-dir/secret-box.ts'
 import { noteChange } from '../database/changes.ts'
 import type { Queries } from '../database/database.ts'
-import type { AdminTokenRow, AdminTokensTable, ApiKeyRow, ApiKeysTable } from '../schema/schema.ts'
-
-const apiKeys = (db: Queries) => db.selectFrom('apiKeys').selectAll()
-
-export const allApiKeys = (db: Queries) => apiKeys(db).orderBy('id').execute()
-
-export const apiKeysOfTeam = (db: Queries, teamId: number) =>
-  apiKeys(db).where('teamId', '=', teamId).orderBy('id').execute()
-
-export const findApiKey = (db: Queries, id: number) => apiKeys(db).where('id', '=', id).executeTakeFirst()
-
-export const findLiveApiKey = (db: Queries, teamId: number, name: string) =>
-  apiKeys(db)
-    .where('teamId', '=', teamId)
-    .where('name', '=', name)
-    .where('revokedAt', 'is', null)
-    .executeTakeFirst()
-
-export const findApiKeyByMac = (db: Queries, mac: string) =>
-  apiKeys(db).where('mac', '=', mac).executeTakeFirst()
-
-export async function insertApiKey(db: Queries, key: Insertable<ApiKeysTable>): Promise<ApiKeyRow> {
-  await noteChange(db, 'credentials')
-  return db.insertInto('apiKeys').values(key).returningAll().executeTakeFirstOrThrow()
-}
-
-/** @returns the revoked key, or undefined if no active key has this ID */
-export async function revokeApiKey(db: Queries, id: number, at: string): Promise<ApiKeyRow | undefined> {
-  await noteChange(db, 'credentials')
-  return db
-    .updateTable('apiKeys')
-    .set({ revokedAt: at })
-    .where('id', '=', id)
-    .where('revokedAt', 'is', null)
-    .returningAll()
-    .executeTakeFirst()
-}
-
-const adminTokens = (db: Queries) => db.selectFrom('adminTokens').selectAll()
-
-export const allAdminTokens = (db: Queries) => adminTokens(db).orderBy('id').execute()
-
-export const findAdminToken = (db: Queries, id: number) =>
-  adminTokens(db).where('id', '=', id).executeTakeFirst()
-
-export const findLiveAdminToken = (db: Queries, name: string) =>
-  adminTokens(db).where('name', '=', name).where('revokedAt', 'is', null).executeTakeFirst()
-
-export async function insertAdminToken(
-  db: Queries,
-  token: Insertable<AdminTokensTable>,
-): Promise<AdminTokenRow> {
-  await noteChange(db, 'credentials')
-  return db.insertInto('adminTokens').values(token).returningAll().executeTakeFirstOrThrow()
-}
-
-/** @returns the revoked token, or undefined if no active token has this ID */
-export async function revokeAdminToken(
-  db: Queries,
-  id: number,
-  at: string,
-): Promise<AdminTokenRow | undefined> {
-  await noteChange(db, 'credentials')
-  return db
-    .updateTable('adminTokens')
-    .set({ revokedAt: at })
-    .where('id', '=', id)
-    .where('revokedAt', 'is', null)
-    .returningAll()
-    .executeTakeFirst()
-}
+import type { CredentialRow, Database } from '../schema/schema.ts'
 
 /** By table: a secret of one kind is not valid as the other. */
 export type CredentialKind = 'apiKeys' | 'adminTokens'
 
+const credentials = (db: Queries, kind: CredentialKind) => db.selectFrom(kind).selectAll()
+
+export const allCredentials = (db: Queries, kind: CredentialKind) =>
+  credentials(db, kind).orderBy('id').execute()
+
+export const credentialsOfTeam = (db: Queries, kind: CredentialKind, teamId: number) =>
+  credentials(db, kind).where('teamId', '=', teamId).orderBy('id').execute()
+
+export const findCredential = (db: Queries, kind: CredentialKind, id: number) =>
+  credentials(db, kind).where('id', '=', id).executeTakeFirst()
+
+/** @param teamId undefined: of any team, and of all */
+export const findLiveCredential = (db: Queries, kind: CredentialKind, name: string, teamId?: number) =>
+  credentials(db, kind)
+    .where('name', '=', name)
+    .where('revokedAt', 'is', null)
+    .$if(teamId !== undefined, (found) => found.where('teamId', '=', teamId ?? 0))
+    .executeTakeFirst()
+
+export const findCredentialByMac = (db: Queries, kind: CredentialKind, mac: string) =>
+  credentials(db, kind).where('mac', '=', mac).executeTakeFirst()
+
+export async function insertCredential(
+  db: Queries,
+  kind: CredentialKind,
+  row: Insertable<Database['apiKeys']>,
+): Promise<CredentialRow> {
+  await noteChange(db, 'credentials')
+  return db.insertInto(kind).values(row).returningAll().executeTakeFirstOrThrow()
+}
+
+/** @returns the revoked credential, or undefined if no active one has this ID */
+export async function revokeCredential(
+  db: Queries,
+  kind: CredentialKind,
+  { id, at }: { id: number; at: string },
+): Promise<CredentialRow | undefined> {
+  await noteChange(db, 'credentials')
+  return db
+    .updateTable(kind)
+    .set({ revokedAt: at })
+    .where('id', '=', id)
+    .where('revokedAt', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+}
+
 /** The columns that define a credential's rights; only its revocation is added later. */
 export interface CredentialGrant {
-  /** Only for API keys. */
-  readonly teamId?: number | undefined
+  /** null: all teams. */
+  readonly teamId: number | null
   readonly name: string
   readonly scopes: string
   readonly expiresAt: string | null
@@ -122,7 +99,9 @@ export class CredentialMac {
     mac: string | null,
     { teamId, name, scopes, expiresAt }: CredentialGrant,
   ): Buffer {
-    return hmac(this.#rows, [kind, mac, teamId ?? null, name, scopes, expiresAt])
+    // Daemons of the version before, which take every admin token as one for all teams, must refuse one of a team.
+    const sort = kind === 'adminTokens' && teamId !== null ? 'adminTokens of teams' : kind
+    return hmac(this.#rows, [sort, mac, teamId, name, scopes, expiresAt])
   }
 }
 

@@ -74,9 +74,10 @@ export type EditableTeam = Pick<
 export const updateTeam = (db: Queries, id: number, fields: Partial<EditableTeam>) =>
   affected(db.updateTable('teams').set(fields).where('id', '=', id))
 
-/** Also deletes revoked API keys, which refer to the team. */
+/** Also deletes its revoked credentials. */
 export async function deleteTeam(db: Queries, id: number): Promise<boolean> {
-  await db.deleteFrom('apiKeys').where('teamId', '=', id).where('revokedAt', 'is not', null).execute()
+  for (const kind of ['apiKeys', 'adminTokens'] as const)
+    await db.deleteFrom(kind).where('teamId', '=', id).where('revokedAt', 'is not', null).execute()
   return (await db.deleteFrom('teams').where('id', '=', id).executeTakeFirstOrThrow()).numDeletedRows === 1n
 }
 
@@ -91,18 +92,18 @@ const holdings = {
   badgeEvents: 'badge events',
 } as const
 
-/** @returns names of the non-empty tables, and of active API keys */
+const liveCredentials = { apiKeys: 'API keys', adminTokens: 'admin tokens' } as const
+
+/** @returns names of the non-empty tables, and of active credentials */
 export async function holdingsOfTeam(db: Queries, teamId: number): Promise<string[]> {
   const held: string[] = []
   for (const table of Object.keys(holdings) as (keyof typeof holdings)[]) {
     if (await exists(db.selectFrom(table).select('teamId').where('teamId', '=', teamId)))
       held.push(holdings[table])
   }
-  const keys = db
-    .selectFrom('apiKeys')
-    .select('id')
-    .where('teamId', '=', teamId)
-    .where('revokedAt', 'is', null)
-  if (await exists(keys)) held.push('API keys that are not revoked')
+  for (const kind of ['apiKeys', 'adminTokens'] as const) {
+    const live = db.selectFrom(kind).select('id').where('teamId', '=', teamId).where('revokedAt', 'is', null)
+    if (await exists(live)) held.push(`${liveCredentials[kind]} that are not revoked`)
+  }
   return held
 }

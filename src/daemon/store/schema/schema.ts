@@ -23,8 +23,8 @@ export type * from './webhooks.ts'
 
 export interface Database {
   teams: teams.TeamsTable
-  apiKeys: teams.ApiKeysTable
-  adminTokens: teams.AdminTokensTable
+  apiKeys: teams.CredentialsTable
+  adminTokens: teams.CredentialsTable
   keySets: teams.KeySetsTable
   contracts: contracts.ContractsTable
   tokens: contracts.TokensTable
@@ -72,8 +72,7 @@ export interface Database {
 }
 
 export type TeamRow = Selectable<Database['teams']>
-export type ApiKeyRow = Selectable<Database['apiKeys']>
-export type AdminTokenRow = Selectable<Database['adminTokens']>
+export type CredentialRow = Selectable<Database['apiKeys']>
 export type KeySetRow = Selectable<Database['keySets']>
 export type ContractRow = Selectable<Database['contracts']>
 export type TokenRow = Selectable<Database['tokens']>

@@ -21,9 +21,11 @@ export interface TeamsTable {
   brandLogoUrl: string | null
 }
 
-export interface ApiKeysTable {
+/** Of `apiKeys` and of `adminTokens`. */
+export interface CredentialsTable {
   id: Generated<number>
-  teamId: number
+  /** null: all teams, which only admin tokens can be for. */
+  teamId: number | null
   name: string
   /** Same as `mac`. */
   hash: string
@@ -31,28 +33,21 @@ export interface ApiKeysTable {
   mac: string | null
   /** HMAC of its rights; see CredentialMac. */
   seal: string | null
-  hint: string
+  /** The first characters of the secret; null for admin tokens of the version before. */
+  hint: string | null
   /** JSON: Scope[] */
   scopes: string
   createdAt: string
   expiresAt: string | null
   revokedAt: string | null
-}
-
-export interface AdminTokensTable {
-  id: Generated<number>
-  name: string
-  /** Same as `mac`. */
-  hash: string
-  /** HMAC by which the secret is found; null: never. */
-  mac: string | null
-  /** HMAC of its rights; see CredentialMac. */
-  seal: string | null
-  /** JSON: Scope[] */
-  scopes: string
-  createdAt: string
-  expiresAt: string | null
-  revokedAt: string | null
+  lastUsedAt: string | null
+  /** Address and program. */
+  lastUsedFrom: string | null
+  rolledAt: string | null
+  /** The secret that the last roll replaced, its end, and an HMAC of both. */
+  previousMac: string | null
+  previousUntil: string | null
+  previousSeal: string | null
 }
 
 export interface KeySetsTable {

@@ -35,7 +35,11 @@ const readRow = lineReader<ItemRow, unknown>((line, row) => {
 
 const callerOf = ({ teamId, actor, scopes, kind }: BatchRun) => ({
   ...{ teamId, actor, mayCreate: kind === 'items apply' },
-  token: { name: actor.name.replace(/^admin:/, ''), scopes },
+  holder: {
+    kind: actor.name.startsWith('key:') ? ('apiKeys' as const) : ('adminTokens' as const),
+    name: actor.name.replace(/^(key|admin):/, ''),
+    ...{ teamId, scopes },
+  },
 })
 
 const common = {
