@@ -13,6 +13,8 @@ const quiet: SenderStatus = {
   waitingForFees: false,
   isStandby: false,
   waitingForFunds: false,
+  jam: null,
+  balance: undefined,
   stuck: undefined,
   trouble: undefined,
 }

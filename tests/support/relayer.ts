@@ -75,18 +75,19 @@ export async function openBench(options: BenchOptions = {}) {
     impatient.add(job)
     return () => impatient.delete(job)
   }
+  const chain = (more: Partial<ChainSettings> = {}): ChainSettings => ({
+    chainId: 31337,
+    transport: rpcTransport(node.url, options.timeoutMs ?? 6_000),
+    confirmations: options.confirmations ?? 1,
+    maxFeePerGas: 100n * gwei,
+    ...defaultLimits,
+    tip: gwei,
+    signers: { relayer: relayerKey },
+    ...options.chain,
+    ...more,
+  })
   const open = (more: Partial<RelayerOptions> = {}) => {
-    const chain: ChainSettings = {
-      chainId: 31337,
-      transport: rpcTransport(node.url, options.timeoutMs ?? 6_000),
-      confirmations: options.confirmations ?? 1,
-      maxFeePerGas: 100n * gwei,
-      ...defaultLimits,
-      tip: gwei,
-      signers: { relayer: relayerKey },
-      ...options.chain,
-    }
-    const usual = { db, clock, chains: [chain] }
+    const usual = { db, clock, chains: [chain()] }
     return openRelayer({ ...usual, schedule, ...options.relayer, ...more })
   }
   const bench = {
@@ -96,6 +97,7 @@ export async function openBench(options: BenchOptions = {}) {
     rpc,
     relayer: await open(),
     open,
+    chain,
     get db() {
       return db
     },

@@ -60,7 +60,17 @@ export async function closeGaps(sender: Sender, view: View): Promise<GapsResult>
       const { nonce, hash: firstHash } = filler
       const none = { sequence: null, sequenceValue: null }
       const signed = { signings: 1, signedBlock: view.head.number }
-      await markSigned(trx, { id, at, sender: address, nonce, ...call, ...none, firstHash, ...signed })
+      await markSigned(trx, {
+        id,
+        at,
+        signer: sender.name,
+        sender: address,
+        nonce,
+        ...call,
+        ...none,
+        firstHash,
+        ...signed,
+      })
       await insertAttempts(trx, [{ ...filler, transactionId: id }])
     }
   })

@@ -2,6 +2,7 @@ import type { Address, Hex } from 'viem'
 import { noteTransaction } from '../../store/audit/effects.ts'
 import { insertIdempotencyKey } from '../../store/chain/idempotency-keys.ts'
 import { insertTransaction } from '../../store/chain/intents.ts'
+import { candidatesText, signerUnderWay } from '../../store/chain/signer-queues.ts'
 import type { Queries } from '../../store/database/database.ts'
 import { IdempotencyKeyTaken } from './errors.ts'
 
@@ -13,6 +14,13 @@ export type CallSpec = { to: Address | null; data: Hex } | { builder: string; ar
 export interface NewIntent {
   chainId: number
   signer: string
+  /**
+   * All that may send it, as ordered by `relayer.shortestFirst`, if that is not `signer` alone. Until it is signed, another
+   * one may take it over.
+   */
+  candidates?: readonly string[] | undefined
+  /** Name of the contract counter that its builder advances: see Builder. */
+  counter?: string | undefined
   call: CallSpec
   /** The gas limit, if known: without it, the call must succeed in a trial run at signing time. */
   gasHint?: number
@@ -47,25 +55,43 @@ export interface KeyedRequest {
  * @throws IdempotencyKeyTaken, which rolls the write back
  */
 export async function recordIntent(trx: Queries, intent: NewIntent): Promise<number> {
-  const { chainId, signer, call, kind, teamId } = intent
+  const { chainId, call, kind, teamId, topic = null, counter: sequence = null } = intent
+  const { candidates = [intent.signer] } = intent
   const fixed = 'data' in call ? { to: call.to, data: call.data } : { to: null, data: null }
   const built = 'data' in call ? undefined : call
   const id = await insertTransaction(trx, {
     teamId,
     chainId,
-    signer,
+    signer: await signerOf(trx, candidates, { chainId, topic, sequence }),
+    candidates: candidates.length < 2 ? null : candidatesText(candidates),
     kind,
-    topic: intent.topic ?? null,
+    topic,
     subject: JSON.stringify(intent.subject),
     createdAt: new Date(intent.now).toISOString(),
     ...fixed,
     gas: intent.gasHint ?? null,
     builder: built?.builder ?? null,
     args: built ? JSON.stringify(built.args) : null,
+    sequence,
   })
   noteTransaction(trx, id)
   if (intent.idempotency) await reserveIdempotencyKey(trx, intent.idempotency, id)
   return id
+}
+
+/**
+ * Intents with the same topic, or for the same counter, go through one nonce queue, in order. Otherwise each would have
+ * to wait until the one before is settled: see `queuedTransactions`.
+ */
+async function signerOf(
+  trx: Queries,
+  candidates: readonly string[],
+  of: { chainId: number; topic: string | null; sequence: string | null },
+): Promise<string> {
+  const [first] = candidates
+  if (first === undefined) throw new Error('No signer may send the intent')
+  const bound = candidates.length < 2 ? undefined : await signerUnderWay(trx, of)
+  return bound !== undefined && candidates.includes(bound) ? bound : first
 }
 
 /**

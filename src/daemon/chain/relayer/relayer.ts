@@ -8,6 +8,7 @@ import { NoSuchSigner, WrongChain } from './errors.ts'
 import { FeeMarket } from './fees.ts'
 import { Gas } from './gas.ts'
 import { Node } from './node.ts'
+import { QueueLengths } from './queues.ts'
 import {
   type ChainSettings,
   type Clock,
@@ -70,6 +71,11 @@ export interface Relayer {
    * @returns false if it is too late
    */
   cancel(id: number, reason: string): Promise<boolean>
+  /**
+   * Orders the signers that may send an intent: the one with the shortest queue first, jammed ones last. Call it before the
+   * write that records the intent.
+   */
+  shortestFirst(chainId: number, signers: readonly string[]): Promise<readonly string[]>
   /** Call it before recording an intent that needs this signer. @throws NoSuchSigner */
   requireSigner(chainId: number, signer: string): void
   close(): Promise<void>
@@ -96,7 +102,7 @@ export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
       const ends = { onSettled, withoutEffect }
       const lease = new Lease({ db, name: leaseOf(chain, signer), clock })
       const gas = new Gas(node, signer.address, monotonic)
-      const own = { chain, name, signer, node, market, gas, lease, memory }
+      const own = { chain, name, signer, node, market, gas, lease, memory, jamChanged: () => wake() }
       const of = { ...own, db, clock, builders, timing, changed, ...ends }
       const loop = new SenderLoop({ ...of, isShared: isShared(db) })
       const driver = drive(loop, timing, schedule)
@@ -105,10 +111,11 @@ export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
   })
   const loops = senders.map(({ loop }) => loop)
   const drivers = senders.flatMap((sender) => sender.drivers)
-  await Promise.all(loops.map(refuseWrongChain))
+  const queues = new QueueLengths(db, clock, chains)
   const wake = () => {
     for (const driver of drivers) driver.wake()
   }
+  await Promise.all(loops.map(refuseWrongChain))
 
   return {
     start: () => {
@@ -138,6 +145,7 @@ export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
       wake()
       return done
     },
+    shortestFirst: (chainId, names) => queues.shortestFirst(chainId, names),
     requireSigner: (chainId, signer) => {
       if (!loops.some(({ status }) => status.chainId === chainId && status.signer === signer))
         throw new NoSuchSigner(chainId, signer)

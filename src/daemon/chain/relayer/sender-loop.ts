@@ -1,7 +1,7 @@
 import { countUnsettled, openAttempts, openTransactions } from '../../store/chain/intents.ts'
-import { findSender, insertSender } from '../../store/chain/senders.ts'
+import { findSender, insertSender, setJam } from '../../store/chain/senders.ts'
 import { hasUnexplained, markAllWithNode, markAllWithoutNode } from '../../store/chain/states.ts'
-import type { TransactionAttemptRow } from '../../store/schema/schema.ts'
+import type { SenderJam, TransactionAttemptRow } from '../../store/schema/schema.ts'
 import { lacksBlock, messageOf } from '../node-answer.ts'
 import { KeyChanged, LeaseHeld, WrongChain } from './errors.ts'
 import { follow } from './follow.ts'
@@ -11,6 +11,7 @@ import { markUnmined, stuckOf } from './report-stuck.ts'
 import { AttemptSender, due } from './send.ts'
 import { idOf, ofSigner, type Sender, type SenderStatus, type View, writeAsHolder } from './sender.ts'
 import { signQueued } from './sign-queued.ts'
+import { canTakeOver } from './take-over.ts'
 
 /** A key with funds is assumed to keep some for this long. */
 const trustMs = 60_000
@@ -23,7 +24,7 @@ export class SenderLoop {
   #verified = false
   /** Rows may be marked as waiting for the node; at first, by an earlier process. */
   #marked = true
-  #funds: { at: number; isPoor: boolean } | undefined
+  #funds: { at: number; balance: bigint; isPoor: boolean } | undefined
   #running: Promise<SenderStatus> | undefined
   status: SenderStatus
 
@@ -36,6 +37,8 @@ export class SenderLoop {
       inFlight: 0,
       waitingForFees: false,
       waitingForFunds: false,
+      jam: null,
+      balance: undefined,
       stuck: undefined,
       isStandby: false,
       trouble: undefined,
@@ -56,6 +59,7 @@ export class SenderLoop {
     try {
       const changes = await this.#once()
       const stuck = await stuckOf(this.sender)
+      await this.#recordJam(changes.jam ?? null)
       this.status = { ...this.status, isStandby: false, trouble: undefined, ...changes, stuck }
     } catch (error) {
       // Everything important is stored, so the next tick starts by reading.
@@ -68,7 +72,10 @@ export class SenderLoop {
       const trouble = isStandby ? undefined : thrown
       const unsettled = await this.#unsettled()
       const stuck = isStandby ? undefined : await stuckOf(this.sender, thrown)
-      this.status = { ...this.status, isStandby, trouble, unsettled, stuck }
+      const jam = isStandby ? null : ('node' as const)
+      // The next tick writes it.
+      await this.#recordJam(jam).catch(() => undefined)
+      this.status = { ...this.status, isStandby, trouble, unsettled, stuck, jam }
     }
     return this.status
   }
@@ -90,17 +97,32 @@ export class SenderLoop {
     this.#forget(view.attempts)
     const sending = new AttemptSender(sender, view)
     sending.begin(due(sender, view))
+    const held = isPoor ? 'funds' : replaced.waitingForFees ? 'fees' : jamOf(view)
+    if (held !== null) await this.#recordJam(held)
     // Pending sends are awaited in this tick, even if signing fails.
     const signed = await signQueued(sender, view, sending).finally(() => sending.answered())
     const { trouble, waitingForFunds } = await sending.end()
     await markUnmined(sender, view)
     return {
+      balance: this.#funds?.balance,
+      jam: held ?? (waitingForFunds ? 'funds' : trouble === undefined ? null : 'node'),
       unsettled: await this.#unsettled(),
       inFlight: view.next + signed.count - view.used,
       waitingForFees: replaced.waitingForFees || signed.waitingForFees,
       waitingForFunds: waitingForFunds || isPoor,
       trouble: trouble === undefined ? undefined : new Error(trouble),
     }
+  }
+
+  /** For all daemons on the database. */
+  async #recordJam(jam: SenderJam | null): Promise<void> {
+    const { memory, lease, clock } = this.sender
+    if (jam !== null) memory.jammedAt = clock.monotonic()
+    if (!lease.isHeld) memory.jam = undefined
+    if (!lease.isHeld || memory.jam === jam) return
+    await writeAsHolder(this.sender, (trx) => setJam(trx, { ...idOf(this.sender), jam }))
+    memory.jam = jam
+    this.sender.jamChanged()
   }
 
   /** Shows in lists what a transaction waits for. A failure to write that is ignored. */
@@ -127,8 +149,10 @@ export class SenderLoop {
     const { clock, node, signer } = this.sender
     const now = clock.monotonic()
     if (head.baseFee === 0n) return false
-    if (this.#funds === undefined || this.#funds.isPoor || now - this.#funds.at >= trustMs)
-      this.#funds = { at: now, isPoor: (await node.balance(signer.address)) === 0n }
+    if (this.#funds === undefined || this.#funds.isPoor || now - this.#funds.at >= trustMs) {
+      const balance = await node.balance(signer.address)
+      this.#funds = { at: now, balance, isPoor: balance === 0n }
+    }
     return this.#funds.isPoor
   }
 
@@ -148,7 +172,9 @@ export class SenderLoop {
     const { db, lease } = this.sender
     const id = idOf(this.sender)
     if (!(await lease.acquire())) throw new LeaseHeld(id.chainId, id.address)
-    if (!(await findSender(db.read, id))) await db.write((trx) => insertSender(trx, id))
+    const known = await findSender(db.read, id)
+    if (!known) await db.write((trx) => insertSender(trx, id))
+    this.sender.memory.jam = known?.jam ?? null
   }
 
   /** Checks for changes made by other processes. @returns whether a tick has something to do */
@@ -156,7 +182,7 @@ export class SenderLoop {
     const { lease } = this.sender
     if (!lease.isHeld) return lease.canAcquire()
     if (lease.needsRenewal && !(await lease.renew())) return true
-    return this.status.unsettled === 0 && (await this.#unsettled()) > 0
+    return this.status.unsettled === 0 && ((await this.#unsettled()) > 0 || canTakeOver(this.sender))
   }
 
   #refuseOtherKeys(rows: readonly { sender: string | null }[]): void {
@@ -182,6 +208,12 @@ export class SenderLoop {
     await this.#running?.catch(() => undefined)
     await this.sender.lease.release()
   }
+}
+
+/** The lowest nonce holds up all others of its key. */
+const jamOf = ({ rows }: View): SenderJam | null => {
+  const waiting = rows.find(({ state }) => state === 'signed' || state === 'broadcast')?.waiting ?? null
+  return waiting === 'gas' || waiting === 'builder' || waiting === 'gas-estimate' ? null : waiting
 }
 
 async function readView(sender: Sender, isRepeated = false): Promise<View> {

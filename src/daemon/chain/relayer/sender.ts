@@ -1,7 +1,7 @@
 import type { Transport } from 'viem'
 import type { Db, Queries } from '../../store/database/database.ts'
 import { type Lease, LeaseLost } from '../../store/lease/lease.ts'
-import type { TransactionAttemptRow, TransactionRow } from '../../store/schema/schema.ts'
+import type { SenderJam, TransactionAttemptRow, TransactionRow } from '../../store/schema/schema.ts'
 import type { TransactionSigner } from '../keys/transaction-signer.ts'
 import type { Builders } from './builder.ts'
 import { LeaseHeld } from './errors.ts'
@@ -96,6 +96,8 @@ export interface Sender {
   readonly lease: Lease
   /** Other daemons on the database have this key as well, so one of them may have the lease. */
   readonly isShared: boolean
+  /** Called when the key jams, or no longer does. */
+  jamChanged(): void
   /** Notifies those who wait for these transactions, after the commit. */
   changed(ids: Iterable<number>): Promise<void>
   readonly memory: Memory
@@ -114,6 +116,10 @@ export interface SenderStatus {
   /** The chain's fees exceed the cap: nothing is lost, but nothing moves. */
   waitingForFees: boolean
   waitingForFunds: boolean
+  /** Why nothing is mined for this key. Other keys of the chain then take over what it has not signed. */
+  jam: SenderJam | null
+  /** In wei, as last read; undefined: not read yet, or gas is free. */
+  balance: bigint | undefined
   /** The first transaction that has been stuck for a while, and the reason in the node's own words. */
   stuck: { id: number; why: string } | undefined
   /** Another daemon on the same database sends for this key. */
@@ -135,6 +141,12 @@ interface Memory {
   first: { id: number; at: number; block: number } | undefined
   /** The first waiting transaction, and since when it waits. */
   waits: { id: number; at: number } | undefined
+  /** As written to the database; undefined: unknown, since an earlier process wrote it. */
+  jam: SenderJam | null | undefined
+  /** When it was jammed last (monotonic). */
+  jammedAt: number | undefined
+  /** Signers with unsettled transactions that are not configured here, and when they were looked for. */
+  strangers: { at: number; names: readonly string[] } | undefined
   /** The node accepts no nonce above the account's. */
   isStrict: boolean
   /** The node accepts only legacy transactions. */
@@ -148,6 +160,9 @@ export const newMemory = (): Memory => ({
   lowest: undefined,
   first: undefined,
   waits: undefined,
+  jam: undefined,
+  jammedAt: undefined,
+  strangers: undefined,
   isStrict: false,
   isLegacy: false,
 })

@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { formatGwei } from 'viem'
-import { insertAttempts, queuedTransactions } from '../../store/chain/intents.ts'
+import { insertAttempts } from '../../store/chain/intents.ts'
 import { findSender, takeNonces } from '../../store/chain/senders.ts'
+import { queuedTransactions } from '../../store/chain/signer-queues.ts'
 import { cancelQueued, markDoneBefore, markSigned, markWaiting } from '../../store/chain/states.ts'
 import type { Queries } from '../../store/database/database.ts'
 import type { TransactionRow } from '../../store/schema/schema.ts'
@@ -11,6 +12,7 @@ import { type Fees, firstFees } from './fees.ts'
 import type { AttemptSender, Due } from './send.ts'
 import { idOf, marketOf, ofSigner, type Sender, type View, writeAsHolder } from './sender.ts'
 import { signAttempt } from './sign-attempt.ts'
+import { leavesToOthers, takeOver } from './take-over.ts'
 
 export interface SignResult {
   /** The number of nonces that were issued. */
@@ -25,7 +27,7 @@ type Signing = Extract<BuildResult, { kind: 'call' }> & {
 
 const doneBefore = 'it was sent between the backup and the restore'
 
-/** An intent was canceled during signing: its whole batch is rolled back, and nothing of it was sent. */
+/** An intent was canceled or taken over during signing: its whole batch is rolled back, and nothing of it was sent. */
 class CancelledWhileSigning extends Error {}
 
 /** Signed, stored, and sent together: enough to keep the node busy while the next ones are signed. */
@@ -38,8 +40,7 @@ const batchSize = 64
  */
 export async function signQueued(sender: Sender, view: View, sending: AttemptSender): Promise<SignResult> {
   const room = sender.timing.maxInFlight - (view.next - view.used)
-  const queue =
-    room <= 0 ? [] : await queuedTransactions(sender.db.read, { ...ofSigner(sender), limit: room })
+  const queue = await queueOf(sender, room)
   if (queue.length === 0) return { count: 0, waitingForFees: false }
   const market = await marketOf(sender, view.head)
   const fees = firstFees(market)
@@ -68,6 +69,15 @@ export async function signQueued(sender: Sender, view: View, sending: AttemptSen
     if (batch.isBlocked) break
   }
   return { count, waitingForFees: false }
+}
+
+async function queueOf(sender: Sender, room: number): Promise<TransactionRow[]> {
+  if (room <= 0) return []
+  const read = () => queuedTransactions(sender.db.read, { ...ofSigner(sender), limit: room })
+  const own = await read()
+  if (await leavesToOthers(sender)) return own.filter(({ candidates }) => candidates === null)
+  if (own.length >= room) return own
+  return (await takeOver(sender, room - own.length)) ? read() : own
 }
 
 type DoneBefore = Extract<PriorOutcome, { kind: 'done' }>
@@ -159,6 +169,7 @@ async function storeBatch(
     const signed = await markSigned(trx, {
       id: row.id,
       at,
+      signer: sender.name,
       sender: address,
       nonce: attempt.nonce,
       ...call,

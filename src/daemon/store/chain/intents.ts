@@ -4,8 +4,8 @@ import { insertedId, named, statement } from '../database/statement.ts'
 import type { TransactionAttemptRow, TransactionRow } from '../schema/schema.ts'
 
 const insertColumns = [
-  ...(['teamId', 'chainId', 'signer', 'kind', 'topic', 'subject', 'createdAt'] as const),
-  ...(['to', 'data', 'gas', 'builder', 'args'] as const),
+  ...(['teamId', 'chainId', 'signer', 'candidates', 'kind', 'topic', 'subject', 'createdAt'] as const),
+  ...(['to', 'data', 'gas', 'builder', 'args', 'sequence'] as const),
 ] as const
 type NewTransaction = Pick<TransactionRow, (typeof insertColumns)[number]>
 
@@ -19,8 +19,10 @@ const insert = statement<NewTransaction>()((db, p) =>
 export const moveKinds = { claimNFT: 'phygital-transfer', mintNFT: 'phygital-mint' } as const
 
 /** Call it in the transaction that uses up its authorization. @returns its ID */
-export const insertTransaction = async (db: Queries, row: NewTransaction): Promise<number> =>
-  insertedId(await insert.first(db, row))
+export const insertTransaction = async (
+  db: Queries,
+  row: Omit<NewTransaction, 'candidates' | 'sequence'> & Partial<NewTransaction>,
+): Promise<number> => insertedId(await insert.first(db, { candidates: null, sequence: null, ...row }))
 
 const transactions = (db: Queries) => db.selectFrom('transactions').selectAll()
 
@@ -31,20 +33,7 @@ export const findTransaction = (db: Queries, id: number): Promise<TransactionRow
 export const findTransactions = (db: Queries, ids: readonly number[]): Promise<TransactionRow[]> =>
   transactions(db).where('id', 'in', ids).execute()
 
-type OfSigner = { chainId: number; signer: string }
-
-/** Oldest first. */
-export const queuedTransactions = statement<OfSigner & { limit: number }>()((db, p) =>
-  db
-    .selectFrom('transactions')
-    .selectAll()
-    .where('chainId', '=', p.chainId)
-    .where('signer', '=', p.signer)
-    .where('state', '=', 'queued')
-    .where('settledAt', 'is', null)
-    .orderBy('id')
-    .limit(p.limit),
-).all
+export type OfSigner = { chainId: number; signer: string }
 
 /** Ordered by nonce. */
 export const openTransactions = statement<OfSigner>()((db, p) =>

@@ -1,5 +1,6 @@
 import type { Queries } from '../database/database.ts'
 import { affected, statement } from '../database/statement.ts'
+import type { SenderJam } from '../schema/schema.ts'
 
 export type SenderId = { chainId: number; address: string }
 
@@ -24,3 +25,18 @@ export const takeNonces = statement<SenderId & { from: number; to: number }>()((
     .where('address', '=', p.address)
     .where('nextNonce', '=', p.from),
 ).runOnce
+
+export const setJam = statement<SenderId & { jam: SenderJam | null }>()((db, p) =>
+  db
+    .updateTable('senders')
+    .set({ jam: p.jam })
+    .where('chainId', '=', p.chainId)
+    .where('address', '=', p.address),
+).run
+
+const jammed = statement<{ chainId: number }>()((db, p) =>
+  db.selectFrom('senders').select('address').where('chainId', '=', p.chainId).where('jam', 'is not', null),
+)
+/** Addresses. */
+export const jammedSenders = async (db: Queries, chainId: number): Promise<ReadonlySet<string>> =>
+  new Set((await jammed.all(db, { chainId })).map(({ address }) => address))

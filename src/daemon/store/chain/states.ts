@@ -10,6 +10,7 @@ const byId = (db: Queries, { id }: RowAt) => db.updateTable('transactions').wher
 const unsettled = (db: Queries, p: RowAt) => byId(db, p).where('settledAt', 'is', null)
 
 export type SignedIntent = RowAt & {
+  signer: string
   sender: string
   nonce: number
   to: string | null
@@ -36,7 +37,7 @@ export const markSigned = statement<SignedIntent>()((db, p) =>
       waiting: null,
       updatedAt: p.at,
     })
-
+    .where('signer', '=', p.signer)
     .where('state', '=', 'queued'),
 ).runOnce
 
@@ -129,7 +130,6 @@ export const markQueuedAgain = statement<RowAt>()((db, p) =>
     state: 'queued',
     sender: null,
     nonce: null,
-    sequence: null,
     sequenceValue: null,
     minedHash: null,
     blockHash: null,

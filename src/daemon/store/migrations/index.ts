@@ -1,6 +1,7 @@
 import type { Migration } from 'kysely'
 import * as initial from './0025-initial.ts'
 import * as chipTemplates from './0026-chip-templates.ts'
+import * as relayersAndContracts from './0027-relayers-and-contracts.ts'
 import * as credentials from './0028-credentials.ts'
 
 /** The first migration. Earlier names belong to schemas that no version reads any more. */
@@ -10,5 +11,6 @@ export const initialSchema = '0025-initial'
 export const migrations: Record<string, Migration> = {
   [initialSchema]: { up: (db) => initial.up(db) },
   '0026-chip-templates': { up: (db) => chipTemplates.up(db) },
+  '0027-relayers-and-contracts': { up: (db) => relayersAndContracts.up(db) },
   '0028-credentials': { up: (db) => credentials.up(db) },
 }

@@ -74,6 +74,15 @@ export interface UsedSignaturesTable {
   expiresAt: string
 }
 
+/** Relayers besides the first that may call a contract of ours which only accepts known callers. */
+export interface ContractRelayersTable {
+  contractId: number
+  address: string
+  /** The call that tells the contract. */
+  transactionId: number
+  confirmedAt: string | null
+}
+
 /** Metadata changes that the contract announces when the team has budget again. */
 export interface DeferredAnnouncementsTable {
   contractId: number

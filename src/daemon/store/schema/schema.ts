@@ -33,6 +33,7 @@ export interface Database {
   usedSignatures: contracts.UsedSignaturesTable
   marketplaceRefreshes: contracts.MarketplaceRefreshesTable
   deferredAnnouncements: contracts.DeferredAnnouncementsTable
+  contractRelayers: contracts.ContractRelayersTable
   chipGroups: chips.ChipGroupsTable
   chips: chips.ChipsTable
   removedChips: chips.RemovedChipsTable

@@ -9,8 +9,10 @@ export interface TransactionsTable {
   /** null: the daemon's own. */
   teamId: number | null
   chainId: number
-  /** Signer name, such as `relayer`. */
+  /** Signer name, such as `relayer`. It changes only while the intent has never been signed. */
   signer: string
+  /** Names of the signers that may send it, each between spaces. null: its signer alone. */
+  candidates: string | null
   kind: string
   /** Later transactions with the same topic supersede it. Example: `token:1/0x…/7`. */
   topic: string | null
@@ -32,7 +34,7 @@ export interface TransactionsTable {
   /** Address and nonce; null again if it must be signed again. */
   sender: string | null
   nonce: number | null
-  /** Name and value of the contract counter that it was signed for. */
+  /** Name of the contract counter that it advances, and the value that it was signed for. */
   sequence: string | null
   sequenceValue: string | null
   firstHash: string | null
@@ -84,11 +86,15 @@ export interface TransactionAttemptsTable {
   error: string | null
 }
 
+export type SenderJam = Extract<WaitingReason, 'fees' | 'funds' | 'node' | 'block'>
+
 /** Changed only by the holder of the sender's lease; see store/lease/lease.ts. */
 export interface SendersTable {
   chainId: number
   address: string
   nextNonce: number
+  /** Why nothing is mined for it. null: nothing holds it up. */
+  jam: SenderJam | null
 }
 
 /** A row exists if and only if an intent was recorded. */

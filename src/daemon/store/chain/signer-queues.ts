@@ -1,0 +1,140 @@
+import type { ExpressionBuilder } from 'kysely'
+import type { Queries } from '../database/database.ts'
+import { statement } from '../database/statement.ts'
+import type { Database, TransactionRow } from '../schema/schema.ts'
+import type { OfSigner } from './intents.ts'
+
+/**
+ * Unsettled transactions of other signers that have to take effect first: they concern the same topic or counter, and
+ * are older or already have a nonce.
+ */
+const noneElsewhere = (key: 'topic' | 'sequence') => (e: ExpressionBuilder<Database, 'transactions'>) =>
+  e.not(
+    e.exists(
+      e
+        .selectFrom('transactions as other')
+        .select('other.id')
+        .whereRef(`other.${key}`, '=', `transactions.${key}`)
+        .whereRef('other.chainId', '=', 'transactions.chainId')
+        .whereRef('other.signer', '!=', 'transactions.signer')
+        .where('other.settledAt', 'is', null)
+        .where((o) => o.or([o('other.id', '<', o.ref('transactions.id')), o('other.state', '!=', 'queued')])),
+    ),
+  )
+
+/** Oldest first. Omits those that have to wait for another signer's. */
+export const queuedTransactions = statement<OfSigner & { limit: number }>()((db, p) =>
+  db
+    .selectFrom('transactions')
+    .selectAll()
+    .where('chainId', '=', p.chainId)
+    .where('signer', '=', p.signer)
+    .where('state', '=', 'queued')
+    .where('settledAt', 'is', null)
+    .where(noneElsewhere('topic'))
+    .where(noneElsewhere('sequence'))
+    .orderBy('id')
+    .limit(p.limit),
+).all
+
+const bound = (key: 'topic' | 'sequence') =>
+  statement<{ chainId: number; key: string }>()((db, p) =>
+    db
+      .selectFrom('transactions')
+      .select(['id', 'signer'])
+      .where('chainId', '=', p.chainId)
+      .where(key, '=', p.key)
+      .where('settledAt', 'is', null)
+      .orderBy('id', 'desc')
+      .limit(1),
+  )
+const [boundByTopic, boundBySequence] = [bound('topic'), bound('sequence')]
+
+/** The signer of the newest unsettled transaction with this topic or counter. */
+export async function signerUnderWay(
+  db: Queries,
+  { chainId, topic, sequence }: Pick<TransactionRow, 'chainId' | 'topic' | 'sequence'>,
+): Promise<string | undefined> {
+  const [one, other] = [
+    topic === null ? undefined : await boundByTopic.first(db, { chainId, key: topic }),
+    sequence === null ? undefined : await boundBySequence.first(db, { chainId, key: sequence }),
+  ]
+  return (one && other && other.id > one.id ? other : (one ?? other))?.signer
+}
+
+/** The number of unsettled transactions by signer, including signers that are no longer configured. */
+export async function queueLengths(db: Queries, chainId: number): Promise<Map<string, number>> {
+  const rows = await queues.all(db, { chainId })
+  return new Map(rows.map(({ signer, count }) => [signer, Number(count)]))
+}
+const queues = statement<{ chainId: number }>()((db, p) =>
+  db
+    .selectFrom('transactions')
+    .select((e) => ['signer', e.fn.countAll<number>().as('count')])
+    .where('chainId', '=', p.chainId)
+    .where('settledAt', 'is', null)
+    .groupBy('signer'),
+)
+
+interface TakeOver {
+  chainId: number
+  /** The signer that takes them. */
+  signer: string
+  from: readonly string[]
+}
+
+const maySend = (signer: string) => `% ${signer} %`
+
+/** For the column `candidates`. */
+export const candidatesText = (signers: readonly string[]): string => ` ${signers.join(' ')} `
+
+/** Intents that were never signed, and that need not wait for one that the other signer has signed. Oldest first. */
+export async function takeableIntents(
+  db: Queries,
+  { chainId, signer, from, limit }: TakeOver & { limit: number },
+): Promise<number[]> {
+  const noneSigned = (key: 'topic' | 'sequence') => (e: ExpressionBuilder<Database, 'transactions'>) =>
+    e.not(
+      e.exists(
+        e
+          .selectFrom('transactions as other')
+          .select('other.id')
+          .whereRef(`other.${key}`, '=', `transactions.${key}`)
+          .whereRef('other.chainId', '=', 'transactions.chainId')
+          .where('other.signer', '!=', signer)
+          .where('other.settledAt', 'is', null)
+          .where('other.state', '!=', 'queued'),
+      ),
+    )
+  const rows = await db
+    .selectFrom('transactions')
+    .select('id')
+    .where('chainId', '=', chainId)
+    .where('signer', 'in', from)
+    .where('state', '=', 'queued')
+    .where('settledAt', 'is', null)
+    .where('firstHash', 'is', null)
+    .where('candidates', 'like', maySend(signer))
+    .where(noneSigned('topic'))
+    .where(noneSigned('sequence'))
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+/** Those that another process signed or took meanwhile are left out. @returns the IDs of the others */
+export const takeIntents = (
+  trx: Queries,
+  { chainId, signer, from, ids, at }: TakeOver & { ids: readonly number[]; at: string },
+): Promise<{ id: number }[]> =>
+  trx
+    .updateTable('transactions')
+    .set({ signer, waiting: null, waitingWords: null, updatedAt: at })
+    .where('id', 'in', ids)
+    .where('chainId', '=', chainId)
+    .where('signer', 'in', from)
+    .where('state', '=', 'queued')
+    .where('firstHash', 'is', null)
+    .returning('id')
+    .execute()

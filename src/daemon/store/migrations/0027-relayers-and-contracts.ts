@@ -1,0 +1,30 @@
+import { type Kysely, sql } from 'kysely'
+import { strictClustered } from './columns.ts'
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  // The relayers that may send an intent which is not signed yet. A daemon of the version before leaves it null.
+  await db.schema.alterTable('transactions').addColumn('candidates', 'text').execute()
+  // Written when it is recorded, so that later ones with the same counter go to the same relayer.
+  await db.schema
+    .createIndex('transactionsOfSequence')
+    .on('transactions')
+    .columns(['sequence', 'id'])
+    .where(sql.ref('settledAt'), 'is', null)
+    .execute()
+  await db.schema.alterTable('senders').addColumn('jam', 'text').execute()
+  // Relayers besides the first that a contract of ours accepts, or will once the transaction is confirmed.
+  await db.schema
+    .createTable('contractRelayers')
+    .addColumn('contractId', 'integer', (c) => c.notNull().references('contracts.id').onDelete('cascade'))
+    .addColumn('address', 'text', (c) => c.notNull())
+    .addColumn('transactionId', 'integer', (c) => c.notNull())
+    .addColumn('confirmedAt', 'text')
+    .addPrimaryKeyConstraint('contractRelayersKey', ['contractId', 'address'])
+    .modifyEnd(strictClustered)
+    .execute()
+  await db.schema
+    .createIndex('contractRelayersOfTransaction')
+    .on('contractRelayers')
+    .column('transactionId')
+    .execute()
+}
