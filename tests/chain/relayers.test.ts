@@ -185,7 +185,16 @@ describe('claims with two relayers', () => {
     }
     bench = await openBench({ chain: { signers }, relayer: { builders } })
     const owner = relayerKey.address
-    const args = ['Jackets', 'JKT', 'https://tap.example/', owner, signVerifier.address, owner] as const
+    const args = [
+      'Jackets',
+      'JKT',
+      'https://tap.example/',
+      owner,
+      signVerifier.address,
+      [],
+      owner,
+      0n,
+    ] as const
     const data = encodeDeployData({ abi: phygitalAbi, bytecode: phygitalBytecode, args })
     contract = getContractAddress({ from: owner, nonce: 0n })
     await bench.intend(0, { call: { to: null, data }, gasHint: 3_000_000, kind: 'deploy' })
