@@ -114,3 +114,53 @@ test('a page that does not fit is refused, naming the field', async () => {
     expect(refused.body.message).toContain(field)
   }
 })
+
+test('a chip is asked for what was changed on it, also by a batch of many chips, a transfer aside', async (context) => {
+  const s = await openAdminApp({ clock, seed })
+  context.onTestFinished(() => s.close())
+  const own = Object.values(uids).slice(0, 2)
+  const [one = '', other = ''] = own
+  const acme = { 'x-svc-api-key': acmeKey }
+  const edit = (tagUIDs: string[], redirectUrl: string) =>
+    s.call('PATCH /chips', { tagUIDs, updates: { redirectUrl } }, acme)
+  expect((await edit(own, 'https://acme.example/1')).status).toBe(200)
+  expect((await edit([other], 'https://acme.example/2')).status).toBe(200)
+  const lines = own.map((uid) => JSON.stringify({ uid, redirectUrl: 'https://acme.example/3' })).join('\n')
+  const headers = { ...acme, 'content-type': 'application/x-ndjson' }
+  await s.app.inject({ method: 'POST', url: '/chips/batch', headers, payload: lines })
+  await s.call(`POST /admin/chips/${one}/disable`, { reason: 'lost' })
+
+  const actions = async (query: string) => (await s.audit(query)).map(({ action }) => action)
+  expect(await actions(`uid=${one}`)).toEqual(['chips.disable', 'chips.batch', 'chips.edit'])
+  expect(await actions(`uid=${other}`)).toEqual(['chips.batch', 'chips.edit', 'chips.edit'])
+  expect(await actions(`uid=${other}&limit=2`)).toEqual(['chips.batch', 'chips.edit'])
+  expect(await actions(`uid=${one}&action=chips.disable`)).toEqual(['chips.disable'])
+  expect(await actions(`uid=${one}&team=Other`)).toEqual([])
+  expect(await actions(`uid=${one}&by=ops`)).toEqual(['chips.batch', 'chips.edit'])
+  const [batch] = await s.audit('action=chips.batch')
+  expect(batch?.detail).toMatchObject({
+    changed: 2,
+    rows: [
+      { previous: 'https://acme.example/1', redirectUrl: 'https://acme.example/3' },
+      { previous: 'https://acme.example/2', redirectUrl: 'https://acme.example/3' },
+    ],
+  })
+  const [, first] = await s.audit('action=chips.edit')
+  expect(first?.detail).toMatchObject({ redirectUrl: 'https://acme.example/1' })
+  expect(first?.detail).toHaveProperty('rows.length', 2)
+})
+
+test('who did it is asked by the plain name of a key or a token, also once it is revoked', async () => {
+  const { id } = (await t.call('POST /admin/api-keys', { name: 'ops', team: 'Acme' })).body
+  const { token } = (await t.call('POST /admin/admin-tokens', { name: 'alice', scopes: ['all'] })).body
+  const alice = { authorization: `Bearer ${token}` }
+  await t.call('POST /admin/chip-groups', { name: 'd', team: 'Acme' }, alice)
+  await t.call(`DELETE /admin/api-keys/${id}`, undefined, alice)
+  const [own] = (await t.call('GET /admin/admin-tokens')).body
+  expect((await t.call(`DELETE /admin/admin-tokens/${own.id}`)).status).toBe(200)
+  const targets = async (query: string) => (await t.audit(query)).map(({ target }) => target)
+  expect(await targets('by=alice')).toEqual(['ops', 'd'])
+  expect(await targets('by=admin:alice')).toEqual(['ops', 'd'])
+  expect(await targets('by=alice&actor=admin:root')).toEqual([])
+  expect(await targets('by=ali')).toEqual([])
+})

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { adminEndpoint } from '../endpoint.ts'
-import { batchId, moment, page, team, text, timestamp } from '../fields.ts'
+import { batchId, moment, page, team, text, timestamp, uid } from '../fields.ts'
 
 const change = z.object({
   id: z.number(),
@@ -26,6 +26,8 @@ export const audit = {
         ...team,
         action: text(100).optional(),
         actor: text(200).optional(),
+        by: text(200).optional(),
+        uid: uid.optional(),
         batch: batchId.optional(),
         since: moment.optional(),
         ...page,

@@ -2,15 +2,14 @@ import { beginsAnew, ChainCheck, chainStart } from '../../../values/audit-chain.
 import { type JsonObject, parseObject } from '../../../values/json.ts'
 import { pagesOf } from '../../../values/time-slices.ts'
 import {
-  type AuditFilter,
   type AuditRow,
   auditAfter,
   firstChangeOfBatch,
   hasEntriesBehindHead,
   lastAuditBefore,
-  listAudit,
 } from '../../store/audit/audit.ts'
 import { type AuditHead, readAuditHead } from '../../store/audit/audit-head.ts'
+import { type AuditFilter, firstEntrySince, listAudit } from '../../store/audit/audit-list.ts'
 import { findBatch } from '../../store/batches/batches.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import type { Db } from '../../store/database/database.ts'
@@ -19,11 +18,33 @@ interface RecordedChange extends Omit<AuditRow, 'detail'> {
   detail: JsonObject
 }
 
+interface ChangeFilter extends Omit<AuditFilter, 'actors' | 'since'> {
+  /** As in the log: `key:ops`. */
+  actor?: string | undefined
+  /** The same, or the plain name of a key, a token, or an owner. */
+  by?: string | undefined
+  since?: string | undefined
+}
+
+/** The log keeps the names of revoked credentials. */
+function actorsOf(actor: string | undefined, by: string | undefined): string[] | undefined {
+  if (by === undefined) return actor === undefined ? undefined : [actor]
+  const named = [by, `key:${by}`, `admin:${by}`, `owner:${by}`]
+  return actor === undefined ? named : named.filter((one) => one === actor)
+}
+
 /** Newest first. */
 export async function* listChanges(
   { db }: { db: Pick<Db, 'slow'> },
-  filter: AuditFilter,
+  { actor, by, since: at, ...rest }: ChangeFilter,
 ): AsyncGenerator<RecordedChange> {
+  const firstId = at === undefined ? undefined : await firstEntrySince(db.slow, at)
+  if (at !== undefined && firstId === undefined) return
+  const filter: AuditFilter = {
+    ...rest,
+    actors: actorsOf(actor, by),
+    since: at !== undefined && firstId !== undefined ? { at, firstId } : undefined,
+  }
   const page = (last: AuditRow | undefined, limit: number) =>
     listAudit(db.slow, { ...filter, before: last?.id ?? filter.before, limit })
   let left = filter.limit

@@ -180,9 +180,6 @@ function boundByPlan(now: AssignmentResult, planned: AssignmentResult | undefine
   return { row, uid, badgeEventId, status: 'conflict', error }
 }
 
-// Keeps the audit entry readable.
-const uidsInRecord = 100
-
 /** A step of a larger write: applies what was decided in the same transaction. */
 export async function assignRowsIn(
   trx: Queries,
@@ -205,8 +202,9 @@ export async function assignRowsIn(
       detail: {
         badgeEvent: badgeEventId,
         ...(left === null ? {} : { from, until }),
-        ...(uids.length === 1 ? {} : { uids: uids.slice(0, uidsInRecord) }),
+        ...(uids.length === 1 ? {} : { uids }),
       },
+      chips: uids,
     })
   }
   if (assigned.length > 0)

@@ -8,6 +8,7 @@ import {
   putBadgeAssignment,
 } from '../../store/badge-events/badge-events.ts'
 import { voidSimulatedTaps } from '../../store/chips/chip-records.ts'
+import { uidsOfToken } from '../../store/chips/chips.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
 import type { TokenLocation } from '../../store/phygitals/tokens.ts'
 import { teamOfChip } from '../chips/named-chips.ts'
@@ -60,7 +61,8 @@ export async function assignBadgeEvent(
     if (uid !== undefined) await voidSimulatedTaps(trx, [uid])
     const detail = { badgeEvent: event.id, from: startsAt, until: endsAt }
     const target = token ? `${token.contractAddress}/${token.tokenId}` : (uid ?? '')
-    await recordChange(trx, { at, actor, teamId, action: 'badge-events.assign', target, detail })
+    const chips = token ? await uidsOfToken(trx, token.id) : []
+    await recordChange(trx, { at, actor, teamId, action: 'badge-events.assign', target, detail, chips })
     return outcome
   })
 }

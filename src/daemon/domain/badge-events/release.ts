@@ -49,6 +49,7 @@ export async function closeClaim(
     action: 'badge-events.mint',
     target: String(claim.badgeEventId),
     detail: { claim: claim.id, chip: claim.chipUid },
+    chips: [claim.chipUid],
   })
   const { badgeEventId, recipient, chipUid } = claim
   await webhookEvents.record(trx, {

@@ -1,6 +1,7 @@
 import { appliedColumns } from '../../../values/chip-columns.ts'
 import { AdaptiveSize, piecesOf } from '../../../values/time-slices.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
+import { changedBefore } from '../../store/audit/chip-trail.ts'
 import { type AppliedColumns, applyToChip, clearLabels } from '../../store/chips/applied-chips.ts'
 import { addToChipGroup } from '../../store/chips/chip-groups.ts'
 import { saveTombstone, voidSimulatedTaps } from '../../store/chips/chip-records.ts'
@@ -33,9 +34,6 @@ export type ApplyingCaller = ApplyCaller & {
   /** The reasons for disabling chips. */
   reason?: string | undefined
 }
-
-// Keeps the audit entry readable; the batch journal contains every row.
-const rowsInRecord = 100
 
 /** Rows fail independently. @returns one result per row, in order, as soon as it is on disk */
 export async function* applyRows(
@@ -98,7 +96,7 @@ export class ApplyRun {
     const chips = planned.filter((one): one is PlannedChip => 'value' in one)
     for (const [one, result] of await this.#register(chips)) results.set(one, result)
     const all = planned.map((one) => results.get(one) ?? resultOf(one))
-    await this.#record(all)
+    await this.#record(planned, all)
     return all
   }
 
@@ -136,7 +134,7 @@ export class ApplyRun {
         }),
       }
       const before = freed.has(chip.uid) ? { ...chip, label: null } : chip
-      if (!(await applyToChip(trx, before, change, one.isWhole))) {
+      if (!(await applyToChip(trx, before, change, { isWhole: one.isWhole, at: this.#at }))) {
         if (freed.has(chip.uid)) throw new Error('A chip changed while its label was given to another one')
         const error = 'The chip was changed in the meantime, and is left as it is.'
         results.set(one, { row, uid, status: 'conflict', error })
@@ -214,12 +212,19 @@ export class ApplyRun {
     return results
   }
 
-  async #record(all: readonly AppliedRow[]): Promise<void> {
+  async #record(planned: readonly PlannedStep[], all: readonly AppliedRow[]): Promise<void> {
     const { teamId, actor, reason } = this.#caller
     const done = all.filter(({ status }) => ['created', 'changed', 'removed'].includes(status))
     if (done.length === 0) return
     const count = (status: string) => done.filter((one) => one.status === status).length
-    const rows = done.slice(0, rowsInRecord).map(({ uid, status, changes }) => ({ uid, status, changes }))
+    const before = new Map(
+      planned.flatMap((one) => ('to' in one ? [[one.chip.uid, one.chip.changedAt] as const] : [])),
+    )
+    const rows = done.map(({ uid, status, changes }) => ({
+      ...{ uid, status, changes },
+      ...changedBefore(before.get(uid ?? '')),
+    }))
+    const chips = done.flatMap(({ uid, status }) => (status === 'removed' && uid) || [])
     const detail = {
       created: count('created'),
       changed: count('changed'),
@@ -228,7 +233,8 @@ export class ApplyRun {
       rows,
     }
     const target = done.length === 1 ? (done[0]?.uid ?? '') : `${done.length} chips`
-    await recordChange(this.#trx, { at: this.#at, actor, teamId, action: 'chips.apply', target, detail })
+    const entry = { at: this.#at, actor, teamId, action: 'chips.apply', target, detail, chips }
+    await recordChange(this.#trx, entry)
   }
 }
 

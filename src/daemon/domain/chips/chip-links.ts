@@ -50,7 +50,12 @@ export async function linkChip(
       ...(token === undefined ? {} : { tokenRow: await tokenRow(trx, bindings, token, at) }),
       ...(item === undefined ? {} : await itemColumns(bindings, item, variant)),
     }
-    await apply(trx, { chip, change, at, actor, action: 'chips.link', detail: { ...links } })
+    const to: Partial<Bound> = {
+      ...token,
+      ...(item === undefined ? {} : { item, variant: variant ?? null }),
+    }
+    const detail = { ...links, changes: changesTo(chip, to) }
+    await apply(trx, { chip, change, at, actor, action: 'chips.link', detail })
   })
 }
 
@@ -84,6 +89,10 @@ export async function unlinkChip(
         ? { token: { contractAddress, chainId, tokenId } }
         : {}),
       ...('itemId' in change && item !== null ? { item, variant: chip.variantId } : {}),
+      changes: changesTo(chip, {
+        ...('tokenRow' in change ? { contractAddress: null, chainId: null, tokenId: null } : {}),
+        ...('itemId' in change ? { item: null, variant: null } : {}),
+      }),
     }
     await apply(trx, { chip, change, at, actor, action: 'chips.unlink', detail })
   })
@@ -99,6 +108,24 @@ async function itemColumns(bindings: Bindings, item: string, variant: string | u
   const refusal = await bindings.refuseItem(item, variant)
   if (refusal) throw new DomainError('not_found', `${refusal.reason}.`)
   return { itemId: item, variantId: variant ?? null }
+}
+
+type Bound = Record<'contractAddress' | 'chainId' | 'tokenId' | 'item' | 'variant', string | number | null>
+
+function changesTo(chip: ChipRecordRow, to: Partial<Bound>) {
+  const from: Bound = {
+    contractAddress: chip.linkedAddress,
+    chainId: chip.linkedChainId,
+    tokenId: chip.linkedTokenId,
+    item: chip.itemId,
+    variant: chip.variantId,
+  }
+  return Object.fromEntries(
+    Object.entries(from).flatMap(([column, before]) => {
+      const after = Object.entries(to).find(([name]) => name === column)?.[1]
+      return after === undefined || after === before ? [] : [[column, { from: before, to: after }]]
+    }),
+  )
 }
 
 interface LinkChange {

@@ -60,7 +60,8 @@ export async function replaceChip(
       assignments,
       ...(old.disabledReason === null ? {} : { previousReason: old.disabledReason }),
     }
-    await recordChange(trx, { at, actor, teamId, action: 'chips.replace', target: uid, detail })
+    const chips = [replacement.uid]
+    await recordChange(trx, { at, actor, teamId, action: 'chips.replace', target: uid, detail, chips })
     return { uid, status: 'replaced' }
   })
 }

@@ -26,7 +26,7 @@ export async function disableChip(
     const disabledReason = reason || null
     await updateChip(trx, uid, { disabledAt: at, disabledReason })
     await endTapsOfChip(trx, uid, at)
-    const detail = { reason: disabledReason }
+    const detail = { reason: disabledReason, changes: { disabled: { from: false, to: true } } }
     await recordChange(trx, { at, actor, teamId, action: 'chips.disable', target: uid, detail })
   })
 }
@@ -50,7 +50,8 @@ export async function enableChip(
     if (disabledAt === null) return
     if (await givesCodes(trx, chip)) assertMayTransfer(holder, 'enabling a chip that carries something')
     await updateChip(trx, uid, { disabledAt: null, disabledReason: null })
-    const detail = { disabledAt, reason: disabledReason }
+    const changes = { disabled: { from: true, to: false } }
+    const detail = { disabledAt, reason: disabledReason, changes }
     await recordChange(trx, { at, actor, teamId, action: 'chips.enable', target: uid, detail })
   })
 }

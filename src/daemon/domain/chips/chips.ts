@@ -1,6 +1,7 @@
 import { getAddress } from 'viem/utils'
 import type { KeyedMutex } from '../../../values/semaphore.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
+import { changedBefore } from '../../store/audit/chip-trail.ts'
 import {
   chipGroupsOfTeam,
   chipsAsElements,
@@ -9,7 +10,7 @@ import {
   findChipGroupNamed,
 } from '../../store/chips/chip-groups.ts'
 import type { ChipFilter } from '../../store/chips/chip-selection.ts'
-import { setRedirects } from '../../store/chips/chips.ts'
+import { redirectsOf, setRedirects } from '../../store/chips/chips.ts'
 import type { Db } from '../../store/database/database.ts'
 import { DomainError, notFound } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
@@ -30,9 +31,14 @@ export async function editChips(
   const uids = await namedChips(deps.db, teamId, edit.uids)
   const apply = () =>
     changeInPieces(deps, { teamId, uids }, async (trx, { target, detail, ...piece }) => {
-      const changed = await setRedirects(trx, { teamId, uids: piece.uids, redirectUrl })
+      const { uids: chips } = piece
       const at = iso(deps.clock.now())
-      const record = { redirectUrl, ...detail }
+      const rows = (await redirectsOf(trx, chips)).map(({ uid, redirectUrl: previous, changedAt }) => ({
+        ...{ uid, previous },
+        ...changedBefore(changedAt),
+      }))
+      const changed = await setRedirects(trx, { teamId, uids: chips, redirectUrl, at })
+      const record = { redirectUrl, ...detail, rows }
       await recordChange(trx, { at, actor, teamId, action: 'chips.edit', target, detail: record })
       return changed
     })

@@ -3,6 +3,7 @@ import { type ChipCells, cellsIn, reasonAgainst, valueOfCell } from '../../../va
 import { isJsonObject } from '../../../values/json.ts'
 import { AdaptiveSize, piecesOf } from '../../../values/time-slices.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
+import { changedBefore } from '../../store/audit/chip-trail.ts'
 import { findChips, setRedirect, setRedirects } from '../../store/chips/chips.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
 import { type Clock, iso } from '../time/time.ts'
@@ -49,9 +50,6 @@ export function readEdit(line: unknown): { value: Edit } | { problem: string } {
   return { value: { uid: uid.uid, redirectUrl: urlIn(read.cells) ?? null, expected: urlIn(before.cells) } }
 }
 
-// Keeps the audit entry readable; the batch journal contains every row.
-const rowsInRecord = 100
-
 type Deps = { db: Db; clock: Clock }
 
 /** Rows fail independently. @returns one result per row, in order, as soon as it is on disk */
@@ -79,33 +77,45 @@ export async function editRowsIn(
   caller: { teamId: number; actor: Actor; at: string },
   piece: readonly EditRow[],
 ): Promise<EditResult[]> {
-  const results = await editPiece(trx, caller.teamId, piece, false)
-  const changed = results.filter((result) => result.status === 'changed')
-  if (changed.length === 0) return results
-  const rows = changed.slice(0, rowsInRecord).map(({ uid, previous }) => ({ uid, previous }))
-  const detail = { changed: changed.length, rows }
-  const target = changed.length === 1 ? (changed[0]?.uid ?? '') : `${changed.length} chips`
+  const found = await editPiece(trx, caller.teamId, piece, caller.at)
+  const results = found.map(({ changedAt, ...result }) => result)
+  const rows = found.flatMap(({ status, uid, previous, changedAt }, n) =>
+    status === 'changed'
+      ? { uid, previous, redirectUrl: piece[n]?.value.redirectUrl, ...changedBefore(changedAt) }
+      : [],
+  )
+  if (rows.length === 0) return results
+  const detail = { changed: rows.length, rows }
+  const target = rows.length === 1 ? (rows[0]?.uid ?? '') : `${rows.length} chips`
   await recordChange(trx, { ...caller, action: 'chips.batch', target, detail })
   return results
 }
 
 /** Plans the rows. */
-export const planEdits = (db: Queries, teamId: number, rows: readonly EditRow[]): Promise<EditResult[]> =>
-  editPiece(db, teamId, rows, true)
+export const planEdits = async (
+  db: Queries,
+  teamId: number,
+  rows: readonly EditRow[],
+): Promise<EditResult[]> =>
+  (await editPiece(db, teamId, rows, undefined)).map(({ changedAt, ...result }) => result)
+
+/** With the date of the chip's last change by a batch, as the entry of this one shows it. */
+type FoundResult = EditResult & { readonly changedAt?: string | null }
 
 async function editPiece(
   db: Queries,
   teamId: number,
   rows: readonly EditRow[],
-  dryRun: boolean,
-): Promise<EditResult[]> {
+  at: string | undefined,
+): Promise<FoundResult[]> {
   const chips = await findChips(db, [
     ...new Set(rows.flatMap(({ value: { uid } }) => [uid, decimalReading(uid) ?? uid])),
   ])
   const current = new Map(
     chips.filter((chip) => chip.teamId === teamId).map((chip) => [chip.uid, chip.redirectUrl]),
   )
-  const results: EditResult[] = []
+  const changed = new Map(chips.map((chip) => [chip.uid, chip.changedAt]))
+  const results: FoundResult[] = []
   const written = new Map<string, string | null>()
   for (const { row, value } of rows) {
     const { uid: text, redirectUrl, expected } = value
@@ -126,17 +136,17 @@ async function editPiece(
     } else {
       written.set(uid, redirectUrl)
       current.set(uid, redirectUrl)
-      results.push({ row, uid, status: 'changed', previous })
+      results.push({ row, uid, status: 'changed', previous, changedAt: changed.get(uid) ?? null })
     }
   }
-  if (!dryRun) await writeRedirects(db, teamId, written)
+  if (at !== undefined) await writeRedirects(db, { teamId, at }, written)
   return results
 }
 
 /** Chips that get the same URL share a statement, which most of a large batch do. */
 async function writeRedirects(
   db: Queries,
-  teamId: number,
+  of: { teamId: number; at: string },
   written: ReadonlyMap<string, string | null>,
 ): Promise<void> {
   const uidsOf = new Map<string | null, string[]>()
@@ -147,7 +157,7 @@ async function writeRedirects(
   }
   for (const [redirectUrl, uids] of uidsOf) {
     const [uid = ''] = uids
-    if (uids.length === 1) await setRedirect(db, { uid, teamId, redirectUrl })
-    else await setRedirects(db, { teamId, uids: uids.sort(), redirectUrl })
+    if (uids.length === 1) await setRedirect(db, { ...of, uid, redirectUrl })
+    else await setRedirects(db, { ...of, uids: uids.sort(), redirectUrl })
   }
 }

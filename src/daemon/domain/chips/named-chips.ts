@@ -6,8 +6,6 @@ import { type Db, type Queries, rowsPerBatch } from '../../store/database/databa
 import { DomainError, storeFailure } from '../errors/errors.ts'
 
 const unknownNamed = 20
-// Keeps the audit entry readable.
-const uidsInRecord = 100
 /** Up to this number, all chips are changed in one write. */
 export const minBatchSize = 250
 
@@ -94,7 +92,7 @@ export async function changeInPieces(
   for await (const piece of piecesOf(uids, size)) {
     const target = piece.length === 1 ? (piece[0] ?? '') : `${piece.length} chips`
     const of = uids.length > piece.length ? { of: uids.length } : {}
-    const detail = { uids: piece.slice(0, uidsInRecord), ...of }
+    const detail = { uids: piece, ...of }
     try {
       await db.write(async (trx) => {
         const there = await size.timed(piece.length, () => change(trx, { uids: piece, target, detail }))

@@ -119,6 +119,7 @@ export async function recordUndo(
       action: 'chips.undo-import',
       target,
       detail: { import: batch, uids },
+      chips: uids,
     })
   }
 }

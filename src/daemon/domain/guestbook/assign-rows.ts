@@ -124,9 +124,6 @@ async function decide(db: Queries, { row, about, event, at }: DecisionInput): Pr
   return { ...about, status: since === null ? 'unassigned' : 'assigned', previous, left: since }
 }
 
-// Keeps the audit entry readable.
-const uidsInRecord = 100
-
 /** A step of a larger write: applies what was decided in the same transaction. */
 export async function assignGuestbookRowsIn(
   trx: Queries,
@@ -152,8 +149,9 @@ export async function assignGuestbookRowsIn(
         eventId: guestbookEventId,
         name: event?.name,
         [left === null ? 'unassigned' : 'assigned']: uids.length,
-        uids: uids.slice(0, uidsInRecord),
+        uids,
       },
+      chips: uids,
     })
   }
 }

@@ -34,6 +34,7 @@ export async function assignEvent(
         action: 'guestbook.assign',
         target,
         detail: { eventId: event.id, name: event.name, assigned, uids: named, ...detail },
+        chips: named,
       })
       return there
     },

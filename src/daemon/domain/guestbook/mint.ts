@@ -97,17 +97,18 @@ async function mint(
     const current = await ensureEventCreated(trx, deps, chain, { event, exists })
     const { idempotency, actor } = requester
     const id = await recordMintOf(trx, deps, current, chain, { recipient, intentId, gasHint, idempotency })
+    const chipUid = 'chip' in rateKey ? rateKey.chip : undefined
     await recordChange(trx, {
       at,
       actor,
       teamId: current.teamId,
+      chips: chipUid === undefined ? [] : [chipUid],
       action: 'guestbook.mint',
       target: `${current.address}/${tokenId}`,
       detail: { eventId: current.id, chainId: current.chainId, recipient, transaction: id },
     })
     const { teamId, chainId } = current
     const data = { contractAddress: current.address, chainId, tokenId, recipient, initialTxHash: null }
-    const chipUid = 'chip' in rateKey ? rateKey.chip : undefined
     await deps.webhookEvents.record(trx, {
       ...{ teamId, type: 'guestbook.minted', at, data, chipUid, transactionId: id },
     })

@@ -1,5 +1,5 @@
-import { listAudit } from '../../store/audit/audit.ts'
 import { type AuditSeal, checkAuditHead, readAuditHead } from '../../store/audit/audit-head.ts'
+import { listAudit } from '../../store/audit/audit-list.ts'
 import type { Disk, DiskState } from '../../store/data-dir/disk.ts'
 import {
   DatabaseUnavailable,
@@ -116,7 +116,6 @@ async function webhooksOf(db: Pick<Db, 'read'>): Promise<Status['webhooks']> {
   }
 }
 
-/** Reads the whole audit log if there is none. */
 const lastBackup = async (db: Db): Promise<string | null> =>
   (await listAudit(db.slow, { action: 'daemon.backup', limit: 1 }))[0]?.at ?? null
 

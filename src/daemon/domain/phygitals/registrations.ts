@@ -1,4 +1,5 @@
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
+import { uidsOfToken } from '../../store/chips/chips.ts'
 import type { Queries } from '../../store/database/database.ts'
 import {
   deleteClaimRegistration,
@@ -161,7 +162,7 @@ async function register(
   return { recipient, token, ...dates }
 }
 
-const audit = (
+const audit = async (
   trx: Queries,
   of: { token: LocatedToken; recipient: string; actor: Actor; action: string; at: string },
 ): Promise<unknown> =>
@@ -172,6 +173,7 @@ const audit = (
     action: of.action,
     target: `${of.token.contractAddress}/${of.token.tokenId}`,
     detail: { chainId: of.token.chainId, recipient: of.recipient },
+    chips: await uidsOfToken(trx, of.token.id),
   })
 
 /**

@@ -56,16 +56,18 @@ export async function editByOwner(
         'This signature has already been used. Sign a new request with another requestExpiryTime.',
       )
     const chips = await chipsOfToken(trx, token.id)
-    for (const { uid } of chips) await updateChip(trx, uid, { redirectUrl })
+    const uids = chips.map(({ uid }) => uid)
+    for (const uid of uids) await updateChip(trx, uid, { redirectUrl })
     await recordChange(trx, {
       at: iso(now),
       actor: { name: `owner:${owner}`, requestId },
       teamId: token.teamId,
       action: 'chips.edit-self',
       target: `${token.contractAddress}/${token.tokenId}`,
-      detail: { redirectUrl, uids: chips.slice(0, 100).map(({ uid }) => uid) },
+      detail: { redirectUrl, uids, previous: chips.map((chip) => chip.redirectUrl) },
+      chips: uids,
     })
-    return chips.map(({ uid }) => uid)
+    return uids
   })
 }
 

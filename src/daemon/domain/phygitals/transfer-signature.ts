@@ -2,6 +2,7 @@ import { getAddress } from 'viem/utils'
 import { claimCounter } from '../../chain/relayer/phygital-claim.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { countedUnderWay } from '../../store/chain/intents.ts'
+import { uidsOfToken } from '../../store/chips/chips.ts'
 import { deleteClaimRegistrationsOf } from '../../store/phygitals/claim-registrations.ts'
 import type { LocatedToken, TokenLocation } from '../../store/phygitals/tokens.ts'
 import { keepSignature, signatureOf } from '../../store/taps/codes.ts'
@@ -38,8 +39,13 @@ export async function signTransfer(
   const token = await tokenOfTeam(deps, teamId, ref)
   const recipient = await resolveRecipient(deps, { team: teamId }, token.chainId, to)
   const signed = await sign(deps, await checkMove(deps, token, recipient), token, recipient)
-  await deps.db.write((trx) =>
-    recordChange(trx, { ...record(deps, token, recipient), actor, teamId: token.teamId }),
+  await deps.db.write(async (trx) =>
+    recordChange(trx, {
+      ...record(deps, token, recipient),
+      actor,
+      teamId: token.teamId,
+      chips: await uidsOfToken(trx, token.id),
+    }),
   )
   return { ...signed, token }
 }
@@ -111,7 +117,8 @@ async function signAndSpend(
       await assertSecondTap(trx, { token, recipient, otp, now })
       await endClaimsOfToken(trx, token.id, now)
       await deleteClaimRegistrationsOf(trx, token.id)
-      await recordChange(trx, { ...record(deps, token, recipient), actor, teamId: token.teamId })
+      const chips = await uidsOfToken(trx, token.id)
+      await recordChange(trx, { ...record(deps, token, recipient), actor, teamId: token.teamId, chips })
       const answer: StoredAnswer = {
         to: to.trim().toLowerCase(),
         recipient,

@@ -6,7 +6,7 @@ import type { KeyedRequest } from '../../chain/relayer/record-intent.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { findTransaction, moveKinds } from '../../store/chain/intents.ts'
 import { holdChip } from '../../store/chips/chip-records.ts'
-import { findChip, type TappedChip } from '../../store/chips/chips.ts'
+import { findChip, type TappedChip, uidsOfToken } from '../../store/chips/chips.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
 import { deleteClaimRegistrationsOf } from '../../store/phygitals/claim-registrations.ts'
 import {
@@ -137,6 +137,7 @@ async function record(
     action: call === 'mintNFT' ? 'phygitals.mint' : 'phygitals.transfer',
     target: `${contractAddress}/${tokenId}`,
     detail: { chainId, recipient, transaction: id },
+    chips: await uidsOfToken(trx, token.id),
   })
   const data = { ...locationOf(token), recipient, initialTxHash: null }
   await deps.webhookEvents.record(trx, {

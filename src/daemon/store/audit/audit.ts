@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import { hashOfEntry } from '../../../values/audit-chain.ts'
-import type { Queries } from '../database/database.ts'
+import { engineOf, type Queries } from '../database/database.ts'
 import { named, statement } from '../database/statement.ts'
 import type { AuditTable } from '../schema/schema.ts'
 import { type AuditHead, extendAudit } from './audit-head.ts'
@@ -23,7 +23,11 @@ export interface Change {
   target: string
   /** Must not contain keys, codes, or tokens. */
   detail?: Record<string, unknown>
+  /** Chips that it concerns, besides its target, so that it is found by them. For many chips see chip-trail.ts. */
+  chips?: readonly string[]
 }
+
+export type AuditRow = Selectable<AuditTable> & { team: string | null }
 
 const insert = statement<Omit<AuditRow, 'team'>>()((db, p) =>
   db
@@ -34,51 +38,33 @@ const insert = statement<Omit<AuditRow, 'team'>>()((db, p) =>
 )
 
 /** Call it in the transaction of the change, so that both are stored or neither. @returns the head after it */
-export async function recordChange(db: Queries, { actor, detail, ...change }: Change): Promise<AuditHead> {
+export async function recordChange(
+  db: Queries,
+  { actor, detail, chips = [], ...change }: Change,
+): Promise<AuditHead> {
   noteActor(db, actor)
   const { name, requestId, batch = null } = actor
   const entry = { ...change, actor: name, requestId, batch, detail: JSON.stringify(detail ?? {}) }
   return extendAudit(db, async (id, previous) => {
     const hash = hashOfEntry(previous, { id, ...entry })
     await insert.run(db, { id, ...entry, hash })
+    await nameChips(db, id, [...new Set(chips)].filter((uid) => uid !== change.target).sort())
     return hash
   })
 }
 
-export interface AuditFilter {
-  teamId?: number | undefined
-  /** A noun and a verb, or only a noun to match all its verbs. */
-  action?: string | undefined
-  actor?: string | undefined
-  batch?: string | undefined
-  since?: string | undefined
-  before?: number | undefined
-  limit: number
-}
-
-export type AuditRow = Selectable<AuditTable> & { team: string | null }
-
-/** Newest first. `team` is null for deleted teams. */
-export function listAudit(db: Queries, filter: AuditFilter): Promise<AuditRow[]> {
-  const { teamId, action, actor, batch, since, before } = filter
-  let query = db
-    .selectFrom('audit')
-    .leftJoin('teams', 'teams.id', 'audit.teamId')
-    .selectAll('audit')
-    .select('teams.name as team')
-    .orderBy('audit.id', 'desc')
-    .limit(filter.limit)
-  if (teamId !== undefined) query = query.where('audit.teamId', '=', teamId)
-  if (action?.includes('.')) query = query.where('audit.action', '=', action)
-  else if (action !== undefined) {
-    // Not LIKE, which ignores case only on SQLite.
-    query = query.where('audit.action', '>', `${action}.`).where('audit.action', '<', `${action}/`)
-  }
-  if (actor !== undefined) query = query.where('audit.actor', '=', actor)
-  if (batch !== undefined) query = query.where('audit.batch', '=', batch)
-  if (since !== undefined) query = query.where('audit.at', '>=', since)
-  if (before !== undefined) query = query.where('audit.id', '<', before)
-  return query.execute()
+/** @param uids each once, in the order of the table */
+async function nameChips(db: Queries, auditId: number, uids: readonly string[]): Promise<void> {
+  if (uids.length === 0) return
+  await db
+    .insertInto('auditChips')
+    .columns(['uid', 'auditId'])
+    .expression(
+      db
+        .selectFrom(engineOf(db).listed(uids).$castTo<{ value: string }>().as('named'))
+        .select((e) => ['named.value as uid', e.cast<number>(e.val(auditId), 'integer').as('auditId')]),
+    )
+    .execute()
 }
 
 /** In order, to verify the hash chain. @param until the last ID */

@@ -30,6 +30,7 @@ const compared = [
   'label',
   'disabledAt',
   'replacedBy',
+  'changedAt',
 ] as const
 
 const comparedChips = (db: Queries, withRevision: boolean) =>
@@ -93,7 +94,11 @@ const updateOf = (columns: readonly Column[], unchanged: readonly Column[]) =>
   statement<Values>()((db, p) => {
     const update = db
       .updateTable('chips')
-      .set({ ...Object.fromEntries(columns.map((column) => [column, p[column]])), importBatch: null })
+      .set({
+        ...Object.fromEntries(columns.map((column) => [column, p[column]])),
+        changedAt: p.at as string,
+        importBatch: null,
+      })
       .where('uid', '=', p.uid as string)
       .where('teamId', '=', p.teamId as number)
     return unchanged.reduce(
@@ -110,9 +115,9 @@ export function applyToChip(
   db: Queries,
   chip: AppliedChip,
   change: Partial<AppliedColumns>,
-  isWhole: boolean,
+  { isWhole, at }: { isWhole: boolean; at: string },
 ): Promise<boolean> {
-  const values: Values = { uid: chip.uid, teamId: chip.teamId }
+  const values: Values = { uid: chip.uid, teamId: chip.teamId, at }
   const columns: Column[] = []
   const unchanged: Column[] = []
   for (const column of appliedColumns) {

@@ -162,17 +162,17 @@ export async function countMetaKeys(db: Queries): Promise<number> {
   return Number(chips)
 }
 
-const setUrl = statement<{ uid: string; teamId: number; redirectUrl: string | null }>()((db, p) =>
+const setUrl = statement<{ uid: string; teamId: number; redirectUrl: string | null; at: string }>()((db, p) =>
   db
     .updateTable('chips')
-    .set({ redirectUrl: p.redirectUrl, importBatch: null })
+    .set({ redirectUrl: p.redirectUrl, changedAt: p.at, importBatch: null })
     .where('uid', '=', p.uid)
     .where('teamId', '=', p.teamId),
 )
 
 export async function setRedirect(
   db: Queries,
-  chip: { uid: string; teamId: number; redirectUrl: string | null },
+  chip: { uid: string; teamId: number; redirectUrl: string | null; at: string },
 ): Promise<boolean> {
   return (await setUrl.run(db, chip)) === 1
 }
@@ -180,15 +180,23 @@ export async function setRedirect(
 /** @param edit `uids` unique, sorted for speed @returns the number of chips found */
 export const setRedirects = (
   db: Queries,
-  edit: { teamId: number; uids: readonly string[]; redirectUrl: string | null },
+  edit: { teamId: number; uids: readonly string[]; redirectUrl: string | null; at: string },
 ) =>
   affected(
     db
       .updateTable('chips')
-      .set({ redirectUrl: edit.redirectUrl, importBatch: null })
+      .set({ redirectUrl: edit.redirectUrl, changedAt: edit.at, importBatch: null })
       .where('uid', 'in', engineOf(db).listed(edit.uids))
       .where('teamId', '=', edit.teamId),
   )
+
+/** In any order. @param uids must be unique */
+export const redirectsOf = (db: Queries, uids: readonly string[]) =>
+  db
+    .selectFrom('chips')
+    .select(['uid', 'redirectUrl', 'changedAt'])
+    .where('uid', 'in', engineOf(db).listed(uids))
+    .execute()
 
 const chipsWithUids = (db: Queries, uids: readonly string[]) =>
   db.selectFrom(engineOf(db).listed(uids).$castTo<{ value: string }>().as('given'))
@@ -237,6 +245,8 @@ const ofToken = statement<{ tokenRow: number }>()((db, p) =>
     .orderBy('uid'),
 )
 export const chipsOfToken = (db: Queries, tokenRow: number) => ofToken.all(db, { tokenRow })
+export const uidsOfToken = async (db: Queries, tokenRow: number): Promise<string[]> =>
+  (await chipsOfToken(db, tokenRow)).map(({ uid }) => uid)
 
 /** From then on, the chip is excluded from undoing the import that registered it. */
 export const updateChip = (db: Queries, uid: string, change: Partial<Omit<ChipRow, 'uid' | 'importBatch'>>) =>

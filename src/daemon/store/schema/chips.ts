@@ -54,6 +54,8 @@ export interface ChipsTable {
   endedAt: Generated<string | null>
   /** The batch that registered the chip; null as soon as anything but a tap changes it. */
   importBatch: Generated<string | null>
+  /** The date of the last entry in the audit log that changed it among others; see chip-trail.ts. */
+  changedAt: Generated<string | null>
   /** 1: an NTAG 424 TagTamper whose URL carries the status of its seal. */
   tagTamper: Generated<number>
   /** HaLo: where its URL has the counter, see nfc/halo/tap.ts. Null: not tapped since the column exists. */

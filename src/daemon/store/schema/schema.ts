@@ -56,6 +56,7 @@ export interface Database {
   batchFiles: batches.BatchFilesTable
   audit: system.AuditTable
   auditHead: system.AuditHeadTable
+  auditChips: system.AuditChipsTable
   names: system.NamesTable
   changes: system.ChangesTable
   daemons: system.DaemonsTable

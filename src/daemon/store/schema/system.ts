@@ -17,6 +17,12 @@ export interface AuditTable {
   hash: string | null
 }
 
+/** Finds the entries that concern a chip which is not their target. */
+export interface AuditChipsTable {
+  uid: string
+  auditId: number
+}
+
 /** One row. */
 export interface AuditHeadTable {
   id: number
