@@ -4,9 +4,15 @@ import type { DevChain } from './dev-chain/dev-chain.ts'
 import { devChainId } from './dev-chain/dev-keys.ts'
 import type { ChainKeys } from './keys/chain-keys.ts'
 import type { SigningKey } from './keys/signing-key.ts'
+import { relayerName } from './keys/transaction-signer.ts'
 import { FeeMarket } from './relayer/fees.ts'
 import { defaultMaxGas } from './relayer/sender.ts'
 import { RpcEndpoints } from './rpc-transport.ts'
+
+interface ChainRelayer {
+  readonly name: string
+  readonly address: Address
+}
 
 export interface Chain {
   readonly id: number
@@ -21,6 +27,8 @@ export interface Chain {
   readonly endpoints: RpcEndpoints | undefined
   /** Pays for and sends transactions, and administers the contracts deployed from here. */
   readonly relayer: Address
+  /** All that send, this first one included, by their names in `transactions.signer`. */
+  readonly relayers: readonly ChainRelayer[]
   readonly signVerifier: SigningKey
   readonly maxFeePerGas: bigint | undefined
   /** The most gas that a transfer by code may use. */
@@ -73,6 +81,7 @@ export function embeddedAccess(chain: DevChain, keys: ChainKeys): Chain {
     nameClient: client,
     endpoints: undefined,
     relayer: keys.relayers[0].address,
+    relayers: keys.relayers.map(({ address }, at) => ({ name: relayerName(at), address })),
     signVerifier: keys.signVerifier,
     maxFeePerGas: undefined,
     maxGas: defaultMaxGas,
@@ -130,6 +139,7 @@ export function remoteAccess(
     nameClient: createChainClient({ ...closed, transport: new RpcEndpoints(rpcUrls, { chainId }).transport }),
     endpoints,
     relayer: keys.relayers[0].address,
+    relayers: keys.relayers.map(({ address }, at) => ({ name: relayerName(at), address })),
     signVerifier: keys.signVerifier,
     maxFeePerGas,
     maxGas,

@@ -14,6 +14,7 @@ import type { Db, Queries } from '../../store/database/database.ts'
 import type { ContractRow } from '../../store/schema/schema.ts'
 import type { BudgetClock } from '../time/time.ts'
 import { recordIfRoom } from './budget.ts'
+import { knownRelayers } from './candidates.ts'
 
 // Announcing changed metadata (ERC-4906, ERC-1155 `URI`) takes 25,000 gas for the first token and 1,300 for each
 // further one, or 1,700 if its ID has 77 digits.
@@ -36,6 +37,8 @@ interface Announcement {
   chainId: number
   teamId: number
   tokenIds: readonly string[]
+  /** For a guestbook: the relayer that sends it. */
+  candidates?: readonly string[] | undefined
 }
 
 /** Records an announcement, or postpones it if the daily budget has no room. @returns true if recorded */
@@ -47,16 +50,19 @@ export async function announceTokens(
   const { contractId, kind, address, chainId, teamId } = announcement
   const tokenIds = [...new Set(announcement.tokenIds)]
   const { length } = tokenIds
+  const chain = chains.get(chainId)
   const about = length === 1 ? { tokenId: tokenIds[0] ?? '' } : { tokens: length }
   const intent = {
     chainId,
     call: { to: getAddress(address), data: announceData(kind, tokenIds.map(BigInt)) },
     gasHint: gasLimitOf(kind, length),
     kind: `${kind}-refresh`,
+    // That of a guestbook's event has to follow the event's creation.
+    candidates: kind === 'phygital' ? await knownRelayers(trx, chain, contractId) : announcement.candidates,
     subject: { contractAddress: address, chainId, ...about },
     teamId,
   }
-  const id = await recordIfRoom(trx, clock, intent, chains.get(chainId))
+  const id = await recordIfRoom(trx, clock, intent, chain)
   if (id === undefined) await deferAnnouncements(trx, { contractId, tokenIds })
   else await forgetDeferred(trx, { contractId, tokenIds })
   return id !== undefined

@@ -13,6 +13,12 @@ import {
 } from '../../store/chain/listing.ts'
 import { abandon, cancelQueued } from '../../store/chain/states.ts'
 import {
+  confirmContractRelayer,
+  contractRelayerKind,
+  forgetContractRelayer,
+  forgetContractRelayers,
+} from '../../store/contracts/contract-relayers.ts'
+import {
   confirmContractOf,
   contractDeployedBy,
   contractOfUrlUpdate,
@@ -189,6 +195,11 @@ async function updateRecords(
   webhookEvents: WebhookEvents,
 ): Promise<void> {
   if (moves.includes(kind)) return
+  if (kind === undefined || kind === contractRelayerKind) {
+    if (state === 'confirmed') await confirmContractRelayer(trx, { transactionId: id, at })
+    else await forgetContractRelayer(trx, id)
+  }
+  if (kind === contractRelayerKind) return
   const contractId = await contractOfUrlUpdate(trx, id)
   if (contractId !== undefined) await saveUrl(trx, contractId, id, state === 'confirmed')
   if (state === 'confirmed') await confirmContractOf(trx, id)
@@ -217,6 +228,7 @@ async function abandonDeployment(
       if (await cancelQueued(trx, { id: mint, at, reason }))
         await webhookEvents.recordSettled(trx, { id: mint, state: 'cancelled', at })
     await forgetMints(trx, contractId)
+    await forgetContractRelayers(trx, contractId)
     const { reason: why } = (await findTransaction(trx, id)) ?? {}
     await updateContract(trx, contractId, {
       problem: `It was not deployed (transaction ${id}): ${why ?? 'for an unknown reason'}`,

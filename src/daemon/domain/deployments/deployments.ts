@@ -37,6 +37,7 @@ import { baseUriOf, recordNewUrl } from '../contracts/service-url.ts'
 import { alreadyExists, DomainError } from '../errors/errors.ts'
 import { recordMint } from '../phygitals/transfer.ts'
 import { iso } from '../time/time.ts'
+import { recordContractRelayers } from './contract-relayers.ts'
 import { guestbookDeployment, recordEvent, recordFactory, recordResends } from './guestbook-records.ts'
 
 // Gas limits, not the gas used. See contracts/README.md.
@@ -64,6 +65,7 @@ export async function recordMissing(deps: DeployDeps): Promise<number[]> {
         deployed.push(await recordEvent(trx, deps, event, 'owed'))
       for (const token of await tokensToMint(trx, chain.id)) deployed.push(await recordMint(trx, deps, token))
       if (chain.isEmbedded) deployed.push(...(await recordNewUrl(trx, deps, chain)))
+      deployed.push(...(await recordContractRelayers(trx, deps, chain)))
       return deployed
     })
     ids.push(...recorded)
@@ -122,6 +124,7 @@ export async function recordDeployment(
   }
   const id = await recordForTeam(trx, deps.clock, intent, counted)
   await updateContract(trx, contract.id, { transactionId: id, serviceUrl: deps.baseUrl, problem: null })
+  await recordContractRelayers(trx, deps, chain)
   return id
 }
 

@@ -34,13 +34,20 @@ type Deps = { clock: BudgetClock }
 
 type EventToCreate = Pick<LocatedGuestbookEvent, 'id' | 'teamId' | 'tokenId' | 'address' | 'chainId'>
 
+interface EventOptions {
+  idempotency?: KeyedRequest | undefined
+  /** The relayer that creates it; absent: the first one. */
+  minter?: string | undefined
+  exists?: boolean
+}
+
 /** Announces the metadata of an event that exists on a contract deployed elsewhere. @returns the transaction's ID */
 export async function recordEvent(
   trx: Queries,
   { clock }: Deps,
   event: EventToCreate,
   counted: ChargedTo,
-  { idempotency, exists = false }: { idempotency?: KeyedRequest | undefined; exists?: boolean } = {},
+  { idempotency, minter, exists = false }: EventOptions = {},
 ): Promise<number> {
   const tokenId = BigInt(event.tokenId)
   const intent = {
@@ -54,6 +61,7 @@ export async function recordEvent(
     },
     gasHint: gas.createEvent,
     kind: 'guestbook-event',
+    candidates: minter === undefined ? undefined : [minter],
     subject: { eventId: event.id, contractAddress: event.address, tokenId: event.tokenId },
     idempotency,
   }
@@ -68,6 +76,8 @@ export interface Mint {
   /** 32 bytes: the contract mints once per intent ID. */
   intentId: Hex
   gasHint: number
+  /** The relayers that may send it, the best one first. */
+  candidates: readonly string[]
   idempotency: KeyedRequest | undefined
 }
 
@@ -77,7 +87,7 @@ export const recordMintOf = (
   { clock }: Deps,
   event: EventToCreate,
   counted: ChargedTo,
-  { recipient, intentId, gasHint, idempotency }: Mint,
+  { recipient, intentId, gasHint, candidates, idempotency }: Mint,
 ): Promise<number> =>
   recordForTeam(
     trx,
@@ -95,6 +105,7 @@ export const recordMintOf = (
       },
       gasHint,
       kind: owed.mint,
+      candidates,
       subject: { eventId: event.id, contractAddress: event.address, tokenId: event.tokenId, recipient },
       idempotency,
     },
@@ -107,13 +118,20 @@ export const pauseTopic = ({ chainId, address }: Pick<ContractRow, 'chainId' | '
 export const pauseCall = (isPaused: boolean): Hex =>
   encodeFunctionData({ abi: guestbookAbi, functionName: 'setPaused', args: [isPaused] })
 
+interface PauseChange {
+  isPaused: boolean
+  /** The relayer that owns the contract; undefined: the first one. */
+  owner: string | undefined
+  idempotency: KeyedRequest | undefined
+}
+
 /** @returns the transaction's ID */
 export const recordPause = (
   trx: Queries,
   { clock }: Deps,
   contract: ContractRow,
   counted: ChargedTo,
-  { isPaused, idempotency }: { isPaused: boolean; idempotency: KeyedRequest | undefined },
+  { isPaused, owner, idempotency }: PauseChange,
 ): Promise<number> =>
   recordForTeam(
     trx,
@@ -127,6 +145,7 @@ export const recordPause = (
       },
       gasHint: gas.pause,
       kind: owed.pause,
+      candidates: owner === undefined ? undefined : [owner],
       topic: pauseTopic(contract),
       subject: { contractId: contract.id, contractAddress: contract.address, isPaused },
       idempotency,

@@ -40,7 +40,7 @@ export async function createEvent(
 ): Promise<number> {
   const guestbook = await guestbookOfTeam(deps, teamId, { contractId })
   const chain = chainOf(deps.chains, guestbook.chainId)
-  await assertMinter(chain, guestbook)
+  const [minter] = await assertMinter(deps.db, chain, guestbook)
   // A contract deployed elsewhere may already have the event.
   const exists = isForeign(guestbook) && (await eventExists(chain, guestbook.address, tokenId))
   const at = iso(deps.clock.now())
@@ -60,7 +60,7 @@ export async function createEvent(
       )
     const { address, chainId } = contract
     const event = { id: eventId, teamId, tokenId, address, chainId }
-    const id = await recordEvent(trx, deps, event, chain, { idempotency, exists })
+    const id = await recordEvent(trx, deps, event, chain, { idempotency, minter, exists })
     await recordChange(trx, {
       at,
       actor,
@@ -107,13 +107,26 @@ export async function ensureEventCreated(
   trx: Queries,
   deps: DeployDeps,
   chain: Chain,
-  { event, exists }: { event: LocatedGuestbookEvent; exists: boolean },
+  { event, exists, minter }: { event: LocatedGuestbookEvent; exists: boolean; minter: string | undefined },
 ): Promise<LocatedGuestbookEvent> {
   await ensureDeploying(trx, deps, chain, event.contractId)
   const current = await findGuestbookEvent(trx, event.id)
   if (!current) throw notFound('guestbook event')
-  if (!exists && !(await isBeingCreated(trx, current))) await recordEvent(trx, deps, current, chain)
+  if (!exists && !(await isBeingCreated(trx, current)))
+    await recordEvent(trx, deps, current, chain, { minter })
   return current
+}
+
+/** True once nothing can undo an event's creation, so that a mint need not follow it through the same relayer. */
+export async function isSettledEvent(
+  trx: Queries,
+  { contractStatus, transactionId }: LocatedGuestbookEvent,
+  exists: boolean,
+): Promise<boolean> {
+  if (contractStatus !== 'confirmed') return false
+  if (transactionId === null) return exists
+  const row = await findTransaction(trx, transactionId)
+  return row?.state === 'confirmed'
 }
 
 /** Includes events created since the chain was read. */

@@ -26,7 +26,7 @@ export async function replaceEventMetadata(
 ): Promise<void> {
   const event = await eventOfTeam(deps, teamId, ref)
   const { id } = event
-  const announces = await mayAnnounce(deps, event)
+  const announcer = await announcerOf(deps, event)
   const at = iso(deps.clock.now())
   await deps.db.write(async (trx) => {
     const current = await findGuestbookEvent(trx, id)
@@ -35,11 +35,12 @@ export async function replaceEventMetadata(
     const label = name === undefined || name.trim() === '' ? current.name : name
     await describeGuestbookEvent(trx, { id, name: label, metadata: stringifyExact(metadata) })
     // Creating the event will announce it.
-    if (announces && current.transactionId !== null) {
+    if (announcer !== undefined && current.transactionId !== null) {
       const { contractId } = current
       const changed = {
         contractId,
         kind: 'guestbook',
+        candidates: [announcer],
         address,
         chainId,
         teamId,
@@ -60,17 +61,19 @@ export async function replaceEventMetadata(
   deps.chains.relayer.wake()
 }
 
-/** A contract deployed elsewhere may refuse; marketplaces are still told. */
-async function mayAnnounce({ chains }: Deps, event: LocatedGuestbookEvent): Promise<boolean> {
+/** The relayer that announces it. Undefined: the contract, deployed elsewhere, refuses; marketplaces are still told. */
+async function announcerOf({ db, chains }: Deps, event: LocatedGuestbookEvent): Promise<string | undefined> {
   const { chainId } = event
-  if (!isServed(chains, chainId)) return false
+  if (!isServed(chains, chainId)) return undefined
   const guestbook = guestbookOf(event)
-  if (!isForeign(guestbook)) return true
+  const chain = chains.get(chainId)
+  const [first] = chain.relayers
+  if (!isForeign(guestbook)) return first?.name
   try {
-    await assertMinter(chains.get(chainId), guestbook)
-    return true
+    const [minter] = await assertMinter(db, chain, guestbook)
+    return minter
   } catch (error) {
-    if (error instanceof DomainError) return false
+    if (error instanceof DomainError) return undefined
     throw error
   }
 }

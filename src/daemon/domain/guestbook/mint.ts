@@ -2,6 +2,7 @@ import { nanoid } from 'nanoid'
 import { keccak256, stringToBytes } from 'viem'
 import { recordChange } from '../../store/audit/audit.ts'
 import { findGuestbookEvent, type LocatedGuestbookEvent } from '../../store/guestbook/guestbook-events.ts'
+import { candidatesFor, knownRelayers } from '../chain/candidates.ts'
 import { chainOf } from '../chain/read-chain.ts'
 import { type Asker, type Names, resolveRecipient } from '../chain/recipients.ts'
 import { hashCode, presentCode, spendCode } from '../codes/otps.ts'
@@ -13,7 +14,7 @@ import { recordMintOf } from '../deployments/guestbook-records.ts'
 import { notFound } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
 import { assertMinter, eventExists, guestbookOf, isForeign } from './authority.ts'
-import { ensureEventCreated } from './events.ts'
+import { ensureEventCreated, isSettledEvent } from './events.ts'
 import { type EventRef, eventOfTeam } from './find.ts'
 import { gasToMintTo } from './receiver.ts'
 
@@ -54,7 +55,7 @@ interface MintRequest {
 
 /** Reads from the chain what a mint needs. */
 async function prepareMint(
-  deps: Pick<MintDeps, 'chains' | 'names'>,
+  deps: Pick<MintDeps, 'db' | 'chains' | 'names'>,
   rateKey: Asker,
   event: LocatedGuestbookEvent,
   to: string,
@@ -62,13 +63,17 @@ async function prepareMint(
   const chain = chainOf(deps.chains, event.chainId)
   const recipient = await resolveRecipient(deps, rateKey, event.chainId, to)
   const guestbook = guestbookOf(event)
-  if (isForeign(guestbook)) await assertMinter(chain, guestbook)
-  else if (guestbook.status === 'confirmed') await assertOurs(chain, guestbook)
+  const isOther = isForeign(guestbook)
+  if (!isOther && guestbook.status === 'confirmed') await assertOurs(chain, guestbook)
+  const minters = isOther
+    ? await assertMinter(deps.db, chain, guestbook)
+    : await knownRelayers(deps.db.read, chain, guestbook.id)
   const [gasHint, exists] = await Promise.all([
     gasToMintTo(chain, event, recipient),
     eventExists(chain, event.address, event.tokenId),
   ])
-  return { chain, recipient, gasHint, isThere: exists }
+  const candidates = await candidatesFor(deps.chains, chain, minters)
+  return { chain, recipient, gasHint, isThere: exists, minters, candidates }
 }
 
 /** A dry run. `gas` is a limit. @throws as `mintEvent` */
@@ -87,16 +92,20 @@ async function mint(
   deps: MintDeps,
   { rateKey, event, recipient: to, requester, code }: MintRequest,
 ): Promise<number> {
-  const { chain, recipient, gasHint, isThere: exists } = await prepareMint(deps, rateKey, event, to)
+  const prepared = await prepareMint(deps, rateKey, event, to)
+  const { chain, recipient, gasHint, isThere: exists, minters } = prepared
+  const [minter = 'relayer'] = minters
   const { tokenId } = event
   // Derived from the code, so that the contract itself rejects a used code that the store has forgotten.
   const intentId = keccak256(stringToBytes(code === undefined ? nanoid() : `otp:${hashCode(code)}`))
   const at = iso(deps.clock.now())
   return deps.db.write(async (trx) => {
     if (code !== undefined) await spendCode(trx, deps, code, at)
-    const current = await ensureEventCreated(trx, deps, chain, { event, exists })
+    const current = await ensureEventCreated(trx, deps, chain, { event, exists, minter })
+    const candidates = (await isSettledEvent(trx, current, exists)) ? prepared.candidates : [minter]
     const { idempotency, actor } = requester
-    const id = await recordMintOf(trx, deps, current, chain, { recipient, intentId, gasHint, idempotency })
+    const minting = { recipient, intentId, gasHint, candidates, idempotency }
+    const id = await recordMintOf(trx, deps, current, chain, minting)
     const chipUid = 'chip' in rateKey ? rateKey.chip : undefined
     await recordChange(trx, {
       at,

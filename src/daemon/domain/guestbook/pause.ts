@@ -26,7 +26,7 @@ export async function setPauseState(
 ): Promise<number> {
   const guestbook = await guestbookOfTeam(deps, teamId, ref)
   const chain = chainOf(deps.chains, guestbook.chainId)
-  await assertOwner(chain, guestbook)
+  const owner = await assertOwner(chain, guestbook)
   // Our own contracts have the state that we last sent. A foreign one may have been changed by an earlier owner.
   const isAlreadySo = isForeign(guestbook) ? (await pausedBy(chain, guestbook)) === isPaused : undefined
   const now = deps.clock.now()
@@ -37,7 +37,7 @@ export async function setPauseState(
       if (idempotency) await reserveIdempotencyKey(trx, idempotency, last)
       return last
     }
-    const id = await recordPause(trx, deps, contract, chain, { isPaused, idempotency })
+    const id = await recordPause(trx, deps, contract, chain, { isPaused, owner, idempotency })
     const { address, chainId } = contract
     await recordChange(trx, {
       at: iso(now),

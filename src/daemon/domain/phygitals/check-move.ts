@@ -5,6 +5,7 @@ import type { Chain, Chains } from '../../chain/chains.ts'
 import { ownerOf } from '../../chain/contract-state.ts'
 import { type ClaimArgs, claimGas } from '../../chain/relayer/phygital-claim.ts'
 import type { LocatedToken } from '../../store/phygitals/tokens.ts'
+import { candidatesFor } from '../chain/candidates.ts'
 import { claimSample, l1FeeOf } from '../chain/l1-fee.ts'
 import { chainOf, readChain, readContract, refusalOf, ttlCached } from '../chain/read-chain.ts'
 import { assertDeployed, assertOurs, contractOf } from '../contracts/deployed.ts'
@@ -28,6 +29,8 @@ export interface Move {
   call: ClaimArgs['call']
   /** The gas limit, if the call involves foreign contracts that may need more than a usual claim. */
   gas: number
+  /** The relayers that may send it, the best one first; undefined: the first one alone. */
+  candidates?: readonly string[] | undefined
 }
 
 /** Only reads. @throws DomainError chain_unavailable, conflict (contract missing or not ours), simulation_reverted */
@@ -52,7 +55,8 @@ export async function checkMove(
   await assertOurSignature(chain, contract)
   await assertCanSend(chain)
   const gas = isOurs && code === undefined ? claimGas : await gasOf(chain, token, recipient, call)
-  return { chain, call, gas }
+  // Contracts of others may also look at who sends.
+  return { chain, call, gas, candidates: isOurs ? await candidatesFor(chains, chain) : undefined }
 }
 
 /** @throws DomainError conflict if a contract deployed from here is missing or not ours */

@@ -1,7 +1,7 @@
 import { getAddress } from 'viem/utils'
 import type { Chains } from '../../chain/chains.ts'
 import { NotSignedYet, TransactionRefused } from '../../chain/relayer/errors.ts'
-import { type ClaimArgs, claimBuilder, claimGas } from '../../chain/relayer/phygital-claim.ts'
+import { type ClaimArgs, claimBuilder, claimCounter, claimGas } from '../../chain/relayer/phygital-claim.ts'
 import type { KeyedRequest } from '../../chain/relayer/record-intent.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { findTransaction, moveKinds } from '../../store/chain/intents.ts'
@@ -126,8 +126,9 @@ async function record(
   }: Requester & { token: LocatedToken; recipient: string; move: Move; chipUid?: string },
 ): Promise<number> {
   const call = move.call === 'mintNFT' && (await isMinted(trx, token)) ? 'claimNFT' : move.call
-  const { chain: counted, gas } = move
-  const id = await recordTransfer(trx, deps, { token, recipient, call, gas, counted, idempotency })
+  const { chain: counted, gas, candidates } = move
+  const transfer = { token, recipient, call, gas, candidates, counted, idempotency }
+  const id = await recordTransfer(trx, deps, transfer)
   const { contractAddress, chainId, tokenId, teamId } = token
   const at = iso(deps.clock.now())
   await recordChange(trx, {
@@ -193,6 +194,7 @@ interface NewTransfer {
   call: ClaimArgs['call']
   /** The gas limit found by `checkMove`. */
   gas?: number
+  candidates?: readonly string[] | undefined
   counted: ChargedTo
   idempotency?: KeyedRequest | undefined
 }
@@ -204,7 +206,7 @@ interface NewTransfer {
 export async function recordTransfer(
   trx: Queries,
   { clock }: { clock: BudgetClock },
-  { token, recipient, call, gas = claimGas, counted, idempotency }: NewTransfer,
+  { token, recipient, call, gas = claimGas, candidates, counted, idempotency }: NewTransfer,
 ): Promise<number> {
   await endClaimsOfToken(trx, token.id, iso(clock.now()))
   await deleteClaimRegistrationsOf(trx, token.id)
@@ -218,6 +220,8 @@ export async function recordTransfer(
   const intent = {
     chainId,
     call: { builder: claimBuilder, args },
+    counter: claimCounter(args.contract, args.recipient),
+    candidates,
     gasHint: gas,
     kind: moveKinds[call],
     topic: tokenTopic({ contractAddress, chainId, tokenId }),
