@@ -35,6 +35,8 @@ export interface Config {
    */
   readonly adminToken: () => string | undefined
   readonly adminTokenOrigin: () => string | undefined
+  /** Something to send under /admin: an admin token, or an API key. */
+  readonly hasCredential: () => boolean
   readonly instance: string | undefined
   readonly wirePrefix: string
   readonly wireBadge: string
@@ -102,18 +104,21 @@ export const resolveConfig = (flags: GlobalFlags, system: System): Config => {
   const localSocket = () => (kept !== undefined && savedToken ? undefined : localDaemon()?.socket)
   const originOf = (variable: string, fromEnvironment: string | undefined, stored: string | undefined) =>
     fromEnvironment ? variable : stored ? `context ${contextName}` : undefined
+  const apiKey = header(fromEnv.apiKey || stored?.apiKey, 'The API key')
+  const adminToken = () => header(savedToken || localDaemon()?.token, 'The admin token')
   return {
     url: choice.url,
     origin: choice.origin,
     contextName: choice.contextName,
     isProtected: stored?.protected === true,
-    apiKey: header(fromEnv.apiKey || stored?.apiKey, 'The API key'),
+    apiKey,
     apiKeyOrigin: originOf('TAPCHIP_API_KEY', fromEnv.apiKey, stored?.apiKey),
     adminUrl: () => {
       const socket = localSocket()
       return socket === undefined ? (kept ?? choice.url) : `unix:${socket}`
     },
-    adminToken: () => header(savedToken || localDaemon()?.token, 'The admin token'),
+    adminToken,
+    hasCredential: () => apiKey !== undefined || adminToken() !== undefined,
     adminTokenOrigin: () =>
       originOf('TAPCHIP_ADMIN_TOKEN', fromEnv.adminToken, stored?.adminToken) ??
       (localDaemon()?.token === undefined ? undefined : localDaemon()?.tokenPath),

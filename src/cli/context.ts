@@ -113,11 +113,10 @@ export const createContext = (system: System, flags: Flags): CliContext => {
       )
     },
     needAdmin: () => {
-      if (context.config().adminToken()) return
+      if (context.config().hasCredential()) return
       throw new MissingCredential(
-        'No admin token.',
-        'Set TAPCHIP_ADMIN_TOKEN: the first one is in admin.token in the data directory of the daemon. On its machine ' +
-          'it is found automatically while the daemon runs, and used for that daemon only.',
+        'No API key, and no admin token.',
+        'Save one: tapchip login (or set TAPCHIP_API_KEY). Ask someone who has the scope "keys" in your team for it: tapchip api-keys create',
         context.config().adminUrl(),
       )
     },

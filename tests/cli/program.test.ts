@@ -160,14 +160,14 @@ describe('exit codes before any request', () => {
     }
   })
 
-  test('a missing admin token is 4, with advice', async () => {
+  test('a missing credential is 4, with advice that names no root token', async () => {
     // Where nothing listens on this machine, that is what is wrong.
     expect((await here.run('teams', 'list', '--json')).code).toBe(5)
     const ran = await here.run('teams', 'list', '--json', '--url', 'https://tap.invalid')
     expect([ran.code, ran.stdout, ran.stderr]).toEqual([
       4,
       '',
-      expect.stringContaining('TAPCHIP_ADMIN_TOKEN'),
+      expect.stringMatching(/No API key, and no admin token.\n.*tapchip login.*TAPCHIP_API_KEY/s),
     ])
   })
 

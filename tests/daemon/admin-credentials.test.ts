@@ -141,7 +141,11 @@ describe('API keys', () => {
     expect((await t.call('GET /chip-groups', undefined, withKey(key))).status).toBe(200)
 
     const listed = await t.call('GET /admin/api-keys')
-    expect(listed.body).toEqual([{ ...created.body, key: undefined }])
+    const used = {
+      lastUsedAt: '2026-06-01T12:00:00.000Z',
+      lastUsedFrom: expect.stringContaining('127.0.0.1, '),
+    }
+    expect(listed.body).toEqual([{ ...created.body, key: undefined, ...used }])
     expect(listed.text).not.toContain(key)
     expect(key.startsWith(hint.slice(0, -1))).toBe(true)
     expect(hint.length).toBeLessThan(10)
@@ -218,7 +222,8 @@ describe('admin tokens', () => {
       target: 'Jackets',
     })
     const listed = await t.call('GET /admin/admin-tokens')
-    expect(listed.body).toEqual([{ ...created.body, token: undefined }])
+    const used = { lastUsedAt: expect.any(String), lastUsedFrom: expect.stringContaining('127.0.0.1, ') }
+    expect(listed.body).toEqual([{ ...created.body, token: undefined, ...used }])
   })
 
   test('a token gives no scope that it does not have', async () => {

@@ -346,9 +346,21 @@ export async function openWorld(env: Record<string, string>, spares = 1500) {
       })
       return { url: `/admin/api-keys/${id}`, ...ofAdmin }
     },
+    'POST /admin/api-keys/:id/roll': async () => {
+      const { id } = await json('POST', '/admin/api-keys', {
+        team: 'Acme',
+        name: name('key'),
+        scopes: ['read'],
+      })
+      return { url: `/admin/api-keys/${id}/roll`, ...ofAdmin, body: { overlapSeconds: 0 } }
+    },
     'POST /admin/admin-tokens': async () => ({
       ...{ url: '/admin/admin-tokens', ...ofAdmin, body: { name: name('token'), scopes: ['read'] } },
     }),
+    'POST /admin/admin-tokens/:id/roll': async () => {
+      const { id } = await json('POST', '/admin/admin-tokens', { name: name('token'), scopes: ['read'] })
+      return { url: `/admin/admin-tokens/${id}/roll`, ...ofAdmin, body: { overlapSeconds: 0 } }
+    },
     'DELETE /admin/admin-tokens/:id': async () => {
       const { id } = await json('POST', '/admin/admin-tokens', { name: name('token'), scopes: ['read'] })
       return { url: `/admin/admin-tokens/${id}`, ...ofAdmin }

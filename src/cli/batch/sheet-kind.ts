@@ -89,7 +89,7 @@ export interface SheetReader<R extends SheetRow> {
 export interface KindMessages {
   /** The daemon's kind: `chips edit`. */
   readonly name: string
-  /** Takes an admin token, and no API key. */
+  /** Its batches are under /admin. */
   readonly isAdmin?: boolean
   /** Label of the progress bar: `Editing`. */
   readonly label: string

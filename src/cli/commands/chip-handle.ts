@@ -9,7 +9,9 @@ import { readUid } from '../uid.ts'
  * @returns the UID in decimal. @throws UsageError
  */
 export const chipUid = async (ctx: CliContext, text: string, where?: string): Promise<string> => {
-  if (parseUid(text.trim()).ok || ctx.config().adminToken() === undefined) return readUid(text, where)
+  // Spreadsheets write UIDs as 1.2E+15.
+  const isUid = parseUid(text.trim()).ok || /^[\d.,]+e\+?\d+$/i.test(text.trim())
+  if (isUid || !ctx.config().hasCredential()) return readUid(text, where)
   return (await uidLabelled(ctx, text)) ?? refuse(text, where)
 }
 

@@ -1,48 +1,119 @@
 import { scopes } from '../../values/scopes.ts'
+import type { AnswerOf } from '../client/types.ts'
 import { defineCommand, type Verb } from '../command/define.ts'
-import { argument, chosen, moment, repeated, team, text, yes } from '../command/options.ts'
+import { argument, chosen, moment, repeated, span, team, text, yes } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
 import { UsageError } from '../errors.ts'
-import { readId } from './named.ts'
+import { findNamed } from './named.ts'
 
-interface Credential {
-  readonly expiresAt: string | null
-  readonly revokedAt: string | null
-}
+type Credential = AnswerOf<'GET /admin/admin-tokens'>[number]
 
-const credentialState = ({ expiresAt, revokedAt }: Credential, now: Date): string => {
+const stateOf = ({ expiresAt, revokedAt }: Credential, now: Date): string => {
   if (revokedAt !== null) return 'revoked'
   return expiresAt !== null && Date.parse(expiresAt) <= now.getTime() ? 'expired' : 'good'
 }
 
 const expires = moment('--expires <when>', 'When it expires (default: never)', 'ahead')
 
-const revokeCommand = ({
-  noun,
-  list,
-  ...spec
-}: {
+interface Kind {
   readonly noun: string
-  readonly list: string
-  readonly summary: string
-  readonly examples: readonly string[]
-  readonly hint: string
-  readonly revoke: (ctx: CliContext, id: number) => Promise<unknown>
-}): Verb =>
-  defineCommand({
+  readonly command: string
+  list(ctx: CliContext, team: string | undefined): Promise<readonly Credential[]>
+  roll(
+    ctx: CliContext,
+    id: number,
+    overlapSeconds: number | undefined,
+  ): Promise<AnswerOf<'POST /admin/api-keys/:id/roll'>>
+  revoke(ctx: CliContext, id: number): Promise<unknown>
+}
+
+const apiKeys: Kind = {
+  noun: 'API key',
+  command: 'api-keys',
+  list: (ctx, team) => ctx.call('GET /admin/api-keys', { query: { team } }),
+  roll: (ctx, id, overlapSeconds) =>
+    ctx.call('POST /admin/api-keys/:id/roll', { params: { id }, body: { overlapSeconds } }),
+  revoke: (ctx, id) => ctx.call('DELETE /admin/api-keys/:id', { params: { id } }),
+}
+
+const adminTokens: Kind = {
+  noun: 'admin token',
+  command: 'admin-tokens',
+  list: (ctx, team) => ctx.call('GET /admin/admin-tokens', { query: { team } }),
+  roll: (ctx, id, overlapSeconds) =>
+    ctx.call('POST /admin/admin-tokens/:id/roll', { params: { id }, body: { overlapSeconds } }),
+  revoke: (ctx, id) => ctx.call('DELETE /admin/admin-tokens/:id', { params: { id } }),
+}
+
+/** An id works without --team; a name is that of a credential that was not revoked. */
+const find = async (
+  ctx: CliContext,
+  { noun, command, ...kind }: Kind,
+  nameOrId: string,
+  team: string | undefined,
+): Promise<Pick<Credential, 'id' | 'name'>> => {
+  if (/^\d{1,15}$/.test(nameOrId)) return { id: Number(nameOrId), name: nameOrId }
+  const all = await kind.list(ctx, team)
+  const live = all.filter(({ revokedAt }) => revokedAt === null)
+  return findNamed(live, nameOrId, { noun, list: `${command} list`, by: [({ name }) => name] })
+}
+
+const named = (command: string) => ({
+  name: argument('name|id', `Its name or id (${command} list)`),
+})
+
+const revokeCommand = (kind: Kind): Verb => {
+  const { noun, command } = kind
+  return defineCommand({
     name: 'revoke',
-    summary: spec.summary,
-    examples: spec.examples,
-    args: { id: argument('id', `Its id (${list})`) },
-    options: { yes },
+    summary: `Revoke an ${noun}, which stops working at once, with its old secret if it was rolled`,
+    examples: [`${command} revoke laptop`, `${command} revoke 3 --yes`],
+    args: named(command),
+    options: { team, yes },
     run: async (ctx, { args, options }) => {
       ctx.needAdmin()
-      const id = readId(args.id, { noun, list })
-      await ctx.prompts.confirm(options.yes, `Revoke ${noun} ${id}? This cannot be undone.`)
-      await ctx.io.one(await spec.revoke(ctx, id), () => ({ Revoked: id }))
-      ctx.io.hint(spec.hint)
+      const { id, name } = await find(ctx, kind, args.name, options.team)
+      await ctx.prompts.confirm(options.yes, `Revoke ${noun} ${name}? This cannot be undone.`)
+      await ctx.io.one(await kind.revoke(ctx, id), () => ({ Revoked: name }))
+      ctx.io.hint(`See what it did: tapchip audit list --by ${name}`)
     },
   })
+}
+
+const rollCommand = (kind: Kind): Verb => {
+  const { noun, command } = kind
+  return defineCommand({
+    name: 'roll',
+    summary: `Give an ${noun} a new secret, which is shown only once; the old one works on for a while`,
+    description:
+      `Give an ${noun} a new secret, which is shown only once. The old one works until the overlap is over. While it does, ` +
+      `${noun}s are not rolled again, except with --overlap 0, which ends every older secret at once.`,
+    examples: [`${command} roll ci`, `${command} roll ci --overlap 0`],
+    args: named(command),
+    options: {
+      overlap: span(
+        '--overlap <span>',
+        'How long the old secret works on, such as 30m, 24h or 7d (default: 24h)',
+      ),
+      team,
+      yes,
+    },
+    run: async (ctx, { args, options }) => {
+      ctx.needAdmin()
+      const { overlap } = options
+      const { id, name } = await find(ctx, kind, args.name, options.team)
+      await ctx.prompts.confirm(ctx.prompts.named(options.yes), `Give ${noun} ${name} a new secret?`)
+      const rolled = await kind.roll(ctx, id, overlap === undefined ? undefined : overlap / 1000)
+      await ctx.io.one(rolled, (made) => ({
+        Secret: made.key,
+        Id: made.id,
+        Name: made.name,
+        'Old one until': made.oldUntil,
+      }))
+      ctx.io.note('Save it now: it is not shown again.')
+    },
+  })
+}
 
 const createApiKey = defineCommand({
   name: 'create',
@@ -98,9 +169,10 @@ const listApiKeys = defineCommand({
         NAME: (key) => key.name,
         KEY: (key) => key.hint,
         SCOPES: (key) => key.scopes,
-        STATE: (key) => credentialState(key, ctx.now()),
+        STATE: (key) => stateOf(key, ctx.now()),
         EXPIRES: (key) => key.expiresAt,
-        CREATED: (key) => key.createdAt,
+        'LAST USED': (key) => key.lastUsedAt,
+        FROM: (key) => key.lastUsedFrom,
         TEAM: (key) => key.team,
       },
       'No API keys. Create one: tapchip api-keys create --name NAME',
@@ -108,20 +180,11 @@ const listApiKeys = defineCommand({
   },
 })
 
-const revokeApiKey = revokeCommand({
-  noun: 'API key',
-  list: 'api-keys list',
-  summary: 'Revoke an API key, which stops working at once',
-  examples: ['api-keys revoke 3', 'api-keys revoke 3 --yes'],
-  hint: 'Create a new one: tapchip api-keys create --name NAME',
-  revoke: (ctx, id) => ctx.call('DELETE /admin/api-keys/:id', { params: { id } }),
-})
-
 const createAdminToken = defineCommand({
   name: 'create',
   summary: 'Create an admin token, which is shown only once',
   examples: [
-    'admin-tokens create --name alice --scopes read,edit',
+    'admin-tokens create --name alice --scopes read,edit --team Acme',
     'admin-tokens create --name ci --scopes read --expires 2027-01-01',
   ],
   options: {
@@ -132,6 +195,11 @@ const createAdminToken = defineCommand({
       scopes,
     ),
     expires,
+    team: text(
+      '--team <name|id>',
+      'The only team that it is for (default: that of your credential, or all)',
+      'team',
+    ),
   },
   run: async (ctx, { options }) => {
     ctx.needAdmin()
@@ -143,12 +211,13 @@ const createAdminToken = defineCommand({
     if (requestedScopes.length === 0)
       throw new UsageError('--scopes is missing.', `Its permissions: ${scopes.join(', ')}`)
     const token = await ctx.call('POST /admin/admin-tokens', {
-      body: { name, scopes: requestedScopes, expiresAt: options.expires?.(ctx.now()) },
+      body: { name, team: options.team, scopes: requestedScopes, expiresAt: options.expires?.(ctx.now()) },
     })
     await ctx.io.one(token, (made) => ({
       Token: made.token,
       Id: made.id,
       Name: made.name,
+      Team: made.team ?? 'all',
       Scopes: made.scopes,
       Expires: made.expiresAt,
     }))
@@ -159,31 +228,30 @@ const createAdminToken = defineCommand({
 const listAdminTokens = defineCommand({
   name: 'list',
   summary: 'List the admin tokens without their secrets',
-  examples: ['admin-tokens list', 'admin-tokens list --json'],
-  run: async (ctx) => {
+  examples: ['admin-tokens list', 'admin-tokens list --team Acme --json'],
+  options: { team: text('--team <name|id>', 'Only those of this team', 'team') },
+  run: async (ctx, { options }) => {
     await ctx.io.list(
-      await ctx.call('GET /admin/admin-tokens'),
+      await adminTokens.list(ctx, options.team),
       {
         ID: (token) => token.id,
         NAME: (token) => token.name,
         SCOPES: (token) => token.scopes,
-        STATE: (token) => credentialState(token, ctx.now()),
+        STATE: (token) => stateOf(token, ctx.now()),
         EXPIRES: (token) => token.expiresAt,
-        CREATED: (token) => token.createdAt,
+        'LAST USED': (token) => token.lastUsedAt,
+        FROM: (token) => token.lastUsedFrom,
+        TEAM: (token) => token.team,
       },
-      'No other admin tokens. The root token is in admin.token in the data directory.',
+      'No admin tokens. Create one: tapchip admin-tokens create --name NAME --scopes SCOPES',
     )
   },
 })
 
-const revokeAdminToken = revokeCommand({
-  noun: 'admin token',
-  list: 'admin-tokens list',
-  summary: 'Revoke an admin token, which stops working at once',
-  examples: ['admin-tokens revoke 2'],
-  hint: 'Create a new one: tapchip admin-tokens create --name NAME --scopes SCOPES',
-  revoke: (ctx, id) => ctx.call('DELETE /admin/admin-tokens/:id', { params: { id } }),
-})
-
-export const apiKeyVerbs = [listApiKeys, createApiKey, revokeApiKey]
-export const adminTokenVerbs = [listAdminTokens, createAdminToken, revokeAdminToken]
+export const apiKeyVerbs = [listApiKeys, createApiKey, rollCommand(apiKeys), revokeCommand(apiKeys)]
+export const adminTokenVerbs = [
+  listAdminTokens,
+  createAdminToken,
+  rollCommand(adminTokens),
+  revokeCommand(adminTokens),
+]

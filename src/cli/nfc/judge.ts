@@ -44,7 +44,7 @@ export const explainTap = async (
   (await ifAllowed(ctx, () => ctx.call('GET /admin/taps/explain', { query })))?.reason ?? undefined
 
 const ifAllowed = async <T>(ctx: CliContext, call: () => Promise<T>): Promise<T | undefined> => {
-  if (!ctx.config().adminToken()) return undefined
+  if (!ctx.config().hasCredential()) return undefined
   try {
     return await call()
   } catch (error) {
@@ -64,7 +64,7 @@ export const describeVerdict = async (ctx: CliContext, verdict: Verdict, url: st
 
 /** The proven state of the seal, since anyone can write one into a URL. Told to those who may read the daemon's records. */
 const sealOf = async (ctx: CliContext, uid: string): Promise<string> => {
-  if (!ctx.config().adminToken()) return ''
+  if (!ctx.config().hasCredential()) return ''
   const chip = await ctx.call('GET /admin/chips/:uid', { params: { uid } }).catch(() => undefined)
   return chip?.tamper == null ? '' : ` Its seal is ${chip.tamper}.`
 }

@@ -57,13 +57,17 @@ export function authenticate<S extends EndpointSpec>(
 }
 
 function callerOf(deps: AuthDeps, spec: EndpointSpec, request: FastifyRequest): Caller<Auth> {
-  const keyTeam = () => optionalApiKey(deps, request)?.teamId ?? undefined
+  const keyTeam = () => {
+    const key = optionalApiKey(deps, request)
+    if (key) deps.credentials.uses.note(key, request.ip, request.headers['user-agent'])
+    return key?.teamId ?? undefined
+  }
   switch (spec.auth) {
     case 'api-key': {
       const holder = optionalApiKey(deps, request)
       if (!holder)
         throw new DomainError('api_key_missing', `Send your API key in the header ${deps.wire.apiKeyHeader}.`)
-      return held(holder, spec, request, keyTeam)
+      return held(deps, holder, { spec, request, keyTeam })
     }
     case 'admin': {
       const holder = adminToken(deps, request) ?? optionalApiKey(deps, request)
@@ -72,7 +76,7 @@ function callerOf(deps: AuthDeps, spec: EndpointSpec, request: FastifyRequest): 
           'admin_token_missing',
           `Send an API key of your team in the header ${deps.wire.apiKeyHeader}, or an admin token in the header Authorization: Bearer <token>. Ask someone who has the scope "keys" for one.`,
         )
-      return held(holder, spec, request, keyTeam)
+      return held(deps, holder, { spec, request, keyTeam })
     }
     case 'code':
       return { actor: actorOf('code', request), code: codeOf(deps.wire, request), keyTeam }
@@ -83,12 +87,16 @@ function callerOf(deps: AuthDeps, spec: EndpointSpec, request: FastifyRequest): 
 
 /** @throws DomainError scope_missing */
 function held(
+  { credentials }: AuthDeps,
   holder: Credential,
-  spec: EndpointSpec,
-  request: FastifyRequest,
-  keyTeam: () => number | undefined,
+  {
+    spec,
+    request,
+    keyTeam,
+  }: { spec: EndpointSpec; request: FastifyRequest; keyTeam: () => number | undefined },
 ): Caller<'admin'> {
   const { kind, name, teamId, scopes } = holder
+  credentials.uses.note(holder, request.ip, request.headers['user-agent'])
   if (!permits(scopes, spec.scope)) throw lacking(holder, [spec.scope])
   if (spec.isForAllTeams) assertForAllTeams(holder)
   const actor = actorOf(`${kind === 'apiKeys' ? 'key' : 'admin'}:${name}`, request)

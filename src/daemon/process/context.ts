@@ -143,7 +143,7 @@ export async function beginContext(
 
     const keyRing = new KeyRing(box)
     await keyRing.load(db.read)
-    const credentials = new Credentials(clock, box, rootTokens(config), log)
+    const credentials = new Credentials({ clock, box, log, db }, rootTokens(config))
     await credentials.load(db.read)
     const metrics = createMetrics()
     watchDisk(metrics, disk)
@@ -211,6 +211,7 @@ export async function beginContext(
       { what: 'background work', run: () => election.stop() },
       { what: 'chains', run: () => chains.close() },
       { what: 'refused taps', run: () => tapLog.flush() },
+      { what: 'uses of credentials', run: () => credentials.uses.flush() },
       // If this write fails, only a minute is lost: keys live that much longer.
       { what: 'clock', run: () => clock.keep().catch(() => undefined) },
       { what: 'database', run: () => db.close() },

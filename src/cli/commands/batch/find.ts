@@ -37,7 +37,10 @@ export const findBatch = async (ctx: CliContext, idOrName: string): Promise<Foun
   if (batch === undefined)
     throw new UsageError(`There is no batch "${idOrName}".`, 'List them: tapchip batch list --all')
   const messages = messagesOf(batch.kind)
-  const isForAdmin = ofTeam === undefined || (messages.isAdmin === true && hasToken)
+  // Some kinds are under /admin, which a daemon may keep from the public address.
+  const isForAdmin =
+    ofTeam === undefined ||
+    (messages.isAdmin === true && (hasToken || (await showIfAny(asAdmin, idOrName)) !== undefined))
   return { api: isForAdmin ? asAdmin : asKey, batch, messages }
 }
 

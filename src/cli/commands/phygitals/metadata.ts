@@ -42,7 +42,7 @@ export const metadataByFlags = async (ctx: CliContext, options: MetadataOptions)
 
 /** The daemon's public URL, which may differ from ours; undefined if it does not report one. */
 const baseUrl = async (ctx: CliContext): Promise<string | undefined> => {
-  if (ctx.io.json || ctx.flags.quiet || !ctx.config().adminToken()) return undefined
+  if (ctx.io.json || ctx.flags.quiet || !ctx.config().hasCredential()) return undefined
   try {
     return (await ctx.call('GET /admin/status')).url.replace(/\/+$/, '')
   } catch {

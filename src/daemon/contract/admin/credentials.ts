@@ -18,7 +18,23 @@ const apiKeyOnWire = () =>
     createdAt: timestamp,
     expiresAt: timestamp.nullable(),
     revokedAt: timestamp.nullable(),
+    lastUsedAt: timestamp.nullable(),
+    /** Address and program. */
+    lastUsedFrom: z.string().nullable(),
   })
+
+const roll = {
+  scope: 'keys',
+  params: () => z.object({ id: integer(1) }),
+  body: () =>
+    z.object({
+      overlapSeconds: integer(0, 30 * 86_400)
+        .optional()
+        .describe('how long the old secret lives on; a day by default'),
+    }),
+  response: () => z.object({ id: z.number(), name: z.string(), key: z.string(), oldUntil: timestamp }),
+  noStore: true,
+} as const
 
 /** `team`: null for all teams. */
 const adminTokenOnWire = () => apiKeyOnWire().omit({ hint: true }).extend({ team: z.string().nullable() })
@@ -44,6 +60,11 @@ export const apiKeys = {
       }),
     response: () => apiKeyOnWire().extend({ key: z.string() }),
     noStore: true,
+  }),
+  'POST /admin/api-keys/:id/roll': adminEndpoint({
+    id: 'rollApiKey',
+    summary: 'Give an API key a new secret, which only this answer shows; the old one lives on for a while',
+    ...roll,
   }),
   'DELETE /admin/api-keys/:id': adminEndpoint({
     id: 'revokeApiKey',
@@ -75,6 +96,12 @@ export const adminTokens = {
       }),
     response: () => adminTokenOnWire().extend({ token: z.string() }),
     noStore: true,
+  }),
+  'POST /admin/admin-tokens/:id/roll': adminEndpoint({
+    id: 'rollAdminToken',
+    summary:
+      'Give an admin token a new secret, which only this answer shows; the old one lives on for a while',
+    ...roll,
   }),
   'DELETE /admin/admin-tokens/:id': adminEndpoint({
     id: 'revokeAdminToken',

@@ -9,11 +9,12 @@ import {
   CredentialMac,
 } from '../../store/access/credentials.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
-import { DatabaseUnavailable, type Queries } from '../../store/database/database.ts'
+import { DatabaseUnavailable, type Db, type Queries } from '../../store/database/database.ts'
 import { LoadOrder } from '../../store/database/load-order.ts'
 import type { CredentialRow } from '../../store/schema/schema.ts'
 import { DomainError } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
+import { CredentialUses } from './credential-uses.ts'
 
 export type { Actor } from '../../store/audit/audit.ts'
 
@@ -62,6 +63,8 @@ export const credentialId = ({ kind, id }: Pick<Credential, 'kind' | 'id'>): str
 interface CachedCredential {
   readonly credential: Credential
   readonly revokedAt: string | null
+  /** Set for the secret that a roll replaced: how long it lives on. */
+  readonly until?: string
 }
 
 /** Credentials by HMAC, in memory because every request needs one. */
@@ -75,9 +78,17 @@ export class Credentials {
   #isCurrent = (): boolean => true
   #byMac = new Map<string, CachedCredential>()
 
+  readonly uses: CredentialUses
+
   /** @param rootTokens tokens of scope `all`, from a file or the environment */
-  constructor(clock: Clock, box: SecretBox, rootTokens: readonly string[], log: Pick<Logger, 'error'>) {
+  constructor(
+    { clock, box, log, db }: { clock: Clock; box: SecretBox; log: Logger; db: Pick<Db, 'write'> },
+    rootTokens: readonly string[],
+  ) {
     this.#clock = clock
+    this.uses = new CredentialUses(db, clock, (err) =>
+      log.warn({ err }, 'the last uses of credentials could not be stored'),
+    )
     this.#macs = new CredentialMac(box)
     this.#log = log
     this.#rootHashes = new Set(rootTokens.map(hashSecret))
@@ -102,6 +113,14 @@ export class Credentials {
     return { ...granted, hash: mac, mac, seal: this.#macs.sealOf(kind, mac, granted) }
   }
 
+  /** Returns the columns that replace the secret of a credential, whose old one lives until then. */
+  rolled(kind: CredentialKind, row: CredentialRow, secret: string, previousUntil: string) {
+    const { hash, mac, seal } = this.stored(kind, secret, row)
+    const previous = { id: row.id, seal, previousMac: row.mac, previousUntil }
+    const previousSeal = this.#macs.sealPrevious(kind, previous)
+    return { hash, mac, seal, previousMac: row.mac, previousUntil, previousSeal }
+  }
+
   /**
    * Other daemons change credentials too. @param isCurrent false: the data is so old that a revocation may be missing
    */
@@ -118,7 +137,13 @@ export class Credentials {
         continue
       }
       const scopes = parseScopes(row.scopes)
-      byMac.set(mac, { credential: { kind, id, name, teamId, scopes, expiresAt }, revokedAt })
+      const cached = { credential: { kind, id, name, teamId, scopes, expiresAt }, revokedAt }
+      byMac.set(mac, cached)
+      const { previousMac, previousUntil: until } = row
+      if (previousMac === null || until === null) continue
+      if (row.previousSeal === this.#macs.sealPrevious(kind, row))
+        byMac.set(previousMac, { ...cached, until })
+      else if (revokedAt === null) this.#refuse(kind, id)
     }
   }
 
@@ -140,14 +165,20 @@ export class Credentials {
       throw new DatabaseUnavailable('Recent revocations are unknown: it has not reported changes for a while')
     const found = this.#byMac.get(this.macOf(kind, secret))
     if (!found) throw new DomainError(`${code}_unknown`, `This ${noun} is not known.${hintFor(secret, kind)}`)
-    const { credential, revokedAt } = found
+    const { credential, revokedAt, until } = found
     const { name, expiresAt } = credential
     if (revokedAt !== null)
       throw new DomainError(`${code}_revoked`, `The ${noun} "${name}" was revoked. Ask for a new one.`)
-    if (expiresAt !== null && expiresAt <= iso(this.#clock.now()))
+    const now = expiresAt === null && until === undefined ? '' : iso(this.#clock.now())
+    if (expiresAt !== null && expiresAt <= now)
       throw new DomainError(
         `${code}_expired`,
         `The ${noun} "${name}" expired at ${expiresAt}. Ask for a new one.`,
+      )
+    if (until !== undefined && until <= now)
+      throw new DomainError(
+        `${code}_expired`,
+        `The ${noun} "${name}" has a new secret, and this one ended at ${until}. Ask for the new one.`,
       )
     return credential
   }

@@ -7,6 +7,7 @@ import {
   findLiveCredential,
   insertCredential,
   revokeCredential,
+  rollCredential,
 } from '../../store/access/credentials.ts'
 import { recordChange } from '../../store/audit/audit.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
@@ -35,16 +36,18 @@ export interface NewCredential {
   expiresAt?: string | null | undefined
 }
 
-const actionOf = (kind: CredentialKind, verb: 'create' | 'revoke') =>
+const actionOf = (kind: CredentialKind, verb: 'create' | 'revoke' | 'roll') =>
   kind === 'apiKeys' ? (`api-keys.${verb}` as const) : (`admin-tokens.${verb}` as const)
 
 /** @param teamId null: those of all teams, which belong to none included */
-export const listCredentials = (
-  { db }: { db: Pick<Db, 'read'> },
+export async function listCredentials(
+  { db, credentials }: Pick<Deps, 'credentials'> & { db: Pick<Db, 'read'> },
   kind: CredentialKind,
   teamId: number | null,
-): Promise<CredentialRow[]> =>
-  teamId === null ? allCredentials(db.read, kind) : credentialsOfTeam(db.read, kind, teamId)
+): Promise<CredentialRow[]> {
+  await credentials.uses.flush()
+  return teamId === null ? allCredentials(db.read, kind) : credentialsOfTeam(db.read, kind, teamId)
+}
 
 /** A creator can grant only what it has. @throws DomainError already_exists, invalid_input, scope_missing, not_found */
 export async function createCredential(
@@ -136,6 +139,48 @@ export async function removeCredential(
   logPaused(log, paused)
   await credentials.load(db.read)
 }
+
+/** A secret that somebody was just given must not end by another roll at the same time. */
+const rollEveryMs = 10_000
+
+/**
+ * Gives a credential a new secret; the old one lives for `overlapMs`, unless it is revoked.
+ * @throws DomainError not_found, scope_missing; conflict if it has ended, was just rolled, or has an old secret already
+ */
+export async function rollSecret(
+  { db, clock, credentials }: Deps,
+  operator: Operator,
+  kind: CredentialKind,
+  { id, overlapMs }: { id: number; overlapMs: number },
+): Promise<{ id: number; name: string; key: string; oldUntil: string }> {
+  const [now, secret] = [clock.now(), newSecret(kind)]
+  const at = iso(now)
+  const noun = nounOf(kind)
+  const rolled = await db.write(async (trx) => {
+    const row = await manageable(trx, operator, kind, id)
+    const { name, teamId, expiresAt, revokedAt, rolledAt, previousUntil } = row
+    if (revokedAt !== null || (expiresAt !== null && expiresAt <= at))
+      throw conflict(`The ${noun} "${name}" has ended. Create another one.`)
+    if (rolledAt !== null && Math.abs(now - Date.parse(rolledAt)) < rollEveryMs) throw justRolled(noun, name)
+    if (overlapMs > 0 && previousUntil !== null && previousUntil > at)
+      throw conflict(
+        `The ${noun} "${name}" was rolled, and its old secret lives until ${previousUntil}. Roll it after that, or with an overlap of 0, which ends all its other secrets at once.`,
+      )
+    const wanted = iso(now + overlapMs)
+    const oldUntil = expiresAt !== null && expiresAt < wanted ? expiresAt : wanted
+    const columns = credentials.rolled(kind, row, secret, oldUntil)
+    const isOurs = await rollCredential(trx, kind, row, { ...columns, hint: hintOf(secret), rolledAt: at })
+    if (!isOurs) throw justRolled(noun, name)
+    const entry = { at, actor: operator.actor, teamId, target: name, detail: { id, oldUntil } }
+    await recordChange(trx, { ...entry, action: actionOf(kind, 'roll') })
+    return { id, name, key: secret, oldUntil }
+  })
+  await credentials.load(db.read)
+  return rolled
+}
+
+const justRolled = (noun: string, name: string) =>
+  conflict(`The ${noun} "${name}" was rolled a moment ago. Whoever did it has the new secret.`)
 
 /** Of the caller's team, and with no more scopes than the caller has. @throws DomainError not_found, scope_missing */
 async function manageable(

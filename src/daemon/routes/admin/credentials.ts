@@ -6,6 +6,7 @@ import {
   createCredential,
   listCredentials,
   removeCredential,
+  rollSecret,
 } from '../../domain/access/issue-credentials.ts'
 import { namedTeam, resolveTeam, teamNames } from '../../domain/access/teams.ts'
 import { bindAll } from '../../http/bind.ts'
@@ -25,6 +26,8 @@ export function credentialRoutes(app: FastifyInstance, ctx: Context): void {
       const { row, secret } = await createCredential(ctx, { holder, actor }, 'apiKeys', wanted)
       return { ...apiKeyToWire(row, team.name), key: secret }
     },
+    'POST /admin/api-keys/:id/roll': ({ params, body, actor, holder }) =>
+      rollSecret(ctx, { actor, holder }, 'apiKeys', { ...params, ...overlapOf(body) }),
     'DELETE /admin/api-keys/:id': async ({ params, actor, holder }) => {
       await removeCredential(ctx, { actor, holder }, 'apiKeys', params.id)
       return { success: true as const }
@@ -42,6 +45,8 @@ export function credentialRoutes(app: FastifyInstance, ctx: Context): void {
       const { row, secret } = await createCredential(ctx, { holder, actor }, 'adminTokens', wanted)
       return { ...toWire(row, team?.name), token: secret }
     },
+    'POST /admin/admin-tokens/:id/roll': ({ params, body, actor, holder }) =>
+      rollSecret(ctx, { actor, holder }, 'adminTokens', { ...params, ...overlapOf(body) }),
     'DELETE /admin/admin-tokens/:id': async ({ params, actor, holder }) => {
       await removeCredential(ctx, { actor, holder }, 'adminTokens', params.id)
       return { success: true as const }
@@ -49,8 +54,12 @@ export function credentialRoutes(app: FastifyInstance, ctx: Context): void {
   })
 }
 
+const overlapOf = ({ overlapSeconds = 86_400 }: { overlapSeconds?: number | undefined }) => ({
+  overlapMs: overlapSeconds * 1000,
+})
+
 const toWire = (row: CredentialRow, team: string | null = null) => ({
-  ...pick(row, 'id', 'name', 'createdAt', 'expiresAt', 'revokedAt'),
+  ...pick(row, 'id', 'name', 'createdAt', 'expiresAt', 'revokedAt', 'lastUsedAt', 'lastUsedFrom'),
   team,
   scopes: parseScopes(row.scopes),
 })

@@ -3,6 +3,7 @@ import type { Insertable } from 'kysely'
 import type { SecretBox } from '../data-dir/secret-box.ts'
 import { noteChange } from '../database/changes.ts'
 import type { Queries } from '../database/database.ts'
+import { affected, statement } from '../database/statement.ts'
 import type { CredentialRow, Database } from '../schema/schema.ts'
 
 /** By table: a secret of one kind is not valid as the other. */
@@ -55,6 +56,50 @@ export async function revokeCredential(
     .executeTakeFirst()
 }
 
+export interface CredentialUse {
+  readonly kind: CredentialKind
+  readonly id: number
+  readonly at: string
+  readonly from: string
+}
+
+const useOf = (kind: CredentialKind) =>
+  statement<{ id: number; at: string; from: string }>()((db, p) =>
+    db
+      .updateTable(kind)
+      .set({ lastUsedAt: p.at, lastUsedFrom: p.from })
+      .where('id', '=', p.id)
+      .where((eb) => eb.or([eb('lastUsedAt', 'is', null), eb('lastUsedAt', '<', p.at)])),
+  )
+const use = { apiKeys: useOf('apiKeys'), adminTokens: useOf('adminTokens') }
+
+/** Keeps the newest use, and changes nothing that daemons cache. */
+export async function recordUses(db: Queries, uses: readonly CredentialUse[]): Promise<void> {
+  // In one order, so that daemons that record at the same time do not wait for each other in a circle.
+  const sorted = uses.toSorted((a, b) => a.kind.localeCompare(b.kind) || a.id - b.id)
+  for (const { kind, ...values } of sorted) await use[kind].run(db, values)
+}
+
+/** A new secret for a credential. @returns false if it was revoked or rolled meanwhile */
+export async function rollCredential(
+  db: Queries,
+  kind: CredentialKind,
+  { id, mac: seen }: Pick<CredentialRow, 'id' | 'mac'>,
+  columns: Pick<
+    CredentialRow,
+    'hash' | 'mac' | 'seal' | 'hint' | 'rolledAt' | 'previousMac' | 'previousUntil' | 'previousSeal'
+  >,
+): Promise<boolean> {
+  await noteChange(db, 'credentials')
+  const rolled = db
+    .updateTable(kind)
+    .set(columns)
+    .where('id', '=', id)
+    .where('mac', '=', seen)
+    .where('revokedAt', 'is', null)
+  return (await affected(rolled)) === 1
+}
+
 /** The columns that define a credential's rights; only its revocation is added later. */
 export interface CredentialGrant {
   /** null: all teams. */
@@ -63,6 +108,8 @@ export interface CredentialGrant {
   readonly scopes: string
   readonly expiresAt: string | null
 }
+
+export type PreviousSecret = Pick<CredentialRow, 'id' | 'seal' | 'previousMac' | 'previousUntil'>
 
 /** Without the data key, nobody can make or change a valid row. */
 export class CredentialMac {
@@ -92,6 +139,12 @@ export class CredentialMac {
     const mac = Buffer.from(row.seal ?? '', 'base64url')
     const expected = this.#sealOf(kind, row.mac, row)
     return row.mac !== null && mac.length === expected.length && timingSafeEqual(mac, expected)
+  }
+
+  /** Binds the secret that a roll replaced, and its end, to the credential that it is for. */
+  sealPrevious(kind: CredentialKind, row: PreviousSecret): string {
+    const { id, seal, previousMac, previousUntil } = row
+    return hmac(this.#rows, ['previous', kind, id, seal, previousMac, previousUntil]).toString('base64url')
   }
 
   #sealOf(
