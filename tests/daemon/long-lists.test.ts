@@ -94,7 +94,7 @@ test('a short one needs nothing else, and one of no chips is an empty list', asy
 
 test('the chips of key sets are not counted where taps are served', async () => {
   const { counted, ctx } = counting()
-  const keySets = await listKeySets(ctx)
+  const keySets = await listKeySets(ctx, {})
   expect(keySets.reduce((sum, { chips }) => sum + chips, 0)).toBeGreaterThan(4600)
   expect(counted.read).toBe(keySets.length)
 })

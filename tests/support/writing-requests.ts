@@ -362,7 +362,8 @@ export async function openWorld(env: Record<string, string>, spares = 1500) {
       return { url: `/admin/admin-tokens/${id}/roll`, ...ofAdmin, body: { overlapSeconds: 0 } }
     },
     'DELETE /admin/admin-tokens/:id': async () => {
-      const { id } = await json('POST', '/admin/admin-tokens', { name: name('token'), scopes: ['read'] })
+      const body = { team: 'Acme', name: name('token'), scopes: ['read'] }
+      const { id } = await json('POST', '/admin/admin-tokens', body)
       return { url: `/admin/admin-tokens/${id}`, ...ofAdmin }
     },
     'POST /admin/key-sets': async () => ({ url: '/admin/key-sets', ...ofAdmin, body: keySet(5000 + next()) }),

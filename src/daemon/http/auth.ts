@@ -99,7 +99,8 @@ function held(
   credentials.uses.note(holder, request.ip, request.headers['user-agent'])
   if (!permits(scopes, spec.scope)) throw lacking(holder, [spec.scope])
   if (spec.isForAllTeams) assertForAllTeams(holder)
-  const actor = actorOf(`${kind === 'apiKeys' ? 'key' : 'admin'}:${name}`, request)
+  const named = actorOf(`${kind === 'apiKeys' ? 'key' : 'admin'}:${name}`, request)
+  const actor = teamId === null ? named : { ...named, ofTeam: teamId }
   if (teamId === null) return { actor, holder, teamId, keyTeam }
   const other = kind === 'adminTokens' ? keyTeam() : undefined
   if (other !== undefined && other !== teamId)

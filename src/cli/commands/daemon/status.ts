@@ -148,7 +148,7 @@ const printStatus = async (ctx: CliContext): Promise<void> => {
     Teams: it.counts.teams,
     'Key sets': it.counts.keySets,
     Chips: it.counts.chips,
-    Taps: it.counts.taps,
+    ...(it.counts.taps === null ? {} : { Taps: it.counts.taps }),
     ...Object.fromEntries(it.chains.map((chain) => [`Chain ${chain.chainId}`, describeChain(chain)])),
     Badges: it.badges.provider,
     ...Object.fromEntries(

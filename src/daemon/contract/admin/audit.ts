@@ -35,12 +35,14 @@ export const audit = {
     response: () => z.array(change),
   }),
   'GET /admin/audit/head': adminEndpoint({
+    isForAllTeams: true,
     id: 'getAuditHead',
     summary: 'Show how many changes are recorded, and the hash of the last one',
     scope: 'read',
     response: () => z.object({ entries: z.number(), head: hash }),
   }),
   'GET /admin/audit/verify': adminEndpoint({
+    isForAllTeams: true,
     id: 'verifyAudit',
     summary: 'Check that no entry was changed, removed, or added; streams the progress, then the result',
     scope: 'read',

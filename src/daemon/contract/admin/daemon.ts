@@ -78,18 +78,23 @@ export const daemon = {
         /** Teams that sent transactions today or have waiting announcements; at most 100. */
         budgets: z.array(budget().extend({ team: z.string() })),
         /** `broken`: IDs of the last entry, found and expected, once the log does not continue from what the daemon has recorded. */
-        audit: z.object({
-          entries: z.number(),
-          head: z.string(),
-          sealedSince: timestamp.nullable(),
-          broken: z.object({ lastId: z.number(), expected: z.number() }).nullable(),
-        }),
+        audit: z
+          .object({
+            entries: z.number(),
+            head: z.string(),
+            sealedSince: timestamp.nullable(),
+            broken: z.object({ lastId: z.number(), expected: z.number() }).nullable(),
+          })
+          .nullable()
+          .describe('null to a credential for one team'),
         /** `failed`: disabled by the daemon, since they could not be delivered; at most 100. */
         webhooks: z.object({
           enabled: z.number(),
           failed: z.array(z.object({ id: z.number(), reason: z.string() })),
         }),
-        counts: z.object({ teams: z.number(), keySets: z.number(), chips: z.number(), taps: z.number() }),
+        counts: z
+          .object({ teams: z.number(), keySets: z.number(), chips: z.number(), taps: z.number().nullable() })
+          .describe('to a credential for one team: its own, and null for taps'),
       }),
   }),
   'POST /admin/backup': adminEndpoint({

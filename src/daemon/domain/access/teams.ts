@@ -172,6 +172,7 @@ export async function editTeam(
   id: number,
   { transactionsPerDay, gasPerDay, brand = {} }: TeamEdit,
 ): Promise<void> {
+  if (id !== (actor.ofTeam ?? id)) throw notFound('team')
   const limits = {
     ...(transactionsPerDay === undefined ? {} : { transactionsPerDay }),
     ...(gasPerDay === undefined ? {} : { gasPerDay }),

@@ -10,7 +10,7 @@ import { isPoapEvent } from '../../store/badge-events/badge-upstream.ts'
 import type { Db } from '../../store/database/database.ts'
 import type { BadgeClaimRow, BadgeEventRow } from '../../store/schema/schema.ts'
 import { type BadgeStatus, badgeStatus } from '../chips/badge-status.ts'
-import { conflict, notFound } from '../errors/errors.ts'
+import { conflict, ownOf } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 
 export type { BadgeEventRow }
@@ -32,10 +32,11 @@ export async function badgeEventsNow(
 /** An event's claims, newest first. @throws DomainError not_found */
 export async function badgeClaims(
   { db }: ReadDeps,
+  of: Pick<Actor, 'ofTeam'>,
   id: number,
   page: { before?: number | undefined; limit: number },
 ): Promise<BadgeClaimRow[]> {
-  if (!(await findBadgeEvent(db.read, id))) throw notFound('badge event')
+  ownOf(of, await findBadgeEvent(db.read, id), 'badge event')
   return claimsOfEvent(db.read, id, page)
 }
 
@@ -48,8 +49,7 @@ export async function decideOnBadgeEvent(
 ): Promise<BadgeEventRow> {
   const at = iso(clock.now())
   return db.write(async (trx) => {
-    const event = await findBadgeEvent(trx, id)
-    if (!event) throw notFound('badge event')
+    const event = ownOf(actor, await findBadgeEvent(trx, id), 'badge event')
     if (await isPoapEvent(trx, id))
       throw conflict("This event is at POAP, which decides on it. Its status follows POAP's decision.")
     const codes = { remainingCodes: Math.max(0, event.requestedCodes - (await claimsCount(trx, id))) }

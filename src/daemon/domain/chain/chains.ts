@@ -7,10 +7,11 @@ import type { SenderStatus } from '../../chain/relayer/sender.ts'
 import { withoutUrls } from '../../chain/rpc-connection.ts'
 import type { RpcEndpoint } from '../../chain/rpc-endpoint.ts'
 import type { EndpointHealth } from '../../chain/rpc-transport.ts'
+import type { Actor } from '../../store/audit/audit.ts'
 import { listTransactions } from '../../store/chain/listing.ts'
 import { contractsInTrouble } from '../../store/contracts/contracts.ts'
 import type { Db } from '../../store/database/database.ts'
-import type { ContractRow } from '../../store/schema/schema.ts'
+import type { ContractRow, TransactionRow } from '../../store/schema/schema.ts'
 
 type TroubleCode = 'wrong-chain' | 'lease-held' | 'key-changed' | 'node' | 'stuck'
 
@@ -52,11 +53,15 @@ interface Deps {
  * Queries all chains at once. Never throws because of a chain: the error becomes part of its state.
  * @param isChecked true: also check each URL with the calls that a transfer makes
  */
-export async function chainStates(deps: Deps, isChecked: boolean): Promise<ChainState[]> {
-  const troubled = await contractsInTrouble(deps.db.read, maxContracts)
+export async function chainStates(
+  deps: Deps,
+  { ofTeam }: Pick<Actor, 'ofTeam'>,
+  isChecked: boolean,
+): Promise<ChainState[]> {
+  const troubled = await contractsInTrouble(deps.db.read, { limit: maxContracts, teamId: ofTeam })
   return Promise.all(
     deps.chains.all.map(async (chain) => ({
-      ...(await stateOf(deps, chain, isChecked)),
+      ...(await stateOf(deps, chain, ofTeam, isChecked)),
       contracts: troubled.flatMap(({ chainId, problem, ...contract }) =>
         chainId === chain.id && problem !== null ? [{ ...contract, problem }] : [],
       ),
@@ -70,15 +75,22 @@ const maxContracts = 100
 async function stateOf(
   { db, chains, config }: Deps,
   chain: Chain,
+  teamId: number | undefined,
   isChecked: boolean,
 ): Promise<Omit<ChainState, 'contracts'>> {
-  const [answer, waiting, endpoints] = await Promise.all([
+  const isOpen = teamId !== undefined
+  const own = { teamId, chainId: chain.id, isOpen, waiting: !isOpen, limit: maxCounted }
+  const [answer, open, endpoints] = await Promise.all([
     headOf(chain),
-    waitingOn(db, chain.id),
+    listTransactions(db.read, own),
     endpointsOf(chain, isChecked),
   ])
   const status = chains.relayer.status().filter(({ chainId }) => chainId === chain.id)
   const sum = (count: 'unsettled' | 'inFlight') => status.reduce((all, one) => all + one[count], 0)
+  const counts =
+    teamId === undefined
+      ? { unsettled: sum('unsettled'), inFlight: sum('inFlight') }
+      : { unsettled: open.length, inFlight: open.filter(({ nonce }) => nonce !== null).length }
   const error = status.find(({ trouble }) => trouble !== undefined)?.trouble ?? answer.error
   const stuck = status.find((one) => one.stuck !== undefined)?.stuck
   return {
@@ -86,19 +98,23 @@ async function stateOf(
     rpcUrl: chains.rpcUrls[chain.id],
     head: answer.head,
     maxFeePerGas: config.chains.find(({ chainId }) => chainId === chain.id)?.maxFeePerGas,
-    unsettled: sum('unsettled'),
-    inFlight: sum('inFlight'),
-    waiting,
-    trouble: troubleOf(error, stuck),
+    ...counts,
+    waiting: waitingIn(open),
+    trouble: troubleOf(error, stuck, teamId === undefined || open.some(({ id }) => id === stuck?.id)),
     endpoints,
   }
 }
 
-function troubleOf(error: unknown, stuck: SenderStatus['stuck']): ChainState['trouble'] {
+/** @param isShown the caller may know the transaction that is stuck */
+function troubleOf(error: unknown, stuck: SenderStatus['stuck'], isShown: boolean): ChainState['trouble'] {
   const code = error === undefined ? undefined : codeOf(error)
   // Why a transaction is stuck is more useful than that the node does not answer.
   if (stuck && (code === undefined || code === 'node'))
-    return { code: 'stuck', message: describeStuck(stuck), transactionId: stuck.id }
+    return {
+      code: 'stuck',
+      message: isShown ? describeStuck(stuck) : 'an earlier transaction, not of your team, cannot continue',
+      transactionId: isShown ? stuck.id : null,
+    }
   return code && { code, message: withoutUrls(messageOf(error)), transactionId: null }
 }
 
@@ -148,10 +164,9 @@ async function headOf({
 /** More than an operator would count. */
 const maxCounted = 1000
 
-async function waitingOn({ read }: Deps['db'], chainId: number): Promise<Record<string, number>> {
+function waitingIn(open: readonly TransactionRow[]): Record<string, number> {
   const counts: Record<string, number> = {}
-  for (const { waiting } of await listTransactions(read, { chainId, waiting: true, limit: maxCounted }))
-    if (waiting !== null) counts[waiting] = (counts[waiting] ?? 0) + 1
+  for (const { waiting } of open) if (waiting !== null) counts[waiting] = (counts[waiting] ?? 0) + 1
   return counts
 }
 

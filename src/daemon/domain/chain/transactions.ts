@@ -28,7 +28,7 @@ import {
 import type { Db, Queries } from '../../store/database/database.ts'
 import { forgetMints, openMintsOf } from '../../store/phygitals/tokens.ts'
 import type { TransactionRow } from '../../store/schema/schema.ts'
-import { conflict, DomainError, notFound } from '../errors/errors.ts'
+import { conflict, DomainError, ownOf } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 import type { WebhookEvents } from '../webhooks/events.ts'
 
@@ -57,9 +57,13 @@ export async function subjectOf<T>({ db }: { db: Pick<Db, 'read'> }, id: number 
 }
 
 /** Includes every attempt but never the signed bytes. @throws DomainError not_found */
-export async function showTransaction({ db }: ReadDeps, id: number): Promise<WithTeamName<ShownTransaction>> {
-  const [shown, teams] = await Promise.all([show(db.read, id), allTeams(db.read)])
-  if (!shown) throw notFound('transaction')
+export async function showTransaction(
+  { db }: ReadDeps,
+  of: Pick<Actor, 'ofTeam'>,
+  id: number,
+): Promise<WithTeamName<ShownTransaction>> {
+  const [found, teams] = await Promise.all([show(db.read, id), allTeams(db.read)])
+  const shown = ownOf(of, found, 'transaction')
   return { ...shown, team: teams.find((team) => team.id === shown.teamId)?.name ?? null }
 }
 
@@ -138,8 +142,7 @@ export async function cancelTransaction(
 ): Promise<void> {
   const at = iso(clock.now())
   await db.write(async (trx) => {
-    const row = await findTransaction(trx, id)
-    if (!row) throw notFound('transaction')
+    const row = ownOf(actor, await findTransaction(trx, id), 'transaction')
     if (await cancelQueued(trx, { id, at, reason }))
       await settledWith({ webhookEvents })(trx, { id, state: 'cancelled', at })
     else if (!(await abandon(trx, { id, at, reason }))) throw tooLate(row)

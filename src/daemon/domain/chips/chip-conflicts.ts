@@ -11,6 +11,10 @@ interface Destination {
   isSimulated: boolean
 }
 
+/** Does not name the team: whoever has a credential for all teams can look it up. */
+export const inAnotherTeam =
+  'The chip is registered in another team. Remove it there first (tapchip chips show names the team, with a credential for all teams), or check the UID'
+
 /** @param group name of the registered chip's group @returns undefined if the chip matches */
 export function differenceTo(
   box: SecretBox,
@@ -20,7 +24,7 @@ export function differenceTo(
   group: string | undefined,
 ): string | undefined {
   if (there.teamId !== destination.teamId) {
-    return 'The chip is registered in another team. Remove it there first (tapchip chips show names the team), or check the UID'
+    return inAnotherTeam
   }
   if (there.family !== chip.family || there.keySetId !== chip.keySetId) {
     const now = there.family === 'halo' ? 'a HaLo chip' : `a chip of the key set ${there.keySetId}`

@@ -11,7 +11,7 @@ import {
 import type { Db, Queries } from '../../store/database/database.ts'
 import type { ChipGroupRow } from '../../store/schema/schema.ts'
 import { assertTeamIn } from '../access/teams.ts'
-import { DomainError, notFound } from '../errors/errors.ts'
+import { DomainError, notFound, ownOf } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 
 export type { ChipGroupRow }
@@ -83,8 +83,7 @@ export function editChipGroup(
 ): Promise<ChipGroupRow> {
   const at = iso(clock.now())
   return db.write(async (trx) => {
-    const group = await findAnyChipGroup(trx, id)
-    if (!group) throw notFound('chip group')
+    const group = ownOf(actor, await findAnyChipGroup(trx, id), 'chip group')
     if (group.name === name) return group
     const { teamId, name: previous } = group
     await assertNameIsFree(trx, { teamId, name })
@@ -99,8 +98,7 @@ export function editChipGroup(
 export async function removeChipGroup({ db, clock }: Deps, actor: Actor, id: number): Promise<void> {
   const at = iso(clock.now())
   await db.write(async (trx) => {
-    const group = await findAnyChipGroup(trx, id)
-    if (!group) throw notFound('chip group')
+    const group = ownOf(actor, await findAnyChipGroup(trx, id), 'chip group')
     if (group.chips > 0) {
       throw new DomainError(
         'in_use',

@@ -36,7 +36,7 @@ export async function linkChip(
   if (token !== undefined) assertMayTransfer(holder, 'linking a chip to a token')
   const at = iso(clock.now())
   await db.write(async (trx) => {
-    const chip = await chipOf(trx, readings)
+    const chip = await chipOf(trx, actor, readings)
     if (item !== undefined && (await isMinting(trx, chip.teamId, item)))
       assertMayTransfer(holder, 'linking a chip to an item whose tokens are minted')
     if (chip.replacedBy !== null) {
@@ -73,7 +73,7 @@ export async function unlinkChip(
   }
   const at = iso(clock.now())
   await db.write(async (trx) => {
-    const chip = await chipOf(trx, readings)
+    const chip = await chipOf(trx, actor, readings)
     // A chip that keeps only its item would get a new token minted.
     const isLeftItem = change.tokenRow === null && !('itemId' in change) && chip.itemId !== null
     if (isLeftItem && chip.tokenRow !== null && (await isMinting(trx, chip.teamId, chip.itemId ?? '')))

@@ -1,4 +1,5 @@
 import type { Chains } from '../../chain/chains.ts'
+import type { Actor } from '../../store/audit/audit.ts'
 import { badgeEventsOf } from '../../store/badge-events/badge-events.ts'
 import { type ChipRecordRow, findChipRecord, hasAssignments } from '../../store/chips/chip-records.ts'
 import type { ChipWithEvents } from '../../store/chips/chips.ts'
@@ -25,11 +26,15 @@ export interface ChipRecord {
   isConfigured: boolean
 }
 
-/** Searches all teams. @throws DomainError not_found */
-export async function chipOf(db: Queries, readings: UidReadings): Promise<ChipRecordRow> {
+/** @throws DomainError not_found */
+export async function chipOf(
+  db: Queries,
+  { ofTeam }: Pick<Actor, 'ofTeam'>,
+  readings: UidReadings,
+): Promise<ChipRecordRow> {
   for (const uid of readings) {
     const chip = await findChipRecord(db, uid)
-    if (chip) return chip
+    if (chip && (ofTeam === undefined || chip.teamId === ofTeam)) return chip
   }
   throw new DomainError(
     'not_found',
@@ -40,9 +45,10 @@ export async function chipOf(db: Queries, readings: UidReadings): Promise<ChipRe
 /** @throws DomainError not_found */
 export async function showChip(
   { db, clock, chains }: { db: Pick<Db, 'read'>; clock: Clock; chains: Chains },
+  of: Pick<Actor, 'ofTeam'>,
   readings: UidReadings,
 ): Promise<ChipRecord> {
-  const chip = await chipOf(db.read, readings)
+  const chip = await chipOf(db.read, of, readings)
   const now = iso(clock.now())
   const token = linkedToken(chip)
   const badgeEvents = await badgeEventsOf(db.read, chip)

@@ -25,8 +25,8 @@ export async function replaceChip(
 ): Promise<{ uid: string; status: 'replaced' | 'unchanged' }> {
   const at = iso(clock.now())
   return db.write(async (trx) => {
-    const old = await chipOf(trx, readings)
-    const replacement = await chipOf(trx, other)
+    const old = await chipOf(trx, actor, readings)
+    const replacement = await chipOf(trx, actor, other)
     if (old.replacedBy === replacement.uid) return { uid: old.uid, status: 'unchanged' }
     await assertReplaceable(trx, old, replacement)
     if (await givesCodes(trx, old)) assertMayTransfer(holder, 'moving the assets of a chip to another chip')

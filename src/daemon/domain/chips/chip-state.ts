@@ -21,7 +21,7 @@ export async function disableChip(
 ): Promise<void> {
   const at = iso(clock.now())
   await db.write(async (trx) => {
-    const { uid, teamId, disabledAt } = await chipOf(trx, readings)
+    const { uid, teamId, disabledAt } = await chipOf(trx, actor, readings)
     if (disabledAt !== null) return
     const disabledReason = reason || null
     await updateChip(trx, uid, { disabledAt: at, disabledReason })
@@ -39,7 +39,7 @@ export async function enableChip(
 ): Promise<void> {
   const at = iso(clock.now())
   await db.write(async (trx) => {
-    const chip = await chipOf(trx, readings)
+    const chip = await chipOf(trx, actor, readings)
     const { uid, teamId, disabledAt, disabledReason, replacedBy } = chip
     if (replacedBy !== null) {
       throw new DomainError(
@@ -64,7 +64,7 @@ export async function removeChip(
 ): Promise<void> {
   const at = iso(clock.now())
   await db.write(async (trx) => {
-    const chip = await chipOf(trx, readings)
+    const chip = await chipOf(trx, actor, readings)
     const { uid, teamId } = chip
     await removeIn(trx, keyRing, chip, at)
     const detail = {

@@ -57,14 +57,12 @@ interface Deps {
   baseUrl: string
 }
 
-export async function listKeySets({
-  db,
-  baseUrl,
-}: {
-  db: Pick<Db, 'read' | 'slow'>
-  baseUrl: string
-}): Promise<KeySetView[]> {
-  const chips = await chipsByKeySet(db.slow)
+/** Key sets are the daemon's. A caller for one team needs them to set up chips, and sees how many of its own they have. */
+export async function listKeySets(
+  { db, baseUrl }: { db: Pick<Db, 'read' | 'slow'>; baseUrl: string },
+  { ofTeam }: Pick<Actor, 'ofTeam'>,
+): Promise<KeySetView[]> {
+  const chips = await chipsByKeySet(db.slow, ofTeam)
   return (await allKeySets(db.read)).map((row) => toView(row, chips.get(row.id) ?? 0, baseUrl))
 }
 

@@ -5,7 +5,7 @@ import type { Db, Queries } from '../../store/database/database.ts'
 import type { LinkRow } from '../../store/schema/schema.ts'
 import { maxLinks } from '../../store/taps/recorded-taps.ts'
 import { assertTeamIn } from '../access/teams.ts'
-import { conflict, DomainError, invalid, notFound } from '../errors/errors.ts'
+import { conflict, DomainError, invalid, ownOf } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 
 export type { LinkRow }
@@ -55,8 +55,7 @@ export function createLink(
 export async function removeLink({ db, clock }: Deps, actor: Actor, id: number): Promise<void> {
   const at = iso(clock.now())
   await db.write(async (trx) => {
-    const link = await findLink(trx, id)
-    if (!link) throw notFound('link')
+    const link = ownOf(actor, await findLink(trx, id), 'link')
     await deleteLink(trx, id)
     const { teamId, label: target, baseUrl } = link
     await recordChange(trx, { at, actor, teamId, action: 'links.delete', target, detail: { id, baseUrl } })

@@ -35,13 +35,14 @@ export async function undoImport(
   const results: UnregisterResult[] = []
   for await (const piece of piecesOf(uids, size)) {
     if (dryRun) {
-      for (const uid of piece) results.push(await checkOne(deps.db.read, { uid, batch }))
+      for (const uid of piece)
+        results.push(await checkOne(deps.db.read, { uid, batch, teamId: actor.ofTeam }))
       continue
     }
     const done = await deps.db.write((trx) =>
       size.timed(piece.length, async () => {
         const done: { result: UnregisterResult; teamId?: number }[] = []
-        for (const uid of piece) done.push(await undoOne(trx, deps, { uid, batch, at }))
+        for (const uid of piece) done.push(await undoOne(trx, deps, { uid, batch, at, teamId: actor.ofTeam }))
         await recordUndo(trx, { at, actor, batch }, done)
         return done
       }),

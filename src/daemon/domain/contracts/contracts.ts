@@ -14,7 +14,7 @@ import {
 import type { Db, Queries } from '../../store/database/database.ts'
 import type { ContractRow, TeamRow } from '../../store/schema/schema.ts'
 import { assertTeamIn } from '../access/teams.ts'
-import { alreadyExists, conflict, type DomainError, inUse, invalid, notFound } from '../errors/errors.ts'
+import { alreadyExists, conflict, type DomainError, inUse, invalid, ownOf } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 import { futureAddress } from './contract-address.ts'
 
@@ -117,7 +117,7 @@ export function setTwoTap(
   twoTap: (NewContract['twoTap'] & object) | null,
 ): Promise<ContractRow> {
   return db.write(async (trx) => {
-    const contract = await contractIn(trx, id)
+    const contract = await contractIn(trx, actor, id)
     if (contract.kind !== 'phygital')
       throw conflict(`${contract.symbol} is a guestbook contract, which has no second tap.`)
     const policy = {
@@ -138,11 +138,11 @@ export function setTwoTap(
 }
 
 /** @throws DomainError not_found */
-export async function contractIn(db: Queries, id: number): Promise<ContractRow> {
-  const contract = await findContract(db, id)
-  if (!contract) throw notFound('contract')
-  return contract
-}
+export const contractIn = async (
+  db: Queries,
+  of: { readonly ofTeam?: number | undefined },
+  id: number,
+): Promise<ContractRow> => ownOf(of, await findContract(db, id), 'contract')
 
 /** Only if not deployed from here and not in use. @throws DomainError not_found, conflict, in_use */
 export async function removeContract(
@@ -150,7 +150,7 @@ export async function removeContract(
   { actor, id }: { actor: Actor; id: number },
 ): Promise<void> {
   await db.write(async (trx) => {
-    const contract = await contractIn(trx, id)
+    const contract = await contractIn(trx, actor, id)
     if (contract.transactionId !== null) throw alreadyOurs(contract)
     const uses = Object.entries(await contractUses(trx, id)).filter(([, count]) => count > 0)
     if (uses.length > 0)

@@ -27,7 +27,7 @@ export async function deployContract(
     await assertTeamIn(trx, team.id)
     const contract = await createContractIn(trx, team, { ...fields, kind: 'phygital' }, at)
     const transaction = await recordDeployment(trx, deps, chain, contract, chain, idempotency)
-    const { symbol, chainId, address } = await contractIn(trx, contract.id)
+    const { symbol, chainId, address } = await contractIn(trx, actor, contract.id)
     const detail = { chainId, address, twoTap: fields.twoTap ?? null, transaction }
     await recordChange(trx, {
       at,
@@ -48,7 +48,7 @@ export async function deployedBy(
   { db, chains, baseUrl }: Pick<DeployDeps, 'db' | 'chains' | 'baseUrl'>,
   transactionId: number | null,
 ): Promise<{ contract: ContractRow; warnings: string[] }> {
-  const contract = await contractIn(db.read, await contractDeployedBy({ db }, transactionId))
+  const contract = await contractIn(db.read, {}, await contractDeployedBy({ db }, transactionId))
   return { contract, warnings: urlWarnings(chainOf(chains, contract.chainId), baseUrl, contract.symbol) }
 }
 
@@ -57,10 +57,10 @@ export async function updateServiceUrl(
   deps: DeployDeps,
   { actor, id, force }: { actor: Actor; id: number; force: boolean },
 ): Promise<{ contract: ContractRow; transactionId: number | null; warnings: string[] }> {
-  const { chainId } = await contractIn(deps.db.read, id)
+  const { chainId } = await contractIn(deps.db.read, actor, id)
   const chain = chainOf(deps.chains, chainId)
   const update = await deps.db.write(async (trx) => {
-    const contract = await contractIn(trx, id)
+    const contract = await contractIn(trx, actor, id)
     if (contract.transactionId === null) throw notOurs(contract, deps.baseUrl)
     const last = await lastUrl(trx, contract)
     if (last === deps.baseUrl && !force)

@@ -90,6 +90,16 @@ export class DomainError extends Error {
 export const notFound = (what: string): DomainError =>
   new DomainError('not_found', `No such ${what}. Check the id, and that it belongs to your team.`)
 
+/** Another team's is not found, in the same words as an unknown one. @throws DomainError not_found */
+export function ownOf<Row extends { readonly teamId: number | null }>(
+  { ofTeam }: { readonly ofTeam?: number | undefined },
+  row: Row | undefined,
+  what: string,
+): Row {
+  if (row && (ofTeam === undefined || row.teamId === ofTeam)) return row
+  throw notFound(what)
+}
+
 export const invalid = (field: string, reason: string): DomainError =>
   new DomainError('invalid_input', `${field} ${reason}`, { errors: { [field]: reason } })
 

@@ -10,9 +10,10 @@ import {
   versionIn,
 } from '../../../nfc/provision/plan.ts'
 import { canSetUpChips } from '../../../values/diversifications.ts'
-import { findKeySet } from '../../store/chips/key-sets.ts'
+import type { Actor } from '../../store/audit/audit.ts'
+import { findKeySet, isKeySetUsed } from '../../store/chips/key-sets.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
-import type { Queries } from '../../store/database/database.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
 import type { KeySetRow } from '../../store/schema/schema.ts'
 import { type KeyRing, type KeySet, keyContext } from '../chips/key-ring.ts'
 import { conflict, DomainError, scopeMissing } from '../errors/errors.ts'
@@ -84,25 +85,39 @@ async function mastersOf(db: Queries, box: SecretBox, id: number): Promise<ChipM
  * A key shared by all chips of a set is not written or removed in a session that is opened with another key: anyone
  * who knows that key can read the shared one from the commands. A blank chip's key is public, its owner knows the keys
  * that were supplied, and whoever recorded a chip's set-up knows those.
- * @param maySee the caller has the scope `keys` @throws DomainError scope_missing
+ * @throws DomainError scope_missing
  */
-export function assertMayWrite(
-  { keyRing }: { keyRing: Pick<KeyRing, 'get'> },
+export async function assertMayWrite(
+  { db, keyRing }: { db: Pick<Db, 'read'>; keyRing: Pick<KeyRing, 'get'> },
   { plan, versions }: { plan: Plan; versions: readonly number[] },
-  maySee: boolean,
-): void {
+  caller: KeyHolder,
+): Promise<void> {
   for (const source of sourcesOn(plan, versions)) {
     if (!isKeySetSource(source) || versionIn(source, 0) === versions[0]) continue
     const set = keyRing.get(source.keySet)
-    if (set) assertMaySee(set, maySee)
+    if (set) await assertMaySee(db.read, set, caller)
   }
 }
 
+interface KeyHolder extends Pick<Actor, 'ofTeam'> {
+  /** It has the scope `keys`. */
+  readonly mayVouch: boolean
+}
+
 /** @throws DomainError scope_missing */
-export function assertMaySee({ id, diversification }: KeySet, maySee: boolean): void {
-  if (maySee || diversification !== 'none') return
+export async function assertMaySee(
+  db: Queries,
+  { id, diversification }: KeySet,
+  { mayVouch, ofTeam }: KeyHolder,
+): Promise<void> {
+  if (diversification !== 'none') return
+  const isShared = mayVouch && ofTeam !== undefined && (await isKeySetUsed(db, id, { exceptBy: ofTeam }))
+  if (mayVouch && !isShared) return
+  const need = isShared
+    ? 'a credential for all teams, since chips of another team have it too'
+    : 'one with the scopes provision and keys'
   throw scopeMissing(
-    `The key set ${id} has the derivation none: all of its chips share one key, and whoever records how a chip gets it can make the taps of all. Use an admin token with the scopes provision and keys, or a key set with the derivation an10922.`,
+    `The key set ${id} has the derivation none: all of its chips share one key, and whoever records how a chip gets it can make the taps of all. Use ${need}, or a key set with the derivation an10922.`,
   )
 }
 

@@ -35,7 +35,7 @@ export async function* detailsFor(
   const { uid } = inspection
   // Before a row is offered, so that the replaced session releases its own row.
   if (run !== undefined) await session.lock({ uid })
-  const { row, open } = await knownChip(deps.db.read, uid)
+  const { row, open } = await knownChip(deps.db.read, uid, session.actor)
   const registered = row?.teamId === teamId ? { label: row.label, keySet: row.keySetId } : null
   const chip = { uid, isBlank: hasFactoryKeys(inspection), hasOpenPlan: open !== undefined, registered }
   if (run !== undefined) return yield* fromSheet(deps, session, { run, teamId, rekey }, chip)

@@ -1,19 +1,12 @@
 import type { Originality } from '../../../nfc/ntag424/originality.ts'
-import { isKeySetSource, type Plan, parsePlan, sourcesOf, targetFile } from '../../../nfc/provision/plan.ts'
+import { isKeySetSource, type Plan, parsePlan, sourcesOf } from '../../../nfc/provision/plan.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { findChips } from '../../store/chips/chips.ts'
 import { findKeySet } from '../../store/chips/key-sets.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
-import {
-  closeNfcPlan,
-  giveUpNfcPlan,
-  insertNfcPlan,
-  listNfcPlans,
-  nfcPlansOf,
-  updateNfcPlan,
-} from '../../store/nfc/nfc-plans.ts'
+import { closeNfcPlan, insertNfcPlan, nfcPlansOf, updateNfcPlan } from '../../store/nfc/nfc-plans.ts'
 import type { NfcPlanRow } from '../../store/schema/schema.ts'
-import { conflict, DomainError } from '../errors/errors.ts'
+import { conflict, type DomainError } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 import { missingKeySet } from './chip-keys.ts'
 import type { ChipDetails } from './session.ts'
@@ -44,7 +37,7 @@ export interface JournalEntry {
 
 type Deps = { db: Db; clock: Clock }
 
-const entryOf = (row: NfcPlanRow): JournalEntry => ({
+export const entryOf = (row: NfcPlanRow): JournalEntry => ({
   id: row.id,
   plan: parsePlan(JSON.parse(row.plan)),
   enrollment: row.registration === null ? undefined : enrollmentOf(JSON.parse(row.registration)),
@@ -144,10 +137,11 @@ export async function recordProblem(
   const at = iso(clock.now())
   await db.write(async (trx) => {
     await updateNfcPlan(trx, id, { problem })
+    const entry = (await entriesOf(trx, uid)).find((one) => one.id === id)
     await recordChange(trx, {
       at,
       actor,
-      teamId: null,
+      teamId: (await teamOf(trx, uid, entry?.enrollment)) ?? null,
       action: 'nfc.stopped',
       target: uid,
       detail: { plan: id, problem },
@@ -167,7 +161,7 @@ export async function resumeEntry(
   await record(trx, actor, at, { plan, enrollment, id, phase: 'resumed' })
 }
 
-function record(
+async function record(
   trx: Queries,
   actor: Actor,
   at: string,
@@ -188,60 +182,13 @@ function record(
     ...(enrollment ? { chipGroup: enrollment.chipGroupId } : {}),
     ...(enrollment?.originality === 'any' ? { isUnsigned: true } : {}),
   }
-  return recordChange(trx, { at, actor, teamId: enrollment?.teamId ?? null, action, target: uid, detail })
+  const teamId = (await teamOf(trx, uid, enrollment)) ?? null
+  return recordChange(trx, { at, actor, teamId, action, target: uid, detail })
 }
 
-/** An entry as shown to operators. */
-type JournalView = Omit<NfcPlanRow, 'plan' | 'registration' | 'suppliedKeys'> &
-  Pick<Plan, 'from' | 'target'> & { readonly url: string | null }
-
-/** Newest first. */
-export async function listJournal(
-  { db }: { db: Pick<Db, 'read'> },
-  filter: Parameters<typeof listNfcPlans>[1],
-): Promise<JournalView[]> {
-  return (await listNfcPlans(db.read, filter)).map((row) => {
-    const { plan } = entryOf(row)
-    const { plan: _, registration: __, suppliedKeys: ___, ...shown } = row
-    return { ...shown, from: plan.from, target: plan.target, url: targetFile(plan).url }
-  })
-}
-
-/** The chip's last or unfinished plan then no longer holds a key set. @throws DomainError not_found, conflict */
-export async function giveUpChip(
-  { db, clock }: { db: Db; clock: Clock },
-  actor: Actor,
+/** The plan of a reset names no team. */
+export const teamOf = async (
+  db: Queries,
   uid: string,
-): Promise<void> {
-  const at = iso(clock.now())
-  const end = { closedAt: at, closedBy: actor.name }
-  await db.write(async (trx) => {
-    const entries = await entriesOf(trx, uid)
-    const open = entries.find(({ row }) => row.closedAt === null)
-    const last = entries.findLast(({ outcome }) => outcome === 'done')
-    const entry = open ?? (last?.plan.target === 'factory' ? undefined : last)
-    if (!entry) {
-      throw new DomainError(
-        'not_found',
-        'This chip has no unfinished setup here and no known keys. To list unfinished chips: tapchip nfc recover --list',
-      )
-    }
-    if (!open && (await findChips(trx, [uid])).length > 0) {
-      throw conflict(
-        'The setup of this chip is finished, and it is registered. Remove it first: tapchip chips remove',
-      )
-    }
-    if (open) await closeNfcPlan(trx, open.id, { ...end, outcome: 'given-up' })
-    else await giveUpNfcPlan(trx, entry.id, end)
-    const { id, enrollment, plan } = entry
-    const detail = { plan: id, isFinished: !open, keys: sourcesOf(plan) }
-    await recordChange(trx, {
-      at,
-      actor,
-      teamId: enrollment?.teamId ?? null,
-      action: 'nfc.give-up',
-      target: uid,
-      detail,
-    })
-  })
-}
+  enrollment: Enrollment | undefined,
+): Promise<number | undefined> => enrollment?.teamId ?? (await findChips(db, [uid]))[0]?.teamId

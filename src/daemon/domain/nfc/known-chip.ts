@@ -7,12 +7,14 @@ import {
   sameSource,
   versionIn,
 } from '../../../nfc/provision/plan.ts'
+import type { Actor } from '../../store/audit/audit.ts'
 import { rememberedOf } from '../../store/chips/chip-records.ts'
 import { findChips } from '../../store/chips/chips.ts'
 import type { Queries } from '../../store/database/database.ts'
 import type { ChipRow } from '../../store/schema/schema.ts'
+import { inAnotherTeam } from '../chips/chip-conflicts.ts'
 import { givesCodes } from '../chips/chip-record.ts'
-import { scopeMissing } from '../errors/errors.ts'
+import { conflict, scopeMissing } from '../errors/errors.ts'
 import { entriesOf, type JournalEntry } from './journal.ts'
 
 /** Knowledge about a chip from the registry and the journal. Its keys come only from here or from its own tap. */
@@ -33,9 +35,18 @@ export interface KnownChip {
   readonly usedKeySets: ReadonlySet<number>
 }
 
-export async function knownChip(db: Queries, uid: string): Promise<KnownChip> {
+/** @throws DomainError conflict for a chip that another team has, or has begun to set up */
+export async function knownChip(
+  db: Queries,
+  uid: string,
+  { ofTeam }: Pick<Actor, 'ofTeam'> = {},
+): Promise<KnownChip> {
   const [row] = await findChips(db, [uid])
   const entries = (await entriesOf(db, uid)).filter(({ outcome }) => outcome !== 'untouched')
+  const open = entries.find(({ row: { closedAt } }) => closedAt === null)
+  const holder = row?.teamId ?? open?.enrollment?.teamId
+  if (ofTeam !== undefined && holder !== undefined && holder !== ofTeam)
+    throw conflict(`${inAnotherTeam}. It was not changed.`)
   const done = entries.filter(({ outcome }) => outcome === 'done')
   const last = done.at(-1)
   const tookKeys = done.findLast(({ plan }) => plan.target !== 'factory' || isReset(plan))
@@ -49,7 +60,7 @@ export async function knownChip(db: Queries, uid: string): Promise<KnownChip> {
   const all = [...planned, ...removed, ...registered]
   return {
     row,
-    open: entries.find(({ row: { closedAt } }) => closedAt === null),
+    open,
     last,
     wasProvisioned: done.some(({ plan }) => plan.target !== 'factory'),
     wasReset: tookKeys?.plan.target === 'factory',

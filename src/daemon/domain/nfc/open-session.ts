@@ -78,7 +78,7 @@ export async function openSession(
       await planImport(deps, { teamId, actor, chipGroup, keySetId: keySet, ...asPlanned })
       const set = deps.keyRing.get(keySet)
       if (!set) throw missingKeySet(keySet)
-      assertMaySee(set, mayVouch)
+      await assertMaySee(deps.db.read, set, { mayVouch, ...actor })
       // Fails now, not at the first chip, if the key set cannot set up chips.
       await chipKeys({ db: deps.db.read, box: deps.box }, [{ keySet, generation: 0 }])
       const { content } = request

@@ -85,7 +85,7 @@ async function* setUp(
 ): SetUpScript {
   const { teamId, chipGroup, set, mayVouch, mayBind } = request
   const { uid } = seen
-  const known = await knownChip(deps.db.read, uid)
+  const known = await knownChip(deps.db.read, uid, session.actor)
   const content = yield* contentFor(request, known, seen, rekey)
   const proven = yield* proveSupplied(deps, seen, known, request.supplied)
   const inspection = proven?.session.isLrp ? { ...seen, isLrp: true } : seen
@@ -99,7 +99,8 @@ async function* setUp(
   const { target } = choice
   const originality = originalityOf(plan, inspection, request.originality, known.open?.enrollment)
   await assertOwnKeys(deps.db.read, known, plan, mayBind)
-  if (choice.kind !== 'verify') assertMayWrite(deps, { plan, versions: inspection.versions }, mayVouch)
+  if (choice.kind !== 'verify')
+    await assertMayWrite(deps, { plan, versions: inspection.versions }, { mayVouch, ...session.actor })
   const url = targetFile(plan).url ?? ''
   session.keySet = set.id
   session.url = url

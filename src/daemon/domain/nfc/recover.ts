@@ -24,10 +24,12 @@ export async function* recoverChip(deps: SetUpDeps, session: NfcSession, request
   const { uid } = inspection
   session.uid = uid
   await session.lock({ uid })
-  const known = await knownChip(deps.db.read, uid)
+  const known = await knownChip(deps.db.read, uid, session.actor)
   const { open, last } = known
   const entry = open ?? last
-  if (!entry) {
+  const { ofTeam } = session.actor
+  const isForeign = ofTeam !== undefined && (entry?.enrollment?.teamId ?? ofTeam) !== ofTeam
+  if (!entry || isForeign) {
     throw new DomainError(
       'not_found',
       'No setup of this chip was started here, so there is nothing to recover. If another daemon started it, recover it there.',
@@ -54,7 +56,7 @@ export async function* recoverChip(deps: SetUpDeps, session: NfcSession, request
     if (!(yield* matchesPlan({ ...plan, from: [] }, inspection, keysOf))) throw shownOther()
     return resultOf('provisioned', plan, target)
   }
-  assertMayWrite(deps, { plan, versions: inspection.versions }, mayVouch)
+  await assertMayWrite(deps, { plan, versions: inspection.versions }, { mayVouch, ...session.actor })
   if (target !== 'factory') originalityOf(plan, inspection, originality, open.enrollment)
   await assertOwnKeys(deps.db.read, known, plan, mayBind || target === 'factory')
   const begun = { ...open, enrollment: enrollmentFor(open, inspection, mayBind) }

@@ -51,12 +51,12 @@ export async function* resetChip(deps: SetUpDeps, session: NfcSession, request: 
   session.uid = uid
   const isBlank = hasFactoryKeys(inspection)
   if (asks) {
-    const known = await knownChip(deps.db.read, uid)
+    const known = await knownChip(deps.db.read, uid, actor)
     const registered = known.row ? { label: known.row.label, keySet: known.row.keySetId } : null
     yield { type: 'inspected', chip: { uid, isBlank, hasOpenPlan: known.open !== undefined, registered } }
   }
   await session.lock({ uid })
-  const known = await knownChip(deps.db.read, uid)
+  const known = await knownChip(deps.db.read, uid, actor)
   const { open } = known
   const isOwn = open?.plan.target === 'factory'
   const proven = yield* proveSupplied(deps, inspection, known, request.supplied)
@@ -65,7 +65,7 @@ export async function* resetChip(deps: SetUpDeps, session: NfcSession, request: 
   const from = proven ? [proven.source] : yield* sourcesFor(deps, inspection, known, isVouched)
   const resumes = isOwn && !proven ? open : undefined
   const plan = resumes?.plan ?? planReset({ uid, from, randomId })
-  assertMayWrite(deps, { plan, versions: inspection.versions }, mayVouch)
+  await assertMayWrite(deps, { plan, versions: inspection.versions }, { mayVouch, ...actor })
   const supplied = proven?.keys ?? suppliedIn(deps, open)
   const keysOf = await chipKeys(
     { db: deps.db.read, box: deps.box },

@@ -1,5 +1,7 @@
+import type { Actor } from '../../store/audit/audit.ts'
 import { type AuditSeal, checkAuditHead, readAuditHead } from '../../store/audit/audit-head.ts'
 import { listAudit } from '../../store/audit/audit-list.ts'
+import { chipGroupsOfTeam } from '../../store/chips/chip-groups.ts'
 import type { Disk, DiskState } from '../../store/data-dir/disk.ts'
 import {
   DatabaseUnavailable,
@@ -11,7 +13,7 @@ import {
 import { latestSchema } from '../../store/database/open.ts'
 import { setSetting, setting } from '../../store/database/settings.ts'
 import { type Counts, countAll } from '../../store/taps/taps.ts'
-import { allWebhooks } from '../../store/webhooks/webhooks.ts'
+import { allWebhooks, webhooksOfTeam } from '../../store/webhooks/webhooks.ts'
 import { listTeams, type TeamView } from '../access/teams.ts'
 import { DomainError } from '../errors/errors.ts'
 import type { TapLog } from '../taps/tap-log.ts'
@@ -42,19 +44,21 @@ export interface Status {
     refusedWrites: number
     state: DiskState
   }
+  /** Null to a caller for one team: the log is of all of them. */
   audit: {
     entries: number
     head: string
     sealedSince: string | null
     /** The last entry's ID, found and expected, if the log does not continue from what this daemon knows. */
     broken: { lastId: number; expected: number } | null
-  }
+  } | null
   webhooks: {
     enabled: number
     /** Disabled by the daemon; at most 100. */
     failed: { id: number; reason: string }[]
   }
-  counts: Counts
+  /** `taps` is null to a caller for one team: they would have to be counted one by one. */
+  counts: Omit<Counts, 'taps'> & { taps: number | null }
 }
 
 interface Deps {
@@ -68,10 +72,15 @@ interface Deps {
 }
 
 /**
- * @param check also verify the database's integrity, which reads all of it
+ * @param check also verify the database's integrity, which reads all of it, so no caller for one team may have that done
  * @throws DomainError store_unavailable soon, if the database is on a server that does not answer
  */
-export async function daemonStatus(deps: Deps, check: boolean): Promise<Status> {
+export async function daemonStatus(
+  deps: Deps,
+  { ofTeam }: Pick<Actor, 'ofTeam'>,
+  isChecked: boolean,
+): Promise<Status> {
+  const check = isChecked && ofTeam === undefined
   const { db, disk, tapLog, auditSeal, clock, startedAt } = deps
   // Checked first, because everything else would wait longer for a server that does not answer.
   const state = await (isShared(db) ? probeStore(deps) : diskState(deps))
@@ -88,15 +97,15 @@ export async function daemonStatus(deps: Deps, check: boolean): Promise<Status> 
     },
     // Backups are made by the server's own tools.
     ...(check && !isShared(db) ? { lastBackupAt: await lastBackup(db) } : {}),
-    budgets: budgetsOf(await listTeams({ db, clock }, null)),
+    budgets: budgetsOf(await listTeams({ db, clock }, ofTeam ?? null)),
     disk: { freeBytes: (await disk.freeBytes()) ?? null, refusedWrites: disk.refusedWrites, state },
-    audit: await auditOf(db, auditSeal),
-    webhooks: await webhooksOf(db),
-    counts: await countAll(db.read),
+    audit: ofTeam === undefined ? await auditOf(db, auditSeal) : null,
+    webhooks: await webhooksOf(db, ofTeam),
+    counts: await countsOf(db, ofTeam),
   }
 }
 
-async function auditOf(db: Pick<Db, 'read'>, seal: AuditSeal): Promise<Status['audit']> {
+async function auditOf(db: Pick<Db, 'read'>, seal: AuditSeal): Promise<NonNullable<Status['audit']>> {
   await checkAuditHead(db.read, seal)
   const { entries, hash, sealedSince } = await readAuditHead(db.read, seal.box)
   return { entries, head: hash, sealedSince, broken: seal.broken ?? null }
@@ -104,8 +113,15 @@ async function auditOf(db: Pick<Db, 'read'>, seal: AuditSeal): Promise<Status['a
 
 const maxFailed = 100
 
-async function webhooksOf(db: Pick<Db, 'read'>): Promise<Status['webhooks']> {
-  const all = await allWebhooks(db.read)
+async function countsOf(db: Pick<Db, 'read'>, ofTeam: number | undefined): Promise<Status['counts']> {
+  const all = await countAll(db.read)
+  if (ofTeam === undefined) return all
+  const chips = (await chipGroupsOfTeam(db.read, ofTeam)).reduce((sum, group) => sum + group.chips, 0)
+  return { teams: 1, keySets: all.keySets, chips, taps: null }
+}
+
+async function webhooksOf(db: Pick<Db, 'read'>, ofTeam: number | undefined): Promise<Status['webhooks']> {
+  const all = await (ofTeam === undefined ? allWebhooks(db.read) : webhooksOfTeam(db.read, ofTeam))
   return {
     enabled: all.filter(({ disabledAt }) => disabledAt === null).length,
     failed: all

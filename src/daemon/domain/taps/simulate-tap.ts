@@ -53,7 +53,7 @@ export async function simulateTaps(
   const { db, clock, config } = deps
   const at = iso(clock.now())
   const { chip, keys, first } = await db.write(async (trx) => {
-    const chip = await chipOf(trx, readings)
+    const chip = await chipOf(trx, actor, readings)
     assertSimulated(chip, config)
     if (!config.ephemeral && (await hasBindings(trx, chip)))
       assertMayTransfer(holder, 'simulating the taps of a chip that carries assets')

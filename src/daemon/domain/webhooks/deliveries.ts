@@ -15,7 +15,7 @@ import {
   type ShownDelivery,
 } from '../../store/webhooks/webhook-deliveries.ts'
 import { findWebhook } from '../../store/webhooks/webhooks.ts'
-import { conflict, notFound } from '../errors/errors.ts'
+import { conflict, notFound, ownOf } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 import type { Deliverer } from './deliverer.ts'
 import { newMessageId } from './events.ts'
@@ -51,7 +51,7 @@ export async function listDeliveries(
  */
 export const testWebhook = (deps: Deps, actor: Actor, id: number): Promise<DeliveryView> =>
   sendOnRequest(deps, async (trx, { at, dueAt }) => {
-    const webhook = assertEnabled(await findWebhook(trx, id))
+    const webhook = assertEnabled(ownOf(actor, await findWebhook(trx, id), 'webhook'))
     // Not recorded in the audit log.
     noteActor(trx, actor)
     const data = JSON.stringify({ webhook: id })
@@ -65,8 +65,7 @@ export const testWebhook = (deps: Deps, actor: Actor, id: number): Promise<Deliv
  */
 export const redeliver = (deps: Deps, actor: Actor, id: number): Promise<DeliveryView> =>
   sendOnRequest(deps, async (trx, { at, dueAt }) => {
-    const row = await findDelivery(trx, id)
-    if (!row) throw notFound('delivery')
+    const row = ownOf(actor, await findDelivery(trx, id), 'delivery')
     const webhook = assertEnabled(await findWebhook(trx, row.webhookId))
     if (!(await reopenDelivery(trx, { id, at, dueAt })))
       throw conflict('This delivery is still pending: it is retried automatically.')

@@ -14,7 +14,7 @@ import {
   updateWebhook,
   webhooksOfTeam,
 } from '../../store/webhooks/webhooks.ts'
-import { conflict, invalid, notFound } from '../errors/errors.ts'
+import { conflict, invalid, notFound, ownOf } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 import { storedTypes, typesOf, type WebhookEvents } from './events.ts'
 import { deleteRemoved, dropWaiting } from './prune.ts'
@@ -148,12 +148,12 @@ export async function editWebhook(
   { url, events, disabled }: WebhookChange,
 ): Promise<WebhookView> {
   const at = iso(deps.clock.now())
+  ownOf(actor, await findWebhook(deps.db.read, id), 'webhook')
   // Deliveries that were pending when it was disabled are obsolete.
   if (disabled === false) await dropWaiting(deps, id)
   const columns = url === undefined ? {} : urlColumns(deps, url)
   await deps.db.write(async (trx) => {
-    const before = await findWebhook(trx, id)
-    if (!before) throw notFound('webhook')
+    const before = ownOf(actor, await findWebhook(trx, id), 'webhook')
     const isSwitched = disabled !== undefined && disabled !== (before.disabledAt !== null)
     const change = {
       ...columns,
@@ -187,8 +187,7 @@ export async function rollSecret(
   const now = deps.clock.now()
   const { secret, sealed } = newSecret(deps.box)
   const row = await deps.db.write(async (trx) => {
-    const before = await findWebhook(trx, id)
-    if (!before) throw notFound('webhook')
+    const before = ownOf(actor, await findWebhook(trx, id), 'webhook')
     const change = { secret: sealed, oldSecret: before.secret, oldSecretUntil: iso(now + oldSecretMs) }
     await updateWebhook(trx, id, change)
     await audit(trx, { row: before, actor, at: iso(now), verb: 'roll' })
@@ -202,8 +201,8 @@ export async function rollSecret(
 export async function removeWebhook(deps: Deps, actor: Actor, id: number): Promise<void> {
   const at = iso(deps.clock.now())
   await deps.db.write(async (trx) => {
-    const row = await findWebhook(trx, id)
-    if (!row || !(await markRemoved(trx, id, at))) throw notFound('webhook')
+    const row = ownOf(actor, await findWebhook(trx, id), 'webhook')
+    if (!(await markRemoved(trx, id, at))) throw notFound('webhook')
     await audit(trx, { row, actor, at, verb: 'delete' })
   })
   await deps.webhooks.changed()

@@ -32,9 +32,9 @@ export function adminBadgeEventRoutes(app: FastifyInstance, ctx: Context): void 
         remainingCodesCount: event.remainingCodes,
       }))
     },
-    'GET /admin/badge-events/:id/claims': async ({ params, query }) => {
+    'GET /admin/badge-events/:id/claims': async ({ params, query, actor }) => {
       const page = { before: query.before, limit: query.limit ?? defaultLimit }
-      return (await badgeClaims(ctx, params.id, page)).map((claim) => ({
+      return (await badgeClaims(ctx, actor, params.id, page)).map((claim) => ({
         ...pick(claim, 'id', 'recipient', 'state', 'reason', 'transactionHash', 'createdAt', 'claimedAt'),
         uid: claim.chipUid,
         transaction: claim.transactionState,

@@ -5,8 +5,8 @@ import type { Context } from '../../process/context.ts'
 
 export function chainRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
-    'GET /admin/chains': async ({ query }) =>
-      (await chainStates(ctx, query.check === true)).map(({ chain, head, ...state }) => ({
+    'GET /admin/chains': async ({ actor, query }) =>
+      (await chainStates(ctx, actor, query.check === true)).map(({ chain, head, ...state }) => ({
         chainId: chain.id,
         isEmbedded: chain.isEmbedded,
         rpcUrl: state.rpcUrl ?? null,

@@ -3,6 +3,7 @@ import { uidToHex } from '../../../nfc/uid.ts'
 import { importedColumns } from '../../../values/chip-columns.ts'
 import { permits } from '../../../values/scopes.ts'
 import { endpoints } from '../../contract/index.ts'
+import type { Actor } from '../../domain/access/credentials.ts'
 import { resolveTeam } from '../../domain/access/teams.ts'
 import { applyRows } from '../../domain/chips/apply-chips.ts'
 import { type ApplyRow, readApplyLine } from '../../domain/chips/apply-row.ts'
@@ -29,7 +30,7 @@ import type { Context } from '../../process/context.ts'
 import { pick, tokenOnWire } from '../wire-shapes.ts'
 
 export function adminChipRoutes(app: FastifyInstance, ctx: Context): void {
-  const show = async (readings: UidReadings) => toWire(await showChip(ctx, readings))
+  const show = async (actor: Actor, readings: UidReadings) => toWire(await showChip(ctx, actor, readings))
   bindAll(app, ctx, {
     'GET /admin/chips/export': async ({
       query: { team: name, chipGroup, ...filter },
@@ -40,32 +41,33 @@ export function adminChipRoutes(app: FastifyInstance, ctx: Context): void {
       const team = await resolveTeam(ctx, { name, teamId, keyTeam })
       return sendLineText(reply, await exportChips(ctx, team.id, chipGroup, filter))
     },
-    'GET /admin/chips/:uid': ({ params, request }) => show(readingsOf(params.uid, request.params)),
+    'GET /admin/chips/:uid': ({ params, actor, request }) =>
+      show(actor, readingsOf(params.uid, request.params)),
     'POST /admin/chips/:uid/link': async ({ params, body, actor, holder, request }) => {
       const readings = readingsOf(params.uid, request.params)
       await linkChip(ctx, { actor, holder }, readings, body)
-      return show(readings)
+      return show(actor, readings)
     },
     'POST /admin/chips/:uid/unlink': async ({ params, body, actor, holder, request }) => {
       const readings = readingsOf(params.uid, request.params)
       await unlinkChip(ctx, { actor, holder }, readings, body)
-      return show(readings)
+      return show(actor, readings)
     },
     'POST /admin/chips/:uid/replace': async ({ params, body, actor, holder, request }) => {
       const other = readingsOf(body.with, request.body, 'with')
       const readings = readingsOf(params.uid, request.params)
       const { uid, status } = await replaceChip(ctx, { actor, holder }, readings, other)
-      return { ...(await show([uid])), status }
+      return { ...(await show(actor, [uid])), status }
     },
     'POST /admin/chips/:uid/disable': async ({ params, body, actor, request }) => {
       const readings = readingsOf(params.uid, request.params)
       await disableChip(ctx, actor, readings, body.reason)
-      return show(readings)
+      return show(actor, readings)
     },
     'POST /admin/chips/:uid/enable': async ({ params, actor, holder, request }) => {
       const readings = readingsOf(params.uid, request.params)
       await enableChip(ctx, { actor, holder }, readings)
-      return show(readings)
+      return show(actor, readings)
     },
     'DELETE /admin/chips/:uid': async ({ params, actor, request }) => {
       await removeChip(ctx, actor, readingsOf(params.uid, request.params))

@@ -29,8 +29,8 @@ export function contractRoutes(app: FastifyInstance, ctx: Context): void {
       const contract = await registerContract(ctx, { team, actor }, body)
       return { ...shown(contract, team.name), ...(await inspectContract(ctx, contract)) }
     },
-    'GET /admin/contracts/:id': async ({ params }) => {
-      const contract = await contractIn(ctx.db.read, params.id)
+    'GET /admin/contracts/:id': async ({ params, actor }) => {
+      const contract = await contractIn(ctx.db.read, actor, params.id)
       return { ...(await withTeam(contract)), ...(await inspectContract(ctx, contract)) }
     },
     'POST /admin/contracts/deploy': async ({ body, teamId, keyTeam, actor, once }) => {

@@ -16,10 +16,17 @@ const badgesStatus = async (
   return { provider: current.name, trouble: check ? ((await poap.trouble()) ?? null) : null }
 }
 
+const warningsOf = async (ctx: Context): Promise<string[]> => [
+  ...startWarnings(ctx.config),
+  ...(await proxyWarnings(ctx.metrics)),
+  ...ctx.clock.warnings(),
+  ...ctx.fleet.warnings(),
+]
+
 export function daemonRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
-    'GET /admin/status': async ({ holder, query }) => {
-      const status = await daemonStatus(ctx, query.check ?? false)
+    'GET /admin/status': async ({ actor, holder, query }) => {
+      const status = await daemonStatus(ctx, actor, query.check ?? false)
       return {
         version,
         pid: process.pid,
@@ -30,12 +37,7 @@ export function daemonRoutes(app: FastifyInstance, ctx: Context): void {
         upgrade: ctx.upgrade ?? null,
         token: { name: holder.name, scopes: [...holder.scopes] },
         badges: await badgesStatus(ctx, query.check ?? false),
-        warnings: [
-          ...startWarnings(ctx.config),
-          ...(await proxyWarnings(ctx.metrics)),
-          ...ctx.clock.warnings(),
-          ...ctx.fleet.warnings(),
-        ],
+        warnings: actor.ofTeam === undefined ? await warningsOf(ctx) : [],
         ...status,
       }
     },

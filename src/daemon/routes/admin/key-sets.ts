@@ -5,7 +5,7 @@ import type { Context } from '../../process/context.ts'
 
 export function keySetRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
-    'GET /admin/key-sets': async () => listKeySets(ctx),
+    'GET /admin/key-sets': async ({ actor }) => listKeySets(ctx, actor),
     'POST /admin/key-sets': async ({ body, actor }) => createKeySet(ctx, actor, body),
     'DELETE /admin/key-sets/:id': async ({ params, actor }) => {
       await removeKeySet(ctx, actor, params.id)

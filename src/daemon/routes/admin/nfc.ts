@@ -3,7 +3,7 @@ import { permits } from '../../../values/scopes.ts'
 import { credentialId } from '../../domain/access/credentials.ts'
 import { resolveTeam } from '../../domain/access/teams.ts'
 import { invalid } from '../../domain/errors/errors.ts'
-import { giveUpChip, listJournal } from '../../domain/nfc/journal.ts'
+import { giveUpChip, listJournal } from '../../domain/nfc/left-plans.ts'
 import { BaseUrlCheck, openSession } from '../../domain/nfc/open-session.ts'
 import type { Reply } from '../../domain/nfc/session.ts'
 import { NfcSessions, type SessionStep } from '../../domain/nfc/sessions.ts'
@@ -60,13 +60,13 @@ export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
       const mayBind = permits(holder.scopes, 'transfer')
       return { ...(await joinSheet(ctx, actor, { ...about, teamId: found.id, startOver, items, mayBind })) }
     },
-    'GET /admin/nfc/sheets/:run': async ({ params: { run } }) => ({
-      ...(await showSheet(ctx, run)),
+    'GET /admin/nfc/sheets/:run': async ({ params: { run }, actor }) => ({
+      ...(await showSheet(ctx, run, actor.ofTeam)),
       held: await sessions.heldRows(ctx, run),
     }),
-    'GET /admin/nfc/journal': async ({ query }) => {
+    'GET /admin/nfc/journal': async ({ query, actor }) => {
       const { uid, before, limit = defaultLimit } = query
-      const entries = await listJournal(ctx, { open: !query.all, uid, before, limit })
+      const entries = await listJournal(ctx, actor, { open: !query.all, uid, before, limit })
       return entries.map((entry) => ({
         ...entry,
         from: entry.from.map((source) =>
@@ -75,8 +75,7 @@ export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
       }))
     },
     'DELETE /admin/nfc/journal/:uid': async ({ params, actor }) => {
-      await sessions.assertFree(ctx, params.uid)
-      await giveUpChip(ctx, actor, params.uid)
+      await giveUpChip(ctx, actor, params.uid, () => sessions.assertFree(ctx, params.uid))
       return { success: true as const }
     },
   })

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { waitingText } from '../../../values/waiting-reason.ts'
+import type { Actor } from '../../domain/access/credentials.ts'
 import { namedTeam } from '../../domain/access/teams.ts'
 import {
   cancelTransaction,
@@ -15,8 +16,8 @@ import { pick, storedObject } from '../wire-shapes.ts'
 const defaultLimit = 100
 
 export function transactionRoutes(app: FastifyInstance, ctx: Context): void {
-  const shown = async (id: number) => {
-    const transaction = await showTransaction(ctx, id)
+  const shown = async (actor: Actor, id: number) => {
+    const transaction = await showTransaction(ctx, actor, id)
     return { ...toWire(transaction), attempts: transaction.attempts.map(attemptOnWire) }
   }
   bindAll(app, ctx, {
@@ -25,10 +26,10 @@ export function transactionRoutes(app: FastifyInstance, ctx: Context): void {
       const team = await namedTeam(ctx, { name, teamId, keyTeam })
       return (await listTransactions(ctx, { ...filter, limit, teamId: team?.id })).map(toWire)
     },
-    'GET /admin/transactions/:id': async ({ params }) => shown(params.id),
+    'GET /admin/transactions/:id': async ({ params, actor }) => shown(actor, params.id),
     'POST /admin/transactions/:id/cancel': async ({ params, body, actor }) => {
       await cancelTransaction(ctx, { actor, id: params.id, reason: body.reason })
-      return shown(params.id)
+      return shown(actor, params.id)
     },
   })
 }

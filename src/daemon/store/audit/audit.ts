@@ -10,6 +10,8 @@ export interface Actor {
   /** `admin:NAME`, `key:NAME`, `seed` or `daemon`. */
   readonly name: string
   readonly requestId: string | null
+  /** The team whose things alone it may reach; absent: those of all. */
+  readonly ofTeam?: number | undefined
   /** The batch that the request belongs to, as the CLI named it. */
   readonly batch?: string | undefined
 }

@@ -9,6 +9,8 @@ export interface TransactionFilter {
   state?: TransactionStateName | undefined
   kind?: string | undefined
   waiting?: boolean | undefined
+  /** Not settled. */
+  isOpen?: boolean | undefined
   hash?: string | undefined
   /** Returns only IDs below this one. */
   before?: number | undefined
@@ -17,13 +19,14 @@ export interface TransactionFilter {
 
 /** Newest first. */
 export function listTransactions(db: Queries, filter: TransactionFilter): Promise<TransactionRow[]> {
-  const { teamId, chainId, state, kind, waiting, hash, before } = filter
+  const { teamId, chainId, state, kind, waiting, isOpen, hash, before } = filter
   let query = db.selectFrom('transactions').selectAll().orderBy('id', 'desc').limit(filter.limit)
   if (teamId !== undefined) query = query.where('teamId', '=', teamId)
   if (chainId !== undefined) query = query.where('chainId', '=', chainId)
   if (state !== undefined) query = query.where('state', '=', state)
   if (kind !== undefined) query = query.where('kind', '=', kind)
-  if (waiting === true) query = query.where('waiting', 'is not', null).where('settledAt', 'is', null)
+  if (waiting === true) query = query.where('waiting', 'is not', null)
+  if (waiting === true || isOpen === true) query = query.where('settledAt', 'is', null)
   if (before !== undefined) query = query.where('id', '<', before)
   if (hash !== undefined) {
     query = query.where('id', 'in', (e) =>

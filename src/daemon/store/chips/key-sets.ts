@@ -19,16 +19,18 @@ export async function deleteKeySet(db: Queries, id: number): Promise<number> {
   return affected(db.deleteFrom('keySets').where('id', '=', id))
 }
 
-/** Omits key sets without chips. */
-export async function chipsByKeySet(db: Queries): Promise<Map<number, number>> {
-  const rows = await db
-    .selectFrom('chips')
+/** Omits key sets without chips. @param teamId counts its chips alone */
+export async function chipsByKeySet(db: Queries, teamId?: number): Promise<Map<number, number>> {
+  const chips = db.selectFrom('chips').where('keySetId', 'is not', null)
+  const rows = await (teamId === undefined ? chips : chips.where('teamId', '=', teamId))
     .select(({ fn }) => ['keySetId', fn.countAll<number>().as('chips')])
-    .where('keySetId', 'is not', null)
     .groupBy('keySetId')
     .execute()
   return new Map(rows.map(({ keySetId, chips }) => [keySetId ?? 0, Number(chips)]))
 }
 
-export const isKeySetUsed = (db: Queries, id: number) =>
-  exists(db.selectFrom('chips').select('uid').where('keySetId', '=', id))
+/** @param exceptBy ignores this team's chips */
+export function isKeySetUsed(db: Queries, id: number, { exceptBy }: { exceptBy?: number } = {}) {
+  const chips = db.selectFrom('chips').select('uid').where('keySetId', '=', id)
+  return exists(exceptBy === undefined ? chips : chips.where('teamId', '!=', exceptBy))
+}

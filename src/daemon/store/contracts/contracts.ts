@@ -47,15 +47,19 @@ export const deploymentsNotSigned = (db: Queries, chainId: number) =>
 export const deployedContracts = (db: Queries, chainId: number) =>
   ofChain(db, chainId).where('status', '=', 'confirmed').where('transactionId', 'is not', null).execute()
 
-export const contractsInTrouble = (db: Queries, limit: number) =>
-  db
+export function contractsInTrouble(
+  db: Queries,
+  { limit, teamId }: { limit: number; teamId?: number | undefined },
+) {
+  const query = db
     .selectFrom('contracts')
     .innerJoin('teams', 'teams.id', 'contracts.teamId')
     .select(['contracts.chainId', 'symbol', 'address', 'status', 'problem', 'teams.name as team'])
     .where('problem', 'is not', null)
     .orderBy('contracts.id')
     .limit(limit)
-    .execute()
+  return (teamId === undefined ? query : query.where('teamId', '=', teamId)).execute()
+}
 
 export const updateContract = (
   db: Queries,
