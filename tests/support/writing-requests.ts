@@ -21,6 +21,7 @@ export interface WritingRequest {
 export const leftOut: Partial<Record<EndpointKey, string>> = {
   'POST /phygitals/transfer/check': 'changes nothing',
   'POST /admin/backup': 'is refused on a server',
+  'POST /admin/root-token/roll': 'writes a file, and ends its own credential',
   'POST /admin/nfc/sessions': 'holds a reader, in memory and for a moment: tests/fleet/provisioning.test.ts',
   'DELETE /admin/nfc/sessions/:id': 'ends what is in memory',
   'POST /admin/nfc/sessions/:id/answers': 'is a conversation with a card: tests/fleet/provisioning.test.ts',

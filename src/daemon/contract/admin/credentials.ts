@@ -19,8 +19,7 @@ const apiKeyOnWire = () =>
     expiresAt: timestamp.nullable(),
     revokedAt: timestamp.nullable(),
     lastUsedAt: timestamp.nullable(),
-    /** Address and program. */
-    lastUsedFrom: z.string().nullable(),
+    lastUsedFrom: z.string().nullable().describe('address and program'),
   })
 
 const roll = {
@@ -32,12 +31,20 @@ const roll = {
         .optional()
         .describe('how long the old secret lives on; a day by default'),
     }),
-  response: () => z.object({ id: z.number(), name: z.string(), key: z.string(), oldUntil: timestamp }),
+  response: () =>
+    z.object({
+      id: z.number(),
+      name: z.string(),
+      key: z.string(),
+      oldUntil: timestamp.describe('how long the old secret lives'),
+    }),
   noStore: true,
 } as const
 
-/** `team`: null for all teams. */
-const adminTokenOnWire = () => apiKeyOnWire().omit({ hint: true }).extend({ team: z.string().nullable() })
+const adminTokenOnWire = () =>
+  apiKeyOnWire()
+    .omit({ hint: true })
+    .extend({ team: z.string().nullable().describe('null: all teams') })
 
 export const apiKeys = {
   'GET /admin/api-keys': adminEndpoint({

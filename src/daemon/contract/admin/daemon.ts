@@ -97,6 +97,14 @@ export const daemon = {
           .describe('to a credential for one team: its own, and null for taps'),
       }),
   }),
+  'POST /admin/root-token/roll': adminEndpoint({
+    isForAllTeams: true,
+    dryRun: 'input',
+    id: 'rollRootToken',
+    summary: "Replace the root token in the daemon's data directory, and end the old one at once",
+    scope: 'all',
+    response: () => z.object({ path: z.string().describe('the file that holds the new one') }),
+  }),
   'POST /admin/backup': adminEndpoint({
     isForAllTeams: true,
     dryRun: 'input',

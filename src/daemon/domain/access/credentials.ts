@@ -70,7 +70,7 @@ interface CachedCredential {
 /** Credentials by HMAC, in memory because every request needs one. */
 export class Credentials {
   readonly #clock: Clock
-  readonly #rootHashes: ReadonlySet<string>
+  #rootHashes: ReadonlySet<string> = new Set()
   readonly #macs: CredentialMac
   readonly #log: Pick<Logger, 'error'>
   readonly #told = new Set<string>()
@@ -91,7 +91,12 @@ export class Credentials {
     )
     this.#macs = new CredentialMac(box)
     this.#log = log
-    this.#rootHashes = new Set(rootTokens.map(hashSecret))
+    this.setRootTokens(rootTokens)
+  }
+
+  /** Others end at once. */
+  setRootTokens(tokens: readonly string[]): void {
+    this.#rootHashes = new Set(tokens.map(hashSecret))
   }
 
   async load(db: Queries): Promise<void> {

@@ -4,6 +4,7 @@ import { daemonStatus } from '../../domain/operations/status.ts'
 import { bindAll } from '../../http/bind.ts'
 import { proxyWarnings } from '../../http/forwarded.ts'
 import type { Context } from '../../process/context.ts'
+import { rollRootToken } from '../../process/root-token.ts'
 import { startWarnings } from '../../process/start-warnings.ts'
 import { version } from '../../process/version.ts'
 
@@ -41,6 +42,7 @@ export function daemonRoutes(app: FastifyInstance, ctx: Context): void {
         ...status,
       }
     },
+    'POST /admin/root-token/roll': async ({ actor }) => ({ path: await rollRootToken(ctx, actor) }),
     'POST /admin/backup': async ({ body, actor }) => {
       const { warning, ...backup } = await createBackup(ctx, actor, body.passphrase)
       return { ...backup, ...(warning === undefined ? {} : { warning }) }
