@@ -186,7 +186,7 @@ describe('an answer that is none', () => {
     expect(await ownerOf(client, wall.address, 1n)).toBeUndefined()
     // No contract is there, which is known of this one alone.
     expect(await ownerOf(client, account, 1n)).toBeUndefined()
-    await expect(ownerOf(client, account, 1n, true)).rejects.toThrow(/is not an address/)
+    await expect(ownerOf(client, account, 1n, { isDeployed: true })).rejects.toThrow(/is not an address/)
   })
 })
 

@@ -6,6 +6,7 @@ import { acquireChain } from './dev-chain/alone.ts'
 import { type DevChain, type DevChainSettings, startDevChain } from './dev-chain/dev-chain.ts'
 import { devChainId } from './dev-chain/dev-keys.ts'
 import { type KeySources, loadChainKeys, signersOf } from './keys/chain-keys.ts'
+import { contractMove, moveBuilder } from './relayer/contract-move.ts'
 import { claimBuilder, phygitalClaim } from './relayer/phygital-claim.ts'
 import { openRelayer, type Relayer } from './relayer/relayer.ts'
 import {
@@ -139,6 +140,7 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
           signVerifier: (chainId) => get(chainId).signVerifier,
           expiryBlocks: (chainId) => get(chainId).expiryBlocks(),
         }),
+        [moveBuilder]: contractMove,
       },
     })
     embedded?.onRestart(() => relayer.wake())

@@ -40,7 +40,7 @@ interface GuestbookState extends ContractState {
  * A node that lacks this block says so, instead of answering for the latest block it has. Absent: the node's
  * latest.
  */
-type AtBlock = { blockNumber?: bigint }
+export type AtBlock = { blockNumber?: bigint }
 
 const phygitalCodes: readonly Hex[] = [phygitalCodeHash, ...earlierPhygitals.map(({ codeHash }) => codeHash)]
 
@@ -109,19 +109,19 @@ async function readIfDeployed<T>(
  * Returns a token's owner; undefined if it is not minted or there is no contract yet. Only a revert of the
  * contract itself counts as unminted: after an unreadable answer, minting a token that may already exist would
  * be wrong.
- * @param isDeployed the contract is known to exist, so a node without it is behind
+ * @param options `isDeployed`: the contract is known to exist, so a node without it is behind
  * @throws MalformedAnswer, and errors of the connection
  */
 export async function ownerOf(
   client: ChainClient,
   contract: Address,
   tokenId: bigint,
-  isDeployed = false,
+  { isDeployed = false, ...at }: AtBlock & { isDeployed?: boolean } = {},
 ): Promise<Address | undefined> {
   const data = encodeFunctionData({ abi: phygitalAbi, functionName: 'ownerOf', args: [tokenId] })
   let answer: Hex | undefined
   try {
-    answer = (await client.call({ to: contract, data })).data
+    answer = (await client.call({ to: contract, data, ...at })).data
   } catch (error) {
     if (revertOf(error)) return undefined
     throw error

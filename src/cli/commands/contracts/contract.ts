@@ -69,6 +69,8 @@ export const onChainFields = (contract: Omit<AnswerOf<'GET /admin/contracts/:id'
   Owner: contract.owner ?? undefined,
   'Sign verifier': contract.signVerifier ?? undefined,
   'Trusts our signatures': contract.trustsSignVerifier ?? 'not known',
+  'Dry transfer': contract.transfers ?? undefined,
+  'Dry mint': contract.mints ?? undefined,
 })
 
 export const fields = (contract: Contract) => ({
@@ -80,6 +82,8 @@ export const fields = (contract: Contract) => ({
   Address: contract.address,
   Status: contract.status,
   'Two taps': describeTwoTap(contract),
+  Transfer: contract.transfer ?? undefined,
+  Mint: contract.mint ?? undefined,
   'Base URL': contract.serviceUrl,
   Transaction: contract.transactionId ?? undefined,
   Problem: contract.problem ?? undefined,

@@ -1,6 +1,7 @@
 import { defineCommand } from '../../command/define.ts'
 import { flag, type OptionSpec, team, text, yes } from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
+import { readAbi } from './abi.ts'
 import {
   contractFlags,
   describeTwoTap,
@@ -66,24 +67,32 @@ const register = defineCommand({
   summary: 'Register a token contract that is deployed already',
   description:
     'Register a token contract that is deployed already. If its chain is configured, the contract is checked: its tokens ' +
-    "can be moved from here if it trusts this daemon's sign verifier.",
+    "can be moved from here if it trusts this daemon's sign verifier. For any other ERC-721, name the functions of its ABI that " +
+    'move and mint tokens, with the role of each argument: owner, recipient, tokenId, uri (of the metadata), data (empty), or a ' +
+    'constant. A dry call shows which approval or role the relayer lacks.',
   examples: [
+    "contracts register --symbol CAP --name Caps --chain-id 8453 --address 0x… --abi Caps.json --transfer 'safeTransferFrom(owner,recipient,tokenId)' --mint 'mintTo(recipient,tokenId)'",
     'contracts register --symbol JKT --name Jackets --chain-id 8453 --address 0x5FbDB2315678afecb367f032d93F642f64180aa3',
     'contracts register --symbol JKT --name Jackets --chain-id 8453 --address 0x… --two-tap-delay 60 --two-tap-window 3600',
   ],
   options: {
     ...contractFlags,
     address: text('--address <address>', 'Its address'),
+    abi: text('--abi <file>', 'Its ABI: JSON, an artifact of Foundry or Hardhat, or human-readable lines'),
+    transfer: text('--transfer <function>', 'Its function for transfers'),
+    mint: text('--mint <function>', 'Its function for mints'),
     ...twoTapFlags,
     team,
   },
   run: async (ctx, { options }) => {
     ctx.needAdmin()
     const twoTap = readTwoTap(options)
+    const { transfer, mint } = options
+    const abi = options.abi === undefined ? undefined : readAbi(options.abi)
     const known = await readContractFlags(ctx, options)
     const address = await ctx.prompts.text(options.address, { flag: '--address', message: 'Address' })
     const contract = await ctx.call('POST /admin/contracts', {
-      body: { ...known, address, twoTap, team: options.team },
+      body: { ...known, address, twoTap, abi, transfer, mint, team: options.team },
     })
     await ctx.io.one(contract, (made) => ({ ...fields(made), ...onChainFields(made) }))
     printWarnings(ctx, contract.warnings)

@@ -2,6 +2,7 @@ import { type Address, type Hex, isAddress, isHex } from 'viem'
 import { othersOfTopic } from '../../store/chain/intents.ts'
 import type { TransactionRow } from '../../store/schema/schema.ts'
 import type { ChainClient } from '../chain-client.ts'
+import type { AtBlock } from '../contract-state.ts'
 import { messageOf } from '../node-answer.ts'
 import {
   type BuildContext,
@@ -33,7 +34,7 @@ export type BuildResult =
   /** It may have been sent before the machine was replaced. */
   | Extract<PriorOutcome, { kind: 'done' }>
   /** It has to wait; later intents continue. */
-  | { kind: 'wait'; waiting: 'builder' | 'gas-estimate' | 'gas'; words: string | null }
+  | { kind: 'wait'; waiting: 'builder' | 'gas-estimate' | 'gas' | 'turn'; words: string | null }
 
 /** @param isFirst nothing is pending before it, so a trial run is conclusive */
 export async function buildCall(
@@ -48,8 +49,12 @@ export async function buildCall(
   try {
     const past = await pastOf(sender, view, row)
     if (past === 'wait') return { kind: 'wait', waiting: 'builder', words: null }
+    if (past === 'turn') return { kind: 'wait', waiting: 'turn', words: null }
     if (past?.kind === 'done') return past
-    if (past) return { kind: 'refused', reason: `the token has been moved since the backup, by ${past.hash}` }
+    if (past) {
+      const moment = row.isRestored === 1 ? 'the backup' : 'it was signed'
+      return { kind: 'refused', reason: `the token has been moved since ${moment}, by ${past.hash}` }
+    }
     built = await callOf(building, row)
   } catch (error) {
     if (error instanceof CannotBuild) return { kind: 'refused', reason: error.message }
@@ -101,12 +106,14 @@ export function readCounters(building: Building, rows: readonly TransactionRow[]
 }
 
 /**
- * At the head's block, because a lagging node would answer for its own latest one. The embedded chain has a single
+ * The head's block, because a lagging node would answer for its own latest one. The embedded chain has a single
  * node.
  */
+export const readAt = ({ chain }: Pick<Sender, 'chain'>, { head }: View): AtBlock =>
+  chain.forgets ? {} : { blockNumber: BigInt(head.number) }
+
 function valueOnChain({ sender, view, reads }: Building, { name, read }: Counter): Promise<bigint> {
-  const block = sender.chain.forgets ? undefined : view.head.number
-  const value = reads.get(name) ?? read(sender.node.client, block)
+  const value = reads.get(name) ?? read(sender.node.client, readAt(sender, view))
   reads.set(name, value)
   return value
 }
@@ -153,6 +160,7 @@ const contextOf = (
   signings,
   from: sender.signer.address,
   blockNumber: view.head.number,
+  at: readAt(sender, view),
   client: sender.node.client,
   count,
 })
@@ -167,21 +175,30 @@ const marginMs = 3_600_000
 
 /**
  * Looks for the effect of an intent from a backup: the machine that was lost may have sent it, with a signature that
- * the backup does not know.
- * @returns `wait` until it is final, or until an earlier intent of the same topic is settled
+ * the backup does not know. Likewise for one that was signed before, if only the chain's state tells.
+ * @returns `wait` until it is final; `turn` until an earlier intent of the same topic is settled
  */
 async function pastOf(
   { db, node, builders, chain }: Sender,
   { head }: View,
   row: TransactionRow,
-): Promise<PriorOutcome | 'wait' | undefined> {
+): Promise<PriorOutcome | 'wait' | 'turn' | undefined> {
   const builder = row.builder === null ? undefined : builders[row.builder]
-  if (row.isRestored === 0 || !builder?.since) return undefined
+  const { isJudgedByState = false } = builder ?? {}
+  const isUncertain = row.isRestored === 1 || (isJudgedByState && row.signings > 0)
+  if (!builder?.since || !(isUncertain || isJudgedByState)) return undefined
   const others = row.topic === null ? [] : await othersOfTopic(db.read, { topic: row.topic, id: row.id })
-  if (others.some((other) => other.id < row.id && other.settledAt === null)) return 'wait'
+  // On PostgreSQL, one with a higher ID may have been visible and signed earlier.
+  const isAhead = (other: { id: number; state: string }) =>
+    other.id < row.id || (isJudgedByState && other.state !== 'queued')
+  if (others.some((other) => other.settledAt === null && isAhead(other))) return 'turn'
+  if (!isUncertain) return undefined
   const args: unknown = JSON.parse(row.args ?? 'null')
   const past = await builder.since(args, {
-    fromBlock: await firstBlockAt(node.client, head.number, Date.parse(row.createdAt) - marginMs),
+    fromBlock:
+      row.isRestored === 0 && row.signedBlock !== null
+        ? BigInt(row.signedBlock + 1)
+        : await firstBlockAt(node.client, head.number, Date.parse(row.createdAt) - marginMs),
     untilBlock: BigInt(head.number),
     others: new Set(
       others.flatMap(({ hash, minedHash }) => [hash, minedHash]).filter((hash) => hash !== null),

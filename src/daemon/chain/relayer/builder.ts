@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem'
 import type { ChainClient } from '../chain-client.ts'
+import type { AtBlock } from '../contract-state.ts'
 import type { Rerun } from './node.ts'
 
 /** `to` null creates a contract. */
@@ -16,6 +17,8 @@ export interface BuildContext {
   /** Earlier signings of this intent that had no effect. */
   signings: number
   blockNumber: number
+  /** The block to read at, so that a lagging node does not answer for an earlier one. */
+  at: AtBlock
   client: ChainClient
   /** The builder's counter as predicted for when this transaction runs, if earlier ones succeed; 0 without one. */
   count: bigint
@@ -24,8 +27,7 @@ export interface BuildContext {
 /** A number on the chain that each successful call advances by one. */
 export interface Counter {
   name: string
-  /** @param block absent: the latest */
-  read(client: ChainClient, block?: number): Promise<bigint>
+  read(client: ChainClient, at: AtBlock): Promise<bigint>
 }
 
 /** A final transaction that was mined without taking effect. */
@@ -59,7 +61,7 @@ export interface SinceQuestion {
 }
 
 /** `done`: the effect is there. `overtaken`: something later has replaced it. */
-interface LaterMove {
+export interface LaterMove {
   kind: 'done' | 'overtaken'
   hash: Hex
   block: number
@@ -67,6 +69,11 @@ interface LaterMove {
 
 /** Builds an intent's call when it is signed, not when it is recorded, because its inputs change. */
 export interface Builder {
+  /**
+   * Nothing in a second transaction prevents a second effect. So those with one topic are sent one after another, and
+   * once signed, an intent is looked for by `since` before it is signed again.
+   */
+  readonly isJudgedByState?: boolean
   /** Separate from `build`, so that the counters of many intents are read together. @throws CannotBuild */
   counter?(args: unknown): Counter
   /** @throws CannotBuild if it can never be built */
@@ -82,6 +89,11 @@ export interface Builder {
    * @returns undefined if nothing has happened since
    */
   since?(args: unknown, question: SinceQuestion): Promise<LaterMove | undefined>
+  /** Why a transaction that succeeded has not had its effect; undefined if it has. Absent: success implies it. */
+  withoutEffect?(
+    args: unknown,
+    mined: { hash: Hex; blockHash: Hex; at: AtBlock; client: ChainClient },
+  ): Promise<string | undefined>
 }
 
 export type Builders = Readonly<Record<string, Builder>>

@@ -12,11 +12,11 @@ import {
 import * as z from 'zod'
 import { phygitalAbi } from '../artifacts/phygital.ts'
 import type { ChainClient } from '../chain-client.ts'
-import { hasCode, ownerOf } from '../contract-state.ts'
-import { logsNewestFirst } from '../logs.ts'
+import { type AtBlock, hasCode, ownerOf } from '../contract-state.ts'
 import { nodeAnswer } from '../node-answer.ts'
 import type { Builder, RevertedTransaction } from './builder.ts'
 import { CannotBuild } from './errors.ts'
+import { movesSince, transfersOf } from './token-moves.ts'
 
 export const claimBuilder = 'phygital-claim'
 
@@ -31,7 +31,7 @@ const address = z
   .string()
   .refine((text) => isAddress(text, { strict: false }), 'must be an address')
   .transform((text) => getAddress(text))
-const claimArgs = z.object({
+export const claimArgs = z.object({
   contract: address,
   recipient: address,
   tokenId: z.string().regex(/^\d+$/),
@@ -90,7 +90,7 @@ export function phygitalClaim({ signVerifier, expiryBlocks }: PhygitalClaimOptio
       const { contract, recipient } = parse(args)
       return {
         name: claimCounter(contract, recipient),
-        read: (client, block) => claimNonce(client, contract, recipient, block),
+        read: (client, at) => claimNonce(client, contract, recipient, at),
       }
     },
 
@@ -140,35 +140,9 @@ export function phygitalClaim({ signVerifier, expiryBlocks }: PhygitalClaimOptio
       return undefined
     },
 
-    async since(args, question) {
-      const { contract, recipient, tokenId } = parse(args)
-      const { client, fromBlock: from, untilBlock: to, others } = question
-      const moves: { hash: Hex; block: number; to: Address }[] = []
-      for await (const log of transfersOf(client, contract, { tokenId: BigInt(tokenId) }, { from, to }))
-        if (!others.has(log.transactionHash))
-          moves.push({
-            hash: log.transactionHash,
-            block: Number(log.blockNumber),
-            to: getAddress(String(log.args.to)),
-          })
-      const own = moves.find((move) => move.to === recipient)
-      if (own) return { kind: 'done', ...own }
-      const [last] = moves
-      return last && { kind: 'overtaken', ...last }
-    },
+    since: async (args, question) => movesSince(parse(args), question),
   }
 }
-
-/** A token's transfers, newest first. @throws LogsUnreadable */
-const transfersOf = (
-  client: ChainClient,
-  address: Address,
-  args: { tokenId: bigint; to?: Address },
-  range: { from: bigint; to: bigint },
-) =>
-  logsNewestFirst(client, range, (fromBlock, toBlock) =>
-    client.getContractEvents({ abi: phygitalAbi, address, eventName: 'Transfer', args, fromBlock, toBlock }),
-  )
 
 const known = new WeakMap<object, ClaimArgs>()
 
@@ -182,19 +156,18 @@ function parse(args: unknown): ClaimArgs {
   return parsed.data
 }
 
-/** @param block absent: the latest */
 const claimNonce = (
   client: ChainClient,
   contract: Address,
   recipient: Address,
-  block?: number,
+  at: AtBlock = {},
 ): Promise<bigint> =>
   client.readContract({
     abi: phygitalAbi,
     address: contract,
     functionName: 'claimNonces',
     args: [recipient],
-    ...(block === undefined ? {} : { blockNumber: BigInt(block) }),
+    ...at,
   })
 
 /** A copied claim would have used its nonce, so no logs are read if that is still free. */
@@ -206,7 +179,7 @@ async function isUnused(
   block: number,
 ): Promise<boolean> {
   try {
-    return (await claimNonce(client, contract, recipient, block)) <= counted
+    return (await claimNonce(client, contract, recipient, { blockNumber: BigInt(block) })) <= counted
   } catch (error) {
     // For example, the state of that block was pruned; logs are kept longer.
     if (nodeAnswer(error)) return false

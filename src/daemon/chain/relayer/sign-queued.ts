@@ -111,7 +111,8 @@ async function build(
     } else if (built.kind === 'refused') batch.refused.push({ row, reason: built.reason })
     else if (built.kind === 'done') batch.done.push({ row, by: built.by })
     else {
-      const { waiting, words } = built
+      const { words } = built
+      const waiting = built.waiting === 'turn' ? 'gas-estimate' : built.waiting
       if (row.waiting !== waiting || row.waitingWords !== words) batch.waiting.push({ row, waiting, words })
       batch.isBlocked = built.waiting === 'gas-estimate'
       if (batch.isBlocked) break
@@ -190,7 +191,8 @@ async function storeBatch(
   }
   for (const { row, by } of done) {
     const { id, kind } = row
-    if (await markDoneBefore(trx, { id, at, ...by, reason: doneBefore }))
+    const reason = row.isRestored === 1 ? doneBefore : 'its effect came by another transaction'
+    if (await markDoneBefore(trx, { id, at, ...by, reason }))
       await sender.onSettled(trx, { id, kind, state: 'confirmed', at })
   }
   for (const { row, waiting: why, words } of waiting)

@@ -3,6 +3,7 @@ import { supersededBy } from '../../store/chain/intents.ts'
 import { markConfirmed, markQueuedAgain, markSettled } from '../../store/chain/states.ts'
 import type { Queries } from '../../store/database/database.ts'
 import type { TransactionRow } from '../../store/schema/schema.ts'
+import { readAt } from './build-call.ts'
 import type { Rerun } from './node.ts'
 import type { Sender, View } from './sender.ts'
 import { storedAddress, storedHex } from './transaction.ts'
@@ -45,7 +46,8 @@ export async function verdictOn(sender: Sender, view: View, row: MinedRow): Prom
   const attempt = view.attempts.get(id)?.find(({ hash }) => hash === row.minedHash)
   if (attempt?.purpose === 'filler') return end('cancelled', row.abandonedBecause ?? 'given up')
   if (row.succeeded === 1) {
-    const missing = await sender.withoutEffect(row, BigInt(view.head.number))
+    const missing =
+      (await sender.withoutEffect(row, BigInt(view.head.number))) ?? (await missingEffect(sender, view, row))
     return missing === undefined ? [confirm(sender, row)] : end('reverted', missing)
   }
 
@@ -62,6 +64,16 @@ export async function verdictOn(sender: Sender, view: View, row: MinedRow): Prom
     (await mustBeResigned(sender, row, call, rerun)) || (await ranOutOfGas(sender, row, call, gas, rerun))
   if (isWorthIt) return [resign(sender, row, 'reverted')]
   return end('reverted', rerun.passes ? 'reverted, although it would succeed by now' : rerun.reason)
+}
+
+function missingEffect(sender: Sender, view: View, { builder, args, minedHash, blockHash }: MinedRow) {
+  if (builder === null) return undefined
+  return sender.builders[builder]?.withoutEffect?.(JSON.parse(args ?? 'null'), {
+    hash: storedHex(minedHash),
+    blockHash: storedHex(blockHash),
+    at: readAt(sender, view),
+    client: sender.node.client,
+  })
 }
 
 /** In the same write as its block: if the latest block is final, both are new at once. */

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { adminEndpoint } from '../endpoint.ts'
-import { address, flag, integer, name, success, team, timestamp } from '../fields.ts'
+import { address, flag, integer, name, success, team, text, timestamp } from '../fields.ts'
 
 export const twoTapPolicy = z.object({
   delaySeconds: integer(0, 31_536_000),
@@ -21,11 +21,16 @@ const contractFields = () => ({
   serviceUrl: z.string().nullable(),
   /** Why the contract is not deployed, or differs from the one deployed here. Null: no known problem. */
   problem: z.string().nullable(),
+  /** The contract's own function for transfers. Null: none, or tokens move by signed claims. */
+  transfer: z.string().nullable(),
+  mint: z.string().nullable(),
   createdAt: timestamp,
 })
 const contractOnWire = () => z.object(contractFields())
 
 const warnings = () => z.array(z.string())
+
+const callState = () => z.enum(['works', 'refused', 'unknown']).nullable()
 
 /** State of the contract on its chain. Null: unknown, or the contract does not say. */
 const inspection = () => ({
@@ -36,6 +41,9 @@ const inspection = () => ({
   signVerifier: z.string().nullable(),
   /** True if the contract accepts this daemon's signatures. */
   trustsSignVerifier: z.boolean().nullable(),
+  /** Result of a dry call from the relayer, with a token that was found. Null: no such function is given. */
+  transfers: callState(),
+  mints: callState(),
   warnings: warnings(),
 })
 
@@ -59,6 +67,25 @@ export const contracts = {
         chainId: integer(1),
         address,
         twoTap: twoTapPolicy.nullable().optional(),
+        /** For a contract that takes no signed claims: the items of its ABI, or human-readable lines. */
+        abi: z
+          .array(
+            z.union([
+              z.string().max(1000),
+              z.object({
+                type: z.string(),
+                name: z.string().optional(),
+                stateMutability: z.string().optional(),
+                inputs: z.array(z.object({ type: z.string() })).optional(),
+              }),
+            ]),
+          )
+          .max(2000)
+          .optional(),
+        /** A function of the ABI with the roles of its arguments: `safeTransferFrom(owner,recipient,tokenId)`. */
+        transfer: text(300).optional(),
+        /** Likewise: `mintTo(recipient,tokenId)`. */
+        mint: text(300).optional(),
       }),
     response: () => z.object({ ...contractFields(), ...inspection() }),
   }),

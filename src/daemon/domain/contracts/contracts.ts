@@ -1,5 +1,6 @@
 import { getAddress, isAddress } from 'viem/utils'
 import { devChainId } from '../../chain/dev-chain/dev-keys.ts'
+import { type ContractCalls, callText, storedCalls } from '../../chain/relayer/contract-call.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import {
   contractsOfTeam,
@@ -17,6 +18,8 @@ import { assertTeamIn } from '../access/teams.ts'
 import { alreadyExists, conflict, type DomainError, inUse, invalid, ownOf } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 import { futureAddress } from './contract-address.ts'
+import { contractCallsOf, type NewCalls } from './contract-calls.ts'
+import { baseUriOf } from './service-url.ts'
 
 export interface NewContract {
   kind: ContractRow['kind']
@@ -26,6 +29,7 @@ export interface NewContract {
   /** The address of an existing contract, in any case; absent: to be deployed. */
   address?: string | undefined
   twoTap?: { delaySeconds: number; windowSeconds: number } | null | undefined
+  calls?: ContractCalls | undefined
 }
 
 export type { ContractRow }
@@ -60,7 +64,7 @@ export async function createContractIn(
   fields: NewContract,
   at: string,
 ): Promise<ContractRow> {
-  const { kind, symbol, name, chainId, twoTap } = fields
+  const { kind, symbol, name, chainId, twoTap, calls } = fields
   const address =
     fields.address === undefined
       ? futureAddress({ chainId, team: team.name, symbol })
@@ -81,23 +85,27 @@ export async function createContractIn(
     status: fields.address === undefined ? 'pending' : 'confirmed',
     twoTapDelaySeconds: twoTap?.delaySeconds ?? null,
     twoTapWindowSeconds: twoTap?.windowSeconds ?? null,
+    calls: calls === undefined ? null : JSON.stringify(calls),
     createdAt: at,
   })
 }
 
 /** Registers an existing token contract. @throws DomainError already_exists, invalid_input */
-export function registerContract(
-  { db, clock }: Deps,
+export async function registerContract(
+  { db, clock, baseUrl }: Deps & { baseUrl: string },
   caller: { team: TeamRow; actor: Actor },
-  fields: Omit<NewContract, 'kind' | 'address'> & { address: string },
+  { abi, transfer, mint, ...fields }: Omit<NewContract, 'kind' | 'address'> & { address: string } & NewCalls,
 ): Promise<ContractRow> {
   const at = iso(clock.now())
+  const address = contractAddress(fields.address)
+  const calls = contractCallsOf({ abi, transfer, mint }, baseUriOf(baseUrl, { ...fields, address }))
   const { team, actor } = caller
   return db.write(async (trx) => {
     await assertTeamIn(trx, team.id)
-    const contract = await createContractIn(trx, team, { ...fields, kind: 'phygital' }, at)
-    const { symbol, chainId, address } = contract
-    const detail = { chainId, address, twoTap: fields.twoTap ?? null }
+    const contract = await createContractIn(trx, team, { ...fields, calls, kind: 'phygital' }, at)
+    const { symbol, chainId } = contract
+    const functions = calls && { transfer: transfer ?? null, mint: mint ?? null }
+    const detail = { chainId, address, twoTap: fields.twoTap ?? null, ...functions }
     await recordChange(trx, {
       at,
       actor,
@@ -135,6 +143,12 @@ export function setTwoTap(
     })
     return { ...contract, ...policy }
   })
+}
+
+/** The contract's own functions, as they were given. */
+export function functionsOf({ calls }: Pick<ContractRow, 'calls'>) {
+  const { transfer = null, mint = null } = storedCalls(calls) ?? {}
+  return { transfer: callText(transfer), mint: callText(mint) }
 }
 
 /** @throws DomainError not_found */

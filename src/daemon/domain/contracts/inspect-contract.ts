@@ -3,11 +3,12 @@ import { getAddress } from 'viem/utils'
 import type { Chain, Chains } from '../../chain/chains.ts'
 import { guestbookAt, phygitalAt } from '../../chain/contract-state.ts'
 import { deployedContracts, updateContract } from '../../store/contracts/contracts.ts'
-import type { Db } from '../../store/database/database.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
 import type { ContractRow } from '../../store/schema/schema.ts'
 import { readChain } from '../chain/read-chain.ts'
 import { DomainError } from '../errors/errors.ts'
 import { whyNotOurs } from './deployed.ts'
+import { type CallState, dryCalls } from './dry-call.ts'
 
 /** A contract's state on its chain. Null: unknown, or the contract does not say. */
 interface ContractCheck {
@@ -19,17 +20,20 @@ interface ContractCheck {
   signVerifier: string | null
   /** True if the contract accepts this daemon's signatures. */
   trustsSignVerifier: boolean | null
+  /** Whether a dry call of the contract's own functions succeeds. */
+  transfers: CallState | null
+  mints: CallState | null
   warnings: string[]
 }
 
 type InspectedContract = Pick<
   ContractRow,
-  'kind' | 'chainId' | 'address' | 'status' | 'transactionId' | 'problem'
+  'id' | 'kind' | 'chainId' | 'address' | 'status' | 'transactionId' | 'problem' | 'lastTokenId' | 'calls'
 >
 
 /** Only warns, since the chain may be configured later. */
 export async function inspectContract(
-  { chains }: { chains: Chains },
+  { db, chains }: { db: Pick<Db, 'read'>; chains: Chains },
   contract: InspectedContract,
 ): Promise<ContractCheck> {
   const { chainId } = contract
@@ -39,7 +43,7 @@ export async function inspectContract(
     )
   const chain = chains.get(chainId)
   try {
-    return await readChain(chain, () => inspect(chain, contract))
+    return await readChain(chain, () => inspect(db.read, chain, contract))
   } catch (error) {
     if (error instanceof DomainError)
       return unknown(`Chain ${chainId} does not answer, so the contract was not checked. See tapchip doctor.`)
@@ -47,20 +51,25 @@ export async function inspectContract(
   }
 }
 
-async function inspect(chain: Chain, contract: InspectedContract): Promise<ContractCheck> {
+async function inspect(db: Queries, chain: Chain, contract: InspectedContract): Promise<ContractCheck> {
   const address = getAddress(contract.address)
   const standing =
     contract.kind === 'phygital'
       ? await phygitalAt(chain.client, address)
       : { signVerifier: undefined, ...(await guestbookAt(chain.client, address, chain.relayer)) }
   const { codeHash, isOurCode, owner, signVerifier } = standing
+  const dry =
+    codeHash === undefined
+      ? { transfers: null, mints: null, warnings: [] }
+      : await dryCalls(db, chain, contract)
   return {
     code: codeHash === undefined ? 'none' : isOurCode ? 'ours' : 'other',
     codeHash: codeHash ?? null,
     owner: owner ?? null,
     signVerifier: signVerifier ?? null,
     trustsSignVerifier: signVerifier === undefined ? null : signVerifier === chain.signVerifier.address,
-    warnings: await warningsOf(chain, contract, standing),
+    ...dry,
+    warnings: [...(await warningsOf(chain, contract, standing)), ...dry.warnings],
   }
 }
 
@@ -80,6 +89,8 @@ async function warningsOf(
   if (standing.codeHash === undefined)
     return [`There is no contract at ${address} on chain ${chain.id}. Check the address and the chain.`]
   const warnings: string[] = []
+  // Its roles and approvals decide, not its owner or our signatures.
+  if (contract.calls !== null) return warnings
   if (kind === 'phygital' && 'signVerifier' in standing)
     warnings.push(...verifierWarnings(chain, address, standing.signVerifier))
   if (!standing.isOurCode)
@@ -109,6 +120,8 @@ const unknown = (warning: string): ContractCheck => ({
   owner: null,
   signVerifier: null,
   trustsSignVerifier: null,
+  transfers: null,
+  mints: null,
   warnings: [warning],
 })
 

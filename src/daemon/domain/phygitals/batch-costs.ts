@@ -1,11 +1,14 @@
 import { getAddress, type Hex, maxUint256 } from 'viem'
 import { phygitalAbi } from '../../chain/artifacts/phygital.ts'
 import type { Chain, Chains } from '../../chain/chains.ts'
+import { ownerOf } from '../../chain/contract-state.ts'
+import type { ContractCalls } from '../../chain/relayer/contract-call.ts'
 import { firstFees, larger } from '../../chain/relayer/fees.ts'
 import { type ClaimArgs, claimGas } from '../../chain/relayer/phygital-claim.ts'
 import type { TokenLocation } from '../../store/phygitals/tokens.ts'
 import { claimSample, l1FeeOf } from '../chain/l1-fee.ts'
 import { chainOf, readChain } from '../chain/read-chain.ts'
+import { gasOfOwnMove } from './own-move.ts'
 import { signClaim } from './sign-claim.ts'
 
 /** Totals of transfers on one chain, in gas and wei. */
@@ -41,6 +44,7 @@ export const totalsAsText = ({ gas, maxFeePerGas, cost, l1Fee, needed, balance, 
 type Call = ClaimArgs['call']
 interface Sample {
   token: TokenLocation
+  calls: ContractCalls | undefined
   recipient: string
 }
 
@@ -57,14 +61,14 @@ export class Costs {
     this.#chains = chains
   }
 
-  add(token: TokenLocation, recipient: string, call: Call): void {
+  add(token: TokenLocation, recipient: string, call: Call, calls: ContractCalls | undefined): void {
     const { chainId, contractAddress } = token
     const key = `${chainId}/${contractAddress}/${call}`
     const kind = this.#kinds.get(key) ?? { chainId, call, count: 0, samples: [] }
     this.#kinds.set(key, kind)
     kind.count += 1
     // Samples the first, second, fourth, and so on: a transfer to an address that already holds a token is cheaper.
-    if ((kind.count & (kind.count - 1)) === 0) kind.samples.push({ token, recipient })
+    if ((kind.count & (kind.count - 1)) === 0) kind.samples.push({ token, recipient, calls })
   }
 
   /** @throws DomainError chain_unavailable */
@@ -131,8 +135,16 @@ async function gasOf(chain: Chain, call: Call, samples: readonly Sample[]): Prom
   return largest === 0n ? typicalGas[call] : largest
 }
 
-async function measure(chain: Chain, call: Call, { token, recipient }: Sample): Promise<bigint | undefined> {
+async function measure(
+  chain: Chain,
+  call: Call,
+  { token, recipient, calls }: Sample,
+): Promise<bigint | undefined> {
   try {
+    if (calls) {
+      const owner = await ownerOf(chain.client, getAddress(token.contractAddress), BigInt(token.tokenId))
+      return await gasOfOwnMove(chain, { calls, owner }, token, recipient, call)
+    }
     const { signature, blockExpiry } = await signClaim(chain, token, recipient, [])
     return await chain.client.estimateContractGas({
       abi: phygitalAbi,

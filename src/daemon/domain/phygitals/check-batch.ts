@@ -2,11 +2,13 @@ import { type Address, getAddress, isAddressEqual } from 'viem'
 import type { Chains } from '../../chain/chains.ts'
 import { ownerOf } from '../../chain/contract-state.ts'
 import { RecipientInvalid } from '../../chain/names/resolver.ts'
+import { storedCalls } from '../../chain/relayer/contract-call.ts'
 import { claimGas } from '../../chain/relayer/phygital-claim.ts'
 import { type PendingMove, tokenKey, tokensUnderWay } from '../../store/chain/listing.ts'
 import { findContractAt } from '../../store/contracts/contracts.ts'
 import type { Db } from '../../store/database/database.ts'
 import type { TokenLocation } from '../../store/phygitals/tokens.ts'
+import type { ContractRow } from '../../store/schema/schema.ts'
 import { budgetLeft } from '../chain/budget.ts'
 import { chainOf, readChain } from '../chain/read-chain.ts'
 import { type Names, resolveRecipient } from '../chain/recipients.ts'
@@ -97,7 +99,8 @@ export class BatchCosts {
   readonly #deps: CheckDeps
   readonly #costs: Costs
   /** The next token ID, by contract, for tokens that are yet to be minted. */
-  readonly #nextIds = new Map<string, Promise<string>>()
+  readonly #nextIds = new Map<number, Promise<string>>()
+  readonly #contracts = new Map<string, Promise<ContractRow>>()
   constructor(deps: CheckDeps) {
     this.#deps = deps
     this.#costs = new Costs(deps.chains)
@@ -107,8 +110,10 @@ export class BatchCosts {
   async add(move: PricedMove): Promise<void> {
     const { token, recipient, status } = move
     if ((status !== 'transfer' && status !== 'mint') || !token || recipient === undefined) return
-    const tokenId = token.tokenId ?? (await this.#nextId(token))
-    this.#costs.add({ ...token, tokenId }, recipient, status === 'mint' ? 'mintNFT' : 'claimNFT')
+    const contract = await this.#contractOf(token)
+    const tokenId = token.tokenId ?? (await this.#nextId(contract))
+    const call = status === 'mint' ? 'mintNFT' : 'claimNFT'
+    this.#costs.add({ ...token, tokenId }, recipient, call, storedCalls(contract.calls))
   }
 
   /** @throws DomainError chain_unavailable */
@@ -118,12 +123,20 @@ export class BatchCosts {
     return { totals, ...(budget && { budget }) }
   }
 
-  #nextId({ chainId, contractAddress }: CurrentToken): Promise<string> {
-    return memoized(this.#nextIds, `${chainId}/${contractAddress}`, async () => {
+  #contractOf({ chainId, contractAddress }: CurrentToken): Promise<ContractRow> {
+    return memoized(this.#contracts, `${chainId}/${contractAddress}`, async () => {
       const contract = await findContractAt(this.#deps.db.read, chainId, contractAddress)
       if (!contract) throw notFound('contract')
-      return (await futureTokenOf(this.#deps, contract)).tokenId
+      return contract
     })
+  }
+
+  #nextId(contract: ContractRow): Promise<string> {
+    return memoized(
+      this.#nextIds,
+      contract.id,
+      async () => (await futureTokenOf(this.#deps, contract)).tokenId,
+    )
   }
 }
 
@@ -172,11 +185,13 @@ class Check {
       const contract = getAddress(location.contractAddress)
       // Read before the owner, so that a transfer that settles in between appears in one of the two.
       const pending = (await this.#tokensUnderWay(location.chainId)).get(tokenKey(location))
-      const exists = location.contractStatus === 'confirmed' && location.contractTransactionId !== null
+      const isDeployed = location.contractStatus === 'confirmed' && location.contractTransactionId !== null
       const ownerNow =
         token.tokenId === null
           ? undefined
-          : await readChain(chain, () => ownerOf(chain.client, contract, BigInt(location.tokenId), exists))
+          : await readChain(chain, () =>
+              ownerOf(chain.client, contract, BigInt(location.tokenId), { isDeployed }),
+            )
       const owner = pending?.recipient ?? ownerNow
       seen = { token, owner: owner ?? null }
       const result = { row, token, owner: owner ?? null, recipient }

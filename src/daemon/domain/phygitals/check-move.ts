@@ -3,6 +3,7 @@ import { getAddress } from 'viem/utils'
 import { phygitalAbi } from '../../chain/artifacts/phygital.ts'
 import type { Chain, Chains } from '../../chain/chains.ts'
 import { ownerOf } from '../../chain/contract-state.ts'
+import { storedCalls } from '../../chain/relayer/contract-call.ts'
 import { type ClaimArgs, claimGas } from '../../chain/relayer/phygital-claim.ts'
 import type { LocatedToken } from '../../store/phygitals/tokens.ts'
 import { candidatesFor } from '../chain/candidates.ts'
@@ -11,6 +12,7 @@ import { chainOf, readChain, readContract, refusalOf, ttlCached } from '../chain
 import { assertDeployed, assertOurs, contractOf } from '../contracts/deployed.ts'
 import { conflict, DomainError } from '../errors/errors.ts'
 import { feesOf } from './batch-costs.ts'
+import { checkOwnMove, gasLimitOf, type OwnMove, refusedMove } from './own-move.ts'
 import { signClaim } from './sign-claim.ts'
 
 type CheckedToken = Pick<
@@ -22,6 +24,7 @@ type CheckedToken = Pick<
   | 'contractTransactionId'
   | 'contractProblem'
   | 'contractIsBound'
+  | 'contractCalls'
 >
 
 export interface Move {
@@ -31,6 +34,8 @@ export interface Move {
   gas: number
   /** The relayers that may send it, the best one first; undefined: the first one alone. */
   candidates?: readonly string[] | undefined
+  /** For a contract that takes no signed claims. */
+  own?: OwnMove
 }
 
 /** Only reads. @throws DomainError chain_unavailable, conflict (contract missing or not ours), simulation_reverted */
@@ -42,11 +47,16 @@ export async function checkMove(
   const chain = chainOf(chains, token.chainId)
   await assertUsable(chain, token)
   const contract = getAddress(token.contractAddress)
+  const calls = storedCalls(token.contractCalls)
+  if (calls) {
+    await assertCanSend(chain)
+    return checkOwnMove(chain, calls, token, recipient)
+  }
   // Confirmed contracts exist.
   const isOurs = token.contractTransactionId !== null
   const [owner, code] = await readChain(chain, () =>
     Promise.all([
-      ownerOf(chain.client, contract, BigInt(token.tokenId), isOurs),
+      ownerOf(chain.client, contract, BigInt(token.tokenId), { isDeployed: isOurs }),
       chain.client.getCode({ address: getAddress(recipient) }),
     ]),
   )
@@ -130,31 +140,16 @@ async function gasOf(
   const { signature, blockExpiry } = await signClaim(chain, token, recipient, []).catch((error: unknown) => {
     throw notAPhygital(chain, address, error)
   })
-  const refused = (reason: string) =>
-    new DomainError(
-      'simulation_reverted',
-      `The contract refuses to move token ${token.tokenId} to ${recipient}: ${reason}. Nothing was used up.`,
-    )
-  let needed: number
+  const from = { address, account: chain.relayer }
+  const args = [signature, blockExpiry, getAddress(recipient), BigInt(token.tokenId)] as const
+  let needed: bigint
   try {
-    needed = Number(
-      await readChain(chain, () =>
-        chain.client.estimateContractGas({
-          abi: phygitalAbi,
-          address,
-          functionName: call,
-          args: [signature, blockExpiry, getAddress(recipient), BigInt(token.tokenId)],
-          account: chain.relayer,
-        }),
-      ),
+    needed = await readChain(chain, () =>
+      chain.client.estimateContractGas({ abi: phygitalAbi, functionName: call, args, ...from }),
     )
   } catch (error) {
     const reason = refusalOf(error)
-    throw reason === undefined ? error : refused(reason)
+    throw reason === undefined ? error : refusedMove(token, recipient, reason)
   }
-  if (needed > chain.maxGas)
-    throw refused(
-      `it needs ${needed.toLocaleString('en-US')} gas, and TAPCHIP_MAX_GAS_${chain.id} allows ${chain.maxGas.toLocaleString('en-US')}`,
-    )
-  return Math.min(Math.max(claimGas, Math.ceil((needed * 5) / 4)), chain.maxGas)
+  return gasLimitOf(chain, needed, (reason) => refusedMove(token, recipient, reason))
 }

@@ -105,6 +105,7 @@ export const tokenInfoOf = (target: Target) =>
         contractTransactionId: target.future.contract.transactionId,
         contractProblem: target.future.contract.problem,
         contractIsBound: target.future.contract.isBound,
+        contractCalls: target.future.contract.calls,
       }
 
 /**

@@ -10,9 +10,9 @@ import { endClaimsOfToken } from '../../store/taps/recorded-taps.ts'
 import { chainOf, readChain } from '../chain/read-chain.ts'
 import { resolveRecipient } from '../chain/recipients.ts'
 import { findOtp, presentCode, spendCode } from '../codes/otps.ts'
-import { DomainError } from '../errors/errors.ts'
+import { conflict, DomainError } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
-import { checkMove, type Move } from './check-move.ts'
+import { checkMove } from './check-move.ts'
 import { assertSecondTap } from './registrations.ts'
 import { type SignedClaim, signClaim } from './sign-claim.ts'
 import {
@@ -38,7 +38,7 @@ export async function signTransfer(
 ): Promise<TransferSignature> {
   const token = await tokenOfTeam(deps, teamId, ref)
   const recipient = await resolveRecipient(deps, { team: teamId }, token.chainId, to)
-  const signed = await sign(deps, await checkMove(deps, token, recipient), token, recipient)
+  const signed = await sign(deps, token, recipient)
   await deps.db.write(async (trx) =>
     recordChange(trx, {
       ...record(deps, token, recipient),
@@ -109,7 +109,7 @@ async function signAndSpend(
     const { target, recipient } = await resolveTarget(deps, { chip: chip.uid }, chip, to)
     const location = tokenInfoOf(target)
     // Signed before the code is used up: chain access can fail, and then the code stays valid.
-    const signed = await sign(deps, await checkMove(deps, location, recipient), location, recipient)
+    const signed = await sign(deps, location, recipient)
     const token = await deps.db.write(async (trx) => {
       const now = iso(deps.clock.now())
       await spendCode(trx, deps, code, now)
@@ -134,13 +134,17 @@ async function signAndSpend(
 }
 
 async function sign(
-  { db }: TransferDeps,
-  { chain }: Move,
-  token: Pick<TokenLocation, 'contractAddress' | 'tokenId'>,
+  deps: TransferDeps,
+  token: ReturnType<typeof tokenInfoOf>,
   recipient: string,
 ): Promise<SignedClaim> {
+  if (token.contractCalls !== null)
+    throw conflict(
+      `The contract ${token.contractAddress} takes no signed claims, so there is nothing to sign. Transfer the token instead: POST /phygitals/transfer. Nothing was used up.`,
+    )
+  const { chain } = await checkMove(deps, token, recipient)
   const counter = claimCounter(getAddress(token.contractAddress), getAddress(recipient))
-  return signClaim(chain, token, recipient, await countedUnderWay(db.read, chain.id, counter))
+  return signClaim(chain, token, recipient, await countedUnderWay(deps.db.read, chain.id, counter))
 }
 
 const record = (

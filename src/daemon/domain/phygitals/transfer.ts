@@ -24,6 +24,7 @@ import { DomainError, notFound } from '../errors/errors.ts'
 import { type BudgetClock, iso } from '../time/time.ts'
 import type { WebhookEvents } from '../webhooks/events.ts'
 import { checkMove, type Move } from './check-move.ts'
+import { type OwnMove, ownCall } from './own-move.ts'
 import { assertSecondTap } from './registrations.ts'
 import {
   chipOfCode,
@@ -126,8 +127,8 @@ async function record(
   }: Requester & { token: LocatedToken; recipient: string; move: Move; chipUid?: string },
 ): Promise<number> {
   const call = move.call === 'mintNFT' && (await isMinted(trx, token)) ? 'claimNFT' : move.call
-  const { chain: counted, gas, candidates } = move
-  const transfer = { token, recipient, call, gas, candidates, counted, idempotency }
+  const { chain: counted, gas, candidates, own } = move
+  const transfer = { token, recipient, call, gas, candidates, own, counted, idempotency }
   const id = await recordTransfer(trx, deps, transfer)
   const { contractAddress, chainId, tokenId, teamId } = token
   const at = iso(deps.clock.now())
@@ -195,6 +196,7 @@ interface NewTransfer {
   /** The gas limit found by `checkMove`. */
   gas?: number
   candidates?: readonly string[] | undefined
+  own?: OwnMove | undefined
   counted: ChargedTo
   idempotency?: KeyedRequest | undefined
 }
@@ -206,7 +208,7 @@ interface NewTransfer {
 export async function recordTransfer(
   trx: Queries,
   { clock }: { clock: BudgetClock },
-  { token, recipient, call, gas = claimGas, candidates, counted, idempotency }: NewTransfer,
+  { token, recipient, call, gas = claimGas, candidates, own, counted, idempotency }: NewTransfer,
 ): Promise<number> {
   await endClaimsOfToken(trx, token.id, iso(clock.now()))
   await deleteClaimRegistrationsOf(trx, token.id)
@@ -219,9 +221,13 @@ export async function recordTransfer(
   }
   const intent = {
     chainId,
-    call: { builder: claimBuilder, args },
-    counter: claimCounter(args.contract, args.recipient),
-    candidates,
+    ...(own
+      ? { call: await ownCall(trx, own, token, args) }
+      : {
+          call: { builder: claimBuilder, args },
+          counter: claimCounter(args.contract, args.recipient),
+          candidates,
+        }),
     gasHint: gas,
     kind: moveKinds[call],
     topic: tokenTopic({ contractAddress, chainId, tokenId }),

@@ -3,6 +3,7 @@ import { getTeam, resolveTeam } from '../../domain/access/teams.ts'
 import {
   type ContractRow,
   contractIn,
+  functionsOf,
   isPlaced,
   listContracts,
   registerContract,
@@ -63,6 +64,7 @@ function toWire(contract: ContractRow, team: string, isPlaced: boolean) {
   return {
     ...pick(contract, 'id', 'kind', 'symbol', 'name', 'chainId', 'status', 'transactionId', 'serviceUrl'),
     ...pick(contract, 'problem', 'createdAt'),
+    ...functionsOf(contract),
     team,
     // A guestbook contract has no address until it is deployed, here as in the public interface.
     address: status === 'pending' && (kind === 'guestbook' || !isPlaced) ? null : contract.address,

@@ -129,7 +129,7 @@ const others = statement<{ topic: string; id: number }>()((db, p) =>
   db
     .selectFrom('transactions')
     .leftJoin('transactionAttempts', 'transactionAttempts.transactionId', 'transactions.id')
-    .select(['transactions.id', 'settledAt', 'minedHash', 'hash'])
+    .select(['transactions.id', 'state', 'settledAt', 'minedHash', 'hash'])
     .where('topic', '=', p.topic)
     .where('transactions.id', '!=', p.id),
 )

@@ -94,6 +94,12 @@ export async function tokensUnderWay(db: Queries, chainId: number): Promise<Map<
   return new Map(rows.map(toPendingMove).map(({ token, move }) => [tokenKey(token), move]))
 }
 
+/** @returns the first unsettled transfers and mints of a token */
+export async function movesOfTokenUnderWay(db: Queries, token: TokenLocation): Promise<PendingMove[]> {
+  const rows = await movesUnderWay(db).where('topic', '=', tokenTopic(token)).orderBy('id').limit(3).execute()
+  return rows.map((row) => toPendingMove(row).move)
+}
+
 /** @returns the last unsettled transfer or mint of a token */
 export async function moveUnderWay(db: Queries, token: TokenLocation): Promise<PendingMove | undefined> {
   const row = await movesUnderWay(db)

@@ -27,4 +27,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .on('contractRelayers')
     .column('transactionId')
     .execute()
+  // How tokens of a contract move that takes no signed claims.
+  await db.schema.alterTable('contracts').addColumn('calls', 'text').execute()
 }

@@ -22,6 +22,7 @@ export interface LocatedToken extends TokenRow, TokenLocation {
   contractTransactionId: number | null
   contractProblem: string | null
   contractIsBound: number
+  contractCalls: string | null
 }
 
 const located = (db: Queries) =>
@@ -39,6 +40,7 @@ const located = (db: Queries) =>
       'contracts.transactionId as contractTransactionId',
       'contracts.problem as contractProblem',
       'contracts.isBound as contractIsBound',
+      'contracts.calls as contractCalls',
     ])
 
 const byRow = statement<{ id: number }>()((db, p) => located(db).where('tokens.id', '=', p.id))
@@ -58,6 +60,12 @@ export const findTokenAt = (
   db: Queries,
   { chainId, contractAddress: address, tokenId }: TokenLocation,
 ): Promise<LocatedToken | undefined> => byLocation.first(db, { chainId, address, tokenId })
+
+/** The first ones. */
+export const someTokensOf = async (db: Queries, contractId: number): Promise<string[]> => {
+  const tokens = db.selectFrom('tokens').select('tokenId').where('contractId', '=', contractId)
+  return (await tokens.orderBy('id').limit(3).execute()).map(({ tokenId }) => tokenId)
+}
 
 /** Tokens that have an owner from a seed but no mint. */
 export const tokensToMint = (db: Queries, chainId: number): Promise<LocatedToken[]> =>

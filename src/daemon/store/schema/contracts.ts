@@ -23,6 +23,8 @@ export interface ContractsTable {
   problem: string | null
   /** 1: the address is derived from the deployed code, so it can never hold other code. */
   isBound: Generated<number>
+  /** JSON of `ContractCalls`; null: its tokens move by signed claims. */
+  calls: string | null
   createdAt: string
 }
 
