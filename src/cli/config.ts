@@ -3,6 +3,7 @@ import { type ConfigFile, readConfigFile, type StoredContext } from './config-fi
 import { UsageError } from './errors.ts'
 import { shellQuoted } from './io/text.ts'
 import { daemonAtSocket, localDaemonAt } from './local-daemon.ts'
+import { findProjectFile, type ProjectFile } from './project-file.ts'
 import type { System } from './system.ts'
 
 /** Creates a value on first use. */
@@ -24,6 +25,10 @@ export interface Config {
   readonly url: string
   readonly origin: string
   readonly contextName: string | undefined
+  /** The file in the working directory, or above, that chose the context or the team. */
+  readonly projectFile: string | undefined
+  /** The team that it names: the default of --team. */
+  readonly team: string | undefined
   /** Changes through this context require its name. */
   readonly isProtected: boolean
   readonly apiKey: string | undefined
@@ -50,9 +55,26 @@ interface Choice {
   readonly origin: string
   readonly stored?: StoredContext
   readonly contextName?: string
+  readonly project?: ProjectFile
 }
 
-const choose = (flags: GlobalFlags, env: System['env'], file: () => ConfigFile): Choice => {
+/** The context of an address, by which `login` saves its keys: the current one, if several have it. */
+export const contextAt = ({ current, contexts }: ConfigFile, url: string): string | undefined => {
+  const names = Object.keys(contexts).filter((name) => contexts[name]?.url === url)
+  return names.find((name) => name === current) ?? names[0]
+}
+
+const choose = (flags: GlobalFlags, system: System, file: () => ConfigFile): Choice => {
+  const { env } = system
+  const atAddressOf = (url: string): Choice => {
+    const alone = { url, origin: 'TAPCHIP_URL' }
+    // Keys in the environment stand alone. Saved ones are sent only to the address for which they were saved.
+    if (env.TAPCHIP_API_KEY || env.TAPCHIP_ADMIN_TOKEN || !isDaemonUrl(url)) return alone
+    const contextName = contextAt(file(), url)
+    const stored = contextName === undefined ? undefined : file().contexts[contextName]
+    const isOther = env.TAPCHIP_ADMIN_URL && env.TAPCHIP_ADMIN_URL !== stored?.adminUrl
+    return stored && contextName !== undefined && !isOther ? { ...alone, stored, contextName } : alone
+  }
   const named = (name: string, origin: string): Choice => {
     const stored = Object.hasOwn(file().contexts, name) ? file().contexts[name] : undefined
     if (!stored) {
@@ -65,13 +87,17 @@ const choose = (flags: GlobalFlags, env: System['env'], file: () => ConfigFile):
   }
   if (flags.url) return { url: flags.url, origin: '--url' }
   if (flags.context) return named(flags.context, '--context')
-  // An address in the environment stands alone: stored keys are never sent to it.
-  if (env.TAPCHIP_URL) return { url: env.TAPCHIP_URL, origin: 'TAPCHIP_URL' }
+  if (env.TAPCHIP_URL) return atAddressOf(env.TAPCHIP_URL)
   if (env.TAPCHIP_CONTEXT) return named(env.TAPCHIP_CONTEXT, 'TAPCHIP_CONTEXT')
+  const project = findProjectFile(system)
+  if (project?.context !== undefined) {
+    const chosen = named(project.context, project.path)
+    return { ...chosen, project, origin: `${chosen.origin}, chosen by ${project.path}` }
+  }
   const { current } = file()
-  return current === undefined
-    ? { url: defaultUrl, origin: 'default' }
-    : named(current, 'the current context')
+  const chosen =
+    current === undefined ? { url: defaultUrl, origin: 'default' } : named(current, 'the current context')
+  return project ? { ...chosen, project } : chosen
 }
 
 /** Flags take precedence over the environment, the context file and the defaults. */
@@ -79,7 +105,7 @@ export const resolveConfig = (flags: GlobalFlags, system: System): Config => {
   const { env } = system
   let read: ConfigFile | undefined
   const file = () => (read ??= readConfigFile(system))
-  const choice = choose(flags, env, file)
+  const choice = choose(flags, system, file)
   if (!isDaemonUrl(choice.url)) {
     throw new UsageError(
       `${choice.origin}: "${choice.url}" is not the address of a daemon.`,
@@ -110,6 +136,9 @@ export const resolveConfig = (flags: GlobalFlags, system: System): Config => {
     url: choice.url,
     origin: choice.origin,
     contextName: choice.contextName,
+    projectFile: choice.project?.path,
+    // The key in the environment has a team of its own.
+    team: env.TAPCHIP_API_KEY ? undefined : choice.project?.team,
     isProtected: stored?.protected === true,
     apiKey,
     apiKeyOrigin: originOf('TAPCHIP_API_KEY', fromEnv.apiKey, stored?.apiKey),

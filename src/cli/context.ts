@@ -45,10 +45,16 @@ export interface CliContext {
   close(): void
 }
 
-export const createContext = (system: System, flags: Flags): CliContext => {
+export const createContext = (system: System, given: Flags): CliContext => {
+  const flags: Flags = {
+    ...given,
+    get team() {
+      return given.team ?? config().team
+    },
+  }
   const io = lazy(() => createIo(system, flags))
   const prompts = lazy(() => createPrompts(system, flags))
-  const config = lazy(() => resolveConfig(flags, system))
+  const config = lazy(() => resolveConfig(given, system))
   let close: () => void = () => undefined
   let made: Client | undefined
   let batch: string | undefined

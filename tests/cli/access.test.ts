@@ -202,11 +202,23 @@ test('login tries a key before it is kept', async () => {
   here.stdin = 'svc_wrong\n'
   ends(await here.run('login', '--with-token'), 4, 'Nothing was saved')
   here.stdin = `${acmeKey}\n`
-  ends(await here.run('login', '--with-token'), 0, 'TAPCHIP_URL is set')
+  const may = { kind: 'api-key', name: 'ops', team: 'Acme', scopes: ['all'], expiresAt: null }
+  expect((await here.run('login', '--with-token', '--json')).json()).toMatchObject(may)
   // A pipe is read without being told so.
-  ends(await here.run('login'), 0, 'TAPCHIP_URL is set')
+  const piped = await here.run('login')
+  expect([piped.code, piped.stdout.replace(/ +/g, ' ')]).toEqual([
+    0,
+    expect.stringMatching(/Name: ops\nTeam: Acme\nScopes: .*all.*\nValid until: revoked/),
+  ])
   here.stdin = ''
   ends(await here.run('login'), 2, 'Standard input contains no key.')
+  // The key is for the address for which it was saved, however that is named.
+  delete here.env.TAPCHIP_ADMIN_TOKEN
+  expect(await here.json('chip-groups', 'list')).toHaveLength(2)
+  const shown = await here.run('context', 'show', '--json')
+  expect(shown.json()).toMatchObject({ origin: 'TAPCHIP_URL', apiKeyOrigin: 'context default' })
+  here.env.TAPCHIP_URL = daemon.url.replace('127.0.0.1', 'localhost')
+  expect((await here.run('chip-groups', 'list')).code).toBe(4)
   delete here.env.TAPCHIP_URL
   expect(await here.json('chip-groups', 'list')).toHaveLength(2)
 })

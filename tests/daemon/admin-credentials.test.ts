@@ -319,3 +319,17 @@ test('no key, token or hash of one is in an answer, the audit log, the log or th
     expect(shown).not.toContain(secret)
   for (const secret of [key, token]) expect(JSON.stringify(rows)).not.toContain(secret)
 })
+
+test('a credential is told who it is, for which team, with which scopes, until when', async () => {
+  await t.call('POST /admin/teams', { name: 'Acme' })
+  const expiresAt = '2030-01-01T00:00:00.000Z'
+  const made = { name: 'ops', team: 'Acme', scopes: ['edit'], expiresAt }
+  const { key } = (await t.call('POST /admin/api-keys', made)).body
+  expect((await t.call('GET /admin/whoami', undefined, { 'x-svc-api-key': key })).body).toEqual({
+    kind: 'api-key',
+    ...made,
+  })
+  expect((await t.call('GET /admin/whoami')).body).toEqual({
+    ...{ kind: 'admin-token', name: 'root', team: null, scopes: ['all'], expiresAt: null },
+  })
+})

@@ -27,6 +27,8 @@ class Capture extends Writable implements Output {
 export interface CliHome {
   readonly home: string
   readonly env: Record<string, string>
+  /** The working directory: the home, unless set. */
+  cwd: string
   /** Writes nothing; give the text that `-` stands for. */
   stdin: string
   /** Standard error is a terminal of 80 × 24. Default: false. */
@@ -81,7 +83,7 @@ export const cliHome = (env: Record<string, string> = {}): CliHome => {
     const at: System = {
       env: here.env,
       home,
-      cwd: home,
+      cwd: here.cwd,
       stdin: Readable.from(here.stdin === '' ? [] : [Buffer.from(here.stdin)]),
       stdout,
       stderr,
@@ -107,6 +109,7 @@ export const cliHome = (env: Record<string, string> = {}): CliHome => {
   }
   const here: CliHome = {
     home,
+    cwd: home,
     env: { HOME: home, ...env },
     stdin: '',
     hasTerminal: false,

@@ -1,7 +1,7 @@
 import { Command, type Help, Option } from 'commander'
 import type { CliContext } from '../context.ts'
 import { type ExitCode, UsageError } from '../errors.ts'
-import type { ArgumentSpecs, OptionSpecs, Raw, Values } from './options.ts'
+import { type ArgumentSpecs, type OptionSpecs, type Raw, team, type Values } from './options.ts'
 import { insteadOf } from './suggestions.ts'
 
 const examplesOf = new WeakMap<Command, readonly string[]>()
@@ -190,7 +190,11 @@ export const defineCommand = <
         invoke(command, async (ctx) => {
           const excess = command.args[Object.keys(args).length]
           if (spec.excess && excess !== undefined) throw new UsageError(spec.excess(excess))
-          const values: Record<string, unknown> = command.opts()
+          const values: Record<string, unknown> = { ...command.opts() }
+          // What a file in the project directory names is the default of --team.
+          const teamAt = Object.values(options).indexOf(team)
+          const named = attributes[teamAt]
+          if (named !== undefined) values[named] ??= ctx.flags.team
           const input = {
             args: readAll((spec.args ?? {}) as A, (_, i) => command.processedArgs[i]),
             options: readAll((spec.options ?? {}) as O, (_, i) => values[attributes[i] ?? '']),

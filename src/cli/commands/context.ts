@@ -4,6 +4,7 @@ import { argument, flag, text, yes } from '../command/options.ts'
 import { defaultUrl } from '../config.ts'
 import { type ConfigFile, configPath, readConfigFile, writeConfigFile } from '../config-file.ts'
 import { UsageError } from '../errors.ts'
+import { findProjectFile } from '../project-file.ts'
 
 const list = defineCommand({
   name: 'list',
@@ -33,6 +34,9 @@ const list = defineCommand({
       },
       'No contexts. Create one: tapchip context create NAME --url URL',
     )
+    const project = findProjectFile(ctx.system)
+    if (project?.context !== undefined)
+      ctx.io.note(`In this directory, ${project.path} chooses "${project.context}".`)
   },
 })
 
@@ -49,6 +53,8 @@ const show = defineCommand({
       origin: config.origin,
       context: contextName ?? null,
       adminUrl: stored?.adminUrl ?? null,
+      projectFile: config.projectFile ?? null,
+      team: config.team ?? null,
       protected: config.isProtected,
       hasApiKey: config.apiKey !== undefined,
       apiKeyOrigin: config.apiKeyOrigin ?? null,
@@ -61,6 +67,7 @@ const show = defineCommand({
       'Comes from': it.origin,
       Context: it.context,
       ...(it.adminUrl === null ? {} : { Administration: it.adminUrl }),
+      ...(it.projectFile === null ? {} : { 'Project file': it.projectFile, Team: it.team ?? undefined }),
       Protected: it.protected,
       'API key': it.apiKeyOrigin ?? it.hasApiKey,
       'Admin token': it.adminTokenOrigin ?? it.hasAdminToken,
@@ -154,6 +161,9 @@ const use = defineCommand({
     await ctx.beforeChange(`Would make "${args.name}" the current context`)
     writeConfigFile(ctx.system, { ...file, current: args.name })
     await ctx.io.one({ current: args.name }, (it) => ({ Current: it.current }))
+    const project = findProjectFile(ctx.system)
+    if (project?.context !== undefined && project.context !== args.name)
+      ctx.io.note(`In this directory, ${project.path} takes precedence: it chooses "${project.context}".`)
     ctx.io.hint(
       ctx.system.env.TAPCHIP_URL
         ? 'TAPCHIP_URL is set, and takes precedence.'

@@ -1,8 +1,16 @@
 import { createClient } from '../client/client.ts'
 import { ApiError, DaemonUnreachable } from '../client/errors.ts'
+import type { AnswerOf } from '../client/types.ts'
 import { defineCommand } from '../command/define.ts'
 import { flag } from '../command/options.ts'
-import { configPath, readConfigFile, type StoredContext, writeConfigFile } from '../config-file.ts'
+import { contextAt } from '../config.ts'
+import {
+  type ConfigFile,
+  configPath,
+  readConfigFile,
+  type StoredContext,
+  writeConfigFile,
+} from '../config-file.ts'
 import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes, MissingCredential, UsageError } from '../errors.ts'
 
@@ -35,10 +43,10 @@ const login = defineCommand({
         : await ctx.prompts.secret({ flag: '--with-token', message: `${what} for ${url}` })
     if (!/^[\x21-\x7e]+$/.test(secret))
       throw new UsageError(`That is not a valid ${what}: it contains spaces or other invalid characters.`)
-    const instance = options.noCheck ? undefined : await checkSecret(ctx, secret, options.admin)
+    const { instance, may } = options.noCheck ? {} : await checkSecret(ctx, secret, options.admin)
     await ctx.beforeChange(`Would save it in ${configPath(ctx.system)}`)
     const file = readConfigFile(ctx.system)
-    const name = contextName ?? nameFor(file.contexts, url)
+    const name = contextName ?? nameFor(file, url)
     const same = file.contexts[name]?.url === url ? file.contexts[name] : undefined
     const { apiKey, adminToken, instance: known, ...rest } = same ?? { url }
     // Keys of the previous daemon at this address do not work here.
@@ -46,9 +54,7 @@ const login = defineCommand({
     const adminUrl = ctx.system.env.TAPCHIP_ADMIN_URL
     const entry: StoredContext = {
       ...rest,
-      ...(options.admin && adminUrl !== undefined && adminUrl === ctx.config().adminUrl()
-        ? { adminUrl }
-        : {}),
+      ...(adminUrl !== undefined && adminUrl === ctx.config().adminUrl() ? { adminUrl } : {}),
       ...((instance ?? known) === undefined ? {} : { instance: instance ?? known }),
       ...(isSame && apiKey ? { apiKey } : {}),
       ...(isSame && adminToken ? { adminToken } : {}),
@@ -58,15 +64,24 @@ const login = defineCommand({
       current: file.current ?? name,
       contexts: { ...file.contexts, [name]: entry },
     })
-    await ctx.io.one({ context: name, url }, () => ({
+    await ctx.io.one({ context: name, url, ...may }, () => ({
       Context: name,
       Daemon: url,
+      ...(may === undefined
+        ? {}
+        : {
+            Name: may.name,
+            Team: may.team ?? 'all teams',
+            Scopes: may.scopes.join(', '),
+            'Valid until': may.expiresAt ?? 'revoked',
+          }),
       'Saved in': configPath(ctx.system),
     }))
-    if (origin === 'TAPCHIP_URL')
-      ctx.io.note(
-        `TAPCHIP_URL is set, and uses keys from the environment only: unset it to use the context "${name}".`,
-      )
+    const { env } = ctx.system
+    const inEnvironment = (['TAPCHIP_API_KEY', 'TAPCHIP_ADMIN_TOKEN'] as const).find((one) => env[one])
+    if (inEnvironment !== undefined)
+      ctx.io.note(`${inEnvironment} is set, and takes precedence: unset it to use the saved key.`)
+    else if (origin === 'TAPCHIP_URL') ctx.io.hint(`Commands at ${url} use it from now on.`)
     else if ((file.current ?? name) !== name) ctx.io.note(`Use it: tapchip context use ${name}`)
     else ctx.io.hint(`Next: tapchip ${options.admin ? 'daemon status' : 'chip-groups list'}`)
     return exitCodes.done
@@ -75,10 +90,10 @@ const login = defineCommand({
 
 export const verb = login
 
-const nameFor = (contexts: Readonly<Record<string, { url: string }>>, url: string): string => {
-  const same = Object.entries(contexts).find(([, context]) => context.url === url)
-  if (same) return same[0]
-  if (!Object.hasOwn(contexts, 'default')) return 'default'
+const nameFor = (file: ConfigFile, url: string): string => {
+  const same = contextAt(file, url)
+  if (same !== undefined) return same
+  if (!Object.hasOwn(file.contexts, 'default')) return 'default'
   return new URL(url).host.replace(/[^A-Za-z0-9._-]/g, '-')
 }
 
@@ -96,9 +111,16 @@ const readSecret = async (ctx: CliContext): Promise<string> => {
   return text.trim()
 }
 
-/** @returns the instance that the secret is for, if the daemon reports it */
-const checkSecret = async (ctx: CliContext, secret: string, admin: boolean): Promise<string | undefined> => {
+interface Checked {
+  /** The daemon that the secret is for, if it reports that. */
+  readonly instance?: string | undefined
+  /** Undefined: the daemon is of an earlier version, or its administration is out of reach. */
+  readonly may?: AnswerOf<'GET /admin/whoami'> | undefined
+}
+
+const checkSecret = async (ctx: CliContext, secret: string, admin: boolean): Promise<Checked> => {
   let instance: string | undefined
+  let may: Checked['may']
   const client = createClient({
     ...ctx.config(),
     // It may be the first key for a new daemon at this address.
@@ -109,6 +131,9 @@ const checkSecret = async (ctx: CliContext, secret: string, admin: boolean): Pro
   try {
     instance = await client.instance()
     await (admin ? client.call('GET /admin/status') : client.call('GET /chip-groups'))
+    const answer = await client.call('GET /admin/whoami').catch(() => undefined)
+    // Another program on the port may answer everything.
+    if (Array.isArray(answer?.scopes)) may = answer
   } catch (error) {
     if (error instanceof ApiError && error.statusCode === 401) {
       throw new MissingCredential(
@@ -122,7 +147,7 @@ const checkSecret = async (ctx: CliContext, secret: string, admin: boolean): Pro
   } finally {
     client.close()
   }
-  return instance
+  return { instance, may }
 }
 
 type State = 'good' | 'refused' | 'none'

@@ -5,7 +5,7 @@ import { adminChipGroups } from './admin/chip-groups.ts'
 import { adminChips } from './admin/chips.ts'
 import { adminChipsApply } from './admin/chips-apply.ts'
 import { contracts } from './admin/contracts.ts'
-import { adminTokens, apiKeys } from './admin/credentials.ts'
+import { adminTokens, apiKeys, whoami } from './admin/credentials.ts'
 import { daemon } from './admin/daemon.ts'
 import { adminItems } from './admin/items.ts'
 import { keySets } from './admin/key-sets.ts'
@@ -49,6 +49,7 @@ export const endpoints = {
   ...teams,
   ...apiKeys,
   ...adminTokens,
+  ...whoami,
   ...keySets,
   ...adminChipGroups,
   ...adminChips,

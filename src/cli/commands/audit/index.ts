@@ -2,6 +2,7 @@ import { defineCommand } from '../../command/define.ts'
 import { moment, team, text } from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
 import { counted, jsonLine, shellQuoted } from '../../io/text.ts'
+import { chipOnWire } from '../chip-handle.ts'
 import { openFile } from '../chips/export.ts'
 import { fetchPage, pageFlags } from '../paging.ts'
 import { verify } from './verify.ts'
@@ -11,12 +12,15 @@ const list = defineCommand({
   summary: 'List changes and who made them, newest first',
   examples: [
     'audit list',
-    'audit list --actor alice --since 7d --json',
+    'audit list --by alice --since 7d --json',
+    'audit list --uid 04:98:93:CA:AA:11:90',
     'audit list --batch b_1hq3v9k7s2m4xa',
   ],
   options: {
     action: text('--action <action>', 'Only this action'),
-    actor: text('--actor <name>', 'Only this person or key'),
+    actor: text('--actor <name>', 'Only this one, as the log names it: key:ops'),
+    by: text('--by <name>', 'Only this key, token, or owner, also one that was revoked'),
+    uid: text('--uid <uid>', 'Only what concerns this chip, by its UID or label'),
     batch: text('--batch <id>', 'Only what this batch changed', 'batch'),
     since: moment('--since <when>', 'Only from then on', 'ago'),
     ...pageFlags('entry'),
@@ -24,7 +28,8 @@ const list = defineCommand({
   },
   run: async (ctx, { options }) => {
     const { limit, ...filter } = options
-    const query = { ...filter, since: options.since?.(ctx.now()) }
+    const uid = options.uid === undefined ? undefined : await chipOnWire(ctx, options.uid)
+    const query = { ...filter, uid, since: options.since?.(ctx.now()) }
     const { page, hintNextPage } = await fetchPage(ctx, limit, (limit) =>
       ctx.call('GET /admin/audit', { query: { ...query, limit } }),
     )

@@ -82,6 +82,22 @@ export const apiKeys = {
   }),
 } as const
 
+export const whoami = {
+  'GET /admin/whoami': adminEndpoint({
+    id: 'whoAmI',
+    summary: 'Show the credential of the request: its name, team, and scopes',
+    scope: 'read',
+    response: () =>
+      z.object({
+        kind: z.enum(['api-key', 'admin-token']),
+        name: z.string(),
+        team: z.string().nullable().describe('null: all teams'),
+        scopes: z.array(z.string()),
+        expiresAt: timestamp.nullable(),
+      }),
+  }),
+} as const
+
 export const adminTokens = {
   'GET /admin/admin-tokens': adminEndpoint({
     id: 'listAdminTokens',

@@ -32,6 +32,12 @@ export function credentialRoutes(app: FastifyInstance, ctx: Context): void {
       await removeCredential(ctx, { actor, holder }, 'apiKeys', params.id)
       return { success: true as const }
     },
+    'GET /admin/whoami': async ({ holder: { kind, teamId, scopes, ...holder } }) => ({
+      kind: kind === 'apiKeys' ? 'api-key' : 'admin-token',
+      ...pick(holder, 'name', 'expiresAt'),
+      scopes: [...scopes],
+      team: (await teamNames(ctx)).get(teamId) ?? null,
+    }),
     'GET /admin/admin-tokens': async ({ query, teamId }) => {
       const team = await namedTeam(ctx, { name: query.team, teamId, keyTeam: () => teamId ?? undefined })
       const names = await teamNames(ctx)
