@@ -2,7 +2,16 @@
  * The reason why an unsettled transaction waits. `gas`: it needs more than it may use. `block`: a node has it, and no block
  * contains it.
  */
-export const waitingKinds = ['fees', 'funds', 'gas-estimate', 'gas', 'builder', 'node', 'block'] as const
+export const waitingKinds = [
+  'fees',
+  'funds',
+  'gas-estimate',
+  'gas',
+  'builder',
+  'signer',
+  'node',
+  'block',
+] as const
 
 export type WaitingReason = (typeof waitingKinds)[number]
 

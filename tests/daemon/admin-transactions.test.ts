@@ -102,6 +102,7 @@ describe('on the embedded chain', () => {
         waiting: {},
         trouble: null,
         endpoints: [],
+        signer: null,
       },
     ])
     const ready = await t.app.inject({ url: '/readyz' })

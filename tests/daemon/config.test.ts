@@ -40,6 +40,30 @@ test('the number of relayers is a setting of the embedded chain too, which has n
   expect(() => load({ TAPCHIP_RELAYERS_31337: '3', TAPCHIP_MAX_GAS_31337: '200000' })).toThrow('no RPC URL')
 })
 
+test.each([
+  ['http://127.0.0.1:9000', true],
+  ['http://localhost:9000/', true],
+  ['http://[::1]:9000', true],
+  ['https://signer.example/path', true],
+  ['http://10.0.0.7:9000', false],
+  ['http://signer.example', false],
+  ['https://user:word@signer.example', false],
+  ['https://signer.example/?key=secret', false],
+  ['127.0.0.1:9000', false],
+])('a signer is reached by https, and by http on this machine alone: %s', (url, isTaken) => {
+  const env = { TAPCHIP_SIGNER_31337: url, TAPCHIP_RELAYER_KEY_31337: '11'.repeat(32) }
+  if (isTaken) {
+    const { keySettings, warnings } = load(env)
+    expect(keySettings.get(31337)?.signer).toBe(url)
+    expect(warnings).toEqual([
+      "TAPCHIP_RELAYER_KEY_31337 is ignored: the signer of TAPCHIP_SIGNER_31337 has the relayers' keys.",
+    ])
+  } else {
+    expect(() => load(env)).toThrow(/^TAPCHIP_SIGNER_31337 must be an https URL/)
+    expect(() => load(env)).not.toThrow(/secret|word@/)
+  }
+})
+
 test('every relayer of the embedded chain sends by its own name and has money', async () => {
   const daemon = await startTestDaemon({ chain: true, env: { TAPCHIP_RELAYERS_31337: '3' } })
   try {
@@ -59,7 +83,7 @@ describe('a setting of a chain that does not fit is named by', () => {
   test.each([
     [
       { rcp: rpc },
-      'chains.84532.rcp is not a setting (known: rpc, confirmations, maxFeeGwei, minTipGwei, maxTipGwei, maxGas, expiryBlocks, relayers)',
+      'chains.84532.rcp is not a setting (known: rpc, confirmations, maxFeeGwei, minTipGwei, maxTipGwei, maxGas, expiryBlocks, relayers, signer)',
     ],
     [{ rpc, confirmations: 0 }, 'chains.84532.confirmations must be a number from 1 to 9999'],
     [{ rpc: 'rpc.example' }, 'chains.84532.rpc must be an http(s) URL'],

@@ -11,7 +11,7 @@ const chain = await startDevChain({
   binary,
   log: silent,
   rpcMode: 'guarded',
-  relayers: [relayer.address],
+  relayers: () => [relayer.address],
   signedSince: () => [storedIn(dataDir)],
   names: {},
   saveAfterMs: 100,

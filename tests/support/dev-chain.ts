@@ -42,7 +42,7 @@ export function devChains() {
         dataDir: settings.dataDir ?? dir(),
         log: silent,
         rpcMode: 'guarded',
-        relayers: [relayer.address],
+        relayers: () => [relayer.address],
         signedSince: () => [],
         names: {},
         ...settings,

@@ -4,7 +4,7 @@ import type { DevChain } from './dev-chain/dev-chain.ts'
 import { devChainId } from './dev-chain/dev-keys.ts'
 import type { ChainKeys } from './keys/chain-keys.ts'
 import type { SigningKey } from './keys/signing-key.ts'
-import { relayerName } from './keys/transaction-signer.ts'
+import { type RemoteHealth, relayerName } from './keys/transaction-signer.ts'
 import { FeeMarket } from './relayer/fees.ts'
 import { defaultMaxGas } from './relayer/sender.ts'
 import { RpcEndpoints } from './rpc-transport.ts'
@@ -12,6 +12,8 @@ import { RpcEndpoints } from './rpc-transport.ts'
 interface ChainRelayer {
   readonly name: string
   readonly address: Address
+  /** Undefined for a key on this machine. */
+  readonly remote: RemoteHealth | undefined
 }
 
 export interface Chain {
@@ -81,7 +83,7 @@ export function embeddedAccess(chain: DevChain, keys: ChainKeys): Chain {
     nameClient: client,
     endpoints: undefined,
     relayer: keys.relayers[0].address,
-    relayers: keys.relayers.map(({ address }, at) => ({ name: relayerName(at), address })),
+    relayers: relayersOf(keys),
     signVerifier: keys.signVerifier,
     maxFeePerGas: undefined,
     maxGas: defaultMaxGas,
@@ -93,6 +95,9 @@ export function embeddedAccess(chain: DevChain, keys: ChainKeys): Chain {
     expiryBlocks: async () => embeddedExpiry,
   }
 }
+
+const relayersOf = ({ relayers }: ChainKeys): ChainRelayer[] =>
+  relayers.map(({ address, remote }, at) => ({ name: relayerName(at), address, remote }))
 
 const lifetimeSeconds = 1800
 const sample = 100n
@@ -139,7 +144,7 @@ export function remoteAccess(
     nameClient: createChainClient({ ...closed, transport: new RpcEndpoints(rpcUrls, { chainId }).transport }),
     endpoints,
     relayer: keys.relayers[0].address,
-    relayers: keys.relayers.map(({ address }, at) => ({ name: relayerName(at), address })),
+    relayers: relayersOf(keys),
     signVerifier: keys.signVerifier,
     maxFeePerGas,
     maxGas,

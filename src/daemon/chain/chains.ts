@@ -1,11 +1,22 @@
 import type { Logger } from 'pino'
+import { BackgroundLoop } from '../../values/background-loop.ts'
 import { rawAttemptsSince } from '../store/chain/intents.ts'
 import { type Db, isShared } from '../store/database/database.ts'
 import { type Chain, embeddedAccess, embeddedTip, type RemoteChain, remoteAccess } from './chain.ts'
 import { acquireChain } from './dev-chain/alone.ts'
 import { type DevChain, type DevChainSettings, startDevChain } from './dev-chain/dev-chain.ts'
 import { devChainId } from './dev-chain/dev-keys.ts'
-import { type KeySources, loadChainKeys, signersOf } from './keys/chain-keys.ts'
+import {
+  type ChainKeys,
+  type KeySources,
+  type LateKeys,
+  loadChainKeys,
+  signersOf,
+} from './keys/chain-keys.ts'
+import { remoteRelayers } from './keys/remote-relayers.ts'
+import { SignerProblem } from './keys/transaction-signer.ts'
+import { Web3signer } from './keys/web3signer.ts'
+import { messageOf } from './node-answer.ts'
 import { contractMove, moveBuilder } from './relayer/contract-move.ts'
 import { claimBuilder, phygitalClaim } from './relayer/phygital-claim.ts'
 import { openRelayer, type Relayer } from './relayer/relayer.ts'
@@ -54,7 +65,11 @@ export interface Chains {
   readonly relayer: Relayer
   readonly embedded: DevChain | undefined
   readonly rpcUrls: Readonly<Record<string, string>>
-  /** @throws ChainNotConfigured */
+  /** Chains that are not served yet, because the remote signer has never told its keys. */
+  late(): readonly Pick<LateKeys, 'chainId' | 'problem'>[]
+  /** Calls the listener once such a chain is served. */
+  onServed(listener: () => Promise<void>): void
+  /** @throws ChainNotConfigured, SignerProblem */
   get(chainId: number): Chain
   has(chainId: number): boolean
   close(): Promise<void>
@@ -63,6 +78,18 @@ export interface Chains {
 // The embedded chain mines immediately, and may restart with an earlier state.
 const embeddedTiming = { maxInFlight: 512, busyMs: 4, replaceMs: 600_000 }
 const gwei = 1_000_000_000n
+const embeddedSettings = {
+  chainId: devChainId,
+  confirmations: 1,
+  maxFeePerGas: 1000n * gwei,
+  tip: embeddedTip,
+  minTip: 0n,
+  maxTip: undefined,
+  maxGas: defaultMaxGas,
+  forgets: true,
+  timing: embeddedTiming,
+}
+const lateRetryMs = 2000
 
 /** Opens every chain and the relayer. @throws KeyProblem, WrongChain, EmbeddedElsewhere */
 export async function openChains(options: ChainsOptions): Promise<Chains> {
@@ -70,12 +97,17 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
   // A remote chain with the embedded chain's id replaces it.
   const isEmbedded = options.devChain !== undefined && remote.every(({ chainId }) => chainId !== devChainId)
   const ids = [...(isEmbedded ? [devChainId] : []), ...remote.map(({ chainId }) => chainId)]
-  const keys = await loadChainKeys(ids, options.keys)
-  const keysOf = (chainId: number) => {
-    const found = keys.get(chainId)
-    if (!found) throw new ChainNotConfigured(chainId)
-    return found
-  }
+  const late = new Map<number, LateKeys>()
+  const signers = new Map<string, Web3signer>()
+  const loaded = await loadChainKeys(ids, options.keys, {
+    remoteRelayers: ({ signer: url, ...of }) => {
+      const signer = signers.get(url) ?? new Web3signer(url)
+      signers.set(url, signer)
+      return remoteRelayers({ db, log }, { ...of, signer })
+    },
+    late: (one) => void late.set(one.chainId, one),
+  })
+  const keys = new Map(loaded)
   let starting: Promise<DevChain> | undefined
   const lost = () => void starting?.then((chain) => chain.stop())
   const release = isEmbedded && isShared(db) ? await acquireChain({ ...options, onLost: lost }) : undefined
@@ -85,53 +117,40 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
       log,
       clock,
       ...options.devChain,
-      relayers: keysOf(devChainId).relayers.map(({ address }) => address),
+      relayers: () => keys.get(devChainId)?.relayers.map(({ address }) => address) ?? [],
       signedSince: (sender, nonce) => rawAttemptsSince(db.read, { chainId: devChainId, sender, nonce }),
     })
   }
   const embedded = await starting
   try {
-    const remotes = remote.map((chain) => ({ chain, endpoints: new RpcEndpoints(chain.rpcUrls, chain) }))
-    const all = [
-      ...(embedded ? [embeddedAccess(embedded, keysOf(devChainId))] : []),
-      ...remotes.map(({ chain, endpoints }) => remoteAccess(chain, endpoints, keysOf(chain.chainId))),
-    ]
-    const byId = new Map(all.map((chain) => [chain.id, chain]))
+    const all: Chain[] = []
     const get = (chainId: number): Chain => {
-      const chain = byId.get(chainId)
-      if (!chain) throw new ChainNotConfigured(chainId)
-      return chain
+      const chain = all.find(({ id }) => id === chainId)
+      if (chain) return chain
+      throw late.get(chainId)?.problem ?? new ChainNotConfigured(chainId)
     }
-    const signers = (chainId: number) => signersOf(keysOf(chainId))
-    const settings: ChainSettings[] = [
-      ...(embedded
-        ? [
-            {
-              chainId: devChainId,
-              transport: embedded.transport,
-              confirmations: 1,
-              maxFeePerGas: 1000n * gwei,
-              tip: embeddedTip,
-              minTip: 0n,
-              maxTip: undefined,
-              maxGas: defaultMaxGas,
-              forgets: true,
-              timing: embeddedTiming,
-              signers: signers(devChainId),
-            },
-          ]
-        : []),
-      ...remotes.map(({ chain, endpoints }) => ({
-        ...chain,
-        transport: endpoints.transport,
-        market: get(chain.chainId).market,
-        signers: signers(chain.chainId),
-      })),
-    ]
+    const open = (chainId: number, chainKeys: ChainKeys): { access: Chain; settings: ChainSettings } => {
+      const chain = remote.find((one) => one.chainId === chainId)
+      const settings = { signers: signersOf(chainKeys) }
+      if (chain !== undefined) {
+        const endpoints = new RpcEndpoints(chain.rpcUrls, chain)
+        const access = remoteAccess(chain, endpoints, chainKeys)
+        const { transport } = endpoints
+        return { access, settings: { ...chain, ...settings, transport, market: access.market } }
+      }
+      if (embedded === undefined) throw new ChainNotConfigured(chainId)
+      const { transport } = embedded
+      return {
+        access: embeddedAccess(embedded, chainKeys),
+        settings: { ...embeddedSettings, ...settings, transport },
+      }
+    }
+    const opened = [...keys].map(([id, chainKeys]) => open(id, chainKeys))
+    all.push(...opened.map(({ access }) => access))
     const relayer = await openRelayer({
       db,
       clock,
-      chains: settings,
+      chains: opened.map(({ settings }) => settings),
       broadcastTimeoutMs: options.broadcastTimeoutMs,
       onSettled,
       withoutEffect: (row, blockNumber) => options.withoutEffect(get(row.chainId), row, blockNumber),
@@ -144,19 +163,52 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
       },
     })
     embedded?.onRestart(() => relayer.wake())
+    const served: (() => Promise<void>)[] = []
+    const serveLate = async ({ chainId, load }: LateKeys): Promise<void> => {
+      const chainKeys = await load()
+      keys.set(chainId, chainKeys)
+      const { access, settings } = open(chainId, chainKeys)
+      if (access.isEmbedded) await embedded?.fund(chainKeys.relayers.map(({ address }) => address))
+      await relayer.add(settings)
+      all.push(access)
+      late.delete(chainId)
+      log.info({ chainId }, 'the signer has told its keys: the chain is served')
+      await Promise.all(served.map((listener) => listener()))
+    }
+    const asking = new BackgroundLoop({
+      run: async () => {
+        for (const one of late.values())
+          await serveLate(one).catch((error: unknown) => {
+            const problem =
+              error instanceof SignerProblem
+                ? error
+                : new SignerProblem(one.problem.host, `cannot be used: ${messageOf(error)}`)
+            if (problem.message !== one.problem.message) log.warn({ chainId: one.chainId }, problem.message)
+            late.set(one.chainId, { ...one, problem })
+          })
+      },
+      firstMs: lateRetryMs,
+      restMs: () => lateRetryMs,
+      failed: () => undefined,
+    })
+    for (const { problem, chainId } of late.values()) log.warn({ chainId }, problem.message)
+    if (late.size > 0) asking.start()
     return {
       all,
+      late: () => [...late.values()].map(({ chainId, problem }) => ({ chainId, problem })),
+      onServed: (listener) => void served.push(listener),
       relayer: { ...relayer, status: () => relayer.status().map(withUnansweredTime(embedded)) },
       embedded,
       rpcUrls: embedded ? { [devChainId]: embedded.rpcUrl } : {},
       get,
-      has: (chainId) => byId.has(chainId),
+      has: (chainId) => all.some(({ id }) => id === chainId),
       close: async () => {
         // Ending a chain that does not respond releases everything that waits for its answer.
         if (embedded && !(await embedded.answers())) await embedded.stop()
         try {
-          await relayer.close()
+          await Promise.all([asking.stop(), relayer.close()])
         } finally {
+          for (const signer of signers.values()) signer.close()
           await embedded?.stop()
           await release?.()
         }

@@ -32,7 +32,24 @@ const oneChain = z.strictObject({
   maxGas: wholeNumber(200_000, 10_000_000_000).optional(),
   expiryBlocks: text.pipe(z.string().regex(/^[1-9]\d{0,8}$/, 'must be a number of blocks')).optional(),
   relayers: wholeNumber(1, maxRelayers).optional(),
+  signer: z
+    .string()
+    .refine(
+      isSignerUrl,
+      'must be an https URL (on this machine also http) without user, password, or query, such as http://127.0.0.1:9000',
+    )
+    .optional(),
 })
+
+const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
+
+/** Whoever reads or changes what is signed on its way has the relayers. */
+function isSignerUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol, hostname, username, password, search, hash } = new URL(text)
+  const isSafe = protocol === 'https:' || (protocol === 'http:' && loopback.test(hostname))
+  return isSafe && [username, password, search, hash].every((part) => part === '')
+}
 
 /** `chains` in a configuration file: `{ "8453": { "rpc": "https://…" } }`. */
 export const chainsInFile = z.record(
@@ -52,6 +69,7 @@ const variables = {
   maxGas: 'TAPCHIP_MAX_GAS',
   expiryBlocks: 'TAPCHIP_EXPIRY_BLOCKS',
   relayers: 'TAPCHIP_RELAYERS',
+  signer: 'TAPCHIP_SIGNER',
 } as const
 const relayerKey = 'TAPCHIP_RELAYER_KEY'
 const keys = [relayerKey, 'TAPCHIP_SIGN_VERIFIER_KEY'] as const
@@ -62,8 +80,8 @@ interface ChainVariable {
   of: string
   id: string
   isKey: boolean
-  /** From 2, for the key of a further relayer. */
-  relayer: number
+  /** Whose key it is; from 2 for a further relayer. */
+  relayer: number | undefined
 }
 
 /** Splits the name of a chain's variable; undefined if it is not one. `id` is not checked. */
@@ -72,7 +90,12 @@ export function chainVariable(name: string): ChainVariable | undefined {
   if (of === undefined) return undefined
   const rest = name.slice(of.length + 1)
   const [, id = rest, relayer] = (of === relayerKey && /^(\d+)_([2-9]|1[0-6])$/.exec(rest)) || []
-  return { of, id, isKey: keys.some((key) => key === of), relayer: Number(relayer ?? 1) }
+  return {
+    of,
+    id,
+    isKey: keys.some((key) => key === of),
+    relayer: of === relayerKey ? Number(relayer ?? 1) : undefined,
+  }
 }
 export const isChainId = (text: string): boolean => chainId.test(text)
 
@@ -131,7 +154,7 @@ export function chainsFrom(
 }
 
 /** The embedded chain needs no RPC URL, and has no other setting. */
-const embeddedSettings: ReadonlySet<string> = new Set<keyof Settings>(['relayers'])
+const embeddedSettings: ReadonlySet<string> = new Set<keyof Settings>(['relayers', 'signer'])
 
 function parsed(
   chainId: number,
@@ -153,7 +176,7 @@ function parsed(
     const path = `chains.${chainId}.${issue?.path.join('.')}`
     throw new ConfigProblem(`${sources.get(path) ?? path} ${issue?.message}`)
   }
-  const { rpc, confirmations = '2', expiryBlocks, maxGas = defaultMaxGas, relayers = 1 } = result.data
+  const { rpc, confirmations = '2', expiryBlocks, maxGas = defaultMaxGas, relayers = 1, signer } = result.data
   const { maxFeeGwei = '200', minTipGwei = '0', maxTipGwei } = result.data
   const refuseAbove = (setting: 'maxTipGwei' | 'maxFeeGwei', limit: string) => {
     if (wei(minTipGwei) > wei(limit))
@@ -173,7 +196,7 @@ function parsed(
     maxGas,
     expiryBlocks: expiryBlocks === undefined ? undefined : Number(expiryBlocks),
   }
-  return { chainId, keys: { relayers }, remote }
+  return { chainId, keys: { relayers, signer }, remote }
 }
 
 function wei(gwei: string): bigint {

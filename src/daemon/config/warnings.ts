@@ -50,8 +50,11 @@ export function warningsOf(
       return [`${name} is ignored: ${of}_ must be followed by a chain id, such as 8453, not by "${id}".`]
     if (isKey && !served.has(id))
       return [`${name} is ignored: chain ${id} has no RPC URL. Set TAPCHIP_RPC_${id} to use the chain.`]
-    if (relayer > (keySettings.get(Number(id))?.relayers ?? 1))
-      return [`${name} is ignored: set TAPCHIP_RELAYERS_${id} to ${relayer} to use it.`]
+    const { relayers = 1, signer } = keySettings.get(Number(id)) ?? {}
+    if (relayer === undefined) return []
+    if (signer !== undefined)
+      return [`${name} is ignored: the signer of TAPCHIP_SIGNER_${id} has the relayers' keys.`]
+    if (relayer > relayers) return [`${name} is ignored: set TAPCHIP_RELAYERS_${id} to ${relayer} to use it.`]
     return []
   })
 }

@@ -64,6 +64,7 @@ is --ref-ttl-seconds 60, TAPCHIP_DEV_CHAIN is --dev-chain off. Secrets and the s
                             the keys that send transactions, and that sign transfers: 64 hex digits
   TAPCHIP_RELAYERS_<id>     the number of relayers, which send side by side (1); the keys of further ones are in
                             TAPCHIP_RELAYER_KEY_<id>_2 and so on
+  TAPCHIP_SIGNER_<id>       the URL of a web3signer (eth1) that has the relayers' keys, which are not needed here then
   TAPCHIP_KEYSTORE, TAPCHIP_KEYSTORE_PASSWORD_FILE
                             instead: a folder with <id>-relayer.json, <id>-relayer-2.json, <id>-sign-verifier.json
   TAPCHIP_WEBHOOKS_PRIVATE  on: webhooks may lead to private addresses, also by http

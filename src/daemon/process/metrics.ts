@@ -192,49 +192,6 @@ export function watchChains(
   gauge('tapchip_chain_trouble', trouble, (s) => Number(s.trouble !== undefined || s.stuck !== undefined))
 }
 
-interface RpcUrl {
-  chainId: number
-  /** Host and port. */
-  url: string
-  isWell: boolean
-  behind: number | undefined
-  batch: number | undefined
-  limitedUntil: number | undefined
-}
-
-export function watchRpcUrls({ registry }: Pick<Metrics, 'registry'>, urls: () => readonly RpcUrl[]): void {
-  const gauge = (name: string, help: string, read: (url: RpcUrl) => number | undefined) =>
-    new Gauge({
-      name,
-      help,
-      labelNames: ['chain', 'url'],
-      registers: [registry],
-      collect() {
-        this.reset()
-        for (const one of urls()) {
-          const value = read(one)
-          if (value !== undefined) this.set({ chain: String(one.chainId), url: one.url }, value)
-        }
-      },
-    })
-  gauge('tapchip_rpc_up', '1 while an RPC URL can be used, by chain and host:port', ({ isWell }) =>
-    Number(isWell),
-  )
-  gauge(
-    'tapchip_rpc_behind_blocks',
-    'How far an RPC URL is behind the best of its chain',
-    ({ behind }) => behind,
-  )
-  gauge('tapchip_rpc_limited', '1 while an RPC URL limits requests and is not used', ({ limitedUntil }) =>
-    Number(limitedUntil !== undefined),
-  )
-  gauge(
-    'tapchip_rpc_batch_limit',
-    'Calls that an RPC URL accepts in one batch; absent: the default',
-    ({ batch }) => batch,
-  )
-}
-
 /** All metrics in Prometheus' text format. */
 export const metricsText = async ({
   registry,

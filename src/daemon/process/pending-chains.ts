@@ -1,4 +1,5 @@
 import type { Chains } from '../chain/chains.ts'
+import { SignerProblem } from '../chain/keys/transaction-signer.ts'
 import { DomainError } from '../domain/errors/errors.ts'
 
 export interface PendingChains extends Chains {
@@ -11,6 +12,17 @@ const elsewhere = (chainId: number): DomainError =>
     'chain_unavailable',
     `Chain ${chainId} is served by another daemon on the same database, and not by this one. Nothing was used up and nothing was changed; try again.`,
     { retryAfterSeconds: 5 },
+  )
+
+const withoutKeys = (chainId: number, cause: SignerProblem): DomainError =>
+  new DomainError(
+    'chain_unavailable',
+    `Chain ${chainId} is not served yet: ${cause.message}. Nothing was used up and nothing was changed; try again.`,
+    {
+      retryAfterSeconds: 5,
+      forStrangers: `Chain ${chainId} is not served yet. Nothing was used up; try again.`,
+      cause,
+    },
   )
 
 /**
@@ -54,8 +66,14 @@ export function pendingChains(
     },
     get: (chainId) => {
       if (!open().has(chainId) && isElsewhere(chainId)) throw elsewhere(chainId)
-      return open().get(chainId)
+      try {
+        return open().get(chainId)
+      } catch (error) {
+        throw error instanceof SignerProblem ? withoutKeys(chainId, error) : error
+      }
     },
+    late: () => open().late(),
+    onServed: (listener) => open().onServed(listener),
     has: (chainId) => open().has(chainId),
     close: async () => {
       await opened.catch(() => undefined)

@@ -86,6 +86,7 @@ export async function startDaemon(
       .catch((err: unknown) => log.warn({ err }, 'the settings of other daemons could not be read'))
     ctx.start()
     await reconcileChains(ctx, stopped)
+    ctx.chains.onServed(() => reconcileChains(ctx, stopped))
     ctx.isStarting = false
     const closing = new AbortController()
     // The result does not affect anything that the ready line promises, and a chain may be slow.
@@ -178,7 +179,8 @@ async function settledOn({ db, log }: Context, ids: readonly number[], stopped?:
   for (const id of ids) {
     for (;;) {
       const row = await findTransaction(db.read, id)
-      if (row?.chainId !== devChainId) break
+      // A signer that is down must not hold up the start.
+      if (row?.chainId !== devChainId || row.waiting === 'signer') break
       if (row.settledAt !== null) {
         const { kind, subject, reason, state } = row
         if (state !== 'confirmed')

@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify'
-import { describeStuck } from '../domain/chain/chains.ts'
+import { describeStuck, lateChains } from '../domain/chain/chains.ts'
 import { DomainError } from '../domain/errors/errors.ts'
 import { probeStore } from '../domain/operations/status.ts'
 import { restrictToOperators } from '../http/administration.ts'
 import type { Context } from '../process/context.ts'
-import { type ChainBacklog, metricsText, watchChains, watchRpcUrls } from '../process/metrics.ts'
+import { type ChainBacklog, metricsText, watchChains } from '../process/metrics.ts'
+import { watchRpcUrls, watchSigners } from '../process/upstream-metrics.ts'
 import { version } from '../process/version.ts'
 
 /** Health, readiness, and metrics. */
@@ -53,6 +54,18 @@ export function serviceRoutes(app: FastifyInstance, ctx: Context): void {
     (ctx.isStarting ? [] : ctx.chains.all).flatMap(({ id, endpoints }) =>
       (endpoints?.health() ?? []).map((url) => ({ chainId: id, ...url })),
     ),
+  )
+  watchSigners(ctx.metrics, () =>
+    ctx.isStarting
+      ? []
+      : [
+          ...ctx.chains.all.flatMap(({ id, relayers }) => {
+            const signers = relayers.flatMap(({ remote }) => remote ?? [])
+            const one = signers.find(({ problem }) => problem !== undefined) ?? signers[0]
+            return one === undefined ? [] : { chainId: id, host: one.host, problem: one.problem }
+          }),
+          ...lateChains(ctx),
+        ],
   )
   app.register(async (direct) => {
     restrictToOperators(direct, ctx.config)

@@ -1,6 +1,10 @@
+import pino from 'pino'
 import { pad, toHex } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import * as z from 'zod'
+import { remoteRelayers } from '../../../src/daemon/chain/keys/remote-relayers.ts'
+import type { TransactionSigner } from '../../../src/daemon/chain/keys/transaction-signer.ts'
+import { Web3signer } from '../../../src/daemon/chain/keys/web3signer.ts'
 import { Idempotency } from '../../../src/daemon/chain/relayer/idempotency.ts'
 import { recordIntent } from '../../../src/daemon/chain/relayer/record-intent.ts'
 import { openRelayer } from '../../../src/daemon/chain/relayer/relayer.ts'
@@ -11,12 +15,14 @@ import { rpcTransport } from '../rpc-transport.ts'
 // A process that wants a number of effects, each by a request with an Idempotency-Key, and is there to be killed.
 // It says each answer on a line of its own, and `done` when all are settled.
 
-const { directory, url, tally, count } = z
+const { directory, url, tally, count, signer } = z
   .object({
     directory: z.string(),
     url: z.string(),
     tally: z.templateLiteral(['0x', z.string()]),
     count: z.number(),
+    /** The URL of a remote signer. */
+    signer: z.string().optional(),
   })
   .parse(JSON.parse(process.argv[2] ?? 'null'))
 
@@ -25,6 +31,13 @@ const alive = setInterval(() => undefined, 1_000)
 const db = await openTestStore(directory)
 await db.write(releaseAllLeases)
 const clock = { now: () => Date.now(), monotonic: () => performance.now() }
+const dev = mnemonicToAccount('test test test test test test test test test test test junk')
+const remote = async (url: string): Promise<TransactionSigner> => {
+  const of = { chainId: 31337, count: 1, signer: new Web3signer(url) }
+  const found = await remoteRelayers({ db, log: pino({ level: 'silent' }) }, of).catch(() => undefined)
+  return found === undefined ? remote(url) : found[0]
+}
+const key = signer === undefined ? dev : await remote(signer)
 const relayer = await openRelayer({
   db,
   clock,
@@ -40,7 +53,7 @@ const relayer = await openRelayer({
       maxGas: 2_000_000,
       tip: 1_000_000_000n,
       forgets: true,
-      signers: { relayer: mnemonicToAccount('test test test test test test test test test test test junk') },
+      signers: { relayer: key },
     },
   ],
 })

@@ -11,6 +11,7 @@ import { startAnvil } from '../anvil.ts'
 import { openTestStore } from '../engines.ts'
 import { randomFrom } from '../random.ts'
 import { askNode, relayerKey, tally } from '../relayer.ts'
+import type { Web3signerStandIn } from '../web3signer.ts'
 
 const root = resolve(import.meta.dirname, '../../..')
 
@@ -48,8 +49,15 @@ export interface Crashed {
   underWay: number
 }
 
-/** A hundred intents under way; process and chain are killed together, at moments that the seed decides. */
-export async function crashRelayer(program: string, seed: number, count = 100): Promise<Crashed> {
+/**
+ * A hundred intents under way; process and chain are killed together, at moments that the seed decides.
+ * @param signer a remote one that has the key of `relayerKey`
+ */
+export async function crashRelayer(
+  program: string,
+  seed: number,
+  { count = 100, signer }: { count?: number; signer?: Web3signerStandIn } = {},
+): Promise<Crashed> {
   const random = randomFrom(seed)
   const directory = mkdtempSync(join(tmpdir(), 'tapchip-relayer-crash-'))
   const answers = new Map<string, string>()
@@ -63,7 +71,13 @@ export async function crashRelayer(program: string, seed: number, count = 100): 
       // The chain comes back as it was at some moment before, or empty.
       if (dump !== undefined && random() < 0.6) await askNode(anvil.url, 'anvil_loadState', [dump])
       await askNode(anvil.url, 'anvil_setCode', [tally.address, tally.code])
-      const options = JSON.stringify({ directory, url: anvil.url, tally: tally.address, count })
+      const options = JSON.stringify({
+        directory,
+        url: anvil.url,
+        tally: tally.address,
+        count,
+        signer: signer?.url,
+      })
       const child = spawn(process.execPath, [program, options], { stdio: ['ignore', 'pipe', 'inherit'] })
       const exited = once(child, 'exit')
       let isDone = false
@@ -85,6 +99,9 @@ export async function crashRelayer(program: string, seed: number, count = 100): 
           await pause(2 + random() * 15)
         }
       })()
+      // It goes away at times, and comes back with its keys in another order.
+      if (signer && round > 0) signer.secrets = signer.secrets.toReversed()
+      signer?.failFor('is cut off', Math.floor(random() * 60))
       if (round < kills) {
         // Anywhere in its life, or, mostly, while answers come.
         await Promise.race([random() < 0.3 ? pause(random() * 700) : once(lines, 'line'), exited])

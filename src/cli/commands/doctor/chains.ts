@@ -26,7 +26,7 @@ export const describeChain = (chain: Chain): string =>
   [
     chain.isEmbedded ? 'embedded' : 'remote',
     chain.latestBlock === null ? 'does not answer' : `block ${chain.latestBlock}`,
-    `relayer ${chain.relayer}${chain.balance === null ? '' : ` with ${coins(chain.balance)}`}`,
+    `relayer ${chain.relayer || 'not known yet'}${chain.balance === null ? '' : ` with ${coins(chain.balance)}`}`,
     `${chain.unsettled} unsettled`,
     ...Object.entries(chain.waiting).map(([why, count]) => `${count} waiting for ${why}`),
     ...(chain.trouble === null ? [] : [chain.trouble.message]),
@@ -41,6 +41,7 @@ export const checkChains = async (ctx: CliContext): Promise<Finding[]> => {
     return chains.flatMap((chain) => [
       check(chain),
       ...checkUrls(chain),
+      ...checkSigner(chain),
       ...chain.contracts.map(checkContract),
     ])
   return [
@@ -72,6 +73,21 @@ const checkUrls = ({ chainId, endpoints = [] }: Partial<Chain>): Finding[] =>
     const fixes = new Set(reported.flatMap(({ fix }) => fix ?? []))
     return { check: `chain ${chainId} at ${url}`, status: worst, detail, fix: [...fixes].join('; ') || null }
   })
+
+/** An older daemon has none. */
+const checkSigner = ({
+  chainId,
+  signer,
+}: Partial<Pick<Chain, 'signer'>> & Pick<Chain, 'chainId'>): Finding[] => {
+  if (!signer) return []
+  const name = `signer of chain ${chainId} at ${signer.url}`
+  return signer.problem === null
+    ? [ok(name, "it has the relayers' keys")]
+    : [fail(name, signer.problem, signerFix(chainId))]
+}
+
+const signerFix = (chainId: number): string =>
+  `check TAPCHIP_SIGNER_${chainId} and the signer behind it; nothing is lost meanwhile, and it goes on by itself`
 
 /** A contract that is not deployed yet has no tokens at risk. */
 const checkContract = ({ symbol, team, status, problem }: Chain['contracts'][number]): Finding =>
@@ -126,11 +142,12 @@ const fixOf = (
   { chainId, isEmbedded }: Chain,
 ): string => {
   if (code === 'stuck') return `see what it waits for: tapchip transactions show ${transactionId}`
-  if (isEmbedded) return 'see why: tapchip daemon logs --level warn'
+  if (isEmbedded && code !== 'signer') return 'see why: tapchip daemon logs --level warn'
   return {
     'wrong-chain': `set TAPCHIP_RPC_${chainId} to a URL of chain ${chainId}, and start the daemon again`,
     'lease-held': 'stop the other daemon, or give this one a key of its own',
     'key-changed': `start with the old TAPCHIP_RELAYER_KEY_${chainId} until all transactions are settled: tapchip transactions list --chain-id ${chainId}`,
+    signer: signerFix(chainId),
     node: `check TAPCHIP_RPC_${chainId} and the service behind it; nothing is lost meanwhile`,
   }[code]
 }

@@ -42,6 +42,11 @@ export const waitingReasons: Readonly<
     why: 'data that it needs could not be read from the chain',
     fix: () => 'nothing: it is tried again. If it persists: tapchip doctor',
   },
+  signer: {
+    why: 'the remote signer does not sign it',
+    fix: (chainId) =>
+      `check TAPCHIP_SIGNER_${chainId} and the signer behind it: tapchip doctor. It is asked again`,
+  },
   node: {
     why: 'the node does not take it',
     fix: () => 'nothing: it is sent again. If it persists: tapchip doctor',

@@ -25,7 +25,7 @@ export interface DevChainSettings {
   /** anvil ends if this process is killed (on Linux). Else the next daemon saves its state and ends it. */
   endsWithDaemon?: boolean
   /** Their transactions that a kill took from the chain are sent again, and each has a million ether at each start. */
-  relayers: readonly Address[]
+  relayers(): readonly Address[]
   /** A relayer's signed transactions with this nonce and later ones, in signing order and in small batches. */
   signedSince(relayer: Address, nonce: number): AsyncIterable<readonly Hex[]> | Iterable<readonly Hex[]>
   /** Addresses by name. Existing names are not changed. */
@@ -62,6 +62,8 @@ export interface DevChain {
   catchUp(): Promise<number>
   /** Saves a state now. */
   dump(): Promise<void>
+  /** Gives relayers that are known only now their money. */
+  fund(relayers: readonly Address[]): Promise<void>
   setNames(names: Readonly<Record<string, string>>): Promise<void>
   /** Called when the chain is restored after a crash: transactions may be in other blocks than before. @returns a function that removes the listener */
   onRestart(listener: () => void): () => void
@@ -106,9 +108,9 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
 
   async function restore(chain: RunningChain): Promise<void> {
     const started = performance.now()
-    await fundOn(chain.connection, [nameServiceOwner, ...settings.relayers])
+    await fundOn(chain.connection, [nameServiceOwner, ...settings.relayers()])
     let resent = 0
-    for (const relayer of settings.relayers) resent += await resend(chain, relayer)
+    for (const relayer of settings.relayers()) resent += await resend(chain, relayer)
     const named = await setNamesOn(chain)
     const tookMs = Math.round(performance.now() - started)
     log.info({ resent, named, tookMs }, 'the dev chain is restored')
@@ -166,6 +168,7 @@ export async function startDevChain(settings: DevChainSettings): Promise<DevChai
       mine: async (count) => supervisor.chain.blocks.mine(count),
       catchUp: async () => supervisor.chain.blocks.catchUp(),
       dump: () => keeper.save(),
+      fund: async (relayers) => fundOn(supervisor.chain.connection, relayers),
       setNames: async (more) => {
         Object.assign(names, more)
         const done = naming.then(() => setNamesOn(supervisor.chain))

@@ -10,7 +10,7 @@ import {
 } from '../dev-chain/dev-keys.ts'
 import { openKeystore } from './keystore.ts'
 import { KeyProblem, SigningKey } from './signing-key.ts'
-import { relayerName, type TransactionSigner } from './transaction-signer.ts'
+import { relayerName, SignerProblem, type TransactionSigner } from './transaction-signer.ts'
 
 export interface ChainKeys {
   readonly relayers: readonly [TransactionSigner, ...TransactionSigner[]]
@@ -25,6 +25,8 @@ export const signersOf = ({ relayers }: ChainKeys): Readonly<Record<string, Tran
 export interface KeySettings {
   /** The number of relayers. */
   readonly relayers: number
+  /** The URL of the remote signer that has their keys. */
+  readonly signer?: string | undefined
 }
 
 /** The composition root reads the environment; nothing here does. */
@@ -38,6 +40,20 @@ export interface KeySources {
   keystore: { folder: string; passwordFile: string } | undefined
   /** By chain; a chain that is not in it has one relayer. */
   chains?: ReadonlyMap<number, KeySettings>
+}
+
+/** Keys of which the remote signer has not told the addresses, at any start so far. */
+export interface LateKeys {
+  readonly chainId: number
+  readonly problem: SignerProblem
+  /** @throws SignerProblem until it tells them, KeyProblem */
+  load(): Promise<ChainKeys>
+}
+
+interface RemoteSources {
+  /** @throws SignerProblem */
+  remoteRelayers(of: { chainId: number; count: number; signer: string }): Promise<ChainKeys['relayers']>
+  late(keys: LateKeys): void
 }
 
 /** Where a key is looked for. */
@@ -67,21 +83,44 @@ const signVerifierSource = (chainId: number): KeySource => ({
 export async function loadChainKeys(
   chainIds: readonly number[],
   sources: KeySources,
+  remote?: RemoteSources,
 ): Promise<ReadonlyMap<number, ChainKeys>> {
   const keys = new Map<number, ChainKeys>()
+  const verifiers = new Map<string, number>()
   for (const chainId of chainIds) {
-    const relayer = await loadKey(relayerSource(chainId, 0), chainId, sources)
-    const further: SigningKey[] = []
-    const count = sources.chains?.get(chainId)?.relayers ?? 1
-    for (let position = 1; position < count; position++)
-      further.push(await loadKey(relayerSource(chainId, position), chainId, sources))
-    keys.set(chainId, {
-      relayers: [relayer, ...further],
-      signVerifier: await loadKey(signVerifierSource(chainId), chainId, sources),
-    })
+    const signVerifier = await loadKey(signVerifierSource(chainId), chainId, sources)
+    refuseSharedVerifier(verifiers, chainId, signVerifier)
+    const load = async (): Promise<ChainKeys> => {
+      const relayers = await loadRelayers(chainId, sources, remote)
+      refuseSharedKeys(chainId, { relayers, signVerifier })
+      return { relayers, signVerifier }
+    }
+    try {
+      keys.set(chainId, await load())
+    } catch (problem) {
+      if (!(problem instanceof SignerProblem) || remote === undefined) throw problem
+      remote.late({ chainId, problem, load })
+    }
   }
-  refuseSharedKeys(keys)
   return keys
+}
+
+async function loadRelayers(
+  chainId: number,
+  sources: KeySources,
+  remote: RemoteSources | undefined,
+): Promise<ChainKeys['relayers']> {
+  const { relayers: count = 1, signer } = sources.chains?.get(chainId) ?? {}
+  if (signer !== undefined && remote !== undefined) {
+    const relayers = await remote.remoteRelayers({ chainId, count, signer })
+    for (const relayer of relayers) refuseDevKey(relayer, chainId, 'A key of the signer')
+    return relayers
+  }
+  const further: SigningKey[] = []
+  const first = await loadKey(relayerSource(chainId, 0), chainId, sources)
+  for (let position = 1; position < count; position++)
+    further.push(await loadKey(relayerSource(chainId, position), chainId, sources))
+  return [first, ...further]
 }
 
 async function loadKey(
@@ -131,25 +170,30 @@ async function readText(path: string): Promise<string> {
 
 /**
  * A claim's signature does not contain the chain id, so a sign verifier shared by two chains would authorize
- * the transfer on both. Two relayers with one key would take each other's nonces.
+ * the transfer on both.
  */
-function refuseSharedKeys(keys: ReadonlyMap<number, ChainKeys>): void {
-  const verifiers = new Map<string, number>()
-  for (const [chainId, { relayers, signVerifier }] of keys) {
-    const names = new Map<string, string>()
-    for (const [position, { address }] of relayers.entries()) {
-      const name = relayerName(position)
-      const same = address === signVerifier.address ? 'the sign verifier' : names.get(address)
-      if (same !== undefined)
-        throw new KeyProblem(`On chain ${chainId} ${name} and ${same} have the same key. They must differ.`)
-      names.set(address, name)
-    }
-    const other = verifiers.get(signVerifier.address)
-    if (other !== undefined)
-      throw new KeyProblem(
-        `Chains ${other} and ${chainId} share a sign verifier. Each chain needs its own, because the signature does not contain the chain id.`,
-      )
-    verifiers.set(signVerifier.address, chainId)
+function refuseSharedVerifier(
+  verifiers: Map<string, number>,
+  chainId: number,
+  { address }: SigningKey,
+): void {
+  const other = verifiers.get(address)
+  if (other !== undefined)
+    throw new KeyProblem(
+      `Chains ${other} and ${chainId} share a sign verifier. Each chain needs its own, because the signature does not contain the chain id.`,
+    )
+  verifiers.set(address, chainId)
+}
+
+/** Two relayers with one key would take each other's nonces. */
+function refuseSharedKeys(chainId: number, { relayers, signVerifier }: ChainKeys): void {
+  const names = new Map([[signVerifier.address, 'the sign verifier']])
+  for (const [position, { address }] of relayers.entries()) {
+    const name = relayerName(position)
+    const same = names.get(address)
+    if (same !== undefined)
+      throw new KeyProblem(`On chain ${chainId} ${name} and ${same} have the same key. They must differ.`)
+    names.set(address, name)
   }
 }
 
@@ -164,7 +208,7 @@ function devRelayerKey(position: number): SigningKey {
 }
 
 /** @throws KeyProblem if a public key pair is used on a chain other than the dev chain */
-function refuseDevKey(key: SigningKey, chainId: number, from: string): void {
+function refuseDevKey(key: Pick<TransactionSigner, 'address'>, chainId: number, from: string): void {
   if (chainId === devChainId || !isDevKey(key.address)) return
   throw new KeyProblem(
     `${from} is one of the dev chain's keys (${key.address}), which are public: it is refused on chain ${chainId}. Create a key of your own.`,

@@ -46,6 +46,7 @@ const waits: Record<NonNullable<TransactionRow['waiting']> | 'turn', string> = {
   block: 'to be mined',
   fees: 'for gas to become cheaper',
   funds: 'for funds to pay its gas',
+  signer: 'to be signed',
   node: 'for the chain to answer',
   'gas-estimate': 'for earlier transactions',
   builder: 'until the chain can be read',

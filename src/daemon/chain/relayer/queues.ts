@@ -16,12 +16,15 @@ const cachedMs = 250
 export class QueueLengths {
   readonly #db: Db
   readonly #clock: Clock
-  readonly #chains: ReadonlyMap<number, ChainSettings>
+  readonly #chains = new Map<number, ChainSettings>()
   readonly #known = new Map<number, { at: number; queues: Promise<Queues> }>()
-  constructor(db: Db, clock: Clock, chains: readonly ChainSettings[]) {
+  constructor(db: Db, clock: Clock) {
     this.#db = db
     this.#clock = clock
-    this.#chains = new Map(chains.map((chain) => [chain.chainId, chain]))
+  }
+
+  add(chain: ChainSettings): void {
+    this.#chains.set(chain.chainId, chain)
   }
 
   /** @returns the signers that are not jammed first, and of these the one with the shortest queue */

@@ -78,6 +78,8 @@ export interface Relayer {
   shortestFirst(chainId: number, signers: readonly string[]): Promise<readonly string[]>
   /** Call it before recording an intent that needs this signer. @throws NoSuchSigner */
   requireSigner(chainId: number, signer: string): void
+  /** Serves another chain. @throws WrongChain */
+  add(chain: ChainSettings): Promise<void>
   close(): Promise<void>
 }
 
@@ -92,33 +94,47 @@ export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
   const withoutEffect = options.withoutEffect ?? (async () => undefined)
   const events = new TransactionEvents(db, schedule)
   const changed = events.changed.bind(events)
-  const senders = chains.flatMap((chain) => {
+  const loops: SenderLoop[] = []
+  const drivers: BackgroundLoop[] = []
+  const wake = () => {
+    for (const driver of drivers) driver.wake()
+  }
+  const queues = new QueueLengths(db, clock)
+  let state: 'opening' | 'started' | 'closed' = 'opening'
+  const open = async (chain: ChainSettings) => {
     const node = new Node(chain.transport)
     const monotonic = () => clock.monotonic()
     const market = chain.market ?? new FeeMarket(node.client, chain, monotonic)
     const timing = { ...defaultTiming, ...options.timing, ...chain.timing }
-    return Object.entries(chain.signers).map(([name, signer]) => {
+    const own = Object.entries(chain.signers).map(([name, signer]) => {
       const memory = newMemory()
       const ends = { onSettled, withoutEffect }
       const lease = new Lease({ db, name: leaseOf(chain, signer), clock })
       const gas = new Gas(node, signer.address, monotonic)
-      const own = { chain, name, signer, node, market, gas, lease, memory, jamChanged: () => wake() }
-      const of = { ...own, db, clock, builders, timing, changed, ...ends }
+      const parts = { chain, name, signer, node, market, gas, lease, memory, jamChanged: () => wake() }
+      const of = { ...parts, db, clock, builders, timing, changed, ...ends }
       const loop = new SenderLoop({ ...of, isShared: isShared(db) })
       const driver = drive(loop, timing, schedule)
       return { loop, drivers: isShared(db) ? [driver, watch(loop, driver, schedule)] : [driver] }
     })
-  })
-  const loops = senders.map(({ loop }) => loop)
-  const drivers = senders.flatMap((sender) => sender.drivers)
-  const queues = new QueueLengths(db, clock, chains)
-  const wake = () => {
-    for (const driver of drivers) driver.wake()
+    await Promise.all(own.map(({ loop }) => refuseWrongChain(loop)))
+    queues.add(chain)
+    return own
   }
-  await Promise.all(loops.map(refuseWrongChain))
+  const serve = (senders: Awaited<ReturnType<typeof open>>): void => {
+    if (state === 'closed') return
+    for (const sender of senders) {
+      loops.push(sender.loop)
+      drivers.push(...sender.drivers)
+      if (state === 'started') for (const driver of sender.drivers) driver.start()
+    }
+  }
+  serve((await Promise.all(chains.map(open))).flat())
 
   return {
+    add: async (chain) => serve(await open(chain)),
     start: () => {
+      state = 'started'
       for (const driver of drivers) driver.start()
     },
     tick: () => Promise.all(loops.map((loop) => loop.tick())),
@@ -151,6 +167,7 @@ export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
         throw new NoSuchSigner(chainId, signer)
     },
     close: async () => {
+      state = 'closed'
       await Promise.all([...drivers.map((driver) => driver.stop()), events.close()])
       await Promise.all(loops.map((loop) => loop.close()))
     },

@@ -1,6 +1,7 @@
 import { insertAttempts, type NewAttempt } from '../../store/chain/intents.ts'
 import { abandon, markWaiting } from '../../store/chain/states.ts'
 import type { TransactionAttemptRow, TransactionRow } from '../../store/schema/schema.ts'
+import { SignerProblem } from '../keys/transaction-signer.ts'
 import { type Fees, firstFees, type Market, replacementFees } from './fees.ts'
 import { withinLimit } from './gas.ts'
 import type { SendOutcome } from './send-outcome.ts'
@@ -12,6 +13,7 @@ export interface ReplaceResult {
   changed: boolean
   /** True if a transaction is stuck because the chain's fees exceed the cap. */
   waitingForFees: boolean
+  problem?: SignerProblem | undefined
 }
 
 /** An attempt that must be replaced. */
@@ -25,6 +27,7 @@ interface Replacement {
 type Outcome =
   | { kind: 'attempt'; attempt: NewAttempt }
   | { kind: 'waits'; waiting: 'fees' | 'gas'; words: string | null }
+  | { kind: 'waits'; waiting: 'signer'; words: string; problem: SignerProblem }
   | { kind: 'given-up'; words: string }
   | { kind: 'as-it-is' }
 
@@ -63,6 +66,7 @@ export async function replace(sender: Sender, view: View): Promise<ReplaceResult
   return {
     changed: changed.length > 0,
     waitingForFees: outcomes.some(({ outcome }) => outcome.kind === 'waits' && outcome.waiting === 'fees'),
+    problem: outcomes.flatMap(({ outcome }) => ('problem' in outcome ? outcome.problem : []))[0],
   }
 }
 
@@ -120,8 +124,13 @@ async function outcomeOf(
   const call = { to: storedAddress(row.to), data: storedHex(row.data) }
   const asLegacy = view.head.baseFee === undefined
   const unsigned = { purpose, nonce: last.nonce, gas, fees, isLegacy: asLegacy, call }
-  const signed = await signAttempt(sender, unsigned)
-  return { kind: 'attempt', attempt: { ...signed, transactionId: row.id } }
+  try {
+    const signed = await signAttempt(sender, unsigned)
+    return { kind: 'attempt', attempt: { ...signed, transactionId: row.id } }
+  } catch (error) {
+    if (!(error instanceof SignerProblem)) throw error
+    return { kind: 'waits', waiting: 'signer', words: error.message, problem: error }
+  }
 }
 
 /**

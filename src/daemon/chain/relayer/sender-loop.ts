@@ -2,6 +2,7 @@ import { countUnsettled, openAttempts, openTransactions } from '../../store/chai
 import { findSender, insertSender, setJam } from '../../store/chain/senders.ts'
 import { hasUnexplained, markAllWithNode, markAllWithoutNode } from '../../store/chain/states.ts'
 import type { SenderJam, TransactionAttemptRow } from '../../store/schema/schema.ts'
+import { SignerProblem } from '../keys/transaction-signer.ts'
 import { lacksBlock, messageOf } from '../node-answer.ts'
 import { KeyChanged, LeaseHeld, WrongChain } from './errors.ts'
 import { follow } from './follow.ts'
@@ -90,7 +91,8 @@ export class SenderLoop {
     await this.#markWithNode()
     const isPoor = await this.#isPoor(view)
     if (await follow(sender, view)) view = await refreshView(sender, view)
-    const { changed, used } = await closeGaps(sender, view)
+    const gaps = await closeGaps(sender, view).catch(asUnsigned)
+    const { changed, used } = gaps instanceof SignerProblem ? { changed: false, used: view.used } : gaps
     if (changed || used !== view.used) view = await refreshView(sender, { ...view, used })
     const replaced = await replace(sender, view)
     if (replaced.changed) view = await refreshView(sender, view)
@@ -103,14 +105,16 @@ export class SenderLoop {
     const signed = await signQueued(sender, view, sending).finally(() => sending.answered())
     const { trouble, waitingForFunds } = await sending.end()
     await markUnmined(sender, view)
+    const unsigned = signed.problem ?? replaced.problem ?? (gaps instanceof SignerProblem ? gaps : undefined)
+    const signer = unsigned ?? (await sender.signer.remote?.check())
     return {
       balance: this.#funds?.balance,
-      jam: held ?? (waitingForFunds ? 'funds' : trouble === undefined ? null : 'node'),
+      jam: held ?? (waitingForFunds ? 'funds' : signer ? 'signer' : trouble === undefined ? null : 'node'),
       unsettled: await this.#unsettled(),
       inFlight: view.next + signed.count - view.used,
       waitingForFees: replaced.waitingForFees || signed.waitingForFees,
       waitingForFunds: waitingForFunds || isPoor,
-      trouble: trouble === undefined ? undefined : new Error(trouble),
+      trouble: trouble === undefined ? signer : new Error(trouble),
     }
   }
 
@@ -214,6 +218,12 @@ export class SenderLoop {
 const jamOf = ({ rows }: View): SenderJam | null => {
   const waiting = rows.find(({ state }) => state === 'signed' || state === 'broadcast')?.waiting ?? null
   return waiting === 'gas' || waiting === 'builder' || waiting === 'gas-estimate' ? null : waiting
+}
+
+/** Without a signature, the tick still follows and sends what is signed. */
+function asUnsigned(error: unknown): SignerProblem {
+  if (error instanceof SignerProblem) return error
+  throw error
 }
 
 async function readView(sender: Sender, isRepeated = false): Promise<View> {

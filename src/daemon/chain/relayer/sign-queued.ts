@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { formatGwei } from 'viem'
 import { insertAttempts } from '../../store/chain/intents.ts'
 import { findSender, takeNonces } from '../../store/chain/senders.ts'
@@ -6,29 +5,30 @@ import { queuedTransactions } from '../../store/chain/signer-queues.ts'
 import { cancelQueued, markDoneBefore, markSigned, markWaiting } from '../../store/chain/states.ts'
 import type { Queries } from '../../store/database/database.ts'
 import type { TransactionRow } from '../../store/schema/schema.ts'
-import { type Building, type BuildResult, buildCall, type PriorOutcome, readCounters } from './build-call.ts'
+import type { SignerProblem } from '../keys/transaction-signer.ts'
+import { type BuiltBatch, buildBatch } from './build-batch.ts'
+import { type Building, readCounters } from './build-call.ts'
 import { LeaseHeld } from './errors.ts'
-import { type Fees, firstFees } from './fees.ts'
+import { firstFees } from './fees.ts'
 import type { AttemptSender, Due } from './send.ts'
 import { idOf, marketOf, ofSigner, type Sender, type View, writeAsHolder } from './sender.ts'
-import { signAttempt } from './sign-attempt.ts'
 import { leavesToOthers, takeOver } from './take-over.ts'
 
 export interface SignResult {
   /** The number of nonces that were issued. */
   count: number
   waitingForFees: boolean
-}
-
-type Signing = Extract<BuildResult, { kind: 'call' }> & {
-  row: TransactionRow
-  attempt: Awaited<ReturnType<typeof signAttempt>>
+  /** The remote signer signed no more. */
+  problem?: SignerProblem | undefined
 }
 
 const doneBefore = 'it was sent between the backup and the restore'
 
 /** An intent was canceled or taken over during signing: its whole batch is rolled back, and nothing of it was sent. */
 class CancelledWhileSigning extends Error {}
+
+/** A slow signer must not keep a tick from following what was sent. */
+const maxSigningMs = 5000
 
 /** Signed, stored, and sent together: enough to keep the node busy while the next ones are signed. */
 const batchSize = 64
@@ -46,7 +46,12 @@ export async function signQueued(sender: Sender, view: View, sending: AttemptSen
   const fees = firstFees(market)
   if (!fees) {
     const { tip, maxTip } = market
-    await wait(sender, queue, tip > maxTip ? `the node takes no tip below ${formatGwei(tip)} gwei` : null)
+    await wait(
+      sender,
+      queue,
+      'fees',
+      tip > maxTip ? `the node takes no tip below ${formatGwei(tip)} gwei` : null,
+    )
     return { count: 0, waitingForFees: true }
   }
   const building: Building = {
@@ -58,17 +63,28 @@ export async function signQueued(sender: Sender, view: View, sending: AttemptSen
   }
   readCounters(building, queue)
   let count = 0
+  let problem: SignerProblem | undefined
+  const startedAt = sender.clock.monotonic()
   for (let from = 0; from < queue.length; from += batchSize) {
     const first = view.next + count
-    const batch = await build(building, queue.slice(from, from + batchSize), first, fees)
+    const batch = await buildBatch(building, queue.slice(from, from + batchSize), first, fees)
     const due = await store(sender, { first, block: view.head.number }, batch, sending)
     // The counters of later ones were predicted from this one.
     if (!due) break
     sending.begin(due)
     count += due.length
-    if (batch.isBlocked) break
+    const { unsigned } = batch
+    problem = unsigned?.problem
+    if (unsigned)
+      await wait(
+        sender,
+        queue.filter(({ id }) => id >= unsigned.firstId),
+        'signer',
+        unsigned.problem.message,
+      )
+    if (batch.isBlocked || sender.clock.monotonic() - startedAt > maxSigningMs) break
   }
-  return { count, waitingForFees: false }
+  return { count, waitingForFees: false, problem }
 }
 
 async function queueOf(sender: Sender, room: number): Promise<TransactionRow[]> {
@@ -78,49 +94,6 @@ async function queueOf(sender: Sender, room: number): Promise<TransactionRow[]> 
   if (await leavesToOthers(sender)) return own.filter(({ candidates }) => candidates === null)
   if (own.length >= room) return own
   return (await takeOver(sender, room - own.length)) ? read() : own
-}
-
-type DoneBefore = Extract<PriorOutcome, { kind: 'done' }>
-
-interface BuiltBatch {
-  signings: Signing[]
-  refused: { row: TransactionRow; reason: string }[]
-  done: { row: TransactionRow; by: DoneBefore['by'] }[]
-  waiting: { row: TransactionRow; waiting: TransactionRow['waiting']; words: string | null }[]
-  /** One intent waits for earlier ones. More intents behind them would postpone it forever. */
-  isBlocked: boolean
-}
-
-/** @param first the nonce of the first that is signed */
-async function build(
-  building: Building,
-  rows: readonly TransactionRow[],
-  first: number,
-  fees: Fees,
-): Promise<BuiltBatch> {
-  const { sender, view } = building
-  const isLegacy = view.head.baseFee === undefined
-  const batch: BuiltBatch = { signings: [], refused: [], done: [], waiting: [], isBlocked: false }
-  for (const [index, row] of rows.entries()) {
-    const nonce = first + batch.signings.length
-    const built = await buildCall(building, row, { isFirst: nonce === view.used })
-    if (built.kind === 'call') {
-      const { gas, call } = built
-      const attempt = await signAttempt(sender, { purpose: 'effect', nonce, gas, fees, isLegacy, call })
-      batch.signings.push({ ...built, row, attempt })
-    } else if (built.kind === 'refused') batch.refused.push({ row, reason: built.reason })
-    else if (built.kind === 'done') batch.done.push({ row, by: built.by })
-    else {
-      const { words } = built
-      const waiting = built.waiting === 'turn' ? 'gas-estimate' : built.waiting
-      if (row.waiting !== waiting || row.waitingWords !== words) batch.waiting.push({ row, waiting, words })
-      batch.isBlocked = built.waiting === 'gas-estimate'
-      if (batch.isBlocked) break
-    }
-    // A signature takes about 0.3 ms; other requests may run in between.
-    if (index % 8 === 7) await nextTurn()
-  }
-  return batch
 }
 
 /** The first nonce, and the latest block. */
@@ -206,11 +179,16 @@ async function storeBatch(
   })
 }
 
-async function wait(sender: Sender, rows: readonly TransactionRow[], words: string | null): Promise<void> {
-  const waitingRows = rows.filter(({ waiting }) => waiting !== 'fees')
-  if (waitingRows.length === 0) return
+async function wait(
+  sender: Sender,
+  rows: readonly TransactionRow[],
+  waiting: 'fees' | 'signer',
+  words: string | null,
+): Promise<void> {
+  const changed = rows.filter((row) => row.waiting !== waiting || row.waitingWords !== words)
+  if (changed.length === 0) return
   await writeAsHolder(sender, async (trx, at) => {
-    for (const { id } of waitingRows) await markWaiting(trx, { id, at, waiting: 'fees', words })
+    for (const { id } of changed) await markWaiting(trx, { id, at, waiting, words })
   })
 }
 

@@ -28,6 +28,7 @@ export const chains = {
           baseFee: wei().nullable(),
           /** Wei per gas; the highest fee ever offered. Null: the embedded chain's own fee. */
           maxFeePerGas: wei().nullable(),
+          /** Empty until the remote signer has told its keys for the first time. */
           relayer: z.string(),
           /** Wei. */
           balance: wei().nullable(),
@@ -37,7 +38,7 @@ export const chains = {
           waiting: z.record(z.string(), z.number()),
           trouble: z
             .object({
-              code: z.enum(['wrong-chain', 'lease-held', 'key-changed', 'node', 'stuck']),
+              code: z.enum(['wrong-chain', 'lease-held', 'key-changed', 'signer', 'node', 'stuck']),
               message: z.string(),
               /** The transaction that is `stuck`. */
               transactionId: z.number().nullable(),
@@ -69,6 +70,14 @@ export const chains = {
                 .nullable(),
             }),
           ),
+          /** The remote signer of the relayers' keys; null for keys on the daemon's machine. */
+          signer: z
+            .object({
+              /** Host and port. */
+              url: z.string(),
+              problem: z.string().nullable(),
+            })
+            .nullable(),
           /** Missing or unexpected contracts, at most 100 across all chains. */
           contracts: z.array(
             z.object({

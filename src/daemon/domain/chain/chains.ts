@@ -1,6 +1,7 @@
 import { BaseError } from 'viem'
 import type { Chain, Chains } from '../../chain/chains.ts'
 import { checkEndpoint, type EndpointCheck } from '../../chain/check-endpoint.ts'
+import { SignerProblem } from '../../chain/keys/transaction-signer.ts'
 import { messageOf } from '../../chain/node-answer.ts'
 import { KeyChanged, LeaseHeld, WrongChain } from '../../chain/relayer/errors.ts'
 import type { SenderStatus } from '../../chain/relayer/sender.ts'
@@ -13,7 +14,7 @@ import { contractsInTrouble } from '../../store/contracts/contracts.ts'
 import type { Db } from '../../store/database/database.ts'
 import type { ContractRow, TransactionRow } from '../../store/schema/schema.ts'
 
-type TroubleCode = 'wrong-chain' | 'lease-held' | 'key-changed' | 'node' | 'stuck'
+type TroubleCode = 'wrong-chain' | 'lease-held' | 'key-changed' | 'signer' | 'node' | 'stuck'
 
 interface TroubledContract extends Pick<ContractRow, 'symbol' | 'address' | 'status'> {
   team: string
@@ -35,7 +36,30 @@ interface ChainState {
   /** `stuck` contains the transaction that cannot continue. */
   trouble: { code: TroubleCode; message: string; transactionId: number | null } | undefined
   endpoints: Endpoint[]
+  signer: SignerState | undefined
   contracts: TroubledContract[]
+}
+
+/** The remote signer of a chain's relayers. */
+interface SignerState {
+  /** Host and port. */
+  host: string
+  problem: string | undefined
+}
+
+/** A chain that is not served yet, because the signer has never told its keys. */
+export const lateChains = ({ chains }: Pick<Deps, 'chains'>) =>
+  chains.late().map(({ chainId, problem }) => ({ chainId, host: problem.host, problem: problem.message }))
+
+/** @param isChecked true: asks the signer now */
+async function signerOf({ relayers }: Chain, isChecked: boolean): Promise<SignerState | undefined> {
+  const signers = relayers.flatMap(({ remote }) => remote ?? [])
+  const [first] = signers
+  if (first === undefined) return undefined
+  const problems = isChecked
+    ? await Promise.all(signers.map((one) => one.check()))
+    : signers.map(({ problem }) => problem)
+  return { host: first.host, problem: problems.find((one) => one !== undefined)?.message }
 }
 
 interface Endpoint extends EndpointHealth {
@@ -80,10 +104,11 @@ async function stateOf(
 ): Promise<Omit<ChainState, 'contracts'>> {
   const isOpen = teamId !== undefined
   const own = { teamId, chainId: chain.id, isOpen, waiting: !isOpen, limit: maxCounted }
-  const [answer, open, endpoints] = await Promise.all([
+  const [answer, open, endpoints, signer] = await Promise.all([
     headOf(chain),
     listTransactions(db.read, own),
     endpointsOf(chain, isChecked),
+    signerOf(chain, isChecked),
   ])
   const status = chains.relayer.status().filter(({ chainId }) => chainId === chain.id)
   const sum = (count: 'unsettled' | 'inFlight') => status.reduce((all, one) => all + one[count], 0)
@@ -102,6 +127,7 @@ async function stateOf(
     waiting: waitingIn(open),
     trouble: troubleOf(error, stuck, teamId === undefined || open.some(({ id }) => id === stuck?.id)),
     endpoints,
+    signer,
   }
 }
 
@@ -173,5 +199,6 @@ function waitingIn(open: readonly TransactionRow[]): Record<string, number> {
 function codeOf(error: unknown): TroubleCode {
   if (error instanceof WrongChain) return 'wrong-chain'
   if (error instanceof LeaseHeld) return 'lease-held'
+  if (error instanceof SignerProblem) return 'signer'
   return error instanceof KeyChanged ? 'key-changed' : 'node'
 }

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify'
-import { chainStates } from '../../domain/chain/chains.ts'
+import { chainStates, lateChains } from '../../domain/chain/chains.ts'
 import { bindAll } from '../../http/bind.ts'
 import type { Context } from '../../process/context.ts'
 
 export function chainRoutes(app: FastifyInstance, ctx: Context): void {
   bindAll(app, ctx, {
-    'GET /admin/chains': async ({ actor, query }) =>
-      (await chainStates(ctx, actor, query.check === true)).map(({ chain, head, ...state }) => ({
+    'GET /admin/chains': async ({ actor, query }) => [
+      ...(await chainStates(ctx, actor, query.check === true)).map(({ chain, head, ...state }) => ({
         chainId: chain.id,
         isEmbedded: chain.isEmbedded,
         rpcUrl: state.rpcUrl ?? null,
@@ -31,7 +31,32 @@ export function chainRoutes(app: FastifyInstance, ctx: Context): void {
           lastError: endpoint.lastError ?? null,
           checks: endpoint.checks ?? null,
         })),
+        signer: state.signer ? { url: state.signer.host, problem: state.signer.problem ?? null } : null,
         contracts: state.contracts,
       })),
+      ...lateChains(ctx).map(({ chainId, host, problem }) => ({
+        ...unserved,
+        chainId,
+        isEmbedded: ctx.chains.embedded?.chainId === chainId,
+        trouble: { code: 'signer' as const, message: problem, transactionId: null },
+        signer: { url: host, problem },
+      })),
+    ],
   })
+}
+
+const unserved = {
+  rpcUrl: null,
+  isReachable: false,
+  latestBlock: null,
+  baseFee: null,
+  maxFeePerGas: null,
+  relayer: '',
+  balance: null,
+  signVerifier: '',
+  unsettled: 0,
+  inFlight: 0,
+  waiting: {},
+  endpoints: [],
+  contracts: [],
 }

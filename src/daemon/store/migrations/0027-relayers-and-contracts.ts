@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import { strictClustered } from './columns.ts'
+import { required, strictClustered } from './columns.ts'
 
 export async function up(db: Kysely<unknown>): Promise<void> {
   // The relayers that may send an intent which is not signed yet. A daemon of the version before leaves it null.
@@ -29,4 +29,15 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .execute()
   // How tokens of a contract move that takes no signed claims.
   await db.schema.alterTable('contracts').addColumn('calls', 'text').execute()
+  // The relayers' keys in a remote signer.
+  await db.schema
+    .createTable('signerKeys')
+    .addColumn('chainId', 'integer', (c) => c.notNull())
+    .$call(required('text', 'name publicKey host'))
+    .addPrimaryKeyConstraint('signerKeysKey', ['chainId', 'name'])
+    .addUniqueConstraint('signerKeysOnce', ['chainId', 'publicKey'])
+    .modifyEnd(strictClustered)
+    .execute()
+  // The day of the last `relayer.low`.
+  await db.schema.alterTable('senders').addColumn('lowReportedOn', 'text').execute()
 }

@@ -65,6 +65,7 @@ export interface Database {
   transactions: transactions.TransactionsTable
   transactionAttempts: transactions.TransactionAttemptsTable
   senders: transactions.SendersTable
+  signerKeys: transactions.SignerKeysTable
   idempotencyKeys: transactions.IdempotencyKeysTable
   nfcPlans: system.NfcPlansTable
   nfcSheets: system.NfcSheetsTable

@@ -86,7 +86,7 @@ export interface TransactionAttemptsTable {
   error: string | null
 }
 
-export type SenderJam = Extract<WaitingReason, 'fees' | 'funds' | 'node' | 'block'>
+export type SenderJam = Extract<WaitingReason, 'fees' | 'funds' | 'signer' | 'node' | 'block'>
 
 /** Changed only by the holder of the sender's lease; see store/lease/lease.ts. */
 export interface SendersTable {
@@ -95,6 +95,19 @@ export interface SendersTable {
   nextNonce: number
   /** Why nothing is mined for it. null: nothing holds it up. */
   jam: SenderJam | null
+  /** The day (UTC) of the last webhook that its money runs out. */
+  lowReportedOn: string | null
+}
+
+/** Which key of a remote signer a relayer has. Kept, since the signer may list its keys in another order, or be down. */
+export interface SignerKeysTable {
+  chainId: number
+  /** As in `transactions.signer`. */
+  name: string
+  /** 0x and 128 lower-case hex digits. */
+  publicKey: string
+  /** Host and port of the signer that listed it. */
+  host: string
 }
 
 /** A row exists if and only if an intent was recorded. */

@@ -1,0 +1,90 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { TransactionRow } from '../../store/schema/schema.ts'
+import { SignerProblem } from '../keys/transaction-signer.ts'
+import { type Building, type BuildResult, buildCall, type PriorOutcome } from './build-call.ts'
+import type { Fees } from './fees.ts'
+import { signAttempt } from './sign-attempt.ts'
+
+/** Signed at the same time, which hides the latency of a remote signer. */
+const signedTogether = 8
+type Signing = Extract<BuildResult, { kind: 'call' }> & {
+  row: TransactionRow
+  attempt: Awaited<ReturnType<typeof signAttempt>>
+}
+
+type DoneBefore = Extract<PriorOutcome, { kind: 'done' }>
+
+export interface BuiltBatch {
+  signings: Signing[]
+  refused: { row: TransactionRow; reason: string }[]
+  done: { row: TransactionRow; by: DoneBefore['by'] }[]
+  waiting: { row: TransactionRow; waiting: TransactionRow['waiting']; words: string | null }[]
+  /**
+   * Nothing behind this batch can be signed now: more intents would postpone one that waits for earlier ones forever, or
+   * the signer does not sign.
+   */
+  isBlocked: boolean
+  /** What the signer did not sign, and all behind it. */
+  unsigned?: { firstId: number; problem: SignerProblem }
+}
+
+/** @param first the nonce of the first that is signed */
+export async function buildBatch(
+  building: Building,
+  rows: readonly TransactionRow[],
+  first: number,
+  fees: Fees,
+): Promise<BuiltBatch> {
+  const { sender, view } = building
+  const isLegacy = view.head.baseFee === undefined
+  const batch: BuiltBatch = { signings: [], refused: [], done: [], waiting: [], isBlocked: false }
+  const attempts: Promise<Signing | Unsigned>[] = []
+  for (const [index, row] of rows.entries()) {
+    const nonce = first + attempts.length
+    const built = await buildCall(building, row, { isFirst: nonce === view.used })
+    if (built.kind === 'call') {
+      const { gas, call } = built
+      const attempt = signAttempt(sender, { purpose: 'effect', nonce, gas, fees, isLegacy, call })
+      const signing = attempt.then((signed) => ({ ...built, row, attempt: signed })).catch(asUnsigned(row))
+      // It is awaited only after the next call is built.
+      signing.catch(() => undefined)
+      attempts.push(signing)
+    } else if (built.kind === 'refused') batch.refused.push({ row, reason: built.reason })
+    else if (built.kind === 'done') batch.done.push({ row, by: built.by })
+    else {
+      const { words } = built
+      const waiting = built.waiting === 'turn' ? 'gas-estimate' : built.waiting
+      if (row.waiting !== waiting || row.waitingWords !== words) batch.waiting.push({ row, waiting, words })
+      batch.isBlocked = built.waiting === 'gas-estimate'
+      if (batch.isBlocked) break
+    }
+    if (index % signedTogether < signedTogether - 1) continue
+    // A signature takes about 0.3 ms; other requests may run in between.
+    await nextTurn()
+    if ((await Promise.all(attempts.slice(-signedTogether))).some(isUnsigned)) break
+  }
+  const signed = await Promise.all(attempts)
+  const unsigned = signed.find(isUnsigned)
+  if (unsigned === undefined) return { ...batch, signings: signed.filter(isSigned) }
+  // Decisions about later intents assumed that this one would be sent.
+  const isBefore = ({ row }: { row: TransactionRow }) => row.id < unsigned.firstId
+  return {
+    signings: signed.filter(isSigned).filter(isBefore),
+    refused: batch.refused.filter(isBefore),
+    done: batch.done.filter(isBefore),
+    waiting: batch.waiting.filter(isBefore),
+    isBlocked: true,
+    unsigned,
+  }
+}
+
+type Unsigned = NonNullable<BuiltBatch['unsigned']>
+const isUnsigned = (one: Signing | Unsigned): one is Unsigned => 'problem' in one
+const isSigned = (one: Signing | Unsigned): one is Signing => !isUnsigned(one)
+
+const asUnsigned =
+  ({ id }: TransactionRow) =>
+  (error: unknown): Unsigned => {
+    if (error instanceof SignerProblem) return { firstId: id, problem: error }
+    throw error
+  }
