@@ -11,13 +11,19 @@ import {
   keccak256,
   parseAbiParameters,
   parseEther,
+  parseEventLogs,
   publicActions,
   walletActions,
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
 import { afterEach, describe, expect, test } from 'vitest'
-import { earlierPhygitals, phygitalCodeHash } from '../../src/daemon/chain/artifacts/phygital.ts'
+import {
+  earlierPhygitals,
+  phygitalAbi,
+  phygitalBytecode,
+  phygitalCodeHash,
+} from '../../src/daemon/chain/artifacts/phygital.ts'
 import { boundSalt, deployByCreate2 } from '../../src/daemon/domain/contracts/contract-address.ts'
 import { recordMissing } from '../../src/daemon/domain/deployments/deployments.ts'
 import { reconcileChains } from '../../src/daemon/process/start.ts'
@@ -144,6 +150,30 @@ describe('a contract that the version before was about to deploy', () => {
     expect(await t.codeHash()).toBe(earlier.codeHash)
   })
 
+  test('has no royalty, which the list says, and all else that marketplaces show', async () => {
+    const t = await openPending({ isRecorded: true })
+    t.ctx.start()
+    await t.ctx.chains.relayer.settled(t.transactionId)
+    expect((await t.call('GET /admin/contracts')).body).toMatchObject([{ features: [] }])
+    const royalty = { royaltyPercent: 2, royaltyTo: relayer.address }
+    const refused = await t.call('PATCH /admin/contracts/1', royalty)
+    expect(refused).toMatchObject({ status: 409, body: { code: 'conflict' } })
+    expect(refused.body.message).toMatch(
+      new RegExp(`deployed by an earlier version.*${relayer.address}.*${t.address} in the Royalty Registry`),
+    )
+    const edited = await t.call('PATCH /admin/contracts/1', { description: 'Old' })
+    expect(edited.body).toMatchObject({
+      description: 'Old',
+      royalty: null,
+      warnings: [expect.stringContaining('tapchip contracts set-url JKT --force')],
+    })
+    const told = await t.call('POST /admin/contracts/1/service-url', { force: true })
+    await t.ctx.chains.relayer.settled(told.body.sentTransactionId)
+    const logs = await t.chain.client.getLogs({ address: t.address, fromBlock: 'latest' })
+    const events = parseEventLogs({ abi: phygitalAbi, logs }).map(({ eventName }) => eventName)
+    expect(events).toEqual(['BatchMetadataUpdate', 'ContractURIUpdated'])
+  })
+
   test('is ours when it is there, also where it is registered by its address', async () => {
     const t = await openPending({ isRecorded: true })
     t.ctx.start()
@@ -156,6 +186,8 @@ describe('a contract that the version before was about to deploy', () => {
       address: t.address,
     })
     expect(registered.body).toMatchObject({ code: 'ours', trustsSignVerifier: true, warnings: [] })
+    const edited = await t.call(`PATCH /admin/contracts/${registered.body.id}`, { description: 'Old' })
+    expect(edited.body.warnings).toEqual([expect.stringMatching(/OLD is not announced from here/)])
   })
 })
 
@@ -176,4 +208,26 @@ test('a contract that is about to be deployed to the embedded chain keeps its ad
   expect(shown).toMatchObject({ address, transactionId: again, status: 'confirmed', problem: null })
   const code = await t.ctx.chains.get(31337).client.getCode({ address: getAddress(address) })
   expect(keccak256(code ?? '0x')).toBe(phygitalCodeHash)
+})
+
+test('a contract that belongs to somebody else gets its royalty from them', async () => {
+  const chain = await openChain()
+  const dataDir = mkdtempSync(join(tmpdir(), 'tapchip-earlier-'))
+  closing.push(() => rmSync(dataDir, { recursive: true, force: true }))
+  const [owner] = await chain.client.getAddresses()
+  if (!owner) throw new Error('it has some')
+  const verifier = privateKeyToAccount(keys.verifier).address
+  const hash = await chain.client.deployContract({
+    abi: phygitalAbi,
+    bytecode: phygitalBytecode,
+    args: ['Jackets', 'JKT', baseUrl, owner, verifier, [], owner, 0n],
+    account: owner,
+  })
+  const { contractAddress: address } = await chain.client.waitForTransactionReceipt({ hash })
+  const c = await openDaemon(chain, dataDir)
+  const { body } = await c.call('POST /admin/contracts', { symbol: 'JKT', name: 'Jackets', chainId, address })
+  expect(body.features).toEqual(['royalty', 'group-mints'])
+  const refused = await c.call(`PATCH /admin/contracts/${body.id}`, { royaltyPercent: 2, royaltyTo: owner })
+  expect(refused).toMatchObject({ status: 409 })
+  expect(refused.body.message).toContain(`belongs to ${owner}, who has to call setRoyalty`)
 })

@@ -49,7 +49,7 @@ export async function phygitalAt(
   address: Address,
   at: AtBlock = {},
 ): Promise<PhygitalState> {
-  const found = await codeAt(client, address, phygitalCodes, at)
+  const found = await phygitalCodeAt(client, address, at)
   const contract = { abi: phygitalAbi, address, ...at } as const
   const [owner, pendingOwner, signVerifier] = await Promise.all([
     readIfDeployed(found, () => client.readContract({ ...contract, functionName: 'owner' })),
@@ -58,6 +58,9 @@ export async function phygitalAt(
   ])
   return { ...found, owner, pendingOwner, signVerifier }
 }
+
+export const phygitalCodeAt = (client: ChainClient, address: Address, at: AtBlock = {}): Promise<FoundCode> =>
+  codeAt(client, address, phygitalCodes, at)
 
 export async function guestbookAt(
   client: ChainClient,

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { parseUid } from '../../nfc/uid.ts'
 import { isBatchId } from '../../values/batch.ts'
+import { checkLogoUrl } from '../../values/brand.ts'
 import {
   type ChipColumn,
   type ChipValue,
@@ -44,6 +45,12 @@ export const text = shared((max = 1000) =>
 
 /** @param max characters */
 export const name = shared((max = 200) => text(max).refine((s) => s.trim() !== '', 'must not be empty'))
+
+/** A URL that wallets and marketplaces can open: https, IPFS or Arweave. */
+export const publicUrl = text(2048).superRefine((url, ctx) => {
+  const message = checkLogoUrl(url)
+  if (message !== undefined) ctx.addIssue({ code: 'custom', message })
+})
 
 /** A number with more digits than JavaScript's numbers hold. */
 export const exactNumber = z

@@ -15,6 +15,21 @@ export const twoTapFlags = {
   twoTapWindow: integer('--two-tap-window <seconds>', 'Two-tap claim: time to complete it', [1, year]),
 }
 
+/** What marketplaces show of it. */
+export const collectionFlags = {
+  royaltyPercent: text('--royalty-percent <percent>', 'Royalty on sales, such as 2.5 (0: none)'),
+  royaltyTo: text('--royalty-to <address|name>', 'Who receives the royalty'),
+  image: text('--image <url>', 'Its picture: https, ipfs or ar'),
+  banner: text('--banner <url>', 'Its banner'),
+  description: text('--description <text>', 'What it is'),
+  externalLink: text('--external-link <url>', 'Its web site'),
+}
+
+export const readCollection = (options: Record<keyof typeof collectionFlags, string | undefined>) => {
+  const { royaltyPercent, royaltyTo, image, banner, description, externalLink } = options
+  return { royaltyPercent, royaltyTo, image, banner, description, externalLink }
+}
+
 export const contractFlags = {
   symbol: text('--symbol <symbol>', 'Its symbol, unique in the team'),
   name: text('--name <name>', 'Its name'),
@@ -57,6 +72,12 @@ export const findContract = async (
 export const describeTwoTap = ({ twoTap }: Contract): string | null =>
   twoTap && `${twoTap.delaySeconds} s, ${twoTap.windowSeconds} s`
 
+const percentOf = ({ royalty }: Contract): string => (royalty === null ? 'none' : `${royalty.percent} %`)
+
+/** Null: unknown. */
+export const describeRoyalty = (contract: Contract): string | null =>
+  contract.features?.includes('royalty') === false ? 'not possible' : contract.features && percentOf(contract)
+
 const codeDescriptions = {
   ours: 'what Tapchip deploys',
   other: 'not what Tapchip deploys',
@@ -84,6 +105,12 @@ export const fields = (contract: Contract) => ({
   'Two taps': describeTwoTap(contract),
   Transfer: contract.transfer ?? undefined,
   Mint: contract.mint ?? undefined,
+  Royalty: contract.royalty ? `${percentOf(contract)} to ${contract.royalty.to}` : describeRoyalty(contract),
+  'Group mints': contract.features?.includes('group-mints') ?? 'not known',
+  Description: contract.description ?? undefined,
+  Image: contract.image ?? undefined,
+  Banner: contract.banner ?? undefined,
+  'External link': contract.externalLink ?? undefined,
   'Base URL': contract.serviceUrl,
   Transaction: contract.transactionId ?? undefined,
   Problem: contract.problem ?? undefined,

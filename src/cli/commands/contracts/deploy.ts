@@ -7,11 +7,13 @@ import { hintAtTransaction, idempotencyFlag, sendOnce } from '../sending.ts'
 import { describeState, nextStep } from '../transactions/transaction.ts'
 import {
   type Contract,
+  collectionFlags,
   contractFlags,
   fields,
   findContract,
   hintAtLink,
   printWarnings,
+  readCollection,
   readContractFlags,
   readTwoTap,
   twoTapFlags,
@@ -26,11 +28,13 @@ export const deploy = defineCommand({
   summary: 'Deploy a token contract, whose address is known at once',
   examples: [
     'contracts deploy --symbol JKT --name Jackets --chain-id 31337 --wait',
+    'contracts deploy --symbol CAP --name Caps --chain-id 8453 --royalty-percent 2.5 --royalty-to team.eth --image ipfs://…',
     'contracts deploy --symbol ART --name Art --chain-id 8453 --two-tap-delay 60 --two-tap-window 3600',
   ],
   options: {
     ...contractFlags,
     ...twoTapFlags,
+    ...collectionFlags,
     wait: integerOrBare(
       '--wait [seconds]',
       `Wait until it is deployed, at most this long (default: ${defaultWaitSeconds})`,
@@ -46,7 +50,7 @@ export const deploy = defineCommand({
     const contract = await readContractFlags(ctx, options)
     const made = await sendOnce(options.idempotencyKey, (idempotencyKey) =>
       ctx.call('POST /admin/contracts/deploy', {
-        body: { ...contract, twoTap, team: options.team },
+        body: { ...contract, ...readCollection(options), twoTap, team: options.team },
         idempotencyKey,
       }),
     )

@@ -1,15 +1,19 @@
 import { defineCommand } from '../../command/define.ts'
 import { flag, type OptionSpec, team, text, yes } from '../../command/options.ts'
 import { UsageError } from '../../errors.ts'
+import { hintAtTransaction } from '../sending.ts'
 import { readAbi } from './abi.ts'
 import {
+  collectionFlags,
   contractFlags,
+  describeRoyalty,
   describeTwoTap,
   fields,
   findContract,
   hintAtLink,
   onChainFields,
   printWarnings,
+  readCollection,
   readContractFlags,
   readTwoTap,
   symbolArgument,
@@ -35,6 +39,7 @@ const list = defineCommand({
         ADDRESS: (contract) => contract.address,
         STATUS: (contract) => contract.status,
         'TWO TAPS': describeTwoTap,
+        ROYALTY: describeRoyalty,
         TEAM: (contract) => contract.team,
       },
       'No contracts. Deploy one: tapchip contracts deploy --help',
@@ -109,25 +114,33 @@ const oneTap: OptionSpec<boolean> = {
 
 const edit = defineCommand({
   name: 'edit',
-  summary: 'Set or clear the two-tap policy of a contract',
+  summary: 'Change what marketplaces show of a contract, its royalty, and its two-tap policy',
+  description:
+    'Change what marketplaces show of a contract, its royalty, and its two-tap policy. The royalty is set by a transaction; the ' +
+    'rest is served, and announced on the chain. An empty text clears a field.',
   examples: [
+    'contracts edit JKT --royalty-percent 2.5 --royalty-to 0x5FbDB2315678afecb367f032d93F642f64180aa3',
+    "contracts edit JKT --image ipfs://… --banner https://acme.example/banner.png --description 'Jackets with a chip'",
     'contracts edit JKT --two-tap-delay 60 --two-tap-window 3600',
     'contracts edit JKT --no-two-tap',
   ],
   args: symbolArgument,
-  options: { ...twoTapFlags, oneTap, team },
+  options: { ...collectionFlags, ...twoTapFlags, oneTap, team },
   run: async (ctx, { args, options }) => {
     ctx.needAdmin()
     const twoTap = readTwoTap(options)
-    if (options.oneTap === (twoTap !== undefined))
-      throw new UsageError('Specify what to change: --two-tap-delay and --two-tap-window, or --no-two-tap.')
+    const collection = readCollection(options)
+    if (options.oneTap && twoTap !== undefined)
+      throw new UsageError('Specify either --two-tap-delay and --two-tap-window, or --no-two-tap.')
+    const body = { ...collection, twoTap: options.oneTap ? null : twoTap }
+    if (Object.values(body).every((value) => value === undefined))
+      throw new UsageError('Specify what to change. See tapchip contracts edit --help')
     const { id } = await findContract(ctx, args.symbol, options.team)
-    const edited = await ctx.call('PATCH /admin/contracts/:id', {
-      params: { id },
-      body: { twoTap: twoTap ?? null },
-    })
+    const edited = await ctx.call('PATCH /admin/contracts/:id', { params: { id }, body })
     await ctx.io.one(edited, fields)
-    ctx.io.hint('It applies to every code from now on. See all contracts: tapchip contracts list')
+    printWarnings(ctx, edited.warnings)
+    if (edited.sentTransactionId !== null) hintAtTransaction(ctx, edited.sentTransactionId)
+    else ctx.io.hint('It applies from now on. See all contracts: tapchip contracts list')
   },
 })
 

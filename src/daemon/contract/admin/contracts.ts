@@ -1,10 +1,35 @@
 import * as z from 'zod'
 import { adminEndpoint } from '../endpoint.ts'
-import { address, flag, integer, name, success, team, text, timestamp } from '../fields.ts'
+import { address, flag, integer, mustBe, name, publicUrl, success, team, text, timestamp } from '../fields.ts'
 
 export const twoTapPolicy = z.object({
   delaySeconds: integer(0, 31_536_000),
   windowSeconds: integer(1, 31_536_000),
+})
+
+/** Of 100, with at most two decimals; the output is in hundredths. */
+const percent = z
+  .union([z.number(), z.string()], mustBe('a number'))
+  .meta({ type: 'number', minimum: 0, maximum: 100 })
+  .transform((value, ctx) => {
+    if (/^(100(\.00?)?|\d{1,2}(\.\d{1,2})?)$/.test(String(value))) return Math.round(Number(value) * 100)
+    ctx.addIssue({
+      code: 'custom',
+      message: 'must be a number from 0 to 100 with at most two decimals, such as 2.5',
+    })
+    return z.NEVER
+  })
+
+/** What marketplaces show of a collection. Null: nothing. */
+const collectionFields = () => ({
+  description: text(2000).nullable().optional(),
+  image: publicUrl.nullable().optional(),
+  banner: publicUrl.nullable().optional(),
+  externalLink: publicUrl.nullable().optional(),
+  /** 0: no royalty. */
+  royaltyPercent: percent.optional(),
+  /** An address or a name. */
+  royaltyTo: text(255).optional(),
 })
 
 const contractFields = () => ({
@@ -19,6 +44,13 @@ const contractFields = () => ({
   twoTap: z.object({ delaySeconds: z.number(), windowSeconds: z.number() }).nullable(),
   transactionId: z.number().nullable(),
   serviceUrl: z.string().nullable(),
+  description: z.string().nullable(),
+  image: z.string().nullable(),
+  banner: z.string().nullable(),
+  externalLink: z.string().nullable(),
+  royalty: z.object({ percent: z.number(), to: z.string() }).nullable(),
+  /** What the contract can do besides: set a royalty, mint for many in one transaction. Null: unknown. */
+  features: z.array(z.enum(['royalty', 'group-mints'])).nullable(),
   /** Why the contract is not deployed, or differs from the one deployed here. Null: no known problem. */
   problem: z.string().nullable(),
   /** The contract's own function for transfers. Null: none, or tokens move by signed claims. */
@@ -108,16 +140,23 @@ export const contracts = {
         name: name(),
         chainId: integer(1),
         twoTap: twoTapPolicy.nullable().optional(),
+        ...collectionFields(),
       }),
     response: () => z.object({ ...contractFields(), warnings: warnings() }),
   }),
   'PATCH /admin/contracts/:id': adminEndpoint({
     id: 'editContract',
-    summary: 'Set or clear the two-tap policy of a token contract',
+    summary: 'Change the two-tap policy of a contract, its royalty, and what marketplaces show of it',
     scope: 'transfer',
     params: () => z.object({ id: integer(1) }),
-    body: () => z.object({ twoTap: twoTapPolicy.nullable() }),
-    response: contractOnWire,
+    body: () => z.object({ twoTap: twoTapPolicy.nullable().optional(), ...collectionFields() }),
+    response: () =>
+      z.object({
+        ...contractFields(),
+        /** The transaction that sets the royalty; null: none is needed. */
+        sentTransactionId: z.number().nullable(),
+        warnings: warnings(),
+      }),
   }),
   'DELETE /admin/contracts/:id': adminEndpoint({
     id: 'deleteContract',

@@ -1,8 +1,7 @@
 import * as z from 'zod'
-import { checkLogoUrl } from '../../../values/brand.ts'
 import { parseColor } from '../../../values/contrast.ts'
 import { adminEndpoint } from '../endpoint.ts'
-import { integer, name, success, text, timestamp } from '../fields.ts'
+import { integer, name, publicUrl, success, timestamp } from '../fields.ts'
 
 /** Daily limits (UTC) by count and gas. Null: the default; the embedded chain has no limit. */
 export const budget = () =>
@@ -31,17 +30,12 @@ const color = z.string().transform((written, ctx) => {
   return z.NEVER
 })
 
-const logoUrl = text(2048).superRefine((url, ctx) => {
-  const message = checkLogoUrl(url)
-  if (message !== undefined) ctx.addIssue({ code: 'custom', message })
-})
-
 /** Colours: `#rgb` or `#rrggbb`. Fields that are absent stay as they are, and null ones become the page's own. */
 export const brandFields = {
   name: name(80).nullable().optional(),
   color: color.nullable().optional(),
   background: color.nullable().optional(),
-  logoUrl: logoUrl.nullable().optional(),
+  logoUrl: publicUrl.nullable().optional(),
 }
 
 const limit = integer(0, 1_000_000_000_000_000).nullable().optional()

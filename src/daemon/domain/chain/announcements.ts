@@ -9,7 +9,8 @@ import {
   deferredOf,
   forgetDeferred,
 } from '../../store/chain/announcements.ts'
-import { findContract } from '../../store/contracts/contracts.ts'
+import { lastOfTopic } from '../../store/chain/intents.ts'
+import { contractsToRefresh, findContract, updateContract } from '../../store/contracts/contracts.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
 import type { ContractRow } from '../../store/schema/schema.ts'
 import type { BudgetClock } from '../time/time.ts'
@@ -68,6 +69,34 @@ export async function announceTokens(
   return id !== undefined
 }
 
+/**
+ * Announces a collection's own metadata (ERC-7572), or postpones that. One that is not signed yet covers later changes.
+ * @returns true if recorded
+ */
+export async function announceCollection(
+  trx: Queries,
+  { chains, clock }: { chains: Pick<Chains, 'get'>; clock: BudgetClock },
+  { id: contractId, address, chainId, teamId, symbol }: ContractRow,
+): Promise<boolean> {
+  const topic = `collection:${chainId}/${address}`
+  if ((await lastOfTopic(trx, topic))?.state === 'queued') return false
+  const intent = {
+    chainId,
+    call: {
+      to: getAddress(address),
+      data: encodeFunctionData({ abi: phygitalAbi, functionName: 'refreshContractURI' }),
+    },
+    gasHint: announceGasLimit(1),
+    kind: 'collection-refresh',
+    topic,
+    subject: { contractAddress: address, chainId, symbol },
+    teamId,
+  }
+  const id = await recordIfRoom(trx, clock, intent, chains.get(chainId))
+  await updateContract(trx, contractId, { isRefreshPostponed: id === undefined ? 1 : null })
+  return id !== undefined
+}
+
 export function announceData(kind: ContractRow['kind'], ids: readonly bigint[]): Hex {
   if (kind === 'guestbook')
     return encodeFunctionData({ abi: guestbookAbi, functionName: 'refreshMetadata', args: [ids] })
@@ -102,5 +131,9 @@ export async function announceDeferred({
         return announceTokens(trx, { chains, clock }, announcement)
       })
     while (await isMore()) chains.relayer.wake()
+  }
+  for (const contract of await contractsToRefresh(db.read)) {
+    if (!chains.has(contract.chainId)) continue
+    if (await db.write((trx) => announceCollection(trx, { chains, clock }, contract))) chains.relayer.wake()
   }
 }

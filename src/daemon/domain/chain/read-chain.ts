@@ -127,8 +127,18 @@ export interface KnownOwner {
   note?: string
 }
 
-/** Showing a chip must not wait for a silent chain. */
 const timeoutMs = 3000
+
+/** Lists must not wait for a silent chain. @returns the fallback also if the answer fails */
+export async function withinTimeout<T, F>(answer: Promise<T>, fallback: F): Promise<T | F> {
+  const stop = new AbortController()
+  const timeout = later(timeoutMs, fallback, { signal: stop.signal }).catch(() => fallback)
+  try {
+    return await Promise.race([answer.catch(() => fallback), timeout])
+  } finally {
+    stop.abort()
+  }
+}
 
 /** Never throws because of the chain. */
 export async function ownerByChain(
@@ -137,16 +147,8 @@ export async function ownerByChain(
 ): Promise<KnownOwner> {
   if (!chains.has(chainId)) return { owner: null, note: `chain ${chainId} is not configured here` }
   const { client } = chains.get(chainId)
-  const silence: KnownOwner = { owner: null, note: `chain ${chainId} does not answer` }
   const answer = ownerOf(client, getAddress(contractAddress), BigInt(tokenId)).then(
     (owner): KnownOwner => ({ owner: owner ?? null }),
-    () => silence,
   )
-  const stop = new AbortController()
-  const timeout = later(timeoutMs, silence, { signal: stop.signal }).catch(() => silence)
-  try {
-    return await Promise.race([answer, timeout])
-  } finally {
-    stop.abort()
-  }
+  return withinTimeout(answer, { owner: null, note: `chain ${chainId} does not answer` })
 }

@@ -31,6 +31,7 @@ import type { TransactionRow } from '../../store/schema/schema.ts'
 import { conflict, DomainError, ownOf } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 import type { WebhookEvents } from '../webhooks/events.ts'
+import { restoreRoyalty } from './royalty.ts'
 
 export type { TransactionRow }
 
@@ -206,7 +207,10 @@ async function updateRecords(
   const contractId = await contractOfUrlUpdate(trx, id)
   if (contractId !== undefined) await saveUrl(trx, contractId, id, state === 'confirmed')
   if (state === 'confirmed') await confirmContractOf(trx, id)
-  else await abandonDeployment(trx, { id, at }, webhookEvents)
+  else {
+    await restoreRoyalty(trx, id)
+    await abandonDeployment(trx, { id, at }, webhookEvents)
+  }
 }
 
 /** If the contract did not get the URL, the next start sends it again. */

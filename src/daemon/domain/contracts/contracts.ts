@@ -10,7 +10,6 @@ import {
   findContractAt,
   findContractOfSymbol,
   insertContract,
-  updateContract,
 } from '../../store/contracts/contracts.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
 import type { ContractRow, TeamRow } from '../../store/schema/schema.ts'
@@ -28,9 +27,27 @@ export interface NewContract {
   chainId: number
   /** The address of an existing contract, in any case; absent: to be deployed. */
   address?: string | undefined
-  twoTap?: { delaySeconds: number; windowSeconds: number } | null | undefined
+  twoTap?: TwoTap | null | undefined
   calls?: ContractCalls | undefined
+  collection?: Partial<CollectionColumns> | undefined
 }
+
+/** What marketplaces show. */
+export type CollectionColumns = Pick<
+  ContractRow,
+  'description' | 'image' | 'banner' | 'externalLink' | 'royaltyBasisPoints' | 'royaltyReceiver'
+>
+
+export interface TwoTap {
+  delaySeconds: number
+  windowSeconds: number
+}
+
+/** Null: one tap is enough. */
+export const twoTapColumns = (twoTap: TwoTap | null | undefined) => ({
+  twoTapDelaySeconds: twoTap?.delaySeconds ?? null,
+  twoTapWindowSeconds: twoTap?.windowSeconds ?? null,
+})
 
 export type { ContractRow }
 
@@ -83,9 +100,9 @@ export async function createContractIn(
     chainId,
     address,
     status: fields.address === undefined ? 'pending' : 'confirmed',
-    twoTapDelaySeconds: twoTap?.delaySeconds ?? null,
-    twoTapWindowSeconds: twoTap?.windowSeconds ?? null,
+    ...twoTapColumns(twoTap),
     calls: calls === undefined ? null : JSON.stringify(calls),
+    ...fields.collection,
     createdAt: at,
   })
 }
@@ -115,33 +132,6 @@ export async function registerContract(
       detail,
     })
     return contract
-  })
-}
-
-/** Null: one tap is enough. @throws DomainError not_found, conflict */
-export function setTwoTap(
-  { db, clock }: Deps,
-  { actor, id }: { actor: Actor; id: number },
-  twoTap: (NewContract['twoTap'] & object) | null,
-): Promise<ContractRow> {
-  return db.write(async (trx) => {
-    const contract = await contractIn(trx, actor, id)
-    if (contract.kind !== 'phygital')
-      throw conflict(`${contract.symbol} is a guestbook contract, which has no second tap.`)
-    const policy = {
-      twoTapDelaySeconds: twoTap?.delaySeconds ?? null,
-      twoTapWindowSeconds: twoTap?.windowSeconds ?? null,
-    }
-    await updateContract(trx, id, policy)
-    await recordChange(trx, {
-      at: iso(clock.now()),
-      actor,
-      teamId: contract.teamId,
-      action: 'contracts.edit',
-      target: contract.symbol,
-      detail: { twoTap },
-    })
-    return { ...contract, ...policy }
   })
 }
 

@@ -23,10 +23,24 @@ export async function metadataAt({ db }: Deps, ref: TokenLocation): Promise<stri
 export async function contractMetadata(
   { db }: Deps,
   { chainId, contractAddress }: Pick<TokenLocation, 'chainId' | 'contractAddress'>,
-): Promise<{ name: string; symbol: string }> {
+): Promise<object> {
   const contract = await findContractAt(db.read, chainId, checksummed(contractAddress))
   if (!contract) throw notFound('contract')
-  return { name: contract.name, symbol: contract.symbol }
+  const { name, symbol, description, image, banner, externalLink } = contract
+  const fields = {
+    name,
+    symbol,
+    description,
+    image,
+    banner_image: banner,
+    // OpenSea's, in wide cards.
+    featured_image: banner,
+    external_link: externalLink,
+    // What is read where ERC-2981 is not.
+    seller_fee_basis_points: contract.royaltyBasisPoints,
+    fee_recipient: contract.royaltyReceiver,
+  }
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
 }
 
 const checksummed = (address: string): string => getAddress(address.toLowerCase())

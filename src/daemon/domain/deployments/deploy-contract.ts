@@ -6,6 +6,8 @@ import type { Queries } from '../../store/database/database.ts'
 import type { ContractRow, TeamRow } from '../../store/schema/schema.ts'
 import { assertTeamIn } from '../access/teams.ts'
 import { chainOf } from '../chain/read-chain.ts'
+import type { Names } from '../chain/recipients.ts'
+import { type CollectionFields, collectionColumns, receiverOf } from '../contracts/collection.ts'
 import { type DeployDeps, lacksProxy, noProxy } from '../contracts/contract-address.ts'
 import { contractIn, createContractIn, type NewContract } from '../contracts/contracts.ts'
 import { baseUriOf, recordServiceUrl } from '../contracts/service-url.ts'
@@ -16,19 +18,21 @@ import { contractDeployedBy } from './guestbook-contracts.ts'
 
 /** @returns the transaction @throws DomainError chain_unavailable, already_exists, conflict if it cannot be deployed */
 export async function deployContract(
-  deps: DeployDeps,
+  deps: DeployDeps & { names: Names },
   { team, actor, idempotency }: { team: TeamRow; actor: Actor; idempotency: KeyedRequest | undefined },
-  fields: Omit<NewContract, 'kind' | 'address'>,
+  fields: Omit<NewContract, 'kind' | 'address' | 'collection'> & CollectionFields,
 ): Promise<number> {
   const chain = chainOf(deps.chains, fields.chainId)
   if (await lacksProxy(chain)) throw noProxy(chain)
+  const { chainId } = fields
+  const collection = collectionColumns(fields, await receiverOf(deps, { teamId: team.id, chainId }, fields))
   const at = iso(deps.clock.now())
   const id = await deps.db.write(async (trx) => {
     await assertTeamIn(trx, team.id)
-    const contract = await createContractIn(trx, team, { ...fields, kind: 'phygital' }, at)
+    const contract = await createContractIn(trx, team, { ...fields, collection, kind: 'phygital' }, at)
     const transaction = await recordDeployment(trx, deps, chain, contract, chain, idempotency)
     const { symbol, chainId, address } = await contractIn(trx, actor, contract.id)
-    const detail = { chainId, address, twoTap: fields.twoTap ?? null, transaction }
+    const detail = { chainId, address, twoTap: fields.twoTap ?? null, ...collection, transaction }
     await recordChange(trx, {
       at,
       actor,

@@ -2,6 +2,7 @@ import {
   concat,
   encodeAbiParameters,
   encodeDeployData,
+  getAddress,
   type Hex,
   parseAbiParameters,
   zeroAddress,
@@ -188,11 +189,12 @@ const earlierArguments = parseAbiParameters('string, string, string, address, ad
 
 function phygitalDeployment(baseUrl: string, chain: Chain, contract: ContractRow, salt: Hex) {
   const { relayer } = chain
+  const receiver = getAddress(contract.royaltyReceiver ?? zeroAddress)
   const args = [contract.name, contract.symbol, baseUrl, relayer, chain.signVerifier.address] as const
   const current = encodeDeployData({
     abi: phygitalAbi,
     bytecode: phygitalBytecode,
-    args: [...args, [relayer], zeroAddress, 0n],
+    args: [...args, [relayer], receiver, BigInt(contract.royaltyBasisPoints ?? 0)],
   })
   const earlier = earlierPhygitals.map(({ bytecode }) =>
     concat([bytecode, encodeAbiParameters(earlierArguments, [...args, relayer])]),

@@ -139,7 +139,7 @@ export const othersOfTopic = others.all
 const lastWithTopic = statement<{ topic: string }>()((db, p) =>
   db
     .selectFrom('transactions')
-    .select(['id', 'data', 'settledAt', 'abandonedBecause'])
+    .select(['id', 'state', 'data', 'settledAt', 'abandonedBecause'])
     .where('topic', '=', p.topic)
     .where('state', 'not in', ['reverted', 'cancelled'])
     .orderBy('id', 'desc')
@@ -149,7 +149,7 @@ const lastWithTopic = statement<{ topic: string }>()((db, p) =>
 export const lastOfTopic = (
   db: Queries,
   topic: string,
-): Promise<Pick<TransactionRow, 'id' | 'data' | 'settledAt' | 'abandonedBecause'> | undefined> =>
+): Promise<Pick<TransactionRow, 'id' | 'state' | 'data' | 'settledAt' | 'abandonedBecause'> | undefined> =>
   lastWithTopic.first(db, { topic })
 
 export type NewAttempt = Omit<TransactionAttemptRow, 'id' | 'sentAt' | 'error'>

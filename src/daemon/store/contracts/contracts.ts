@@ -67,6 +67,24 @@ export const updateContract = (
   change: Partial<Omit<ContractRow, 'id' | 'teamId' | 'kind' | 'symbol' | 'name' | 'chainId' | 'createdAt'>>,
 ) => affected(db.updateTable('contracts').set(change).where('id', '=', id))
 
+/** @returns false if it has these values already */
+export const changeContract = async (
+  db: Queries,
+  id: number,
+  change: Partial<Omit<ContractRow, 'id'>>,
+): Promise<boolean> => {
+  const columns = Object.keys(change) as (keyof typeof change)[]
+  const differs = db
+    .updateTable('contracts')
+    .set(change)
+    .where('id', '=', id)
+    .where((e) => e.or(columns.map((column) => e(column, 'is distinct from', change[column] ?? null))))
+  return (await affected(differs)) > 0
+}
+
+export const contractsToRefresh = (db: Queries) =>
+  contracts(db).where('isRefreshPostponed', '=', 1).orderBy('id').execute()
+
 const confirm = statement<{ transactionId: number }>()((db, p) =>
   db
     .updateTable('contracts')

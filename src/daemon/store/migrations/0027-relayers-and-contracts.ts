@@ -40,4 +40,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .execute()
   // The day of the last `relayer.low`.
   await db.schema.alterTable('senders').addColumn('lowReportedOn', 'text').execute()
+  // What marketplaces show of a collection.
+  for (const column of ['description', 'image', 'banner', 'externalLink', 'royaltyReceiver'])
+    await db.schema.alterTable('contracts').addColumn(column, 'text').execute()
+  for (const column of ['royaltyBasisPoints', 'isRefreshPostponed'])
+    await db.schema.alterTable('contracts').addColumn(column, 'integer').execute()
 }

@@ -25,6 +25,17 @@ export interface ContractsTable {
   isBound: Generated<number>
   /** JSON of `ContractCalls`; null: its tokens move by signed claims. */
   calls: string | null
+  /** What marketplaces show of it (ERC-7572). Null: nothing. */
+  description: string | null
+  image: string | null
+  banner: string | null
+  externalLink: string | null
+  /** Hundredths of a percent, as the contract was last told; null: no royalty. */
+  royaltyBasisPoints: number | null
+  /** EIP-55 */
+  royaltyReceiver: string | null
+  /** 1: a change of these is to be announced when the team has budget again. */
+  isRefreshPostponed: number | null
   createdAt: string
 }
 
