@@ -162,15 +162,17 @@ const leadsTo = {
   /** Credentials of no more than one's own, and chip keys. */
   keys: [
     'POST /admin/api-keys',
+    'POST /admin/api-keys/:id/roll',
     'DELETE /admin/api-keys/:id',
     'POST /admin/admin-tokens',
+    'POST /admin/admin-tokens/:id/roll',
     'DELETE /admin/admin-tokens/:id',
     'POST /admin/key-sets',
     'DELETE /admin/key-sets/:id',
     'DELETE /admin/nfc/journal/:uid',
   ],
   /** All that there is, or what limits the others. */
-  everything: ['POST /admin/backup', 'POST /admin/teams'],
+  everything: ['POST /admin/backup', 'POST /admin/root-token/roll', 'POST /admin/teams'],
 } as const
 const needed = {
   sight: 'read',

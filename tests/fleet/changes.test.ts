@@ -39,6 +39,36 @@ describe('what one daemon changes counts at the other within a second', () => {
     await knownThere(async () => expect((await listed()).body.code).toBe('admin_token_revoked'))
   })
 
+  test('a secret that was rolled, and its end: by the next roll, and with the new one when it is revoked', async () => {
+    const { id, key } = (await here('POST /admin/api-keys', { team: 'Acme', name: 'ci', scopes: ['read'] }))
+      .body
+    const asWith = (secret: string) => there('GET /admin/teams', undefined, withKey(secret))
+    const rolled = (await here(`POST /admin/api-keys/${id}/roll`, {})).body
+    await knownThere(async () => expect((await asWith(rolled.key)).status).toBe(200))
+    expect((await asWith(key)).status).toBe(200)
+    await there(`DELETE /admin/api-keys/${id}`)
+    for (const secret of [key, rolled.key])
+      await knownThere(async () =>
+        expect((await here('GET /admin/teams', undefined, withKey(secret))).body.code).toBe(
+          'api_key_revoked',
+        ),
+      )
+  })
+
+  test('ten rolls at once, at both daemons, are one', async () => {
+    const body = { name: 'robot', team: 'Acme', scopes: ['read'] }
+    const { id } = (await here('POST /admin/admin-tokens', body)).body
+    await knownThere(async () => expect((await there('GET /admin/admin-tokens')).body.at(-1).id).toBe(id))
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, n) => (n % 2 ? here : there)(`POST /admin/admin-tokens/${id}/roll`, {})),
+    )
+    const told = answers.filter(({ status }) => status === 200)
+    expect([told.length, answers.filter(({ status }) => status === 409).length]).toEqual([1, 9])
+    await knownThere(async () =>
+      expect((await there('GET /admin/teams', undefined, bearer(told[0]?.body.key))).status).toBe(200),
+    )
+  })
+
   test('key sets: a tap of a chip with a new one is valid there, and of none once it is gone', async () => {
     const set = { ...derived, id: 301, metaReadKey: 'ab'.repeat(16), fileReadKey: 'cd'.repeat(16) }
     expect((await here('POST /admin/key-sets', set)).body).toMatchObject({ id: 301 })
@@ -132,6 +162,21 @@ test('what a chip, an item, a contract or a team is counts at the other daemon a
   expect((await here('GET /admin/teams')).body.at(-1)).toMatchObject({ id, brand: { name: 'Shorty' } })
   expect((await there(`DELETE /admin/teams/${id}`)).status).toBe(200)
   expect(await teams()).not.toContain(id)
+})
+
+test('the last use of a key at one daemon is listed by the other within five seconds', async () => {
+  const { id, key } = (await here('POST /admin/api-keys', { team: 'Acme', name: 'till', scopes: ['read'] }))
+    .body
+  expect((await here('GET /chip-groups', undefined, withKey(key))).status).toBe(200)
+  const listed = async (): Promise<{ id: number; lastUsedAt: string | null }[]> =>
+    (await there('GET /admin/api-keys?team=Acme')).body
+  const waited = await untilItHolds(async () =>
+    expect((await listed()).find((one) => one.id === id)).toMatchObject({
+      lastUsedAt: expect.any(String),
+      lastUsedFrom: expect.stringContaining('127.0.0.1, '),
+    }),
+  )
+  expect(waited).toBeLessThan(5000)
 })
 
 test('a daemon that cannot ask what was revoked trusts no key after ten seconds, until it can', async () => {

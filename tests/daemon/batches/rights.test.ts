@@ -33,7 +33,7 @@ describe("somebody else's batch", () => {
     expect((await editor.call('POST', `/${id}/plan`)).body).toMatchObject({ code: 'scope_missing' })
     expect((await editor.call('POST', `/${id}/start`)).body).toMatchObject({
       code: 'scope_missing',
-      message: expect.stringContaining('Yours lacks: all.'),
+      message: expect.stringContaining('lacks the scope "all": batch'),
     })
     expect(await root.show(id)).toMatchObject({ state: 'uploading', plan: null })
   })

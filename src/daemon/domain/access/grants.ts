@@ -12,6 +12,16 @@ export interface Operator {
 
 export type Grantor = Pick<Credential, 'kind' | 'name' | 'teamId' | 'scopes'>
 
+/** The credential by whose name something is recorded. */
+export const recordedAs = (
+  { name }: Pick<Actor, 'name'>,
+  teamId: number | null = null,
+): Omit<Grantor, 'scopes'> => ({
+  kind: name.startsWith('key:') ? 'apiKeys' : 'adminTokens',
+  name: name.replace(/^(key|admin):/, ''),
+  teamId,
+})
+
 /** Says which scope is missing and whom to ask. @param why a sentence */
 export function lacking(
   holder: Omit<Grantor, 'scopes'>,

@@ -11,6 +11,7 @@ import {
   type NamedBatch,
 } from '../../store/batches/batches.ts'
 import type { Queries } from '../../store/database/database.ts'
+import { lacking, recordedAs } from '../access/grants.ts'
 import { conflict, DomainError, invalid, notFound, scopeMissing } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
 import type { BatchDeps, BatchKind, BatchRun, Settings } from './kind.ts'
@@ -61,13 +62,14 @@ export interface BatchCaller {
  * @throws DomainError scope_missing
  */
 function assertMayRun(
-  { scopes, ...caller }: BatchCaller,
+  caller: BatchCaller,
   { isAdmin, scope }: Pick<BatchKind, 'isAdmin' | 'scope'>,
   kind: string,
 ): void {
   if (isAdmin && !caller.isAdmin)
     throw scopeMissing(`Batches of ${kind} are under /admin/batches, with the same credential.`)
-  if (!permits(scopes, scope)) throw scopeMissing(`A batch of ${kind} requires the scope "${scope}".`)
+  if (!permits(caller.scopes, scope))
+    throw lacking(recordedAs(caller.actor, caller.teamId), [scope], `a batch of ${kind} requires it`)
 }
 
 /** The credential's name without the prefix of its kind. */
@@ -87,12 +89,14 @@ export function assertBegan({ credential }: BatchCaller, { id, startedBy, starte
 }
 
 /** @throws DomainError scope_missing if the rows need scopes that the caller lacks */
-export function assertMayStart({ credential, scopes }: BatchCaller, begun: StartedBatch): void {
+export function assertMayStart({ credential, scopes, ...caller }: BatchCaller, begun: StartedBatch): void {
   if (begun.startedById === credential) return
   const missing = parseScopes(begun.scopes).filter((scope) => !permits(scopes, scope))
   if (missing.length === 0) return
-  throw scopeMissing(
-    `Batch ${begun.id} was started by ${nameOf({ name: begun.startedBy })}, and its rows run with the scopes of that credential. Yours lacks: ${missing.join(', ')}.`,
+  throw lacking(
+    recordedAs(caller.actor, caller.teamId),
+    missing,
+    `batch ${begun.id} was started by ${nameOf({ name: begun.startedBy })}, and its rows run with the scopes of that credential`,
   )
 }
 

@@ -83,7 +83,7 @@ type Undo<R extends NumberedRow, T extends RowResult> =
 interface AnyKind<R extends NumberedRow, T extends RowResult> {
   /** The commands that create batches of this kind: `chips apply`, `chips edit`, … */
   readonly names: readonly string[]
-  /** Requires an admin token; API keys are refused. */
+  /** Its batches are under /admin. */
   readonly isAdmin: boolean
   /** The scope required to begin, resume, or undo it. */
   readonly scope: Scope

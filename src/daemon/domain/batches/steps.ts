@@ -11,7 +11,8 @@ import {
   type NamedBatch,
 } from '../../store/batches/batches.ts'
 import type { Queries } from '../../store/database/database.ts'
-import { conflict, DomainError, scopeMissing } from '../errors/errors.ts'
+import { lacking, recordedAs } from '../access/grants.ts'
+import { conflict, DomainError } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
 import { assertMayStart, type BatchCaller, batchOf, batchToRun, nameOf, rateOf } from './batches.ts'
 import type { BatchDeps } from './kind.ts'
@@ -133,8 +134,7 @@ export async function startBatch(deps: Deps, caller: BatchCaller, idOrName: stri
 /** @throws DomainError not_found, scope_missing, own_batch, conflict */
 export async function approveBatch(deps: Deps, caller: BatchCaller, idOrName: string): Promise<NamedBatch> {
   const batch = await batchOf(deps.db.read, caller, idOrName)
-  if (!permits(caller.scopes, 'approve'))
-    throw scopeMissing('Approving a batch requires the scope "approve".')
+  if (!permits(caller.scopes, 'approve')) throw lacking(recordedAs(caller.actor, caller.teamId), ['approve'])
   if (batch.startedById === caller.credential)
     throw new DomainError(
       'own_batch',

@@ -63,7 +63,7 @@ export interface ApplyCaller {
 }
 
 const lacks = (action: string): Refusal => ({
-  reason: `${action} requires an admin token with the scope transfer, because taps of the chip give codes`,
+  reason: `${action} requires a credential with the scope transfer, because taps of the chip give codes`,
 })
 
 /** Caches what the rows of one piece refer to. */

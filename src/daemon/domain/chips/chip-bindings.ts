@@ -14,7 +14,7 @@ interface Item {
   isMinting: boolean
 }
 
-const neededToBind = 'so binding a chip to it requires an admin token with the scope transfer'
+const neededToBind = 'so binding a chip to it requires a credential with the scope transfer'
 
 /** Caches the items and contracts of a team that chips are bound to. Use one instance per write. */
 export class Bindings {

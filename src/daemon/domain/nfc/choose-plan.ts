@@ -157,7 +157,7 @@ function assertNotEarlier({ versions: [version = 0] }: Inspection, { row }: Know
 
 export const takesOver = ({ row }: KnownChip, isSupplied = false): DomainError =>
   conflict(
-    `The chip ${isSupplied ? 'has keys that do not prove which chip it is' : 'is blank'}, but a chip with its UID is registered and in use under the key set ${row?.keySetId}: this may be a copy. If it was reset elsewhere, use tapchip nfc reset or --rekey with an admin token that has the scopes provision and keys.`,
+    `The chip ${isSupplied ? 'has keys that do not prove which chip it is' : 'is blank'}, but a chip with its UID is registered and in use under the key set ${row?.keySetId}: this may be a copy. If it was reset elsewhere, use tapchip nfc reset or --rekey with a credential that has the scopes provision and keys.`,
   )
 
 const ofAnotherKeySet = (keySet: number, request: number): DomainError =>

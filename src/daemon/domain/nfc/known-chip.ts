@@ -124,6 +124,6 @@ export async function assertOwnKeys(
     isKeySetSource(source) && keySet !== null && sameSource(source, { keySet, generation })
   if ((from.length > 0 ? from : [target]).every(isRegistered)) return
   throw scopeMissing(
-    `The registered chip ${row.uid} carries assets, but the chip on the reader does not have its keys: setting it up could give those assets to another chip. Use an admin token with the scopes provision and transfer, or unlink the assets (tapchip chips unlink), set up the chip, and link them again.`,
+    `The registered chip ${row.uid} carries assets, but the chip on the reader does not have its keys: setting it up could give those assets to another chip. Use a credential with the scopes provision and transfer, or unlink the assets (tapchip chips unlink), set up the chip, and link them again.`,
   )
 }

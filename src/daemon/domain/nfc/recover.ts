@@ -91,7 +91,7 @@ async function assertMayMint(
 ): Promise<void> {
   if (mayBind || item === undefined || !(await isMinting(db.read, teamId, item))) return
   throw scopeMissing(
-    `The chip would be bound to the item ${item}, whose tokens are minted for its chips, but it is still blank, so it may be anyone's. Use an admin token with the scopes provision and transfer.`,
+    `The chip would be bound to the item ${item}, whose tokens are minted for its chips, but it is still blank, so it may be anyone's. Use a credential with the scopes provision and transfer.`,
   )
 }
 

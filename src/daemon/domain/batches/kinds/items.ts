@@ -1,5 +1,6 @@
 import { type ItemMembers, isItemId, itemMembers, readItemMember } from '../../../../values/item-members.ts'
 import { isJsonObject, type JsonObject } from '../../../../values/json.ts'
+import { recordedAs } from '../../access/grants.ts'
 import { decideItem, emptyItem, type ItemResult, type ItemRow, writeItem } from '../../chips/item-rows.ts'
 import { iso } from '../../time/time.ts'
 import type { BatchRun, WrittenKind } from '../kind.ts'
@@ -35,11 +36,7 @@ const readRow = lineReader<ItemRow, unknown>((line, row) => {
 
 const callerOf = ({ teamId, actor, scopes, kind }: BatchRun) => ({
   ...{ teamId, actor, mayCreate: kind === 'items apply' },
-  holder: {
-    kind: actor.name.startsWith('key:') ? ('apiKeys' as const) : ('adminTokens' as const),
-    name: actor.name.replace(/^(key|admin):/, ''),
-    ...{ teamId, scopes },
-  },
+  holder: { ...recordedAs(actor, teamId), scopes },
 })
 
 const common = {
