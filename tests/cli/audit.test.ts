@@ -196,3 +196,19 @@ describe('the chain of the audit log', () => {
     expect((await here.run('audit', 'verify', '--batch', 'b_00000000000000')).code).toBe(2)
   })
 })
+
+test('the history of a chip is a timeline that people can read, and a list in its JSON', async () => {
+  const edit = (url: string) => here.run('chips', 'edit', '--uid', uids.blank, '--redirect-url', url)
+  expect((await edit('https://acme.example/1')).code).toBe(0)
+  expect((await edit('https://acme.example/2')).code).toBe(0)
+  const shown = await here.run('chips', 'show', uids.blank, '--history')
+  expect(shown.stdout).toMatch(
+    /\n20\S+Z +change +.*redirectUrl: https:\/\/acme\.example\/1 → https:\/\/acme\.example\/2.*by key:ops\n/,
+  )
+  const chip = (await json('chips', 'show', uids.blank, '--history', '--limit', '1')) as { history: object[] }
+  expect(chip.history).toMatchObject([
+    { kind: 'change', changes: { redirectUrl: { to: 'https://acme.example/2' } } },
+  ])
+  const by = (await json('audit', 'list', '--by', 'ops', '--uid', uids.blank)) as { target: string }[]
+  expect(by.length).toBeGreaterThanOrEqual(2)
+})

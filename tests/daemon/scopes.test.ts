@@ -25,6 +25,8 @@ const leadsTo = {
     'GET /admin/chip-groups',
     'GET /admin/chips/export',
     'GET /admin/chips/:uid',
+    'GET /admin/chips/:uid/history',
+    'GET /admin/whoami',
     'GET /admin/contracts',
     'GET /admin/contracts/:id',
     'GET /admin/api-keys',

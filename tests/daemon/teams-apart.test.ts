@@ -98,7 +98,7 @@ async function others(): Promise<string> {
   const held: string[] = []
   for (const { name, columns } of await read.introspection.getTables()) {
     if (
-      /^(leases|settings|senders|audit|auditHead|changes|names|transactions|transactionAttempts|webhookDeliveries|taps.*)$/.test(
+      /^(leases|settings|senders|audit|auditChips|auditHead|changes|names|transactions|transactionAttempts|webhookDeliveries|taps.*)$/.test(
         name,
       )
     )
@@ -128,6 +128,7 @@ const at = (id: string, rest = '') => ({ url: `${rest.replace(':', `${made[id] ?
 /** Beyond tests/support/writing-requests.ts: reads, and what that leaves out. */
 const asked: Record<string, () => WritingRequest | Promise<WritingRequest>> = {
   'GET /admin/chips/:uid': () => ({ url: `/admin/chips/${decimal(chip)}` }),
+  'GET /admin/chips/:uid/history': () => ({ url: `/admin/chips/${decimal(chip)}/history` }),
   'GET /admin/badge-events/:id/claims': () => at('badges', '/admin/badge-events/:/claims'),
   'GET /admin/contracts/:id': () => at('contract', '/admin/contracts/:'),
   'GET /admin/transactions/:id': () => at('transaction', '/admin/transactions/:'),

@@ -9,6 +9,7 @@ import { edit } from './edit.ts'
 import { editSelf } from './edit-self.ts'
 import { exportChips } from './export.ts'
 import { find } from './find.ts'
+import { historyFlags, printHistory } from './history.ts'
 import { importChips } from './import.ts'
 import { link, unlink } from './link.ts'
 import { list } from './list.ts'
@@ -39,10 +40,18 @@ const applySheet = defineCommand({
 const show = defineCommand({
   name: 'show',
   summary: 'Show a chip with its last tap, key set, token and assignments',
-  examples: ['chips show 04:98:93:CA:AA:11:90', 'chips show 1293660434600336 --json'],
+  examples: [
+    'chips show 04:98:93:CA:AA:11:90',
+    'chips show 04:98:93:CA:AA:11:90 --history',
+    'chips show 1293660434600336 --json',
+  ],
   args: uidArgument,
-  run: async (ctx, { args }) =>
-    printChip(ctx, await ctx.call('GET /admin/chips/:uid', { params: await chipParams(ctx, args.uid) })),
+  options: historyFlags,
+  run: async (ctx, { args, options }) => {
+    const params = await chipParams(ctx, args.uid)
+    const chip = await ctx.call('GET /admin/chips/:uid', { params })
+    await (options.history ? printHistory(ctx, params, chip, options) : printChip(ctx, chip))
+  },
 })
 
 export const verbs = [

@@ -164,6 +164,26 @@ export const adminChips = {
     params: () => one,
     response: chipForAdmin,
   }),
+  'GET /admin/chips/:uid/history': adminEndpoint({
+    id: 'getChipHistory',
+    summary: 'List what happened to a chip, newest first: taps, changes with their values, and who made them',
+    scope: 'read',
+    params: () => one,
+    query: () => z.object({ before: moment.optional(), limit: integer(1, 1000).optional() }),
+    response: () =>
+      z.array(
+        z.object({
+          at: timestamp,
+          kind: z.enum(['tap', 'change', 'registration', 'setup', 'transfer', 'claim', 'mint', 'assignment']),
+          by: z.string().nullable().describe('as in the audit log; null: a tap'),
+          changes: z
+            .record(z.string(), z.object({ from: z.unknown().optional(), to: z.unknown().optional() }))
+            .optional()
+            .describe('by column; a value is absent where an earlier version did not record it'),
+          detail: z.record(z.string(), z.unknown()).optional(),
+        }),
+      ),
+  }),
   'POST /admin/chips/:uid/link': adminEndpoint({
     id: 'linkChip',
     summary: 'Link a chip to a token, to an item, or to both',

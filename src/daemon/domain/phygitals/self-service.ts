@@ -64,7 +64,11 @@ export async function editByOwner(
       teamId: token.teamId,
       action: 'chips.edit-self',
       target: `${token.contractAddress}/${token.tokenId}`,
-      detail: { redirectUrl, uids, previous: chips.map((chip) => chip.redirectUrl) },
+      detail: {
+        redirectUrl,
+        uids,
+        rows: chips.map((chip) => ({ uid: chip.uid, previous: chip.redirectUrl })),
+      },
       chips: uids,
     })
     return uids

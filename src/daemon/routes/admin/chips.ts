@@ -21,6 +21,7 @@ import {
 } from '../../domain/chips/import-chips.ts'
 import type { RegisterResult } from '../../domain/chips/register-chips.ts'
 import { undoImport } from '../../domain/chips/undo-import.ts'
+import { chipHistory } from '../../domain/taps/chip-history.ts'
 import { simulateTaps } from '../../domain/taps/simulate-tap.ts'
 import { bindAll } from '../../http/bind.ts'
 import { CheckedLines, type CheckLine } from '../../http/checked-lines.ts'
@@ -43,6 +44,8 @@ export function adminChipRoutes(app: FastifyInstance, ctx: Context): void {
     },
     'GET /admin/chips/:uid': ({ params, actor, request }) =>
       show(actor, readingsOf(params.uid, request.params)),
+    'GET /admin/chips/:uid/history': ({ params, query: { before, limit = 100 }, actor, request }) =>
+      chipHistory(ctx, actor, readingsOf(params.uid, request.params), { before, limit }),
     'POST /admin/chips/:uid/link': async ({ params, body, actor, holder, request }) => {
       const readings = readingsOf(params.uid, request.params)
       await linkChip(ctx, { actor, holder }, readings, body)

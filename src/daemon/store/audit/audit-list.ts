@@ -14,6 +14,8 @@ export interface AuditFilter {
   /** Entries that concern this chip. */
   uid?: string | undefined
   since?: { readonly at: string; readonly firstId: number } | undefined
+  /** Before this date. */
+  until?: string | undefined
   before?: number | undefined
   limit: number
 }
@@ -53,7 +55,10 @@ export const firstEntrySince = async (db: Queries, at: string): Promise<number |
 }
 
 /** All filters, so written that none of them makes the database choose its index. */
-function compared(db: Queries, { teamId, action, actors, batch, since, before }: AuditFilter): Entries {
+function compared(
+  db: Queries,
+  { teamId, action, actors, batch, since, until, before }: AuditFilter,
+): Entries {
   let query = db.selectFrom('audit').select('audit.id')
   const text =
     (column: 'action' | 'actor' | 'batch' | 'at') => (is: '=' | '>' | '>=' | '<', value: string) => {
@@ -69,6 +74,7 @@ function compared(db: Queries, { teamId, action, actors, batch, since, before }:
   }
   if (actors) query = query.where((e) => e(e.fn.coalesce('audit.actor', e.val('')), 'in', actors))
   if (batch !== undefined) text('batch')('=', batch)
+  if (until !== undefined) text('at')('<', until)
   if (since) {
     query = query.where('audit.id', '>=', since.firstId)
     text('at')('>=', since.at)

@@ -89,6 +89,8 @@ export interface TapFilter {
   outcome?: TapRow['outcome'] | 'refused' | undefined
   withoutSetup?: boolean | undefined
   since?: string | undefined
+  /** Before this date. */
+  until?: string | undefined
   before?: number | undefined
   limit: number
 }
@@ -171,13 +173,14 @@ async function chainOf(db: Queries, uid: string, before = Number.POSITIVE_INFINI
 
 function tapsWhere(
   db: Queries,
-  { outcome, withoutSetup, since, before, limit }: Omit<TapFilter, 'teamId' | 'uid'>,
+  { outcome, withoutSetup, since, until, before, limit }: Omit<TapFilter, 'teamId' | 'uid'>,
 ) {
   let query = db.selectFrom('taps').select(shown).orderBy('id', 'desc').limit(limit)
   if (withoutSetup) query = query.where('via', '!=', 'setup')
   if (outcome !== undefined && outcome !== 'valid') query = query.where('outcome', '!=', valid)
   if (outcome !== undefined && outcome !== 'refused') query = query.where('outcome', '=', outcome)
   if (since !== undefined) query = query.where('at', '>=', since)
+  if (until !== undefined) query = query.where('at', '<', until)
   if (before !== undefined) query = query.where('id', '<', before)
   return query
 }
