@@ -96,6 +96,8 @@ describe('on the embedded chain', () => {
         maxFeePerGas: null,
         relayer: expect.stringMatching(/^0x/),
         balance: expect.stringMatching(/^\d{20,}$/),
+        relayers: [expect.objectContaining({ name: 'relayer', unsettled: 0, jam: null })],
+        missing: [],
         signVerifier: expect.stringMatching(/^0x/),
         unsettled: expect.any(Number),
         inFlight: expect.any(Number),

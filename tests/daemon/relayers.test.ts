@@ -22,10 +22,10 @@ afterEach(async () => {
 })
 
 /** @param relayers how many the embedded chain has */
-async function open(relayers: number): Promise<void> {
+async function open(relayers: number, { settles = true } = {}): Promise<void> {
   const env = { TAPCHIP_RELAYERS_31337: String(relayers), ...(await databaseOf(dataDir)) }
   r = await openGuestbooks({ dataDir, env })
-  await r.settled()
+  if (settles) await r.settled()
 }
 const chain = () => r.ctx.chains.get(31337)
 const second = (): Address => chain().relayers[1]?.address ?? '0x'
@@ -135,4 +135,39 @@ test('tokens move by any relayer, and those of one recipient by one', async () =
   expect(await last('phygital-mint')).toMatchObject({ signer: 'relayer-2' })
   await r.settled()
   expect(await last('phygital-mint')).toMatchObject({ state: 'confirmed', sender: second() })
+})
+
+test('money and health of each relayer are in lists, metrics, and doctor', async () => {
+  await open(2)
+  const list = async () => (await r.app.inject({ url: '/admin/chains', headers: r.admin })).json()[0]
+  expect((await list()).relayers).toMatchObject([
+    { name: 'relayer', address: chain().relayer, jam: null },
+    { name: 'relayer-2', address: second(), balance: expect.stringMatching(/^\d{20,}$/), jam: null },
+  ])
+  await jam(second(), 'funds')
+  expect((await list()).relayers[1]).toMatchObject({ jam: 'funds' })
+  const { body } = await r.app.inject({ url: '/metrics' })
+  expect(body).toContain('tapchip_relayer_jammed{chain="31337",relayer="relayer-2"} 0')
+  expect(body).toContain('tapchip_chain_trouble{chain="31337"} 0')
+  const ready = (await r.app.inject({ url: '/readyz' })).json()
+  expect(ready).toMatchObject({ status: 'ready', chains: { 31337: 'ok' } })
+})
+
+test('what a relayer has under way that is not configured any more is said', async () => {
+  await open(2)
+  r.ctx.chains.relayer.wake()
+  const [row] = await told()
+  await r.ctx.db.write((trx) =>
+    trx
+      .updateTable('transactions')
+      .set({ signer: 'relayer-2', settledAt: null, state: 'queued' })
+      .where('id', '=', row?.id ?? 0)
+      .execute(),
+  )
+  await r.close()
+  await open(1, { settles: false })
+  const [listed] = (await r.app.inject({ url: '/admin/chains', headers: r.admin })).json()
+  expect(listed).toMatchObject({ missing: [{ signer: 'relayer-2', unsettled: 1 }] })
+  const url = `/admin/transactions/${row?.id}`
+  expect((await r.app.inject({ url, headers: r.admin })).json()).toMatchObject({ relayer: 'relayer-2' })
 })

@@ -55,13 +55,14 @@ function agreedOf(config: Config, chains: readonly Chain[]): Agreed {
   }
 }
 
-function describeChain({ id, relayer, signVerifier }: Chain, { chains }: Config): string {
+function describeChain({ id, relayers, signVerifier }: Chain, { chains }: Config): string {
   const remote = chains.find(({ chainId }) => chainId === id)
   const depth =
     remote === undefined
       ? 'embedded'
       : `${remote.confirmations} confirmations, at most ${remote.maxFeePerGas} wei per gas`
   const expiry = remote?.expiryBlocks === undefined ? '' : `, signatures for ${remote.expiryBlocks} blocks`
+  const relayer = relayers.map(({ address }) => address).join(' and ')
   return `relayer ${relayer}, sign verifier ${signVerifier.address}, ${depth}${expiry}${limits(remote)}`
 }
 

@@ -155,43 +155,6 @@ export function watchDatabase(
   })
 }
 
-export interface ChainBacklog {
-  chainId: number
-  unsettled: number
-  inFlight: number
-  waitingForFees: boolean
-  waitingForFunds: boolean
-  stuck: { id: number; why: string } | undefined
-  trouble: Error | undefined
-}
-
-export function watchChains(
-  { registry }: Pick<Metrics, 'registry'>,
-  status: () => readonly ChainBacklog[],
-): void {
-  const gauge = (name: string, help: string, read: (sending: ChainBacklog) => number) =>
-    new Gauge({
-      name,
-      help,
-      labelNames: ['chain'],
-      registers: [registry],
-      collect() {
-        this.reset()
-        for (const sending of status()) this.inc({ chain: String(sending.chainId) }, read(sending))
-      },
-    })
-  gauge('tapchip_transactions_unsettled', 'Unsettled transactions, by chain', (s) => s.unsettled)
-  gauge('tapchip_transactions_in_flight', 'Nonces issued but not mined, by chain', (s) => s.inFlight)
-  gauge('tapchip_chain_waiting_for_fees', '1 while the fees of a chain exceed the cap', (s) =>
-    Number(s.waitingForFees),
-  )
-  gauge('tapchip_chain_waiting_for_funds', '1 while the relayer has no funds on a chain', (s) =>
-    Number(s.waitingForFunds),
-  )
-  const trouble = '1 while a chain is unreachable or misconfigured, or a transaction cannot continue'
-  gauge('tapchip_chain_trouble', trouble, (s) => Number(s.trouble !== undefined || s.stuck !== undefined))
-}
-
 /** All metrics in Prometheus' text format. */
 export const metricsText = async ({
   registry,

@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import type { BackgroundLoop } from '../../values/background-loop.ts'
 import { devChainId } from '../chain/dev-chain/dev-keys.ts'
 import type { Config } from '../config/config.ts'
+import { missingSigners } from '../domain/chain/chains.ts'
 import { verifyContracts } from '../domain/contracts/inspect-contract.ts'
 import { recordMissing } from '../domain/deployments/deployments.ts'
 import { startCleanup } from '../domain/operations/housekeeping.ts'
@@ -11,6 +12,7 @@ import { makeTapMonths } from '../domain/operations/retention.ts'
 import { type Administration, addressOf, openAdministration } from '../http/administration.ts'
 import { applySeed, readSeed } from '../seed/load.ts'
 import { findTransaction } from '../store/chain/intents.ts'
+import { queueLengths } from '../store/chain/signer-queues.ts'
 import { contractsWithOtherUrl } from '../store/contracts/contracts.ts'
 import { dataDirProblem } from '../store/data-dir/data-dir.ts'
 import { isOutOfSpace } from '../store/data-dir/disk.ts'
@@ -171,6 +173,17 @@ export async function reconcileChains(ctx: Context, stopped?: AbortSignal): Prom
   if (chains.embedded) await settledOn(ctx, ids, stopped)
   if (ids.length > 0) log.info({ transactions: ids.length }, 'recorded what the chains were missing')
   await warnOfOtherUrls(ctx)
+  await warnOfMissingRelayers(ctx)
+}
+
+/** Transactions of a relayer that is not configured any more; the others take what it has not signed. */
+async function warnOfMissingRelayers({ chains, db, log }: Context): Promise<void> {
+  for (const chain of chains.all)
+    for (const { signer, unsettled } of missingSigners(chain, await queueLengths(db.read, chain.id)))
+      log.warn(
+        { chainId: chain.id, relayer: signer, unsettled },
+        `transactions of a relayer that is not configured here are unsettled; start with its key until they are: TAPCHIP_RELAYERS_${chain.id}`,
+      )
 }
 
 /** Polls, because transactions behind a failed one are given up with it, and no event announces that. */

@@ -3,8 +3,9 @@ import { describeStuck, lateChains } from '../domain/chain/chains.ts'
 import { DomainError } from '../domain/errors/errors.ts'
 import { probeStore } from '../domain/operations/status.ts'
 import { restrictToOperators } from '../http/administration.ts'
+import { type ChainBacklog, watchChains } from '../process/chain-metrics.ts'
 import type { Context } from '../process/context.ts'
-import { type ChainBacklog, metricsText, watchChains } from '../process/metrics.ts'
+import { metricsText } from '../process/metrics.ts'
 import { watchRpcUrls, watchSigners } from '../process/upstream-metrics.ts'
 import { version } from '../process/version.ts'
 
@@ -100,14 +101,21 @@ function describeDatabase({ db }: Context) {
   }
 }
 
-/** One word per chain. Taps work without chains, so an unreachable one does not make the daemon unready. */
+/** One word per chain, that of its relayer with the greatest problem. Taps work without chains, so an unreachable one does not make the daemon unready. */
 function describeChains({ chains }: Context): Record<string, string> {
-  return Object.fromEntries(
-    chains.relayer.status().map((sending) => [sending.chainId, backlogStatus(sending)]),
-  )
+  const words: Record<string, BacklogWord> = {}
+  for (const sending of chains.relayer.status()) {
+    const [word, known] = [backlogStatus(sending), words[sending.chainId]]
+    if (known === undefined || backlogWords.indexOf(word) > backlogWords.indexOf(known))
+      words[sending.chainId] = word
+  }
+  return words
 }
 
-function backlogStatus({ trouble, stuck, waitingForFunds, waitingForFees }: ChainBacklog) {
+const backlogWords = ['ok', 'waiting-for-fees', 'waiting-for-funds', 'trouble'] as const
+type BacklogWord = (typeof backlogWords)[number]
+
+function backlogStatus({ trouble, stuck, waitingForFunds, waitingForFees }: ChainBacklog): BacklogWord {
   if (trouble !== undefined || stuck !== undefined) return 'trouble'
   if (waitingForFunds) return 'waiting-for-funds'
   return waitingForFees ? 'waiting-for-fees' : 'ok'

@@ -2,6 +2,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { arch, cpus, version as osVersion, release, totalmem } from 'node:os'
 import { basename, join } from 'node:path'
 import { shownBox } from '../../batch/boxes.ts'
+import type { ElementOf } from '../../client/types.ts'
 import { readConfigFile } from '../../config-file.ts'
 import type { CliContext } from '../../context.ts'
 import {
@@ -44,7 +45,16 @@ export const sections: Readonly<Record<string, (ctx: CliContext) => unknown>> = 
   },
   chains: async (ctx) =>
     (await ctx.call('GET /admin/chains')).map(
-      ({ relayer: _, signVerifier: __, rpcUrl: ___, ...chain }) => chain,
+      ({
+        relayer: _,
+        signVerifier: __,
+        rpcUrl: ___,
+        relayers = [],
+        ...chain
+      }: Partial<ElementOf<'GET /admin/chains'>>) => ({
+        ...chain,
+        relayers: relayers.map(({ address: ____, ...relayer }) => relayer),
+      }),
     ),
   doctor: async (ctx) => (await Promise.all([checkMachine(ctx), checkDaemon(ctx)])).flat(),
   services: (ctx) =>

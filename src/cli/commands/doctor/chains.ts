@@ -22,11 +22,28 @@ const inUnits = (wei: bigint, decimals: number): string => {
 const coins = (wei: string): string => `${inUnits(BigInt(wei), 18)} coins`
 const gwei = (wei: string): string => `${inUnits(BigInt(wei), 9)} gwei`
 
+type Relayer = Chain['relayers'][number]
+
+/** An older daemon has one. */
+const relayersOf = ({ relayers, relayer: address, balance, unsettled }: Partial<Chain>): readonly Relayer[] =>
+  relayers ?? [
+    {
+      name: 'relayer',
+      address: address ?? '',
+      balance: balance ?? null,
+      unsettled: unsettled ?? 0,
+      jam: null,
+    },
+  ]
+
+const describeRelayer = ({ name, address, balance }: Relayer): string =>
+  `${name} ${address || 'not known yet'}${balance === null ? '' : ` with ${coins(balance)}`}`
+
 export const describeChain = (chain: Chain): string =>
   [
     chain.isEmbedded ? 'embedded' : 'remote',
     chain.latestBlock === null ? 'does not answer' : `block ${chain.latestBlock}`,
-    `relayer ${chain.relayer || 'not known yet'}${chain.balance === null ? '' : ` with ${coins(chain.balance)}`}`,
+    ...relayersOf(chain).map(describeRelayer),
     `${chain.unsettled} unsettled`,
     ...Object.entries(chain.waiting).map(([why, count]) => `${count} waiting for ${why}`),
     ...(chain.trouble === null ? [] : [chain.trouble.message]),
@@ -40,6 +57,10 @@ export const checkChains = async (ctx: CliContext): Promise<Finding[]> => {
   if (chains.length > 0)
     return chains.flatMap((chain) => [
       check(chain),
+      ...relayersOf(chain)
+        .slice(1)
+        .map((relayer) => checkRelayer(chain, relayer)),
+      ...checkMissing(chain),
       ...checkUrls(chain),
       ...checkSigner(chain),
       ...chain.contracts.map(checkContract),
@@ -102,8 +123,14 @@ const check = (chain: Chain): Finding => {
   const { trouble: problem, balance, baseFee, maxFeePerGas } = chain
   if (problem !== null) return fail(name, problem.message.replace(/\.$/, ''), fixOf(problem, chain))
   if (balance === null) return fail(name, 'it does not answer', fixOf({ code: 'node' }, chain))
-  const pay = `send some of the chain's coin to ${chain.relayer}`
-  if (chain.waiting.funds !== undefined)
+  const pay = payTo(chain.relayer)
+  const [first] = relayersOf(chain)
+  const others = relayersOf(chain).slice(1)
+  // Another relayer's finding says so.
+  if (
+    chain.waiting.funds !== undefined &&
+    (first?.jam === 'funds' || others.every(({ jam }) => jam !== 'funds'))
+  )
     return fail(
       name,
       `the relayer has ${coins(balance)}, and ${counted(chain.waiting.funds, 'transaction')} cannot be paid`,
@@ -111,7 +138,7 @@ const check = (chain: Chain): Finding => {
     )
   // A chain that is only used to resolve names needs no funds.
   if (BigInt(balance) === 0n)
-    return (chain.unsettled > 0 ? fail : warn)(name, 'the relayer has no funds', pay)
+    return ((first?.unsettled ?? 0) > 0 ? fail : warn)(name, 'the relayer has no funds', pay)
   if (maxFeePerGas !== null && baseFee !== null && BigInt(baseFee) > BigInt(maxFeePerGas))
     return fail(
       name,
@@ -124,15 +151,53 @@ const check = (chain: Chain): Finding => {
       `${counted(chain.waiting.fees, 'transaction')}: ${waitingReasons.fees.why}`,
       waitingReasons.fees.fix(chain.chainId),
     )
-  const cost = BigInt(baseFee ?? 0) * typicalGas
-  if (cost * fewTransfers > BigInt(balance))
-    return warn(
-      name,
-      `the relayer has ${coins(balance)}, enough for ${BigInt(balance) / cost} transfers`,
-      pay,
-    )
+  const left = transfersLeft(chain, balance)
+  if (left !== undefined)
+    return warn(name, `the relayer has ${coins(balance)}, enough for ${left} transfers`, pay)
   return ok(name, describeChain(chain))
 }
+
+const payTo = (address: string): string => `send some of the chain's coin to ${address}`
+
+/** undefined: enough for now. */
+function transfersLeft({ baseFee }: Chain, balance: string): bigint | undefined {
+  const cost = BigInt(baseFee ?? 0) * typicalGas
+  return cost * fewTransfers > BigInt(balance) ? BigInt(balance) / cost : undefined
+}
+
+/** The chain's own finding is about the first one. */
+function checkRelayer(chain: Chain, relayer: Relayer): Finding {
+  const { name: signer, address, balance, unsettled, jam } = relayer
+  const name = `chain ${chain.chainId} ${signer}`
+  const about = describeRelayer(relayer)
+  const held = `${counted(unsettled, 'transaction')} of it ${unsettled === 1 ? 'is' : 'are'} unsettled`
+  const isPoor = jam === 'funds' || (balance !== null && BigInt(balance) === 0n)
+  if (isPoor)
+    return (unsettled > 0 ? fail : warn)(
+      name,
+      `${about} cannot pay: ${held}, and others send what is new`,
+      payTo(address),
+    )
+  if (jam !== null)
+    return warn(
+      name,
+      `${about} does not get on (${waitingReasons[jam].why}): ${held}, and others send what is new`,
+      waitingReasons[jam].fix(chain.chainId),
+    )
+  const left = balance === null ? undefined : transfersLeft(chain, balance)
+  return left === undefined
+    ? ok(name, `${about}, ${unsettled} unsettled`)
+    : warn(name, `${about}, enough for ${left} transfers`, payTo(address))
+}
+
+const checkMissing = ({ chainId, missing = [] }: Partial<Chain>): Finding[] =>
+  missing.map(({ signer, unsettled }) =>
+    fail(
+      `chain ${chainId} ${signer}`,
+      `${counted(unsettled, 'transaction')} of ${signer}, which is not configured here, cannot go on`,
+      `start with its key again (TAPCHIP_RELAYERS_${chainId}) until they are settled: tapchip transactions list --chain-id ${chainId}; or cancel those that are queued`,
+    ),
+  )
 
 const fixOf = (
   {

@@ -143,6 +143,7 @@ export const printTransaction = async (ctx: CliContext, transaction: FullTransac
     'Cancelled for': it.cancelling ?? undefined,
     Chain: it.chainId,
     Team: it.team,
+    Relayer: it.relayer,
     Sender: it.sender,
     Nonce: it.nonce,
     'First hash': it.initialTxHash,

@@ -58,7 +58,10 @@ export class QueueLengths {
   }
 }
 
-export const namesOf = (chain: ChainSettings | undefined, addresses: ReadonlySet<string>): Set<string> =>
+export const namesOf = (
+  chain: ChainSettings | undefined,
+  addresses: ReadonlyMap<string, unknown>,
+): Set<string> =>
   new Set(
     Object.entries(chain?.signers ?? {}).flatMap(([name, { address }]) =>
       addresses.has(address) ? [name] : [],

@@ -28,10 +28,25 @@ export const chains = {
           baseFee: wei().nullable(),
           /** Wei per gas; the highest fee ever offered. Null: the embedded chain's own fee. */
           maxFeePerGas: wei().nullable(),
-          /** Empty until the remote signer has told its keys for the first time. */
+          /** The first one, which owns the contracts that are deployed from here. Empty until the remote signer has told its keys. */
           relayer: z.string(),
           /** Wei. */
           balance: wei().nullable(),
+          /** All that send, the first one included. */
+          relayers: z.array(
+            z.object({
+              /** As in a transaction's `relayer`. */
+              name: z.string(),
+              address: z.string(),
+              /** Wei. */
+              balance: wei().nullable(),
+              unsettled: z.number(),
+              /** Why nothing is mined for it: the others take over what it has not signed. */
+              jam: z.enum(['fees', 'funds', 'node', 'signer', 'block']).nullable(),
+            }),
+          ),
+          /** Relayers with unsettled transactions whose keys are not configured here. */
+          missing: z.array(z.object({ signer: z.string(), unsettled: z.number() })),
           signVerifier: z.string(),
           unsettled: z.number(),
           inFlight: z.number(),

@@ -32,6 +32,9 @@ const transactionFields = () => ({
   /** Hash of the attempt that was mined. */
   minedHash: z.string().nullable(),
   blockNumber: z.number().nullable(),
+  /** The relayer that sends it; until it is signed, another one may take it over. */
+  relayer: z.string(),
+  /** Its address, once it is signed. */
   sender: z.string().nullable(),
   nonce: z.number().nullable(),
   createdAt: timestamp,

@@ -10,6 +10,8 @@ import type { RpcEndpoint } from '../../chain/rpc-endpoint.ts'
 import type { EndpointHealth } from '../../chain/rpc-transport.ts'
 import type { Actor } from '../../store/audit/audit.ts'
 import { listTransactions } from '../../store/chain/listing.ts'
+import { jammedSenders } from '../../store/chain/senders.ts'
+import { queueLengths } from '../../store/chain/signer-queues.ts'
 import { contractsInTrouble } from '../../store/contracts/contracts.ts'
 import type { Db } from '../../store/database/database.ts'
 import type { ContractRow, TransactionRow } from '../../store/schema/schema.ts'
@@ -28,6 +30,9 @@ interface ChainState {
   rpcUrl: string | undefined
   /** undefined: the chain does not answer. */
   head: { block: number; baseFee: bigint; balance: bigint } | undefined
+  relayers: RelayerState[]
+  /** Signers with unsettled transactions whose keys are not configured here. */
+  missing: { signer: string; unsettled: number }[]
   /** Wei per gas; the highest fee ever offered. undefined: the embedded chain's own fee. */
   maxFeePerGas: bigint | undefined
   unsettled: number
@@ -60,6 +65,16 @@ async function signerOf({ relayers }: Chain, isChecked: boolean): Promise<Signer
     ? await Promise.all(signers.map((one) => one.check()))
     : signers.map(({ problem }) => problem)
   return { host: first.host, problem: problems.find((one) => one !== undefined)?.message }
+}
+
+interface RelayerState {
+  name: string
+  address: string
+  /** undefined: the chain does not answer. */
+  balance: bigint | undefined
+  unsettled: number
+  /** Nothing is mined for it, for this reason. */
+  jam: SenderStatus['jam']
 }
 
 interface Endpoint extends EndpointHealth {
@@ -104,11 +119,13 @@ async function stateOf(
 ): Promise<Omit<ChainState, 'contracts'>> {
   const isOpen = teamId !== undefined
   const own = { teamId, chainId: chain.id, isOpen, waiting: !isOpen, limit: maxCounted }
-  const [answer, open, endpoints, signer] = await Promise.all([
+  const [answer, open, endpoints, signer, queues, jams] = await Promise.all([
     headOf(chain),
     listTransactions(db.read, own),
     endpointsOf(chain, isChecked),
     signerOf(chain, isChecked),
+    queueLengths(db.read, chain.id, teamId),
+    jammedSenders(db.read, chain.id),
   ])
   const status = chains.relayer.status().filter(({ chainId }) => chainId === chain.id)
   const sum = (count: 'unsettled' | 'inFlight') => status.reduce((all, one) => all + one[count], 0)
@@ -122,6 +139,14 @@ async function stateOf(
     chain,
     rpcUrl: chains.rpcUrls[chain.id],
     head: answer.head,
+    relayers: chain.relayers.map(({ name, address }, at) => ({
+      name,
+      address,
+      balance: answer.balances?.[at],
+      unsettled: queues.get(name) ?? 0,
+      jam: jams.get(address) ?? null,
+    })),
+    missing: [...missingSigners(chain, queues)],
     maxFeePerGas: config.chains.find(({ chainId }) => chainId === chain.id)?.maxFeePerGas,
     ...counts,
     waiting: waitingIn(open),
@@ -129,6 +154,14 @@ async function stateOf(
     endpoints,
     signer,
   }
+}
+
+export function* missingSigners(
+  { relayers }: Chain,
+  queues: ReadonlyMap<string, number>,
+): Generator<{ signer: string; unsettled: number }> {
+  for (const [signer, unsettled] of queues)
+    if (relayers.every(({ name }) => name !== signer)) yield { signer, unsettled }
 }
 
 /** @param isShown the caller may know the transaction that is stuck */
@@ -171,17 +204,18 @@ async function endpointsOf(chain: Chain, isChecked: boolean): Promise<Endpoint[]
 
 async function headOf({
   client,
-  relayer,
+  relayers,
   id,
-}: Chain): Promise<Pick<ChainState, 'head'> & { error?: unknown }> {
+}: Chain): Promise<Pick<ChainState, 'head'> & { balances?: readonly bigint[]; error?: unknown }> {
   try {
-    const [actual, block, balance] = await Promise.all([
+    const [actual, block, balances] = await Promise.all([
       client.getChainId(),
       client.getBlock({ blockTag: 'latest' }),
-      client.getBalance({ address: relayer }),
+      Promise.all(relayers.map(({ address }) => client.getBalance({ address }))),
     ])
+    const [balance = 0n] = balances
     if (actual !== id) return { head: undefined, error: new WrongChain(id, actual) }
-    return { head: { block: Number(block.number), baseFee: block.baseFeePerGas ?? 0n, balance } }
+    return { head: { block: Number(block.number), baseFee: block.baseFeePerGas ?? 0n, balance }, balances }
   } catch (error) {
     return { head: undefined, error: error instanceof BaseError ? error : new Error('it does not answer') }
   }

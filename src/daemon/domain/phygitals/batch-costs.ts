@@ -25,7 +25,9 @@ export interface ChainTotals {
   l1Fee: bigint | null
   /** The required balance: both, but at least what a node requires to accept one transaction. */
   needed: bigint
+  /** The first one. */
   relayer: string
+  /** Of all relayers that can pay for a transaction. */
   balance: bigint
   canPay: boolean
 }
@@ -104,8 +106,8 @@ export async function priced(
   cap: bigint | undefined,
   { transactions, gas, gasLimit, data }: ChainTransactions,
 ): Promise<ChainTotals> {
-  const [balance, fees, l1Each] = await Promise.all([
-    readChain(chain, () => chain.client.getBalance({ address: chain.relayer })),
+  const [balances, fees, l1Each] = await Promise.all([
+    balancesOf(chain),
     feesOf(chain, cap),
     l1FeeOf(chain, data),
   ])
@@ -114,6 +116,9 @@ export async function priced(
   const all = cost + (l1Fee ?? 0n)
   const minBalance = gasLimit * fees.maxFeePerGas + (l1Each ?? 0n)
   const needed = larger(all, minBalance)
+  // One that cannot pay for a single transaction is passed over.
+  const spendable = balances.filter((one) => one >= minBalance)
+  const balance = spendable.length === 0 ? (balances[0] ?? 0n) : spendable.reduce((sum, one) => sum + one)
   return {
     chainId: chain.id,
     transactions,
@@ -127,6 +132,12 @@ export async function priced(
     canPay: balance >= needed,
   }
 }
+
+/** Of all relayers of a chain. @throws DomainError chain_unavailable */
+export const balancesOf = (chain: Chain): Promise<bigint[]> =>
+  readChain(chain, () =>
+    Promise.all(chain.relayers.map(({ address }) => chain.client.getBalance({ address }))),
+  )
 
 /** The most expensive sample. */
 async function gasOf(chain: Chain, call: Call, samples: readonly Sample[]): Promise<bigint> {

@@ -11,7 +11,7 @@ import { claimSample, l1FeeOf } from '../chain/l1-fee.ts'
 import { chainOf, readChain, readContract, refusalOf, ttlCached } from '../chain/read-chain.ts'
 import { assertDeployed, assertOurs, contractOf } from '../contracts/deployed.ts'
 import { conflict, DomainError } from '../errors/errors.ts'
-import { feesOf } from './batch-costs.ts'
+import { balancesOf, feesOf } from './batch-costs.ts'
 import { checkOwnMove, gasLimitOf, type OwnMove, refusedMove } from './own-move.ts'
 import { signClaim } from './sign-claim.ts'
 
@@ -108,12 +108,8 @@ const notAPhygital = (chain: Chain, address: Address, error: unknown): unknown =
 /** Refuses before anything is recorded; the embedded chain is free. @throws DomainError chain_unavailable */
 async function assertCanSend(chain: Chain): Promise<void> {
   if (chain.isEmbedded) return
-  const [{ isOverCap, maxFeePerGas }, balance, l1Fee = 0n] = await ttlCached(chain, 'price', 1000, () =>
-    Promise.all([
-      feesOf(chain, chain.maxFeePerGas),
-      readChain(chain, () => chain.client.getBalance({ address: chain.relayer })),
-      l1FeeOf(chain, claimSample()),
-    ]),
+  const [{ isOverCap, maxFeePerGas }, balances, l1Fee = 0n] = await ttlCached(chain, 'price', 1000, () =>
+    Promise.all([feesOf(chain, chain.maxFeePerGas), balancesOf(chain), l1FeeOf(chain, claimSample())]),
   )
   if (isOverCap)
     throw new DomainError(
@@ -121,7 +117,7 @@ async function assertCanSend(chain: Chain): Promise<void> {
       `Chain ${chain.id} asks for higher gas fees than this daemon may pay. Nothing was used up; try again later.`,
       { retryAfterSeconds: 60 },
     )
-  if (balance < BigInt(claimGas) * maxFeePerGas + l1Fee)
+  if (balances.every((balance) => balance < BigInt(claimGas) * maxFeePerGas + l1Fee))
     throw new DomainError(
       'chain_unavailable',
       `The relayer of chain ${chain.id} cannot pay for this at the moment. Nothing was used up; try again later.`,

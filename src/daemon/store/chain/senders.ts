@@ -35,8 +35,15 @@ export const setJam = statement<SenderId & { jam: SenderJam | null }>()((db, p) 
 ).run
 
 const jammed = statement<{ chainId: number }>()((db, p) =>
-  db.selectFrom('senders').select('address').where('chainId', '=', p.chainId).where('jam', 'is not', null),
+  db
+    .selectFrom('senders')
+    .select(['address', 'jam'])
+    .where('chainId', '=', p.chainId)
+    .where('jam', 'is not', null),
 )
-/** Addresses. */
-export const jammedSenders = async (db: Queries, chainId: number): Promise<ReadonlySet<string>> =>
-  new Set((await jammed.all(db, { chainId })).map(({ address }) => address))
+/** The reasons by address. */
+export const jammedSenders = async (
+  db: Queries,
+  chainId: number,
+): Promise<ReadonlyMap<string, SenderJam | null>> =>
+  new Map((await jammed.all(db, { chainId })).map(({ address, jam }) => [address, jam]))

@@ -63,18 +63,20 @@ export async function signerUnderWay(
 }
 
 /** The number of unsettled transactions by signer, including signers that are no longer configured. */
-export async function queueLengths(db: Queries, chainId: number): Promise<Map<string, number>> {
-  const rows = await queues.all(db, { chainId })
-  return new Map(rows.map(({ signer, count }) => [signer, Number(count)]))
-}
-const queues = statement<{ chainId: number }>()((db, p) =>
-  db
+export async function queueLengths(
+  db: Queries,
+  chainId: number,
+  teamId?: number,
+): Promise<Map<string, number>> {
+  const all = db
     .selectFrom('transactions')
     .select((e) => ['signer', e.fn.countAll<number>().as('count')])
-    .where('chainId', '=', p.chainId)
+    .where('chainId', '=', chainId)
     .where('settledAt', 'is', null)
-    .groupBy('signer'),
-)
+    .groupBy('signer')
+  const rows = await (teamId === undefined ? all : all.where('teamId', '=', teamId)).execute()
+  return new Map(rows.map(({ signer, count }) => [signer, Number(count)]))
+}
 
 interface TakeOver {
   chainId: number
