@@ -162,6 +162,7 @@ const asked: Record<string, () => WritingRequest | Promise<WritingRequest>> = {
     at('delivery', '/admin/webhook-deliveries/:/redeliver'),
   'PATCH /admin/teams/:id': () => ({ url: `/admin/teams/${made.team}`, body: { brand: { name: 'Anorak' } } }),
   'POST /admin/backup': () => ({ url: '/admin/backup', body: {} }),
+  'POST /admin/root-token/roll': () => ({ url: '/admin/root-token/roll' }),
   'POST /admin/batches': () => ({
     url: '/admin/batches',
     body: { team: 'Acme', kind: 'chips edit', total: 1, rowsHash: '0'.repeat(64) },
@@ -201,7 +202,7 @@ const harmless: Record<string, number> = {
 }
 
 /** Streams without an end, conversations, and steps of batches, which have an order: tests/daemon/batches. */
-const unanswered = /taps\/follow|nfc\/sessions\/:id|admin\/batches|admin\/backup|redeliver/
+const unanswered = /taps\/follow|nfc\/sessions\/:id|admin\/batches|admin\/backup|root-token|redeliver/
 
 /** Credentials of the team that a request is about. */
 async function holderOf(kind: string, { url, body }: WritingRequest): Promise<Headers> {

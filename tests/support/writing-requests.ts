@@ -359,7 +359,8 @@ export async function openWorld(env: Record<string, string>, spares = 1500) {
       ...{ url: '/admin/admin-tokens', ...ofAdmin, body: { name: name('token'), scopes: ['read'] } },
     }),
     'POST /admin/admin-tokens/:id/roll': async () => {
-      const { id } = await json('POST', '/admin/admin-tokens', { name: name('token'), scopes: ['read'] })
+      const body = { team: 'Acme', name: name('token'), scopes: ['read'] }
+      const { id } = await json('POST', '/admin/admin-tokens', body)
       return { url: `/admin/admin-tokens/${id}/roll`, ...ofAdmin, body: { overlapSeconds: 0 } }
     },
     'DELETE /admin/admin-tokens/:id': async () => {
