@@ -1,9 +1,12 @@
 import { getAddress } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ownerOf } from '../../src/daemon/chain/contract-state.ts'
+import { insertTransaction } from '../../src/daemon/store/chain/intents.ts'
+import { tokenTopic } from '../../src/daemon/store/phygitals/tokens.ts'
 import { bob, carol, chips, type Phygitals } from '../support/phygitals.ts'
 import { acmeKey } from '../support/seeds.ts'
-import { openTeamToken, type TeamToken } from '../support/team-token.ts'
+import { Browser } from '../support/tap-browser.ts'
+import { openTeamToken, type TeamToken, teamTokenOf } from '../support/team-token.ts'
 
 describe('a contract of which the relayer has the approval and a role', () => {
   let p: Phygitals
@@ -34,7 +37,7 @@ describe('a contract of which the relayer has the approval and a role', () => {
     })
   })
 
-  test('moves a token by a code, and tells webhooks', async () => {
+  test('moves a token by a code', async () => {
     const code = await p.code(chips.art(1))
     const answer = await p.ask('/phygitals/transfer/pullable', { recipient: bob }, { code })
     expect(answer).toMatchObject({ status: 200, body: { success: true } })
@@ -78,5 +81,120 @@ describe('a contract of which the relayer has the approval and a role', () => {
       status: 409,
       body: { message: expect.stringMatching(/belongs to 0x.* already/) },
     })
+  })
+})
+
+describe('on the tap page and by codes', () => {
+  let p: Phygitals
+  let t: TeamToken
+  beforeAll(async () => {
+    ;({ p, t } = await openTeamToken())
+  })
+  afterAll(() => p.close())
+  const moves = async () => (await p.transactions()).filter(({ topic }) => topic?.includes(t.address))
+  const owner = async (id: number) => {
+    await p.settled()
+    return ownerOf(p.ctx.chains.get(31337).client, t.address, BigInt(id))
+  }
+
+  test('a claim is one transaction, however often the button is pressed', async () => {
+    const browser = new Browser(p)
+    const page = await browser.tap(chips.art(1), 1)
+    const ten = await Promise.all(
+      Array.from({ length: 10 }, () => browser.press(page, { kind: 'claim', recipient: bob })),
+    )
+    expect(ten.map(({ status }) => status)).toEqual(ten.map(() => 200))
+    expect(await owner(1)).toBe(getAddress(bob))
+    expect(await moves()).toMatchObject([{ state: 'confirmed', signings: 1 }])
+    expect(await browser.states(page)).toMatchObject({ 'claim-0': { is: 'confirmed' } })
+  })
+
+  test('keeps the words of a contract from the page', async () => {
+    await t.mint(4)
+    await t.link(chips.jacket(4), 4)
+    await t.behave('closed')
+    const browser = new Browser(p)
+    const refused = await browser.press(await browser.tap(chips.jacket(4), 1), {
+      kind: 'claim',
+      recipient: bob,
+    })
+    await t.behave('normal')
+    expect(refused).toMatchObject({ status: 400, state: 'failed' })
+    expect(refused.html).toContain('Nothing was sent or used up')
+    expect(refused.html).not.toMatch(/holiday|cast send/)
+  })
+
+  test('leaves a code good where the owner has moved the token to somebody who approved nothing', async () => {
+    const code = await p.code(chips.art(2))
+    await t.move(carol, 2)
+    const refused = await p.ask('/phygitals/transfer/pullable', { recipient: bob }, { code })
+    expect(refused).toMatchObject({ status: 400, body: { code: 'simulation_reverted' } })
+    expect(refused.body.message).not.toContain('cast send')
+    expect((await p.ask(`/otps/${code}`)).body.isExpired).toBe(false)
+    const asked = { ...t.token(2), recipient: bob }
+    const byTeam = await p.ask('/phygitals/transfer', asked, { key: acmeKey })
+    expect(byTeam.body.message).toContain(`The owner ${getAddress(carol)} has not approved the relayer`)
+  })
+
+  test('takes two transfers of a token under way, and no third', async () => {
+    const token = t.token(3)
+    const under = async (recipient: string) =>
+      p.ctx.db.write((trx) =>
+        insertTransaction(trx, {
+          ...{ teamId: null, chainId: 31337, signer: 'nobody', candidates: null, kind: 'phygital-transfer' },
+          ...{ topic: tokenTopic(token), subject: JSON.stringify({ ...token, recipient }), sequence: null },
+          ...{
+            createdAt: new Date(0).toISOString(),
+            to: null,
+            data: null,
+            gas: null,
+            builder: null,
+            args: null,
+          },
+        }),
+      )
+    const ids = [await under(bob), await under(carol)]
+    const code = await p.code(chips.art(3))
+    const refused = await p.ask('/phygitals/transfer/pullable', { recipient: bob }, { code })
+    expect(refused).toMatchObject({ status: 409, body: { message: expect.stringContaining(ids.join(', ')) } })
+    await p.ctx.db.write((trx) => trx.deleteFrom('transactions').where('id', 'in', ids).execute())
+    expect((await p.ask('/phygitals/transfer/pullable', { recipient: bob }, { code })).status).toBe(200)
+    expect(await owner(3)).toBe(getAddress(bob))
+  })
+
+  test('two taps register first, then move', async () => {
+    const other = await teamTokenOf(p)
+    await other.mint(1)
+    await other.approve()
+    const twoTap = { delaySeconds: 0, windowSeconds: 600 }
+    expect((await other.register({ symbol: 'TWO', mint: undefined, twoTap })).status).toBe(200)
+    await other.link(chips.jacket(1), 1)
+    const [first, move] = [await p.code(chips.jacket(1)), '/phygitals/transfer/pullable']
+    expect((await p.ask(move, { recipient: bob }, { code: first })).body.code).toBe('registration_missing')
+    const registration = '/phygitals/claim-registration/pullable'
+    expect((await p.ask(registration, { recipient: bob }, { code: first })).status).toBe(200)
+    const second = await p.code(chips.jacket(1))
+    expect((await p.ask(move, { recipient: bob }, { code: second })).status).toBe(200)
+    await p.settled()
+    expect(await ownerOf(p.ctx.chains.get(31337).client, other.address, 1n)).toBe(getAddress(bob))
+  })
+
+  test('what has no function is refused before anything is used up', async () => {
+    const other = await teamTokenOf(p)
+    await other.mint(1)
+    await other.register({ symbol: 'MINTS', transfer: undefined })
+    await other.link(chips.jacket(2), 1)
+    const code = await p.code(chips.jacket(2))
+    const refused = await p.ask('/phygitals/transfer/pullable', { recipient: bob }, { code })
+    expect(refused).toMatchObject({
+      status: 409,
+      body: { message: expect.stringMatching(/without --transfer/) },
+    })
+    expect((await p.ask(`/otps/${code}`)).body.isExpired).toBe(false)
+    const third = await teamTokenOf(p)
+    await third.register({ symbol: 'MOVES', mint: undefined })
+    await third.link(chips.jacket(3), 9)
+    const mint = await p.ask('/phygitals/transfer', { ...third.token(9), recipient: bob }, { key: acmeKey })
+    expect(mint).toMatchObject({ status: 409, body: { message: expect.stringMatching(/without --mint/) } })
   })
 })

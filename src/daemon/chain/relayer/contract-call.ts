@@ -12,14 +12,11 @@ import { plainText } from '../../outbound/foreign-text.ts'
 
 // Contracts of teams that take no signed claims: the relayer calls a function of theirs.
 
-/** What an argument may be; anything else is a constant. */
-export const argumentRoles = ['owner', 'recipient', 'tokenId', 'uri', 'data'] as const
-
 export const contractCall = z.object({
   name: z.string(),
   /** Elementary ABI types. */
   types: z.array(z.string()),
-  /** A role, or a constant, for each type. */
+  /** For each type: owner, recipient, tokenId, uri, data (no bytes), or a constant. */
   args: z.array(z.string()),
 })
 export type ContractCall = z.infer<typeof contractCall>

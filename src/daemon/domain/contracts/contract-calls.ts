@@ -1,10 +1,5 @@
 import { type Abi, encodeFunctionData, keccak256, parseAbi, stringToBytes, zeroAddress, zeroHash } from 'viem'
-import {
-  argumentRoles,
-  type ContractCall,
-  type ContractCalls,
-  invocationOf,
-} from '../../chain/relayer/contract-call.ts'
+import { type ContractCall, type ContractCalls, invocationOf } from '../../chain/relayer/contract-call.ts'
 import { invalid } from '../errors/errors.ts'
 
 /** An item of an ABI: human-readable, or as compilers write it. */
@@ -70,33 +65,18 @@ const signatureOf = ({ name, types }: Pick<Item, 'name' | 'types'>): string => `
 
 function itemsOf(abi: readonly AbiItem[]): Item[] {
   const lines = abi.filter((item) => typeof item === 'string')
-  const written: AbiItem[] = lines.length === 0 ? [] : [...parsedLines(lines)]
-  return [...abi, ...written].flatMap((item) =>
-    typeof item !== 'string' && item.name !== undefined && identifier.test(item.name)
-      ? [
-          {
-            type: item.type,
-            name: item.name,
-            isView: item.stateMutability === 'view' || item.stateMutability === 'pure',
-            types: (item.inputs ?? []).map(({ type }) => type),
-          },
-        ]
-      : [],
-  )
-}
-
-function parsedLines(lines: readonly string[]): AbiItem[] {
-  let parsed: Abi
+  let written: Abi = []
   try {
-    parsed = parseAbi(lines)
+    if (lines.length > 0) written = parseAbi(lines)
   } catch {
     throw invalid('abi', 'has a line that is no ABI, such as: function mintTo(address to, uint256 tokenId)')
   }
-  return parsed.flatMap((item) =>
-    item.type === 'function' || item.type === 'error'
-      ? [{ ...item, inputs: item.inputs.map(({ type }) => ({ type })) }]
-      : [],
-  )
+  return [...abi, ...written].flatMap((item) => {
+    if (typeof item === 'string' || !('name' in item) || !identifier.test(item.name ?? '')) return []
+    const { type, name = '', inputs = [] } = item
+    const isView = 'stateMutability' in item && /^(view|pure)$/.test(item.stateMutability ?? '')
+    return [{ type, name, isView, types: inputs.map((input) => input.type) }]
+  })
 }
 
 /** @throws DomainError invalid_input */
@@ -109,7 +89,12 @@ function findCall(
   const [, name = '', inner = ''] = /^\s*([A-Za-z_$][\w$]*)\s*\(([^()]*)\)\s*$/.exec(text) ?? []
   if (name === '') throw invalid(field, 'must be like safeTransferFrom(owner,recipient,tokenId)')
   const args = inner.trim() === '' ? [] : inner.split(',').map((arg) => arg.trim())
-  for (const arg of args) if (!isArgument(arg)) throw invalid(field, unknownArgument(arg))
+  const unknown = args.find((arg) => typesOf(arg) === undefined)
+  if (unknown !== undefined)
+    throw invalid(
+      field,
+      `has the argument "${unknown.slice(0, 40)}". Use owner, recipient, tokenId, uri, data, or a constant: a number, 0x…, true, false, or 'text'`,
+    )
   const missing = ['recipient', 'tokenId'].find((role) => !args.includes(role))
   if (missing === 'tokenId' && field === 'mint')
     throw invalid(
@@ -134,31 +119,24 @@ function findCall(
   return { name, types: found.types, args }
 }
 
-/** At most so many of somebody else's names are repeated. */
 const maxListed = 5
-const list = (items: readonly Item[]): string =>
-  items.slice(0, maxListed).map(signatureOf).join(', ') + (items.length > maxListed ? ', …' : '')
+const list = (items: readonly Item[]): string => items.slice(0, maxListed).map(signatureOf).join(', ')
 
-const roles: readonly string[] = argumentRoles
-const constant = /^(\d{1,78}|0x([0-9a-f]{2}){0,64}|true|false|'[^'"\\]{0,200}'|"[^'"\\]{0,200}")$/i
-const isArgument = (arg: string): boolean => roles.includes(arg) || constant.test(arg)
-const unknownArgument = (arg: string): string =>
-  `has the argument "${arg.slice(0, 40)}". Use ${roles.join(', ')}, or a constant: a number, 0x…, true, false, or 'text'`
-
-const typeOfRole: Record<string, RegExp> = {
-  owner: /^address$/,
-  recipient: /^address$/,
-  tokenId: /^uint/,
-  uri: /^string$/,
-  data: /^bytes$/,
-}
+/** What an argument may be, and the types that it fits. */
+const argumentForms: readonly (readonly [form: RegExp, types: RegExp])[] = [
+  [/^(owner|recipient)$/, /^address$/],
+  [/^tokenId$/, /^uint\d*$/],
+  [/^uri$/, /^string$/],
+  [/^data$/, /^bytes$/],
+  [/^\d{1,78}$/, /^u?int\d*$/],
+  [/^0x([0-9a-f]{2}){0,64}$/i, /^(bytes\d*|address)$/],
+  [/^(true|false)$/, /^bool$/],
+  [/^'[^'"\\]{0,200}'$/, /^string$/],
+]
+const typesOf = (arg: string): RegExp | undefined => argumentForms.find(([form]) => form.test(arg))?.[1]
 
 function doesFit(call: ContractCall, baseUri: string): boolean {
-  const isSuitable = call.types.every((type, index) => {
-    const arg = call.args[index] ?? ''
-    return elementary.test(type) && !type.endsWith(']') && (typeOfRole[arg] ?? typeOfConstant(arg)).test(type)
-  })
-  if (!isSuitable) return false
+  if (!call.types.every((type, index) => typesOf(call.args[index] ?? '')?.test(type))) return false
   try {
     const sample = { owner: zeroAddress, recipient: zeroAddress, tokenId: 1n, baseUri }
     encodeFunctionData(invocationOf(call, sample))
@@ -166,12 +144,6 @@ function doesFit(call: ContractCall, baseUri: string): boolean {
   } catch {
     return false
   }
-}
-
-function typeOfConstant(arg: string): RegExp {
-  if (/^\d/.test(arg) && !/^0x/i.test(arg)) return /^u?int/
-  if (/^0x/i.test(arg)) return /^(bytes|address)/
-  return /^['"]/.test(arg) ? /^string$/ : /^bool$/
 }
 
 const wellKnownRoles = ['MINTER_ROLE', 'TRANSFER_ROLE', 'OPERATOR_ROLE', 'MANAGER_ROLE', 'ADMIN_ROLE']

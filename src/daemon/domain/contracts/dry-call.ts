@@ -17,7 +17,7 @@ import type { ContractRow } from '../../store/schema/schema.ts'
 import { readChain } from '../chain/read-chain.ts'
 import { roleName } from './contract-calls.ts'
 
-export interface CallOfContract {
+export interface OwnCall {
   address: Address
   calls: ContractCalls
   call: ContractCall
@@ -27,18 +27,23 @@ export interface CallOfContract {
 }
 
 /** Runs a call from the relayer without sending it. @throws DomainError chain_unavailable */
-export async function dryRefusal(
+export async function dryCall(
   chain: Chain,
-  { address: to, calls, call, ...values }: CallOfContract,
-): Promise<Refusal | undefined> {
-  const data = encodeFunctionData(invocationOf(call, { ...values, baseUri: calls.baseUri }))
+  { address, calls, call, ...values }: OwnCall,
+): Promise<{ gas: bigint; refusal?: never } | { refusal: Refusal }> {
+  const invocation = invocationOf(call, { ...values, baseUri: calls.baseUri })
   try {
-    await readChain(chain, () => chain.client.call({ account: chain.relayer, to, data }))
-    return undefined
+    encodeFunctionData(invocation)
+  } catch {
+    return { refusal: { reason: `${call.name} does not take token ${values.tokenId}` } }
+  }
+  try {
+    const estimate = { ...invocation, address, account: chain.relayer }
+    return { gas: await readChain(chain, () => chain.client.estimateContractGas(estimate)) }
   } catch (error) {
     const revert = revertOf(error)
     if (!revert) throw error
-    return refusalIn(revert, calls.errors)
+    return { refusal: refusalIn(revert, calls.errors) }
   }
 }
 
@@ -51,7 +56,7 @@ const missingRole = /account (0x[0-9a-f]{40}) is missing role (0x[0-9a-f]{64})/i
 export async function adviceOn(
   chain: Chain,
   refusal: Refusal,
-  { address, calls, owner }: Pick<CallOfContract, 'address' | 'calls' | 'owner'>,
+  { address, calls, owner }: Pick<OwnCall, 'address' | 'calls' | 'owner'>,
 ): Promise<string> {
   const { relayer } = chain
   const [, accountInText, roleInText] = missingRole.exec(refusal.reason) ?? []
@@ -105,7 +110,7 @@ export async function dryCalls(db: Queries, chain: Chain, contract: Contract): P
       return 'unknown'
     }
     const of = { address, calls, call, recipient: chain.relayer, ...token }
-    const refusal = await dryRefusal(chain, of)
+    const { refusal } = await dryCall(chain, of)
     if (!refusal) return 'works'
     const advice = await adviceOn(chain, refusal, of)
     warnings.push(

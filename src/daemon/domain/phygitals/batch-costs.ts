@@ -8,7 +8,7 @@ import { type ClaimArgs, claimGas } from '../../chain/relayer/phygital-claim.ts'
 import type { TokenLocation } from '../../store/phygitals/tokens.ts'
 import { claimSample, l1FeeOf } from '../chain/l1-fee.ts'
 import { chainOf, readChain } from '../chain/read-chain.ts'
-import { gasOfOwnMove } from './own-move.ts'
+import { tryOwnMove } from './own-move.ts'
 import { signClaim } from './sign-claim.ts'
 
 /** Totals of transfers on one chain, in gas and wei. */
@@ -154,7 +154,8 @@ async function measure(
   try {
     if (calls) {
       const owner = await ownerOf(chain.client, getAddress(token.contractAddress), BigInt(token.tokenId))
-      return await gasOfOwnMove(chain, { calls, owner }, token, recipient, call)
+      const tried = await tryOwnMove(chain, { calls, owner }, token, recipient, call)
+      return 'gas' in tried ? tried.gas : undefined
     }
     const { signature, blockExpiry } = await signClaim(chain, token, recipient, [])
     return await chain.client.estimateContractGas({

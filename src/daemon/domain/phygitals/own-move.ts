@@ -1,20 +1,14 @@
-import { type Address, encodeFunctionData, getAddress } from 'viem'
+import { type Address, getAddress } from 'viem'
 import type { Chain } from '../../chain/chains.ts'
 import { hasCode, ownerOf } from '../../chain/contract-state.ts'
-import { revertOf } from '../../chain/node-answer.ts'
-import {
-  type ContractCall,
-  type ContractCalls,
-  invocationOf,
-  refusalIn,
-} from '../../chain/relayer/contract-call.ts'
+import type { ContractCall, ContractCalls } from '../../chain/relayer/contract-call.ts'
 import { type MoveArgs, moveBuilder } from '../../chain/relayer/contract-move.ts'
 import { type ClaimArgs, claimGas } from '../../chain/relayer/phygital-claim.ts'
 import { movesOfTokenUnderWay } from '../../store/chain/listing.ts'
 import type { Queries } from '../../store/database/database.ts'
 import type { TokenLocation } from '../../store/phygitals/tokens.ts'
 import { readChain, ttlCached } from '../chain/read-chain.ts'
-import { adviceOn } from '../contracts/dry-call.ts'
+import { adviceOn, dryCall } from '../contracts/dry-call.ts'
 import { conflict, DomainError } from '../errors/errors.ts'
 
 // Tokens of contracts that take no signed claims: the relayer calls the contract's own functions.
@@ -41,52 +35,41 @@ export async function checkOwnMove(
     readChain(chain, () => hasCode(chain.client, address)),
   )
   if (!exists) throw conflict(`There is no contract at ${address} on chain ${chain.id}. Nothing was used up.`)
+  const ownerNow = () =>
+    readChain(chain, () => ownerOf(chain.client, address, BigInt(token.tokenId), { isDeployed: true }))
   for (let left = maxAttempts; ; left -= 1) {
-    const owner = await ownerNow(chain, token)
+    const owner = await ownerNow()
     const call = owner === undefined ? 'mintNFT' : 'claimNFT'
     const own = { calls, owner }
-    try {
-      const needed = await gasOfOwnMove(chain, own, token, recipient, call)
-      const gas = gasLimitOf(chain, needed, (reason) => refusedMove(token, recipient, reason))
+    const tried = await tryOwnMove(chain, own, token, recipient, call)
+    if ('gas' in tried) {
+      const gas = gasLimitOf(chain, tried.gas, (reason) => refusedMove(token, recipient, reason))
       return { chain, call, gas, own }
-    } catch (error) {
-      const revert = revertOf(error)
-      if (!revert) throw error
-      if (owner === recipient) throw belongsAlready(token.tokenId, recipient)
-      // It was moved between the two reads.
-      if (left > 1 && (await ownerNow(chain, token)) !== owner) continue
-      const refusal = refusalIn(revert, calls.errors)
-      const advice = await adviceOn(chain, refusal, { address, calls, owner })
-      throw refusedMove(token, recipient, refusal.reason, advice)
     }
+    const { refusal } = tried
+    if (owner === recipient) throw belongsAlready(token.tokenId, recipient)
+    // It may have been moved between the two reads.
+    if (left > 1 && (await ownerNow()) !== owner) continue
+    throw refusedMove(
+      token,
+      recipient,
+      refusal.reason,
+      await adviceOn(chain, refusal, { address, calls, owner }),
+    )
   }
 }
 
-const ownerNow = (chain: Chain, { contractAddress, tokenId }: TokenLocation) =>
-  readChain(chain, () =>
-    ownerOf(chain.client, getAddress(contractAddress), BigInt(tokenId), { isDeployed: true }),
-  )
-
-/** @throws the node's refusal, DomainError chain_unavailable */
-export async function gasOfOwnMove(
+/** @throws DomainError conflict, chain_unavailable */
+export function tryOwnMove(
   chain: Chain,
   { calls, owner }: OwnMove,
-  token: Pick<TokenLocation, 'contractAddress' | 'tokenId'>,
-  to: string,
+  { contractAddress, tokenId }: Pick<TokenLocation, 'contractAddress' | 'tokenId'>,
+  recipient: string,
   call: Call,
-): Promise<bigint> {
-  const address = getAddress(token.contractAddress)
-  const values = { owner, recipient: getAddress(to), tokenId: BigInt(token.tokenId), baseUri: calls.baseUri }
-  const invocation = invocationOf(functionFor({ calls }, call, address), values)
-  try {
-    encodeFunctionData(invocation)
-  } catch (cause) {
-    const reason = `its function ${invocation.functionName} does not take this token ID`
-    throw refusedMove(token, to, reason, '', cause)
-  }
-  return readChain(chain, () =>
-    chain.client.estimateContractGas({ ...invocation, address, account: chain.relayer }),
-  )
+) {
+  const address = getAddress(contractAddress)
+  const values = { owner, recipient: getAddress(recipient), tokenId: BigInt(tokenId) }
+  return dryCall(chain, { address, calls, call: functionFor({ calls }, call, address), ...values })
 }
 
 /** @throws DomainError conflict */
@@ -118,12 +101,11 @@ export function refusedMove(
   recipient: string,
   reason: string,
   advice = '',
-  cause?: unknown,
 ): DomainError {
   const message = `The contract refuses to move token ${tokenId} to ${recipient}: ${reason}.`
   const forStrangers = `${message} Nothing was used up.`
   const words = advice === '' ? forStrangers : `${message} ${advice} Nothing was used up.`
-  return new DomainError('simulation_reverted', words, { forStrangers, cause })
+  return new DomainError('simulation_reverted', words, { forStrangers })
 }
 
 const belongsAlready = (tokenId: string, owner: string): DomainError =>
