@@ -25,9 +25,18 @@ export const collectionFlags = {
   externalLink: text('--external-link <url>', 'Its web site'),
 }
 
+/** An empty text clears a field. */
 export const readCollection = (options: Record<keyof typeof collectionFlags, string | undefined>) => {
-  const { royaltyPercent, royaltyTo, image, banner, description, externalLink } = options
-  return { royaltyPercent, royaltyTo, image, banner, description, externalLink }
+  const { royaltyPercent, royaltyTo, ...texts } = options
+  const orNull = (text: string | undefined) => (text === '' ? null : text)
+  return {
+    royaltyPercent,
+    royaltyTo,
+    image: orNull(texts.image),
+    banner: orNull(texts.banner),
+    description: orNull(texts.description),
+    externalLink: orNull(texts.externalLink),
+  }
 }
 
 export const contractFlags = {
