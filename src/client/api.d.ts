@@ -99,6 +99,13 @@ export interface WebhookData {
   readonly 'tap.refused': { readonly uid: string; readonly outcome: string }
   readonly 'chip.opened': { readonly uid: string } & Readonly<Record<string, unknown>>
   readonly 'audit.broken': { readonly at: string; readonly lastId: number; readonly expected: number }
+  /** `balance` in wei. */
+  readonly 'relayer.low': {
+    readonly chainId: number
+    readonly address: string
+    readonly balance: string
+    readonly transactionsLeft: number
+  }
   readonly 'claim.registered': {
     readonly contractAddress: string
     readonly chainId: number

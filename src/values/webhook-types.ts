@@ -9,6 +9,7 @@ export const webhookTypes = [
   'transaction.settled',
   'chip.opened',
   'audit.broken',
+  'relayer.low',
   'tap.setup',
 ] as const
 /** Only for webhooks that name it. */

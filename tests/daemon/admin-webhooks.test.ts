@@ -74,6 +74,7 @@ test('by default it gets all types', async () => {
     'transaction.settled',
     'chip.opened',
     'audit.broken',
+    'relayer.low',
   ])
 })
 

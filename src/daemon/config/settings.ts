@@ -10,6 +10,7 @@ const limitMessage = 'must be off, or a number from 1 to 1000000000'
 const limit = z.union([z.literal('off'), wholeNumber(1, 1_000_000_000, limitMessage)], limitMessage)
 const daysMessage = 'must be off, or a number of days from 1 to 36500'
 const days = z.union([z.literal('off'), wholeNumber(1, 36_500, daysMessage)], daysMessage)
+const lowMessage = 'must be off, or a number of transactions from 1 to 1000000'
 /** Reserved, because existing names begin with these words. */
 const reservedWords = ['guestbook', 'private', 'virtual']
 const word = z.string().regex(/^[a-z][a-z0-9]{0,30}$/, 'must be lower-case letters and digits')
@@ -90,6 +91,7 @@ export const settings = z.strictObject({
   ipfsGateway: httpsUrl.default('https://ipfs.io'),
   arweaveGateway: httpsUrl.default('https://arweave.net'),
   webhooksPrivate: onOff.default(false),
+  relayerLow: z.union([z.literal('off'), wholeNumber(1, 1_000_000, lowMessage)], lowMessage).default(100),
   chains: chainsInFile.optional(),
   explorers: explorersInFile.default({}),
   ...badgeSettings,

@@ -11,6 +11,7 @@ import { Credentials } from '../domain/access/credentials.ts'
 import { type Badges, openBadges } from '../domain/badge-events/service.ts'
 import type { BatchLoop } from '../domain/batches/loop.ts'
 import type { Names } from '../domain/chain/recipients.ts'
+import { relayerLowWatch } from '../domain/chain/relayer-low.ts'
 import { settledWith } from '../domain/chain/transactions.ts'
 import { KeyRing } from '../domain/chips/key-ring.ts'
 import { Seals } from '../domain/codes/seals.ts'
@@ -199,11 +200,13 @@ export async function beginContext(
       ...{ config, log, clock, seals, db, box, keyRing, chains, names: resolver, idempotency },
       ...{ badges, marketplace, election, webhookEvents, instance },
     }
+    const lowRelayers = relayerLowWatch(used)
     const batches = batchLoop({ ...used, baseUrl: () => context.baseUrl })
     const closing: ClosingStep[] = [
       { what: 'changes', run: () => changes?.stop() },
       { what: 'fleet', run: () => fleet.unregister() },
       { what: 'audit log', run: () => auditing.stop() },
+      { what: 'relayers', run: () => lowRelayers.stop() },
       { what: 'batches', run: () => batches.stop() },
       { what: 'webhooks', run: () => webhooks.stop() },
       { what: 'marketplace', run: () => marketplace?.stop() },
@@ -236,6 +239,7 @@ export async function beginContext(
         changes?.start()
         election.start()
         chains.relayer.start()
+        lowRelayers.start()
         marketplace?.start()
         webhooks.start()
         badges.start()

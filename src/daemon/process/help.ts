@@ -67,6 +67,7 @@ is --ref-ttl-seconds 60, TAPCHIP_DEV_CHAIN is --dev-chain off. Secrets and the s
   TAPCHIP_SIGNER_<id>       the URL of a web3signer (eth1) that has the relayers' keys, which are not needed here then
   TAPCHIP_KEYSTORE, TAPCHIP_KEYSTORE_PASSWORD_FILE
                             instead: a folder with <id>-relayer.json, <id>-relayer-2.json, <id>-sign-verifier.json
+  TAPCHIP_RELAYER_LOW       webhooks tell of a relayer with money for fewer transactions than this (100), or off
   TAPCHIP_WEBHOOKS_PRIVATE  on: webhooks may lead to private addresses, also by http
   TAPCHIP_OPENSEA_API_KEY   lets OpenSea refresh changed metadata
   TAPCHIP_OPENSEA_URL       an API like OpenSea's (https://api.opensea.io)

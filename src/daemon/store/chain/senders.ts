@@ -47,3 +47,13 @@ export const jammedSenders = async (
   chainId: number,
 ): Promise<ReadonlyMap<string, SenderJam | null>> =>
   new Map((await jammed.all(db, { chainId })).map(({ address, jam }) => [address, jam]))
+
+/** @returns false if it was reported after `before` */
+export const markLowReported = statement<SenderId & { at: string; before: string }>()((db, p) =>
+  db
+    .updateTable('senders')
+    .set({ lowReportedAt: p.at })
+    .where('chainId', '=', p.chainId)
+    .where('address', '=', p.address)
+    .where((e) => e.or([e('lowReportedAt', 'is', null), e('lowReportedAt', '<=', p.before)])),
+).runOnce

@@ -38,8 +38,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addUniqueConstraint('signerKeysOnce', ['chainId', 'publicKey'])
     .modifyEnd(strictClustered)
     .execute()
-  // The day of the last `relayer.low`.
-  await db.schema.alterTable('senders').addColumn('lowReportedOn', 'text').execute()
+  // Of the last `relayer.low`.
+  await db.schema.alterTable('senders').addColumn('lowReportedAt', 'text').execute()
   // What marketplaces show of a collection.
   for (const column of ['description', 'image', 'banner', 'externalLink', 'royaltyReceiver'])
     await db.schema.alterTable('contracts').addColumn(column, 'text').execute()

@@ -95,8 +95,8 @@ export interface SendersTable {
   nextNonce: number
   /** Why nothing is mined for it. null: nothing holds it up. */
   jam: SenderJam | null
-  /** The day (UTC) of the last webhook that its money runs out. */
-  lowReportedOn: string | null
+  /** Of the last webhook that its money runs out. */
+  lowReportedAt: string | null
 }
 
 /** Which key of a remote signer a relayer has. Kept, since the signer may list its keys in another order, or be down. */
