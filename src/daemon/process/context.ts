@@ -205,8 +205,7 @@ export async function beginContext(
     const closing: ClosingStep[] = [
       { what: 'changes', run: () => changes?.stop() },
       { what: 'fleet', run: () => fleet.unregister() },
-      { what: 'audit log', run: () => auditing.stop() },
-      { what: 'relayers', run: () => lowRelayers.stop() },
+      { what: 'watches', run: () => Promise.all([auditing.stop(), lowRelayers.stop()]) },
       { what: 'batches', run: () => batches.stop() },
       { what: 'webhooks', run: () => webhooks.stop() },
       { what: 'marketplace', run: () => marketplace?.stop() },
