@@ -154,7 +154,13 @@ describe('a contract that the version before was about to deploy', () => {
     const t = await openPending({ isRecorded: true })
     t.ctx.start()
     await t.ctx.chains.relayer.settled(t.transactionId)
-    expect((await t.call('GET /admin/contracts')).body).toMatchObject([{ features: [] }])
+    const features = async () => (await t.call('GET /admin/contracts')).body[0].features
+    const bytecode = (await t.chain.client.getCode({ address: t.address })) ?? '0x'
+    // As a node that does not have it yet.
+    await t.chain.client.setCode({ address: t.address, bytecode: '0x' })
+    expect(await features()).toBeNull()
+    await t.chain.client.setCode({ address: t.address, bytecode })
+    expect(await features()).toEqual([])
     const royalty = { royaltyPercent: 2, royaltyTo: relayer.address }
     const refused = await t.call('PATCH /admin/contracts/1', royalty)
     expect(refused).toMatchObject({ status: 409, body: { code: 'conflict' } })

@@ -130,10 +130,14 @@ async function whyNotAnnounced(
   return `${symbol} cannot announce this change by itself. To announce all of its metadata: tapchip contracts set-url ${symbol} --force`
 }
 
-/** It never changes. */
+/** It never changes, but a node may not have it yet. */
 const codeOf = (chain: Chain, address: string) =>
   ttlCached(chain, `code ${address}`, 600_000, () =>
-    readChain(chain, () => phygitalCodeAt(chain.client, getAddress(address))),
+    readChain(chain, async () => {
+      const code = await phygitalCodeAt(chain.client, getAddress(address))
+      if (code.codeHash === undefined) throw new Error(`no code at ${address}`)
+      return code
+    }),
   )
 
 /** What our contracts can do that earlier ones cannot. Null: unknown. Never throws. */
