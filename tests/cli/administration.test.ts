@@ -60,7 +60,7 @@ describe("the token of a daemon's data directory", () => {
     const other = await stranger()
     here.env.TAPCHIP_URL = other.url
     const ran = await here.run('teams', 'list')
-    expect([ran.code, ran.stderr]).toEqual([4, expect.stringContaining('No admin token')])
+    expect([ran.code, ran.stderr]).toEqual([4, expect.stringContaining('No API key, and no admin token')])
     expect(other.seen).toEqual([])
     for (const args of [['daemon', 'status'], ['doctor'], ['--version'], ['chip-groups', 'list']])
       await here.run(...args)

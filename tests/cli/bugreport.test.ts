@@ -137,7 +137,7 @@ test('a report is made when no daemon answers, and by --out - on standard output
   expect(made.code).toBe(0)
   const report = made.json()
   expect(report).toMatchObject({
-    daemon: { missing: expect.stringContaining('No admin token') },
+    daemon: { missing: expect.stringContaining('No API key, and no admin token') },
     doctor: expect.arrayContaining([expect.objectContaining({ check: 'daemon', status: 'fail' })]),
     log: { missing: expect.stringContaining('There is no log') },
   })

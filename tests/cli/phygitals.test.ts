@@ -237,7 +237,7 @@ describe('metadata', () => {
   test('is replaced by JSON, by a file, and from standard input', async () => {
     const ran = await run('metadata', ...token(8), '--metadata', JSON.stringify(jacket))
     ends(ran, 0, `${daemon.url}/metadata/31337/${addressOf('JKT')}/8`)
-    // By the daemon's own base URL, wherever we reach it; and not guessed at where it does not tell.
+    // By the daemon's own base URL, wherever we reach it, which it tells to an API key as well.
     here.env.TAPCHIP_URL = daemon.url.replace('127.0.0.1', 'localhost')
     ends(
       await run('metadata', ...token(8), '--metadata', JSON.stringify(jacket)),
@@ -245,8 +245,8 @@ describe('metadata', () => {
       `${daemon.url}/metadata/`,
     )
     delete here.env.TAPCHIP_ADMIN_TOKEN
-    const untold = await run('metadata', ...token(8), '--metadata', JSON.stringify(jacket))
-    expect([untold.code, untold.stderr]).toEqual([0, `At ${here.env.TAPCHIP_URL} (TAPCHIP_URL), team Acme\n`])
+    const byKey = await run('metadata', ...token(8), '--metadata', JSON.stringify(jacket))
+    ends(byKey, 0, `Wallets and marketplaces read: ${daemon.url}/metadata/`)
     here.env.TAPCHIP_ADMIN_TOKEN = daemon.adminToken
     here.env.TAPCHIP_URL = daemon.url
     expect(await served()).toEqual(jacket)

@@ -1,5 +1,5 @@
 import { parseUid, uidOnWire } from '../../nfc/uid.ts'
-import { ApiError } from '../client/errors.ts'
+import { ApiError, DaemonUnreachable } from '../client/errors.ts'
 import type { CliContext } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { readUid } from '../uid.ts'
@@ -9,10 +9,14 @@ import { readUid } from '../uid.ts'
  * @returns the UID in decimal. @throws UsageError
  */
 export const chipUid = async (ctx: CliContext, text: string, where?: string): Promise<string> => {
-  // Spreadsheets write UIDs as 1.2E+15.
-  const isUid = parseUid(text.trim()).ok || /^[\d.,]+e\+?\d+$/i.test(text.trim())
-  if (isUid || !ctx.config().hasCredential()) return readUid(text, where)
-  return (await uidLabelled(ctx, text)) ?? refuse(text, where)
+  if (parseUid(text.trim()).ok || !ctx.config().hasCredential()) return readUid(text, where)
+  const labelled = await uidLabelled(ctx, text).catch((error: unknown) => {
+    // A spreadsheet's 1.2E+15 is refused even if no daemon answers.
+    if (error instanceof DaemonUnreachable && /^[\d.,]+e\+?\d+$/i.test(text.trim()))
+      return readUid(text, where)
+    throw error
+  })
+  return labelled ?? refuse(text, where)
 }
 
 const refuse = (text: string, where?: string): string => {

@@ -42,7 +42,7 @@ const seriesOf = (version: string): string => /^(0\.\d+|\d+)/.exec(version)?.[0]
 
 const daemonVersion = async (ctx: ReturnType<typeof createContext>) => {
   try {
-    if (!ctx.config().adminToken()) return undefined
+    if (!ctx.config().hasCredential()) return undefined
     const { version } = await ctx.call('GET /admin/status')
     return { version, url: ctx.config().url }
   } catch {

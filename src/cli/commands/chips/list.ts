@@ -1,6 +1,8 @@
+import { ApiError } from '../../client/errors.ts'
 import { defineCommand } from '../../command/define.ts'
 import { team } from '../../command/options.ts'
 import type { CliContext } from '../../context.ts'
+import { MissingCredential } from '../../errors.ts'
 import { colons } from '../../uid.ts'
 import { chipsOf, listGroups } from '../chip-groups.ts'
 import { type Conditions, groupFlag, readConditions, selectChips, selectionFlags } from './select.ts'
@@ -26,13 +28,12 @@ export const list = defineCommand({
   options: { ...groupFlag, ...selectionFlags, team },
   run: async (ctx, { options }) => {
     const conditions = readConditions(ctx, options)
-    // An API key alone reads whole groups, and no labels.
-    const isAdmin = ctx.config().adminToken() !== undefined
     const isWhole = options.team === undefined && options.where.length + options.label.length === 0
-    const chips: AsyncIterable<Listed> =
-      isAdmin || !isWhole
-        ? selectChips(ctx, conditions ?? {}, options.team)
-        : chipsByKey(ctx, options.chipGroup)
+    // Where administration has another address, an API key alone reads whole groups, and no labels.
+    const isAdmin = ctx.config().adminToken() !== undefined || !isWhole || (await isHere(ctx))
+    const chips: AsyncIterable<Listed> = isAdmin
+      ? selectChips(ctx, conditions ?? {}, options.team)
+      : chipsByKey(ctx, options.chipGroup)
     await ctx.io.list(
       chips,
       {
@@ -49,6 +50,15 @@ export const list = defineCommand({
     )
   },
 })
+
+const isHere = (ctx: CliContext): Promise<boolean> =>
+  ctx.call('GET /admin/teams').then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof ApiError || error instanceof MissingCredential) return false
+      throw error
+    },
+  )
 
 const none = (conditions: Conditions | undefined): string => {
   const add = 'Add some: tapchip chips import --file chips.csv'

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { adminSocketName } from '../../../values/local-daemon.ts'
-import { DaemonUnreachable, isLoopback } from '../../client/errors.ts'
+import { ApiError, DaemonUnreachable, elsewhere, isLoopback } from '../../client/errors.ts'
 import { defineCommand } from '../../command/define.ts'
 import { flag } from '../../command/options.ts'
 import { type CliContext, createContext } from '../../context.ts'
@@ -100,24 +100,33 @@ const listAll = async (ctx: CliContext): Promise<ExitCode> => {
   return exitCodes.done
 }
 
+/** Undefined: there is nothing to ask with, or an API key alone where administration has another address. */
+const statusOf = async (ctx: CliContext) => {
+  const { adminToken, hasCredential } = ctx.config()
+  if (!hasCredential()) return undefined
+  return ctx.call('GET /admin/status').catch((error: unknown) => {
+    if (error instanceof ApiError && error.code === elsewhere && !adminToken()) return undefined
+    throw error
+  })
+}
+
 const printStatus = async (ctx: CliContext): Promise<void> => {
   const { url } = ctx.config()
-  if (!ctx.config().adminToken()) {
-    // Only the state needs no token.
+  const instance = await statusOf(ctx)
+  if (instance === undefined) {
+    // Only the state needs no credential.
     const { status: code } = await (await ctx.client()).probe('/readyz')
     await ctx.io.one({ running: true, ready: code === 200, url }, (it) => ({
       Running: it.running,
       Ready: it.ready,
       Daemon: it.url,
     }))
-    ctx.io.note('Set TAPCHIP_ADMIN_TOKEN to see more.')
+    ctx.io.note(
+      'To see more, log in (tapchip login), and set TAPCHIP_ADMIN_URL if administration has another address.',
+    )
     return
   }
-  const [instance, chains, found] = await Promise.all([
-    ctx.call('GET /admin/status'),
-    ctx.call('GET /admin/chains'),
-    readersHere(ctx),
-  ])
+  const [chains, found] = await Promise.all([ctx.call('GET /admin/chains'), readersHere(ctx)])
   const readers = { list: found.list, problem: found.problem?.detail ?? null }
   // If it was reached by its socket, it is on this machine: show the address that `start` and `stop` use.
   const listens = ctx.config().adminUrl().startsWith('unix:') ? recordIn(instance.dataDir)?.url : undefined

@@ -108,21 +108,25 @@ const checkApiKey = async (ctx: CliContext): Promise<Finding> => {
 }
 
 const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
-  const { adminUrl, adminToken } = ctx.config()
+  const { adminUrl, adminToken, hasCredential } = ctx.config()
   const url = adminUrl()
-  if (!adminToken()) return [warn('admin token', 'none', 'set TAPCHIP_ADMIN_TOKEN, or tapchip login --admin')]
+  const isKey = !adminToken()
+  if (!hasCredential())
+    return [warn('admin token', 'none', 'set TAPCHIP_ADMIN_TOKEN, or tapchip login --admin')]
   let status: AnswerOf<'GET /admin/status'>
   try {
     status = await ctx.call('GET /admin/status', { query: { check: true } })
   } catch (error) {
     if (error instanceof ApiError && error.code === elsewhere)
       return [
-        fail(
+        (isKey ? warn : fail)(
           'administration',
           `not at ${url}`,
           'set TAPCHIP_ADMIN_URL to its address (run tapchip daemon status there)',
         ),
       ]
+    // What is wrong with the key is told already.
+    if (error instanceof ApiError && error.statusCode === 401 && isKey) return []
     if (error instanceof ApiError && error.statusCode === 503)
       return [fail('database', messageOf(error).replace(/\.$/, ''), serverFix(error.trouble), error.trouble)]
     return [fail('admin token', messageOf(error), 'set TAPCHIP_ADMIN_TOKEN, or tapchip login --admin')]
@@ -130,7 +134,7 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
   const { database, disk, counts, version, token, warnings, admin } = status
   const cliVersion = __TAPCHIP_VERSION__
   return [
-    ok('admin token', `${token.name} (${token.scopes.join(', ')})`),
+    ...(isKey ? [] : [ok('admin token', `${token.name} (${token.scopes.join(', ')})`)]),
     ok('administration', describeAdminAddress(ctx, admin)),
     checkDatabase(database, status.audit === null),
     checkDisk(disk, database.server !== null && database.server !== undefined),
