@@ -80,6 +80,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set once the endpoint's authentication has passed. */
     caller: Caller<Auth> | null
+    /** For streams: throws once the caller's credential has ended. */
+    reauthenticate: (() => void) | null
   }
 }
 
@@ -134,6 +136,7 @@ export function bind<K extends EndpointKey>(
     onRequest: (request, _reply, done) => {
       try {
         request.caller = authenticate(deps, spec, request)
+        if (spec.answerType) request.reauthenticate = () => void authenticate(deps, spec, request)
         done()
       } catch (error) {
         done(error instanceof Error ? error : new Error(String(error)))

@@ -1,5 +1,15 @@
 import { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+
+/** False once the credential of a stream was revoked, or has expired. */
+export function isStillAllowed({ reauthenticate }: FastifyRequest): boolean {
+  try {
+    reauthenticate?.()
+    return true
+  } catch {
+    return false
+  }
+}
 
 interface Live<T> {
   /** @param end called when there are no more lines */

@@ -54,8 +54,11 @@ async function* endingInError(
   let hasEnded = false
   try {
     for await (const piece of pieces) {
+      // What was read is withheld from a credential that has ended; what was written is told, and the rest not begun.
+      if (request.method === 'GET') request.reauthenticate?.()
       hasEnded = true
       yield piece
+      if (request.method !== 'GET') request.reauthenticate?.()
     }
   } catch (error) {
     // The client has received a line for each commit.

@@ -110,6 +110,7 @@ export async function buildApp(
   app.server.maxHeadersCount = 0
   app.addHttpMethod('GET', { hasBody: true, overrideExisting: true })
   app.decorateRequest('caller', null)
+  app.decorateRequest('reauthenticate', null)
   app.setReplySerializer((payload) => stringifyExact(payload))
   answerInTurn(app)
   rememberRequests(app)

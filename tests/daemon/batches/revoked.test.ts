@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type AdminApp, bearer, openAdminApp } from '../../support/admin.ts'
-import { batchesBy } from '../../support/batches.ts'
+import { batchesBy, linesOf } from '../../support/batches.ts'
 import { type TestClock, testClock } from '../../support/daemon.ts'
 import { seed, uids } from '../../support/seeds.ts'
 
@@ -198,4 +198,25 @@ test('what is to be taken back at its end waits for somebody else', async () => 
   expect(await root.run(undo.id, 'resume', {})).toMatchObject({ state: 'done', startedBy: 'root' })
   expect(await root.show(id)).toMatchObject({ state: 'undone' })
   expect(await redirectOf(uids.blank)).toBeNull()
+})
+
+test('what a batch does after the key of a follower was revoked is not told to it', async () => {
+  const { key, id: keyId } = (
+    await t.call('POST /admin/api-keys', { team: 'Acme', name: 'follower', scopes: ['edit'] })
+  ).body
+  const id = await root.uploaded('chips edit', lead('https://a.example/followed'))
+  await root.plan(id)
+  await root.call('POST', `/${id}/start`)
+  const answer = await t.app.inject({
+    url: `/batches/${id}/follow`,
+    headers: { 'x-svc-api-key': key },
+    payloadAsStream: true,
+  })
+  const pieces = answer.stream()[Symbol.asyncIterator]()
+  expect(linesOf(String((await pieces.next()).value))).toMatchObject([{ batch: { state: 'running' } }])
+  await revoke(keyId)
+  await tick()
+  const told = linesOf(String((await pieces.next()).value))
+  expect(told).toMatchObject([{ statusCode: 401, code: 'api_key_revoked' }])
+  expect((await pieces.next()).done).toBe(true)
 })

@@ -1,5 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { taps } from '../../contract/admin/taps.ts'
+import type { FastifyInstance } from 'fastify'
 import { namedTeam, resolveTeam } from '../../domain/access/teams.ts'
 import { getGroup } from '../../domain/chips/chip-groups.ts'
 import { notFound } from '../../domain/errors/errors.ts'
@@ -8,9 +7,8 @@ import { findChipByTap } from '../../domain/taps/find-chip.ts'
 import { followTaps, listTapRecords, type TapRecord } from '../../domain/taps/tap-log.ts'
 import { countTaps } from '../../domain/taps/tap-stats.ts'
 import { verifyTap } from '../../domain/taps/verify-tap.ts'
-import { authenticate } from '../../http/auth.ts'
 import { bindAll } from '../../http/bind.ts'
-import { LiveLines } from '../../http/live-lines.ts'
+import { isStillAllowed, LiveLines } from '../../http/live-lines.ts'
 import type { Context } from '../../process/context.ts'
 import { foundChipOnWire, pick } from '../wire-shapes.ts'
 
@@ -48,20 +46,10 @@ export function tapRoutes(app: FastifyInstance, ctx: Context): void {
       return streams.send<TapRecord>(reply, {
         follow: (onEvent) => followTaps(ctx, filter, onEvent),
         toLine: toWire,
-        mayGoOn: () => isStillAllowed(ctx, request),
+        mayGoOn: () => isStillAllowed(request),
       })
     },
   })
-}
-
-/** A token that is revoked or expires during the stream ends it. */
-function isStillAllowed(ctx: Context, request: FastifyRequest): boolean {
-  try {
-    authenticate(ctx, taps['GET /admin/taps/follow'], request)
-    return true
-  } catch {
-    return false
-  }
 }
 
 const toWire = (tap: TapRecord) => ({
