@@ -59,7 +59,7 @@ export class CredentialUses {
 }
 
 function shown({ ip, userAgent = '' }: Caller): string {
-  const address = ip === undefined || ip === '' ? 'a socket of the daemon' : ip.replace(/^::ffff:/i, '')
+  const address = ip === undefined || ip === '' ? 'unix socket' : ip.replace(/^::ffff:/i, '')
   const program = userAgent
     .replace(/[^\x21-\x7e]+/g, ' ')
     .trim()
