@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { BackgroundLoop } from '../../values/background-loop.ts'
-import { rawAttemptsSince } from '../store/chain/intents.ts'
+import { groupKind, rawAttemptsSince } from '../store/chain/intents.ts'
 import { type Db, isShared } from '../store/database/database.ts'
 import { type Chain, embeddedAccess, embeddedTip, type RemoteChain, remoteAccess } from './chain.ts'
 import { acquireChain } from './dev-chain/alone.ts'
@@ -18,7 +18,8 @@ import { SignerProblem } from './keys/transaction-signer.ts'
 import { Web3signer } from './keys/web3signer.ts'
 import { messageOf } from './node-answer.ts'
 import { contractMove, moveBuilder } from './relayer/contract-move.ts'
-import { claimBuilder, phygitalClaim } from './relayer/phygital-claim.ts'
+import { type ClaimOptions, claimBuilder, phygitalClaim } from './relayer/phygital-claim.ts'
+import { phygitalMints } from './relayer/phygital-mints.ts'
 import { openRelayer, type Relayer } from './relayer/relayer.ts'
 import {
   type ChainSettings,
@@ -147,6 +148,10 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
     }
     const opened = [...keys].map(([id, chainKeys]) => open(id, chainKeys))
     all.push(...opened.map(({ access }) => access))
+    const claims: ClaimOptions = {
+      signVerifier: (chainId) => get(chainId).signVerifier,
+      expiryBlocks: (chainId) => get(chainId).expiryBlocks(),
+    }
     const relayer = await openRelayer({
       db,
       clock,
@@ -155,10 +160,8 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
       onSettled,
       withoutEffect: (row, blockNumber) => options.withoutEffect(get(row.chainId), row, blockNumber),
       builders: {
-        [claimBuilder]: phygitalClaim({
-          signVerifier: (chainId) => get(chainId).signVerifier,
-          expiryBlocks: (chainId) => get(chainId).expiryBlocks(),
-        }),
+        [claimBuilder]: phygitalClaim(claims),
+        [groupKind]: phygitalMints(claims),
         [moveBuilder]: contractMove,
       },
     })

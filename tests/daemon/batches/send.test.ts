@@ -53,6 +53,12 @@ describe('rows that are sent', () => {
     expect(sent).toBeLessThan(rows.length)
   })
 
+  test('that were recorded together are sent even so, since they take effect', async () => {
+    const { run, settled } = sending({ isGone: async () => true, isRecorded: (row) => row % 5 === 0 })
+    expect(await run).toMatchObject({ isComplete: false })
+    expect(settled.sort((one, other) => one - other)).toEqual([5, 10, 15, 20])
+  })
+
   test('keep what was done before one of them failed for a reason of the daemon', async () => {
     const error = new Error('no')
     const { run, settled } = sending({

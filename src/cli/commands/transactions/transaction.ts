@@ -85,13 +85,15 @@ export const nextStep = ({ id, state, waiting, chainId }: Transaction): string |
 }
 
 export const about = ({ subject }: Transaction): string | undefined => {
-  const { contractAddress, tokenId, symbol, address, recipient, isPaused } = subject
+  const { contractAddress, tokenId, tokens, symbol, address, recipient, isPaused } = subject
   if (typeof tokenId === 'string') {
     const to = typeof recipient === 'string' ? ` to ${recipient}` : ''
     return `${String(contractAddress ?? '')} #${tokenId}${to}`.trim()
   }
   if (typeof contractAddress === 'string' && typeof isPaused === 'boolean')
     return `${contractAddress} ${isPaused ? 'paused' : 'unpaused'}`
+  if (typeof contractAddress === 'string' && typeof tokens === 'number')
+    return `${tokens} tokens of ${contractAddress}`
   const named = [symbol, address].filter((part) => typeof part === 'string')
   return named.length > 0 ? named.join(' ') : JSON.stringify(subject)
 }
@@ -137,6 +139,7 @@ export const printTransaction = async (ctx: CliContext, transaction: FullTransac
   await ctx.io.one(transaction, (it) => ({
     Id: it.id,
     Kind: it.kind,
+    'Sent by': it.groupId ?? undefined,
     About: about(it),
     State: describeState(it),
     Reason: it.reason ?? undefined,

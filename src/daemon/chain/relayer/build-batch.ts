@@ -1,7 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { groupKind } from '../../store/chain/intents.ts'
 import type { TransactionRow } from '../../store/schema/schema.ts'
 import { SignerProblem } from '../keys/transaction-signer.ts'
 import { type Building, type BuildResult, buildCall, type PriorOutcome } from './build-call.ts'
+import { buildGroup } from './build-group.ts'
 import type { Fees } from './fees.ts'
 import { signAttempt } from './sign-attempt.ts'
 
@@ -18,6 +20,7 @@ export interface BuiltBatch {
   signings: Signing[]
   refused: { row: TransactionRow; reason: string }[]
   done: { row: TransactionRow; by: DoneBefore['by'] }[]
+  released: { row: TransactionRow; ids: readonly number[] }[]
   waiting: { row: TransactionRow; waiting: TransactionRow['waiting']; words: string | null }[]
   /**
    * Nothing behind this batch can be signed now: more intents would postpone one that waits for earlier ones forever, or
@@ -37,11 +40,14 @@ export async function buildBatch(
 ): Promise<BuiltBatch> {
   const { sender, view } = building
   const isLegacy = view.head.baseFee === undefined
-  const batch: BuiltBatch = { signings: [], refused: [], done: [], waiting: [], isBlocked: false }
+  const none = { signings: [], refused: [], done: [], released: [], waiting: [] }
+  const batch: BuiltBatch = { ...none, isBlocked: false }
   const attempts: Promise<Signing | Unsigned>[] = []
   for (const [index, row] of rows.entries()) {
     const nonce = first + attempts.length
-    const built = await buildCall(building, row, { isFirst: nonce === view.used })
+    const isFirst = nonce === view.used
+    const built =
+      row.kind === groupKind ? await buildGroup(building, row) : await buildCall(building, row, { isFirst })
     if (built.kind === 'call') {
       const { gas, call } = built
       const attempt = signAttempt(sender, { purpose: 'effect', nonce, gas, fees, isLegacy, call })
@@ -50,6 +56,8 @@ export async function buildBatch(
       signing.catch(() => undefined)
       attempts.push(signing)
     } else if (built.kind === 'refused') batch.refused.push({ row, reason: built.reason })
+    else if (built.kind === 'later') continue
+    else if (built.kind === 'released') batch.released.push({ row, ids: built.ids })
     else if (built.kind === 'done') batch.done.push({ row, by: built.by })
     else {
       const { words } = built
@@ -72,6 +80,7 @@ export async function buildBatch(
     signings: signed.filter(isSigned).filter(isBefore),
     refused: batch.refused.filter(isBefore),
     done: batch.done.filter(isBefore),
+    released: batch.released.filter(isBefore),
     waiting: batch.waiting.filter(isBefore),
     isBlocked: true,
     unsigned,

@@ -29,8 +29,19 @@ export interface Building {
 }
 
 export type BuildResult =
-  | { kind: 'call'; call: { to: Address | null; data: Hex }; gas: number; counted: CounterValue | undefined }
+  | {
+      kind: 'call'
+      call: { to: Address | null; data: Hex }
+      gas: number
+      counted: CounterValue | undefined
+      /** The number of members of a group. */
+      members?: number
+    }
   | { kind: 'refused'; reason: string }
+  /** These members of a group must be sent alone. */
+  | { kind: 'released'; ids: readonly number[] }
+  /** Members still join the group. */
+  | { kind: 'later' }
   /** It may have been sent before the machine was replaced. */
   | Extract<PriorOutcome, { kind: 'done' }>
   /** It has to wait; later intents continue. */
@@ -151,7 +162,7 @@ async function countedFor(
   return { counter: name, value: predict(await valueOnChain(building, counter), name, building.counted) }
 }
 
-const contextOf = (
+export const contextOf = (
   { sender, view }: Building,
   { signings }: Pick<TransactionRow, 'signings'>,
   count: bigint,

@@ -120,11 +120,11 @@ async function nonceLost(sender: Sender, view: View, row: TransactionRow): Promi
   const copy = await doneBy(sender, row, view.head.number)
   if (copy) {
     const reason = `its effect came by another transaction, ${copy}`
-    return [{ id, write: (trx, at) => settle(sender, trx, { id, at, state: 'cancelled', reason }) }]
+    return [{ id, write: (trx, at) => settle(sender, trx, row, { id, at, state: 'cancelled', reason }) }]
   }
   return givenUp === null
     ? [resign(sender, row, 'cancelled')]
-    : [{ id, write: (trx, at) => settle(sender, trx, { id, at, state: 'cancelled', reason: givenUp }) }]
+    : [{ id, write: (trx, at) => settle(sender, trx, row, { id, at, state: 'cancelled', reason: givenUp }) }]
 }
 
 /** Nodes keep account states only for recent blocks: geth's full nodes, for 128. */

@@ -45,6 +45,11 @@ export class Idempotency {
     return { ...rest, requestHash, madeAt: this.#lived() }
   }
 
+  /** An earlier request with this key was recorded. */
+  async isKnown(claim: KeyedRequest): Promise<boolean> {
+    return (await this.#find(claim)) !== undefined
+  }
+
   /** @throws IdempotencyConflict, and whatever `run` or `resume` throws */
   async run<T extends Json>(request: Repeatable<T>): Promise<T> {
     const { claim } = request

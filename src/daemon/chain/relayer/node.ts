@@ -16,6 +16,8 @@ export interface Head {
   hash: Hex
   /** In wei per gas; undefined on a chain without EIP-1559. */
   baseFee: bigint | undefined
+  /** Of the block. */
+  gasLimit: number
 }
 
 export interface Inclusion {
@@ -48,6 +50,7 @@ export class Node {
       number: hexToNumber(block.number),
       hash: block.hash,
       baseFee: block.baseFeePerGas ? hexToBigInt(block.baseFeePerGas) : undefined,
+      gasLimit: hexToNumber(block.gasLimit),
     }
   }
 

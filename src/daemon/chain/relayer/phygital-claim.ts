@@ -61,7 +61,7 @@ export const claimHash = ({ blockExpiry, recipient, tokenId, contract, nonce }: 
 export const claimCounter = (contract: Address, recipient: Address): string =>
   `claim:${contract}:${recipient}`.toLowerCase()
 
-const maxSignings = 3
+export const maxSignings = 3
 
 /**
  * For chains where an empty call takes 21,000: a mint to a new holder uses 102,000, and a receiving contract may need
@@ -69,17 +69,16 @@ const maxSignings = 3
  */
 export const claimGas = 200_000
 
-interface PhygitalClaimOptions {
+export interface ClaimOptions {
   signVerifier(chainId: number): SignVerifier
   expiryBlocks(chainId: number): number | Promise<number>
 }
 
 /**
- * Signs a claim together with its transaction: its nonce is the recipient's on the contract, advanced by
- * pending claims for the same recipient, so that any number of transfers to one address can be pending
- * together.
+ * Signs a claim together with its transaction: its nonce is the recipient's on the contract, advanced by pending claims
+ * for the same recipient, so that any number of transfers to one address can be pending together.
  */
-export function phygitalClaim({ signVerifier, expiryBlocks }: PhygitalClaimOptions): Builder {
+export function phygitalClaim({ signVerifier, expiryBlocks }: ClaimOptions): Builder {
   /** For a claim whose block was not recorded: with a margin, in case the setting has changed. */
   const oldestFor = async (client: ChainClient, blockExpiry: bigint): Promise<bigint> => {
     const margin = BigInt(4 * (await expiryBlocks(await client.getChainId())))
@@ -123,7 +122,9 @@ export function phygitalClaim({ signVerifier, expiryBlocks }: PhygitalClaimOptio
     },
 
     async doneBy({ to, data, counted, signedBlock, untilBlock, client }) {
-      const [sig, blockExpiry, recipient, tokenId] = decodeFunctionData({ abi: phygitalAbi, data }).args ?? []
+      // Of a group, the first one stands for all.
+      const args = decodeFunctionData({ abi: phygitalAbi, data }).args?.map((value) => [value].flat()[0])
+      const [sig, blockExpiry, recipient, tokenId] = args ?? []
       if (to === null || typeof sig !== 'string' || typeof blockExpiry !== 'bigint') return undefined
       const holder = getAddress(String(recipient))
       if (counted !== undefined && (await isUnused(client, to, holder, counted, untilBlock))) return undefined
@@ -131,8 +132,8 @@ export function phygitalClaim({ signVerifier, expiryBlocks }: PhygitalClaimOptio
         from: BigInt(signedBlock ?? (await oldestFor(client, blockExpiry))),
         to: blockExpiry < untilBlock ? blockExpiry : BigInt(untilBlock),
       }
-      const args = { to: holder, tokenId: BigInt(String(tokenId)) }
-      for await (const { transactionHash } of transfersOf(client, to, args, range)) {
+      const move = { to: holder, tokenId: BigInt(String(tokenId)) }
+      for await (const { transactionHash } of transfersOf(client, to, move, range)) {
         const { input } = await client.getTransaction({ hash: transactionHash })
         // The signature is valid only for this transfer, so its sender does not matter.
         if (input.includes(sig.slice(2))) return transactionHash
@@ -147,7 +148,7 @@ export function phygitalClaim({ signVerifier, expiryBlocks }: PhygitalClaimOptio
 const known = new WeakMap<object, ClaimArgs>()
 
 /** Cached by object: besides signatures, address checksums are the slowest part of a claim. */
-function parse(args: unknown): ClaimArgs {
+export function parse(args: unknown): ClaimArgs {
   const before = typeof args === 'object' && args !== null ? known.get(args) : undefined
   if (before) return before
   const parsed = claimArgs.safeParse(args)
@@ -198,7 +199,7 @@ async function isOtherCall({ data, client }: RevertedTransaction, contract: Addr
   return functionName !== (await callFor(client, contract, tokenId))
 }
 
-function isExpired({ data, blockNumber }: RevertedTransaction): boolean {
+export function isExpired({ data, blockNumber }: RevertedTransaction): boolean {
   const [, blockExpiry] = decodeFunctionData({ abi: phygitalAbi, data }).args ?? []
   return typeof blockExpiry === 'bigint' && BigInt(blockNumber) >= blockExpiry
 }

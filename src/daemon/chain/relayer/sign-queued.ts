@@ -1,4 +1,5 @@
 import { formatGwei } from 'viem'
+import { markMembers, releaseMembers } from '../../store/chain/groups.ts'
 import { insertAttempts } from '../../store/chain/intents.ts'
 import { findSender, takeNonces } from '../../store/chain/senders.ts'
 import { queuedTransactions } from '../../store/chain/signer-queues.ts'
@@ -109,8 +110,8 @@ async function store(
   batch: BuiltBatch,
   sending: AttemptSender,
 ): Promise<Due[] | undefined> {
-  const { signings, refused, done, waiting } = batch
-  const changed = [...signings, ...refused, ...done, ...waiting].map(({ row }) => row.id)
+  const { signings, refused, done, released, waiting } = batch
+  const changed = [...signings, ...refused, ...done, ...released, ...waiting].map(({ row }) => row.id)
   if (changed.length === 0) return []
   try {
     const { due, recorded } = await writeAsHolder(sender, async (trx, at) => {
@@ -131,7 +132,7 @@ async function storeBatch(
   trx: Queries,
   at: string,
   { first, block }: Start,
-  { signings, refused, done, waiting }: BuiltBatch,
+  { signings, refused, done, released, waiting }: BuiltBatch,
 ): Promise<Due[]> {
   const { chainId, address } = idOf(sender)
   const from = (await findSender(trx, { chainId, address }))?.nextNonce ?? 0
@@ -139,7 +140,8 @@ async function storeBatch(
   // The next nonce is not the one that was signed for: another process wrote here.
   if (from > first || !(await takeNonces(trx, { chainId, address, from, to })))
     throw new LeaseHeld(chainId, address)
-  for (const { row, attempt, call, counted } of signings) {
+  for (const { row, attempt, call, counted, members } of signings) {
+    const firstHash = row.firstHash ?? attempt.hash
     const signed = await markSigned(trx, {
       id: row.id,
       at,
@@ -149,14 +151,18 @@ async function storeBatch(
       ...call,
       sequence: counted?.counter ?? null,
       sequenceValue: counted === undefined ? null : String(counted.value),
-      firstHash: row.firstHash ?? attempt.hash,
+      firstHash,
       signings: row.signings + 1,
       signedBlock: block,
     })
     if (!signed) throw new CancelledWhileSigning()
+    const isGroup = members !== undefined
+    if (isGroup && (await markMembers(trx, { groupId: row.id, at, state: 'signed', firstHash })) !== members)
+      throw new CancelledWhileSigning()
   }
   const attempts = signings.map(({ attempt, row }) => ({ ...attempt, transactionId: row.id }))
   const inserted = await insertAttempts(trx, attempts)
+  for (const { row, ids } of released) await releaseMembers(trx, { groupId: row.id, at, ids })
   for (const { row, reason } of refused) {
     const { id, kind } = row
     if (await cancelQueued(trx, { id, at, reason }))

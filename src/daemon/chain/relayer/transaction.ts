@@ -82,6 +82,8 @@ const batchSize = 500
 export class TransactionEvents {
   readonly #db: Db
   readonly #listeners = new Map<number, Set<Listener>>()
+  /** Of members that somebody waits for: they change with their group. */
+  readonly #groups = new Map<number, number>()
   /** Polls for changes by other daemons while somebody waits. */
   readonly #loop: BackgroundLoop | undefined
   constructor(db: Db, schedule: Schedule = systemSchedule) {
@@ -108,7 +110,9 @@ export class TransactionEvents {
   }
 
   changed(ids: Iterable<number>): Promise<void> {
-    return this.#read([...ids].filter((id) => this.#listeners.has(id)))
+    const changed = new Set(ids)
+    const members = [...this.#groups].filter(([, groupId]) => changed.has(groupId)).map(([id]) => id)
+    return this.#read([...changed, ...members].filter((id) => this.#listeners.has(id)))
   }
 
   close(): Promise<void> {
@@ -126,6 +130,7 @@ export class TransactionEvents {
   }
 
   #tell(row: TransactionRow): void {
+    if (row.groupId !== null) this.#groups.set(row.id, row.groupId)
     for (const listener of [...(this.#listeners.get(row.id) ?? [])])
       if (listener(row)) this.#unfollow(row.id, listener)
   }
@@ -133,7 +138,9 @@ export class TransactionEvents {
   #unfollow(id: number, listener: Listener): void {
     const listeners = this.#listeners.get(id)
     listeners?.delete(listener)
-    if (listeners?.size === 0) this.#listeners.delete(id)
+    if (listeners?.size !== 0) return
+    this.#listeners.delete(id)
+    this.#groups.delete(id)
   }
 }
 
@@ -187,8 +194,9 @@ export function untilSettled(id: number, events: TransactionEvents): Promise<Set
   return new Promise((resolve, reject) => {
     events
       .listen(id, (row) => {
-        const state = stateOf(row)
-        if (!isSettled(state)) return false
+        // A member has no nonce before.
+        const state = row.settledAt === null ? undefined : stateOf(row)
+        if (!state || !isSettled(state)) return false
         resolve(state)
         return true
       })

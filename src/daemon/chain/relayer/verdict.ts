@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem'
-import { supersededBy } from '../../store/chain/intents.ts'
+import { markMembers } from '../../store/chain/groups.ts'
+import { groupKind, supersededBy } from '../../store/chain/intents.ts'
 import { markConfirmed, markQueuedAgain, markSettled } from '../../store/chain/states.ts'
 import type { Queries } from '../../store/database/database.ts'
 import type { TransactionRow } from '../../store/schema/schema.ts'
@@ -41,7 +42,7 @@ type MinedRow = Pick<
 export async function verdictOn(sender: Sender, view: View, row: MinedRow): Promise<Change[]> {
   const { id } = row
   const end = (state: 'confirmed' | 'reverted' | 'cancelled', reason: string | null): Change[] => [
-    { id, write: (trx, at) => settle(sender, trx, { id, at, state, reason }) },
+    { id, write: (trx, at) => settle(sender, trx, row, { id, at, state, reason }) },
   ]
   const attempt = view.attempts.get(id)?.find(({ hash }) => hash === row.minedHash)
   if (attempt?.purpose === 'filler') return end('cancelled', row.abandonedBecause ?? 'given up')
@@ -106,27 +107,29 @@ export async function doneBy(
  */
 export const resign = (
   sender: Sender,
-  row: Pick<TransactionRow, 'id' | 'topic'>,
+  row: Pick<TransactionRow, 'id' | 'kind' | 'topic'>,
   otherwise: 'reverted' | 'cancelled',
 ): Change => ({
   id: row.id,
   write: async (trx, at) => {
     const { id } = row
     const later = await supersededBy(trx, row)
+    if (row.kind === groupKind) await markMembers(trx, { groupId: id, at, state: 'queued' })
     if (later === undefined) return markQueuedAgain(trx, { id, at })
     // It is being canceled but may still take effect, so it waits for the outcome.
     if (later.abandonedBecause !== null && later.settledAt === null) return false
     const reason = `superseded by transaction ${later.id}`
-    return settle(sender, trx, { id, at, state: otherwise, reason })
+    return settle(sender, trx, row, { id, at, state: otherwise, reason })
   },
 })
 
 export async function settle(
   { onSettled }: Pick<Sender, 'onSettled'>,
   trx: Queries,
+  { kind }: Pick<TransactionRow, 'kind'>,
   to: Parameters<typeof markSettled>[1],
 ): Promise<void> {
-  if (await markSettled(trx, to)) await onSettled(trx, to)
+  if (await markSettled(trx, to)) await onSettled(trx, { ...to, kind })
 }
 
 /** Contracts of others may need more gas now than when the call was checked. */

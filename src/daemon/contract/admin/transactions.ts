@@ -37,6 +37,8 @@ const transactionFields = () => ({
   /** Its address, once it is signed. */
   sender: z.string().nullable(),
   nonce: z.number().nullable(),
+  /** The transaction that sends this one together with others; it has the nonce and the attempts. */
+  groupId: z.number().nullable(),
   createdAt: timestamp,
   updatedAt: timestamp,
   settledAt: timestamp.nullable(),

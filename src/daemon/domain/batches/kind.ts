@@ -132,10 +132,21 @@ export interface SentKind<R extends NumberedRow = NumberedRow, T extends RowResu
   /** Maximum concurrent rows. */
   readonly concurrency: number
   /**
+   * Records rows whose effects share transactions. `send` is then called for them, too, and finds what it recorded by
+   * their keys.
+   * @returns by key, what is known of the recorded rows; others are sent alone
+   */
+  sendTogether?(
+    deps: BatchDeps,
+    run: BatchRun,
+    rows: readonly (PlannedRow<R, T> & { readonly key: string })[],
+  ): Promise<ReadonlyMap<string, T>>
+  /**
    * Sends one row. It may be called again for the same row after a kill: the key makes it the same request.
    * @param key permanent identifier of this attempt at the row
+   * @param known from `sendTogether`
    */
-  send(deps: BatchDeps, run: BatchRun, row: PlannedRow<R, T>, key: string): Promise<T | RetryLater>
+  send(deps: BatchDeps, run: BatchRun, row: PlannedRow<R, T>, key: string, known?: T): Promise<T | RetryLater>
 }
 
 /** Only a kind's own `readRow` makes its rows, so its narrower types are safe. */

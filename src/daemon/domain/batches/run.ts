@@ -125,10 +125,17 @@ class BatchRunner {
   async #send(kind: SentKind, { due, to, isEnd }: DuePage): Promise<void> {
     const { stopped, waitsFor } = this.#running
     const handled: RowOutcome[] = []
+    const keyed = due.map((one) => ({ ...one.planned, key: this.#keyOf(one) }))
+    const isHeld = kind.sendTogether === undefined || (await this.#isGone())
+    const known = isHeld ? undefined : await kind.sendTogether?.(this.#deps, this.#run, keyed)
     const { isComplete, failure } = await sendRows<Due>({
       ...{ rows: due, concurrency: kind.concurrency, stopped, waitsFor },
       isGone: () => this.#isGone(),
-      send: (one) => kind.send(this.#deps, this.#run, one.planned, this.#keyOf(one)),
+      isRecorded: (one) => known?.has(this.#keyOf(one)) === true,
+      send: (one) => {
+        const key = this.#keyOf(one)
+        return kind.send(this.#deps, this.#run, one.planned, key, known?.get(key))
+      },
       onResult: (one, result) => handled.push({ due: one, result }),
     })
     // Continues at the first row that was not sent; later ones that were sent have results.

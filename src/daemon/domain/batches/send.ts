@@ -11,6 +11,8 @@ interface SendOptions<T> {
   readonly stopped: AbortSignal
   /** The batch no longer runs. */
   isGone(): Promise<boolean>
+  /** The row takes effect in any case, so it is sent even if the batch no longer runs. */
+  isRecorded?(row: T): boolean
   /** @param reason undefined: it no longer waits */
   waitsFor(reason: string | undefined): Promise<void>
   send(row: T): Promise<RowResult | RetryLater>
@@ -40,7 +42,7 @@ export async function sendRows<T>(sending: SendOptions<T>): Promise<SendResult> 
 }
 
 async function sendOnce<T>(sending: SendOptions<T>, rows: readonly T[]) {
-  const { concurrency, stopped, isGone, send, onResult: settled } = sending
+  const { concurrency, stopped, isGone, isRecorded, send, onResult: settled } = sending
   const waiting: { row: T; reason: string }[] = []
   const queue = rows.values()
   let isStopped = false
@@ -48,7 +50,8 @@ async function sendOnce<T>(sending: SendOptions<T>, rows: readonly T[]) {
   const work = async () => {
     for (const row of queue) {
       isStopped ||= stopped.aborted || (await isGone())
-      if (isStopped || failure) return
+      if (failure || stopped.aborted) return
+      if (isStopped && !isRecorded?.(row)) continue
       try {
         const result = await send(row)
         if ('retryReason' in result) waiting.push({ row, reason: result.retryReason })

@@ -3,7 +3,8 @@ import { type Json, type KeyedRequest, reserveIdempotencyKey } from '../../chain
 import type { OnSettled } from '../../chain/relayer/sender.ts'
 import { allTeams } from '../../store/access/teams.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
-import { findTransaction, moveKinds } from '../../store/chain/intents.ts'
+import { abandonMembers } from '../../store/chain/groups.ts'
+import { findTransaction, groupKind, moveKinds } from '../../store/chain/intents.ts'
 import {
   findTransactionByHash,
   listTransactions as list,
@@ -31,6 +32,7 @@ import type { TransactionRow } from '../../store/schema/schema.ts'
 import { conflict, DomainError, ownOf } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 import type { WebhookEvents } from '../webhooks/events.ts'
+import { settleMembers, soleOf } from './groups.ts'
 import { restoreRoyalty } from './royalty.ts'
 
 export type { TransactionRow }
@@ -91,7 +93,7 @@ export async function followTransaction(
   const found =
     hash === null
       ? await ofTeam(db.read, Number(idOrHash), team())
-      : await findTransactionByHash(db.read, hash)
+      : await soleOf(db.read, await findTransactionByHash(db.read, hash))
   if (!found)
     throw new DomainError(
       'not_found',
@@ -144,9 +146,15 @@ export async function cancelTransaction(
   const at = iso(clock.now())
   await db.write(async (trx) => {
     const row = ownOf(actor, await findTransaction(trx, id), 'transaction')
-    if (await cancelQueued(trx, { id, at, reason }))
-      await settledWith({ webhookEvents })(trx, { id, state: 'cancelled', at })
-    else if (!(await abandon(trx, { id, at, reason }))) throw tooLate(row)
+    // A group is given up as a whole; its other members are then sent alone.
+    const sent = { id: row.groupId ?? id, at, reason }
+    const member = row.groupId === null ? {} : { id }
+    if (row.groupId !== null || row.kind === groupKind)
+      await abandonMembers(trx, { groupId: sent.id, at, reason, ...member })
+    const kind = row.groupId === null ? row.kind : groupKind
+    if (await cancelQueued(trx, sent))
+      await settledWith({ webhookEvents })(trx, { id: sent.id, kind, state: 'cancelled', at })
+    else if (!(await abandon(trx, sent))) throw tooLate(row)
     await recordChange(trx, {
       at,
       actor,
@@ -187,6 +195,7 @@ export type { Json, KeyedRequest }
 export const settledWith =
   ({ webhookEvents }: { webhookEvents: WebhookEvents }): OnSettled =>
   async (trx, transaction) => {
+    if (transaction.kind === groupKind) return settleMembers(trx, transaction, webhookEvents)
     await updateRecords(trx, transaction, webhookEvents)
     await webhookEvents.recordSettled(trx, transaction)
   }

@@ -8,6 +8,7 @@ import { type ClaimArgs, claimGas } from '../../chain/relayer/phygital-claim.ts'
 import type { TokenLocation } from '../../store/phygitals/tokens.ts'
 import { claimSample, l1FeeOf } from '../chain/l1-fee.ts'
 import { chainOf, readChain } from '../chain/read-chain.ts'
+import { gasOfMints, groupSize } from './group-size.ts'
 import { tryOwnMove } from './own-move.ts'
 import { signClaim } from './sign-claim.ts'
 
@@ -55,18 +56,29 @@ const typicalGas: Record<Call, bigint> = { claimNFT: 92_000n, mintNFT: 110_000n 
 /** The relayer signs with this gas limit at least, and nodes require a balance for it. */
 const minGasLimit = BigInt(claimGas)
 
+interface Kind {
+  chainId: number
+  contractAddress: string
+  call: Call
+  count: number
+  samples: Sample[]
+}
+
 /** Sums up transfers and estimates their cost from a few samples of each contract and kind. */
 export class Costs {
   readonly #chains: Chains
-  readonly #kinds = new Map<string, { chainId: number; call: Call; count: number; samples: Sample[] }>()
-  constructor(chains: Chains) {
+  readonly #kinds = new Map<string, Kind>()
+  readonly #inGroups: boolean
+  /** @param inGroups mints share transactions, as those of a sheet do */
+  constructor(chains: Chains, inGroups: boolean) {
     this.#chains = chains
+    this.#inGroups = inGroups
   }
 
   add(token: TokenLocation, recipient: string, call: Call, calls: ContractCalls | undefined): void {
     const { chainId, contractAddress } = token
     const key = `${chainId}/${contractAddress}/${call}`
-    const kind = this.#kinds.get(key) ?? { chainId, call, count: 0, samples: [] }
+    const kind = this.#kinds.get(key) ?? { chainId, contractAddress, call, count: 0, samples: [] }
     this.#kinds.set(key, kind)
     kind.count += 1
     // Samples the first, second, fourth, and so on: a transfer to an address that already holds a token is cheaper.
@@ -79,16 +91,43 @@ export class Costs {
     return Promise.all(ids.map((chainId) => this.#ofChain(chainOf(this.#chains, chainId), feeCap(chainId))))
   }
 
+  /** What counts against the team's budget. @throws DomainError chain_unavailable */
+  async charged(): Promise<{ transactions: number; gas: number }> {
+    const groups = await Promise.all([...this.#kinds.values()].map((kind) => this.#groupsOf(kind)))
+    const counts = [...this.#kinds.values()].map(({ count }, at) => ({ count, groups: groups[at] }))
+    return {
+      transactions: counts.reduce((sum, { count, groups }) => sum + (groups?.count ?? count), 0),
+      gas: counts.reduce((sum, { count, groups }) => sum + (groups?.gas ?? count * claimGas), 0),
+    }
+  }
+
+  /** undefined: each one is a transaction. */
+  async #groupsOf({ chainId, contractAddress, call, count, samples }: Kind) {
+    const isOwn = samples.some(({ calls }) => calls !== undefined)
+    if (!this.#inGroups || isOwn || call !== 'mintNFT' || count < 2) return undefined
+    const size = await groupSize(chainOf(this.#chains, chainId), contractAddress)
+    if (size < 2) return undefined
+    const groups = Math.ceil(count / size)
+    return { count: groups, gas: gasOfMints(count, groups), largest: gasOfMints(Math.min(count, size), 1) }
+  }
+
   async #ofChain(chain: Chain, cap: bigint | undefined): Promise<ChainTotals> {
     const kinds = [...this.#kinds.values()].filter(({ chainId }) => chainId === chain.id)
-    const gasEach = await Promise.all(kinds.map(({ call, samples }) => gasOf(chain, call, samples)))
-    const gasLimit = gasEach.reduce((max, gas) => larger(max, (gas * 6n) / 5n), minGasLimit)
+    const parts = await Promise.all(kinds.map((kind) => this.#priceOf(chain, kind)))
     return priced(chain, cap, {
-      transactions: kinds.reduce((sum, { count }) => sum + count, 0),
-      gas: kinds.reduce((sum, { count }, at) => sum + BigInt(count) * (gasEach[at] ?? 0n), 0n),
-      gasLimit,
+      transactions: parts.reduce((sum, { transactions }) => sum + transactions, 0),
+      gas: parts.reduce((sum, { gas }) => sum + gas, 0n),
+      gasLimit: parts.reduce((max, { largest }) => larger(max, (largest * 6n) / 5n), minGasLimit),
       data: claimSample(),
     })
+  }
+
+  async #priceOf(chain: Chain, kind: Kind) {
+    const [each, groups] = await Promise.all([gasOf(chain, kind.call, kind.samples), this.#groupsOf(kind)])
+    if (!groups) return { transactions: kind.count, gas: BigInt(kind.count) * each, largest: each }
+    // Where a mint takes more than on most chains, so do those of a group.
+    const scaled = (gas: number) => larger(BigInt(gas), (BigInt(gas) * each) / typicalGas.mintNFT)
+    return { transactions: groups.count, gas: scaled(groups.gas), largest: scaled(groups.largest) }
   }
 }
 

@@ -3,7 +3,6 @@ import type { Chains } from '../../chain/chains.ts'
 import { ownerOf } from '../../chain/contract-state.ts'
 import { RecipientInvalid } from '../../chain/names/resolver.ts'
 import { storedCalls } from '../../chain/relayer/contract-call.ts'
-import { claimGas } from '../../chain/relayer/phygital-claim.ts'
 import { type PendingMove, tokenKey, tokensUnderWay } from '../../store/chain/listing.ts'
 import { findContractAt } from '../../store/contracts/contracts.ts'
 import type { Db } from '../../store/database/database.ts'
@@ -101,9 +100,10 @@ export class BatchCosts {
   /** The next token ID, by contract, for tokens that are yet to be minted. */
   readonly #nextIds = new Map<number, Promise<string>>()
   readonly #contracts = new Map<string, Promise<ContractRow>>()
-  constructor(deps: CheckDeps) {
+  /** @param inGroups mints share transactions */
+  constructor(deps: CheckDeps, inGroups = false) {
     this.#deps = deps
-    this.#costs = new Costs(deps.chains)
+    this.#costs = new Costs(deps.chains, inGroups)
   }
 
   /** @throws DomainError chain_unavailable */
@@ -119,7 +119,7 @@ export class BatchCosts {
   /** @throws DomainError chain_unavailable */
   async totals({ teamId, feeCap }: Pricing): Promise<MoveCosts> {
     const totals = await this.#costs.totals(feeCap)
-    const budget = await remainingBudget(this.#deps, teamId, totals)
+    const budget = await remainingBudget(this.#deps, teamId, totals, await this.#costs.charged())
     return { totals, ...(budget && { budget }) }
   }
 
@@ -151,12 +151,12 @@ async function remainingBudget(
   { db, chains, clock }: CheckDeps,
   teamId: number,
   totals: readonly ChainTotals[],
+  needed: { transactions: number; gas: number },
 ): Promise<RemainingBudget | undefined> {
   const isFree = totals.every(({ chainId }) => chains.get(chainId).isEmbedded)
   const { transactions, gas } = await budgetLeft(db.read, { teamId, isFree, settled: clock.confirmedTime() })
-  const needed = totals.reduce((sum, chain) => sum + chain.transactions, 0)
   const isEnough =
-    (transactions === null || needed <= transactions) && (gas === null || needed * claimGas <= gas)
+    (transactions === null || needed.transactions <= transactions) && (gas === null || needed.gas <= gas)
   return isEnough ? undefined : { transactionsLeft: transactions, gasLeft: gas }
 }
 

@@ -114,7 +114,7 @@ async function tryMoveOrMint(deps: TransferDeps, request: MoveOrMint): Promise<n
   })
 }
 
-async function record(
+export async function record(
   trx: Queries,
   deps: { clock: BudgetClock; webhookEvents: WebhookEvents },
   {
@@ -124,7 +124,12 @@ async function record(
     chipUid,
     actor,
     idempotency,
-  }: Requester & { token: LocatedToken; recipient: string; move: Move; chipUid?: string },
+  }: Requester & {
+    token: LocatedToken
+    recipient: string
+    move: Omit<Move, 'chain'> & { chain: ChargedTo }
+    chipUid?: string
+  },
 ): Promise<number> {
   const call = move.call === 'mintNFT' && (await isMinted(trx, token)) ? 'claimNFT' : move.call
   const { chain: counted, gas, candidates, own } = move
@@ -152,7 +157,7 @@ async function record(
  * The first request mints the token to its recipient; the next one transfers it, even if it was checked before the
  * mint was mined.
  */
-async function isMinted(trx: Queries, { mintTransactionId }: LocatedToken): Promise<boolean> {
+export async function isMinted(trx: Queries, { mintTransactionId }: LocatedToken): Promise<boolean> {
   const mint = mintTransactionId === null ? undefined : await findTransaction(trx, mintTransactionId)
   return mint !== undefined && (mint.settledAt === null || mint.state === 'confirmed')
 }

@@ -36,7 +36,7 @@ export function transactionRoutes(app: FastifyInstance, ctx: Context): void {
 
 const toWire = (row: WithTeamName<TransactionRow>) => ({
   ...pick(row, 'id', 'team', 'chainId', 'kind', 'state', 'reason', 'minedHash', 'blockNumber'),
-  ...pick(row, 'sender', 'nonce', 'createdAt', 'updatedAt', 'settledAt'),
+  ...pick(row, 'sender', 'nonce', 'groupId', 'createdAt', 'updatedAt', 'settledAt'),
   relayer: row.signer,
   waiting: waitingText(row.waiting, row.waitingWords),
   subject: storedObject(row.subject),

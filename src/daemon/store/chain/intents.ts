@@ -17,6 +17,8 @@ const insert = statement<NewTransaction>()((db, p) =>
 )
 /** Kinds by the contract's function. These transactions move tokens, and change no recorded data of a contract. */
 export const moveKinds = { claimNFT: 'phygital-transfer', mintNFT: 'phygital-mint' } as const
+/** Sends several mints of one contract. See groups.ts. */
+export const groupKind = 'phygital-mints'
 
 /** Call it in the transaction that uses up its authorization. @returns its ID */
 export const insertTransaction = async (
@@ -35,7 +37,7 @@ export const findTransactions = (db: Queries, ids: readonly number[]): Promise<T
 
 export type OfSigner = { chainId: number; signer: string }
 
-/** Ordered by nonce. */
+/** Ordered by nonce. Members of groups have none. */
 export const openTransactions = statement<OfSigner>()((db, p) =>
   db
     .selectFrom('transactions')
@@ -43,6 +45,7 @@ export const openTransactions = statement<OfSigner>()((db, p) =>
     .where('chainId', '=', p.chainId)
     .where('signer', '=', p.signer)
     .where('state', 'in', ['signed', 'broadcast', 'mined'])
+    .where('nonce', 'is not', null)
     .where('settledAt', 'is', null)
     .orderBy('nonce'),
 ).all
@@ -85,6 +88,7 @@ export const transactionsFromNonce = statement<{
     .where('sender', '=', p.sender)
     .where('nonce', '>=', p.nonce)
     .where('nonce', 'is not', null)
+    .where('groupId', 'is', null)
     .orderBy('nonce')
     .limit(p.limit),
 ).all

@@ -22,7 +22,14 @@ const noneElsewhere = (key: 'topic' | 'sequence') => (e: ExpressionBuilder<Datab
     ),
   )
 
-/** Oldest first. Omits those that have to wait for another signer's. */
+const settledGroup = (e: ExpressionBuilder<Database, 'transactions'>) =>
+  e
+    .selectFrom('transactions as group')
+    .select('group.id')
+    .whereRef('group.id', '=', 'transactions.groupId')
+    .where('group.settledAt', 'is not', null)
+
+/** Oldest first. Omits those that have to wait for another signer's, and those that a group sends. */
 export const queuedTransactions = statement<OfSigner & { limit: number }>()((db, p) =>
   db
     .selectFrom('transactions')
@@ -31,6 +38,8 @@ export const queuedTransactions = statement<OfSigner & { limit: number }>()((db,
     .where('signer', '=', p.signer)
     .where('state', '=', 'queued')
     .where('settledAt', 'is', null)
+    // A daemon of an earlier version settles a group without its members.
+    .where((e) => e.or([e('groupId', 'is', null), e.exists(settledGroup(e))]))
     .where(noneElsewhere('topic'))
     .where(noneElsewhere('sequence'))
     .orderBy('id')
@@ -116,6 +125,7 @@ export async function takeableIntents(
     .where('state', '=', 'queued')
     .where('settledAt', 'is', null)
     .where('firstHash', 'is', null)
+    .where('groupId', 'is', null)
     .where('candidates', 'like', maySend(signer))
     .where(noneSigned('topic'))
     .where(noneSigned('sequence'))
@@ -126,11 +136,11 @@ export async function takeableIntents(
 }
 
 /** Those that another process signed or took meanwhile are left out. @returns the IDs of the others */
-export const takeIntents = (
+export async function takeIntents(
   trx: Queries,
   { chainId, signer, from, ids, at }: TakeOver & { ids: readonly number[]; at: string },
-): Promise<{ id: number }[]> =>
-  trx
+): Promise<{ id: number }[]> {
+  const taken = await trx
     .updateTable('transactions')
     .set({ signer, waiting: null, waitingWords: null, updatedAt: at })
     .where('id', 'in', ids)
@@ -140,3 +150,8 @@ export const takeIntents = (
     .where('firstHash', 'is', null)
     .returning('id')
     .execute()
+  const groups = taken.map(({ id }) => id)
+  if (groups.length > 0)
+    await trx.updateTable('transactions').set({ signer }).where('groupId', 'in', groups).execute()
+  return taken
+}

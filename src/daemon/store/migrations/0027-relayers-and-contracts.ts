@@ -45,4 +45,12 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     await db.schema.alterTable('contracts').addColumn(column, 'text').execute()
   for (const column of ['royaltyBasisPoints', 'isRefreshPostponed'])
     await db.schema.alterTable('contracts').addColumn(column, 'integer').execute()
+  // The transaction that sends this one together with others.
+  await db.schema.alterTable('transactions').addColumn('groupId', 'integer').execute()
+  await db.schema
+    .createIndex('transactionsOfGroup')
+    .on('transactions')
+    .columns(['groupId', 'id'])
+    .where(sql.ref('groupId'), 'is not', null)
+    .execute()
 }

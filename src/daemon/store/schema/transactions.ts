@@ -56,6 +56,8 @@ export interface TransactionsTable {
   toldAs: 'confirmed' | 'failed' | null
   /** 1: from a backup, so it may have been sent since: its effect is looked for before it is signed. */
   isRestored: Generated<number>
+  /** The transaction that sends it together with others. Its state follows that one's, which alone has attempts. */
+  groupId: Generated<number | null>
 }
 
 export type TransactionStateName =

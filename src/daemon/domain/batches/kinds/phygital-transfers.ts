@@ -1,5 +1,6 @@
+import { DomainError } from '../../errors/errors.ts'
 import { totalsAsText } from '../../phygitals/batch-costs.ts'
-import { type RowTarget, targetOfRow } from '../../phygitals/batch-row.ts'
+import { mapConcurrently, type RowTarget, targetOfRow } from '../../phygitals/batch-row.ts'
 import {
   BatchCosts,
   type CheckedMove,
@@ -7,9 +8,10 @@ import {
   checkEachMove,
   checkOneMove,
 } from '../../phygitals/check-batch.ts'
+import { type GroupedMint, groupedMint, recordMints } from '../../phygitals/mint-group.ts'
 import { sendRowUnless } from '../../phygitals/send-row.ts'
 import { isUnmoved, recordRow } from '../../phygitals/transfer-batch.ts'
-import type { BatchDeps, BatchRun, NumberedRow, RowResult, SentKind } from '../kind.ts'
+import type { BatchDeps, BatchRun, NumberedRow, PlannedRow, RowResult, SentKind } from '../kind.ts'
 import { LineProblem, lineReader, textIn } from './lines.ts'
 import { claimOfRow, isPassing } from './sent-rows.ts'
 import { describeTarget, firstWith, targetIn } from './token-lines.ts'
@@ -78,12 +80,37 @@ async function asPlanned(
 
 const movedOn = 'The token has another owner than the plan showed. It was left alone.'
 
+function requestOf(
+  deps: BatchDeps,
+  run: BatchRun,
+  { row: line, planned: seen }: PlannedRow<TransferLine, TransferResult>,
+  key: string,
+) {
+  const { row } = line
+  const target = targetOfRow(line)
+  // Sends to the address that the plan showed, even if the name points elsewhere by now.
+  const recipient = seen?.recipient ?? line.recipient
+  const result: TransferResult = { row, ...target, owner: seen?.owner, recipient, status: 'transferred' }
+  const claim = claimOfRow(deps, run, key, { target, recipient })
+  // An unplanned row is not sent if the token is already where it should be.
+  const judge = async (): Promise<TransferResult> => ({
+    ...result,
+    ...(seen
+      ? await asPlanned(deps, run, target, seen)
+      : planned(await checkOneMove(deps, run.teamId, { row, target, recipient }), { target, recipient })),
+  })
+  return { target, recipient, claim, judge, result }
+}
+
+/** Four times this many rows are recorded together, in groups of up to 100. */
+const concurrency = 125
+
 export const phygitalTransfers: SentKind<TransferLine, TransferResult> = {
   names: ['phygitals transfer'],
   how: 'sent',
   isAdmin: false,
   scope: 'transfer',
-  concurrency: 128,
+  concurrency,
   readRow: lineReader((line, row) => {
     const recipient = textIn(line, 'recipient', 255)
     if (recipient === undefined || recipient.trim() === '') throw new LineProblem('recipient is missing')
@@ -100,7 +127,7 @@ export const phygitalTransfers: SentKind<TransferLine, TransferResult> = {
   },
   totals: (_, results) => ({ transfers: results.filter(isMove).length }),
   async costs(deps, { teamId }, pieces) {
-    const costs = new BatchCosts(deps)
+    const costs = new BatchCosts(deps, true)
     for await (const results of pieces)
       for (const result of results.filter(isMove))
         await costs.add({ ...result, status: result.status === 'minted' ? 'mint' : 'transfer' })
@@ -108,21 +135,35 @@ export const phygitalTransfers: SentKind<TransferLine, TransferResult> = {
     const { totals, ...rest } = await costs.totals({ teamId, feeCap })
     return { totals: totals.map(totalsAsText), ...rest }
   },
-  async send(deps, run, { row: line, planned: seen }, key) {
-    if (seen?.status === 'failed') return seen
-    const { row } = line
-    const target = targetOfRow(line)
-    // Sends to the address that the plan showed, even if the name points elsewhere by now.
-    const recipient = seen?.recipient ?? line.recipient
-    let found: TransferResult = { row, ...target, owner: seen?.owner, recipient, status: 'transferred' }
-    const claim = claimOfRow(deps, run, key, { target, recipient })
-    // An unplanned row is not sent if the token is already where it should be.
-    const judge = async () =>
-      seen
-        ? asPlanned(deps, run, target, seen)
-        : planned(await checkOneMove(deps, run.teamId, { row, target, recipient }), { target, recipient })
+  async sendTogether(deps, run, rows) {
+    const prepared = mapConcurrently(rows, concurrency, async (row) => {
+      if (row.planned?.status === 'failed') return undefined
+      const { target, recipient, claim, judge } = requestOf(deps, run, row, row.key)
+      try {
+        if (await deps.idempotency.isKnown(claim)) return undefined
+        const result = await judge()
+        if (result.status !== 'minted') return undefined
+        const mint = await groupedMint(deps, run.teamId, { target, recipient, claim })
+        return mint && { mint, key: row.key, result }
+      } catch (error) {
+        // Sent alone, it says why.
+        if (error instanceof DomainError) return undefined
+        throw error
+      }
+    })
+    const found = new Map<GroupedMint, { key: string; result: TransferResult }>()
+    for await (const one of prepared) if (one) found.set(one.mint, one)
+    const recorded = await recordMints(deps, run, [...found.keys()])
+    const known = recorded.flatMap((mint) => found.get(mint) ?? [])
+    return new Map(known.map(({ key, result }) => [key, result]))
+  },
+  async send(deps, run, planned, key, known) {
+    if (planned.planned?.status === 'failed') return planned.planned
+    const { row } = planned.row
+    const { target, recipient, claim, judge, result } = requestOf(deps, run, planned, key)
+    let found = known ?? result
     const sent = await sendRowUnless(deps, claim, async () => {
-      found = { ...found, ...(await judge()) }
+      found = await judge()
       return isMove(found) ? recordRow(deps, run, { target, recipient, claim }) : undefined
     })
     switch (sent.status) {
