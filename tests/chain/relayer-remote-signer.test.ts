@@ -107,6 +107,19 @@ describe('a signer that', () => {
     expect(await bench.tallied(1)).toBe(1)
   })
 
+  test('hangs does not hold up a stop', async () => {
+    const relayer = await useSigner()
+    signer.fault = 'hangs'
+    const unsigned = { type: 'legacy', chainId: 1, nonce: 0, gasPrice: 1n } as const
+    const before = signer.asked.length
+    const signing = relayer.signTransaction(unsigned)
+    const refused = expect(signing).rejects.toThrow(/could not be reached/)
+    await expect.poll(() => signer.asked.length).toBeGreaterThan(before)
+    client.close()
+    await refused
+    await expect(relayer.signTransaction(unsigned)).rejects.toThrow(/the daemon is stopping/)
+  })
+
   test('lost the key, or has another one, signs nothing until it has it again', async () => {
     await useSigner()
     signer.secrets = [`0x${'d4'.repeat(32)}`]

@@ -208,10 +208,10 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
       close: async () => {
         // Ending a chain that does not respond releases everything that waits for its answer.
         if (embedded && !(await embedded.answers())) await embedded.stop()
+        for (const signer of signers.values()) signer.close()
         try {
           await Promise.all([asking.stop(), relayer.close()])
         } finally {
-          for (const signer of signers.values()) signer.close()
           await embedded?.stop()
           await release?.()
         }

@@ -28,6 +28,7 @@ export class Web3signer {
   /** Host and port. */
   readonly host: string
   readonly #pool: HttpPool
+  #isClosed = false
   #listed: { at: number; keys: Promise<readonly Hex[]> } | undefined
 
   constructor(url: string) {
@@ -75,17 +76,21 @@ export class Web3signer {
     return serializeTransaction(transaction, signature)
   }
 
+  /** Breaks off what it has not answered, so that a stop does not wait for it. */
   close(): void {
+    this.#isClosed = true
     this.#pool.close()
   }
 
   /** @param notFound what HTTP 404 means */
   async #ask(request: Pick<PoolRequest, 'method' | 'path' | 'body'>, notFound: string): Promise<string> {
+    if (this.#isClosed) throw this.#problem('is not asked any more: the daemon is stopping')
     const ask = () => this.#pool.request({ ...request, timeoutMs, maxBytes })
     const { status, body } = await ask()
       // It may have just closed the connection, since it was idle.
       .catch((error: unknown) => {
-        if (error instanceof OutboundFailed && error.kind === 'connection' && error.sent) return ask()
+        const isCut = error instanceof OutboundFailed && error.kind === 'connection' && error.sent
+        if (isCut && !this.#isClosed) return ask()
         throw error
       })
       .catch((error: unknown) => {
