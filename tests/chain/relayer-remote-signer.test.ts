@@ -107,6 +107,26 @@ describe('a signer that', () => {
     expect(await bench.tallied(1)).toBe(1)
   })
 
+  test('is slow signs for some seconds in each tick, and holds up nothing that is sent', async () => {
+    const relayer = await useSigner()
+    const signTransaction: typeof relayer.signTransaction = (transaction) => {
+      bench.clock.advance('1s')
+      return relayer.signTransaction(transaction)
+    }
+    options.chain = { signers: { relayer: { address: relayer.address, signTransaction } } }
+    bench.relayer = await bench.open()
+    await Promise.all(slots(40).map((slot) => bench.intend(slot)))
+    const queued = async () =>
+      (await bench.db.read.selectFrom('transactions').select('id').where('state', '=', 'queued').execute())
+        .length
+    await bench.relayer.tick()
+    expect(await queued()).toBe(32)
+    await bench.relayer.tick()
+    expect(await queued()).toBe(24)
+    await bench.finish()
+    for (const slot of slots(40)) expect(await bench.tallied(slot)).toBe(1)
+  })
+
   test('hangs does not hold up a stop', async () => {
     const relayer = await useSigner()
     signer.fault = 'hangs'

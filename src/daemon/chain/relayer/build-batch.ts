@@ -24,19 +24,25 @@ export interface BuiltBatch {
   waiting: { row: TransactionRow; waiting: TransactionRow['waiting']; words: string | null }[]
   /**
    * Nothing behind this batch can be signed now: more intents would postpone one that waits for earlier ones forever, or
-   * the signer does not sign.
+   * the signer is slow or does not sign.
    */
   isBlocked: boolean
   /** What the signer did not sign, and all behind it. */
   unsigned?: { firstId: number; problem: SignerProblem }
 }
 
-/** @param first the nonce of the first that is signed */
+interface BatchTerms {
+  /** The nonce of the first that is signed. */
+  first: number
+  fees: Fees
+  /** No more is signed after this time (monotonic). */
+  until: number
+}
+
 export async function buildBatch(
   building: Building,
   rows: readonly TransactionRow[],
-  first: number,
-  fees: Fees,
+  { first, fees, until }: BatchTerms,
 ): Promise<BuiltBatch> {
   const { sender, view } = building
   const isLegacy = view.head.baseFee === undefined
@@ -69,7 +75,9 @@ export async function buildBatch(
     if (index % signedTogether < signedTogether - 1) continue
     // A signature takes about 0.3 ms; other requests may run in between.
     await nextTurn()
-    if ((await Promise.all(attempts.slice(-signedTogether))).some(isUnsigned)) break
+    const isStopped = (await Promise.all(attempts.slice(-signedTogether))).some(isUnsigned)
+    batch.isBlocked = isStopped || sender.clock.monotonic() > until
+    if (batch.isBlocked) break
   }
   const signed = await Promise.all(attempts)
   const unsigned = signed.find(isUnsigned)

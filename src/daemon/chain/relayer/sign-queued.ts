@@ -65,10 +65,10 @@ export async function signQueued(sender: Sender, view: View, sending: AttemptSen
   readCounters(building, queue)
   let count = 0
   let problem: SignerProblem | undefined
-  const startedAt = sender.clock.monotonic()
+  const until = sender.clock.monotonic() + maxSigningMs
   for (let from = 0; from < queue.length; from += batchSize) {
     const first = view.next + count
-    const batch = await buildBatch(building, queue.slice(from, from + batchSize), first, fees)
+    const batch = await buildBatch(building, queue.slice(from, from + batchSize), { first, fees, until })
     const due = await store(sender, { first, block: view.head.number }, batch, sending)
     // The counters of later ones were predicted from this one.
     if (!due) break
@@ -83,7 +83,7 @@ export async function signQueued(sender: Sender, view: View, sending: AttemptSen
         'signer',
         unsigned.problem.message,
       )
-    if (batch.isBlocked || sender.clock.monotonic() - startedAt > maxSigningMs) break
+    if (batch.isBlocked) break
   }
   return { count, waitingForFees: false, problem }
 }
