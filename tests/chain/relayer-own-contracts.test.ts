@@ -122,7 +122,11 @@ describe('a transfer of a contract that takes no claims', () => {
     await bench.relayer.tick()
     await sendAs(brand, { functionName: 'transferFrom', args: [brand, alice, 1n] }, 9n)
     await bench.finish()
-    expect(await bench.show(id)).toMatchObject({ state: 'reverted', signings: 1 })
+    expect(await bench.show(id)).toMatchObject({
+      state: 'reverted',
+      signings: 1,
+      reason: expect.stringMatching(/^ERC721IncorrectOwner\(/),
+    })
     expect(await ownerOf(1)).toBe(alice)
   })
 

@@ -5,6 +5,7 @@ import { markConfirmed, markQueuedAgain, markSettled } from '../../store/chain/s
 import type { Queries } from '../../store/database/database.ts'
 import type { TransactionRow } from '../../store/schema/schema.ts'
 import { readAt } from './build-call.ts'
+import { refusalIn } from './contract-call.ts'
 import type { Rerun } from './node.ts'
 import type { Sender, View } from './sender.ts'
 import { storedAddress, storedHex } from './transaction.ts'
@@ -64,7 +65,10 @@ export async function verdictOn(sender: Sender, view: View, row: MinedRow): Prom
   const isWorthIt =
     (await mustBeResigned(sender, row, call, rerun)) || (await ranOutOfGas(sender, row, call, gas, rerun))
   if (isWorthIt) return [resign(sender, row, 'reverted')]
-  return end('reverted', rerun.passes ? 'reverted, although it would succeed by now' : rerun.reason)
+  return end(
+    'reverted',
+    rerun.passes ? 'reverted, although it would succeed by now' : refusalIn(rerun).reason,
+  )
 }
 
 function missingEffect(sender: Sender, view: View, { builder, args, minedHash, blockHash }: MinedRow) {

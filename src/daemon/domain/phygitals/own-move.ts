@@ -131,6 +131,11 @@ export async function ownCall(
     )
   if (underWay.length === 0 && owner === args.recipient) throw belongsAlready(token.tokenId, owner)
   const owners = [owner, ...underWay.map(({ recipient }) => recipient)].filter((one) => one !== undefined)
+  if (args.call === 'claimNFT' && owners.length === 0)
+    throw new DomainError(
+      'token_taken',
+      `Token ${token.tokenId} was minted at the same moment. Nothing was used up; try again.`,
+    )
   const { baseUri } = calls
   const found = functionFor({ calls }, args.call, args.contract)
   return { builder: moveBuilder, args: { ...args, owners, with: found, baseUri } }
