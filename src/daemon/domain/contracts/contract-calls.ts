@@ -44,6 +44,13 @@ export function contractCallsOf(
   }
   if (abi === undefined) throw invalid('abi', 'is required, since transfer and mint name functions of it')
   const items = itemsOf(abi)
+  const has = (name: string, inputs: number) =>
+    items.some((item) => item.name === name && item.types.length === inputs)
+  if (has('balanceOf', 2) && !has('ownerOf', 1))
+    throw invalid(
+      'abi',
+      'is of an ERC-1155 contract, whose tokens have no single owner. Only ERC-721 works here',
+    )
   const find = (field: 'transfer' | 'mint', text: string | undefined) =>
     text === undefined ? null : findCall(items, field, text, baseUri)
   return {
