@@ -198,6 +198,29 @@ describe('a signer that', () => {
   })
 })
 
+test('a signer that lost one of two keys stops that relayer alone: the other sends what waits', async () => {
+  const [relayer, another] = await relayersOf(2)
+  if (another === undefined) throw new Error('the signer has two keys')
+  options.chain = { signers: { relayer, 'relayer-2': another } }
+  bench.relayer = await bench.open()
+  signer.secrets = secrets.slice(1)
+  const candidates = ['relayer', 'relayer-2']
+  const ids = await Promise.all(slots(10).map((slot) => bench.intend(slot, { candidates })))
+  const bound = await bench.intend(11)
+  // The jam is seen first, then what it left is taken.
+  await bench.relayer.tick()
+  expect(bench.relayer.status().map(({ jam }) => jam)).toEqual(['signer', null])
+  const isLeft = async () => (await Promise.all(ids.map(bench.state))).includes('queued')
+  while (await isLeft()) await bench.relayer.tick()
+  await bench.mine()
+  await bench.relayer.tick()
+  for (const id of ids) expect(await bench.show(id)).toMatchObject({ state: 'confirmed', sender: second })
+  expect(await bench.show(bound)).toMatchObject({ state: 'queued', waiting: 'signer' })
+  signer.secrets = secrets
+  await bench.finish()
+  expect(await bench.show(bound)).toMatchObject({ state: 'confirmed', sender: first })
+})
+
 describe('which key belongs to which relayer', () => {
   const addresses = async (count: number, of = client) =>
     (await relayersOf(count, of)).map(({ address }) => address)
