@@ -171,3 +171,20 @@ test('what a relayer has under way that is not configured any more is said', asy
   const url = `/admin/transactions/${row?.id}`
   expect((await r.app.inject({ url, headers: r.admin })).json()).toMatchObject({ relayer: 'relayer-2' })
 })
+
+test('on a guestbook of others only its minters mint, and its check names the relayers that are none', async () => {
+  await open(1)
+  const { id, address } = await r.contract('GB')
+  await r.ctx.db.write((trx) =>
+    trx.updateTable('contracts').set({ transactionId: null }).where('id', '=', id).execute(),
+  )
+  await r.close()
+  await open(2)
+  const shown = await r.app.inject({ url: `/admin/contracts/${id}`, headers: r.admin })
+  expect(shown.body).toContain(`Have the contract's owner call setMinter(${second()}, true).`)
+  await jam(chain().relayer, 'funds')
+  const mint = { contractAddress: address, chainId: 31337, tokenId: '1', recipient: bob }
+  expect(await r.ask('/events/mint', mint)).toMatchObject({ status: 200 })
+  expect(await last('guestbook-mint')).toMatchObject({ signer: 'relayer', candidates: null })
+  expect(await r.balance('GB', 1, bob)).toBe(1)
+})

@@ -53,3 +53,35 @@ test(`the one that sends is killed ${kills} times: another goes on within ten se
   if (kills > 2)
     console.log(`taken over after (ms): ${tookMs.join(' ')}; gone on after: ${goneOnMs.join(' ')}`)
 })
+
+test(`of two relayers each goes on as the daemons that send for it are killed ${kills} times: each effect comes once`, {
+  timeout: 60_000 + kills * 30_000,
+}, async () => {
+  fleet = await openSenders(7, 2)
+  const { record, transactions, allSettled } = fleet
+  const random = randomFrom(kills)
+  let [first, second] = [await fleet.start(), await fleet.start()]
+  for (let kill = 1; kill <= kills; kill++) {
+    const before = (await transactions()).length
+    await record(40)
+    const point = points[Math.floor(random() * points.length)]
+    await until(`one is ${point}`, async () => {
+      const rows = (await transactions()).slice(before)
+      return rows.some(({ state }) => state === point) || rows.every(({ settledAt }) => settledAt !== null)
+    })
+    await fleet.kill(first)
+    await record(10)
+    ;[first, second] = [second, await fleet.start()]
+    await allSettled()
+  }
+  const { effects, states } = await fleet.outcome()
+  expect({ effects, states }).toEqual({ effects: new Set([1]), states: new Set(['confirmed']) })
+  const senders = await fleet.bySender()
+  for (const { used, given, nonces } of senders) {
+    expect(nonces).toEqual(nonces.map((_, n) => n))
+    expect({ used, given }).toEqual({ used: nonces.length, given: nonces.length })
+  }
+  // What is never signed may move from one to the other; both send.
+  expect(Math.min(...senders.map(({ used }) => used))).toBeGreaterThan(0)
+  expect(senders.reduce((sum, { used }) => sum + used, 0)).toBe(kills * 50)
+})

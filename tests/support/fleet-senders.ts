@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pad, toHex } from 'viem'
+import { pad, parseEther, toHex } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
 import { recordIntent } from '../../src/daemon/chain/relayer/record-intent.ts'
 import { openPostgres } from '../../src/daemon/store/database/open.ts'
 import { adminToken } from './daemon.ts'
@@ -10,6 +11,8 @@ import { type DaemonProcess, spawnDaemon } from './process.ts'
 import { tally } from './relayer.ts'
 import { openRemoteChain, remoteRelayer } from './remote-chain.ts'
 
+const secondKey = `0x${'34'.repeat(32)}` as const
+const second = privateKeyToAccount(secondKey)
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms))
 
 /** Waits for something to happen. @throws Error with what was waited for */
@@ -27,15 +30,21 @@ export async function until<T>(
   }
 }
 
+const names = ['relayer', 'relayer-2']
+const candidatesOf = (slot: number) => (slot % 2 === 0 ? names : names.toReversed())
+
 /** Daemons that are processes, on one database and one chain, which counts what they send. */
-export async function openSenders(chainId = 7) {
+export async function openSenders(chainId = 7, relayers = 1) {
   const chain = await openRemoteChain({ chainId })
+  await chain.rpc('anvil_setBalance', [second.address, toHex(parseEther('10'))])
   await chain.rpc('anvil_setCode', [tally.address, tally.code])
   const directory = mkdtempSync(join(tmpdir(), 'tapchip-fleet-'))
   const env: Record<string, string> = {
     ...chain.env,
     ...(await databaseOf(directory)),
     TAPCHIP_ADMIN_TOKEN: adminToken,
+    [`TAPCHIP_RELAYERS_${chainId}`]: String(relayers),
+    [`TAPCHIP_RELAYER_KEY_${chainId}_2`]: secondKey,
   }
   const db = await openPostgres(env.TAPCHIP_DATABASE_URL ?? '')
   const running = new Set<DaemonProcess>()
@@ -75,6 +84,7 @@ export async function openSenders(chainId = 7) {
             await recordIntent(trx, {
               chainId,
               signer: 'relayer',
+              candidates: relayers > 1 ? candidatesOf(slot) : undefined,
               call: { to: tally.address, data: pad(toHex(slot)) },
               gasHint: 60_000,
               kind: 'tally',
@@ -110,6 +120,28 @@ export async function openSenders(chainId = 7) {
       const rows = await transactions()
       const states = new Set<string>(rows.map(({ state }) => state))
       return { effects: new Set(effects), used, given, nonces: rows.map(({ nonce }) => nonce), states }
+    },
+    /** The nonces of each relayer: used on the chain, given in the store, and of its transactions. */
+    async bySender() {
+      const rows = await db.read
+        .selectFrom('transactions')
+        .select(['sender', 'nonce'])
+        .where('kind', '=', 'tally')
+        .orderBy('nonce')
+        .execute()
+      return Promise.all(
+        [remoteRelayer.address, second.address].map(async (address) => ({
+          used: Number(await chain.rpc('eth_getTransactionCount', [address, 'latest'])),
+          given: (
+            await db.read
+              .selectFrom('senders')
+              .select('nextNonce')
+              .where('address', '=', address)
+              .executeTakeFirst()
+          )?.nextNonce,
+          nonces: rows.flatMap(({ sender, nonce }) => (sender === address ? [nonce] : [])),
+        })),
+      )
     },
     async close() {
       await Promise.all([...running].map((daemon) => daemon.kill()))

@@ -93,6 +93,7 @@ async function warningsOf(
   if (contract.calls !== null) return warnings
   if (kind === 'phygital' && 'signVerifier' in standing)
     warnings.push(...verifierWarnings(chain, address, standing.signVerifier))
+  if (kind === 'guestbook') warnings.push(...(await minterWarnings(chain, address)))
   if (!standing.isOurCode)
     warnings.push(
       `The code at ${address} is not what this version of Tapchip deploys (code hash ${standing.codeHash}), so Tapchip cannot tell what it does with tokens.`,
@@ -102,6 +103,19 @@ async function warningsOf(
       `${address} belongs to ${standing.owner}, not to this daemon's relayer ${chain.relayer}: the owner can change at any time ${kind === 'phygital' ? 'whose signatures move its tokens' : 'who mints on it'}.`,
     )
   return warnings
+}
+
+async function minterWarnings({ client, id, relayers }: Chain, address: string): Promise<string[]> {
+  const states = await Promise.all(
+    relayers.map((relayer) => guestbookAt(client, getAddress(address), relayer.address)),
+  )
+  const others = relayers.filter((_, at) => states[at]?.isMinter === false)
+  if (others.length === 0) return []
+  const calls = others.map((relayer) => `setMinter(${relayer.address}, true)`).join(' and ')
+  const what = others.length === relayers.length ? 'No relayer' : 'Not every relayer'
+  return [
+    `${what} of chain ${id} is a minter of the guestbook ${address}. Have the contract's owner call ${calls}.`,
+  ]
 }
 
 function verifierWarnings(chain: Chain, address: string, verifier: string | undefined): string[] {
