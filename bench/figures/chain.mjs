@@ -47,7 +47,7 @@ const partSeconds = 60
 export async function measureChain({ cores, dir, announce, rounds, tokens, waited, blockSeconds }) {
   // Relayer, chain and peers work together here: keeping them on one core would measure the queue for it.
   stayOn([cores.server, cores.load])
-  const [byWaiting, byQueue, bySigning, overHttp, bySheet, small, aBlock] = announce(
+  const [byWaiting, byQueue, bySigning, overHttp, bySheet, small, aBlock, byTwo, beside] = announce(
     row('durable transfers, relayer', 12, 'viem write-and-wait'),
     row('durable transfers, relayer', undefined, 'queue that sends one at a time'),
     row('durable transfers, relayer', 0.5, 'pre-signed, mined by hand'),
@@ -55,6 +55,8 @@ export async function measureChain({ cores, dir, announce, rounds, tokens, waite
     row('durable transfers, tapchip phygitals transfer --file', 0.8, 'the relayer alone'),
     row('durable transfers, batches of at most 3', 0.33, 'batches of any size'),
     { ...row('durable transfers in a block', 0.9, 'that may be in flight'), unit: '/block' },
+    { ...row('mints in a block, two relayers', 1.8, 'one relayer'), unit: '/block' },
+    row('one transfer after the other, the other relayer jammed', 0.9, 'the other relayer idle'),
   )
   overHttp.notes.push(
     '64 at a time; each request asks the chain for owner and recipient first, and has its key',
@@ -76,6 +78,7 @@ export async function measureChain({ cores, dir, announce, rounds, tokens, waite
   aBlock.notes.push(
     `a chain that others run, with a block every ${blockSeconds} s: 64 may be in flight, since geth keeps as many that cannot run yet`,
   )
+  beside.notes.push('the other one has no money, and a transaction at its lowest nonce that needs some')
   const peers = await bundled(dir('chain-peers'), 'peers/viem-transfers')
   const { openRelayerBench } = await bundled(dir('chain-peers'), 'peers/relayer')
   /** Each opens what it needs in its first round, so that one that cannot fails alone. */
@@ -136,13 +139,58 @@ export async function measureChain({ cores, dir, announce, rounds, tokens, waite
       inFlight,
     ),
   )
+  for (let round = 1; round <= 2; round++) {
+    const mints = (relayers) =>
+      tried([byTwo], partSeconds, () =>
+        transfersABlock(
+          join(dir(`chain-${relayers}-${round}`), 'relayer'),
+          openRelayerBench,
+          blockSeconds,
+          relayers,
+        ),
+      )
+    const one = await mints(1)
+    add(byTwo, await mints(2), one)
+  }
+  await tried([beside], partSeconds, () =>
+    besideAJam(join(dir('chain-jam'), 'relayer'), openRelayerBench, beside),
+  )
+}
+
+/** Alternates between times with a jam and times without. */
+async function besideAJam(place, openRelayerBench, into) {
+  const { url, stop } = await startAnvil(['--block-time', '0.2', '--chain-id', String(chainId)])
+  try {
+    await fundAll(url)
+    const relayer = await openRelayerBench(
+      place,
+      seedOf(inFlight, chainId),
+      recipientOf,
+      remoteSettings(url, 2),
+    )
+    await relayer.round()
+    const move = async () => 1000 / (await relayer.moveBy('relayer-2', 9))
+    for (let round = 1; round <= 2; round++) {
+      const idle = await move()
+      await fund(url, addressOf(secret), 0n)
+      await relayer.leaveFor('relayer')
+      await relayer.moveBy('relayer-2', 1)
+      const jammed = await move()
+      await fund(url, addressOf(secret))
+      await relayer.moveBy('relayer', 1)
+      add(into, jammed, idle)
+    }
+    await relayer.close()
+  } finally {
+    await stop()
+  }
 }
 
 /** A node of somebody else's that takes batches of at most `max` calls. */
 async function openThroughNode(place, openRelayerBench, max) {
   const { url, stop } = await startAnvil(['--block-time', '0.1', '--chain-id', String(chainId)])
   const proxy = await openBatchProxy(url, max)
-  await fund(url, privateKeyToAccount(`0x${secret}`).address)
+  await fund(url, addressOf(secret))
   const seed = seedOf(throughNode, chainId)
   const relayer = await openRelayerBench(place, seed, recipientOf, remoteSettings(proxy.url))
   const close = async () => {
@@ -155,7 +203,12 @@ async function openThroughNode(place, openRelayerBench, max) {
 
 const chainId = 7
 const secret = '31'.repeat(32)
-const remoteSettings = (url) => ({
+const secondSecret = '33'.repeat(32)
+const addressOf = (key) => privateKeyToAccount(`0x${key}`).address
+const fundAll = (url) => Promise.all([secret, secondSecret].map((key) => fund(url, addressOf(key))))
+const remoteSettings = (url, relayers = 1) => ({
+  [`TAPCHIP_RELAYERS_${chainId}`]: String(relayers),
+  [`TAPCHIP_RELAYER_KEY_${chainId}_2`]: secondSecret,
   [`TAPCHIP_RPC_${chainId}`]: url,
   [`TAPCHIP_RELAYER_KEY_${chainId}`]: secret,
   [`TAPCHIP_SIGN_VERIFIER_KEY_${chainId}`]: '32'.repeat(32),
@@ -167,7 +220,7 @@ const inFlight = 64
 const fullBlocks = 4
 
 /** Of a chain whose blocks come by themselves, after the contract is there. */
-async function transfersABlock(place, openRelayerBench, blockSeconds) {
+async function transfersABlock(place, openRelayerBench, blockSeconds, relayers = 1) {
   const { url, stop } = await startAnvil([
     '--block-time',
     String(blockSeconds),
@@ -175,9 +228,9 @@ async function transfersABlock(place, openRelayerBench, blockSeconds) {
     String(chainId),
   ])
   try {
-    await fund(url, privateKeyToAccount(`0x${secret}`).address)
-    const seed = seedOf(fullBlocks * inFlight, chainId)
-    const relayer = await openRelayerBench(place, seed, recipientOf, remoteSettings(url))
+    await fundAll(url)
+    const seed = seedOf(fullBlocks * inFlight * relayers, chainId)
+    const relayer = await openRelayerBench(place, seed, recipientOf, remoteSettings(url, relayers))
     await relayer.round()
     const perBlock = await relayer.perBlock()
     await relayer.close()
@@ -187,12 +240,12 @@ async function transfersABlock(place, openRelayerBench, blockSeconds) {
   }
 }
 
-async function fund(url, address) {
+async function fund(url, address, wei = 10n ** 20n) {
   const body = {
     jsonrpc: '2.0',
     id: 1,
     method: 'anvil_setBalance',
-    params: [address, `0x${(10n ** 20n).toString(16)}`],
+    params: [address, `0x${wei.toString(16)}`],
   }
   await fetch(url, {
     method: 'POST',

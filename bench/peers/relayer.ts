@@ -12,7 +12,11 @@ import { findToken, type LocatedToken } from '../../src/daemon/store/phygitals/t
 export interface RelayerBench {
   /** Moves every token once. @returns transfers a second, until the last is settled */
   round(): Promise<number>
-  /** How many of those that were moved so far shared a block. */
+  /** Moves tokens by one relayer, each after the one before. @returns the median in ms until it is settled */
+  moveBy(relayer: string, count: number): Promise<number>
+  /** Records a transfer for this relayer, and does not wait for it. */
+  leaveFor(relayer: string): Promise<void>
+  /** How many of those that were moved so far shared a block: the median. */
   perBlock(): Promise<number>
   close(): Promise<void>
 }
@@ -41,16 +45,43 @@ export async function openRelayerBench(
     if (token) tokens.push(token)
   }
   let rounds = 0
+  let single = 0
+  const shortestFirst = (chainId: number) =>
+    ctx.chains.relayer.shortestFirst(
+      chainId,
+      ctx.chains.get(chainId).relayers.map(({ name }) => name),
+    )
+  const moveOne = async (relayer: string): Promise<number> => {
+    const token = tokens[single++ % tokens.length]
+    if (!token) throw new Error('there are no tokens')
+    const recipient = `0x${(0xcc0000 + single).toString(16).padStart(40, '0')}`
+    const transfer = { token, recipient, call: 'claimNFT', candidates: [relayer], counted: 'owed' } as const
+    const id = await ctx.db.write((trx) => recordTransfer(trx, ctx, transfer))
+    ctx.chains.relayer.wake()
+    return id
+  }
   return {
+    async moveBy(relayer, count) {
+      const took: number[] = []
+      for (let n = 0; n < count; n++) {
+        const started = performance.now()
+        await ctx.chains.relayer.settled(await moveOne(relayer))
+        took.push(performance.now() - started)
+      }
+      return took.toSorted((a, b) => a - b)[Math.floor(count / 2)] ?? 0
+    },
+    leaveFor: async (relayer) => void (await moveOne(relayer)),
     async round() {
       const round = ++rounds
       const started = performance.now()
+      const candidates = await Promise.all(tokens.map((token) => shortestFirst(token.chainId)))
       const recorded = tokens.map((token, n) =>
         ctx.db.write((trx) =>
           recordTransfer(trx, ctx, {
             token,
             recipient: recipientOf(n, round),
             call: token.owner === null && round === 1 ? 'mintNFT' : 'claimNFT',
+            candidates: candidates[n],
             counted: 'owed',
           }),
         ),
@@ -68,8 +99,10 @@ export async function openRelayerBench(
         .select((e) => e.fn.countAll<number>().as('moved'))
         .where('kind', 'in', ['phygital-transfer', 'phygital-mint'])
         .groupBy('blockNumber')
+        .orderBy('moved')
         .execute()
-      return blocks.reduce((sum, { moved }) => sum + moved, 0) / blocks.length
+      // The first and the last one are rarely full.
+      return Number(blocks[Math.floor(blocks.length / 2)]?.moved ?? 0)
     },
     close: () => ctx.close(),
   }
