@@ -184,6 +184,30 @@ describe('a group that is still open', () => {
   })
 })
 
+test('members wait for what their group waits for', async () => {
+  await bench.rpc('anvil_setNextBlockBaseFeePerGas', [toHex(500n * gwei)])
+  await bench.mine()
+  const { ids } = await mint(holders)
+  await bench.relayer.tick()
+  expect(await bench.show(ids[0] ?? 0)).toMatchObject({ state: 'queued', waiting: 'fees' })
+  await bench.rpc('anvil_setNextBlockBaseFeePerGas', [toHex(gwei)])
+  await bench.mine()
+  await bench.finish()
+  expect(await bench.show(ids[0] ?? 0)).toMatchObject({ state: 'confirmed', waiting: null })
+  expect(await minted()).toMatchObject({ events: 6, transactions: 1 })
+})
+
+test.each([true, false])('a group from a backup is minted once (sent since: %s)', async (isSent) => {
+  const { ids, group } = await mint(holders)
+  const order = { chainId: 31337, contract, blockExpiry: 300n, recipients: holders }
+  if (isSent) await submit({ ...order, tokenIds: holders.map((_, at) => BigInt(at + 1)) })
+  await bench.mine()
+  await bench.db.write((trx) => trx.updateTable('transactions').set({ isRestored: 1 }).execute())
+  await bench.finish()
+  expect(await states([...ids, group])).toEqual([...all(6, 'confirmed'), 'cancelled'])
+  expect(await minted()).toMatchObject({ events: 6, tokens: 6, transactions: isSent ? 1 : 6 })
+})
+
 test('what a daemon of the version before leaves of a group is sent alone', async () => {
   const { ids, group } = await mint(holders)
   // It knows neither groups nor their builder.

@@ -1,6 +1,6 @@
 import { formatGwei } from 'viem'
 import { markMembers, releaseMembers } from '../../store/chain/groups.ts'
-import { insertAttempts } from '../../store/chain/intents.ts'
+import { groupKind, insertAttempts } from '../../store/chain/intents.ts'
 import { findSender, takeNonces } from '../../store/chain/senders.ts'
 import { queuedTransactions } from '../../store/chain/signer-queues.ts'
 import { cancelQueued, markDoneBefore, markSigned, markWaiting } from '../../store/chain/states.ts'
@@ -175,7 +175,7 @@ async function storeBatch(
       await sender.onSettled(trx, { id, kind, state: 'confirmed', at })
   }
   for (const { row, waiting: why, words } of waiting)
-    await markWaiting(trx, { id: row.id, at, waiting: why, words })
+    await markQueuedWaiting(trx, row, { at, waiting: why, words })
   const ids = new Map(inserted.map(({ transactionId, id }) => [transactionId, id]))
   return signings.flatMap(({ row, attempt }) => {
     const id = ids.get(row.id)
@@ -194,8 +194,18 @@ async function wait(
   const changed = rows.filter((row) => row.waiting !== waiting || row.waitingWords !== words)
   if (changed.length === 0) return
   await writeAsHolder(sender, async (trx, at) => {
-    for (const { id } of changed) await markWaiting(trx, { id, at, waiting, words })
+    for (const row of changed) await markQueuedWaiting(trx, row, { at, waiting, words })
   })
+}
+
+/** With the members of a group. */
+async function markQueuedWaiting(
+  trx: Queries,
+  { id, kind }: TransactionRow,
+  why: { at: string; waiting: TransactionRow['waiting']; words: string | null },
+): Promise<void> {
+  await markWaiting(trx, { id, ...why })
+  if (kind === groupKind) await markMembers(trx, { groupId: id, state: 'queued', ...why })
 }
 
 /** Pending transactions that may still advance a counter. Failed ones, and those being filled, do not. */

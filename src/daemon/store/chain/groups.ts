@@ -56,16 +56,25 @@ export const membersOf = (db: Queries, groupId: number): Promise<TransactionRow[
     .orderBy('id')
     .execute()
 
-type Shown = { groupId: number; at: string; state: 'queued' | 'signed' | 'broadcast'; firstHash?: string }
+interface Shown {
+  groupId: number
+  at: string
+  state: 'queued' | 'signed' | 'broadcast'
+  firstHash?: string
+  waiting?: TransactionRow['waiting']
+  words?: string | null
+}
 
-/** Members show the state of their group. @returns how many there are */
-export const markMembers = (db: Queries, { groupId, at, state, firstHash }: Shown): Promise<number> =>
+/** Members show the state of their group, and what it waits for. @returns how many there are */
+export const markMembers = (
+  db: Queries,
+  { groupId, at, state, firstHash, waiting = null, words = null }: Shown,
+): Promise<number> =>
   affected(
     unsettled(db, groupId).set((e) => ({
       state,
       ...(firstHash === undefined ? {} : { firstHash: e.fn.coalesce('firstHash', e.val(firstHash)) }),
-      waiting: null,
-      updatedAt: at,
+      ...{ waiting, waitingWords: words, updatedAt: at },
     })),
   )
 
