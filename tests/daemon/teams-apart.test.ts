@@ -291,3 +291,25 @@ describe.each(['key', 'token'])('with the %s of another team', (kind) => {
     },
   )
 })
+
+test.each([
+  ['/admin/chips/apply', { label: 'L' }],
+  ['/admin/chips/apply', { redirectUrl: null, disabled: true }],
+  ['/admin/chips/apply', { remove: 'always' }],
+  ['/chips/batch', { redirectUrl: null }],
+  ['/phygitals/transfer/check', { recipient: 'alice.eth' }],
+  ['/phygitals/transfer/batch', { recipient: 'alice.eth' }],
+])("at %s a row with another team's chip reads as one with a chip that nobody has", async (url, row) => {
+  const told = async (uid: string) => {
+    const payload = `${JSON.stringify({ uid, ...row })}\n`
+    const request = { url, payload, headers: { 'content-type': 'application/x-ndjson' } }
+    const { status, text } = await call('POST', request, stranger.key ?? {})
+    const same = text.replaceAll(uid, 'UID').replaceAll(decimal(uid), 'UID')
+    return { status, text: same.replaceAll(uid.match(/../g)?.join(':') ?? '', 'UID') }
+  }
+  const before = await others()
+  const foreign = await told(chip)
+  expect(foreign).toEqual(await told('04827F12647380'))
+  expect(foreign.status).toBe(200)
+  expect(await others()).toBe(before)
+})
