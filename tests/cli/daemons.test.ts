@@ -220,6 +220,43 @@ describe('several daemons', () => {
     expect((await here.run('daemon', 'logs', '--url', url)).code).toBe(0)
   })
 
+  test('the log of one that ended is not that of another which has its address now', async () => {
+    const { url, pid } = await start('--data-dir', 'a', '--port', '0')
+    await here.run('context', 'create', 'big', '--url', url)
+    process.kill(pid, 'SIGKILL')
+    await expect.poll(() => isAlive(pid), { timeout: 30_000 }).toBe(false)
+    // As long as none answers there, why it ended is of interest.
+    expect((await here.run('daemon', 'logs', '--context', 'big', '--json')).stdout).toContain(url)
+    const { port } = new URL(url)
+    const other = await spawnDaemon(['--port', port, '--data-dir', at('other')], { TAPCHIP_DEV_CHAIN: 'off' })
+    pids.push(other.ready.pid)
+    for (const flags of [
+      ['--context', 'big'],
+      ['--url', url],
+    ]) {
+      const ran = await here.run('daemon', 'logs', ...flags)
+      expect([ran.code, ran.stdout, ran.stderr]).toEqual([
+        1,
+        '',
+        expect.stringContaining(`There is no log of the daemon at ${url}`),
+      ])
+    }
+  })
+
+  test('doctor finds the only one that runs here, and says how other commands do', async () => {
+    const { url } = await start('--data-dir', 'a', '--port', '0')
+    const found = (await here.run('doctor', '--json')).json() as { check: string; status: string }[]
+    expect(found).toContainEqual(
+      expect.objectContaining({ check: 'daemon', status: 'ok', detail: expect.stringContaining(url) }),
+    )
+    expect(found).toContainEqual(
+      expect.objectContaining({ check: 'address', status: 'warn', fix: `export TAPCHIP_URL=${url}` }),
+    )
+    here.env.TAPCHIP_URL = 'http://127.0.0.1:1'
+    const asked = (await here.run('doctor', '--json')).json() as { check: string; status: string }[]
+    expect(asked.find(({ check }) => check === 'daemon')?.status).toBe('fail')
+  })
+
   test('one on another machine is not started, stopped or looked into from here', async () => {
     const { pid, url } = await start('--port', '0')
     await here.run('context', 'create', 'far', '--url', 'https://tap.invalid')

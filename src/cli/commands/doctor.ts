@@ -1,13 +1,15 @@
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { DaemonUnreachable } from '../client/errors.ts'
 import { defineCommand } from '../command/define.ts'
 import { configPath } from '../config-file.ts'
-import type { CliContext } from '../context.ts'
+import { type CliContext, createContext } from '../context.ts'
 import { exitCodes } from '../errors.ts'
 import { clean, counted } from '../io/text.ts'
+import { isRunning, readRecords } from '../local-daemon.ts'
 import { dataDir } from '../system.ts'
 import { checkDaemon } from './doctor/daemon.ts'
-import { type Finding, fail, ok } from './doctor/finding.ts'
+import { type Finding, fail, ok, warn } from './doctor/finding.ts'
 import { checkReaders } from './doctor/readers.ts'
 import { checkServices } from './doctor/service.ts'
 
@@ -15,8 +17,15 @@ const doctor = defineCommand({
   name: 'doctor',
   summary: 'Check that everything works; each problem comes with a fix',
   examples: ['doctor', 'doctor --json | jq -r \'.[] | select(.status == "fail") | .fix\''],
-  run: async (ctx) => {
+  run: async (asked) => {
+    const ctx = await atOnlyDaemon(asked)
     const findings = (await Promise.all([checkMachine(ctx), checkDaemon(ctx)])).flat()
+    if (ctx !== asked) {
+      const { url } = ctx.config()
+      const detail = `other commands use ${asked.config().url}, where none answers: ${url} is the only daemon that runs here`
+      findings.push(warn('address', detail, `export TAPCHIP_URL=${url}`))
+      ctx.close()
+    }
     const colors = { ok: 'green', warn: 'yellow', fail: 'red' } as const
     if (ctx.io.json) await ctx.io.list(findings, {}, '')
     else {
@@ -36,6 +45,17 @@ const doctor = defineCommand({
 })
 
 export const verb = doctor
+
+/** Where nothing says which daemon, and none is at the default address: the only one that `daemon start` started. */
+const atOnlyDaemon = async (ctx: CliContext): Promise<CliContext> => {
+  const [only, ...others] = readRecords(ctx.system).filter(isRunning)
+  if (ctx.config().origin !== 'default' || !only || others.length > 0) return ctx
+  const isThere = await (await ctx.client()).probe('/healthz').then(
+    () => true,
+    (error) => !(error instanceof DaemonUnreachable),
+  )
+  return isThere ? ctx : createContext(ctx.system, { ...ctx.flags, url: only.url })
+}
 
 const minNode = [20, 19] as const
 

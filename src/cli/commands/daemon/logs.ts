@@ -50,7 +50,7 @@ export const logs = defineCommand({
     request: text('--request <id>', 'Only lines about this request (requestId in an error)'),
   },
   run: async (ctx, { options }) => {
-    const log = logOf(ctx, options.dataDir)
+    const log = await logOf(ctx, options.dataDir)
     const minLevel = options.level === undefined ? 0 : levels[options.level]
     const since = options.since === undefined ? 0 : Date.parse(options.since(ctx.now()))
     const { request } = options
@@ -91,7 +91,7 @@ export const recentLines = async (ctx: CliContext, maxLines: number): Promise<un
     last.push(line)
     if (last.length > maxLines) last.shift()
   }
-  const log = logOf(ctx, undefined)
+  const log = await logOf(ctx, undefined)
   const rest =
     'path' in log
       ? fromFile(log.path, keep)
@@ -101,7 +101,10 @@ export const recentLines = async (ctx: CliContext, maxLines: number): Promise<un
 }
 
 /** The log of the daemon that is meant, of its service, or of the last one that ran: never that of another daemon. */
-const logOf = (ctx: CliContext, dir: string | undefined): { readonly path: string } | Service => {
+const logOf = async (
+  ctx: CliContext,
+  dir: string | undefined,
+): Promise<{ readonly path: string } | Service> => {
   const request = withServiceFallback(ctx, requestedDaemon(ctx, dir))
   const { instance, url, origin } = ctx.config()
   const isMeant = (record: DaemonRecord) =>
@@ -117,7 +120,9 @@ const logOf = (ctx: CliContext, dir: string | undefined): { readonly path: strin
   if (service) return service
   const record =
     running ?? readRecords(ctx.system).find((candidate) => isMatch(candidate, request) && isMeant(candidate))
-  if (isElsewhere && record === undefined)
+  // One that ended had the address before the daemon that answers now.
+  const isOfAnother = request.isByAddress && !running && record !== undefined && (await isAnswered(ctx))
+  if (isOfAnother || (isElsewhere && record === undefined))
     throw new CliError(`There is no log of the daemon at ${url} (${origin}) on this machine.`, {
       advice: "It is that daemon's standard error. Daemons on this machine: tapchip daemon status --all",
     })
@@ -131,6 +136,12 @@ const logOf = (ctx: CliContext, dir: string | undefined): { readonly path: strin
       'If the daemon is a service of this machine: sudo tapchip daemon logs. If it runs in the foreground, its log is where it was started. If none was started yet: tapchip daemon start',
   })
 }
+
+const isAnswered = async (ctx: CliContext): Promise<boolean> =>
+  (await ctx.client()).instance().then(
+    (instance) => instance !== undefined,
+    () => false,
+  )
 
 /** The data directory of a daemon of this machine that nobody started with `daemon start`. */
 const dirOfOwn = (ctx: CliContext, url: string): string | undefined => {
