@@ -89,10 +89,12 @@ async function lookUps(
 ): Promise<((entries: Entries) => Entries)[]> {
   if (uid !== undefined) return ofChip(db, uid)
   if (batch !== undefined) return [(entries) => entries.where('audit.batch', '=', batch)]
-  if (actors) return actors.map((actor) => (entries) => entries.where('audit.actor', '=', actor))
+  const inTeam = (entries: Entries) =>
+    teamId === undefined ? entries : entries.where('audit.teamId', '=', teamId)
+  if (actors) return actors.map((actor) => (entries) => inTeam(entries.where('audit.actor', '=', actor)))
   const actions = action?.includes('.') === false ? await actionsOf(db, action) : action && [action]
-  if (actions) return actions.map((one) => (entries) => entries.where('audit.action', '=', one))
-  return [(entries) => (teamId === undefined ? entries : entries.where('audit.teamId', '=', teamId))]
+  if (actions) return actions.map((one) => (entries) => inTeam(entries.where('audit.action', '=', one)))
+  return [inTeam]
 }
 
 async function ofChip(db: Queries, uid: string): Promise<((entries: Entries) => Entries)[]> {

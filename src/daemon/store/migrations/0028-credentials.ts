@@ -22,10 +22,12 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 async function auditTrail(db: Kysely<unknown>): Promise<void> {
   const index = (name: string, columns: string[]) =>
     db.schema.createIndex(name).on('audit').columns(columns).execute()
-  // The team comes last where it is only compared: entries of other teams are passed over within the index.
   await index('auditOfTarget', ['target', 'id'])
-  await index('auditOfActor', ['actor', 'id', 'teamId'])
-  await index('auditOfAction', ['action', 'id', 'teamId'])
+  for (const column of ['actor', 'action']) {
+    await index(`${column}InAudit`, [column, 'id'])
+    // Another team may have a million of the same.
+    await index(`${column}InAuditOfTeam`, [column, 'teamId', 'id'])
+  }
   await index('auditOfTeam', ['teamId', 'id'])
   await index('auditByTime', ['at', 'id'])
   // A list of chips in an entry would cost each batch half as much again to index, but a batch writes the chip anyway.
