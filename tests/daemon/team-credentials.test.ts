@@ -142,3 +142,9 @@ describe('an admin token with a team', () => {
     expect((await t.call('DELETE /admin/teams/2')).status).toBe(200)
   })
 })
+
+test('the document of /admin tells which credentials a request takes', async () => {
+  const { paths } = (await t.call('GET /admin/openapi.json')).body
+  expect(paths['/admin/links'].get.security).toEqual([{ apiKey: [] }, { admin: [] }])
+  expect(paths['/admin/backup'].post.security).toEqual([{ admin: [] }])
+})

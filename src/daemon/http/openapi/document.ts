@@ -42,15 +42,15 @@ export function openApiDocument(
     paths,
     components: {
       securitySchemes: {
+        apiKey: {
+          type: 'apiKey',
+          in: 'header',
+          name: wire.apiKeyHeader,
+          description: "A team's API key",
+        },
         ...(kind === 'admin'
           ? { admin: { type: 'http', scheme: 'bearer', description: 'An admin token' } }
           : {
-              apiKey: {
-                type: 'apiKey',
-                in: 'header',
-                name: wire.apiKeyHeader,
-                description: "A team's API key",
-              },
               code: {
                 type: 'apiKey',
                 in: 'header',
@@ -69,9 +69,11 @@ const aboutAll =
 
 const resourceOf = (path: string): string => path.split('/').filter((part) => part !== 'admin')[1] ?? ''
 
-function securityOf({ auth, keyIsOptional }: EndpointSpec): Json[] {
+function securityOf({ auth, keyIsOptional, isForAllTeams }: EndpointSpec): Json[] {
   if (keyIsOptional) return [{ apiKey: [] }, {}]
-  return { none: [], 'api-key': [{ apiKey: [] }], code: [{ code: [] }], admin: [{ admin: [] }] }[auth]
+  const key = { apiKey: [] }
+  const admin = isForAllTeams ? [{ admin: [] }] : [key, { admin: [] }]
+  return { none: [], 'api-key': [key], code: [{ code: [] }], admin }[auth]
 }
 
 function operation(key: string, spec: EndpointSpec, wire: WireWords): Json {
