@@ -30,6 +30,8 @@ export interface GroupedMint {
   recipient: string
   move: Move
   contractAddress: string
+  /** The number of mints that share a transaction. */
+  size: number
   claim: KeyedRequest
 }
 
@@ -46,9 +48,9 @@ export async function groupedMint(
   const move = await checkMove(deps, token, recipient)
   // A receiving contract that needs much gas would take it from the others.
   if (move.call !== 'mintNFT' || move.gas > claimGas) return undefined
-  if ((await groupSize(move.chain, contractAddress)) < 2) return undefined
+  const size = await groupSize(move.chain, contractAddress)
   const uid = isChip(ref) ? ref.uid : undefined
-  return { target, uid, recipient, move, contractAddress, claim }
+  return size < 2 ? undefined : { target, uid, recipient, move, contractAddress, size, claim }
 }
 
 async function resolved(deps: TransferDeps, teamId: number, ref: RowTarget, to: string) {
@@ -76,8 +78,7 @@ export async function recordMints(
     byContract.set(name, [...(byContract.get(name) ?? []), mint])
   }
   for (const ofContract of byContract.values()) {
-    const [first] = ofContract
-    const size = first ? await groupSize(first.move.chain, first.contractAddress) : 1
+    const size = ofContract[0]?.size ?? 1
     for (let from = 0; from < ofContract.length; from += size) {
       const group = ofContract.slice(from, from + size)
       if (group.length > 1) recorded.push(...(await recordGroup(deps, caller, group)))
@@ -153,6 +154,7 @@ async function extend(
     ids.push(await record(trx, deps, { token, recipient, move: alone, actor, idempotency: claim, ...chip }))
     recorded.push(mint)
   }
+  if (recorded.length === 0) return open && { group: open, mints: [] }
   const { contractAddress, move } = first
   const chainId = move.chain.id
   const intent = {
