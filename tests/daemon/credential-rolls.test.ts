@@ -125,6 +125,24 @@ test('a team rolls nothing of another team, and nobody what has more scopes', as
   expect([(await roll(2)).status, (await roll(3)).status, (await roll(1)).status]).toEqual([404, 403, 200])
 })
 
+test('nobody gets, by a roll, a secret that outlives their own', async () => {
+  const create = async (name: string, expiresAt?: string) =>
+    (await t.call('POST /admin/api-keys', { name, scopes: ['read', 'keys'], expiresAt })).body.key as string
+  const brief = await create('brief', '2026-06-01T13:00:00.000Z')
+  await create('forever')
+  await create('longer', '2026-06-01T14:00:00.000Z')
+  await create('same', '2026-06-01T13:00:00.000Z')
+  const roll = (path: string) => t.call(`POST /admin/${path}/roll`, {}, withKey(brief))
+  for (const path of ['api-keys/2', 'api-keys/3'])
+    expect((await roll(path)).body).toMatchObject({
+      code: 'scope_missing',
+      message: expect.stringContaining('outlives their own'),
+    })
+  await kinds['admin-tokens']('desk')
+  expect((await roll('admin-tokens/1')).status).toBe(403)
+  expect([(await roll('api-keys/4')).status, (await roll('api-keys/1')).status]).toEqual([200, 200])
+})
+
 describe('last use', () => {
   const list = async (kind: string) => (await t.call(`GET /admin/${kind}`)).body
 

@@ -86,6 +86,22 @@ describe('an API key alone', () => {
   })
 })
 
+test('a credential has no name that looks like that of another', async () => {
+  const taken = 'must not have control or invisible characters'
+  for (const name of ['root ', 'ro\u200bot', '\u202etoor', '\u001b[31mops', 'ops\u009b'])
+    for (const kind of ['api-keys', 'admin-tokens'])
+      expect(
+        (await t.call(`POST /admin/${kind}`, { name, team: 'Acme', scopes: ['read'] })).body,
+      ).toMatchObject({ code: 'invalid_input', message: expect.stringContaining(taken) })
+  await tokenOf('Globex', ['read'], 'theirs')
+  const key = withKey(await keyOf('Acme'))
+  const twice = await t.call('POST /admin/admin-tokens', { name: 'theirs', scopes: ['read'] }, key)
+  expect(twice.body).toMatchObject({
+    code: 'already_exists',
+    message: expect.stringContaining('over all teams'),
+  })
+})
+
 describe('an admin token with a team', () => {
   test('acts for that team alone, and a token of all teams for the team of the key beside it', async () => {
     const [desk, all] = [await tokenOf('Acme'), await tokenOf(undefined, ['all'], 'all')]

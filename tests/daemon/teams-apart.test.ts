@@ -274,6 +274,18 @@ describe.each(['key', 'token'])('with the %s of another team', (kind) => {
     },
   )
 
+  test.each(underAdmin.filter(({ key }) => kind === 'key' && ofDaemon.includes(key)))(
+    '$key is refused to a team in the same words, whatever its scopes',
+    async ({ key, path, spec }) => {
+      made.reader ??= (await keyOf('Acme', 'reader', ['read']))['x-svc-api-key'] ?? ''
+      const by = { 'x-svc-api-key': `${made.reader}` }
+      expect(await call(key, { url: path.replace(/:\w+/g, '1') }, by)).toMatchObject({
+        status: 403,
+        text: expect.stringContaining(`without a team, with the scope \\"${spec.scope}\\"`),
+      })
+    },
+  )
+
   test.each(underAdmin.filter(({ key }) => !ofDaemon.includes(key)))(
     '$key without its scope is a 403 that names it',
     async ({ key, path, spec }) => {

@@ -97,8 +97,8 @@ function held(
 ): Caller<'admin'> {
   const { kind, name, teamId, scopes } = holder
   credentials.uses.note(holder, request.ip, request.headers['user-agent'])
+  if (spec.isForAllTeams) assertForAllTeams(holder, spec.scope)
   if (!permits(scopes, spec.scope)) throw lacking(holder, [spec.scope])
-  if (spec.isForAllTeams) assertForAllTeams(holder)
   const named = actorOf(`${kind === 'apiKeys' ? 'key' : 'admin'}:${name}`, request)
   const actor = teamId === null ? named : { ...named, ofTeam: teamId }
   if (teamId === null) return { actor, holder, teamId, keyTeam }

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { showInvisible } from '../../../values/invisible.ts'
 import { scopes } from '../../../values/scopes.ts'
 import { adminEndpoint } from '../endpoint.ts'
 import { integer, moment, name, success, team, timestamp } from '../fields.ts'
@@ -6,6 +7,13 @@ import { shortList } from '../list.ts'
 
 const scopeList = <const S extends readonly string[]>(of: S) =>
   shortList(z.enum(of), { notEmpty: 'must name at least one scope', max: 20 })
+
+/** The audit log shows it, so none may look like another: no control characters, and no invisible ones. */
+const credentialName = () =>
+  name().refine(
+    (text) => text === text.trim() && !/\p{Cc}/u.test(text) && showInvisible(text) === text,
+    'must not have control or invisible characters, or spaces at its ends',
+  )
 
 const apiKeyOnWire = () =>
   z.object({
@@ -61,7 +69,7 @@ export const apiKeys = {
     body: () =>
       z.object({
         ...team,
-        name: name(),
+        name: credentialName(),
         scopes: scopeList(scopes).optional(),
         expiresAt: moment.nullable().optional(),
       }),
@@ -113,7 +121,7 @@ export const adminTokens = {
     body: () =>
       z.object({
         ...team,
-        name: name(),
+        name: credentialName(),
         scopes: scopeList(scopes),
         expiresAt: moment.nullable().optional(),
       }),

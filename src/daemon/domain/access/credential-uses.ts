@@ -4,7 +4,7 @@ import { type Clock, iso } from '../time/time.ts'
 
 const flushAfterMs = 2000
 const maxPerFlush = 500
-const maxProgramLength = 80
+const maxLength = 80
 
 type Used = Pick<CredentialUse, 'kind' | 'id'>
 
@@ -59,10 +59,14 @@ export class CredentialUses {
 }
 
 function shown({ ip, userAgent = '' }: Caller): string {
-  const address = ip === undefined || ip === '' ? 'unix socket' : ip.replace(/^::ffff:/i, '')
-  const program = userAgent
-    .replace(/[^\x21-\x7e]+/g, ' ')
-    .trim()
-    .slice(0, maxProgramLength)
+  // A proxy may pass on any text as the address.
+  const address = ip === undefined || ip === '' ? 'unix socket' : plain(ip.replace(/^::ffff:/i, ''))
+  const program = plain(userAgent)
   return `${address}, ${program === '' ? 'an unnamed program' : program}`
 }
+
+const plain = (text: string): string =>
+  text
+    .replace(/[^\x21-\x7e]+/g, ' ')
+    .trim()
+    .slice(0, maxLength)

@@ -36,10 +36,10 @@ export function lacking(
 }
 
 /** @throws DomainError scope_missing */
-export function assertForAllTeams(holder: Credential): void {
+export function assertForAllTeams(holder: Credential, scope: Scope): void {
   if (holder.teamId === null) return
   throw scopeMissing(
-    `${titleOf(holder)} is for one team, and this concerns all of them. Ask whoever runs the daemon: it takes an admin token without a team.`,
+    `${titleOf(holder)} is for one team, and this concerns all of them. Ask whoever runs the daemon: it takes an admin token without a team, with the scope "${scope}".`,
   )
 }
 
@@ -71,4 +71,19 @@ export function endOf({ expiresAt }: Credential, requested: string | null): stri
   if (requested !== null && requested > expiresAt)
     throw invalid('expiresAt', `must not be after ${expiresAt}, when your own credential expires`)
   return requested ?? expiresAt
+}
+
+/**
+ * Whoever rolls a credential gets its secret, which must not live longer than their own.
+ * @throws DomainError scope_missing
+ */
+export function assertNotOutlived(
+  holder: Credential,
+  { name, expiresAt }: Pick<Credential, 'name' | 'expiresAt'>,
+): void {
+  const end = holder.expiresAt
+  if (end === null || (expiresAt !== null && expiresAt <= end)) return
+  throw scopeMissing(
+    `${titleOf(holder)} expires at ${end}, and "${name}" lives longer: nobody can give a secret that outlives their own. Ask someone whose credential lives longer.`,
+  )
 }

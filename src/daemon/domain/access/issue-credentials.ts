@@ -16,7 +16,7 @@ import { alreadyExists, conflict, invalid, notFound } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 import { type CredentialKind, type Credentials, hintOf, newSecret, nounOf, rootName } from './credentials.ts'
 import { type EndedDeps, logPaused, pauseEndedBatches } from './ended-batches.ts'
-import { assertGrantable, endOf, type Operator } from './grants.ts'
+import { assertGrantable, assertNotOutlived, endOf, type Operator } from './grants.ts'
 import { assertTeamIn } from './teams.ts'
 
 export type { CredentialRow }
@@ -71,7 +71,9 @@ export async function createCredential(
         : name === rootName || (await findLiveCredential(trx, kind, name)) !== undefined
     if (isTaken)
       throw alreadyExists(
-        `There is already an ${nounOf(kind)} named "${name}". Revoke it, or choose another name.`,
+        kind === 'apiKeys'
+          ? `There is already an API key named "${name}". Revoke it, or choose another name.`
+          : `The name "${name}" is taken: names of admin tokens are unique on a daemon, over all teams. Choose another name.`,
       )
     const granted = { teamId, name, scopes, expiresAt }
     const inserted = await insertSecret(trx, credentials, kind, { ...granted, secret, at })
@@ -158,6 +160,7 @@ export async function rollSecret(
   const noun = nounOf(kind)
   const rolled = await db.write(async (trx) => {
     const row = await manageable(trx, operator, kind, id)
+    assertNotOutlived(operator.holder, row)
     const { name, teamId, expiresAt, revokedAt, rolledAt, previousUntil } = row
     if (revokedAt !== null || (expiresAt !== null && expiresAt <= at))
       throw conflict(`The ${noun} "${name}" has ended. Create another one.`)

@@ -185,9 +185,9 @@ export async function editTeam(
     )
   // Limits bind teams, and everyone with a lesser scope.
   if (setsLimits) {
+    assertForAllTeams(holder, 'all')
     if (!permits(holder.scopes, 'all'))
       throw lacking(holder, ['all'], 'changing daily limits requires it. Nothing was changed')
-    assertForAllTeams(holder)
   }
   const at = iso(clock.now())
   await db.write(async (trx) => {
