@@ -1,9 +1,11 @@
 import { scopes } from '../../values/scopes.ts'
+import { ApiError } from '../client/errors.ts'
 import type { AnswerOf } from '../client/types.ts'
 import { defineCommand, type Verb } from '../command/define.ts'
 import { argument, chosen, moment, repeated, span, team, text, yes } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
 import { UsageError } from '../errors.ts'
+import { shellQuoted } from '../io/text.ts'
 import { findNamed } from './named.ts'
 
 type Credential = AnswerOf<'GET /admin/admin-tokens'>[number]
@@ -45,15 +47,22 @@ const adminTokens: Kind = {
   revoke: (ctx, id) => ctx.call('DELETE /admin/admin-tokens/:id', { params: { id } }),
 }
 
-/** An id works without --team; a name is that of a credential that was not revoked. */
+/**
+ * An id works without --team, and comes first, since nobody can choose one; a name is that of a credential that was not
+ * revoked. The name is missing where only the id is known.
+ */
 const find = async (
   ctx: CliContext,
   { noun, command, ...kind }: Kind,
   nameOrId: string,
   team: string | undefined,
-): Promise<Pick<Credential, 'id' | 'name'>> => {
-  if (/^\d{1,15}$/.test(nameOrId)) return { id: Number(nameOrId), name: nameOrId }
-  const all = await kind.list(ctx, team)
+): Promise<{ id: number; name?: string }> => {
+  const id = /^\d{1,15}$/.test(nameOrId) ? Number(nameOrId) : undefined
+  const all = await kind.list(ctx, team).catch((error: unknown) => {
+    if (id !== undefined && error instanceof ApiError && error.code === 'team_required') return []
+    throw error
+  })
+  if (id !== undefined) return all.find((one) => one.id === id) ?? { id }
   const live = all.filter(({ revokedAt }) => revokedAt === null)
   return findNamed(live, nameOrId, { noun, list: `${command} list`, by: [({ name }) => name] })
 }
@@ -73,9 +82,10 @@ const revokeCommand = (kind: Kind): Verb => {
     run: async (ctx, { args, options }) => {
       ctx.needAdmin()
       const { id, name } = await find(ctx, kind, args.name, options.team)
-      await ctx.prompts.confirm(options.yes, `Revoke ${noun} ${name}? This cannot be undone.`)
-      await ctx.io.one(await kind.revoke(ctx, id), () => ({ Revoked: name }))
-      ctx.io.hint(`See what it did: tapchip audit list --by ${name}`)
+      const shown = name ?? args.name
+      await ctx.prompts.confirm(options.yes, `Revoke ${noun} ${shown}? This cannot be undone.`)
+      await ctx.io.one(await kind.revoke(ctx, id), () => ({ Revoked: shown }))
+      if (name !== undefined) ctx.io.hint(`See what it did: tapchip audit list --by ${shellQuoted(name)}`)
     },
   })
 }
@@ -102,7 +112,10 @@ const rollCommand = (kind: Kind): Verb => {
       ctx.needAdmin()
       const { overlap } = options
       const { id, name } = await find(ctx, kind, args.name, options.team)
-      await ctx.prompts.confirm(ctx.prompts.named(options.yes), `Give ${noun} ${name} a new secret?`)
+      await ctx.prompts.confirm(
+        ctx.prompts.named(options.yes),
+        `Give ${noun} ${name ?? args.name} a new secret?`,
+      )
       const rolled = await kind.roll(ctx, id, overlap === undefined ? undefined : overlap / 1000)
       await ctx.io.one(rolled, (made) => ({
         Secret: made.key,
@@ -110,7 +123,10 @@ const rollCommand = (kind: Kind): Verb => {
         Name: made.name,
         'Old one until': made.oldUntil,
       }))
-      ctx.io.note('Save it now: it is not shown again.')
+      const isAdmin = kind === adminTokens
+      ctx.io.note(
+        `Save it now: it is not shown again. To save it on this machine: tapchip login${isAdmin ? ' --admin' : ''}`,
+      )
     },
   })
 }

@@ -73,7 +73,7 @@ const login = defineCommand({
             Name: may.name,
             Team: may.team ?? 'all teams',
             Scopes: may.scopes.join(', '),
-            'Valid until': may.expiresAt ?? 'revoked',
+            'Valid until': may.expiresAt ?? 'it is revoked',
           }),
       'Saved in': configPath(ctx.system),
     }))
