@@ -268,6 +268,76 @@ describe('a contract that means no good', () => {
     expect(await bench.state(other)).toBe('confirmed')
   })
 
+  const garbled = [
+    ['answers with no address', '0x5f195f5260205ff3', 'cancelled', /cannot be asked: what 0x/],
+    ['answers with nothing', '0x00', 'cancelled', /cannot be asked: what 0x/],
+    ['is gone', '0x', 'cancelled', /cannot be asked: what 0x/],
+    ['answers with 1 MB', '0x620f42405ff3', 'cancelled', /token 1 does not exist/],
+    ['reverts with junk', '0x5f195f5260075ffd', 'cancelled', /token 1 does not exist/],
+    ['reverts with 1 MB', '0x620f42405ffd', 'cancelled', /token 1 does not exist/],
+    ['uses up all gas', '0x5b5f56', 'cancelled', /token 1 does not exist/],
+  ] as const
+  test.each(garbled)(
+    'that %s by now ends its transfer after a few tries, is never stuck, and holds up nobody',
+    async (_, code, state, why) => {
+      const id = await move(1, bob)
+      await bench.rpc('anvil_setCode', [contract, code])
+      const other = await bench.intend(9)
+      for (let seconds = 0; seconds < 10; seconds += 1) {
+        const [status] = await bench.relayer.tick()
+        expect(status?.stuck).toBeUndefined()
+        expect(await bench.state(other)).not.toBe('queued')
+        bench.clock.advance('1s')
+        await bench.mine()
+      }
+      expect(await bench.state(id)).toBe(state)
+      expect(await reason(id)).toMatch(why)
+      expect((await reason(id))?.length).toBeLessThan(500)
+      expect(await bench.state(other)).toBe('confirmed')
+    },
+  )
+
+  test.each(garbled)('that %s once its transfer is mined ends it, too', async (_, code) => {
+    const id = await move(1, bob)
+    await bench.relayer.tick()
+    await bench.mine()
+    await bench.rpc('anvil_setCode', [contract, code])
+    await bench.finish()
+    expect(await bench.state(id)).toBe('confirmed')
+  })
+
+  test('that answers with more than is taken ends its transfers', async () => {
+    const id = await move(1, bob)
+    const other = await move(2, bob)
+    bench.node.fault = (method, [call]) =>
+      method === 'eth_call' && JSON.stringify(call).includes('0x6352211e')
+        ? { result: `0x${'f'.repeat(9_000_000)}` }
+        : undefined
+    for (let tries = 0; tries < 3; tries += 1) {
+      await bench.relayer.tick()
+      bench.clock.advance('3s')
+    }
+    expect(await bench.state(id)).toBe('queued')
+    await bench.relayer.tick()
+    expect(await bench.state(id)).toBe('cancelled')
+    expect(await reason(id)).toMatch(/cannot be asked: .* more than \d+ bytes/)
+    expect(await bench.state(other)).toBe('cancelled')
+  })
+
+  test('is not blamed while the node does not answer', async () => {
+    const id = await move(1, bob)
+    bench.node.fault = (method) =>
+      method === 'eth_call' ? { error: { code: -32000, message: 'header not found' } } : undefined
+    for (let tries = 0; tries < 9; tries += 1) {
+      await bench.relayer.tick()
+      bench.clock.advance('3s')
+    }
+    expect(await bench.show(id)).toMatchObject({ state: 'queued', waiting: 'builder' })
+    bench.node.fault = undefined
+    await bench.finish()
+    expect(await bench.state(id)).toBe('confirmed')
+  })
+
   test('cannot put control characters into a reason', async () => {
     const id = await move(1, bob)
     await minedAs(brand, { functionName: 'behave', args: [moods.closed] })

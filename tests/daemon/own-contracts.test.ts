@@ -179,17 +179,21 @@ describe('on the tap page and by codes', () => {
     expect(await ownerOf(p.ctx.chains.get(31337).client, other.address, 1n)).toBe(getAddress(bob))
   })
 
-  test('a contract that has amounts in place of owners mints nothing, so that nothing is minted twice', async () => {
+  test.each([
+    ['has neither owners nor interfaces', 1, '0x5f5ffd'],
+    ['says that it has any interface', 2, '0x5f3560e01c6301ffc9a7146011575f5ffd5b60015f5260205ff3'],
+    ['says that it has none', 3, '0x5f3560e01c6301ffc9a7146011575f5ffd5b5f5f5260205ff3'],
+  ])('a contract that %s mints nothing, so that nothing is minted twice', async (_, n, code) => {
     const abi = ['function mintTo(address to, uint256 tokenId)']
-    // Says that it has any interface, and refuses whatever else it is asked.
-    const address = '0x0000000000000000000000000000000000001155'
-    const code = '0x5f3560e01c6301ffc9a7146011575f5ffd5b60015f5260205ff3'
+    const address = `0x000000000000000000000000000000000000115${n}`
     await p.ctx.chains.embedded?.request({ method: 'anvil_setCode', params: [address, code] })
-    await t.register({ symbol: 'SOME', address, abi, transfer: undefined })
+    const registered = await t.register({ symbol: `SOME${n}`, address, abi, transfer: undefined })
+    const words = expect.stringMatching(/it is no ERC-721/)
+    expect(registered.body).toMatchObject({ mints: 'refused', warnings: expect.arrayContaining([words]) })
     const token = { contractAddress: address, chainId: 31337, tokenId: '1' }
     await p.ask(`/admin/chips/${chips.jacket(5)}/link`, { token }, { headers: p.admin })
     const mint = await p.ask('/phygitals/transfer', { ...token, recipient: bob }, { key: acmeKey })
-    expect(mint).toMatchObject({ status: 409, body: { message: expect.stringMatching(/ERC-1155/) } })
+    expect(mint).toMatchObject({ status: 400, body: { message: words } })
   })
 
   test('what has no function is refused before anything is used up', async () => {

@@ -16,6 +16,9 @@ import { guestbookCodeHash } from './deterministic-deployment.ts'
 import { revertOf } from './node-answer.ts'
 import { MalformedAnswer } from './rpc-connection.ts'
 
+/** By a contract that is known to exist. */
+export class OwnerUnreadable extends MalformedAnswer {}
+
 /** The contract at an address. Values that it does not provide are undefined. */
 export interface ContractState {
   /** keccak256; undefined if there is no code. */
@@ -113,7 +116,7 @@ async function readIfDeployed<T>(
  * contract itself counts as unminted: after an unreadable answer, minting a token that may already exist would
  * be wrong.
  * @param options `isDeployed`: the contract is known to exist, so a node without it is behind
- * @throws MalformedAnswer, and errors of the connection
+ * @throws OwnerUnreadable, and errors of the connection
  */
 export async function ownerOf(
   client: ChainClient,
@@ -133,7 +136,7 @@ export async function ownerOf(
   const owner = /^0x0{24}([0-9a-f]{40})/i.exec(answer ?? '')?.[1]
   if (owner !== undefined) return BigInt(`0x${owner}`) === 0n ? undefined : getAddress(`0x${owner}`)
   if (answer === undefined && !isDeployed && !(await hasCode(client, contract))) return undefined
-  throw new MalformedAnswer(`what ${contract} says about the owner of token ${tokenId} is not an address`)
+  throw new OwnerUnreadable(`what ${contract} says about the owner of token ${tokenId} is not an address`)
 }
 
 /**

@@ -17,10 +17,20 @@ export function nodeAnswer(error: unknown): RpcRequestError | undefined {
 
 /** The node's answer is unusable: malformed or too large. */
 export function isUnusable(error: unknown): boolean {
-  const isOne = (cause: unknown) =>
-    cause instanceof MalformedAnswer || (cause instanceof OutboundFailed && cause.kind === 'too_large')
-  // viem wraps errors that it does not recognize.
-  return isOne(error instanceof BaseError ? error.walk(isOne) : error)
+  return isTooLarge(error) || causeOf(error, (cause) => cause instanceof MalformedAnswer)
+}
+
+const isTooLarge = (error: unknown): boolean =>
+  causeOf(error, (cause) => cause instanceof OutboundFailed && cause.kind === 'too_large')
+
+/** viem wraps errors that it does not recognize. */
+const causeOf = (error: unknown, isIt: (cause: unknown) => boolean): boolean =>
+  isIt(error instanceof BaseError ? error.walk(isIt) : error)
+
+/** A call ran until the node stopped it (geth: after 5 s), or returned more than fits an answer. */
+export function isEndless(error: unknown): boolean {
+  const answer = nodeAnswer(error)
+  return answer ? /execution (aborted|timeout)/i.test(answer.details) : isTooLarge(error)
 }
 
 /** Error messages for a block that a lagging node does not have yet. */

@@ -12,7 +12,7 @@ import {
   type CounterValue,
   predict,
 } from './builder.ts'
-import { CannotBuild } from './errors.ts'
+import { CannotBuild, ContractUnreadable } from './errors.ts'
 import { withinLimit } from './gas.ts'
 import { isTooEarly, retryLater, type Sender, type View } from './sender.ts'
 import { storedAddress, storedHex } from './transaction.ts'
@@ -47,6 +47,9 @@ export type BuildResult =
   /** It has to wait; later intents continue. */
   | { kind: 'wait'; waiting: 'builder' | 'gas-estimate' | 'gas' | 'turn'; words: string | null }
 
+/** Less than what makes a transaction count as stuck: one team's contract is no trouble of the chain. */
+const maxUnreadable = 4
+
 /** @param isFirst nothing is pending before it, so a trial run is conclusive */
 export async function buildCall(
   building: Building,
@@ -68,9 +71,12 @@ export async function buildCall(
     }
     built = await callOf(building, row)
   } catch (error) {
-    if (error instanceof CannotBuild) return { kind: 'refused', reason: error.message }
-    retryLater(sender, view, row)
-    return { kind: 'wait', waiting: 'builder', words: messageOf(error) }
+    if (error instanceof CannotBuild && !(error instanceof ContractUnreadable))
+      return { kind: 'refused', reason: error.message }
+    const tries = retryLater(sender, view, row)
+    return error instanceof ContractUnreadable && tries >= maxUnreadable
+      ? { kind: 'refused', reason: error.message }
+      : { kind: 'wait', waiting: 'builder', words: messageOf(error) }
   }
   const { call, counted } = built
   const { to, data } = call

@@ -1,12 +1,11 @@
 import { type Address, encodeFunctionData, type Hex } from 'viem'
 import * as z from 'zod'
 import { phygitalAbi } from '../artifacts/phygital.ts'
-import { ownerOf } from '../contract-state.ts'
-import { revertOf } from '../node-answer.ts'
-import { MalformedAnswer } from '../rpc-connection.ts'
+import { OwnerUnreadable, ownerOf } from '../contract-state.ts'
+import { isEndless, messageOf, revertOf } from '../node-answer.ts'
 import type { Builder } from './builder.ts'
 import { contractCall, invocationOf, refusalIn } from './contract-call.ts'
-import { CannotBuild } from './errors.ts'
+import { CannotBuild, ContractUnreadable } from './errors.ts'
 import { claimArgs } from './phygital-claim.ts'
 import { movesSince } from './token-moves.ts'
 
@@ -33,7 +32,7 @@ export const contractMove: Builder = {
     const move = parse(args)
     const { contract, recipient } = move
     const tokenId = BigInt(move.tokenId)
-    const owner = await ownerOf(client, contract, tokenId, { isDeployed: true, ...at })
+    const owner = await readable(ownerOf(client, contract, tokenId, { isDeployed: true, ...at }))
     assertExpected(move, owner)
     let data: Hex
     try {
@@ -42,7 +41,7 @@ export const contractMove: Builder = {
       throw new CannotBuild(`the function ${move.with.name} does not take token ${tokenId}`, { cause })
     }
     try {
-      await client.call({ account: from, to: contract, data, ...at })
+      await readable(client.call({ account: from, to: contract, data, ...at }))
     } catch (error) {
       const revert = revertOf(error)
       if (!revert) throw error
@@ -64,9 +63,9 @@ export const contractMove: Builder = {
 
   async withoutEffect(args, { hash, blockHash, client, at }) {
     const { contract, recipient, tokenId } = parse(args)
-    const owner = await ownerOf(client, contract, BigInt(tokenId), { isDeployed: true, ...at }).catch(
-      ifReadable,
-    )
+    const owner = await readable(
+      ownerOf(client, contract, BigInt(tokenId), { isDeployed: true, ...at }),
+    ).catch(ifReadable)
     if (owner === recipient) return undefined
     // The recipient may have moved it on since.
     const events = { abi: phygitalAbi, address: contract, eventName: 'Transfer', blockHash } as const
@@ -79,7 +78,17 @@ export const contractMove: Builder = {
 
 /** A contract that does not name the owner must not leave its transactions unsettled. */
 function ifReadable(error: unknown): undefined {
-  if (!(error instanceof MalformedAnswer)) throw error
+  if (!(error instanceof ContractUnreadable)) throw error
+}
+
+/** @throws ContractUnreadable if the contract is to blame rather than the node */
+async function readable<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer
+  } catch (cause) {
+    if (!(cause instanceof OwnerUnreadable) && !isEndless(cause)) throw cause
+    throw new ContractUnreadable(`the contract cannot be asked: ${messageOf(cause)}`, { cause })
+  }
 }
 
 function parse(args: unknown): MoveArgs {

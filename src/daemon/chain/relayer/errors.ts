@@ -82,6 +82,9 @@ export class CannotBuild extends Error {
   override readonly name = 'CannotBuild'
 }
 
+/** A contract's answer is useless. It may be the node's fault, so the intent is given up only after a few tries. */
+export class ContractUnreadable extends CannotBuild {}
+
 export class IdempotencyConflict extends Error {
   override readonly name = 'IdempotencyConflict'
   constructor() {

@@ -132,7 +132,7 @@ interface Memory {
   /** By attempt: when it was first and last sent by this process (monotonic), and the outcome. */
   readonly sent: Map<number, { firstAt: number; at: number; outcome: SendOutcome; words: string | null }>
   /** By transaction: when it is tried again (monotonic); earlier if this number of used nonces is exceeded. */
-  readonly retryAt: Map<number, { at: number; used: number }>
+  readonly retryAt: Map<number, { at: number; used: number; tries: number }>
   /** By transaction: the latest block when its nonce was used but no attempt was found, for the first time. */
   readonly absent: Map<number, number>
   /** The lowest unmined attempt, and the block since when it has been that. */
@@ -184,8 +184,18 @@ export function isTooEarly({ memory, clock }: Sender, { used }: View, { id }: { 
   return retry !== undefined && retry.used === used && clock.monotonic() < retry.at
 }
 
-export function retryLater({ memory, clock, timing }: Sender, { used }: View, { id }: { id: number }): void {
-  memory.retryAt.set(id, { at: clock.monotonic() + timing.retryMs, used })
+/** @returns how often it has been tried; early ones do not count */
+export function retryLater(
+  { memory, clock, timing }: Sender,
+  { used }: View,
+  { id }: { id: number },
+): number {
+  const now = clock.monotonic()
+  const before = memory.retryAt.get(id)
+  const isEarly = before !== undefined && now < before.at
+  const { at, tries } = isEarly ? before : { at: now + timing.retryMs, tries: (before?.tries ?? 0) + 1 }
+  memory.retryAt.set(id, { at, used, tries })
+  return tries
 }
 
 export const idOf = ({ chain, signer }: Sender) => ({ chainId: chain.chainId, address: signer.address })

@@ -1,6 +1,6 @@
-import { type Address, encodeFunctionData, getAddress, isAddressEqual, parseAbi } from 'viem'
+import { type Address, encodeFunctionData, getAddress, type Hex, isAddressEqual, parseAbi } from 'viem'
 import type { Chain } from '../../chain/chains.ts'
-import { ownerOf } from '../../chain/contract-state.ts'
+import { isRefusal, ownerOf } from '../../chain/contract-state.ts'
 import { revertOf } from '../../chain/node-answer.ts'
 import {
   type ContractCall,
@@ -14,7 +14,7 @@ import {
 import type { Queries } from '../../store/database/database.ts'
 import { someTokensOf } from '../../store/phygitals/tokens.ts'
 import type { ContractRow } from '../../store/schema/schema.ts'
-import { readChain } from '../chain/read-chain.ts'
+import { readChain, ttlCached } from '../chain/read-chain.ts'
 import { roleName } from './contract-calls.ts'
 
 export interface OwnCall {
@@ -26,11 +26,16 @@ export interface OwnCall {
   tokenId: bigint
 }
 
+const notErc721 =
+  'by supportsInterface it is no ERC-721, so nobody could tell who has a token, and a mint could happen twice'
+
 /** Runs a call from the relayer without sending it. @throws DomainError chain_unavailable */
 export async function dryCall(
   chain: Chain,
   { address, calls, call, ...values }: OwnCall,
 ): Promise<{ gas: bigint; refusal?: never } | { refusal: Refusal }> {
+  if (values.owner === undefined && !(await namesOwners(chain, address)))
+    return { refusal: { reason: notErc721 } }
   const invocation = invocationOf(call, { ...values, baseUri: calls.baseUri })
   try {
     encodeFunctionData(invocation)
@@ -75,6 +80,27 @@ export async function adviceOn(
     ? `The owner ${owner} has not approved the relayer ${relayer}. The owner does it: cast send ${address} 'setApprovalForAll(address,bool)' ${relayer} true`
     : ''
 }
+
+const erc165Abi = parseAbi(['function supportsInterface(bytes4) view returns (bool)'])
+
+/** Whether a contract says that it is an ERC-721, and not that it is everything. Without owners, a mint could be repeated. */
+const namesOwners = (chain: Chain, address: Address): Promise<boolean> =>
+  ttlCached(chain, `ERC-721 ${address}`, 60_000, async () => {
+    const supports = (id: Hex) =>
+      readChain(chain, () =>
+        chain.client.readContract({
+          abi: erc165Abi,
+          address,
+          functionName: 'supportsInterface',
+          args: [id],
+        }),
+      ).catch((error: unknown) => {
+        if (isRefusal(error)) return false
+        throw error
+      })
+    const [isErc721, isEverything] = await Promise.all([supports('0x80ac58cd'), supports('0xffffffff')])
+    return isErc721 && !isEverything
+  })
 
 export type CallState = 'works' | 'refused' | 'unknown'
 

@@ -1,6 +1,6 @@
-import { type Address, getAddress, parseAbi } from 'viem'
+import { type Address, getAddress } from 'viem'
 import type { Chain } from '../../chain/chains.ts'
-import { hasCode, isRefusal, ownerOf } from '../../chain/contract-state.ts'
+import { hasCode, ownerOf } from '../../chain/contract-state.ts'
 import type { ContractCall, ContractCalls } from '../../chain/relayer/contract-call.ts'
 import { type MoveArgs, moveBuilder } from '../../chain/relayer/contract-move.ts'
 import { type ClaimArgs, claimGas } from '../../chain/relayer/phygital-claim.ts'
@@ -40,7 +40,6 @@ export async function checkOwnMove(
   for (let left = maxAttempts; ; left -= 1) {
     const owner = await ownerNow()
     const call = owner === undefined ? 'mintNFT' : 'claimNFT'
-    if (call === 'mintNFT') await assertNamesOwners(chain, address)
     const own = { calls, owner }
     const tried = await tryOwnMove(chain, own, token, recipient, call)
     if ('gas' in tried) {
@@ -58,28 +57,6 @@ export async function checkOwnMove(
       await adviceOn(chain, refusal, { address, calls, owner }),
     )
   }
-}
-
-const interfaceAbi = parseAbi(['function supportsInterface(bytes4) view returns (bool)'])
-
-/** Without an owner to see, a mint would be repeated. @throws DomainError conflict */
-async function assertNamesOwners(chain: Chain, address: Address): Promise<void> {
-  const question = {
-    abi: interfaceAbi,
-    address,
-    functionName: 'supportsInterface',
-    args: ['0xd9b67a26'],
-  } as const
-  const isErc1155 = await ttlCached(chain, `ERC-1155 ${address}`, 60_000, () =>
-    readChain(chain, () => chain.client.readContract(question)).catch((error: unknown) => {
-      if (isRefusal(error)) return false
-      throw error
-    }),
-  )
-  if (isErc1155)
-    throw conflict(
-      `The contract ${address} is an ERC-1155, whose tokens have no single owner. Only ERC-721 works here. Nothing was used up.`,
-    )
 }
 
 /** @throws DomainError conflict, chain_unavailable */
