@@ -419,6 +419,19 @@ describe('edit alone', () => {
     expect(found.json()).toMatchObject({ isValidTap: false })
   })
 
+  test('hoards no taps of a chip that it removes, for when others register it', async () => {
+    const row = { uid: '04B00000000780', fileReadKey: ownKey }
+    expect(await importRow(row, tokens.edit, '&keySet=103&simulated=true')).toMatchObject({
+      status: 'created',
+    })
+    const [shown] = (await simulate(row.uid, tokens.edit)).body
+    expect((await t.call(`DELETE /admin/chips/${row.uid}`, undefined, tokens.edit)).status).toBe(200)
+    const registered = await importRow({ ...row, ...token(7) }, t.admin, '&keySet=103')
+    expect(registered).toMatchObject({ status: 'created' })
+    expect(await tapAndTake(new URL(shown.url).search.slice(1))).toEqual({ tapped: false, got: undefined })
+    await nothingHappened()
+  })
+
   test('makes nothing of a chip that was removed and comes back under keys of one’s own', async () => {
     const uid = chips.jacket(6)
     expect((await t.call(`DELETE /admin/chips/${uid}`, undefined, tokens.edit)).status).toBe(200)

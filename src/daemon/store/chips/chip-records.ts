@@ -135,7 +135,9 @@ export async function saveTombstone(
   proof: string | null,
   removedAt: string,
 ): Promise<void> {
-  const { uid, lastCounter, lastTap, haloForm, catchesUp, generation, simulated } = chip
+  const { uid, lastTap, haloForm, catchesUp, generation, simulated } = chip
+  // Taps that were simulated and are not used yet must not be worth anything once the UID is registered again.
+  const lastCounter = Math.max(chip.lastCounter, chip.simulatedCounter)
   const identity = chipIdentity(chip)
   if (chip.publicKey !== null) await keepOtherUid(db, identity, uid)
   const left = { identity, uid, proof, lastCounter, lastTap, haloForm, catchesUp, generation, simulated }
