@@ -1,12 +1,11 @@
 import type { FastifyInstance } from 'fastify'
-import { describeStuck, lateChains } from '../domain/chain/chains.ts'
+import { describeStuck } from '../domain/chain/chains.ts'
 import { DomainError } from '../domain/errors/errors.ts'
 import { probeStore } from '../domain/operations/status.ts'
 import { restrictToOperators } from '../http/administration.ts'
-import { type ChainBacklog, watchChains } from '../process/chain-metrics.ts'
+import { watchChains } from '../process/chain-metrics.ts'
 import type { Context } from '../process/context.ts'
 import { metricsText } from '../process/metrics.ts'
-import { watchRpcUrls, watchSigners } from '../process/upstream-metrics.ts'
 import { version } from '../process/version.ts'
 
 /** Health, readiness, and metrics. */
@@ -50,24 +49,7 @@ export function serviceRoutes(app: FastifyInstance, ctx: Context): void {
       ...(Object.keys(chains).length > 0 ? { chains } : {}),
     }
   })
-  watchChains(ctx.metrics, () => (ctx.isStarting ? [] : ctx.chains.relayer.status()))
-  watchRpcUrls(ctx.metrics, () =>
-    (ctx.isStarting ? [] : ctx.chains.all).flatMap(({ id, endpoints }) =>
-      (endpoints?.health() ?? []).map((url) => ({ chainId: id, ...url })),
-    ),
-  )
-  watchSigners(ctx.metrics, () =>
-    ctx.isStarting
-      ? []
-      : [
-          ...ctx.chains.all.flatMap(({ id, relayers }) => {
-            const signers = relayers.flatMap(({ remote }) => remote ?? [])
-            const one = signers.find(({ problem }) => problem !== undefined) ?? signers[0]
-            return one === undefined ? [] : { chainId: id, host: one.host, problem: one.problem }
-          }),
-          ...lateChains(ctx),
-        ],
-  )
+  watchChains(ctx.metrics, () => (ctx.isStarting ? undefined : ctx.chains))
   app.register(async (direct) => {
     restrictToOperators(direct, ctx.config)
     direct.get('/metrics', async (_request, reply) =>
@@ -115,7 +97,9 @@ function describeChains({ chains }: Context): Record<string, string> {
 const backlogWords = ['ok', 'waiting-for-fees', 'waiting-for-funds', 'trouble'] as const
 type BacklogWord = (typeof backlogWords)[number]
 
-function backlogStatus({ trouble, stuck, waitingForFunds, waitingForFees }: ChainBacklog): BacklogWord {
+type SenderStatus = ReturnType<Context['chains']['relayer']['status']>[number]
+
+function backlogStatus({ trouble, stuck, waitingForFunds, waitingForFees }: SenderStatus): BacklogWord {
   if (trouble !== undefined || stuck !== undefined) return 'trouble'
   if (waitingForFunds) return 'waiting-for-funds'
   return waitingForFees ? 'waiting-for-fees' : 'ok'
