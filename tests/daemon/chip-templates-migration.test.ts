@@ -1,24 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { sql } from 'kysely'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { keyContext } from '../../src/daemon/domain/chips/key-ring.ts'
 import { openTestApp } from '../support/daemon.ts'
-import { databaseOf, dropDatabaseOf, onServer } from '../support/postgres.ts'
-import { withoutMigration } from '../support/schemas.ts'
 import { derived, uids } from '../support/seeds.ts'
 import { tap, tapPath } from '../support/taps.ts'
+import { writtenBefore } from '../support/written-before.ts'
 
-let dataDir: string
-beforeEach(() => {
-  dataDir = mkdtempSync(join(tmpdir(), 'tapchip-templates-'))
-})
-afterEach(async () => {
-  rmSync(dataDir, { recursive: true, force: true })
-  await dropDatabaseOf(dataDir)
-})
-const env = { TAPCHIP_DATA_KEY: '0123456789abcdef'.repeat(4) }
 const forms = [
   { id: 101, macInputFrom: 'd', parameters: { e: 'e', c: 'c', d: 'd' } },
   { id: 102, macInputFrom: 'e', parameters: { e: 'picc_data', c: 'cmac', d: 'ks' } },
@@ -40,39 +27,29 @@ const openPlan = {
 }
 
 test('key sets of the version before get the template that they had by its four columns', async () => {
-  const { TAPCHIP_DATABASE_URL: url } = await databaseOf(dataDir)
-  if (url !== undefined) {
-    // Tests begin with a migrated database.
-    const name = new URL(url).pathname.slice(1)
-    await onServer((client) => client.query(`drop database ${name}`))
-    await onServer((client) => client.query(`create database ${name}`))
-  }
-  const restore = withoutMigration('0026-chip-templates')
-  const before = await openTestApp({ dataDir, env })
-  const { box, db } = before.ctx
-  const sealed = (id: number, key: 'metaRead' | 'fileRead', hex: string) =>
-    box.seal(Buffer.from(hex, 'hex'), keyContext(id, key))
-  const insert = (form: (typeof forms)[number]) => {
-    const { id, macInputFrom, parameters } = form
-    return db.write((trx) =>
-      sql`insert into "keySets" (id, "metaReadKey", "fileReadKey", diversification, "systemIdentifier",
-          "macInputFrom", "nameOfE", "nameOfC", "nameOfD", "createdAt")
-        values (${id}, ${sealed(id, 'metaRead', derived.metaReadKey)}, ${sealed(id, 'fileRead', derived.fileReadKey)},
-          ${derived.diversification}, ${(derived.systemIdentifier ?? '').toLowerCase()}, ${macInputFrom},
-          ${parameters.e}, ${parameters.c}, ${parameters.d}, '2026-01-01T00:00:00.000Z')`.execute(trx),
+  const opened = await writtenBefore('0026-chip-templates', async ({ box, db }) => {
+    const sealed = (id: number, key: 'metaRead' | 'fileRead', hex: string) =>
+      box.seal(Buffer.from(hex, 'hex'), keyContext(id, key))
+    const insert = (form: (typeof forms)[number]) => {
+      const { id, macInputFrom, parameters } = form
+      return db.write((trx) =>
+        sql`insert into "keySets" (id, "metaReadKey", "fileReadKey", diversification, "systemIdentifier",
+            "macInputFrom", "nameOfE", "nameOfC", "nameOfD", "createdAt")
+          values (${id}, ${sealed(id, 'metaRead', derived.metaReadKey)}, ${sealed(id, 'fileRead', derived.fileReadKey)},
+            ${derived.diversification}, ${(derived.systemIdentifier ?? '').toLowerCase()}, ${macInputFrom},
+            ${parameters.e}, ${parameters.c}, ${parameters.d}, '2026-01-01T00:00:00.000Z')`.execute(trx),
+      )
+    }
+    for (const form of forms) await insert(form)
+    await db.write((trx) =>
+      sql`insert into "nfcPlans" (uid, purpose, plan, "openedAt", "openedBy")
+          values (${openPlan.uid}, 'provision', ${JSON.stringify(openPlan)}, '2026-01-01T00:00:00.000Z', 'admin:root')`.execute(
+        trx,
+      ),
     )
-  }
-  for (const form of forms) await insert(form)
-  await db.write((trx) =>
-    sql`insert into "nfcPlans" (uid, purpose, plan, "openedAt", "openedBy")
-        values (${openPlan.uid}, 'provision', ${JSON.stringify(openPlan)}, '2026-01-01T00:00:00.000Z', 'admin:root')`.execute(
-      trx,
-    ),
-  )
-  await before.close()
-  restore()
+  })
 
-  const after = await openTestApp({ dataDir, env })
+  const after = await openTestApp(opened)
   const shown = async () => (await after.app.inject({ url: '/admin/key-sets', headers: after.admin })).json()
   expect(await shown()).toMatchObject(
     forms.map((form, index) => ({ ...form, template: templates[index], mode: 'aes' })),

@@ -8,7 +8,7 @@ import { openTestApp } from '../support/daemon.ts'
 import { openTestStore } from '../support/engines.ts'
 import { haloChip } from '../support/halo.ts'
 import { dropDatabaseOf } from '../support/postgres.ts'
-import { withoutMigration } from '../support/schemas.ts'
+import { versionBefore } from '../support/schemas.ts'
 import { tapPath } from '../support/taps.ts'
 
 const chip = haloChip('forms')
@@ -97,7 +97,7 @@ describe('taps of HaLo chips', () => {
 test('a chip that was tapped before its form was recorded had the newer one', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'tapchip-halo-'))
   const [tapped, untapped] = [haloChip('tapped'), haloChip('untapped')]
-  const upgrade = withoutMigration('0026-chip-templates')
+  const upgrade = versionBefore('0026-chip-templates')
   const earlier = await openTestStore(dataDir).finally(upgrade)
   const at = '2026-01-01T00:00:00.000Z'
   await earlier.write(async (trx) => {

@@ -20,12 +20,14 @@ export function withoutNext(): void {
   delete postgresMigrations[nextSchema]
 }
 
-/** Until the function that it returns is called, programs in this process are of a version before a migration. */
-export function withoutMigration(name: string): () => void {
-  const kept = [migrations, postgresMigrations].map((all) => [all, all[name]] as const)
-  for (const [all] of kept) delete all[name]
+/** Until the function that it returns is called, programs in this process are of the version before a migration. */
+export function versionBefore(name: string): () => void {
+  const later = [migrations, postgresMigrations].map(
+    (all) => [all, Object.entries(all).filter(([one]) => one >= name)] as const,
+  )
+  for (const [all, kept] of later) for (const [one] of kept) delete all[one]
   return () => {
-    for (const [all, migration] of kept) if (migration) all[name] = migration
+    for (const [all, kept] of later) Object.assign(all, Object.fromEntries(kept))
   }
 }
 
