@@ -11,13 +11,14 @@ import { openWeb3signer, type SignerFault, type Web3signerStandIn } from '../sup
 const secrets: readonly Hex[] = ['a1', 'b2', 'c3'].map((byte): Hex => `0x${byte.repeat(32)}`)
 const [first, second, third] = secrets.map(privateKeyToAddress)
 const log = pino({ level: 'silent' })
+let mayTake: (address: string) => boolean = () => true
 
 let signer: Web3signerStandIn
 let client: Web3signer
 let bench: Bench
 let options: BenchOptions
 const relayersOf = (count: number, of = client) =>
-  remoteRelayers({ db: bench.db, log }, { chainId: 31337, count, signer: of })
+  remoteRelayers({ db: bench.db, log }, { chainId: 31337, count, signer: of, mayTake })
 
 beforeEach(async () => {
   signer = await openWeb3signer(secrets)
@@ -28,6 +29,7 @@ beforeEach(async () => {
     await bench.rpc('anvil_setBalance', [privateKeyToAddress(secret), toHex(10n ** 20n)])
 })
 afterEach(async () => {
+  mayTake = () => true
   await bench.close()
   client.close()
   await signer.close()
@@ -231,6 +233,15 @@ describe('which key belongs to which relayer', () => {
     expect(await addresses(2)).toEqual([first, second])
     expect(await addresses(3)).toEqual([first, second, third])
     expect(await addresses(1)).toEqual([first])
+  })
+
+  test('is none that may not be taken: it is not kept either, so that a signer can get another one', async () => {
+    mayTake = (address) => address === second
+    expect(await addresses(2)).toEqual([second])
+    mayTake = () => false
+    expect(await addresses(2)).toEqual([second])
+    mayTake = () => true
+    expect(await addresses(2)).toEqual([second, first])
   })
 
   test('is known while the signer is down, but not before it was ever asked', async () => {

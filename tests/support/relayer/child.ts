@@ -33,7 +33,7 @@ await db.write(releaseAllLeases)
 const clock = { now: () => Date.now(), monotonic: () => performance.now() }
 const dev = mnemonicToAccount('test test test test test test test test test test test junk')
 const remote = async (url: string): Promise<TransactionSigner> => {
-  const of = { chainId: 31337, count: 1, signer: new Web3signer(url) }
+  const of = { chainId: 31337, count: 1, mayTake: () => true, signer: new Web3signer(url) }
   const found = await remoteRelayers({ db, log: pino({ level: 'silent' }) }, of).catch(() => undefined)
   return found === undefined ? remote(url) : found[0]
 }

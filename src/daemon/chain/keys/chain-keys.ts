@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Address } from 'viem'
 import {
   devChainId,
   furtherDevRelayerKey,
@@ -50,9 +51,16 @@ export interface LateKeys {
   load(): Promise<ChainKeys>
 }
 
+export interface RemoteRelayers {
+  chainId: number
+  count: number
+  /** Keys that it is false for are left alone. */
+  mayTake(address: Address): boolean
+}
+
 interface RemoteSources {
   /** @throws SignerProblem */
-  remoteRelayers(of: { chainId: number; count: number; signer: string }): Promise<ChainKeys['relayers']>
+  remoteRelayers(of: RemoteRelayers & { signer: string }): Promise<ChainKeys['relayers']>
   late(keys: LateKeys): void
 }
 
@@ -91,7 +99,7 @@ export async function loadChainKeys(
     const signVerifier = await loadKey(signVerifierSource(chainId), chainId, sources)
     refuseSharedVerifier(verifiers, chainId, signVerifier)
     const load = async (): Promise<ChainKeys> => {
-      const relayers = await loadRelayers(chainId, sources, remote)
+      const relayers = await loadRelayers(chainId, sources, remote, signVerifier)
       refuseSharedKeys(chainId, { relayers, signVerifier })
       return { relayers, signVerifier }
     }
@@ -109,12 +117,13 @@ async function loadRelayers(
   chainId: number,
   sources: KeySources,
   remote: RemoteSources | undefined,
+  signVerifier: SigningKey,
 ): Promise<ChainKeys['relayers']> {
   const { relayers: count = 1, signer } = sources.chains?.get(chainId) ?? {}
   if (signer !== undefined && remote !== undefined) {
-    const relayers = await remote.remoteRelayers({ chainId, count, signer })
-    for (const relayer of relayers) refuseDevKey(relayer, chainId, 'A key of the signer')
-    return relayers
+    const mayTake = (address: Address) =>
+      address !== signVerifier.address && (chainId === devChainId || !isDevKey(address))
+    return remote.remoteRelayers({ chainId, count, signer, mayTake })
   }
   const further: SigningKey[] = []
   const first = await loadKey(relayerSource(chainId, 0), chainId, sources)
@@ -208,7 +217,7 @@ function devRelayerKey(position: number): SigningKey {
 }
 
 /** @throws KeyProblem if a public key pair is used on a chain other than the dev chain */
-function refuseDevKey(key: Pick<TransactionSigner, 'address'>, chainId: number, from: string): void {
+function refuseDevKey(key: SigningKey, chainId: number, from: string): void {
   if (chainId === devChainId || !isDevKey(key.address)) return
   throw new KeyProblem(
     `${from} is one of the dev chain's keys (${key.address}), which are public: it is refused on chain ${chainId}. Create a key of your own.`,

@@ -7,6 +7,7 @@ import {
   signerKeysOf,
 } from '../../store/chain/signer-keys.ts'
 import type { Db } from '../../store/database/database.ts'
+import type { RemoteRelayers } from './chain-keys.ts'
 import {
   type RemoteHealth,
   relayerName,
@@ -75,16 +76,21 @@ interface Deps {
  */
 export async function remoteRelayers(
   { db, log }: Deps,
-  { chainId, count, signer }: { chainId: number; count: number; signer: Web3signer },
+  { chainId, count, mayTake, signer }: RemoteRelayers & { signer: Web3signer },
 ): Promise<[TransactionSigner, ...TransactionSigner[]]> {
-  const kept = await assigned({ db, chainId, signer, count }).catch((error: unknown) => {
+  const kept = await assigned({ db, chainId, signer, count, mayTake }).catch((error: unknown) => {
     if (!(error instanceof SignerProblem)) throw error
     return error
   })
   const isDown = kept instanceof SignerProblem
   const [first, ...further] = inOrder(isDown ? await signerKeysOf(db.read, { chainId }) : kept, count)
   if (first === undefined)
-    throw isDown ? kept : new SignerProblem(signer.host, `has no key for chain ${chainId}`)
+    throw isDown
+      ? kept
+      : new SignerProblem(
+          signer.host,
+          `has no key for the relayers of chain ${chainId} (the sign verifier's and public ones are not used)`,
+        )
   if (further.length + 1 < count)
     log.warn(
       { chainId, relayers: further.length + 1 },
@@ -105,12 +111,8 @@ async function assigned({
   chainId,
   signer,
   count,
-}: {
-  db: Db
-  chainId: number
-  signer: Web3signer
-  count: number
-}): Promise<SignerKey[]> {
+  mayTake,
+}: RemoteRelayers & { db: Db; signer: Web3signer }): Promise<SignerKey[]> {
   const { host } = signer
   const known = await signerKeysOf(db.read, { chainId })
   if (inOrder(known, count).length === count && known.every((key) => key.host === host)) return known
@@ -118,7 +120,9 @@ async function assigned({
   return db.write(async (trx) => {
     const kept = await signerKeysOf(trx, { chainId })
     const mayStay = ({ publicKey, host: at }: SignerKey) => at === host || listed.includes(publicKey)
-    const free = [...new Set(listed)].filter((key) => !kept.some(({ publicKey }) => publicKey === key))
+    const free = [...new Set(listed)].filter(
+      (key) => mayTake(addressOf(key)) && !kept.some(({ publicKey }) => publicKey === key),
+    )
     for (const key of kept) {
       const publicKey = mayStay(key) ? key.publicKey : free.shift()
       if (key.host !== host && publicKey !== undefined)

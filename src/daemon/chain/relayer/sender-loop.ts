@@ -16,8 +16,6 @@ import { canTakeOver } from './take-over.ts'
 
 /** A key with funds is assumed to keep some for this long. */
 const trustMs = 60_000
-/** Tries that are further apart are counted anew. */
-const retriedMs = 60_000
 
 /**
  * Sends for one key on one chain. A tick reads, follows, repairs, and sends, and may be interrupted anywhere.
@@ -200,9 +198,10 @@ export class SenderLoop {
   #forget(attempts: ReadonlyMap<number, readonly { id: number }[]>): void {
     const open = new Set([...attempts.values()].flat().map(({ id }) => id))
     const { sent, retryAt } = this.sender.memory
+    const { retryMs } = this.sender.timing
     for (const id of sent.keys()) if (!open.has(id)) sent.delete(id)
     const now = this.sender.clock.monotonic()
-    for (const [id, { at }] of retryAt) if (at + retriedMs < now) retryAt.delete(id)
+    for (const [id, { at }] of retryAt) if (at + 9 * retryMs < now) retryAt.delete(id)
   }
 
   #unsettled(): Promise<number> {
