@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import type { Target } from './before-write.ts'
+import { ApiError } from './client/errors.ts'
 import type { AnswerOf, CallArguments, Client, EndpointKey } from './client/types.ts'
 import { type Config, type GlobalFlags, lazy, resolveConfig } from './config.ts'
-import { CliError, DryRunEnded, MissingCredential, UsageError } from './errors.ts'
+import { CliError, DryRunEnded, MissingCredential, UsageError, withTrailingAdvice } from './errors.ts'
 import { createIo, type Io, type IoFlags } from './io/io.ts'
 import { createPrompts, type Prompts } from './prompts.ts'
 import type { System } from './system.ts'
@@ -134,6 +135,13 @@ export const createContext = (system: System, given: Flags): CliContext => {
       throw new DryRunEnded()
     },
     explained: async (error) => {
+      if (error instanceof ApiError) {
+        const { team, projectFile } = config()
+        const isFromFile = team !== undefined && given.team === undefined
+        return isFromFile && error.message.startsWith('No such team')
+          ? withTrailingAdvice(error, `The team "${team}" is named by ${projectFile}.`)
+          : error
+      }
       if (!(error instanceof TypeError) || made === undefined) return error
       const instance = await made.instance().catch(() => undefined)
       if (instance !== undefined) return error

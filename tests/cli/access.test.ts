@@ -1,3 +1,5 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { defaultLimits as shownLimits } from '../../src/cli/commands/teams.ts'
 import { defaultLimits } from '../../src/daemon/domain/chain/budget.ts'
@@ -21,6 +23,18 @@ describe('the team meant', () => {
     delete here.env.TAPCHIP_API_KEY
     ends(await here.run('links', 'create', '--label', 'x', '--base-url', 'https://x.example'), 2, '--team')
   })
+})
+
+test('a team that a project file names and the daemon lacks is said to be from there', async () => {
+  const kept = { ...here.env }
+  await here.run('context', 'create', 'shop', '--daemon', here.env.TAPCHIP_URL ?? '')
+  writeFileSync(join(here.home, '.tapchip.json'), JSON.stringify({ context: 'shop', team: 'Gone' }))
+  delete here.env.TAPCHIP_URL
+  delete here.env.TAPCHIP_API_KEY
+  ends(await here.run('links', 'list'), 1, `The team "Gone" is named by ${here.home}/.tapchip.json.`)
+  expect((await here.run('links', 'list', '--team', 'Nobody')).stderr).not.toContain('is named by')
+  rmSync(join(here.home, '.tapchip.json'))
+  Object.assign(here.env, kept)
 })
 
 describe('off a terminal, the one thing named on the command line is enough, unless it is removed', () => {

@@ -151,6 +151,7 @@ describe('a label is taken wherever a UID is', () => {
     ends(await here.run('chips', 'show', 'Coat 7'), 2, 'No chip has the label "Coat 7" either')
     here.env.TAPCHIP_API_KEY = ''
     ends(await here.run('chips', 'show', 'Coat 7'), 2, 'labels are looked up in one team')
+    ends(await here.run('chips', 'show', 'Coat 7', '--team', 'Other'), 2, 'No chip has the label')
     here.env.TAPCHIP_ADMIN_TOKEN = ''
     ends(await here.run('chips', 'show', 'Coat 7'), 2, 'must be a UID')
   })

@@ -41,7 +41,7 @@ export const uidLabelled = async (ctx: CliContext, label: string): Promise<strin
     if (!(error instanceof ApiError) || error.code !== 'team_required') throw error
     throw new UsageError(
       `"${label}" is not a UID, and labels are looked up in one team.`,
-      'Set the API key of the team, or use the UID of the chip.',
+      'Name the team with --team, where a command takes it, or use its API key, or the UID of the chip.',
     )
   }
   return undefined

@@ -47,24 +47,33 @@ const adminTokens: Kind = {
   revoke: (ctx, id) => ctx.call('DELETE /admin/admin-tokens/:id', { params: { id } }),
 }
 
+const idIn = (nameOrId: string): number | undefined =>
+  /^\d{1,15}$/.test(nameOrId) ? Number(nameOrId) : undefined
+
 /**
  * An id works without --team, and comes first, since nobody can choose one; a name is that of a credential that was not
- * revoked. The name is missing where only the id is known.
+ * revoked.
  */
 const find = async (
   ctx: CliContext,
   { noun, command, ...kind }: Kind,
   nameOrId: string,
   team: string | undefined,
-): Promise<{ id: number; name?: string }> => {
-  const id = /^\d{1,15}$/.test(nameOrId) ? Number(nameOrId) : undefined
-  const all = await kind.list(ctx, team).catch((error: unknown) => {
-    if (id !== undefined && error instanceof ApiError && error.code === 'team_required') return []
-    throw error
-  })
-  if (id !== undefined) return all.find((one) => one.id === id) ?? { id }
+): Promise<Pick<Credential, 'id' | 'name'>> => {
+  const id = idIn(nameOrId)
+  if (id !== undefined) return { id, name: nameOrId }
+  const all = await kind.list(ctx, team)
   const live = all.filter(({ revokedAt }) => revokedAt === null)
   return findNamed(live, nameOrId, { noun, list: `${command} list`, by: [({ name }) => name] })
+}
+
+/** By which the audit log finds it; undefined if its team is not known here. */
+const nameOf = async (ctx: CliContext, kind: Kind, id: number, team: string | undefined) => {
+  const all = await kind.list(ctx, team).catch((error: unknown) => {
+    if (error instanceof ApiError && error.code === 'team_required') return []
+    throw error
+  })
+  return all.find((one) => one.id === id)?.name
 }
 
 const named = (command: string) => ({
@@ -82,10 +91,10 @@ const revokeCommand = (kind: Kind): Verb => {
     run: async (ctx, { args, options }) => {
       ctx.needAdmin()
       const { id, name } = await find(ctx, kind, args.name, options.team)
-      const shown = name ?? args.name
-      await ctx.prompts.confirm(options.yes, `Revoke ${noun} ${shown}? This cannot be undone.`)
-      await ctx.io.one(await kind.revoke(ctx, id), () => ({ Revoked: shown }))
-      if (name !== undefined) ctx.io.hint(`See what it did: tapchip audit list --by ${shellQuoted(name)}`)
+      await ctx.prompts.confirm(options.yes, `Revoke ${noun} ${name}? This cannot be undone.`)
+      const known = idIn(args.name) === undefined ? name : await nameOf(ctx, kind, id, options.team)
+      await ctx.io.one(await kind.revoke(ctx, id), () => ({ Revoked: known ?? name }))
+      if (known !== undefined) ctx.io.hint(`See what it did: tapchip audit list --by ${shellQuoted(known)}`)
     },
   })
 }
@@ -112,10 +121,7 @@ const rollCommand = (kind: Kind): Verb => {
       ctx.needAdmin()
       const { overlap } = options
       const { id, name } = await find(ctx, kind, args.name, options.team)
-      await ctx.prompts.confirm(
-        ctx.prompts.named(options.yes),
-        `Give ${noun} ${name ?? args.name} a new secret?`,
-      )
+      await ctx.prompts.confirm(ctx.prompts.named(options.yes), `Give ${noun} ${name} a new secret?`)
       const rolled = await kind.roll(ctx, id, overlap === undefined ? undefined : overlap / 1000)
       await ctx.io.one(rolled, (made) => ({
         Secret: made.key,

@@ -43,10 +43,11 @@ const show = defineCommand({
   examples: [
     'chips show 04:98:93:CA:AA:11:90',
     'chips show 04:98:93:CA:AA:11:90 --history',
+    'chips show FJ-0001 --team Acme',
     'chips show 1293660434600336 --json',
   ],
   args: uidArgument,
-  options: historyFlags,
+  options: { ...historyFlags, team },
   run: async (ctx, { args, options }) => {
     const params = await chipParams(ctx, args.uid)
     const chip = await ctx.call('GET /admin/chips/:uid', { params })
