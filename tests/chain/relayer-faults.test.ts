@@ -383,7 +383,7 @@ describe('a transaction that has no effect', () => {
   })
 
   test('is refused before it costs anything where its gas is not given and a trial run fails', async () => {
-    const intent = { chainId: 31337, signer: 'relayer', kind: 'wall', subject: {}, teamId: null } as const
+    const intent = { chainId: 31337, kind: 'wall', subject: {}, teamId: null } as const
     const call = { to: wall.address, data: '0x' } as const
     const id = await bench.db.write((trx) => recordIntent(trx, { ...intent, call, now: bench.clock.now() }))
     const answer = expect(bench.relayer.broadcasted(id)).rejects.toThrow(/was not sent/)

@@ -54,7 +54,7 @@ afterEach(() => bench.close())
 /** Records the mint of token n to the n-th recipient, all in one group. */
 const mint = (recipients: readonly Address[]) =>
   bench.db.write(async (trx) => {
-    const base = { chainId: 31337, signer: 'relayer', teamId: null, now: bench.clock.now() }
+    const base = { chainId: 31337, teamId: null, now: bench.clock.now() }
     const ids: number[] = []
     for (const [at, recipient] of recipients.entries()) {
       const tokenId = String(at + 1)

@@ -59,7 +59,7 @@ describe('two relayers', () => {
     const [later] = [await bench.intend(2, { topic, candidates: ['relayer-2', 'relayer'] })]
     expect([await signerOf(first), await signerOf(later)]).toEqual(['relayer', 'relayer'])
     // As by two daemons that record at once and do not see each other.
-    const raced = await bench.intend(3, { topic, signer: 'relayer-2' })
+    const raced = await bench.intend(3, { topic, candidates: ['relayer-2'] })
     await bench.relayer.tick()
     expect(await Promise.all([first, later, raced].map(bench.state))).toEqual([
       'broadcast',
@@ -127,10 +127,10 @@ describe('two relayers', () => {
   })
 
   test('what a relayer has that is not configured any more goes to another, unless it is signed', async () => {
-    const signed = await bench.intend(1, { signer: 'relayer-2' })
+    const signed = await bench.intend(1, { candidates: ['relayer-2'] })
     await bench.relayer.tick()
     const queued = await bench.intend(2, { candidates: ['relayer-2', 'relayer'] })
-    const own = await bench.intend(3, { signer: 'relayer-2' })
+    const own = await bench.intend(3, { candidates: ['relayer-2'] })
     await bench.relayer.close()
     bench.relayer = await bench.open({ chains: [bench.chain({ signers: { relayer: relayerKey } })] })
     for (let round = 0; round < 4; round++) {
@@ -246,7 +246,7 @@ describe('claims with two relayers', () => {
         bench.db.write((trx) =>
           recordIntent(trx, {
             chainId: 31337,
-            signer: both[tokenId - 1] ?? '',
+            candidates: both.slice(tokenId - 1, tokenId),
             call: {
               builder: 'phygital-claim',
               args: { contract, recipient: alice, tokenId: String(tokenId), call: 'mintNFT' },

@@ -96,7 +96,6 @@ describe('a mint by key', () => {
       const { recordIntent } = await import('../../src/daemon/chain/relayer/record-intent.ts')
       await recordIntent(trx, {
         chainId: 31337,
-        signer: 'relayer',
         call: { to: getAddress(sent?.to ?? ''), data: sent?.data as `0x${string}` },
         gasHint: 150_000,
         kind: 'guestbook-mint',

@@ -155,7 +155,7 @@ test('daemons that start together load a seed once, and record what it lacks on 
     daemons.map(async ({ ctx }) => {
       const id = await ctx.db.write((trx) =>
         recordIntent(trx, {
-          ...{ chainId: 7, signer: 'relayer', kind: 'test', subject: {}, teamId: null, now: Date.now() },
+          ...{ chainId: 7, kind: 'test', subject: {}, teamId: null, now: Date.now() },
           call: { to: remoteRelayer.address, data: '0x' },
           gasHint: 21_000,
         }),

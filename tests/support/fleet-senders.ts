@@ -83,7 +83,6 @@ export async function openSenders(chainId = 7, relayers = 1) {
           for (let slot = slots + 1; slot <= slots + count; slot++)
             await recordIntent(trx, {
               chainId,
-              signer: 'relayer',
               candidates: relayers > 1 ? candidatesOf(slot) : undefined,
               call: { to: tally.address, data: pad(toHex(slot)) },
               gasHint: 60_000,

@@ -118,7 +118,6 @@ export async function openBench(options: BenchOptions = {}) {
       db.write((trx) =>
         recordIntent(trx, {
           chainId: 31337,
-          signer: 'relayer',
           call: { to: tally.address, data: pad(toHex(slot)) },
           gasHint: 60_000,
           kind: 'tally',

@@ -473,7 +473,6 @@ export async function openWorld(env: Record<string, string>, spares = 1500) {
       const call = { to: p.addressOf('JKT'), data: '0x' as const }
       const intent = {
         chainId: 999,
-        signer: 'relayer',
         call,
         kind: 'test',
         subject: {},

@@ -75,7 +75,6 @@ const request = async (slot: number): Promise<void> => {
       const id = await db.write((trx) =>
         recordIntent(trx, {
           chainId: 31337,
-          signer: 'relayer',
           call: { to: tally, data: pad(toHex(slot)) },
           gasHint: 60_000,
           kind: 'tally',

@@ -32,13 +32,6 @@ export class KeyChanged extends Error {
   }
 }
 
-export class NoSuchSigner extends Error {
-  override readonly name = 'NoSuchSigner'
-  constructor(chainId: number, signer: string) {
-    super(`Chain ${chainId} has no key "${signer}" here. Configure it, or use a chain that has one.`)
-  }
-}
-
 /** These may be shown to a stranger with a code. */
 const waits: Record<NonNullable<TransactionRow['waiting']> | 'turn', string> = {
   turn: 'for its turn',

@@ -4,6 +4,7 @@ import { insertIdempotencyKey } from '../../store/chain/idempotency-keys.ts'
 import { insertTransaction } from '../../store/chain/intents.ts'
 import { candidatesText, signerUnderWay } from '../../store/chain/signer-queues.ts'
 import type { Queries } from '../../store/database/database.ts'
+import { relayerName } from '../keys/transaction-signer.ts'
 import { IdempotencyKeyTaken } from './errors.ts'
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json }
@@ -13,10 +14,9 @@ export type CallSpec = { to: Address | null; data: Hex } | { builder: string; ar
 
 export interface NewIntent {
   chainId: number
-  signer: string
   /**
-   * All that may send it, as ordered by `relayer.shortestFirst`, if that is not `signer` alone. Until it is signed, another
-   * one may take it over.
+   * Names of the signers that may send it, as ordered by `relayer.shortestFirst`; absent: the first relayer alone. Until it
+   * is signed, another one may take it over.
    */
   candidates?: readonly string[] | undefined
   /** Name of the contract counter that its builder advances: see Builder. */
@@ -56,7 +56,7 @@ export interface KeyedRequest {
  */
 export async function recordIntent(trx: Queries, intent: NewIntent): Promise<number> {
   const { chainId, call, kind, teamId, topic = null, counter: sequence = null } = intent
-  const { candidates = [intent.signer] } = intent
+  const { candidates = [relayerName(0)] } = intent
   const fixed = 'data' in call ? { to: call.to, data: call.data } : { to: null, data: null }
   const built = 'data' in call ? undefined : call
   const id = await insertTransaction(trx, {

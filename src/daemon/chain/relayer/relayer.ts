@@ -4,7 +4,7 @@ import { abandon, cancelQueued } from '../../store/chain/states.ts'
 import { type Db, isShared } from '../../store/database/database.ts'
 import { Lease } from '../../store/lease/lease.ts'
 import type { Builders } from './builder.ts'
-import { NoSuchSigner, WrongChain } from './errors.ts'
+import { WrongChain } from './errors.ts'
 import { FeeMarket } from './fees.ts'
 import { Gas } from './gas.ts'
 import { Node } from './node.ts'
@@ -76,8 +76,6 @@ export interface Relayer {
    * write that records the intent.
    */
   shortestFirst(chainId: number, signers: readonly string[]): Promise<readonly string[]>
-  /** Call it before recording an intent that needs this signer. @throws NoSuchSigner */
-  requireSigner(chainId: number, signer: string): void
   /** Serves another chain. @throws WrongChain */
   add(chain: ChainSettings): Promise<void>
   close(): Promise<void>
@@ -162,10 +160,6 @@ export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
       return done
     },
     shortestFirst: (chainId, names) => queues.shortestFirst(chainId, names),
-    requireSigner: (chainId, signer) => {
-      if (!loops.some(({ status }) => status.chainId === chainId && status.signer === signer))
-        throw new NoSuchSigner(chainId, signer)
-    },
     close: async () => {
       state = 'closed'
       await Promise.all([...drivers.map((driver) => driver.stop()), events.close()])

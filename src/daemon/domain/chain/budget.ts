@@ -4,7 +4,7 @@ import { findTeam, type Limits, spendBudget } from '../../store/access/teams.ts'
 import type { Queries } from '../../store/database/database.ts'
 import type { TeamRow } from '../../store/schema/schema.ts'
 import { DomainError } from '../errors/errors.ts'
-import { type BudgetClock, type Clock, iso } from '../time/time.ts'
+import { type BudgetClock, iso } from '../time/time.ts'
 
 // Each team has a daily budget (UTC) for all requests, including those by code, since the relayer pays.
 
@@ -23,16 +23,10 @@ const noLimits: Limits = {
 export type ChargedTo = Pick<Chain, 'isEmbedded'> | 'owed'
 
 /** A team's transaction, sent by the relayer. Give its gas limit, or `maxGas` if the limit is estimated at signing. */
-type TeamIntent = Omit<NewIntent, 'signer' | 'now' | 'teamId'> & { teamId: number } & (
+type TeamIntent = Omit<NewIntent, 'now' | 'teamId'> & { teamId: number } & (
     | { gasHint: number }
     | { maxGas: number }
   )
-
-const complete = (intent: TeamIntent, clock: Clock): NewIntent => ({
-  ...intent,
-  signer: 'relayer',
-  now: clock.now(),
-})
 
 /**
  * In one write with the team's budget. @throws DomainError transaction_budget_spent, IdempotencyKeyTaken; they undo
@@ -46,7 +40,7 @@ export async function recordForTeam(
 ): Promise<number> {
   if (counted !== 'owed' && !(await spendFor(trx, clock, intent, counted, 1)))
     throw await budgetSpent(trx, intent.teamId, clock.confirmedTime())
-  return recordIntent(trx, complete(intent, clock))
+  return recordIntent(trx, { ...intent, now: clock.now() })
 }
 
 /**
@@ -60,7 +54,7 @@ export async function recordIfRoom(
   chain: Pick<Chain, 'isEmbedded'>,
 ): Promise<number | undefined> {
   return (await spendFor(trx, clock, intent, chain, 2))
-    ? recordIntent(trx, complete(intent, clock))
+    ? recordIntent(trx, { ...intent, now: clock.now() })
     : undefined
 }
 

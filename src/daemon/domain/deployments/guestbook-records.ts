@@ -174,7 +174,6 @@ export async function recordFactory(trx: Queries, { clock }: { clock: Clock }, c
   if (await isPending(trx, chain.id, await setting(trx, key))) return
   const id = await recordIntent(trx, {
     chainId: chain.id,
-    signer: 'relayer',
     call: factoryDeployment(),
     gasHint: gas.factory,
     kind: 'guestbook-factory',
