@@ -16,7 +16,6 @@ import { abandon, cancelQueued } from '../../store/chain/states.ts'
 import {
   confirmContractRelayer,
   contractRelayerKind,
-  forgetContractRelayer,
   forgetContractRelayers,
 } from '../../store/contracts/contract-relayers.ts'
 import {
@@ -210,7 +209,7 @@ async function updateRecords(
   if (moves.includes(kind)) return
   if (kind === undefined || kind === contractRelayerKind) {
     if (state === 'confirmed') await confirmContractRelayer(trx, { transactionId: id, at })
-    else await forgetContractRelayer(trx, id)
+    else await forgetContractRelayers(trx, { transactionId: id })
   }
   if (kind === contractRelayerKind) return
   const contractId = await contractOfUrlUpdate(trx, id)
@@ -244,7 +243,7 @@ async function abandonDeployment(
       if (await cancelQueued(trx, { id: mint, at, reason }))
         await webhookEvents.recordSettled(trx, { id: mint, state: 'cancelled', at })
     await forgetMints(trx, contractId)
-    await forgetContractRelayers(trx, contractId)
+    await forgetContractRelayers(trx, { contractId })
     const { reason: why } = (await findTransaction(trx, id)) ?? {}
     await updateContract(trx, contractId, {
       problem: `It was not deployed (transaction ${id}): ${why ?? 'for an unknown reason'}`,

@@ -2,16 +2,23 @@ import {
   concat,
   encodeAbiParameters,
   encodeDeployData,
+  encodeFunctionData,
   getAddress,
   type Hex,
   parseAbiParameters,
   zeroAddress,
 } from 'viem'
+import { guestbookAbi } from '../../chain/artifacts/guestbook.ts'
 import { earlierPhygitals, phygitalAbi, phygitalBytecode } from '../../chain/artifacts/phygital.ts'
 import type { Chain } from '../../chain/chains.ts'
 import type { KeyedRequest } from '../../chain/relayer/record-intent.ts'
 import { findTeam } from '../../store/access/teams.ts'
 import { cancelQueued } from '../../store/chain/states.ts'
+import {
+  contractRelayerKind,
+  contractsWithoutRelayer,
+  insertContractRelayer,
+} from '../../store/contracts/contract-relayers.ts'
 import {
   deploymentsNotSigned,
   findContract,
@@ -38,13 +45,14 @@ import { baseUriOf, recordNewUrl } from '../contracts/service-url.ts'
 import { alreadyExists, DomainError } from '../errors/errors.ts'
 import { recordMint } from '../phygitals/transfer.ts'
 import { iso } from '../time/time.ts'
-import { recordContractRelayers } from './contract-relayers.ts'
 import { guestbookDeployment, recordEvent, recordFactory, recordResends } from './guestbook-records.ts'
 
 // Gas limits, not the gas used. See contracts/README.md.
 const phygitalGas = 3_500_000
 /** Gas to store 32 bytes of a name or a URL. */
 const gasOfAWord = 30_000
+/** It takes 48,000. */
+const gasToTellRelayer = 100_000
 
 /** Deployments, guestbook events, a seed's mints, and changed base URLs on the embedded chain. @returns their IDs */
 export async function recordMissing(deps: DeployDeps): Promise<number[]> {
@@ -127,6 +135,40 @@ export async function recordDeployment(
   await updateContract(trx, contract.id, { transactionId: id, serviceUrl: deps.baseUrl, problem: null })
   await recordContractRelayers(trx, deps, chain)
   return id
+}
+
+/**
+ * Tells contracts of ours about relayers besides the first, which owns them: one call for each, recorded once. They are
+ * no arguments of a deployment, because the address would then depend on them.
+ */
+async function recordContractRelayers(
+  trx: Queries,
+  { clock }: Pick<DeployDeps, 'clock'>,
+  { id: chainId, relayers }: Chain,
+): Promise<number[]> {
+  const ids: number[] = []
+  for (const { address: relayer } of relayers.slice(1))
+    for (const contract of await contractsWithoutRelayer(trx, { chainId, address: relayer })) {
+      const { id: contractId, kind, symbol, address, teamId, status } = contract
+      const args = [relayer, true] as const
+      const data =
+        kind === 'phygital'
+          ? encodeFunctionData({ abi: phygitalAbi, functionName: 'setRefresher', args })
+          : encodeFunctionData({ abi: guestbookAbi, functionName: 'setMinter', args })
+      const intent = {
+        chainId,
+        call: { to: getAddress(address), data },
+        // A trial run shows that the contract does not belong to the relayer any more; before it is deployed, there is none.
+        ...(status === 'confirmed' ? { maxGas: gasToTellRelayer } : { gasHint: gasToTellRelayer }),
+        kind: contractRelayerKind,
+        subject: { symbol, address, relayer },
+        teamId,
+      }
+      const transactionId = await recordForTeam(trx, clock, intent, 'owed')
+      await insertContractRelayer(trx, { contractId, address: relayer, transactionId })
+      ids.push(transactionId)
+    }
+  return ids
 }
 
 /** Stores the contract's address under the current settings. @throws DomainError already_exists if it is taken */

@@ -45,19 +45,10 @@ export const insertContractRelayer = (
   row: { contractId: number; address: string; transactionId: number },
 ) => affected(db.insertInto('contractRelayers').values({ ...row, confirmedAt: null }))
 
-const confirm = statement<{ transactionId: number; at: string }>()((db, p) =>
+export const confirmContractRelayer = statement<{ transactionId: number; at: string }>()((db, p) =>
   db.updateTable('contractRelayers').set({ confirmedAt: p.at }).where('transactionId', '=', p.transactionId),
-)
-export const confirmContractRelayer = confirm.run
+).run
 
-const forget = statement<{ transactionId: number }>()((db, p) =>
-  db.deleteFrom('contractRelayers').where('transactionId', '=', p.transactionId),
-)
 /** The next start tells the contract again. */
-export const forgetContractRelayer = (db: Queries, transactionId: number) => forget.run(db, { transactionId })
-
-const forgetAll = statement<{ contractId: number }>()((db, p) =>
-  db.deleteFrom('contractRelayers').where('contractId', '=', p.contractId),
-)
-/** Of a contract that will be deployed again. */
-export const forgetContractRelayers = (db: Queries, contractId: number) => forgetAll.run(db, { contractId })
+export const forgetContractRelayers = (db: Queries, of: { transactionId: number } | { contractId: number }) =>
+  affected(db.deleteFrom('contractRelayers').where((e) => e.and(of)))
