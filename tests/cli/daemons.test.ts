@@ -252,6 +252,10 @@ describe('several daemons', () => {
     expect(found).toContainEqual(
       expect.objectContaining({ check: 'address', status: 'warn', fix: `export TAPCHIP_URL=${url}` }),
     )
+    expect(JSON.stringify(found)).not.toContain('--url)')
+    const { url: second } = await start('--data-dir', 'b', '--port', '0')
+    const both = (await here.run('doctor')).stdout
+    expect(both).toMatch(new RegExp(`address: .*${second}, ${url} run here\\. Fix`))
     here.env.TAPCHIP_URL = 'http://127.0.0.1:1'
     const asked = (await here.run('doctor', '--json')).json() as { check: string; status: string }[]
     expect(asked.find(({ check }) => check === 'daemon')?.status).toBe('fail')

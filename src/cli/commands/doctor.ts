@@ -18,14 +18,16 @@ const doctor = defineCommand({
   summary: 'Check that everything works; each problem comes with a fix',
   examples: ['doctor', 'doctor --json | jq -r \'.[] | select(.status == "fail") | .fix\''],
   run: async (asked) => {
-    const ctx = await atOnlyDaemon(asked)
-    const findings = (await Promise.all([checkMachine(ctx), checkDaemon(ctx)])).flat()
-    if (ctx !== asked) {
-      const { url } = ctx.config()
-      const detail = `other commands use ${asked.config().url}, where none answers: ${url} is the only daemon that runs here`
+    const { ctx, running } = await atOnlyDaemon(asked)
+    const origin = ctx === asked ? asked.config().origin : 'its record on this machine'
+    const findings = (await Promise.all([checkMachine(ctx), checkDaemon(ctx, origin)])).flat()
+    const [url] = running
+    if (url !== undefined) {
+      const which = running.length === 1 ? `${url} is the only daemon that runs` : `${running.join(', ')} run`
+      const detail = `other commands use ${asked.config().url}, where none answers: ${which} here`
       findings.push(warn('address', detail, `export TAPCHIP_URL=${url}`))
-      ctx.close()
     }
+    if (ctx !== asked) ctx.close()
     const colors = { ok: 'green', warn: 'yellow', fail: 'red' } as const
     if (ctx.io.json) await ctx.io.list(findings, {}, '')
     else {
@@ -46,15 +48,22 @@ const doctor = defineCommand({
 
 export const verb = doctor
 
-/** Where nothing says which daemon, and none is at the default address: the only one that `daemon start` started. */
-const atOnlyDaemon = async (ctx: CliContext): Promise<CliContext> => {
-  const [only, ...others] = readRecords(ctx.system).filter(isRunning)
-  if (ctx.config().origin !== 'default' || !only || others.length > 0) return ctx
+/**
+ * Where nothing says which daemon, and none is at the default address: the only one that `daemon start` started.
+ * @returns the addresses of all that run instead
+ */
+const atOnlyDaemon = async (ctx: CliContext): Promise<{ ctx: CliContext; running: string[] }> => {
+  const running = readRecords(ctx.system)
+    .filter(isRunning)
+    .map(({ url }) => url)
+  if (ctx.config().origin !== 'default' || running.length === 0) return { ctx, running: [] }
   const isThere = await (await ctx.client()).probe('/healthz').then(
     () => true,
     (error) => !(error instanceof DaemonUnreachable),
   )
-  return isThere ? ctx : createContext(ctx.system, { ...ctx.flags, url: only.url })
+  if (isThere) return { ctx, running: [] }
+  const [url, ...others] = running
+  return { ctx: others.length > 0 ? ctx : createContext(ctx.system, { ...ctx.flags, url }), running }
 }
 
 const minNode = [20, 19] as const

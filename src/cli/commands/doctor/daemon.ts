@@ -12,8 +12,9 @@ const maxSkewMs = 60_000
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-export const checkDaemon = async (ctx: CliContext): Promise<Finding[]> => {
-  const { url, origin } = ctx.config()
+/** @param origin where the address comes from */
+export const checkDaemon = async (ctx: CliContext, origin = ctx.config().origin): Promise<Finding[]> => {
+  const { url } = ctx.config()
   const client = await ctx.client()
   try {
     const health = await client.probe('/healthz')
