@@ -8,7 +8,7 @@ import { WrongChain } from './errors.ts'
 import { FeeMarket } from './fees.ts'
 import { Gas } from './gas.ts'
 import { Node } from './node.ts'
-import { QueueLengths } from './queues.ts'
+import { type ShortestFirst, shortestFirst } from './queues.ts'
 import {
   type ChainSettings,
   type Clock,
@@ -97,7 +97,7 @@ export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
   const wake = () => {
     for (const driver of drivers) driver.wake()
   }
-  const queues = new QueueLengths(db, clock)
+  const queues = new Map<number, ShortestFirst>()
   let state: 'opening' | 'started' | 'closed' = 'opening'
   const open = async (chain: ChainSettings) => {
     const node = new Node(chain.transport)
@@ -116,7 +116,7 @@ export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
       return { loop, drivers: isShared(db) ? [driver, watch(loop, driver, schedule)] : [driver] }
     })
     await Promise.all(own.map(({ loop }) => refuseWrongChain(loop)))
-    queues.add(chain)
+    queues.set(chain.chainId, shortestFirst(chain, db, clock))
     return own
   }
   const serve = (senders: Awaited<ReturnType<typeof open>>): void => {
@@ -159,7 +159,7 @@ export async function openRelayer(options: RelayerOptions): Promise<Relayer> {
       wake()
       return done
     },
-    shortestFirst: (chainId, names) => queues.shortestFirst(chainId, names),
+    shortestFirst: async (chainId, signers) => queues.get(chainId)?.(signers) ?? signers,
     close: async () => {
       state = 'closed'
       await Promise.all([...drivers.map((driver) => driver.stop()), events.close()])

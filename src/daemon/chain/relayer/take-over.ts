@@ -1,6 +1,5 @@
-import { jammedSenders } from '../../store/chain/senders.ts'
 import { queueLengths, takeableIntents, takeIntents } from '../../store/chain/signer-queues.ts'
-import { namesOf } from './queues.ts'
+import { jammedSigners } from './queues.ts'
 import { ofSigner, type Sender, writeAsHolder } from './sender.ts'
 
 /**
@@ -20,7 +19,7 @@ async function othersInNeed(sender: Sender): Promise<string[]> {
     const names = [...(await queueLengths(db.read, chainId)).keys()].filter((one) => !(one in signers))
     memory.strangers = { at: now, names }
   }
-  const jammed = Object.keys(signers).length < 2 ? [] : namesOf(chain, await jammedSenders(db.read, chainId))
+  const jammed = await jammedSigners(chain, db)
   return [...jammed, ...memory.strangers.names].filter((one) => one !== name)
 }
 
@@ -55,8 +54,8 @@ export async function takeOver(sender: Sender, limit: number): Promise<boolean> 
 
 /** While this signer is jammed, the others take what it has not signed yet. */
 export async function leavesToOthers({ chain, name, db, memory }: Sender): Promise<boolean> {
-  const names = Object.keys(chain.signers)
-  if (memory.jam === null || names.length < 2) return false
-  const jammed = namesOf(chain, await jammedSenders(db.read, chain.chainId))
-  return names.some((one) => one !== name && !jammed.has(one))
+  const others = Object.keys(chain.signers).filter((one) => one !== name)
+  if (memory.jam === null || others.length === 0) return false
+  const jammed = await jammedSigners(chain, db)
+  return others.some((one) => !jammed.includes(one))
 }
