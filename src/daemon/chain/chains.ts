@@ -67,7 +67,7 @@ export interface Chains {
   readonly embedded: DevChain | undefined
   readonly rpcUrls: Readonly<Record<string, string>>
   /** Chains that are not served yet, because the remote signer has never told its keys. */
-  late(): readonly Pick<LateKeys, 'chainId' | 'problem'>[]
+  late(): readonly { chainId: number; host: string; problem: string }[]
   /** Calls the listener once such a chain is served. */
   onServed(listener: () => Promise<void>): void
   /** @throws ChainNotConfigured, SignerProblem */
@@ -198,7 +198,12 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
     if (late.size > 0) asking.start()
     return {
       all,
-      late: () => [...late.values()].map(({ chainId, problem }) => ({ chainId, problem })),
+      late: () =>
+        [...late.values()].map(({ chainId, problem: { host, message: problem } }) => ({
+          chainId,
+          host,
+          problem,
+        })),
       onServed: (listener) => void served.push(listener),
       relayer: { ...relayer, status: () => relayer.status().map(withUnansweredTime(embedded)) },
       embedded,

@@ -1,6 +1,5 @@
 import { Gauge } from 'prom-client'
 import type { Chains } from '../chain/chains.ts'
-import { lateChains } from '../domain/chain/chains.ts'
 import type { Metrics } from './metrics.ts'
 
 /** @param open undefined until the chains are open */
@@ -87,5 +86,5 @@ const signersOf = (chains: Chains) => [
     const one = signers.find(({ problem }) => problem !== undefined) ?? signers[0]
     return one === undefined ? [] : { chain, host: one.host, problem: one.problem?.message }
   }),
-  ...lateChains({ chains }).map(({ chainId: chain, ...late }) => ({ chain, ...late })),
+  ...chains.late().map(({ chainId: chain, ...late }) => ({ chain, ...late })),
 ]

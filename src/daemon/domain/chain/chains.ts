@@ -52,10 +52,6 @@ interface SignerState {
   problem: string | undefined
 }
 
-/** A chain that is not served yet, because the signer has never told its keys. */
-export const lateChains = ({ chains }: Pick<Deps, 'chains'>) =>
-  chains.late().map(({ chainId, problem }) => ({ chainId, host: problem.host, problem: problem.message }))
-
 /** @param isChecked true: asks the signer now */
 async function signerOf({ relayers }: Chain, isChecked: boolean): Promise<SignerState | undefined> {
   const signers = relayers.flatMap(({ remote }) => remote ?? [])

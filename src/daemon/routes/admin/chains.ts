@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { chainStates, lateChains } from '../../domain/chain/chains.ts'
+import { chainStates } from '../../domain/chain/chains.ts'
 import { bindAll } from '../../http/bind.ts'
 import type { Context } from '../../process/context.ts'
 
@@ -39,7 +39,7 @@ export function chainRoutes(app: FastifyInstance, ctx: Context): void {
         signer: state.signer ? { url: state.signer.host, problem: state.signer.problem ?? null } : null,
         contracts: state.contracts,
       })),
-      ...lateChains(ctx).map(({ chainId, host, problem }) => ({
+      ...ctx.chains.late().map(({ chainId, host, problem }) => ({
         ...unserved,
         chainId,
         isEmbedded: ctx.chains.embedded?.chainId === chainId,
