@@ -110,6 +110,8 @@ const adviceOf = (error: ApiError): string | undefined => {
     return 'Register: tapchip phygitals claim-registration create --code CODE --recipient WHO'
   // These concern a tap or a wallet's signature, not the API key.
   if (/^(otp|signature)_/.test(error.code)) return undefined
+  if (error.code === 'forwarded_refused')
+    return 'Set TAPCHIP_ADMIN_URL to the address of its administration (tapchip daemon status shows it there)'
   if (error.statusCode === 401 || error.statusCode === 403)
     return 'Check your keys: tapchip doctor · Save a key: tapchip login'
   // Its message says when the day ends.

@@ -1,9 +1,10 @@
 import { rmSync, writeFileSync } from 'node:fs'
+import { createServer, request as httpRequest } from 'node:http'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { defaultLimits as shownLimits } from '../../src/cli/commands/teams.ts'
 import { defaultLimits } from '../../src/daemon/domain/chain/budget.ts'
-import { type CliHome, ends, withDaemon } from '../support/cli.ts'
+import { type CliHome, cliHome, ends, withDaemon } from '../support/cli.ts'
 import type { TestDaemon } from '../support/daemon.ts'
 import { acmeKey, otherKey, seed, uids } from '../support/seeds.ts'
 
@@ -256,4 +257,33 @@ test('login --status says which keys there are, whence, and whether they are goo
   delete here.env.TAPCHIP_API_KEY
   delete here.env.TAPCHIP_ADMIN_TOKEN
   expect((await here.run('login', '--status')).code).toBe(4)
+})
+
+test('through a proxy, a key is not blamed for administration that is elsewhere', async () => {
+  const to = new URL(here.env.TAPCHIP_URL ?? '')
+  const proxy = createServer((request, response) => {
+    const headers = { ...request.headers, 'x-forwarded-for': '203.0.113.9' }
+    const { method, url: path } = request
+    const passed = httpRequest({ host: to.hostname, port: to.port, method, path, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers)
+      answer.pipe(response)
+    })
+    request.pipe(passed)
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  const address = proxy.address()
+  const far = cliHome({ TAPCHIP_URL: `http://127.0.0.1:${typeof address === 'object' && address?.port}` })
+  try {
+    far.stdin = acmeKey
+    const saved = await far.run('login', '--with-token')
+    expect([saved.code, saved.stderr]).toEqual([0, expect.stringContaining('What it may do is not shown')])
+    ends(await far.run('links', 'list'), 4, 'Set TAPCHIP_ADMIN_URL to the address of its administration')
+    const found = (await far.run('doctor', '--json')).json()
+    expect(found).toContainEqual(expect.objectContaining({ check: 'administration', status: 'warn' }))
+    expect(JSON.stringify(found)).not.toContain('admin token')
+  } finally {
+    far.remove()
+    proxy.closeAllConnections()
+    proxy.close()
+  }
 })

@@ -77,6 +77,10 @@ const login = defineCommand({
           }),
       'Saved in': configPath(ctx.system),
     }))
+    if (instance !== undefined && may === undefined)
+      ctx.io.note(
+        'What it may do is not shown: the administration of the daemon is not reached at this address.',
+      )
     const { env } = ctx.system
     const inEnvironment = (['TAPCHIP_API_KEY', 'TAPCHIP_ADMIN_TOKEN'] as const).find((one) => env[one])
     if (inEnvironment !== undefined)

@@ -118,7 +118,7 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
   try {
     status = await ctx.call('GET /admin/status', { query: { check: true } })
   } catch (error) {
-    if (error instanceof ApiError && error.code === elsewhere)
+    if (error instanceof ApiError && (error.code === elsewhere || error.code === 'forwarded_refused'))
       return [
         (isKey ? warn : fail)(
           'administration',
