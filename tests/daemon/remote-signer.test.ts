@@ -48,14 +48,11 @@ const findings = async (): Promise<unknown> => {
   home.remove()
   return ran.json()
 }
+const uid = phygitalSeed.teams[0]?.chipGroups?.[0]?.chips[0]?.uid ?? ''
 let taps = 0
 const tapped = async () => {
   taps += 1
-  return (
-    await ask(
-      tapPath(tap(derived, { uid: phygitalSeed.teams[0]?.chipGroups?.[0]?.chips[0]?.uid ?? '' }, taps)),
-    )
-  ).status
+  return (await ask(tapPath(tap(derived, { uid }, taps)))).status
 }
 const name = () => `signer of chain 31337 at ${signer.host}`
 
@@ -113,6 +110,12 @@ describe('a start while the signer is down', () => {
     })
     expect(await findings()).toContainEqual(expect.objectContaining({ check: name(), status: 'fail' }))
     expect(() => ctx.chains.get(31337)).toThrow(/Chain 31337 is not served yet/)
+    expect(JSON.parse((await ask(`/admin/contracts/1`)).text)).toMatchObject({
+      warnings: [expect.stringMatching(/^Chain 31337 is not served yet, .*tapchip doctor/)],
+    })
+    expect(JSON.parse((await ask(`/admin/chips/${uid}`)).text)).toMatchObject({
+      linkedToken: { ownerAddress: null, ownerNote: 'chain 31337 is not served yet' },
+    })
     signer.fault = undefined
     await expect.poll(() => ctx.chains.has(31337), { timeout: 20_000 }).toBe(true)
     const open = () =>

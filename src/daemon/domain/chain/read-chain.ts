@@ -35,6 +35,17 @@ export function isServed(chains: Pick<Chains, 'has' | 'get'>, chainId: number): 
   }
 }
 
+/** @returns undefined for a chain that is served */
+export function unservedState(
+  chains: Pick<Chains, 'has' | 'late'>,
+  chainId: number,
+): 'not served yet' | 'not configured here' | undefined {
+  if (chains.has(chainId)) return undefined
+  // Its remote signer has never told its keys.
+  const isLate = chains.late().some((late) => late.chainId === chainId)
+  return isLate ? 'not served yet' : 'not configured here'
+}
+
 /** @throws DomainError chain_unavailable if the chain does not answer; reverts pass through */
 export async function readChain<T>(chain: Pick<Chain, 'id'>, read: () => Promise<T>): Promise<T> {
   try {
@@ -145,7 +156,8 @@ export async function ownerByChain(
   { chains }: { chains: Chains },
   { chainId, contractAddress, tokenId }: TokenLocation,
 ): Promise<KnownOwner> {
-  if (!chains.has(chainId)) return { owner: null, note: `chain ${chainId} is not configured here` }
+  const unserved = unservedState(chains, chainId)
+  if (unserved !== undefined) return { owner: null, note: `chain ${chainId} is ${unserved}` }
   const { client } = chains.get(chainId)
   const answer = ownerOf(client, getAddress(contractAddress), BigInt(tokenId)).then(
     (owner): KnownOwner => ({ owner: owner ?? null }),

@@ -5,7 +5,7 @@ import { guestbookAt, phygitalAt } from '../../chain/contract-state.ts'
 import { deployedContracts, updateContract } from '../../store/contracts/contracts.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
 import type { ContractRow } from '../../store/schema/schema.ts'
-import { readChain } from '../chain/read-chain.ts'
+import { readChain, unservedState } from '../chain/read-chain.ts'
 import { DomainError } from '../errors/errors.ts'
 import { whyNotOurs } from './deployed.ts'
 import { type CallState, dryCalls } from './dry-call.ts'
@@ -37,10 +37,11 @@ export async function inspectContract(
   contract: InspectedContract,
 ): Promise<ContractCheck> {
   const { chainId } = contract
-  if (!chains.has(chainId))
-    return unknown(
-      `Chain ${chainId} is not configured here, so the contract was not checked. Set TAPCHIP_RPC_${chainId}.`,
-    )
+  const unserved = unservedState(chains, chainId)
+  if (unserved !== undefined) {
+    const next = unserved === 'not served yet' ? 'See tapchip doctor.' : `Set TAPCHIP_RPC_${chainId}.`
+    return unknown(`Chain ${chainId} is ${unserved}, so the contract was not checked. ${next}`)
+  }
   const chain = chains.get(chainId)
   try {
     return await readChain(chain, () => inspect(db.read, chain, contract))
