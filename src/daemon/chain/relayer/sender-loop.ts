@@ -25,7 +25,7 @@ export class SenderLoop {
   #verified = false
   /** Rows may be marked as waiting for the node; at first, by an earlier process. */
   #marked = true
-  #funds: { at: number; balance: bigint; isPoor: boolean } | undefined
+  #funds: { at: number; balance: bigint } | undefined
   #running: Promise<SenderStatus> | undefined
   status: SenderStatus
 
@@ -153,11 +153,9 @@ export class SenderLoop {
     const { clock, node, signer } = this.sender
     const now = clock.monotonic()
     if (head.baseFee === 0n) return false
-    if (this.#funds === undefined || this.#funds.isPoor || now - this.#funds.at >= trustMs) {
-      const balance = await node.balance(signer.address)
-      this.#funds = { at: now, balance, isPoor: balance === 0n }
-    }
-    return this.#funds.isPoor
+    if (this.#funds === undefined || this.#funds.balance === 0n || now - this.#funds.at >= trustMs)
+      this.#funds = { at: now, balance: await node.balance(signer.address) }
+    return this.#funds.balance === 0n
   }
 
   /**
