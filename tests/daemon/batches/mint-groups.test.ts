@@ -124,6 +124,15 @@ describe('the mints of a sheet', () => {
     expect((await t.minted()).events).toBe(11)
   })
 
+  test('on a contract deployed elsewhere are planned and sent one by one', async () => {
+    const t = await openMints()
+    await t.ctx.db.write((trx) => trx.updateTable('contracts').set({ transactionId: null }).execute())
+    const { totals, batch } = await run(t, mintRows(3))
+    expect(totals).toMatchObject({ costs: { totals: [{ transactions: 3 }] } })
+    expect(batch).toMatchObject({ changed: 3, failed: 0 })
+    expect((await t.minted()).transactions).toBe(3)
+  })
+
   test('on a contract of before, which has no groups, are sent alone', async () => {
     const t = await openMints()
     const chain = t.ctx.chains.get(31337)

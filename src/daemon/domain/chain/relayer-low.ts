@@ -1,12 +1,11 @@
 import type { Logger } from 'pino'
-import { maxUint256 } from 'viem'
 import { BackgroundLoop } from '../../../values/background-loop.ts'
-import type { Chain, Chains } from '../../chain/chains.ts'
+import type { Chains } from '../../chain/chains.ts'
 import { markLowReported } from '../../store/chain/senders.ts'
 import type { Db } from '../../store/database/database.ts'
 import { type Clock, iso } from '../time/time.ts'
 import type { WebhookEvents } from '../webhooks/events.ts'
-import { claimSample, l1FeeOf } from './l1-fee.ts'
+import { typicalPrice } from './prices.ts'
 
 interface Deps {
   db: Db
@@ -20,8 +19,6 @@ interface Deps {
   }
 }
 
-/** Of a mint or transfer, the usual transaction; see contracts/README.md. */
-const typicalGas = 100_000n
 const dayMs = 86_400_000
 const pollMs = 30_000
 
@@ -41,7 +38,7 @@ export async function reportLowRelayers(deps: Deps): Promise<void> {
   for (const chain of chains.all) {
     const own = chains.relayer.status().filter(({ chainId }) => chainId === chain.id)
     const known = own.filter(({ balance, isStandby }) => balance !== undefined && !isStandby)
-    const price = known.length === 0 ? 0n : await priceOf(chain).catch(() => 0n)
+    const price = known.length === 0 ? 0n : await typicalPrice(chain).catch(() => 0n)
     if (price === 0n) continue
     for (const { address, balance = 0n } of known) {
       const transactionsLeft = Number(balance / price)
@@ -49,14 +46,6 @@ export async function reportLowRelayers(deps: Deps): Promise<void> {
         await report(deps, { chainId: chain.id, address, balance: String(balance), transactionsLeft })
     }
   }
-}
-
-/** What a transaction costs now, in wei. */
-async function priceOf(chain: Chain): Promise<bigint> {
-  const { hash, baseFeePerGas } = await chain.client.getBlock({ includeTransactions: false })
-  const head = { hash, baseFee: baseFeePerGas ?? undefined }
-  const { baseFee = 0n, tip } = await chain.market.at(head, chain.maxFeePerGas ?? maxUint256)
-  return typicalGas * (baseFee + tip) + ((await l1FeeOf(chain, claimSample())) ?? 0n)
 }
 
 interface LowRelayer {

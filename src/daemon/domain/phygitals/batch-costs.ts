@@ -1,53 +1,49 @@
-import { getAddress, type Hex, maxUint256 } from 'viem'
+import { getAddress } from 'viem'
 import { phygitalAbi } from '../../chain/artifacts/phygital.ts'
 import type { Chain, Chains } from '../../chain/chains.ts'
 import { ownerOf } from '../../chain/contract-state.ts'
-import type { ContractCalls } from '../../chain/relayer/contract-call.ts'
-import { firstFees, larger } from '../../chain/relayer/fees.ts'
+import { storedCalls } from '../../chain/relayer/contract-call.ts'
+import { larger } from '../../chain/relayer/fees.ts'
 import { type ClaimArgs, claimGas } from '../../chain/relayer/phygital-claim.ts'
+import { findContractAt } from '../../store/contracts/contracts.ts'
+import type { Db } from '../../store/database/database.ts'
 import type { TokenLocation } from '../../store/phygitals/tokens.ts'
-import { claimSample, l1FeeOf } from '../chain/l1-fee.ts'
-import { chainOf, readChain } from '../chain/read-chain.ts'
+import type { ContractRow } from '../../store/schema/schema.ts'
+import { budgetLeft } from '../chain/budget.ts'
+import { claimSample } from '../chain/l1-fee.ts'
+import { type ChainTotals, priced } from '../chain/prices.ts'
+import { chainOf } from '../chain/read-chain.ts'
+import { notFound } from '../errors/errors.ts'
+import type { BudgetClock } from '../time/time.ts'
+import type { CurrentToken } from './batch-row.ts'
 import { gasOfMints, groupSize } from './group-size.ts'
+import { futureTokenOf } from './mint-token.ts'
 import { tryOwnMove } from './own-move.ts'
 import { signClaim } from './sign-claim.ts'
 
-/** Totals of transfers on one chain, in gas and wei. */
-export interface ChainTotals {
-  chainId: number
-  transactions: number
-  gas: bigint
-  maxFeePerGas: bigint
-  /** The chain's fee exceeds the relayer's maximum, so transactions wait. */
-  isOverCap: boolean
-  /** Gas times the maximum fee. */
-  cost: bigint
-  /** Charged beside gas on chains of the OP stack, for all transactions; null if it cannot be read now. */
-  l1Fee: bigint | null
-  /** The required balance: both, but at least what a node requires to accept one transaction. */
-  needed: bigint
-  /** The first one. */
-  relayer: string
-  /** Of all relayers that can pay for a transaction. */
-  balance: bigint
-  canPay: boolean
+/** `budget` is present if the team's budget is too small. */
+export interface MoveCosts {
+  totals: ChainTotals[]
+  budget?: RemainingBudget
 }
 
-/** Gas and wei as decimal text, which JSON keeps. */
-export const totalsAsText = ({ gas, maxFeePerGas, cost, l1Fee, needed, balance, ...rest }: ChainTotals) => ({
-  ...rest,
-  gas: String(gas),
-  maxFeePerGas: String(maxFeePerGas),
-  cost: String(cost),
-  l1Fee: l1Fee === 0n ? undefined : l1Fee === null ? null : String(l1Fee),
-  needed: String(needed),
-  balance: String(balance),
-})
+/** A team's remaining budget for today; null: unlimited. */
+interface RemainingBudget {
+  transactionsLeft: number | null
+  gasLeft: number | null
+}
+
+export type Pricing = { teamId: number; feeCap: (chainId: number) => bigint | undefined }
+
+interface PricedMove {
+  readonly status: string
+  readonly token?: CurrentToken | undefined
+  readonly recipient?: string | undefined
+}
 
 type Call = ClaimArgs['call']
 interface Sample {
   token: TokenLocation
-  calls: ContractCalls | undefined
   recipient: string
 }
 
@@ -57,62 +53,103 @@ const typicalGas: Record<Call, bigint> = { claimNFT: 92_000n, mintNFT: 110_000n 
 const minGasLimit = BigInt(claimGas)
 
 interface Kind {
-  chainId: number
-  contractAddress: string
+  contract: ContractRow
   call: Call
   count: number
   samples: Sample[]
 }
 
-/** Sums up transfers and estimates their cost from a few samples of each contract and kind. */
-export class Costs {
-  readonly #chains: Chains
-  readonly #kinds = new Map<string, Kind>()
+/** Sums up checked transfers and estimates their cost from a few samples of each contract and kind. */
+export class BatchCosts {
+  readonly #deps: { db: Db; chains: Chains; clock: BudgetClock }
   readonly #inGroups: boolean
+  readonly #kinds = new Map<string, Kind>()
+  readonly #contracts = new Map<string, ContractRow>()
+  /** The next token ID, by contract, for tokens that are yet to be minted. */
+  readonly #nextIds = new Map<number, string>()
   /** @param inGroups mints share transactions, as those of a sheet do */
-  constructor(chains: Chains, inGroups: boolean) {
-    this.#chains = chains
+  constructor(deps: { db: Db; chains: Chains; clock: BudgetClock }, inGroups = false) {
+    this.#deps = deps
     this.#inGroups = inGroups
   }
 
-  add(token: TokenLocation, recipient: string, call: Call, calls: ContractCalls | undefined): void {
-    const { chainId, contractAddress } = token
-    const key = `${chainId}/${contractAddress}/${call}`
-    const kind = this.#kinds.get(key) ?? { chainId, contractAddress, call, count: 0, samples: [] }
+  /** One after another. @throws DomainError chain_unavailable */
+  async add({ token, recipient, status }: PricedMove): Promise<void> {
+    if ((status !== 'transfer' && status !== 'mint') || !token || recipient === undefined) return
+    const contract = await this.#contractOf(token)
+    const call = status === 'mint' ? 'mintNFT' : 'claimNFT'
+    const key = `${contract.id}/${call}`
+    const kind = this.#kinds.get(key) ?? { contract, call, count: 0, samples: [] }
     this.#kinds.set(key, kind)
     kind.count += 1
     // Samples the first, second, fourth, and so on: a transfer to an address that already holds a token is cheaper.
-    if ((kind.count & (kind.count - 1)) === 0) kind.samples.push({ token, recipient, calls })
+    if ((kind.count & (kind.count - 1)) !== 0) return
+    const tokenId = token.tokenId ?? (await this.#nextId(contract))
+    kind.samples.push({ token: { ...token, tokenId }, recipient })
+  }
+
+  async #contractOf({ chainId, contractAddress }: CurrentToken): Promise<ContractRow> {
+    const key = `${chainId}/${contractAddress}`
+    const contract =
+      this.#contracts.get(key) ?? (await findContractAt(this.#deps.db.read, chainId, contractAddress))
+    if (!contract) throw notFound('contract')
+    this.#contracts.set(key, contract)
+    return contract
+  }
+
+  async #nextId(contract: ContractRow): Promise<string> {
+    const tokenId = this.#nextIds.get(contract.id) ?? (await futureTokenOf(this.#deps, contract)).tokenId
+    this.#nextIds.set(contract.id, tokenId)
+    return tokenId
   }
 
   /** @throws DomainError chain_unavailable */
-  totals(feeCap: (chainId: number) => bigint | undefined): Promise<ChainTotals[]> {
-    const ids = [...new Set([...this.#kinds.values()].map(({ chainId }) => chainId))].sort((a, b) => a - b)
-    return Promise.all(ids.map((chainId) => this.#ofChain(chainOf(this.#chains, chainId), feeCap(chainId))))
+  async totals({ teamId, feeCap }: Pricing): Promise<MoveCosts> {
+    const kinds = [...this.#kinds.values()]
+    const ids = [...new Set(kinds.map(({ contract }) => contract.chainId))].sort((a, b) => a - b)
+    const chains = ids.map((id) => chainOf(this.#deps.chains, id))
+    const totals = await Promise.all(chains.map((chain) => this.#ofChain(chain, feeCap(chain.id))))
+    const budget = await this.#remainingBudget(
+      teamId,
+      chains.every(({ isEmbedded }) => isEmbedded),
+    )
+    return { totals, ...(budget && { budget }) }
   }
 
-  /** What counts against the team's budget. @throws DomainError chain_unavailable */
-  async charged(): Promise<{ transactions: number; gas: number }> {
-    const groups = await Promise.all([...this.#kinds.values()].map((kind) => this.#groupsOf(kind)))
-    const counts = [...this.#kinds.values()].map(({ count }, at) => ({ count, groups: groups[at] }))
-    return {
-      transactions: counts.reduce((sum, { count, groups }) => sum + (groups?.count ?? count), 0),
-      gas: counts.reduce((sum, { count, groups }) => sum + (groups?.gas ?? count * claimGas), 0),
+  /** @returns undefined if it is enough @throws DomainError chain_unavailable */
+  async #remainingBudget(teamId: number, isFree: boolean): Promise<RemainingBudget | undefined> {
+    const { db, clock } = this.#deps
+    const needed = { transactions: 0, gas: 0 }
+    for (const kind of this.#kinds.values()) {
+      const { count, gas } = (await this.#groupsOf(kind)) ?? {
+        count: kind.count,
+        gas: kind.count * claimGas,
+      }
+      needed.transactions += count
+      needed.gas += gas
     }
+    const { transactions, gas } = await budgetLeft(db.read, {
+      teamId,
+      isFree,
+      settled: clock.confirmedTime(),
+    })
+    const isEnough =
+      (transactions === null || needed.transactions <= transactions) && (gas === null || needed.gas <= gas)
+    return isEnough ? undefined : { transactionsLeft: transactions, gasLeft: gas }
   }
 
   /** undefined: each one is a transaction. */
-  async #groupsOf({ chainId, contractAddress, call, count, samples }: Kind) {
-    const isOwn = samples.some(({ calls }) => calls !== undefined)
-    if (!this.#inGroups || isOwn || call !== 'mintNFT' || count < 2) return undefined
-    const size = await groupSize(chainOf(this.#chains, chainId), contractAddress)
+  async #groupsOf({ contract, call, count }: Kind) {
+    const isOurs = contract.transactionId !== null
+    if (!this.#inGroups || !isOurs || call !== 'mintNFT' || count < 2) return undefined
+    const size = await groupSize(chainOf(this.#deps.chains, contract.chainId), contract.address)
     if (size < 2) return undefined
     const groups = Math.ceil(count / size)
     return { count: groups, gas: gasOfMints(count, groups), largest: gasOfMints(Math.min(count, size), 1) }
   }
 
   async #ofChain(chain: Chain, cap: bigint | undefined): Promise<ChainTotals> {
-    const kinds = [...this.#kinds.values()].filter(({ chainId }) => chainId === chain.id)
+    const kinds = [...this.#kinds.values()].filter(({ contract }) => contract.chainId === chain.id)
     const parts = await Promise.all(kinds.map((kind) => this.#priceOf(chain, kind)))
     return priced(chain, cap, {
       transactions: parts.reduce((sum, { transactions }) => sum + transactions, 0),
@@ -123,7 +160,7 @@ export class Costs {
   }
 
   async #priceOf(chain: Chain, kind: Kind) {
-    const [each, groups] = await Promise.all([gasOf(chain, kind.call, kind.samples), this.#groupsOf(kind)])
+    const [each, groups] = await Promise.all([gasOf(chain, kind), this.#groupsOf(kind)])
     if (!groups) return { transactions: kind.count, gas: BigInt(kind.count) * each, largest: each }
     // Where a mint takes more than on most chains, so do those of a group.
     const scaled = (gas: number) => larger(BigInt(gas), (BigInt(gas) * each) / typicalGas.mintNFT)
@@ -131,65 +168,20 @@ export class Costs {
   }
 }
 
-/** Transactions of one chain. The largest of them has this gas limit and call data. */
-export interface ChainTransactions {
-  transactions: number
-  gas: bigint
-  gasLimit: bigint
-  data: Hex
-}
-
-/** @throws DomainError chain_unavailable */
-export async function priced(
-  chain: Chain,
-  cap: bigint | undefined,
-  { transactions, gas, gasLimit, data }: ChainTransactions,
-): Promise<ChainTotals> {
-  const [balances, fees, l1Each] = await Promise.all([
-    balancesOf(chain),
-    feesOf(chain, cap),
-    l1FeeOf(chain, data),
-  ])
-  const cost = gas * fees.maxFeePerGas
-  const l1Fee = l1Each === undefined ? null : BigInt(transactions) * l1Each
-  const all = cost + (l1Fee ?? 0n)
-  const minBalance = gasLimit * fees.maxFeePerGas + (l1Each ?? 0n)
-  const needed = larger(all, minBalance)
-  // One that cannot pay for a single transaction is passed over.
-  const spendable = balances.filter((one) => one >= minBalance)
-  const balance = spendable.length === 0 ? (balances[0] ?? 0n) : spendable.reduce((sum, one) => sum + one)
-  return {
-    chainId: chain.id,
-    transactions,
-    gas,
-    ...fees,
-    cost,
-    l1Fee,
-    needed,
-    relayer: chain.relayer,
-    balance,
-    canPay: balance >= needed,
-  }
-}
-
-/** Of all relayers of a chain. @throws DomainError chain_unavailable */
-export const balancesOf = (chain: Chain): Promise<bigint[]> =>
-  readChain(chain, () =>
-    Promise.all(chain.relayers.map(({ address }) => chain.client.getBalance({ address }))),
-  )
-
 /** The most expensive sample. */
-async function gasOf(chain: Chain, call: Call, samples: readonly Sample[]): Promise<bigint> {
-  const measured = await Promise.all(samples.map((sample) => measure(chain, call, sample)))
+async function gasOf(chain: Chain, { contract, call, samples }: Kind): Promise<bigint> {
+  const measured = await Promise.all(samples.map((sample) => measure(chain, contract, call, sample)))
   const largest = measured.reduce<bigint>((max, gas) => (gas !== undefined && gas > max ? gas : max), 0n)
   return largest === 0n ? typicalGas[call] : largest
 }
 
 async function measure(
   chain: Chain,
+  contract: ContractRow,
   call: Call,
-  { token, recipient, calls }: Sample,
+  { token, recipient }: Sample,
 ): Promise<bigint | undefined> {
+  const calls = storedCalls(contract.calls)
   try {
     if (calls) {
       const owner = await ownerOf(chain.client, getAddress(token.contractAddress), BigInt(token.tokenId))
@@ -208,17 +200,4 @@ async function measure(
     // For example, a mint under way or an empty relayer; the default applies.
     return undefined
   }
-}
-
-/** The maximum fee that would be offered now. */
-export async function feesOf(
-  chain: Chain,
-  cap: bigint | undefined,
-): Promise<{ maxFeePerGas: bigint; isOverCap: boolean }> {
-  const market = await readChain(chain, async () => {
-    const { hash, baseFeePerGas } = await chain.client.getBlock({ includeTransactions: false })
-    return chain.market.at({ hash, baseFee: baseFeePerGas ?? undefined }, cap ?? maxUint256)
-  })
-  const fees = firstFees(market)
-  return { maxFeePerGas: fees?.maxFeePerGas ?? cap ?? 0n, isOverCap: fees === undefined }
 }

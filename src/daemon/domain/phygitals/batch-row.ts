@@ -7,6 +7,9 @@ import { locationOf, tokenOfTeam } from './target.ts'
 /** A reference to a token, directly or by its chip. */
 export type RowTarget = { uid: string } | TokenLocation
 
+/** `tokenId` is null if the token has not been minted yet. */
+export type CurrentToken = Omit<TokenLocation, 'tokenId'> & { tokenId: string | null }
+
 export const isChip = (target: RowTarget): target is { uid: string } => 'uid' in target
 
 /** Copies only the reference. */

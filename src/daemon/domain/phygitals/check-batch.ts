@@ -2,21 +2,15 @@ import { type Address, getAddress, isAddressEqual } from 'viem'
 import type { Chains } from '../../chain/chains.ts'
 import { ownerOf } from '../../chain/contract-state.ts'
 import { RecipientInvalid } from '../../chain/names/resolver.ts'
-import { storedCalls } from '../../chain/relayer/contract-call.ts'
 import { type PendingMove, tokenKey, tokensUnderWay } from '../../store/chain/listing.ts'
-import { findContractAt } from '../../store/contracts/contracts.ts'
 import type { Db } from '../../store/database/database.ts'
-import type { TokenLocation } from '../../store/phygitals/tokens.ts'
-import type { ContractRow } from '../../store/schema/schema.ts'
-import { budgetLeft } from '../chain/budget.ts'
 import { chainOf, readChain } from '../chain/read-chain.ts'
 import { type Names, resolveRecipient } from '../chain/recipients.ts'
-import { DomainError, notFound } from '../errors/errors.ts'
+import { DomainError } from '../errors/errors.ts'
 import type { BudgetClock } from '../time/time.ts'
-import { type ChainTotals, Costs } from './batch-costs.ts'
-import { chipOfTeam, isChip, mapConcurrently, type RowTarget } from './batch-row.ts'
+import { BatchCosts, type MoveCosts, type Pricing } from './batch-costs.ts'
+import { type CurrentToken, chipOfTeam, isChip, mapConcurrently, type RowTarget } from './batch-row.ts'
 import { assertUsable, checkMove } from './check-move.ts'
-import { futureTokenOf } from './mint-token.ts'
 import { locationOf, type Target, targetOf, tokenInfoOf, tokenOfTeam } from './target.ts'
 
 interface MoveRequest {
@@ -24,9 +18,6 @@ interface MoveRequest {
   target: RowTarget
   recipient: string
 }
-
-/** `tokenId` is null if the token has not been minted yet. */
-export type CurrentToken = Omit<TokenLocation, 'tokenId'> & { tokenId: string | null }
 
 export type CheckedMove =
   | {
@@ -49,7 +40,6 @@ export type CheckedMove =
     }
 
 type CheckDeps = { db: Db; chains: Chains; names: Names; clock: BudgetClock }
-type Pricing = { teamId: number; feeCap: (chainId: number) => bigint | undefined }
 
 const batchSize = 200
 
@@ -80,85 +70,6 @@ export function checkEachMove(
 /** @throws DomainError chain_unavailable */
 export const checkOneMove = (deps: CheckDeps, teamId: number, row: MoveRequest): Promise<CheckedMove> =>
   new Check(deps, teamId).row(row)
-
-/** `budget` is present if the team's budget is too small. */
-export interface MoveCosts {
-  totals: ChainTotals[]
-  budget?: RemainingBudget
-}
-
-interface PricedMove {
-  readonly status: string
-  readonly token?: CurrentToken | undefined
-  readonly recipient?: string | undefined
-}
-
-/** Sums up the cost of checked transfers. */
-export class BatchCosts {
-  readonly #deps: CheckDeps
-  readonly #costs: Costs
-  /** The next token ID, by contract, for tokens that are yet to be minted. */
-  readonly #nextIds = new Map<number, Promise<string>>()
-  readonly #contracts = new Map<string, Promise<ContractRow>>()
-  /** @param inGroups mints share transactions */
-  constructor(deps: CheckDeps, inGroups = false) {
-    this.#deps = deps
-    this.#costs = new Costs(deps.chains, inGroups)
-  }
-
-  /** @throws DomainError chain_unavailable */
-  async add(move: PricedMove): Promise<void> {
-    const { token, recipient, status } = move
-    if ((status !== 'transfer' && status !== 'mint') || !token || recipient === undefined) return
-    const contract = await this.#contractOf(token)
-    const tokenId = token.tokenId ?? (await this.#nextId(contract))
-    const call = status === 'mint' ? 'mintNFT' : 'claimNFT'
-    this.#costs.add({ ...token, tokenId }, recipient, call, storedCalls(contract.calls))
-  }
-
-  /** @throws DomainError chain_unavailable */
-  async totals({ teamId, feeCap }: Pricing): Promise<MoveCosts> {
-    const totals = await this.#costs.totals(feeCap)
-    const budget = await remainingBudget(this.#deps, teamId, totals, await this.#costs.charged())
-    return { totals, ...(budget && { budget }) }
-  }
-
-  #contractOf({ chainId, contractAddress }: CurrentToken): Promise<ContractRow> {
-    return memoized(this.#contracts, `${chainId}/${contractAddress}`, async () => {
-      const contract = await findContractAt(this.#deps.db.read, chainId, contractAddress)
-      if (!contract) throw notFound('contract')
-      return contract
-    })
-  }
-
-  #nextId(contract: ContractRow): Promise<string> {
-    return memoized(
-      this.#nextIds,
-      contract.id,
-      async () => (await futureTokenOf(this.#deps, contract)).tokenId,
-    )
-  }
-}
-
-/** A team's remaining budget for today; null: unlimited. */
-interface RemainingBudget {
-  transactionsLeft: number | null
-  gasLeft: number | null
-}
-
-/** @returns undefined if it is enough */
-async function remainingBudget(
-  { db, chains, clock }: CheckDeps,
-  teamId: number,
-  totals: readonly ChainTotals[],
-  needed: { transactions: number; gas: number },
-): Promise<RemainingBudget | undefined> {
-  const isFree = totals.every(({ chainId }) => chains.get(chainId).isEmbedded)
-  const { transactions, gas } = await budgetLeft(db.read, { teamId, isFree, settled: clock.confirmedTime() })
-  const isEnough =
-    (transactions === null || needed.transactions <= transactions) && (gas === null || needed.gas <= gas)
-  return isEnough ? undefined : { transactionsLeft: transactions, gasLeft: gas }
-}
 
 /** Caches lookups for one request. */
 class Check {

@@ -3,7 +3,7 @@ import { metadataProblems } from '../../../../values/token-metadata.ts'
 import { findContractAt } from '../../../store/contracts/contracts.ts'
 import type { TokenLocation } from '../../../store/phygitals/tokens.ts'
 import { maxPerAnnouncement } from '../../chain/announcements.ts'
-import { totalsAsText } from '../../phygitals/batch-costs.ts'
+import { totalsAsText } from '../../chain/prices.ts'
 import { isChip, type RowTarget, targetOfRow } from '../../phygitals/batch-row.ts'
 import {
   AnnouncementCosts,

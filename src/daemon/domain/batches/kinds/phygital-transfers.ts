@@ -1,13 +1,8 @@
+import { totalsAsText } from '../../chain/prices.ts'
 import { DomainError } from '../../errors/errors.ts'
-import { totalsAsText } from '../../phygitals/batch-costs.ts'
-import { mapConcurrently, type RowTarget, targetOfRow } from '../../phygitals/batch-row.ts'
-import {
-  BatchCosts,
-  type CheckedMove,
-  type CurrentToken,
-  checkEachMove,
-  checkOneMove,
-} from '../../phygitals/check-batch.ts'
+import { BatchCosts } from '../../phygitals/batch-costs.ts'
+import { type CurrentToken, mapConcurrently, type RowTarget, targetOfRow } from '../../phygitals/batch-row.ts'
+import { type CheckedMove, checkEachMove, checkOneMove } from '../../phygitals/check-batch.ts'
 import { type GroupedMint, groupedMint, recordMints } from '../../phygitals/mint-group.ts'
 import { sendRowUnless } from '../../phygitals/send-row.ts'
 import { isUnmoved, recordRow } from '../../phygitals/transfer-batch.ts'

@@ -1,8 +1,8 @@
 import { parseUid } from '../../../../nfc/uid.ts'
 import type { JsonObject } from '../../../../values/json.ts'
 import { canonicalTokenId, tokenChecks } from '../../../../values/token.ts'
+import type { CurrentToken } from '../../phygitals/batch-row.ts'
 import { isChip, type RowTarget } from '../../phygitals/batch-row.ts'
-import type { CurrentToken } from '../../phygitals/check-batch.ts'
 import { LineProblem } from './lines.ts'
 import { describeRow } from './sent-rows.ts'
 
