@@ -24,7 +24,7 @@ export interface ContractState {
   /** keccak256; undefined if there is no code. */
   codeHash: Hex | undefined
   isOurCode: boolean
-  /** Our code as this version deploys it. */
+  /** Our code as this version deploys it. Only this has royalties and mints in groups; when it changes, it will not be alone. */
   isCurrent: boolean
   owner: Address | undefined
 }

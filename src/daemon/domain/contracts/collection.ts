@@ -1,18 +1,19 @@
 import { getAddress } from 'viem'
 import type { Chain, Chains } from '../../chain/chains.ts'
-import { phygitalAt, phygitalCodeAt } from '../../chain/contract-state.ts'
+import { phygitalAt } from '../../chain/contract-state.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { changeContract } from '../../store/contracts/contracts.ts'
 import type { Db } from '../../store/database/database.ts'
 import type { ContractRow } from '../../store/schema/schema.ts'
 import { announceCollection } from '../chain/announcements.ts'
 import { recordForTeam } from '../chain/budget.ts'
-import { chainOf, isServed, readChain, ttlCached, withinTimeout } from '../chain/read-chain.ts'
+import { chainOf, isServed, readChain, withinTimeout } from '../chain/read-chain.ts'
 import { type Names, resolveRecipient } from '../chain/recipients.ts'
 import { newRoyalty, type Royalty } from '../chain/royalty.ts'
 import { conflict, DomainError, invalid } from '../errors/errors.ts'
 import { type BudgetClock, iso } from '../time/time.ts'
 import { type CollectionColumns, contractIn, type TwoTap, twoTapColumns } from './contracts.ts'
+import { phygitalCode } from './deployed.ts'
 
 const texts = ['description', 'image', 'banner', 'externalLink'] as const
 
@@ -126,19 +127,9 @@ async function whyNotAnnounced(
 ): Promise<string | undefined> {
   if (transactionId === null || !isServed(chains, chainId))
     return `${symbol} is not announced from here, so marketplaces see the change when they next read it.`
-  if (kind === 'phygital' && (await codeOf(chains.get(chainId), address)).isCurrent) return undefined
+  if (kind === 'phygital' && (await phygitalCode(chains.get(chainId), address)).isCurrent) return undefined
   return `${symbol} cannot announce this change by itself. To announce all of its metadata: tapchip contracts set-url ${symbol} --force`
 }
-
-/** It never changes, but a node may not have it yet. */
-const codeOf = (chain: Chain, address: string) =>
-  ttlCached(chain, `code ${address}`, 600_000, () =>
-    readChain(chain, async () => {
-      const code = await phygitalCodeAt(chain.client, getAddress(address))
-      if (code.codeHash === undefined) throw new Error(`no code at ${address}`)
-      return code
-    }),
-  )
 
 /** What our contracts can do that earlier ones cannot. Null: unknown. Never throws. */
 export async function featuresOf(
@@ -147,7 +138,7 @@ export async function featuresOf(
 ): Promise<('royalty' | 'group-mints')[] | null> {
   if (kind === 'guestbook') return []
   if (status === 'pending' || !chains.has(chainId)) return null
-  const code = await withinTimeout(codeOf(chains.get(chainId), address), undefined)
+  const code = await withinTimeout(phygitalCode(chains.get(chainId), address), undefined)
   if (!code?.isOurCode) return null
   return code.isCurrent ? ['royalty', 'group-mints'] : []
 }

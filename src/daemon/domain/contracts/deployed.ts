@@ -1,7 +1,7 @@
 import { getAddress } from 'viem/utils'
 import * as z from 'zod'
 import type { Chain } from '../../chain/chains.ts'
-import { guestbookAt, phygitalAt } from '../../chain/contract-state.ts'
+import { guestbookAt, phygitalAt, phygitalCodeAt } from '../../chain/contract-state.ts'
 import type { ContractRow, TransactionRow } from '../../store/schema/schema.ts'
 import { readChain, ttlCached } from '../chain/read-chain.ts'
 import { conflict, type DomainError } from '../errors/errors.ts'
@@ -109,3 +109,13 @@ export function assertDeployed({ address, status, problem }: ContractState): voi
 }
 
 const unusable = (problem: string): DomainError => conflict(`${problem} Nothing was used up.`)
+
+/** It never changes, but a node may not have it yet. @throws DomainError chain_unavailable */
+export const phygitalCode = (chain: Chain, address: string) =>
+  ttlCached(chain, `code ${address}`, 600_000, () =>
+    readChain(chain, async () => {
+      const code = await phygitalCodeAt(chain.client, getAddress(address))
+      if (code.codeHash === undefined) throw new Error(`no code at ${address}`)
+      return code
+    }),
+  )

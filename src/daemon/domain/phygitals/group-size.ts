@@ -1,7 +1,6 @@
-import { getAddress, toFunctionSelector } from 'viem'
-import { phygitalAbi } from '../../chain/artifacts/phygital.ts'
 import type { Chain } from '../../chain/chains.ts'
 import { readChain, ttlCached } from '../chain/read-chain.ts'
+import { phygitalCode } from '../contracts/deployed.ts'
 
 /** A mint to an address that holds none of the contract's tokens yet, as part of a group. */
 const gasOfMint = 52_000
@@ -13,25 +12,12 @@ const partOfBlock = 10
 
 /** The number of mints that share a transaction; 1 if the contract mints no groups. @throws DomainError chain_unavailable */
 export async function groupSize(chain: Chain, contractAddress: string): Promise<number> {
-  const address = getAddress(contractAddress)
-  const isSupported = await ttlCached(chain, `groups ${address}`, 600_000, () =>
-    readChain(chain, () =>
-      chain.client.readContract({
-        abi: phygitalAbi,
-        address,
-        functionName: 'supportsInterface',
-        args: [mintMany],
-      }),
-    ),
-  )
-  if (!isSupported) return 1
+  if (!(await phygitalCode(chain, contractAddress)).isCurrent) return 1
   const { gasLimit } = await ttlCached(chain, 'block', 60_000, () =>
     readChain(chain, () => chain.client.getBlock({ includeTransactions: false })),
   )
   return Math.max(1, Math.min(maxSize, Math.floor((Number(gasLimit) / partOfBlock - gasOfGroup) / gasOfMint)))
 }
-
-const mintMany = toFunctionSelector('mintMany(bytes,uint256,address[],uint256[])')
 
 /** An estimate, without a margin. */
 export const gasOfMints = (mints: number, groups: number): number => groups * gasOfGroup + mints * gasOfMint

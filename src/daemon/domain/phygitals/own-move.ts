@@ -31,7 +31,7 @@ export async function checkOwnMove(
   recipient: string,
 ): Promise<{ chain: Chain; call: Call; gas: number; own: OwnMove }> {
   const address = getAddress(token.contractAddress)
-  const exists = await ttlCached(chain, `code ${address}`, 60_000, () =>
+  const exists = await ttlCached(chain, `exists ${address}`, 60_000, () =>
     readChain(chain, () => hasCode(chain.client, address)),
   )
   if (!exists) throw conflict(`There is no contract at ${address} on chain ${chain.id}. Nothing was used up.`)
