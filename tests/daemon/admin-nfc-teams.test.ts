@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { CardGone } from '../../src/nfc/card.ts'
+import { planReset } from '../../src/nfc/provision/plan.ts'
 import { type AdminApp, openAdminApp } from '../support/admin.ts'
 import { Chip, inA, keySets, nfcSeed, talk } from '../support/nfc.ts'
 import { acmeKey, otherKey } from '../support/seeds.ts'
@@ -82,4 +83,37 @@ test('a key that all chips of a set share is shown to one team alone', async () 
   expect(await run(new Chip(), { ...inA, ...one }, acme)).toMatchObject({ status: 'provisioned' })
   const refused = await t.call('POST /admin/nfc/sessions', { ...inOther, ...one }, other)
   expect(refused).toMatchObject({ status: 403, body: { message: expect.stringContaining('for all teams') } })
+})
+
+test("a team's journal is found among many plans of others, by pages", async () => {
+  const plan = (uid: string) => JSON.stringify(planReset({ uid, from: ['factory'] }))
+  const at = '2026-06-01T12:00:00.000Z'
+  const [{ teamId } = { teamId: 0 }] = await t.ctx.db.read
+    .selectFrom('apiKeys')
+    .select('teamId')
+    .orderBy('id')
+    .execute()
+  const registration = JSON.stringify({ teamId, chipGroupId: 1, details: { label: '"teamId":2,' } })
+  const rows = Array.from({ length: 5000 }, (_, n) => {
+    const uid = String(1_300_000_000_000_000 + n)
+    const own = n % 2400 === 0 ? { registration } : {}
+    const closed = { openedAt: at, openedBy: 'key:ops', closedAt: at, outcome: 'done' as const }
+    return { uid, purpose: 'reset' as const, plan: plan(uid), ...closed, ...own }
+  })
+  await t.ctx.db.write(async (trx) => {
+    for (let from = 0; from < rows.length; from += 500)
+      await trx
+        .insertInto('nfcPlans')
+        .values(rows.slice(from, from + 500))
+        .execute()
+  })
+  const page = async (query: string, headers = acme) =>
+    (await t.call(`GET /admin/nfc/journal?all=true${query}`, undefined, headers)).body.map(
+      ({ id }: { id: number }) => id,
+    )
+  expect(await page('')).toEqual([4801, 2401, 1])
+  expect(await page('&limit=1')).toEqual([4801])
+  expect(await page('&before=4801')).toEqual([2401, 1])
+  expect(await page('&before=999999999')).toEqual([4801, 2401, 1])
+  expect(await page('', other)).toEqual([])
 })

@@ -1,9 +1,9 @@
 import type { Plan } from '../../../nfc/provision/plan.ts'
 import { sourcesOf, targetFile } from '../../../nfc/provision/plan.ts'
-import { pagesOf } from '../../../values/time-slices.ts'
+import { pagesOf, TimeSlice } from '../../../values/time-slices.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { findChips } from '../../store/chips/chips.ts'
-import type { Db } from '../../store/database/database.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
 import { closeNfcPlan, giveUpNfcPlan, listNfcPlans } from '../../store/nfc/nfc-plans.ts'
 import type { NfcPlanRow } from '../../store/schema/schema.ts'
 import { conflict, DomainError } from '../errors/errors.ts'
@@ -16,18 +16,34 @@ import { entriesOf, entryOf, teamOf } from './journal.ts'
 type JournalView = Omit<NfcPlanRow, 'plan' | 'registration' | 'suppliedKeys'> &
   Pick<Plan, 'from' | 'target'> & { readonly url: string | null }
 
+type JournalFilter = Omit<Parameters<typeof listNfcPlans>[1], 'from' | 'teamId'>
+
+/** A team may have few plans among a million of others', so they are looked for in slices of this many. */
+const idsPerSlice = 2000
+
+async function* plansOfTeam(db: Queries, teamId: number, filter: JournalFilter): AsyncGenerator<NfcPlanRow> {
+  const [newest] = await listNfcPlans(db, { open: false, limit: 1 })
+  const slice = new TimeSlice()
+  const end = (newest?.id ?? 0) + 1
+  for (let before = Math.min(filter.before ?? end, end); before > 1; before -= idsPerSlice) {
+    yield* await listNfcPlans(db, { ...filter, teamId, before, from: before - idsPerSlice })
+    if (slice.shouldYield) await slice.next()
+  }
+}
+
 /** Newest first. */
 export async function listJournal(
   { db }: { db: Pick<Db, 'read'> },
   { ofTeam }: Pick<Actor, 'ofTeam'>,
-  filter: Parameters<typeof listNfcPlans>[1],
+  filter: JournalFilter,
 ): Promise<JournalView[]> {
   const shown: JournalView[] = []
   const page = (last: NfcPlanRow | undefined, limit: number) =>
     listNfcPlans(db.read, { ...filter, before: last?.id ?? filter.before, limit })
-  for await (const row of pagesOf(page, { min: 20, max: 200 })) {
-    const { plan, enrollment } = entryOf(row)
-    if (ofTeam !== undefined && (await teamOf(db.read, row.uid, enrollment)) !== ofTeam) continue
+  const rows =
+    ofTeam === undefined ? pagesOf(page, { min: 20, max: 200 }) : plansOfTeam(db.read, ofTeam, filter)
+  for await (const row of rows) {
+    const { plan } = entryOf(row)
     const { plan: _, registration: __, suppliedKeys: ___, ...rest } = row
     shown.push({ ...rest, from: plan.from, target: plan.target, url: targetFile(plan).url })
     if (shown.length === filter.limit) break

@@ -15,16 +15,42 @@ export const nfcPlansOf = (db: Queries, uid: string) =>
 export const openNfcPlans = (db: Queries) =>
   db.selectFrom('nfcPlans').selectAll().where('closedAt', 'is', null).orderBy('id').execute()
 
+/** IDs from `from` up to, and without, `before`; `teamId`: plans that name this team, or none for one of its chips. */
+interface PlanFilter {
+  open: boolean
+  uid?: string | undefined
+  before?: number | undefined
+  from?: number | undefined
+  teamId?: number | undefined
+  limit: number
+}
+
 /** Newest first. */
-export function listNfcPlans(
-  db: Queries,
-  filter: { open: boolean; uid?: string | undefined; before?: number | undefined; limit: number },
-): Promise<NfcPlanRow[]> {
+export function listNfcPlans(db: Queries, filter: PlanFilter): Promise<NfcPlanRow[]> {
   let query = db.selectFrom('nfcPlans').selectAll().orderBy('id', 'desc').limit(filter.limit)
   if (filter.open) query = query.where('closedAt', 'is', null)
   if (filter.uid !== undefined) query = query.where('uid', '=', filter.uid)
   if (filter.before !== undefined) query = query.where('id', '<', filter.before)
-  return query.execute()
+  if (filter.from !== undefined) query = query.where('id', '>=', filter.from)
+  const { teamId } = filter
+  if (teamId === undefined) return query.execute()
+  return query
+    .where((e) =>
+      e.or([
+        ...[',', '}'].map((end) => e('registration', 'like', `%"teamId":${teamId}${end}%`)),
+        e.and([
+          e('registration', 'is', null),
+          e.exists(
+            e
+              .selectFrom('chips')
+              .select('chips.uid')
+              .whereRef('chips.uid', '=', 'nfcPlans.uid')
+              .where('chips.teamId', '=', teamId),
+          ),
+        ]),
+      ]),
+    )
+    .execute()
 }
 
 /** The chip has no use for supplied keys any more, so they are forgotten. @returns false if it was already closed */
