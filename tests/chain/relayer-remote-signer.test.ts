@@ -64,6 +64,10 @@ const faults: readonly (readonly [SignerFault, RegExp])[] = [
   ['signs with another key', /signed something else, or not with the key of 0x/],
   ['signs something else', /signed something else, or not with the key of 0x/],
   ['signs above half of the order', /answers without a signature/],
+  ['signs with the other parity', /signed something else, or not with the key of 0x/],
+  ['signs zeros', /signed something else, or not with the key of 0x/],
+  ['sends on to another host', /refuses \(HTTP 307\)/],
+  ['drips', /did not answer in full within 5000 ms/],
 ]
 
 describe('a signer that', () => {

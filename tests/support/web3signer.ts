@@ -17,6 +17,10 @@ export type SignerFault =
   | 'signs with another key'
   | 'signs something else'
   | 'signs above half of the order'
+  | 'signs with the other parity'
+  | 'signs zeros'
+  | 'sends on to another host'
+  | 'drips'
 
 const keyOf = (secret: Hex): Hex => `0x${privateKeyToAccount(secret).publicKey.slice(-128).toLowerCase()}`
 const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
@@ -34,6 +38,8 @@ export async function openWeb3signer(secrets: readonly Hex[], port = 0) {
     const privateKey = fault === 'signs with another key' ? stranger : secret
     const hash = keccak256(fault === 'signs something else' ? `${data}00` : data)
     const { r, s, v } = await sign({ hash, privateKey })
+    if (fault === 'signs zeros') return `0x${'0'.repeat(128)}1b`
+    if (fault === 'signs with the other parity') return `${r}${s.slice(2)}${(Number(v) ^ 7).toString(16)}`
     const isHigh = fault === 'signs above half of the order'
     const shown = isHigh ? `0x${(order - BigInt(s)).toString(16).padStart(64, '0')}` : s
     return `${r}${shown.slice(2)}${(Number(v) ^ (isHigh ? 7 : 0)).toString(16)}`
@@ -48,6 +54,12 @@ export async function openWeb3signer(secrets: readonly Hex[], port = 0) {
       response.writeHead(status, { 'content-type': type }).end(text)
     }
     if (fault === 'hangs') return void hanging.add(response)
+    if (fault === 'sends on to another host')
+      return void response.writeHead(307, { location: `http://127.0.0.2:${address.port}${url}` }).end()
+    if (fault === 'drips') {
+      const dripping = setInterval(() => response.write(' '), 100)
+      return void response.once('close', () => clearInterval(dripping))
+    }
     if (fault === 'is cut off') return void request.socket.destroy()
     if (fault === 'forbids') return end(403, 'text/plain', '')
     if (fault === 'fails') return end(500, 'text/plain', 'Internal Server Error')
@@ -68,7 +80,8 @@ export async function openWeb3signer(secrets: readonly Hex[], port = 0) {
   const server = createServer((request, response) => void answer(request, response).catch(() => undefined))
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const address = server.address() as AddressInfo
+  const url = `http://127.0.0.1:${address.port}`
   return {
     url,
     /** Host and port. */
