@@ -74,6 +74,14 @@ test('an ABI may be human-readable lines', async () => {
   })
 })
 
+test('structs that double at each level are passed over, and cost nothing', async () => {
+  const structs = Array.from({ length: 200 }, (_, n) => `struct S${n} { S${n + 1} a; S${n + 1} b; }`)
+  const lines = [...structs, 'struct S200 { uint256 a; }', 'function all(S0 s)']
+  const lined = { abi: [...lines, 'function mintTo(address to, uint256 tokenId)'], mint: mintTo }
+  expect((await register(lined)).body).toMatchObject({ mint: mintTo })
+  expect((await register({ abi: lines, mint: 'all(recipient,tokenId)' })).status).toBe(400)
+})
+
 test('what the ABI lacks, or what fits nothing or too much, is refused in words, and nothing is written', async () => {
   const before = await contracts()
   const refused: [RegExp, object][] = [

@@ -72,12 +72,17 @@ const signatureOf = ({ name, types }: Pick<Item, 'name' | 'types'>): string => `
 
 function itemsOf(abi: readonly AbiItem[]): Item[] {
   const lines = abi.filter((item) => typeof item === 'string')
-  let written: Abi = []
-  try {
-    if (lines.length > 0) written = parseAbi(lines)
-  } catch {
-    throw invalid('abi', 'has a line that is no ABI, such as: function mintTo(address to, uint256 tokenId)')
-  }
+  const isStruct = (line: string) => /^\s*struct\b/.test(line)
+  const hasStructs = lines.some(isStruct)
+  // Each by itself: structs of structs can double at each level, and calls need none.
+  const written = lines.flatMap((line): Abi => {
+    try {
+      return isStruct(line) ? [] : parseAbi([line])
+    } catch {
+      if (hasStructs) return []
+      throw invalid('abi', 'has a line that is no ABI, such as: function mintTo(address to, uint256 tokenId)')
+    }
+  })
   return [...abi, ...written].flatMap((item) => {
     if (typeof item === 'string' || !('name' in item) || !identifier.test(item.name ?? '')) return []
     const { type, name = '', inputs = [] } = item
