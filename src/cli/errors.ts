@@ -99,13 +99,13 @@ const withCommands = (message: string): string =>
   message
     .replace(/^No such OTP\. Check the id,/, 'There is no such code. Check it,')
     .replace(/^No such team\. Check the id.*/, 'There is no such team. List them: tapchip teams list')
+    .replace(' (`team` in a request)', '')
     .replace(/ ?\(POST \/events\/contracts\)/, ' (tapchip guestbook deploy)')
     .replace(/ ?\((GET|POST|PUT|PATCH|DELETE) \/[^\s)]*\)/g, '')
 
 const adviceOf = (error: ApiError): string | undefined => {
-  // If there is no team at all, the message says what to do.
-  if (error.code === 'team_required' && /no team yet/.test(error.message)) return undefined
-  if (error.code === 'team_required') return 'Specify which: --team NAME (tapchip teams list)'
+  // The message says what to do, and names the teams.
+  if (error.code === 'team_required') return undefined
   if (error.code === 'registration_missing')
     return 'Register: tapchip phygitals claim-registration create --code CODE --recipient WHO'
   // These concern a tap or a wallet's signature, not the API key.
