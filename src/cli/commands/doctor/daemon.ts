@@ -110,7 +110,6 @@ const checkApiKey = async (ctx: CliContext): Promise<Finding> => {
 
 const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
   const { adminUrl, adminToken, hasCredential } = ctx.config()
-  const url = adminUrl()
   const isKey = !adminToken()
   if (!hasCredential())
     return [warn('admin token', 'none', 'set TAPCHIP_ADMIN_TOKEN, or tapchip login --admin')]
@@ -122,7 +121,7 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
       return [
         (isKey ? warn : fail)(
           'administration',
-          `not at ${url}`,
+          `not at ${adminUrl()}`,
           'set TAPCHIP_ADMIN_URL to its address (run tapchip daemon status there)',
         ),
       ]
