@@ -1,7 +1,7 @@
 import { appliedColumns } from '../../../values/chip-columns.ts'
 import { AdaptiveSize, piecesOf } from '../../../values/time-slices.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
-import { changedBefore } from '../../store/audit/chip-trail.ts'
+import { changedBefore, trailOf } from '../../store/audit/chip-trail.ts'
 import { type AppliedColumns, applyToChip, clearLabels } from '../../store/chips/applied-chips.ts'
 import { addToChipGroup } from '../../store/chips/chip-groups.ts'
 import { saveTombstone, voidSimulatedTaps } from '../../store/chips/chip-records.ts'
@@ -77,6 +77,7 @@ export class ApplyRun {
   readonly #groups = new Map<string, number>()
   /** The number of chips that each group gains. */
   readonly #gains = new Map<number, number>()
+  readonly #removed = new Map<string, object>()
 
   constructor(trx: Queries, deps: ApplyDeps, caller: ApplyingCaller) {
     this.#trx = trx
@@ -91,8 +92,10 @@ export class ApplyRun {
     for (const [one, result] of await this.#change(changes)) results.set(one, result)
     for (const one of planned)
       if (one.status === 'removed' && 'chip' in one)
-        for (const chip of await findChips(this.#trx, [one.chip.uid]))
+        for (const chip of await findChips(this.#trx, [one.chip.uid])) {
           await removeIn(this.#trx, this.#deps.keyRing, chip, this.#at)
+          this.#removed.set(chip.uid, trailOf(chip))
+        }
     const chips = planned.filter((one): one is PlannedChip => 'value' in one)
     for (const [one, result] of await this.#register(chips)) results.set(one, result)
     const all = planned.map((one) => results.get(one) ?? resultOf(one))
@@ -222,7 +225,7 @@ export class ApplyRun {
     )
     const rows = done.map(({ uid, status, changes }) => ({
       ...{ uid, status, changes },
-      ...changedBefore(before.get(uid ?? '')),
+      ...(this.#removed.get(uid ?? '') ?? changedBefore(before.get(uid ?? ''))),
     }))
     const chips = done.flatMap(({ uid, status }) => (status === 'removed' && uid) || [])
     const detail = {

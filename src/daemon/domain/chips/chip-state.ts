@@ -1,4 +1,5 @@
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
+import { trailOf } from '../../store/audit/chip-trail.ts'
 import { deleteChip, saveTombstone } from '../../store/chips/chip-records.ts'
 import { updateChip } from '../../store/chips/chips.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
@@ -75,6 +76,7 @@ export async function removeChip(
       tokenRow: chip.tokenRow,
       redirectUrl: chip.redirectUrl,
       lastCounter: chip.lastCounter,
+      ...trailOf(chip),
     }
     await recordChange(trx, { at, actor, teamId, action: 'chips.remove', target: uid, detail })
   })

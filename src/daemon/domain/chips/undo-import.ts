@@ -10,6 +10,7 @@ import {
 } from '../../store/chips/chip-records.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
 import { tokenTopic } from '../../store/phygitals/tokens.ts'
+import type { ChipRow } from '../../store/schema/schema.ts'
 import { type Clock, iso } from '../time/time.ts'
 import { linkedToken } from './chip-record.ts'
 import type { KeyRing } from './key-ring.ts'
@@ -41,7 +42,7 @@ export async function undoImport(
     }
     const done = await deps.db.write((trx) =>
       size.timed(piece.length, async () => {
-        const done: { result: UnregisterResult; teamId?: number }[] = []
+        const done: UndoneChip[] = []
         for (const uid of piece) done.push(await undoOne(trx, deps, { uid, batch, at, teamId: actor.ofTeam }))
         await recordUndo(trx, { at, actor, batch }, done)
         return done
@@ -76,12 +77,18 @@ const topicOf = (chip: ChipRecordRow): string | null => {
   return token ? tokenTopic(token) : null
 }
 
-/** A step of a larger write. @returns `teamId` of a chip that was removed */
+interface UndoneChip {
+  result: UnregisterResult
+  /** If it was removed. */
+  chip?: Pick<ChipRow, 'teamId' | 'createdAt'>
+}
+
+/** A step of a larger write. */
 export async function undoOne(
   trx: Queries,
   { keyRing }: Pick<Deps, 'keyRing'>,
   { uid, batch, at, teamId: of }: ImportedChip & { at: string },
-): Promise<{ result: UnregisterResult; teamId?: number }> {
+): Promise<UndoneChip> {
   const chip = await findChipRecord(trx, uid)
   if (!isOf(of, chip)) return { result: { uid, status: 'unchanged' } }
   const { chipGroupId, teamId } = chip
@@ -92,7 +99,7 @@ export async function undoOne(
     const set = chip.keySetId === null ? undefined : keyRing.get(chip.keySetId)
     await saveTombstone(trx, chip, keyRing.proofOf(set && keyRing.fileReadKey(set, chip), uid), at)
   }
-  return { result: { uid, status: 'removed' }, teamId }
+  return { result: { uid, status: 'removed' }, chip: { teamId, createdAt: chip.createdAt } }
 }
 
 async function whyNot(trx: Queries, chip: ChipRecordRow, batch: string): Promise<string> {
@@ -107,11 +114,10 @@ async function whyNot(trx: Queries, chip: ChipRecordRow, batch: string): Promise
 export async function recordUndo(
   trx: Queries,
   { at, actor, batch }: { at: string; actor: Actor; batch: string },
-  done: readonly { result: UnregisterResult; teamId?: number }[],
+  done: readonly UndoneChip[],
 ): Promise<void> {
-  const removed = done.filter(({ result }) => result.status === 'removed')
-  for (const teamId of new Set(removed.flatMap(({ teamId }) => teamId ?? []))) {
-    const uids = removed.flatMap((one) => (one.teamId === teamId ? one.result.uid : []))
+  const removed = done.flatMap(({ result, chip }) => (chip ? [{ uid: result.uid, ...chip }] : []))
+  for (const { teamId, createdAt: registeredAt, uids } of groupSameImport(removed)) {
     const target = uids.length === 1 ? (uids[0] ?? '') : `${uids.length} chips`
     await recordChange(trx, {
       at,
@@ -119,8 +125,20 @@ export async function recordUndo(
       teamId,
       action: 'chips.undo-import',
       target,
-      detail: { import: batch, uids },
+      detail: { import: batch, uids, registeredAt },
       chips: uids,
     })
   }
+}
+
+/** An import writes many chips at the same moment. */
+function groupSameImport(chips: readonly ({ uid: string } & Pick<ChipRow, 'teamId' | 'createdAt'>)[]) {
+  const groups = new Map<string, Pick<ChipRow, 'teamId' | 'createdAt'> & { uids: string[] }>()
+  for (const { uid, teamId, createdAt } of chips) {
+    const key = `${teamId} ${createdAt}`
+    const group = groups.get(key)
+    if (group) group.uids.push(uid)
+    else groups.set(key, { teamId, createdAt, uids: [uid] })
+  }
+  return groups.values()
 }

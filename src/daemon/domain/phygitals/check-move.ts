@@ -30,6 +30,8 @@ type CheckedToken = Pick<
 export interface Move {
   chain: Chain
   call: ClaimArgs['call']
+  /** Whose the token was when it was checked. */
+  owner: Address | undefined
   /** The gas limit, if the call involves foreign contracts that may need more than a usual claim. */
   gas: number
   /** The relayers that may send it, the best one first; undefined: the first one alone. */
@@ -66,7 +68,7 @@ export async function checkMove(
   await assertCanSend(chain)
   const gas = isOurs && code === undefined ? claimGas : await gasOf(chain, token, recipient, call)
   // Contracts of others may also look at who sends.
-  return { chain, call, gas, candidates: isOurs ? await candidatesFor(chains, chain) : undefined }
+  return { chain, call, owner, gas, candidates: isOurs ? await candidatesFor(chains, chain) : undefined }
 }
 
 /** @throws DomainError conflict if a contract deployed from here is missing or not ours */

@@ -29,7 +29,7 @@ export async function checkOwnMove(
   calls: ContractCalls,
   token: TokenLocation,
   recipient: string,
-): Promise<{ chain: Chain; call: Call; gas: number; own: OwnMove }> {
+): Promise<{ chain: Chain; call: Call; owner: Address | undefined; gas: number; own: OwnMove }> {
   const address = getAddress(token.contractAddress)
   const exists = await ttlCached(chain, `exists ${address}`, 60_000, () =>
     readChain(chain, () => hasCode(chain.client, address)),
@@ -44,7 +44,7 @@ export async function checkOwnMove(
     const tried = await tryOwnMove(chain, own, token, recipient, call)
     if ('gas' in tried) {
       const gas = gasLimitOf(chain, tried.gas, (reason) => refusedMove(token, recipient, reason))
-      return { chain, call, gas, own }
+      return { chain, call, owner, gas, own }
     }
     const { refusal } = tried
     if (owner === recipient) throw belongsAlready(token.tokenId, recipient)

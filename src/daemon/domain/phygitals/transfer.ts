@@ -143,7 +143,12 @@ export async function record(
     teamId,
     action: call === 'mintNFT' ? 'phygitals.mint' : 'phygitals.transfer',
     target: `${contractAddress}/${tokenId}`,
-    detail: { chainId, recipient, transaction: id },
+    detail: {
+      chainId,
+      ...(move.owner === undefined ? {} : { owner: move.owner }),
+      recipient,
+      transaction: id,
+    },
     chips: await uidsOfToken(trx, token.id),
   })
   const data = { ...locationOf(token), recipient, initialTxHash: null }

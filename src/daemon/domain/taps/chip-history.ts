@@ -52,6 +52,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   'chips.remove': 'registration',
   'chips.provision': 'setup',
   'chips.reset': 'setup',
+  'phygitals.mint': 'mint',
   'guestbook.mint': 'mint',
   'badge-events.mint': 'mint',
   nfc: 'setup',
@@ -61,14 +62,30 @@ const kinds: Readonly<Record<string, Kind>> = {
   'badge-events': 'assignment',
 }
 
+const kindOf = (action: string, status: unknown): Kind =>
+  status === 'created' || status === 'removed'
+    ? 'registration'
+    : (kinds[action] ?? kinds[action.split('.')[0] ?? ''] ?? 'change')
+
+/** What concerns other chips, finds entries, or is shown as changes. Lists do too. */
+const left = new Set([
+  ...['changes', 'redirectUrl', 'before', 'registeredAt', 'tokenRow', 'owner'],
+  ...['created', 'changed', 'unchanged', 'removed', 'failed', 'assigned', 'unassigned'],
+])
+
 function ofChange(row: AuditRow, uid: string): HistoryEntry {
   const { at, action, actor, target, batch } = row
   const detail = parseObject(row.detail) ?? {}
   const changes = changesOf(action, detail, uid)
-  const { rows: _, uids: __, changes: ___, redirectUrl, ...about } = detail
+  const about = Object.fromEntries(
+    Object.entries(detail).filter(
+      ([name, value]) => !left.has(name) && !(name in (changes ?? {})) && !Array.isArray(value),
+    ),
+  )
+  const { redirectUrl } = detail
   return {
     at,
-    kind: kinds[action] ?? kinds[action.split('.')[0] ?? ''] ?? 'change',
+    kind: kindOf(action, rowOfChip(detail, uid)?.status),
     by: actor,
     ...(changes ? { changes } : {}),
     detail: {
@@ -92,6 +109,16 @@ function changesOf(action: string, detail: JsonObject, uid: string): HistoryEntr
           isJsonObject(change) ? [[column, change]] : [],
         ),
       )
+  if (action === 'phygitals.transfer')
+    return { owner: { ...('owner' in detail ? { from: detail.owner } : {}), to: detail.recipient } }
+  if (action === 'chips.provision' && 'before' in detail) {
+    const { before, keySet, generation } = detail
+    const from = isJsonObject(before) ? before : { keySet: null, generation: null }
+    return {
+      keySet: { from: from.keySet, to: keySet },
+      generation: { from: from.generation, to: generation },
+    }
+  }
   if (!editsOfUrl.has(action)) return undefined
   const from = row?.previous
   const to = row?.redirectUrl ?? (row && 'redirectUrl' in row ? null : detail.redirectUrl)
