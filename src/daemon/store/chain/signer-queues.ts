@@ -1,26 +1,33 @@
-import type { ExpressionBuilder } from 'kysely'
+import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
 import type { Queries } from '../database/database.ts'
 import { statement } from '../database/statement.ts'
 import type { Database, TransactionRow } from '../schema/schema.ts'
 import type { OfSigner } from './intents.ts'
 
-/**
- * Unsettled transactions of other signers that have to take effect first: they concern the same topic or counter, and
- * are older or already have a nonce.
- */
-const noneElsewhere = (key: 'topic' | 'sequence') => (e: ExpressionBuilder<Database, 'transactions'>) =>
-  e.not(
-    e.exists(
-      e
-        .selectFrom('transactions as other')
-        .select('other.id')
-        .whereRef(`other.${key}`, '=', `transactions.${key}`)
-        .whereRef('other.chainId', '=', 'transactions.chainId')
-        .whereRef('other.signer', '!=', 'transactions.signer')
-        .where('other.settledAt', 'is', null)
-        .where((o) => o.or([o('other.id', '<', o.ref('transactions.id')), o('other.state', '!=', 'queued')])),
-    ),
-  )
+type WithOther = ExpressionBuilder<Database & { other: Database['transactions'] }, 'other' | 'transactions'>
+
+/** There is no unsettled transaction with the same topic or counter that matters. */
+const noOther =
+  (key: 'topic' | 'sequence', matters: (o: WithOther) => Expression<SqlBool>) =>
+  (e: ExpressionBuilder<Database, 'transactions'>) =>
+    e.not(
+      e.exists(
+        e
+          .selectFrom('transactions as other')
+          .select('other.id')
+          .whereRef(`other.${key}`, '=', `transactions.${key}`)
+          .whereRef('other.chainId', '=', 'transactions.chainId')
+          .where('other.settledAt', 'is', null)
+          .where(matters),
+      ),
+    )
+
+/** Of another signer, and has to take effect first: it is older, or already has a nonce. */
+const isAhead = (o: WithOther) =>
+  o.and([
+    o('other.signer', '!=', o.ref('transactions.signer')),
+    o.or([o('other.id', '<', o.ref('transactions.id')), o('other.state', '!=', 'queued')]),
+  ])
 
 const settledGroup = (e: ExpressionBuilder<Database, 'transactions'>) =>
   e
@@ -40,8 +47,8 @@ export const queuedTransactions = statement<OfSigner & { limit: number }>()((db,
     .where('settledAt', 'is', null)
     // A daemon of an earlier version settles a group without its members.
     .where((e) => e.or([e('groupId', 'is', null), e.exists(settledGroup(e))]))
-    .where(noneElsewhere('topic'))
-    .where(noneElsewhere('sequence'))
+    .where(noOther('topic', isAhead))
+    .where(noOther('sequence', isAhead))
     .orderBy('id')
     .limit(p.limit),
 ).all
@@ -104,19 +111,8 @@ export async function takeableIntents(
   db: Queries,
   { chainId, signer, from, limit }: TakeOver & { limit: number },
 ): Promise<number[]> {
-  const noneSigned = (key: 'topic' | 'sequence') => (e: ExpressionBuilder<Database, 'transactions'>) =>
-    e.not(
-      e.exists(
-        e
-          .selectFrom('transactions as other')
-          .select('other.id')
-          .whereRef(`other.${key}`, '=', `transactions.${key}`)
-          .whereRef('other.chainId', '=', 'transactions.chainId')
-          .where('other.signer', '!=', signer)
-          .where('other.settledAt', 'is', null)
-          .where('other.state', '!=', 'queued'),
-      ),
-    )
+  const isSigned = (o: WithOther) =>
+    o.and([o('other.signer', '!=', signer), o('other.state', '!=', 'queued')])
   const rows = await db
     .selectFrom('transactions')
     .select('id')
@@ -127,8 +123,8 @@ export async function takeableIntents(
     .where('firstHash', 'is', null)
     .where('groupId', 'is', null)
     .where('candidates', 'like', maySend(signer))
-    .where(noneSigned('topic'))
-    .where(noneSigned('sequence'))
+    .where(noOther('topic', isSigned))
+    .where(noOther('sequence', isSigned))
     .orderBy('id')
     .limit(limit)
     .execute()
