@@ -77,7 +77,7 @@ describe('contracts register --abi', () => {
     const wrong = await register('BAD', 5, nowhere, abi, '--mint', 'mintWithLove(recipient,tokenId)')
     ends(wrong, 2, 'names the function mintWithLove, which the ABI lacks')
     ends(await register('BAD', 5, nowhere, 'nothing.json', ...both), 2, 'cannot be read')
-    for (const text of ['{"a":1}', '[', '{"result":"Contract source code not verified"}'])
+    for (const text of ['{"a":1}', '[', '{"result":"Contract source code not verified"}', 'x'.repeat(3e6)])
       ends(await register('BAD', 5, nowhere, file('bad.json', text), ...both), 2, 'contains no ABI')
     expect((await here.run('contracts', 'list', '--json')).json()).not.toContainEqual(
       expect.objectContaining({ symbol: 'BAD' }),

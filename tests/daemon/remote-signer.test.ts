@@ -72,6 +72,18 @@ test('no key is here, everything of a seed is sent, and doctor and metrics name 
   expect((await ask('/metrics')).text).toContain(`tapchip_signer_up{chain="31337",signer="${signer.host}"} 1`)
 })
 
+test('a signer with too few keys is named by doctor, and what it has is used', async () => {
+  const { ctx } = await start('3')
+  await allSettled(ctx)
+  expect(await chain()).toMatchObject({ signer: { problem: null, missingKeys: 1 }, trouble: null })
+  expect(await findings()).toContainEqual({
+    check: name(),
+    status: 'warn',
+    detail: 'it had too few keys: 1 fewer than TAPCHIP_RELAYERS_31337',
+    fix: 'give it more keys, and start the daemon again',
+  })
+})
+
 describe('a start while the signer is down', () => {
   test('serves taps, and everything waits until the signer is back', async () => {
     await allSettled((await start()).ctx)

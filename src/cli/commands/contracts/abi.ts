@@ -13,16 +13,22 @@ export function readAbi(path: string): AbiItem[] {
     if (statSync(path).size > maxBytes) throw new UsageError(`${path} is over ${maxBytes} bytes.`)
     return readFileSync(path, 'utf8')
   }).replace(/^\ufeff/, '')
-  if (!/^\s*[[{]/.test(text))
-    return text
-      .split(/\r?\n/)
-      .map((line) => line.trim().replace(/;$/, ''))
-      .filter((line) => line !== '' && !line.startsWith('//'))
-  const items = itemsOf(text)
-  if (items) return items.flatMap(toItem)
+  const items = /^\s*[[{]/.test(text) ? itemsOf(text)?.flatMap(toItem) : linesOf(text)
+  if (items) return items
   throw new UsageError(
     `${path} contains no ABI. Give a JSON array, an artifact with "abi", or lines such as: function mintTo(address to, uint256 tokenId)`,
   )
+}
+
+/** The daemon takes none that are longer. */
+const maxLineLength = 1000
+
+function linesOf(text: string): string[] | undefined {
+  const lines = text
+    .split(/\r?\n/)
+    .map((line) => line.trim().replace(/;$/, ''))
+    .filter((line) => line !== '' && !line.startsWith('//'))
+  return lines.every(({ length }) => length <= maxLineLength) ? lines : undefined
 }
 
 /** Of a bare array, an artifact of Foundry or Hardhat, or what Etherscan answers. */

@@ -102,9 +102,16 @@ const checkSigner = ({
 }: Partial<Pick<Chain, 'signer'>> & Pick<Chain, 'chainId'>): Finding[] => {
   if (!signer) return []
   const name = `signer of chain ${chainId} at ${signer.url}`
-  return signer.problem === null
+  if (signer.problem !== null) return [fail(name, signer.problem, signerFix(chainId))]
+  return signer.missingKeys === 0
     ? [ok(name, "it has the relayers' keys")]
-    : [fail(name, signer.problem, signerFix(chainId))]
+    : [
+        warn(
+          name,
+          `it had too few keys: ${signer.missingKeys} fewer than TAPCHIP_RELAYERS_${chainId}`,
+          'give it more keys, and start the daemon again',
+        ),
+      ]
 }
 
 const signerFix = (chainId: number): string =>

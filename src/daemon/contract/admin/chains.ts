@@ -91,6 +91,8 @@ export const chains = {
               /** Host and port. */
               url: z.string(),
               problem: z.string().nullable(),
+              /** The number of relayers that it had no key for. */
+              missingKeys: z.number(),
             })
             .nullable(),
           /** Missing or unexpected contracts, at most 100 across all chains. */

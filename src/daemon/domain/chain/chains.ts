@@ -50,17 +50,24 @@ interface SignerState {
   /** Host and port. */
   host: string
   problem: string | undefined
+  /** The number of relayers that the signer had no key for. */
+  missingKeys: number
 }
 
-/** @param isChecked true: asks the signer now */
-async function signerOf({ relayers }: Chain, isChecked: boolean): Promise<SignerState | undefined> {
+/** @param wanted the number of relayers @param isChecked true: asks the signer now */
+async function signerOf(
+  { relayers }: Chain,
+  wanted: number,
+  isChecked: boolean,
+): Promise<SignerState | undefined> {
   const signers = relayers.flatMap(({ remote }) => remote ?? [])
   const [first] = signers
   if (first === undefined) return undefined
   const problems = isChecked
     ? await Promise.all(signers.map((one) => one.check()))
     : signers.map(({ problem }) => problem)
-  return { host: first.host, problem: problems.find((one) => one !== undefined)?.message }
+  const problem = problems.find((one) => one !== undefined)?.message
+  return { host: first.host, problem, missingKeys: Math.max(0, wanted - relayers.length) }
 }
 
 interface RelayerState {
@@ -81,7 +88,10 @@ interface Endpoint extends EndpointHealth {
 interface Deps {
   db: Pick<Db, 'read'>
   chains: Chains
-  config: { chains: readonly { chainId: number; maxFeePerGas: bigint }[] }
+  config: {
+    chains: readonly { chainId: number; maxFeePerGas: bigint }[]
+    keySettings: ReadonlyMap<number, { relayers: number }>
+  }
 }
 
 /**
@@ -119,7 +129,7 @@ async function stateOf(
     headOf(chain),
     listTransactions(db.read, own),
     endpointsOf(chain, isChecked),
-    signerOf(chain, isChecked),
+    signerOf(chain, config.keySettings.get(chain.id)?.relayers ?? 1, isChecked),
     queueLengths(db.read, chain.id, teamId),
     jammedSenders(db.read, chain.id),
   ])

@@ -36,7 +36,7 @@ export function chainRoutes(app: FastifyInstance, ctx: Context): void {
           lastError: endpoint.lastError ?? null,
           checks: endpoint.checks ?? null,
         })),
-        signer: state.signer ? { url: state.signer.host, problem: state.signer.problem ?? null } : null,
+        signer: onWire(state.signer),
         contracts: state.contracts,
       })),
       ...ctx.chains.late().map(({ chainId, host, problem }) => ({
@@ -44,7 +44,7 @@ export function chainRoutes(app: FastifyInstance, ctx: Context): void {
         chainId,
         isEmbedded: ctx.chains.embedded?.chainId === chainId,
         trouble: { code: 'signer' as const, message: problem, transactionId: null },
-        signer: { url: host, problem },
+        signer: { url: host, problem, missingKeys: 0 },
       })),
     ],
   })
@@ -67,3 +67,6 @@ const unserved = {
   endpoints: [],
   contracts: [],
 }
+
+const onWire = (signer: { host: string; problem: string | undefined; missingKeys: number } | undefined) =>
+  signer ? { url: signer.host, problem: signer.problem ?? null, missingKeys: signer.missingKeys } : null
