@@ -325,3 +325,32 @@ test.each([
   expect(foreign.status).toBe(200)
   expect(await others()).toBe(before)
 })
+
+test('a chip that the first team removed tells nothing of before to a stranger who registers it', async () => {
+  const [hex, by] = [chipUid(10_400), stranger.key ?? {}]
+  const uid = decimal(hex)
+  const row = (cells: object) => ({
+    payload: `${JSON.stringify(cells)}\n`,
+    headers: { 'content-type': 'application/x-ndjson' },
+  })
+  const as = async (who: Headers, key: string, request: WritingRequest) => {
+    const { status, text } = await call(key, request, who)
+    expect({ status, text }).toMatchObject({ status: 200 })
+    return text
+  }
+  const labelled = row({ uid, label: 'Acme secret', redirectUrl: 'https://acme.example/before' })
+  await as(world.admin, 'POST', { url: '/admin/chips/apply?team=Acme', ...labelled })
+  await world.app.inject({ url: tapPath(tap(derived, { uid: hex }, 7)) })
+  await as(world.admin, 'DELETE', { url: `/admin/chips/${uid}` })
+  const imported = await as(by, 'POST', {
+    url: '/admin/chips/import?chipGroup=Found&keySet=101',
+    ...row({ uid }),
+  })
+  expect(imported).toContain('"created"')
+  const told = []
+  for (const url of [`chips/${uid}`, `chips/${uid}/history`, `taps?uid=${uid}`, `audit?uid=${uid}`])
+    told.push(await as(by, 'GET', { url: `/admin/${url}` }))
+  expect(told.join('\n')).not.toMatch(/acme|"tap"|chips\.(apply|remove)|admin:root/i)
+  expect(JSON.parse(told[1] ?? '')).toMatchObject([{ kind: 'registration', by: 'key:operator' }])
+  expect(JSON.parse(told[2] ?? '')).toEqual([])
+})
