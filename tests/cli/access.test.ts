@@ -249,8 +249,19 @@ test('login --status says which keys there are, whence, and whether they are goo
       apiKeyOrigin: 'TAPCHIP_API_KEY',
       adminToken: 'good',
       adminTokenOrigin: 'TAPCHIP_ADMIN_TOKEN',
+      apiKeyCredential: { kind: 'api-key', name: 'ops', team: 'Acme', scopes: ['all'], expiresAt: null },
+      adminTokenCredential: {
+        kind: 'admin-token',
+        name: 'root',
+        team: null,
+        scopes: ['all'],
+        expiresAt: null,
+      },
     },
   ])
+  expect((await here.run('login', '--status')).stdout).toContain(
+    'good, from TAPCHIP_API_KEY: "ops" of the team Acme, with all, valid until it is revoked',
+  )
   here.env.TAPCHIP_API_KEY = 'svc_wrong'
   const bad = await here.run('login', '--status')
   expect([bad.code, bad.stdout]).toEqual([4, expect.stringContaining('refused, from TAPCHIP_API_KEY')])

@@ -63,6 +63,30 @@ test('doctor warns of key sets whose chips all share one key', async () => {
   await here.json('key-sets', 'remove', '901', '--yes')
 })
 
+test('doctor names the credentials, and warns of one that ends within two weeks', async () => {
+  const credentials = async () =>
+    ((await here.json('doctor')) as { check: string }[]).filter(({ check }) =>
+      ['API key', 'admin token'].includes(check),
+    )
+  expect(await credentials()).toMatchObject([
+    { status: 'ok', detail: '"ops" of the team Acme, with all, valid until it is revoked' },
+    { status: 'ok', detail: '"root" of all teams, with all, valid until it is revoked' },
+  ])
+  const made = async (days: number) => {
+    const args = ['--name', `${days} days`, '--team', 'Acme', '--scopes', 'read', '--expires', `${days}d`]
+    here.env.TAPCHIP_API_KEY = ((await here.json('api-keys', 'create', ...args)) as { key: string }).key
+    return (await credentials())[0]
+  }
+  expect(await made(3)).toMatchObject({
+    status: 'warn',
+    detail: expect.stringMatching(
+      /^"3 days" of the team Acme, with read, valid until \d.*: it ends in less than 3 days$/,
+    ),
+    fix: expect.stringContaining('tapchip api-keys create'),
+  })
+  expect(await made(30)).toMatchObject({ status: 'ok' })
+})
+
 test('doctor fails when something is wrong, and says the fix', async () => {
   here.env.TAPCHIP_API_KEY = 'svc_wrong'
   const ran = await here.run('doctor')

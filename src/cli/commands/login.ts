@@ -13,6 +13,7 @@ import {
 } from '../config-file.ts'
 import type { CliContext } from '../context.ts'
 import { type ExitCode, exitCodes, MissingCredential, UsageError } from '../errors.ts'
+import { describeIdentity, type Identity, identify } from './doctor/credential.ts'
 
 const login = defineCommand({
   name: 'login',
@@ -31,7 +32,7 @@ const login = defineCommand({
     admin: flag('--admin', 'It is an admin token'),
     withToken: flag('--with-token', 'Read it from standard input, even on a terminal'),
     noCheck: flag('--offline', 'Do not check it'),
-    status: flag('--status', 'Save nothing; show the keys and whether they are valid'),
+    status: flag('--status', 'Save nothing; show the keys, whether they are valid, and what they may do'),
   },
   run: async (ctx, { options }) => {
     if (options.status) return printStatus(ctx)
@@ -179,14 +180,21 @@ export const printStatus = async (ctx: CliContext): Promise<ExitCode> => {
     adminToken: await stateOf(config.adminToken() !== undefined, () => ctx.call('GET /admin/status')),
     adminTokenOrigin: config.adminTokenOrigin() ?? null,
   }
-  const withOrigin = (state: State, origin: string | null) =>
-    origin === null ? state : `${state}, from ${origin}`
-  await ctx.io.one(status, (it) => ({
-    Daemon: it.url,
-    Context: it.context,
-    'API key': withOrigin(it.apiKey, it.apiKeyOrigin),
-    'Admin token': withOrigin(it.adminToken, it.adminTokenOrigin),
-  }))
+  const [key, token] = await Promise.all([
+    status.apiKey === 'good' ? identify(ctx, 'apiKey') : undefined,
+    status.adminToken === 'good' ? identify(ctx, 'adminToken') : undefined,
+  ])
+  const withOrigin = (state: State, origin: string | null, may: Identity | undefined) =>
+    `${state}${origin === null ? '' : `, from ${origin}`}${may ? `: ${describeIdentity(may)}` : ''}`
+  await ctx.io.one(
+    { ...status, apiKeyCredential: key ?? null, adminTokenCredential: token ?? null },
+    (it) => ({
+      Daemon: it.url,
+      Context: it.context,
+      'API key': withOrigin(it.apiKey, it.apiKeyOrigin, key),
+      'Admin token': withOrigin(it.adminToken, it.adminTokenOrigin, token),
+    }),
+  )
   const states = [status.apiKey, status.adminToken]
   const good = states.includes('good') && !states.includes('refused')
   if (!good) ctx.io.note('Save a key: tapchip login. Save an admin token: tapchip login --admin')

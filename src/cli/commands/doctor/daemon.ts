@@ -4,6 +4,7 @@ import type { AnswerOf } from '../../client/types.ts'
 import type { CliContext } from '../../context.ts'
 import { counted } from '../../io/text.ts'
 import { checkChains } from './chains.ts'
+import { checkApiKey, checkIdentity } from './credential.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 import { checkBackup, checkRefusedTaps } from './service.ts'
 
@@ -95,19 +96,6 @@ const checkClock = (ctx: CliContext, date: string | undefined): Finding => {
       )
 }
 
-const checkApiKey = async (ctx: CliContext): Promise<Finding> => {
-  if (!ctx.config().apiKey)
-    return warn('API key', 'none', 'tapchip api-keys create --name NAME, then tapchip login')
-  try {
-    await ctx.call('GET /chip-groups')
-    return ok('API key', 'accepted')
-  } catch (error) {
-    if (error instanceof ApiError && error.statusCode === 403)
-      return ok('API key', 'accepted, but it may not read')
-    return fail('API key', messageOf(error), 'tapchip login')
-  }
-}
-
 const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
   const { adminUrl, adminToken, hasCredential } = ctx.config()
   const isKey = !adminToken()
@@ -131,10 +119,10 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
       return [fail('database', messageOf(error).replace(/\.$/, ''), serverFix(error.trouble), error.trouble)]
     return [fail('admin token', messageOf(error), 'set TAPCHIP_ADMIN_TOKEN, or tapchip login --admin')]
   }
-  const { database, disk, counts, version, token, warnings, admin } = status
+  const { database, disk, counts, version, warnings, admin } = status
   const cliVersion = __TAPCHIP_VERSION__
   return [
-    ...(isKey ? [] : [ok('admin token', `${token.name} (${token.scopes.join(', ')})`)]),
+    ...(isKey ? [] : [await checkIdentity(ctx, 'adminToken')]),
     ok('administration', describeAdminAddress(ctx, admin)),
     checkDatabase(database, status.audit === null),
     checkDisk(disk, database.server !== null && database.server !== undefined),
