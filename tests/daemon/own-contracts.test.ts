@@ -162,6 +162,28 @@ describe('on the tap page and by codes', () => {
     expect(await owner(3)).toBe(getAddress(bob))
   })
 
+  test('of ten transfers of a token at once one moves it, once', async () => {
+    await t.mint(6)
+    await t.link(chips.jacket(6), 6)
+    const recipients = Array.from({ length: 10 }, (_, n) =>
+      getAddress(`0x${String(n + 1).padStart(40, '7')}`),
+    )
+    const asked = await Promise.all(
+      recipients.map((recipient) =>
+        p.ask('/phygitals/transfer', { ...t.token(6), recipient }, { key: acmeKey }),
+      ),
+    )
+    await p.settled()
+    const done = (await moves()).filter(
+      ({ topic, state }) => topic === tokenTopic(t.token(6)) && state === 'confirmed',
+    )
+    // Whoever gets it has approved nothing, so that it goes no further.
+    expect(done).toMatchObject([{ signings: 1 }])
+    expect(asked.filter(({ status }) => status === 200)).not.toHaveLength(0)
+    const first = JSON.parse(done[0]?.subject ?? '{}').recipient
+    expect(await owner(6)).toBe(first)
+  })
+
   test('two taps register first, then move', async () => {
     const other = await teamTokenOf(p)
     await other.mint(1)
