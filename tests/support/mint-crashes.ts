@@ -8,6 +8,7 @@ import { untilItRests } from './batch-crashes.ts'
 import { adminToken } from './daemon.ts'
 import { uploadBatch } from './daemon-batch-kinds.ts'
 import { callOn } from './fleet.ts'
+import { guestRows, guestSeed, mintedByGuestbook } from './guest-sheets.ts'
 import { mintedAt, mintRows, mintSeed, recipientOf } from './mint-sheets.ts'
 import { spawnDaemon } from './process.ts'
 
@@ -30,12 +31,32 @@ export interface MintKill {
   when: 'before' | 'after'
 }
 
+/** What a sheet mints: tokens of chips, or of guests. */
+export const sheets = {
+  chips: { command: 'phygitals transfer', seed: mintSeed, rows: mintRows, minted: mintedAt },
+  guests: {
+    command: 'guestbook mint',
+    seed: () => guestSeed,
+    rows: guestRows,
+    // Of guests, each token is one of many.
+    minted: async (...of: Parameters<typeof mintedByGuestbook>) => {
+      const minted = await mintedByGuestbook(...of)
+      return { ...minted, tokens: minted.events }
+    },
+  },
+} as const
+
 /** Mints a sheet with a daemon that is killed at a write. @returns how many transactions it took */
-export async function mintSheetKilledAt({ writes, at, when }: MintKill, rows: number): Promise<number> {
+export async function mintSheetKilledAt(
+  { writes, at, when }: MintKill,
+  rows: number,
+  of: keyof typeof sheets = 'chips',
+): Promise<number> {
+  const sheet = sheets[of]
   const dataDir = mkdtempSync(join(tmpdir(), 'tapchip-mints-'))
   try {
     const seed = join(dataDir, 'seed.json')
-    writeFileSync(seed, JSON.stringify(mintSeed(rows)))
+    writeFileSync(seed, JSON.stringify(sheet.seed(rows)))
     const args = ['--data-dir', dataDir, '--port', '0', '--log-level', 'error']
     const torn = await spawnDaemon([...args, '--seed', seed], {
       ...env,
@@ -46,9 +67,15 @@ export async function mintSheetKilledAt({ writes, at, when }: MintKill, rows: nu
     })
     const contractOf = async (url: string) => (await callOn(url)('GET /admin/contracts')).body[0]
     await expect.poll(async () => (await contractOf(torn.ready.url)).status).toBe('confirmed')
-    const lines = mintRows(rows).map(({ row: _, ...line }) => line)
+    // The events of a guestbook, too.
+    const unsettledAt = async (url: string) =>
+      (await callOn(url)('GET /admin/transactions?limit=1000')).body.filter(
+        ({ settledAt }: { settledAt: string | null }) => settledAt === null,
+      ).length
+    await expect.poll(() => unsettledAt(torn.ready.url)).toBe(0)
+    const lines = sheet.rows(rows).map(({ row: _, ...line }) => line)
     // It may be killed before it answers.
-    const started = uploadBatch(torn.ready.url, 'phygitals transfer', lines).catch(() => undefined)
+    const started = uploadBatch(torn.ready.url, sheet.command, lines).catch(() => undefined)
     expect(await torn.exited).toBeNull()
     await started
     const next = await spawnDaemon(args, env)
@@ -56,16 +83,12 @@ export async function mintSheetKilledAt({ writes, at, when }: MintKill, rows: nu
       const call = callOn(next.ready.url)
       const [{ id }] = (await call('GET /admin/batches')).body
       expect(await untilItRests(call, id)).toMatchObject({ state: 'done', done: rows, changed: rows })
-      const unsettled = async () =>
-        (await call('GET /admin/transactions?limit=1000')).body.filter(
-          ({ settledAt }: { settledAt: string | null }) => settledAt === null,
-        ).length
-      await expect.poll(unsettled, { timeout: 30_000 }).toBe(0)
+      await expect.poll(() => unsettledAt(next.ready.url), { timeout: 30_000 }).toBe(0)
       const client = createPublicClient({ transport: http(next.ready.chains['31337']) })
       const { address } = await contractOf(next.ready.url)
-      const { holders, transactions, ...counts } = await mintedAt(client, getAddress(address))
+      const { holders, transactions, ...counts } = await sheet.minted(client, getAddress(address))
       expect(counts).toEqual({ events: rows, tokens: rows })
-      const expected = mintRows(rows).map(({ row }) => [recipientOf(row), 1] as const)
+      const expected = sheet.rows(rows).map(({ row }) => [recipientOf(row), 1] as const)
       expect(new Map(holders)).toEqual(new Map(expected))
       return transactions
     } finally {

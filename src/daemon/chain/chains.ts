@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { BackgroundLoop } from '../../values/background-loop.ts'
-import { groupKind, rawAttemptsSince } from '../store/chain/intents.ts'
+import { groupKinds, rawAttemptsSince } from '../store/chain/intents.ts'
 import { type Db, isShared } from '../store/database/database.ts'
 import { type Chain, embeddedAccess, embeddedTip, type RemoteChain, remoteAccess } from './chain.ts'
 import { acquireChain } from './dev-chain/alone.ts'
@@ -18,6 +18,7 @@ import { SignerProblem } from './keys/transaction-signer.ts'
 import { Web3signer } from './keys/web3signer.ts'
 import { messageOf } from './node-answer.ts'
 import { contractMove, moveBuilder } from './relayer/contract-move.ts'
+import { guestbookMints } from './relayer/guestbook-mints.ts'
 import { type ClaimOptions, claimBuilder, phygitalClaim } from './relayer/phygital-claim.ts'
 import { phygitalMints } from './relayer/phygital-mints.ts'
 import { openRelayer, type Relayer } from './relayer/relayer.ts'
@@ -161,7 +162,8 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
       withoutEffect: (row, blockNumber) => options.withoutEffect(get(row.chainId), row, blockNumber),
       builders: {
         [claimBuilder]: phygitalClaim(claims),
-        [groupKind]: phygitalMints(claims),
+        [groupKinds.phygital]: phygitalMints(claims),
+        [groupKinds.guestbook]: guestbookMints,
         [moveBuilder]: contractMove,
       },
     })

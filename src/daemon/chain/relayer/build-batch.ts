@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { groupKind } from '../../store/chain/intents.ts'
+import { isGroup } from '../../store/chain/intents.ts'
 import type { TransactionRow } from '../../store/schema/schema.ts'
 import { SignerProblem } from '../keys/transaction-signer.ts'
 import { type Building, type BuildResult, buildCall, type PriorOutcome } from './build-call.ts'
@@ -52,8 +52,9 @@ export async function buildBatch(
   for (const [index, row] of rows.entries()) {
     const nonce = first + attempts.length
     const isFirst = nonce === view.used
-    const built =
-      row.kind === groupKind ? await buildGroup(building, row) : await buildCall(building, row, { isFirst })
+    const built = isGroup(row.kind)
+      ? await buildGroup(building, row)
+      : await buildCall(building, row, { isFirst })
     if (built.kind === 'call') {
       const { gas, call } = built
       const attempt = signAttempt(sender, { purpose: 'effect', nonce, gas, fees, isLegacy, call })

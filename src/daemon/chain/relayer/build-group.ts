@@ -29,8 +29,7 @@ export async function buildGroup(building: Building, row: TransactionRow): Promi
   const builder = sender.builders[row.builder ?? '']
   const callOf = async (some: readonly TransactionRow[]) => {
     if (!builder) throw new CannotBuild(`this version knows no builder "${row.builder}"`)
-    const args = some.map((member): unknown => JSON.parse(member.args ?? 'null'))
-    const { to, data } = await builder.build(args, contextOf(building, row, 0n))
+    const { to, data } = await builder.build(some.map(argsOf), contextOf(building, row, 0n))
     return { to, data }
   }
   try {
@@ -59,6 +58,10 @@ export async function buildGroup(building: Building, row: TransactionRow): Promi
     return { kind: 'wait', waiting: 'builder', words: messageOf(error) }
   }
 }
+
+/** What a group's builder takes for a member: its arguments, or its call if that was recorded. */
+export const argsOf = ({ builder, args, to, data }: TransactionRow): unknown =>
+  builder === null ? { to, data } : JSON.parse(args ?? 'null')
 
 async function withReceiver({ sender }: Building, members: readonly TransactionRow[]): Promise<number[]> {
   const checked = await Promise.all(

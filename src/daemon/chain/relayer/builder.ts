@@ -90,10 +90,16 @@ export interface Builder {
    */
   since?(args: unknown, question: SinceQuestion): Promise<LaterMove | undefined>
   /** Why a transaction that succeeded has not had its effect; undefined if it has. Absent: success implies it. */
-  withoutEffect?(
-    args: unknown,
-    mined: { hash: Hex; blockHash: Hex; at: AtBlock; client: ChainClient },
-  ): Promise<string | undefined>
+  withoutEffect?(args: unknown, mined: Mined): Promise<string | undefined>
+  /** Of a group that succeeded: the positions of members that had no effect. Absent: all had theirs. @param args theirs */
+  refusedOf?(args: readonly unknown[], mined: Mined): Promise<readonly number[]>
+}
+
+interface Mined {
+  hash: Hex
+  blockHash: Hex
+  at: AtBlock
+  client: ChainClient
 }
 
 export type Builders = Readonly<Record<string, Builder>>

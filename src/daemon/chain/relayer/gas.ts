@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem'
-import { groupKind } from '../../store/chain/intents.ts'
+import { isGroup } from '../../store/chain/intents.ts'
 import type { TransactionRow } from '../../store/schema/schema.ts'
 import type { Node } from './node.ts'
 
@@ -26,7 +26,7 @@ export function withinLimit(
   { builder }: Pick<TransactionRow, 'builder'>,
   gas: number,
 ): number | { tooMuch: string } {
-  if (builder === null || builder === groupKind || gas <= maxGas) return gas
+  if (builder === null || isGroup(builder) || gas <= maxGas) return gas
   // The margin is optional.
   if (gas <= withMargin(maxGas)) return maxGas
   const needed = Math.floor((gas * 5) / 6)

@@ -1,5 +1,5 @@
 import { markMembers } from '../../store/chain/groups.ts'
-import { groupKind, markAttemptError, markAttemptsTaken } from '../../store/chain/intents.ts'
+import { isGroup, markAttemptError, markAttemptsTaken } from '../../store/chain/intents.ts'
 import { markBroadcast, markWaiting } from '../../store/chain/states.ts'
 import type { Queries } from '../../store/database/database.ts'
 import type { TransactionAttemptRow, TransactionRow } from '../../store/schema/schema.ts'
@@ -140,7 +140,7 @@ async function record(trx: Queries, answers: readonly Answer[], at: string): Pro
     await markBroadcast(trx, { ids: accepted.map(({ row }) => row.id), at })
   }
   for (const { row } of accepted)
-    if (row.kind === groupKind) await markMembers(trx, { groupId: row.id, at, state: 'broadcast' })
+    if (isGroup(row.kind)) await markMembers(trx, { groupId: row.id, at, state: 'broadcast' })
   for (const { row } of accepted)
     if (row.state !== 'signed' && isAboutSending(row.waiting))
       await markWaiting(trx, { id: row.id, at, waiting: null })

@@ -69,7 +69,14 @@ export interface RelayTiming extends DriverPace {
 
 export type OnSettled = (
   trx: Queries,
-  transaction: { id: number; kind?: string; state: 'confirmed' | 'reverted' | 'cancelled'; at: string },
+  transaction: {
+    id: number
+    kind?: string
+    state: 'confirmed' | 'reverted' | 'cancelled'
+    at: string
+    /** Members of a group that had no effect by it. */
+    refused?: readonly number[]
+  },
 ) => Promise<void>
 
 /**

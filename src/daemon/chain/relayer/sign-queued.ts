@@ -1,6 +1,6 @@
 import { formatGwei } from 'viem'
 import { markMembers, releaseMembers } from '../../store/chain/groups.ts'
-import { groupKind, insertAttempts } from '../../store/chain/intents.ts'
+import { insertAttempts, isGroup } from '../../store/chain/intents.ts'
 import { findSender, takeNonces } from '../../store/chain/senders.ts'
 import { queuedTransactions } from '../../store/chain/signer-queues.ts'
 import { cancelQueued, markDoneBefore, markSigned, markWaiting } from '../../store/chain/states.ts'
@@ -205,7 +205,7 @@ async function markQueuedWaiting(
   why: { at: string; waiting: TransactionRow['waiting']; words: string | null },
 ): Promise<void> {
   await markWaiting(trx, { id, ...why })
-  if (kind === groupKind) await markMembers(trx, { groupId: id, state: 'queued', ...why })
+  if (isGroup(kind)) await markMembers(trx, { groupId: id, state: 'queued', ...why })
 }
 
 /** Pending transactions that may still advance a counter. Failed ones, and those being filled, do not. */

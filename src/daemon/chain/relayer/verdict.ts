@@ -1,10 +1,11 @@
 import type { Address, Hex } from 'viem'
-import { markMembers } from '../../store/chain/groups.ts'
-import { groupKind, supersededBy } from '../../store/chain/intents.ts'
+import { markMembers, membersOf } from '../../store/chain/groups.ts'
+import { isGroup, supersededBy } from '../../store/chain/intents.ts'
 import { markConfirmed, markQueuedAgain, markSettled } from '../../store/chain/states.ts'
 import type { Queries } from '../../store/database/database.ts'
 import type { TransactionRow } from '../../store/schema/schema.ts'
 import { readAt } from './build-call.ts'
+import { argsOf } from './build-group.ts'
 import { refusalIn } from './contract-call.ts'
 import type { Rerun } from './node.ts'
 import type { Sender, View } from './sender.ts'
@@ -50,7 +51,8 @@ export async function verdictOn(sender: Sender, view: View, row: MinedRow): Prom
   if (row.succeeded === 1) {
     const missing =
       (await sender.withoutEffect(row, BigInt(view.head.number))) ?? (await missingEffect(sender, view, row))
-    return missing === undefined ? [confirm(sender, row)] : end('reverted', missing)
+    if (missing !== undefined) return end('reverted', missing)
+    return [confirm(sender, row, await refusedMembers(sender, view, row))]
   }
 
   // It was given up while pending, so nothing is signed again.
@@ -71,23 +73,39 @@ export async function verdictOn(sender: Sender, view: View, row: MinedRow): Prom
   )
 }
 
-function missingEffect(sender: Sender, view: View, { builder, args, minedHash, blockHash }: MinedRow) {
-  if (builder === null) return undefined
-  return sender.builders[builder]?.withoutEffect?.(JSON.parse(args ?? 'null'), {
-    hash: storedHex(minedHash),
-    blockHash: storedHex(blockHash),
-    at: readAt(sender, view),
-    client: sender.node.client,
-  })
+const builderOf = ({ builders }: Pick<Sender, 'builders'>, { builder }: Pick<MinedRow, 'builder'>) =>
+  builder === null ? undefined : builders[builder]
+
+const minedAt = (sender: Sender, view: View, { minedHash, blockHash }: MinedRow) => ({
+  hash: storedHex(minedHash),
+  blockHash: storedHex(blockHash),
+  at: readAt(sender, view),
+  client: sender.node.client,
+})
+
+const missingEffect = (sender: Sender, view: View, row: MinedRow) =>
+  builderOf(sender, row)?.withoutEffect?.(JSON.parse(row.args ?? 'null'), minedAt(sender, view, row))
+
+/** @returns IDs */
+async function refusedMembers(sender: Sender, view: View, row: MinedRow): Promise<number[]> {
+  const builder = builderOf(sender, row)
+  if (!builder?.refusedOf) return []
+  const members = await membersOf(sender.db.read, row.id)
+  const positions = await builder.refusedOf(members.map(argsOf), minedAt(sender, view, row))
+  return members.flatMap(({ id }, at) => (positions.includes(at) ? [id] : []))
 }
 
 /** In the same write as its block: if the latest block is final, both are new at once. */
-const confirm = (sender: Sender, { id, kind, minedHash, blockHash, blockNumber }: MinedRow): Change => ({
+const confirm = (
+  sender: Sender,
+  { id, kind, minedHash, blockHash, blockNumber }: MinedRow,
+  refused: readonly number[],
+): Change => ({
   id,
   mines: true,
   write: async (trx, at) => {
     if (await markConfirmed(trx, { id, at, minedHash, blockHash, blockNumber }))
-      await sender.onSettled(trx, { id, kind, state: 'confirmed', at })
+      await sender.onSettled(trx, { id, kind, state: 'confirmed', at, refused })
   },
 })
 
@@ -97,7 +115,7 @@ export async function doneBy(
   row: Pick<TransactionRow, 'builder' | 'to' | 'data' | 'sequenceValue' | 'signedBlock'>,
   untilBlock: number,
 ): Promise<Hex | undefined> {
-  const builder = row.builder === null ? undefined : builders[row.builder]
+  const builder = builderOf({ builders }, row)
   if (!builder?.doneBy || row.to === null || row.data === null) return undefined
   const call = { to: storedAddress(row.to), data: storedHex(row.data) }
   const counted = row.sequenceValue === null ? undefined : BigInt(row.sequenceValue)
@@ -118,7 +136,7 @@ export const resign = (
   write: async (trx, at) => {
     const { id } = row
     const later = await supersededBy(trx, row)
-    if (row.kind === groupKind) await markMembers(trx, { groupId: id, at, state: 'queued' })
+    if (isGroup(row.kind)) await markMembers(trx, { groupId: id, at, state: 'queued' })
     if (later === undefined) return markQueuedAgain(trx, { id, at })
     // It is being canceled but may still take effect, so it waits for the outcome.
     if (later.abandonedBecause !== null && later.settledAt === null) return false
@@ -161,7 +179,7 @@ async function mustBeResigned(
   call: { to: Address | null; data: Hex },
   rerun: Rerun,
 ): Promise<boolean> {
-  const builder = row.builder === null ? undefined : builders[row.builder]
+  const builder = builderOf({ builders }, row)
   if (!builder?.afterRevert || row.signings >= timing.maxSignings) return false
   const args: unknown = JSON.parse(row.args ?? 'null')
   const counted = row.sequenceValue === null ? undefined : BigInt(row.sequenceValue)

@@ -4,7 +4,7 @@ import type { OnSettled } from '../../chain/relayer/sender.ts'
 import { allTeams } from '../../store/access/teams.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { abandonMembers } from '../../store/chain/groups.ts'
-import { findTransaction, groupKind, moveKinds } from '../../store/chain/intents.ts'
+import { findTransaction, isGroup, moveKinds } from '../../store/chain/intents.ts'
 import {
   findTransactionByHash,
   listTransactions as list,
@@ -148,9 +148,9 @@ export async function cancelTransaction(
     // A group is given up as a whole; its other members are then sent alone.
     const sent = { id: row.groupId ?? id, at, reason }
     const member = row.groupId === null ? {} : { id }
-    if (row.groupId !== null || row.kind === groupKind)
+    if (row.groupId !== null || isGroup(row.kind))
       await abandonMembers(trx, { groupId: sent.id, at, reason, ...member })
-    const kind = row.groupId === null ? row.kind : groupKind
+    const { kind } = (await findTransaction(trx, sent.id)) ?? row
     if (await cancelQueued(trx, sent))
       await settledWith({ webhookEvents })(trx, { id: sent.id, kind, state: 'cancelled', at })
     else if (!(await abandon(trx, sent))) throw tooLate(row)
@@ -194,7 +194,7 @@ export type { Json, KeyedRequest }
 export const settledWith =
   ({ webhookEvents }: { webhookEvents: WebhookEvents }): OnSettled =>
   async (trx, transaction) => {
-    if (transaction.kind === groupKind) return settleMembers(trx, transaction, webhookEvents)
+    if (isGroup(transaction.kind)) return settleMembers(trx, transaction, webhookEvents)
     await updateRecords(trx, transaction, webhookEvents)
     await webhookEvents.recordSettled(trx, transaction)
   }

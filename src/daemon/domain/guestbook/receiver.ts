@@ -10,18 +10,24 @@ import {
 import type { Chain } from '../../chain/chains.ts'
 import { revertOf } from '../../chain/node-answer.ts'
 import { plainText as plain } from '../../outbound/foreign-text.ts'
+import type { GroupGas } from '../chain/group-size.ts'
 import { readChain } from '../chain/read-chain.ts'
 import { DomainError } from '../errors/errors.ts'
 
 const usedByMint = 82_000
 const mintGas = 150_000
+/** Of `mintBatch`, each to a guest without code. */
+export const mintBatchGas: GroupGas = { group: 40_000, mint: 56_000 }
 /** Gas for a recipient contract's hook; the contract's batch mint allows as much. */
 const hookGas = 250_000
 // The caller keeps 1/64 of a call's gas (EIP-150).
 const mintWithHookGas = mintGas + Math.ceil((hookGas * 64) / 63)
 
+/** The recipient has no code that decides how much gas its mint takes. @param limit from `gasToMintTo` */
+export const isPlain = (limit: number): boolean => limit === mintGas
+
 /** Maximum gas of a mint. @param limit from `gasToMintTo` */
-export const gasTaken = (limit: number): number => (limit === mintGas ? usedByMint : limit)
+export const gasTaken = (limit: number): number => (isPlain(limit) ? usedByMint : limit)
 
 const receiverAbi = parseAbi([
   'function onERC1155Received(address operator, address from, uint256 id, uint256 value, bytes data) returns (bytes4)',

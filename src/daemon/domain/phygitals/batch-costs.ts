@@ -10,13 +10,14 @@ import type { Db } from '../../store/database/database.ts'
 import type { TokenLocation } from '../../store/phygitals/tokens.ts'
 import type { ContractRow } from '../../store/schema/schema.ts'
 import { budgetLeft } from '../chain/budget.ts'
+import { groupsOf } from '../chain/group-size.ts'
 import { claimSample } from '../chain/l1-fee.ts'
 import { type ChainTotals, priced } from '../chain/prices.ts'
 import { chainOf } from '../chain/read-chain.ts'
 import { notFound } from '../errors/errors.ts'
 import type { BudgetClock } from '../time/time.ts'
 import type { CurrentToken } from './batch-row.ts'
-import { gasOfMints, groupSize } from './group-size.ts'
+import { groupSize, mintManyGas } from './group-size.ts'
 import { futureTokenOf } from './mint-token.ts'
 import { tryOwnMove } from './own-move.ts'
 import { signClaim } from './sign-claim.ts'
@@ -141,11 +142,9 @@ export class BatchCosts {
   /** undefined: each one is a transaction. */
   async #groupsOf({ contract, call, count }: Kind) {
     const isOurs = contract.transactionId !== null
-    if (!this.#inGroups || !isOurs || call !== 'mintNFT' || count < 2) return undefined
+    if (!this.#inGroups || !isOurs || call !== 'mintNFT') return undefined
     const size = await groupSize(chainOf(this.#deps.chains, contract.chainId), contract.address)
-    if (size < 2) return undefined
-    const groups = Math.ceil(count / size)
-    return { count: groups, gas: gasOfMints(count, groups), largest: gasOfMints(Math.min(count, size), 1) }
+    return groupsOf(mintManyGas, count, size)
   }
 
   async #ofChain(chain: Chain, cap: bigint | undefined): Promise<ChainTotals> {

@@ -37,7 +37,7 @@ import {
   tokenOfTeam,
 } from './target.ts'
 
-interface Requester {
+export interface Requester {
   actor: Actor
   idempotency: KeyedRequest | undefined
 }

@@ -98,13 +98,15 @@ export const abandonMembers = (
     .set({ abandonedBecause: reason, updatedAt: at })
     .execute()
 
-/** Mined with their effect. */
+/** Mined with their effect, apart from those that were refused. */
 export const confirmMembers = (
   db: Queries,
   at: string,
   { id, sender, nonce, minedHash, blockHash, blockNumber, reason }: TransactionRow,
+  refused: readonly number[],
 ) =>
   unsettled(db, id)
+    .$if(refused.length > 0, (query) => query.where('id', 'not in', refused))
     .set({
       ...{ state: 'confirmed', sender, nonce, minedHash, blockHash, blockNumber, reason, succeeded: 1 },
       ...{ waiting: null, settledAt: at, updatedAt: at },

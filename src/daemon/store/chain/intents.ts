@@ -17,8 +17,10 @@ const insert = statement<NewTransaction>()((db, p) =>
 )
 /** Kinds by the contract's function. These transactions move tokens, and change no recorded data of a contract. */
 export const moveKinds = { claimNFT: 'phygital-transfer', mintNFT: 'phygital-mint' } as const
-/** Sends several mints of one contract. See groups.ts. */
-export const groupKind = 'phygital-mints'
+/** Each sends several mints of one contract. Builders of groups have the same names. See groups.ts. */
+export const groupKinds = { phygital: 'phygital-mints', guestbook: 'guestbook-mints' } as const
+const groups: readonly (string | null | undefined)[] = Object.values(groupKinds)
+export const isGroup = (kind: string | null | undefined): boolean => groups.includes(kind)
 
 /** Call it in the transaction that uses up its authorization. @returns its ID */
 export const insertTransaction = async (

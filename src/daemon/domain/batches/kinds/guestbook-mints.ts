@@ -1,17 +1,18 @@
 import type { JsonObject } from '../../../../values/json.ts'
 import { checkTokenId, tokenChecks } from '../../../../values/token.ts'
+import { groupsOf } from '../../chain/group-size.ts'
 import { claimSample } from '../../chain/l1-fee.ts'
 import { priced, totalsAsText } from '../../chain/prices.ts'
 import { chainOf } from '../../chain/read-chain.ts'
 import { DomainError } from '../../errors/errors.ts'
 import type { EventRef } from '../../guestbook/find.ts'
-import { checkMint, mintEvent } from '../../guestbook/mint.ts'
-import { gasTaken } from '../../guestbook/receiver.ts'
+import { checkMint, groupedMint, mintEvent } from '../../guestbook/mint.ts'
+import { gasTaken, mintBatchGas } from '../../guestbook/receiver.ts'
 import { mapConcurrently } from '../../phygitals/batch-row.ts'
 import { sendRow } from '../../phygitals/send-row.ts'
-import type { BatchDeps, NumberedRow, RowResult, SentKind } from '../kind.ts'
+import type { BatchDeps, BatchRun, NumberedRow, PlannedRow, RowResult, SentKind } from '../kind.ts'
 import { idIn, LineProblem, lineReader, refuseOthers, textIn } from './lines.ts'
-import { claimOfRow, describeRow, isPassing } from './sent-rows.ts'
+import { claimOfRow, describeRow, isPassing, mintTogether, rowsAtOnce } from './sent-rows.ts'
 
 export type MintLine = NumberedRow & EventRef & { readonly recipient: string }
 
@@ -23,6 +24,8 @@ export interface MintResult extends RowResult {
   readonly recipient?: string
   /** The gas limit of a mint to be sent. */
   readonly gas?: number
+  /** The number of mints that share its transaction at most. */
+  readonly sharedBy?: number
   readonly txnHash?: string
   readonly transactionId?: number | undefined
 }
@@ -66,12 +69,28 @@ async function planned(deps: BatchDeps, teamId: number, line: MintLine): Promise
   }
 }
 
+function requestOf(
+  deps: BatchDeps,
+  run: BatchRun,
+  { row: line, planned: seen }: PlannedRow<MintLine, MintResult>,
+  key: string,
+) {
+  const event = eventOf(line)
+  // Sends to the address that the plan showed, even if the name points elsewhere by now.
+  const recipient = seen?.recipient ?? line.recipient
+  const request = { event, recipient }
+  const idempotency = claimOfRow(deps, run, key, request)
+  const { gas: _, sharedBy: __, ...known } = { ...seen, ...event, row: line.row, recipient }
+  const result: MintResult = { ...known, status: 'minted' }
+  return { request, idempotency, result }
+}
+
 export const guestbookMints: SentKind<MintLine, MintResult> = {
   names: ['guestbook mint'],
   how: 'sent',
   isAdmin: false,
   scope: 'transfer',
-  concurrency: 128,
+  concurrency: rowsAtOnce,
   readRow: lineReader((line, row) => {
     refuseOthers(line, known)
     const recipient = textIn(line, 'recipient', 255)
@@ -86,35 +105,41 @@ export const guestbookMints: SentKind<MintLine, MintResult> = {
   },
   totals: (_, results) => ({ mints: results.filter(isMint).length }),
   async costs(deps, _run, pieces) {
-    const sums = new Map<number, { transactions: number; gas: bigint; gasLimit: bigint }>()
+    const kinds = new Map<string, { chainId: number; gas: number; sharedBy: number; count: number }>()
     for await (const results of pieces)
-      for (const { chainId, gas = 0 } of results.filter(isMint)) {
-        const { transactions, ...sum } = sums.get(chainId ?? 0) ?? { transactions: 0, gas: 0n, gasLimit: 0n }
-        sums.set(chainId ?? 0, {
-          transactions: transactions + 1,
-          gas: sum.gas + BigInt(gasTaken(gas)),
-          gasLimit: BigInt(gas) > sum.gasLimit ? BigInt(gas) : sum.gasLimit,
-        })
+      for (const { chainId = 0, contractAddress, gas = 0, sharedBy = 1 } of results.filter(isMint)) {
+        const key = [chainId, contractAddress, gas, sharedBy].join('/')
+        kinds.set(key, { chainId, gas, sharedBy, count: (kinds.get(key)?.count ?? 0) + 1 })
       }
-    const ids = [...sums].sort(([one], [other]) => one - other)
-    // A mint has about as many bytes as a transfer.
-    const totals = ids.map(([id, sum]) =>
-      priced(chainOf(deps.chains, id), deps.feeCap(id), { ...sum, data: claimSample() }),
-    )
+    const parts = [...kinds.values()].map(({ chainId, gas, sharedBy, count }) => ({
+      chainId,
+      ...(groupsOf(mintBatchGas, count, sharedBy) ?? { count, gas: count * gasTaken(gas), largest: gas }),
+    }))
+    const ids = [...new Set(parts.map(({ chainId }) => chainId))].sort((one, other) => one - other)
+    const totals = ids.map((id) => {
+      const own = parts.filter(({ chainId }) => chainId === id)
+      return priced(chainOf(deps.chains, id), deps.feeCap(id), {
+        transactions: own.reduce((sum, { count }) => sum + count, 0),
+        gas: BigInt(own.reduce((sum, { gas }) => sum + gas, 0)),
+        gasLimit: BigInt(Math.max(...own.map(({ largest }) => largest))),
+        // A mint has about as many bytes as a transfer.
+        data: claimSample(),
+      })
+    })
     return { totals: (await Promise.all(totals)).map(totalsAsText) }
   },
-  async send(deps, run, { row: line, planned: seen }, key) {
-    if (seen?.status === 'failed') return seen
-    const { row } = line
-    const event = eventOf(line)
-    // Sends to the address that the plan showed, even if the name points elsewhere by now.
-    const recipient = seen?.recipient ?? line.recipient
-    const { teamId, actor } = run
-    const idempotency = claimOfRow(deps, run, key, { event, recipient })
-    const sent = await sendRow(deps, idempotency, () =>
-      mintEvent(deps, { teamId, actor, idempotency }, { event, recipient }),
-    )
-    const { gas: _, ...shown } = { ...seen, ...event, row, recipient }
+  sendTogether: (deps, run, rows) =>
+    mintTogether(deps, run, rows, async (row) => {
+      const { request, idempotency, result } = requestOf(deps, run, row, row.key)
+      if (await deps.idempotency.isKnown(idempotency)) return undefined
+      const mint = await groupedMint(deps, { ...run, idempotency }, request)
+      return mint && { ...mint, result }
+    }),
+  async send(deps, run, planned, key) {
+    if (planned.planned?.status === 'failed') return planned.planned
+    const { request, idempotency, result: shown } = requestOf(deps, run, planned, key)
+    const { row } = shown
+    const sent = await sendRow(deps, idempotency, () => mintEvent(deps, { ...run, idempotency }, request))
     if (sent.status === 'sent') return { ...shown, status: 'minted', txnHash: sent.hash }
     if (sent.status === 'queued') return { ...shown, status: 'queued' }
     const error = describeRow(sent.error)

@@ -1,14 +1,13 @@
 import { totalsAsText } from '../../chain/prices.ts'
-import { DomainError } from '../../errors/errors.ts'
 import { BatchCosts } from '../../phygitals/batch-costs.ts'
-import { type CurrentToken, mapConcurrently, type RowTarget, targetOfRow } from '../../phygitals/batch-row.ts'
+import { type CurrentToken, type RowTarget, targetOfRow } from '../../phygitals/batch-row.ts'
 import { type CheckedMove, checkEachMove, checkOneMove } from '../../phygitals/check-batch.ts'
-import { type GroupedMint, groupedMint, recordMints } from '../../phygitals/mint-group.ts'
+import { groupedMint } from '../../phygitals/mint-group.ts'
 import { sendRowUnless } from '../../phygitals/send-row.ts'
 import { isUnmoved, recordRow } from '../../phygitals/transfer-batch.ts'
 import type { BatchDeps, BatchRun, NumberedRow, PlannedRow, RowResult, SentKind } from '../kind.ts'
 import { LineProblem, lineReader, textIn } from './lines.ts'
-import { claimOfRow, isPassing } from './sent-rows.ts'
+import { claimOfRow, isPassing, mintTogether, rowsAtOnce } from './sent-rows.ts'
 import { describeTarget, firstWith, targetIn } from './token-lines.ts'
 
 export type TransferLine = NumberedRow & RowTarget & { readonly recipient: string }
@@ -97,15 +96,12 @@ function requestOf(
   return { target, recipient, claim, judge, result }
 }
 
-/** Four times this many rows are recorded together, in groups of up to 100. */
-const concurrency = 125
-
 export const phygitalTransfers: SentKind<TransferLine, TransferResult> = {
   names: ['phygitals transfer'],
   how: 'sent',
   isAdmin: false,
   scope: 'transfer',
-  concurrency,
+  concurrency: rowsAtOnce,
   readRow: lineReader((line, row) => {
     const recipient = textIn(line, 'recipient', 255)
     if (recipient === undefined || recipient.trim() === '') throw new LineProblem('recipient is missing')
@@ -130,28 +126,15 @@ export const phygitalTransfers: SentKind<TransferLine, TransferResult> = {
     const { totals, ...rest } = await costs.totals({ teamId, feeCap })
     return { totals: totals.map(totalsAsText), ...rest }
   },
-  async sendTogether(deps, run, rows) {
-    const prepared = mapConcurrently(rows, concurrency, async (row) => {
-      if (row.planned?.status === 'failed') return undefined
+  sendTogether: (deps, run, rows) =>
+    mintTogether(deps, run, rows, async (row) => {
       const { target, recipient, claim, judge } = requestOf(deps, run, row, row.key)
-      try {
-        if (await deps.idempotency.isKnown(claim)) return undefined
-        const result = await judge()
-        if (result.status !== 'minted') return undefined
-        const mint = await groupedMint(deps, run.teamId, { target, recipient, claim })
-        return mint && { mint, key: row.key, result }
-      } catch (error) {
-        // Sent alone, it says why.
-        if (error instanceof DomainError) return undefined
-        throw error
-      }
-    })
-    const found = new Map<GroupedMint, { key: string; result: TransferResult }>()
-    for await (const one of prepared) if (one) found.set(one.mint, one)
-    const recorded = await recordMints(deps, run, [...found.keys()])
-    const known = recorded.flatMap((mint) => found.get(mint) ?? [])
-    return new Map(known.map(({ key, result }) => [key, result]))
-  },
+      if (await deps.idempotency.isKnown(claim)) return undefined
+      const result = await judge()
+      if (result.status !== 'minted') return undefined
+      const mint = await groupedMint(deps, { ...run, idempotency: claim }, { target, recipient })
+      return mint && { ...mint, result }
+    }),
   async send(deps, run, planned, key, known) {
     if (planned.planned?.status === 'failed') return planned.planned
     const { row } = planned.row
