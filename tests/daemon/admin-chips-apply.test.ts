@@ -229,14 +229,14 @@ describe('a row', () => {
     const disabled = await fresh({ item: 'jacket', disabled: true })
     const [plainChip, minting] = [await fresh(), await fresh({ item: 'jacket', ...token('91') })]
     const refused = async (row: object) => (await one(row, '', desk)).error
-    expect(await refused({ uid: plainChip, ...token('90') })).toContain('scope transfer')
-    expect(await refused({ uid: plainChip, item: 'jacket' })).toContain('scope transfer')
-    expect(await refused({ uid: disabled, disabled: false })).toContain('scope transfer')
-    expect(await refused({ uid: minting, keySet: 104 })).toContain('scope transfer')
-    expect(await refused({ uid: minting, tokenId: null })).toContain('scope transfer')
+    expect(await refused({ uid: plainChip, ...token('90') })).toContain('someone who has the scope "keys"')
+    expect(await refused({ uid: plainChip, item: 'jacket' })).toContain('someone who has the scope "keys"')
+    expect(await refused({ uid: disabled, disabled: false })).toContain('someone who has the scope "keys"')
+    expect(await refused({ uid: minting, keySet: 104 })).toContain('someone who has the scope "keys"')
+    expect(await refused({ uid: minting, tokenId: null })).toContain('someone who has the scope "keys"')
     expect(
       await refused({ uid: '04AAFFFFFFFF02', chipGroup: 'Jackets', keySet: 101, item: 'jacket' }),
-    ).toContain('scope transfer')
+    ).toContain('someone who has the scope "keys"')
     expect((await one({ uid: minting, label: 'Allowed', disabled: true }, '', desk)).status).toBe('changed')
   })
 

@@ -144,7 +144,7 @@ describe('the one key of all chips of a set (derivation none)', () => {
   const refusedAtOnce = async (body: object) => {
     const { status, body: answer } = await t.call('POST /admin/nfc/sessions', { ...inA, ...body }, packing)
     expect({ status, code: answer.code }).toEqual({ status: 403, code: 'scope_missing' })
-    expect(answer.message).toMatch(/derivation none.*scopes provision and keys.*an10922/s)
+    expect(answer.message).toMatch(/lacks the scope "keys": .*derivation none.*an10922.*Ask someone/s)
   }
   /** Set up by somebody with the scope keys, and lifted once some of its keys were written. */
   const tornInOne = async (apdu: number) => {

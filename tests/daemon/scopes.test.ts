@@ -334,7 +334,10 @@ describe('edit alone', () => {
       [{ publicKey: own.pk2, item: 'poster', ...token(99) }, ''],
     ] as const) {
       const answer = await importRow(row, tokens.edit, query)
-      expect(answer).toMatchObject({ status: 'failed', error: expect.stringMatching(/scope transfer/) })
+      expect(answer).toMatchObject({
+        status: 'failed',
+        error: expect.stringMatching(/scope "transfer".*someone who has the scope "keys"/),
+      })
     }
     expect((await t.call('GET /admin/chips/1323224127570304')).status).toBe(404)
     // Without what gives power they are chips like others; that takes nothing but edit.
@@ -553,7 +556,10 @@ describe('provision', () => {
   test('binds no chip to an item whose tokens are minted', async () => {
     const chip = new Chip()
     const ended = await run(chip, tokens.provision, { item: 'jacket' })
-    expect(ended).toMatchObject({ status: 'failed', error: expect.stringMatching(/scope transfer/) })
+    expect(ended).toMatchObject({
+      status: 'failed',
+      error: expect.stringMatching(/scope "transfer".*someone who has the scope "keys"/),
+    })
     expect(chip.versions).toEqual([0, 0, 0, 0, 0])
     expect((await run(chip, tokens.provision, { item: 'poster' })).status).toBe('provisioned')
     await nothingHappened()

@@ -8,7 +8,7 @@ import type { Queries } from '../../store/database/database.ts'
 import { nfcPlansOf } from '../../store/nfc/nfc-plans.ts'
 import type { ChipGroupRow } from '../../store/schema/schema.ts'
 import { type AppliedValues, type ApplyRow, type Changes, changesBetween, valuesOf } from './apply-row.ts'
-import { Bindings } from './chip-bindings.ts'
+import { Bindings, neededToTransfer } from './chip-bindings.ts'
 import { findGroup } from './chip-groups.ts'
 import type { ChipInput, Refusal } from './chip-input.ts'
 import { givesCodes } from './chip-record.ts'
@@ -63,7 +63,7 @@ export interface ApplyCaller {
 }
 
 const lacks = (action: string): Refusal => ({
-  reason: `${action} requires a credential with the scope transfer, because taps of the chip give codes`,
+  reason: `${action} ${neededToTransfer}, because taps of the chip give codes`,
 })
 
 /** Caches what the rows of one piece refer to. */

@@ -14,7 +14,9 @@ interface Item {
   isMinting: boolean
 }
 
-const neededToBind = 'so binding a chip to it requires a credential with the scope transfer'
+export const neededToTransfer =
+  'requires the scope "transfer", which this credential lacks (ask someone who has the scope "keys" for one that has it)'
+const neededToBind = `so binding a chip to it ${neededToTransfer}`
 
 /** Caches the items and contracts of a team that chips are bound to. Use one instance per write. */
 export class Bindings {

@@ -15,6 +15,8 @@ import { findKeySet, isKeySetUsed } from '../../store/chips/key-sets.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
 import type { KeySetRow } from '../../store/schema/schema.ts'
+import { titleOf } from '../access/credentials.ts'
+import { lacking, recordedAs } from '../access/grants.ts'
 import { type KeyRing, type KeySet, keyContext } from '../chips/key-ring.ts'
 import { conflict, DomainError, scopeMissing } from '../errors/errors.ts'
 
@@ -99,7 +101,7 @@ export async function assertMayWrite(
   }
 }
 
-interface KeyHolder extends Pick<Actor, 'ofTeam'> {
+interface KeyHolder extends Pick<Actor, 'name' | 'ofTeam'> {
   /** It has the scope `keys`. */
   readonly mayVouch: boolean
 }
@@ -108,17 +110,19 @@ interface KeyHolder extends Pick<Actor, 'ofTeam'> {
 export async function assertMaySee(
   db: Queries,
   { id, diversification }: KeySet,
-  { mayVouch, ofTeam }: KeyHolder,
+  { mayVouch, ...actor }: KeyHolder,
 ): Promise<void> {
   if (diversification !== 'none') return
+  const { ofTeam } = actor
   const isShared = mayVouch && ofTeam !== undefined && (await isKeySetUsed(db, id, { exceptBy: ofTeam }))
   if (mayVouch && !isShared) return
-  const need = isShared
-    ? 'a credential for all teams, since chips of another team have it too'
-    : 'one with the scopes provision and keys'
-  throw scopeMissing(
-    `The key set ${id} has the derivation none: all of its chips share one key, and whoever records how a chip gets it can make the taps of all. Use ${need}, or a key set with the derivation an10922.`,
-  )
+  const why = `the key set ${id} has the derivation none, so all of its chips share one key, and whoever records how a chip gets it can make the taps of all. A key set with the derivation an10922 does without`
+  const holder = recordedAs(actor, ofTeam)
+  throw isShared
+    ? scopeMissing(
+        `${titleOf(holder)} is for one team, and chips of another team have these keys: ${why}. Ask whoever runs the daemon: it takes an admin token without a team.`,
+      )
+    : lacking(holder, ['keys'], why)
 }
 
 export const missingKeySet = (id: number): DomainError =>

@@ -12,9 +12,10 @@ import { rememberedOf } from '../../store/chips/chip-records.ts'
 import { findChips } from '../../store/chips/chips.ts'
 import type { Queries } from '../../store/database/database.ts'
 import type { ChipRow } from '../../store/schema/schema.ts'
+import { lacking, recordedAs } from '../access/grants.ts'
 import { inAnotherTeam } from '../chips/chip-conflicts.ts'
 import { givesCodes } from '../chips/chip-record.ts'
-import { conflict, scopeMissing } from '../errors/errors.ts'
+import { conflict } from '../errors/errors.ts'
 import { entriesOf, type JournalEntry } from './journal.ts'
 
 /** Knowledge about a chip from the registry and the journal. Its keys come only from here or from its own tap. */
@@ -109,21 +110,23 @@ const distinct = (sources: readonly KeySetSource[]): KeySetSource[] =>
 /**
  * Protects a registered chip's assets from anyone who presents a chip of their own under its UID: the plan must
  * start from the registered keys. Any other keys may be known to the presenter: factory keys are public, and older
- * keys or those of another key set may be their own. @param mayBind the caller may give power over assets @throws
+ * keys or those of another key set may be their own. `mayBind`: the caller may give power over assets @throws
  * DomainError scope_missing
  */
 export async function assertOwnKeys(
   db: Queries,
   { row }: Pick<KnownChip, 'row'>,
   { from, target }: Pick<Plan, 'from' | 'target'>,
-  mayBind: boolean,
+  { mayBind, ...actor }: Pick<Actor, 'name' | 'ofTeam'> & { mayBind: boolean },
 ): Promise<void> {
   if (mayBind || !row || !(await givesCodes(db, row))) return
   const { keySetId: keySet, generation } = row
   const isRegistered = (source: KeySource) =>
     isKeySetSource(source) && keySet !== null && sameSource(source, { keySet, generation })
   if ((from.length > 0 ? from : [target]).every(isRegistered)) return
-  throw scopeMissing(
-    `The registered chip ${row.uid} carries assets, but the chip on the reader does not have its keys: setting it up could give those assets to another chip. Use a credential with the scopes provision and transfer, or unlink the assets (tapchip chips unlink), set up the chip, and link them again.`,
+  throw lacking(
+    recordedAs(actor, actor.ofTeam),
+    ['transfer'],
+    `the registered chip ${row.uid} carries assets, but the chip on the reader does not have its keys, and setting it up could give those assets to another chip. Without that scope, unlink the assets (tapchip chips unlink), set up the chip, and have them linked again`,
   )
 }

@@ -98,7 +98,7 @@ async function* setUp(
   const plan = choice.kind === 'recover' ? choice.entry.plan : choice.plan
   const { target } = choice
   const originality = originalityOf(plan, inspection, request.originality, known.open?.enrollment)
-  await assertOwnKeys(deps.db.read, known, plan, mayBind)
+  await assertOwnKeys(deps.db.read, known, plan, { ...session.actor, mayBind })
   if (choice.kind !== 'verify')
     await assertMayWrite(deps, { plan, versions: inspection.versions }, { mayVouch, ...session.actor })
   const url = targetFile(plan).url ?? ''

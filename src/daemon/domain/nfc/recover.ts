@@ -1,9 +1,11 @@
 import { ForeignKeys } from '../../../nfc/provision/errors.ts'
 import { hasFactoryKeys, type Inspection } from '../../../nfc/provision/inspect.ts'
 import { sourcesOn, targetFile } from '../../../nfc/provision/plan.ts'
+import type { Actor } from '../../store/audit/audit.ts'
 import { existingLabels } from '../../store/chips/chip-registration.ts'
+import { lacking, recordedAs } from '../access/grants.ts'
 import { isMinting } from '../chips/chip-record.ts'
-import { conflict, DomainError, scopeMissing } from '../errors/errors.ts'
+import { conflict, DomainError } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
 import { assertMayWrite, chipKeys } from './chip-keys.ts'
 import { inspectChip } from './chip-on-reader.ts'
@@ -58,9 +60,12 @@ export async function* recoverChip(deps: SetUpDeps, session: NfcSession, request
   }
   await assertMayWrite(deps, { plan, versions: inspection.versions }, { mayVouch, ...session.actor })
   if (target !== 'factory') originalityOf(plan, inspection, originality, open.enrollment)
-  await assertOwnKeys(deps.db.read, known, plan, mayBind || target === 'factory')
+  await assertOwnKeys(deps.db.read, known, plan, {
+    ...session.actor,
+    mayBind: mayBind || target === 'factory',
+  })
   const begun = { ...open, enrollment: enrollmentFor(open, inspection, mayBind) }
-  if (!known.row && begun.enrollment) await assertMayMint(deps, begun.enrollment)
+  if (!known.row && begun.enrollment) await assertMayMint(deps, session.actor, begun.enrollment)
   const at = iso(deps.clock.now())
   await deps.db.write((trx) => resumeEntry(trx, session.actor, at, open, begun.enrollment))
   session.planId = open.id
@@ -87,11 +92,14 @@ function enrollmentFor(
 /** @throws DomainError scope_missing */
 async function assertMayMint(
   { db }: SetUpDeps,
+  actor: Actor,
   { teamId, details: { item }, mayBind }: Enrollment,
 ): Promise<void> {
   if (mayBind || item === undefined || !(await isMinting(db.read, teamId, item))) return
-  throw scopeMissing(
-    `The chip would be bound to the item ${item}, whose tokens are minted for its chips, but it is still blank, so it may be anyone's. Use a credential with the scopes provision and transfer.`,
+  throw lacking(
+    recordedAs(actor, actor.ofTeam),
+    ['transfer'],
+    `the chip would be bound to the item ${item}, whose tokens are minted for its chips, but it is still blank, so it may be anyone's`,
   )
 }
 
