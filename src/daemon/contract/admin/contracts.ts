@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { adminEndpoint } from '../endpoint.ts'
 import { address, flag, integer, mustBe, name, publicUrl, success, team, text, timestamp } from '../fields.ts'
+import { shortList } from '../list.ts'
 
 export const twoTapPolicy = z.object({
   delaySeconds: integer(0, 31_536_000),
@@ -100,20 +101,18 @@ export const contracts = {
         address,
         twoTap: twoTapPolicy.nullable().optional(),
         /** For a contract that takes no signed claims: the items of its ABI, or human-readable lines. */
-        abi: z
-          .array(
-            z.union([
-              z.string().max(1000),
-              z.object({
-                type: z.string(),
-                name: z.string().optional(),
-                stateMutability: z.string().optional(),
-                inputs: z.array(z.object({ type: z.string() })).optional(),
-              }),
-            ]),
-          )
-          .max(2000)
-          .optional(),
+        abi: shortList(
+          z.union([
+            z.string().max(1000),
+            z.object({
+              type: z.string(),
+              name: z.string().optional(),
+              stateMutability: z.string().optional(),
+              inputs: shortList(z.object({ type: z.string() }), { max: 2000 }).optional(),
+            }),
+          ]),
+          { max: 2000 },
+        ).optional(),
         /** A function of the ABI with the roles of its arguments: `safeTransferFrom(owner,recipient,tokenId)`. */
         transfer: text(300).optional(),
         /** Likewise: `mintTo(recipient,tokenId)`. */

@@ -74,6 +74,7 @@ describe('a plan', () => {
     ])
     expect(results[4]).not.toHaveProperty('isInvalid')
     expect(kind.totals?.([], results)).toEqual({ transfers: 3 })
+    // The two mints share one.
     expect(await kind.costs?.(batchDeps(p.ctx), run(), each([results]))).toMatchObject({
       totals: [{ chainId: 31337, transactions: 2, gas: expect.stringMatching(/^\d{6}$/), canPay: true }],
     })
