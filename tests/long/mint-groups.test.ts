@@ -15,3 +15,9 @@ test.each(kills)(
     expect(await mintSheetKilledAt(kill, 1000)).toBeLessThanOrEqual(20)
   },
 )
+
+test('1,000 guests of a sheet, killed amid their groups: each once, in 20 at most', async () => {
+  expect(
+    await mintSheetKilledAt({ writes: 'results', at: 2, when: 'before' }, 1000, 'guests'),
+  ).toBeLessThanOrEqual(20)
+})
