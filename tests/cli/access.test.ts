@@ -145,12 +145,17 @@ describe('access', () => {
         oldUntil: expect.any(String),
       })
       ends(await here.run(noun, 'roll', 'laptop', '--overlap', 'soon'), 2, '--overlap must be a span')
+      ends(await here.run(noun, 'roll', 'laptop', '--overlap', '31d'), 2, '--overlap must be at most 30d')
       expect(await here.json(noun, 'revoke', 'laptop', '--team', 'Acme', '--yes')).toEqual({ success: true })
-      ends(
-        await here.run(noun, 'revoke', 'laptop', '--team', 'Acme', '--yes'),
-        1,
-        `List them: tapchip ${noun} list`,
-      )
+      for (const verb of ['revoke', 'roll']) {
+        const again = await here.run(noun, verb, 'laptop', '--team', 'Acme', '--yes')
+        ends(again, 1, `"laptop" was revoked at `)
+        ends(
+          await here.run(noun, verb, 'nobody', '--team', 'Acme', '--yes'),
+          1,
+          `List them: tapchip ${noun} list`,
+        )
+      }
     }
   })
 

@@ -167,13 +167,20 @@ export const team = text(
 const units: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /** In milliseconds. */
-export const span = (flags: string, description: string): OptionSpec<number | undefined> => ({
+export const span = (
+  flags: string,
+  description: string,
+  maxDays: number,
+): OptionSpec<number | undefined> => ({
   flags,
   description,
   read: (raw) => {
     if (raw === undefined) return undefined
     const [, count, unit = ''] = /^(?:(\d{1,6})([mhd])|0)$/.exec(String(raw)) ?? [undefined, '']
-    if (count !== '') return Number(count ?? 0) * (units[unit] ?? 0)
+    const ms = Number(count ?? 0) * (units[unit] ?? 0)
+    if (ms > maxDays * 86_400_000)
+      throw new UsageError(`${longOf(flags)} must be at most ${maxDays}d, not "${String(raw)}".`)
+    if (count !== '') return ms
     throw new UsageError(
       `${longOf(flags)} must be a span such as 30m, 24h or 7d, or 0, not "${String(raw)}".`,
     )

@@ -3,6 +3,7 @@ import type { AnswerOf } from '../client/types.ts'
 import { defineCommand, type Verb } from '../command/define.ts'
 import { argument, span, team, yes } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
+import { CliError } from '../errors.ts'
 import { shellQuoted } from '../io/text.ts'
 import { findNamed } from './named.ts'
 
@@ -60,6 +61,14 @@ const find = async (
   if (id !== undefined) return { id, name: nameOrId }
   const all = await kind.list(ctx, team)
   const live = all.filter(({ revokedAt }) => revokedAt === null)
+  const revoked = all.find(({ name, revokedAt }) => name === nameOrId && revokedAt !== null)
+  if (revoked && !live.some(({ name }) => name === nameOrId))
+    throw new CliError(
+      `The ${noun} "${nameOrId}" was revoked at ${revoked.revokedAt}: none of its secrets works.`,
+      {
+        advice: `Make another: tapchip ${command} create --name NAME`,
+      },
+    )
   return findNamed(live, nameOrId, { noun, list: `${command} list`, by: [({ name }) => name] })
 }
 
@@ -109,6 +118,7 @@ export const rollCommand = (kind: Kind): Verb => {
       overlap: span(
         '--overlap <span>',
         'How long the old secret works on, such as 30m, 24h or 7d (default: 24h)',
+        30,
       ),
       team,
       yes,
