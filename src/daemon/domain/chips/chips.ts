@@ -1,7 +1,6 @@
 import { getAddress } from 'viem/utils'
 import type { KeyedMutex } from '../../../values/semaphore.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
-import { changedBefore } from '../../store/audit/chip-trail.ts'
 import {
   chipGroupsOfTeam,
   chipsAsElements,
@@ -30,13 +29,9 @@ export async function editChips(
   const redirectUrl = edit.redirectUrl || null
   const uids = await namedChips(deps.db, teamId, edit.uids)
   const apply = () =>
-    changeInPieces(deps, { teamId, uids }, async (trx, { target, detail, ...piece }) => {
-      const { uids: chips } = piece
+    changeInPieces(deps, { teamId, uids }, async (trx, { target, detail, uids: chips }) => {
       const at = iso(deps.clock.now())
-      const rows = (await redirectsOf(trx, chips)).map(({ uid, redirectUrl: previous, changedAt }) => ({
-        ...{ uid, previous },
-        ...changedBefore(changedAt),
-      }))
+      const rows = await redirectsOf(trx, chips)
       const changed = await setRedirects(trx, { teamId, uids: chips, redirectUrl, at })
       const record = { redirectUrl, ...detail, rows }
       await recordChange(trx, { at, actor, teamId, action: 'chips.edit', target, detail: record })

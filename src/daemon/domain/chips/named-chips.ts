@@ -75,7 +75,7 @@ function assertKnown(unknown: readonly string[]): void {
 export interface ChipPiece {
   readonly uids: readonly string[]
   readonly target: string
-  readonly detail: { readonly uids: readonly string[]; readonly of?: number }
+  readonly detail: { readonly of?: number }
 }
 
 /**
@@ -91,8 +91,7 @@ export async function changeInPieces(
   let done = 0
   for await (const piece of piecesOf(uids, size)) {
     const target = piece.length === 1 ? (piece[0] ?? '') : `${piece.length} chips`
-    const of = uids.length > piece.length ? { of: uids.length } : {}
-    const detail = { uids: piece, ...of }
+    const detail = uids.length > piece.length ? { of: uids.length } : {}
     try {
       await db.write(async (trx) => {
         const there = await size.timed(piece.length, () => change(trx, { uids: piece, target, detail }))

@@ -20,25 +20,21 @@ export async function assignEvent(
   const at = iso(deps.clock.now())
   const uids = await namedChips(deps.db, teamId, uidTexts)
   let total = 0
-  await changeInPieces(
-    deps,
-    { teamId, uids },
-    async (trx, { uids, target, detail: { uids: named, ...detail } }) => {
-      const { there, assigned } = await assignEventIn(trx, { guestbookEventId: event.id, teamId, uids, at })
-      total += assigned
-      if (assigned === 0) return there
-      await recordChange(trx, {
-        at,
-        actor,
-        teamId,
-        action: 'guestbook.assign',
-        target,
-        detail: { eventId: event.id, name: event.name, assigned, uids: named, ...detail },
-        chips: named,
-      })
-      return there
-    },
-  )
+  await changeInPieces(deps, { teamId, uids }, async (trx, { uids, target, detail }) => {
+    const { there, assigned } = await assignEventIn(trx, { guestbookEventId: event.id, teamId, uids, at })
+    total += assigned
+    if (assigned === 0) return there
+    await recordChange(trx, {
+      at,
+      actor,
+      teamId,
+      action: 'guestbook.assign',
+      target,
+      detail: { eventId: event.id, name: event.name, assigned, uids, ...detail },
+      chips: uids,
+    })
+    return there
+  })
   return total
 }
 

@@ -190,11 +190,11 @@ export const setRedirects = (
       .where('teamId', '=', edit.teamId),
   )
 
-/** In any order. @param uids must be unique */
+/** As an entry of the audit log shows them, in any order. @param uids must be unique */
 export const redirectsOf = (db: Queries, uids: readonly string[]) =>
   db
     .selectFrom('chips')
-    .select(['uid', 'redirectUrl', 'changedAt'])
+    .select(['uid', 'redirectUrl as previous', 'changedAt as before'])
     .where('uid', 'in', engineOf(db).listed(uids))
     .execute()
 
