@@ -1,10 +1,11 @@
 import pino from 'pino'
-import { pad, toHex } from 'viem'
+import { type Hex, pad, toHex } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import * as z from 'zod'
 import { remoteRelayers } from '../../../src/daemon/chain/keys/remote-relayers.ts'
 import type { TransactionSigner } from '../../../src/daemon/chain/keys/transaction-signer.ts'
 import { Web3signer } from '../../../src/daemon/chain/keys/web3signer.ts'
+import { NotSignedYet } from '../../../src/daemon/chain/relayer/errors.ts'
 import { Idempotency } from '../../../src/daemon/chain/relayer/idempotency.ts'
 import { recordIntent } from '../../../src/daemon/chain/relayer/record-intent.ts'
 import { openRelayer } from '../../../src/daemon/chain/relayer/relayer.ts'
@@ -60,6 +61,16 @@ const relayer = await openRelayer({
 relayer.start()
 const idempotency = new Idempotency({ db, lived: clock.now })
 
+/** Asks again while a signer that is away leaves it unsigned. */
+const broadcasted = async (id: number): Promise<Hex> => {
+  for (;;)
+    try {
+      return await relayer.broadcasted(id)
+    } catch (error) {
+      if (!(error instanceof NotSignedYet)) throw error
+    }
+}
+
 const request = async (slot: number): Promise<void> => {
   const claim = {
     scope: 'test',
@@ -84,9 +95,9 @@ const request = async (slot: number): Promise<void> => {
           now: clock.now(),
         }),
       )
-      return { id, hash: await relayer.broadcasted(id) }
+      return { id, hash: await broadcasted(id) }
     },
-    resume: async (id) => ({ id: id ?? 0, hash: await relayer.broadcasted(id ?? 0) }),
+    resume: async (id) => ({ id: id ?? 0, hash: await broadcasted(id ?? 0) }),
   })
   process.stdout.write(`${slot} ${answer.hash}\n`)
   await relayer.settled(answer.id)
