@@ -237,7 +237,7 @@ describe('mint --file', () => {
     const file = write('guests.csv', guests)
     const looked = await run('mint', '2', '--file', file, '--dry-run')
     expect(looked.code).toBe(3)
-    expect(looked.stderr).toContain('Chain 31337: 2 transactions need 164,000 gas')
+    expect(looked.stderr).toContain('Chain 31337: 1 transaction needs 152,000 gas')
     const before = await balance(2n)
     const ran = await run('mint', '2', '--file', file, '--failed', 'again.csv', '--json')
     expect(ran.code).toBe(3)

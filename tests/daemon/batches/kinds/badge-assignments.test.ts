@@ -100,6 +100,7 @@ test('an undo removes what was not there, and restores what was replaced', async
     .select(['action', 'target', 'batch'])
     .where('action', 'like', 'badge-events.%assign')
     .where('batch', 'is not', null)
+    .orderBy('id')
     .execute()
   const target = expect.stringMatching(/^\d+$/)
   expect(audited).toEqual([

@@ -57,7 +57,7 @@ test('an event is assigned to chips and taken from them, and either is taken bac
   expect([back.statuses, await t.stored()]).toEqual([['assigned'], there])
   expect((await back.undo()).statuses).toEqual(['unassigned'])
   const audited = t.ctx.db.read.selectFrom('audit').select(['action', 'target', 'detail'])
-  expect(await audited.where('action', 'like', 'guestbook.%assign').execute()).toMatchObject([
+  expect(await audited.where('action', 'like', 'guestbook.%assign').orderBy('id').execute()).toMatchObject([
     { action: 'guestbook.assign' },
     { action: 'guestbook.assign', target: '2 chips', detail: expect.stringContaining('"assigned":2') },
     { action: 'guestbook.unassign', target: '2 chips', detail: expect.stringContaining('"name":"Closing"') },

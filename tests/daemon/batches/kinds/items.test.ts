@@ -53,7 +53,7 @@ test('a sheet creates items that are missing and changes others, and is taken ba
   expect((await undone.undo()).statuses).toEqual(['created', 'changed'])
   expect(await t.item('scarf')).toMatchObject(scarf)
   const audited = t.ctx.db.read.selectFrom('audit').select('action').where('batch', 'is not', null)
-  expect((await audited.execute()).map(({ action }) => action)).toEqual([
+  expect((await audited.orderBy('id').execute()).map(({ action }) => action)).toEqual([
     ...['items.create', 'items.edit', 'items.delete', 'items.edit', 'items.create', 'items.edit'],
   ])
 })
