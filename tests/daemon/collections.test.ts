@@ -136,6 +136,7 @@ describe('what marketplaces show of a collection', () => {
     [{ royaltyPercent: '-1', royaltyTo: bob }, 'royaltyPercent'],
     [{ royaltyPercent: '2,5', royaltyTo: bob }, 'royaltyPercent'],
     [{ royaltyPercent: 2 }, 'royaltyTo'],
+    [{ royaltyPercent: 2, royaltyTo: 'nobody.eth' }, 'royaltyTo'],
     [{ royaltyTo: bob }, 'royaltyPercent'],
   ]
   test('is refused where it does not fit', async () => {

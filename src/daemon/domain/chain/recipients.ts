@@ -18,26 +18,31 @@ export const ensureNameIn = (trx: Queries, name: string, address: string) =>
 export type Names = NameResolver
 export type { Requester as Asker } from '../../chain/names/resolver.ts'
 
-/** @returns EIP-55; a name is resolved once @throws DomainError recipient_invalid, chain_not_configured */
+/**
+ * @param field of the request, for the message
+ * @returns EIP-55; a name is resolved once
+ * @throws DomainError recipient_invalid, chain_not_configured
+ */
 export async function resolveRecipient(
   { names }: { names: Names },
   requester: Requester,
   chainId: number,
   text: string,
+  field = 'recipient',
 ): Promise<string> {
   try {
     return await names.resolve(requester, chainId, text)
   } catch (cause) {
     if (!(cause instanceof NameProblem)) throw cause
-    const message = `recipient: ${cause.message}. Nothing was used up.`
+    const message = `${field}: ${cause.message}. Nothing was used up.`
     if (cause instanceof NameChainMissing) {
-      const forStrangers = `recipient: ${cause.forStrangers}. Nothing was used up.`
+      const forStrangers = `${field}: ${cause.forStrangers}. Nothing was used up.`
       throw new DomainError('chain_not_configured', message, { forStrangers, cause })
     }
     if (cause instanceof NameUnavailable)
       throw new DomainError('chain_unavailable', message, { retryAfterSeconds: 10, cause })
     throw new DomainError('recipient_invalid', message, {
-      errors: { recipient: cause instanceof RecipientInvalid ? 'is not valid' : 'is not known' },
+      errors: { [field]: cause instanceof RecipientInvalid ? 'is not valid' : 'is not known' },
       cause,
     })
   }

@@ -52,7 +52,7 @@ export const receiverOf = async (
   { teamId, chainId }: Pick<ContractRow, 'teamId' | 'chainId'>,
   { royaltyTo }: CollectionFields,
 ): Promise<string | undefined> =>
-  royaltyTo && resolveRecipient({ names }, { team: teamId }, chainId, royaltyTo)
+  royaltyTo && resolveRecipient({ names }, { team: teamId }, chainId, royaltyTo, 'royaltyTo')
 
 /** A transaction sets the royalty; the rest is served. @throws DomainError not_found, conflict, invalid_input */
 export async function editContract(
