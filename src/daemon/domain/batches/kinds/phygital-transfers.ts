@@ -128,6 +128,8 @@ export const phygitalTransfers: SentKind<TransferLine, TransferResult> = {
   },
   sendTogether: (deps, run, rows) =>
     mintTogether(deps, run, rows, async (row) => {
+      // Transfers of the plan are judged once, when they are sent.
+      if (row.planned && row.planned.status !== 'minted') return undefined
       const { target, recipient, claim, judge } = requestOf(deps, run, row, row.key)
       if (await deps.idempotency.isKnown(claim)) return undefined
       const result = await judge()
