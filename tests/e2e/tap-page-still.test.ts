@@ -33,7 +33,7 @@ const next = { claim: chips.jacket, register: chips.art, badge: chips.party, gue
 const looks = pageLanguages.flatMap((language) => [320, 390].map((width) => [language, width] as const))
 
 describe.each(looks)('in %s, %i pixels wide', (language, width) => {
-  const words = stringsOf(language)
+  const words = stringsOf({ language })
   const chip = looks.findIndex(([of, wide]) => of === language && wide === width) + 1
 
   test('a finger that aims before the answers are there hits what it aims at', async () => {

@@ -88,7 +88,7 @@ test('every text that a form may have to say has its room, however large the let
     for (const width of widths)
       for (const textSize of [100, 200]) {
         const settings = { language, nonce: 'x', now, gateways, script: undefined, home: 'https://t.example' }
-        const strings = stringsOf(language)
+        const strings = stringsOf({ language })
         const { reverted, cancelled, ...refusals } = strings.failures
         const failures = [
           ...Object.keys(refusals).map((code) => ({ code })),

@@ -5,7 +5,15 @@ import { ownerRow } from './item.ts'
 import { mediaOf } from './media.ts'
 import { type PageSettings, pathOf } from './settings.ts'
 import { type Strings, stringsOf } from './strings/strings.ts'
-import { brief, countdown, failureMessage, longestFailureMessage, party, shortened } from './wording.ts'
+import {
+  brief,
+  closedMessage,
+  countdown,
+  failureMessage,
+  longestFailureMessage,
+  party,
+  shortened,
+} from './wording.ts'
 
 /** A part of the page that can change while it is open; `html` is the element with the key. */
 export interface Card {
@@ -31,15 +39,15 @@ const keyOf = ({ kind, id }: Pick<Action, 'kind' | 'id'>): string => `${kind}-${
 export const resultId = (action: Pick<Action, 'kind' | 'id'>): string => `${keyOf(action)}-status`
 
 export function timeLine({ endsAt, actions }: TapPage, settings: PageSettings): Html {
-  const strings = stringsOf(settings.language)
+  const strings = stringsOf(settings)
   const remainingMs = Date.parse(endsAt) - settings.now.getTime()
   // If there is nothing to press, a clock would only worry people.
   const isOpen = actions.some(({ state }) => state.is === 'open')
   const text =
     remainingMs <= 0
       ? html`<span>${strings.timeOver}</span>`
-      : html`<span class="ticks">${strings.timeLeft(countdown(endsAt, settings.now))}</span><span class="still">${strings.timeAtMost(Math.max(1, Math.floor(remainingMs / 60_000)))}</span>`
-  return html`<p class="time" data-card="time"${roomFor(strings.timeLeft(widestTime))}${isOpen ? '' : hidden}>${actions.length > 0 ? text : ''}</p>`
+      : html`<span class="ticks">${strings.timeLeft({ time: countdown(endsAt, settings.now) })}</span><span class="still">${strings.timeAtMost({ count: Math.max(1, Math.floor(remainingMs / 60_000)) })}</span>`
+  return html`<p class="time" data-card="time"${roomFor(strings.timeLeft({ time: widestTime }))}${isOpen ? '' : hidden}>${actions.length > 0 ? text : ''}</p>`
 }
 
 /** Texts that may appear in place of another; the element is as high as the longest from the start: see style.ts. */
@@ -51,10 +59,10 @@ const hidden = html` hidden`
 
 export function actionCard(action: Action, content: TapPage, settings: PageSettings): Html {
   const key = keyOf(action)
-  const strings = stringsOf(settings.language)
+  const strings = stringsOf(settings)
   const title = strings.titles[action.kind]
   const number = stepOf(action, content)
-  const heading = number ? strings.step(number, title) : title
+  const heading = number ? strings.step({ number, title }) : title
   const picture = mediaOf(action.imageUrl, settings)
   return html`<section class="card" data-card="${key}" aria-labelledby="${key}-title">
 <div class="top">${picture && html`<img class="artwork" src="${picture}" alt="" width="96" height="96" loading="lazy" referrerpolicy="no-referrer">`}
@@ -75,27 +83,29 @@ function stepOf({ kind }: Action, { actions }: TapPage): number | undefined {
 
 function body(action: Action, content: TapPage, settings: PageSettings): Html {
   const { kind, state } = action
-  const strings = stringsOf(settings.language)
+  const strings = stringsOf(settings)
   const to = (recipient: string | undefined) => (recipient ? party(recipient) : html`${strings.somebody}`)
   switch (state.is) {
     case 'open':
       return html`${form(action, content, settings, { recipient: state.recipient, failed: state.failure?.code })}
 ${room(action, settings, { idle: html`<p>${explain(action, content, strings)}</p>`, failure: state.failure, hasForm: true })}`
     case 'closed':
-      return room(action, settings, { idle: html`<p>${strings.closed(state.reason, state.date)}</p>` })
+      return room(action, settings, {
+        idle: html`<p>${closedMessage(state.reason, state.date, strings)}</p>`,
+      })
     case 'registered':
       return registered(action, state, content, settings)
     case 'pending':
       return result(
         action,
         'pending',
-        html`<p>${strings.pending[kind](to(state.recipient))}</p><p class="soft">${strings.usually}</p>${transaction(state.transaction, strings)}<p class="still">${strings.loadAgain}</p>`,
+        html`<p>${strings.pending[kind]({ to: to(state.recipient) })}</p><p class="soft">${strings.usually}</p>${transaction(state.transaction, strings)}<p class="still">${strings.loadAgain}</p>`,
       )
     case 'confirmed':
       return result(
         action,
         'confirmed',
-        html`<p>${strings.confirmed[kind](to(state.recipient))}</p>${transaction(state.transaction, strings)}`,
+        html`<p>${strings.confirmed[kind]({ to: to(state.recipient) })}</p>${transaction(state.transaction, strings)}`,
       )
     case 'failed':
       return room(action, settings, { failure: state.failure })
@@ -116,24 +126,24 @@ const isLater = ({ kind }: Pick<Action, 'kind'>, actions: readonly Action[]): bo
 type Registered = Extract<Action['state'], { is: 'registered' }>
 
 function registered(action: Action, state: Registered, content: TapPage, settings: PageSettings): Html {
-  const { registered: texts, confirmed, somebody } = stringsOf(settings.language)
-  const strings = stringsOf(settings.language)
+  const { registered: texts, confirmed, somebody } = stringsOf(settings)
+  const strings = stringsOf(settings)
   const { recipient, allowedAt, expiresAt, isSameTap, failure } = state
   const now = settings.now.getTime()
   const wait = Date.parse(allowedAt) - now
-  const waiting = html`<span class="ticks">${texts.wait(countdown(allowedAt, settings.now))}</span><span class="still">${texts.waitWords(Math.max(1, Math.ceil(wait / 60_000)))}</span>`
+  const waiting = html`<span class="ticks">${texts.wait({ time: countdown(allowedAt, settings.now) })}</span><span class="still">${texts.waitWords({ count: Math.max(1, Math.ceil(wait / 60_000)) })}</span>`
   if (action.kind === 'register') {
     const owner = recipient ? party(recipient) : html`${somebody}`
-    return result(action, 'confirmed', html`<p>${confirmed.register(owner)}</p>`)
+    return result(action, 'confirmed', html`<p>${confirmed.register({ to: owner })}</p>`)
   }
   if (now >= Date.parse(expiresAt))
     return room(action, settings, { idle: html`<p>${texts.tooLate}</p>`, failure })
   if (isSameTap)
     return html`${wait > 0 && html`<p class="wait">${waiting}</p>`}
 ${room(action, settings, { idle: html`<p>${wait > 0 ? texts.thenTap : texts.nowTap}</p>`, failure })}`
-  const until = html`<span class="ticks">${texts.until(countdown(expiresAt, settings.now))}</span>`
+  const until = html`<span class="ticks">${texts.until({ time: countdown(expiresAt, settings.now) })}</span>`
   return html`${form(action, content, settings, { recipient, failed: failure?.code, waits: wait > 0 })}
-<p class="wait"${roomFor(texts.wait(widestTime), texts.until(widestTime))}>${wait > 0 ? waiting : until}</p>
+<p class="wait"${roomFor(texts.wait({ time: widestTime }), texts.until({ time: widestTime }))}>${wait > 0 ? waiting : until}</p>
 ${room(action, settings, { idle: html`<p>${explain(action, content, strings)}</p>`, failure, hasForm: true })}`
 }
 
@@ -152,7 +162,7 @@ function form(
 ): Html {
   const { kind, id, takesDevice } = action
   const key = keyOf(action)
-  const strings = stringsOf(settings.language)
+  const strings = stringsOf(settings)
   const isWrong = filled.failed === 'recipient_invalid' || filled.failed === 'invalid_input'
   return html`<form data-action="${kind}" method="post" action="${pathOf(settings, `/t/act#${resultId(action)}`)}" autocomplete="on">
 <input type="hidden" name="ref" value="${ref}"><input type="hidden" name="kind" value="${kind}"><input type="hidden" name="id" value="${id}"><input type="hidden" name="tap" value="${query}">${takesDevice && html`<input type="hidden" name="deviceId" value="">`}
@@ -185,7 +195,7 @@ interface Room {
  * field that moved when a line appeared would escape the finger on its way.
  */
 function room(action: Action, settings: PageSettings, { idle, failure, hasForm = false }: Room): Html {
-  const strings = stringsOf(settings.language)
+  const strings = stringsOf(settings)
   const message = failure && html`<p>${failureMessage(failure, strings)}</p>`
   const kept =
     hasForm && roomFor(html`${longestFailureMessage(strings)}`, checkMessage(action.kind, strings, longName))
@@ -201,12 +211,12 @@ function transaction(view: { hash: string; url: string | undefined } | undefined
   const url = view.url && httpsUrl(view.url)
   return url
     ? html`<p><a href="${url}" rel="noreferrer noopener" target="_blank">${strings.explorer}</a></p>`
-    : html`<p class="soft">${strings.transaction(hash)}</p>`
+    : html`<p class="soft">${strings.transaction({ hash })}</p>`
 }
 
 /** Describes the effect and the recipient before anything is sent. HTML for inside the element. */
 export function checkLine(check: RecipientCheck, settings: PageSettings): string {
-  const strings = stringsOf(settings.language)
+  const strings = stringsOf(settings)
   if (check.is === 'bad') return html`${failureMessage(check.failure, strings)}`.text
   const { address, name } = check.recipient
   const parts = [name, address].flatMap((part) => (part === undefined ? [] : [party(part)]))
@@ -216,4 +226,4 @@ export function checkLine(check: RecipientCheck, settings: PageSettings): string
 }
 
 const checkMessage = (kind: ActionKind | 'mint', { check, buttons }: Strings, to: Html): Html =>
-  check[kind](buttons[kind === 'mint' ? 'claim' : kind], to)
+  check[kind]({ button: buttons[kind === 'mint' ? 'claim' : kind], to })

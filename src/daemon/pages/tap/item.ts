@@ -10,18 +10,18 @@ import { brief, party } from './wording.ts'
 
 /** The name that stands for the whole page. */
 export const titleOf = ({ piece }: TapPage, settings: PageSettings): string =>
-  brief(piece.name?.trim() ?? '', 300) || stringsOf(settings.language).fallbackTitle
+  brief(piece.name?.trim() ?? '', 300) || stringsOf(settings).fallbackTitle
 
 /** Picture or video, in a box whose size is known before the media arrives; empty if there is none. */
 export function hero(content: TapPage, settings: PageSettings): Html {
   const { piece } = content
-  const { videoOf } = stringsOf(settings.language)
+  const { videoOf } = stringsOf(settings)
   const title = titleOf(content, settings)
   const video = mediaOf(piece.video?.url, settings)
   const image = mediaOf(piece.image, settings)
   if (video) {
     const poster = mediaOf(piece.video?.poster, settings) ?? image
-    return html`<div class="hero">${film(video, poster, videoOf(title))}</div>`
+    return html`<div class="hero">${film(video, poster, videoOf({ name: title }))}</div>`
   }
   if (!image) return html``
   return html`<div class="hero"><img src="${image}" alt="${title}" width="800" height="800" fetchpriority="high" decoding="async" referrerpolicy="no-referrer"></div>`
@@ -36,7 +36,7 @@ const film = (url: string, poster: string | undefined, label: string): Html =>
 export function heading(content: TapPage, settings: PageSettings): Html {
   const { collection, edition, kind } = content.piece
   const { tamper: seal } = content
-  const strings = stringsOf(settings.language)
+  const strings = stringsOf(settings)
   return html`<h1><bdi>${titleOf(content, settings)}</bdi></h1>
 ${collection && html`<p class="collection"><bdi>${brief(collection, 300)}</bdi></p>`}
 ${(edition || seal || kind === 'token') && html`<dl class="facts">${edition && html`<div><dt>${strings.edition}</dt><dd><bdi>${brief(edition, 100)}</bdi></dd></div>`}${ownerRow(content, settings)}${seal && tamperRow(seal, settings)}</dl>`}`
@@ -44,13 +44,13 @@ ${(edition || seal || kind === 'token') && html`<dl class="facts">${edition && h
 
 /** An opened seal is stated as a plain fact: whoever unpacks a piece opens it. */
 const tamperRow = (seal: NonNullable<TapPage['tamper']>, settings: PageSettings): Html => {
-  const { seal: name, sealClosed, sealOpened } = stringsOf(settings.language)
-  return html`<div><dt>${name}</dt><dd>${seal.is === 'closed' ? sealClosed : sealOpened(seal.since.slice(0, 10))}</dd></div>`
+  const { seal: name, sealClosed, sealOpened } = stringsOf(settings)
+  return html`<div><dt>${name}</dt><dd>${seal.is === 'closed' ? sealClosed : sealOpened({ day: seal.since })}</dd></div>`
 }
 
 /** Space is reserved while the owner is unknown, so that nothing moves when the name arrives. */
 export function ownerRow({ piece: { owner, kind } }: TapPage, settings: PageSettings): Html {
-  const strings = stringsOf(settings.language)
+  const strings = stringsOf(settings)
   const shownOwner = owner
     ? html`${owner.name && html`${party(owner.name)} `}${party(owner.address)}`
     : html`<span class="soft">${strings.ownerUnknown}</span>`
@@ -67,7 +67,7 @@ export function description({ piece }: TapPage, settings: PageSettings): Html {
   const cut = text.length > shortText ? endOfSentence(text) : text.length
   const first = html`<p class="said" dir="auto">${text.slice(0, cut).trimEnd()}</p>`
   if (cut === text.length) return html`<section class="description">${first}</section>`
-  return html`<section class="description">${first}<details><summary>${stringsOf(settings.language).readOn}</summary><p class="said" dir="auto">${text.slice(cut).trimStart()}</p></details></section>`
+  return html`<section class="description">${first}<details><summary>${stringsOf(settings).readOn}</summary><p class="said" dir="auto">${text.slice(cut).trimStart()}</p></details></section>`
 }
 
 /** Cuts at the end of a sentence in the first part of a long text, else after a word, else anywhere. */
@@ -88,11 +88,11 @@ const lastEnd = (text: string, pattern: RegExp): number => {
 
 /** A scrollable row that the keyboard can reach, without a script. */
 export function gallery(content: TapPage, settings: PageSettings): Html {
-  const { gallery: label, pictureOf } = stringsOf(settings.language)
+  const { gallery: label, pictureOf } = stringsOf(settings)
   const title = titleOf(content, settings)
   const pictures = content.piece.gallery.slice(0, maxPictures).flatMap((picture, index) => {
     const url = mediaOf(picture.url, settings)
-    return url ? [one(url, picture, pictureOf(title, index + 1))] : []
+    return url ? [one(url, picture, pictureOf({ name: title, index: index + 1 }))] : []
   })
   if (pictures.length === 0) return html``
   return html`<section aria-labelledby="gallery-title"><h2 id="gallery-title">${label}</h2>
@@ -118,12 +118,12 @@ export function attributes({ piece }: TapPage, settings: PageSettings): Html {
     ({ name, value }) =>
       html`<div><dt><bdi>${brief(name, 100) || '–'}</bdi></dt><dd><bdi>${brief(value, 400)}</bdi></dd></div>`,
   )
-  return html`<section aria-labelledby="attributes-title"><h2 id="attributes-title">${stringsOf(settings.language).attributes}</h2>
+  return html`<section aria-labelledby="attributes-title"><h2 id="attributes-title">${stringsOf(settings).attributes}</h2>
 <dl class="grid">${rows}</dl></section>`
 }
 
 export function technical({ uid, piece }: TapPage, settings: PageSettings): Html {
-  const strings = stringsOf(settings.language)
+  const strings = stringsOf(settings)
   const { token, owner } = piece
   const url = token?.url && httpsUrl(token.url)
   const row = (name: string, value: Html | string) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`

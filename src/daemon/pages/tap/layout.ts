@@ -1,7 +1,7 @@
+import { textDirections } from '../../../values/page-languages.ts'
 import type { Brand } from '../../domain/tap-page/content.ts'
 import { type Html, html, raw } from './html.ts'
 import { type Page, type PageSettings, pathOf } from './settings.ts'
-import { stringsOf } from './strings/strings.ts'
 import { style } from './style.ts'
 import { palettes, properties } from './theme.ts'
 
@@ -44,7 +44,7 @@ export function layout(
   const { scheme, light, dark, css } = lookOf(brand)
   return {
     body: html`<!doctype html>
-<html lang="${language}" dir="${stringsOf(language).dir}">
+<html lang="${language}" dir="${textDirections[language]}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

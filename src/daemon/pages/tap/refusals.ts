@@ -1,14 +1,16 @@
+import type { RefusalReason } from '../../domain/taps/open-tap.ts'
 import { html, raw } from './html.ts'
 import { layout } from './layout.ts'
 import type { Page, PageSettings } from './settings.ts'
-import type { RefusalMessages, UnableReason } from './strings/errors.ts'
+import type { UnableReason } from './strings/errors.ts'
 import { stringsOf } from './strings/strings.ts'
+import { tryAgainIn } from './wording.ts'
 
-export type Refusal = keyof RefusalMessages
+export type Refusal = RefusalReason
 
 /** The chip, the link, or the time is not valid. */
 export function refusalPage(reason: Refusal, settings: PageSettings): Page {
-  const { refused, refusals } = stringsOf(settings.language)
+  const { refused, refusals } = stringsOf(settings)
   const { title, advice } = refusals[reason]
   return notice({ state: refused, title, advice: [advice], isTap: reason !== 'disabled' }, settings)
 }
@@ -26,14 +28,15 @@ export interface Failed {
 
 /** The daemon cannot answer now. @param failed the error, or only its status */
 export function failurePage(failed: Failed | number, settings: PageSettings): Page {
-  const { refused, notFound, notNow, unable, tryAgainIn } = stringsOf(settings.language)
+  const strings = stringsOf(settings)
+  const { refused, notFound, notNow, unable } = strings
   const known = typeof failed === 'number' ? { status: failed } : failed
   const kind = kindOf(known)
   const { title, advice } = unable[kind]
   const state = kind === 'missing' ? notFound : kind === 'malformed' ? refused : notNow
   const wait = known.retryAfterSeconds ?? defaultWaitSeconds[known.status]
   // There may be nothing left to retry.
-  const when = wait === undefined || kind === 'interrupted' ? [] : [tryAgainIn(wait)]
+  const when = wait === undefined || kind === 'interrupted' ? [] : [tryAgainIn(wait, strings)]
   return notice({ state, title, advice: [advice, ...when], isTap: true }, settings)
 }
 
@@ -42,7 +45,7 @@ export function failurePage(failed: Failed | number, settings: PageSettings): Pa
  * and must not reveal what its chip is attached to.
  */
 export function printedPage(settings: PageSettings): Page {
-  const { title, advice } = stringsOf(settings.language).printed
+  const { title, advice } = stringsOf(settings).printed
   return layout(
     title,
     html`<main class="notice">

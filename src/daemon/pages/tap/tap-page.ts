@@ -1,4 +1,3 @@
-import { type PageLanguage, pageLanguages } from '../../../values/page-languages.ts'
 import type { TapPage } from '../../domain/tap-page/content.ts'
 import { actionCard, timeLine } from './cards.ts'
 import { type Html, html } from './html.ts'
@@ -6,7 +5,7 @@ import { attributes, description, gallery, heading, hero, technical, titleOf } f
 import { layout } from './layout.ts'
 import { linkUrl, mediaOf } from './media.ts'
 import { type Page, type PageSettings, pathOf } from './settings.ts'
-import { stringsOf } from './strings/strings.ts'
+import { type Strings, stringsOf } from './strings/strings.ts'
 import { brief } from './wording.ts'
 
 /**
@@ -15,7 +14,7 @@ import { brief } from './wording.ts'
  */
 export function tapPage(content: TapPage, settings: PageSettings, isRefused = false): Page {
   const main = html`${banner(content, settings)}
-<main data-ref="${content.ref}" data-live="${pathOf(settings, '/t/live')}" data-check-at="${pathOf(settings, '/t/check')}"${texts.get(settings.language)}>
+<main data-ref="${content.ref}" data-live="${pathOf(settings, '/t/live')}" data-check-at="${pathOf(settings, '/t/check')}"${textsOfScript(stringsOf(settings))}>
 ${hero(content, settings)}
 ${heading(content, settings)}
 ${actions(content, settings)}
@@ -27,14 +26,14 @@ ${technical(content, settings)}
 </main>`
   const { brand } = content
   const title = titleOf(content, settings)
-  const { problem } = stringsOf(settings.language)
-  return layout(isRefused ? problem(title) : title, main, settings, { brand, script: settings.script })
+  const { problem } = stringsOf(settings)
+  return layout(isRefused ? problem({ title }) : title, main, settings, { brand, script: settings.script })
 }
 
 /** Comes first, because it answers the tap: the chip is genuine, and who owns it. */
 function banner(content: TapPage, settings: PageSettings): Html {
   const { brand } = content
-  const strings = stringsOf(settings.language)
+  const strings = stringsOf(settings)
   const logo = mediaOf(brand.logoUrl, settings)
   const alt = brand.name ? '' : strings.logo
   const team = html`${logo && html`<img src="${logo}" alt="${alt}" height="36" referrerpolicy="no-referrer">`}${brand.name && html`<bdi>${brief(brand.name, 100)}</bdi>`}`
@@ -44,15 +43,15 @@ function banner(content: TapPage, settings: PageSettings): Html {
 
 /** A page that is reloaded or left open must not claim that the chip was here just now. */
 function genuine({ tappedAt }: TapPage, settings: PageSettings): Html {
-  const strings = stringsOf(settings.language)
+  const strings = stringsOf(settings)
   const minutes = Math.floor((settings.now.getTime() - Date.parse(tappedAt)) / 60_000)
   return minutes < 1
     ? html`<span data-room="${strings.genuineEarlier}"><span data-later="${strings.genuineEarlier}">${strings.genuine}</span></span>`
-    : html`${strings.genuineSince(minutes)}`
+    : html`${minutes < 90 ? strings.genuineSince.minutes({ count: minutes }) : strings.genuineSince.hours({ count: Math.round(minutes / 60) })}`
 }
 
 function actions(content: TapPage, settings: PageSettings): Html {
-  const strings = stringsOf(settings.language)
+  const strings = stringsOf(settings)
   if (content.actions.length === 0 && content.links.length > 0) return html``
   const cards = content.actions.map((action) => actionCard(action, content, settings))
   if (cards.length === 0) return html`<p class="explain">${strings.nothingToDo}</p>`
@@ -68,14 +67,19 @@ function links(content: TapPage, settings: PageSettings): Html {
       : []
   })
   if (shown.length === 0) return html``
-  return html`<section aria-labelledby="links-title"><h2 id="links-title">${stringsOf(settings.language).links}</h2>
+  return html`<section aria-labelledby="links-title"><h2 id="links-title">${stringsOf(settings).links}</h2>
 <ul class="links">${shown}</ul></section>`
 }
 
 /** The script has no texts of its own. */
-const textsIn = (language: PageLanguage): Html =>
-  html`${Object.entries(stringsOf(language).script).map(
+function textsOfScript(strings: Strings): Html {
+  const known = scriptTexts.get(strings)
+  if (known) return known
+  const made = html`${Object.entries(strings.script).map(
     ([name, text]) =>
       html` data-say-${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}="${text}"`,
   )}`
-const texts = new Map(pageLanguages.map((language) => [language, textsIn(language)]))
+  scriptTexts.set(strings, made)
+  return made
+}
+const scriptTexts = new WeakMap<Strings, Html>()

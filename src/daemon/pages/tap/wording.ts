@@ -1,4 +1,4 @@
-import type { Failure, InvalidRecipient } from '../../domain/tap-page/content.ts'
+import type { ClosedReason, Failure, InvalidRecipient } from '../../domain/tap-page/content.ts'
 import { type Html, html } from './html.ts'
 import type { Strings } from './strings/strings.ts'
 
@@ -23,6 +23,21 @@ export const clockTime = (seconds: number): string => {
 export const countdown = (until: string, now: Date): Html =>
   html`<time datetime="${until}" data-until="${until}">${clockTime((Date.parse(until) - now.getTime()) / 1000)}</time>`
 
+export const tryAgainIn = (seconds: number, { tryAgainIn: texts }: Strings): string =>
+  seconds < 90
+    ? texts.seconds({ count: seconds })
+    : seconds < 5400
+      ? texts.minutes({ count: Math.ceil(seconds / 60) })
+      : texts.hours({ count: Math.ceil(seconds / 3600) })
+
+/** @param day YYYY-MM-DD */
+export const closedMessage = (reason: ClosedReason, day: string | undefined, { closed }: Strings): string =>
+  reason === 'future' || reason === 'over'
+    ? day
+      ? closed[reason]({ day })
+      : closed[`${reason}Undated`]
+    : closed[reason]
+
 /** Keeps the page small enough for a phone, whatever a team writes. */
 export const brief = (text: string, length: number): string =>
   text.length > length ? `${text.slice(0, length).replace(/[\ud800-\udbff]$/, '')}…` : text
@@ -39,7 +54,7 @@ function invalidRecipientMessage(
     case 'other-chain':
       return messages.otherChain
     case 'wrong-length':
-      return messages.wrongLength(mistyped.count)
+      return messages.wrongLength({ count: mistyped.count })
     case 'badge':
       return messages.badge
     case 'other':
@@ -52,7 +67,7 @@ export function failureMessage({ code, retryAfterSeconds, mistyped }: Failure, s
   const { failures } = strings
   const ofForm = mistyped && invalidRecipientMessage(mistyped, strings)
   const message = Object.hasOwn(failures, code) ? failures[code as keyof typeof failures] : undefined
-  const later = retryAfterSeconds === undefined ? '' : ` ${strings.tryAgainIn(retryAfterSeconds)}`
+  const later = retryAfterSeconds === undefined ? '' : ` ${tryAgainIn(retryAfterSeconds, strings)}`
   return `${ofForm ?? message ?? failures.otherwise}${later}`
 }
 
@@ -60,6 +75,6 @@ export function failureMessage({ code, retryAfterSeconds, mistyped }: Failure, s
 export function longestFailureMessage({ failures, mistyped }: Strings): string {
   const { reverted, cancelled, ...refusals } = failures
   const { wrongLength, ...others } = mistyped
-  const texts = [...Object.values(refusals), ...Object.values(others), wrongLength(999)]
+  const texts = [...Object.values(refusals), ...Object.values(others), wrongLength({ count: 999 })]
   return texts.reduce((longest, text) => (text.length > longest.length ? text : longest), '')
 }

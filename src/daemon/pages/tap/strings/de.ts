@@ -1,29 +1,24 @@
-import type { ClosedReason } from '../../../domain/tap-page/content.ts'
-import { type Html, html } from '../html.ts'
-import { failures, mistyped, printed, refusals, unable } from './de-errors.ts'
-import type { Strings } from './en.ts'
+import type { Messages } from './messages.ts'
 
-const date = (day: string): string =>
-  new Intl.DateTimeFormat('de', { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))
+const tapAgain = 'Halten Sie Ihr Telefon noch einmal an den Chip, und versuchen Sie es dann erneut.'
 
-const minutes = (count: number): string => (count === 1 ? 'eine Minute' : `${count} Minuten`)
-
-export const de: Strings = {
-  dir: 'ltr',
+export const de: Messages = {
   genuine: 'Echt, gerade gescannt',
   genuineEarlier: 'Echt, gescannt vor mehr als einer Minute',
-  genuineSince: (count: number) =>
-    `Echt, gescannt vor ${count < 90 ? minutes(count).replace('eine ', 'einer ') : `${Math.round(count / 60)} Stunden`}`,
+  genuineSince: {
+    minutes: 'Echt, gescannt vor {count, plural, one {einer Minute} other {# Minuten}}',
+    hours: 'Echt, gescannt vor {count, plural, one {einer Stunde} other {# Stunden}}',
+  },
   fallbackTitle: 'Dieser Chip ist echt',
   logo: 'Logo',
-  pictureOf: (name: string, index: number) => `${name}, Bild ${index}`,
-  videoOf: (name: string) => `Video: ${name}`,
+  pictureOf: '{name}, Bild {index}',
+  videoOf: 'Video: {name}',
   owner: 'Im Besitz von',
   ownerUnknown: 'nicht bekannt',
   edition: 'Auflage',
   seal: 'Siegel',
   sealClosed: 'geschlossen',
-  sealOpened: (day: string) => `offen, zuerst gesehen am ${date(day)}`,
+  sealOpened: 'offen, zuerst gesehen am {day, date}',
   readOn: 'Weiterlesen',
   nothingToDo: 'Dieser Scan beweist, dass der Chip echt ist. Mehr gibt es hier nicht zu tun.',
   links: 'Mehr',
@@ -37,16 +32,16 @@ export const de: Strings = {
   ownerAddress: 'Adresse dieser Person',
   viewToken: 'Token im Explorer ansehen',
   explorer: 'Transaktion im Explorer ansehen',
-  transaction: (hash: Html) => html`Transaktion ${hash}`,
-  timeLeft: (time: Html) => html`Verbleibende Zeit: ${time}. Für mehr Zeit scannen Sie noch einmal.`,
-  timeAtMost: (count: number) =>
-    `Sie haben ab dem Laden dieser Seite ${minutes(count)} Zeit. Für mehr Zeit scannen Sie noch einmal.`,
+  transaction: 'Transaktion {hash}',
+  timeLeft: 'Verbleibende Zeit: {time}. Für mehr Zeit scannen Sie noch einmal.',
+  timeAtMost:
+    'Sie haben ab dem Laden dieser Seite {count, plural, one {eine Minute} other {# Minuten}} Zeit. Für mehr Zeit scannen Sie noch einmal.',
   timeOver: 'Die Zeit ist abgelaufen. Scannen Sie noch einmal.',
   recipient: 'Wallet-Adresse oder ENS-Name',
   recipientHint: '0x… oder name.eth',
   recipientOrEmail: 'Wallet, ENS-Name oder E‑Mail',
   recipientOrEmailHint: '0x…, name.eth oder E-Mail',
-  step: (number: number, title: string) => `Schritt ${number} von 2: ${title}`,
+  step: 'Schritt {number} von 2: {title}',
   titles: {
     register: 'Vormerken',
     claim: 'Übernehmen',
@@ -69,61 +64,50 @@ export const de: Strings = {
   buttons: { register: 'Vormerken', claim: 'Übernehmen', badge: 'Sammeln', guestbook: 'Eintragen' },
   loadAgain: 'Laden Sie diese Seite gleich neu, um zu sehen, was daraus wurde.',
   pending: {
-    register: (to: Html) => html`${to} wird vorgemerkt …`,
-    claim: (to: Html) => html`Unterwegs an ${to}.`,
-    badge: (to: Html) => html`Das Abzeichen ist unterwegs an ${to}.`,
-    guestbook: (to: Html) => html`Der Eintrag für ${to} wird festgehalten.`,
+    register: '{to} wird vorgemerkt …',
+    claim: 'Unterwegs an {to}.',
+    badge: 'Das Abzeichen ist unterwegs an {to}.',
+    guestbook: 'Der Eintrag für {to} wird festgehalten.',
   },
   usually:
     'Das dauert meist weniger als eine Minute. Sie können diese Seite schließen: Es geht auch ohne sie weiter.',
   confirmed: {
-    register: (to: Html) => html`Vorgemerkt für ${to}.`,
-    claim: (to: Html) => html`Fertig. Das Stück gehört jetzt ${to}.`,
-    badge: (to: Html) => html`Fertig. Das Abzeichen ist bei ${to}.`,
-    guestbook: (to: Html) => html`Fertig. Der Eintrag für ${to} steht im Gästebuch.`,
+    register: 'Vorgemerkt für {to}.',
+    claim: 'Fertig. Das Stück gehört jetzt {to}.',
+    badge: 'Fertig. Das Abzeichen ist bei {to}.',
+    guestbook: 'Fertig. Der Eintrag für {to} steht im Gästebuch.',
   },
   somebody: 'der eingegebenen Wallet',
   registered: {
-    wait: (time: Html) => html`Schritt 2 ist möglich in ${time}.`,
-    waitWords: (count: number) =>
-      `Schritt 2 ist möglich in etwa ${minutes(count).replace('eine ', 'einer ')}.`,
+    wait: 'Schritt 2 ist möglich in {time}.',
+    waitWords: 'Schritt 2 ist möglich in etwa {count, plural, one {einer Minute} other {# Minuten}}.',
     thenTap:
       'Halten Sie Ihr Telefon nach der Wartezeit noch einmal an den Chip, und übernehmen Sie das Stück auf der Seite, die sich dann öffnet.',
     nowTap:
       'Die Wartezeit ist vorbei. Halten Sie Ihr Telefon noch einmal an den Chip, und übernehmen Sie das Stück auf der Seite, die sich dann öffnet.',
-    until: (time: Html) => html`Die Vormerkung gilt noch ${time}.`,
+    until: 'Die Vormerkung gilt noch {time}.',
     reload: 'Wenn sich diese Seite nicht von selbst ändert, laden Sie sie dann neu.',
     tooLate:
       'Die Vormerkung ist abgelaufen. Halten Sie Ihr Telefon noch einmal an den Chip, und merken Sie die Wallet erneut vor.',
   },
-  closed: (reason: ClosedReason, day: string | undefined): string => {
-    switch (reason) {
-      case 'future':
-        return day ? `Möglich ab dem ${date(day)} (UTC).` : 'Das ist noch nicht möglich.'
-      case 'over':
-        return day ? `Das war bis zum ${date(day)} (UTC) möglich.` : 'Das ist vorbei.'
-      case 'not-approved':
-        return 'Das ist im Moment nicht möglich.'
-      case 'claimed':
-        return 'Das Stück wurde nach diesem Scan übernommen.'
-      case 'withdrawn':
-        return 'Das Team hat die Vormerkung zurückgezogen. Halten Sie Ihr Telefon noch einmal an den Chip, um die Wallet erneut vorzumerken.'
-      case 'used':
-        return 'Dieser Scan wurde anderswo verwendet, in einer App oder auf einer anderen Seite. Halten Sie Ihr Telefon noch einmal an den Chip, um das hier zu tun.'
-      case 'expired':
-        return 'Die Zeit für diesen Scan ist abgelaufen. Halten Sie Ihr Telefon noch einmal an den Chip.'
-    }
+  closed: {
+    future: 'Möglich ab dem {day, date} (UTC).',
+    futureUndated: 'Das ist noch nicht möglich.',
+    over: 'Das war bis zum {day, date} (UTC) möglich.',
+    overUndated: 'Das ist vorbei.',
+    'not-approved': 'Das ist im Moment nicht möglich.',
+    claimed: 'Das Stück wurde nach diesem Scan übernommen.',
+    withdrawn:
+      'Das Team hat die Vormerkung zurückgezogen. Halten Sie Ihr Telefon noch einmal an den Chip, um die Wallet erneut vorzumerken.',
+    used: 'Dieser Scan wurde anderswo verwendet, in einer App oder auf einer anderen Seite. Halten Sie Ihr Telefon noch einmal an den Chip, um das hier zu tun.',
+    expired: 'Die Zeit für diesen Scan ist abgelaufen. Halten Sie Ihr Telefon noch einmal an den Chip.',
   },
   check: {
-    claim: (button: string, to: Html) =>
-      html`Wenn Sie auf „${button}“ tippen, geht es an ${to}. Das lässt sich nicht rückgängig machen.`,
-    mint: (button: string, to: Html) =>
-      html`Wenn Sie auf „${button}“ tippen, wird das Token erzeugt und geht an ${to}. Das lässt sich nicht rückgängig machen.`,
-    register: (button: string, to: Html) =>
-      html`Wenn Sie auf „${button}“ tippen, wird ${to} für Schritt 2 vorgemerkt.`,
-    badge: (button: string, to: Html) => html`Wenn Sie auf „${button}“ tippen, geht das Abzeichen an ${to}.`,
-    guestbook: (button: string, to: Html) =>
-      html`Wenn Sie auf „${button}“ tippen, wird der Eintrag für ${to} festgehalten.`,
+    claim: 'Wenn Sie auf „{button}“ tippen, geht es an {to}. Das lässt sich nicht rückgängig machen.',
+    mint: 'Wenn Sie auf „{button}“ tippen, wird das Token erzeugt und geht an {to}. Das lässt sich nicht rückgängig machen.',
+    register: 'Wenn Sie auf „{button}“ tippen, wird {to} für Schritt 2 vorgemerkt.',
+    badge: 'Wenn Sie auf „{button}“ tippen, geht das Abzeichen an {to}.',
+    guestbook: 'Wenn Sie auf „{button}“ tippen, wird der Eintrag für {to} festgehalten.',
     thisEmail: 'diese E-Mail-Adresse',
   },
   script: {
@@ -140,17 +124,153 @@ export const de: Strings = {
     walletRefused: 'Die Wallet hat keine Adresse freigegeben. Sie können auch eine eintippen.',
     walletFailed: 'Die Wallet antwortet nicht. Sie können eine Adresse auch eintippen.',
   },
-  failures,
-  mistyped,
-  tryAgainIn: (seconds: number) =>
-    seconds < 90
-      ? `Versuchen Sie es in etwa ${seconds === 1 ? 'einer Sekunde' : `${seconds} Sekunden`} noch einmal.`
-      : `Versuchen Sie es in etwa ${seconds < 5400 ? minutes(Math.ceil(seconds / 60)) : `${Math.ceil(seconds / 3600)} Stunden`} noch einmal.`,
-  problem: (title: string) => `Problem: ${title}`,
+  failures: {
+    otherwise: `Das hat nicht geklappt. Es wurde nichts verbraucht. ${tapAgain}`,
+    otp_used: `Dieser Scan wurde dafür schon verwendet, auf einer anderen Seite oder in einer App. ${tapAgain}`,
+    otp_expired: `Die Zeit für diesen Scan ist abgelaufen. ${tapAgain}`,
+    otp_missing: `Diese Seite kennt ihren Scan nicht mehr. ${tapAgain}`,
+    otp_unknown: `Dieser Scan gilt nicht mehr. ${tapAgain}`,
+    otp_deleted: `Das Team hat dieses Angebot zurückgezogen. ${tapAgain}`,
+    otp_unsupported: 'Das ist mit diesem Chip nicht möglich.',
+    recipient_invalid:
+      'Das wurde nicht erkannt. Bitte prüfen Sie es auf Tippfehler: Eine Adresse besteht aus 0x und 40 Zeichen, ein Name sieht aus wie name.eth.',
+    invalid_input:
+      'Etwas im Formular stimmt nicht. Geben Sie eine Wallet-Adresse (0x und 40 Zeichen) oder einen Namen wie name.eth ein.',
+    chain_unavailable: 'Die Blockchain antwortet gerade nicht. Es wurde nichts verbraucht.',
+    chain_not_configured:
+      'Namen können hier nicht nachgeschlagen werden. Geben Sie die Wallet-Adresse selbst ein: 0x und 40 Zeichen.',
+    registration_missing: 'Diese Wallet ist noch nicht vorgemerkt. Erledigen Sie zuerst Schritt 1.',
+    registration_early: 'Die Wartezeit ist noch nicht vorbei. Es wurde nichts verbraucht.',
+    registration_expired:
+      'Die Vormerkung ist abgelaufen. Halten Sie Ihr Telefon noch einmal an den Chip, und merken Sie die Wallet erneut vor.',
+    registration_same_tap:
+      'Dieser Schritt braucht einen weiteren Scan. Halten Sie Ihr Telefon noch einmal an den Chip, und machen Sie auf der Seite weiter, die sich dann öffnet.',
+    token_taken:
+      'Jemand anderes hat im selben Moment dasselbe getan. Es wurde nichts verbraucht: Versuchen Sie es noch einmal.',
+    transaction_refused:
+      'Die Transaktion wurde schon vor dem Senden abgelehnt. Fragen Sie das Team, von dem Sie das Stück haben.',
+    simulation_reverted:
+      'Der Vertrag dieses Stücks würde das ablehnen. Es wurde nichts gesendet oder verbraucht. Prüfen Sie die Wallet, oder fragen Sie das Team, von dem Sie das Stück haben.',
+    reverted:
+      'Der Vertrag hat die Transaktion abgelehnt. Halten Sie Ihr Telefon noch einmal an den Chip, und versuchen Sie es erneut; hilft das nicht, fragen Sie das Team, von dem Sie das Stück haben.',
+    transaction_budget_spent:
+      'Für heute ist das Budget des Teams aufgebraucht. Sie verlieren nichts: Scannen Sie den Chip morgen noch einmal.',
+    cancelled: `Das wurde aufgegeben und hatte keine Wirkung. ${tapAgain}`,
+    conflict:
+      'Das geht im Moment nicht. Es wurde nichts verbraucht. Versuchen Sie es später noch einmal; hilft das nicht, fragen Sie das Team, von dem Sie das Stück haben.',
+    idempotency_conflict:
+      'Dafür wurde gerade schon eine andere Wallet eingegeben, und diese zählt. Warten Sie ihr Ergebnis ab.',
+    rate_limited: 'Das waren zu viele Versuche in kurzer Zeit. Es wurde nichts verbraucht.',
+    badge_not_active: 'Dieses Abzeichen gibt es im Moment nicht.',
+    badge_codes_gone: 'Alle Abzeichen dieser Veranstaltung sind vergeben.',
+    badge_device_used: 'Mit diesem Telefon wurde schon ein Abzeichen dieser Veranstaltung gesammelt.',
+    badge_refused:
+      'Das Abzeichen wurde nicht vergeben: Wahrscheinlich hat diese Wallet es schon. Versuchen Sie es mit einer anderen.',
+    badge_unavailable: 'Der Dienst für die Abzeichen antwortet gerade nicht. Es wurde nichts verbraucht.',
+    store_unavailable: 'Dieser Dienst ist gerade überlastet. Es wurde nichts verbraucht.',
+    store_full: 'Dieser Dienst hat gerade keinen Platz mehr. Es wurde nichts verbraucht.',
+    outcome_unknown: `Dieser Dienst wurde unterbrochen; vielleicht hat es geklappt, vielleicht nicht. ${tapAgain}`,
+    too_slow: 'Die Verbindung war zu langsam. Es wurde nichts verbraucht. Versuchen Sie es noch einmal.',
+    not_found: `Das gibt es nicht mehr. ${tapAgain}`,
+  },
+  mistyped: {
+    unknownName:
+      'Zu diesem Namen gehört keine Wallet. Prüfen Sie die Schreibweise, oder geben Sie die Adresse selbst ein.',
+    wrongAddress: 'In dieser Adresse ist ein Fehler. Kopieren Sie sie noch einmal.',
+    otherChain:
+      'Der Teil vor dem Doppelpunkt nennt eine andere Blockchain als die dieses Stücks. Geben Sie Ihre Adresse dort ohne ihn ein.',
+    wrongLength: 'Eine Wallet-Adresse besteht aus 0x und 40 Zeichen; hier sind es {count}.',
+    badge:
+      'Das wurde nicht erkannt. Bitte prüfen Sie es auf Tippfehler: Eine Adresse ist 0x und 40 Zeichen, ein Name ist wie name.eth. Auch E-Mail-Adressen gehen.',
+  },
+  tryAgainIn: {
+    seconds: 'Versuchen Sie es in etwa {count, plural, one {einer Sekunde} other {# Sekunden}} noch einmal.',
+    minutes: 'Versuchen Sie es in etwa {count, plural, one {einer Minute} other {# Minuten}} noch einmal.',
+    hours: 'Versuchen Sie es in etwa {count, plural, one {einer Stunde} other {# Stunden}} noch einmal.',
+  },
+  problem: 'Problem: {title}',
   refused: 'Nicht angenommen',
-  refusals,
-  printed,
+  refusals: {
+    replayed: {
+      title: 'Dieser Scan wurde schon verwendet',
+      advice:
+        'Jeder Scan ergibt einen Link, der ein Mal gilt. Halten Sie Ihr Telefon noch einmal an den Chip, um einen neuen zu bekommen.',
+    },
+    expired: {
+      title: 'Die Zeit für diesen Scan ist abgelaufen',
+      advice:
+        'Ein Scan gilt nur für kurze Zeit. Halten Sie Ihr Telefon noch einmal an den Chip, um einen neuen zu bekommen.',
+    },
+    'caught-up': {
+      title: 'Bitte scannen Sie noch einmal',
+      advice:
+        'Nur noch ein Scan: Wir müssen diesen Chip einmal mehr sehen, bevor er funktioniert. Halten Sie Ihr Telefon noch einmal an den Chip.',
+    },
+    unknown: {
+      title: 'Dieser Link gehört zu keinem Chip',
+      advice:
+        'Der Link wurde vielleicht unterwegs verändert, oder der Chip ist nicht echt. Halten Sie Ihr Telefon noch einmal an den Chip, und öffnen Sie den Link, der dann erscheint.',
+    },
+    unfilled: {
+      title: 'Dieser Chip ist nicht eingerichtet',
+      advice:
+        'Im Link steht nichts, was nur von diesem Chip kommt; ob er echt ist, lässt sich deshalb nicht sagen. Halten Sie Ihr Telefon noch einmal an den Chip. Erscheint diese Seite wieder, sagen Sie es der Person, von der Sie ihn haben.',
+    },
+    malformed: {
+      title: 'Dieser Link ist unvollständig',
+      advice:
+        'Ein Teil davon fehlt. Halten Sie Ihr Telefon noch einmal an den Chip, und öffnen Sie den Link, der dann erscheint.',
+    },
+    disabled: {
+      title: 'Dieser Chip ist abgeschaltet',
+      advice:
+        'Das Team, von dem er stammt, hat ihn abgeschaltet; ein weiterer Scan hilft deshalb nicht. Wenn er Ihnen gehört, wenden Sie sich an die Person, von der Sie ihn haben.',
+    },
+  },
+  printed: {
+    title: 'Bitte das Telefon an den Chip halten',
+    advice:
+      'Diese Adresse stand auf einem Etikett und sagt nichts über das Stück: Etiketten lassen sich kopieren. Der Chip selbst nicht. Halten Sie Ihr Telefon daran, und öffnen Sie den Link, der erscheint.',
+  },
   notFound: 'Nicht gefunden',
   notNow: 'Im Moment nicht',
-  unable,
+  unable: {
+    busy: {
+      title: 'Zu viele auf einmal',
+      advice: 'Aus Ihrem Netz kamen gerade viele Anfragen.',
+    },
+    often: {
+      title: 'Zu viele Versuche',
+      advice: 'Diese Seite wurde innerhalb einer Minute sehr oft benutzt. Gehen Sie zu ihr zurück.',
+    },
+    away: {
+      title: 'Das lässt sich gerade nicht prüfen',
+      advice: 'Ihr Scan wurde nicht verbraucht: Sie können diese Seite neu laden.',
+    },
+    starting: {
+      title: 'Einen Moment bitte',
+      advice:
+        'Dieser Dienst startet gerade. Ihr Scan wurde nicht verbraucht: Sie können diese Seite neu laden.',
+    },
+    interrupted: {
+      title: 'Vielleicht hat es geklappt, vielleicht nicht',
+      advice:
+        'Dieser Dienst wurde unterbrochen. Halten Sie Ihr Telefon noch einmal an den Chip, um zu sehen, was daraus geworden ist.',
+    },
+    missing: {
+      title: 'Hier ist nichts',
+      advice:
+        'Die Adresse wurde vielleicht unterwegs verändert. Halten Sie Ihr Telefon noch einmal an den Chip.',
+    },
+    malformed: {
+      title: 'Dieser Link ist nicht lesbar',
+      advice:
+        'Ein Teil davon ist beschädigt. Halten Sie Ihr Telefon noch einmal an den Chip, und öffnen Sie den Link, der dann erscheint.',
+    },
+    wrong: {
+      title: 'Hier ist etwas schiefgegangen',
+      advice:
+        'Halten Sie Ihr Telefon noch einmal an den Chip. Wenn das öfter vorkommt, wenden Sie sich an die Person, von der Sie den Chip haben.',
+    },
+  },
 }

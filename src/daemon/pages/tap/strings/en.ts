@@ -1,29 +1,28 @@
-import type { ClosedReason } from '../../../domain/tap-page/content.ts'
-import { type Html, html } from '../html.ts'
-import { failures, mistyped, printed, refusals, unable } from './en-errors.ts'
+import type { ErrorMessages } from './errors.ts'
 
-const date = (day: string): string =>
-  new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))
+const tapAgain = 'Tap the chip again and try once more.'
 
-const minutes = (count: number): string => (count === 1 ? 'one minute' : `${count} minutes`)
-
-/** All texts of the tap page. `de.ts` has the same structure. */
+/**
+ * All texts of the tap page. The other languages have the same keys and placeholders: `{to}`, `{day, date}`,
+ * `{count, plural, one {# minute} other {# minutes}}`. Texts of `script` are formatted by the page's script.
+ */
 export const en = {
-  dir: 'ltr',
   genuine: 'Genuine, tapped just now',
   genuineEarlier: 'Genuine, tapped more than a minute ago',
-  genuineSince: (count: number) =>
-    `Genuine, tapped ${count < 90 ? minutes(count) : `${Math.round(count / 60)} hours`} ago`,
+  genuineSince: {
+    minutes: 'Genuine, tapped {count, plural, one {one minute} other {# minutes}} ago',
+    hours: 'Genuine, tapped {count, plural, one {one hour} other {# hours}} ago',
+  },
   fallbackTitle: 'This chip is genuine',
   logo: 'Logo',
-  pictureOf: (name: string, index: number) => `${name}, picture ${index}`,
-  videoOf: (name: string) => `Video of ${name}`,
+  pictureOf: '{name}, picture {index}',
+  videoOf: 'Video of {name}',
   owner: 'Owner',
   ownerUnknown: 'not known',
   edition: 'Edition',
   seal: 'Seal',
   sealClosed: 'closed',
-  sealOpened: (day: string) => `open, first seen on ${date(day)}`,
+  sealOpened: 'open, first seen on {day, date}',
   readOn: 'Read on',
   nothingToDo: 'This tap is proof that the chip is genuine. There is nothing else to do with it.',
   links: 'More',
@@ -37,16 +36,16 @@ export const en = {
   ownerAddress: 'Owner’s address',
   viewToken: 'View the token on the explorer',
   explorer: 'View the transaction on the explorer',
-  transaction: (hash: Html) => html`Transaction ${hash}`,
-  timeLeft: (time: Html) => html`Time left: ${time}. Tap again for more.`,
-  timeAtMost: (count: number) =>
-    `You have ${minutes(count)} from when this page was loaded. Tap again for more time.`,
+  transaction: 'Transaction {hash}',
+  timeLeft: 'Time left: {time}. Tap again for more.',
+  timeAtMost:
+    'You have {count, plural, one {one minute} other {# minutes}} from when this page was loaded. Tap again for more time.',
   timeOver: 'Time is up. Tap the chip again.',
   recipient: 'Wallet address or ENS name',
   recipientHint: '0x… or name.eth',
   recipientOrEmail: 'Wallet, ENS name, or email',
   recipientOrEmailHint: '0x…, name.eth, or email',
-  step: (number: number, title: string) => `Step ${number} of 2: ${title}`,
+  step: 'Step {number} of 2: {title}',
   titles: {
     register: 'Register',
     claim: 'Claim it',
@@ -66,54 +65,45 @@ export const en = {
   buttons: { register: 'Register', claim: 'Claim', badge: 'Collect', guestbook: 'Sign' },
   loadAgain: 'Load this page again in a moment to see what came of it.',
   pending: {
-    register: (to: Html) => html`Registering ${to} …`,
-    claim: (to: Html) => html`On its way to ${to}.`,
-    badge: (to: Html) => html`The badge is on its way to ${to}.`,
-    guestbook: (to: Html) => html`Your entry for ${to} is being recorded.`,
+    register: 'Registering {to} …',
+    claim: 'On its way to {to}.',
+    badge: 'The badge is on its way to {to}.',
+    guestbook: 'Your entry for {to} is being recorded.',
   },
   usually: 'This usually takes less than a minute. You can close this page: it goes on without it.',
   confirmed: {
-    register: (to: Html) => html`Registered for ${to}.`,
-    claim: (to: Html) => html`Done. It belongs to ${to} now.`,
-    badge: (to: Html) => html`Done. The badge is with ${to}.`,
-    guestbook: (to: Html) => html`Done. The guestbook is signed for ${to}.`,
+    register: 'Registered for {to}.',
+    claim: 'Done. It belongs to {to} now.',
+    badge: 'Done. The badge is with {to}.',
+    guestbook: 'Done. The guestbook is signed for {to}.',
   },
   somebody: 'the wallet that was entered',
   registered: {
-    wait: (time: Html) => html`The claim opens in ${time}.`,
-    waitWords: (count: number) => `The claim opens in about ${minutes(count)}.`,
+    wait: 'The claim opens in {time}.',
+    waitWords: 'The claim opens in about {count, plural, one {one minute} other {# minutes}}.',
     thenTap: 'When the time has passed, tap the chip again and claim it on the page that opens.',
     nowTap: 'The waiting time is over. Tap the chip again, and claim it on the page that opens.',
-    until: (time: Html) => html`The registration holds for ${time}.`,
+    until: 'The registration holds for {time}.',
     reload: 'If this page does not change by itself, load it again then.',
     tooLate: 'The registration has run out. Tap the chip again and register once more.',
   },
-  closed: (reason: ClosedReason, day: string | undefined): string => {
-    switch (reason) {
-      case 'future':
-        return day ? `This opens on ${date(day)} (UTC).` : 'This has not opened yet.'
-      case 'over':
-        return day ? `This ended on ${date(day)} (UTC).` : 'This is over.'
-      case 'not-approved':
-        return 'This is not available at the moment.'
-      case 'claimed':
-        return 'The piece was claimed after this tap.'
-      case 'withdrawn':
-        return 'The team has withdrawn the registration. Tap the chip again to register once more.'
-      case 'used':
-        return 'This tap was used elsewhere, in an app or on another page. Tap the chip again to do this here.'
-      case 'expired':
-        return 'The time for this tap is over. Tap the chip again.'
-    }
+  closed: {
+    future: 'This opens on {day, date} (UTC).',
+    futureUndated: 'This has not opened yet.',
+    over: 'This ended on {day, date} (UTC).',
+    overUndated: 'This is over.',
+    'not-approved': 'This is not available at the moment.',
+    claimed: 'The piece was claimed after this tap.',
+    withdrawn: 'The team has withdrawn the registration. Tap the chip again to register once more.',
+    used: 'This tap was used elsewhere, in an app or on another page. Tap the chip again to do this here.',
+    expired: 'The time for this tap is over. Tap the chip again.',
   },
   check: {
-    claim: (button: string, to: Html) =>
-      html`When you press ${button}, it goes to ${to}. This cannot be undone.`,
-    mint: (button: string, to: Html) =>
-      html`When you press ${button}, the token is made and goes to ${to}. This cannot be undone.`,
-    register: (button: string, to: Html) => html`When you press ${button}, ${to} is registered for step 2.`,
-    badge: (button: string, to: Html) => html`When you press ${button}, the badge goes to ${to}.`,
-    guestbook: (button: string, to: Html) => html`When you press ${button}, the entry is recorded for ${to}.`,
+    claim: 'When you press {button}, it goes to {to}. This cannot be undone.',
+    mint: 'When you press {button}, the token is made and goes to {to}. This cannot be undone.',
+    register: 'When you press {button}, {to} is registered for step 2.',
+    badge: 'When you press {button}, the badge goes to {to}.',
+    guestbook: 'When you press {button}, the entry is recorded for {to}.',
     thisEmail: 'this email address',
   },
   script: {
@@ -128,19 +118,143 @@ export const en = {
     walletRefused: 'The wallet gave no address. You can type one in instead.',
     walletFailed: 'The wallet does not answer. You can type an address in instead.',
   },
-  failures,
-  mistyped,
-  tryAgainIn: (seconds: number) =>
-    seconds < 90
-      ? `Try again in about ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`
-      : `Try again in about ${seconds < 5400 ? minutes(Math.ceil(seconds / 60)) : `${Math.ceil(seconds / 3600)} hours`}.`,
-  problem: (title: string) => `Problem: ${title}`,
+  failures: {
+    otherwise: `That did not work. Nothing was used up. ${tapAgain}`,
+    otp_used: `This tap was already used for that, on another page or in an app. ${tapAgain}`,
+    otp_expired: `The time for this tap is over. ${tapAgain}`,
+    otp_missing: `This page has lost its tap. ${tapAgain}`,
+    otp_unknown: `This tap is no longer valid. ${tapAgain}`,
+    otp_deleted: `The owner of the chip has withdrawn this. ${tapAgain}`,
+    otp_unsupported: 'This cannot be done with this chip.',
+    recipient_invalid:
+      'This was not recognized. Check it for typing errors: an address is 0x and 40 characters, a name looks like name.eth.',
+    invalid_input:
+      'Something in the form is not right. Enter a wallet address (0x and 40 characters) or a name such as name.eth.',
+    chain_unavailable: 'The blockchain does not answer right now. Nothing was used up.',
+    chain_not_configured:
+      'Names cannot be looked up here. Enter the wallet address itself: 0x and 40 characters.',
+    registration_missing: 'This wallet is not registered yet. Do step 1 first.',
+    registration_early: 'The waiting time is not over yet. Nothing was used up.',
+    registration_expired: 'The registration has run out. Tap the chip again and register once more.',
+    registration_same_tap:
+      'This step needs another tap. Tap the chip again, and claim it on the page that opens.',
+    token_taken: 'Somebody else did the same at the same moment. Nothing was used up: try again.',
+    transaction_refused:
+      'The transaction was refused before it was sent. Ask the team that gave you the piece.',
+    simulation_reverted:
+      'The contract of this piece would refuse that. Nothing was sent or used up. Check the wallet, or ask the team that gave you the piece.',
+    reverted:
+      'The contract refused the transaction. Tap the chip again and try once more; if that does not help, ask the team that gave you the piece.',
+    transaction_budget_spent:
+      'The team’s budget for today is used up. You lose nothing: tap the chip again tomorrow.',
+    cancelled: `That was given up, and had no effect. ${tapAgain}`,
+    conflict:
+      'This is not possible right now. Nothing was used up. Try again later; if that does not help, ask the team that gave you the piece.',
+    idempotency_conflict:
+      'Another wallet was entered for this a moment ago, and that one counts. Wait for its result.',
+    rate_limited: 'That was too often in a short time. Nothing was used up.',
+    badge_not_active: 'This badge cannot be collected now.',
+    badge_codes_gone: 'All badges of this event have been collected.',
+    badge_device_used: 'A badge of this event was already collected with this phone.',
+    badge_refused:
+      'The badge was not given out: this wallet has probably collected it already. Try another wallet.',
+    badge_unavailable: 'The badge service does not answer right now. Nothing was used up.',
+    store_unavailable: 'This service is busy right now. Nothing was used up.',
+    store_full: 'This service is out of space right now. Nothing was used up.',
+    outcome_unknown: `This service was interrupted, so this may have worked, or not. ${tapAgain}`,
+    too_slow: 'The connection was too slow. Nothing was used up. Try again.',
+    not_found: `This is no longer available. ${tapAgain}`,
+  },
+  mistyped: {
+    unknownName: 'There is no wallet behind this name. Check its spelling, or enter the address itself.',
+    wrongAddress: 'There is a mistake in this address. Copy it again.',
+    otherChain:
+      'The part before the colon names another blockchain than this piece’s. Enter your address there, without that part.',
+    wrongLength: 'A wallet address is 0x and 40 characters; this has {count}.',
+    badge:
+      'This was not recognized. Check it for typing errors: an address is 0x and 40 characters, a name is like name.eth. Email addresses work, too.',
+  },
+  tryAgainIn: {
+    seconds: 'Try again in about {count, plural, one {# second} other {# seconds}}.',
+    minutes: 'Try again in about {count, plural, one {one minute} other {# minutes}}.',
+    hours: 'Try again in about {count, plural, one {one hour} other {# hours}}.',
+  },
+  problem: 'Problem: {title}',
   refused: 'Not accepted',
-  refusals,
-  printed,
+  refusals: {
+    replayed: {
+      title: 'This tap was used before',
+      advice: 'Every tap gives a link that works once. Hold your phone to the chip again for a fresh one.',
+    },
+    expired: {
+      title: 'The time for this tap is over',
+      advice: 'A tap is good for a short time only. Hold your phone to the chip again for a fresh one.',
+    },
+    'caught-up': {
+      title: 'Please tap once more',
+      advice:
+        'Just one more tap: we need to see this chip once more before it works. Hold your phone to it again.',
+    },
+    unknown: {
+      title: 'This link belongs to no chip here',
+      advice:
+        'The link may have been changed along the way, or the chip is not genuine. Hold your phone to the chip again, and open the link that appears.',
+    },
+    unfilled: {
+      title: 'This chip is not set up',
+      advice:
+        'The link has nothing of the chip’s own in it, so nobody can tell whether it is genuine. Hold your phone to the chip again; if this page comes back, tell whoever gave it to you.',
+    },
+    malformed: {
+      title: 'This link is not complete',
+      advice: 'Part of it is missing. Hold your phone to the chip again, and open the link that appears.',
+    },
+    disabled: {
+      title: 'This chip was switched off',
+      advice:
+        'The team that made it has switched it off, so tapping again does not help. If it is yours, contact whoever gave it to you.',
+    },
+  },
+  printed: {
+    title: 'Hold your phone to the chip',
+    advice:
+      'This address was printed on a label, so it says nothing about the piece: labels can be copied. The chip itself cannot. Hold your phone to it, and open the link that appears.',
+  },
   notFound: 'Not found',
   notNow: 'Not now',
-  unable,
-}
-
-export type Strings = typeof en
+  unable: {
+    busy: {
+      title: 'Too many at once',
+      advice: 'There were many requests from your network.',
+    },
+    often: {
+      title: 'Too many tries',
+      advice: 'This page was used very often within a minute. Go back to it.',
+    },
+    away: {
+      title: 'This cannot be checked right now',
+      advice: 'Your tap was not used up: this page can be loaded again.',
+    },
+    starting: {
+      title: 'One moment, please',
+      advice: 'This service is just starting. Your tap was not used up: this page can be loaded again.',
+    },
+    interrupted: {
+      title: 'This may have worked, or not',
+      advice: 'This service was interrupted. Hold your phone to the chip again to see what came of it.',
+    },
+    missing: {
+      title: 'There is nothing here',
+      advice: 'The address may have been changed along the way. Hold your phone to the chip again.',
+    },
+    malformed: {
+      title: 'This link cannot be read',
+      advice: 'Part of it is broken. Hold your phone to the chip again, and open the link that appears.',
+    },
+    wrong: {
+      title: 'Something went wrong here',
+      advice:
+        'Hold your phone to the chip again. If this keeps happening, contact the person who gave you the chip.',
+    },
+  },
+} as const satisfies ErrorMessages

@@ -1,12 +1,35 @@
 import { type PageLanguage, pageLanguages } from '../../../../values/page-languages.ts'
 import { de } from './de.ts'
-import { en, type Strings } from './en.ts'
+import { en } from './en.ts'
+import { compileMessage, parseMessage } from './message.ts'
+import type { Messages, Strings } from './messages.ts'
 
-export type { Strings } from './en.ts'
+export type { Strings } from './messages.ts'
 
-const all: Record<PageLanguage, Strings> = { en, de }
+/** The built-in texts. */
+export const messages: Readonly<Record<PageLanguage, Messages>> = { en, de }
 
-export const stringsOf = (language: PageLanguage): Strings => all[language]
+type Texts = { readonly [key: string]: string | Texts }
+
+/** English decides which texts have placeholders. */
+function compile(english: Texts, texts: Texts, language: PageLanguage): object {
+  const compiled = Object.entries(english).map(([key, original]) => {
+    const text = texts[key] ?? original
+    if (typeof original !== 'string')
+      return [key, key === 'script' ? text : compile(original, Object(text), language)]
+    const isPlain = parseMessage(original).every((part) => typeof part === 'string')
+    return [key, isPlain ? text : compileMessage(String(text), language)]
+  })
+  return Object.fromEntries(compiled)
+}
+
+const all = new Map<PageLanguage, Strings>()
+
+export function stringsOf({ language }: { language: PageLanguage }): Strings {
+  const known = all.get(language) ?? (compile(en, messages[language], language) as Strings)
+  all.set(language, known)
+  return known
+}
 
 /**
  * @param header `Accept-Language`
