@@ -85,7 +85,12 @@ const encoded: Punctuation = {
  * Adds the ref as a query parameter before any fragment, replacing an older one. In a wallet deeplink (a URL with
  * `cb_url`) it is added to the inner URL. All other bytes stay unchanged.
  */
-export function withRef(url: string, parameter: string, ref: string): string {
+export const withRef = (url: string, parameter: string, ref: string): string => setRef(url, parameter, ref)
+
+/** Removes an older ref, where `withRef` would replace it. All other bytes stay unchanged. */
+export const withoutRef = (url: string, parameter: string): string => setRef(url, parameter, undefined)
+
+function setRef(url: string, parameter: string, ref: string | undefined): string {
   const { start, segments, end } = query(url, plain)
   const at = segments.findIndex((segment) => nameAndValue(segment, plain)[0] === 'cb_url')
   if (at === -1) return withParameter(url, parameter, ref, plain)
@@ -97,9 +102,10 @@ export function withRef(url: string, parameter: string, ref: string): string {
   return `${start}?${inside.join('&')}${end}`
 }
 
-function withParameter(url: string, parameter: string, ref: string, marks: Punctuation): string {
+function withParameter(url: string, parameter: string, ref: string | undefined, marks: Punctuation): string {
   const { start, text, end } = query(url, marks)
-  const pair = `${parameter}${marks.write.equals}${ref}`
+  const pair = ref === undefined ? '' : `${parameter}${marks.write.equals}${ref}`
+  if (text === undefined && ref === undefined) return url
   if (text === undefined) return `${start}${marks.write.question}${pair}${end}`
   const mark = marks.question.exec(url)?.[0] ?? marks.write.question
   const others = text
@@ -108,6 +114,7 @@ function withParameter(url: string, parameter: string, ref: string, marks: Punct
   // Without an older ref to replace, the query stays unchanged, including empty segments.
   const kept =
     others.length === text.split(marks.ampersand).length ? text : others.join(marks.write.ampersand)
+  if (ref === undefined) return kept === text ? url : `${start}${kept && mark}${kept}${end}`
   const glue =
     kept === '' || new RegExp(`(${marks.ampersand.source})$`, 'i').test(kept) ? '' : marks.write.ampersand
   return `${start}${mark}${kept}${glue}${pair}${end}`

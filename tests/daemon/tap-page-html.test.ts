@@ -166,7 +166,7 @@ describe('the tap page as HTML', () => {
       const { body } = tapPage(withTexts(page, 'plain', url), settings)
       const loaded = [...body.matchAll(/ (?:src|poster)="([^"]*)"/g)].map(([, found]) => found)
       expect(loaded).toEqual(['/nfc/t/assets/page-abc.js'])
-      for (const [, href = ''] of body.matchAll(/ href="([^"]*)"/g))
+      for (const [, href = ''] of body.matchAll(/<a [^>]*href="([^"]*)"/g))
         expect(href).toMatch(/^(https?|ipfs):\/\/[^@]*$/)
     }
   })

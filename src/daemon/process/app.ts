@@ -10,6 +10,7 @@ import { nanoid } from 'nanoid'
 import { stringifyExact } from '../../values/json.ts'
 import type { Config } from '../config/config.ts'
 import { DomainError } from '../domain/errors/errors.ts'
+import { prefersHtml } from '../http/accept.ts'
 import { listenerConstraint, restrictToOperators } from '../http/administration.ts'
 import { isAnonymous } from '../http/auth.ts'
 import { refuseOtherDryRuns, takeDryRunPrefix } from '../http/bind.ts'
@@ -49,7 +50,7 @@ import { serviceRoutes } from '../routes/service.ts'
 import { tapActionRoutes } from '../routes/tap-actions.ts'
 import { answerOverPages } from '../routes/tap-forms.ts'
 import { tapPageRoutes } from '../routes/tap-page.ts'
-import { tapErrorPages } from '../routes/tap-page-answer.ts'
+import { sendHomePage, tapErrorPages } from '../routes/tap-page-answer.ts'
 import { tapPageAssetRoutes } from '../routes/tap-page-assets.ts'
 import { teamRoutes } from '../routes/team.ts'
 import { publicTransactionRoutes } from '../routes/transactions.ts'
@@ -119,7 +120,11 @@ export async function buildApp(
   endConnections(app, ctx)
   endSlowBodies(app, requestMs)
   watchForProxies(app, ctx)
-  answerErrors(app, limitRates(app, ctx, { queueMs, guessMs }), { logError, errorPages })
+  answerErrors(app, limitRates(app, ctx, { queueMs, guessMs }), {
+    logError,
+    errorPages,
+    sendHome: (request, reply) => sendHomePage(ctx, request, reply),
+  })
   refuseOtherDryRuns(app)
   refuseNulInUrls(app)
   acceptBodies(app)
@@ -213,7 +218,15 @@ function limitPatience(app: FastifyInstance): void {
 function answerErrors(
   app: FastifyInstance,
   reports: ReturnType<typeof limitRates>,
-  { logError, errorPages }: { logError: ReturnType<typeof errorLog>; errorPages: ErrorPages },
+  {
+    logError,
+    errorPages,
+    sendHome,
+  }: {
+    logError: ReturnType<typeof errorLog>
+    errorPages: ErrorPages
+    sendHome: (request: FastifyRequest, reply: FastifyReply) => FastifyReply
+  },
 ): void {
   app.setErrorHandler((thrown, request, reply) => {
     const error = isUnsent(thrown, reply.raw) ? disconnected() : thrown
@@ -231,7 +244,10 @@ function answerErrors(
     if (errorPages.send(request, reply, failedOf(answer))) return
     void reply.code(body.statusCode).type('application/json; charset=utf-8').send(body)
   })
-  app.setNotFoundHandler((request: FastifyRequest) => {
+  // Not a route: programs get the answer of every path that does not exist.
+  app.setNotFoundHandler((request: FastifyRequest, reply: FastifyReply) => {
+    const isRead = request.method === 'GET' || request.method === 'HEAD'
+    if (isRead && /^\/(\?|$)/.test(request.url) && prefersHtml(request)) return sendHome(request, reply)
     throw new DomainError(
       'not_found',
       `There is no ${request.method} at this path. See /openapi.json for the available endpoints.`,

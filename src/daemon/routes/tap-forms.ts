@@ -4,7 +4,7 @@ import type { ActionKind } from '../domain/tap-page/content.ts'
 import { PageOver } from '../domain/tap-page/visit.ts'
 import { refusalPage } from '../pages/tap/refusals.ts'
 import type { Context } from '../process/context.ts'
-import { pageSettings, sendPage } from './tap-page-answer.ts'
+import { lookOf, pageSettings, sendPage } from './tap-page-answer.ts'
 
 /** A form of a tap page. */
 export interface Form {
@@ -60,9 +60,9 @@ export const wantsJson = ({ headers }: FastifyRequest): boolean =>
 
 /** Answers for expired pages, with the reason. */
 export function answerOverPages(app: FastifyInstance, ctx: Context): void {
-  app.setErrorHandler((error, request, reply) => {
+  app.setErrorHandler(async (error, request, reply) => {
     if (!(error instanceof PageOver)) throw error
-    const { message, reason } = error
+    const { message, reason, teamId } = error
     const status = reason === 'disabled' ? 404 : 410
     if (wantsJson(request)) {
       const words = reason === 'disabled' ? 'Not Found' : 'Gone'
@@ -73,6 +73,7 @@ export function answerOverPages(app: FastifyInstance, ctx: Context): void {
         .send({ statusCode: status, error: words, message, code, requestId: request.id })
     }
     const settings = pageSettings(ctx, request.headers['accept-language'])
-    return sendPage(reply, status, refusalPage(reason, settings), settings)
+    const look = await lookOf(ctx, teamId)
+    return sendPage(reply, status, refusalPage(reason, settings, look), settings)
   })
 }

@@ -1,8 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { nanoid } from 'nanoid'
+import { type TeamLook, teamLook } from '../domain/tap-page/team-look.ts'
+import { prefersHtml } from '../http/accept.ts'
 import { plainPath } from '../http/cors.ts'
 import type { ErrorPages } from '../http/errors.ts'
-import { failurePage } from '../pages/tap/refusals.ts'
+import { failurePage, homePage } from '../pages/tap/refusals.ts'
 import { contentSecurityPolicy, type Page, type PageSettings } from '../pages/tap/settings.ts'
 import { chooseLanguage } from '../pages/tap/strings/strings.ts'
 import type { Context } from '../process/context.ts'
@@ -41,7 +43,20 @@ export const sendPage = (
   settings: PageSettings,
 ): FastifyReply => reply.code(status).headers(pageHeaders(settings)).send(page.body)
 
-/** People with a phone get a page for every error below /t; the page's script gets JSON, as apps do. */
+/** A refusal says the same without it. */
+export const lookOf = async (ctx: Context, teamId: number | undefined): Promise<TeamLook | undefined> =>
+  teamId === undefined ? undefined : teamLook(ctx, teamId).catch(() => undefined)
+
+/** The page at `/`, which says how to use the chips. */
+export function sendHomePage(ctx: Context, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const settings = pageSettings(ctx, request.headers['accept-language'])
+  return sendPage(reply, 200, homePage(settings), settings).header('vary', 'accept')
+}
+
+/**
+ * People with a phone get a page for every error below /t, and for paths that do not exist; the page's script gets
+ * JSON, as apps do.
+ */
 export function tapErrorPages(ctx: Context): ErrorPages {
   const madeFor = (acceptLanguage: string | undefined, failed: { status: number; isForm?: boolean }) => {
     const settings = pageSettings(ctx, acceptLanguage)
@@ -53,7 +68,10 @@ export function tapErrorPages(ctx: Context): ErrorPages {
   return {
     send: (request: FastifyRequest, reply: FastifyReply, failed) => {
       const { accept = '', 'accept-language': acceptLanguage } = request.headers
-      if (!isTapPage(request.raw.url ?? '/') || /json|event-stream/.test(accept)) return false
+      // A person in a browser typed an address that does not exist, or a program asked for one.
+      const isLost = request.is404 && prefersHtml(request)
+      if (!isLost && (!isTapPage(request.raw.url ?? '/') || /json|event-stream/.test(accept))) return false
+      if (isLost) reply.header('vary', 'accept')
       const { settings, page } = madeFor(acceptLanguage, { ...failed, isForm: request.method === 'POST' })
       void sendPage(reply, failed.status, page, settings)
       return true

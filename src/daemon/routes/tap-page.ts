@@ -13,7 +13,7 @@ import { tapPage } from '../pages/tap/tap-page.ts'
 import type { Context } from '../process/context.ts'
 import { imageUrl } from './badge-events.ts'
 import { returnQuery } from './tap-forms.ts'
-import { pageSettings, privateHeaders, sendPage } from './tap-page-answer.ts'
+import { lookOf, pageSettings, privateHeaders, sendPage } from './tap-page-answer.ts'
 import { cookieLines, cookiesOf } from './tap-page-cookies.ts'
 
 /** The target of a chip's URL. */
@@ -37,7 +37,12 @@ export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
       case 'redirect':
         return reply.redirect(opened.url, 302)
       case 'refused':
-        return sendPage(reply, opened.status, refusalPage(opened.reason, settings), settings)
+        return sendPage(
+          reply,
+          opened.status,
+          refusalPage(opened.reason, settings, await lookOf(ctx, opened.teamId)),
+          settings,
+        )
       case 'page': {
         if (opened.cookie) setCookie(ctx, request, reply, opened.cookie)
         return sendPage(reply, 200, tapPage(opened.page, settings), settings)

@@ -14,7 +14,8 @@ import { type TapQuery, verifyTap } from './verify-tap.ts'
 export type TapResponse<P> =
   | { kind: 'redirect'; url: string }
   | { kind: 'page'; page: P; cookie: PageCookie | undefined }
-  | { kind: 'refused'; status: 400 | 404 | 410; reason: RefusalReason }
+  /** `teamId`: of the chip that made the tap; undefined if none did. */
+  | { kind: 'refused'; status: 400 | 404 | 410; reason: RefusalReason; teamId: number | undefined }
 
 /** Lets the browser of a tap load its page again. */
 export interface PageCookie {
@@ -59,9 +60,9 @@ export async function openTap<P>(
     case 'forged':
       return refusal(404, unfilledIn(deps.keyRing, query) === undefined ? 'unknown' : 'unfilled')
     case 'disabled':
-      return refusal(404, 'disabled')
+      return refusal(404, 'disabled', judged.chip)
     case 'caught-up':
-      return refusal(410, 'caught-up')
+      return refusal(410, 'caught-up', judged.chip)
     case 'replayed':
       return openAgain(deps, judged, cookies, build)
     case 'taken': {
@@ -84,10 +85,15 @@ const usedUp: Progress = {
   outcomeMessage: 'This tap was used up. Tap the chip again: the next tap is a new one.',
 }
 
-const refusal = (status: 400 | 404 | 410, reason: RefusalReason): TapResponse<never> => ({
+const refusal = (
+  status: 400 | 404 | 410,
+  reason: RefusalReason,
+  chip?: Pick<TappedChip, 'teamId'>,
+): TapResponse<never> => ({
   kind: 'refused',
   status,
   reason,
+  teamId: chip?.teamId,
 })
 
 // Codes can be created until the ref expires, and remain valid after that.
@@ -137,16 +143,16 @@ async function openAgain<P>(
   build: (visit: Visit) => Promise<P>,
 ): Promise<TapResponse<P>> {
   // Otherwise, a disabled chip would ask for one more tap again and again.
-  if (chip.disabledAt !== null) return refusal(404, 'disabled')
+  if (chip.disabledAt !== null) return refusal(404, 'disabled', chip)
   const now = deps.clock.now()
   const visits = await visitsOfBrowser(deps, cookies, chip.uid)
   const visit = visits.find(({ tap }) => tap.counter === counter)
   if (visit) {
-    if (visit.expiresAt <= iso(now)) return refusal(410, 'expired')
+    if (visit.expiresAt <= iso(now)) return refusal(410, 'expired', chip)
     return { kind: 'page', page: await build(visit), cookie: undefined }
   }
   const last = await lastTapOf(deps.db.read, { uid: chip.uid })
   const isLast = last?.lastCounter === counter && last.lastTapAt !== null
   const isExpired = isLast && last.lastTapAt !== null && last.lastTapAt <= iso(now - visitLifetime(deps))
-  return refusal(410, isExpired ? 'expired' : 'replayed')
+  return refusal(410, isExpired ? 'expired' : 'replayed', chip)
 }

@@ -1,7 +1,7 @@
 import { textDirections } from '../../../values/page-languages.ts'
 import type { Brand } from '../../domain/tap-page/content.ts'
 import { type Html, html, raw } from './html.ts'
-import { type Page, type PageSettings, pathOf } from './settings.ts'
+import { faviconPath, type Page, type PageSettings, pathOf } from './settings.ts'
 import { style } from './style.ts'
 import { palettes, properties } from './theme.ts'
 
@@ -33,12 +33,19 @@ function lookOf({ color, background }: typeof plain): Theme {
   return look
 }
 
+interface LayoutOptions {
+  brand?: typeof plain | undefined
+  script?: string | undefined
+  /** More of the head. */
+  head?: Html
+}
+
 /** A whole page. The style is inline, so that it applies from the first answer. */
 export function layout(
   title: string,
   main: Html,
   settings: PageSettings,
-  { brand = plain, script }: { brand?: typeof plain; script?: string | undefined } = {},
+  { brand = plain, script, head }: LayoutOptions = {},
 ): Page {
   const { language, nonce } = settings
   const { scheme, light, dark, css } = lookOf(brand)
@@ -54,6 +61,8 @@ export function layout(
 <meta name="theme-color" content="${light}" media="(prefers-color-scheme: light)">
 <meta name="theme-color" content="${dark}" media="(prefers-color-scheme: dark)">
 <title>${title}</title>
+<link rel="icon" href="${pathOf(settings, faviconPath)}" type="image/png" sizes="64x64">
+${head}
 <style nonce="${nonce}">${css}</style>
 ${script && html`<script src="${pathOf(settings, `/${script.replace(/^\//, '')}`)}" nonce="${nonce}" defer></script>`}
 </head>

@@ -1,18 +1,23 @@
+import type { TeamLook } from '../../domain/tap-page/team-look.ts'
 import type { RefusalReason } from '../../domain/taps/open-tap.ts'
 import { html, raw } from './html.ts'
 import { layout } from './layout.ts'
 import type { Page, PageSettings } from './settings.ts'
 import type { UnableReason } from './strings/errors.ts'
 import { stringsOf } from './strings/strings.ts'
+import { teamLinks, teamName } from './team.ts'
 import { tryAgainIn } from './wording.ts'
 
 export type Refusal = RefusalReason
 
-/** The chip, the link, or the time is not valid. */
-export function refusalPage(reason: Refusal, settings: PageSettings): Page {
+/**
+ * The chip, the link, or the time is not valid.
+ * @param team of the chip, if it did make the tap: anyone else learns nothing
+ */
+export function refusalPage(reason: Refusal, settings: PageSettings, team?: TeamLook): Page {
   const { refused, refusals } = stringsOf(settings)
   const { title, advice } = refusals[reason]
-  return notice({ state: refused, title, advice: [advice], isTap: reason !== 'disabled' }, settings)
+  return notice({ state: refused, title, advice: [advice], isTap: reason !== 'disabled', team }, settings)
 }
 
 export interface Failed {
@@ -44,8 +49,12 @@ export function failurePage(failed: Failed | number, settings: PageSettings): Pa
  * The page at the address printed on labels. It is the same for every chip, registered or not: a UID proves nothing,
  * and must not reveal what its chip is attached to.
  */
-export function printedPage(settings: PageSettings): Page {
-  const { title, advice } = stringsOf(settings).printed
+export const printedPage = (settings: PageSettings): Page => invitation(stringsOf(settings).printed, settings)
+
+/** Says nothing of anybody: for `/`, and for crawlers whose link no chip made. */
+export const homePage = (settings: PageSettings): Page => invitation(stringsOf(settings).home, settings)
+
+function invitation({ title, advice }: Record<'title' | 'advice', string>, settings: PageSettings): Page {
   return layout(
     title,
     html`<main class="notice">
@@ -80,17 +89,21 @@ interface Notice {
   advice: readonly string[]
   /** Errors that another tap can resolve. */
   isTap: boolean
+  team?: TeamLook | undefined
 }
 
-function notice({ state, title, advice, isTap }: Notice, settings: PageSettings): Page {
+function notice({ state, title, advice, isTap, team }: Notice, settings: PageSettings): Page {
   return layout(
     title,
-    html`<main class="notice">
+    html`${team && html`<header>${teamName(team.brand, settings)}</header>`}
+<main class="notice">
 ${isTap && pictogram}
 <p class="state bad"><span class="tick" aria-hidden="true">!</span> ${state}</p>
 <h1>${title}</h1>
 <p>${advice.join(' ')}</p>
+${team && teamLinks(team.links, settings)}
 </main>`,
     settings,
+    { brand: team?.brand },
   )
 }

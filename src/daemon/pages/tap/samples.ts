@@ -13,6 +13,14 @@ export interface Sample {
   shows: { page: TapPage } | { printed: true } | { refusal: Refusal } | { failure: Failed }
 }
 
+/** Refusals of links that no chip made. */
+const strangers: ReadonlySet<Refusal> = new Set(['unknown', 'unfilled', 'malformed'])
+
+const team: Pick<TapPage, 'brand' | 'links'> = {
+  brand: { name: 'Acme Outdoor', color: null, background: null, logoUrl: null },
+  links: [{ label: 'Care & repair', url: 'https://acme.example/care' }],
+}
+
 /** @param overrides replace the samples' own look and piece */
 export function samplePage(
   { shows }: Sample,
@@ -20,7 +28,10 @@ export function samplePage(
   overrides: Partial<Pick<TapPage, 'brand' | 'piece'>> = {},
 ): Page {
   if ('printed' in shows) return printedPage(settings)
-  if ('refusal' in shows) return refusalPage(shows.refusal, settings)
+  if ('refusal' in shows) {
+    const isChips = !strangers.has(shows.refusal)
+    return refusalPage(shows.refusal, settings, isChips ? { ...team, ...overrides } : undefined)
+  }
   if ('failure' in shows) return failurePage(shows.failure, settings)
   return tapPage({ ...shows.page, ...overrides }, settings)
 }
@@ -90,10 +101,9 @@ export function samples(now: Date): Sample[] {
         ref: 'sample_sample_sample_',
         query: '',
         uid: '1303689068602752',
-        brand: { name: 'Acme Outdoor', color: null, background: null, logoUrl: null },
+        ...team,
         piece: jacket,
         actions,
-        links: [{ label: 'Care & repair', url: 'https://acme.example/care' }],
         tappedAt: after(-5),
         endsAt: after(1740),
         isLive: false,
@@ -109,10 +119,9 @@ export function samples(now: Date): Sample[] {
   const isOpen: ActionState = { is: 'open' }
   const pending: ActionState = { is: 'pending', recipient, transaction }
   const confirmed: ActionState = { is: 'confirmed', recipient, transaction }
-  const registered = (seconds: number, isSameTap: boolean, registeredAt = after(-2)): ActionState => ({
+  const registered = (seconds: number, isSameTap: boolean): ActionState => ({
     is: 'registered',
     recipient,
-    registeredAt,
     allowedAt: after(seconds),
     expiresAt: after(seconds + 3600),
     isSameTap,

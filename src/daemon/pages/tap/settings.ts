@@ -14,6 +14,9 @@ export interface PageSettings {
   home: string
 }
 
+/** Also where browsers look for it without being told. */
+export const faviconPath = '/favicon.ico'
+
 export interface Page {
   body: string
 }

@@ -3,10 +3,9 @@ import { actionCard, timeLine } from './cards.ts'
 import { type Html, html } from './html.ts'
 import { attributes, description, gallery, heading, hero, technical, titleOf } from './item.ts'
 import { layout } from './layout.ts'
-import { linkUrl, mediaOf } from './media.ts'
 import { type Page, type PageSettings, pathOf } from './settings.ts'
 import { type Strings, stringsOf } from './strings/strings.ts'
-import { brief } from './wording.ts'
+import { teamLinks, teamName } from './team.ts'
 
 /**
  * The page for a valid tap: the piece and the available actions. Every text in `content` may be hostile.
@@ -21,7 +20,7 @@ ${actions(content, settings)}
 ${description(content, settings)}
 ${gallery(content, settings)}
 ${attributes(content, settings)}
-${links(content, settings)}
+${teamLinks(content.links, settings)}
 ${technical(content, settings)}
 </main>`
   const { brand } = content
@@ -32,12 +31,7 @@ ${technical(content, settings)}
 
 /** Comes first, because it answers the tap: the chip is genuine, and who owns it. */
 function banner(content: TapPage, settings: PageSettings): Html {
-  const { brand } = content
-  const strings = stringsOf(settings)
-  const logo = mediaOf(brand.logoUrl, settings)
-  const alt = brand.name ? '' : strings.logo
-  const team = html`${logo && html`<img src="${logo}" alt="${alt}" height="36" referrerpolicy="no-referrer">`}${brand.name && html`<bdi>${brief(brand.name, 100)}</bdi>`}`
-  return html`<header>${team.text !== '' && html`<p class="team">${team}</p>`}
+  return html`<header>${teamName(content.brand, settings)}
 <p class="state"><span class="tick" aria-hidden="true">✓</span> ${genuine(content, settings)}</p></header>`
 }
 
@@ -57,18 +51,6 @@ function actions(content: TapPage, settings: PageSettings): Html {
   if (cards.length === 0) return html`<p class="explain">${strings.nothingToDo}</p>`
   return html`<div class="actions">${timeLine(content, settings)}
 ${cards}</div>`
-}
-
-function links(content: TapPage, settings: PageSettings): Html {
-  const shown = content.links.flatMap(({ label, url }) => {
-    const href = linkUrl(url)
-    return href
-      ? [html`<li><a href="${href}" rel="noreferrer noopener"><bdi>${brief(label, 200)}</bdi></a></li>`]
-      : []
-  })
-  if (shown.length === 0) return html``
-  return html`<section aria-labelledby="links-title"><h2 id="links-title">${stringsOf(settings).links}</h2>
-<ul class="links">${shown}</ul></section>`
 }
 
 /** The script has no texts of its own. */

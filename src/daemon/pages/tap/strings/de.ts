@@ -232,6 +232,11 @@ export const de: Messages = {
     advice:
       'Diese Adresse stand auf einem Etikett und sagt nichts über das Stück: Etiketten lassen sich kopieren. Der Chip selbst nicht. Halten Sie Ihr Telefon daran, und öffnen Sie den Link, der erscheint.',
   },
+  home: {
+    title: 'Bitte das Telefon an einen Chip halten',
+    advice:
+      'Diese Adresse allein zeigt nichts. Halten Sie Ihr Telefon an einen Chip, und öffnen Sie den Link, der erscheint.',
+  },
   notFound: 'Nicht gefunden',
   notNow: 'Im Moment nicht',
   unable: {

@@ -220,6 +220,12 @@ export const en = {
     advice:
       'This address was printed on a label, so it says nothing about the piece: labels can be copied. The chip itself cannot. Hold your phone to it, and open the link that appears.',
   },
+  /** For whoever opens the service's own address. */
+  home: {
+    title: 'Hold your phone to a chip',
+    advice:
+      'This address by itself shows nothing. Hold your phone to a chip, and open the link that appears.',
+  },
   notFound: 'Not found',
   notNow: 'Not now',
   unable: {

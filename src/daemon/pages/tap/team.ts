@@ -1,0 +1,26 @@
+import type { Brand, TapPage } from '../../domain/tap-page/content.ts'
+import { type Html, html } from './html.ts'
+import { linkUrl, mediaOf } from './media.ts'
+import type { PageSettings } from './settings.ts'
+import { stringsOf } from './strings/strings.ts'
+import { brief } from './wording.ts'
+
+/** Logo and name; empty if the team has neither. */
+export function teamName({ name, logoUrl }: Brand, settings: PageSettings): Html {
+  const logo = mediaOf(logoUrl, settings)
+  if (!logo && !name) return html``
+  const alt = name ? '' : stringsOf(settings).logo
+  return html`<p class="team">${logo && html`<img src="${logo}" alt="${alt}" height="36" referrerpolicy="no-referrer">`}${name && html`<bdi>${brief(name, 100)}</bdi>`}</p>`
+}
+
+export function teamLinks(links: TapPage['links'], settings: PageSettings): Html {
+  const shown = links.flatMap(({ label, url }) => {
+    const href = linkUrl(url)
+    return href
+      ? [html`<li><a href="${href}" rel="noreferrer noopener"><bdi>${brief(label, 200)}</bdi></a></li>`]
+      : []
+  })
+  if (shown.length === 0) return html``
+  return html`<section aria-labelledby="links-title"><h2 id="links-title">${stringsOf(settings).links}</h2>
+<ul class="links">${shown}</ul></section>`
+}
