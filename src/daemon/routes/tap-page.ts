@@ -2,12 +2,15 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { nanoid } from 'nanoid'
 import { buildPage, type ViewOptions } from '../domain/tap-page/build.ts'
 import type { TapPage } from '../domain/tap-page/content.ts'
+import { previewLink } from '../domain/tap-page/preview-link.ts'
 import { isOwnVisit, openTap, type PageCookie, type TapResponse } from '../domain/taps/open-tap.ts'
 import { tapState } from '../domain/taps/verify-tap.ts'
 import { limited } from '../http/bind.ts'
+import { isCrawler } from '../http/crawlers.ts'
 import { isPrefetch, refusePrefetch } from '../http/prefetch.ts'
 import { actionCards } from '../pages/tap/cards.ts'
-import { printedPage, refusalPage } from '../pages/tap/refusals.ts'
+import { linkPreviewPage } from '../pages/tap/link-preview.ts'
+import { homePage, printedPage, refusalPage } from '../pages/tap/refusals.ts'
 import type { PageSettings } from '../pages/tap/settings.ts'
 import { tapPage } from '../pages/tap/tap-page.ts'
 import type { Context } from '../process/context.ts'
@@ -24,6 +27,12 @@ export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
   app.get('/t', { config }, async (request, reply) => {
     reply.headers(privateHeaders)
     if (isPrefetch(request)) return refusePrefetch(reply)
+    if (request.method !== 'HEAD' && isCrawler(request)) {
+      const settings = pageSettings(ctx, request.headers['accept-language'])
+      const preview = await previewLink(ctx, queryOf(request))
+      if (!preview) return sendPage(reply, 404, homePage(settings), settings)
+      return sendPage(reply, 200, linkPreviewPage(preview, settings), settings)
+    }
     if (request.method === 'HEAD') return reply.code(statusOf[await tapState(ctx, queryOf(request))]).send()
     const cookies = cookiesOf(request)
     const query = returnQuery(request.url.slice(request.url.indexOf('?') + 1))
