@@ -4,6 +4,7 @@ import { giveRoomBack } from './cards.ts'
 import { ask, keepLive } from './live.ts'
 import { now, page } from './page.ts'
 import { checkRecipients } from './recipient.ts'
+import { offerSharing } from './share.ts'
 import { offerWallets } from './wallets.ts'
 
 const freshMs = 60_000
@@ -94,7 +95,8 @@ if (page) {
   countDown()
   giveRoomBack()
   ageTap()
-  playVideos()
-  watchPictures()
   keepLive()
 }
+playVideos()
+watchPictures()
+offerSharing()

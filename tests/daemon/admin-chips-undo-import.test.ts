@@ -95,6 +95,7 @@ test('whatever changes a chip, except its taps, ends the claim of its import: ev
     'claimsEndedAt',
     'tagTamper',
     'tamper',
+    'publicId',
     'openedAt',
     'haloForm',
   ])

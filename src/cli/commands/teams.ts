@@ -22,7 +22,7 @@ const of = (spent: number, limit: number | null, fallback: number): string =>
 
 const free = ' (no limit on the embedded chain)'
 
-const fieldsOf = ({ id, name, createdAt, budget, brand }: Team) => ({
+const fieldsOf = ({ id, name, createdAt, budget, brand, publicPages }: Team) => ({
   Id: id,
   Name: name,
   Created: createdAt,
@@ -31,6 +31,7 @@ const fieldsOf = ({ id, name, createdAt, budget, brand }: Team) => ({
   ...(budget.waiting > 0
     ? { Waiting: `${counted(budget.waiting, 'announcement')} of changed metadata` }
     : {}),
+  'Public pages': publicPages ? 'on' : 'off',
   ...(brand.name === null ? {} : { 'Name on tap pages': brand.name }),
   ...(brand.color === null ? {} : { Colour: brand.color }),
   ...(brand.background === null ? {} : { Background: brand.background }),
@@ -106,6 +107,15 @@ const limit = (name: string, description: string): OptionSpec<number | null | un
   },
 })
 
+const onOrOff = (name: string, description: string): OptionSpec<boolean | undefined> => ({
+  ...text(`${name} <on|off>`, description),
+  read: (raw) => {
+    if (raw === undefined) return undefined
+    if (raw === 'on' || raw === 'off') return raw === 'on'
+    throw new UsageError(`${name} must be on or off, not "${String(raw)}".`)
+  },
+})
+
 /** Problems of fields of the look, by their flags. */
 const withFlags = (message: string): string =>
   message
@@ -114,20 +124,22 @@ const withFlags = (message: string): string =>
 
 const edit = defineCommand({
   name: 'edit',
-  summary: 'Set how much a team may send per day, and the look of its tap pages',
+  summary: 'Set how much a team may send per day, the look of its tap pages, and public pages',
   description:
     'Set how many transactions, and how much gas, a team may send per day (UTC). What it has sent today counts. Beyond the limit, ' +
     'requests are refused until midnight, and codes stay valid; changed metadata is announced later. Gas is ' +
     "counted by each transaction's limit, not by what it actually used. Without limits of its own a team may send 10,000 " +
     'transactions with 2,500,000,000 gas; on the embedded chain, as much as it likes. Limits need an admin token with the ' +
-    'scope all. Changing the look needs the scope edit. People who tap a chip see the name and the logo at the top, buttons in the colour, ' +
+    'scope all. Everything else needs the scope edit. People who tap a chip see the name and the logo at the top, buttons in the colour, ' +
     "and the background behind everything. An empty value goes back to the page's own. A colour that cannot be seen on " +
-    'the background is refused, with the nearest one that can. See it: tapchip pages preview --open',
+    'the background is refused, with the nearest one that can. See it: tapchip pages preview --open. With public pages on, each piece has a page at /p with its story, ' +
+    'for everyone who has the address; it gives no rights, and says nothing of the UID. chips show prints it.',
   examples: [
     'teams edit Acme --transactions-per-day 500',
     'teams edit Acme --transactions-per-day default --gas-per-day 40000000',
     "teams edit Acme --brand-name 'Acme Outdoor' --brand-color '#0b6b4f' --brand-logo https://acme.example/logo.svg",
     "teams edit Acme --brand-background ''",
+    'teams edit Acme --public-pages on',
   ],
   args: { team: argument('team', 'Its name or ID', 'team') },
   options: {
@@ -137,16 +149,20 @@ const edit = defineCommand({
     color: text('--brand-color <color>', 'Colour of buttons and links: #rgb or #rrggbb'),
     background: text('--brand-background <color>', 'Colour behind everything: #rgb or #rrggbb'),
     logoUrl: text('--brand-logo <url>', 'Logo at the top: an https, ipfs, or ar URL'),
+    publicPages: onOrOff(
+      '--public-pages',
+      'Whether each piece has a page that everyone with its address sees',
+    ),
   },
   run: async (ctx, { args, options }) => {
     ctx.needAdmin()
-    const { transactions, gas, ...look } = options
+    const { transactions, gas, publicPages, ...look } = options
     const brand = Object.entries(look).flatMap(([field, value]) =>
       value === undefined ? [] : [[field, value === '' ? null : value] as const],
     )
-    if (transactions === undefined && gas === undefined && brand.length === 0)
+    if (transactions === undefined && gas === undefined && publicPages === undefined && brand.length === 0)
       throw new UsageError(
-        'Specify what to change: --transactions-per-day, --gas-per-day, --brand-name, --brand-color, --brand-background, or --brand-logo.',
+        'Specify what to change: --transactions-per-day, --gas-per-day, --brand-name, --brand-color, --brand-background, --brand-logo, or --public-pages.',
       )
     const { id } = await findTeam(ctx, args.team)
     const edited = await ctx
@@ -155,6 +171,7 @@ const edit = defineCommand({
         body: {
           ...(transactions === undefined ? {} : { transactionsPerDay: transactions }),
           ...(gas === undefined ? {} : { gasPerDay: gas }),
+          ...(publicPages === undefined ? {} : { publicPages }),
           ...(brand.length === 0 ? {} : { brand: Object.fromEntries(brand) }),
         },
       })

@@ -15,7 +15,7 @@ const methods = 'GET, HEAD, POST, PATCH, DELETE'
 const maxAge = '86400'
 const headerNames = /^[\w!#$%&'*+.^`|~, -]{1,4000}$/
 /** Every path below these is closed, known or not. */
-const closedBelow = /^\/(admin|metrics|t)(\/|$)/
+const closedBelow = /^\/(admin|metrics|t|p)(\/|$)/
 
 /**
  * Lets pages of any origin read the answers of routes that say so, and the error of an unknown path, so that a page

@@ -45,6 +45,7 @@ import { otpRoutes } from '../routes/otps.ts'
 import { phygitalBatchRoutes } from '../routes/phygital-batches.ts'
 import { phygitalRoutes } from '../routes/phygitals.ts'
 import { poapReadRoutes } from '../routes/poap-reads.ts'
+import { publicPageRoutes } from '../routes/public-page.ts'
 import { refRoutes } from '../routes/refs.ts'
 import { serviceRoutes } from '../routes/service.ts'
 import { tapActionRoutes } from '../routes/tap-actions.ts'
@@ -137,6 +138,7 @@ export async function buildApp(
   docsPageRoutes(app)
   tapPageAssetRoutes(app)
   metadataRoutes(app, ctx)
+  publicPageRoutes(app, ctx)
   await app.register(async (pages) => {
     answerOverPages(pages, ctx)
     tapPageRoutes(pages, ctx)

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { nanoid } from 'nanoid'
 import { type TeamLook, teamLook } from '../domain/tap-page/team-look.ts'
@@ -5,7 +6,7 @@ import { prefersHtml } from '../http/accept.ts'
 import { plainPath } from '../http/cors.ts'
 import type { ErrorPages } from '../http/errors.ts'
 import { failurePage, homePage } from '../pages/tap/refusals.ts'
-import { contentSecurityPolicy, type Page, type PageSettings } from '../pages/tap/settings.ts'
+import { contentSecurityPolicy, keptPagePolicy, type Page, type PageSettings } from '../pages/tap/settings.ts'
 import { chooseLanguage } from '../pages/tap/strings/strings.ts'
 import type { Context } from '../process/context.ts'
 import { tapPageScript } from './tap-page-assets.ts'
@@ -42,6 +43,29 @@ export const sendPage = (
   page: Page,
   settings: PageSettings,
 ): FastifyReply => reply.code(status).headers(pageHeaders(settings)).send(page.body)
+
+/**
+ * A page that is the same for everyone who reads its language, and may be kept for a minute.
+ * @param isFinal false: something on it will be known in a moment
+ */
+export function sendPublicPage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  page: Page,
+  { settings, isFinal }: { settings: PageSettings; isFinal: boolean },
+): FastifyReply {
+  const etag = `W/"${createHash('sha256').update(page.body).digest('base64url').slice(0, 22)}"`
+  reply.headers({
+    ...pageHeaders(settings),
+    'cache-control': isFinal ? 'public, max-age=60' : 'no-cache',
+    'content-security-policy': keptPagePolicy(page.styleHash),
+    etag,
+    vary: 'accept-language',
+  })
+  const known = request.headers['if-none-match'] ?? ''
+  const isKnown = known === '*' || known.split(',').some((one) => one.trim() === etag)
+  return isKnown ? reply.code(304).send() : reply.code(200).send(page.body)
+}
 
 /** A refusal says the same without it. */
 export const lookOf = async (ctx: Context, teamId: number | undefined): Promise<TeamLook | undefined> =>
@@ -86,4 +110,4 @@ export function tapErrorPages(ctx: Context): ErrorPages {
   }
 }
 
-const isTapPage = (url: string): boolean => /^\/t(\/|$)/.test(plainPath(url))
+const isTapPage = (url: string): boolean => /^\/[tp](\/|$)/.test(plainPath(url))

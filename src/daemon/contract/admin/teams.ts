@@ -21,7 +21,15 @@ const brand = z.object({
   logoUrl: z.string().nullable(),
 })
 const teamOnWire = () =>
-  z.object({ id: z.number(), name: z.string(), createdAt: timestamp, budget: budget(), brand })
+  z.object({
+    id: z.number(),
+    name: z.string(),
+    createdAt: timestamp,
+    budget: budget(),
+    brand,
+    /** Each chip has a page at /p, which everyone who has its address can see. */
+    publicPages: z.boolean(),
+  })
 
 const color = z.string().transform((written, ctx) => {
   const parsed = parseColor(written)
@@ -58,14 +66,19 @@ export const teams = {
   'PATCH /admin/teams/:id': adminEndpoint({
     id: 'editTeam',
     summary:
-      "Set a team's daily limits for transactions and gas, and the look of its tap pages; null: the default",
+      "Set a team's daily limits for transactions and gas, the look of its tap pages, and whether its pieces have public pages; null: the default",
     description:
-      'Changing the limits requires the scope `all`, since they bind everyone with a lesser one. Changing the look requires `edit`. A brand colour ' +
+      'Changing the limits requires the scope `all`, since they bind everyone with a lesser one. Changing anything else requires `edit`. A brand colour ' +
       'that cannot be seen on the background is refused with the nearest one that can.',
     scope: 'edit',
     params: () => z.object({ id: integer(1) }),
     body: () =>
-      z.object({ transactionsPerDay: limit, gasPerDay: limit, brand: z.object(brandFields).optional() }),
+      z.object({
+        transactionsPerDay: limit,
+        gasPerDay: limit,
+        brand: z.object(brandFields).optional(),
+        publicPages: z.boolean().optional(),
+      }),
     response: teamOnWire,
   }),
   'DELETE /admin/teams/:id': adminEndpoint({

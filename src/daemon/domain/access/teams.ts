@@ -85,6 +85,8 @@ export interface TeamView {
   /** `waiting`: tokens with changed metadata that will be announced when the budget allows. */
   budget: Budget & { waiting: number }
   brand: Brand
+  /** Its chips have pages at /p, for everyone who has their address. */
+  publicPages: boolean
 }
 
 /** @param teamId null: all teams */
@@ -106,7 +108,8 @@ export async function showTeam(deps: ReadDeps & { clock: BudgetClock }, id: numb
 
 const viewOf = (team: TeamRow, now: number, waiting = 0): TeamView => {
   const { id, name, createdAt } = team
-  return { id, name, createdAt, budget: { ...spentBy(team, now), waiting }, brand: brandOf(team) }
+  const budget = { ...spentBy(team, now), waiting }
+  return { id, name, createdAt, budget, brand: brandOf(team), publicPages: team.publicPages === 1 }
 }
 
 export async function getTeam({ db }: ReadDeps, id: number): Promise<TeamRow> {
@@ -163,6 +166,7 @@ export async function removeTeam({ db, clock }: Deps, actor: Actor, id: number):
 /** Daily limits; null: the default. Absent fields stay as they are. */
 type TeamEdit = { [limit in 'transactionsPerDay' | 'gasPerDay']?: number | null | undefined } & {
   brand?: NewBrand | undefined
+  publicPages?: boolean | undefined
 }
 
 /** Today's usage counts against the new limits. @throws DomainError not_found, invalid_input, scope_missing */
@@ -170,7 +174,7 @@ export async function editTeam(
   { db, clock }: { db: Db; clock: BudgetClock },
   { actor, holder }: Operator,
   id: number,
-  { transactionsPerDay, gasPerDay, brand = {} }: TeamEdit,
+  { transactionsPerDay, gasPerDay, brand = {}, publicPages }: TeamEdit,
 ): Promise<void> {
   if (id !== (actor.ofTeam ?? id)) throw notFound('team')
   const limits = {
@@ -178,10 +182,11 @@ export async function editTeam(
     ...(gasPerDay === undefined ? {} : { gasPerDay }),
   }
   const setsLimits = Object.keys(limits).length > 0
-  if (!setsLimits && Object.values(brand).every((value) => value === undefined))
+  const pages = publicPages === undefined ? {} : { publicPages: publicPages ? 1 : 0 }
+  if (!setsLimits && publicPages === undefined && Object.values(brand).every((value) => value === undefined))
     throw new DomainError(
       'invalid_input',
-      'Specify what to change: transactionsPerDay, gasPerDay, or fields of brand.',
+      'Specify what to change: transactionsPerDay, gasPerDay, publicPages, or fields of brand.',
     )
   // Limits bind teams, and everyone with a lesser scope.
   if (setsLimits) {
@@ -193,7 +198,7 @@ export async function editTeam(
   await db.write(async (trx) => {
     const team = await findTeam(trx, id)
     if (!team || (holder.teamId !== null && holder.teamId !== id)) throw notFound('team')
-    const changes: Partial<EditableTeam> = { ...limits, ...brandColumns(team, brand) }
+    const changes: Partial<EditableTeam> = { ...limits, ...pages, ...brandColumns(team, brand) }
     const names = Object.keys(changes) as (keyof EditableTeam)[]
     const changed = names.filter((name) => changes[name] !== team[name])
     if (changed.length === 0) return

@@ -12,11 +12,12 @@ import { type ActionDeps, actionsOf, type PageFacts, shownBadges } from './actio
 import type { Action, ActionKind, Failure, TapPage } from './content.ts'
 import { type OwnerDeps, ownerOnPage } from './owner.ts'
 import { describePiece } from './piece.ts'
+import { publicPath } from './public-page.ts'
 import type { Visit } from './visit.ts'
 
 export type BuildDeps = ActionDeps &
   OwnerDeps & {
-    db: Pick<Db, 'read'>
+    db: Pick<Db, 'read' | 'write'>
     wire: { refParameter: string }
   }
 
@@ -87,6 +88,7 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: ViewOpti
     ref: visit.ref,
     query: viewing.query,
     uid: tap.uid,
+    publicPage: await publicPath(deps, tap.uid, page?.publicId),
     brand: page ? brandOf(page.brand) : noBrand,
     piece: {
       ...described,

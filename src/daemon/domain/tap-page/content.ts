@@ -101,6 +101,8 @@ export interface TapPage {
   /** The query of the chip's URL, which forms use to return; undefined: this browser cannot reload the page. */
   query: string | undefined
   uid: string
+  /** Path of the chip's public page, below the base URL; undefined: its team has none. */
+  publicPage?: string | undefined
   brand: Brand
   piece: Piece
   /** Set for a TagTamper chip once a tap reported it; `since`: the first tap that reported it open, ISO 8601. */

@@ -35,6 +35,8 @@ interface OwnerOptions {
   /** The page's claim that was settled, if any. */
   since: string | undefined
   isFollowed: boolean
+  /** How long `quick` waits. */
+  patienceMs?: number
 }
 
 /** The owner of a token according to its chain, with the name that the owner set for the address. */
@@ -48,7 +50,9 @@ export function ownerOnPage(deps: OwnerDeps, token: LocatedToken, options: Owner
     () => undefined,
   )
   const chainAnswered = new AbortController()
-  const timeout = later(patienceMs, false, { signal: chainAnswered.signal }).catch(() => false)
+  const timeout = later(options.patienceMs ?? patienceMs, false, { signal: chainAnswered.signal }).catch(
+    () => false,
+  )
   const quick = Promise.race([answered.then(() => true), timeout])
     .then((isFinal) => ({ owner, isFinal }))
     .finally(() => chainAnswered.abort())

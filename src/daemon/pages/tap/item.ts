@@ -8,12 +8,18 @@ import type { PageSettings } from './settings.ts'
 import { stringsOf } from './strings/strings.ts'
 import { brief, party } from './wording.ts'
 
+/** What the page says of a piece, whoever looks. */
+type PieceContent = Pick<TapPage, 'piece' | 'tamper'>
+
 /** The name that stands for the whole page. */
-export const titleOf = ({ piece }: TapPage, settings: PageSettings): string =>
-  brief(piece.name?.trim() ?? '', 300) || stringsOf(settings).fallbackTitle
+export const titleOf = (
+  { piece }: PieceContent,
+  settings: PageSettings,
+  otherwise = stringsOf(settings).fallbackTitle,
+): string => brief(piece.name?.trim() ?? '', 300) || otherwise
 
 /** Picture or video, in a box whose size is known before the media arrives; empty if there is none. */
-export function hero(content: TapPage, settings: PageSettings): Html {
+export function hero(content: PieceContent, settings: PageSettings): Html {
   const { piece } = content
   const { videoOf } = stringsOf(settings)
   const title = titleOf(content, settings)
@@ -43,7 +49,7 @@ ${(edition || seal || kind === 'token') && html`<dl class="facts">${edition && h
 }
 
 /** An opened seal is stated as a plain fact: whoever unpacks a piece opens it. */
-const tamperRow = (seal: NonNullable<TapPage['tamper']>, settings: PageSettings): Html => {
+export const tamperRow = (seal: NonNullable<TapPage['tamper']>, settings: PageSettings): Html => {
   const { seal: name, sealClosed, sealOpened } = stringsOf(settings)
   return html`<div><dt>${name}</dt><dd>${seal.is === 'closed' ? sealClosed : sealOpened({ day: seal.since })}</dd></div>`
 }
@@ -61,7 +67,7 @@ export function ownerRow({ piece: { owner, kind } }: TapPage, settings: PageSett
 const shortText = 420
 
 /** A long text is folded after its first sentences. */
-export function description({ piece }: TapPage, settings: PageSettings): Html {
+export function description({ piece }: PieceContent, settings: PageSettings): Html {
   const text = brief(piece.description?.trim() ?? '', 8000)
   if (text === '') return html``
   const cut = text.length > shortText ? endOfSentence(text) : text.length
@@ -87,7 +93,7 @@ const lastEnd = (text: string, pattern: RegExp): number => {
 }
 
 /** A scrollable row that the keyboard can reach, without a script. */
-export function gallery(content: TapPage, settings: PageSettings): Html {
+export function gallery(content: PieceContent, settings: PageSettings): Html {
   const { gallery: label, pictureOf } = stringsOf(settings)
   const title = titleOf(content, settings)
   const pictures = content.piece.gallery.slice(0, maxPictures).flatMap((picture, index) => {
@@ -111,7 +117,7 @@ const one = (url: string, picture: Picture, name: string): Html =>
 // More would make the first view too large.
 const maxAttributes = 60
 
-export function attributes({ piece }: TapPage, settings: PageSettings): Html {
+export function attributes({ piece }: PieceContent, settings: PageSettings): Html {
   const shown = piece.attributes.slice(0, maxAttributes)
   if (shown.length === 0) return html``
   const rows = shown.map(

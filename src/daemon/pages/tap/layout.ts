@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { textDirections } from '../../../values/page-languages.ts'
 import type { Brand } from '../../domain/tap-page/content.ts'
 import { type Html, html, raw } from './html.ts'
@@ -13,6 +14,8 @@ interface Theme {
   light: string
   dark: string
   css: Html
+  /** Of `css`, as in a Content-Security-Policy. */
+  hash: string
 }
 
 // Cached: computing colours takes longer than the rest of a page, and teams are few.
@@ -27,7 +30,8 @@ function lookOf({ color, background }: typeof plain): Theme {
   const scheme = background === null ? 'light dark' : light.ink < '#8' ? 'light' : 'dark'
   const colors = `:root{${properties(light)}}@media (prefers-color-scheme:dark){:root{${properties(dark)}}}`
   const css = raw(`:root{color-scheme:${scheme}}${colors}${style}`)
-  const look = { scheme, light: light.paper, dark: dark.paper, css }
+  const hash = `sha256-${createHash('sha256').update(css.text).digest('base64')}`
+  const look = { scheme, light: light.paper, dark: dark.paper, css, hash }
   if (looks.size >= maxLooks) looks.clear()
   looks.set(key, look)
   return look
@@ -48,8 +52,9 @@ export function layout(
   { brand = plain, script, head }: LayoutOptions = {},
 ): Page {
   const { language, nonce } = settings
-  const { scheme, light, dark, css } = lookOf(brand)
+  const { scheme, light, dark, css, hash } = lookOf(brand)
   return {
+    styleHash: hash,
     body: html`<!doctype html>
 <html lang="${language}" dir="${textDirections[language]}">
 <head>
@@ -63,8 +68,8 @@ export function layout(
 <title>${title}</title>
 <link rel="icon" href="${pathOf(settings, faviconPath)}" type="image/png" sizes="64x64">
 ${head}
-<style nonce="${nonce}">${css}</style>
-${script && html`<script src="${pathOf(settings, `/${script.replace(/^\//, '')}`)}" nonce="${nonce}" defer></script>`}
+<style${nonce && html` nonce="${nonce}"`}>${css}</style>
+${script && html`<script src="${pathOf(settings, `/${script.replace(/^\//, '')}`)}"${nonce && html` nonce="${nonce}"`} defer></script>`}
 </head>
 <body>
 ${main}

@@ -4,7 +4,7 @@ import type { PageLanguage } from '../../../values/page-languages.ts'
 /** Inputs of a page besides its content. */
 export interface PageSettings {
   language: PageLanguage
-  /** Nonce of this response, also in its Content-Security-Policy. */
+  /** Nonce of this response, also in its Content-Security-Policy; empty: see keptPagePolicy. */
   nonce: string
   now: Date
   gateways: Gateways
@@ -19,14 +19,23 @@ export const faviconPath = '/favicon.ico'
 
 export interface Page {
   body: string
+  /** Of its style, as in a Content-Security-Policy. */
+  styleHash: string
 }
 
 /** Lets the page load pictures and videos over https, its one script and style, and nothing else. */
 export const contentSecurityPolicy = (nonce: string): string =>
+  policyOf({ script: `'nonce-${nonce}'`, style: `'nonce-${nonce}'` })
+
+/** The same for a page that is kept, so that no nonce of it would be secret. */
+export const keptPagePolicy = (styleHash: string): string =>
+  policyOf({ script: "'self'", style: `'${styleHash}'` })
+
+const policyOf = ({ script, style }: { script: string; style: string }): string =>
   [
     "default-src 'none'",
-    `script-src 'nonce-${nonce}'`,
-    `style-src 'nonce-${nonce}'`,
+    `script-src ${script}`,
+    `style-src ${style}`,
     "img-src https: 'self'",
     'media-src https:',
     "connect-src 'self'",

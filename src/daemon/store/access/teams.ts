@@ -68,7 +68,13 @@ export const clampSpentDays = (db: Queries, today: string) =>
 
 export type EditableTeam = Pick<
   TeamRow,
-  'transactionsPerDay' | 'gasPerDay' | 'brandName' | 'brandColor' | 'brandBackground' | 'brandLogoUrl'
+  | 'transactionsPerDay'
+  | 'gasPerDay'
+  | 'brandName'
+  | 'brandColor'
+  | 'brandBackground'
+  | 'brandLogoUrl'
+  | 'publicPages'
 >
 
 export const updateTeam = (db: Queries, id: number, fields: Partial<EditableTeam>) =>

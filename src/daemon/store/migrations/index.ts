@@ -3,6 +3,7 @@ import * as initial from './0025-initial.ts'
 import * as chipTemplates from './0026-chip-templates.ts'
 import * as relayersAndContracts from './0027-relayers-and-contracts.ts'
 import * as credentials from './0028-credentials.ts'
+import * as publicPages from './0029-public-pages.ts'
 
 /** The first migration. Earlier names belong to schemas that no version reads any more. */
 export const initialSchema = '0025-initial'
@@ -13,4 +14,5 @@ export const migrations: Record<string, Migration> = {
   '0026-chip-templates': { up: (db) => chipTemplates.up(db) },
   '0027-relayers-and-contracts': { up: (db) => relayersAndContracts.up(db) },
   '0028-credentials': { up: (db) => credentials.up(db) },
+  '0029-public-pages': { up: (db) => publicPages.up(db) },
 }

@@ -64,6 +64,18 @@ export interface ChipsTable {
   tamper: Generated<'closed' | 'open' | null>
   /** When a tap first reported it open. */
   openedAt: Generated<string | null>
+  /** Of its page at /p. null: it was never shown. Random, so that it says nothing about the UID. */
+  publicId: Generated<string | null>
+}
+
+/** What a team says of a chip on its page. */
+export interface ChipNotesTable {
+  id: Generated<number>
+  chipUid: string
+  text: string
+  /** As in the audit log. */
+  by: string
+  at: string
 }
 
 /** Keeps old taps invalid when a removed chip is registered again. */

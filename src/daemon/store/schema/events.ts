@@ -18,6 +18,13 @@ export interface GuestbookAssignmentsTable {
   createdAt: string
 }
 
+/** Mints that a tap of the chip allowed. */
+export interface GuestbookEntriesTable {
+  chipUid: string
+  transactionId: number
+  guestbookEventId: number
+}
+
 export interface BadgeEventsTable {
   id: Generated<number>
   teamId: number

@@ -36,10 +36,12 @@ export interface Database {
   contractRelayers: contracts.ContractRelayersTable
   chipGroups: chips.ChipGroupsTable
   chips: chips.ChipsTable
+  chipNotes: chips.ChipNotesTable
   removedChips: chips.RemovedChipsTable
   links: teams.LinksTable
   guestbookEvents: events.GuestbookEventsTable
   guestbookAssignments: events.GuestbookAssignmentsTable
+  guestbookEntries: events.GuestbookEntriesTable
   badgeEvents: events.BadgeEventsTable
   badgeAssignments: events.BadgeAssignmentsTable
   poapEvents: events.PoapEventsTable

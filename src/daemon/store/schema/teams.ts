@@ -19,6 +19,8 @@ export interface TeamsTable {
   /** `#rrggbb` */
   brandBackground: string | null
   brandLogoUrl: string | null
+  /** 1: its chips have pages at /p. */
+  publicPages: Generated<number>
 }
 
 /** Of `apiKeys` and of `adminTokens`. */

@@ -22,13 +22,15 @@ export interface FutureContract {
 
 export interface PageOfChip {
   brand: Pick<TeamRow, 'brandName' | 'brandColor' | 'brandBackground' | 'brandLogoUrl'>
+  /** Of its page at /p, if the team has these. null: not made yet. */
+  publicId: string | null | undefined
   item: ItemOfPage | undefined
   future: FutureContract | undefined
   /** Set for a TagTamper chip once a tap reported it. */
   tamper: { is: 'closed' } | { is: 'open'; since: string } | undefined
 }
 
-const ofChip = statement<{ uid: string }>()((db, p) =>
+const pages = (db: Queries) =>
   db
     .selectFrom('chips')
     .innerJoin('teams', 'teams.id', 'chips.teamId')
@@ -40,17 +42,22 @@ const ofChip = statement<{ uid: string }>()((db, p) =>
     .select(['chips.variantId', 'items.name', 'items.description', 'items.imageUrl', 'items.media'])
     .select(['items.variants', 'contracts.name as contractName', 'contracts.chainId'])
     .select(['contracts.twoTapDelaySeconds', 'chips.tamper', 'chips.openedAt'])
-    .where('chips.uid', '=', p.uid),
-)
+    .select(['chips.publicId', 'teams.publicPages'])
+const ofChip = statement<{ uid: string }>()((db, p) => pages(db).where('chips.uid', '=', p.uid))
+type PageRow = NonNullable<Awaited<ReturnType<typeof ofChip.first>>>
 
 /** A tap page's chip without its token and events, in one query, because every tap needs it. */
 export async function pageOfChip(db: Queries, uid: string): Promise<PageOfChip | undefined> {
   const row = await ofChip.first(db, { uid })
-  if (!row) return undefined
+  return row && pageOf(row)
+}
+
+function pageOf(row: PageRow): PageOfChip {
   const { brandName, brandColor, brandBackground, brandLogoUrl, chainId, twoTapDelaySeconds } = row
   const { variantId, name, description, imageUrl, media, variants, contractName, tamper, openedAt } = row
   return {
     brand: { brandName, brandColor, brandBackground, brandLogoUrl },
+    publicId: row.publicPages === 1 ? row.publicId : undefined,
     item:
       name === null || description === null || imageUrl === null || media === null || variants === null
         ? undefined
@@ -60,3 +67,51 @@ export async function pageOfChip(db: Queries, uid: string): Promise<PageOfChip |
       openedAt !== null ? { is: 'open', since: openedAt } : tamper === null ? undefined : { is: 'closed' },
   }
 }
+
+const byPublicId = statement<{ publicId: string }>()((db, p) =>
+  pages(db)
+    .select(['chips.uid', 'chips.tokenRow', 'chips.createdAt', 'teams.name as teamName'])
+    .where('chips.publicId', '=', p.publicId)
+    .where('chips.disabledAt', 'is', null)
+    .where('teams.publicPages', '=', 1),
+)
+
+export interface PublicPageOfChip extends PageOfChip {
+  uid: string
+  teamName: string
+  tokenRow: number | null
+  createdAt: string
+}
+
+/** undefined too if the chip is disabled, or its team has no such pages. */
+export async function publicPageOfChip(db: Queries, publicId: string): Promise<PublicPageOfChip | undefined> {
+  const row = await byPublicId.first(db, { publicId })
+  if (!row) return undefined
+  const { uid, teamName, tokenRow, createdAt } = row
+  return { ...pageOf(row), uid, teamName, tokenRow, createdAt }
+}
+
+/** undefined if the chip has no such page. null: its ID is not made yet. */
+export const publicIdOf = async (db: Queries, uid: string): Promise<string | null | undefined> =>
+  (await publicIds.first(db, { uid }))?.publicId
+
+const publicIds = statement<{ uid: string }>()((db, p) =>
+  db
+    .selectFrom('chips')
+    .innerJoin('teams', 'teams.id', 'chips.teamId')
+    .select('chips.publicId')
+    .where('chips.uid', '=', p.uid)
+    .where('chips.disabledAt', 'is', null)
+    .where('teams.publicPages', '=', 1),
+)
+
+const setId = statement<{ uid: string; publicId: string }>()((db, p) =>
+  db
+    .updateTable('chips')
+    .set({ publicId: p.publicId })
+    .where('uid', '=', p.uid)
+    .where('publicId', 'is', null),
+)
+/** @returns false if it has one */
+export const setPublicId = (db: Queries, uid: string, publicId: string): Promise<boolean> =>
+  setId.runOnce(db, { uid, publicId })

@@ -19,6 +19,15 @@ export const de: Messages = {
   seal: 'Siegel',
   sealClosed: 'geschlossen',
   sealOpened: 'offen, zuerst gesehen am {day, date}',
+  publicPage: {
+    fallbackTitle: 'Ein Stück mit Chip',
+    since: 'seit {day, date}',
+    share: 'Teilen',
+    shareCopied: 'Der Link ist kopiert.',
+    shareFailed: 'Der Link ließ sich nicht kopieren. Er steht in der Adresszeile.',
+    about:
+      'Diese Seite erzählt von dem Stück und beweist nichts. Nur ein Telefon, das an den Chip gehalten wird, zeigt, dass das Stück echt ist.',
+  },
   readOn: 'Weiterlesen',
   nothingToDo: 'Dieser Scan beweist, dass der Chip echt ist. Mehr gibt es hier nicht zu tun.',
   links: 'Mehr',

@@ -23,6 +23,15 @@ export const en = {
   seal: 'Seal',
   sealClosed: 'closed',
   sealOpened: 'open, first seen on {day, date}',
+  publicPage: {
+    fallbackTitle: 'A piece with a chip',
+    since: 'since {day, date}',
+    share: 'Share',
+    shareCopied: 'The link is copied.',
+    shareFailed: 'The link could not be copied. It is in the address bar.',
+    about:
+      'This page tells about the piece, and proves nothing. Only a phone that is held to the chip shows that the piece is genuine.',
+  },
   readOn: 'Read on',
   nothingToDo: 'This tap is proof that the chip is genuine. There is nothing else to do with it.',
   links: 'More',

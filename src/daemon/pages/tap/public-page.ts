@@ -1,0 +1,56 @@
+import type { PublicPage } from '../../domain/tap-page/public-page.ts'
+import { type Html, html } from './html.ts'
+import { attributes, description, gallery, hero, tamperRow, titleOf } from './item.ts'
+import { layout } from './layout.ts'
+import { openGraph } from './link-preview.ts'
+import { mediaOf } from './media.ts'
+import type { Page, PageSettings } from './settings.ts'
+import { stringsOf } from './strings/strings.ts'
+import { teamName } from './team.ts'
+import { brief, party } from './wording.ts'
+
+/** The page of a piece for everyone who has its address. Every text in `content` may be hostile. */
+export function publicPage(content: PublicPage, settings: PageSettings): Page {
+  const { brand, piece, path } = content
+  const title = titleOf(content, settings, stringsOf(settings).publicPage.fallbackTitle)
+  const main = html`<header>${teamName(brand, settings)}</header>
+<main data-public>
+${hero(content, settings)}
+${heading(content, title, settings)}
+${share(`${settings.home}${path}`, title, settings)}
+${description(content, settings)}
+${gallery(content, settings)}
+${attributes(content, settings)}
+${about(settings)}
+</main>`
+  const head = openGraph(
+    {
+      title,
+      description: piece.description ?? piece.collection,
+      image: mediaOf(piece.image ?? brand.logoUrl, settings),
+      siteName: brand.name,
+      url: `${settings.home}${path}`,
+    },
+    settings,
+  )
+  return layout(title, main, settings, { brand, script: settings.script, head })
+}
+
+/** Without what is not known. */
+function heading({ piece, tamper, heldSince }: PublicPage, title: string, settings: PageSettings): Html {
+  const { collection, edition, owner } = piece
+  const strings = stringsOf(settings)
+  const rows = html`${edition && html`<div><dt>${strings.edition}</dt><dd><bdi>${brief(edition, 100)}</bdi></dd></div>`}${owner && html`<div><dt>${strings.owner}</dt><dd>${party(owner.name ?? owner.address)}${heldSince && html` <span class="soft">${strings.publicPage.since({ day: heldSince })}</span>`}</dd></div>`}${tamper && tamperRow(tamper, settings)}`
+  return html`<h1><bdi>${title}</bdi></h1>
+${collection && html`<p class="collection"><bdi>${brief(collection, 300)}</bdi></p>`}
+${rows.text !== '' && html`<dl class="facts">${rows}</dl>`}`
+}
+
+/** Shown by the script, which has no words of its own. */
+export function share(url: string, title: string, settings: PageSettings): Html {
+  const { share, shareCopied, shareFailed } = stringsOf(settings).publicPage
+  return html`<p class="share" data-share="${url}" data-title="${title}" data-copied="${shareCopied}" data-failed="${shareFailed}" hidden><button class="quiet" type="button">${share}</button> <span class="hint" role="status"></span></p>`
+}
+
+const about = (settings: PageSettings): Html =>
+  html`<p class="soft">${stringsOf(settings).publicPage.about}</p>`
