@@ -2,6 +2,7 @@ import { Writable } from 'node:stream'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createIo } from '../../src/cli/io/io.ts'
 import { csvPieces } from '../../src/cli/io/lists.ts'
+import { barPlot, columnPlot } from '../../src/cli/io/plot.ts'
 import { bar, plotArea, sparkline } from '../../src/cli/io/text.ts'
 import { countTaps } from '../../src/daemon/domain/taps/tap-stats.ts'
 import { parseUid } from '../../src/nfc/uid.ts'
@@ -180,6 +181,18 @@ describe('with taps', () => {
     expect((await stats(...span)).stderr).toBe('')
   })
 
+  test('as a plot off a terminal: in plain characters, and as ever with --json', async () => {
+    const { stdout, stderr, code } = await stats('--by', 'hour', ...span, '--plot')
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toContain('# valid 3   x refused 2   at most 2 per hour')
+    expect(stdout).not.toContain('\u001b')
+    const json = ['--by', 'hour', ...span, '--json']
+    expect((await stats(...json, '--plot')).stdout).toBe((await stats(...json)).stdout)
+    expect((await stats('--by', 'group', ...span, '--plot')).stdout).toMatch(/^Jackets 4 #{8,}\n/)
+    expect((await stats('--by', 'outcome', ...span, '--plot')).stdout).toContain('replayed')
+    expect((await stats('--since', '2020-01-01', '--until', '2020-01-02', '--plot')).stdout).toBe('')
+  })
+
   test('of many taps, those before the span are not read', async () => {
     const { db, tapLog } = daemon.ctx
     const old = tap('01T00:00', uids.jacket)
@@ -222,6 +235,43 @@ describe('with taps', () => {
 })
 
 describe('a plot', () => {
+  const parts = [
+    { name: 'valid', color: 'green' as const, values: [0, 10, 100, 3] },
+    { name: 'refused', color: 'red' as const, values: [0, 0, 1, 0] },
+  ]
+  const labels = { first: '20:00', last: '23:00', unit: 'hour' }
+  const plain = { width: 30, unicode: false, color: false }
+
+  test('that is asked for has a scale, a column for each hour, and a legend in words', () => {
+    const lines = columnPlot(parts, labels, plain)
+    expect(lines).toHaveLength(12)
+    expect(lines[0]).toBe(' 101           xxxx')
+    expect(lines[9]).toBe('   0      #### #### ####')
+    expect(lines.slice(10)).toEqual([
+      '     20:00         23:00',
+      '     # valid 113   x refused 1   at most 101 per hour',
+    ])
+    const colored = columnPlot(parts, labels, { ...plain, unicode: true, color: true })
+    expect(colored[0]).toContain('\u001b[31m▒▒▒▒\u001b[39m')
+    expect(colored[9]).toContain('▂▂▂▂')
+  })
+
+  test('never gets wider than the terminal, and says what a column stands for', () => {
+    const values = Array.from({ length: 1000 }, (_, at) => at)
+    const lines = columnPlot([{ name: 'valid', color: 'green', values }], labels, { ...plain, width: 60 })
+    for (const line of lines.slice(0, 11)) expect(line.length).toBeLessThanOrEqual(60)
+    expect(lines.at(-1)).toMatch(/a column is \d+ hours$/)
+    expect(columnPlot([{ name: 'valid', color: 'green', values: [0, 0] }], labels, plain)).toEqual([])
+  })
+
+  test('of groups has a bar for each', () => {
+    const rows = [
+      { name: 'Jackets', value: 1200 },
+      { name: 'Bags', value: 0 },
+    ]
+    expect(barPlot(rows, plain)).toEqual([`Jackets 1,200 ${'#'.repeat(15)}`, 'Bags        0'])
+  })
+
   const area = { width: 8, unicode: true }
   test('shows nothing as nothing, little as little, and never more than fits', () => {
     expect(sparkline([0, 1, 100, 50], area)).toBe(' ▁█▅')

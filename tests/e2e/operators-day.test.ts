@@ -179,7 +179,8 @@ describe("an operator's day", () => {
   test('taps, refs, codes and tokens', async () => {
     await did(`chips find ${await url(4)}`)
     await did('taps list')
-    await did('taps stats')
+    await did('taps stats --plot')
+    await did('chips stats')
     const follower = did('taps follow --count 1 --json')
     for (let seen = false; !seen; ) {
       await fetch(await url(4))

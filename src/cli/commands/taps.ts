@@ -6,8 +6,10 @@ import { defineCommand } from '../command/define.ts'
 import { choice, flag, integer, moment, readTime, team, text } from '../command/options.ts'
 import type { CliContext } from '../context.ts'
 import { UsageError } from '../errors.ts'
+import { addBars } from '../io/bars.ts'
 import type { Columns } from '../io/lists.ts'
-import { bar, counted, formatNumber, shown, sparkline, widthOf } from '../io/text.ts'
+import { barPlot, columnPlot, type DrawnPlotArea, type PlotPart } from '../io/plot.ts'
+import { counted, formatNumber, shown, sparkline } from '../io/text.ts'
 import { colons } from '../uid.ts'
 import { chipOnWire } from './chip-handle.ts'
 import { fetchPage, pageFlags } from './paging.ts'
@@ -69,6 +71,7 @@ const stats = defineCommand({
     'taps stats --by day',
     'taps stats --by hour --since 2026-11-22 --time-zone local',
     'taps stats --by group --since 7d --outcome refused',
+    'taps stats --by hour --plot',
     'taps stats --by hour --since 7d --csv > taps.csv',
   ],
   options: {
@@ -78,6 +81,7 @@ const stats = defineCommand({
     chipGroup: text('--chip-group <name|id>', 'Only chips of this group', 'chip-group'),
     outcome: choice('--outcome <outcome>', 'Only this outcome', outcomes),
     timeZone: text('--time-zone <zone>', 'Where days and hours begin: Europe/Berlin, local (default: UTC)'),
+    plot: flag('--plot', 'Draw a plot instead of the table'),
     includeSetup: flag('--include-setup', 'Count the taps by which chips were set up or checked as well'),
     limit: integer(
       '--limit <n>',
@@ -87,7 +91,7 @@ const stats = defineCommand({
     team,
   },
   run: async (ctx, { options }) => {
-    const { by: chosen, since, until, timeZone: zone, ...filter } = options
+    const { by: chosen, since, until, timeZone: zone, plot, ...filter } = options
     const by = chosen ?? 'day'
     const timeZone = zoneNamed(zone)
     const found = await ctx.call('GET /admin/taps/stats', {
@@ -97,7 +101,9 @@ const stats = defineCommand({
         until: until && momentOf('--until', until, (date) => endOfDay(date, timeZone), ctx),
       },
     })
-    await print(ctx, found, by)
+    const { drawing } = ctx.io
+    await (plot && drawing ? draw(ctx, found, by, drawing) : print(ctx, found, by))
+    noteLimits(ctx, found, by)
   },
 })
 
@@ -132,7 +138,11 @@ const print = async (ctx: CliContext, found: Stats, by: Unit): Promise<void> => 
   const sum = counts.reduce((all, taps) => all + taps, 0)
   const isTime = by === 'hour' || by === 'day'
   const columns = columnsOf(by)
-  await io.list(rows, isTime || sum === 0 ? columns : addBars(ctx, rows, columns), nothing(found))
+  await io.list(
+    rows,
+    isTime || sum === 0 ? columns : addBars(ctx, rows, columns, ({ taps }) => taps),
+    nothing(found),
+  )
   if (sum === 0 && rows.length > 0) io.note(nothing(found))
   const { plot } = io
   if (isTime && plot && sum > 0) {
@@ -143,6 +153,32 @@ const print = async (ctx: CliContext, found: Stats, by: Unit): Promise<void> => 
     )
     await io.flush()
   }
+}
+
+const draw = async ({ io }: CliContext, found: Stats, by: Unit, area: DrawnPlotArea): Promise<void> => {
+  const { rows } = found
+  if (rows.every(({ taps }) => taps === 0)) return io.note(nothing(found))
+  const [first, last] = [rows[0], rows.at(-1)]
+  const parts: PlotPart[] = [
+    { name: 'valid', color: 'green', values: rows.map(({ valid = 0 }) => valid) },
+    { name: 'refused', color: 'red', values: rows.map(({ refused = 0 }) => refused) },
+  ]
+  const nameOf = (row: Count) => shown(by === 'outcome' ? row.outcome : (row.chipGroup ?? row.item))
+  const lines =
+    by === 'hour' || by === 'day'
+      ? columnPlot(
+          parts,
+          { first: shown(first?.hour ?? first?.day), last: shown(last?.hour ?? last?.day), unit: by },
+          area,
+        )
+      : barPlot(
+          rows.map((row) => ({ name: nameOf(row), value: row.taps })),
+          area,
+        )
+  await io.drawn(lines)
+}
+
+const noteLimits = ({ io }: CliContext, found: Stats, by: Unit): void => {
   if (found.more > 0)
     io.note(`${counted(found.more, `more ${by}`)} with fewer taps: list up to 1,000 with --limit`)
   const { taps, refused } = found.keptSince
@@ -151,19 +187,6 @@ const print = async (ctx: CliContext, found: Stats, by: Unit): Promise<void> => 
     io.note(
       `Refused taps are kept since ${refused} only: the daemon deletes the oldest ones when there are too many.`,
     )
-}
-
-/** On a terminal, bars take the space that the columns leave. */
-const addBars = (ctx: CliContext, rows: readonly Count[], columns: Columns<Count>): Columns<Count> => {
-  const { plot } = ctx.io
-  if (!plot) return columns
-  const usedWidths = Object.entries(columns).map(
-    ([name, read]) => 2 + Math.max(widthOf(name), ...rows.map((row) => widthOf(shown(read(row))))),
-  )
-  const width = Math.min(40, plot.width - usedWidths.reduce((sum, width) => sum + width, 0))
-  const max = Math.max(...rows.map(({ taps }) => taps))
-  // An empty value would be shown as a dash.
-  return width < 8 ? columns : { ...columns, ' ': ({ taps }) => bar(taps, max, { ...plot, width }) || ' ' }
 }
 
 const nothing = ({ since, until, newest }: Stats): string =>

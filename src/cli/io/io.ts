@@ -11,6 +11,7 @@ import {
   listText,
   recordOf,
 } from './lists.ts'
+import type { DrawnPlotArea } from './plot.ts'
 import { type Progress, startProgress } from './progress.ts'
 import { cleanCells, cleanLines, jsonLine, type PlotArea, plotArea, shortened, shown } from './text.ts'
 
@@ -30,6 +31,8 @@ export interface Io {
   readonly json: boolean
   /** Undefined if the output is not a table on a terminal. */
   readonly plot: PlotArea | undefined
+  /** Where a plot that was asked for is drawn: off a terminal, in plain characters. Undefined if the output is not a table. */
+  readonly drawing: DrawnPlotArea | undefined
   /** A finite list of any length, in the format that the flags say. `none` is printed on stderr if it is empty. */
   list<T>(rows: Iterable<T> | AsyncIterable<T>, columns: Columns<T>, none: string): Promise<void>
   /** A single object: as JSON, as a row of CSV, or one line per field. */
@@ -39,6 +42,8 @@ export interface Io {
   picked(value: unknown): unknown
   /** Text as it is; where a terminal shows it, or it is JSON, without what could steer a terminal. */
   raw(text: string): Promise<void> | undefined
+  /** Lines of a plot, which have no control characters but colours. */
+  drawn(lines: Iterable<string>): Promise<void>
   /** A line for people that begins with a coloured word. */
   marked(format: Format, mark: string, text: string): Promise<void> | undefined
   /** For people, not for scripts; silent with --quiet. */
@@ -125,9 +130,15 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
   const csv = csvPieces()
   const csvText = (value: unknown): string => [...csv([recordOf(picked(value))])].join('\n')
 
+  const plot = format !== 'table' || fields || flags.quiet ? undefined : plotArea(system)
+
   return {
     json: flags.json,
-    plot: format !== 'table' || fields || flags.quiet ? undefined : plotArea(system),
+    plot,
+    drawing:
+      format !== 'table' || fields
+        ? undefined
+        : { ...(plotArea(system) ?? { width: 80, unicode: false }), color: useColor },
     list: async (rows, columns, none) => {
       let count = 0
       const checked = async function* () {
@@ -161,6 +172,7 @@ export const createIo = (system: Pick<System, 'stdout' | 'stderr' | 'env' | 'now
     },
     picked,
     raw,
+    drawn: (lines) => all(lines, write),
     marked: (format, mark, text) => write(`${style(format, mark)}${cleanLines(text)}\n`),
     note: (message) => {
       if (!flags.quiet) say(message)

@@ -2,6 +2,7 @@ import { audit } from './admin/audit.ts'
 import { adminBadgeEvents } from './admin/badge-events.ts'
 import { chains } from './admin/chains.ts'
 import { adminChipGroups } from './admin/chip-groups.ts'
+import { chipLists } from './admin/chip-lists.ts'
 import { adminChips } from './admin/chips.ts'
 import { adminChipsApply } from './admin/chips-apply.ts'
 import { contracts } from './admin/contracts.ts'
@@ -52,6 +53,7 @@ export const endpoints = {
   ...whoami,
   ...keySets,
   ...adminChipGroups,
+  ...chipLists,
   ...adminChips,
   ...adminChipsApply,
   ...adminItems,

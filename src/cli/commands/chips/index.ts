@@ -14,6 +14,7 @@ import { importChips } from './import.ts'
 import { link, unlink } from './link.ts'
 import { list } from './list.ts'
 import { remove } from './remove.ts'
+import { stats } from './stats.ts'
 
 const applySheet = defineCommand({
   name: 'apply',
@@ -57,6 +58,7 @@ const show = defineCommand({
 
 export const verbs = [
   list,
+  stats,
   show,
   find,
   edit,

@@ -86,7 +86,7 @@ const conditions = <C extends ChipColumn>(columns: readonly C[]) =>
   }
 
 /** All given conditions must hold. An empty value: the chip has none. */
-const chipFilter = () => ({
+export const chipFilter = () => ({
   ...conditions(selectableColumns),
   chipGroup: chipText('chipGroup').optional(),
   /** May be repeated; matches any of them. */

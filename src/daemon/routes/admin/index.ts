@@ -5,6 +5,7 @@ import { auditRoutes } from './audit.ts'
 import { adminBadgeEventRoutes } from './badge-events.ts'
 import { chainRoutes } from './chains.ts'
 import { adminChipGroupRoutes } from './chip-groups.ts'
+import { chipListRoutes } from './chip-lists.ts'
 import { adminChipRoutes } from './chips.ts'
 import { contractRoutes } from './contracts.ts'
 import { credentialRoutes } from './credentials.ts'
@@ -25,6 +26,7 @@ export function adminRoutes(app: FastifyInstance, ctx: Context): void {
   credentialRoutes(app, ctx)
   keySetRoutes(app, ctx)
   adminChipGroupRoutes(app, ctx)
+  chipListRoutes(app, ctx)
   adminChipRoutes(app, ctx)
   adminItemRoutes(app, ctx)
   linkRoutes(app, ctx)

@@ -8,6 +8,9 @@ const chipGroups = (db: Queries) => db.selectFrom('chipGroups').selectAll()
 export const chipGroupsOfTeam = (db: Queries, teamId: number) =>
   chipGroups(db).where('teamId', '=', teamId).orderBy('id').execute()
 
+/** Of all teams. */
+export const allChipGroups = (db: Queries) => chipGroups(db).orderBy('id').execute()
+
 export const findChipGroup = (db: Queries, teamId: number, id: number) =>
   chipGroups(db).where('teamId', '=', teamId).where('id', '=', id).executeTakeFirst()
 

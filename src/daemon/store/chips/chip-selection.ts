@@ -21,17 +21,15 @@ export type ChipFilter = {
   readonly tappedSince?: string | undefined
 }
 
+type Group = Pick<ChipGroupRow, 'id' | 'teamId' | 'name'>
+
 /** A page of a group, ordered by UID. */
-export function chipsToExport(
+export const chipsToExport = (
   db: Queries,
-  group: Pick<ChipGroupRow, 'id' | 'teamId' | 'name'>,
+  group: Group,
   { after, limit, ...filter }: ChipsPage & ChipFilter,
-) {
-  const { label, disabled, linked, tappedSince } = filter
-  let chips = db
-    .selectFrom('chips')
-    .leftJoin('tokens', 'tokens.id', 'chips.tokenRow')
-    .leftJoin('contracts', 'contracts.id', 'tokens.contractId')
+) =>
+  chipsOf(db, group, filter)
     .select((eb) => [
       ...exportedColumns.map((column) =>
         (column === 'chipGroup' ? eb.val(group.name) : eb.ref(chipColumns[column].stored)).as(column),
@@ -40,10 +38,18 @@ export function chipsToExport(
         (column) => `chips.${column}` as const,
       ),
     ])
-    .where('chips.chipGroupId', '=', group.id)
     .where('chips.uid', '>', after)
     .orderBy('chips.uid')
     .limit(limit)
+
+/** All of a group for which every condition holds. */
+export function chipsOf(db: Queries, group: Omit<Group, 'name'>, filter: ChipFilter) {
+  const { label, disabled, linked, tappedSince } = filter
+  let chips = db
+    .selectFrom('chips')
+    .leftJoin('tokens', 'tokens.id', 'chips.tokenRow')
+    .leftJoin('contracts', 'contracts.id', 'tokens.contractId')
+    .where('chips.chipGroupId', '=', group.id)
   const isNull = (yes: boolean) => (yes ? 'is' : 'is not')
   for (const name of compared) {
     const value = filter[name]
