@@ -52,7 +52,7 @@ test('one state, in German, shows the item of the team that is named', async () 
   ends(await here.run('pages', 'preview', '--item', 'nothing'), 1, 'No such item')
   ends(await here.run('pages', 'preview', '--team', 'nobody'), 1, 'List them: tapchip teams list')
   ends(await here.run('pages', 'preview', '--state', 'nothing'), 2, 'must be one of everything, claim')
-  ends(await here.run('pages', 'preview', '--lang', 'fr'), 2, '--lang must be one of en, de')
+  ends(await here.run('pages', 'preview', '--lang', 'xx'), 2, '--lang must be one of en, de, fr, es')
 })
 
 test('opens the browser of the machine, says the path where there is none, and leaves a website alone', async () => {

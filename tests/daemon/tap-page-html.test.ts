@@ -207,8 +207,10 @@ describe('the tap page as HTML', () => {
   test.each([
     [undefined, 'en'],
     ['de-DE,de;q=0.9,en;q=0.8', 'de'],
-    ['fr-FR, en;q=0.7, de;q=0.3', 'en'],
-    ['fr', 'en'],
+    ['it-IT, en;q=0.7, de;q=0.3', 'en'],
+    ['it, fr-CA;q=0.9, en;q=0.8', 'fr'],
+    ['es-419', 'es'],
+    ['it', 'en'],
     ['DE-at', 'de'],
     ['de;q=0, en', 'en'],
     ['en;q=0.5, de;q=x', 'en'],

@@ -15,7 +15,7 @@ const placeholders = (text: string) =>
     .sort()
 
 /** Texts that are the same in another language. */
-const alike = new Set(['Problem: {title}'])
+const alike = new Set(['Problem: {title}', 'Transaction {hash}'])
 
 describe.each(pageLanguages.map((language) => [language]))('the texts in %s', (language) => {
   const texts = flat(messages[language])

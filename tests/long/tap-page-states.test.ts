@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { TapPage } from '../../src/daemon/domain/tap-page/content.ts'
 import { type Sample, samplePage, samples } from '../../src/daemon/pages/tap/samples.ts'
 import { contentSecurityPolicy } from '../../src/daemon/pages/tap/settings.ts'
+import { type PageLanguage, pageLanguages } from '../../src/values/page-languages.ts'
 import { audit } from '../support/axe.ts'
 import { openBrowser } from '../support/browser.ts'
 
@@ -56,7 +57,7 @@ const all = [
 ]
 
 interface Look {
-  language: 'en' | 'de'
+  language: PageLanguage
   colorScheme: 'light' | 'dark'
   width: number
   /** In percent, as a reader's own setting would enlarge it. */
@@ -135,6 +136,22 @@ test('every other state is accessible, and stays inside the screen, by day on a 
 
 test('every other state is accessible, and stays inside the screen, at night on a narrow one with doubled text', () =>
   expectAccessible(half(1), { language: 'de', colorScheme: 'dark', width: 320, textSize: 200 }))
+
+test.each(pageLanguages.map((language) => [language]))(
+  'in %s, every state stays inside the narrowest screen, and offers what it offers in English',
+  async (language) => {
+    const { page, show } = await phone({ ...byDay, language, width: 320 })
+    const { page: other, show: showOther } = await phone({ ...byDay, width: 320 })
+    const shape = `[...document.querySelectorAll('main *')].map(({ localName }) => localName).join(' ')`
+    for (const sample of states) {
+      await show(sample)
+      await showOther(sample)
+      await page.evaluate(openDetails)
+      expect([sample.state, await page.evaluate(outside)]).toEqual([sample.state, []])
+      expect(await page.evaluate(shape), sample.state).toBe(await other.evaluate(shape))
+    }
+  },
+)
 
 test('a picture that is gone leaves its name in a box as large, and nothing moves when pictures arrive or fail', async () => {
   const { page, show } = await phone(byDay)

@@ -1,13 +1,15 @@
 import { type PageLanguage, pageLanguages } from '../../../../values/page-languages.ts'
 import { de } from './de.ts'
 import { en } from './en.ts'
+import { es } from './es.ts'
+import { fr } from './fr.ts'
 import { compileMessage, parseMessage } from './message.ts'
 import type { Messages, Strings } from './messages.ts'
 
 export type { Strings } from './messages.ts'
 
 /** The built-in texts. */
-export const messages: Readonly<Record<PageLanguage, Messages>> = { en, de }
+export const messages: Readonly<Record<PageLanguage, Messages>> = { en, de, fr, es }
 
 type Texts = { readonly [key: string]: string | Texts }
 

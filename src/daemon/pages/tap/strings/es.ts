@@ -1,0 +1,285 @@
+import type { Messages } from './messages.ts'
+
+const tapAgain = 'Vuelve a acercar el teléfono al chip e inténtalo de nuevo.'
+
+export const es: Messages = {
+  genuine: 'Auténtico, escaneado ahora mismo',
+  genuineEarlier: 'Auténtico, escaneado hace más de un minuto',
+  genuineSince: {
+    minutes: 'Auténtico, escaneado hace {count, plural, one {un minuto} other {# minutos}}',
+    hours: 'Auténtico, escaneado hace {count, plural, one {una hora} other {# horas}}',
+  },
+  fallbackTitle: 'Este chip es auténtico',
+  logo: 'Logotipo',
+  pictureOf: '{name}, imagen {index}',
+  videoOf: 'Vídeo de {name}',
+  owner: 'Propietario',
+  ownerUnknown: 'desconocido',
+  edition: 'Edición',
+  seal: 'Precinto',
+  sealClosed: 'intacto',
+  sealOpened: 'abierto, visto así por primera vez el {day, date}',
+  readOn: 'Seguir leyendo',
+  nothingToDo: 'Este escaneo demuestra que el chip es auténtico. Aquí no hay nada más que hacer.',
+  links: 'Más',
+  gallery: 'Imágenes',
+  attributes: 'Detalles',
+  technical: 'Datos técnicos',
+  chip: 'Chip',
+  contract: 'Contrato',
+  tokenId: 'Token',
+  network: 'Red',
+  ownerAddress: 'Dirección del propietario',
+  viewToken: 'Ver el token en el explorador',
+  explorer: 'Ver la transacción en el explorador',
+  transaction: 'Transacción {hash}',
+  timeLeft: 'Tiempo restante: {time}. Si necesitas más, vuelve a escanear el chip.',
+  timeAtMost:
+    'Tienes {count, plural, one {un minuto} other {# minutos}} desde que se cargó esta página. Si necesitas más, vuelve a escanear el chip.',
+  timeOver: 'Se acabó el tiempo. Vuelve a acercar el teléfono al chip.',
+  recipient: 'Dirección de wallet o nombre ENS',
+  recipientHint: '0x… o nombre.eth',
+  recipientOrEmail: 'Wallet, nombre ENS o correo',
+  recipientOrEmailHint: '0x…, nombre.eth o correo',
+  step: 'Paso {number} de 2: {title}',
+  titles: {
+    register: 'Registrar una wallet',
+    claim: 'Poner la pieza a mi nombre',
+    badge: 'Obtener la insignia',
+    guestbook: 'Firmar el libro de visitas',
+  },
+  explain: {
+    register:
+      'Indica qué wallet recibirá la pieza. Todavía no se transfiere nada: tras un tiempo de espera, vuelves a acercar el teléfono al chip y la pones a tu nombre.',
+    claim: 'Indica tu wallet y el token de esta pieza se enviará allí. No te cuesta nada.',
+    claimStep: 'El token de esta pieza se envía a la wallet que registraste.',
+    claimLater:
+      'Si registraste una wallet en un escaneo anterior, pon la pieza a tu nombre aquí. Si no, empieza por el paso 1.',
+    mint: 'Indica tu wallet y el token de esta pieza se creará y se enviará allí. No te cuesta nada.',
+    badge: 'Indica adónde enviar la insignia. No te cuesta nada.',
+    guestbook: 'Indica tu wallet y tu firma quedará registrada a su nombre. No te cuesta nada.',
+  },
+  buttons: {
+    register: 'Registrar',
+    claim: 'Poner a mi nombre',
+    badge: 'Obtener',
+    guestbook: 'Firmar',
+  },
+  loadAgain: 'Vuelve a cargar esta página dentro de un momento para ver el resultado.',
+  pending: {
+    register: 'Registrando {to}…',
+    claim: 'En camino a {to}.',
+    badge: 'La insignia va en camino a {to}.',
+    guestbook: 'Se está registrando tu firma para {to}.',
+  },
+  usually: 'Suele tardar menos de un minuto. Puedes cerrar esta página: todo sigue adelante sin ella.',
+  confirmed: {
+    register: 'Registrada: {to}.',
+    claim: 'Listo. Ahora pertenece a {to}.',
+    badge: 'Listo. La insignia ha llegado a {to}.',
+    guestbook: 'Listo. El libro de visitas está firmado para {to}.',
+  },
+  somebody: 'la wallet indicada',
+  registered: {
+    wait: 'El paso 2 se abre en {time}.',
+    waitWords: 'El paso 2 se abre en {count, plural, one {un minuto} other {unos # minutos}}.',
+    thenTap:
+      'Cuando pase ese tiempo, vuelve a acercar el teléfono al chip y pon la pieza a tu nombre en la página que se abra.',
+    nowTap:
+      'El tiempo de espera ha terminado. Vuelve a acercar el teléfono al chip y pon la pieza a tu nombre en la página que se abra.',
+    until: 'El registro es válido durante {time}.',
+    reload: 'Si esta página no cambia por sí sola, vuelve a cargarla entonces.',
+    tooLate: 'El registro ha caducado. Vuelve a acercar el teléfono al chip y registra otra vez tu wallet.',
+  },
+  closed: {
+    future: 'Disponible a partir del {day, date} (UTC).',
+    futureUndated: 'Todavía no está disponible.',
+    over: 'Estuvo disponible hasta el {day, date} (UTC).',
+    overUndated: 'Ya ha terminado.',
+    'not-approved': 'No está disponible en este momento.',
+    claimed: 'Alguien puso la pieza a su nombre después de este escaneo.',
+    withdrawn:
+      'El equipo ha retirado el registro. Vuelve a acercar el teléfono al chip para registrar otra vez tu wallet.',
+    used: 'Este escaneo se usó en otro sitio, en una aplicación o en otra página. Vuelve a acercar el teléfono al chip para hacerlo aquí.',
+    expired: 'El tiempo de este escaneo ha terminado. Vuelve a acercar el teléfono al chip.',
+  },
+  check: {
+    claim: 'Al pulsar «{button}», pasa a {to}. No se puede deshacer.',
+    mint: 'Al pulsar «{button}», el token se crea y se envía a {to}. No se puede deshacer.',
+    register: 'Al pulsar «{button}», {to} queda para el paso 2.',
+    badge: 'Al pulsar «{button}», la insignia se envía a {to}.',
+    guestbook: 'Al pulsar «{button}», la firma queda registrada para {to}.',
+    thisEmail: 'esta dirección de correo',
+  },
+  script: {
+    sending: 'Enviando…',
+    offline: 'No se puede conectar con el servicio. Lo que escribiste sigue aquí: inténtalo en un momento.',
+    failed: 'No se pudo leer la respuesta. Lo que escribiste sigue aquí: inténtalo de nuevo.',
+    busy: 'Ahora mismo no es posible. Espera un poco e inténtalo de nuevo.',
+    unknown:
+      'Puede que haya funcionado, o no. Vuelve a cargar esta página dentro de un momento para ver el resultado.',
+    wallet: 'Rellenar con la wallet de este navegador',
+    walletShort: 'Wallet',
+    walletNamed: 'Rellenar con {name}',
+    walletRefused: 'La wallet no ha dado ninguna dirección. Puedes escribir una.',
+    walletFailed: 'La wallet no responde. Puedes escribir una dirección.',
+  },
+  failures: {
+    otherwise: `No ha funcionado. No se ha gastado nada. ${tapAgain}`,
+    otp_used: `Este escaneo ya se usó para esto, en otra página o en una aplicación. ${tapAgain}`,
+    otp_expired: `El tiempo de este escaneo ha terminado. ${tapAgain}`,
+    otp_missing: `Esta página ha perdido su escaneo. ${tapAgain}`,
+    otp_unknown: `Este escaneo ya no es válido. ${tapAgain}`,
+    otp_deleted: `El equipo ha retirado esta oferta. ${tapAgain}`,
+    otp_unsupported: 'Con este chip no es posible.',
+    recipient_invalid:
+      'No lo reconocemos. Comprueba si hay alguna errata: una dirección es 0x y 40 caracteres; un nombre es como nombre.eth.',
+    invalid_input:
+      'Hay algo incorrecto en el formulario. Escribe una dirección de wallet (0x y 40 caracteres) o un nombre como nombre.eth.',
+    chain_unavailable: 'La blockchain no responde en este momento. No se ha gastado nada.',
+    chain_not_configured:
+      'Aquí no se pueden buscar nombres. Escribe la propia dirección de la wallet: 0x y 40 caracteres.',
+    registration_missing: 'Esta wallet aún no está registrada. Empieza por el paso 1.',
+    registration_early: 'El tiempo de espera aún no ha terminado. No se ha gastado nada.',
+    registration_expired:
+      'El registro ha caducado. Vuelve a acercar el teléfono al chip y registra otra vez tu wallet.',
+    registration_same_tap:
+      'Este paso necesita otro escaneo. Vuelve a acercar el teléfono al chip y continúa en la página que se abra.',
+    token_taken:
+      'Otra persona hizo lo mismo en el mismo instante. No se ha gastado nada: inténtalo de nuevo.',
+    transaction_refused:
+      'La transacción se rechazó antes de enviarse. Pregunta al equipo que te dio la pieza.',
+    simulation_reverted:
+      'El contrato de esta pieza lo rechazaría. No se ha enviado ni gastado nada. Comprueba la wallet o pregunta al equipo que te dio la pieza.',
+    reverted:
+      'El contrato rechazó la transacción. Vuelve a acercar el teléfono al chip e inténtalo de nuevo; si no sirve, pregunta al equipo que te dio la pieza.',
+    transaction_budget_spent:
+      'El presupuesto del equipo para hoy se ha agotado. No pierdes nada: vuelve a escanear el chip mañana.',
+    cancelled: `La operación se abandonó y no tuvo efecto. ${tapAgain}`,
+    conflict:
+      'Ahora mismo no es posible. No se ha gastado nada. Inténtalo más tarde; si no sirve, pregunta al equipo que te dio la pieza.',
+    idempotency_conflict:
+      'Hace un momento se indicó otra wallet para esto, y es la que cuenta. Espera su resultado.',
+    rate_limited: 'Demasiados intentos en poco tiempo. No se ha gastado nada.',
+    badge_not_active: 'Esta insignia no está disponible ahora.',
+    badge_codes_gone: 'Ya se han entregado todas las insignias de este evento.',
+    badge_device_used: 'Con este teléfono ya se obtuvo una insignia de este evento.',
+    badge_refused:
+      'La insignia no se ha entregado: es probable que esta wallet ya la tenga. Prueba con otra.',
+    badge_unavailable: 'El servicio de insignias no responde en este momento. No se ha gastado nada.',
+    store_unavailable: 'Este servicio está saturado en este momento. No se ha gastado nada.',
+    store_full: 'Este servicio se ha quedado sin espacio. No se ha gastado nada.',
+    outcome_unknown: `Este servicio se interrumpió; puede que haya funcionado, o no. ${tapAgain}`,
+    too_slow: 'La conexión era demasiado lenta. No se ha gastado nada. Inténtalo de nuevo.',
+    not_found: `Esto ya no está disponible. ${tapAgain}`,
+  },
+  mistyped: {
+    unknownName:
+      'No hay ninguna wallet con este nombre. Revisa cómo está escrito o escribe la propia dirección.',
+    wrongAddress: 'Hay un error en esta dirección. Vuelve a copiarla.',
+    otherChain:
+      'La parte anterior a los dos puntos indica otra blockchain distinta de la de esta pieza. Escribe tu dirección en la de la pieza, sin esa parte.',
+    wrongLength: 'Una dirección de wallet es 0x y 40 caracteres; esta tiene {count}.',
+    badge:
+      'No lo reconocemos. Comprueba si hay alguna errata: una dirección es 0x y 40 caracteres; un nombre es como nombre.eth. También vale un correo electrónico.',
+  },
+  tryAgainIn: {
+    seconds: 'Inténtalo de nuevo en {count, plural, one {# segundo} other {unos # segundos}}.',
+    minutes: 'Inténtalo de nuevo en {count, plural, one {un minuto} other {unos # minutos}}.',
+    hours: 'Inténtalo de nuevo en {count, plural, one {una hora} other {unas # horas}}.',
+  },
+  problem: 'Problema: {title}',
+  refused: 'No aceptado',
+  refusals: {
+    replayed: {
+      title: 'Este escaneo ya se usó',
+      advice:
+        'Cada escaneo da un enlace que sirve una sola vez. Vuelve a acercar el teléfono al chip para obtener otro.',
+    },
+    expired: {
+      title: 'El tiempo de este escaneo ha terminado',
+      advice: 'Un escaneo vale solo por poco tiempo. Vuelve a acercar el teléfono al chip para obtener otro.',
+    },
+    'caught-up': {
+      title: 'Escanea una vez más, por favor',
+      advice:
+        'Solo una vez más: necesitamos ver este chip de nuevo antes de que funcione. Vuelve a acercarle el teléfono.',
+    },
+    unknown: {
+      title: 'Este enlace no es de ningún chip',
+      advice:
+        'Puede que el enlace haya cambiado por el camino o que el chip no sea auténtico. Vuelve a acercar el teléfono al chip y abre el enlace que aparezca.',
+    },
+    unfilled: {
+      title: 'Este chip no está configurado',
+      advice:
+        'El enlace no contiene nada propio del chip, así que no se puede saber si es auténtico. Vuelve a acercar el teléfono al chip; si esta página aparece otra vez, avisa a quien te lo dio.',
+    },
+    malformed: {
+      title: 'Este enlace está incompleto',
+      advice: 'Falta una parte. Vuelve a acercar el teléfono al chip y abre el enlace que aparezca.',
+    },
+    disabled: {
+      title: 'Este chip está desactivado',
+      advice:
+        'El equipo del que procede lo ha desactivado, así que volver a escanearlo no sirve. Si es tuyo, contacta con quien te lo dio.',
+    },
+  },
+  printed: {
+    title: 'Acerca el teléfono al chip',
+    advice:
+      'Esta dirección está impresa en una etiqueta y no dice nada de la pieza: las etiquetas se pueden copiar. El chip, no. Acércale el teléfono y abre el enlace que aparezca.',
+  },
+  home: {
+    title: 'Acerca el teléfono a un chip',
+    advice:
+      'Esta dirección por sí sola no muestra nada. Acerca el teléfono a un chip y abre el enlace que aparezca.',
+  },
+  publicPage: {
+    fallbackTitle: 'Una pieza con chip',
+    since: 'desde el {day, date}',
+    share: 'Compartir',
+    shareCopied: 'Enlace copiado.',
+    shareFailed: 'No se pudo copiar el enlace. Está en la barra de direcciones.',
+    about:
+      'Esta página habla de la pieza y no demuestra nada. Solo un teléfono acercado al chip muestra que la pieza es auténtica.',
+  },
+  notFound: 'No encontrado',
+  notNow: 'Ahora no',
+  unable: {
+    busy: {
+      title: 'Demasiadas peticiones a la vez',
+      advice: 'Han llegado muchas peticiones desde tu red.',
+    },
+    often: {
+      title: 'Demasiados intentos',
+      advice: 'Esta página se ha usado muchas veces en un minuto. Vuelve a ella.',
+    },
+    away: {
+      title: 'Ahora no se puede comprobar',
+      advice: 'Tu escaneo no se ha gastado: puedes volver a cargar esta página.',
+    },
+    starting: {
+      title: 'Un momento, por favor',
+      advice:
+        'Este servicio se está iniciando. Tu escaneo no se ha gastado: puedes volver a cargar esta página.',
+    },
+    interrupted: {
+      title: 'Puede que haya funcionado, o no',
+      advice: 'Este servicio se interrumpió. Vuelve a acercar el teléfono al chip para ver el resultado.',
+    },
+    missing: {
+      title: 'Aquí no hay nada',
+      advice: 'Puede que la dirección haya cambiado por el camino. Vuelve a acercar el teléfono al chip.',
+    },
+    malformed: {
+      title: 'Este enlace no se puede leer',
+      advice: 'Una parte está dañada. Vuelve a acercar el teléfono al chip y abre el enlace que aparezca.',
+    },
+    wrong: {
+      title: 'Algo ha ido mal',
+      advice:
+        'Vuelve a acercar el teléfono al chip. Si sigue ocurriendo, contacta con la persona que te lo dio.',
+    },
+  },
+}

@@ -1,0 +1,290 @@
+import type { Messages } from './messages.ts'
+
+const tapAgain = 'Approchez de nouveau votre téléphone de la puce, puis réessayez.'
+
+export const fr: Messages = {
+  genuine: 'Authentique, scannée à l’instant',
+  genuineEarlier: 'Authentique, scannée il y a plus d’une minute',
+  genuineSince: {
+    minutes: 'Authentique, scannée il y a {count, plural, one {une minute} other {# minutes}}',
+    hours: 'Authentique, scannée il y a {count, plural, one {une heure} other {# heures}}',
+  },
+  fallbackTitle: 'Cette puce est authentique',
+  logo: 'Logo',
+  pictureOf: '{name}, image {index}',
+  videoOf: 'Vidéo : {name}',
+  owner: 'Propriétaire',
+  ownerUnknown: 'inconnu',
+  edition: 'Édition',
+  seal: 'Scellé',
+  sealClosed: 'intact',
+  sealOpened: 'ouvert, constaté pour la première fois le {day, date}',
+  readOn: 'Lire la suite',
+  nothingToDo: 'Ce scan prouve que la puce est authentique. Il n’y a rien d’autre à faire ici.',
+  links: 'En savoir plus',
+  gallery: 'Images',
+  attributes: 'Caractéristiques',
+  technical: 'Informations techniques',
+  chip: 'Puce',
+  contract: 'Contrat',
+  tokenId: 'Jeton',
+  network: 'Réseau',
+  ownerAddress: 'Adresse du propriétaire',
+  viewToken: 'Voir le jeton dans l’explorateur',
+  explorer: 'Voir la transaction dans l’explorateur',
+  transaction: 'Transaction {hash}',
+  timeLeft: 'Temps restant : {time}. Pour en avoir davantage, scannez de nouveau la puce.',
+  timeAtMost:
+    'Vous disposez de {count, plural, one {une minute} other {# minutes}} à partir du chargement de cette page. Pour en avoir davantage, scannez de nouveau la puce.',
+  timeOver: 'Le temps est écoulé. Approchez de nouveau votre téléphone de la puce.',
+  recipient: 'Adresse de portefeuille ou nom ENS',
+  recipientHint: '0x… ou nom.eth',
+  recipientOrEmail: 'Portefeuille, nom ENS ou e-mail',
+  recipientOrEmailHint: '0x…, nom.eth ou e-mail',
+  step: 'Étape {number} sur 2 : {title}',
+  titles: {
+    register: 'Enregistrer un portefeuille',
+    claim: 'Mettre l’objet à mon nom',
+    badge: 'Obtenir le badge',
+    guestbook: 'Signer le livre d’or',
+  },
+  explain: {
+    register:
+      'Indiquez le portefeuille qui recevra l’objet. Rien n’est encore transféré : après un délai, vous approchez de nouveau votre téléphone de la puce et mettez l’objet à votre nom.',
+    claim: 'Indiquez votre portefeuille : le jeton de cet objet y sera envoyé. Cela ne vous coûte rien.',
+    claimStep: 'Le jeton de cet objet est envoyé au portefeuille que vous avez enregistré.',
+    claimLater:
+      'Si vous avez enregistré un portefeuille lors d’un scan précédent, mettez l’objet à votre nom ici. Sinon, commencez par l’étape 1.',
+    mint: 'Indiquez votre portefeuille : le jeton de cet objet sera créé et y sera envoyé. Cela ne vous coûte rien.',
+    badge: 'Indiquez où envoyer le badge. Cela ne vous coûte rien.',
+    guestbook:
+      'Indiquez votre portefeuille : votre signature sera inscrite à son nom. Cela ne vous coûte rien.',
+  },
+  buttons: {
+    register: 'Enregistrer',
+    claim: 'Mettre à mon nom',
+    badge: 'Obtenir',
+    guestbook: 'Signer',
+  },
+  loadAgain: 'Rechargez cette page dans un instant pour voir le résultat.',
+  pending: {
+    register: 'Enregistrement pour {to}…',
+    claim: 'En route vers {to}.',
+    badge: 'Le badge est en route vers {to}.',
+    guestbook: 'Votre signature pour {to} est en cours d’inscription.',
+  },
+  usually:
+    'Cela prend en général moins d’une minute. Vous pouvez fermer cette page : tout continue sans elle.',
+  confirmed: {
+    register: 'Enregistré pour {to}.',
+    claim: 'C’est fait. Nouveau propriétaire : {to}.',
+    badge: 'C’est fait. Le badge est arrivé chez {to}.',
+    guestbook: 'C’est fait. Le livre d’or est signé pour {to}.',
+  },
+  somebody: 'le portefeuille indiqué',
+  registered: {
+    wait: 'L’étape 2 sera possible dans {time}.',
+    waitWords: 'L’étape 2 sera possible dans environ {count, plural, one {une minute} other {# minutes}}.',
+    thenTap:
+      'Une fois le délai passé, approchez de nouveau votre téléphone de la puce et mettez l’objet à votre nom sur la page qui s’ouvre.',
+    nowTap:
+      'Le délai est passé. Approchez de nouveau votre téléphone de la puce et mettez l’objet à votre nom sur la page qui s’ouvre.',
+    until: 'L’enregistrement est encore valable {time}.',
+    reload: 'Si cette page ne change pas d’elle-même, rechargez-la à ce moment-là.',
+    tooLate:
+      'L’enregistrement a expiré. Approchez de nouveau votre téléphone de la puce et enregistrez de nouveau votre portefeuille.',
+  },
+  closed: {
+    future: 'Possible à partir du {day, date} (UTC).',
+    futureUndated: 'Ce n’est pas encore possible.',
+    over: 'C’était possible jusqu’au {day, date} (UTC).',
+    overUndated: 'C’est terminé.',
+    'not-approved': 'Ce n’est pas possible pour le moment.',
+    claimed: 'L’objet a trouvé un propriétaire après ce scan.',
+    withdrawn:
+      'L’équipe a retiré l’enregistrement. Approchez de nouveau votre téléphone de la puce pour enregistrer de nouveau votre portefeuille.',
+    used: 'Ce scan a été utilisé ailleurs, dans une application ou sur une autre page. Approchez de nouveau votre téléphone de la puce pour continuer ici.',
+    expired: 'Le temps accordé à ce scan est écoulé. Approchez de nouveau votre téléphone de la puce.',
+  },
+  check: {
+    claim: 'En appuyant sur « {button} », vous l’attribuez à {to}. C’est irréversible.',
+    mint: 'En appuyant sur « {button} », le jeton est créé et envoyé à {to}. C’est irréversible.',
+    register: 'En appuyant sur « {button} », vous enregistrez {to} pour l’étape 2.',
+    badge: 'En appuyant sur « {button} », le badge est envoyé à {to}.',
+    guestbook: 'En appuyant sur « {button} », vous signez pour {to}.',
+    thisEmail: 'cette adresse e-mail',
+  },
+  script: {
+    sending: 'Envoi en cours…',
+    offline: 'Le service est injoignable. Votre saisie est conservée : réessayez dans un instant.',
+    failed: 'La réponse était illisible. Votre saisie est conservée : réessayez.',
+    busy: 'Ce n’est pas possible pour le moment. Patientez un peu, puis réessayez.',
+    unknown:
+      'Cela a peut-être fonctionné, ou non. Rechargez cette page dans un instant pour voir le résultat.',
+    wallet: 'Remplir avec le portefeuille de ce navigateur',
+    walletShort: 'Portefeuille',
+    walletNamed: 'Remplir avec {name}',
+    walletRefused: 'Le portefeuille n’a donné aucune adresse. Vous pouvez en saisir une.',
+    walletFailed: 'Le portefeuille ne répond pas. Vous pouvez saisir une adresse.',
+  },
+  failures: {
+    otherwise: `Cela n’a pas fonctionné. Rien n’a été consommé. ${tapAgain}`,
+    otp_used: `Ce scan a déjà servi à cela, sur une autre page ou dans une application. ${tapAgain}`,
+    otp_expired: `Le temps accordé à ce scan est écoulé. ${tapAgain}`,
+    otp_missing: `Cette page a perdu son scan. ${tapAgain}`,
+    otp_unknown: `Ce scan n’est plus valable. ${tapAgain}`,
+    otp_deleted: `L’équipe a retiré cette offre. ${tapAgain}`,
+    otp_unsupported: 'Ce n’est pas possible avec cette puce.',
+    recipient_invalid:
+      'Saisie non reconnue. Vérifiez qu’il n’y a pas de faute de frappe : une adresse se compose de 0x et de 40 caractères, un nom ressemble à nom.eth.',
+    invalid_input:
+      'Le formulaire contient une erreur. Saisissez une adresse de portefeuille (0x et 40 caractères) ou un nom tel que nom.eth.',
+    chain_unavailable: 'La blockchain ne répond pas pour le moment. Rien n’a été consommé.',
+    chain_not_configured:
+      'Les noms ne peuvent pas être recherchés ici. Saisissez l’adresse du portefeuille elle-même : 0x et 40 caractères.',
+    registration_missing: 'Ce portefeuille n’est pas encore enregistré. Commencez par l’étape 1.',
+    registration_early: 'Le délai n’est pas encore passé. Rien n’a été consommé.',
+    registration_expired:
+      'L’enregistrement a expiré. Approchez de nouveau votre téléphone de la puce et enregistrez de nouveau votre portefeuille.',
+    registration_same_tap:
+      'Cette étape demande un nouveau scan. Approchez de nouveau votre téléphone de la puce et continuez sur la page qui s’ouvre.',
+    token_taken: 'Quelqu’un d’autre a fait la même chose au même moment. Rien n’a été consommé : réessayez.',
+    transaction_refused:
+      'La transaction a été refusée avant son envoi. Adressez-vous à l’équipe de qui vous tenez l’objet.',
+    simulation_reverted:
+      'Le contrat de cet objet refuserait cela. Rien n’a été envoyé ni consommé. Vérifiez le portefeuille, ou adressez-vous à l’équipe de qui vous tenez l’objet.',
+    reverted:
+      'Le contrat a refusé la transaction. Approchez de nouveau votre téléphone de la puce et réessayez ; si cela ne suffit pas, adressez-vous à l’équipe de qui vous tenez l’objet.',
+    transaction_budget_spent:
+      'Le budget de l’équipe pour aujourd’hui est épuisé. Vous ne perdez rien : revenez scanner la puce demain.',
+    cancelled: `L’opération a été abandonnée et n’a eu aucun effet. ${tapAgain}`,
+    conflict:
+      'Ce n’est pas possible pour le moment. Rien n’a été consommé. Réessayez plus tard ; si cela ne suffit pas, adressez-vous à l’équipe de qui vous tenez l’objet.',
+    idempotency_conflict:
+      'Un autre portefeuille vient d’être indiqué pour cela, et c’est lui qui compte. Attendez son résultat.',
+    rate_limited: 'Trop de tentatives en peu de temps. Rien n’a été consommé.',
+    badge_not_active: 'Ce badge n’est pas disponible actuellement.',
+    badge_codes_gone: 'Tous les badges de cet événement ont été distribués.',
+    badge_device_used: 'Un badge de cet événement a déjà été obtenu avec ce téléphone.',
+    badge_refused: 'Le badge n’a pas été remis : ce portefeuille l’a sans doute déjà. Essayez avec un autre.',
+    badge_unavailable: 'Le service des badges ne répond pas pour le moment. Rien n’a été consommé.',
+    store_unavailable: 'Ce service est surchargé pour le moment. Rien n’a été consommé.',
+    store_full: 'Ce service manque d’espace pour le moment. Rien n’a été consommé.',
+    outcome_unknown: `Ce service a été interrompu ; cela a peut-être fonctionné, ou non. ${tapAgain}`,
+    too_slow: 'La connexion était trop lente. Rien n’a été consommé. Réessayez.',
+    not_found: `Ce n’est plus disponible. ${tapAgain}`,
+  },
+  mistyped: {
+    unknownName:
+      'Aucun portefeuille ne correspond à ce nom. Vérifiez son orthographe, ou saisissez l’adresse elle-même.',
+    wrongAddress: 'Cette adresse contient une erreur. Copiez-la de nouveau.',
+    otherChain:
+      'La partie avant les deux-points désigne une autre blockchain que celle de cet objet. Saisissez votre adresse sur celle-ci, sans cette partie.',
+    wrongLength: 'Une adresse de portefeuille se compose de 0x et de 40 caractères ; celle-ci en a {count}.',
+    badge:
+      'Saisie non reconnue. Vérifiez qu’il n’y a pas de faute de frappe : une adresse se compose de 0x et de 40 caractères, un nom ressemble à nom.eth. Une adresse e-mail convient aussi.',
+  },
+  tryAgainIn: {
+    seconds: 'Réessayez dans environ {count, plural, one {# seconde} other {# secondes}}.',
+    minutes: 'Réessayez dans environ {count, plural, one {une minute} other {# minutes}}.',
+    hours: 'Réessayez dans environ {count, plural, one {une heure} other {# heures}}.',
+  },
+  problem: 'Problème : {title}',
+  refused: 'Refusé',
+  refusals: {
+    replayed: {
+      title: 'Ce scan a déjà été utilisé',
+      advice:
+        'Chaque scan donne un lien qui ne sert qu’une fois. Approchez de nouveau votre téléphone de la puce pour en obtenir un autre.',
+    },
+    expired: {
+      title: 'Le temps accordé à ce scan est écoulé',
+      advice:
+        'Un scan n’est valable que peu de temps. Approchez de nouveau votre téléphone de la puce pour en obtenir un autre.',
+    },
+    'caught-up': {
+      title: 'Scannez encore une fois, s’il vous plaît',
+      advice:
+        'Plus qu’un scan : nous devons voir cette puce encore une fois avant qu’elle fonctionne. Approchez-en de nouveau votre téléphone.',
+    },
+    unknown: {
+      title: 'Ce lien ne correspond à aucune puce',
+      advice:
+        'Le lien a peut-être été modifié en chemin, ou la puce n’est pas authentique. Approchez de nouveau votre téléphone de la puce et ouvrez le lien qui s’affiche.',
+    },
+    unfilled: {
+      title: 'Cette puce n’est pas configurée',
+      advice:
+        'Le lien ne contient rien qui vienne de la puce elle-même : impossible de savoir si elle est authentique. Approchez de nouveau votre téléphone de la puce ; si cette page revient, prévenez la personne de qui vous la tenez.',
+    },
+    malformed: {
+      title: 'Ce lien est incomplet',
+      advice:
+        'Il en manque une partie. Approchez de nouveau votre téléphone de la puce et ouvrez le lien qui s’affiche.',
+    },
+    disabled: {
+      title: 'Cette puce a été désactivée',
+      advice:
+        'L’équipe dont elle provient l’a désactivée ; un nouveau scan n’y changera rien. Si elle est à vous, contactez la personne de qui vous la tenez.',
+    },
+  },
+  printed: {
+    title: 'Approchez votre téléphone de la puce',
+    advice:
+      'Cette adresse est imprimée sur une étiquette et ne dit rien de l’objet : une étiquette se copie. La puce, non. Approchez-en votre téléphone et ouvrez le lien qui s’affiche.',
+  },
+  home: {
+    title: 'Approchez votre téléphone d’une puce',
+    advice:
+      'Cette adresse seule ne montre rien. Approchez votre téléphone d’une puce et ouvrez le lien qui s’affiche.',
+  },
+  publicPage: {
+    fallbackTitle: 'Un objet muni d’une puce',
+    since: 'depuis le {day, date}',
+    share: 'Partager',
+    shareCopied: 'Le lien est copié.',
+    shareFailed: 'Le lien n’a pas pu être copié. Il se trouve dans la barre d’adresse.',
+    about:
+      'Cette page présente l’objet et ne prouve rien. Seul un téléphone approché de la puce montre que l’objet est authentique.',
+  },
+  notFound: 'Introuvable',
+  notNow: 'Pas maintenant',
+  unable: {
+    busy: {
+      title: 'Trop de demandes à la fois',
+      advice: 'Beaucoup de demandes sont venues de votre réseau.',
+    },
+    often: {
+      title: 'Trop de tentatives',
+      advice: 'Cette page a été utilisée très souvent en une minute. Revenez à celle-ci.',
+    },
+    away: {
+      title: 'La vérification est impossible pour le moment',
+      advice: 'Votre scan n’a pas été consommé : vous pouvez recharger cette page.',
+    },
+    starting: {
+      title: 'Un instant, s’il vous plaît',
+      advice: 'Ce service démarre. Votre scan n’a pas été consommé : vous pouvez recharger cette page.',
+    },
+    interrupted: {
+      title: 'Cela a peut-être fonctionné, ou non',
+      advice:
+        'Ce service a été interrompu. Approchez de nouveau votre téléphone de la puce pour voir le résultat.',
+    },
+    missing: {
+      title: 'Il n’y a rien ici',
+      advice:
+        'L’adresse a peut-être été modifiée en chemin. Approchez de nouveau votre téléphone de la puce.',
+    },
+    malformed: {
+      title: 'Ce lien est illisible',
+      advice:
+        'Une partie en est abîmée. Approchez de nouveau votre téléphone de la puce et ouvrez le lien qui s’affiche.',
+    },
+    wrong: {
+      title: 'Une erreur s’est produite',
+      advice:
+        'Approchez de nouveau votre téléphone de la puce. Si cela se répète, contactez la personne de qui vous tenez la puce.',
+    },
+  },
+}
