@@ -1,4 +1,4 @@
-// Bundles the two executables, the programs that run beside them, the client for apps, and the tap page's script.
+// Bundles the two executables, the programs that run beside them, the client for apps, the tap page's script, and the console's page.
 // One file each: a start that resolves a hundred modules costs twice as much.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { buildClient } from './client.mjs'
+import { buildConsole } from './console.mjs'
 import { writeHelp } from './help.mjs'
 import { licensesOf } from './licenses.mjs'
 import { chooseSqliteDriver } from './sqlite-driver.mjs'
@@ -98,6 +99,7 @@ const bundled = await Promise.all([
     bundle(`node_modules/pdfkit/js/standard-fonts/${font}.cjs`, `dist/standard-fonts/${font}.cjs`),
   ),
   buildClient(),
+  buildConsole(),
   build({
     entryPoints: ['src/tap-page/main.ts'],
     outfile: 'dist/tap-page/page.js',
@@ -111,7 +113,14 @@ const bundled = await Promise.all([
 ])
 // The page at /docs: what of the package is served.
 mkdirSync('dist/swagger-ui')
-for (const folder of ['dist/standard-fonts', 'dist/swagger-ui', 'dist/tap-page']) chmodSync(folder, 0o755)
+for (const folder of [
+  'dist/standard-fonts',
+  'dist/swagger-ui',
+  'dist/tap-page',
+  'dist/console',
+  'dist/console/assets',
+])
+  chmodSync(folder, 0o755)
 for (const file of [
   'swagger-ui.css',
   'swagger-ui-bundle.js',

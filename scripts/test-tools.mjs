@@ -116,6 +116,7 @@ export const tools = [
     what: 'a browser',
     tests: [
       'tests/e2e/claim-page.test.ts',
+      'tests/e2e/console.test.ts',
       'tests/e2e/docs-page.test.ts',
       'tests/e2e/foreign-page.test.ts',
       'tests/e2e/tap-page.test.ts',

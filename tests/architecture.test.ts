@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 
 const root = resolve(import.meta.dirname, '..')
 
-function filesBelow(folder: string, names = /\.ts$/): string[] {
+function filesBelow(folder: string, names = /\.tsx?$/): string[] {
   return readdirSync(join(root, folder), { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile() && names.test(entry.name))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
@@ -15,6 +15,7 @@ const rooms = [
   'src/values',
   'src/client',
   'src/tap-page',
+  'src/console',
   'src/cli',
   'src/nfc/ntag424',
   'src/nfc/halo',
@@ -46,7 +47,9 @@ const mayImport: Record<Exclude<Room, 'src/daemon/process'>, readonly Room[]> = 
   'src/client': [],
   // The tap page's script: likewise.
   'src/tap-page': [],
-  'src/cli': ['src/daemon/contract', 'src/nfc', 'src/nfc/pcsc', 'src/nfc/emulator'],
+  // The page of `tapchip console`: types of the wire alone.
+  'src/console': ['src/daemon/contract'],
+  'src/cli': ['src/console', 'src/daemon/contract', 'src/nfc', 'src/nfc/pcsc', 'src/nfc/emulator'],
   'src/nfc/ntag424': ['src/nfc'],
   'src/nfc/halo': ['src/nfc'],
   'src/nfc/pcsc': ['src/nfc'],

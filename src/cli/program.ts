@@ -74,6 +74,11 @@ export const nouns: readonly Noun[] = [
   ...group(running, [
     ['daemon', 'Start, stop and watch the daemon', () => import('./commands/daemon/index.ts')],
     ['dev', 'Run a daemon with demo data for an app in development', () => import('./commands/dev/dev.ts')],
+    [
+      'console',
+      'Open a page to watch and steer the daemon in a browser',
+      () => import('./commands/console.ts'),
+    ],
     ['ci', 'Run a command against a temporary daemon', () => import('./commands/ci.ts')],
     ['context', 'Manage several daemons and their keys', () => import('./commands/context.ts')],
     ['login', 'Save an API key', () => import('./commands/login.ts')],

@@ -344,7 +344,7 @@ test.each([
 /** Commands that are not run here, each for a reason. */
 const elsewhere: Record<string, RegExp> = {
   'begin or end a daemon, or act on its files':
-    /^(dev|ci|restore|store .*|daemon (start|stop|logs|install|uninstall|roll-root-token))$/,
+    /^(console|dev|ci|restore|store .*|daemon (start|stop|logs|install|uninstall|roll-root-token))$/,
   'read on this machine alone': /^(key-sets learn|nfc selftest)$/,
   'of the daemon, with a file of keys': /^key-sets create$/,
 }

@@ -1,9 +1,10 @@
 import type http from 'node:http'
 import { batchHeader } from '../../values/batch.ts'
-import { isJsonObject, parseExact, parseObject, stringifyExact } from '../../values/json.ts'
+import { isJsonObject, parseObject, stringifyExact } from '../../values/json.ts'
 import { changesSomething, dryRunPrefix } from '../../values/repeating.ts'
 import { CliError, exitCodes } from '../errors.ts'
 import { addressOf, type Listener, listenerAt, shownListener } from './address.ts'
+import { parseAnswer, parseLine } from './answers.ts'
 import { type Connection, connect, linesOf, type SendOptions, textOf, unreachable } from './connection.ts'
 import { ApiError, administrationElsewhere, readApiError } from './errors.ts'
 import { waitBefore } from './retry.ts'
@@ -188,6 +189,13 @@ export const createClient = (options: ClientOptions): Client => {
     }
   }
 
+  const forward: Client['forward'] = async (key, { body, signal, idleTimeoutMs = timeoutMs, ...request }) => {
+    const accept = 'application/json, application/x-ndjson'
+    const headers = body === undefined ? { accept } : { accept, 'content-type': 'application/json' }
+    const sending = { ...addressOf(key, request, wireBadge), headers, body, signal, idleTimeoutMs }
+    return (await send(sending)).answer
+  }
+
   const probe = async (path: string) => {
     const sending = { method: 'GET', path, headers: plainHeaders, idleTimeoutMs: timeoutMs }
     const answer = await daemon.send(sending)
@@ -198,7 +206,16 @@ export const createClient = (options: ClientOptions): Client => {
     daemon.close()
     administration?.close()
   }
-  return { url: daemon.listener.url, call, tryOut, stream, probe, instance: () => instanceAt(daemon), close }
+  return {
+    url: daemon.listener.url,
+    call,
+    tryOut,
+    stream,
+    forward,
+    probe,
+    instance: () => instanceAt(daemon),
+    close,
+  }
 }
 
 const instanceIn = (health: string): string | undefined => {
@@ -216,35 +233,3 @@ const wrongDaemonError = (listener: Listener, contextName = ''): CliError =>
   )
 
 const isTooMany = (error: unknown): boolean => error instanceof ApiError && error.statusCode === 429
-
-const parseAnswer = (text: string, wireBadge: string, status: number, listener: Listener): unknown => {
-  try {
-    const value: unknown = parseExact(text)
-    return wireBadge === 'badge' ? value : neutral(value, wireBadge)
-  } catch {
-    throw readApiError(status, undefined, '', listener)
-  }
-}
-
-/** A daemon with other wire words names `badgeEvents` differently; scripts see one name. */
-const neutral = (value: unknown, wireBadge: string): unknown => {
-  if (typeof value !== 'object' || value === null) return value
-  for (const suffix of ['Event', 'Events']) {
-    const descriptor = Object.getOwnPropertyDescriptor(value, wireBadge + suffix)
-    if (!descriptor) continue
-    Object.defineProperty(value, `badge${suffix}`, descriptor)
-    Reflect.deleteProperty(value, wireBadge + suffix)
-  }
-  return value
-}
-
-const parseLine = (line: string, listener: Listener): unknown => {
-  // A stream that fails after its headers were sent can only report it in a line.
-  const status = /^\{"statusCode":(\d{3}),/.exec(line)?.[1]
-  if (status !== undefined) throw readApiError(Number(status), undefined, line, listener)
-  try {
-    return parseExact(line)
-  } catch {
-    throw readApiError(500, undefined, '', listener)
-  }
-}

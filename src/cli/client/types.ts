@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type * as z from 'zod'
 // Types only: loading the schemas would slow the CLI's start.
 import type { Answer, Request, StreamSpec } from '../../daemon/contract/endpoint.ts'
@@ -67,6 +68,16 @@ export interface ClientOptions {
   readonly random?: () => number
 }
 
+/** A request of somebody else, who is answered by the daemon itself. */
+export interface ForwardedRequest {
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, unknown>>
+  /** JSON. */
+  readonly body?: string | undefined
+  readonly signal?: AbortSignal
+  readonly idleTimeoutMs?: number
+}
+
 export interface Client {
   readonly url: URL
   /** @throws ApiError, DaemonUnreachable */
@@ -79,6 +90,8 @@ export interface Client {
   tryOut(key: EndpointKey, request: object): Promise<'all' | 'input'>
   /** Yields the lines of the answer as they arrive; sends `upload` as fast as the daemon takes it. */
   stream<K extends StreamKey>(key: K, request: StreamRequest<K>): AsyncGenerator<AnswerOf<K>>
+  /** Sends a request once and hands on the daemon's response as it is, whatever its status. @throws DaemonUnreachable */
+  forward(key: EndpointKey, request: ForwardedRequest): Promise<IncomingMessage>
   /** The instance ID that the daemon reports; asked without a key. */
   instance(): Promise<string | undefined>
   probe(path: string): Promise<{ status: number; text: string; date: string | undefined }>

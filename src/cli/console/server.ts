@@ -1,0 +1,204 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import {
+  apiPath,
+  type ConsoleSession,
+  type LiveEvent,
+  screenPaths,
+  sessionHeader,
+} from '../../console/requests.ts'
+import type { Client } from '../client/types.ts'
+import type { Config } from '../config.ts'
+import { CliError, describeError, exitCodes } from '../errors.ts'
+import type { Page } from './assets.ts'
+import {
+  comesFromElsewhere,
+  cookieOf,
+  isNavigation,
+  isPrefetch,
+  setSafetyHeaders,
+  whyRefused,
+} from './guard.ts'
+import { languageOf, leadOn, noSession } from './notices.ts'
+import { answerJson, permitted, proxy, refuse } from './proxy.ts'
+import { Sessions } from './sessions.ts'
+import { TapFeed } from './tap-feed.ts'
+
+const host = '127.0.0.1'
+const maxConnections = 200
+const maxStreams = 32
+/** A page that does not read is cut, and comes back with its cursor. */
+const maxBufferedBytes = 1024 * 1024
+const keepAliveMs = 15_000
+const linkPath = '/open/'
+
+interface Options {
+  readonly client: Client
+  readonly config: Config
+  readonly team: string | undefined
+  readonly page: Page
+  readonly now: () => Date
+}
+
+/** The console on a loopback port: one page, and what passes its requests on. */
+export class ConsoleServer {
+  readonly #options: Options
+  readonly #server: Server
+  readonly #sessions = new Sessions()
+  readonly #feed: TapFeed
+  readonly #streams = new Set<ServerResponse>()
+  #origin = ''
+
+  constructor(options: Options) {
+    this.#options = options
+    this.#feed = new TapFeed(options.client, options)
+    this.#server = createServer({ requestTimeout: 30_000 }, (request, response) => {
+      this.#answer(request, response).catch(() => response.destroy())
+    })
+    this.#server.maxConnections = maxConnections
+  }
+
+  /** @throws CliError if the port is taken */
+  async listen(port: number): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      const onError = (error: NodeJS.ErrnoException) => reject(portError(port, error))
+      this.#server.once('error', onError).listen(port, host, () => {
+        this.#server.off('error', onError)
+        resolve()
+      })
+    })
+    const address = this.#server.address()
+    if (address === null || typeof address === 'string') throw new Error('The server has no port.')
+    this.#origin = `http://${host}:${address.port}`
+  }
+
+  /** A link that opens the console once; earlier ones no longer work. */
+  newLink(): string {
+    return `${this.#origin}${linkPath}${this.#sessions.newLink()}`
+  }
+
+  async close(): Promise<void> {
+    for (const stream of this.#streams) stream.end()
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
+    this.#server.closeAllConnections()
+    await Promise.all([closed, this.#feed.close()])
+  }
+
+  get #cookieName(): string {
+    return `tapchip-console-${new URL(this.#origin).port}`
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    setSafetyHeaders(response)
+    const refusal = whyRefused(request, this.#origin)
+    if (refusal) return refuse(response, refusal.status, refusal.code, refusal.message)
+    const url = new URL(request.url ?? '/', this.#origin)
+    const asset = this.#options.page.assets.get(url.pathname)
+    if (asset) {
+      response.setHeader('cache-control', 'private, max-age=31536000, immutable')
+      response.setHeader('content-type', asset.type)
+      const isZipped = /\bgzip\b/.test(String(request.headers['accept-encoding']))
+      if (isZipped) response.setHeader('content-encoding', 'gzip')
+      return void response.end(isZipped ? asset.gzip : asset.content)
+    }
+    const cookie = cookieOf(request, this.#cookieName)
+    const isRequest =
+      url.pathname === '/session' || url.pathname === '/stream' || url.pathname.startsWith(`${apiPath}/`)
+    if (!isRequest) return this.#answerPage(request, response, url, cookie)
+    const secret = request.headers[sessionHeader]
+    if (!this.#sessions.has(cookie, typeof secret === 'string' ? secret : undefined))
+      return refuse(response, 401, 'no_session', 'This page has no session. Open the console by a new link.')
+    if (url.pathname === '/session') return answerJson(response, 200, await this.#session())
+    if (url.pathname === '/stream') return this.#stream(response, Number(url.searchParams.get('after')))
+    return proxy(this.#options, request, response, url)
+  }
+
+  #answerPage(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { pathname, search }: URL,
+    cookie: string | undefined,
+  ) {
+    if (!isNavigation(request))
+      return refuse(response, 405, 'not_allowed', 'Only pages are here, to be opened in a browser.')
+    const { page } = this.#options
+    const language = languageOf(request.headers['accept-language'])
+    const html = (status: number, text: string) => {
+      response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' }).end(text)
+    }
+    const redirect = (location: string) => void response.writeHead(303, { location }).end()
+    const hasSession = this.#sessions.hasCookie(cookie)
+    if (pathname.startsWith(linkPath)) {
+      if (request.method !== 'GET' || isPrefetch(request)) return void response.writeHead(204).end()
+      const session = this.#sessions.enter(pathname.slice(linkPath.length))
+      if (!session)
+        return hasSession ? redirect('/now') : html(410, noSession('used', language, page.stylesheet))
+      response.setHeader(
+        'set-cookie',
+        `${this.#cookieName}=${session.cookie}; HttpOnly; SameSite=Strict; Path=/`,
+      )
+      // After the #, which no server sees and no log keeps.
+      const to = `/now#session=${session.secret}`
+      return comesFromElsewhere(request) ? html(200, leadOn(to, language, page.stylesheet)) : redirect(to)
+    }
+    if (!hasSession && comesFromElsewhere(request) && /^\/[\w/.%?&=-]*$/.test(pathname + search))
+      return html(200, leadOn((pathname + search).replaceAll('&', '&amp;'), language, page.stylesheet))
+    if (!hasSession) return html(401, noSession('none', language, page.stylesheet))
+    if (pathname === '/') return redirect('/now')
+    const isScreen = Object.values(screenPaths).some((path) => path.test(pathname))
+    return html(isScreen ? 200 : 404, page.index)
+  }
+
+  async #session(): Promise<ConsoleSession> {
+    const { client, config, team } = this.#options
+    const session = {
+      daemon: config.url,
+      context: config.contextName ?? null,
+      isProtected: config.isProtected,
+      team: team ?? null,
+      version: __TAPCHIP_VERSION__,
+    }
+    try {
+      const who = await client.call('GET /admin/whoami')
+      const { name, scopes } = who
+      return { ...session, who: { name, team: who.team, scopes }, may: permitted(scopes), problem: null }
+    } catch (error) {
+      const [message = '', ...advice] = describeError(error).lines
+      return { ...session, who: null, may: [], problem: { message, advice: advice.join(' ') || null } }
+    }
+  }
+
+  #stream(response: ServerResponse, after: number) {
+    if (this.#streams.size >= maxStreams)
+      return refuse(response, 429, 'too_many', 'Too many pages of this console are open. Close some.')
+    response.writeHead(200, { 'content-type': 'application/x-ndjson; charset=utf-8' })
+    const send = (line: string) => {
+      if (response.writableLength > maxBufferedBytes) response.destroy()
+      else if (!response.destroyed) response.write(line)
+    }
+    send('\n')
+    const unfollow = this.#feed.follow(Number.isSafeInteger(after) ? after : 0, (event: LiveEvent) =>
+      send(`${JSON.stringify(event)}\n`),
+    )
+    const keepAlive = setInterval(() => send('\n'), keepAliveMs)
+    this.#streams.add(response)
+    response.once('close', () => {
+      clearInterval(keepAlive)
+      unfollow()
+      this.#streams.delete(response)
+    })
+  }
+}
+
+const portError = (port: number, error: NodeJS.ErrnoException): Error =>
+  error.code === 'EADDRINUSE'
+    ? new CliError(`Port ${port} is in use.`, {
+        advice: 'Choose another one: --port 0 takes a free one',
+        cause: error,
+      })
+    : error.code === 'EACCES'
+      ? new CliError(`Port ${port} may not be used.`, {
+          advice: 'Choose one from 1024 on: --port 8488',
+          exitCode: exitCodes.usage,
+          cause: error,
+        })
+      : error

@@ -1,0 +1,86 @@
+import type { Answer } from '../daemon/contract/endpoint.ts'
+import type { EndpointKey, Endpoints } from '../daemon/contract/index.ts'
+
+type Scopes = { readonly [K in EndpointKey]?: Endpoints[K]['scope'] }
+
+// The whole of what the console may ask a daemon, with the scope that each takes. The server passes nothing else on, and a
+// screen or button whose scope the credential lacks is not shown.
+
+/** What screens read. */
+export const reads = {
+  'GET /admin/whoami': 'read',
+  'GET /admin/teams': 'read',
+  'GET /admin/status': 'read',
+  'GET /admin/taps': 'read',
+  'GET /admin/taps/stats': 'read',
+  'GET /admin/chip-groups': 'read',
+  'GET /admin/items': 'read',
+  'GET /admin/chips/export': 'read',
+  'GET /admin/chips/:uid': 'read',
+  'GET /admin/chips/:uid/history': 'read',
+} as const satisfies Scopes
+
+/** What buttons do. Each asks first, and its name stands in the audit log. */
+export const acts = {
+  'POST /admin/chips/:uid/disable': 'edit',
+  'POST /admin/chips/:uid/enable': 'edit',
+} as const satisfies Scopes
+
+export type ReadKey = keyof typeof reads
+export type ActKey = keyof typeof acts
+
+/** A path of the console: where requests to the daemon begin. */
+export const apiPath = '/api'
+/** Carries the page's own secret; a cookie alone is sent to every port of this machine. */
+export const sessionHeader = 'x-console-session'
+/** Carries the typed name of a protected context. */
+export const confirmHeader = 'x-console-confirm'
+
+/** What the page knows of where it is: `GET /session`. */
+export interface ConsoleSession {
+  /** The daemon's address, without anything secret. */
+  readonly daemon: string
+  readonly context: string | null
+  /** Acts take the context's name. */
+  readonly isProtected: boolean
+  /** The team that a project file or flag chose. */
+  readonly team: string | null
+  readonly version: string
+  /** Null: the daemon does not answer. */
+  readonly who: {
+    readonly name: string
+    readonly team: string | null
+    readonly scopes: readonly string[]
+  } | null
+  /** What the credential may do, of `reads` and `acts`. */
+  readonly may: readonly string[]
+  /** Why `who` is unknown, and what to do. */
+  readonly problem: { readonly message: string; readonly advice: string | null } | null
+}
+
+/** A line of `GET /stream?after=SEQ`. A number that the server does not know any more begins with what it still has. */
+export type LiveEvent = { readonly seq: number } & (
+  | { readonly type: 'tap'; readonly tap: LiveTap }
+  /** `since`: null once the daemon is back. */
+  | { readonly type: 'away'; readonly since: string | null; readonly message: string | null }
+  /** More taps happened while the daemon was away than are read afterwards. */
+  | { readonly type: 'gap' }
+)
+
+export type LiveTap = Answer<Endpoints['GET /admin/taps/follow']>
+
+/** Paths of screens, by the name in `<main data-screen>`. */
+export const screenPaths = {
+  now: /^\/now$/,
+  chips: /^\/chips$/,
+  chip: /^\/chips\/([^/]+)$/,
+  batches: /^\/batches$/,
+  batch: /^\/batches\/([^/]+)$/,
+  events: /^\/events$/,
+  chain: /^\/chain$/,
+  webhooks: /^\/webhooks$/,
+  table: /^\/table$/,
+  look: /^\/look$/,
+  daemon: /^\/daemon$/,
+} as const
+export type ScreenName = keyof typeof screenPaths

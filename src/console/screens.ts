@@ -1,0 +1,37 @@
+import type { ComponentType } from 'preact'
+import { type ActKey, type ReadKey, type ScreenName, screenPaths } from './requests.ts'
+import type { ScreenProps } from './router.tsx'
+import { ChipScreen } from './screens/chips/chip.tsx'
+import { ChipsScreen } from './screens/chips/chips.tsx'
+import { NowScreen } from './screens/now/now.tsx'
+import { may } from './session.ts'
+
+interface Screen {
+  readonly name: ScreenName
+  readonly view: ComponentType<ScreenProps>
+  /** Where the navigation leads; undefined: it is reached from another screen. */
+  readonly to?: string
+  /** The screen it belongs to in the navigation. */
+  readonly under?: ScreenName
+  /** Not shown to a credential that may not do this. */
+  readonly needs: ReadKey | ActKey
+}
+
+/** In the order of the navigation. */
+const all: readonly Screen[] = [
+  { name: 'now', to: '/now', view: NowScreen, needs: 'GET /admin/taps' },
+  { name: 'chips', to: '/chips', view: ChipsScreen, needs: 'GET /admin/chips/:uid' },
+  { name: 'chip', under: 'chips', view: ChipScreen, needs: 'GET /admin/chips/:uid' },
+]
+
+/** The screens that the credential may see. */
+export const screens = (): readonly Screen[] => all.filter(({ needs }) => may(needs))
+
+/** @returns the screen at a path, and the ID in it */
+export function screenAt(path: string): { readonly screen: Screen; readonly id: string } | undefined {
+  for (const screen of screens()) {
+    const found = screenPaths[screen.name].exec(path)
+    if (found) return { screen, id: decodeURIComponent(found[1] ?? '') }
+  }
+  return undefined
+}

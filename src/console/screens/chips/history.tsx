@@ -1,0 +1,86 @@
+import { useState } from 'preact/hooks'
+import { type ElementOf, RequestProblem, read } from '../../api.ts'
+import { Empty, Loading, Problem } from '../../parts/empty.tsx'
+import type { Tone } from '../../parts/state-badge.tsx'
+import { Timeline } from '../../parts/timeline.tsx'
+import { useRead } from '../../use-read.ts'
+import { words } from './words.ts'
+
+type Happened = ElementOf<'GET /admin/chips/:uid/history'>
+
+const pageSize = 50
+const tones: Readonly<Record<Happened['kind'], Tone>> = {
+  tap: 'quiet',
+  change: 'info',
+  registration: 'info',
+  setup: 'info',
+  transfer: 'good',
+  claim: 'good',
+  mint: 'good',
+  assignment: 'info',
+}
+
+const shown = (value: unknown): string =>
+  value === null || value === undefined ? '–' : typeof value === 'string' ? value : JSON.stringify(value)
+
+/** A chip's whole life, newest first; older parts on request. */
+export function ChipHistory({ uid }: { readonly uid: string }) {
+  const { data, problem, reload } = useRead('GET /admin/chips/:uid/history', {
+    params: { uid },
+    query: { limit: pageSize },
+  })
+  const [older, setOlder] = useState<readonly Happened[]>([])
+  const [isAll, setAll] = useState(false)
+  const [failed, setFailed] = useState<RequestProblem>()
+  if (data === undefined) return problem ? <Problem problem={problem} onRetry={reload} /> : <Loading />
+  const all = [...data, ...older]
+  if (all.length === 0) return <Empty title={words.noHistory} />
+  const more = async () => {
+    const before = all.at(-1)?.at
+    try {
+      const next = await read('GET /admin/chips/:uid/history', {
+        params: { uid },
+        query: { before, limit: pageSize },
+      })
+      setOlder([...older, ...next])
+      setAll(next.length < pageSize)
+    } catch (error) {
+      if (!(error instanceof RequestProblem)) throw error
+      setFailed(error)
+    }
+  }
+  return (
+    <>
+      <Timeline
+        label={words.history}
+        entries={all.map(({ at, kind, by, changes, detail }, index) => ({
+          key: `${all.length - index}`,
+          at,
+          by,
+          tone: tones[kind],
+          title: words.kinds[kind],
+          children: (
+            <>
+              {Object.entries(changes ?? {}).map(([column, { from, to }]) => (
+                <p key={column}>
+                  {column}: <del>{shown(from)}</del> → <ins>{shown(to)}</ins>
+                </p>
+              ))}
+              {Object.entries(detail ?? {}).map(([name, value]) => (
+                <p key={name} class="quiet">
+                  {name}: {shown(value)}
+                </p>
+              ))}
+            </>
+          ),
+        }))}
+      />
+      {failed && <Problem problem={failed} />}
+      {!isAll && data.length === pageSize && (
+        <button type="button" class="button" onClick={more}>
+          {words.older}
+        </button>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,33 @@
+import { type ActKey, type ConsoleSession, type ReadKey, sessionHeader } from './requests.ts'
+
+const storageKey = 'tapchip-console-session'
+
+/**
+ * The link leads here with the page's secret behind the #. It goes to the storage of this origin, port included, so that
+ * other tabs have it, and leaves the address, so that nobody sends it to somebody else.
+ */
+export function takeSecret(): void {
+  const secret = /^#session=([\w-]+)$/.exec(location.hash)?.[1]
+  if (secret === undefined) return
+  localStorage.setItem(storageKey, secret)
+  history.replaceState(null, '', location.pathname + location.search)
+}
+
+export const sessionHeaders = (): Record<string, string> => ({
+  [sessionHeader]: localStorage.getItem(storageKey) ?? '',
+})
+
+let session: ConsoleSession | undefined
+
+export const setSession = (known: ConsoleSession): void => {
+  session = known
+}
+
+/** @throws Error before it was loaded */
+export const currentSession = (): ConsoleSession => {
+  if (session === undefined) throw new Error('The session is not loaded yet.')
+  return session
+}
+
+/** What the credential may not do is not shown. */
+export const may = (key: ReadKey | ActKey): boolean => session?.may.includes(key) ?? false
