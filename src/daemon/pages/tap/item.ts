@@ -27,7 +27,7 @@ export function hero(content: PieceContent, settings: PageSettings): Html {
   const image = mediaOf(piece.image, settings)
   if (video) {
     const poster = mediaOf(piece.video?.poster, settings) ?? image
-    return html`<div class="hero">${film(video, poster, videoOf({ name: title }))}</div>`
+    return html`<div class="hero">${film(video, poster, videoOf({ name: title }))}${poster && html`<img class="poster" src="${poster}" alt="${title}" width="800" height="800" loading="lazy" referrerpolicy="no-referrer">`}</div>`
   }
   if (!image) return html``
   return html`<div class="hero"><img src="${image}" alt="${title}" width="800" height="800" fetchpriority="high" decoding="async" referrerpolicy="no-referrer"></div>`
@@ -43,8 +43,8 @@ export function heading(content: TapPage, settings: PageSettings): Html {
   const { collection, edition, kind } = content.piece
   const { tamper: seal } = content
   const strings = stringsOf(settings)
-  return html`<h1><bdi>${titleOf(content, settings)}</bdi></h1>
-${collection && html`<p class="collection"><bdi>${brief(collection, 300)}</bdi></p>`}
+  return html`<h1 dir="auto">${titleOf(content, settings)}</h1>
+${collection && html`<p class="collection" dir="auto">${brief(collection, 300)}</p>`}
 ${(edition || seal || kind === 'token') && html`<dl class="facts">${edition && html`<div><dt>${strings.edition}</dt><dd><bdi>${brief(edition, 100)}</bdi></dd></div>`}${ownerRow(content, settings)}${seal && tamperRow(seal, settings)}</dl>`}`
 }
 
@@ -111,7 +111,7 @@ const one = (url: string, picture: Picture, name: string): Html =>
   html`<li>${
     isVideo(picture)
       ? film(url, undefined, name)
-      : html`<img src="${url}" alt="${name}" width="600" height="600" loading="lazy" decoding="async" referrerpolicy="no-referrer">`
+      : html`<img src="${url}" alt="${name}" width="600" height="600" loading="lazy" fetchpriority="low" decoding="async" referrerpolicy="no-referrer">`
   }</li>`
 
 // More would make the first view too large.

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { textDirections } from '../../../values/page-languages.ts'
 import type { Brand } from '../../domain/tap-page/content.ts'
 import { type Html, html, raw } from './html.ts'
+import { printStyle } from './print.ts'
 import { faviconPath, type Page, type PageSettings, pathOf } from './settings.ts'
 import { style } from './style.ts'
 import { palettes, properties } from './theme.ts'
@@ -29,7 +30,12 @@ function lookOf({ color, background }: typeof plain): Theme {
   const { light, dark } = palettes({ color, background })
   const scheme = background === null ? 'light dark' : light.ink < '#8' ? 'light' : 'dark'
   const colors = `:root{${properties(light)}}@media (prefers-color-scheme:dark){:root{${properties(dark)}}}`
-  const css = raw(`:root{color-scheme:${scheme}}${colors}${style}`)
+  // A logo is drawn for the team's own background, or else for a light page.
+  const plate =
+    background === null
+      ? `@media (prefers-color-scheme:dark){.team img{background:${light.paper};object-position:center}}`
+      : ''
+  const css = raw(`:root{color-scheme:${scheme}}${colors}${style}${plate}${printStyle(color)}`)
   const hash = `sha256-${createHash('sha256').update(css.text).digest('base64')}`
   const look = { scheme, light: light.paper, dark: dark.paper, css, hash }
   if (looks.size >= maxLooks) looks.clear()

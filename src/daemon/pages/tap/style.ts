@@ -21,9 +21,9 @@ a{color:var(--accent);text-underline-offset:.2em}
 [role=status]:focus{outline:none}
 [hidden]{display:none!important}
 .team{display:flex;align-items:center;gap:.6rem;font-weight:650}
-.team img{flex:none;block-size:2.25rem;inline-size:2.25rem;object-fit:contain;border-radius:.4rem}
-.team img:last-child{inline-size:min(9rem,100%);object-position:left}
-[dir=rtl] .team img:last-child{object-position:right}
+.team img{flex:none;block-size:2.25rem;inline-size:6rem;padding:.2rem;object-fit:contain;object-position:left;border-radius:.4rem}
+[dir=rtl] .team img{object-position:right}
+.team img:only-child{inline-size:min(9rem,100%)}
 .state{display:inline-flex;gap:.45rem;color:var(--accent);font-weight:600;font-size:.95rem}
 .tick{flex:none;display:grid;place-items:center;inline-size:1.4em;block-size:1.4em;border-radius:50%;background:var(--button);color:var(--on-button);font-size:.85em;font-weight:700}
 .bad,.state.bad{color:var(--bad)}
@@ -40,10 +40,10 @@ dt{font-size:.85rem;color:var(--soft)}
 .time{font-size:.9rem;font-variant-numeric:tabular-nums}
 .wait{font-variant-numeric:tabular-nums}
 .wait time{font-size:1.3em;font-weight:700;white-space:nowrap}
-.still{display:none}
+.still,.hero .poster{display:none}
 .broken{display:grid;place-items:center;inline-size:100%;block-size:100%;padding:1rem;color:var(--soft);text-align:center;font-size:.95rem;overflow:hidden}
 .artwork.broken{padding:0}
-.team .broken{flex:none;visibility:hidden;inline-size:2.25rem;block-size:2.25rem;padding:0}
+.team .broken{flex:none;visibility:hidden;inline-size:6rem;block-size:2.25rem;padding:0}
 .address{white-space:nowrap}
 .name{display:inline-block;max-inline-size:100%;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;vertical-align:bottom}
 [data-card=owner]{flex:1 1 12rem}
@@ -105,6 +105,7 @@ details[open]>summary::after{transform:rotate(225deg) translate(-2px,-2px)}
 .technical{border-block-start:1px solid var(--line);padding-block-start:.5rem}
 .technical dl{display:grid;gap:.75rem;margin-block-end:.75rem}
 .notice{min-block-size:100vh;align-content:center;gap:.75rem;padding-block:2rem}
+header+.notice{min-block-size:calc(100vh - 5rem)}
 .pictogram{fill:none;stroke:var(--accent);stroke-width:3;stroke-linecap:round;margin-block-end:.5rem}
 @media (prefers-reduced-motion:no-preference){[data-state=pending]>p:first-child::before{animation:turn 1s linear infinite}@keyframes turn{to{transform:rotate(1turn)}}}
 @media (min-width:36rem){.hero{margin-inline:0;inline-size:100%;border-radius:1rem}}

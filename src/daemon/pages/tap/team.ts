@@ -10,7 +10,8 @@ export function teamName({ name, logoUrl }: Brand, settings: PageSettings): Html
   const logo = mediaOf(logoUrl, settings)
   if (!logo && !name) return html``
   const alt = name ? '' : stringsOf(settings).logo
-  return html`<p class="team">${logo && html`<img src="${logo}" alt="${alt}" height="36" referrerpolicy="no-referrer">`}${name && html`<bdi>${brief(name, 100)}</bdi>`}</p>`
+  // After the name: its box is as wide as a wordmark needs, which would be a gap before the name.
+  return html`<p class="team">${name && html`<bdi>${brief(name, 100)}</bdi>`}${logo && html`<img src="${logo}" alt="${alt}" height="36" referrerpolicy="no-referrer">`}</p>`
 }
 
 export function teamLinks(links: TapPage['links'], settings: PageSettings): Html {
