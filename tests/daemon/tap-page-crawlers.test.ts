@@ -114,6 +114,26 @@ describe('a link crawler', () => {
     expect((await get(parameters, crawlers.WhatsApp)).body).toContain('content="Jacket #1"')
   })
 
+  test('is led to the public page of the piece, as whoever opens a used link is', async () => {
+    const set = (publicPages: 0 | 1) =>
+      daemon.ctx.db.write((trx) =>
+        trx.updateTable('teams').set({ publicPages }).where('name', '=', 'Acme').execute(),
+      )
+    const parameters = next(uids.unminted)
+    expect((await get(parameters, crawlers.X)).body).not.toMatch(/og:url|\/p\//)
+    await set(1)
+    const { body } = await get(parameters, crawlers.X)
+    const [, url = ''] = /<meta property="og:url" content="([^"]+)">/.exec(body) ?? []
+    expect(url).toMatch(/\/p\/[\w-]{21}$/)
+    const { pathname } = new URL(url)
+    const page = await fetch(daemon.url + pathname)
+    expect([page.status, (await page.text()).includes('Jacket')]).toEqual([200, true])
+    await get(parameters)
+    expect((await get(parameters)).body).toContain(`href="${pathname}"`)
+    await set(0)
+    expect((await get(parameters)).body).not.toContain('/p/')
+  })
+
   test('learns nothing of a link that no chip made, or of a chip that was switched off', async () => {
     const good = next(uids.unminted)
     const plain = await get({ ...good, c: 'AB'.repeat(8) }, crawlers.Slack)

@@ -62,7 +62,7 @@ export const wantsJson = ({ headers }: FastifyRequest): boolean =>
 export function answerOverPages(app: FastifyInstance, ctx: Context): void {
   app.setErrorHandler(async (error, request, reply) => {
     if (!(error instanceof PageOver)) throw error
-    const { message, reason, teamId } = error
+    const { message, reason, chip } = error
     const status = reason === 'disabled' ? 404 : 410
     if (wantsJson(request)) {
       const words = reason === 'disabled' ? 'Not Found' : 'Gone'
@@ -73,7 +73,7 @@ export function answerOverPages(app: FastifyInstance, ctx: Context): void {
         .send({ statusCode: status, error: words, message, code, requestId: request.id })
     }
     const settings = pageSettings(ctx, request.headers['accept-language'])
-    const look = await lookOf(ctx, teamId)
+    const look = await lookOf(ctx, chip)
     return sendPage(reply, status, refusalPage(reason, settings, look), settings)
   })
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { nanoid } from 'nanoid'
-import { type TeamLook, teamLook } from '../domain/tap-page/team-look.ts'
+import { type RefusedChip, type TeamLook, teamLook } from '../domain/tap-page/team-look.ts'
 import { prefersHtml } from '../http/accept.ts'
 import { plainPath } from '../http/cors.ts'
 import type { ErrorPages } from '../http/errors.ts'
@@ -68,8 +68,8 @@ export function sendPublicPage(
 }
 
 /** A refusal says the same without it. */
-export const lookOf = async (ctx: Context, teamId: number | undefined): Promise<TeamLook | undefined> =>
-  teamId === undefined ? undefined : teamLook(ctx, teamId).catch(() => undefined)
+export const lookOf = async (ctx: Context, chip: RefusedChip | undefined): Promise<TeamLook | undefined> =>
+  chip && teamLook(ctx, chip).catch(() => undefined)
 
 /** The page at `/`, which says how to use the chips. */
 export function sendHomePage(ctx: Context, request: FastifyRequest, reply: FastifyReply): FastifyReply {

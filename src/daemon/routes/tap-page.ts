@@ -49,7 +49,7 @@ export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
         return sendPage(
           reply,
           opened.status,
-          refusalPage(opened.reason, settings, await lookOf(ctx, opened.teamId)),
+          refusalPage(opened.reason, settings, await lookOf(ctx, opened.chip)),
           settings,
         )
       case 'page': {

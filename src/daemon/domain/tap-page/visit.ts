@@ -16,7 +16,7 @@ export class PageOver extends Error {
   override readonly name = 'PageOver'
   constructor(
     readonly reason: 'expired' | 'disabled',
-    readonly teamId: number,
+    readonly chip: { uid: string; teamId: number },
   ) {
     super(reason === 'expired' ? 'The time of this tap is over.' : 'The chip was switched off.')
   }
@@ -29,11 +29,11 @@ export class PageOver extends Error {
 export async function findVisit(deps: VisitDeps, ref: string): Promise<Visit> {
   const found = await assertRef(deps, ref)
   const now = iso(deps.clock.now())
-  if (found.disabledAt !== null) throw new PageOver('disabled', found.teamId)
+  if (found.disabledAt !== null) throw new PageOver('disabled', found)
   const visit = found.ordinal === 0 ? visitOf(deps.seals, found) : undefined
   if (visit && !found.isEnded && visit.expiresAt > now) return visit
   // A ref of a redirect or a link never had a page.
-  if (visit || found.isEnded || (found.refsUntil ?? '') <= now) throw new PageOver('expired', found.teamId)
+  if (visit || found.isEnded || (found.refsUntil ?? '') <= now) throw new PageOver('expired', found)
   throw notFound('ref')
 }
 

@@ -14,14 +14,16 @@ import { type TapQuery, verifyTap } from './verify-tap.ts'
 export type TapResponse<P> =
   | { kind: 'redirect'; url: string }
   | { kind: 'page'; page: P; cookie: PageCookie | undefined }
-  /** `teamId`: of the chip that made the tap; undefined if none did. */
-  | { kind: 'refused'; status: 400 | 404 | 410; reason: RefusalReason; teamId: number | undefined }
+  /** `chip`: the one that made the tap; undefined if none did. */
+  | { kind: 'refused'; status: 400 | 404 | 410; reason: RefusalReason; chip: RefusedChip | undefined }
 
 /** Lets the browser of a tap load its page again. */
 export interface PageCookie {
   value: string
   maxAgeSeconds: number
 }
+
+type RefusedChip = Pick<TappedChip, 'uid' | 'teamId'>
 
 /** `expired`: the chip's or this browser's last tap, but its time is over. `unfilled`: see unfilledIn. */
 export type RefusalReason =
@@ -85,15 +87,11 @@ const usedUp: Progress = {
   outcomeMessage: 'This tap was used up. Tap the chip again: the next tap is a new one.',
 }
 
-const refusal = (
-  status: 400 | 404 | 410,
-  reason: RefusalReason,
-  chip?: Pick<TappedChip, 'teamId'>,
-): TapResponse<never> => ({
+const refusal = (status: 400 | 404 | 410, reason: RefusalReason, chip?: RefusedChip): TapResponse<never> => ({
   kind: 'refused',
   status,
   reason,
-  teamId: chip?.teamId,
+  chip,
 })
 
 // Codes can be created until the ref expires, and remain valid after that.

@@ -2,7 +2,7 @@ import type { LinkPreview } from '../../domain/tap-page/preview-link.ts'
 import { type Html, html } from './html.ts'
 import { layout } from './layout.ts'
 import { mediaOf } from './media.ts'
-import type { Page, PageSettings } from './settings.ts'
+import { type Page, type PageSettings, pathOf } from './settings.ts'
 import { stringsOf } from './strings/strings.ts'
 import { teamName } from './team.ts'
 import { brief } from './wording.ts'
@@ -29,7 +29,7 @@ export function openGraph(
 }
 
 /** For a crawler that found a chip's link: nothing on it is anybody's right. */
-export function linkPreviewPage({ brand, piece }: LinkPreview, settings: PageSettings): Page {
+export function linkPreviewPage({ brand, path, piece }: LinkPreview, settings: PageSettings): Page {
   const title = piece.name ?? brand.name ?? stringsOf(settings).printed.title
   const description = piece.description ?? piece.collection
   const image = mediaOf(piece.image ?? brand.logoUrl, settings)
@@ -39,8 +39,15 @@ export function linkPreviewPage({ brand, piece }: LinkPreview, settings: PageSet
 <main class="notice">
 <h1 dir="auto">${brief(title, 300)}</h1>
 ${description && html`<p class="said" dir="auto">${brief(description, 300)}</p>`}
+${path && html`<ul class="links"><li><a href="${pathOf(settings, path)}">${stringsOf(settings).publicPage.open}</a></li></ul>`}
 </main>`,
     settings,
-    { brand, head: openGraph({ title, description, image, siteName: brand.name }, settings) },
+    {
+      brand,
+      head: openGraph(
+        { title, description, image, siteName: brand.name, url: path && settings.home + path },
+        settings,
+      ),
+    },
   )
 }

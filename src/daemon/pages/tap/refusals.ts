@@ -2,7 +2,7 @@ import type { TeamLook } from '../../domain/tap-page/team-look.ts'
 import type { RefusalReason } from '../../domain/taps/open-tap.ts'
 import { html, raw } from './html.ts'
 import { layout } from './layout.ts'
-import type { Page, PageSettings } from './settings.ts'
+import { type Page, type PageSettings, pathOf } from './settings.ts'
 import type { UnableReason } from './strings/errors.ts'
 import { stringsOf } from './strings/strings.ts'
 import { teamLinks, teamName } from './team.ts'
@@ -101,6 +101,7 @@ ${isTap && pictogram}
 <p class="state bad"><span class="tick" aria-hidden="true">!</span> ${state}</p>
 <h1>${title}</h1>
 <p>${advice.join(' ')}</p>
+${team?.publicPage && html`<ul class="links"><li><a href="${pathOf(settings, team.publicPage)}">${stringsOf(settings).publicPage.open}</a></li></ul>`}
 ${team && teamLinks(team.links, settings)}
 </main>`,
     settings,

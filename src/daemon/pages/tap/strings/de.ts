@@ -22,6 +22,7 @@ export const de: Messages = {
   publicPage: {
     fallbackTitle: 'Ein Stück mit Chip',
     since: 'seit {day, date}',
+    open: 'Das Stück ansehen',
     share: 'Teilen',
     shareCopied: 'Der Link ist kopiert.',
     shareFailed: 'Der Link ließ sich nicht kopieren. Er steht in der Adresszeile.',

@@ -26,6 +26,7 @@ export const en = {
   publicPage: {
     fallbackTitle: 'A piece with a chip',
     since: 'since {day, date}',
+    open: 'See the piece',
     share: 'Share',
     shareCopied: 'The link is copied.',
     shareFailed: 'The link could not be copied. It is in the address bar.',

@@ -238,6 +238,7 @@ export const es: Messages = {
   publicPage: {
     fallbackTitle: 'Una pieza con chip',
     since: 'desde el {day, date}',
+    open: 'Ver la pieza',
     share: 'Compartir',
     shareCopied: 'Enlace copiado.',
     shareFailed: 'No se pudo copiar el enlace. Está en la barra de direcciones.',

@@ -241,6 +241,7 @@ export const fr: Messages = {
   publicPage: {
     fallbackTitle: 'Un objet muni d’une puce',
     since: 'depuis le {day, date}',
+    open: 'Voir l’objet',
     share: 'Partager',
     shareCopied: 'Le lien est copié.',
     shareFailed: 'Le lien n’a pas pu être copié. Il se trouve dans la barre d’adresse.',
