@@ -1,15 +1,17 @@
-/** Shows the buttons that share an address: through the phone's own sheet, else by copying it. */
+/** Buttons that share an address, through the phone's own sheet, else by copying it; and those that print the page. */
 export function offerSharing(): void {
-  for (const place of document.querySelectorAll<HTMLElement>('[data-share]')) {
-    place.hidden = false
-    place.querySelector('button')?.addEventListener('click', () => void share(place))
-  }
+  document.addEventListener('click', ({ target }) => {
+    const button = target instanceof Element ? target.closest('button') : null
+    const place = button?.closest<HTMLElement>('[data-share]')
+    if (place) void share(place)
+    if (button?.hasAttribute('data-print')) window.print()
+  })
 }
 
 async function share(place: HTMLElement): Promise<void> {
   const { share: url = '', title = document.title, copied = '', failed = '' } = place.dataset
   const say = (text: string) => {
-    const status = place.querySelector('[role=status]')
+    const status = place.querySelector('[aria-live]')
     if (status) status.textContent = text
   }
   say('')

@@ -3,6 +3,7 @@ import type { Action, ActionKind, Failure, RecipientCheck, TapPage } from '../..
 import { type Html, html } from './html.ts'
 import { ownerRow } from './item.ts'
 import { mediaOf } from './media.ts'
+import { moment } from './moment.ts'
 import { type PageSettings, pathOf } from './settings.ts'
 import { type Strings, stringsOf } from './strings/strings.ts'
 import {
@@ -72,6 +73,7 @@ ${action.title !== '' && html`<p class="kind">${heading}</p>`}
 ${action.description !== '' && html`<p class="said" dir="auto">${brief(action.description, 2000)}</p>`}
 </div></div>
 ${body(action, content, settings)}
+${moment(action, content, settings)}
 </section>`
 }
 

@@ -46,10 +46,10 @@ ${collection && html`<p class="collection"><bdi>${brief(collection, 300)}</bdi><
 ${rows.text !== '' && html`<dl class="facts">${rows}</dl>`}`
 }
 
-/** Shown by the script, which has no words of its own. */
-export function share(url: string, title: string, settings: PageSettings): Html {
+/** Needs the script, which has no words of its own. @param failed said if it cannot be copied: the address is elsewhere */
+export function share(url: string, title: string, settings: PageSettings, failed?: string): Html {
   const { share, shareCopied, shareFailed } = stringsOf(settings).publicPage
-  return html`<p class="share" data-share="${url}" data-title="${title}" data-copied="${shareCopied}" data-failed="${shareFailed}" hidden><button class="quiet" type="button">${share}</button> <span class="hint" role="status"></span></p>`
+  return html`<p class="share" data-share="${url}" data-title="${title}" data-copied="${shareCopied}" data-failed="${failed ?? shareFailed}"><button class="quiet" type="button">${share}</button> <span class="hint" aria-live="polite"></span></p>`
 }
 
 const about = (settings: PageSettings): Html =>

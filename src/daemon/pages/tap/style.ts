@@ -87,6 +87,22 @@ form~.room [role=status]{padding:0;border:0;background:none}
 form~.room [role=status]>p{font-weight:500}
 [data-state=confirmed]>p:first-child::before{content:"✓ ";color:var(--accent)}
 [data-state=pending]>p:first-child::before{content:"";display:inline-block;inline-size:.75em;block-size:.75em;margin-inline-end:.5em;border:2px solid var(--accent);border-block-start-color:transparent;border-radius:50%}
+.card:has(>.moment){min-block-size:max(21.5rem,53rem - 117vw)}
+.moment{position:relative;display:grid;grid-template-columns:minmax(0,1fr);gap:.6rem}
+.moment:empty{position:absolute}
+.moment figure{display:flex;align-items:center;gap:.8rem;margin:0;padding:.6rem;border:2px solid var(--button);border-radius:.8rem;background:var(--field)}
+.moment figure img{flex:none;inline-size:4.75rem;block-size:4.75rem;object-fit:cover;border-radius:.4rem;background:var(--box)}
+.moment .what{font-weight:650;max-block-size:3em;overflow:hidden}
+.moment dl{font-size:.9rem}
+.moment dl>div>*{display:inline}
+.moment .paper{display:none}
+.acts{display:flex;gap:.6rem}
+.acts button{flex:1 1 auto;padding-inline:.4rem}
+.acts .share{display:contents}
+.acts .hint{position:absolute;inset-block-start:100%;max-inline-size:100%;font-size:.8rem;white-space:nowrap;overflow-x:auto}
+@media (scripting:none){.share,.acts{display:none}}
+.moment{clip-path:inset(-4px)}
+.moment.later{opacity:0;clip-path:inset(0 50%)}
 section>h2{margin-block-end:.75rem}
 .card h2{margin:0}
 .gallery{display:flex;gap:.75rem;overflow-x:auto;scroll-snap-type:x mandatory;margin-inline:calc(-1*var(--side));padding-inline:var(--side);scroll-padding-inline:var(--side);padding-block-end:.5rem}
@@ -108,6 +124,20 @@ details[open]>summary::after{transform:rotate(225deg) translate(-2px,-2px)}
 header+.notice{min-block-size:calc(100vh - 5rem)}
 .pictogram{fill:none;stroke:var(--accent);stroke-width:3;stroke-linecap:round;margin-block-end:.5rem}
 @media (prefers-reduced-motion:no-preference){[data-state=pending]>p:first-child::before{animation:turn 1s linear infinite}@keyframes turn{to{transform:rotate(1turn)}}}
+@media (prefers-reduced-motion:no-preference){.moment{transition:opacity .9s,clip-path .9s}.card{transition:border-color .9s}}
+.card:has([data-state=confirmed]){border-color:var(--accent)}
 @media (min-width:36rem){.hero{margin-inline:0;inline-size:100%;border-radius:1rem}}
 @media (forced-colors:active){.pictogram{stroke:CanvasText}.card,button,.tick,[role=status][data-state]{border:1px solid}}
+@media print{
+@page{margin:15mm}
+main:has(.kept)>:not(.actions),header:has(+main .kept),.actions:has(.kept)>:not(:has(.kept)),.card:has(>.kept)>:not(.kept),.acts{display:none!important}
+main:has(.kept){inline-size:auto;padding:0}
+.card:has(>.kept){border:0;padding:0;background:none}
+.kept figure{flex-direction:column;justify-content:center;min-block-size:225mm;padding:10mm;border:3px double var(--button);background:none;text-align:center;break-inside:avoid;print-color-adjust:exact;-webkit-print-color-adjust:exact}
+.kept figure img{inline-size:10cm;block-size:10cm;object-fit:contain;background:none}
+.kept figcaption{display:grid;gap:.6rem}
+.kept .paper{display:block}
+.kept .what{max-block-size:none;font-size:1.7rem}
+.kept dl{font-size:1rem}
+}
 `.replaceAll('\n', '')

@@ -198,6 +198,7 @@ export const de: Messages = {
     minutes: 'Versuchen Sie es in etwa {count, plural, one {einer Minute} other {# Minuten}} noch einmal.',
     hours: 'Versuchen Sie es in etwa {count, plural, one {einer Stunde} other {# Stunden}} noch einmal.',
   },
+  moment: { certificate: 'Urkunde', date: 'Datum', day: '{day, date}', print: 'Drucken' },
   problem: 'Problem: {title}',
   refused: 'Nicht angenommen',
   refusals: {

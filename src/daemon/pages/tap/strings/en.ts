@@ -189,6 +189,7 @@ export const en = {
     minutes: 'Try again in about {count, plural, one {one minute} other {# minutes}}.',
     hours: 'Try again in about {count, plural, one {one hour} other {# hours}}.',
   },
+  moment: { certificate: 'Certificate', date: 'Date', day: '{day, date}', print: 'Print' },
   problem: 'Problem: {title}',
   refused: 'Not accepted',
   refusals: {

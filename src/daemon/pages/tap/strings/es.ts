@@ -188,6 +188,7 @@ export const es: Messages = {
     minutes: 'Inténtalo de nuevo en {count, plural, one {un minuto} other {unos # minutos}}.',
     hours: 'Inténtalo de nuevo en {count, plural, one {una hora} other {unas # horas}}.',
   },
+  moment: { certificate: 'Certificado', date: 'Fecha', day: '{day, date}', print: 'Imprimir' },
   problem: 'Problema: {title}',
   refused: 'No aceptado',
   refusals: {

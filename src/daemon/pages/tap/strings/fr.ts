@@ -189,6 +189,7 @@ export const fr: Messages = {
     minutes: 'Réessayez dans environ {count, plural, one {une minute} other {# minutes}}.',
     hours: 'Réessayez dans environ {count, plural, one {une heure} other {# heures}}.',
   },
+  moment: { certificate: 'Certificat', date: 'Date', day: '{day, date}', print: 'Imprimer' },
   problem: 'Problème : {title}',
   refused: 'Refusé',
   refusals: {
