@@ -117,3 +117,9 @@ function labelOf(chainId: number): string {
   const name = Object.keys(chainIds).find((one) => chainIds[one] === chainId)
   return name === undefined ? `chain ${chainId}` : `chain ${chainId} (${name})`
 }
+
+/** The ENS name, without what surrounds it; undefined if the input is an address, or is not valid. */
+export function ensNameIn(input: string): string | undefined {
+  const form = readRecipient(input)
+  return 'kind' in form && form.kind === 'name' ? form.name : undefined
+}

@@ -79,7 +79,7 @@ export async function registerClaim(
 
 /**
  * Uses up the code. A chip without a token gets the one that will be minted. @param answer stored in the same write
- * @param keepsTime a valid registration of the same recipient keeps its start time
+ * @param keepsTime a valid registration of the same recipient stays as it is, and is given to `answer`
  */
 export async function registerClaimByCode<T>(
   deps: TransferDeps,
@@ -94,12 +94,7 @@ export async function registerClaimByCode<T>(
   return deps.db.write(async (trx) => {
     await spendCode(trx, deps, code, iso(deps.clock.now()))
     const token = await settleTarget(trx, deps, target, false)
-    const before = keepsTime ? await findClaimRegistration(trx, { tokenRow: token.id, recipient }) : undefined
-    const isKept = before !== undefined && before.expiresAt > iso(deps.clock.now())
-    const made = isKept
-      ? { ...before, token }
-      : await register(trx, deps, { token, recipient, code: otp, actor })
-    return answer(trx, made)
+    return answer(trx, await register(trx, deps, { token, recipient, code: otp, actor, keepsTime }))
   })
 }
 
@@ -140,7 +135,8 @@ async function register(
     recipient,
     code,
     actor,
-  }: { token: LocatedToken; recipient: string; code: Otp | undefined; actor: Actor },
+    keepsTime = false,
+  }: { token: LocatedToken; recipient: string; code: Otp | undefined; actor: Actor; keepsTime?: boolean },
 ): Promise<ClaimRegistration> {
   const now = clock.now()
   const allowed = now + (token.twoTapDelaySeconds ?? 0) * 1000
@@ -149,7 +145,13 @@ async function register(
     expiresAt: iso(allowed + (token.twoTapWindowSeconds ?? windowWithoutPolicy) * 1000),
     createdAt: iso(now),
   }
-  await putClaimRegistration(trx, { tokenRow: token.id, recipient, tapId: code?.tapId ?? null, ...dates })
+  const row = { tokenRow: token.id, recipient, tapId: code?.tapId ?? null, ...dates }
+  if (!(await putClaimRegistration(trx, row, { keepsValid: keepsTime }))) {
+    const kept = await findClaimRegistration(trx, { tokenRow: token.id, recipient })
+    if (kept) return { ...kept, token }
+    // The team withdrew it in between.
+    await putClaimRegistration(trx, row, { keepsValid: false })
+  }
   await audit(trx, { token, recipient, actor, action: 'claim-registrations.create', at: dates.createdAt })
   const { allowedAt, expiresAt, createdAt: at } = dates
   await webhookEvents.record(trx, {

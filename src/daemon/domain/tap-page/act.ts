@@ -1,3 +1,4 @@
+import { ensNameIn } from '../../../values/recipient.ts'
 import type { Actor } from '../../store/audit/audit.ts'
 import { extendPage } from '../../store/taps/recorded-taps.ts'
 import { type MintDeps as BadgeDeps, badgeMinted, reserveBadge } from '../badge-events/mint.ts'
@@ -8,7 +9,6 @@ import {
   type KeyedRequest,
   keepAnswer,
 } from '../chain/transactions.ts'
-import { claimOf, type IssuedCodes } from '../codes/seals.ts'
 import { DomainError } from '../errors/errors.ts'
 import { type MintDeps as GuestbookDeps, mintByCode } from '../guestbook/mint.ts'
 import { registerClaimByCode } from '../phygitals/registrations.ts'
@@ -17,7 +17,7 @@ import { transferByCode } from '../phygitals/transfer.ts'
 import { type ActionDeps, actionsOf } from './actions.ts'
 import { factsOf } from './build.ts'
 import type { ActionKind } from './content.ts'
-import { recordOf, registered } from './records.ts'
+import { codeOf, recordOf, registered } from './records.ts'
 import { codesOf, type Visit, type VisitDeps } from './visit.ts'
 
 export type ActDeps = VisitDeps &
@@ -53,7 +53,7 @@ export async function act(deps: ActDeps, visit: Visit, press: ButtonPress): Prom
   // A form that the page does not have must not use up the ref or a code.
   const offered = await actionsOf(deps, await factsOf(deps, visit, []))
   if (!offered.some((action) => action.kind === kind && action.id === id)) throw notAllowed()
-  const code = codeFor(await codesOf(deps, visit), press)
+  const code = codeOf(await codesOf(deps, visit), press)
   if (code === undefined) throw notAllowed()
   const claim = deps.idempotency.claim({
     ...recordOf(code, kind),
@@ -72,11 +72,6 @@ export async function act(deps: ActDeps, visit: Visit, press: ButtonPress): Prom
   }
 }
 
-function codeFor(codes: IssuedCodes, { kind, id }: ButtonPress): string | undefined {
-  if (kind === 'badge') return codes.badges.get(id)
-  return kind === 'guestbook' ? codes.guestbooks.get(id) : claimOf(codes)
-}
-
 /** Steps of each button, including those left after a crash between recording and answering. */
 function stepsOf(
   deps: ActDeps,
@@ -85,9 +80,12 @@ function stepsOf(
   { code, idempotency }: { code: string; idempotency: KeyedRequest },
 ) {
   const requester = { code, actor, idempotency }
+  const name = ensNameIn(recipient)
+  // The page keeps saying the name: its address alone would look like somebody else's.
+  const typed = name === undefined ? null : { name }
   const recorded = async () => {
     deps.chains.relayer.wake()
-    return null
+    return typed
   }
   switch (kind) {
     case 'claim':
@@ -95,7 +93,7 @@ function stepsOf(
     case 'guestbook':
       return { run: () => mintByCode(deps, requester, recipient).then(recorded), resume: recorded }
     case 'badge': {
-      const minted = (claim: number | null) => badgeMinted(deps, claim ?? 0).then(() => null)
+      const minted = (claim: number | null) => badgeMinted(deps, claim ?? 0).then(() => typed)
       const request = { recipient, eventId, deviceId }
       const run = async (reserved: () => void) => {
         const claim = await reserveBadge(deps, requester, request)
@@ -113,7 +111,7 @@ function stepsOf(
           recipient,
           async (trx, registration) => {
             await extendPage(trx, { id: tap.tapId, until: registration.expiresAt })
-            return keepAnswer<Json>(idempotency)(trx, registered.parse(registration))
+            return keepAnswer<Json>(idempotency)(trx, { ...registered.parse(registration), ...typed })
           },
         )
       return { run, resume: run }

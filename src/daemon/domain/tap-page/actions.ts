@@ -1,26 +1,27 @@
 import { parseObject } from '../../../values/json.ts'
 import type { LocatedGuestbookEvent } from '../../store/guestbook/guestbook-events.ts'
-import type { LocatedToken } from '../../store/phygitals/tokens.ts'
-import type { ClaimRegistrationRow } from '../../store/schema/schema.ts'
 import type { PageOfChip } from '../../store/tap-page/tap-pages.ts'
-import { isLaterTap } from '../../store/taps/taps.ts'
 import type { ImagePlace } from '../badge-events/public-event.ts'
 import type { ListedBadgeEvent } from '../chips/badge-status.ts'
 import type { ChipAssets } from '../chips/chip-record.ts'
 import { claimOf } from '../codes/seals.ts'
-import { visitsOfBrowser } from '../taps/page-visits.ts'
 import { isGood, isQueried, mayClaim, mintsNow } from '../taps/refs.ts'
-import { iso } from '../time/time.ts'
 import type { Action, ActionState, ClosedReason } from './content.ts'
 import {
   badgeState,
   closedReason,
-  findRecord,
+  nameOfResult,
   type RecordDeps,
-  registered,
+  recordedRegistration,
   transactionState,
 } from './records.ts'
-import type { Visit } from './visit.ts'
+import {
+  type OwnRegistration,
+  pastRegistration,
+  type RegistrationFacts,
+  registrationOf,
+  whyGone,
+} from './registration.ts'
 
 export type ActionDeps = RecordDeps & { urlOfImage(image: ImagePlace): string }
 
@@ -28,17 +29,11 @@ export type ActionDeps = RecordDeps & { urlOfImage(image: ImagePlace): string }
 const maxPerKind = 50
 
 /** A chip's data for its tap page. */
-export interface PageFacts {
-  visit: Visit
+export interface PageFacts extends RegistrationFacts {
   carried: ChipAssets
   page: PageOfChip | undefined
-  token: LocatedToken | undefined
-  /** Claim registrations of the token. */
-  registrations: readonly ClaimRegistrationRow[]
   /** Images of the badges that are shown, in order. */
   images: readonly ImagePlace[]
-  /** Cookies of the taps in this browser. */
-  cookies: readonly string[]
 }
 
 /** Everything that a tap allows, with its state according to the store: register, claim, badges, guestbooks. */
@@ -48,11 +43,16 @@ export async function actionsOf(deps: ActionDeps, facts: PageFacts): Promise<Act
   const isClaim = token !== undefined || (future !== undefined && mintsNow(carried))
   const delay = token ? token.twoTapDelaySeconds : (future?.twoTapDelaySeconds ?? null)
   const claims: Action[] = []
+  let registration: OwnRegistration | undefined
   if (isClaim || claimOf(visit.codes) !== undefined) {
-    const registration = delay === null ? undefined : await registrationOf(deps, facts)
+    registration = delay === null ? undefined : await registrationOf(deps, facts)
     if (delay !== null)
-      claims.push({ ...bare('register'), state: await registerState(deps, facts, registration) })
-    claims.push({ ...bare('claim'), state: await claimState(deps, facts, registration) })
+      claims.push({
+        ...bare('register'),
+        waitSeconds: delay,
+        state: await registerState(deps, facts, registration),
+      })
+    claims.push({ ...bare('claim'), state: await claimState(deps, facts, registration?.state) })
   }
   const badges = await Promise.all(
     shownBadges(carried).map((event, index) => badgeAction(deps, facts, event, facts.images[index])),
@@ -60,7 +60,13 @@ export async function actionsOf(deps: ActionDeps, facts: PageFacts): Promise<Act
   const guestbooks = await Promise.all(
     carried.guestbookEvents.slice(0, maxPerKind).map((event) => guestbookAction(deps, facts, event)),
   )
-  return [...claims, ...badges.flat(), ...guestbooks.flat()]
+  return Promise.all(
+    [...claims, ...badges.flat(), ...guestbooks.flat()].map(async (action) => {
+      const isRegistered = action.state.is === 'registered'
+      const name = isRegistered ? registration?.name : await nameOfResult(deps, visit, action)
+      return name === undefined ? action : { ...action, name }
+    }),
+  )
 }
 
 export const shownBadges = ({ badgeEvents }: ChipAssets): readonly ListedBadgeEvent[] =>
@@ -82,76 +88,21 @@ function withoutCodes({ visit: { tap } }: PageFacts, now: number): ActionState {
   return { is: 'closed', reason: isQueried(ref) ? 'used' : 'expired' }
 }
 
-type Registered = Extract<ActionState, { is: 'registered' }>
-
-/** The registration made by this page, or by an earlier page of this browser. */
-async function registrationOf(
-  deps: ActionDeps,
-  { visit, token, registrations, cookies }: PageFacts,
-): Promise<Registered | undefined> {
-  if (!token) return undefined
-  const now = iso(deps.clock.now())
-  const known = registrations.filter(({ expiresAt }) => expiresAt > now)
-  if (known.length === 0) return undefined
-  const { tapId: own, uid } = visit.tap
-  const others = (await visitsOfBrowser(deps, cookies, uid)).filter(
-    ({ tap, expiresAt }) => tap.tapId !== own && expiresAt > now,
-  )
-  for (const { tap, codes } of [visit, ...others]) {
-    const { tapId } = tap
-    // A later registration of the same wallet is the same one, which belongs to the first tap.
-    const claim = claimOf(codes)
-    const registration = claim === undefined ? undefined : await recordedRegistration(deps, claim)
-    const row = known.find((one) => one.tapId === tapId || one.recipient === registration?.recipient)
-    if (!row) continue
-    const { recipient, allowedAt, expiresAt } = row
-    const isLater = tapId !== own && (row.tapId === null || (await isLaterTap(deps.db.read, own, row.tapId)))
-    return { is: 'registered', recipient, allowedAt, expiresAt, isSameTap: !isLater }
-  }
-  return undefined
-}
-
-/** The registration for which a page's code was used, whatever became of it. */
-async function recordedRegistration(deps: RecordDeps, code: string) {
-  const record = await findRecord(deps, code, 'register')
-  return record?.answer == null ? undefined : registered.parse(JSON.parse(record.answer))
-}
-
 async function registerState(
   deps: ActionDeps,
   facts: PageFacts,
-  registration: Registered | undefined,
+  registration: OwnRegistration | undefined,
 ): Promise<ActionState> {
-  if (registration) return registration
+  if (registration) return registration.state
   const code = claimOf(facts.visit.codes)
-  const ownRegistration = code === undefined ? undefined : await recordedRegistration(deps, code)
-  if (ownRegistration) {
-    const reason = whyGone(deps, facts, ownRegistration)
-    // A transfer used up the registration.
-    if (reason === 'claimed')
-      return { is: 'confirmed', recipient: ownRegistration.recipient, transaction: undefined }
-    return { is: 'closed', reason }
-  }
-  const claimed = code === undefined ? undefined : await transactionState(deps, code, 'claim')
-  if (claimed && 'recipient' in claimed)
-    return { is: 'confirmed', recipient: claimed.recipient, transaction: undefined }
-  return claimByCode(deps, facts, code)
-}
-
-/** Why the registration made by this page no longer exists. */
-function whyGone(
-  { clock }: Pick<RecordDeps, 'clock'>,
-  { visit: { tap } }: PageFacts,
-  { expiresAt }: { expiresAt: string },
-): ClosedReason {
-  if (expiresAt <= iso(clock.now())) return 'expired'
-  return mayClaim(tap, tap) ? 'withdrawn' : 'claimed'
+  const past = code === undefined ? undefined : await pastRegistration(deps, facts.visit, code)
+  return past ?? claimByCode(deps, facts, code)
 }
 
 async function claimState(
   deps: ActionDeps,
   facts: PageFacts,
-  registration: Registered | undefined,
+  registration: OwnRegistration['state'] | undefined,
 ): Promise<ActionState> {
   const code = claimOf(facts.visit.codes)
   const pending = code === undefined ? undefined : await transactionState(deps, code, 'claim')
@@ -160,7 +111,7 @@ async function claimState(
   if (code !== undefined && !registration && state.is === 'closed' && state.reason === 'used') {
     const registration = await recordedRegistration(deps, code)
     // This page used up its own code.
-    if (registration) return { is: 'closed', reason: whyGone(deps, facts, registration) }
+    if (registration) return { is: 'closed', reason: whyGone(deps, facts.visit, registration) }
   }
   // The code of the registering tap is always used up.
   if (registration && (state.is === 'open' || registration.isSameTap)) return registration

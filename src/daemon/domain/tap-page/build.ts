@@ -13,6 +13,7 @@ import type { Action, ActionKind, Failure, TapPage } from './content.ts'
 import { type OwnerDeps, ownerOnPage } from './owner.ts'
 import { describePiece } from './piece.ts'
 import { publicPath } from './public-page.ts'
+import { recipientsOf } from './registration.ts'
 import type { Visit } from './visit.ts'
 
 export type BuildDeps = ActionDeps &
@@ -83,6 +84,9 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: ViewOpti
     token && ownerOnPage(deps, token, { since: settledClaim(actions), isFollowed: watch !== undefined })
   const known = await reading?.quick
   if (reading && !known?.isFinal) watch?.owner(reading.settled)
+  const owner = known?.owner
+  // The page is rebuilt often while it is followed, and by many; most have no owner of this browser's.
+  const isYours = owner !== undefined && (await recipientsOf(deps, facts)).has(owner.address)
   const refs = new Map(visit.links)
   return {
     ref: visit.ref,
@@ -100,7 +104,8 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: ViewOpti
         tokenId: token.tokenId,
         url: deps.explorers.token(token),
       },
-      owner: known?.owner,
+      owner: owner && (isYours ? { ...owner, isYours } : owner),
+      ...(known?.isUnowned ? { isUnowned: true } : {}),
     },
     tamper: page?.tamper,
     actions: actions.map((action) => withFailure(action, viewing.tried)),
@@ -128,5 +133,6 @@ function withFailure(action: Action, tried: RefusedAction | undefined): Action {
   const { failure, recipient } = tried
   if (state.is === 'open') return { ...action, state: { is: 'open', recipient, failure } }
   if (state.is === 'registered') return { ...action, state: { ...state, failure } }
-  return action
+  const isOther = failure.code === 'idempotency_conflict' && state.is !== 'closed' && state.is !== 'failed'
+  return isOther ? { ...action, state: { ...state, failure } } : action
 }

@@ -1,7 +1,9 @@
-import { readRecipient } from '../../../values/recipient.ts'
+import { ensNameIn } from '../../../values/recipient.ts'
 import type { Chains } from '../../chain/chains.ts'
 import { isPoapEvent } from '../../store/badge-events/badge-upstream.ts'
 import type { Db } from '../../store/database/database.ts'
+import { findClaimRegistration } from '../../store/phygitals/claim-registrations.ts'
+import { findToken } from '../../store/phygitals/tokens.ts'
 import { pageOfChip } from '../../store/tap-page/tap-pages.ts'
 import { badgeRecipient } from '../badge-events/recipient.ts'
 import { type Names, resolveRecipient } from '../chain/recipients.ts'
@@ -35,8 +37,8 @@ export async function checkRecipient(
   try {
     const address = await addressOf(deps, visit, input)
     const isMint = kind === 'claim' && visit.tap.tokenRow === null
-    const form = readRecipient(recipient)
-    const name = 'kind' in form && form.kind === 'name' ? form.name : undefined
+    const name = ensNameIn(recipient)
+    const wait = kind === 'register' ? await waitOf(deps, visit, address) : undefined
     if (address.includes('@')) return good('email', undefined, undefined)
     return address.startsWith('0x')
       ? good(name === undefined ? 'address' : 'name', address, name)
@@ -47,13 +49,34 @@ export async function checkRecipient(
       address: string | undefined,
       name: string | undefined,
     ): RecipientCheck {
-      return { is: 'good', kind, recipient: { is, address, name }, isMint }
+      return { is: 'good', kind, recipient: { is, address, name }, isMint, ...(wait ? { wait } : {}) }
     }
   } catch (error) {
     if (!(error instanceof DomainError)) throw error
     return { is: 'bad', failure: failureOf(error, input) }
   }
 }
+
+/** How long a registration would wait: the time of a valid one of the same wallet goes on. @param recipient EIP-55 */
+async function waitOf(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  { tap: { tokenRow, uid } }: Visit,
+  recipient: string,
+): Promise<Wait | undefined> {
+  if (tokenRow === null) {
+    const seconds = (await pageOfChip(db.read, uid))?.future?.twoTapDelaySeconds
+    return seconds == null ? undefined : { seconds }
+  }
+  const [token, row] = await Promise.all([
+    findToken(db.read, tokenRow),
+    findClaimRegistration(db.read, { tokenRow, recipient }),
+  ])
+  const now = iso(clock.now())
+  if (row && row.expiresAt > now) return { openAt: row.allowedAt }
+  return token?.twoTapDelaySeconds == null ? undefined : { seconds: token.twoTapDelaySeconds }
+}
+
+type Wait = Extract<RecipientCheck, { is: 'good' }>['wait']
 
 /** @returns EIP-55, an e-mail address, or a name that the provider looks up @throws DomainError */
 async function addressOf(

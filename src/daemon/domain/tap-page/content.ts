@@ -32,7 +32,17 @@ export interface Piece {
       }
     | undefined
   /** undefined: unknown, or the chain did not answer in time. */
-  owner: { address: string; name: string | undefined } | undefined
+  owner: Owner | undefined
+  /** According to the chain; `owner` is undefined then. */
+  isUnowned?: boolean
+}
+
+export interface Owner {
+  /** EIP-55 */
+  address: string
+  name: string | undefined
+  /** This browser claimed the token, or registered, for this address. */
+  isYours?: boolean
 }
 
 export type ActionKind = 'register' | 'claim' | 'badge' | 'guestbook'
@@ -48,6 +58,10 @@ export interface Action {
   imageUrl: string | undefined
   /** For a badge: its event allows one per device. */
   takesDevice: boolean
+  /** For a registration: seconds until the claim opens. */
+  waitSeconds?: number
+  /** The ENS name that was typed for the state's recipient. */
+  name?: string | undefined
   state: ActionState
 }
 
@@ -60,15 +74,23 @@ export type ActionState =
   | {
       is: 'registered'
       recipient: string | undefined
+      registeredAt: string
       allowedAt: string
       expiresAt: string
       isSameTap: boolean
       failure?: Failure
     }
-  | { is: 'pending'; recipient: string | undefined; transaction: TransactionView | undefined }
-  | { is: 'confirmed'; recipient: string | undefined; transaction: TransactionView | undefined }
+  | ({ is: 'pending' } & Result)
+  | ({ is: 'confirmed' } & Result)
   /** Completed, as far as this page is concerned. */
   | { is: 'failed'; failure: Failure }
+
+interface Result {
+  recipient: string | undefined
+  transaction: TransactionView | undefined
+  /** This request was for another recipient, and came too late. */
+  failure?: Failure
+}
 
 /**
  * `claimed`: since this tap. `used`: with this tap, but elsewhere. `expired`: this tap's time is over. `withdrawn`:
@@ -117,6 +139,8 @@ export interface TapPage {
   endsAt: string
   /** Something is pending or registered, so the page will change. */
   isLive: boolean
+  /** Query of the calendar file, if a registration of this browser waits. */
+  calendar?: string | undefined
 }
 
 /** The result of checking a recipient before anything is sent. */
@@ -132,5 +156,7 @@ export type RecipientCheck =
       }
       /** The claim mints the token. */
       isMint: boolean
+      /** For a registration: a valid one of this recipient, whose time goes on; else how long the wait will be. */
+      wait?: { openAt: string } | { seconds: number }
     }
   | { is: 'bad'; failure: Failure }

@@ -22,13 +22,13 @@ const nameMs = 60_000
 // A separate cache, since there are more tokens and owners than contracts.
 const answers = ttlCache(2000)
 
-type Owner = Piece['owner']
+type Known = Pick<Piece, 'owner' | 'isUnowned'>
 
 interface OwnerReading {
   /** Known within the time limit; `isFinal` once the chain and its names have answered. */
-  quick: Promise<{ owner: Owner; isFinal: boolean }>
-  /** Never fails: an owner that cannot be read is undefined. */
-  settled: Promise<Owner>
+  quick: Promise<Known & { isFinal: boolean }>
+  /** Never fails: of an owner that cannot be read, nothing is known. */
+  settled: Promise<Known>
 }
 
 interface OwnerOptions {
@@ -41,20 +41,20 @@ interface OwnerOptions {
 
 /** The owner of a token according to its chain, with the name that the owner set for the address. */
 export function ownerOnPage(deps: OwnerDeps, token: LocatedToken, options: OwnerOptions): OwnerReading {
-  let owner: Owner
-  const reading = readOwner(deps, token, options, (known) => {
-    owner = known
+  let known: Known = { owner: undefined }
+  const reading = readOwner(deps, token, options, (now) => {
+    known = now
   })
   const answered = reading.then(
-    () => owner,
-    () => undefined,
+    () => known,
+    () => known,
   )
   const chainAnswered = new AbortController()
   const timeout = later(options.patienceMs ?? patienceMs, false, { signal: chainAnswered.signal }).catch(
     () => false,
   )
   const quick = Promise.race([answered.then(() => true), timeout])
-    .then((isFinal) => ({ owner, isFinal }))
+    .then((isFinal) => ({ ...known, isFinal }))
     .finally(() => chainAnswered.abort())
   return { quick, settled: answered }
 }
@@ -63,7 +63,7 @@ async function readOwner(
   deps: OwnerDeps,
   token: LocatedToken,
   options: OwnerOptions,
-  learn: (owner: Owner) => void,
+  learn: (known: Known) => void,
 ): Promise<void> {
   // A contract with a known problem cannot name the owner.
   if (token.contractProblem !== null || !deps.chains.has(token.chainId)) return
@@ -71,10 +71,10 @@ async function readOwner(
   const address = await answers(chain, keyOf(token, options), options.isFollowed ? followedMs : ownerMs, () =>
     ownerOf(chain.client, getAddress(token.contractAddress), BigInt(token.tokenId)),
   )
-  if (address === undefined) return
-  learn({ address, name: undefined })
+  if (address === undefined) return learn({ owner: undefined, isUnowned: true })
+  learn({ owner: { address, name: undefined } })
   const name = await answers(chain, `name ${address}`, nameMs, () => deps.names.nameOf(chain.id, address))
-  learn({ address, name })
+  learn({ owner: { address, name } })
 }
 
 /** A cached answer from before a claim settled is never used after it. */

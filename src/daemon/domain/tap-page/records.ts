@@ -6,9 +6,10 @@ import { findTransaction } from '../../store/chain/intents.ts'
 import type { Db } from '../../store/database/database.ts'
 import type { TransactionRow } from '../../store/schema/schema.ts'
 import { findOtp, hashCode, isExpired } from '../codes/otps.ts'
-import type { Seals } from '../codes/seals.ts'
+import { claimOf, type IssuedCodes, type Seals } from '../codes/seals.ts'
 import { iso } from '../time/time.ts'
-import type { ActionKind, ActionState, ClosedReason } from './content.ts'
+import type { Action, ActionKind, ActionState, ClosedReason } from './content.ts'
+import type { Visit } from './visit.ts'
 
 export interface RecordDeps {
   db: Pick<Db, 'read'>
@@ -22,6 +23,18 @@ export interface RecordDeps {
 /** A registration made with a code, as recorded. */
 export const registered = z.object({ recipient: z.string(), allowedAt: z.string(), expiresAt: z.string() })
 
+/** Each record of a recipient that was typed as an ENS name has it. */
+const named = z.object({ name: z.string().optional() })
+
+/** The code of a page for one of its actions. */
+export function codeOf(
+  codes: IssuedCodes | undefined,
+  { kind, id }: { kind: ActionKind; id: number },
+): string | undefined {
+  if (kind === 'badge') return codes?.badges.get(id)
+  return kind === 'guestbook' ? codes?.guestbooks.get(id) : claimOf(codes)
+}
+
 /**
  * The key under which a page's use of a code is recorded. A code can be used once, so there is at most one record.
  */
@@ -32,6 +45,25 @@ export const recordOf = (code: string, kind: ActionKind) => ({
 
 export const findRecord = ({ db, clock }: RecordDeps, code: string, kind: ActionKind) =>
   findIdempotencyKey(db.read, { ...recordOf(code, kind), now: iso(clock.uptime()) })
+
+/** The registration for which a page's code was used, whatever became of it. */
+export async function recordedRegistration(deps: RecordDeps, code: string) {
+  const record = await findRecord(deps, code, 'register')
+  return record?.answer == null ? undefined : registered.extend(named.shape).parse(JSON.parse(record.answer))
+}
+
+/** The ENS name that was typed for what came of this page's action. */
+export async function nameOfResult(
+  deps: RecordDeps,
+  { codes }: Visit,
+  { kind, id, state }: Pick<Action, 'kind' | 'id' | 'state'>,
+): Promise<string | undefined> {
+  const code = state.is === 'pending' || state.is === 'confirmed' ? codeOf(codes, { kind, id }) : undefined
+  if (code === undefined) return undefined
+  // Whoever claims with the code of a page has done the first step, too.
+  const record = (await findRecord(deps, code, kind)) ?? (await findRecord(deps, code, 'claim'))
+  return record?.answer == null ? undefined : named.nullable().parse(JSON.parse(record.answer))?.name
+}
 
 /** The state of a claim or a guestbook mint; undefined: this page did not request it. */
 export async function transactionState(

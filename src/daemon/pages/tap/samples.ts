@@ -119,9 +119,10 @@ export function samples(now: Date): Sample[] {
   const isOpen: ActionState = { is: 'open' }
   const pending: ActionState = { is: 'pending', recipient, transaction }
   const confirmed: ActionState = { is: 'confirmed', recipient, transaction }
-  const registered = (seconds: number, isSameTap: boolean): ActionState => ({
+  const registered = (seconds: number, isSameTap: boolean, registeredAt = after(-2)): ActionState => ({
     is: 'registered',
     recipient,
+    registeredAt,
     allowedAt: after(seconds),
     expiresAt: after(seconds + 3600),
     isSameTap,

@@ -23,15 +23,27 @@ export const claimRegistrationsOf = statement<{ tokenRow: number }>()((db, p) =>
     .limit(100),
 ).all
 
-export async function putClaimRegistration(db: Queries, row: ClaimRegistrationRow): Promise<void> {
+/**
+ * Replaces a registration of the same recipient. @param keepsValid an existing one that is still valid is kept instead
+ * @returns false if it was kept
+ */
+export const putClaimRegistration = (
+  db: Queries,
+  row: ClaimRegistrationRow,
+  { keepsValid }: { keepsValid: boolean },
+): Promise<boolean> => {
   const { tapId, allowedAt, expiresAt, createdAt } = row
-  await db
-    .insertInto('claimRegistrations')
-    .values(row)
-    .onConflict((conflict) =>
-      conflict.columns(['tokenRow', 'recipient']).doUpdateSet({ tapId, allowedAt, expiresAt, createdAt }),
-    )
-    .execute()
+  return once(
+    db
+      .insertInto('claimRegistrations')
+      .values(row)
+      .onConflict((conflict) => {
+        const replaced = conflict
+          .columns(['tokenRow', 'recipient'])
+          .doUpdateSet({ tapId, allowedAt, expiresAt, createdAt })
+        return keepsValid ? replaced.where('claimRegistrations.expiresAt', '<=', createdAt) : replaced
+      }),
+  )
 }
 
 export const deleteClaimRegistration = statement<RegistrationKey>()((db, p) =>

@@ -1,0 +1,99 @@
+import type { LocatedToken } from '../../store/phygitals/tokens.ts'
+import type { ClaimRegistrationRow } from '../../store/schema/schema.ts'
+import { isLaterTap } from '../../store/taps/taps.ts'
+import { claimOf } from '../codes/seals.ts'
+import { visitsOfBrowser } from '../taps/page-visits.ts'
+import { mayClaim } from '../taps/refs.ts'
+import { iso } from '../time/time.ts'
+import type { ActionState, ClosedReason } from './content.ts'
+import { type RecordDeps, recordedRegistration, transactionState } from './records.ts'
+import type { Visit } from './visit.ts'
+
+/** What is known of a token's registrations. */
+export interface RegistrationFacts {
+  visit: Visit
+  token: LocatedToken | undefined
+  /** Claim registrations of the token. */
+  registrations: readonly ClaimRegistrationRow[]
+  /** Cookies of the taps in this browser. */
+  cookies: readonly string[]
+}
+
+export interface OwnRegistration {
+  state: Extract<ActionState, { is: 'registered' }>
+  /** The ENS name that was typed for it. */
+  name: string | undefined
+}
+
+/** The registration made by this page, or by an earlier page of this browser. */
+export async function registrationOf(
+  deps: RecordDeps,
+  { visit, token, registrations, cookies }: RegistrationFacts,
+): Promise<OwnRegistration | undefined> {
+  if (!token) return undefined
+  const now = iso(deps.clock.now())
+  const known = registrations.filter(({ expiresAt }) => expiresAt > now)
+  if (known.length === 0) return undefined
+  const { tapId: own, uid } = visit.tap
+  const others = (await visitsOfBrowser(deps, cookies, uid)).filter(
+    ({ tap, expiresAt }) => tap.tapId !== own && expiresAt > now,
+  )
+  for (const { tap, codes } of [visit, ...others]) {
+    const { tapId } = tap
+    // A later registration of the same wallet is the same one, which belongs to the first tap.
+    const claim = claimOf(codes)
+    const recorded = claim === undefined ? undefined : await recordedRegistration(deps, claim)
+    const row = known.find((one) => one.tapId === tapId || one.recipient === recorded?.recipient)
+    if (!row) continue
+    const { recipient, createdAt: registeredAt, allowedAt, expiresAt } = row
+    const isLater = tapId !== own && (row.tapId === null || (await isLaterTap(deps.db.read, own, row.tapId)))
+    const dates = { registeredAt, allowedAt, expiresAt }
+    const name = recorded?.recipient === recipient ? recorded.name : undefined
+    return { state: { is: 'registered', recipient, ...dates, isSameTap: !isLater }, name }
+  }
+  return undefined
+}
+
+/** The state of a page's own registration that is over; undefined: the page made none. */
+export async function pastRegistration(
+  deps: RecordDeps,
+  visit: Visit,
+  code: string,
+): Promise<ActionState | undefined> {
+  const own = await recordedRegistration(deps, code)
+  if (own) {
+    const reason = whyGone(deps, visit, own)
+    // A transfer used up the registration.
+    if (reason === 'claimed') return { is: 'confirmed', recipient: own.recipient, transaction: undefined }
+    return { is: 'closed', reason }
+  }
+  const claimed = await transactionState(deps, code, 'claim')
+  if (claimed && 'recipient' in claimed && claimed.is !== 'open')
+    return { is: 'confirmed', recipient: claimed.recipient, transaction: undefined }
+  return undefined
+}
+
+/** Why the registration made by this page no longer exists. */
+export function whyGone(
+  { clock }: Pick<RecordDeps, 'clock'>,
+  { tap }: Visit,
+  { expiresAt }: { expiresAt: string },
+): ClosedReason {
+  if (expiresAt <= iso(clock.now())) return 'expired'
+  return mayClaim(tap, tap) ? 'withdrawn' : 'claimed'
+}
+
+/** The addresses for which this browser has claimed a token, or registered for it; EIP-55. */
+export async function recipientsOf(
+  deps: RecordDeps,
+  { visit, cookies }: Pick<RegistrationFacts, 'visit' | 'cookies'>,
+): Promise<Set<string>> {
+  const visits = [visit, ...(await visitsOfBrowser(deps, cookies, visit.tap.uid))]
+  const codes = new Set(visits.flatMap((one) => claimOf(one.codes) ?? []))
+  const recipients = [...codes].map(async (code) => {
+    const claim = await transactionState(deps, code, 'claim')
+    if (claim?.is === 'confirmed') return claim.recipient
+    return (await recordedRegistration(deps, code))?.recipient
+  })
+  return new Set((await Promise.all(recipients)).flatMap((one) => one ?? []))
+}
