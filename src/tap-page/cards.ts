@@ -49,6 +49,10 @@ export const checkOf = (form: Element): HTMLElement | null | undefined =>
   form.closest('[data-card]')?.querySelector<HTMLElement>('[data-check]')
 
 function keepRefusal(card: Element, replacement: Element): void {
+  // What was entered here came too late: without this, another tab's result would look like its own.
+  const tooLate = card.querySelector('[data-too-late]')
+  const first = replacement.querySelector('[role=status][data-state]>p')
+  if (tooLate && first && !replacement.querySelector('[data-too-late]')) first.after(tooLate.cloneNode(true))
   const refusal = card.querySelector('[role=status][data-state=failed]')
   const silent = replacement.querySelector('[role=status]:not([data-state])')
   if (refusal && replacement.querySelector('form')) silent?.replaceWith(refusal.cloneNode(true))

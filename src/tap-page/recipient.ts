@@ -1,5 +1,6 @@
 import { checkOf, forgetRefusal } from './cards.ts'
 import { page, post } from './page.ts'
+import { writeDates } from './times.ts'
 
 const restMs = 350
 
@@ -95,6 +96,7 @@ const isCheck = (body: unknown): body is { html: string; isGood?: boolean } =>
 
 function showCheck(line: HTMLElement, html: string, isGood: boolean | undefined): void {
   line.innerHTML = html
+  writeDates(line)
   if (isGood === undefined) delete line.dataset.good
   else line.dataset.good = String(isGood)
 }

@@ -157,7 +157,7 @@ describe('assigning to a chip', () => {
     t.clock.advance('1440h')
     const after = await page(6001)
     expect(after).toContain('The party')
-    expect(after).toContain('This ended on July 1, 2026 (UTC).')
+    expect(after).toContain('This ended on July 1, 2026.')
     expect(after).not.toContain('data-action="badge"')
   })
 })

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { nanoid } from 'nanoid'
 import { buildPage, type ViewOptions } from '../domain/tap-page/build.ts'
+import { calendarEntry } from '../domain/tap-page/calendar.ts'
 import type { TapPage } from '../domain/tap-page/content.ts'
 import { previewLink } from '../domain/tap-page/preview-link.ts'
 import { isOwnVisit, openTap, type PageCookie, type TapResponse } from '../domain/taps/open-tap.ts'
@@ -8,6 +9,7 @@ import { tapState } from '../domain/taps/verify-tap.ts'
 import { limited } from '../http/bind.ts'
 import { isCrawler } from '../http/crawlers.ts'
 import { isPrefetch, refusePrefetch } from '../http/prefetch.ts'
+import { calendarFile } from '../pages/tap/calendar.ts'
 import { actionCards } from '../pages/tap/cards.ts'
 import { linkPreviewPage } from '../pages/tap/link-preview.ts'
 import { homePage, printedPage, refusalPage } from '../pages/tap/refusals.ts'
@@ -57,6 +59,15 @@ export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
         return sendPage(reply, 200, tapPage(opened.page, settings), settings)
       }
     }
+  })
+  app.get('/t/opens.ics', { config: limited }, async (request, reply) => {
+    const settings = pageSettings(ctx, request.headers['accept-language'])
+    const file = calendarFile(calendarEntry(ctx, queryOf(request)), settings)
+    return reply
+      .headers({ ...privateHeaders, 'content-language': settings.language })
+      .header('content-disposition', 'inline; filename="claim.ics"')
+      .type('text/calendar; charset=utf-8')
+      .send(file)
   })
   // Printed on labels, with the UID in decimal.
   app.get('/t/:uid(^\\d{1,17}$)', { config: limited }, async (request, reply) => {

@@ -1,5 +1,6 @@
 import { withRef } from '../../../values/redirect-url.ts'
 import { linksOfTeam } from '../../store/chips/links.ts'
+import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import type { Db } from '../../store/database/database.ts'
 import { claimRegistrationsOf } from '../../store/phygitals/claim-registrations.ts'
 import { findToken } from '../../store/phygitals/tokens.ts'
@@ -9,6 +10,7 @@ import { imagePlace } from '../badge-events/public-event.ts'
 import { assetsOf } from '../chips/chip-record.ts'
 import { iso } from '../time/time.ts'
 import { type ActionDeps, actionsOf, type PageFacts, shownBadges } from './actions.ts'
+import { calendarQuery } from './calendar.ts'
 import type { Action, ActionKind, Failure, TapPage } from './content.ts'
 import { type OwnerDeps, ownerOnPage } from './owner.ts'
 import { describePiece } from './piece.ts'
@@ -19,6 +21,7 @@ import type { Visit } from './visit.ts'
 export type BuildDeps = ActionDeps &
   OwnerDeps & {
     db: Pick<Db, 'read' | 'write'>
+    box: SecretBox
     wire: { refParameter: string }
   }
 
@@ -87,6 +90,7 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: ViewOpti
   const owner = known?.owner
   // The page is rebuilt often while it is followed, and by many; most have no owner of this browser's.
   const isYours = owner !== undefined && (await recipientsOf(deps, facts)).has(owner.address)
+  const opensAt = actions.flatMap(({ state }) => (state.is === 'registered' ? [state.allowedAt] : []))[0]
   const refs = new Map(visit.links)
   return {
     ref: visit.ref,
@@ -116,6 +120,7 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: ViewOpti
     tappedAt: tap.at,
     endsAt: visit.codes?.until ?? tap.refsUntil ?? tap.at,
     isLive: actions.some(({ state }) => state.is === 'pending' || state.is === 'registered'),
+    ...(opensAt === undefined ? {} : { calendar: calendarQuery(deps, opensAt, described.name) }),
   }
 }
 

@@ -93,16 +93,27 @@ async function run(subscription: PageSubscription, signal: Signal, stopped: Abor
 const datesOf = ({ state }: Action): string[] =>
   state.is === 'registered' ? [state.allowedAt, state.expiresAt] : []
 
+const dayMs = 86_400_000
+/** A wait of a day or more is said in whole days, rounded. */
+const halfDaysUntil = (date: string, now: number): number =>
+  Math.max(0, Math.ceil(((Date.parse(date) - now) / dayMs) * 2))
+
 /** Cards as last shown, ignoring clocks that run by themselves. */
 function versionsOf({ actions, piece, endsAt }: TapPage, now: number): Map<string, string> {
   const havePassed = (dates: string[]) => dates.map((date) => Date.parse(date) <= now)
   const isOpen = actions.some(({ state }) => state.is === 'open')
+  const owner = JSON.stringify([piece.owner, piece.isUnowned])
   return new Map([
-    ['owner', JSON.stringify(piece.owner ?? null)],
+    ['owner', owner],
     ['time', JSON.stringify([endsAt, havePassed([endsAt]), isOpen])],
     ...actions.map((action): [string, string] => [
       `${action.kind}-${action.id}`,
-      JSON.stringify([action, havePassed(datesOf(action))]),
+      JSON.stringify([
+        action,
+        havePassed(datesOf(action)),
+        datesOf(action).map((date) => halfDaysUntil(date, now)),
+        action.kind === 'claim' && owner,
+      ]),
     ]),
   ])
 }

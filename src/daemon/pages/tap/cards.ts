@@ -1,18 +1,20 @@
 import { httpsUrl } from '../../../values/media-url.ts'
-import type { Action, ActionKind, Failure, RecipientCheck, TapPage } from '../../domain/tap-page/content.ts'
+import type { Action, Failure, RecipientCheck, TapPage } from '../../domain/tap-page/content.ts'
+import { checkMessage, longestCheckMessage, registerMessage } from './check-message.ts'
 import { type Html, html } from './html.ts'
-import { ownerRow } from './item.ts'
+import { ifYours, ownerRow } from './item.ts'
 import { mediaOf } from './media.ts'
 import { moment } from './moment.ts'
 import { type PageSettings, pathOf } from './settings.ts'
 import { type Strings, stringsOf } from './strings/strings.ts'
+import { dateAndTime, duration, holding, opening, timeLeft, widestTime } from './times.ts'
 import {
   brief,
   closedMessage,
-  countdown,
   failureMessage,
   longestFailureMessage,
   party,
+  partyOf,
   shortened,
 } from './wording.ts'
 
@@ -44,24 +46,21 @@ export function timeLine({ endsAt, actions }: TapPage, settings: PageSettings): 
   const remainingMs = Date.parse(endsAt) - settings.now.getTime()
   // If there is nothing to press, a clock would only worry people.
   const isOpen = actions.some(({ state }) => state.is === 'open')
-  const text =
-    remainingMs <= 0
-      ? html`<span>${strings.timeOver}</span>`
-      : html`<span class="ticks">${strings.timeLeft({ time: countdown(endsAt, settings.now) })}</span><span class="still">${strings.timeAtMost({ count: Math.max(1, Math.floor(remainingMs / 60_000)) })}</span>`
+  const text = remainingMs <= 0 ? html`<span>${strings.timeOver}</span>` : timeLeft(endsAt, settings)
   return html`<p class="time" data-card="time"${roomFor(strings.timeLeft({ time: widestTime }))}${isOpen ? '' : hidden}>${actions.length > 0 ? text : ''}</p>`
 }
 
 /** Texts that may appear in place of another; the element is as high as the longest from the start: see style.ts. */
 const roomFor = (text: Html, other?: Html): Html =>
   html` data-room="${text}"${other && html` data-room-too="${other}"`}`
-const widestTime = html`0:00:00`
 
 const hidden = html` hidden`
 
 export function actionCard(action: Action, content: TapPage, settings: PageSettings): Html {
   const key = keyOf(action)
   const strings = stringsOf(settings)
-  const title = strings.titles[action.kind]
+  const { titles, closedTitles } = strings
+  const title = (action.state.is === 'closed' ? closedTitles : titles)[action.kind]
   const number = stepOf(action, content)
   const heading = number ? strings.step({ number, title }) : title
   const picture = mediaOf(action.imageUrl, settings)
@@ -86,14 +85,14 @@ function stepOf({ kind }: Action, { actions }: TapPage): number | undefined {
 function body(action: Action, content: TapPage, settings: PageSettings): Html {
   const { kind, state } = action
   const strings = stringsOf(settings)
-  const to = (recipient: string | undefined) => (recipient ? party(recipient) : html`${strings.somebody}`)
+  const to = (recipient: string | undefined) => partyOf(recipient, action.name) ?? html`${strings.somebody}`
   switch (state.is) {
     case 'open':
       return html`${form(action, content, settings, { recipient: state.recipient, failed: state.failure?.code })}
-${room(action, settings, { idle: html`<p>${explain(action, content, strings)}</p>`, failure: state.failure, hasForm: true })}`
+${room(action, settings, { idle: explain(action, content, strings), failure: state.failure, hasForm: true })}`
     case 'closed':
       return room(action, settings, {
-        idle: html`<p>${closedMessage(state.reason, state.date, strings)}</p>`,
+        idle: html`<p>${closedMessage(state.reason, state.date, settings)}</p>`,
       })
     case 'registered':
       return registered(action, state, content, settings)
@@ -101,24 +100,37 @@ ${room(action, settings, { idle: html`<p>${explain(action, content, strings)}</p
       return result(
         action,
         'pending',
-        html`<p>${strings.pending[kind]({ to: to(state.recipient) })}</p><p class="soft">${strings.usually}</p>${transaction(state.transaction, strings)}<p class="still">${strings.loadAgain}</p>`,
+        html`<p>${strings.pending[kind]({ to: to(state.recipient) })}</p>${tooLate(state.failure, strings)}<p class="soft">${strings.usually}</p>${transaction(state.transaction, strings)}<p class="still">${strings.loadAgain}</p>`,
       )
     case 'confirmed':
       return result(
         action,
         'confirmed',
-        html`<p>${strings.confirmed[kind]({ to: to(state.recipient) })}</p>${transaction(state.transaction, strings)}`,
+        html`<p>${strings.confirmed[kind]({ to: to(state.recipient) })}</p>${tooLate(state.failure, strings)}${transaction(state.transaction, strings)}`,
       )
     case 'failed':
       return room(action, settings, { failure: state.failure })
   }
 }
 
-function explain({ kind }: Action, { piece, actions }: TapPage, strings: Strings): string {
-  if (kind !== 'claim') return strings.explain[kind]
-  if (isLater({ kind }, actions)) return strings.explain.claimLater
-  if (actions.some((other) => other.kind === 'register')) return strings.explain.claimStep
-  return piece.kind === 'item' ? strings.explain.mint : strings.explain.claim
+/** Another tab's recipient was first: what the page shows is not this one's. */
+const tooLate = (failure: Failure | undefined, strings: Strings): Html =>
+  html`${failure && html`<p data-too-late>${failureMessage(failure, strings)}</p>`}`
+
+function explain({ kind, waitSeconds = 0 }: Action, content: TapPage, strings: Strings): Html {
+  const { explain: texts } = strings
+  if (kind === 'register') return html`<p>${texts.register({ wait: duration(waitSeconds, strings) })}</p>`
+  if (kind !== 'claim') return html`<p>${texts[kind]}</p>`
+  if (isLater({ kind }, content.actions)) return html`<p>${texts.claimLater}</p>`
+  if (content.actions.some((other) => other.kind === 'register')) return html`<p>${texts.claimStep}</p>`
+  const { kind: of, owner, isUnowned } = content.piece
+  if (of === 'item' || isUnowned) return html`<p>${texts.mint}</p>`
+  const name = owner ? brief(owner.name ?? shortened(owner.address), 100) : widestName
+  const own = texts.claimOwn({ owner: name })
+  const from = texts.claimFrom({ owner: name })
+  // Until the chain has said whose it is, there is room for what will be said then.
+  if (!owner) return html`<p${roomFor(html`${from}`, html`${own}`)}><span>${texts.claim}</span></p>`
+  return html`<p>${ifYours(own, owner.isYours ? own : from)}</p>`
 }
 
 /** Most people do the first step now; only those who did it with an earlier tap can do the second. */
@@ -128,25 +140,35 @@ const isLater = ({ kind }: Pick<Action, 'kind'>, actions: readonly Action[]): bo
 type Registered = Extract<Action['state'], { is: 'registered' }>
 
 function registered(action: Action, state: Registered, content: TapPage, settings: PageSettings): Html {
-  const { registered: texts, confirmed, somebody } = stringsOf(settings)
   const strings = stringsOf(settings)
-  const { recipient, allowedAt, expiresAt, isSameTap, failure } = state
+  const { registered: texts, confirmed, somebody } = strings
+  const { recipient, registeredAt, allowedAt, expiresAt, isSameTap, failure } = state
   const now = settings.now.getTime()
-  const wait = Date.parse(allowedAt) - now
-  const waiting = html`<span class="ticks">${texts.wait({ time: countdown(allowedAt, settings.now) })}</span><span class="still">${texts.waitWords({ count: Math.max(1, Math.ceil(wait / 60_000)) })}</span>`
+  const waits = Date.parse(allowedAt) > now
+  const waiting = opening(allowedAt, settings)
   if (action.kind === 'register') {
-    const owner = recipient ? party(recipient) : html`${somebody}`
-    return result(action, 'confirmed', html`<p>${confirmed.register({ to: owner })}</p>`)
+    const to = partyOf(recipient, action.name) ?? html`${somebody}`
+    const isKept = registeredAt < content.tappedAt
+    const since = isKept ? texts.kept({ date: dateAndTime(registeredAt, settings) }) : texts.anew
+    const how = isSameTap && waits && html`<p class="soft">${since}</p>`
+    return result(
+      action,
+      'confirmed',
+      html`<p>${confirmed.register({ to })}</p>${tooLate(failure, strings)}${how}`,
+    )
   }
   if (now >= Date.parse(expiresAt))
     return room(action, settings, { idle: html`<p>${texts.tooLate}</p>`, failure })
+  const file = waits && content.calendar && pathOf(settings, `/t/opens.ics?${content.calendar}`)
+  const calendar = file && html`<p><a href="${file}" type="text/calendar">${texts.calendar}</a></p>`
   if (isSameTap)
-    return html`${wait > 0 && html`<p class="wait">${waiting}</p>`}
-${room(action, settings, { idle: html`<p>${wait > 0 ? texts.thenTap : texts.nowTap}</p>`, failure })}`
-  const until = html`<span class="ticks">${texts.until({ time: countdown(expiresAt, settings.now) })}</span>`
-  return html`${form(action, content, settings, { recipient, failed: failure?.code, waits: wait > 0 })}
-<p class="wait"${roomFor(texts.wait({ time: widestTime }), texts.until({ time: widestTime }))}>${wait > 0 ? waiting : until}</p>
-${room(action, settings, { idle: html`<p>${explain(action, content, strings)}</p>`, failure, hasForm: true })}`
+    return html`${waits && html`<p class="wait">${waiting}</p>`}
+${room(action, settings, { idle: html`<p>${waits ? texts.thenTap : texts.nowTap}</p>`, failure })}
+${calendar}`
+  return html`${form(action, content, settings, { recipient, failed: failure?.code, waits })}
+<p class="wait"${roomFor(texts.wait({ time: widestTime }), texts.until({ time: widestTime }))}>${waits ? waiting : holding(expiresAt, settings)}</p>
+${room(action, settings, { idle: explain(action, content, strings), failure, hasForm: true })}
+${calendar}`
 }
 
 interface FormState {
@@ -200,12 +222,12 @@ function room(action: Action, settings: PageSettings, { idle, failure, hasForm =
   const strings = stringsOf(settings)
   const message = failure && html`<p>${failureMessage(failure, strings)}</p>`
   const kept =
-    hasForm && roomFor(html`${longestFailureMessage(strings)}`, checkMessage(action.kind, strings, longName))
+    hasForm && roomFor(html`${longestFailureMessage(strings)}`, longestCheckMessage(action, settings))
   return html`<div class="room"${kept}>${status(action, failure && 'failed', message)}${hasForm && html`<p data-check id="${keyOf(action)}-check" aria-live="polite"></p>`}${idle && html`<div class="explain">${idle}</div>`}</div>`
 }
 
-/** A name takes at most one line of its own. */
-const longName = html`&#10;0&#10;(0x0000…0000)`
+/** As long as most names. */
+const widestName = '0x0000…0000'
 
 function transaction(view: { hash: string; url: string | undefined } | undefined, strings: Strings): Html {
   if (!view) return html``
@@ -224,8 +246,6 @@ export function checkLine(check: RecipientCheck, settings: PageSettings): string
   const parts = [name, address].flatMap((part) => (part === undefined ? [] : [party(part)]))
   const [first = html`${strings.check.thisEmail}`, second] = parts
   const to = second ? html`${first} (${second})` : first
+  if (check.wait) return registerMessage(check.wait, settings, to).text
   return checkMessage(check.isMint && check.kind === 'claim' ? 'mint' : check.kind, strings, to).text
 }
-
-const checkMessage = (kind: ActionKind | 'mint', { check, buttons }: Strings, to: Html): Html =>
-  check[kind]({ button: buttons[kind === 'mint' ? 'claim' : kind], to })

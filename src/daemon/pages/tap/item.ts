@@ -45,7 +45,7 @@ export function heading(content: TapPage, settings: PageSettings): Html {
   const strings = stringsOf(settings)
   return html`<h1 dir="auto">${titleOf(content, settings)}</h1>
 ${collection && html`<p class="collection" dir="auto">${brief(collection, 300)}</p>`}
-${(edition || seal || kind === 'token') && html`<dl class="facts">${edition && html`<div><dt>${strings.edition}</dt><dd><bdi>${brief(edition, 100)}</bdi></dd></div>`}${ownerRow(content, settings)}${seal && tamperRow(seal, settings)}</dl>`}`
+${(edition || seal || kind !== 'chip') && html`<dl class="facts">${edition && html`<div><dt>${strings.edition}</dt><dd><bdi>${brief(edition, 100)}</bdi></dd></div>`}${ownerRow(content, settings)}${seal && tamperRow(seal, settings)}</dl>`}`
 }
 
 /** An opened seal is stated as a plain fact: whoever unpacks a piece opens it. */
@@ -54,14 +54,24 @@ export const tamperRow = (seal: NonNullable<TapPage['tamper']>, settings: PageSe
   return html`<div><dt>${name}</dt><dd>${seal.is === 'closed' ? sealClosed : sealOpened({ day: seal.since })}</dd></div>`
 }
 
-/** Space is reserved while the owner is unknown, so that nothing moves when the name arrives. */
-export function ownerRow({ piece: { owner, kind } }: TapPage, settings: PageSettings): Html {
+/**
+ * Space is reserved while the owner is unknown, so that nothing moves when the name arrives. The script says that it is
+ * theirs to whoever has connected the owner's wallet before.
+ */
+export function ownerRow({ piece, actions }: TapPage, settings: PageSettings): Html {
+  const { owner, kind, isUnowned } = piece
   const strings = stringsOf(settings)
+  const isUnminted = kind === 'item' && actions.some((action) => action.kind === 'claim')
+  const other = isUnminted || isUnowned ? strings.ownerNobody : strings.ownerUnknown
   const shownOwner = owner
-    ? html`${owner.name && html`${party(owner.name)} `}${party(owner.address)}`
-    : html`<span class="soft">${strings.ownerUnknown}</span>`
-  return html`<div data-card="owner"${kind !== 'token' && html` hidden`}><dt>${strings.owner}</dt><dd data-owner>${shownOwner}</dd></div>`
+    ? html`${owner.name && html`${party(owner.name)} `}${party(owner.address)} ${ifYours(strings.ownerYou, owner.isYours ? strings.ownerYou : '')}`
+    : html`<span class="soft">${other}</span>`
+  return html`<div data-card="owner"${kind !== 'token' && !isUnminted && html` hidden`}><dt>${strings.owner}</dt><dd data-owner="${owner && brief(owner.address, 100)}">${shownOwner}</dd></div>`
 }
+
+/** A text that is replaced where the wallet in the browser owns the token; both have room. */
+export const ifYours = (yours: string, text: string): Html =>
+  html`<span data-room="${yours}"><span data-yours="${yours}">${text}</span></span>`
 
 // A phone's screen has room for about this much under the picture.
 const shortText = 420

@@ -128,7 +128,7 @@ export function samples(now: Date): Sample[] {
     isSameTap,
   })
   const twoTaps = (first: ActionState, second: ActionState) => [
-    action('register', first),
+    action('register', first, { waitSeconds: 600 }),
     action('claim', second),
   ]
   const unminted: Piece = { ...jacket, kind: 'item', token: undefined, owner: undefined }
@@ -137,6 +137,9 @@ export function samples(now: Date): Sample[] {
     good('everything', [action('claim', isOpen), badge(isOpen), guestbook(isOpen)]),
     good('claim', [action('claim', isOpen)]),
     good('claim-unminted', [action('claim', isOpen)], { piece: unminted }),
+    good('claim-yours', [action('claim', isOpen)], {
+      piece: { ...jacket, owner: { address: recipient, name: 'mira.eth', isYours: true } },
+    }),
     good('claim-pending', [action('claim', pending)], { isLive: true }),
     good('claim-confirmed', [action('claim', confirmed)], {
       piece: { ...jacket, owner: { address: recipient, name: undefined } },
@@ -146,6 +149,9 @@ export function samples(now: Date): Sample[] {
     good('chain-away', [action('claim', failed('chain_unavailable', 10))]),
     good('two-taps', twoTaps(isOpen, isOpen)),
     good('two-taps-waiting', twoTaps(registered(540, true), registered(540, true)), { isLive: true }),
+    good('two-taps-days', twoTaps(registered(604_800, true), registered(604_800, true)), {
+      isLive: true,
+    }),
     good('two-taps-second', twoTaps(registered(240, false), registered(240, false)), { isLive: true }),
     good('two-taps-ready', twoTaps(registered(-60, false), registered(-60, false)), { isLive: true }),
     good('badge', [badge(isOpen)]),

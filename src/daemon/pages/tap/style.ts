@@ -38,8 +38,9 @@ dt{font-size:.85rem;color:var(--soft)}
 .address,.technical dd{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.92em}
 .actions{display:grid;grid-template-columns:minmax(0,1fr);gap:1rem}
 .time{font-size:.9rem;font-variant-numeric:tabular-nums}
+[data-too-late]{color:var(--bad)}
 .wait{font-variant-numeric:tabular-nums}
-.wait time{font-size:1.3em;font-weight:700;white-space:nowrap}
+.wait [data-until]{font-size:1.3em;font-weight:700;white-space:nowrap}
 .still,.hero .poster{display:none}
 .broken{display:grid;place-items:center;inline-size:100%;block-size:100%;padding:1rem;color:var(--soft);text-align:center;font-size:.95rem;overflow:hidden}
 .artwork.broken{padding:0}

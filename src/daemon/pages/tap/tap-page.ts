@@ -6,6 +6,7 @@ import { layout } from './layout.ts'
 import { type Page, type PageSettings, pathOf } from './settings.ts'
 import { type Strings, stringsOf } from './strings/strings.ts'
 import { teamLinks, teamName } from './team.ts'
+import { genuineSince } from './times.ts'
 
 /**
  * The page for a valid tap: the piece and the available actions. Every text in `content` may be hostile.
@@ -39,9 +40,9 @@ function banner(content: TapPage, settings: PageSettings): Html {
 function genuine({ tappedAt }: TapPage, settings: PageSettings): Html {
   const strings = stringsOf(settings)
   const minutes = Math.floor((settings.now.getTime() - Date.parse(tappedAt)) / 60_000)
-  return minutes < 1
-    ? html`<span data-room="${strings.genuineEarlier}"><span data-later="${strings.genuineEarlier}">${strings.genuine}</span></span>`
-    : html`${minutes < 90 ? strings.genuineSince.minutes({ count: minutes }) : strings.genuineSince.hours({ count: Math.round(minutes / 60) })}`
+  const text = minutes < 1 ? strings.genuine : genuineSince(minutes, strings)
+  const later = html` data-later="${strings.genuineEarlier}" data-minutes="${minutes < 1 ? 0 : minutes}"`
+  return html`<span data-room="${strings.genuineEarlier}" data-room-too="${genuineSince(59, strings)}"><span${later}>${text}</span></span>`
 }
 
 function actions(content: TapPage, settings: PageSettings): Html {
@@ -50,7 +51,8 @@ function actions(content: TapPage, settings: PageSettings): Html {
   const cards = content.actions.map((action) => actionCard(action, content, settings))
   if (cards.length === 0) return html`<p class="explain">${strings.nothingToDo}</p>`
   return html`<div class="actions">${timeLine(content, settings)}
-${cards}</div>`
+${cards}
+<details class="soft"><summary>${strings.whatIsWallet}</summary><p>${strings.walletIs}</p></details></div>`
 }
 
 /** The script has no texts of its own. */

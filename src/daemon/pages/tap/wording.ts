@@ -1,6 +1,8 @@
 import type { ClosedReason, Failure, InvalidRecipient } from '../../domain/tap-page/content.ts'
 import { type Html, html } from './html.ts'
-import type { Strings } from './strings/strings.ts'
+import type { PageSettings } from './settings.ts'
+import { type Strings, stringsOf } from './strings/strings.ts'
+import { dateAndTime } from './times.ts'
 
 /** A short form of an address, with the full one on demand; a name is shown unchanged. */
 export function party(text: string): Html {
@@ -11,17 +13,11 @@ export function party(text: string): Html {
 /** @param hex 0x and at least 10 digits */
 export const shortened = (hex: string): string => `${hex.slice(0, 6)}…${hex.slice(-4)}`
 
-/** @param seconds the script counts them down in the same format */
-export const clockTime = (seconds: number): string => {
-  const rounded = Math.max(0, Math.ceil(seconds))
-  const [hours, minutes] = [Math.floor(rounded / 3600), Math.floor(rounded / 60) % 60]
-  const rest = String(rounded % 60).padStart(2, '0')
-  return hours > 0 ? `${hours}:${String(minutes).padStart(2, '0')}:${rest}` : `${minutes}:${rest}`
+/** Both the name that was typed and where it leads, or the one that is known; undefined: neither. */
+export const partyOf = (recipient: string | undefined, name: string | undefined): Html | undefined => {
+  if (name === undefined || name === recipient) return recipient ? party(recipient) : undefined
+  return recipient ? html`${party(name)} (${party(recipient)})` : party(name)
 }
-
-/** @param until ISO 8601 */
-export const countdown = (until: string, now: Date): Html =>
-  html`<time datetime="${until}" data-until="${until}">${clockTime((Date.parse(until) - now.getTime()) / 1000)}</time>`
 
 export const tryAgainIn = (seconds: number, { tryAgainIn: texts }: Strings): string =>
   seconds < 90
@@ -30,13 +26,16 @@ export const tryAgainIn = (seconds: number, { tryAgainIn: texts }: Strings): str
       ? texts.minutes({ count: Math.ceil(seconds / 60) })
       : texts.hours({ count: Math.ceil(seconds / 3600) })
 
-/** @param day YYYY-MM-DD */
-export const closedMessage = (reason: ClosedReason, day: string | undefined, { closed }: Strings): string =>
-  reason === 'future' || reason === 'over'
-    ? day
-      ? closed[reason]({ day })
-      : closed[`${reason}Undated`]
-    : closed[reason]
+/** @param day YYYY-MM-DD, which begins and ends in UTC */
+export function closedMessage(reason: ClosedReason, day: string | undefined, settings: PageSettings): Html {
+  const { closed } = stringsOf(settings)
+  if (reason === 'future')
+    return day
+      ? closed.future({ date: dateAndTime(`${day}T00:00:00Z`, settings) })
+      : html`${closed.futureUndated}`
+  if (reason === 'over') return html`${day ? closed.over({ day }) : closed.overUndated}`
+  return html`${closed[reason]}`
+}
 
 /** Keeps the page small enough for a phone, whatever a team writes. */
 export const brief = (text: string, length: number): string =>

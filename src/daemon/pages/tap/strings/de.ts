@@ -8,6 +8,7 @@ export const de: Messages = {
   genuineSince: {
     minutes: 'Echt, gescannt vor {count, plural, one {einer Minute} other {# Minuten}}',
     hours: 'Echt, gescannt vor {count, plural, one {einer Stunde} other {# Stunden}}',
+    days: 'Echt, gescannt vor {count, plural, one {einem Tag} other {# Tagen}}',
   },
   fallbackTitle: 'Dieser Chip ist echt',
   logo: 'Logo',
@@ -15,6 +16,8 @@ export const de: Messages = {
   videoOf: 'Video: {name}',
   owner: 'Im Besitz von',
   ownerUnknown: 'nicht bekannt',
+  ownerNobody: 'noch niemandem',
+  ownerYou: '(Ihnen)',
   edition: 'Auflage',
   seal: 'Siegel',
   sealClosed: 'geschlossen',
@@ -43,30 +46,44 @@ export const de: Messages = {
   viewToken: 'Token im Explorer ansehen',
   explorer: 'Transaktion im Explorer ansehen',
   transaction: 'Transaktion {hash}',
-  timeLeft: 'Verbleibende Zeit: {time}. Für mehr Zeit scannen Sie noch einmal.',
+  timeLeft: 'Verbleibende Zeit: {time}. Für mehr Zeit halten Sie Ihr Telefon noch einmal an den Chip.',
   timeAtMost:
-    'Sie haben ab dem Laden dieser Seite {count, plural, one {eine Minute} other {# Minuten}} Zeit. Für mehr Zeit scannen Sie noch einmal.',
-  timeOver: 'Die Zeit ist abgelaufen. Scannen Sie noch einmal.',
+    'Sie haben ab dem Laden dieser Seite {time} Zeit. Für mehr Zeit halten Sie Ihr Telefon noch einmal an den Chip.',
+  timeOver: 'Die Zeit ist abgelaufen. Halten Sie Ihr Telefon noch einmal an den Chip.',
+  duration: {
+    seconds: '{count, plural, one {eine Sekunde} other {# Sekunden}}',
+    minutes: '{count, plural, one {eine Minute} other {# Minuten}}',
+    hours: '{count, plural, one {eine Stunde} other {# Stunden}}',
+    days: '{count, plural, one {einen Tag} other {# Tage}}',
+  },
   recipient: 'Wallet-Adresse oder ENS-Name',
   recipientHint: '0x… oder name.eth',
   recipientOrEmail: 'Wallet, ENS-Name oder E‑Mail',
   recipientOrEmailHint: '0x…, name.eth oder E-Mail',
   step: 'Schritt {number} von 2: {title}',
+  whatIsWallet: 'Was ist eine Wallet?',
+  walletIs:
+    'Eine App oder ein kleines Gerät für das, was Ihnen auf einer Blockchain gehört. Ihre Adresse besteht aus 0x und 40 Zeichen; ein Name wie name.eth kann für sie stehen.',
   titles: {
     register: 'Vormerken',
     claim: 'Übernehmen',
     badge: 'Abzeichen sammeln',
     guestbook: 'Ins Gästebuch eintragen',
   },
+  closedTitles: { register: 'Vormerkung', claim: 'Übernahme', badge: 'Abzeichen', guestbook: 'Gästebuch' },
   explain: {
     register:
-      'Geben Sie an, welche Wallet das Stück bekommen soll. Noch wird nichts übertragen: Nach einer Wartezeit scannen Sie noch einmal und übernehmen es.',
+      'Geben Sie an, welche Wallet das Stück bekommen soll. Noch wird nichts übertragen: Warten Sie dann {wait}, halten Sie Ihr Telefon noch einmal an den Chip, und übernehmen Sie es.',
     claim:
       'Geben Sie Ihre Wallet ein; das Token dieses Stücks wird dorthin übertragen. Das kostet Sie nichts.',
     claimStep: 'Das Token dieses Stücks wird an die vorgemerkte Wallet übertragen.',
     claimLater:
       'Wenn Sie schon bei einem früheren Scan eine Wallet vorgemerkt haben, übernehmen Sie das Stück hier. Sonst erledigen Sie zuerst Schritt 1.',
-    mint: 'Geben Sie Ihre Wallet ein; das Token dieses Stücks wird erzeugt und dorthin übertragen. Das kostet Sie nichts.',
+    claimFrom:
+      'Wenn es jetzt Ihnen gehört, geben Sie Ihre Wallet ein: Das Token wird dorthin übertragen, und {owner} verliert es. Das kostet Sie nichts.',
+    claimOwn:
+      'Es gehört Ihnen. Wenn es in eine andere Wallet soll, geben Sie diese ein: {owner} verliert es dann.',
+    mint: 'Es gehört noch niemandem. Geben Sie Ihre Wallet ein; das Token dieses Stücks wird erzeugt und dorthin übertragen. Das kostet Sie nichts.',
     badge: 'Geben Sie an, wohin das Abzeichen gehen soll. Das kostet Sie nichts.',
     guestbook:
       'Geben Sie Ihre Wallet ein; Ihr Eintrag wird in ihrem Namen festgehalten. Das kostet Sie nichts.',
@@ -89,21 +106,34 @@ export const de: Messages = {
   },
   somebody: 'der eingegebenen Wallet',
   registered: {
+    anew: 'Die Wartezeit beginnt damit von vorn.',
+    kept: 'Diese Wallet war schon vorgemerkt; ihre Wartezeit läuft seit {date} weiter.',
     wait: 'Schritt 2 ist möglich in {time}.',
-    waitWords: 'Schritt 2 ist möglich in etwa {count, plural, one {einer Minute} other {# Minuten}}.',
+    waitWords: {
+      minutes: 'Schritt 2 ist möglich in etwa {count, plural, one {einer Minute} other {# Minuten}}.',
+      hours: 'Schritt 2 ist möglich in etwa {count, plural, one {einer Stunde} other {# Stunden}}.',
+      days: 'Schritt 2 ist möglich in {count, plural, one {einem Tag} other {# Tagen}}, am {date}.',
+    },
+    calendar: 'In den Kalender eintragen',
     thenTap:
-      'Halten Sie Ihr Telefon nach der Wartezeit noch einmal an den Chip, und übernehmen Sie das Stück auf der Seite, die sich dann öffnet.',
+      'Halten Sie Ihr Telefon dann noch einmal an den Chip, und übernehmen Sie das Stück auf der Seite, die sich dann öffnet.',
     nowTap:
       'Die Wartezeit ist vorbei. Halten Sie Ihr Telefon noch einmal an den Chip, und übernehmen Sie das Stück auf der Seite, die sich dann öffnet.',
     until: 'Die Vormerkung gilt noch {time}.',
+    untilDays: 'Die Vormerkung gilt noch {count, plural, one {einen Tag} other {# Tage}}, bis zum {date}.',
     reload: 'Wenn sich diese Seite nicht von selbst ändert, laden Sie sie dann neu.',
     tooLate:
       'Die Vormerkung ist abgelaufen. Halten Sie Ihr Telefon noch einmal an den Chip, und merken Sie die Wallet erneut vor.',
   },
+  calendar: {
+    summary: 'Übernahme möglich: {name}',
+    description:
+      'Halten Sie Ihr Telefon noch einmal an den Chip, und übernehmen Sie das Stück auf der Seite, die sich dann öffnet.',
+  },
   closed: {
-    future: 'Möglich ab dem {day, date} (UTC).',
+    future: 'Möglich ab dem {date}.',
     futureUndated: 'Das ist noch nicht möglich.',
-    over: 'Das war bis zum {day, date} (UTC) möglich.',
+    over: 'Das war bis zum {day, date} möglich.',
     overUndated: 'Das ist vorbei.',
     'not-approved': 'Das ist im Moment nicht möglich.',
     claimed: 'Das Stück wurde nach diesem Scan übernommen.',
@@ -115,12 +145,17 @@ export const de: Messages = {
   check: {
     claim: 'Wenn Sie auf „{button}“ tippen, geht es an {to}. Das lässt sich nicht rückgängig machen.',
     mint: 'Wenn Sie auf „{button}“ tippen, wird das Token erzeugt und geht an {to}. Das lässt sich nicht rückgängig machen.',
-    register: 'Wenn Sie auf „{button}“ tippen, wird {to} für Schritt 2 vorgemerkt.',
+    register:
+      'Wenn Sie auf „{button}“ tippen, wird {to} für Schritt 2 vorgemerkt, und die Wartezeit beginnt von vorn: {wait}.',
+    registerKept:
+      'Wenn Sie auf „{button}“ tippen, bleibt {to} vorgemerkt wie bisher: Die Wartezeit läuft weiter, und Schritt 2 ist möglich ab dem {date}.',
+    registerOpen: '{to} ist schon vorgemerkt, und die Wartezeit ist vorbei: Weiter mit Schritt 2.',
     badge: 'Wenn Sie auf „{button}“ tippen, geht das Abzeichen an {to}.',
     guestbook: 'Wenn Sie auf „{button}“ tippen, wird der Eintrag für {to} festgehalten.',
     thisEmail: 'diese E-Mail-Adresse',
   },
   script: {
+    genuineAgo: 'Echt, gescannt {time}',
     sending: 'Wird gesendet …',
     offline:
       'Der Dienst ist nicht erreichbar. Ihre Eingabe ist noch da: Versuchen Sie es gleich noch einmal.',
@@ -128,9 +163,10 @@ export const de: Messages = {
     busy: 'Das geht gerade nicht. Warten Sie einen Moment, und versuchen Sie es dann noch einmal.',
     unknown:
       'Vielleicht hat es geklappt, vielleicht nicht. Laden Sie diese Seite gleich neu, um zu sehen, was daraus geworden ist.',
-    wallet: 'Aus der Wallet in diesem Browser übernehmen',
+    wallet: 'Adresse der Wallet in diesem Browser einsetzen',
     walletShort: 'Wallet',
-    walletNamed: 'Aus {name} übernehmen',
+    walletNamed: 'Adresse aus {name} einsetzen',
+    walletAsked: 'Die Wallet wurde nach einer Adresse gefragt. Achten Sie auf ihr Fenster.',
     walletRefused: 'Die Wallet hat keine Adresse freigegeben. Sie können auch eine eintippen.',
     walletFailed: 'Die Wallet antwortet nicht. Sie können eine Adresse auch eintippen.',
   },
@@ -164,12 +200,12 @@ export const de: Messages = {
     reverted:
       'Der Vertrag hat die Transaktion abgelehnt. Halten Sie Ihr Telefon noch einmal an den Chip, und versuchen Sie es erneut; hilft das nicht, fragen Sie das Team, von dem Sie das Stück haben.',
     transaction_budget_spent:
-      'Für heute ist das Budget des Teams aufgebraucht. Sie verlieren nichts: Scannen Sie den Chip morgen noch einmal.',
+      'Für heute ist das Budget des Teams aufgebraucht. Sie verlieren nichts: Halten Sie Ihr Telefon morgen noch einmal an den Chip.',
     cancelled: `Das wurde aufgegeben und hatte keine Wirkung. ${tapAgain}`,
     conflict:
       'Das geht im Moment nicht. Es wurde nichts verbraucht. Versuchen Sie es später noch einmal; hilft das nicht, fragen Sie das Team, von dem Sie das Stück haben.',
     idempotency_conflict:
-      'Dafür wurde gerade schon eine andere Wallet eingegeben, und diese zählt. Warten Sie ihr Ergebnis ab.',
+      'Ihre Eingabe kam zu spät: Auf einer anderen Seite dieses Scans wurde eine andere Wallet eingegeben, und diese zählt.',
     rate_limited: 'Das waren zu viele Versuche in kurzer Zeit. Es wurde nichts verbraucht.',
     badge_not_active: 'Dieses Abzeichen gibt es im Moment nicht.',
     badge_codes_gone: 'Alle Abzeichen dieser Veranstaltung sind vergeben.',
@@ -235,7 +271,7 @@ export const de: Messages = {
     disabled: {
       title: 'Dieser Chip ist abgeschaltet',
       advice:
-        'Das Team, von dem er stammt, hat ihn abgeschaltet; ein weiterer Scan hilft deshalb nicht. Wenn er Ihnen gehört, wenden Sie sich an die Person, von der Sie ihn haben.',
+        'Das Team, von dem er stammt, hat ihn abgeschaltet; das Telefon noch einmal daran zu halten, hilft deshalb nicht. Wenn er Ihnen gehört, wenden Sie sich an die Person, von der Sie ihn haben.',
     },
   },
   printed: {
@@ -253,7 +289,8 @@ export const de: Messages = {
   unable: {
     busy: {
       title: 'Zu viele auf einmal',
-      advice: 'Aus Ihrem Netz kamen gerade viele Anfragen.',
+      advice:
+        'Aus Ihrem Netz kamen gerade viele Anfragen. Warten Sie hier: Diese Seite lädt sich von selbst neu.',
     },
     often: {
       title: 'Zu viele Versuche',

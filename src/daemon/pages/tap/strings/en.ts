@@ -1,6 +1,6 @@
 import type { ErrorMessages } from './errors.ts'
 
-const tapAgain = 'Tap the chip again and try once more.'
+const tapAgain = 'Hold your phone to the chip again, and try once more.'
 
 /**
  * All texts of the tap page. The other languages have the same keys and placeholders: `{to}`, `{day, date}`,
@@ -12,6 +12,7 @@ export const en = {
   genuineSince: {
     minutes: 'Genuine, tapped {count, plural, one {one minute} other {# minutes}} ago',
     hours: 'Genuine, tapped {count, plural, one {one hour} other {# hours}} ago',
+    days: 'Genuine, tapped {count, plural, one {one day} other {# days}} ago',
   },
   fallbackTitle: 'This chip is genuine',
   logo: 'Logo',
@@ -19,6 +20,8 @@ export const en = {
   videoOf: 'Video of {name}',
   owner: 'Owner',
   ownerUnknown: 'not known',
+  ownerNobody: 'nobody yet',
+  ownerYou: '(yours)',
   edition: 'Edition',
   seal: 'Seal',
   sealClosed: 'closed',
@@ -47,28 +50,41 @@ export const en = {
   viewToken: 'View the token on the explorer',
   explorer: 'View the transaction on the explorer',
   transaction: 'Transaction {hash}',
-  timeLeft: 'Time left: {time}. Tap again for more.',
-  timeAtMost:
-    'You have {count, plural, one {one minute} other {# minutes}} from when this page was loaded. Tap again for more time.',
-  timeOver: 'Time is up. Tap the chip again.',
+  timeLeft: 'Time left: {time}. For more, hold your phone to the chip again.',
+  timeAtMost: 'You have {time} from when this page was loaded. For more, hold your phone to the chip again.',
+  timeOver: 'Time is up. Hold your phone to the chip again.',
+  duration: {
+    seconds: '{count, plural, one {one second} other {# seconds}}',
+    minutes: '{count, plural, one {one minute} other {# minutes}}',
+    hours: '{count, plural, one {one hour} other {# hours}}',
+    days: '{count, plural, one {one day} other {# days}}',
+  },
   recipient: 'Wallet address or ENS name',
   recipientHint: '0x… or name.eth',
   recipientOrEmail: 'Wallet, ENS name, or email',
   recipientOrEmailHint: '0x…, name.eth, or email',
   step: 'Step {number} of 2: {title}',
+  whatIsWallet: 'What is a wallet?',
+  walletIs:
+    'An app or a small device that keeps what you own on a blockchain. Its address is 0x and 40 characters; a name such as name.eth can stand for it.',
   titles: {
     register: 'Register',
     claim: 'Claim it',
     badge: 'Collect the badge',
     guestbook: 'Sign the guestbook',
   },
+  /** Where there is nothing to press. */
+  closedTitles: { register: 'Registration', claim: 'Claim', badge: 'Badge', guestbook: 'Guestbook' },
   explain: {
     register:
-      'Say which wallet will get it. Nothing moves yet: after a waiting time you tap again and claim it.',
+      'Say which wallet will get it. Nothing moves yet: after a wait of {wait} you hold your phone to the chip again, and claim it.',
     claim: 'Enter your wallet, and the token of this piece is sent there. It costs you nothing.',
     claimStep: 'The token of this piece is sent to the wallet that you registered.',
     claimLater: 'If you registered with an earlier tap, claim it here. Otherwise do step 1 first.',
-    mint: 'Enter your wallet, and the token of this piece is made and sent there. It costs you nothing.',
+    claimFrom:
+      'If it is yours now, enter your wallet: the token is sent there, and {owner} loses it. It costs you nothing.',
+    claimOwn: 'It is yours. If it should be in another wallet, enter that one: {owner} loses it.',
+    mint: 'It is nobody’s yet. Enter your wallet, and the token of this piece is made and sent there. It costs you nothing.',
     badge: 'Say where the badge should go. It costs you nothing.',
     guestbook: 'Enter your wallet, and your entry is recorded in its name. It costs you nothing.',
   },
@@ -89,34 +105,51 @@ export const en = {
   },
   somebody: 'the wallet that was entered',
   registered: {
+    anew: 'The wait begins anew with it.',
+    kept: 'It was registered before, so its wait goes on from {date}.',
     wait: 'The claim opens in {time}.',
-    waitWords: 'The claim opens in about {count, plural, one {one minute} other {# minutes}}.',
-    thenTap: 'When the time has passed, tap the chip again and claim it on the page that opens.',
-    nowTap: 'The waiting time is over. Tap the chip again, and claim it on the page that opens.',
+    waitWords: {
+      minutes: 'The claim opens in about {count, plural, one {one minute} other {# minutes}}.',
+      hours: 'The claim opens in about {count, plural, one {one hour} other {# hours}}.',
+      days: 'The claim opens in {count, plural, one {one day} other {# days}}, on {date}.',
+    },
+    calendar: 'Add it to your calendar',
+    thenTap: 'Then hold your phone to the chip again, and claim it on the page that opens.',
+    nowTap: 'The wait is over. Hold your phone to the chip again, and claim it on the page that opens.',
     until: 'The registration holds for {time}.',
+    untilDays: 'The registration holds for {count, plural, one {one day} other {# days}}, until {date}.',
     reload: 'If this page does not change by itself, load it again then.',
-    tooLate: 'The registration has run out. Tap the chip again and register once more.',
+    tooLate: 'The registration has run out. Hold your phone to the chip again, and register once more.',
+  },
+  calendar: {
+    summary: 'The claim of {name} opens',
+    description: 'Hold your phone to the chip again, and claim it on the page that opens.',
   },
   closed: {
-    future: 'This opens on {day, date} (UTC).',
+    future: 'This opens on {date}.',
     futureUndated: 'This has not opened yet.',
-    over: 'This ended on {day, date} (UTC).',
+    over: 'This ended on {day, date}.',
     overUndated: 'This is over.',
     'not-approved': 'This is not available at the moment.',
     claimed: 'The piece was claimed after this tap.',
-    withdrawn: 'The team has withdrawn the registration. Tap the chip again to register once more.',
-    used: 'This tap was used elsewhere, in an app or on another page. Tap the chip again to do this here.',
-    expired: 'The time for this tap is over. Tap the chip again.',
+    withdrawn:
+      'The team has withdrawn the registration. Hold your phone to the chip again to register once more.',
+    used: 'This tap was used elsewhere, in an app or on another page. Hold your phone to the chip again to do this here.',
+    expired: 'The time for this tap is over. Hold your phone to the chip again.',
   },
   check: {
     claim: 'When you press {button}, it goes to {to}. This cannot be undone.',
     mint: 'When you press {button}, the token is made and goes to {to}. This cannot be undone.',
-    register: 'When you press {button}, {to} is registered for step 2.',
+    register: 'When you press {button}, {to} is registered for step 2, and the wait begins anew: {wait}.',
+    registerKept:
+      'When you press {button}, {to} stays registered as it is: its wait goes on, and the claim opens on {date}.',
+    registerOpen: '{to} is registered already, and its wait is over: do step 2.',
     badge: 'When you press {button}, the badge goes to {to}.',
     guestbook: 'When you press {button}, the entry is recorded for {to}.',
     thisEmail: 'this email address',
   },
   script: {
+    genuineAgo: 'Genuine, tapped {time}',
     sending: 'Sending …',
     offline: 'The service cannot be reached. What you typed is kept: try again in a moment.',
     failed: 'The answer could not be read. Your input is still here: try again.',
@@ -125,6 +158,7 @@ export const en = {
     wallet: 'Fill in from the wallet in this browser',
     walletShort: 'Wallet',
     walletNamed: 'Fill in from {name}',
+    walletAsked: 'The wallet was asked for an address. Look for its window.',
     walletRefused: 'The wallet gave no address. You can type one in instead.',
     walletFailed: 'The wallet does not answer. You can type an address in instead.',
   },
@@ -145,23 +179,24 @@ export const en = {
       'Names cannot be looked up here. Enter the wallet address itself: 0x and 40 characters.',
     registration_missing: 'This wallet is not registered yet. Do step 1 first.',
     registration_early: 'The waiting time is not over yet. Nothing was used up.',
-    registration_expired: 'The registration has run out. Tap the chip again and register once more.',
+    registration_expired:
+      'The registration has run out. Hold your phone to the chip again, and register once more.',
     registration_same_tap:
-      'This step needs another tap. Tap the chip again, and claim it on the page that opens.',
+      'This step needs another tap. Hold your phone to the chip again, and claim it on the page that opens.',
     token_taken: 'Somebody else did the same at the same moment. Nothing was used up: try again.',
     transaction_refused:
       'The transaction was refused before it was sent. Ask the team that gave you the piece.',
     simulation_reverted:
       'The contract of this piece would refuse that. Nothing was sent or used up. Check the wallet, or ask the team that gave you the piece.',
     reverted:
-      'The contract refused the transaction. Tap the chip again and try once more; if that does not help, ask the team that gave you the piece.',
+      'The contract refused the transaction. Hold your phone to the chip again, and try once more; if that does not help, ask the team that gave you the piece.',
     transaction_budget_spent:
-      'The team’s budget for today is used up. You lose nothing: tap the chip again tomorrow.',
+      'The team’s budget for today is used up. You lose nothing: hold your phone to the chip again tomorrow.',
     cancelled: `That was given up, and had no effect. ${tapAgain}`,
     conflict:
       'This is not possible right now. Nothing was used up. Try again later; if that does not help, ask the team that gave you the piece.',
     idempotency_conflict:
-      'Another wallet was entered for this a moment ago, and that one counts. Wait for its result.',
+      'What you entered came too late: another wallet was entered on another page of this tap, and that one counts.',
     rate_limited: 'That was too often in a short time. Nothing was used up.',
     badge_not_active: 'This badge cannot be collected now.',
     badge_codes_gone: 'All badges of this event have been collected.',
@@ -223,7 +258,7 @@ export const en = {
     disabled: {
       title: 'This chip was switched off',
       advice:
-        'The team that made it has switched it off, so tapping again does not help. If it is yours, contact whoever gave it to you.',
+        'The team that made it has switched it off, so holding your phone to it again does not help. If it is yours, contact whoever gave it to you.',
     },
   },
   printed: {
@@ -242,7 +277,7 @@ export const en = {
   unable: {
     busy: {
       title: 'Too many at once',
-      advice: 'There were many requests from your network.',
+      advice: 'There were many requests from your network. Wait here: this page loads again by itself.',
     },
     often: {
       title: 'Too many tries',

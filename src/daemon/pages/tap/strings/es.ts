@@ -8,6 +8,7 @@ export const es: Messages = {
   genuineSince: {
     minutes: 'Auténtico, escaneado hace {count, plural, one {un minuto} other {# minutos}}',
     hours: 'Auténtico, escaneado hace {count, plural, one {una hora} other {# horas}}',
+    days: 'Auténtico, escaneado hace {count, plural, one {un día} other {# días}}',
   },
   fallbackTitle: 'Este chip es auténtico',
   logo: 'Logotipo',
@@ -15,6 +16,8 @@ export const es: Messages = {
   videoOf: 'Vídeo de {name}',
   owner: 'Propietario',
   ownerUnknown: 'desconocido',
+  ownerNobody: 'todavía nadie',
+  ownerYou: '(tú)',
   edition: 'Edición',
   seal: 'Precinto',
   sealClosed: 'intacto',
@@ -33,29 +36,47 @@ export const es: Messages = {
   viewToken: 'Ver el token en el explorador',
   explorer: 'Ver la transacción en el explorador',
   transaction: 'Transacción {hash}',
-  timeLeft: 'Tiempo restante: {time}. Si necesitas más, vuelve a escanear el chip.',
+  timeLeft: 'Tiempo restante: {time}. Si necesitas más, vuelve a acercar el teléfono al chip.',
   timeAtMost:
-    'Tienes {count, plural, one {un minuto} other {# minutos}} desde que se cargó esta página. Si necesitas más, vuelve a escanear el chip.',
+    'Tienes {time} desde que se cargó esta página. Si necesitas más, vuelve a acercar el teléfono al chip.',
   timeOver: 'Se acabó el tiempo. Vuelve a acercar el teléfono al chip.',
+  duration: {
+    seconds: '{count, plural, one {un segundo} other {# segundos}}',
+    minutes: '{count, plural, one {un minuto} other {# minutos}}',
+    hours: '{count, plural, one {una hora} other {# horas}}',
+    days: '{count, plural, one {un día} other {# días}}',
+  },
   recipient: 'Dirección de wallet o nombre ENS',
   recipientHint: '0x… o nombre.eth',
   recipientOrEmail: 'Wallet, nombre ENS o correo',
   recipientOrEmailHint: '0x…, nombre.eth o correo',
   step: 'Paso {number} de 2: {title}',
+  whatIsWallet: '¿Qué es una wallet?',
+  walletIs:
+    'Una aplicación o un pequeño dispositivo que guarda lo que tienes en una blockchain. Su dirección es 0x y 40 caracteres; un nombre como nombre.eth puede sustituirla.',
   titles: {
     register: 'Registrar una wallet',
     claim: 'Poner la pieza a mi nombre',
     badge: 'Obtener la insignia',
     guestbook: 'Firmar el libro de visitas',
   },
+  closedTitles: {
+    register: 'Registro',
+    claim: 'Cambio de nombre',
+    badge: 'Insignia',
+    guestbook: 'Libro de visitas',
+  },
   explain: {
     register:
-      'Indica qué wallet recibirá la pieza. Todavía no se transfiere nada: tras un tiempo de espera, vuelves a acercar el teléfono al chip y la pones a tu nombre.',
+      'Indica qué wallet recibirá la pieza. Todavía no se transfiere nada: tras una espera de {wait}, vuelves a acercar el teléfono al chip y la pones a tu nombre.',
     claim: 'Indica tu wallet y el token de esta pieza se enviará allí. No te cuesta nada.',
     claimStep: 'El token de esta pieza se envía a la wallet que registraste.',
     claimLater:
       'Si registraste una wallet en un escaneo anterior, pon la pieza a tu nombre aquí. Si no, empieza por el paso 1.',
-    mint: 'Indica tu wallet y el token de esta pieza se creará y se enviará allí. No te cuesta nada.',
+    claimFrom:
+      'Si ahora es tuya, indica tu wallet: el token se enviará allí y {owner} lo pierde. No te cuesta nada.',
+    claimOwn: 'Es tuya. Si debe estar en otra wallet, indícala: {owner} la pierde.',
+    mint: 'Todavía no es de nadie. Indica tu wallet y el token de esta pieza se creará y se enviará allí. No te cuesta nada.',
     badge: 'Indica adónde enviar la insignia. No te cuesta nada.',
     guestbook: 'Indica tu wallet y tu firma quedará registrada a su nombre. No te cuesta nada.',
   },
@@ -81,20 +102,32 @@ export const es: Messages = {
   },
   somebody: 'la wallet indicada',
   registered: {
+    anew: 'Con esto, la espera empieza de nuevo.',
+    kept: 'Esta wallet ya estaba registrada: su espera sigue desde el {date}.',
     wait: 'El paso 2 se abre en {time}.',
-    waitWords: 'El paso 2 se abre en {count, plural, one {un minuto} other {unos # minutos}}.',
+    waitWords: {
+      minutes: 'El paso 2 se abre en {count, plural, one {un minuto} other {unos # minutos}}.',
+      hours: 'El paso 2 se abre en {count, plural, one {una hora} other {unas # horas}}.',
+      days: 'El paso 2 se abre en {count, plural, one {un día} other {# días}}, el {date}.',
+    },
+    calendar: 'Añadir a tu calendario',
     thenTap:
       'Cuando pase ese tiempo, vuelve a acercar el teléfono al chip y pon la pieza a tu nombre en la página que se abra.',
     nowTap:
       'El tiempo de espera ha terminado. Vuelve a acercar el teléfono al chip y pon la pieza a tu nombre en la página que se abra.',
     until: 'El registro es válido durante {time}.',
+    untilDays: 'El registro es válido durante {count, plural, one {un día} other {# días}}, hasta el {date}.',
     reload: 'Si esta página no cambia por sí sola, vuelve a cargarla entonces.',
     tooLate: 'El registro ha caducado. Vuelve a acercar el teléfono al chip y registra otra vez tu wallet.',
   },
+  calendar: {
+    summary: 'Ya puedes poner a tu nombre: {name}',
+    description: 'Vuelve a acercar el teléfono al chip y pon la pieza a tu nombre en la página que se abra.',
+  },
   closed: {
-    future: 'Disponible a partir del {day, date} (UTC).',
+    future: 'Disponible a partir del {date}.',
     futureUndated: 'Todavía no está disponible.',
-    over: 'Estuvo disponible hasta el {day, date} (UTC).',
+    over: 'Estuvo disponible hasta el {day, date}.',
     overUndated: 'Ya ha terminado.',
     'not-approved': 'No está disponible en este momento.',
     claimed: 'Alguien puso la pieza a su nombre después de este escaneo.',
@@ -106,12 +139,16 @@ export const es: Messages = {
   check: {
     claim: 'Al pulsar «{button}», pasa a {to}. No se puede deshacer.',
     mint: 'Al pulsar «{button}», el token se crea y se envía a {to}. No se puede deshacer.',
-    register: 'Al pulsar «{button}», {to} queda para el paso 2.',
+    register: 'Al pulsar «{button}», {to} queda para el paso 2 y la espera empieza de nuevo: {wait}.',
+    registerKept:
+      'Al pulsar «{button}», {to} queda como está: su espera sigue y el paso 2 se abre el {date}.',
+    registerOpen: '{to} ya está registrada y su espera ha terminado: continúa con el paso 2.',
     badge: 'Al pulsar «{button}», la insignia se envía a {to}.',
     guestbook: 'Al pulsar «{button}», la firma queda registrada para {to}.',
     thisEmail: 'esta dirección de correo',
   },
   script: {
+    genuineAgo: 'Auténtico, escaneado {time}',
     sending: 'Enviando…',
     offline: 'No se puede conectar con el servicio. Lo que escribiste sigue aquí: inténtalo en un momento.',
     failed: 'No se pudo leer la respuesta. Lo que escribiste sigue aquí: inténtalo de nuevo.',
@@ -121,6 +158,7 @@ export const es: Messages = {
     wallet: 'Rellenar con la wallet de este navegador',
     walletShort: 'Wallet',
     walletNamed: 'Rellenar con {name}',
+    walletAsked: 'Se ha pedido una dirección a la wallet. Busca su ventana.',
     walletRefused: 'La wallet no ha dado ninguna dirección. Puedes escribir una.',
     walletFailed: 'La wallet no responde. Puedes escribir una dirección.',
   },
@@ -154,12 +192,12 @@ export const es: Messages = {
     reverted:
       'El contrato rechazó la transacción. Vuelve a acercar el teléfono al chip e inténtalo de nuevo; si no sirve, pregunta al equipo que te dio la pieza.',
     transaction_budget_spent:
-      'El presupuesto del equipo para hoy se ha agotado. No pierdes nada: vuelve a escanear el chip mañana.',
+      'El presupuesto del equipo para hoy se ha agotado. No pierdes nada: vuelve a acercar el teléfono al chip mañana.',
     cancelled: `La operación se abandonó y no tuvo efecto. ${tapAgain}`,
     conflict:
       'Ahora mismo no es posible. No se ha gastado nada. Inténtalo más tarde; si no sirve, pregunta al equipo que te dio la pieza.',
     idempotency_conflict:
-      'Hace un momento se indicó otra wallet para esto, y es la que cuenta. Espera su resultado.',
+      'Lo que escribiste llegó tarde: en otra página de este escaneo se indicó otra wallet, y es la que cuenta.',
     rate_limited: 'Demasiados intentos en poco tiempo. No se ha gastado nada.',
     badge_not_active: 'Esta insignia no está disponible ahora.',
     badge_codes_gone: 'Ya se han entregado todas las insignias de este evento.',
@@ -251,7 +289,7 @@ export const es: Messages = {
   unable: {
     busy: {
       title: 'Demasiadas peticiones a la vez',
-      advice: 'Han llegado muchas peticiones desde tu red.',
+      advice: 'Han llegado muchas peticiones desde tu red. Espera aquí: esta página se vuelve a cargar sola.',
     },
     often: {
       title: 'Demasiados intentos',

@@ -8,6 +8,7 @@ export const fr: Messages = {
   genuineSince: {
     minutes: 'Authentique, scannée il y a {count, plural, one {une minute} other {# minutes}}',
     hours: 'Authentique, scannée il y a {count, plural, one {une heure} other {# heures}}',
+    days: 'Authentique, scannée il y a {count, plural, one {un jour} other {# jours}}',
   },
   fallbackTitle: 'Cette puce est authentique',
   logo: 'Logo',
@@ -15,6 +16,8 @@ export const fr: Messages = {
   videoOf: 'Vidéo : {name}',
   owner: 'Propriétaire',
   ownerUnknown: 'inconnu',
+  ownerNobody: 'personne encore',
+  ownerYou: '(vous)',
   edition: 'Édition',
   seal: 'Scellé',
   sealClosed: 'intact',
@@ -33,29 +36,49 @@ export const fr: Messages = {
   viewToken: 'Voir le jeton dans l’explorateur',
   explorer: 'Voir la transaction dans l’explorateur',
   transaction: 'Transaction {hash}',
-  timeLeft: 'Temps restant : {time}. Pour en avoir davantage, scannez de nouveau la puce.',
+  timeLeft:
+    'Temps restant : {time}. Pour en avoir davantage, approchez de nouveau votre téléphone de la puce.',
   timeAtMost:
-    'Vous disposez de {count, plural, one {une minute} other {# minutes}} à partir du chargement de cette page. Pour en avoir davantage, scannez de nouveau la puce.',
+    'Vous disposez de {time} à partir du chargement de cette page. Pour en avoir davantage, approchez de nouveau votre téléphone de la puce.',
   timeOver: 'Le temps est écoulé. Approchez de nouveau votre téléphone de la puce.',
+  duration: {
+    seconds: '{count, plural, one {une seconde} other {# secondes}}',
+    minutes: '{count, plural, one {une minute} other {# minutes}}',
+    hours: '{count, plural, one {une heure} other {# heures}}',
+    days: '{count, plural, one {un jour} other {# jours}}',
+  },
   recipient: 'Adresse de portefeuille ou nom ENS',
   recipientHint: '0x… ou nom.eth',
   recipientOrEmail: 'Portefeuille, nom ENS ou e-mail',
   recipientOrEmailHint: '0x…, nom.eth ou e-mail',
   step: 'Étape {number} sur 2 : {title}',
+  whatIsWallet: 'Qu’est-ce qu’un portefeuille ?',
+  walletIs:
+    'Une application ou un petit appareil qui garde ce que vous possédez sur une blockchain. Son adresse se compose de 0x et de 40 caractères ; un nom comme nom.eth peut la remplacer.',
   titles: {
     register: 'Enregistrer un portefeuille',
     claim: 'Mettre l’objet à mon nom',
     badge: 'Obtenir le badge',
     guestbook: 'Signer le livre d’or',
   },
+  closedTitles: {
+    register: 'Enregistrement',
+    claim: 'Mise à votre nom',
+    badge: 'Badge',
+    guestbook: 'Livre d’or',
+  },
   explain: {
     register:
-      'Indiquez le portefeuille qui recevra l’objet. Rien n’est encore transféré : après un délai, vous approchez de nouveau votre téléphone de la puce et mettez l’objet à votre nom.',
+      'Indiquez le portefeuille qui recevra l’objet. Rien n’est encore transféré : après un délai de {wait}, vous approchez de nouveau votre téléphone de la puce et mettez l’objet à votre nom.',
     claim: 'Indiquez votre portefeuille : le jeton de cet objet y sera envoyé. Cela ne vous coûte rien.',
     claimStep: 'Le jeton de cet objet est envoyé au portefeuille que vous avez enregistré.',
     claimLater:
       'Si vous avez enregistré un portefeuille lors d’un scan précédent, mettez l’objet à votre nom ici. Sinon, commencez par l’étape 1.',
-    mint: 'Indiquez votre portefeuille : le jeton de cet objet sera créé et y sera envoyé. Cela ne vous coûte rien.',
+    claimFrom:
+      'Si l’objet est maintenant à vous, indiquez votre portefeuille : le jeton y sera envoyé, et {owner} le perd. Cela ne vous coûte rien.',
+    claimOwn:
+      'L’objet est à vous. S’il doit aller dans un autre portefeuille, indiquez-le : {owner} le perd.',
+    mint: 'L’objet n’est encore à personne. Indiquez votre portefeuille : le jeton de cet objet sera créé et y sera envoyé. Cela ne vous coûte rien.',
     badge: 'Indiquez où envoyer le badge. Cela ne vous coûte rien.',
     guestbook:
       'Indiquez votre portefeuille : votre signature sera inscrite à son nom. Cela ne vous coûte rien.',
@@ -83,21 +106,35 @@ export const fr: Messages = {
   },
   somebody: 'le portefeuille indiqué',
   registered: {
+    anew: 'Le délai repart ainsi de zéro.',
+    kept: 'Ce portefeuille était déjà enregistré : son délai court toujours depuis le {date}.',
     wait: 'L’étape 2 sera possible dans {time}.',
-    waitWords: 'L’étape 2 sera possible dans environ {count, plural, one {une minute} other {# minutes}}.',
+    waitWords: {
+      minutes: 'L’étape 2 sera possible dans environ {count, plural, one {une minute} other {# minutes}}.',
+      hours: 'L’étape 2 sera possible dans environ {count, plural, one {une heure} other {# heures}}.',
+      days: 'L’étape 2 sera possible dans {count, plural, one {un jour} other {# jours}}, le {date}.',
+    },
+    calendar: 'Ajouter à votre calendrier',
     thenTap:
       'Une fois le délai passé, approchez de nouveau votre téléphone de la puce et mettez l’objet à votre nom sur la page qui s’ouvre.',
     nowTap:
       'Le délai est passé. Approchez de nouveau votre téléphone de la puce et mettez l’objet à votre nom sur la page qui s’ouvre.',
     until: 'L’enregistrement est encore valable {time}.',
+    untilDays:
+      'L’enregistrement est encore valable {count, plural, one {un jour} other {# jours}}, jusqu’au {date}.',
     reload: 'Si cette page ne change pas d’elle-même, rechargez-la à ce moment-là.',
     tooLate:
       'L’enregistrement a expiré. Approchez de nouveau votre téléphone de la puce et enregistrez de nouveau votre portefeuille.',
   },
+  calendar: {
+    summary: 'À mettre à votre nom : {name}',
+    description:
+      'Approchez de nouveau votre téléphone de la puce et mettez l’objet à votre nom sur la page qui s’ouvre.',
+  },
   closed: {
-    future: 'Possible à partir du {day, date} (UTC).',
+    future: 'Possible à partir du {date}.',
     futureUndated: 'Ce n’est pas encore possible.',
-    over: 'C’était possible jusqu’au {day, date} (UTC).',
+    over: 'C’était possible jusqu’au {day, date}.',
     overUndated: 'C’est terminé.',
     'not-approved': 'Ce n’est pas possible pour le moment.',
     claimed: 'L’objet a trouvé un propriétaire après ce scan.',
@@ -109,12 +146,17 @@ export const fr: Messages = {
   check: {
     claim: 'En appuyant sur « {button} », vous l’attribuez à {to}. C’est irréversible.',
     mint: 'En appuyant sur « {button} », le jeton est créé et envoyé à {to}. C’est irréversible.',
-    register: 'En appuyant sur « {button} », vous enregistrez {to} pour l’étape 2.',
+    register:
+      'En appuyant sur « {button} », vous enregistrez {to} pour l’étape 2, et le délai repart de zéro : {wait}.',
+    registerKept:
+      'En appuyant sur « {button} », {to} reste enregistré : son délai continue, et l’étape 2 sera possible le {date}.',
+    registerOpen: '{to} est déjà enregistré, et son délai est passé : passez à l’étape 2.',
     badge: 'En appuyant sur « {button} », le badge est envoyé à {to}.',
     guestbook: 'En appuyant sur « {button} », vous signez pour {to}.',
     thisEmail: 'cette adresse e-mail',
   },
   script: {
+    genuineAgo: 'Authentique, scannée {time}',
     sending: 'Envoi en cours…',
     offline: 'Le service est injoignable. Votre saisie est conservée : réessayez dans un instant.',
     failed: 'La réponse était illisible. Votre saisie est conservée : réessayez.',
@@ -124,6 +166,7 @@ export const fr: Messages = {
     wallet: 'Remplir avec le portefeuille de ce navigateur',
     walletShort: 'Portefeuille',
     walletNamed: 'Remplir avec {name}',
+    walletAsked: 'Une adresse a été demandée au portefeuille. Cherchez sa fenêtre.',
     walletRefused: 'Le portefeuille n’a donné aucune adresse. Vous pouvez en saisir une.',
     walletFailed: 'Le portefeuille ne répond pas. Vous pouvez saisir une adresse.',
   },
@@ -156,12 +199,12 @@ export const fr: Messages = {
     reverted:
       'Le contrat a refusé la transaction. Approchez de nouveau votre téléphone de la puce et réessayez ; si cela ne suffit pas, adressez-vous à l’équipe de qui vous tenez l’objet.',
     transaction_budget_spent:
-      'Le budget de l’équipe pour aujourd’hui est épuisé. Vous ne perdez rien : revenez scanner la puce demain.',
+      'Le budget de l’équipe pour aujourd’hui est épuisé. Vous ne perdez rien : approchez de nouveau votre téléphone de la puce demain.',
     cancelled: `L’opération a été abandonnée et n’a eu aucun effet. ${tapAgain}`,
     conflict:
       'Ce n’est pas possible pour le moment. Rien n’a été consommé. Réessayez plus tard ; si cela ne suffit pas, adressez-vous à l’équipe de qui vous tenez l’objet.',
     idempotency_conflict:
-      'Un autre portefeuille vient d’être indiqué pour cela, et c’est lui qui compte. Attendez son résultat.',
+      'Votre saisie arrive trop tard : un autre portefeuille a été indiqué sur une autre page de ce scan, et c’est lui qui compte.',
     rate_limited: 'Trop de tentatives en peu de temps. Rien n’a été consommé.',
     badge_not_active: 'Ce badge n’est pas disponible actuellement.',
     badge_codes_gone: 'Tous les badges de cet événement ont été distribués.',
@@ -254,7 +297,8 @@ export const fr: Messages = {
   unable: {
     busy: {
       title: 'Trop de demandes à la fois',
-      advice: 'Beaucoup de demandes sont venues de votre réseau.',
+      advice:
+        'Beaucoup de demandes sont venues de votre réseau. Attendez ici : cette page se recharge d’elle-même.',
     },
     often: {
       title: 'Trop de tentatives',
