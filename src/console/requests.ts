@@ -10,12 +10,11 @@ type Scopes = { readonly [K in EndpointKey]?: Endpoints[K]['scope'] }
 export const reads = {
   'GET /admin/whoami': 'read',
   'GET /admin/teams': 'read',
-  'GET /admin/status': 'read',
   'GET /admin/taps': 'read',
   'GET /admin/taps/stats': 'read',
-  'GET /admin/chip-groups': 'read',
   'GET /admin/items': 'read',
-  'GET /admin/chips/export': 'read',
+  'GET /admin/chips': 'read',
+  'GET /admin/chips/stats': 'read',
   'GET /admin/chips/:uid': 'read',
   'GET /admin/chips/:uid/history': 'read',
 } as const satisfies Scopes

@@ -85,6 +85,17 @@ describe('a list of chips', () => {
     expect(await get('/admin/chips?tokenId=1')).toMatchObject({ code: 'invalid_input' })
   })
 
+  test('answers the chips of several UIDs, in any notation, of the teams that are seen', async () => {
+    const { chips } = await get(`/admin/chips?uid=${uids.jacket}&uid=${largeUid(3)}&uid=04FFFFFFFFFFFF`)
+    expect(chips).toHaveLength(2)
+    expect(chips).toContainEqual(expect.objectContaining({ uidHex: uids.jacket }))
+    expect(chips).toContainEqual(expect.objectContaining({ uid: largeUid(3) }))
+    expect(await get(`/admin/chips?team=Other&uid=${uids.jacket}`)).toMatchObject({ chips: [] })
+    expect(await get(`/admin/chips?uid=${uids.jacket}&label=L&team=Acme`)).toMatchObject({
+      code: 'invalid_input',
+    })
+  })
+
   test('finds a rare chip among many with its first page', async () => {
     const { chips } = await get('/admin/chips?team=Acme&chipGroup=Many&state=disabled')
     expect(chips).toMatchObject([{ uid: largeUid(added - 1), disabledAt: '2026-01-01T00:00:00.000Z' }])

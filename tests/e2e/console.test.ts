@@ -1,10 +1,18 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { audit } from '../support/axe.ts'
 import { openBrowser } from '../support/browser.ts'
+import { spawnCli } from '../support/cli-process.ts'
 import { environmentOf, openConsole, rootToken, startConsole } from '../support/console.ts'
+import { chipUid } from '../support/phygitals.ts'
+import { spawnDaemon } from '../support/process.ts'
+import { derived } from '../support/seeds.ts'
 import { chips, startTapPages, type TapPages } from '../support/tap-page.ts'
+import { tap, tapPath } from '../support/taps.ts'
 
 let daemon: TapPages
 let browser: Browser
@@ -178,4 +186,131 @@ test.for([['SIGINT'], ['SIGTERM'], ['SIGHUP']] as const)('ends on %s', async ([s
   await openConsole(console, browser)
   console.child.kill(signal)
   expect(await console.ended).toBe(0)
+})
+
+test('taps go on after the daemon was killed: none is missed, and none comes twice', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tapchip-console-restart-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const seedFile = join(folder, 'seed.json')
+  const uids = Array.from({ length: 4 }, (_, n) => chipUid(n + 1))
+  const group = { name: 'All', chips: uids.map((uid, n) => ({ uid, keySet: 101, label: `Coat ${n + 1}` })) }
+  writeFileSync(
+    seedFile,
+    JSON.stringify({ version: 1, keySets: [derived], teams: [{ name: 'Acme', chipGroups: [group] }] }),
+  )
+  const env = { TAPCHIP_ADMIN_TOKEN: rootToken, TAPCHIP_ADMIN: 'off' }
+  const start = (port: string) =>
+    spawnDaemon(['--data-dir', join(folder, 'data'), '--port', port, '--seed', seedFile], env)
+  const first = await start('0')
+  const { url } = first.ready
+  let counter = 0
+  const tapAll = async () => {
+    counter += 1
+    for (const uid of uids)
+      await fetch(url + tapPath(tap(derived, { uid }, counter)), { headers: { accept: 'text/html' } })
+  }
+  const console = await startConsole({ TAPCHIP_URL: url, TAPCHIP_ADMIN_TOKEN: rootToken })
+  const { page } = await openConsole(console, browser)
+  const rows = page.locator('main[data-screen=now] tbody tr[data-index]')
+  await tapAll()
+  await expect.poll(() => rows.count()).toBe(4)
+  // By their labels, which are looked up.
+  await expect.poll(() => rows.first().innerText()).toMatch(/Coat 4/)
+  await first.kill()
+  await page.locator('[data-away]').waitFor()
+  const second = await start(new URL(url).port)
+  onTestFinished(() => second.kill())
+  await tapAll()
+  await expect.poll(() => rows.count()).toBe(8)
+  await page.locator('[data-away]').waitFor({ state: 'detached' })
+  await tapAll()
+  await expect.poll(() => rows.count()).toBe(12)
+})
+
+test('chips are found by label, UID and item, and read by the keyboard alone', async () => {
+  const console = await startConsole(environmentOf(daemon))
+  const { page } = await openConsole(console, browser)
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Tab')
+  await page.goto(`${console.origin}/chips`)
+  const search = page.getByRole('searchbox')
+  const rows = page.locator('main[data-screen=chips] tbody tr[data-index]')
+  await rows.first().waitFor()
+  await search.fill('item:jacket')
+  await expect.poll(() => rows.count()).toBe(3)
+  expect(new URL(page.url()).searchParams.get('q')).toBe('item:jacket')
+  const uid = chips.jacket(3)
+  await search.fill(uid)
+  await expect.poll(() => rows.allInnerTexts()).toEqual([expect.stringContaining(uid)])
+  await search.fill('nothing like it')
+  await page.getByText('No chips match').waitFor()
+  expect(await audit(page)).toEqual([])
+  await search.fill('')
+  await expect.poll(() => rows.count()).toBeGreaterThan(5)
+  // From the search by Tab to the rows, then by arrows.
+  await rows.first().locator('a').focus()
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('ArrowDown')
+  await expect.poll(() => page.evaluate('document.activeElement.closest("tr")?.dataset.index')).toBe('2')
+  await page.keyboard.press('Enter')
+  await page.locator('main[data-screen=chip]').waitFor()
+  expect(await page.evaluate('document.activeElement.id')).toBe('content')
+  await page.goBack()
+  await rows.first().waitFor()
+})
+
+test('a key that may only read is shown no acts, and the server refuses them', async () => {
+  const answer = await fetch(`${daemon.ready.admin}/admin/admin-tokens`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${rootToken}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'looks', scopes: ['read'], team: 'Acme' }),
+  })
+  const { token } = JSON.parse(await answer.text())
+  const console = await startConsole(environmentOf(daemon, token))
+  const { page } = await openConsole(console, browser)
+  await page.goto(`${console.origin}/chips/${chips.jacket(1)}`)
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  expect(await page.getByRole('button', { name: 'Disable' }).count()).toBe(0)
+  const status = await page.evaluate(`fetch('/api/admin/chips/${chips.jacket(1)}/disable', {
+    method: 'POST', headers: { 'x-console-session': localStorage.getItem('tapchip-console-session') }
+  }).then(({ status }) => status)`)
+  expect(status).toBe(403)
+})
+
+test('in a protected context, an act takes its name', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'tapchip-console-home-'))
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }))
+  const env = { HOME: home, XDG_CONFIG_HOME: join(home, 'config') }
+  const run = async (...args: string[]) => {
+    const running = spawnCli(args, { ...env, TAPCHIP_ADMIN_TOKEN: rootToken }, home)
+    expect([await running.ended, running.stderr()]).toEqual([0, expect.anything()])
+  }
+  mkdirSync(join(home, 'config', 'tapchip'), { recursive: true })
+  const context = {
+    url: daemon.ready.url,
+    adminUrl: daemon.ready.admin,
+    adminToken: rootToken,
+    protected: true,
+  }
+  writeFileSync(
+    join(home, 'config', 'tapchip', 'config.json'),
+    JSON.stringify({ current: 'live', contexts: { live: context } }),
+    { mode: 0o600 },
+  )
+  await run('context', 'show')
+  const console = await startConsole(env)
+  const { page } = await openConsole(console, browser)
+  await page.goto(`${console.origin}/chips/${chips.jacket(6)}`)
+  await page.getByRole('button', { name: 'Disable' }).click()
+  const question = page.getByRole('dialog')
+  await question.getByRole('button', { name: 'Disable' }).click()
+  await question.getByText('not the name').waitFor()
+  await question.locator('input[name=confirm]').fill('live')
+  await question.getByRole('button', { name: 'Disable' }).click()
+  await page.getByRole('button', { name: 'Enable' }).waitFor()
+  const status = await page.evaluate(`fetch('/api/admin/chips/${chips.jacket(6)}/enable', {
+    method: 'POST', headers: { 'x-console-session': localStorage.getItem('tapchip-console-session') }
+  }).then(({ status }) => status)`)
+  expect(status).toBe(403)
 })

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
-import { language } from '../words/language.ts'
+import { locale } from '../words/language.ts'
 
 export interface Series {
   readonly label: string
@@ -21,9 +21,9 @@ interface PlotProps {
   readonly summary: string
 }
 
-const ticks = new Intl.NumberFormat(language, { notation: 'compact' })
-const hours = new Intl.DateTimeFormat(language, { timeStyle: 'short' })
-const days = new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short' })
+const ticks = new Intl.NumberFormat(locale, { notation: 'compact' })
+const hours = new Intl.DateTimeFormat(locale, { timeStyle: 'short' })
+const days = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short' })
 
 /** Each series with those below it added. */
 function stacked(series: readonly Series[]): number[][] {
@@ -52,7 +52,7 @@ function optionsOf(element: HTMLElement, { series, kind, height = 160 }: PlotPro
     height,
     legend: { show: false },
     cursor: { show: false },
-    padding: [8, 8, 0, 0],
+    padding: [8, 20, 0, 0],
     scales: { x: { time: true }, y: { range: (_, __, max) => [0, Math.max(4, Math.ceil(max * 1.1))] } },
     axes: [
       {

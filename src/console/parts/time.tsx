@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
-import { formatNumber, language } from '../words/language.ts'
+import { formatNumber, locale } from '../words/language.ts'
 import { shell } from '../words/shell.ts'
 
-const full = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium' })
-const clock = new Intl.DateTimeFormat(language, { timeStyle: 'medium' })
-const dateOnly = new Intl.DateTimeFormat(language, { dateStyle: 'medium' })
+const full = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' })
+const clock = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' })
+const dateOnly = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' })
 
 export const formatMoment = (iso: string): string => full.format(new Date(iso))
 export const formatClock = (iso: string): string => clock.format(new Date(iso))
@@ -39,12 +39,12 @@ interface TimeProps {
 }
 
 export function Time({ at, as = 'moment' }: TimeProps) {
-  const now = useNow(as === 'ago' ? 10_000 : 3_600_000)
   if (at === null) return <span class="quiet">{shell.never}</span>
-  const text = as === 'ago' ? formatAgo(at, now) : as === 'clock' ? formatClock(at) : formatMoment(at)
   return (
     <time dateTime={at} title={formatMoment(at)}>
-      {text}
+      {as === 'ago' ? <Ago at={at} /> : as === 'clock' ? formatClock(at) : formatMoment(at)}
     </time>
   )
 }
+
+const Ago = ({ at }: { readonly at: string }) => <>{formatAgo(at, useNow(10_000))}</>

@@ -24,6 +24,8 @@ interface TableProps<T> {
   readonly rowHeight?: number
   /** Called near the end of the rows, to fetch more. */
   readonly onEnd?: (() => void) | undefined
+  /** Called with the rows that are in the page. */
+  readonly onView?: ((rows: readonly T[]) => void) | undefined
   /** How many rows there are in all, if more than are here. */
   readonly total?: number | undefined
   /** Fits its rows up to this height; else it fills the height that the screen leaves. */
@@ -39,6 +41,7 @@ export function VirtualTable<T>({
   rowTo,
   rowHeight = 40,
   onEnd,
+  onView,
   total,
   maxHeight,
 }: TableProps<T>) {
@@ -46,6 +49,8 @@ export function VirtualTable<T>({
   const [, rerender] = useReducer((count: number, _: unknown) => count + 1, 0)
   const [width, setWidth] = useState(2000)
   const [focused, setFocused] = useState(0)
+  // Where keys that are pressed before the row is drawn go on from.
+  const target = useRef(0)
   const [virtualizer] = useState(
     () =>
       new Virtualizer<HTMLDivElement, HTMLTableRowElement>({
@@ -87,20 +92,28 @@ export function VirtualTable<T>({
     if (isNearEnd) onEnd?.()
   }, [isNearEnd, rows.length])
 
+  const firstKey = items[0]?.key
+  const lastKey = last?.key
+  // Rows are told apart by their keys, so the same ones are told once.
+  useEffect(() => {
+    onView?.(items.flatMap(({ index }) => rows[index] ?? []))
+  }, [firstKey, lastKey, rows.length === 0])
+
   const shown = columns.filter(({ from = 0 }) => width >= from)
   const before = items[0]?.start ?? 0
   const after = Math.max(0, virtualizer.getTotalSize() - (last?.end ?? 0))
 
   const focusRow = (index: number) => {
     const to = Math.max(0, Math.min(rows.length - 1, index))
+    target.current = to
     setFocused(to)
     virtualizer.scrollToIndex(to)
+    const focusLink = () =>
+      scroller.current
+        ?.querySelector<HTMLElement>(`[data-index="${target.current}"] [data-row-link]`)
+        ?.focus()
     // The row may be drawn by the scrolling alone.
-    requestAnimationFrame(() =>
-      requestAnimationFrame(() =>
-        scroller.current?.querySelector<HTMLElement>(`[data-index="${to}"] [data-row-link]`)?.focus(),
-      ),
-    )
+    requestAnimationFrame(() => requestAnimationFrame(focusLink))
   }
   const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 400) / rowHeight) - 1)
   const steps: Readonly<Record<string, (now: number) => number>> = {
@@ -113,10 +126,9 @@ export function VirtualTable<T>({
   }
   const onKeyDown = (event: KeyboardEvent) => {
     const step = steps[event.key]
-    const target = event.target
-    if (!step || !(target instanceof HTMLElement) || !target.matches('[data-row-link]')) return
+    if (!step || !(event.target instanceof HTMLElement) || !event.target.matches('[data-row-link]')) return
     event.preventDefault()
-    focusRow(step(Number(target.closest('[data-index]')?.getAttribute('data-index'))))
+    focusRow(step(target.current))
   }
 
   // The row that Tab leads to is one that is in the page.
@@ -163,7 +175,10 @@ export function VirtualTable<T>({
                         to={to}
                         data-row-link=""
                         tabIndex={index === tabStop ? 0 : -1}
-                        onFocus={() => setFocused(index)}
+                        onFocus={() => {
+                          target.current = index
+                          setFocused(index)
+                        }}
                       >
                         {cell(row)}
                       </Link>

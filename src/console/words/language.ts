@@ -1,6 +1,9 @@
 /** The browser's language, of those that there are. */
 export const language: 'en' | 'de' = /^de\b/i.test(navigator.language) ? 'de' : 'en'
 
+/** For numbers and times: with the browser's region, as for hours of the day. */
+export const locale = navigator.languages.find((one) => one.toLowerCase().startsWith(language)) ?? language
+
 /** The same words in another language: texts stay texts, functions keep what they take. */
 type Translated<W> = {
   readonly [K in keyof W]: W[K] extends (...input: infer A) => string
@@ -14,8 +17,8 @@ type Translated<W> = {
 export const inLanguage = <const W>(en: W, de: Translated<W>): Translated<W> =>
   language === 'de' ? de : (en as unknown as Translated<W>)
 
-const numbers = new Intl.NumberFormat(language)
-const shortNumbers = new Intl.NumberFormat(language, { notation: 'compact', maximumFractionDigits: 1 })
+const numbers = new Intl.NumberFormat(locale)
+const shortNumbers = new Intl.NumberFormat(locale, { notation: 'compact', maximumFractionDigits: 1 })
 
 export const formatNumber = (value: number): string => numbers.format(value)
 /** 1.2M. */

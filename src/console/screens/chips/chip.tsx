@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { uidToHex } from '../../../nfc/uid.ts'
 import { type AnswerOf, act } from '../../api.ts'
 import { ask } from '../../parts/ask.tsx'
 import { Copyable } from '../../parts/copy.tsx'
@@ -28,9 +29,11 @@ export function ChipScreen({ id }: ScreenProps) {
         <Act chip={data} onDone={chip.reload} />
       </header>
       <div class="chip-columns">
-        <Facts chip={data} />
+        <Panel title={words.about}>
+          <Facts chip={data} />
+        </Panel>
         <Panel title={words.history} className="chip-history">
-          <ChipHistory uid={data.uid} key={data.disabledAt} />
+          <ChipHistory uid={data.uidHex} key={data.disabledAt} />
         </Panel>
       </div>
     </div>
@@ -38,7 +41,7 @@ export function ChipScreen({ id }: ScreenProps) {
 }
 
 function Act({ chip, onDone }: { readonly chip: Chip; readonly onDone: () => void }) {
-  const { uid, team, disabledAt } = chip
+  const { uidHex, team, disabledAt } = chip
   const name = chip.label ?? chip.uidHex
   const isDisabled = disabledAt !== null
   const key = isDisabled ? 'POST /admin/chips/:uid/enable' : 'POST /admin/chips/:uid/disable'
@@ -53,7 +56,7 @@ function Act({ chip, onDone }: { readonly chip: Chip; readonly onDone: () => voi
       team,
       ...(isDisabled ? {} : { note: { label: words.reason, maxLength: 500 } }),
       run: async (confirmed, reason) => {
-        const params = { uid }
+        const params = { uid: uidHex }
         if (isDisabled) await act('POST /admin/chips/:uid/enable', { params }, confirmed)
         else await act('POST /admin/chips/:uid/disable', { params, body: { reason } }, confirmed)
         onDone()
@@ -114,7 +117,7 @@ function Facts({ chip }: { readonly chip: Chip }) {
       {chip.disabledReason && <Fact name={fields.reason}>{chip.disabledReason}</Fact>}
       {chip.replacedBy && (
         <Fact name={fields.replacedBy}>
-          <Link to={`/chips/${chip.replacedBy}`}>{chip.replacedBy}</Link>
+          <Link to={`/chips/${uidToHex(chip.replacedBy)}`}>{uidToHex(chip.replacedBy)}</Link>
         </Fact>
       )}
       <Fact name={fields.registered}>

@@ -4,6 +4,8 @@ import { Empty, Loading, Problem } from '../../parts/empty.tsx'
 import type { Tone } from '../../parts/state-badge.tsx'
 import { Timeline } from '../../parts/timeline.tsx'
 import { useRead } from '../../use-read.ts'
+import { Outcome } from '../now/outcome.tsx'
+import { words as outcomeWords } from '../now/words.ts'
 import { words } from './words.ts'
 
 type Happened = ElementOf<'GET /admin/chips/:uid/history'>
@@ -22,6 +24,22 @@ const tones: Readonly<Record<Happened['kind'], Tone>> = {
 
 const shown = (value: unknown): string =>
   value === null || value === undefined ? '–' : typeof value === 'string' ? value : JSON.stringify(value)
+
+const isOutcome = (value: unknown): value is keyof typeof outcomeWords.outcomes =>
+  typeof value === 'string' && value in outcomeWords.outcomes
+
+const TapTitle = ({ detail }: Pick<Happened, 'detail'>) => (
+  <>
+    {words.kinds.tap} {isOutcome(detail?.outcome) ? <Outcome outcome={detail.outcome} /> : null}
+  </>
+)
+
+/** What else is known, in one line. */
+const factsOf = (detail: Happened['detail']): string =>
+  Object.entries(detail ?? {})
+    .filter(([name, value]) => name !== 'outcome' && value !== null)
+    .map(([name, value]) => `${name} ${shown(value)}`)
+    .join(' · ')
 
 /** A chip's whole life, newest first; older parts on request. */
 export function ChipHistory({ uid }: { readonly uid: string }) {
@@ -58,7 +76,7 @@ export function ChipHistory({ uid }: { readonly uid: string }) {
           at,
           by,
           tone: tones[kind],
-          title: words.kinds[kind],
+          title: kind === 'tap' ? <TapTitle detail={detail} /> : words.kinds[kind],
           children: (
             <>
               {Object.entries(changes ?? {}).map(([column, { from, to }]) => (
@@ -66,11 +84,7 @@ export function ChipHistory({ uid }: { readonly uid: string }) {
                   {column}: <del>{shown(from)}</del> → <ins>{shown(to)}</ins>
                 </p>
               ))}
-              {Object.entries(detail ?? {}).map(([name, value]) => (
-                <p key={name} class="quiet">
-                  {name}: {shown(value)}
-                </p>
-              ))}
+              <p class="quiet">{factsOf(detail)}</p>
             </>
           ),
         }))}

@@ -1,34 +1,24 @@
-import { useMemo, useRef, useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
+import { uidToHex } from '../../../nfc/uid.ts'
+import { useChipNames } from '../../chip-names.ts'
 import { type SeenTap, useLive } from '../../live.ts'
-import { Empty } from '../../parts/empty.tsx'
 import { Figure, Panel, Ranking } from '../../parts/panel.tsx'
 import { Plot } from '../../parts/plot.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import { Time, useNow } from '../../parts/time.tsx'
-import { type Column, VirtualTable } from '../../parts/virtual-table.tsx'
 import { Link, usePlace, useTeam } from '../../router.tsx'
+import { currentSession } from '../../session.ts'
 import { useRead } from '../../use-read.ts'
-import { formatNumber, formatShort } from '../../words/language.ts'
+import { formatNumber, formatShort, locale } from '../../words/language.ts'
 import { shell } from '../../words/shell.ts'
+import { LiveTaps } from './live-taps.tsx'
 import { countMinutes } from './minutes.ts'
-import { Outcome } from './outcome.tsx'
 import { suspicions } from './suspicion.ts'
 import { words } from './words.ts'
 
 const hourMs = 3_600_000
 const minutesShown = 30
 const statsEveryMs = 15_000
-
-const columns: readonly Column<SeenTap>[] = [
-  { key: 'chip', title: words.chip, width: 2, cell: ({ uid }) => uid ?? words.unknownChip },
-  {
-    key: 'outcome',
-    title: words.outcome,
-    width: '150px',
-    cell: ({ outcome }) => <Outcome outcome={outcome} />,
-  },
-  { key: 'at', title: words.time, width: '120px', cell: ({ at }) => <Time at={at} as="clock" /> },
-]
 
 export function NowScreen() {
   const { taps } = useLive()
@@ -42,8 +32,12 @@ export function NowScreen() {
   return (
     <div class="now" data-wall={isWall ? '' : undefined}>
       <h1 class={isWall ? 'now-title' : 'for-readers'}>{shell.screens.now}</h1>
-      <Summary taps={ofTeam} />
-      <LiveTaps taps={ofTeam} isWall={isWall} />
+      <Summary taps={ofTeam} height={isWall ? 240 : 160} />
+      <LiveTaps
+        taps={ofTeam}
+        isWall={isWall}
+        withTeam={!isWall && team === '' && currentSession().who?.team === null}
+      />
       <aside class="now-aside">
         <Suspicious taps={ofTeam} />
         <Opened taps={ofTeam} />
@@ -54,7 +48,7 @@ export function NowScreen() {
   )
 }
 
-function Summary({ taps }: { readonly taps: readonly SeenTap[] }) {
+function Summary({ taps, height }: { readonly taps: readonly SeenTap[]; readonly height: number }) {
   const now = useNow(1000)
   const team = useTeam() || undefined
   const { data } = useRead(
@@ -69,7 +63,7 @@ function Summary({ taps }: { readonly taps: readonly SeenTap[] }) {
   const refused = rows.map((row) => row.refused ?? 0)
   const sumOf = (values: readonly number[]) => values.reduce((sum, one) => sum + one, 0)
   const [all, bad] = [sumOf(valid) + sumOf(refused), sumOf(refused)]
-  const share = new Intl.NumberFormat(undefined, { style: 'percent' }).format(all === 0 ? 0 : bad / all)
+  const share = new Intl.NumberFormat(locale, { style: 'percent' }).format(all === 0 ? 0 : bad / all)
   const summary = (values: readonly number[]) =>
     words.plotSummary(formatNumber(sumOf(values)), formatNumber(Math.max(0, ...values)))
   const both = (a: readonly number[], b: readonly number[]) => a.map((one, index) => one + (b[index] ?? 0))
@@ -88,65 +82,20 @@ function Summary({ taps }: { readonly taps: readonly SeenTap[] }) {
         />
       </dl>
       <Plot
+        height={height}
         title={words.perMinute}
         at={minutes.at}
         series={series(minutes.valid, minutes.refused)}
         summary={summary(both(minutes.valid, minutes.refused))}
       />
       <Plot
+        height={height}
         title={words.perHour}
         at={rows.map(({ from }) => Date.parse(from ?? '') / 1000)}
         series={series(valid, refused)}
         summary={summary(both(valid, refused))}
       />
     </div>
-  )
-}
-
-/** Stands still while somebody reads further down, and says how many came since. */
-function LiveTaps({ taps, isWall }: { readonly taps: readonly SeenTap[]; readonly isWall: boolean }) {
-  const [stopped, setStopped] = useState<readonly SeenTap[]>()
-  const box = useRef<HTMLDivElement>(null)
-  const shown = stopped ?? taps
-  const newest = shown[0]?.seq ?? 0
-  const waiting = stopped === undefined ? 0 : taps.filter(({ seq }) => seq > newest).length
-  const onScroll = (event: Event) => {
-    const { target } = event
-    if (!(target instanceof HTMLElement)) return
-    if (target.scrollTop > 8 && stopped === undefined) setStopped(taps)
-    else if (target.scrollTop <= 8 && stopped !== undefined) setStopped(undefined)
-  }
-  const goOn = () => {
-    setStopped(undefined)
-    box.current?.querySelector('.table')?.scrollTo({ top: 0 })
-  }
-  return (
-    <Panel
-      title={words.taps}
-      className="now-taps"
-      aside={
-        waiting > 0 ? (
-          <button type="button" class="button small" onClick={goOn}>
-            ↑ {words.paused(formatNumber(waiting))}
-          </button>
-        ) : undefined
-      }
-    >
-      <div class="now-table" ref={box} onScrollCapture={onScroll}>
-        {shown.length === 0 ? (
-          <Empty title={words.none}>{words.noneNext}</Empty>
-        ) : (
-          <VirtualTable
-            label={words.taps}
-            rows={shown}
-            columns={columns}
-            rowKey={({ seq }) => seq}
-            rowTo={({ uid }) => (uid === null ? undefined : `/chips/${uid}`)}
-            rowHeight={isWall ? 72 : 40}
-          />
-        )}
-      </div>
-    </Panel>
   )
 }
 
@@ -178,6 +127,12 @@ function Top({ by }: { readonly by: 'group' | 'item' }) {
   )
 }
 
+function ChipLink({ uid }: { readonly uid: string | null }) {
+  const nameOf = useChipNames(uid === null ? [] : [uid])
+  if (uid === null) return null
+  return <Link to={`/chips/${uidToHex(uid)}`}>{nameOf(uid)?.label ?? uidToHex(uid)}</Link>
+}
+
 function Suspicious({ taps }: { readonly taps: readonly SeenTap[] }) {
   const now = useNow(10_000)
   const found = useMemo(() => suspicions(taps, now - hourMs).slice(0, 6), [taps, now])
@@ -193,8 +148,7 @@ function Suspicious({ taps }: { readonly taps: readonly SeenTap[] }) {
               <li key={`${outcome} ${uid}`}>
                 <StateBadge tone="bad">{say(formatNumber(count))}</StateBadge>
                 <span class="quiet">
-                  {uid === null ? null : <Link to={`/chips/${uid}`}>{uid}</Link>}{' '}
-                  <Time at={latest} as="clock" />
+                  <ChipLink uid={uid} /> <Time at={latest} as="clock" />
                 </span>
               </li>
             )
@@ -220,7 +174,7 @@ function Opened({ taps }: { readonly taps: readonly SeenTap[] }) {
         <ul class="list">
           {opened.slice(0, 6).map(({ seq, uid, at }) => (
             <li key={seq}>
-              <Link to={`/chips/${uid}`}>{uid}</Link>
+              <ChipLink uid={uid} />
               <span class="quiet">
                 <Time at={at} as="clock" />
               </span>

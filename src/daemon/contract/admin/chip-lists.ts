@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { chipStates } from '../../../values/chip-states.ts'
 import { adminEndpoint } from '../endpoint.ts'
-import { address, flag, integer, team, text, timestamp, tokenId, tokenRef } from '../fields.ts'
+import { address, flag, integer, mustBe, team, text, timestamp, tokenId, tokenRef, uid } from '../fields.ts'
+import { shortList } from '../list.ts'
 import { chipFilter } from './chips.ts'
 
 const listedChip = () =>
@@ -29,11 +30,16 @@ const listedChip = () =>
 export const chipLists = {
   'GET /admin/chips': adminEndpoint({
     id: 'searchChips',
-    summary: 'List chips by the beginning of their label, by item, token, or chip group, a page at a time',
+    summary:
+      'List chips by UID, by the beginning of their label, by item, token, or chip group, a page at a time',
     scope: 'read',
     query: () =>
       z.object({
         ...team,
+        uid: z
+          .union([uid, shortList(uid, { max: 100 })], mustBe('UIDs'))
+          .optional()
+          .describe('may be repeated'),
         label: text(200).optional().describe('the beginning of labels'),
         item: text(64).optional(),
         contractAddress: address.optional(),

@@ -9,6 +9,7 @@ import { getGroup } from './chip-groups.ts'
 
 export interface ChipListQuestion {
   teamId: number | undefined
+  uids?: readonly string[] | undefined
   /** The beginning of labels. */
   label?: string | undefined
   item?: string | undefined
@@ -30,7 +31,7 @@ export interface ChipPage {
 const maxQueries = 100
 const cursorPattern = /^(\d{1,15}):([\s\S]*)$/
 
-/** By label, item, token, or group: each has an index. @throws DomainError invalid_input, not_found */
+/** By UID, label, item, token, or group: each has an index. @throws DomainError invalid_input, not_found */
 export async function listChips(
   deps: { db: Pick<Db, 'read' | 'slow'> },
   question: ChipListQuestion,
@@ -62,9 +63,10 @@ const groupsOf = (db: Pick<Db, 'read'>, teamId: number | undefined) =>
 
 /** Read one after the other. */
 async function sourcesOf(db: Pick<Db, 'read'>, question: ChipListQuestion): Promise<ChipsBy[]> {
-  const { teamId, label, item, token, chipGroup } = question
-  if ([label, item, token, chipGroup].filter((one) => one !== undefined).length > 1)
-    throw invalid('chipGroup', 'cannot be combined: search by label, item, token, or group')
+  const { teamId, uids, label, item, token, chipGroup } = question
+  if ([uids, label, item, token, chipGroup].filter((one) => one !== undefined).length > 1)
+    throw invalid('chipGroup', 'cannot be combined: search by UID, label, item, token, or group')
+  if (uids) return [{ uids, teamId }]
   if (token) {
     const contractAddress = getAddress(token.contractAddress.toLowerCase())
     const row = await findTokenAt(db.read, { ...token, contractAddress })

@@ -14,7 +14,8 @@ export function chipListRoutes(app: FastifyInstance, ctx: Context): void {
   const statistics = new ChipStatistics(ctx)
   bindAll(app, ctx, {
     'GET /admin/chips': async ({ query, teamId, keyTeam }) => {
-      const { team: name, contractAddress, chainId, tokenId, limit = defaultLimit, ...filter } = query
+      const { team: name, contractAddress, chainId, tokenId, limit = defaultLimit, uid, ...filter } = query
+      const uids = typeof uid === 'string' ? [uid] : uid
       const { label, item, chipGroup } = filter
       // Labels, items, and groups are unique in their team only.
       const isOfTeam = [label, item, chipGroup].some((one) => one !== undefined)
@@ -26,7 +27,7 @@ export function chipListRoutes(app: FastifyInstance, ctx: Context): void {
         contractAddress !== undefined && chainId !== undefined && tokenId !== undefined
           ? { contractAddress, chainId, tokenId }
           : undefined
-      const { chips, next } = await listChips(ctx, { ...filter, token, limit, teamId: team?.id })
+      const { chips, next } = await listChips(ctx, { ...filter, uids, token, limit, teamId: team?.id })
       const teams = await teamNames(ctx)
       return { chips: chips.map((chip) => chipOnWire(chip, teams)), next }
     },

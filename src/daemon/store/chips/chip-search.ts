@@ -7,6 +7,7 @@ import { withToken } from './chips.ts'
 
 /** By which index chips are found, in the order of its last column. */
 export type ChipsBy =
+  | { readonly uids: readonly string[]; readonly teamId: number | undefined }
   | { readonly teamId: number; readonly label: string }
   | { readonly teamId: number; readonly item: string }
   | { readonly tokenRow: number; readonly teamId: number | undefined }
@@ -37,8 +38,9 @@ function found<O>(query: OfChips<O>, by: ChipsBy, after: string): OfChips<O> {
   const later = query.where('chips.uid', '>', after).orderBy('chips.uid')
   if ('item' in by) return later.where('chips.teamId', '=', by.teamId).where('chips.itemId', '=', by.item)
   if ('chipGroupId' in by) return later.where('chips.chipGroupId', '=', by.chipGroupId)
-  const ofToken = later.where('chips.tokenRow', '=', by.tokenRow)
-  return by.teamId === undefined ? ofToken : ofToken.where('chips.teamId', '=', by.teamId)
+  const chips =
+    'uids' in by ? later.where('chips.uid', 'in', by.uids) : later.where('chips.tokenRow', '=', by.tokenRow)
+  return by.teamId === undefined ? chips : chips.where('chips.teamId', '=', by.teamId)
 }
 
 /** @returns `next`: where to go on; undefined: there are no more. A page may have fewer rows than its limit. */
