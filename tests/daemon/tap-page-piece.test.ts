@@ -9,6 +9,7 @@ const nothing = {
   video: undefined,
   gallery: [],
   attributes: [],
+  sections: [],
   edition: undefined,
 }
 const of = (metadata: unknown) => describePiece(JSON.stringify(metadata), undefined)
@@ -62,6 +63,7 @@ describe('what a tap page says of a piece', () => {
         { name: 'Rank', value: '0' },
         { name: '', value: 'plain' },
       ],
+      sections: [],
       edition: '7',
     })
     expect(of({ attributes: [{ trait_type: 'Edition', value: 3, max_value: 25 }] }).edition).toBe('3 / 25')
@@ -76,11 +78,45 @@ describe('what a tap page says of a piece', () => {
       video: { url: 'ipfs://bafy/clip', poster: 'https://img.example/a.png' },
       gallery: [],
       attributes: [{ name: 'Size', value: 'M' }],
+      sections: [],
       edition: undefined,
     }
     expect(describePiece(null, item)).toEqual(expected)
     expect(describePiece('{"name":"Mine"}', item)).toEqual({ ...expected, name: 'Mine' })
     expect(describePiece(null, { ...item, variantId: null }).attributes).toEqual([])
+  })
+
+  test('has sections for care, material, and repair, each a text or a list', () => {
+    const { sections } = of({
+      care: ' Wash it cold. ',
+      material: [
+        { label: 'Shell', value: 'Wool' },
+        { label: 'Weight', value: 480 },
+        { label: 'x' },
+        'y',
+        null,
+      ],
+      repair: [],
+    })
+    expect(sections).toEqual([
+      { is: 'care', text: 'Wash it cold.', rows: [] },
+      {
+        is: 'material',
+        text: undefined,
+        rows: [
+          { name: 'Shell', value: 'Wool' },
+          { name: 'Weight', value: '480' },
+        ],
+      },
+    ])
+    const long = of({ care: 'x'.repeat(9000), repair: Array.from({ length: 300 }, () => ({ value: 'y' })) })
+    expect(long.sections.map(({ text, rows }) => [text?.length, rows.length])).toEqual([
+      [1500, 0],
+      [undefined, 20],
+    ])
+    expect(of({ care: {}, material: true, repair: [[], {}] }).sections).toEqual([
+      { is: 'material', text: 'true', rows: [] },
+    ])
   })
 
   test('leaves out what does not fit, and cuts what is too long, whatever the metadata is', () => {

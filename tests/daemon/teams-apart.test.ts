@@ -132,6 +132,7 @@ const at = (id: string, rest = '') => ({ url: `${rest.replace(':', `${made[id] ?
 const asked: Record<string, () => WritingRequest | Promise<WritingRequest>> = {
   'GET /admin/chips/:uid': () => ({ url: `/admin/chips/${decimal(chip)}` }),
   'GET /admin/chips/:uid/history': () => ({ url: `/admin/chips/${decimal(chip)}/history` }),
+  'GET /admin/chips/:uid/notes': () => ({ url: `/admin/chips/${decimal(chip)}/notes` }),
   'GET /admin/badge-events/:id/claims': () => at('badges', '/admin/badge-events/:/claims'),
   'GET /admin/contracts/:id': () => at('contract', '/admin/contracts/:'),
   'GET /admin/transactions/:id': () => at('transaction', '/admin/transactions/:'),

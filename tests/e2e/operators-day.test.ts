@@ -135,6 +135,8 @@ describe("an operator's day", () => {
     await did(`chips disable ${chip(6)} --reason lost`)
     await did(`chips enable ${chip(6)}`)
     await did(`chips rename ${chip(6)} --label J-6`)
+    await did('chips note J-6 Mended')
+    await did(`chips note ${chip(6)}`)
     await did('chips show J-6')
     await did('chips link J-6 --item poster')
     await did('chips unlink J-6 --item --yes')

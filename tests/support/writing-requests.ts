@@ -399,6 +399,13 @@ export async function openWorld(env: Record<string, string>, spares = 1500) {
     'POST /admin/chips/:uid/replace': async () => ({
       ...{ url: `/admin/chips/${await linked()}/replace`, ...ofAdmin, body: { with: await imported() } },
     }),
+    'POST /admin/chips/:uid/notes': async () => ({
+      ...{ url: `/admin/chips/${await imported()}/notes`, ...ofAdmin, body: { text: 'Repaired in Oslo' } },
+    }),
+    'DELETE /admin/chips/:uid/notes/:id': async () => {
+      const notes = `/admin/chips/${await imported()}/notes`
+      return { url: `${notes}/${(await json('POST', notes, { text: 'Gone' })).id}`, ...ofAdmin }
+    },
     'POST /admin/chips/:uid/disable': async () => ({
       ...{ url: `/admin/chips/${await imported()}/disable`, ...ofAdmin, body: { reason: 'lost' } },
     }),

@@ -39,6 +39,7 @@ export const fieldsOfChip = (chip: Chip) => ({
   'Last tap': chip.lastTapAt,
   Seal: chip.openedAt ? `open (${chip.openedAt})` : (chip.tamper ?? undefined),
   Disabled: chip.disabledAt && `${chip.disabledAt}${chip.disabledReason ? ` (${chip.disabledReason})` : ''}`,
+  'Public page': chip.publicPage ?? undefined,
   'Replaced by': chip.replacedBy ?? undefined,
   Created: chip.createdAt,
 })

@@ -13,6 +13,7 @@ import { historyFlags, printHistory } from './history.ts'
 import { importChips } from './import.ts'
 import { link, unlink } from './link.ts'
 import { list } from './list.ts'
+import { note } from './note.ts'
 import { remove } from './remove.ts'
 import { stats } from './stats.ts'
 
@@ -71,6 +72,7 @@ export const verbs = [
   replace,
   move,
   rename,
+  note,
   disable,
   enable,
   remove,

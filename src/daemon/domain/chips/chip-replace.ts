@@ -1,5 +1,6 @@
 import { recordChange } from '../../store/audit/audit.ts'
 import { addToChipGroup } from '../../store/chips/chip-groups.ts'
+import { moveStory } from '../../store/chips/chip-notes.ts'
 import {
   type ChipRecordRow,
   hasAssignments,
@@ -31,7 +32,7 @@ export async function replaceChip(
     await assertReplaceable(trx, old, replacement)
     if (await givesCodes(trx, old)) assertMayTransfer(holder, 'moving the assets of a chip to another chip')
 
-    const { uid, teamId, tokenRow, itemId, variantId, redirectUrl, label, chipGroupId } = old
+    const { uid, teamId, tokenRow, itemId, variantId, redirectUrl, label, chipGroupId, publicId } = old
     // Labels are unique in a team, so the old chip must release its label first.
     await updateChip(trx, uid, {
       tokenRow: null,
@@ -42,10 +43,14 @@ export async function replaceChip(
       disabledAt: old.disabledAt ?? at,
       disabledReason: 'replaced',
       replacedBy: replacement.uid,
+      publicId: null,
     })
-    await updateChip(trx, replacement.uid, { tokenRow, itemId, variantId, redirectUrl, label, chipGroupId })
+    const moved = { tokenRow, itemId, variantId, redirectUrl, label, chipGroupId }
+    // Links to the piece stay good.
+    await updateChip(trx, replacement.uid, { ...moved, ...(publicId === null ? {} : { publicId }) })
     await addToChipGroup(trx, replacement.chipGroupId, -1)
     await addToChipGroup(trx, chipGroupId, 1)
+    await moveStory(trx, uid, replacement.uid)
     const assignments = await moveAssignments(trx, uid, replacement.uid)
     await voidSimulatedTaps(trx, [replacement.uid])
     await endTapsOfChip(trx, uid, at)

@@ -3,6 +3,7 @@ import { keccak256, stringToBytes } from 'viem'
 import { recordChange } from '../../store/audit/audit.ts'
 import { groupKinds } from '../../store/chain/intents.ts'
 import type { Queries } from '../../store/database/database.ts'
+import { insertGuestbookEntry } from '../../store/guestbook/guestbook-assignments.ts'
 import { findGuestbookEvent, type LocatedGuestbookEvent } from '../../store/guestbook/guestbook-events.ts'
 import type { ChargedTo } from '../chain/budget.ts'
 import { candidatesFor, knownRelayers } from '../chain/candidates.ts'
@@ -159,6 +160,8 @@ async function record(
   const minting = { recipient, intentId, gasHint, candidates, idempotency }
   const id = await recordMintOf(trx, deps, event, counted, minting)
   const chipUid = 'chip' in rateKey ? rateKey.chip : undefined
+  if (chipUid !== undefined)
+    await insertGuestbookEntry(trx, { chipUid, transactionId: id, guestbookEventId: event.id })
   const { id: eventId, teamId, chainId, address: contractAddress, tokenId } = event
   await recordChange(trx, {
     at,

@@ -7,7 +7,7 @@ import { findToken } from '../../store/phygitals/tokens.ts'
 import { pageOfChip } from '../../store/tap-page/tap-pages.ts'
 import { type Brand, brandOf } from '../access/brand.ts'
 import { imagePlace } from '../badge-events/public-event.ts'
-import { assetsOf } from '../chips/chip-record.ts'
+import { assetsOf, linkedToken } from '../chips/chip-record.ts'
 import { iso } from '../time/time.ts'
 import { type ActionDeps, actionsOf, type PageFacts, shownBadges } from './actions.ts'
 import { calendarQuery } from './calendar.ts'
@@ -16,6 +16,7 @@ import { type OwnerDeps, ownerOnPage } from './owner.ts'
 import { describePiece } from './piece.ts'
 import { publicPath } from './public-page.ts'
 import { recipientsOf } from './registration.ts'
+import { readStory, storyEntries } from './story.ts'
 import type { Visit } from './visit.ts'
 
 export type BuildDeps = ActionDeps &
@@ -74,10 +75,12 @@ export async function factsOf(
 export async function buildPage(deps: BuildDeps, visit: Visit, viewing: ViewOptions): Promise<TapPage> {
   const { tap } = visit
   const { cookies, watch } = viewing
-  const [facts, links] = await Promise.all([
+  const [facts, links, story] = await Promise.all([
     factsOf(deps, visit, cookies),
     // A newer link has no ref on this page.
     visit.links.length === 0 ? [] : linksOfTeam(deps.db.read, tap.teamId),
+    // What changes on an open page are its cards.
+    watch ? undefined : readStory(deps, tap.uid, linkedToken(tap)),
   ])
   const { page, token } = facts
   const described = describePiece(token?.metadata ?? null, page?.item)
@@ -113,6 +116,7 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: ViewOpti
     },
     tamper: page?.tamper,
     actions: actions.map((action) => withFailure(action, viewing.tried)),
+    story: story && page && storyEntries(story, page),
     links: links.flatMap(({ id, label, baseUrl }) => {
       const own = refs.get(id)
       return own === undefined ? [] : [{ label, url: withRef(baseUrl, deps.wire.refParameter, own) }]

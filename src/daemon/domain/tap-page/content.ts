@@ -1,12 +1,21 @@
 import type { Brand } from '../access/brand.ts'
+import type { StoryEntry } from './story.ts'
 
-export type { Brand }
+export type { Brand, StoryEntry }
 
 /** URLs as in the metadata: https, ipfs, ar, or unusable. */
 export interface Picture {
   url: string
   /** Undefined: derived from the URL's extension, or an image. */
   mimeType: string | undefined
+}
+
+export const sectionNames = ['care', 'material', 'repair'] as const
+
+export interface PieceSection {
+  is: (typeof sectionNames)[number]
+  text: string | undefined
+  rows: { name: string; value: string }[]
 }
 
 /** The object that carries the chip: a token, an item that is not minted yet, or neither. */
@@ -20,6 +29,8 @@ export interface Piece {
   gallery: Picture[]
   /** Values as text, in order, including those of an item's variant. */
   attributes: { name: string; value: string }[]
+  /** The metadata's own fields of these names. */
+  sections: PieceSection[]
   /** From the metadata; never computed. */
   edition: string | undefined
   token:
@@ -131,6 +142,8 @@ export interface TapPage {
   tamper?: { is: 'closed' } | { is: 'open'; since: string } | undefined
   /** In order: register, claim, badges, guestbooks. */
   actions: Action[]
+  /** Newest first; not read for a change of the cards alone. */
+  story?: StoryEntry[] | undefined
   /** Third-party links, each with its own ref. */
   links: { label: string; url: string }[]
   /** ISO 8601; a reload keeps it. */

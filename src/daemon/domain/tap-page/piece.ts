@@ -1,6 +1,6 @@
 import { ExactNumber, isJsonObject, type JsonObject, parseObject } from '../../../values/json.ts'
 import type { ItemOfPage } from '../../store/tap-page/tap-pages.ts'
-import type { Picture, Piece } from './content.ts'
+import { type Picture, type Piece, type PieceSection, sectionNames } from './content.ts'
 
 /** The data of a piece from metadata and items; the chain adds the rest. */
 export type PieceDescription = Omit<Piece, 'kind' | 'token' | 'owner'>
@@ -13,12 +13,13 @@ const nothing: PieceDescription = {
   video: undefined,
   gallery: [],
   attributes: [],
+  sections: [],
   edition: undefined,
 }
 
 // A page has to stay small, however large its metadata is.
-const maxLengths = { name: 1000, description: 5000, value: 500, url: 2000 }
-const maxCounts = { attributes: 60, pictures: 24 }
+const maxLengths = { name: 1000, description: 5000, value: 500, section: 1500, url: 2000 }
+const maxCounts = { attributes: 60, pictures: 24, rows: 20 }
 
 /**
  * Reads marketplace metadata; oversized values are left out.
@@ -36,6 +37,7 @@ export function describePiece(metadata: string | null, item: ItemOfPage | undefi
     video: described.video ?? before.video,
     gallery: described.gallery.length > 0 ? described.gallery : before.gallery,
     attributes: described.attributes.length > 0 ? described.attributes : before.attributes,
+    sections: described.sections,
     edition: described.edition,
   }
 }
@@ -57,6 +59,7 @@ function ofMetadata(text: string | null): PieceDescription {
     description: textWithin(description, maxLengths.description),
     ...shownOf(image, shown),
     attributes: traits.flatMap(traitOf).slice(0, maxCounts.attributes),
+    sections: sectionNames.flatMap((name) => sectionOf(name, metadata[name])),
     edition: editionOf(metadata.edition, traits),
   }
 }
@@ -123,6 +126,20 @@ function traitText(value: unknown, display: unknown): string | undefined {
   if (display === 'date' && typeof value === 'number' && Math.abs(value) < 253_402_300_800)
     return new Date(value * 1000).toISOString().slice(0, 10)
   return text
+}
+
+/** A text, or a list of `{ label, value }`. */
+function sectionOf(is: PieceSection['is'], value: unknown): PieceSection[] {
+  const text = textWithin(value, maxLengths.section)
+  if (text !== undefined) return [{ is, text, rows: [] }]
+  const rows = listOf(value)
+    .slice(0, maxCounts.rows)
+    .flatMap((one) => {
+      if (!isJsonObject(one)) return []
+      const row = textWithin(one.value, maxLengths.value)
+      return row === undefined ? [] : [{ name: textWithin(one.label, 100) ?? '', value: row }]
+    })
+  return rows.length === 0 ? [] : [{ is, text: undefined, rows }]
 }
 
 function editionOf(edition: unknown, traits: readonly unknown[]): string | undefined {

@@ -13,6 +13,7 @@ import { notFound } from '../errors/errors.ts'
 import type { Piece, TapPage } from './content.ts'
 import { type OwnerDeps, ownerOnPage } from './owner.ts'
 import { describePiece } from './piece.ts'
+import { heldSince, readStory, type StoryEntry, storyEntries } from './story.ts'
 
 /** What everyone sees who has the address of a chip's page. Without the UID, and without anything that can be done. */
 export interface PublicPage {
@@ -22,6 +23,7 @@ export interface PublicPage {
   tamper: TapPage['tamper']
   /** Day on which the owner got it, YYYY-MM-DD (UTC); undefined: not known here. */
   heldSince: string | undefined
+  story: StoryEntry[]
   /** The chain has answered, or has nothing to say. */
   isFinal: boolean
 }
@@ -60,11 +62,11 @@ export async function readPublicPage(
 ): Promise<PublicPage> {
   const page = await publicPageOfChip(deps.db.read, publicId)
   if (!page) throw notFound('page')
-  const { tokenRow, item, tamper } = page
+  const { uid, tokenRow, item, tamper } = page
   const token = tokenRow === null ? undefined : await findToken(deps.db.read, tokenRow)
   const reading =
     token && ownerOnPage(deps, token, { since: undefined, isFollowed: false, patienceMs: ownerPatienceMs })
-  const known = await reading?.quick
+  const [known, rows] = await Promise.all([reading?.quick, readStory(deps, uid, token)])
   return {
     path: pathOf(publicId),
     brand: publicBrand(page),
@@ -81,7 +83,8 @@ export async function readPublicPage(
       owner: known?.owner,
     },
     tamper,
-    heldSince: undefined,
+    heldSince: heldSince(rows, known?.owner?.address),
+    story: storyEntries(rows, page),
     isFinal: known?.isFinal ?? true,
   }
 }

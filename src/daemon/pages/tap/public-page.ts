@@ -5,6 +5,7 @@ import { layout } from './layout.ts'
 import { openGraph } from './link-preview.ts'
 import { mediaOf } from './media.ts'
 import type { Page, PageSettings } from './settings.ts'
+import { sections, story } from './story.ts'
 import { stringsOf } from './strings/strings.ts'
 import { teamName } from './team.ts'
 import { brief, party } from './wording.ts'
@@ -21,6 +22,8 @@ ${share(`${settings.home}${path}`, title, settings)}
 ${description(content, settings)}
 ${gallery(content, settings)}
 ${attributes(content, settings)}
+${sections(piece, settings)}
+${story(content.story, settings, false)}
 ${about(settings)}
 </main>`
   const head = openGraph(

@@ -59,6 +59,7 @@ const jacket: Piece = {
     { name: 'Material', value: 'Recycled wool' },
     { name: 'Made in', value: 'Biella, Italy' },
   ],
+  sections: [{ is: 'care', text: 'Wash it cold, and let it dry lying down.', rows: [] }],
   edition: '7 / 120',
   token: { chainId: 8453, chainName: 'Base', contractAddress, tokenId: '7', url: undefined },
   owner: { address: '0x27b1fdb04752bbc536007a920d24acb045561c26', name: 'mira.eth' },

@@ -124,6 +124,9 @@ details[open]>summary::after{transform:rotate(225deg) translate(-2px,-2px)}
 .notice{min-block-size:100vh;align-content:center;gap:.75rem;padding-block:2rem}
 header+.notice{min-block-size:calc(100vh - 5rem)}
 .pictogram{fill:none;stroke:var(--accent);stroke-width:3;stroke-linecap:round;margin-block-end:.5rem}
+.story{list-style:none;margin:0;padding:0;display:grid;gap:.75rem}
+.story time{display:block;font-size:.85rem;color:var(--soft)}
+.share{display:flex;flex-wrap:wrap;align-items:center;gap:.5rem 1rem}
 @media (prefers-reduced-motion:no-preference){[data-state=pending]>p:first-child::before{animation:turn 1s linear infinite}@keyframes turn{to{transform:rotate(1turn)}}}
 @media (prefers-reduced-motion:no-preference){.moment{transition:opacity .9s,clip-path .9s}.card{transition:border-color .9s}}
 .card:has([data-state=confirmed]){border-color:var(--accent)}

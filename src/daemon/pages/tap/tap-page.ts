@@ -4,6 +4,7 @@ import { type Html, html } from './html.ts'
 import { attributes, description, gallery, heading, hero, technical, titleOf } from './item.ts'
 import { layout } from './layout.ts'
 import { type Page, type PageSettings, pathOf } from './settings.ts'
+import { sections, story } from './story.ts'
 import { type Strings, stringsOf } from './strings/strings.ts'
 import { teamLinks, teamName } from './team.ts'
 import { genuineSince } from './times.ts'
@@ -21,6 +22,8 @@ ${actions(content, settings)}
 ${description(content, settings)}
 ${gallery(content, settings)}
 ${attributes(content, settings)}
+${sections(content.piece, settings)}
+${story(content.story ?? [], settings, true)}
 ${teamLinks(content.links, settings)}
 ${technical(content, settings)}
 </main>`

@@ -8,6 +8,7 @@ import { resolveTeam } from '../../domain/access/teams.ts'
 import { applyRows } from '../../domain/chips/apply-chips.ts'
 import { type ApplyRow, readApplyLine } from '../../domain/chips/apply-row.ts'
 import { linkChip, unlinkChip } from '../../domain/chips/chip-links.ts'
+import { addNote, type ChipNote, listNotes, removeNote } from '../../domain/chips/chip-notes.ts'
 import { type ChipRecord, showChip, type UidReadings } from '../../domain/chips/chip-record.ts'
 import { replaceChip } from '../../domain/chips/chip-replace.ts'
 import { disableChip, enableChip, removeChip } from '../../domain/chips/chip-state.ts'
@@ -21,6 +22,7 @@ import {
 } from '../../domain/chips/import-chips.ts'
 import type { RegisterResult } from '../../domain/chips/register-chips.ts'
 import { undoImport } from '../../domain/chips/undo-import.ts'
+import { publicPageOf } from '../../domain/tap-page/public-page.ts'
 import { chipHistory } from '../../domain/taps/chip-history.ts'
 import { simulateTaps } from '../../domain/taps/simulate-tap.ts'
 import { bindAll } from '../../http/bind.ts'
@@ -31,7 +33,12 @@ import type { Context } from '../../process/context.ts'
 import { pick, tokenOnWire } from '../wire-shapes.ts'
 
 export function adminChipRoutes(app: FastifyInstance, ctx: Context): void {
-  const show = async (actor: Actor, readings: UidReadings) => toWire(await showChip(ctx, actor, readings))
+  const show = async (actor: Actor, readings: UidReadings) => {
+    const record = await showChip(ctx, actor, readings)
+    const path = await publicPageOf(ctx, record.chip.uid)
+    const publicPage = path === undefined ? null : `${ctx.baseUrl.replace(/\/+$/, '')}${path}`
+    return { ...toWire(record), publicPage }
+  }
   bindAll(app, ctx, {
     'GET /admin/chips/export': async ({
       query: { team: name, chipGroup, ...filter },
@@ -46,6 +53,14 @@ export function adminChipRoutes(app: FastifyInstance, ctx: Context): void {
       show(actor, readingsOf(params.uid, request.params)),
     'GET /admin/chips/:uid/history': ({ params, query: { before, limit = 100 }, actor, request }) =>
       chipHistory(ctx, actor, readingsOf(params.uid, request.params), { before, limit }),
+    'GET /admin/chips/:uid/notes': async ({ params, actor, request }) =>
+      (await listNotes(ctx, actor, readingsOf(params.uid, request.params))).map(noteOnWire),
+    'POST /admin/chips/:uid/notes': async ({ params, body, actor, request }) =>
+      noteOnWire(await addNote(ctx, actor, readingsOf(params.uid, request.params), body.text)),
+    'DELETE /admin/chips/:uid/notes/:id': async ({ params, actor, request }) => {
+      await removeNote(ctx, actor, readingsOf(params.uid, request.params), params.id)
+      return { success: true as const }
+    },
     'POST /admin/chips/:uid/link': async ({ params, body, actor, holder, request }) => {
       const readings = readingsOf(params.uid, request.params)
       await linkChip(ctx, { actor, holder }, readings, body)
@@ -91,6 +106,8 @@ function readingsOf(parsed: string, raw: unknown, name = 'uid'): UidReadings {
       : undefined
   return typeof text === 'string' && /^[1-9]\d{13}$/.test(text) ? [parsed, text] : [parsed]
 }
+
+const noteOnWire = (note: ChipNote) => pick(note, 'id', 'at', 'by', 'text')
 
 function toWire({ chip, token, badgeEvents, guestbookEvents, isConfigured }: ChipRecord) {
   const { itemId, itemName, variantId } = chip

@@ -1,5 +1,5 @@
 import { engineOf, type Queries } from '../database/database.ts'
-import { affected, statement } from '../database/statement.ts'
+import { affected, named, statement } from '../database/statement.ts'
 
 const ofChip = statement<{ chipUid: string; guestbookEventId: number }>()((db, p) =>
   db
@@ -56,3 +56,11 @@ export const deleteGuestbookChips = (db: Queries, guestbookEventId: number, uids
       .where('chipUid', 'in', engineOf(db).listed(uids))
       .where('guestbookEventId', '=', guestbookEventId),
   )
+
+type Entry = { chipUid: string; transactionId: number; guestbookEventId: number }
+
+const insertEntry = statement<Entry>()((db, p) =>
+  db.insertInto('guestbookEntries').values(named(p, ['chipUid', 'transactionId', 'guestbookEventId'])),
+)
+/** For the chip's story. */
+export const insertGuestbookEntry = (db: Queries, entry: Entry) => insertEntry.run(db, entry)

@@ -24,6 +24,8 @@ export interface PageOfChip {
   brand: Pick<TeamRow, 'brandName' | 'brandColor' | 'brandBackground' | 'brandLogoUrl'>
   /** Of its page at /p, if the team has these. null: not made yet. */
   publicId: string | null | undefined
+  /** When the chip was registered. */
+  createdAt: string
   item: ItemOfPage | undefined
   future: FutureContract | undefined
   /** Set for a TagTamper chip once a tap reported it. */
@@ -42,7 +44,7 @@ const pages = (db: Queries) =>
     .select(['chips.variantId', 'items.name', 'items.description', 'items.imageUrl', 'items.media'])
     .select(['items.variants', 'contracts.name as contractName', 'contracts.chainId'])
     .select(['contracts.twoTapDelaySeconds', 'chips.tamper', 'chips.openedAt'])
-    .select(['chips.publicId', 'teams.publicPages'])
+    .select(['chips.publicId', 'chips.createdAt', 'teams.publicPages'])
 const ofChip = statement<{ uid: string }>()((db, p) => pages(db).where('chips.uid', '=', p.uid))
 type PageRow = NonNullable<Awaited<ReturnType<typeof ofChip.first>>>
 
@@ -58,6 +60,7 @@ function pageOf(row: PageRow): PageOfChip {
   return {
     brand: { brandName, brandColor, brandBackground, brandLogoUrl },
     publicId: row.publicPages === 1 ? row.publicId : undefined,
+    createdAt: row.createdAt,
     item:
       name === null || description === null || imageUrl === null || media === null || variants === null
         ? undefined
@@ -70,7 +73,7 @@ function pageOf(row: PageRow): PageOfChip {
 
 const byPublicId = statement<{ publicId: string }>()((db, p) =>
   pages(db)
-    .select(['chips.uid', 'chips.tokenRow', 'chips.createdAt', 'teams.name as teamName'])
+    .select(['chips.uid', 'chips.tokenRow', 'teams.name as teamName'])
     .where('chips.publicId', '=', p.publicId)
     .where('chips.disabledAt', 'is', null)
     .where('teams.publicPages', '=', 1),
@@ -80,15 +83,14 @@ export interface PublicPageOfChip extends PageOfChip {
   uid: string
   teamName: string
   tokenRow: number | null
-  createdAt: string
 }
 
 /** undefined too if the chip is disabled, or its team has no such pages. */
 export async function publicPageOfChip(db: Queries, publicId: string): Promise<PublicPageOfChip | undefined> {
   const row = await byPublicId.first(db, { publicId })
   if (!row) return undefined
-  const { uid, teamName, tokenRow, createdAt } = row
-  return { ...pageOf(row), uid, teamName, tokenRow, createdAt }
+  const { uid, teamName, tokenRow } = row
+  return { ...pageOf(row), uid, teamName, tokenRow }
 }
 
 /** undefined if the chip has no such page. null: its ID is not made yet. */

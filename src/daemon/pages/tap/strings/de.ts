@@ -22,6 +22,17 @@ export const de: Messages = {
   seal: 'Siegel',
   sealClosed: 'geschlossen',
   sealOpened: 'offen, zuerst gesehen am {day, date}',
+  sections: { care: 'Pflege', material: 'Material', repair: 'Reparatur' },
+  story: {
+    title: 'Seine Geschichte',
+    day: '{day, date}',
+    setup: 'Der Chip wurde eingerichtet.',
+    minted: 'Das Token wurde erzeugt.',
+    claimed: 'Es ging an eine neue Person.',
+    badge: 'Ein Abzeichen wurde gesammelt: {name}',
+    guestbook: 'Ein Eintrag kam ins Gästebuch: {name}',
+    seal: 'Das Siegel war zum ersten Mal offen.',
+  },
   publicPage: {
     fallbackTitle: 'Ein Stück mit Chip',
     since: 'seit {day, date}',

@@ -26,6 +26,17 @@ export const en = {
   seal: 'Seal',
   sealClosed: 'closed',
   sealOpened: 'open, first seen on {day, date}',
+  sections: { care: 'Care', material: 'Material', repair: 'Repair' },
+  story: {
+    title: 'Its story',
+    day: '{day, date}',
+    setup: 'The chip was set up.',
+    minted: 'The token was made.',
+    claimed: 'It went to a new owner.',
+    badge: 'A badge was collected: {name}',
+    guestbook: 'The guestbook was signed: {name}',
+    seal: 'The seal was open for the first time.',
+  },
   publicPage: {
     fallbackTitle: 'A piece with a chip',
     since: 'since {day, date}',

@@ -274,6 +274,17 @@ export const es: Messages = {
     advice:
       'Esta dirección por sí sola no muestra nada. Acerca el teléfono a un chip y abre el enlace que aparezca.',
   },
+  sections: { care: 'Cuidado', material: 'Material', repair: 'Reparación' },
+  story: {
+    title: 'Su historia',
+    day: '{day, date}',
+    setup: 'Se instaló el chip.',
+    minted: 'Se creó el token.',
+    claimed: 'La pieza pasó a otra persona.',
+    badge: 'Se recogió una insignia: {name}',
+    guestbook: 'Se firmó el libro de visitas: {name}',
+    seal: 'El sello estaba abierto por primera vez.',
+  },
   publicPage: {
     fallbackTitle: 'Una pieza con chip',
     since: 'desde el {day, date}',

@@ -282,6 +282,17 @@ export const fr: Messages = {
     advice:
       'Cette adresse seule ne montre rien. Approchez votre téléphone d’une puce et ouvrez le lien qui s’affiche.',
   },
+  sections: { care: 'Entretien', material: 'Matière', repair: 'Réparation' },
+  story: {
+    title: 'Son histoire',
+    day: '{day, date}',
+    setup: 'La puce a été installée.',
+    minted: 'Le jeton a été créé.',
+    claimed: 'La pièce a changé de propriétaire.',
+    badge: 'Un badge a été collecté : {name}',
+    guestbook: 'Le livre d’or a été signé : {name}',
+    seal: 'Le sceau était ouvert pour la première fois.',
+  },
   publicPage: {
     fallbackTitle: 'Un objet muni d’une puce',
     since: 'depuis le {day, date}',
