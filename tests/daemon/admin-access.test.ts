@@ -34,7 +34,7 @@ describe.each(adminEndpoints)('%s', (key, spec) => {
 
   const isForReaders = spec.scope === 'read'
   // A stream that is let in never ends by itself: admin-taps.test.ts follows it.
-  if (key === 'GET /admin/taps/follow') return
+  if (/(?:taps|events)\/follow$/.test(key)) return
   test(
     isForReaders ? 'lets a token in that may only read' : 'refuses a token that may only read',
     async () => {

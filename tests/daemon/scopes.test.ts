@@ -23,7 +23,9 @@ const leadsTo = {
     'GET /admin/badge-events/:id/claims',
     'GET /admin/chains',
     'GET /admin/chip-groups',
+    'GET /admin/chips',
     'GET /admin/chips/export',
+    'GET /admin/chips/stats',
     'GET /admin/chips/:uid',
     'GET /admin/chips/:uid/history',
     'GET /admin/chips/:uid/notes',
@@ -40,6 +42,8 @@ const leadsTo = {
     'GET /admin/taps',
     'GET /admin/taps/explain',
     'GET /admin/taps/follow',
+    'GET /admin/events/follow',
+    'GET /admin/taps/pulse',
     'GET /admin/taps/stats',
     'GET /admin/teams',
     'GET /admin/pages/preview',
@@ -89,6 +93,7 @@ const leadsTo = {
     'POST /admin/batches/:id/undo',
     'GET /admin/batches/:id/follow',
     'GET /admin/batches/:id/report',
+    'GET /admin/batches/:id/rows',
   ],
   /** Changes records, and where taps lead: whoever may edit a redirect URL is trusted with those who tap. */
   records: [

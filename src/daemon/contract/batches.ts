@@ -154,6 +154,22 @@ const report = {
   response: result,
   answerType: 'application/x-ndjson',
 } as const
+const rows = {
+  summary: 'List rows of a batch by the page, as they were planned and with their last result',
+  scope: 'read',
+  params,
+  query: () =>
+    z.object({
+      after: text(30).optional().describe('`next` of the page before'),
+      limit: integer(1, 500).optional(),
+      failed: flag.optional().describe('only those that failed or conflict; a page may then be empty'),
+    }),
+  response: () =>
+    z.object({
+      rows: z.array(z.object({ row: count, plan: result().nullable(), result: result().nullable() })),
+      next: z.string().nullable().describe('for the next page; null: there is none'),
+    }),
+} as const
 const remove = {
   summary: 'Delete a batch that is not running',
   scope: 'read',
@@ -192,6 +208,7 @@ export const batches = {
   'POST /admin/batches/:id/cancel': endpoint({ id: 'adminCancelBatch', ...withToken, ...cancel }),
   'POST /admin/batches/:id/undo': endpoint({ id: 'adminUndoBatch', ...withToken, ...undo }),
   'GET /admin/batches/:id/follow': endpoint({ id: 'adminFollowBatch', ...withToken, ...follow }),
+  'GET /admin/batches/:id/rows': endpoint({ id: 'adminListBatchRows', ...withToken, ...rows }),
   'GET /admin/batches/:id/report': endpoint({ id: 'adminReportBatch', ...withToken, ...report }),
 } as const
 

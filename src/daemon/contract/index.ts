@@ -11,8 +11,10 @@ import { daemon } from './admin/daemon.ts'
 import { adminItems } from './admin/items.ts'
 import { keySets } from './admin/key-sets.ts'
 import { links } from './admin/links.ts'
+import { liveEvents } from './admin/live-events.ts'
 import { nfc } from './admin/nfc.ts'
 import { pages } from './admin/pages.ts'
+import { tapPulse } from './admin/tap-pulse.ts'
 import { taps } from './admin/taps.ts'
 import { teams } from './admin/teams.ts'
 import { transactions } from './admin/transactions.ts'
@@ -63,6 +65,8 @@ export const endpoints = {
   ...transactions,
   ...chains,
   ...taps,
+  ...tapPulse,
+  ...liveEvents,
   ...pages,
   ...audit,
   ...daemon,

@@ -9,6 +9,7 @@ import { verifyContracts } from '../domain/contracts/inspect-contract.ts'
 import { recordMissing } from '../domain/deployments/deployments.ts'
 import { startCleanup } from '../domain/operations/housekeeping.ts'
 import { makeTapMonths } from '../domain/operations/retention.ts'
+import { TapCounting } from '../domain/taps/tap-counting.ts'
 import { type Administration, addressOf, openAdministration } from '../http/administration.ts'
 import { applySeed, readSeed } from '../seed/load.ts'
 import { findTransaction } from '../store/chain/intents.ts'
@@ -97,6 +98,10 @@ export async function startDaemon(
     )
     const looking = ctx.clock.start((error) => log.error({ err: error }, 'the clock could not be saved'))
     const tidying = startCleanup(ctx, (error) => log.error({ err: error }, 'housekeeping failed'))
+    const counting = new TapCounting(ctx).loop(ctx.election, (error) =>
+      log.error({ err: error }, 'taps could not be counted'),
+    )
+    counting.start()
     log.info({ url, admin: administration.address, dataDir: config.dataDir }, 'listening')
     const ready: ReadyLine = {
       event: 'ready',
@@ -113,7 +118,7 @@ export async function startDaemon(
       stop: () => {
         ctx.isStopping = true
         closing.abort()
-        return stop(ctx, app, administration, [tidying, looking])
+        return stop(ctx, app, administration, [tidying, looking, counting])
       },
     }
   } catch (error) {

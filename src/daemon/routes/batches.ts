@@ -14,7 +14,7 @@ import {
   totalsOf,
 } from '../domain/batches/batches.ts'
 import { uploadFile } from '../domain/batches/files.ts'
-import { type FollowLine, followBatch, reportBatch } from '../domain/batches/follow.ts'
+import { batchRows, type FollowLine, followBatch, reportBatch } from '../domain/batches/follow.ts'
 import { planBatch } from '../domain/batches/plan.ts'
 import {
   approveBatch,
@@ -216,6 +216,8 @@ export function adminBatchRoutes(app: FastifyInstance, ctx: Context): void {
       steps.undo(callerOf(call), params.id, body),
     'GET /admin/batches/:id/follow': ({ params, query, reply, ...call }) =>
       steps.follow(callerOf(call), params.id, query.after ?? 0, reply),
+    'GET /admin/batches/:id/rows': ({ params, query, ...call }) =>
+      batchRows(ctx, callerOf(call), params.id, { limit: defaultLimit, ...query }),
     'GET /admin/batches/:id/report': ({ params, query, reply, ...call }) =>
       steps.report(callerOf(call), params.id, query.failed ?? false, reply),
   })

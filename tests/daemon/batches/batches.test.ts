@@ -65,6 +65,22 @@ describe('a batch', () => {
     expect((await batches.follow(id, 2)).map(({ row, batch }) => row ?? batch.state)).toEqual([3, 'done'])
     expect(await batches.report(id)).toEqual(lines.slice(0, 3))
     expect(await batches.report(id, '?failed=true')).toMatchObject([{ row: 3, status: 'failed' }])
+    const page = await batches.call('GET', `/${id}/rows?limit=2`)
+    expect(page.body).toMatchObject({
+      rows: [
+        {
+          row: 1,
+          plan: { status: 'changed', changes: { redirectUrl: { from: before } } },
+          result: { row: 1 },
+        },
+        { row: 2, plan: { status: 'unchanged' }, result: { status: 'unchanged' } },
+      ],
+      next: '1.0',
+    })
+    const rest = await batches.call('GET', `/${id}/rows?after=1.0`)
+    expect(rest.body).toMatchObject({ rows: [{ row: 3, result: { status: 'failed' } }], next: null })
+    expect((await batches.call('GET', `/${id}/rows?failed=true`)).body.rows).toEqual(rest.body.rows)
+    expect((await batches.call('GET', `/${id}/rows?after=7`)).status).toBe(400)
     const [end, , start] = await t.audit(`batch=${id}`)
     expect([end?.action, start?.action]).toEqual(['batches.end', 'batches.start'])
     expect((await batches.show(id)).auditHead).toMatch(/^[0-9a-f]{64}$/)

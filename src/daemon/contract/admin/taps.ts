@@ -6,7 +6,7 @@ import { flag, integer, moment, page, team, text, timestamp, uid } from '../fiel
 
 const outcome = z.enum(tapOutcomes, `must be one of ${tapOutcomes.join(', ')}`)
 
-const tapOnWire = () =>
+export const tapOnWire = () =>
   z.object({
     /** Null in a stream for a refused tap that is not stored yet. */
     id: z.number().nullable(),

@@ -1,7 +1,8 @@
 import { type BatchRow, findBatch, type NamedBatch } from '../../store/batches/batches.ts'
-import { type BatchCaller, batchToRun } from './batches.ts'
+import { invalid } from '../errors/errors.ts'
+import { type BatchCaller, batchToRun, settingsOf } from './batches.ts'
 import type { BatchDeps, RowResult } from './kind.ts'
-import { openResults, piecesOfBatch, resultTexts, rowNumbers } from './pieces.ts'
+import { openPiece, openResults, piecesOfBatch, resultTexts, rowNumbers } from './pieces.ts'
 import { pause } from './send.ts'
 
 type Deps = Pick<BatchDeps, 'db' | 'box'>
@@ -100,6 +101,59 @@ async function* report(
       if (isFailed || !onlyFailed) yield result ?? { row }
     }
   }
+}
+
+/** Kinds add their own members. */
+interface ShownResult {
+  [member: string]: unknown
+  row: number
+  status?: string
+  error?: string
+}
+
+export interface BatchRowsPage {
+  rows: { row: number; plan: ShownResult | null; result: ShownResult | null }[]
+  /** Where to go on; null: there are no more. */
+  next: string | null
+}
+
+// Pieces that one request opens to find the failed rows among many.
+const maxPieces = 10
+
+/**
+ * A page of a batch's rows as they were planned and with their last results.
+ * @param after `next` of the page before @throws DomainError invalid_input, not_found, scope_missing
+ */
+export async function batchRows(
+  { db, box }: Deps,
+  caller: BatchCaller,
+  idOrName: string,
+  {
+    after = '0.0',
+    limit,
+    failed,
+  }: { after?: string | undefined; limit?: number | undefined; failed?: boolean | undefined },
+): Promise<BatchRowsPage> {
+  const { batch, kind } = await batchToRun(db.read, caller, idOrName)
+  const [, first = '0', offset = '0'] = /^(\d{1,9})\.(\d{1,9})$/.exec(after) ?? []
+  if (!/^\d{1,9}\.\d{1,9}$/.test(after)) throw invalid('after', 'must be the next of an earlier answer')
+  const rows: BatchRowsPage['rows'] = []
+  let from = Number(offset)
+  for await (const stored of piecesOfBatch(db.read, batch.id, Number(first))) {
+    if (stored.piece - Number(first) >= maxPieces) return { rows, next: `${stored.piece}.0` }
+    const piece = openPiece(box, kind, { ...batch, settings: settingsOf(batch) }, stored)
+    for (let at = from; at < piece.count; at++) {
+      if (rows.length === limit) return { rows, next: `${stored.piece}.${at}` }
+      const result = piece.results[at]?.result ?? null
+      const isFailed = result?.status === 'failed' || result?.status === 'conflict'
+      if (failed && !isFailed) continue
+      const planned = piece.plan?.[at]
+      const row = piece.rows[at]?.row ?? 0
+      rows.push({ row, plan: planned ? { ...planned } : null, result: result && { ...result } })
+    }
+    from = 0
+  }
+  return { rows, next: null }
 }
 
 /** Notifies followers of a batch when it advances. Batches run by other daemons are polled. */

@@ -4,7 +4,9 @@ import { getGroup } from '../../domain/chips/chip-groups.ts'
 import { notFound } from '../../domain/errors/errors.ts'
 import { explainTap } from '../../domain/taps/explain-tap.ts'
 import { findChipByTap } from '../../domain/taps/find-chip.ts'
+import { type LiveEvent, LiveEvents } from '../../domain/taps/live-events.ts'
 import { followTaps, listTapRecords, type TapRecord } from '../../domain/taps/tap-log.ts'
+import { tapPulse } from '../../domain/taps/tap-pulse.ts'
 import { countTaps } from '../../domain/taps/tap-stats.ts'
 import { verifyTap } from '../../domain/taps/verify-tap.ts'
 import { bindAll } from '../../http/bind.ts'
@@ -16,6 +18,7 @@ const defaultLimit = 100
 
 export function tapRoutes(app: FastifyInstance, ctx: Context): void {
   const streams = new LiveLines(app)
+  const events = new LiveEvents(ctx)
   bindAll(app, ctx, {
     'GET /admin/taps': async ({ query, teamId, keyTeam }) => {
       const { team: name, limit = defaultLimit, ...filter } = query
@@ -30,6 +33,8 @@ export function tapRoutes(app: FastifyInstance, ctx: Context): void {
         team && chipGroup !== undefined ? await getGroup(ctx.db.read, team.id, chipGroup) : undefined
       return countTaps(ctx, { ...question, timeZone, limit, teamId: team?.id, chipGroupId: group?.id })
     },
+    'GET /admin/taps/pulse': async ({ query, teamId, keyTeam }) =>
+      tapPulse(ctx, (await namedTeam(ctx, { name: query.team, teamId, keyTeam }))?.id),
     'POST /admin/taps/verify': async ({ body: { parameters }, keyTeam }) => {
       const team = keyTeam()
       // Taps of set-up are told to nobody, so a table uses up those of its own team alone.
@@ -46,6 +51,17 @@ export function tapRoutes(app: FastifyInstance, ctx: Context): void {
       return streams.send<TapRecord>(reply, {
         follow: (onEvent) => followTaps(ctx, filter, onEvent),
         toLine: toWire,
+        mayGoOn: () => isStillAllowed(request),
+      })
+    },
+    'GET /admin/events/follow': async ({ query, teamId, keyTeam, request, reply }) => {
+      const team = await namedTeam(ctx, { name: query.team, teamId, keyTeam })
+      return streams.send<LiveEvent>(reply, {
+        follow: (onEvent) => events.follow({ teamId: team?.id }, onEvent),
+        toLine: (event) =>
+          'taps' in event
+            ? { taps: event.taps.map(({ chip, ...tap }) => ({ ...toWire(tap), chip })) }
+            : event,
         mayGoOn: () => isStillAllowed(request),
       })
     },

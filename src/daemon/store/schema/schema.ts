@@ -53,6 +53,8 @@ export interface Database {
   badgeRecipients: events.BadgeRecipientsTable
   taps: taps.TapsTable
   spentCodes: taps.SpentCodesTable
+  tapMinutes: taps.TapMinutesTable
+  tapHours: taps.TapHoursTable
   batches: batches.BatchesTable
   batchPieces: batches.BatchPiecesTable
   batchFiles: batches.BatchFilesTable
@@ -91,6 +93,8 @@ export type GuestbookEventRow = Selectable<Database['guestbookEvents']>
 export type BadgeEventRow = Selectable<Database['badgeEvents']>
 export type BadgeAssignmentRow = Selectable<Database['badgeAssignments']>
 export type BadgeClaimRow = Selectable<Database['badgeClaims']>
+export type TapMinuteRow = Selectable<Database['tapMinutes']>
+export type TapHourRow = Selectable<Database['tapHours']>
 export type TapRow = Selectable<Database['taps']>
 export type SpentCodeRow = Selectable<Database['spentCodes']>
 export type TransactionRow = Selectable<Database['transactions']>

@@ -44,3 +44,26 @@ export interface SpentCodesTable {
   /** The transfer signature for which it was used, encrypted with the code itself. */
   signature: Generated<Uint8Array | null>
 }
+
+/** How many taps a minute brought, counted behind them. Kept for a few days. */
+export interface TapMinutesTable {
+  /** ISO 8601 up to the minute, in UTC. */
+  minute: string
+  /** 0: taps of unknown chips. */
+  teamId: number
+  outcome: TapOutcome
+  taps: number
+}
+
+/** The same by what was tapped, as the chips were then. */
+export interface TapHoursTable {
+  /** ISO 8601 up to the hour, in UTC. */
+  hour: string
+  /** 0: taps of unknown chips. */
+  teamId: number
+  chipGroupId: number
+  /** Empty: none. */
+  itemId: string
+  taps: number
+  valid: number
+}

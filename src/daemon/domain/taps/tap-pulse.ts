@@ -1,0 +1,199 @@
+import { findAnyChipGroup } from '../../store/chips/chip-groups.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
+import type { TapRow } from '../../store/schema/schema.ts'
+import type { TapPiece } from '../../store/taps/tap-counts.ts'
+import {
+  hoursOf,
+  manyRefused,
+  minutesOf,
+  openedChips,
+  tapsByThing,
+  tapsByTime,
+  tapsCountedTo,
+} from '../../store/taps/tap-rates.ts'
+import { newestTap } from '../../store/taps/taps.ts'
+import { teamNames } from '../access/teams.ts'
+import { type Clock, iso } from '../time/time.ts'
+import type { TapLog } from './tap-log.ts'
+
+type Deps = { db: Pick<Db, 'read' | 'slow'>; clock: Pick<Clock, 'now'>; tapLog: Pick<TapLog, 'flush'> }
+
+export interface TapRate {
+  at: string
+  taps: number
+  valid: number
+  outcomes: Partial<Record<TapRow['outcome'], number>>
+}
+
+interface Tapped {
+  team: string | null
+  taps: number
+  valid: number
+  refused: number
+}
+
+/** What happens now; times in UTC. */
+export interface TapPulse {
+  /** False while taps from before the daemon's start are still being counted. */
+  isComplete: boolean
+  /** The last hour, oldest first. */
+  minutes: TapRate[]
+  /** The last 24 hours, oldest first. */
+  hours: TapRate[]
+  /** Most taps of the last 24 hours first. */
+  groups: (Tapped & { chipGroup: string | null })[]
+  items: (Tapped & { item: string })[]
+  attacks: Attack[]
+  opened: {
+    uid: string
+    label: string | null
+    chipGroup: string | null
+    item: string | null
+    team: string | null
+    at: string
+  }[]
+}
+
+/** Refused taps of the last ten minutes, of which no person makes so many. */
+interface Attack {
+  /** Null: of several chips, all with this key set. */
+  uid: string | null
+  keySet: number | null
+  team: string | null
+  outcome: TapRow['outcome']
+  taps: number
+  since: string
+  last: string
+}
+
+const [minuteMs, hourMs] = [60_000, 3_600_000]
+const attackMs = 10 * minuteMs
+const attackTaps = 10
+const listed = 20
+/** Taps that are not counted yet, and are read by a request. */
+const maxUncounted = 100_000
+
+/** @param teamId its taps, and those of unknown chips; undefined: of all teams */
+export async function tapPulse({ db, clock, tapLog }: Deps, teamId: number | undefined): Promise<TapPulse> {
+  await tapLog.flush()
+  const now = clock.now()
+  const minutesFrom = Math.floor(now / minuteMs) * minuteMs - 59 * minuteMs
+  const hoursFrom = Math.floor(now / hourMs) * hourMs - 23 * hourMs
+  const read = db.slow
+  const since = iso(hoursFrom)
+  const newest = await newestTap(read)
+  const counted = (await tapsCountedTo(read)) ?? 0
+  const after = Math.max(counted, newest - maxUncounted)
+  const fresh = await uncounted(read, { after, upTo: newest }, teamId)
+  const minutes = await tapsByTime(read, { teamId, since: iso(minutesFrom), width: 16 })
+  const hours = await tapsByTime(read, { teamId, since, width: 13 })
+  const teams = await teamNames({ db })
+  const things = async (by: 'chipGroupId' | 'itemId') =>
+    mostTapped(
+      [
+        ...(await tapsByThing(read, { teamId, since, by })),
+        ...fresh.hours
+          .filter(({ hour }) => hour >= since.slice(0, 13))
+          .map((row) => ({ ...row, key: row[by] })),
+      ],
+      teams,
+    )
+  const groups = await Promise.all(
+    (await things('chipGroupId')).map(async ({ key, ...row }) => ({
+      chipGroup: key === 0 ? null : ((await findAnyChipGroup(db.read, Number(key)))?.name ?? null),
+      ...row,
+    })),
+  )
+  const items = (await things('itemId')).flatMap(({ key, ...row }) =>
+    key === '' ? [] : [{ item: String(key), ...row }],
+  )
+  const opened = await openedChips(read, { teamId, limit: listed })
+  const groupNames = new Map<number, string | undefined>()
+  for (const { chipGroupId } of opened)
+    if (!groupNames.has(chipGroupId))
+      groupNames.set(chipGroupId, (await findAnyChipGroup(db.read, chipGroupId))?.name)
+  return {
+    isComplete: after === counted,
+    minutes: rates([...minutes, ...fresh.minutes.map((row) => ({ ...row, time: row.minute }))], {
+      from: minutesFrom,
+      step: minuteMs,
+      count: 60,
+      width: 16,
+    }),
+    hours: rates([...hours, ...fresh.minutes.map((row) => ({ ...row, time: row.minute.slice(0, 13) }))], {
+      from: hoursFrom,
+      step: hourMs,
+      count: 24,
+      width: 13,
+    }),
+    groups,
+    items,
+    attacks: await attacksOf(read, { teamId, since: iso(now - attackMs) }, teams),
+    opened: opened.map(({ uid, label, ...chip }) => ({
+      ...{ uid, label, item: chip.itemId, at: chip.openedAt ?? '' },
+      chipGroup: groupNames.get(chip.chipGroupId) ?? null,
+      team: teams.get(chip.teamId) ?? null,
+    })),
+  }
+}
+
+async function uncounted(db: Queries, piece: TapPiece, teamId: number | undefined) {
+  if (piece.after >= piece.upTo) return { minutes: [], hours: [] }
+  const isShown = (row: { teamId: number }) =>
+    teamId === undefined || row.teamId === 0 || row.teamId === teamId
+  const [minutes, hours] = [await minutesOf(db, piece), await hoursOf(db, piece)]
+  return { minutes: minutes.filter(isShown), hours: hours.filter(isShown) }
+}
+
+function rates(
+  rows: readonly { time: string; outcome: TapRow['outcome']; taps: number }[],
+  { from, step, count, width }: { from: number; step: number; count: number; width: number },
+): TapRate[] {
+  const found: TapRate[] = Array.from({ length: count }, (_, at) => ({
+    ...{ at: iso(from + at * step), taps: 0, valid: 0, outcomes: {} },
+  }))
+  const byTime = new Map(found.map((rate) => [rate.at.slice(0, width), rate]))
+  for (const { time, outcome, taps } of rows) {
+    const rate = byTime.get(time)
+    if (!rate) continue
+    rate.taps += taps
+    if (outcome === 'valid') rate.valid += taps
+    rate.outcomes[outcome] = (rate.outcomes[outcome] ?? 0) + taps
+  }
+  return found
+}
+
+function mostTapped(
+  rows: readonly { teamId: number; key: string | number; taps: number; valid: number }[],
+  teams: ReadonlyMap<number | null, string>,
+): (Tapped & { key: string | number })[] {
+  const sums = new Map<string, { teamId: number; key: string | number; taps: number; valid: number }>()
+  for (const { teamId, key, taps, valid } of rows) {
+    const id = `${teamId} ${key}`
+    const sum = sums.get(id) ?? { teamId, key, taps: 0, valid: 0 }
+    sums.set(id, { ...sum, taps: sum.taps + taps, valid: sum.valid + valid })
+  }
+  return [...sums.values()]
+    .sort((a, b) => b.taps - a.taps)
+    .slice(0, listed)
+    .map(({ teamId, key, taps, valid }) => ({
+      ...{ key, team: teams.get(teamId) ?? null, taps, valid, refused: taps - valid },
+    }))
+}
+
+async function attacksOf(
+  db: Queries,
+  of: { teamId: number | undefined; since: string },
+  teams: ReadonlyMap<number | null, string>,
+): Promise<Attack[]> {
+  const found: Attack[] = []
+  for (const by of ['chipUid', 'keySetId'] as const)
+    for (const { key, teamId, ...row } of await manyRefused(db, { ...of, least: attackTaps, by }))
+      found.push({
+        uid: by === 'chipUid' && key !== null ? String(key) : null,
+        keySet: by === 'keySetId' && key !== null ? Number(key) : null,
+        team: teams.get(teamId) ?? null,
+        ...row,
+      })
+  return found.sort((a, b) => b.taps - a.taps)
+}
