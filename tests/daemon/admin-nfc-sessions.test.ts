@@ -53,6 +53,31 @@ describe('who may', () => {
   })
 })
 
+describe('the readers of a table', () => {
+  const stations = async () => (await t.call('GET /admin/nfc/stations')).body
+
+  test('are listed one by one, with what they do and did', async () => {
+    expect(await stations()).toEqual([])
+    const at = (reader: string) => ({ ...inA, station: 'table-1', reader })
+    expect(await talk(t.call, new Chip().put(), at('Left'))).toMatchObject({ status: 'provisioned' })
+    expect(await talk(t.call, new Chip().put(), at('Left'))).toMatchObject({ status: 'provisioned' })
+    const { id } = (await open(at('Right'))).body
+    expect(await stations()).toMatchObject([
+      { station: 'table-1', reader: 'Right', isBusy: true, phase: 'inspect', counts: { provisioned: 0 } },
+      {
+        reader: 'Left',
+        isBusy: false,
+        counts: { provisioned: 2, failed: 0 },
+        last: { status: 'provisioned' },
+      },
+    ])
+    await t.call(`DELETE /admin/nfc/sessions/${id}`)
+    expect((await stations())[0]).toMatchObject({ reader: 'Right', isBusy: false, phase: null })
+    clock.advance('25h')
+    expect(await stations()).toEqual([])
+  })
+})
+
 describe('a session', () => {
   test('goes step by step: an answer that is not its turn is refused, and changes nothing', async () => {
     const chip = new Chip()

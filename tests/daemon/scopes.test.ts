@@ -39,6 +39,7 @@ const leadsTo = {
     'GET /admin/key-sets',
     'GET /admin/links',
     'GET /admin/nfc/journal',
+    'GET /admin/nfc/stations',
     'GET /admin/taps',
     'GET /admin/taps/explain',
     'GET /admin/taps/follow',

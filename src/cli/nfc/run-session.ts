@@ -130,6 +130,7 @@ class CardSession {
     const order = {
       ...this.#order,
       ...(station === undefined ? {} : { station }),
+      reader: this.card.reader.slice(0, 200),
       ...(this.#maxLc === undefined ? {} : { maxLc: this.#maxLc }),
       ...(opened.isEmulator && this.#order.originality === undefined
         ? { originality: 'emulated' as const }

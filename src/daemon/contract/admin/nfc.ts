@@ -39,9 +39,13 @@ const keySource = () =>
     z.object({ supplied: z.array(z.number()) }),
   ])
 
+const nfcStatus = z.enum(['provisioned', 'unchanged', 'factory', 'failed'])
+const nfcCounts = () =>
+  z.object({ provisioned: z.number(), unchanged: z.number(), factory: z.number(), failed: z.number() })
+
 const nfcOutcome = () =>
   z.object({
-    status: z.enum(['provisioned', 'unchanged', 'factory', 'failed']),
+    status: nfcStatus,
     uid: z.string().nullable(),
     keySet: z.number().nullable(),
     /** The URL on the chip, with zeros where the chip fills in values. */
@@ -103,6 +107,8 @@ export const nfc = {
          * with code `chip_busy`.
          */
         station,
+        /** The reader's name, for people who look on: see stations. */
+        reader: text(200).optional(),
         /** The largest Lc that the reader passes, if it refused a longer command with 6F00. */
         maxLc: integer(59, 255).optional(),
         /** Which chips may be set up from factory keys: those signed by NXP, these and virtual ones, or any. */
@@ -205,6 +211,37 @@ export const nfc = {
     scope: 'provision',
     params: () => z.object({ run }),
     response: () => sheetRun().extend({ held: z.number() }),
+  }),
+  'GET /admin/nfc/stations': adminEndpoint({
+    id: 'listNfcStations',
+    summary:
+      'List the readers that set chips up with this daemon in the last day: what they do, counts, and failures',
+    scope: 'read',
+    query: () => z.object(team),
+    response: () =>
+      z.array(
+        z.object({
+          station: z.string(),
+          reader: z.string().nullable(),
+          by: z.string(),
+          team: z.string().nullable().describe('null: none was named'),
+          chipGroup: z.string().nullable(),
+          purpose: z.enum(['provision', 'recover', 'reset']),
+          isBusy: z.boolean().describe('a chip is being worked on'),
+          phase: z.enum(['inspect', 'set-up', 'read-back', 'details']).nullable(),
+          uid: z.string().nullable(),
+          counts: nfcCounts(),
+          last: z
+            .object({
+              at: timestamp,
+              status: nfcStatus,
+              uid: z.string().nullable(),
+              error: z.string().nullable(),
+            })
+            .nullable(),
+          seenAt: timestamp,
+        }),
+      ),
   }),
   'GET /admin/nfc/journal': adminEndpoint({
     id: 'readNfcJournal',

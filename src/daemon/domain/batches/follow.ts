@@ -107,8 +107,8 @@ async function* report(
 interface ShownResult {
   [member: string]: unknown
   row: number
-  status?: string
-  error?: string
+  status?: string | undefined
+  error?: string | undefined
 }
 
 export interface BatchRowsPage {

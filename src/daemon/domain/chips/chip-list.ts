@@ -27,8 +27,9 @@ export interface ChipPage {
   next: string | null
 }
 
-// Queries of one request, of which each looks at a bounded number of chips.
+// Queries of one request. One that looks for a state among all chips takes as long as many others.
 const maxQueries = 100
+const walkCost = 30
 const cursorPattern = /^(\d{1,15}):([\s\S]*)$/
 
 /** By UID, label, item, token, or group: each has an index. @throws DomainError invalid_input, not_found */
@@ -43,11 +44,12 @@ export async function listChips(
   const sources = await sourcesOf(db, question)
   const chips: FoundChip[] = []
   let [source, after] = [Number(at), key]
-  for (let queries = 0; queries < maxQueries && chips.length < limit; queries++) {
+  for (let queries = 0; queries < maxQueries && chips.length < limit; ) {
     const by = sources[source]
     if (by === undefined) break
     const page = await searchChips(db.slow, by, { state, after, limit: limit - chips.length })
     chips.push(...page.rows)
+    queries += page.isWhole ? 1 : walkCost
     after = page.next ?? ''
     if (page.next === undefined) source += 1
   }

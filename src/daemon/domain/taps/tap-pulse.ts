@@ -71,7 +71,7 @@ const attackMs = 10 * minuteMs
 const attackTaps = 10
 const listed = 20
 /** Taps that are not counted yet, and are read by a request. */
-const maxUncounted = 100_000
+const maxUncounted = 30_000
 
 /** @param teamId its taps, and those of unknown chips; undefined: of all teams */
 export async function tapPulse({ db, clock, tapLog }: Deps, teamId: number | undefined): Promise<TapPulse> {

@@ -1,13 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import { permits } from '../../../values/scopes.ts'
 import { credentialId } from '../../domain/access/credentials.ts'
-import { resolveTeam } from '../../domain/access/teams.ts'
+import { namedTeam, resolveTeam, teamNames } from '../../domain/access/teams.ts'
 import { invalid } from '../../domain/errors/errors.ts'
 import { giveUpChip, listJournal } from '../../domain/nfc/left-plans.ts'
 import { BaseUrlCheck, openSession } from '../../domain/nfc/open-session.ts'
 import type { Reply } from '../../domain/nfc/session.ts'
 import { NfcSessions, type SessionStep } from '../../domain/nfc/sessions.ts'
 import { joinSheet, showSheet } from '../../domain/nfc/sheet-runs.ts'
+import { StationBoard } from '../../domain/nfc/station-board.ts'
 import { bindAll } from '../../http/bind.ts'
 import type { Context } from '../../process/context.ts'
 
@@ -16,6 +17,7 @@ const defaultLimit = 100
 export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
   const sessions = new NfcSessions()
   const urlCheck = new BaseUrlCheck()
+  const board = new StationBoard(ctx)
   bindAll(app, ctx, {
     'POST /admin/nfc/sessions': async ({ body, actor, holder, teamId, keyTeam }) => {
       const { purpose, keySet, chipGroup, label, item, variant, redirectUrl } = body
@@ -41,17 +43,34 @@ export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
       }
       const owner = { token: credentialId(holder), actor, station: body.station }
       const ofTeam = () => teamFor(ctx, { name: body.team, teamId, keyTeam, mayVouch })
-      return toWire(await openSession(ctx, { sessions, urlCheck }, owner, request, ofTeam))
+      const step = await openSession(ctx, { sessions, urlCheck }, owner, request, ofTeam)
+      const team = purpose === 'provision' ? (await ofTeam()).id : keyTeam()
+      board.opened(
+        owner,
+        { reader: body.reader ?? null, teamId: team, chipGroup: chipGroup ?? null, purpose },
+        step,
+      )
+      return toWire(step)
     },
     'POST /admin/nfc/sessions/:id/answers': async ({ params, body, holder }) => {
       const reply = replyOf(body)
-      return toWire(
-        await sessions.reply(ctx, { token: credentialId(holder), id: params.id, step: body.step, reply }),
-      )
+      const of = { token: credentialId(holder), id: params.id, step: body.step, reply }
+      const step = await sessions.reply(ctx, of)
+      board.advanced(step)
+      return toWire(step)
     },
     'DELETE /admin/nfc/sessions/:id': async ({ params, holder }) => {
       await sessions.close(ctx, { token: credentialId(holder), id: params.id })
+      board.closed(params.id)
       return { success: true as const }
+    },
+    'GET /admin/nfc/stations': async ({ query, teamId, keyTeam }) => {
+      const team = await namedTeam(ctx, { name: query.team, teamId, keyTeam })
+      const teams = await teamNames(ctx)
+      return board.list(team?.id).map(({ teamId: of, ...reader }) => ({
+        ...reader,
+        team: of === undefined ? null : (teams.get(of) ?? null),
+      }))
     },
     'POST /admin/nfc/sheets': async ({ body, actor, holder, teamId, keyTeam }) => {
       const { team, startOver = false, items = [], ...about } = body

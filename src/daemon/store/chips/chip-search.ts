@@ -28,12 +28,10 @@ type OfChips<O> = SelectQueryBuilder<Database, 'chips', O>
 function found<O>(query: OfChips<O>, by: ChipsBy, after: string): OfChips<O> {
   if ('label' in by) {
     const { teamId, label } = by
-    const own = query.where('chips.teamId', '=', teamId).where('chips.label', '>', after)
-    if (label === '') return own.where('chips.label', 'is not', null).orderBy('chips.label')
-    return own
-      .where('chips.label', '>=', label)
-      .where('chips.label', '<=', `${label}\u{10ffff}`)
-      .orderBy('chips.label')
+    const own = query.where('chips.teamId', '=', teamId).orderBy('chips.label')
+    // One lower bound: SQLite would use the other one for the index.
+    const from = after === '' ? own.where('chips.label', '>=', label) : own.where('chips.label', '>', after)
+    return label === '' ? from : from.where('chips.label', '<=', `${label}\u{10ffff}`)
   }
   const later = query.where('chips.uid', '>', after).orderBy('chips.uid')
   if ('item' in by) return later.where('chips.teamId', '=', by.teamId).where('chips.itemId', '=', by.item)
@@ -60,7 +58,7 @@ export async function searchChips(db: Queries, by: ChipsBy, { state, after, limi
   if (upTo !== undefined) chips = chips.where(`chips.${key}`, '<=', upTo)
   if (state !== undefined && state !== 'registered') chips = chips.where((e) => isInState(e, state))
   const rows = await chips.limit(limit).execute()
-  return { rows, next: rows.length === limit ? (rows.at(-1)?.[key] ?? undefined) : upTo }
+  return { rows, isWhole, next: rows.length === limit ? (rows.at(-1)?.[key] ?? undefined) : upTo }
 }
 
 export type FoundChip = Awaited<ReturnType<typeof searchChips>>['rows'][number]
