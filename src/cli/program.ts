@@ -63,7 +63,11 @@ export const nouns: readonly Noun[] = [
     ],
     ['transactions', 'List, show and cancel transactions', () => import('./commands/transactions/index.ts')],
     ['links', 'List and manage the links of the tap page', () => import('./commands/links.ts')],
-    ['pages', 'Look at the tap page in every state', () => import('./commands/pages.ts')],
+    [
+      'pages',
+      'Look at the tap page in every state, and give it your own words',
+      () => import('./commands/pages.ts'),
+    ],
     [
       'webhooks',
       'Register webhooks, and see and repeat their deliveries',

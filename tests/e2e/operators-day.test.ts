@@ -160,6 +160,8 @@ describe("an operator's day", () => {
     await did('links list')
     await did(`links remove ${id} --yes`)
     await did(`pages preview --out ${join(home, 'pages')}`)
+    await did(`pages strings export --out ${join(home, 'words.json')}`)
+    await did(`pages strings import --file ${join(home, 'words.json')}`)
   }, 300_000)
 
   test("another team's chip is unknown, whatever is done to it", async () => {

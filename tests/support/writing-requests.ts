@@ -432,6 +432,10 @@ export async function openWorld(env: Record<string, string>, spares = 1500) {
       url: `/admin/items/${(await item()).id}?team=Acme`,
       ...ofAdmin,
     }),
+    'PUT /admin/pages/strings': async () => ({
+      ...{ url: '/admin/pages/strings', ...ofAdmin },
+      body: { team: 'Other', strings: { en: { readOn: `More ${next()}` } } },
+    }),
     'POST /admin/links': async () => ({
       ...{ url: '/admin/links', ...ofAdmin },
       body: { team: 'Other', label: name('Link'), baseUrl: `https://other.example/${next()}` },

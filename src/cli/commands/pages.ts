@@ -3,8 +3,9 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pageLanguages } from '../../values/page-languages.ts'
+import { readJsonObject } from '../batch/input/source.ts'
 import { defineCommand } from '../command/define.ts'
-import { choice, flag, team, text } from '../command/options.ts'
+import { argument, choice, flag, optionalArgument, team, text } from '../command/options.ts'
 import { UsageError } from '../errors.ts'
 import { withFiles } from '../file-problem.ts'
 import { counted } from '../io/text.ts'
@@ -125,4 +126,70 @@ const requireOwnFolder = (folder: string): string => {
 const newFolder = (): string =>
   withFiles({ path: tmpdir(), verb: 'written' }, () => mkdtempSync(join(tmpdir(), 'tapchip-pages-')))
 
-export const verbs = [preview]
+const strings = defineCommand({
+  name: 'strings',
+  summary: "Export and import a team's own words of the tap page",
+  description:
+    '`export` writes every text that can be replaced, by language and key, with the own ones of the team. Edit the file, ' +
+    'and `import` it: texts that are left out, null, or as they are built in stay or become the built-in ones, so `{}` ' +
+    'restores all. Placeholders such as {to} must stay. If anything is wrong, nothing is imported. Errors, refusals, and ' +
+    'what cannot be undone keep their words.',
+  args: {
+    action: argument('action', 'export or import'),
+    name: optionalArgument('team', 'Name of the team'),
+  },
+  examples: [
+    'pages strings export Acme --out words.json',
+    'pages strings import Acme --file words.json',
+    'pages strings import Acme --file - <<< {}',
+  ],
+  options: {
+    team,
+    out: text('--out <file>', 'Where to write them (default: standard output)', 'file'),
+    file: text('-f, --file <file>', 'JSON with the texts; - for standard input', 'file'),
+  },
+  run: async (ctx, { args: { action, name }, options }) => {
+    ctx.needAdmin()
+    const named = name ?? options.team
+    if (action === 'export') {
+      const { strings } = await ctx.call('GET /admin/pages/strings', { query: { team: named } })
+      const { out } = options
+      if (out === undefined) return ctx.io.line(strings, () => JSON.stringify(strings, null, 2))
+      await ctx.beforeChange(`Would write the texts to ${out}`)
+      const path = resolve(ctx.system.cwd, out)
+      withFiles({ path, verb: 'written' }, () => writeFileSync(path, `${JSON.stringify(strings, null, 2)}\n`))
+      return ctx.io.line({ file: path }, () => path)
+    }
+    if (action !== 'import')
+      throw new UsageError(
+        `"${action}" is neither export nor import.`,
+        'Use: pages strings export, or pages strings import',
+      )
+    if (options.file === undefined)
+      throw new UsageError('--file is missing.', 'Name the file with the texts: --file words.json')
+    const read = textsOf(await readJsonObject(ctx.system, options.file))
+    const { own } = await ctx.call('PUT /admin/pages/strings', { body: { team: named, strings: read } })
+    await ctx.io.line({ own }, () => `${counted(own, 'text')} of the team's own.`)
+  },
+})
+
+/** @throws UsageError */
+function textsOf(file: Readonly<Record<string, unknown>>): Record<string, Record<string, string | null>> {
+  const read: Record<string, Record<string, string | null>> = {}
+  for (const [language, texts] of Object.entries(file)) {
+    if (texts === null) continue
+    if (typeof texts !== 'object' || Array.isArray(texts))
+      throw new UsageError(
+        `"${language}" has to be an object of texts by key. Nothing was imported.`,
+        'See how it looks: tapchip pages strings export',
+      )
+    const entries = Object.entries(texts).map(([key, value]: [string, unknown]): [string, string | null] => {
+      if (value === null || typeof value === 'string') return [key, value]
+      throw new UsageError(`${language} ${key} has to be a text or null. Nothing was imported.`)
+    })
+    read[language] = Object.fromEntries(entries)
+  }
+  return read
+}
+
+export const verbs = [preview, strings]

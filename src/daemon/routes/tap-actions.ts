@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor } from '../domain/access/credentials.ts'
+import { pageStringsOfChip } from '../domain/access/page-strings.ts'
 import { DomainError, effectsOf, invalid, storeFailure } from '../domain/errors/errors.ts'
 import { act } from '../domain/tap-page/act.ts'
 import { buildPage } from '../domain/tap-page/build.ts'
@@ -75,8 +76,10 @@ export async function tapActionRoutes(app: FastifyInstance, ctx: Context): Promi
   app.post('/t/check', { bodyLimit }, async (request, reply) => {
     reply.headers(privateHeaders)
     const form = formOf(request)
-    const check = await checkRecipient(ctx, await visitOf(form.ref, 'check'), form)
-    const settings = pageSettings(ctx, request.headers['accept-language'])
+    const visit = await visitOf(form.ref, 'check')
+    const check = await checkRecipient(ctx, visit, form)
+    const ownWords = await pageStringsOfChip(ctx, visit.tap.uid)
+    const settings = { ...pageSettings(ctx, request.headers['accept-language']), ownWords }
     return { html: checkLine(check, settings), isGood: check.is === 'good' }
   })
 

@@ -31,4 +31,27 @@ export const pages = {
         }),
       ),
   }),
+  'GET /admin/pages/strings': adminEndpoint({
+    id: 'exportPageStrings',
+    summary: "List the texts of a team's tap pages",
+    description:
+      "By language and key; a team's own texts stand in place of the built-in ones. Texts that say what went wrong, whether a chip is genuine, or what cannot be undone are left out: they cannot be replaced.",
+    scope: 'read',
+    query: () => z.object(team),
+    response: () => z.object({ strings: z.record(z.string(), z.record(z.string(), z.string())) }),
+  }),
+  'PUT /admin/pages/strings': adminEndpoint({
+    id: 'importPageStrings',
+    summary: "Replace a team's own texts of tap pages",
+    description:
+      'By language and key. Texts that are absent, null, or as they are built in become the built-in ones. Placeholders have to be those of the built-in text; HTML is shown as text. If anything is wrong, nothing is changed.',
+    scope: 'edit',
+    body: () =>
+      z.object({
+        ...team,
+        strings: z.record(z.string().max(40), z.record(z.string().max(100), z.string().max(5000).nullable())),
+      }),
+    /** Number of own texts. */
+    response: () => z.object({ success: z.literal(true), own: z.number() }),
+  }),
 } as const

@@ -99,6 +99,7 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: ViewOpti
     ref: visit.ref,
     query: viewing.query,
     uid: tap.uid,
+    ownWords: page?.brand.pageStrings,
     publicPage: await publicPath(deps, tap.uid, page?.publicId),
     brand: page ? brandOf(page.brand) : noBrand,
     piece: {

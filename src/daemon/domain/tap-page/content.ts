@@ -137,6 +137,8 @@ export interface TapPage {
   /** Path of the chip's public page, below the base URL; undefined: its team has none. */
   publicPage?: string | undefined
   brand: Brand
+  /** The team's own texts, as stored. */
+  ownWords?: string | null | undefined
   piece: Piece
   /** Set for a TagTamper chip once a tap reported it; `since`: the first tap that reported it open, ISO 8601. */
   tamper?: { is: 'closed' } | { is: 'open'; since: string } | undefined

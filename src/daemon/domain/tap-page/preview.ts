@@ -9,6 +9,7 @@ import { describePiece } from './piece.ts'
 /** Stored parts of a preview, which replace those of the samples. */
 export interface OwnContent {
   brand: Brand
+  ownWords: string | null
   piece?: Piece
 }
 
@@ -18,13 +19,13 @@ export async function ownContent(
   team: TeamRow,
   itemId: string | undefined,
 ): Promise<OwnContent> {
-  const brand = brandOf(team)
-  if (itemId === undefined) return { brand }
+  const own = { brand: brandOf(team), ownWords: team.pageStrings }
+  if (itemId === undefined) return own
   const item = await findItem(db.read, team.id, itemId)
   if (!item) throw notFound('item')
   const variantId = firstVariant(item.variants)
   const described = describePiece(null, { ...item, variantId })
-  return { brand, piece: { ...described, kind: 'item', token: undefined, owner: undefined } }
+  return { ...own, piece: { ...described, kind: 'item', token: undefined, owner: undefined } }
 }
 
 /** Lets a preview show the attributes of a variant. @param variants as stored */

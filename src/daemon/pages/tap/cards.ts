@@ -25,7 +25,8 @@ export interface Card {
 }
 
 /** Everything that changes: the actions, the remaining time, and the owner. */
-export function actionCards(content: TapPage, settings: PageSettings): Card[] {
+export function actionCards(content: TapPage, plain: PageSettings): Card[] {
+  const settings = { ...plain, ownWords: content.ownWords }
   return [
     { key: 'owner', html: ownerRow(content, settings).text },
     { key: 'time', html: timeLine(content, settings).text },

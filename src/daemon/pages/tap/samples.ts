@@ -25,7 +25,7 @@ const team: Pick<TapPage, 'brand' | 'links'> = {
 export function samplePage(
   { shows }: Sample,
   settings: PageSettings,
-  overrides: Partial<Pick<TapPage, 'brand' | 'piece'>> = {},
+  overrides: Partial<Pick<TapPage, 'brand' | 'piece' | 'ownWords'>> = {},
 ): Page {
   if ('printed' in shows) return printedPage(settings)
   if ('refusal' in shows) {

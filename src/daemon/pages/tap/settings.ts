@@ -4,6 +4,8 @@ import type { PageLanguage } from '../../../values/page-languages.ts'
 /** Inputs of a page besides its content. */
 export interface PageSettings {
   language: PageLanguage
+  /** The team's own texts, as stored. */
+  ownWords?: string | null | undefined
   /** Nonce of this response, also in its Content-Security-Policy; empty: see keptPagePolicy. */
   nonce: string
   now: Date

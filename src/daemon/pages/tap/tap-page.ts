@@ -13,7 +13,8 @@ import { genuineSince } from './times.ts'
  * The page for a valid tap: the piece and the available actions. Every text in `content` may be hostile.
  * @param isRefused it answers a refused form: screen readers read the title first
  */
-export function tapPage(content: TapPage, settings: PageSettings, isRefused = false): Page {
+export function tapPage(content: TapPage, plain: PageSettings, isRefused = false): Page {
+  const settings = { ...plain, ownWords: content.ownWords }
   const main = html`${banner(content, settings)}
 <main data-ref="${content.ref}" data-live="${pathOf(settings, '/t/live')}" data-check-at="${pathOf(settings, '/t/check')}"${textsOfScript(stringsOf(settings))}>
 ${hero(content, settings)}

@@ -75,6 +75,7 @@ export type EditableTeam = Pick<
   | 'brandBackground'
   | 'brandLogoUrl'
   | 'publicPages'
+  | 'pageStrings'
 >
 
 export const updateTeam = (db: Queries, id: number, fields: Partial<EditableTeam>) =>

@@ -20,6 +20,8 @@ export interface TeamsTable {
   brandBackground: string | null
   brandLogoUrl: string | null
   /** 1: its chips have pages at /p. */
+  /** JSON: own texts of tap pages by language and key; null: the built-in ones. */
+  pageStrings: string | null
   publicPages: Generated<number>
 }
 

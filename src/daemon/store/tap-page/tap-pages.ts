@@ -21,7 +21,7 @@ export interface FutureContract {
 }
 
 export interface PageOfChip {
-  brand: Pick<TeamRow, 'brandName' | 'brandColor' | 'brandBackground' | 'brandLogoUrl'>
+  brand: Pick<TeamRow, 'brandName' | 'brandColor' | 'brandBackground' | 'brandLogoUrl' | 'pageStrings'>
   /** Of its page at /p, if the team has these. null: not made yet. */
   publicId: string | null | undefined
   /** When the chip was registered. */
@@ -40,7 +40,13 @@ const pages = (db: Queries) =>
       join.onRef('items.teamId', '=', 'chips.teamId').onRef('items.id', '=', 'chips.itemId'),
     )
     .leftJoin('contracts', 'contracts.id', 'items.contractId')
-    .select(['teams.brandName', 'teams.brandColor', 'teams.brandBackground', 'teams.brandLogoUrl'])
+    .select([
+      'teams.brandName',
+      'teams.brandColor',
+      'teams.brandBackground',
+      'teams.brandLogoUrl',
+      'teams.pageStrings',
+    ])
     .select(['chips.variantId', 'items.name', 'items.description', 'items.imageUrl', 'items.media'])
     .select(['items.variants', 'contracts.name as contractName', 'contracts.chainId'])
     .select(['contracts.twoTapDelaySeconds', 'chips.tamper', 'chips.openedAt'])
@@ -55,10 +61,11 @@ export async function pageOfChip(db: Queries, uid: string): Promise<PageOfChip |
 }
 
 function pageOf(row: PageRow): PageOfChip {
-  const { brandName, brandColor, brandBackground, brandLogoUrl, chainId, twoTapDelaySeconds } = row
+  const { brandName, brandColor, brandBackground, brandLogoUrl, pageStrings, chainId, twoTapDelaySeconds } =
+    row
   const { variantId, name, description, imageUrl, media, variants, contractName, tamper, openedAt } = row
   return {
-    brand: { brandName, brandColor, brandBackground, brandLogoUrl },
+    brand: { brandName, brandColor, brandBackground, brandLogoUrl, pageStrings },
     publicId: row.publicPages === 1 ? row.publicId : undefined,
     createdAt: row.createdAt,
     item:

@@ -25,12 +25,36 @@ function compile(english: Texts, texts: Texts, language: PageLanguage): object {
   return Object.fromEntries(compiled)
 }
 
-const all = new Map<PageLanguage, Strings>()
+const all = new Map<string, Strings>()
 
-export function stringsOf({ language }: { language: PageLanguage }): Strings {
-  const known = all.get(language) ?? (compile(en, messages[language], language) as Strings)
-  all.set(language, known)
-  return known
+// Teams are few, and parsing their texts takes longer than a page.
+const maxTeams = 1000
+
+/** @param ownWords texts of a team that replace built-in ones, as stored */
+export function stringsOf({
+  language,
+  ownWords,
+}: {
+  language: PageLanguage
+  ownWords?: string | null | undefined
+}): Strings {
+  const key = ownWords ? `${language} ${ownWords}` : language
+  const known = all.get(key)
+  if (known) return known
+  const made = compile(en, withOwn(messages[language], language, ownWords), language) as Strings
+  if (all.size >= maxTeams) all.clear()
+  all.set(key, made)
+  return made
+}
+
+function withOwn(texts: Texts, language: PageLanguage, ownWords: string | null | undefined): Texts {
+  const own: Record<string, string> = ownWords ? (JSON.parse(ownWords)[language] ?? {}) : {}
+  return Object.entries(own).reduce((all, [path, text]) => replaced(all, path.split('.'), text), texts)
+}
+
+function replaced(texts: Texts, [key = '', ...rest]: string[], text: string): Texts {
+  if (!Object.hasOwn(texts, key)) return texts
+  return { ...texts, [key]: rest.length === 0 ? text : replaced(Object(texts[key]), rest, text) }
 }
 
 /**
