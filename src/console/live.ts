@@ -17,6 +17,7 @@ export interface LiveState {
 
 const maxTaps = 1000
 const retryMs = 1000
+const showEveryMs = 100
 /** The server sends something every 15 seconds. */
 const silenceMs = 40_000
 
@@ -25,17 +26,19 @@ const listeners = new Set<() => void>()
 let waiting: LiveEvent[] = []
 let isScheduled = false
 let lastSeq = 0
+let lastFlush = 0
 
-/** What came in is shown once a frame, however much that was. */
+/** What came in is shown in one frame, however much that was, and nobody reads more than ten a second. */
 function schedule(): void {
   if (isScheduled) return
   isScheduled = true
-  if (document.visibilityState === 'visible') requestAnimationFrame(flush)
-  else setTimeout(flush, 1000)
+  const wait = document.visibilityState === 'visible' ? lastFlush + showEveryMs - performance.now() : 1000
+  setTimeout(() => (document.visibilityState === 'visible' ? requestAnimationFrame(flush) : flush()), wait)
 }
 
 function flush(): void {
   isScheduled = false
+  lastFlush = performance.now()
   const events = waiting
   waiting = []
   let { away, hasGap } = state

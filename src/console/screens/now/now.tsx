@@ -9,6 +9,7 @@ import { Time, useNow } from '../../parts/time.tsx'
 import { Link, usePlace, useTeam } from '../../router.tsx'
 import { currentSession } from '../../session.ts'
 import { useRead } from '../../use-read.ts'
+import { useSampled } from '../../use-sampled.ts'
 import { formatNumber, formatShort, locale } from '../../words/language.ts'
 import { shell } from '../../words/shell.ts'
 import { LiveTaps } from './live-taps.tsx'
@@ -19,6 +20,7 @@ import { words } from './words.ts'
 const hourMs = 3_600_000
 const minutesShown = 30
 const statsEveryMs = 15_000
+const sampleMs = 1000
 
 export function NowScreen() {
   const { taps } = useLive()
@@ -29,21 +31,30 @@ export function NowScreen() {
     () => (team === '' ? taps : taps.filter((tap) => tap.team === team || tap.team === null)),
     [taps, team],
   )
+  const sampled = useSampled(ofTeam, sampleMs)
+  // The same elements are not drawn again with each tap.
+  const summary = useMemo(() => <Summary taps={sampled} height={isWall ? 240 : 160} />, [sampled, isWall])
+  const aside = useMemo(
+    () => (
+      <aside class="now-aside">
+        <Suspicious taps={sampled} />
+        <Opened taps={sampled} />
+        <Top by="group" />
+        <Top by="item" />
+      </aside>
+    ),
+    [sampled],
+  )
   return (
     <div class="now" data-wall={isWall ? '' : undefined}>
       <h1 class={isWall ? 'now-title' : 'for-readers'}>{shell.screens.now}</h1>
-      <Summary taps={ofTeam} height={isWall ? 240 : 160} />
+      {summary}
       <LiveTaps
         taps={ofTeam}
         isWall={isWall}
         withTeam={!isWall && team === '' && currentSession().who?.team === null}
       />
-      <aside class="now-aside">
-        <Suspicious taps={ofTeam} />
-        <Opened taps={ofTeam} />
-        <Top by="group" />
-        <Top by="item" />
-      </aside>
+      {aside}
     </div>
   )
 }
