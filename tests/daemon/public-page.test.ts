@@ -1,6 +1,8 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { publicPageOf } from '../../src/daemon/domain/tap-page/public-page.ts'
 import { adminToken, openTestApp, type TestApp, testClock } from '../support/daemon.ts'
+import { testOfFile } from '../support/engines.ts'
 import { seed, uids } from '../support/seeds.ts'
 
 const operator = { authorization: `Bearer ${adminToken}` }
@@ -93,5 +95,25 @@ describe('/p', () => {
     expect((await at(path)).statusCode).toBe(200)
     for (const other of ['/p/x', `/p/${'x'.repeat(200)}`, '/p/%00', '/p/'])
       expect((await at(other)).statusCode).toBeGreaterThanOrEqual(400)
+  })
+
+  testOfFile('reads its story by indexes alone', async () => {
+    const { rows } = await sql<{
+      sql: string
+    }>`select sql from sqlite_schema where name = 'badgeClaimsLatestOfChip'`.execute(t.ctx.db.read)
+    expect(rows).toHaveLength(1)
+    const steps: string[] = []
+    for (const query of [
+      sql`select id from transactions where topic = 'x' order by id desc limit 20`,
+      sql`select id from "badgeClaims" where "chipUid" = 'x' order by id desc limit 20`,
+      sql`select "transactionId" from "guestbookEntries" where "chipUid" = 'x' order by "transactionId" desc limit 20`,
+      sql`select id from "chipNotes" where "chipUid" = 'x' order by id desc limit 20`,
+      sql`select uid from chips where "publicId" = 'x'`,
+    ]) {
+      const plan = await sql<{ detail: string }>`explain query plan ${query}`.execute(t.ctx.db.read)
+      steps.push(...plan.rows.map(({ detail }) => detail))
+    }
+    for (const step of steps) expect(step).toMatch(/^SEARCH .* USING (COVERING INDEX|INDEX|PRIMARY KEY)/)
+    expect(steps).toHaveLength(5)
   })
 })
