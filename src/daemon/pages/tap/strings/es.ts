@@ -278,12 +278,12 @@ export const es: Messages = {
   story: {
     title: 'Su historia',
     day: '{day, date}',
-    setup: 'Se instaló el chip.',
+    setup: 'Se configuró el chip.',
     minted: 'Se creó el token.',
     claimed: 'La pieza pasó a otra persona.',
-    badge: 'Se recogió una insignia: {name}',
+    badge: 'Se obtuvo una insignia: {name}',
     guestbook: 'Se firmó el libro de visitas: {name}',
-    seal: 'El sello estaba abierto por primera vez.',
+    seal: 'El precinto se vio abierto por primera vez.',
   },
   publicPage: {
     fallbackTitle: 'Una pieza con chip',

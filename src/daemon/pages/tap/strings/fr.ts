@@ -286,12 +286,12 @@ export const fr: Messages = {
   story: {
     title: 'Son histoire',
     day: '{day, date}',
-    setup: 'La puce a été installée.',
+    setup: 'La puce a été configurée.',
     minted: 'Le jeton a été créé.',
-    claimed: 'La pièce a changé de propriétaire.',
-    badge: 'Un badge a été collecté : {name}',
+    claimed: 'L’objet a changé de propriétaire.',
+    badge: 'Un badge a été obtenu : {name}',
     guestbook: 'Le livre d’or a été signé : {name}',
-    seal: 'Le sceau était ouvert pour la première fois.',
+    seal: 'Le scellé a été vu ouvert pour la première fois.',
   },
   publicPage: {
     fallbackTitle: 'Un objet muni d’une puce',
