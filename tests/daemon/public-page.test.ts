@@ -69,7 +69,10 @@ describe('/p', () => {
     await switchPages(true)
     const path = await pathOf(uids.blank)
     const first = await at(path)
-    expect(first.headers).toMatchObject({ 'cache-control': 'public, max-age=60', vary: 'accept-language' })
+    expect(first.headers).toMatchObject({
+      'cache-control': 'public, max-age=60',
+      vary: 'accept-language, accept-encoding',
+    })
     const again = await at(path, { 'if-none-match': String(first.headers.etag) })
     expect(again.statusCode).toBe(304)
     expect(again.body).toBe('')

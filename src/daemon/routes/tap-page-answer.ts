@@ -3,12 +3,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { nanoid } from 'nanoid'
 import { type RefusedChip, type TeamLook, teamLook } from '../domain/tap-page/team-look.ts'
 import { prefersHtml } from '../http/accept.ts'
+import { encodingOf } from '../http/accept-encoding.ts'
 import { plainPath } from '../http/cors.ts'
 import type { ErrorPages } from '../http/errors.ts'
 import { failurePage, homePage } from '../pages/tap/refusals.ts'
 import { contentSecurityPolicy, keptPagePolicy, type Page, type PageSettings } from '../pages/tap/settings.ts'
 import { chooseLanguage } from '../pages/tap/strings/strings.ts'
 import type { Context } from '../process/context.ts'
+import { gzipPage } from './gzip-page.ts'
 import { tapPageScript } from './tap-page-assets.ts'
 
 /** @param acceptLanguage the header of the request */
@@ -36,13 +38,29 @@ export const pageHeaders = ({ nonce, language }: PageSettings): Record<string, s
   'content-security-policy': contentSecurityPolicy(nonce),
 })
 
-/** @param settings the page's settings, whose nonce is in the policy */
+/**
+ * @param settings the page's settings, whose nonce is in the policy
+ * @param hasInput the page has refs, and beside them text that somebody else may have put into the request: compressed
+ * together, the size of the answer would tell whether they are alike (BREACH)
+ */
 export const sendPage = (
   reply: FastifyReply,
   status: number,
   page: Page,
   settings: PageSettings,
-): FastifyReply => reply.code(status).headers(pageHeaders(settings)).send(page.body)
+  hasInput = false,
+): FastifyReply =>
+  sendBody(reply.code(status).headers(pageHeaders(settings)), page, hasInput ? undefined : 'accept-encoding')
+
+/** Forms answer with what was typed, so only answers to GET are compressed. */
+function sendBody(reply: FastifyReply, page: Page, vary: string | undefined): FastifyReply {
+  if (vary !== undefined) reply.header('vary', vary)
+  const mayCompress = vary !== undefined && reply.request.method === 'GET'
+  if (!mayCompress || encodingOf(reply.request, ['gzip']) === undefined) return reply.send(page.body)
+  return reply.header('content-encoding', 'gzip').send(gzipPage(page))
+}
+
+const publicVary = 'accept-language, accept-encoding'
 
 /**
  * A page that is the same for everyone who reads its language, and may be kept for a minute.
@@ -60,11 +78,11 @@ export function sendPublicPage(
     'cache-control': isFinal ? 'public, max-age=60' : 'no-cache',
     'content-security-policy': keptPagePolicy(page.styleHash),
     etag,
-    vary: 'accept-language',
   })
   const known = request.headers['if-none-match'] ?? ''
   const isKnown = known === '*' || known.split(',').some((one) => one.trim() === etag)
-  return isKnown ? reply.code(304).send() : reply.code(200).send(page.body)
+  if (isKnown) return reply.header('vary', publicVary).code(304).send()
+  return sendBody(reply.code(200), page, publicVary)
 }
 
 /** A refusal says the same without it. */
@@ -74,7 +92,8 @@ export const lookOf = async (ctx: Context, chip: RefusedChip | undefined): Promi
 /** The page at `/`, which says how to use the chips. */
 export function sendHomePage(ctx: Context, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const settings = pageSettings(ctx, request.headers['accept-language'])
-  return sendPage(reply, 200, homePage(settings), settings).header('vary', 'accept')
+  reply.code(200).headers(pageHeaders(settings))
+  return sendBody(reply, homePage(settings), 'accept, accept-encoding')
 }
 
 /**
@@ -95,7 +114,6 @@ export function tapErrorPages(ctx: Context): ErrorPages {
       // A person in a browser typed an address that does not exist, or a program asked for one.
       const isLost = request.is404 && prefersHtml(request)
       if (!isLost && (!isTapPage(request.raw.url ?? '/') || /json|event-stream/.test(accept))) return false
-      if (isLost) reply.header('vary', 'accept')
       const { settings, page } = madeFor(acceptLanguage, { ...failed, isForm: request.method === 'POST' })
       void sendPage(reply, failed.status, page, settings)
       return true

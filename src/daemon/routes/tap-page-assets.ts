@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
+import { encodingOf } from '../http/accept-encoding.ts'
 import { faviconPath } from '../pages/tap/settings.ts'
 
 const near = createRequire(import.meta.url)
@@ -20,6 +22,15 @@ function readScript(): { text: Buffer; path: string } | undefined {
 
 const script = readScript()
 
+const scripts = new Map<'br' | 'gzip', Buffer>()
+
+/** Compressed when first asked for, so that no start waits for it. */
+function scriptIn(encoding: 'br' | 'gzip', text: Buffer): Buffer {
+  const known = scripts.get(encoding) ?? (encoding === 'br' ? brotliCompressSync : gzipSync)(text)
+  scripts.set(encoding, known)
+  return known
+}
+
 /** The path of the tap page's script below the base URL; undefined if it was not built. */
 export const tapPageScript: string | undefined = script?.path
 
@@ -30,8 +41,8 @@ const favicon = Buffer.from(
 )
 
 /**
- * The icon, and the script of the tap page, under a name that changes with it, so that browsers keep it. They count towards no limit:
- * a hall of people behind one address load it at once.
+ * The icon, and the script of the tap page, under a name that changes with it, so that browsers keep it. They count
+ * towards no limit: a hall of people behind one address load them at once.
  */
 export function tapPageAssetRoutes(app: FastifyInstance): void {
   app.get(faviconPath, async (_request, reply) =>
@@ -42,12 +53,15 @@ export function tapPageAssetRoutes(app: FastifyInstance): void {
       .send(favicon),
   )
   if (!script) return
-  app.get(`/${script.path}`, async (_request, reply) =>
-    reply
+  app.get(`/${script.path}`, async (request, reply) => {
+    const encoding = encodingOf(request, ['br', 'gzip'])
+    if (encoding) reply.header('content-encoding', encoding)
+    return reply
+      .header('vary', 'accept-encoding')
       .header('cache-control', 'public, max-age=31536000, immutable')
       .header('x-content-type-options', 'nosniff')
       .header('referrer-policy', 'no-referrer')
       .type('text/javascript; charset=utf-8')
-      .send(script.text),
-  )
+      .send(encoding ? scriptIn(encoding, script.text) : script.text)
+  })
 }

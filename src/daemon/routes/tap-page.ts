@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { nanoid } from 'nanoid'
+import { TAMPER_PARAMETER } from '../../nfc/ntag424/template/parse.ts'
 import { buildPage, type ViewOptions } from '../domain/tap-page/build.ts'
 import { calendarEntry } from '../domain/tap-page/calendar.ts'
 import type { TapPage } from '../domain/tap-page/content.ts'
@@ -56,7 +57,13 @@ export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
         )
       case 'page': {
         if (opened.cookie) setCookie(ctx, request, reply, opened.cookie)
-        return sendPage(reply, 200, tapPage(opened.page, settings), settings)
+        return sendPage(
+          reply,
+          200,
+          tapPage(opened.page, settings),
+          settings,
+          hasOthers(ctx, queryOf(request)),
+        )
       }
     }
   })
@@ -114,6 +121,12 @@ const statusOf = {
   replayed: 410,
   'caught-up': 410,
   fresh: 200,
+}
+
+/** The link has parameters that are no chip's. */
+const hasOthers = ({ keyRing }: Context, query: Record<string, unknown>): boolean => {
+  const names = new Set([...keyRing.parameterNames(), TAMPER_PARAMETER])
+  return Object.keys(query).some((name) => !names.has(name))
 }
 
 const queryOf = (request: FastifyRequest): Record<string, unknown> => ({
