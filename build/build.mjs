@@ -24,8 +24,13 @@ const commit = git('rev-parse', '--show-cdup') === '' ? git('rev-parse', '--shor
 rmSync('dist', { recursive: true, force: true })
 mkdirSync('dist')
 chooseSqliteDriver()
-/** Few commands ask questions, one draws labels, and few daemons have a server: what that takes are files of their own. */
-const apart = { inquirer: 'prompts.cjs', './libraries.ts': 'labels.cjs', pg: 'postgres.cjs' }
+/** Few commands ask questions, one draws labels, and few daemons have a server or send mail: what that takes are files of their own. */
+const apart = {
+  inquirer: 'prompts.cjs',
+  './libraries.ts': 'labels.cjs',
+  pg: 'postgres.cjs',
+  nodemailer: 'mail.cjs',
+}
 const keptApart = {
   name: 'kept apart',
   setup({ onLoad, onResolve }) {
@@ -35,7 +40,7 @@ const keptApart = {
     )
     onLoad({ filter: /^/, namespace: 'nothing' }, () => ({ contents: '' }))
     // A bundle requires as the launcher in bin/ does.
-    onResolve({ filter: /^(inquirer|pg|\.\/libraries\.ts)$/ }, ({ path }) => ({
+    onResolve({ filter: /^(inquirer|pg|nodemailer|\.\/libraries\.ts)$/ }, ({ path }) => ({
       path: `../dist/${apart[path]}`,
       external: true,
     }))
@@ -90,6 +95,7 @@ const bundled = await Promise.all([
   ),
   bundle('inquirer', 'dist/prompts.cjs'),
   bundle('pg', 'dist/postgres.cjs'),
+  bundle('nodemailer', 'dist/mail.cjs'),
   bundle('src/cli/labels/libraries.ts', 'dist/labels.cjs', {
     // In its module for `import`, `import.meta.url` has to be a URL.
     alias: { pdfkit: './node_modules/pdfkit/js/pdfkit.js' },

@@ -11,4 +11,6 @@ export function describeMissing(missing: readonly MissingTool[]): string
 export const tools: readonly Pick<MissingTool, 'what' | 'tests' | 'advice'>[]
 /** The package of pcsc-mini's binary for this computer. */
 export const pcscMini: string
+export const eximPath: string | undefined
+export function hasMailServer(): boolean
 export function hasFakeTime(): boolean

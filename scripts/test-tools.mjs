@@ -90,6 +90,9 @@ export function hasBrowser() {
 }
 /** Its programs; nothing has to run. */
 export const hasSystemd = () => ['systemctl', 'systemd-analyze', 'systemd-notify', 'journalctl'].every(found)
+/** Where tests/support/mail-server.ts looks. */
+export const eximPath = [process.env.TAPCHIP_TEST_EXIM ?? '/usr/sbin/exim4'].find((path) => existsSync(path))
+export const hasMailServer = () => eximPath !== undefined
 export const hasFakeTime = () => fakeTimes.some((path) => existsSync(path))
 
 const apt = (...names) => `On Debian, as root: apt-get install ${names.join(' ')}`
@@ -144,6 +147,12 @@ export const tools = [
     tests: ['tests/long/clock.test.ts'],
     problem: () => (hasFakeTime() ? undefined : 'libfaketime not installed'),
     advice: `${apt('libfaketime')}. Elsewhere: TAPCHIP_TEST_FAKETIME=PATH`,
+  },
+  {
+    what: 'a mail server',
+    tests: ['tests/daemon/reservations.test.ts'],
+    problem: () => (hasMailServer() ? undefined : 'exim4 not installed'),
+    advice: `${apt('exim4-daemon-light')}. Elsewhere: TAPCHIP_TEST_EXIM=PATH`,
   },
   {
     what: 'a terminal',

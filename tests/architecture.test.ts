@@ -33,6 +33,7 @@ const rooms = [
   'src/daemon/seed',
   'src/daemon/outbound',
   'src/daemon/marketplace',
+  'src/daemon/mail',
   'src/daemon/process',
 ] as const
 type Room = (typeof rooms)[number]
@@ -78,6 +79,7 @@ const mayImport: Record<Exclude<Room, 'src/daemon/process'>, readonly Room[]> = 
   'src/daemon/pages': ['src/daemon/domain', 'src/nfc'],
   'src/daemon/outbound': [],
   'src/daemon/marketplace': ['src/daemon/outbound'],
+  'src/daemon/mail': [],
   'src/daemon/seed': [
     'src/nfc/halo',
     'src/daemon/contract',
@@ -106,6 +108,7 @@ const domainArrows: Record<string, readonly string[]> = {
   guestbook: ['chain', 'chips', 'codes', 'contracts', 'deployments'],
   'badge-events': ['chain', 'chips', 'codes', 'phygitals'],
   taps: ['access', 'chain', 'chips', 'codes'],
+  reservations: ['chips', 'codes', 'taps'],
   nfc: ['access', 'chips', 'taps'],
   'tap-page': [
     'access',
@@ -117,10 +120,11 @@ const domainArrows: Record<string, readonly string[]> = {
     'guestbook',
     'badge-events',
     'taps',
+    'reservations',
   ],
   batches: ['access', 'chain', 'chips', 'phygitals', 'guestbook', 'badge-events'],
   backup: ['taps'],
-  operations: ['access', 'badge-events', 'batches', 'chain', 'chips', 'nfc', 'taps'],
+  operations: ['access', 'reservations', 'badge-events', 'batches', 'chain', 'chips', 'nfc', 'taps'],
 }
 
 /** Which room of the domain a file lives in. */

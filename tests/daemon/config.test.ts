@@ -177,6 +177,7 @@ test('each setting is a flag as well, but secrets and the settings of chains', (
     'openseaApiKey',
     'poapApiKey',
     'poapClientSecret',
+    'smtpUrl',
   ]
   expect(refused.sort()).toEqual([...secrets, 'chains', 'databaseUrl', 'explorers'].sort())
 })

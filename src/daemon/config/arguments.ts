@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { badgeSecrets } from './badges.ts'
+import { mailSecrets } from './mail.ts'
 import { ConfigProblem } from './problem.ts'
 import { type SettingName, settings } from './settings.ts'
 
@@ -13,6 +14,7 @@ export const secretNames: readonly SettingName[] = [
   'backupPassphrase',
   'openseaApiKey',
   ...badgeSecrets,
+  ...mailSecrets,
 ]
 /** Contains a password, but unlike the others it may be in a configuration file. */
 const withoutFlag: readonly SettingName[] = [...secretNames, 'databaseUrl']

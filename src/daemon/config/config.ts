@@ -10,6 +10,7 @@ import { type Arguments, byChain, secretNames } from './arguments.ts'
 import { type BadgesConfig, type badgeSettings, badgesFrom } from './badges.ts'
 import { chainsFrom, explorersFrom, isKeyVariable } from './chains.ts'
 import { fallbackMessage } from './fields.ts'
+import { type MailConfig, mailFrom, type mailSettings } from './mail.ts'
 import { ConfigProblem, describeFileError } from './problem.ts'
 import { describeIssue, proxies, type SettingName, settings, variableOf } from './settings.ts'
 import { warningsOf } from './warnings.ts'
@@ -18,6 +19,7 @@ type Settings = z.output<typeof settings>
 
 type ConvertedSetting =
   | keyof typeof badgeSettings
+  | keyof typeof mailSettings
   | 'devChain'
   | 'otpTtlSeconds'
   | 'refTtlSeconds'
@@ -58,6 +60,8 @@ export interface Config extends Readonly<Omit<Settings, ConvertedSetting>> {
   readonly marketplace: { readonly url: string; readonly apiKey: string } | undefined
   readonly keystore: { readonly folder: string; readonly passwordFile: string } | undefined
   readonly badges: BadgesConfig
+  /** Undefined: the daemon sends no mail. */
+  readonly mail: MailConfig | undefined
   readonly gateways: Gateways
   readonly warnings: readonly string[]
 }
@@ -132,6 +136,8 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     ipfsGateway,
     arweaveGateway,
     devChain: devChainSetting,
+    smtpUrl,
+    smtpFrom,
     ...rest
   } = parsed.data
   if ((keystore === undefined) !== (keystorePasswordFile === undefined))
@@ -165,6 +171,7 @@ export function loadConfig(args: Arguments, env: Environment): Config {
     guessLimit: typeof rateLimit === 'number' ? Math.min(rateLimit, limits.guessLimit) : defaults.guessLimit,
     trustProxy: trustProxy === undefined ? undefined : proxies(trustProxy),
     badges: badgesFrom(rest),
+    mail: mailFrom({ smtpUrl, smtpFrom }),
     marketplace: openseaApiKey === undefined ? undefined : { url: openseaUrl, apiKey: openseaApiKey },
     gateways: { ipfs: withoutSlash(ipfsGateway), arweave: withoutSlash(arweaveGateway) },
     chains: remote,

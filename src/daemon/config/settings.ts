@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { badgeSettings } from './badges.ts'
 import { chainSettings, chainsInFile, explorersInFile } from './chains.ts'
 import { filled, httpsUrl, httpUrl, onOff, wholeNumber } from './fields.ts'
+import { mailSettings } from './mail.ts'
 import { ConfigProblem } from './problem.ts'
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
@@ -95,6 +96,7 @@ export const settings = z.strictObject({
   chains: chainsInFile.optional(),
   explorers: explorersInFile.default({}),
   ...badgeSettings,
+  ...mailSettings,
 })
 
 export type SettingName = keyof z.input<typeof settings>

@@ -44,14 +44,8 @@ import { batchLoop } from './batch-service.ts'
 import { changesOf } from './changes.ts'
 import { type ClosingStep, closeInOrder } from './closing.ts'
 import { Fleet } from './fleet.ts'
-import {
-  countTaps,
-  createMetrics,
-  type Metrics,
-  watchAuditSeal,
-  watchDatabase,
-  watchDisk,
-} from './metrics.ts'
+import { type Mailing, mailService } from './mail-service.ts'
+import { countTaps, type Metrics, metricsOf } from './metrics.ts'
 import { openStore } from './open-store.ts'
 import { type PendingChains, pendingChains } from './pending-chains.ts'
 import { rootTokens } from './root-token.ts'
@@ -83,6 +77,7 @@ export interface Context {
   readonly webhookEvents: WebhookEvents
   readonly webhooks: Deliverer
   readonly batches: BatchLoop
+  readonly mailing: Mailing | undefined
   readonly wire: WireWords
   readonly outbound: Outbound
   /** The public id of this installation, which no two daemons share. */
@@ -146,12 +141,9 @@ export async function beginContext(
     await keyRing.load(db.read)
     const credentials = new Credentials({ clock, box, log, db }, rootTokens(config))
     await credentials.load(db.read)
-    const metrics = createMetrics()
-    watchDisk(metrics, disk)
-    watchDatabase(metrics, db.maintenance)
+    const metrics = metricsOf({ disk, seal, database: db.maintenance })
     const webhookEvents = await WebhookEvents.open(db.read, clock)
     await checkAuditHead(db.read, seal)
-    watchAuditSeal(metrics, seal)
     const auditing = auditWatch({ db, seal, clock, log, webhookEvents })
     const election = new LeaderElection({
       db,
@@ -202,13 +194,14 @@ export async function beginContext(
     }
     const lowRelayers = relayerLowWatch(used)
     const batches = batchLoop({ ...used, baseUrl: () => context.baseUrl })
+    const mailing = mailService({ ...used, metrics, baseUrl: () => context.baseUrl })
     const closing: ClosingStep[] = [
       { what: 'changes', run: () => changes?.stop() },
       { what: 'fleet', run: () => fleet.unregister() },
       { what: 'watches', run: () => Promise.all([auditing.stop(), lowRelayers.stop()]) },
       { what: 'batches', run: () => batches.stop() },
       { what: 'webhooks', run: () => webhooks.stop() },
-      { what: 'marketplace', run: () => marketplace?.stop() },
+      { what: 'mails and marketplace', run: () => Promise.all([mailing?.queue.stop(), marketplace?.stop()]) },
       { what: 'badges', run: () => badges.stop() },
       { what: 'background work', run: () => election.stop() },
       { what: 'chains', run: () => chains.close() },
@@ -225,7 +218,7 @@ export async function beginContext(
     ]
     const context: Context = {
       ...used,
-      ...{ disk, auditSeal: seal, credentials, tapLog, metrics, fleet, webhooks, batches, outbound },
+      ...{ disk, auditSeal: seal, credentials, tapLog, metrics, fleet, webhooks, batches, outbound, mailing },
       wire: new WireWords(config),
       otpLifetime: config.otpLifetimeMs,
       refLifetime: config.refLifetimeMs,
@@ -240,6 +233,7 @@ export async function beginContext(
         chains.relayer.start()
         lowRelayers.start()
         marketplace?.start()
+        mailing?.queue.start()
         webhooks.start()
         badges.start()
         batches.start()

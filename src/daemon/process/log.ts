@@ -73,7 +73,7 @@ const without = (text = '', maxLength: number): string =>
     .split('\n')
     .filter((line) => !/^\s*(Request body|Request Arguments|URL|data|Raw Call Arguments):/i.test(line))
     .join('\n')
-    .replace(/\b(https?|wss?):\/\/[^\s"'<>)]+/gi, (url) => originOf(url))
+    .replace(/\b(https?|wss?|smtps?):\/\/[^\s"'<>)]+/gi, (url) => originOf(url))
     .replace(/0x[0-9a-f]{129,}/gi, (bytes) => `${bytes.slice(0, 10)}… (${bytes.length / 2 - 1} bytes)`)
 
 function originOf(url: string): string {

@@ -14,9 +14,23 @@ export interface Metrics {
   readonly droppedTaps: Counter
   readonly unconfiguredProxy: Counter
   readonly webhookTries: Counter<'outcome'>
+  readonly mails: Counter<'outcome'>
 }
 
-export function createMetrics(): Metrics {
+/** The metrics, with those of the parts that are open already. */
+export function metricsOf(parts: {
+  disk: Parameters<typeof watchDisk>[1]
+  database: Parameters<typeof watchDatabase>[1]
+  seal: Parameters<typeof watchAuditSeal>[1]
+}): Metrics {
+  const metrics = createMetrics()
+  watchDisk(metrics, parts.disk)
+  watchDatabase(metrics, parts.database)
+  watchAuditSeal(metrics, parts.seal)
+  return metrics
+}
+
+function createMetrics(): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
@@ -60,6 +74,12 @@ export function createMetrics(): Metrics {
       labelNames: ['outcome'],
       registers,
     }),
+    mails: new Counter({
+      name: 'tapchip_mails_total',
+      help: 'Attempts to send a mail, by outcome: sent, retry (will be retried), or refused',
+      labelNames: ['outcome'],
+      registers,
+    }),
   }
 }
 
@@ -68,7 +88,7 @@ export const countTaps =
   ({ outcome, via }: { outcome: string; via: string }): void =>
     via === 'setup' ? setupTaps.inc() : taps.inc({ outcome })
 
-export function watchDisk(
+function watchDisk(
   { registry }: Pick<Metrics, 'registry'>,
   disk: { readonly refusedWrites: number; freeBytes(): Promise<number | undefined> },
 ): void {
@@ -92,7 +112,7 @@ export function watchDisk(
   })
 }
 
-export function watchAuditSeal(
+function watchAuditSeal(
   { registry }: Pick<Metrics, 'registry'>,
   seal: { readonly broken: object | undefined },
 ): void {
@@ -107,7 +127,7 @@ export function watchAuditSeal(
 }
 
 /** Empty for a database in a file. */
-export function watchDatabase(
+function watchDatabase(
   { registry }: Pick<Metrics, 'registry'>,
   maintenance: Pick<Maintenance, 'serverState' | 'serverUse'>,
 ): void {

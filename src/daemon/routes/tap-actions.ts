@@ -17,10 +17,12 @@ import { pathOf } from '../pages/tap/settings.ts'
 import { tapPage } from '../pages/tap/tap-page.ts'
 import type { Context } from '../process/context.ts'
 import { type Form, formOf, refOf, wantsJson } from './tap-forms.ts'
+import { keptRoutes } from './tap-kept.ts'
 import { liveRoute } from './tap-live.ts'
 import { cardsOf, pageDeps, setCookie } from './tap-page.ts'
 import { pageSettings, privateHeaders, sendPage } from './tap-page-answer.ts'
 import { cookiesOf } from './tap-page-cookies.ts'
+import { reserveRoute } from './tap-reserve.ts'
 
 /** In bytes. */
 const bodyLimit = 8192
@@ -83,6 +85,8 @@ export async function tapActionRoutes(app: FastifyInstance, ctx: Context): Promi
     return { html: checkLine(check, settings), isGood: check.is === 'good' }
   })
 
+  reserveRoute(app, ctx, { bodyLimit, visitOf: (ref) => visitOf(ref, 'act') })
+  keptRoutes(app, ctx, { bodyLimit })
   liveRoute(app, ctx, { notices, bodyLimit, visitOf: (request) => visitOf(refOf(request), 'live') })
 }
 

@@ -20,7 +20,7 @@ export interface Form {
 
 const kinds: readonly ActionKind[] = ['register', 'claim', 'badge', 'guestbook']
 
-const fieldsOf = ({ body }: FastifyRequest) => {
+export const fieldsOf = ({ body }: FastifyRequest) => {
   const fields = body instanceof URLSearchParams ? body : new URLSearchParams()
   return (name: string) => fields.get(name) ?? ''
 }

@@ -5,6 +5,7 @@ import type { Db, Queries } from '../../store/database/database.ts'
 import { hasGuestbook } from '../../store/guestbook/guestbook-assignments.ts'
 import { findGuestbookEvent, type LocatedGuestbookEvent } from '../../store/guestbook/guestbook-events.ts'
 import { findToken, type LocatedToken } from '../../store/phygitals/tokens.ts'
+import { settleKept } from '../../store/reservations/reservations.ts'
 import type { BadgeEventRow } from '../../store/schema/schema.ts'
 import {
   type CodeSubject,
@@ -21,6 +22,7 @@ import { type BadgeStatus, badgeStatus } from '../chips/badge-status.ts'
 import type { ChipAssets } from '../chips/chip-record.ts'
 import { DomainError, notFound } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
+import { assertNotKept } from './kept-claims.ts'
 import { isOf, type Seals } from './seals.ts'
 
 export { hashCode }
@@ -44,6 +46,8 @@ export interface Otp {
   /** ISO 8601; if the code ended early, that time or an earlier one. */
   expiresAt: string
   isEnded: boolean
+  /** It belongs to a reservation. */
+  isKept: boolean
   usedAt: string | null
   deletedAt: string | null
   /** See keepSignature. */
@@ -83,10 +87,12 @@ export async function findOtp(db: Queries, { seals }: Finding, code: string): Pr
   const { ordinal } = sealed
   const made = madeCodes(tap.codes)
   const last = made.at(-1)
-  for (const { until, subjects, first } of made) {
+  for (const { by, until, subjects, first } of made) {
     const subject = subjects[ordinal - first]
     const all = last ? last.first + last.subjects.length : 0
-    if (subject) return otpOf(db, tap, { codeHash: hashCode(code), until, subject, ordinal, made: all })
+    const isKept = by === 'kept'
+    if (subject)
+      return otpOf(db, tap, { codeHash: hashCode(code), until, subject, ordinal, made: all, isKept })
   }
   return undefined
 }
@@ -100,7 +106,8 @@ async function otpOf(
     subject,
     ordinal,
     made,
-  }: Pick<Otp, 'codeHash' | 'subject' | 'made'> & { until: string; ordinal: number },
+    isKept,
+  }: Pick<Otp, 'codeHash' | 'subject' | 'made' | 'isKept'> & { until: string; ordinal: number },
 ): Promise<Otp> {
   const key = subjectKey(subject)
   const spent = (await spentCodesOf(db, tap.tapId)).filter((one) => one.subject === key)
@@ -124,6 +131,7 @@ async function otpOf(
     createdAt: tap.at,
     expiresAt: endedAt !== undefined && endedAt < until ? endedAt : until,
     isEnded: endedAt !== undefined,
+    isKept,
     usedAt: own?.usedAt ?? null,
     deletedAt: own?.deletedAt ?? null,
     signature: own?.signature ?? null,
@@ -210,7 +218,9 @@ const meantFor: Record<Otp['type'], string> = {
 /** Does not use the code. @throws DomainError otp_unknown, otp_deleted, otp_used, otp_expired, otp_unsupported */
 export async function presentCode(deps: OtpReadDeps, code: string, type: Otp['type']): Promise<Otp> {
   const otp = await findOtp(deps.db.read, deps, code)
-  assertGood(otp, iso(deps.clock.now()))
+  const now = iso(deps.clock.now())
+  assertGood(otp, now)
+  await assertNotKept(deps.db.read, otp, now)
   if (otp.type !== type)
     throw new DomainError(
       'otp_unsupported',
@@ -223,7 +233,12 @@ export async function presentCode(deps: OtpReadDeps, code: string, type: Otp['ty
 export async function spendCode(trx: Queries, deps: Finding, code: string, now: string): Promise<void> {
   const otp = await findOtp(trx, deps, code)
   assertGood(otp, now)
-  if (await takeCode(trx, spendingOf(otp), now)) return
+  if (await takeCode(trx, spendingOf(otp), now)) {
+    // Only now: taking the code locks the chip, so that nobody can keep its claim at the same moment.
+    await assertNotKept(trx, otp, now)
+    if (otp.isKept) await settleKept(trx, { tapId: otp.tapId, isClaim: otp.type === 'PHYGITAL_CLAIM', now })
+    return
+  }
   assertGood(await findOtp(trx, deps, code), now)
   throw new Error('a code that is good could not be taken')
 }

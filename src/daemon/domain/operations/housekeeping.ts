@@ -10,6 +10,7 @@ import { forgetBatches } from '../batches/pieces.ts'
 import { announceDeferred } from '../chain/announcements.ts'
 import { dayOf } from '../chain/budget.ts'
 import { forgetSheets } from '../nfc/sheet-runs.ts'
+import { endReservationsInTime, pruneReservationsAndMails } from '../reservations/forget.ts'
 import { type BudgetClock, iso } from '../time/time.ts'
 import { deleteOld, makeTapMonths } from './retention.ts'
 
@@ -35,6 +36,8 @@ export async function cleanUp({ db, clock }: Deps): Promise<void> {
   await db.write((trx) => clampSpentDays(trx, dayOf(clock.confirmedTime())))
   await inPieces((trx, limit) => forgetBatches(trx, clock.now(), limit))
   await inPieces((trx, limit) => forgetSheets(trx, clock.now(), limit))
+  await inPieces((trx, limit) => endReservationsInTime(trx, clock.now(), limit))
+  await inPieces((trx, limit) => pruneReservationsAndMails(trx, clock.now(), limit))
   await inPieces((trx, limit) => pruneRefreshes(trx, iso(clock.now() - refreshesKeptMs), limit))
 }
 

@@ -49,18 +49,24 @@ const notAllowed = () =>
  * idempotency_conflict: the button was pressed before for another recipient
  */
 export async function act(deps: ActDeps, visit: Visit, press: ButtonPress): Promise<void> {
-  const { kind, id, recipient } = press
+  const { kind, id } = press
   // A form that the page does not have must not use up the ref or a code.
   const offered = await actionsOf(deps, await factsOf(deps, visit, []))
   if (!offered.some((action) => action.kind === kind && action.id === id)) throw notAllowed()
   const code = codeOf(await codesOf(deps, visit), press)
   if (code === undefined) throw notAllowed()
+  await actOnce(deps, visit.tap.tapId, press, code)
+}
+
+/** Performs an action by its code, once. @throws as `act` */
+export async function actOnce(deps: ActDeps, tapId: number, press: ButtonPress, code: string): Promise<void> {
+  const { kind, id, recipient } = press
   const claim = deps.idempotency.claim({
     ...recordOf(code, kind),
     request: [kind, id, recipient.trim().toLowerCase()],
     lifetimeMs: recordsKeptMs + deps.otpLifetime,
   })
-  const steps = stepsOf(deps, visit, press, { code, idempotency: claim })
+  const steps = stepsOf(deps, tapId, press, { code, idempotency: claim })
   try {
     await deps.idempotency.run<Json>({ claim, answer: { parse: () => null }, ...steps })
   } catch (error) {
@@ -75,7 +81,7 @@ export async function act(deps: ActDeps, visit: Visit, press: ButtonPress): Prom
 /** Steps of each button, including those left after a crash between recording and answering. */
 function stepsOf(
   deps: ActDeps,
-  { tap }: Visit,
+  tapId: number,
   { kind, id: eventId, recipient, deviceId, actor }: ButtonPress,
   { code, idempotency }: { code: string; idempotency: KeyedRequest },
 ) {
@@ -110,7 +116,7 @@ function stepsOf(
           { code, actor, keepsTime: true },
           recipient,
           async (trx, registration) => {
-            await extendPage(trx, { id: tap.tapId, until: registration.expiresAt })
+            await extendPage(trx, { id: tapId, until: registration.expiresAt })
             return keepAnswer<Json>(idempotency)(trx, { ...registered.parse(registration), ...typed })
           },
         )

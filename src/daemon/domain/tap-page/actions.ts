@@ -5,6 +5,7 @@ import type { ImagePlace } from '../badge-events/public-event.ts'
 import type { ListedBadgeEvent } from '../chips/badge-status.ts'
 import type { ChipAssets } from '../chips/chip-record.ts'
 import { claimOf } from '../codes/seals.ts'
+import type { OwnReservation } from '../reservations/keep.ts'
 import { isGood, isQueried, mayClaim, mintsNow } from '../taps/refs.ts'
 import type { Action, ActionState, ClosedReason } from './content.ts'
 import {
@@ -34,6 +35,7 @@ export interface PageFacts extends RegistrationFacts {
   page: PageOfChip | undefined
   /** Images of the badges that are shown, in order. */
   images: readonly ImagePlace[]
+  reservations: { own: OwnReservation | undefined; isKeptByOther: boolean }
 }
 
 /** Everything that a tap allows, with its state according to the store: register, claim, badges, guestbooks. */
@@ -191,6 +193,7 @@ async function claimByCode(
 ): Promise<ActionState> {
   const state = await byCode(deps, facts, code)
   const { tap } = facts.visit
+  if (state.is === 'open' && facts.reservations.isKeptByOther) return { is: 'closed', reason: 'kept' }
   const isUnused = state.is === 'open' || (state.is === 'closed' && state.reason === 'expired')
   return isUnused && !mayClaim(tap, tap) ? { is: 'closed', reason: 'claimed' } : state
 }
@@ -198,5 +201,7 @@ async function claimByCode(
 async function byCode(deps: RecordDeps, facts: PageFacts, code: string | undefined): Promise<ActionState> {
   if (!facts.visit.codes) return withoutCodes(facts, deps.clock.now())
   const reason: ClosedReason | undefined = code === undefined ? 'expired' : await closedReason(deps, code)
-  return reason === undefined ? { is: 'open' } : { is: 'closed', reason }
+  if (reason === undefined) return { is: 'open' }
+  const isKept = reason === 'used' && facts.reservations.own?.row.state === 'kept'
+  return { is: 'closed', reason: isKept ? 'kept-here' : reason }
 }

@@ -8,6 +8,7 @@ import { pageOfChip } from '../../store/tap-page/tap-pages.ts'
 import { type Brand, brandOf } from '../access/brand.ts'
 import { imagePlace } from '../badge-events/public-event.ts'
 import { assetsOf, linkedToken } from '../chips/chip-record.ts'
+import { reservationsOf } from '../reservations/keep.ts'
 import { iso } from '../time/time.ts'
 import { type ActionDeps, actionsOf, type PageFacts, shownBadges } from './actions.ts'
 import { calendarQuery } from './calendar.ts'
@@ -16,6 +17,7 @@ import { type OwnerDeps, ownerOnPage } from './owner.ts'
 import { describePiece } from './piece.ts'
 import { publicPath } from './public-page.ts'
 import { recipientsOf } from './registration.ts'
+import { reserveOn, type TriedReserve } from './reserve-state.ts'
 import { readStory, storyEntries } from './story.ts'
 import type { Visit } from './visit.ts'
 
@@ -23,6 +25,7 @@ export type BuildDeps = ActionDeps &
   OwnerDeps & {
     db: Pick<Db, 'read' | 'write'>
     box: SecretBox
+    config: { mail: unknown }
     wire: { refParameter: string }
   }
 
@@ -32,6 +35,7 @@ export interface ViewOptions {
   /** See TapPage. */
   query: string | undefined
   tried?: RefusedAction | undefined
+  reserve?: TriedReserve | undefined
   /** Called with changes to wait for. */
   watch?: Watch | undefined
 }
@@ -54,7 +58,7 @@ const noBrand: Brand = { name: null, color: null, background: null, logoUrl: nul
 
 /** The current state of a page's chip. */
 export async function factsOf(
-  { db, clock }: Pick<BuildDeps, 'db' | 'clock'>,
+  { db, box, clock }: Pick<BuildDeps, 'db' | 'box' | 'clock'>,
   visit: Visit,
   cookies: readonly string[],
 ): Promise<PageFacts> {
@@ -62,13 +66,14 @@ export async function factsOf(
   const { tap } = visit
   const { tokenRow } = tap
   const carried = await assetsOf(read, tap, iso(clock.now()))
-  const [page, token, registrations, images] = await Promise.all([
+  const [page, token, registrations, images, reservations] = await Promise.all([
     pageOfChip(read, tap.uid),
     tokenRow === null ? undefined : findToken(read, tokenRow),
     tokenRow === null ? [] : claimRegistrationsOf(read, { tokenRow }),
     Promise.all(shownBadges(carried).map(({ id }) => imagePlace({ db }, id))),
+    reservationsOf({ db, box, clock }, tap),
   ])
-  return { visit, carried, page, token, registrations, images, cookies }
+  return { visit, carried, page, token, registrations, images, cookies, reservations }
 }
 
 /** Everything on a tap page, according to the store; uses nothing up. */
@@ -118,6 +123,7 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: ViewOpti
     tamper: page?.tamper,
     actions: actions.map((action) => withFailure(action, viewing.tried)),
     story: story && page && storyEntries(story, page),
+    reserve: deps.config.mail === undefined ? undefined : reserveOn(facts, actions, viewing.reserve),
     links: links.flatMap(({ id, label, baseUrl }) => {
       const own = refs.get(id)
       return own === undefined ? [] : [{ label, url: withRef(baseUrl, deps.wire.refParameter, own) }]

@@ -104,10 +104,36 @@ interface Result {
 }
 
 /**
- * `claimed`: since this tap. `used`: with this tap, but elsewhere. `expired`: this tap's time is over. `withdrawn`:
+ * `kept`: for somebody, by e-mail; `kept-here`: with this tap. `claimed`: since this tap. `used`: with this tap, but elsewhere. `expired`: this tap's time is over. `withdrawn`:
  * the team deleted the registration.
  */
-export type ClosedReason = 'future' | 'over' | 'not-approved' | 'used' | 'expired' | 'claimed' | 'withdrawn'
+export type ClosedReason =
+  | 'future'
+  | 'over'
+  | 'not-approved'
+  | 'used'
+  | 'expired'
+  | 'claimed'
+  | 'withdrawn'
+  | 'kept'
+  | 'kept-here'
+
+/** Keeping what the tap allows for a person without a wallet, by e-mail. `email`: what this page was given. */
+export type Reserve =
+  | { is: 'open'; email?: string; failure?: Failure }
+  /** A code was mailed; `until`: ISO 8601. */
+  | {
+      is: 'asked'
+      email: string
+      mail: 'queued' | 'sent' | 'failed'
+      triesLeft: number
+      until: string
+      failure?: Failure
+    }
+  /** `until`: ISO 8601. */
+  | { is: 'kept'; mail: 'queued' | 'sent' | 'failed'; until: string }
+  /** Kept with another tap: whoever has the address can ask for another link. `isAsked`: a mail may be on its way. */
+  | { is: 'elsewhere'; email?: string; isAsked?: boolean; failure?: Failure }
 
 export interface TransactionView {
   hash: string
@@ -146,6 +172,8 @@ export interface TapPage {
   actions: Action[]
   /** Newest first; not read for a change of the cards alone. */
   story?: StoryEntry[] | undefined
+  /** Undefined: nothing can be kept, or the daemon sends no mail. */
+  reserve?: Reserve | undefined
   /** Third-party links, each with its own ref. */
   links: { label: string; url: string }[]
   /** ISO 8601; a reload keeps it. */

@@ -106,7 +106,7 @@ export async function takeWithCodes(
   trx: Queries,
   deps: OtpDeps,
   { uid, tapId: id, at }: Pick<RefOfTap, 'uid' | 'tapId' | 'at'>,
-  { by, now }: { by: Exclude<MadeCodes['by'], 'find'>; now: number },
+  { by, now }: { by: Exclude<MadeCodes['by'], 'find' | 'kept'>; now: number },
 ): Promise<(IssuedCodes & { carried: ChipAssets }) | undefined> {
   const chip = await findChip(trx, uid)
   if (!chip) return undefined

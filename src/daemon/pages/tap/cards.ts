@@ -5,6 +5,7 @@ import { type Html, html } from './html.ts'
 import { ifYours, ownerRow } from './item.ts'
 import { mediaOf } from './media.ts'
 import { moment } from './moment.ts'
+import { reserveCard } from './reserve.ts'
 import { type PageSettings, pathOf } from './settings.ts'
 import { type Strings, stringsOf } from './strings/strings.ts'
 import { dateAndTime, duration, holding, opening, timeLeft, widestTime } from './times.ts'
@@ -34,6 +35,7 @@ export function actionCards(content: TapPage, plain: PageSettings): Card[] {
       key: keyOf(action),
       html: actionCard(action, content, settings).text,
     })),
+    ...(content.reserve ? [{ key: 'reserve-0', html: reserveCard(content, settings).text }] : []),
   ]
 }
 

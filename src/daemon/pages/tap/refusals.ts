@@ -20,6 +20,13 @@ export function refusalPage(reason: Refusal, settings: PageSettings, team?: Team
   return notice({ state: refused, title, advice: [advice], isTap: reason !== 'disabled', team }, settings)
 }
 
+/** A mailed link no longer leads to anything that is kept. */
+export function keptRefusal(reason: 'ended' | 'unknown', settings: PageSettings): Page {
+  const { refused, kept } = stringsOf(settings)
+  const { title, advice } = kept[reason]
+  return notice({ state: refused, title, advice: [advice], isTap: true }, settings)
+}
+
 export interface Failed {
   /** HTTP status code. */
   status: number

@@ -3,6 +3,7 @@ import { actionCard, timeLine } from './cards.ts'
 import { type Html, html } from './html.ts'
 import { attributes, description, gallery, heading, hero, technical, titleOf } from './item.ts'
 import { layout } from './layout.ts'
+import { reserveCard } from './reserve.ts'
 import { type Page, type PageSettings, pathOf } from './settings.ts'
 import { sections, story } from './story.ts'
 import { type Strings, stringsOf } from './strings/strings.ts'
@@ -56,6 +57,7 @@ function actions(content: TapPage, settings: PageSettings): Html {
   if (cards.length === 0) return html`<p class="explain">${strings.nothingToDo}</p>`
   return html`<div class="actions">${timeLine(content, settings)}
 ${cards}
+${reserveCard(content, settings)}
 <details class="soft"><summary>${strings.whatIsWallet}</summary><p>${strings.walletIs}</p></details></div>`
 }
 

@@ -4,6 +4,7 @@ import * as chipTemplates from './0026-chip-templates.ts'
 import * as relayersAndContracts from './0027-relayers-and-contracts.ts'
 import * as credentials from './0028-credentials.ts'
 import * as publicPages from './0029-public-pages.ts'
+import * as reservations from './0030-reservations.ts'
 import * as pageStrings from './0032-page-strings.ts'
 import * as console from './0033-console.ts'
 
@@ -17,6 +18,7 @@ export const migrations: Record<string, Migration> = {
   '0027-relayers-and-contracts': { up: (db) => relayersAndContracts.up(db) },
   '0028-credentials': { up: (db) => credentials.up(db) },
   '0029-public-pages': { up: (db) => publicPages.up(db) },
+  '0030-reservations': { up: (db) => reservations.up(db) },
   '0032-page-strings': { up: (db) => pageStrings.up(db) },
   '0033-console': { up: (db) => console.up(db) },
 }

@@ -3,6 +3,7 @@ import type * as batches from './batches.ts'
 import type * as chips from './chips.ts'
 import type * as contracts from './contracts.ts'
 import type * as events from './events.ts'
+import type * as reservations from './reservations.ts'
 import type * as system from './system.ts'
 import type * as taps from './taps.ts'
 import type * as teams from './teams.ts'
@@ -13,6 +14,7 @@ export type * from './batches.ts'
 export type * from './chips.ts'
 export type * from './contracts.ts'
 export type * from './events.ts'
+export type * from './reservations.ts'
 export type * from './system.ts'
 export type * from './taps.ts'
 export type * from './teams.ts'
@@ -55,6 +57,9 @@ export interface Database {
   spentCodes: taps.SpentCodesTable
   tapMinutes: taps.TapMinutesTable
   tapHours: taps.TapHoursTable
+  reservations: reservations.ReservationsTable
+  mails: reservations.MailsTable
+  mailQuotas: reservations.MailQuotasTable
   batches: batches.BatchesTable
   batchPieces: batches.BatchPiecesTable
   batchFiles: batches.BatchFilesTable
@@ -97,6 +102,8 @@ export type TapMinuteRow = Selectable<Database['tapMinutes']>
 export type TapHourRow = Selectable<Database['tapHours']>
 export type TapRow = Selectable<Database['taps']>
 export type SpentCodeRow = Selectable<Database['spentCodes']>
+export type ReservationRow = Selectable<Database['reservations']>
+export type MailRow = Selectable<Database['mails']>
 export type TransactionRow = Selectable<Database['transactions']>
 export type TransactionAttemptRow = Selectable<Database['transactionAttempts']>
 export type IdempotencyKeyRow = Selectable<Database['idempotencyKeys']>

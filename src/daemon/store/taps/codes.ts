@@ -14,8 +14,11 @@ export type CodeSubject =
 
 /** The codes that a tap made at once. Their ordinals follow those of the codes made before. */
 export interface MadeCodes {
-  /** `find`: by the tap itself. `page`: by its own ref, on its page. Otherwise the ordinal of the ref that was queried. */
-  by: 'find' | 'page' | number
+  /**
+   * `find`: by the tap itself. `page`: by its own ref, on its page. `kept`: for a reservation; nobody is given these.
+   * Otherwise the ordinal of the ref that was queried.
+   */
+  by: 'find' | 'page' | 'kept' | number
   /** ISO 8601 */
   until: string
   subjects: readonly CodeSubject[]

@@ -93,6 +93,19 @@ export const queryRefOf = async (
 ): Promise<string | undefined> =>
   (await query.first(db, { id, bit: 2 ** ordinal, now, codes }))?.codes ?? undefined
 
+const add = statement<{ id: number; codes: string }>()((db, p) =>
+  db
+    .updateTable('taps')
+    .set({ codes: sql<string>`coalesce(codes, '') || ${sql`cast(${p.codes} as text)`}` })
+    .where('id', '=', p.id)
+    .returning('codes'),
+)
+/** Makes more codes of a tap. @param codes see storedCodes @returns all codes of the tap */
+export const addCodes = async (
+  db: Queries,
+  tap: { id: number; codes: string },
+): Promise<string | undefined> => (await add.first(db, tap))?.codes ?? undefined
+
 const extend = statement<{ id: number; until: string }>()((db, p) =>
   db.updateTable('taps').set({ pageUntil: p.until }).where('id', '=', p.id).where('pageUntil', '<', p.until),
 )

@@ -152,6 +152,60 @@ export const de: Messages = {
       'Das Team hat die Vormerkung zurückgezogen. Halten Sie Ihr Telefon noch einmal an den Chip, um die Wallet erneut vorzumerken.',
     used: 'Dieser Scan wurde anderswo verwendet, in einer App oder auf einer anderen Seite. Halten Sie Ihr Telefon noch einmal an den Chip, um das hier zu tun.',
     expired: 'Die Zeit für diesen Scan ist abgelaufen. Halten Sie Ihr Telefon noch einmal an den Chip.',
+    kept: 'Jemand lässt sich das Stück per E-Mail aufheben, bis eine Wallet genannt ist. Solange kann es niemand sonst bekommen.',
+    'kept-here': 'Es wird mit diesem Scan aufgehoben, per E-Mail.',
+  },
+  reserve: {
+    title: 'Noch keine Wallet?',
+    explain:
+      'Es wird für Sie aufgehoben, bis Sie eine haben. Sie bekommen eine Mail mit sechs Ziffern und danach eine mit einem Link.',
+    email: 'E-Mail-Adresse',
+    emailHint: 'name@beispiel.de',
+    send: 'Per E-Mail aufheben',
+    sent: 'Sechs Ziffern sind unterwegs an {email}. Sie gelten zehn Minuten.',
+    bounced: 'Die Mail an {email} war nicht zustellbar. Prüfen Sie die Adresse.',
+    code: 'Sechs Ziffern aus der Mail',
+    keep: 'Für mich aufheben',
+    tries: '{count, plural, one {Noch ein Versuch.} other {Noch # Versuche.}}',
+    again: 'Andere Adresse oder neue Mail',
+    resend: 'Neue Mail senden',
+    kept: 'Für Sie aufgehoben bis zum {day, date}. Sie bekommen einen Link per Mail: Öffnen Sie ihn, sobald Sie eine Wallet haben.',
+    keptBounced:
+      'Für Sie aufgehoben bis zum {day, date}, aber die Mail mit dem Link war nicht zustellbar. Halten Sie Ihr Telefon später noch einmal an den Chip, und fordern Sie sie neu an.',
+    elsewhereTitle: 'Wird es für Sie aufgehoben?',
+    elsewhere:
+      'Geben Sie Ihre E-Mail-Adresse ein, um einen neuen Link zu bekommen. Der vorige gilt dann nicht mehr.',
+    link: 'Neuen Link senden',
+    linkSent: 'Wenn es für diese Adresse aufgehoben wird, ist eine Mail mit einem neuen Link unterwegs.',
+    invalid: 'Das ist keine E-Mail-Adresse. Bitte prüfen Sie sie auf Tippfehler.',
+    often: 'Es wurden zu viele Mails angefordert.',
+  },
+  kept: {
+    state: 'Für Sie aufgehoben bis zum {day, date}',
+    explain:
+      'Geben Sie Ihre Wallet ein; alles, was für Sie aufgehoben wird, geht dorthin. Das kostet Sie nichts. Wer diesen Link hat, kann das tun: Behalten Sie ihn für sich.',
+    button: 'An diese Wallet senden',
+    ended: {
+      title: 'Das wird nicht mehr für Sie aufgehoben',
+      advice:
+        'Die Zeit ist vorbei, oder das Team hat es freigegeben. Halten Sie Ihr Telefon noch einmal an den Chip.',
+    },
+    unknown: {
+      title: 'Dieser Link gilt nicht mehr',
+      advice:
+        'Vielleicht gibt es in einer neueren Mail einen neueren. Wenn nicht, halten Sie Ihr Telefon noch einmal an den Chip, und fordern Sie einen an.',
+    },
+  },
+  mail: {
+    codeSubject: '{code} ist Ihr Code für {piece}',
+    code: 'Geben Sie diese sechs Ziffern auf der Seite ein, die sich am Chip geöffnet hat. Sie gelten zehn Minuten.',
+    linkSubject: '{piece} ist für Sie aufgehoben',
+    link: 'Es wird bis zum {day, date} für Sie aufgehoben. Öffnen Sie diesen Link, sobald Sie eine Wallet haben, und geben Sie deren Adresse ein:',
+    secret:
+      'Wer diesen Link hat, kann es an eine eigene Wallet senden lassen: Geben Sie ihn nicht weiter. Er gilt ein Mal.',
+    forget:
+      'Ihre Adresse wird verschlüsselt aufbewahrt, nur dafür verwendet und vergessen, sobald Sie eine Wallet nennen.',
+    notYou: 'Wenn Sie das nicht waren, brauchen Sie nichts zu tun.',
   },
   check: {
     claim: 'Wenn Sie auf „{button}“ tippen, geht es an {to}. Das lässt sich nicht rückgängig machen.',
@@ -228,6 +282,10 @@ export const de: Messages = {
     store_full: 'Dieser Dienst hat gerade keinen Platz mehr. Es wurde nichts verbraucht.',
     outcome_unknown: `Dieser Dienst wurde unterbrochen; vielleicht hat es geklappt, vielleicht nicht. ${tapAgain}`,
     too_slow: 'Die Verbindung war zu langsam. Es wurde nichts verbraucht. Versuchen Sie es noch einmal.',
+    claim_kept: 'Jemand lässt sich dieses Stück per E-Mail aufheben. Es wurde nichts verbraucht.',
+    mail_code_wrong: 'Das sind nicht die sechs Ziffern der neuesten Mail.',
+    mail_code_over:
+      'Diese Ziffern gelten nicht mehr. Es wurde nichts verbraucht. Halten Sie Ihr Telefon noch einmal an den Chip, um neue zu bekommen.',
     not_found: `Das gibt es nicht mehr. ${tapAgain}`,
   },
   mistyped: {

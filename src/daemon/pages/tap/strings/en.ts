@@ -147,6 +147,58 @@ export const en = {
       'The team has withdrawn the registration. Hold your phone to the chip again to register once more.',
     used: 'This tap was used elsewhere, in an app or on another page. Hold your phone to the chip again to do this here.',
     expired: 'The time for this tap is over. Hold your phone to the chip again.',
+    kept: 'Somebody keeps it by email until they name a wallet. Nobody else can claim it meanwhile.',
+    'kept-here': 'It is kept with this tap, by email.',
+  },
+  reserve: {
+    title: 'No wallet yet?',
+    explain:
+      'It can be kept for you until you have one. You get a mail with six digits, and then one with a link.',
+    email: 'Email address',
+    emailHint: 'name@example.com',
+    send: 'Keep it by email',
+    sent: 'Six digits are on their way to {email}. They are good for ten minutes.',
+    bounced: 'The mail could not be delivered to {email}. Check the address.',
+    code: 'Six digits from the mail',
+    keep: 'Keep it for me',
+    tries: '{count, plural, one {One try is} other {# tries are}} left.',
+    again: 'Another address, or a new mail',
+    resend: 'Send a new mail',
+    kept: 'Kept for you until {day, date}. A link was mailed to you: open it once you have a wallet.',
+    keptBounced:
+      'Kept for you until {day, date}, but the mail with the link could not be delivered. Hold your phone to the chip again later, and ask for it once more.',
+    elsewhereTitle: 'Is it kept for you?',
+    elsewhere: 'Enter your email address for a new link. The link before it ends then.',
+    link: 'Send a new link',
+    linkSent: 'If it is kept for this address, a mail with a new link is on its way.',
+    invalid: 'This is not an email address. Check it for typing errors.',
+    often: 'Too many mails were asked for.',
+  },
+  kept: {
+    state: 'Kept for you until {day, date}',
+    explain:
+      'Enter your wallet, and everything that is kept for you goes there. It costs you nothing. Whoever has this link can do that, so keep it to yourself.',
+    button: 'Send it to this wallet',
+    ended: {
+      title: 'This is no longer kept for you',
+      advice: 'The time is over, or the team has released it. Hold your phone to the chip again.',
+    },
+    unknown: {
+      title: 'This link is no longer good',
+      advice:
+        'A newer mail may have a newer link. If you have none, hold your phone to the chip again, and ask for one.',
+    },
+  },
+  mail: {
+    codeSubject: '{code} is your code for {piece}',
+    code: 'Enter these six digits on the page that opened when you held your phone to the chip. They are good for ten minutes.',
+    linkSubject: '{piece} is kept for you',
+    link: 'It is kept for you until {day, date}. Once you have a wallet, open this link and enter its address:',
+    secret:
+      'Whoever has this link can have it sent to a wallet of theirs, so do not pass it on. It works once.',
+    forget:
+      'Your address is kept encrypted, used for this alone, and forgotten as soon as you name a wallet.',
+    notYou: 'If this was not you, do nothing.',
   },
   check: {
     claim: 'When you press {button}, it goes to {to}. This cannot be undone.',
@@ -219,6 +271,10 @@ export const en = {
     store_full: 'This service is out of space right now. Nothing was used up.',
     outcome_unknown: `This service was interrupted, so this may have worked, or not. ${tapAgain}`,
     too_slow: 'The connection was too slow. Nothing was used up. Try again.',
+    claim_kept: 'Somebody keeps this piece by email. Nothing was used up.',
+    mail_code_wrong: 'These are not the six digits of the newest mail.',
+    mail_code_over:
+      'These digits are no longer good. Nothing was used up. Hold your phone to the chip again for new ones.',
     not_found: `This is no longer available. ${tapAgain}`,
   },
   mistyped: {

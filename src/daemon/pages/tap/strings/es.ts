@@ -135,6 +135,56 @@ export const es: Messages = {
       'El equipo ha retirado el registro. Vuelve a acercar el teléfono al chip para registrar otra vez tu wallet.',
     used: 'Este escaneo se usó en otro sitio, en una aplicación o en otra página. Vuelve a acercar el teléfono al chip para hacerlo aquí.',
     expired: 'El tiempo de este escaneo ha terminado. Vuelve a acercar el teléfono al chip.',
+    kept: 'Alguien la guarda por correo hasta indicar una wallet. Mientras tanto, nadie más puede recibirla.',
+    'kept-here': 'Está guardada con este escaneo, por correo.',
+  },
+  reserve: {
+    title: '¿Aún no tienes wallet?',
+    explain:
+      'Podemos guardarla para ti hasta que tengas una. Recibirás un correo con seis cifras y después otro con un enlace.',
+    email: 'Correo electrónico',
+    emailHint: 'nombre@ejemplo.es',
+    send: 'Guardar por correo',
+    sent: 'Seis cifras van de camino a {email}. Valen diez minutos.',
+    bounced: 'No se pudo entregar el correo a {email}. Revisa la dirección.',
+    code: 'Las seis cifras del correo',
+    keep: 'Guardar para mí',
+    tries: '{count, plural, one {Queda un intento.} other {Quedan # intentos.}}',
+    again: 'Otra dirección u otro correo',
+    resend: 'Enviar otro correo',
+    kept: 'Guardada para ti hasta el {day, date}. Recibirás un enlace por correo: ábrelo cuando tengas una wallet.',
+    keptBounced:
+      'Guardada para ti hasta el {day, date}, pero no se pudo entregar el correo con el enlace. Acerca de nuevo tu teléfono al chip más tarde y vuelve a pedirlo.',
+    elsewhereTitle: '¿Está guardada para ti?',
+    elsewhere: 'Escribe tu correo electrónico para recibir otro enlace. El anterior deja entonces de valer.',
+    link: 'Enviar otro enlace',
+    linkSent: 'Si está guardada para esta dirección, un correo con otro enlace va de camino.',
+    invalid: 'No es una dirección de correo. Revisa si hay errores.',
+    often: 'Se han pedido demasiados correos.',
+  },
+  kept: {
+    state: 'Guardada para ti hasta el {day, date}',
+    explain:
+      'Escribe tu wallet, y todo lo que está guardado para ti se envía allí. No te cuesta nada. Quien tenga este enlace puede hacerlo: no lo compartas.',
+    button: 'Enviar a esta wallet',
+    ended: {
+      title: 'Ya no está guardada para ti',
+      advice: 'El plazo terminó, o el equipo la ha liberado. Acerca de nuevo tu teléfono al chip.',
+    },
+    unknown: {
+      title: 'Este enlace ya no vale',
+      advice:
+        'Quizá un correo más reciente tenga otro enlace. Si no, acerca de nuevo tu teléfono al chip y pide uno.',
+    },
+  },
+  mail: {
+    codeSubject: '{code} es tu código para {piece}',
+    code: 'Escribe estas seis cifras en la página que se abrió junto al chip. Valen diez minutos.',
+    linkSubject: 'Guardado para ti: {piece}',
+    link: 'Está guardado para ti hasta el {day, date}. Cuando tengas una wallet, abre este enlace y escribe su dirección:',
+    secret: 'Quien tenga este enlace puede usarlo para su propia wallet: no lo compartas. Vale una sola vez.',
+    forget: 'Tu dirección se guarda cifrada, se usa solo para esto y se olvida en cuanto indicas una wallet.',
+    notYou: 'Si no has sido tú, no tienes que hacer nada.',
   },
   check: {
     claim: 'Al pulsar «{button}», pasa a {to}. No se puede deshacer.',
@@ -209,6 +259,10 @@ export const es: Messages = {
     store_full: 'Este servicio se ha quedado sin espacio. No se ha gastado nada.',
     outcome_unknown: `Este servicio se interrumpió; puede que haya funcionado, o no. ${tapAgain}`,
     too_slow: 'La conexión era demasiado lenta. No se ha gastado nada. Inténtalo de nuevo.',
+    claim_kept: 'Alguien guarda esta pieza por correo. No se ha gastado nada.',
+    mail_code_wrong: 'No son las seis cifras del último correo.',
+    mail_code_over:
+      'Estas cifras ya no valen. No se ha gastado nada. Acerca de nuevo tu teléfono al chip para recibir otras.',
     not_found: `Esto ya no está disponible. ${tapAgain}`,
   },
   mistyped: {

@@ -142,6 +142,60 @@ export const fr: Messages = {
       'L’équipe a retiré l’enregistrement. Approchez de nouveau votre téléphone de la puce pour enregistrer de nouveau votre portefeuille.',
     used: 'Ce scan a été utilisé ailleurs, dans une application ou sur une autre page. Approchez de nouveau votre téléphone de la puce pour continuer ici.',
     expired: 'Le temps accordé à ce scan est écoulé. Approchez de nouveau votre téléphone de la puce.',
+    kept: 'Quelqu’un le fait garder par e-mail en attendant de donner un portefeuille. Personne d’autre ne peut le recevoir d’ici là.',
+    'kept-here': 'Il est gardé grâce à ce scan, par e-mail.',
+  },
+  reserve: {
+    title: 'Pas encore de portefeuille ?',
+    explain:
+      'Nous pouvons le garder pour vous jusqu’à ce que vous en ayez un. Vous recevez un e-mail avec six chiffres, puis un autre avec un lien.',
+    email: 'Adresse e-mail',
+    emailHint: 'nom@exemple.fr',
+    send: 'Garder par e-mail',
+    sent: 'Six chiffres sont en route vers {email}. Ils sont valables dix minutes.',
+    bounced: 'L’e-mail n’a pas pu être remis à {email}. Vérifiez l’adresse.',
+    code: 'Les six chiffres de l’e-mail',
+    keep: 'Garder pour moi',
+    tries: 'Il reste {count, plural, one {un essai} other {# essais}}.',
+    again: 'Autre adresse ou nouvel e-mail',
+    resend: 'Envoyer un nouvel e-mail',
+    kept: 'Gardé pour vous jusqu’au {day, date}. Vous recevez un lien par e-mail : ouvrez-le dès que vous avez un portefeuille.',
+    keptBounced:
+      'Gardé pour vous jusqu’au {day, date}, mais l’e-mail avec le lien n’a pas pu être remis. Approchez de nouveau votre téléphone de la puce plus tard, et redemandez-le.',
+    elsewhereTitle: 'Est-il gardé pour vous ?',
+    elsewhere:
+      'Entrez votre adresse e-mail pour recevoir un nouveau lien. Le précédent n’est alors plus valable.',
+    link: 'Envoyer un nouveau lien',
+    linkSent: 'S’il est gardé pour cette adresse, un e-mail avec un nouveau lien est en route.',
+    invalid: 'Ce n’est pas une adresse e-mail. Vérifiez qu’il n’y a pas de faute de frappe.',
+    often: 'Trop d’e-mails ont été demandés.',
+  },
+  kept: {
+    state: 'Gardé pour vous jusqu’au {day, date}',
+    explain:
+      'Entrez votre portefeuille : tout ce qui est gardé pour vous y est envoyé. Cela ne vous coûte rien. Toute personne qui a ce lien peut le faire : ne le transmettez pas.',
+    button: 'Envoyer à ce portefeuille',
+    ended: {
+      title: 'Ce n’est plus gardé pour vous',
+      advice:
+        'Le délai est passé, ou l’équipe a repris l’objet. Approchez de nouveau votre téléphone de la puce.',
+    },
+    unknown: {
+      title: 'Ce lien n’est plus valable',
+      advice:
+        'Un e-mail plus récent contient peut-être un nouveau lien. Sinon, approchez de nouveau votre téléphone de la puce, et demandez-en un.',
+    },
+  },
+  mail: {
+    codeSubject: '{code} est votre code pour {piece}',
+    code: 'Entrez ces six chiffres sur la page qui s’est ouverte près de la puce. Ils sont valables dix minutes.',
+    linkSubject: 'Gardé pour vous : {piece}',
+    link: 'Gardé pour vous jusqu’au {day, date}. Dès que vous avez un portefeuille, ouvrez ce lien et entrez son adresse :',
+    secret:
+      'Toute personne qui a ce lien peut l’utiliser pour son propre portefeuille : ne le transmettez pas. Il est valable une seule fois.',
+    forget:
+      'Votre adresse est conservée chiffrée, ne sert qu’à cela, et est oubliée dès que vous donnez un portefeuille.',
+    notYou: 'Si ce n’était pas vous, vous n’avez rien à faire.',
   },
   check: {
     claim: 'En appuyant sur « {button} », vous l’attribuez à {to}. C’est irréversible.',
@@ -215,6 +269,10 @@ export const fr: Messages = {
     store_full: 'Ce service manque d’espace pour le moment. Rien n’a été consommé.',
     outcome_unknown: `Ce service a été interrompu ; cela a peut-être fonctionné, ou non. ${tapAgain}`,
     too_slow: 'La connexion était trop lente. Rien n’a été consommé. Réessayez.',
+    claim_kept: 'Quelqu’un fait garder cet objet par e-mail. Rien n’a été utilisé.',
+    mail_code_wrong: 'Ce ne sont pas les six chiffres du dernier e-mail.',
+    mail_code_over:
+      'Ces chiffres ne sont plus valables. Rien n’a été utilisé. Approchez de nouveau votre téléphone de la puce pour en recevoir d’autres.',
     not_found: `Ce n’est plus disponible. ${tapAgain}`,
   },
   mistyped: {

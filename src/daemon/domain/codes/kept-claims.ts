@@ -1,0 +1,22 @@
+import type { Queries } from '../../store/database/database.ts'
+import { isClaimKept } from '../../store/reservations/reservations.ts'
+import type { CodeSubject } from '../../store/taps/codes.ts'
+import { DomainError } from '../errors/errors.ts'
+
+/** A claim that is kept for somebody can be made by the link mailed to them only. @throws DomainError claim_kept */
+export async function assertNotKept(
+  db: Queries,
+  {
+    type,
+    isKept,
+    chipUid: uid,
+    tokenRow,
+  }: { type: CodeSubject['type']; isKept: boolean; chipUid: string; tokenRow: number | null },
+  now: string,
+): Promise<void> {
+  if (type !== 'PHYGITAL_CLAIM' || isKept || !(await isClaimKept(db, { uid, tokenRow, now }))) return
+  throw new DomainError(
+    'claim_kept',
+    'Somebody keeps this token by e-mail until they name a wallet. The code is still good. The team can release it: tapchip reservations release.',
+  )
+}

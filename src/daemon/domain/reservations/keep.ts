@@ -1,0 +1,212 @@
+import { type Actor, recordChange } from '../../store/audit/audit.ts'
+import { holdChip } from '../../store/chips/chip-records.ts'
+import { findChip } from '../../store/chips/chips.ts'
+import type { SecretBox } from '../../store/data-dir/secret-box.ts'
+import type { Db } from '../../store/database/database.ts'
+import { lastMailOf, queueMail } from '../../store/reservations/mails.ts'
+import {
+  askReservation,
+  countTry,
+  findReservation,
+  keepReservation,
+  replaceLink,
+  reservationsOfPage,
+} from '../../store/reservations/reservations.ts'
+import type { ReservationRow } from '../../store/schema/schema.ts'
+import { storedCodes } from '../../store/taps/codes.ts'
+import { addCodes, type TapOfChip } from '../../store/taps/recorded-taps.ts'
+import { findOtp, spendCode } from '../codes/otps.ts'
+import type { Seals } from '../codes/seals.ts'
+import { DomainError } from '../errors/errors.ts'
+import { type Clock, iso } from '../time/time.ts'
+import { countMailOf } from './quotas.ts'
+import {
+  addressHashOf,
+  emailAddress,
+  isCode,
+  linkHashOf,
+  linkOf,
+  newNonce,
+  openAddress,
+  sealAddress,
+} from './secrets.ts'
+
+export interface KeepDeps {
+  db: Db
+  box: SecretBox
+  seals: Seals
+  clock: Clock
+  config: { keepTapsDays: number | 'off' }
+}
+
+const codeLifetimeMs = 10 * 60_000
+const maxTries = 5
+/** Mails with a code for one tap. */
+const maxAsks = 5
+const maxDays = 90
+const dayMs = 86_400_000
+
+/** Who asks for a mail. */
+interface MailRequest {
+  email: string
+  language: string
+  /** The client's network; only a keyed hash of it is stored. */
+  client: string
+}
+
+const newMail = (tapId: number, kind: 'code' | 'link', nonce: string, now: number) => ({
+  ...{ tapId, kind, nonce, createdAt: iso(now) },
+  messageId: newNonce(),
+})
+
+const quotaOf = ({ box }: Pick<KeepDeps, 'box'>, tap: TapOfChip, email: string, client: string) => ({
+  addressHash: addressHashOf(box, email),
+  clientHash: box.keyedHash(client, 'reservations:client'),
+  chipUid: tap.uid,
+  teamId: tap.teamId,
+})
+
+/**
+ * Has a code mailed. Nothing of the tap is used up. @returns the mail's ID @throws DomainError recipient_invalid,
+ * rate_limited, mail_code_over (it is kept already, or the tap has asked too often)
+ */
+export async function askForCode(
+  deps: KeepDeps,
+  tap: TapOfChip,
+  { email: typed, language, client }: MailRequest,
+): Promise<number> {
+  const email = emailAddress(typed)
+  const now = deps.clock.now()
+  const quota = quotaOf(deps, tap, email, client)
+  const nonce = newNonce()
+  return deps.db.write(async (trx) => {
+    const asked = {
+      ...{ tapId: tap.tapId, chipUid: tap.uid, teamId: tap.teamId, tokenRow: tap.tokenRow, language, nonce },
+      address: sealAddress(deps.box, tap.tapId, email),
+      addressHash: quota.addressHash,
+      codeUntil: iso(now + codeLifetimeMs),
+      createdAt: iso(now),
+    }
+    if (!(await askReservation(trx, asked, maxAsks))) throw codeOver()
+    await countMailOf(trx, quota, now)
+    return queueMail(trx, newMail(tap.tapId, 'code', nonce, now))
+  })
+}
+
+const codeOver = () =>
+  new DomainError(
+    'mail_code_over',
+    'This code can no longer be entered, or this tap has asked for enough of them. Nothing was used up.',
+  )
+
+/**
+ * Keeps what the tap allows for whoever read the mail: uses up the tap's codes, and makes others, which only the mailed
+ * link uses. Exactly one of concurrent attempts does. @param codes of what is kept
+ * @returns the ID of the mail with the link @throws DomainError mail_code_wrong, mail_code_over, and of the codes;
+ * nothing is used up then
+ */
+export async function keepByCode(
+  deps: KeepDeps,
+  tap: TapOfChip,
+  { entered, codes, actor }: { entered: string; codes: readonly string[]; actor: Actor },
+): Promise<number> {
+  const { box, clock } = deps
+  const time = clock.now()
+  const now = iso(time)
+  const nonce = newNonce()
+  const kept = await deps.db.write(async (trx) => {
+    await holdChip(trx, tap.uid)
+    const row = await countTry(trx, { tapId: tap.tapId, now, maxTries })
+    if (!row) return 'over'
+    // Committed, so that the attempt counts.
+    if (!isCode(box, row.nonce, entered)) return maxTries - row.tries
+    const subjects = []
+    for (const code of codes) {
+      const otp = await findOtp(trx, deps, code)
+      await spendCode(trx, deps, code, now)
+      if (otp) subjects.push(otp.subject)
+    }
+    if (subjects.length === 0) throw codeOver()
+    const chip = await findChip(trx, tap.uid)
+    const endsAt = iso(time + daysKept(deps.config) * dayMs)
+    await addCodes(trx, { id: tap.tapId, codes: storedCodes({ by: 'kept', until: endsAt, subjects }) })
+    const claims = subjects.some(({ type }) => type === 'PHYGITAL_CLAIM') ? 1 : 0
+    const change = {
+      ...{ round: chip?.claimRound ?? null, tokenRow: chip?.tokenRow ?? null, claims, nonce },
+      ...{ left: subjects.length, keptAt: now, endsAt, linkHash: linkHashOf(linkOf(box, nonce)) },
+    }
+    if (!(await keepReservation(trx, tap.tapId, change))) throw codeOver()
+    await recordChange(trx, {
+      ...{ at: now, actor, teamId: tap.teamId, action: 'reservations.keep', target: tap.uid },
+      detail: { tap: tap.tapId, endsAt },
+      chips: [tap.uid],
+    })
+    return { mail: await queueMail(trx, newMail(tap.tapId, 'link', nonce, time)) }
+  })
+  if (typeof kept === 'object') return kept.mail
+  if (kept === 'over') throw codeOver()
+  throw new DomainError('mail_code_wrong', `This is not the code. ${kept} more can be entered.`)
+}
+
+/** Codes end with their tap. */
+export const daysKept = ({ keepTapsDays }: KeepDeps['config']): number =>
+  keepTapsDays === 'off' ? maxDays : Math.min(maxDays, keepTapsDays)
+
+/**
+ * Mails a new link if the piece is kept for this address; the link before ends. Says the same if it is not, so that
+ * nobody learns for whom. @throws DomainError recipient_invalid, rate_limited
+ */
+export async function askForLink(
+  deps: KeepDeps,
+  tap: TapOfChip,
+  { email: typed, client }: MailRequest,
+): Promise<number | undefined> {
+  const email = emailAddress(typed)
+  const now = deps.clock.now()
+  const quota = quotaOf(deps, tap, email, client)
+  const nonce = newNonce()
+  return deps.db.write(async (trx) => {
+    await countMailOf(trx, quota, now)
+    const kept = (await reservationsOfPage(trx, keyOf(tap, now))).find(
+      ({ state, addressHash }) => state === 'kept' && addressHash === quota.addressHash,
+    )
+    if (!kept) return undefined
+    const linkHash = linkHashOf(linkOf(deps.box, nonce))
+    if (!(await replaceLink(trx, { tapId: kept.tapId, before: kept.nonce, nonce, linkHash })))
+      return undefined
+    return queueMail(trx, newMail(kept.tapId, 'link', nonce, now))
+  })
+}
+
+const keyOf = ({ tapId, uid, tokenRow }: TapOfChip, now: number) => ({ tapId, uid, tokenRow, now: iso(now) })
+
+/** A tap's own reservation, as its page shows it. */
+export interface OwnReservation {
+  row: ReservationRow
+  /** Undefined once it is forgotten. */
+  email: string | undefined
+  /** Of the newest mail. */
+  mail: 'queued' | 'sent' | 'failed'
+  triesLeft: number
+}
+
+/** @returns the tap's own reservation, and whether the claim is kept for somebody else */
+export async function reservationsOf(
+  { db, box, clock }: { db: Pick<Db, 'read'>; box: SecretBox; clock: { now(): number } },
+  tap: TapOfChip,
+): Promise<{ own: OwnReservation | undefined; isKeptByOther: boolean }> {
+  const rows = await reservationsOfPage(db.read, keyOf(tap, clock.now()))
+  const row = rows.find(({ tapId }) => tapId === tap.tapId)
+  const isKeptByOther = rows.some(({ tapId }) => tapId !== tap.tapId)
+  if (!row) return { own: undefined, isKeptByOther }
+  const last = await lastMailOf(db.read, { tapId: tap.tapId })
+  const own: OwnReservation = {
+    row,
+    email: row.address === null ? undefined : openAddress(box, tap.tapId, row.address),
+    mail: last?.failedAt != null ? 'failed' : last?.sentAt == null ? 'queued' : 'sent',
+    triesLeft: row.codeUntil > iso(clock.now()) ? Math.max(0, maxTries - row.tries) : 0,
+  }
+  return { own, isKeptByOther }
+}
+
+export { findReservation }

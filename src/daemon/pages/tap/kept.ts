@@ -1,0 +1,78 @@
+import type { Action } from '../../domain/tap-page/content.ts'
+import type { KeptPage } from '../../domain/tap-page/kept.ts'
+import { type Html, html } from './html.ts'
+import { heading, hero, titleOf } from './item.ts'
+import { layout } from './layout.ts'
+import { type Page, type PageSettings, pathOf } from './settings.ts'
+import { type Strings, stringsOf } from './strings/strings.ts'
+import { teamName } from './team.ts'
+import { brief, closedMessage, failureMessage, party } from './wording.ts'
+
+/** The page of a mailed link: what is kept, and a field for the wallet. It has no script. */
+export function keptPage(kept: KeptPage, secret: string, settings: PageSettings): Page {
+  const { page, until, open, failure } = kept
+  const strings = stringsOf(settings)
+  const texts = strings.kept
+  const { brand } = page
+  const main = html`<header>${teamName(brand, settings)}
+<p class="state"><span class="tick" aria-hidden="true">✓</span> ${texts.state({ day: until })}</p></header>
+<main>
+${hero(page, settings)}
+${heading(page, settings)}
+<div class="actions"><section class="card" aria-labelledby="kept-title"><h2 id="kept-title">${titles(page.actions, strings)}</h2>
+${open.length > 0 && form(kept, secret, settings)}
+<div role="status" id="kept-status"${failure ? html` data-state="failed"` : stateOf(page.actions)}>${failure && html`<p>${failureMessage(failure, strings)}</p>`}${outcomes(page.actions, settings)}</div>
+${open.length > 0 && html`<p class="explain">${texts.explain}</p>`}</section></div>
+</main>`
+  const title = titleOf(page, settings)
+  return layout(failure ? strings.problem({ title }) : title, main, settings, { brand })
+}
+
+function form({ recipient, failure }: KeptPage, secret: string, settings: PageSettings): Html {
+  const strings = stringsOf(settings)
+  return html`<form data-action="kept" method="post" action="${pathOf(settings, `/t/keep/${secret}#kept-status`)}">
+<label for="kept-recipient">${strings.recipient}</label>
+<div class="field" dir="ltr"><input id="kept-recipient" name="recipient" placeholder="${strings.recipientHint}" value="${recipient?.slice(0, 255)}" required maxlength="255" autocapitalize="none" autocorrect="off" spellcheck="false" enterkeyhint="send" aria-describedby="kept-status"${failure && html` aria-invalid="true"`}></div>
+<button type="submit">${strings.kept.button}</button>
+</form>`
+}
+
+const titles = (actions: readonly Action[], strings: Strings): string =>
+  actions
+    .filter(({ kind }) => !isSecondStep(kind, actions))
+    .map(({ kind, title }) => brief(title || strings.titles[kind], 100))
+    .join(' · ')
+
+const isSecondStep = (kind: Action['kind'], actions: readonly Action[]): boolean =>
+  kind === 'claim' && actions.some((other) => other.kind === 'register')
+
+function stateOf(actions: readonly Action[]): Html {
+  const states = actions.map(({ state }) => state.is)
+  if (states.includes('pending')) return html` data-state="pending"`
+  const isDone = states.includes('confirmed') || states.includes('registered')
+  return isDone ? html` data-state="confirmed"` : html``
+}
+
+function outcomes(actions: readonly Action[], settings: PageSettings): Html {
+  return html`${actions.map((action) => outcome(action, settings))}`
+}
+
+function outcome({ kind, state }: Action, settings: PageSettings): Html {
+  const strings = stringsOf(settings)
+  const to = (recipient: string | undefined) => (recipient ? party(recipient) : html`${strings.somebody}`)
+  switch (state.is) {
+    case 'open':
+      return html``
+    case 'registered':
+      if (kind === 'claim') return html`<p>${strings.registered.thenTap}</p>`
+      return html`<p>${strings.confirmed.register({ to: to(state.recipient) })}</p>`
+    case 'pending':
+      return html`<p>${strings.pending[kind]({ to: to(state.recipient) })}</p><p>${strings.loadAgain}</p>`
+    case 'confirmed':
+      return html`<p>${strings.confirmed[kind]({ to: to(state.recipient) })}</p>`
+    case 'failed':
+      return html`<p>${failureMessage(state.failure, strings)}</p>`
+    case 'closed':
+      return html`<p>${closedMessage(state.reason, state.date, settings)}</p>`
+  }
+}

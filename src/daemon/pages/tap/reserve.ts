@@ -1,0 +1,79 @@
+import type { Reserve, TapPage } from '../../domain/tap-page/content.ts'
+import { type Html, html } from './html.ts'
+import { type PageSettings, pathOf } from './settings.ts'
+import { type Strings, stringsOf } from './strings/strings.ts'
+import { brief, failureMessage } from './wording.ts'
+
+const id = 'reserve-0'
+
+/** Keeps what the tap allows for a person without a wallet. Nothing without a mail server. */
+export function reserveCard({ reserve, ref, query }: TapPage, settings: PageSettings): Html {
+  if (!reserve) return html``
+  const strings = stringsOf(settings)
+  const texts = strings.reserve
+  const title = reserve.is === 'elsewhere' ? texts.elsewhereTitle : texts.title
+  const form = (action: 'reserve' | 'reserve-again', inside: Html) =>
+    html`<form data-action="${action}" method="post" action="${pathOf(settings, `/t/reserve#${id}-status`)}">
+<input type="hidden" name="ref" value="${ref}"><input type="hidden" name="tap" value="${query}">${inside}
+</form>`
+  return html`<section class="card" data-card="${id}" aria-labelledby="${id}-title">
+<h2 id="${id}-title">${title}</h2>
+${body(reserve, strings, form)}
+</section>`
+}
+
+type FormOf = (action: 'reserve' | 'reserve-again', inside: Html) => Html
+
+function body(reserve: Reserve, strings: Strings, form: FormOf): Html {
+  const texts = strings.reserve
+  switch (reserve.is) {
+    case 'open':
+      return html`${form('reserve', emailField(reserve, texts, texts.send))}
+${status(problem(reserve, strings))}<p class="explain">${texts.explain}</p>`
+    case 'asked': {
+      const email = html`<bdi class="name">${brief(reserve.email, 254)}</bdi>`
+      const said = reserve.mail === 'failed' ? texts.bounced({ email }) : texts.sent({ email })
+      const code = html`<label for="${id}-code">${texts.code}</label>
+<div class="field" dir="ltr"><input id="${id}-code" name="code" inputmode="numeric" autocomplete="one-time-code" pattern="[0-9 \\-]*" required maxlength="12" aria-describedby="${id}-status"${reserve.failure !== undefined && html` aria-invalid="true"`}></div>
+<button type="submit">${texts.keep}</button>`
+      const left = reserve.failure && html`<p>${texts.tries({ count: reserve.triesLeft })}</p>`
+      const isFailed = reserve.failure !== undefined || reserve.mail === 'failed'
+      const text = html`${problem(reserve, strings)}${left}<p>${said}</p>`
+      return html`${form('reserve', code)}
+${status(text, isFailed ? 'failed' : undefined)}
+<details><summary>${texts.again}</summary>
+${form('reserve-again', emailField(reserve, texts, texts.resend))}</details>`
+    }
+    case 'kept': {
+      const day = reserve.until
+      const isBounced = reserve.mail === 'failed'
+      return status(html`<p>${isBounced ? texts.keptBounced({ day }) : texts.kept({ day })}</p>`, 'confirmed')
+    }
+    case 'elsewhere': {
+      const link = html`<input type="hidden" name="link" value="1">${emailField(reserve, texts, texts.link)}`
+      const said = reserve.isAsked ? html`<p>${texts.linkSent}</p>` : problem(reserve, strings)
+      return html`${form('reserve-again', link)}
+${status(said, reserve.failure && 'failed')}<p class="explain">${texts.elsewhere}</p>`
+    }
+  }
+}
+
+const emailField = (
+  { email, failure }: { email?: string; failure?: unknown },
+  texts: Strings['reserve'],
+  button: string,
+): Html => html`<label for="${id}-email">${texts.email}</label>
+<div class="field" dir="ltr"><input id="${id}-email" type="email" name="email" placeholder="${texts.emailHint}" value="${email}" required maxlength="254" autocomplete="email" autocapitalize="none" spellcheck="false" aria-describedby="${id}-status"${failure !== undefined && html` aria-invalid="true"`}></div>
+<button type="submit" class="quiet">${button}</button>`
+
+function problem({ failure }: Pick<Extract<Reserve, { is: 'open' }>, 'failure'>, strings: Strings): Html {
+  if (!failure) return html``
+  if (failure.code === 'recipient_invalid') return html`<p>${strings.reserve.invalid}</p>`
+  const often = failure.code === 'rate_limited' && html`${strings.reserve.often} `
+  return html`<p>${often}${failureMessage(failure, strings)}</p>`
+}
+
+const status = (text: Html, state?: 'confirmed' | 'failed' | undefined): Html => {
+  const shown = state ?? (text.text === '' ? undefined : 'pending')
+  return html`<div class="room"><div role="status" id="${id}-status" tabindex="-1"${shown === 'confirmed' || state === 'failed' ? html` data-state="${shown}"` : undefined}>${text}</div></div>`
+}

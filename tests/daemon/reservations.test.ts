@@ -1,0 +1,142 @@
+import { getAddress } from 'viem'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { cleanUp } from '../../src/daemon/domain/operations/housekeeping.ts'
+import { linkHashOf } from '../../src/daemon/domain/reservations/secrets.ts'
+import { allSettled, testClock } from '../support/daemon.ts'
+import { startMailServer, type TestMailServer } from '../support/mail-server.ts'
+import { bob, carol, chips, openPhygitals, type Phygitals, phygitalSeed } from '../support/phygitals.ts'
+import { Browser } from '../support/tap-browser.ts'
+
+let server: TestMailServer
+let p: Phygitals
+const clock = testClock()
+const env = () => ({ TAPCHIP_SMTP_URL: server.url, TAPCHIP_SMTP_FROM: 'Acme Tags <tags@acme.example>' })
+
+beforeAll(async () => {
+  server = await startMailServer()
+  p = await openPhygitals({ clock, seed: phygitalSeed, env: env() })
+})
+afterAll(async () => {
+  await p.close()
+  await server.stop()
+})
+
+type Page = Awaited<ReturnType<Browser['tap']>>
+
+const sendForm = (browser: Browser, page: Page, fields: Record<string, string>) =>
+  browser.post('/t/reserve', { ref: page.ref, tap: page.query, ...fields })
+
+const show = async (browser: Browser, page: Page) => (await browser.load(page.parameters)).answer.body
+const digitsIn = (text: string) => /\b\d{6}\b/.exec(text)?.[0] ?? ''
+const pathIn = (text: string) => /\/t\/keep\/[A-Za-z0-9_-]{32}/.exec(text)?.[0] ?? ''
+
+/** Keeps what a tap allows, up to the link. */
+async function keep(browser: Browser, page: Page, email: string) {
+  const before = server.mails().length
+  expect((await sendForm(browser, page, { email })).statusCode).toBe(303)
+  const code = digitsIn((await server.newest(before + 1)).text)
+  const kept = await sendForm(browser, page, { code })
+  expect(kept.statusCode).toBe(303)
+  return pathIn((await server.newest(before + 2)).text)
+}
+
+describe('a piece kept by e-mail', () => {
+  test('is kept with six digits, shown to others as kept, and goes to the wallet that the link names', async () => {
+    const mints = async () => (await p.transactions()).filter(({ kind }) => kind === 'phygital-mint').length
+    const before = await mints()
+    const browser = new Browser(p)
+    const page = await browser.tap(chips.unminted(1), 1)
+    expect(await show(browser, page)).toContain('data-action="reserve"')
+    expect((await sendForm(browser, page, { email: 'Anna@Example.org' })).statusCode).toBe(303)
+    const mail = await server.newest(1)
+    expect(mail.headers).toMatchObject({
+      to: 'Anna@example.org',
+      'auto-submitted': 'auto-generated',
+      from: 'Acme Tags <tags@acme.example>',
+    })
+    const asked = await show(browser, page)
+    expect(asked).toContain('name="code"')
+    const code = digitsIn(mail.text)
+    const wrong = await sendForm(browser, page, { code: code === '000000' ? '000001' : '000000' })
+    expect(wrong.statusCode).toBe(400)
+    expect(wrong.body).toContain('4 tries are left')
+    expect((await sendForm(browser, page, { code })).statusCode).toBe(303)
+    expect(await show(browser, page)).toContain('data-state="confirmed"')
+
+    const other = new Browser(p)
+    const second = await other.tap(chips.unminted(1), 2)
+    expect(await other.states(second)).toMatchObject({ 'claim-0': { is: 'closed', reason: 'kept' } })
+    expect(await other.press(second, { kind: 'claim', recipient: carol })).toMatchObject({ status: 409 })
+
+    const path = pathIn((await server.newest(2)).text)
+    for (const method of ['GET', 'HEAD', 'GET'] as const)
+      expect((await p.app.inject({ method, url: path })).statusCode).toBe(200)
+    const form = await p.app.inject({ url: path })
+    expect(form.body).toContain('name="recipient"')
+    expect(form.headers).toMatchObject({ 'referrer-policy': 'no-referrer', 'cache-control': 'no-store' })
+    const ten = await Promise.all(Array.from({ length: 10 }, () => browser.post(path, { recipient: bob })))
+    expect(ten.map(({ statusCode }) => statusCode)).toEqual(Array.from({ length: 10 }, () => 303))
+    await allSettled(p.ctx)
+    const rows = await p.ctx.db.read.selectFrom('reservations').selectAll().execute()
+    expect(rows).toMatchObject([{ state: 'done', address: null, addressHash: null }])
+    const done = await p.app.inject({ url: path })
+    expect(done.body).toContain('data-state="confirmed"')
+    expect(done.body).toContain(getAddress(bob))
+    expect(await mints()).toBe(before + 1)
+  })
+})
+
+describe('what bounds it', () => {
+  test('ten confirmations at once keep it once, and ten that ask at once for one address send five mails', async () => {
+    const browser = new Browser(p)
+    const page = await browser.tap(chips.jacket(1), 1)
+    const before = server.mails().length
+    await sendForm(browser, page, { email: 'ten@example.org' })
+    const code = digitsIn((await server.newest(before + 1)).text)
+    await Promise.all(Array.from({ length: 10 }, () => sendForm(browser, page, { code })))
+    await server.newest(before + 2)
+    const links = (rows: { kind: string }[]) => rows.filter(({ kind }) => kind === 'link').length
+    const { tapId } = await p.ctx.db.read
+      .selectFrom('reservations')
+      .select('tapId')
+      .orderBy('tapId', 'desc')
+      .executeTakeFirstOrThrow()
+    const mails = await p.ctx.db.read.selectFrom('mails').selectAll().where('tapId', '=', tapId).execute()
+    expect(links(mails)).toBe(1)
+
+    const pages = await Promise.all(
+      Array.from({ length: 10 }, async (_, n) => {
+        const one = new Browser(p)
+        return { one, page: await one.tap(chips.jacket(n + 2), 1) }
+      }),
+    )
+    const answers = await Promise.all(
+      pages.map(({ one, page }, n) => sendForm(one, page, { email: `flood+${n}@example.org` })),
+    )
+    const statuses = answers.map(({ statusCode }) => statusCode).sort()
+    expect(statuses).toEqual([303, 303, 303, 303, 303, 429, 429, 429, 429, 429])
+    const refused = answers.find(({ statusCode }) => statusCode === 429)
+    expect(refused?.body).toContain('Too many mails were asked for')
+    expect(refused?.headers['retry-after']).toBe('3600')
+  })
+
+  test('after 90 days the address is forgotten, the piece free, and the link says so', async () => {
+    const browser = new Browser(p)
+    const path = await keep(browser, await browser.tap(chips.jacket(15), 1), 'late@example.org')
+    clock.advance('89d')
+    expect((await p.app.inject({ url: path })).statusCode).toBe(200)
+    clock.advance('2d')
+    await cleanUp(p.ctx)
+    const over = await p.app.inject({ url: path })
+    expect(over.statusCode).toBe(410)
+    expect(over.body).toContain('no longer kept for you')
+    const rows = await p.ctx.db.read
+      .selectFrom('reservations')
+      .selectAll()
+      .where('linkHash', '=', linkHashOf(path.slice(-32)))
+      .execute()
+    expect(rows).toMatchObject([{ state: 'ended', address: null, addressHash: null }])
+    const other = new Browser(p)
+    expect(await other.states(await other.tap(chips.jacket(15), 2))).toEqual({ 'claim-0': { is: 'open' } })
+  })
+})
