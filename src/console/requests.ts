@@ -11,7 +11,7 @@ export const reads = {
   'GET /admin/whoami': 'read',
   'GET /admin/teams': 'read',
   'GET /admin/taps': 'read',
-  'GET /admin/taps/stats': 'read',
+  'GET /admin/taps/pulse': 'read',
   'GET /admin/items': 'read',
   'GET /admin/chips': 'read',
   'GET /admin/chips/stats': 'read',

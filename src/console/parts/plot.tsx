@@ -46,6 +46,11 @@ function optionsOf(element: HTMLElement, { series, kind, height = 160 }: PlotPro
     grid: { stroke: color('--line'), width: 1 },
     ticks: { show: false },
   }
+  // The first and the last bar stand in the plot whole.
+  const wholeBars = ({ data: [at] }: uPlot, min: number, max: number): [number, number] => {
+    const half = kind === 'line' ? 0 : ((at[1] ?? 0) - (at[0] ?? 0)) / 2
+    return [min - half, max + half]
+  }
   const bars = uPlot.paths.bars?.({ size: [0.8, 40, 1] })
   return {
     width: element.clientWidth,
@@ -53,7 +58,10 @@ function optionsOf(element: HTMLElement, { series, kind, height = 160 }: PlotPro
     legend: { show: false },
     cursor: { show: false },
     padding: [8, 20, 0, 0],
-    scales: { x: { time: true }, y: { range: (_, __, max) => [0, Math.max(4, Math.ceil(max * 1.1))] } },
+    scales: {
+      x: { time: true, range: wholeBars },
+      y: { range: (_, __, max) => [0, Math.max(4, Math.ceil(max * 1.1))] },
+    },
     axes: [
       {
         ...axis,
