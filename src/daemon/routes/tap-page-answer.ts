@@ -50,7 +50,14 @@ export const sendPage = (
   settings: PageSettings,
   hasInput = false,
 ): FastifyReply =>
-  sendBody(reply.code(status).headers(pageHeaders(settings)), page, hasInput ? undefined : 'accept-encoding')
+  sendBody(
+    reply.code(status).headers({ ...pageHeaders(settings), ...reloading(page) }),
+    page,
+    hasInput ? undefined : 'accept-encoding',
+  )
+
+const reloading = ({ reloadsAfter }: Page): Record<string, string> =>
+  reloadsAfter === undefined ? {} : { refresh: String(reloadsAfter) }
 
 /** Forms answer with what was typed, so only answers to GET are compressed. */
 function sendBody(reply: FastifyReply, page: Page, vary: string | undefined): FastifyReply {
@@ -123,7 +130,7 @@ export function tapErrorPages(ctx: Context): ErrorPages {
       if (!isTapPage(url)) return undefined
       const [, acceptLanguage] = /\r\naccept-language: *([^\r\n]+)/i.exec(start) ?? []
       const { settings, page } = madeFor(acceptLanguage, failed)
-      return { headers: pageHeaders(settings), body: page.body }
+      return { headers: { ...pageHeaders(settings), ...reloading(page) }, body: page.body }
     },
   }
 }

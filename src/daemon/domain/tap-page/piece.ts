@@ -58,7 +58,11 @@ function ofMetadata(text: string | null): PieceDescription {
     collection: textWithin(isJsonObject(collection) ? collection.name : collection, maxLengths.name),
     description: textWithin(description, maxLengths.description),
     ...shownOf(image, shown),
-    attributes: traits.flatMap(traitOf).slice(0, maxCounts.attributes),
+    // The edition stands at the top of the page.
+    attributes: traits
+      .filter((one) => !isEdition(one))
+      .flatMap(traitOf)
+      .slice(0, maxCounts.attributes),
     sections: sectionNames.flatMap((name) => sectionOf(name, metadata[name])),
     edition: editionOf(metadata.edition, traits),
   }
@@ -142,11 +146,14 @@ function sectionOf(is: PieceSection['is'], value: unknown): PieceSection[] {
   return rows.length === 0 ? [] : [{ is, text: undefined, rows }]
 }
 
+const isEdition = (one: unknown): boolean =>
+  isJsonObject(one) && /^edition$/i.test(textWithin(one.trait_type, 100) ?? '')
+
 function editionOf(edition: unknown, traits: readonly unknown[]): string | undefined {
   const text = textWithin(edition, maxLengths.value)
   if (text !== undefined) return text
   for (const one of traits) {
-    if (!isJsonObject(one) || !/^edition$/i.test(textWithin(one.trait_type, 100) ?? '')) continue
+    if (!isJsonObject(one) || !isEdition(one)) continue
     const [value, of] = [textWithin(one.value, maxLengths.value), textWithin(one.max_value, maxLengths.value)]
     if (value !== undefined) return of === undefined ? value : `${value} / ${of}`
   }

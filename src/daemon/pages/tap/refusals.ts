@@ -49,7 +49,8 @@ export function failurePage(failed: Failed | number, settings: PageSettings): Pa
   const wait = known.retryAfterSeconds ?? defaultWaitSeconds[known.status]
   // There may be nothing left to retry.
   const when = wait === undefined || kind === 'interrupted' ? [] : [tryAgainIn(wait, strings)]
-  return notice({ state, title, advice: [advice, ...when], isTap: true }, settings)
+  const page = notice({ state, title, advice: [advice, ...when], isTap: known.status !== 429 }, settings)
+  return kind === 'busy' && wait !== undefined ? { ...page, reloadsAfter: wait } : page
 }
 
 /**

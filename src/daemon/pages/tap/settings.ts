@@ -20,6 +20,8 @@ export interface PageSettings {
 export const faviconPath = '/favicon.ico'
 
 export interface Page {
+  /** Seconds after which a browser asks for it again by itself. */
+  reloadsAfter?: number
   body: string
   /** Of its style, as in a Content-Security-Policy. */
   styleHash: string
