@@ -19,15 +19,21 @@ export function show({ cards }: Answer, isOfPress = false): void {
     shown.set(key, html)
     if (!isOfPress) keepRefusal(card, replacement)
     const isHere = card.contains(document.activeElement)
-    const { height } = card.getBoundingClientRect()
+    const heights = partsOf(card).map((part) => part.getBoundingClientRect().height)
     morph(card, replacement)
-    keepPlace(card, height)
+    for (const [index, part] of partsOf(card).entries()) keepPlace(part, heights[index] ?? 0)
     // The form that had the focus is gone: focus its result instead.
     if (isHere && !card.contains(document.activeElement))
-      card.querySelector<HTMLElement>('[role=status]')?.focus({ preventScroll: true })
+      (statusOf(card) ?? card.querySelector<HTMLElement>('[role=status]'))?.focus({ preventScroll: true })
   }
   document.dispatchEvent(new Event('tapchip:shown'))
 }
+
+/** A card, and the actions that are listed in it. */
+const partsOf = (card: HTMLElement): HTMLElement[] => [
+  card,
+  ...card.querySelectorAll<HTMLElement>('[data-card]'),
+]
 
 /** Elements below a card may be under a finger on its way, so they stay in place. */
 function keepPlace(card: HTMLElement, height: number): void {
@@ -53,18 +59,30 @@ function keepRefusal(card: Element, replacement: Element): void {
   const tooLate = card.querySelector('[data-too-late]')
   const first = replacement.querySelector('[role=status][data-state]>p')
   if (tooLate && first && !replacement.querySelector('[data-too-late]')) first.after(tooLate.cloneNode(true))
-  const refusal = card.querySelector('[role=status][data-state=failed]')
-  const silent = replacement.querySelector('[role=status]:not([data-state])')
-  if (refusal && replacement.querySelector('form')) silent?.replaceWith(refusal.cloneNode(true))
+  if (!replacement.querySelector('form')) return
+  for (const refusal of card.querySelectorAll(refusals)) {
+    const silent = replacement.querySelector(`#${CSS.escape(refusal.id)}:not([data-state])`)
+    // An action of several that can no longer be done has no box to tick.
+    const row = silent?.closest('li')
+    if (!row || row.querySelector('input')) silent?.replaceWith(refusal.cloneNode(true))
+  }
 }
+
+const refusals = '[role=status][data-state=failed]'
+
+/** The place for what a card says as a whole; actions that are listed in it have their own. */
+const statusOf = (card: HTMLElement): HTMLElement | null =>
+  card.querySelector(`#${CSS.escape(`${card.dataset.card}-status`)}`)
 
 /** The refused input is being corrected. */
 export function forgetRefusal(form: Element): void {
   const card = form.closest<HTMLElement>('[data-card]')
-  const status = card?.querySelector<HTMLElement>('[role=status][data-state=failed]')
-  if (!card || !status) return
-  status.replaceChildren()
-  delete status.dataset.state
+  const failed = [...(card?.querySelectorAll<HTMLElement>(refusals) ?? [])]
+  if (!card || failed.length === 0) return
+  for (const status of [...failed, statusOf(card)]) {
+    status?.replaceChildren()
+    delete status?.dataset.state
+  }
   form.querySelector('[aria-invalid]')?.removeAttribute('aria-invalid')
   shown.delete(card.dataset.card ?? '')
 }
@@ -72,8 +90,8 @@ export function forgetRefusal(form: Element): void {
 /** Shows one of the page's sentences in place of a card's result. */
 export function say(form: Element, text: string, state?: 'failed'): void {
   const card = form.closest<HTMLElement>('[data-card]')
-  const status = card?.querySelector<HTMLElement>('[role=status]')
-  if (!card || !status) return
+  const status = card && statusOf(card)
+  if (!status) return
   const line = document.createElement('p')
   line.textContent = text
   status.replaceChildren(line)

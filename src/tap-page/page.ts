@@ -30,9 +30,13 @@ export async function post(
   { accept = 'application/json', ...how }: { accept?: string; signal: AbortSignal; keepalive?: boolean },
 ): Promise<Response> {
   const sent = Date.now()
+  const body = new URLSearchParams([...fields])
+  // The daemon's HTML is to fit this page, whatever has become of its actions.
+  const { layout } = page?.dataset ?? {}
+  if (layout) body.set('layout', layout)
   const answer = await fetch(url, {
     method: 'POST',
-    body: new URLSearchParams([...fields]),
+    body,
     headers: { accept },
     ...how,
   })

@@ -43,6 +43,8 @@ export function checkRecipients(): void {
     timer = setTimeout(() => void check(form), restMs)
   })
   document.addEventListener('change', ({ target }) => {
+    // What is ticked decides which recipients are good.
+    if (target instanceof HTMLInputElement && target.name === 'choice' && target.form) void check(target.form)
     if (!formOf(target)) return
     typed = (target as HTMLInputElement).value.trim()
     settle()

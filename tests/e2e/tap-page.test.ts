@@ -125,28 +125,41 @@ test('two taps: the second in a new tab of the browser, and the first page goes 
   expect(phone.complaints).toEqual([])
 })
 
-test('a badge is minted once a device, and what was typed once is filled in', async () => {
+test('several actions are one form, and each says what became of it', async () => {
   const phone = await newPhone()
   const page = await phone.tap(chips.party(1))
-  // A mistake stays where it was made, and is said once.
-  await action(page, 'badge').send('carol@@example')
-  await action(page, 'badge').is('failed')
-  expect(await action(page, 'badge').check.textContent()).toBe('')
-  expect(await action(page, 'guestbook').field.inputValue()).toBe('')
-  await action(page, 'badge').send('bob.eth')
-  await action(page, 'badge').is('confirmed')
-  expect(await action(page, 'guestbook').field.inputValue()).toBe('bob.eth')
-  // A field that somebody changes is left alone, whatever else happens on the page.
-  await action(page, 'guestbook').field.fill('')
-  await page.evaluate("document.dispatchEvent(new Event('tapchip:shown'))")
-  expect(await action(page, 'guestbook').field.inputValue()).toBe('')
-  await action(page, 'guestbook').send(carol)
-  await action(page, 'guestbook').is('confirmed')
+  const [badge, guestbook] = [action(page, 'badge'), action(page, 'guestbook')]
+  const form = page.locator('form[data-action]')
+  expect(await form.evaluateAll((forms) => forms.map((one) => one.getAttribute('data-action')))).toEqual([
+    'collect',
+  ])
+  expect(await form.locator('[type=checkbox]:checked').count()).toBe(2)
+  expect(await form.locator('[name=recipient]').count()).toBe(1)
 
+  // A mistake stays where it was made, and is said once.
+  await badge.send('carol@@example')
+  await badge.is('failed')
+  expect(await badge.check.textContent()).toBe('')
+  await guestbook.is('none')
+  await guestbook.box.check({ force: true })
+  await badge.field.fill('bob.eth')
+  expect(await badge.status.textContent()).toBe('')
+  await badge.button.tap()
+  await Promise.all([badge.is('confirmed'), guestbook.is('confirmed')])
+  await expect.poll(() => form.count()).toBe(0)
+  await page.reload()
+  await Promise.all([badge.is('confirmed'), guestbook.is('confirmed')])
+
+  // What this phone has is refused, and the rest is done.
   const again = await phone.tap(chips.party(2))
-  await action(again, 'badge').send(alice)
-  await action(again, 'badge').is('failed')
-  expect(await action(again, 'badge').status.textContent()).toMatch(/phone|device/i)
+  const refused = action(again, 'badge')
+  await refused.field.fill(alice)
+  await refused.button.tap()
+  await Promise.all([refused.is('failed'), action(again, 'guestbook').is('confirmed')])
+  expect(await refused.status.textContent()).toMatch(/phone|device/i)
+  expect([await refused.field.inputValue(), await refused.box.isChecked()]).toEqual([alice, true])
+  expect(await again.locator('form[data-action] [type=checkbox]').count()).toBe(1)
+  expect(phone.complaints).toEqual([])
 })
 
 test('without JavaScript, everything works as forms do', async () => {

@@ -12,7 +12,8 @@ export const watchPlaces = `
     const look = () => {
       for (const element of document.querySelectorAll('a[href], button, input:not([type=hidden]), summary')) {
         const { left, top, width, height } = element.getBoundingClientRect()
-        if (width === 0) continue
+        // The bar stays at the foot of the screen while the page is scrolled.
+        if (width === 0 || element.closest('.bar')) continue
         const now = [left + scrollX, top + scrollY, width, height]
         const was = before.get(element)
         if (was?.some((value, index) => Math.abs(value - now[index]) > 0.5))

@@ -96,8 +96,8 @@ const seed = {
                 metadata: { ...token('JKT', 98).metadata, animation_url: `https://${mediaHost}/film.mp4` },
               },
             },
-            ...range(6).map((n) => ({ uid: chips.art(n), keySet: 101, token: token('ART', n) })),
-            ...range(6).map((n) => ({ uid: chips.party(n), keySet: 101 })),
+            ...range(9).map((n) => ({ uid: chips.art(n), keySet: 101, token: token('ART', n) })),
+            ...range(9).map((n) => ({ uid: chips.party(n), keySet: 101 })),
             ...range(3).map((n) => ({ uid: chips.unminted(n), keySet: 101, item: 'jacket', variant: 's' })),
             {
               uid: chips.hostile,
@@ -117,7 +117,7 @@ const seed = {
               name: 'Opening',
               tokenId: '1',
               metadata: { name: 'Opening', description: 'Doors open at nine.' },
-              chips: [...range(6).map(chips.party), chips.hostile],
+              chips: [...range(9).map(chips.party), chips.hostile],
             },
           ],
         },
@@ -130,7 +130,7 @@ const seed = {
           endDate: '2035-12-31',
           expiryDate: '2036-01-31',
           requestedCodes: 50,
-          chips: [...range(6).map(chips.party), chips.hostile],
+          chips: [...range(9).map(chips.party), chips.hostile],
         },
       ],
     },
@@ -189,17 +189,35 @@ export const setHidden = (page: Page, isHidden: boolean) =>
 /** One action of the page, as somebody uses it. */
 export function action(page: Page, kind: 'claim' | 'register' | 'badge' | 'guestbook') {
   const card: Locator = page.locator(`[data-card^="${kind}-"]`)
-  const form = card.locator(`form[data-action="${kind}"]`)
+  const box = page.locator(`form[data-action="collect"] input[name=choice][value^="${kind}-"]`)
+  // Its own form, or the one that it shares with others.
+  const form = page.locator(
+    `[data-card^="${kind}-"] form[data-action="${kind}"], form[data-action="collect"]:has([value^="${kind}-"])`,
+  )
   const status = card.getByRole('status')
+  /** Leaves out the others. */
+  async function choose(): Promise<void> {
+    if ((await box.count()) === 0) return
+    for (const one of await page.locator('form[data-action="collect"] input[name=choice]').all())
+      await one.setChecked((await one.getAttribute('value'))?.startsWith(`${kind}-`) === true, {
+        force: true,
+      })
+  }
   return {
     card,
+    /** What ticks it beside others. */
+    box,
+    choose,
     form,
     status,
     /** What a press would do with what is typed. */
-    check: card.locator('[data-check]'),
+    check: page.locator(
+      `[data-card^="${kind}-"] [data-check], [data-card="collect"]:has([value^="${kind}-"]) [data-check]`,
+    ),
     field: form.locator('[name=recipient]'),
     button: form.locator('[type=submit]'),
     async send(recipient: string): Promise<void> {
+      await choose()
       await form.locator('[name=recipient]').fill(recipient)
       await form.locator('[type=submit]').tap()
     },

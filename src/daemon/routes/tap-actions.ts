@@ -5,18 +5,19 @@ import { DomainError, effectsOf, invalid, storeFailure } from '../domain/errors/
 import { act } from '../domain/tap-page/act.ts'
 import { buildPage } from '../domain/tap-page/build.ts'
 import { checkRecipient } from '../domain/tap-page/check.ts'
-import type { TapPage } from '../domain/tap-page/content.ts'
+import type { ActionName, TapPage } from '../domain/tap-page/content.ts'
 import { failureOf } from '../domain/tap-page/failure.ts'
 import { PageNotices } from '../domain/tap-page/live.ts'
 import { findVisit, type Visit } from '../domain/tap-page/visit.ts'
 import { statusOf } from '../http/errors.ts'
 import { nulProblem } from '../http/parse-input.ts'
 import { TokenBucket } from '../http/token-bucket.ts'
-import { checkLine, resultId } from '../pages/tap/cards.ts'
+import { checkLine } from '../pages/tap/cards.ts'
+import { resultId } from '../pages/tap/parts.ts'
 import { pathOf } from '../pages/tap/settings.ts'
 import { tapPage } from '../pages/tap/tap-page.ts'
 import type { Context } from '../process/context.ts'
-import { type Form, formOf, refOf, wantsJson } from './tap-forms.ts'
+import { type Form, formOf, keptLayout, refOf, wantsJson } from './tap-forms.ts'
 import { keptRoutes } from './tap-kept.ts'
 import { liveRoute } from './tap-live.ts'
 import { cardsOf, pageDeps, setCookie } from './tap-page.ts'
@@ -54,14 +55,17 @@ export async function tapActionRoutes(app: FastifyInstance, ctx: Context): Promi
     const visit = await visitOf(form.ref, 'act')
     // Same actor name as for requests with a code.
     const actor = { name: 'code', requestId: request.id }
-    const refusal = await press(ctx, form, { visit, actor })
+    const refused = await press(ctx, form, { visit, actor })
     notices.notify(form.ref)
-    const status = refusal === undefined ? 200 : statusOf[refusal.code]
+    // Where some were done, the page says of each what became of it.
+    const refusal = refused.length === form.actions.length ? refused[0]?.refusal : undefined
+    const isEmpty = form.actions.length === 0
+    const status = isEmpty ? 400 : refusal === undefined ? 200 : statusOf[refusal.code]
     const { retryAfterSeconds } = refusal?.detail ?? {}
     if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
     const shown = async () => {
       const after = await findVisit(ctx, form.ref)
-      return { after, page: await pageAfter(ctx, form, { visit: after, request, refusal }) }
+      return { after, page: await pageAfter(ctx, form, { visit: after, request, refused }) }
     }
     const { after, page } = await shown().catch((error: unknown) => {
       // The action may have been carried out, even if the page cannot be shown.
@@ -70,9 +74,10 @@ export async function tapActionRoutes(app: FastifyInstance, ctx: Context): Promi
     keepCookie(ctx, after, request, reply)
     const settings = pageSettings(ctx, request.headers['accept-language'])
     if (wantsJson(request)) return reply.code(status).send(cardsOf(page, settings))
-    if (refusal === undefined && page.query !== undefined && isStored(page, form))
-      return reply.redirect(pathOf(settings, `/t?${page.query}#${resultId(form)}`), 303)
-    return sendPage(reply, status, tapPage(page, settings, refusal !== undefined), settings)
+    const [first] = form.actions
+    if (first && refused.length === 0 && page.query !== undefined && isStored(page, form))
+      return reply.redirect(pathOf(settings, `/t?${page.query}#${resultId(first)}`), 303)
+    return sendPage(reply, status, tapPage(page, settings, isEmpty || refused.length > 0), settings)
   })
 
   app.post('/t/check', { bodyLimit }, async (request, reply) => {
@@ -82,7 +87,7 @@ export async function tapActionRoutes(app: FastifyInstance, ctx: Context): Promi
     const check = await checkRecipient(ctx, visit, form)
     const ownWords = await pageStringsOfChip(ctx, visit.tap.uid)
     const settings = { ...pageSettings(ctx, request.headers['accept-language']), ownWords }
-    return { html: checkLine(check, settings), isGood: check.is === 'good' }
+    return { html: check ? checkLine(check, settings) : '', isGood: check?.is === 'good' }
   })
 
   reserveRoute(app, ctx, { bodyLimit, visitOf: (ref) => visitOf(ref, 'act') })
@@ -90,20 +95,23 @@ export async function tapActionRoutes(app: FastifyInstance, ctx: Context): Promi
   liveRoute(app, ctx, { notices, bodyLimit, visitOf: (request) => visitOf(refOf(request), 'live') })
 }
 
-/** @returns the reason if nothing was done */
+interface Refused {
+  action: ActionName
+  refusal: DomainError
+}
+
+/** @returns the actions that were not done, and why */
 async function press(
   ctx: Context,
-  { kind, id, recipient, deviceId }: Form,
+  { actions, recipient, deviceId }: Form,
   { visit, actor }: { visit: Visit; actor: Actor },
-): Promise<DomainError | undefined> {
-  try {
-    await act(pageDeps(ctx), visit, { kind, id, recipient, deviceId, actor })
-    return undefined
-  } catch (error) {
+): Promise<Refused[]> {
+  const refused = await act(pageDeps(ctx), visit, { actions, recipient, deviceId, actor })
+  return refused.map(({ action, error }) => {
     const refusal = failureOfStore(error, actor) ?? error
-    if (refusal instanceof DomainError) return refusal
+    if (refusal instanceof DomainError) return { action, refusal }
     throw error
-  }
+  })
 }
 
 /** Pressing a button again does nothing twice. */
@@ -112,19 +120,26 @@ const failureOfStore = (error: unknown, actor: Actor): DomainError | undefined =
 
 function pageAfter(
   ctx: Context,
-  { kind, id, recipient, tap }: Form,
-  { visit, request, refusal }: { visit: Visit; request: FastifyRequest; refusal: DomainError | undefined },
+  { actions, isCollect, recipient, tap }: Form,
+  { visit, request, refused }: { visit: Visit; request: FastifyRequest; refused: readonly Refused[] },
 ): Promise<TapPage> {
   const { values: cookies } = cookiesOf(request)
   const isOwn = cookies.includes(cookieOf(ctx, visit))
-  const tried = refusal && { kind, id, recipient, failure: failureOf(refusal, { kind, recipient }) }
-  return buildPage(pageDeps(ctx), visit, { cookies, query: isOwn ? tap : undefined, tried })
+  const tried = refused.map(({ action, refusal }) => ({
+    ...action,
+    recipient,
+    failure: failureOf(refusal, { kind: action.kind, recipient }),
+  }))
+  const collected = isCollect ? { recipient, chosen: actions } : keptLayout(request)
+  return buildPage(pageDeps(ctx), visit, { cookies, query: isOwn ? tap : undefined, tried, collected })
 }
 
 /** Redirects, so that loading the page again shows the result. */
 const isStored = ({ actions }: TapPage, form: Form): boolean =>
-  actions.some(
-    ({ kind, id, state }) => kind === form.kind && id === form.id && !/^(open|closed)$/.test(state.is),
+  form.actions.every((done) =>
+    actions.some(
+      ({ kind, id, state }) => kind === done.kind && id === done.id && !/^(open|closed)$/.test(state.is),
+    ),
   )
 
 /** The cookies given to the browser of a page's tap. */

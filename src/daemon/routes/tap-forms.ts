@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { DomainError, notFound } from '../domain/errors/errors.ts'
-import type { ActionKind } from '../domain/tap-page/content.ts'
+import type { ActionKind, ActionName, Collected } from '../domain/tap-page/content.ts'
 import { PageOver } from '../domain/tap-page/visit.ts'
 import { refusalPage } from '../pages/tap/refusals.ts'
 import type { Context } from '../process/context.ts'
@@ -9,9 +9,10 @@ import { lookOf, pageSettings, sendPage } from './tap-page-answer.ts'
 /** A form of a tap page. */
 export interface Form {
   ref: string
-  kind: ActionKind
-  /** ID of the event; 0: there is only one. */
-  id: number
+  /** What it does, each once; for several actions, those that are ticked. */
+  actions: ActionName[]
+  /** The form for several actions. */
+  isCollect: boolean
   recipient: string
   deviceId: string | undefined
   /** The query of the chip's URL, for the way back. */
@@ -20,10 +21,17 @@ export interface Form {
 
 const kinds: readonly ActionKind[] = ['register', 'claim', 'badge', 'guestbook']
 
-export const fieldsOf = ({ body }: FastifyRequest) => {
-  const fields = body instanceof URLSearchParams ? body : new URLSearchParams()
+const valuesOf = ({ body }: FastifyRequest) =>
+  body instanceof URLSearchParams ? body : new URLSearchParams()
+
+export const fieldsOf = (request: FastifyRequest) => {
+  const fields = valuesOf(request)
   return (name: string) => fields.get(name) ?? ''
 }
+
+/** An open page stays as it was laid out, whatever becomes of its actions. */
+export const keptLayout = (request: FastifyRequest): Collected | undefined =>
+  fieldsOf(request)('layout') === 'collect' ? {} : undefined
 
 /** The page's own ref, which authorizes everything. @throws DomainError not_found */
 export function refOf(request: FastifyRequest): string {
@@ -36,18 +44,28 @@ export function refOf(request: FastifyRequest): string {
 export const returnQuery = (query: string): string | undefined =>
   /^[\w%=&.+-]{1,1000}$/.test(query) ? query : undefined
 
+/** More than a page has. */
+const maxActions = 200
+
+/** @throws DomainError invalid_input */
+function actionOf(key: string): ActionName {
+  const [, word, id] = /^([a-z]+)-(\d{1,15})$/.exec(key) ?? []
+  const kind = kinds.find((one) => one === word)
+  if (kind === undefined)
+    throw new DomainError('invalid_input', 'kind and id must name an action of the page. Load it again.')
+  return { kind, id: Number(id) }
+}
+
 /** @throws DomainError not_found without a ref, invalid_input */
 export function formOf(request: FastifyRequest): Form {
   const field = fieldsOf(request)
   const ref = refOf(request)
-  const kind = kinds.find((one) => one === field('kind'))
-  const id = field('id') || '0'
-  if (kind === undefined || !/^\d{1,15}$/.test(id))
-    throw new DomainError('invalid_input', 'kind and id must name an action of the page. Load it again.')
+  const isCollect = field('kind') === 'collect'
+  const keys = isCollect ? valuesOf(request).getAll('choice') : [`${field('kind')}-${field('id') || '0'}`]
   return {
     ref,
-    kind,
-    id: Number(id),
+    actions: [...new Set(keys.slice(0, maxActions))].map(actionOf),
+    isCollect,
     recipient: field('recipient').slice(0, 1000),
     deviceId: field('deviceId').slice(0, 200) || undefined,
     tap: returnQuery(field('tap')),

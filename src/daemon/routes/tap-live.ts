@@ -1,12 +1,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Semaphore } from '../../values/semaphore.ts'
 import { buildPage, type Watch } from '../domain/tap-page/build.ts'
-import type { TapPage } from '../domain/tap-page/content.ts'
+import { keyOf, type TapPage } from '../domain/tap-page/content.ts'
 import { type PageNotices, subscribeToPage } from '../domain/tap-page/live.ts'
 import { findVisit, PageOver, type Visit } from '../domain/tap-page/visit.ts'
 import { network } from '../http/auth.ts'
 import { LiveLines, serverSentEvents } from '../http/live-lines.ts'
+import { collectKey } from '../pages/tap/collect.ts'
 import type { Context } from '../process/context.ts'
+import { keptLayout } from './tap-forms.ts'
 import { cardsOf, pageDeps } from './tap-page.ts'
 import { pageSettings, privateHeaders } from './tap-page-answer.ts'
 import { cookiesOf } from './tap-page-cookies.ts'
@@ -35,10 +37,11 @@ export function liveRoute(
     reply.headers({ ...privateHeaders, 'x-accel-buffering': 'no' })
     const visit = await visitOf(request)
     const { values: cookies } = cookiesOf(request)
+    const viewing = { cookies, query: undefined, collected: keptLayout(request) }
     const language = request.headers['accept-language']
     const answerOf = (page: TapPage) => cardsOf(page, pageSettings(ctx, language))
     if (!/\bevent-stream\b/.test(request.headers.accept ?? ''))
-      return answerOf(await buildPage(pageDeps(ctx), visit, { cookies, query: undefined }))
+      return answerOf(await buildPage(pageDeps(ctx), visit, viewing))
 
     const ref = visit.ref
     let granted = 0
@@ -61,7 +64,7 @@ export function liveRoute(
     if (reply.raw.closed) releaseAll()
     else reply.raw.once('close', releaseAll)
     const load = async (watch: Watch) =>
-      buildPage(pageDeps(ctx), await findVisit(ctx, ref), { cookies, query: undefined, watch })
+      buildPage(pageDeps(ctx), await findVisit(ctx, ref), { ...viewing, watch })
     type Change = { page: TapPage; keys: ReadonlySet<string> }
     return streams.send<Change>(
       reply,
@@ -84,7 +87,10 @@ export function liveRoute(
         },
         toLine: ({ page, keys }) => {
           const { cards, ...rest } = answerOf(page)
-          return { cards: cards.filter(({ key }) => keys.has(key)), ...rest }
+          // Its form has several actions, each with a key of its own.
+          const isChanged = (key: string) =>
+            key === collectKey ? page.actions.some((action) => keys.has(keyOf(action))) : keys.has(key)
+          return { cards: cards.filter(({ key }) => isChanged(key)), ...rest }
         },
         mayGoOn: () => true,
       },

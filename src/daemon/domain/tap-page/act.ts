@@ -16,7 +16,7 @@ import type { TransferDeps } from '../phygitals/target.ts'
 import { transferByCode } from '../phygitals/transfer.ts'
 import { type ActionDeps, actionsOf } from './actions.ts'
 import { factsOf } from './build.ts'
-import type { ActionKind } from './content.ts'
+import type { ActionName } from './content.ts'
 import { codeOf, recordOf, registered } from './records.ts'
 import { codesOf, type Visit, type VisitDeps } from './visit.ts'
 
@@ -28,9 +28,8 @@ export type ActDeps = VisitDeps &
 
 /** A press of a button on a tap page. */
 export interface ButtonPress {
-  kind: ActionKind
-  /** ID of the badge or guestbook event; 0 for claims. */
-  id: number
+  /** One, or those that were ticked in one form; not empty. */
+  actions: readonly ActionName[]
   recipient: string
   deviceId: string | undefined
   actor: Actor
@@ -42,31 +41,51 @@ const recordsKeptMs = 24 * 3_600_000
 const notAllowed = () =>
   new DomainError('otp_unknown', 'This tap does not allow it, or no longer does. Tap the chip again.')
 
+/** Of one press, since each waits for the chain or a provider. */
+const maxConcurrent = 4
+
 /**
- * Performs a button's action once: the same button pressed again, in another tab, or after a crash, leads to the same
- * outcome, which `buildPage` finds in the store. Answers once the outcome is recorded.
- * @throws DomainError of the code, the recipient, or the rule; nothing is used up then, except by
- * idempotency_conflict: the button was pressed before for another recipient
+ * Performs each action of a press once: the same button pressed again, in another tab, or after a crash, leads to the
+ * same outcomes, which `buildPage` finds in the store. Answers once the outcomes are recorded.
+ * @returns the actions that were refused, each with its error: a DomainError of the code, the recipient, or the rule.
+ * Nothing of them is used up then, except by idempotency_conflict: it was pressed before for another recipient
  */
-export async function act(deps: ActDeps, visit: Visit, press: ButtonPress): Promise<void> {
-  const { kind, id } = press
-  // A form that the page does not have must not use up the ref or a code.
-  const offered = await actionsOf(deps, await factsOf(deps, visit, []))
-  if (!offered.some((action) => action.kind === kind && action.id === id)) throw notAllowed()
-  const code = codeOf(await codesOf(deps, visit), press)
-  if (code === undefined) throw notAllowed()
-  await actOnce(deps, visit.tap.tapId, press, code)
+export async function act(
+  deps: ActDeps,
+  visit: Visit,
+  press: ButtonPress,
+): Promise<{ action: ActionName; error: unknown }[]> {
+  const refused: { action: ActionName; error: unknown }[] = []
+  const offered = factsOf(deps, visit, []).then((facts) => actionsOf(deps, facts))
+  const attempt = async (action: ActionName): Promise<void> => {
+    try {
+      // A form that the page does not have must not use up the ref or a code.
+      if (!(await offered).some(({ kind, id }) => kind === action.kind && id === action.id))
+        throw notAllowed()
+      const code = codeOf(await codesOf(deps, visit), action)
+      if (code === undefined) throw notAllowed()
+      await actOnce(deps, visit.tap.tapId, { ...press, ...action }, code)
+    } catch (error) {
+      refused.push({ action, error })
+    }
+  }
+  for (let index = 0; index < press.actions.length; index += maxConcurrent)
+    await Promise.all(press.actions.slice(index, index + maxConcurrent).map(attempt))
+  return refused
 }
 
+/** One action of a press. */
+export interface Attempt extends ActionName, Omit<ButtonPress, 'actions'> {}
+
 /** Performs an action by its code, once. @throws as `act` */
-export async function actOnce(deps: ActDeps, tapId: number, press: ButtonPress, code: string): Promise<void> {
-  const { kind, id, recipient } = press
+export async function actOnce(deps: ActDeps, tapId: number, attempt: Attempt, code: string): Promise<void> {
+  const { kind, id, recipient } = attempt
   const claim = deps.idempotency.claim({
     ...recordOf(code, kind),
     request: [kind, id, recipient.trim().toLowerCase()],
     lifetimeMs: recordsKeptMs + deps.otpLifetime,
   })
-  const steps = stepsOf(deps, tapId, press, { code, idempotency: claim })
+  const steps = stepsOf(deps, tapId, attempt, { code, idempotency: claim })
   try {
     await deps.idempotency.run<Json>({ claim, answer: { parse: () => null }, ...steps })
   } catch (error) {
@@ -82,7 +101,7 @@ export async function actOnce(deps: ActDeps, tapId: number, press: ButtonPress, 
 function stepsOf(
   deps: ActDeps,
   tapId: number,
-  { kind, id: eventId, recipient, deviceId, actor }: ButtonPress,
+  { kind, id: eventId, recipient, deviceId, actor }: Attempt,
   { code, idempotency }: { code: string; idempotency: KeyedRequest },
 ) {
   const requester = { code, actor, idempotency }

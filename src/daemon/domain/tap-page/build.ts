@@ -12,7 +12,7 @@ import { reservationsOf } from '../reservations/keep.ts'
 import { iso } from '../time/time.ts'
 import { type ActionDeps, actionsOf, type PageFacts, shownBadges } from './actions.ts'
 import { calendarQuery } from './calendar.ts'
-import type { Action, ActionKind, Failure, TapPage } from './content.ts'
+import type { Action, ActionName, Collected, Failure, TapPage } from './content.ts'
 import { type OwnerDeps, ownerOnPage } from './owner.ts'
 import { describePiece } from './piece.ts'
 import { publicPath } from './public-page.ts'
@@ -29,12 +29,13 @@ export type BuildDeps = ActionDeps &
     wire: { refParameter: string }
   }
 
-/** One view of a page, with the action tried just before. */
+/** One view of a page, with what was tried just before. */
 export interface ViewOptions {
   cookies: readonly string[]
   /** See TapPage. */
   query: string | undefined
-  tried?: RefusedAction | undefined
+  tried?: readonly RefusedAction[] | undefined
+  collected?: Collected | undefined
   reserve?: TriedReserve | undefined
   /** Called with changes to wait for. */
   watch?: Watch | undefined
@@ -47,9 +48,7 @@ export interface Watch {
 }
 
 /** An action that was just refused, with its input. */
-export interface RefusedAction {
-  kind: ActionKind
-  id: number
+export interface RefusedAction extends ActionName {
   recipient: string
   failure: Failure
 }
@@ -124,6 +123,7 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: ViewOpti
     actions: actions.map((action) => withFailure(action, viewing.tried)),
     story: story && page && storyEntries(story, page),
     reserve: deps.config.mail === undefined ? undefined : reserveOn(facts, actions, viewing.reserve),
+    collected: viewing.collected,
     links: links.flatMap(({ id, label, baseUrl }) => {
       const own = refs.get(id)
       return own === undefined ? [] : [{ label, url: withRef(baseUrl, deps.wire.refParameter, own) }]
@@ -143,10 +143,11 @@ function settledClaim(actions: readonly Action[]): string | undefined {
 }
 
 /** If the action's state says more than the refusal, it is kept. */
-function withFailure(action: Action, tried: RefusedAction | undefined): Action {
-  if (!tried || tried.kind !== action.kind || tried.id !== action.id) return action
+function withFailure(action: Action, tried: readonly RefusedAction[] = []): Action {
+  const refused = tried.find(({ kind, id }) => kind === action.kind && id === action.id)
+  if (!refused) return action
   const { state } = action
-  const { failure, recipient } = tried
+  const { failure, recipient } = refused
   if (state.is === 'open') return { ...action, state: { is: 'open', recipient, failure } }
   if (state.is === 'registered') return { ...action, state: { ...state, failure } }
   const isOther = failure.code === 'idempotency_conflict' && state.is !== 'closed' && state.is !== 'failed'

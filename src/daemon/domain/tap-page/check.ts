@@ -10,7 +10,7 @@ import { type Names, resolveRecipient } from '../chain/recipients.ts'
 import { assetsOf } from '../chips/chip-record.ts'
 import { DomainError, notFound } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
-import type { ActionKind, RecipientCheck } from './content.ts'
+import type { ActionName, RecipientCheck } from './content.ts'
 import { failureOf } from './failure.ts'
 import type { Visit } from './visit.ts'
 
@@ -21,18 +21,39 @@ interface Deps {
   names: Names
 }
 
-interface RecipientInput {
-  kind: ActionKind
-  id: number
+interface RecipientInput extends ActionName {
   recipient: string
 }
 
-/** Checks input while it is typed, and resolves names. Uses nothing up. */
+interface CheckedForm {
+  actions: readonly ActionName[]
+  isCollect: boolean
+  recipient: string
+}
+
+/** Checks input while it is typed, and resolves names. Uses nothing up. @returns undefined if nothing is ticked */
 export async function checkRecipient(
   deps: Deps,
   visit: Visit,
-  input: RecipientInput,
-): Promise<RecipientCheck> {
+  { actions, isCollect, recipient }: CheckedForm,
+): Promise<RecipientCheck | undefined> {
+  // One of each kind, since these differ in the recipients that they take.
+  const kinds = new Map(actions.map((action) => [action.kind, action]))
+  const checks = await Promise.all(
+    [...kinds.values()].map((action) => checkFor(deps, visit, { ...action, recipient })),
+  )
+  if (!isCollect) return checks[0]
+  for (const [index, kind] of [...kinds.keys()].entries()) {
+    const check = checks[index]
+    if (check?.is === 'bad') return { ...check, of: kind }
+  }
+  // A badge's name may be left to its provider to look up.
+  const good = checks.flatMap((check) => (check.is === 'good' ? [check] : []))
+  const shown = good.find(({ recipient }) => recipient.address !== undefined) ?? good[0]
+  return shown && { ...shown, kind: kinds.has('claim') ? 'collectClaim' : 'collect' }
+}
+
+async function checkFor(deps: Deps, visit: Visit, input: RecipientInput): Promise<RecipientCheck> {
   const { kind, recipient } = input
   try {
     const address = await addressOf(deps, visit, input)

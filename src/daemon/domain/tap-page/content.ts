@@ -58,6 +58,15 @@ export interface Owner {
 
 export type ActionKind = 'register' | 'claim' | 'badge' | 'guestbook'
 
+/** Which action of a page; `id`: see Action. */
+export interface ActionName {
+  kind: ActionKind
+  id: number
+}
+
+/** The name as one word, such as badge-3, for forms and elements. */
+export const keyOf = ({ kind, id }: ActionName): string => `${kind}-${id}`
+
 /** An action that the tap allows; its forms contain `kind` and `id`. */
 export interface Action {
   kind: ActionKind
@@ -174,6 +183,8 @@ export interface TapPage {
   story?: StoryEntry[] | undefined
   /** Undefined: nothing can be kept, or the daemon sends no mail. */
   reserve?: Reserve | undefined
+  /** What the form for several actions was just sent with; it is shown again, even if one action or none is left. */
+  collected?: Collected | undefined
   /** Third-party links, each with its own ref. */
   links: { label: string; url: string }[]
   /** ISO 8601; a reload keeps it. */
@@ -186,11 +197,27 @@ export interface TapPage {
   calendar?: string | undefined
 }
 
+/** The form for several actions as it was filled in; undefined parts: as it is at first. */
+export interface Collected {
+  recipient?: string
+  chosen?: readonly ActionName[]
+}
+
+/**
+ * The actions that one form can do together, with one recipient. Two taps are not among them: each has its own clock, and
+ * the second is for the wallet that was registered.
+ */
+export const collectable = (actions: readonly Action[]): Action[] =>
+  actions.filter(
+    ({ kind }) =>
+      kind !== 'register' && (kind !== 'claim' || !actions.some((other) => other.kind === 'register')),
+  )
+
 /** The result of checking a recipient before anything is sent. */
 export type RecipientCheck =
   | {
       is: 'good'
-      kind: ActionKind
+      kind: ActionKind | 'collect' | 'collectClaim'
       recipient: {
         is: 'address' | 'name' | 'email'
         /** EIP-55; undefined for an e-mail address, and for a name that the badge provider looks up. */
@@ -202,4 +229,5 @@ export type RecipientCheck =
       /** For a registration: a valid one of this recipient, whose time goes on; else how long the wait will be. */
       wait?: { openAt: string } | { seconds: number }
     }
-  | { is: 'bad'; failure: Failure }
+  /** `of`: the action of several that it is bad for. */
+  | { is: 'bad'; failure: Failure; of?: ActionKind }

@@ -1,6 +1,6 @@
 import type { Chains } from '../../chain/chains.ts'
 import type { Watch } from './build.ts'
-import type { Action, TapPage } from './content.ts'
+import { type Action, keyOf, type TapPage } from './content.ts'
 
 /** Badges are settled by their provider, and other processes send no signal, so pages poll. */
 const pollMs = { badge: 2000, other: 15_000 }
@@ -107,7 +107,7 @@ function versionsOf({ actions, piece, endsAt }: TapPage, now: number): Map<strin
     ['owner', owner],
     ['time', JSON.stringify([endsAt, havePassed([endsAt]), isOpen])],
     ...actions.map((action): [string, string] => [
-      `${action.kind}-${action.id}`,
+      keyOf(action),
       JSON.stringify([
         action,
         havePassed(datesOf(action)),

@@ -1,23 +1,25 @@
-import { httpsUrl } from '../../../values/media-url.ts'
-import type { Action, Failure, RecipientCheck, TapPage } from '../../domain/tap-page/content.ts'
-import { checkMessage, longestCheckMessage, registerMessage } from './check-message.ts'
+import { type Action, keyOf, type RecipientCheck, type TapPage } from '../../domain/tap-page/content.ts'
+import { checkMessage, registerMessage } from './check-message.ts'
+import { collectCard, collectedActions, collectKey } from './collect.ts'
 import { type Html, html } from './html.ts'
 import { ifYours, ownerRow } from './item.ts'
 import { mediaOf } from './media.ts'
 import { moment } from './moment.ts'
+import {
+  isWrongRecipient,
+  recipientField,
+  result,
+  resultId,
+  room,
+  roomFor,
+  tooLate,
+  transaction,
+} from './parts.ts'
 import { reserveCard } from './reserve.ts'
 import { type PageSettings, pathOf } from './settings.ts'
 import { type Strings, stringsOf } from './strings/strings.ts'
 import { dateAndTime, duration, holding, opening, timeLeft, widestTime } from './times.ts'
-import {
-  brief,
-  closedMessage,
-  failureMessage,
-  longestFailureMessage,
-  party,
-  partyOf,
-  shortened,
-} from './wording.ts'
+import { brief, closedMessage, failureMessage, party, partyOf, shortened } from './wording.ts'
 
 /** A part of the page that can change while it is open; `html` is the element with the key. */
 export interface Card {
@@ -31,18 +33,22 @@ export function actionCards(content: TapPage, plain: PageSettings): Card[] {
   return [
     { key: 'owner', html: ownerRow(content, settings).text },
     { key: 'time', html: timeLine(content, settings).text },
-    ...content.actions.map((action) => ({
-      key: keyOf(action),
-      html: actionCard(action, content, settings).text,
-    })),
+    ...cardsOfActions(content, settings).map(({ key, card }) => ({ key, html: card.text })),
     ...(content.reserve ? [{ key: 'reserve-0', html: reserveCard(content, settings).text }] : []),
   ]
 }
 
-const keyOf = ({ kind, id }: Pick<Action, 'kind' | 'id'>): string => `${kind}-${id}`
-
-/** ID of the element with the result; browsers without scripts scroll to it. */
-export const resultId = (action: Pick<Action, 'kind' | 'id'>): string => `${keyOf(action)}-status`
+/** The one for several actions comes first, because it is what most people want. */
+export function cardsOfActions(content: TapPage, settings: PageSettings): { key: string; card: Html }[] {
+  const together = collectedActions(content)
+  const collect =
+    together.length > 0 ? [{ key: collectKey, card: collectCard(together, content, settings) }] : []
+  const single = content.actions.filter((action) => !together.includes(action))
+  return [
+    ...collect,
+    ...single.map((action) => ({ key: keyOf(action), card: actionCard(action, content, settings) })),
+  ]
+}
 
 export function timeLine({ endsAt, actions }: TapPage, settings: PageSettings): Html {
   const strings = stringsOf(settings)
@@ -52,10 +58,6 @@ export function timeLine({ endsAt, actions }: TapPage, settings: PageSettings): 
   const text = remainingMs <= 0 ? html`<span>${strings.timeOver}</span>` : timeLeft(endsAt, settings)
   return html`<p class="time" data-card="time"${roomFor(strings.timeLeft({ time: widestTime }))}${isOpen ? '' : hidden}>${actions.length > 0 ? text : ''}</p>`
 }
-
-/** Texts that may appear in place of another; the element is as high as the longest from the start: see style.ts. */
-const roomFor = (text: Html, other?: Html): Html =>
-  html` data-room="${text}"${other && html` data-room-too="${other}"`}`
 
 const hidden = html` hidden`
 
@@ -115,10 +117,6 @@ ${room(action, settings, { idle: explain(action, content, strings), failure: sta
       return room(action, settings, { failure: state.failure })
   }
 }
-
-/** Another tab's recipient was first: what the page shows is not this one's. */
-const tooLate = (failure: Failure | undefined, strings: Strings): Html =>
-  html`${failure && html`<p data-too-late>${failureMessage(failure, strings)}</p>`}`
 
 function explain({ kind, waitSeconds = 0 }: Action, content: TapPage, strings: Strings): Html {
   const { explain: texts } = strings
@@ -190,61 +188,31 @@ function form(
   const { kind, id, takesDevice } = action
   const key = keyOf(action)
   const strings = stringsOf(settings)
-  const isWrong = filled.failed === 'recipient_invalid' || filled.failed === 'invalid_input'
-  return html`<form data-action="${kind}" method="post" action="${pathOf(settings, `/t/act#${resultId(action)}`)}" autocomplete="on">
+  const isBadge = kind === 'badge'
+  const field = recipientField({
+    key,
+    label: isBadge ? strings.recipientOrEmail : strings.recipient,
+    hint: isBadge ? strings.recipientOrEmailHint : strings.recipientHint,
+    value: filled.recipient,
+    isWrong: isWrongRecipient(filled.failed),
+  })
+  return html`<form id="${key}-form" data-action="${kind}" method="post" action="${pathOf(settings, `/t/act#${resultId(action)}`)}" autocomplete="on">
 <input type="hidden" name="ref" value="${ref}"><input type="hidden" name="kind" value="${kind}"><input type="hidden" name="id" value="${id}"><input type="hidden" name="tap" value="${query}">${takesDevice && html`<input type="hidden" name="deviceId" value="">`}
-<label for="${key}-recipient">${kind === 'badge' ? strings.recipientOrEmail : strings.recipient}</label>
-<div class="field" dir="ltr"><input id="${key}-recipient" name="recipient" placeholder="${kind === 'badge' ? strings.recipientOrEmailHint : strings.recipientHint}" value="${filled.recipient?.slice(0, 255)}" required maxlength="255" autocapitalize="none" autocorrect="off" spellcheck="false" enterkeyhint="send" aria-describedby="${key}-check ${resultId(action)}"${isWrong && html` aria-invalid="true"`}><div data-wallets></div></div>
+${field}
 <button type="submit"${isLater(action, actions) && html` class="quiet"`}${filled.waits && html` disabled`}>${strings.buttons[kind]}</button>
 ${filled.waits && html`<p class="hint still">${strings.registered.reload}</p>`}
 </form>`
 }
 
-type ShownState = 'pending' | 'confirmed' | 'failed'
-
-/** Present in every card from the start: screen readers announce only elements that existed before their text. */
-const status = (action: Action, shown?: ShownState, content?: Html): Html =>
-  html`<div role="status" id="${resultId(action)}" tabindex="-1"${shown && html` data-state="${shown}"`}>${content}</div>`
-
-const result = (action: Action, shown: ShownState, content: Html): Html =>
-  html`<div class="room">${status(action, shown, content)}</div>`
-
-interface Room {
-  /** Shown while there is no result. */
-  idle?: Html
-  failure?: Failure | undefined
-  /** Inputs are validated, and actions can be refused. */
-  hasForm?: boolean
-}
-
-/**
- * All messages of a card about input and results, one at a time, below the button. The place is fixed: a button or a
- * field that moved when a line appeared would escape the finger on its way.
- */
-function room(action: Action, settings: PageSettings, { idle, failure, hasForm = false }: Room): Html {
-  const strings = stringsOf(settings)
-  const message = failure && html`<p>${failureMessage(failure, strings)}</p>`
-  const kept =
-    hasForm && roomFor(html`${longestFailureMessage(strings)}`, longestCheckMessage(action, settings))
-  return html`<div class="room"${kept}>${status(action, failure && 'failed', message)}${hasForm && html`<p data-check id="${keyOf(action)}-check" aria-live="polite"></p>`}${idle && html`<div class="explain">${idle}</div>`}</div>`
-}
-
 /** As long as most names. */
 const widestName = '0x0000…0000'
-
-function transaction(view: { hash: string; url: string | undefined } | undefined, strings: Strings): Html {
-  if (!view) return html``
-  const hash = html`<bdi class="address" title="${brief(view.hash, 100)}">${shortened(view.hash)}</bdi>`
-  const url = view.url && httpsUrl(view.url)
-  return url
-    ? html`<p><a href="${url}" rel="noreferrer noopener" target="_blank">${strings.explorer}</a></p>`
-    : html`<p class="soft">${strings.transaction({ hash })}</p>`
-}
 
 /** Describes the effect and the recipient before anything is sent. HTML for inside the element. */
 export function checkLine(check: RecipientCheck, settings: PageSettings): string {
   const strings = stringsOf(settings)
-  if (check.is === 'bad') return html`${failureMessage(check.failure, strings)}`.text
+  if (check.is === 'bad')
+    return html`${check.of && html`${strings.titles[check.of]}: `}${failureMessage(check.failure, strings)}`
+      .text
   const { address, name } = check.recipient
   const parts = [name, address].flatMap((part) => (part === undefined ? [] : [party(part)]))
   const [first = html`${strings.check.thisEmail}`, second] = parts

@@ -5,12 +5,15 @@ import { type Strings, stringsOf } from './strings/strings.ts'
 import { dateAndTime, duration, widestDate } from './times.ts'
 
 /** A name takes at most one line of its own. */
-const longName = html`&#10;0&#10;(0x0000…0000)`
+export const longName = html`&#10;0&#10;(0x0000…0000)`
+
+type CheckedKind = ActionKind | 'mint' | 'collect' | 'collectClaim'
 
 /** What a press of the button does with what is typed. @param kind `register` is for a registration that is valid already */
-export function checkMessage(kind: ActionKind | 'mint', { check, buttons }: Strings, to: Html): Html {
+export function checkMessage(kind: CheckedKind, { check, buttons }: Strings, to: Html): Html {
   if (kind === 'register') return check.registerOpen({ to })
-  return check[kind]({ button: buttons[kind === 'mint' ? 'claim' : kind], to })
+  const button = kind === 'mint' ? 'claim' : kind === 'collectClaim' ? 'collect' : kind
+  return check[kind]({ button: buttons[button], to })
 }
 
 type Wait = { openAt: string } | { seconds: number }

@@ -45,7 +45,7 @@ export function heading(content: TapPage, settings: PageSettings): Html {
   const strings = stringsOf(settings)
   return html`<h1 dir="auto">${titleOf(content, settings)}</h1>
 ${collection && html`<p class="collection" dir="auto">${brief(collection, 300)}</p>`}
-${(edition || seal || kind !== 'chip') && html`<dl class="facts">${edition && html`<div><dt>${strings.edition}</dt><dd><bdi>${brief(edition, 100)}</bdi></dd></div>`}${ownerRow(content, settings)}${seal && tamperRow(seal, settings)}</dl>`}`
+${(edition || seal || kind !== 'chip') && html`<dl class="facts">${ownerRow(content, settings)}${seal && tamperRow(seal, settings)}${edition && html`<div><dt>${strings.edition}</dt><dd><bdi>${brief(edition, 100)}</bdi></dd></div>`}</dl>`}`
 }
 
 /** An opened seal is stated as a plain fact: whoever unpacks a piece opens it. */

@@ -5,13 +5,14 @@
  * the longest text that an element may show; the element is that high from the start, so that nothing moves.
  */
 export const style = `
-html{--side:min(1.25rem,5.5vw)}
+html{--side:min(1.25rem,5.5vw);--pad:min(1.15rem,4.5vw);--bar:3.5rem;--gap:1.25rem;scroll-padding-block:1rem calc(var(--bar) + .5rem)}
 *{box-sizing:border-box;min-width:0}
 html{-webkit-text-size-adjust:100%;text-size-adjust:100%}
 body{margin:0;background:var(--paper);color:var(--ink);font:1.0625rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;overflow-wrap:anywhere}
 header,main{width:min(34rem,100%);margin-inline:auto;padding-inline:var(--side)}
-header{display:flex;flex-wrap:wrap;align-items:center;justify-content:space-between;gap:.5rem 1rem;padding-block:1rem}
-main{padding-block-end:3rem;display:grid;grid-template-columns:minmax(0,1fr);gap:1.5rem}
+main,.about{display:flex;flex-direction:column;gap:var(--gap)}
+header{display:flex;flex-wrap:wrap;align-items:center;justify-content:space-between;gap:.5rem 1rem;padding-block:.75rem}
+main{padding-block-end:3rem}
 p,h1,h2,dl,dd,ul{margin:0;padding:0}
 ul{list-style:none}
 h1{font-size:clamp(1.6rem,1.2rem + 2.2vw,2.1rem);line-height:1.2;letter-spacing:-.01em;text-wrap:balance}
@@ -24,19 +25,18 @@ a{color:var(--accent);text-underline-offset:.2em}
 .team img{flex:none;block-size:2.25rem;inline-size:6rem;padding:.2rem;object-fit:contain;object-position:left;border-radius:.4rem}
 [dir=rtl] .team img{object-position:right}
 .team img:only-child{inline-size:min(9rem,100%)}
-.state{display:inline-flex;gap:.45rem;color:var(--accent);font-weight:600;font-size:.95rem}
+.state{display:inline-flex;gap:.45rem;color:var(--accent);font-weight:600;font-size:.875rem}
 .tick{flex:none;display:grid;place-items:center;inline-size:1.4em;block-size:1.4em;border-radius:50%;background:var(--button);color:var(--on-button);font-size:.85em;font-weight:700}
 .bad,.state.bad{color:var(--bad)}
 .state.bad .tick{background:var(--bad);color:var(--paper)}
 .soft,.hint,.explain,.collection,.kind,.time{color:var(--soft)}
-.hero{margin-inline:calc(-1*var(--side));aspect-ratio:1;max-block-size:75vh;inline-size:calc(100% + 2*var(--side));overflow:hidden;background:var(--box)}
+.hero{flex:none;margin-inline:calc(-1*var(--side));aspect-ratio:1;max-block-size:27vh;max-block-size:27svh;overflow:hidden}
 .hero img,.hero video{display:block;inline-size:100%;block-size:100%;object-fit:contain;color:var(--soft);font-size:.95rem}
-h1+.collection{margin-block-start:-1.1rem}
+h1+.collection,.facts{margin-block-start:-.9rem}
 .facts{display:flex;flex-wrap:wrap;gap:.5rem 2rem}
 dt{font-size:.85rem;color:var(--soft)}
 .said{white-space:pre-line}
 .address,.technical dd{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.92em}
-.actions{display:grid;grid-template-columns:minmax(0,1fr);gap:1rem}
 .time{font-size:.9rem;font-variant-numeric:tabular-nums}
 [data-too-late]{color:var(--bad)}
 .wait{font-variant-numeric:tabular-nums}
@@ -51,7 +51,7 @@ dt{font-size:.85rem;color:var(--soft)}
 [data-owner]{display:flex;gap:.4em}
 [data-owner] .address{flex:none}
 @media (scripting:none){.still{display:initial}.ticks{display:none}}
-.card{display:grid;grid-template-columns:minmax(0,1fr);align-content:start;gap:.75rem;padding:min(1.15rem,4.5vw);border:1px solid var(--line);border-radius:1rem;background:var(--card)}
+.card{display:grid;grid-template-columns:minmax(0,1fr);align-content:start;gap:.75rem;padding:var(--pad);border:1px solid var(--line);border-radius:1rem;background:var(--card)}
 .top{display:flex;flex-wrap:wrap;align-items:center;gap:.75rem 1rem}
 .artwork{flex:none;inline-size:4.5rem;block-size:4.5rem;object-fit:cover;border-radius:50%;background:var(--box);color:var(--soft);font-size:.7rem}
 .words{flex:1 1 9rem;display:grid;gap:.2rem}
@@ -67,6 +67,25 @@ label{font-weight:600}
 .room::after{font-weight:500}
 [role=status]:not(:empty)~*,[data-check]:not(:empty)~.explain{visibility:hidden}
 [role=status]{scroll-margin-block-start:13rem}
+form[id],.card[id]{scroll-margin-block-start:5rem}
+form~*{position:relative;z-index:2;background:var(--card)}
+.card>form~p,.card>form~.room{margin-block-start:-.75rem;padding-block-start:.75rem}
+.card:has(>form){display:flex;flex-direction:column}
+form~.room{flex:1 0 auto;align-content:start;min-block-size:var(--bar)}
+.bar{position:sticky;inset-block-end:0;z-index:1;block-size:var(--bar);margin:calc(-1*(var(--bar) + var(--gap) + var(--pad) + 1px)) calc(var(--pad) + 1px) calc(var(--pad) + 1px)}
+.bar:focus-within{z-index:3}
+.bar a::after{content:" ↓";content:" ↓"/"";white-space:pre}
+.bar a{display:flex;align-items:center;justify-content:center;block-size:3rem;border-radius:.65rem;background:var(--button);color:var(--on-button);font-weight:650;text-decoration:none;overflow:hidden}
+.card:not(:has(form))+.bar,:has(form :focus)>.bar{display:none}
+.choices{display:grid;gap:.5rem;margin-block-end:.25rem}
+.choices li{display:grid;grid-template-columns:minmax(0,1fr);padding-block-end:.5rem;border-block-end:1px solid var(--line)}
+.choice{position:relative;display:flex;gap:.7rem;align-items:center;min-block-size:2.25rem}
+.choice h2{font-size:1rem}
+.choice label{position:absolute;inset:0}
+.choices .explain{display:flex;gap:.75rem;align-items:flex-start}
+.choices .artwork{inline-size:3.5rem;block-size:3.5rem}
+.choices .room{font-size:.9rem;line-height:1.4}
+[type=checkbox]{flex:none;inline-size:1.35rem;block-size:1.35rem;margin:0;accent-color:var(--button)}
 input[name=recipient]{inline-size:100%;min-block-size:2.9rem;padding:.6rem min(.8rem,3vw);border:1.5px solid var(--edge);border-radius:.65rem;background:var(--field);color:var(--ink);font:inherit}
 ::placeholder{color:var(--soft);opacity:1}
 input[aria-invalid=true]{border-color:var(--bad);box-shadow:inset 0 0 0 1px var(--bad)}
@@ -84,8 +103,8 @@ button[disabled],button[aria-disabled=true]{opacity:.55;cursor:default}
 [role=status][data-state]>p:first-child{font-weight:600}
 [role=status][data-state=failed]{border-color:var(--bad)}
 [role=status][data-state=failed]>p:first-child{color:var(--bad);font-weight:500}
-form~.room [role=status]{padding:0;border:0;background:none}
-form~.room [role=status]>p{font-weight:500}
+form~.room [role=status],.choices [role=status]{padding:0;border:0;background:none}
+form~.room [role=status]>p,.choices [role=status]>p{font-weight:500!important}
 [data-state=confirmed]>p:first-child::before{content:"✓ ";color:var(--accent)}
 [data-state=pending]>p:first-child::before{content:"";display:inline-block;inline-size:.75em;block-size:.75em;margin-inline-end:.5em;border:2px solid var(--accent);border-block-start-color:transparent;border-radius:50%}
 .card:has(>.moment){min-block-size:max(21.5rem,53rem - 117vw)}
@@ -130,11 +149,12 @@ header+.notice{min-block-size:calc(100vh - 5rem)}
 @media (prefers-reduced-motion:no-preference){[data-state=pending]>p:first-child::before{animation:turn 1s linear infinite}@keyframes turn{to{transform:rotate(1turn)}}}
 @media (prefers-reduced-motion:no-preference){.moment{transition:opacity .9s,clip-path .9s}.card{transition:border-color .9s}}
 .card:has([data-state=confirmed]){border-color:var(--accent)}
-@media (min-width:36rem){.hero{margin-inline:0;inline-size:100%;border-radius:1rem}}
+@media (min-width:36rem){.pair{display:grid;grid-template-columns:minmax(0,2fr) minmax(0,3fr);align-items:start;gap:2rem;width:min(68rem,100%)}header:has(+.pair){display:grid;grid-template-columns:inherit;width:min(68rem,100%)}.pair .hero img{object-position:50% 0}.hero{position:sticky;inset-block-start:1rem;margin-inline:0;max-block-size:calc(100vh - 5rem)}}
+@media (min-width:60rem){.pair{grid-template-columns:minmax(0,1fr) minmax(0,1fr)}}
 @media (forced-colors:active){.pictogram{stroke:CanvasText}.card,button,.tick,[role=status][data-state]{border:1px solid}}
 @media print{
 @page{margin:15mm}
-main:has(.kept)>:not(.actions),header:has(+main .kept),.actions:has(.kept)>:not(:has(.kept)),.card:has(>.kept)>:not(.kept),.acts{display:none!important}
+main:has(.kept)>:not(.about),header:has(+main .kept),.about:has(.kept)>:not(:has(.kept)),.card:has(>.kept)>:not(.kept),.acts{display:none!important}
 main:has(.kept){inline-size:auto;padding:0}
 .card:has(>.kept){border:0;padding:0;background:none}
 .kept figure{flex-direction:column;justify-content:center;min-block-size:225mm;padding:10mm;border:3px double var(--button);background:none;text-align:center;break-inside:avoid;print-color-adjust:exact;-webkit-print-color-adjust:exact}

@@ -1,5 +1,6 @@
-import type { TapPage } from '../../domain/tap-page/content.ts'
-import { actionCard, timeLine } from './cards.ts'
+import { keyOf, type TapPage } from '../../domain/tap-page/content.ts'
+import { cardsOfActions, timeLine } from './cards.ts'
+import { laidOut } from './collect.ts'
 import { type Html, html } from './html.ts'
 import { attributes, description, gallery, heading, hero, technical, titleOf } from './item.ts'
 import { layout } from './layout.ts'
@@ -11,14 +12,17 @@ import { teamLinks, teamName } from './team.ts'
 import { genuineSince } from './times.ts'
 
 /**
- * The page for a valid tap: the piece and the available actions. Every text in `content` may be hostile.
+ * The page for a valid tap: the piece and the available actions. Every text in it may be hostile.
  * @param isRefused it answers a refused form: screen readers read the title first
  */
-export function tapPage(content: TapPage, plain: PageSettings, isRefused = false): Page {
+export function tapPage(found: TapPage, plain: PageSettings, isRefused = false): Page {
+  const content = laidOut(found)
   const settings = { ...plain, ownWords: content.ownWords }
+  const picture = hero(content, settings)
   const main = html`${banner(content, settings)}
-<main data-ref="${content.ref}" data-live="${pathOf(settings, '/t/live')}" data-check-at="${pathOf(settings, '/t/check')}"${textsOfScript(stringsOf(settings))}>
-${hero(content, settings)}
+<main data-ref="${content.ref}" data-live="${pathOf(settings, '/t/live')}" data-check-at="${pathOf(settings, '/t/check')}"${content.collected && html` data-layout="collect"`}${picture.text !== '' && html` class="pair"`}${textsOfScript(stringsOf(settings))}>
+${picture}
+<div class="about">
 ${heading(content, settings)}
 ${actions(content, settings)}
 ${description(content, settings)}
@@ -28,6 +32,7 @@ ${sections(content.piece, settings)}
 ${story(content.story ?? [], settings, true)}
 ${teamLinks(content.links, settings)}
 ${technical(content, settings)}
+</div>
 </main>`
   const { brand } = content
   const title = titleOf(content, settings)
@@ -52,13 +57,24 @@ function genuine({ tappedAt }: TapPage, settings: PageSettings): Html {
 
 function actions(content: TapPage, settings: PageSettings): Html {
   const strings = stringsOf(settings)
-  if (content.actions.length === 0 && content.links.length > 0) return html``
-  const cards = content.actions.map((action) => actionCard(action, content, settings))
-  if (cards.length === 0) return html`<p class="explain">${strings.nothingToDo}</p>`
-  return html`<div class="actions">${timeLine(content, settings)}
-${cards}
+  if (content.actions.length === 0)
+    return content.links.length > 0 ? html`` : html`<p class="explain">${strings.nothingToDo}</p>`
+  const cards = cardsOfActions(content, settings)
+  const first = cards.find(({ card }) => card.text.includes('<form'))
+  return html`${cards.map((one) => [one.card, one === first && bar(one.key, content, settings)])}
 ${reserveCard(content, settings)}
-<details class="soft"><summary>${strings.whatIsWallet}</summary><p>${strings.walletIs}</p></details></div>`
+${timeLine(content, settings)}
+<details class="soft"><summary>${strings.whatIsWallet}</summary><p>${strings.walletIs}</p></details>`
+}
+
+/**
+ * Leads to the first form while its button is below the screen; then it lies under the card, see style.ts. It takes no
+ * room of its own.
+ */
+function bar(key: string, { actions }: TapPage, settings: PageSettings): Html {
+  const strings = stringsOf(settings)
+  const action = actions.find((one) => keyOf(one) === key)
+  return html`<p class="bar"><a href="#${key}-form">${action ? strings.titles[action.kind] : strings.collect.title}</a></p>`
 }
 
 /** The script has no texts of its own. */

@@ -99,7 +99,19 @@ export const de: Messages = {
     guestbook:
       'Geben Sie Ihre Wallet ein; Ihr Eintrag wird in ihrem Namen festgehalten. Das kostet Sie nichts.',
   },
-  buttons: { register: 'Vormerken', claim: 'Übernehmen', badge: 'Sammeln', guestbook: 'Eintragen' },
+  buttons: {
+    register: 'Vormerken',
+    claim: 'Übernehmen',
+    badge: 'Sammeln',
+    guestbook: 'Eintragen',
+    collect: 'Sammeln',
+  },
+  collect: {
+    title: 'Wählen Sie aus',
+    explain: 'Geben Sie Ihre Wallet einmal ein; alles Angekreuzte geht dorthin. Das kostet Sie nichts.',
+    nothing: 'Kreuzen Sie an, was Sie haben möchten, und tippen Sie noch einmal auf den Knopf.',
+    partly: 'Nicht alles hat geklappt. Der Grund steht oben, und nichts ist verloren.',
+  },
   loadAgain: 'Laden Sie diese Seite gleich neu, um zu sehen, was daraus wurde.',
   pending: {
     register: '{to} wird vorgemerkt …',
@@ -217,6 +229,9 @@ export const de: Messages = {
     registerOpen: '{to} ist schon vorgemerkt, und die Wartezeit ist vorbei: Weiter mit Schritt 2.',
     badge: 'Wenn Sie auf „{button}“ tippen, geht das Abzeichen an {to}.',
     guestbook: 'Wenn Sie auf „{button}“ tippen, wird der Eintrag für {to} festgehalten.',
+    collect: 'Wenn Sie auf „{button}“ tippen, geht alles Angekreuzte an {to}.',
+    collectClaim:
+      'Wenn Sie auf „{button}“ tippen, geht alles Angekreuzte an {to}. Eine Übernahme lässt sich nicht rückgängig machen.',
     thisEmail: 'diese E-Mail-Adresse',
   },
   script: {

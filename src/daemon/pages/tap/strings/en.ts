@@ -99,7 +99,13 @@ export const en = {
     badge: 'Say where the badge should go. It costs you nothing.',
     guestbook: 'Enter your wallet, and your entry is recorded in its name. It costs you nothing.',
   },
-  buttons: { register: 'Register', claim: 'Claim', badge: 'Collect', guestbook: 'Sign' },
+  buttons: { register: 'Register', claim: 'Claim', badge: 'Collect', guestbook: 'Sign', collect: 'Collect' },
+  collect: {
+    title: 'Choose what to collect',
+    explain: 'Enter your wallet once: all that is ticked goes there. It costs you nothing.',
+    nothing: 'Tick what you want to collect, then press the button again.',
+    partly: 'Not everything worked. What is listed above says why, and nothing is lost.',
+  },
   loadAgain: 'Load this page again in a moment to see what came of it.',
   pending: {
     register: 'Registering {to} …',
@@ -209,6 +215,8 @@ export const en = {
     registerOpen: '{to} is registered already, and its wait is over: do step 2.',
     badge: 'When you press {button}, the badge goes to {to}.',
     guestbook: 'When you press {button}, the entry is recorded for {to}.',
+    collect: 'When you press {button}, all that is ticked goes to {to}.',
+    collectClaim: 'When you press {button}, all that is ticked goes to {to}. A claim cannot be undone.',
     thisEmail: 'this email address',
   },
   script: {

@@ -85,6 +85,13 @@ export const es: Messages = {
     claim: 'Poner a mi nombre',
     badge: 'Obtener',
     guestbook: 'Firmar',
+    collect: 'Conseguir',
+  },
+  collect: {
+    title: 'Elige lo que quieres',
+    explain: 'Indica tu wallet una sola vez: todo lo marcado se enviará allí. No te cuesta nada.',
+    nothing: 'Marca lo que quieres y pulsa otra vez el botón.',
+    partly: 'No todo ha funcionado. Arriba se dice por qué, y no se pierde nada.',
   },
   loadAgain: 'Vuelve a cargar esta página dentro de un momento para ver el resultado.',
   pending: {
@@ -195,6 +202,9 @@ export const es: Messages = {
     registerOpen: '{to} ya está registrada y su espera ha terminado: continúa con el paso 2.',
     badge: 'Al pulsar «{button}», la insignia se envía a {to}.',
     guestbook: 'Al pulsar «{button}», la firma queda registrada para {to}.',
+    collect: 'Al pulsar «{button}», todo lo marcado se envía a {to}.',
+    collectClaim:
+      'Al pulsar «{button}», todo lo marcado se envía a {to}. Poner la pieza a un nombre no se puede deshacer.',
     thisEmail: 'esta dirección de correo',
   },
   script: {

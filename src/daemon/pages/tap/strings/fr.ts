@@ -88,6 +88,14 @@ export const fr: Messages = {
     claim: 'Mettre à mon nom',
     badge: 'Obtenir',
     guestbook: 'Signer',
+    collect: 'Obtenir',
+  },
+  collect: {
+    title: 'Choisissez ce que vous voulez',
+    explain:
+      'Indiquez votre portefeuille une seule fois : tout ce qui est coché y sera envoyé. Cela ne vous coûte rien.',
+    nothing: 'Cochez ce que vous voulez, puis appuyez de nouveau sur le bouton.',
+    partly: 'Tout n’a pas abouti. La raison est indiquée plus haut, et rien n’est perdu.',
   },
   loadAgain: 'Rechargez cette page dans un instant pour voir le résultat.',
   pending: {
@@ -207,6 +215,9 @@ export const fr: Messages = {
     registerOpen: '{to} est déjà enregistré, et son délai est passé : passez à l’étape 2.',
     badge: 'En appuyant sur « {button} », le badge est envoyé à {to}.',
     guestbook: 'En appuyant sur « {button} », vous signez pour {to}.',
+    collect: 'En appuyant sur « {button} », tout ce qui est coché est envoyé à {to}.',
+    collectClaim:
+      'En appuyant sur « {button} », tout ce qui est coché est envoyé à {to}. Mettre l’objet à un nom est irréversible.',
     thisEmail: 'cette adresse e-mail',
   },
   script: {
