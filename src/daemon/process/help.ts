@@ -25,6 +25,9 @@ is --ref-ttl-seconds 60, TAPCHIP_DEV_CHAIN is --dev-chain off. Secrets and the s
   TAPCHIP_REF_TTL_SECONDS   time in which a ref can be queried (1800)
   TAPCHIP_KEEP_TAPS_DAYS    days after which taps, refs, and codes are deleted (730), or off
   TAPCHIP_KEEP_EMAILS_DAYS  days after which a badge's email address becomes a keyed hash (90), or off
+  TAPCHIP_SMTP_URL, TAPCHIP_SMTP_FROM
+                            smtp://USER:PASSWORD@HOST:PORT or smtps://…, and the sender: tap pages then offer to keep a
+                            piece by e-mail
   TAPCHIP_RATE_LIMIT        requests per minute and client for endpoints without a key (600), or off
   TAPCHIP_KEY_RATE_LIMIT    requests per minute and API key (60000), or off
   TAPCHIP_MAX_CONNECTIONS, TAPCHIP_CLIENT_CONNECTIONS

@@ -86,7 +86,15 @@ const codesOfEndpoint: Partial<Record<EndpointKey, readonly ErrorCode[]>> = {
 const ofAuth: Record<EndpointSpec['auth'], readonly ErrorCode[]> = {
   none: [],
   'api-key': ['api_key_missing', ...key, 'scope_missing'],
-  code: ['otp_missing', 'otp_unknown', 'otp_deleted', 'otp_used', 'otp_expired', 'otp_unsupported'],
+  code: [
+    'otp_missing',
+    'otp_unknown',
+    'otp_deleted',
+    'otp_used',
+    'otp_expired',
+    'otp_unsupported',
+    'claim_kept',
+  ],
   admin: [
     'admin_token_missing',
     'admin_token_unknown',
