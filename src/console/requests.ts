@@ -17,12 +17,25 @@ export const reads = {
   'GET /admin/chips/stats': 'read',
   'GET /admin/chips/:uid': 'read',
   'GET /admin/chips/:uid/history': 'read',
+  'GET /admin/batches': 'read',
+  'GET /admin/batches/:id': 'read',
+  'GET /admin/batches/:id/rows': 'read',
+  'GET /admin/nfc/stations': 'read',
 } as const satisfies Scopes
 
 /** What buttons do. Each asks first, and its name stands in the audit log. */
 export const acts = {
   'POST /admin/chips/:uid/disable': 'edit',
   'POST /admin/chips/:uid/enable': 'edit',
+  // The daemon asks for the scope of the batch's kind besides.
+  'POST /admin/batches/:id/pause': 'read',
+  'POST /admin/batches/:id/resume': 'read',
+  'POST /admin/batches/:id/approve': 'read',
+  'POST /admin/batches/:id/cancel': 'read',
+  // An undo is a batch of its own, which is planned and started.
+  'POST /admin/batches/:id/undo': 'read',
+  'POST /admin/batches/:id/plan': 'read',
+  'POST /admin/batches/:id/start': 'read',
 } as const satisfies Scopes
 
 export type ReadKey = keyof typeof reads

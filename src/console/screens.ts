@@ -1,9 +1,12 @@
 import type { ComponentType } from 'preact'
 import { type ActKey, type ReadKey, type ScreenName, screenPaths } from './requests.ts'
 import type { ScreenProps } from './router.tsx'
+import { BatchScreen } from './screens/batches/batch.tsx'
+import { BatchesScreen } from './screens/batches/batches.tsx'
 import { ChipScreen } from './screens/chips/chip.tsx'
 import { ChipsScreen } from './screens/chips/chips.tsx'
 import { NowScreen } from './screens/now/now.tsx'
+import { TableScreen } from './screens/table/table.tsx'
 import { may } from './session.ts'
 
 interface Screen {
@@ -22,6 +25,9 @@ const all: readonly Screen[] = [
   { name: 'now', to: '/now', view: NowScreen, needs: 'GET /admin/taps' },
   { name: 'chips', to: '/chips', view: ChipsScreen, needs: 'GET /admin/chips/:uid' },
   { name: 'chip', under: 'chips', view: ChipScreen, needs: 'GET /admin/chips/:uid' },
+  { name: 'batches', to: '/batches', view: BatchesScreen, needs: 'GET /admin/batches' },
+  { name: 'batch', under: 'batches', view: BatchScreen, needs: 'GET /admin/batches/:id' },
+  { name: 'table', to: '/table', view: TableScreen, needs: 'GET /admin/nfc/stations' },
 ]
 
 /** The screens that the credential may see. */

@@ -11,6 +11,8 @@ export interface Column<T> {
   readonly width?: number | `${number}px`
   /** Shown where the table is at least this wide, in pixels. */
   readonly from?: number
+  /** Shown where it is narrower than this. */
+  readonly below?: number
   readonly align?: 'end'
 }
 
@@ -99,7 +101,7 @@ export function VirtualTable<T>({
     onView?.(items.flatMap(({ index }) => rows[index] ?? []))
   }, [firstKey, lastKey, rows.length === 0])
 
-  const shown = columns.filter(({ from = 0 }) => width >= from)
+  const shown = columns.filter(({ from = 0, below = Infinity }) => width >= from && width < below)
   const before = items[0]?.start ?? 0
   const after = Math.max(0, virtualizer.getTotalSize() - (last?.end ?? 0))
 
