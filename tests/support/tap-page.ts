@@ -58,7 +58,8 @@ const token = (contract: string, n: number) => ({
   },
 })
 
-const seed = {
+const soon = { delaySeconds: 2, windowSeconds: 600 }
+const seedWith = (twoTap: typeof soon) => ({
   version: 1,
   keySets: [derived],
   names: { 'alice.eth': alice, 'bob.eth': bob },
@@ -69,7 +70,7 @@ const seed = {
       links: [{ label: `Care ${attack}`, baseUrl: 'https://care.example/' }],
       contracts: [
         { symbol: 'JKT', name: 'Jackets', chainId: 31337 },
-        { symbol: 'ART', name: 'Art', chainId: 31337, twoTap: { delaySeconds: 2, windowSeconds: 600 } },
+        { symbol: 'ART', name: 'Art', chainId: 31337, twoTap },
       ],
       items: [
         {
@@ -135,13 +136,13 @@ const seed = {
       ],
     },
   ],
-}
+})
 
-/** The built daemon with all of it on its chain. @param env settings beside those of a test */
-export async function startTapPages(env: Record<string, string> = {}) {
+/** The built daemon with all of it on its chain. @param env settings beside those of a test; `twoTap` is the art's */
+export async function startTapPages(env: Record<string, string> = {}, { twoTap = soon } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'tapchip-tap-page-'))
   const file = join(folder, 'seed.json')
-  writeFileSync(file, JSON.stringify(seed))
+  writeFileSync(file, JSON.stringify(seedWith(twoTap)))
   const daemon = await spawnDaemon(['--ephemeral', '--port', '0', '--seed', file], {
     TAPCHIP_EXPLORER_31337: 'https://explorer.example',
     ...env,

@@ -16,7 +16,7 @@ import type { Action, ActionName, Collected, Failure, TapPage } from './content.
 import { type OwnerDeps, ownerOnPage } from './owner.ts'
 import { describePiece } from './piece.ts'
 import { publicPath } from './public-page.ts'
-import { recipientsOf } from './registration.ts'
+import { claimsOfBrowser } from './registration.ts'
 import { reserveOn, type TriedReserve } from './reserve-state.ts'
 import { readStory, storyEntries } from './story.ts'
 import type { Visit } from './visit.ts'
@@ -90,13 +90,13 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: ViewOpti
   const described = describePiece(token?.metadata ?? null, page?.item)
   const watching: ActionDeps = { ...deps, watch: watch && ((id) => watch.transaction(id)) }
   const actions = await actionsOf(watching, facts)
-  const reading =
-    token && ownerOnPage(deps, token, { since: settledClaim(actions), isFollowed: watch !== undefined })
+  // After the actions: whoever is told that a claim is done is told the new owner, too.
+  const claims = await claimsOfBrowser(deps, facts)
+  const reading = token && ownerOnPage(deps, token, { since: claims.latest, isFollowed: watch !== undefined })
   const known = await reading?.quick
   if (reading && !known?.isFinal) watch?.owner(reading.settled)
   const owner = known?.owner
-  // The page is rebuilt often while it is followed, and by many; most have no owner of this browser's.
-  const isYours = owner !== undefined && (await recipientsOf(deps, facts)).has(owner.address)
+  const isYours = owner !== undefined && claims.recipients.has(owner.address)
   const opensAt = actions.flatMap(({ state }) => (state.is === 'registered' ? [state.allowedAt] : []))[0]
   const refs = new Map(visit.links)
   return {
@@ -133,13 +133,6 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: ViewOpti
     isLive: actions.some(({ state }) => state.is === 'pending' || state.is === 'registered'),
     ...(opensAt === undefined ? {} : { calendar: calendarQuery(deps, opensAt, described.name) }),
   }
-}
-
-/** The claim of this page that the chain confirmed. */
-function settledClaim(actions: readonly Action[]): string | undefined {
-  for (const { kind, state } of actions)
-    if (kind === 'claim' && state.is === 'confirmed') return state.transaction?.hash ?? state.recipient
-  return undefined
 }
 
 /** If the action's state says more than the refusal, it is kept. */

@@ -32,7 +32,7 @@ interface OwnerReading {
 }
 
 interface OwnerOptions {
-  /** The page's claim that was settled, if any. */
+  /** The last claim that this browser made and the chain confirmed, if any. */
   since: string | undefined
   isFollowed: boolean
   /** How long `quick` waits. */

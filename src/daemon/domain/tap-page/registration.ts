@@ -83,17 +83,30 @@ export function whyGone(
   return mayClaim(tap, tap) ? 'withdrawn' : 'claimed'
 }
 
-/** The addresses for which this browser has claimed a token, or registered for it; EIP-55. */
-export async function recipientsOf(
+interface OwnClaims {
+  /** To whom this browser had the token sent; EIP-55. */
+  recipients: ReadonlySet<string>
+  /** Hash of the transaction of the last one. */
+  latest: string | undefined
+}
+
+/** The confirmed claims that this browser's pages of the chip made. */
+export async function claimsOfBrowser(
   deps: RecordDeps,
   { visit, cookies }: Pick<RegistrationFacts, 'visit' | 'cookies'>,
-): Promise<Set<string>> {
+): Promise<OwnClaims> {
   const visits = [visit, ...(await visitsOfBrowser(deps, cookies, visit.tap.uid))]
-  const codes = new Set(visits.flatMap((one) => claimOf(one.codes) ?? []))
-  const recipients = [...codes].map(async (code) => {
-    const claim = await transactionState(deps, code, 'claim')
-    if (claim?.is === 'confirmed') return claim.recipient
-    return (await recordedRegistration(deps, code))?.recipient
-  })
-  return new Set((await Promise.all(recipients)).flatMap((one) => one ?? []))
+  // A claim of a later tap ends those of the taps before.
+  const taps = new Map(visits.map(({ tap, codes }) => [claimOf(codes), tap.at]))
+  const claims = await Promise.all(
+    [...taps].map(async ([code, at]) => {
+      const state = code === undefined ? undefined : await transactionState(deps, code, 'claim')
+      return state?.is === 'confirmed' ? [{ ...state, at }] : []
+    }),
+  )
+  const confirmed = claims.flat().sort((one, other) => (one.at < other.at ? -1 : 1))
+  return {
+    recipients: new Set(confirmed.flatMap(({ recipient }) => recipient ?? [])),
+    latest: confirmed.at(-1)?.transaction?.hash,
+  }
 }
