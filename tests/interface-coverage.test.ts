@@ -70,7 +70,7 @@ test('every endpoint of the table has a command that calls it', () => {
   const cli = textBelow('src/cli')
   // Commands run batches in their place, and upload files to them. Lists by the page are for the console.
   const forOthers =
-    /^POST \/chips\/batch$|^POST \/badge-events\/assign\/undo$|^POST \/admin\/chips\/import(?:\/undo)?$|^POST \/admin\/chips\/apply$|^POST \/phygitals\/transfer\/batch$|\/batches\/:id\/files\/|^GET \/admin\/(?:chips|taps\/pulse|events\/follow|batches\/:id\/rows|nfc\/stations)$/
+    /^POST \/chips\/batch$|^POST \/badge-events\/assign\/undo$|^POST \/admin\/chips\/import(?:\/undo)?$|^POST \/admin\/chips\/apply$|^POST \/phygitals\/transfer\/batch$|\/batches\/:id\/files\/|^GET \/admin\/(?:chips|taps\/pulse|events\/(?:follow|rates)|guestbooks|transactions\/stats|webhooks\/health|batches\/:id\/rows|nfc\/stations)$/
   const missing = Object.keys(endpoints).filter((key) => !cli.includes(`'${key}'`) && !forOthers.test(key))
   expect(missing).toEqual([])
 })

@@ -21,6 +21,9 @@ export const reads = {
   'GET /admin/batches/:id': 'read',
   'GET /admin/batches/:id/rows': 'read',
   'GET /admin/nfc/stations': 'read',
+  'GET /admin/badge-events': 'read',
+  'GET /admin/guestbooks': 'read',
+  'GET /admin/events/rates': 'read',
 } as const satisfies Scopes
 
 /** What buttons do. Each asks first, and its name stands in the audit log. */

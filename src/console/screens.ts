@@ -5,6 +5,7 @@ import { BatchScreen } from './screens/batches/batch.tsx'
 import { BatchesScreen } from './screens/batches/batches.tsx'
 import { ChipScreen } from './screens/chips/chip.tsx'
 import { ChipsScreen } from './screens/chips/chips.tsx'
+import { EventsScreen } from './screens/events/events.tsx'
 import { NowScreen } from './screens/now/now.tsx'
 import { TableScreen } from './screens/table/table.tsx'
 import { may } from './session.ts'
@@ -27,6 +28,7 @@ const all: readonly Screen[] = [
   { name: 'chip', under: 'chips', view: ChipScreen, needs: 'GET /admin/chips/:uid' },
   { name: 'batches', to: '/batches', view: BatchesScreen, needs: 'GET /admin/batches' },
   { name: 'batch', under: 'batches', view: BatchScreen, needs: 'GET /admin/batches/:id' },
+  { name: 'events', to: '/events', view: EventsScreen, needs: 'GET /admin/events/rates' },
   { name: 'table', to: '/table', view: TableScreen, needs: 'GET /admin/nfc/stations' },
 ]
 

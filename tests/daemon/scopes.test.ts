@@ -44,6 +44,8 @@ const leadsTo = {
     'GET /admin/taps/explain',
     'GET /admin/taps/follow',
     'GET /admin/events/follow',
+    'GET /admin/events/rates',
+    'GET /admin/guestbooks',
     'GET /admin/taps/pulse',
     'GET /admin/taps/stats',
     'GET /admin/teams',

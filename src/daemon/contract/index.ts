@@ -8,6 +8,7 @@ import { adminChipsApply } from './admin/chips-apply.ts'
 import { contracts } from './admin/contracts.ts'
 import { adminTokens, apiKeys, whoami } from './admin/credentials.ts'
 import { daemon } from './admin/daemon.ts'
+import { eventRates } from './admin/event-rates.ts'
 import { adminItems } from './admin/items.ts'
 import { keySets } from './admin/key-sets.ts'
 import { links } from './admin/links.ts'
@@ -61,6 +62,7 @@ export const endpoints = {
   ...adminItems,
   ...links,
   ...adminBadgeEvents,
+  ...eventRates,
   ...contracts,
   ...transactions,
   ...chains,

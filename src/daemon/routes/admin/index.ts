@@ -10,6 +10,7 @@ import { adminChipRoutes } from './chips.ts'
 import { contractRoutes } from './contracts.ts'
 import { credentialRoutes } from './credentials.ts'
 import { daemonRoutes } from './daemon.ts'
+import { eventRateRoutes } from './event-rates.ts'
 import { adminItemRoutes } from './items.ts'
 import { keySetRoutes } from './key-sets.ts'
 import { linkRoutes } from './links.ts'
@@ -31,6 +32,7 @@ export function adminRoutes(app: FastifyInstance, ctx: Context): void {
   adminItemRoutes(app, ctx)
   linkRoutes(app, ctx)
   adminBadgeEventRoutes(app, ctx)
+  eventRateRoutes(app, ctx)
   contractRoutes(app, ctx)
   transactionRoutes(app, ctx)
   chainRoutes(app, ctx)

@@ -135,6 +135,30 @@ export function guestbookEventsPage(
   return (contractId === undefined ? query : query.where('contracts.id', '=', contractId)).execute()
 }
 
+export interface GuestbookFilter {
+  /** undefined: of all teams. */
+  teamId: number | undefined
+  /** Only IDs below this one. */
+  before: number | undefined
+  limit: number
+}
+
+/** Newest first. Omits metadata, which would make lists too large. */
+export function listGuestbookEvents(db: Queries, { teamId, before, limit }: GuestbookFilter) {
+  let query = db
+    .selectFrom('guestbookEvents')
+    .innerJoin('contracts', 'contracts.id', 'guestbookEvents.contractId')
+    .select(['guestbookEvents.id', 'guestbookEvents.teamId', 'guestbookEvents.name'])
+    .select(['guestbookEvents.contractId', 'guestbookEvents.tokenId', 'guestbookEvents.createdAt'])
+    .select(['contracts.name as contractName', 'contracts.address', 'contracts.chainId'])
+    .select(['contracts.status as contractStatus', 'contracts.problem as contractProblem'])
+    .orderBy('guestbookEvents.id', 'desc')
+    .limit(limit)
+  if (teamId !== undefined) query = query.where('guestbookEvents.teamId', '=', teamId)
+  if (before !== undefined) query = query.where('guestbookEvents.id', '<', before)
+  return query.execute()
+}
+
 const describe = statement<{ id: number; name: string; metadata: string }>()((db, p) =>
   db.updateTable('guestbookEvents').set({ name: p.name, metadata: p.metadata }).where('id', '=', p.id),
 )
