@@ -63,7 +63,7 @@ export const daemon = {
         upgrade: z.object({ from: z.string(), to: z.string(), copy: z.string().nullable() }).nullable(),
         token: z.object({ name: z.string(), scopes: z.array(z.string()) }),
         database: databaseState(),
-        /** Null: no backup was ever made. Only if checked. */
+        /** Null: no backup was ever made. Absent for a database server, and to a credential for one team. */
         lastBackupAt: timestamp.nullable().optional(),
         /** Free space of the data directory's disk. */
         disk: z.object({

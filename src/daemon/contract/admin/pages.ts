@@ -2,13 +2,22 @@ import * as z from 'zod'
 import { pageLanguages } from '../../../values/page-languages.ts'
 import { adminEndpoint } from '../endpoint.ts'
 import { name, team, text } from '../fields.ts'
+import { brandFields } from './teams.ts'
+
+/** A value that is not saved; empty: the page's own. Absent: the team's. */
+const tried = <F extends z.ZodType>(field: F) =>
+  z
+    .literal('')
+    .transform(() => null)
+    .or(field)
+    .optional()
 
 export const pages = {
   'GET /admin/pages/preview': adminEndpoint({
     id: 'previewPages',
     summary: 'Render the states of the tap page',
     description:
-      "Every state that a person who taps can see, with sample data, the team's look, and an item's own data if one is named. No chip, no tap; the forms of these pages send nothing.",
+      "Every state that a person who taps can see, with sample data, the team's look, and an item's own data if one is named. `brand…` tries a look without saving it, checked as the edit of a team is. No chip, no tap; the forms of these pages send nothing.",
     scope: 'read',
     query: () =>
       z.object({
@@ -20,6 +29,12 @@ export const pages = {
         language: z
           .enum(pageLanguages, `must be one of ${pageLanguages.join(', ')}`)
           .default(pageLanguages[0]),
+        /** Whatever the device prefers. */
+        scheme: z.enum(['light', 'dark']).optional(),
+        brandName: tried(brandFields.name.unwrap().unwrap()),
+        brandColor: tried(brandFields.color.unwrap().unwrap()),
+        brandBackground: tried(brandFields.background.unwrap().unwrap()),
+        brandLogoUrl: tried(brandFields.logoUrl.unwrap().unwrap()),
       }),
     response: () =>
       z.array(

@@ -33,7 +33,8 @@ export interface Status {
     server: ServerState | null
   }
   /**
-   * The last backup, by the audit log, which omits backups made by other tools. Null: never. Absent if not checked.
+   * The last backup, by the audit log, which omits backups made by other tools. Null: never. Absent for a database server,
+   * and to a caller for one team.
    */
   lastBackupAt?: string | null
   /** Teams that sent transactions today or have waiting announcements. */
@@ -96,7 +97,7 @@ export async function daemonStatus(
       server: (await maintenance.serverState?.()) ?? null,
     },
     // Backups are made by the server's own tools.
-    ...(check && !isShared(db) ? { lastBackupAt: await lastBackup(db) } : {}),
+    ...(ofTeam === undefined && !isShared(db) ? { lastBackupAt: await lastBackup(db) } : {}),
     budgets: budgetsOf(await listTeams({ db, clock }, ofTeam ?? null)),
     disk: { freeBytes: (await disk.freeBytes()) ?? null, refusedWrites: disk.refusedWrites, state },
     audit: ofTeam === undefined ? await auditOf(db, auditSeal) : null,

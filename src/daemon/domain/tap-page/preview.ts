@@ -1,7 +1,7 @@
 import { findItem } from '../../store/chips/items.ts'
 import type { Db } from '../../store/database/database.ts'
 import type { TeamRow } from '../../store/schema/schema.ts'
-import { type Brand, brandOf } from '../access/brand.ts'
+import { type Brand, brandColumns, brandOf, type NewBrand } from '../access/brand.ts'
 import { notFound } from '../errors/errors.ts'
 import type { Piece } from './content.ts'
 import { describePiece } from './piece.ts'
@@ -13,13 +13,14 @@ export interface OwnContent {
   piece?: Piece
 }
 
-/** @param itemId of the team @throws DomainError not_found */
+/** @param itemId of the team @param look tried in place of the team's @throws DomainError not_found, invalid_input */
 export async function ownContent(
   { db }: { db: Pick<Db, 'read'> },
   team: TeamRow,
   itemId: string | undefined,
+  look: NewBrand,
 ): Promise<OwnContent> {
-  const own = { brand: brandOf(team), ownWords: team.pageStrings }
+  const own = { brand: brandOf({ ...team, ...brandColumns(team, look) }), ownWords: team.pageStrings }
   if (itemId === undefined) return own
   const item = await findItem(db.read, team.id, itemId)
   if (!item) throw notFound('item')

@@ -23,18 +23,23 @@ interface Theme {
 const looks = new Map<string, Theme>()
 const maxLooks = 1000
 
-function lookOf({ color, background }: typeof plain): Theme {
-  const key = `${color} ${background}`
+/** @param only whatever the device prefers */
+function lookOf({ color, background }: typeof plain, only: PageSettings['scheme']): Theme {
+  const key = `${color} ${background} ${only ?? ''}`
   const known = looks.get(key)
   if (known) return known
   const { light, dark } = palettes({ color, background })
-  const scheme = background === null ? 'light dark' : light.ink < '#8' ? 'light' : 'dark'
-  const colors = `:root{${properties(light)}}@media (prefers-color-scheme:dark){:root{${properties(dark)}}}`
+  const scheme = background === null ? (only ?? 'light dark') : light.ink < '#8' ? 'light' : 'dark'
+  const inDark =
+    only === undefined
+      ? '@media (prefers-color-scheme:dark)'
+      : only === 'dark'
+        ? '@media all'
+        : '@media not all'
+  const colors = `:root{${properties(light)}}${inDark}{:root{${properties(dark)}}}`
   // A logo is drawn for the team's own background, or else for a light page.
   const plate =
-    background === null
-      ? `@media (prefers-color-scheme:dark){.team img{background:${light.paper};object-position:center}}`
-      : ''
+    background === null ? `${inDark}{.team img{background:${light.paper};object-position:center}}` : ''
   const css = raw(`:root{color-scheme:${scheme}}${colors}${style}${plate}${printStyle(color)}`)
   const hash = `sha256-${createHash('sha256').update(css.text).digest('base64')}`
   const look = { scheme, light: light.paper, dark: dark.paper, css, hash }
@@ -58,7 +63,7 @@ export function layout(
   { brand = plain, script, head }: LayoutOptions = {},
 ): Page {
   const { language, nonce } = settings
-  const { scheme, light, dark, css, hash } = lookOf(brand)
+  const { scheme, light, dark, css, hash } = lookOf(brand, settings.scheme)
   return {
     styleHash: hash,
     body: html`<!doctype html>

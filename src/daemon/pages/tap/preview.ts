@@ -5,7 +5,7 @@ interface Preview extends Pick<Sample, 'state' | 'status'> {
   html: string
 }
 
-/** For pages saved to disk: no forms, no scripts, and nothing loaded except the team's media. */
+/** For pages saved to disk: no forms, no scripts, and nothing loaded except the team's media. Links open elsewhere. */
 const policy = (nonce: string): string =>
   `default-src 'none'; style-src 'nonce-${nonce}'; img-src https: data:; media-src https:; form-action 'none'; base-uri 'none'`
 
@@ -32,8 +32,10 @@ export function previews(
       html: samplePage(sample, { ...settings, script: undefined }, overrides)
         .body.replace(
           '<meta charset="utf-8">',
-          `<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="${policy(settings.nonce)}">`,
+          `<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="${policy(settings.nonce)}">\n<base target="_blank">`,
         )
+        // It is the daemon's, which a file cannot ask.
+        .replace(/<link rel="icon"[^>]*>\n/, '')
         // The samples' media do not exist.
         .replace(/https:\/\/media\.example\/[\w-]+\.(webp|png)/g, picture),
     }))

@@ -12,6 +12,8 @@ export interface PageSettings {
   gateways: Gateways
   /** The script's path below the base URL, as `tapPageScript()` gives it; undefined: the page works without. */
   script: string | undefined
+  /** Shows this one to every device, for previews. */
+  scheme?: 'light' | 'dark' | undefined
   /** The daemon's base URL, without a trailing slash. */
   home: string
 }

@@ -25,10 +25,15 @@ export function pageRoutes(app: FastifyInstance, ctx: Context): void {
       return { success: true as const, own }
     },
     'GET /admin/pages/preview': async ({ query, teamId, keyTeam }) => {
-      const { state, item, language } = query
+      const { state, item, language, scheme, brandName, brandColor, brandBackground, brandLogoUrl } = query
       const team = await resolveTeam(ctx, { name: query.team, teamId, keyTeam })
-      const own = await ownContent(ctx, team, item)
-      const found = previews(pageSettings(ctx, language), own, state)
+      const own = await ownContent(ctx, team, item, {
+        name: brandName,
+        color: brandColor,
+        background: brandBackground,
+        logoUrl: brandLogoUrl,
+      })
+      const found = previews({ ...pageSettings(ctx, language), scheme }, own, state)
       if (found.length > 0) return found
       const known = samples(new Date(ctx.clock.now())).map((one) => one.state)
       throw invalid('state', `must be one of ${known.join(', ')}`)
