@@ -24,6 +24,9 @@ export const reads = {
   'GET /admin/badge-events': 'read',
   'GET /admin/guestbooks': 'read',
   'GET /admin/events/rates': 'read',
+  'GET /admin/pages/preview': 'read',
+  'GET /admin/status': 'read',
+  'GET /admin/audit': 'read',
 } as const satisfies Scopes
 
 /** What buttons do. Each asks first, and its name stands in the audit log. */
@@ -39,10 +42,16 @@ export const acts = {
   'POST /admin/batches/:id/undo': 'read',
   'POST /admin/batches/:id/plan': 'read',
   'POST /admin/batches/:id/start': 'read',
+  'PATCH /admin/teams/:id': 'edit',
 } as const satisfies Scopes
 
 export type ReadKey = keyof typeof reads
 export type ActKey = keyof typeof acts
+
+/** Acts of which the console does a part: what a body may have. */
+export const bodyFields: { readonly [K in ReadKey | ActKey]?: readonly string[] } = {
+  'PATCH /admin/teams/:id': ['brand'],
+}
 
 /** A path of the console: where requests to the daemon begin. */
 export const apiPath = '/api'
@@ -71,6 +80,27 @@ export interface ConsoleSession {
   readonly may: readonly string[]
   /** Why `who` is unknown, and what to do. */
   readonly problem: { readonly message: string; readonly advice: string | null } | null
+}
+
+/** `GET` of it renders a state of the tap page, asked for as `GET /admin/pages/preview` is; below it, pages are for frames. */
+export const previewPath = '/previews'
+export interface Preview {
+  readonly path: string
+  readonly state: string
+  /** HTTP status code. */
+  readonly status: number
+}
+
+/** `GET` of it is what `tapchip doctor` finds, without the check that reads the whole database. */
+export const diagnosisPath = '/diagnosis'
+export interface Diagnosis {
+  readonly at: string
+  readonly findings: readonly {
+    readonly check: string
+    readonly status: 'ok' | 'warn' | 'fail'
+    readonly detail: string
+    readonly fix: string | null
+  }[]
 }
 
 /** A line of `GET /stream?after=SEQ`. A number that the server does not know any more begins with what it still has. */

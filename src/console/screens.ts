@@ -6,6 +6,8 @@ import { BatchesScreen } from './screens/batches/batches.tsx'
 import { ChipScreen } from './screens/chips/chip.tsx'
 import { ChipsScreen } from './screens/chips/chips.tsx'
 import { EventsScreen } from './screens/events/events.tsx'
+import { DaemonScreen } from './screens/daemon/daemon.tsx'
+import { LookScreen } from './screens/look/look.tsx'
 import { NowScreen } from './screens/now/now.tsx'
 import { TableScreen } from './screens/table/table.tsx'
 import { may } from './session.ts'
@@ -30,6 +32,8 @@ const all: readonly Screen[] = [
   { name: 'batch', under: 'batches', view: BatchScreen, needs: 'GET /admin/batches/:id' },
   { name: 'events', to: '/events', view: EventsScreen, needs: 'GET /admin/events/rates' },
   { name: 'table', to: '/table', view: TableScreen, needs: 'GET /admin/nfc/stations' },
+  { name: 'look', to: '/look', view: LookScreen, needs: 'GET /admin/pages/preview' },
+  { name: 'daemon', to: '/daemon', view: DaemonScreen, needs: 'GET /admin/status' },
 ]
 
 /** The screens that the credential may see. */

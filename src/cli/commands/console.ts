@@ -27,17 +27,19 @@ export const verb = defineCommand({
   run: async (ctx, { options }) => {
     ctx.needAdmin()
     await ctx.beforeChange('Would serve the console')
-    const [{ ConsoleServer }, { readPage }, { createClient }, browser] = await Promise.all([
+    const [{ ConsoleServer }, { readPage }, { createClient }, browser, doctor] = await Promise.all([
       import('../console/server.ts'),
       import('../console/assets.ts'),
       import('../client/client.ts'),
       import('../console/browser.ts'),
+      import('./doctor.ts'),
     ])
     const config = ctx.config()
     const page = readPage(join(dirname(ctx.system.daemonScript()), '..', 'dist'))
     // Not the client of commands, which asks on the terminal before it changes something: the page asks.
     const client = createClient(config)
-    const server = new ConsoleServer({ client, config, page, team: options.team, now: ctx.now })
+    const diagnose = () => doctor.checkQuickly(ctx)
+    const server = new ConsoleServer({ client, config, page, team: options.team, now: ctx.now, diagnose })
     const cleanUp: (() => void)[] = []
     try {
       await listen(ctx, server, options.port)

@@ -14,6 +14,8 @@ const policy = [
   // Pictures of items and tokens are wherever their owners put them.
   "img-src 'self' https:",
   "connect-src 'self'",
+  // Previews of the tap page, which have an origin and a policy of their own.
+  "frame-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",

@@ -1,6 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
-import { type ActKey, acts, apiPath, confirmHeader, type ReadKey, reads } from '../../console/requests.ts'
+import {
+  type ActKey,
+  acts,
+  apiPath,
+  bodyFields,
+  confirmHeader,
+  type ReadKey,
+  reads,
+} from '../../console/requests.ts'
+import { parseObject } from '../../values/json.ts'
 import { parseScopes, permits } from '../../values/scopes.ts'
 import { ApiError } from '../client/errors.ts'
 import type { Client } from '../client/types.ts'
@@ -81,6 +90,9 @@ export async function proxy(
     const body = route.method === 'GET' ? undefined : await bodyOf(request)
     if (body === null)
       return refuse(response, 413, 'too_large', `A request may have ${maxBodyBytes / 1024} KiB.`)
+    const allowed = bodyFields[route.key]
+    if (allowed && !hasOnly(body, allowed))
+      return refuse(response, 403, 'not_allowed', `The console sends only ${allowed.join(', ')} here.`)
     const answer = await client.forward(route.key, {
       params,
       query: queryOf(url.searchParams),
@@ -96,6 +108,9 @@ export async function proxy(
     else refuseFailed(response, error)
   }
 }
+
+const hasOnly = (body: string | undefined, fields: readonly string[]): boolean =>
+  Object.keys(parseObject(body ?? '') ?? { '': '' }).every((name) => fields.includes(name))
 
 const decoded = (value: string | string[] | undefined): string | undefined => {
   try {
@@ -116,7 +131,7 @@ function paramsOf(pattern: RegExp, path: string): Record<string, string> | undef
   return params
 }
 
-function queryOf(search: URLSearchParams): Record<string, string[]> {
+export function queryOf(search: URLSearchParams): Record<string, string[]> {
   const query: Record<string, string[]> = {}
   for (const name of new Set(search.keys())) query[name] = search.getAll(name)
   return query

@@ -2,7 +2,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import {
   apiPath,
   type ConsoleSession,
+  type Diagnosis,
+  diagnosisPath,
   type LiveEvent,
+  previewPath,
   screenPaths,
   sessionHeader,
 } from '../../console/requests.ts'
@@ -19,7 +22,8 @@ import {
   whyRefused,
 } from './guard.ts'
 import { languageOf, leadOn, noSession } from './notices.ts'
-import { answerJson, permitted, proxy, refuse } from './proxy.ts'
+import { Previews } from './previews.ts'
+import { answerJson, permitted, proxy, refuse, refuseFailed } from './proxy.ts'
 import { Sessions } from './sessions.ts'
 import { TapFeed } from './tap-feed.ts'
 
@@ -37,6 +41,8 @@ interface Options {
   readonly team: string | undefined
   readonly page: Page
   readonly now: () => Date
+  /** What `doctor` finds, as far as it holds nothing up. */
+  readonly diagnose: () => Promise<Diagnosis['findings']>
 }
 
 /** The console on a loopback port: one page, and what passes its requests on. */
@@ -44,8 +50,11 @@ export class ConsoleServer {
   readonly #options: Options
   readonly #server: Server
   readonly #sessions = new Sessions()
+  readonly #previews = new Previews()
   readonly #feed: TapFeed
   readonly #streams = new Set<ServerResponse>()
+  /** One at a time, for all pages. */
+  #diagnosis: Promise<Diagnosis> | undefined
   #origin = ''
 
   constructor(options: Options) {
@@ -100,15 +109,21 @@ export class ConsoleServer {
       if (isZipped) response.setHeader('content-encoding', 'gzip')
       return void response.end(isZipped ? asset.gzip : asset.content)
     }
+    if (url.pathname.startsWith(`${previewPath}/`))
+      return this.#previews.answer(request, response, url.pathname.slice(previewPath.length + 1))
     const cookie = cookieOf(request, this.#cookieName)
     const isRequest =
-      url.pathname === '/session' || url.pathname === '/stream' || url.pathname.startsWith(`${apiPath}/`)
+      ['/session', '/stream', previewPath, diagnosisPath].includes(url.pathname) ||
+      url.pathname.startsWith(`${apiPath}/`)
     if (!isRequest) return this.#answerPage(request, response, url, cookie)
     const secret = request.headers[sessionHeader]
     if (!this.#sessions.has(cookie, typeof secret === 'string' ? secret : undefined))
       return refuse(response, 401, 'no_session', 'This page has no session. Open the console by a new link.')
     if (url.pathname === '/session') return answerJson(response, 200, await this.#session())
     if (url.pathname === '/stream') return this.#stream(response, Number(url.searchParams.get('after')))
+    if (url.pathname === previewPath)
+      return this.#previews.render(this.#options.client, response, url.searchParams)
+    if (url.pathname === diagnosisPath) return this.#diagnose(response)
     return proxy(this.#options, request, response, url)
   }
 
@@ -164,6 +179,20 @@ export class ConsoleServer {
     } catch (error) {
       const [message = '', ...advice] = describeError(error).lines
       return { ...session, who: null, may: [], problem: { message, advice: advice.join(' ') || null } }
+    }
+  }
+
+  async #diagnose(response: ServerResponse): Promise<void> {
+    const { diagnose, now } = this.#options
+    this.#diagnosis ??= diagnose()
+      .then((findings) => ({ at: now().toISOString(), findings }))
+      .finally(() => {
+        this.#diagnosis = undefined
+      })
+    try {
+      answerJson(response, 200, await this.#diagnosis)
+    } catch (error) {
+      refuseFailed(response, error)
     }
   }
 

@@ -30,7 +30,7 @@ export function Figure({
   note,
 }: {
   readonly label: string
-  readonly value: string
+  readonly value: ComponentChildren
   readonly note?: ComponentChildren
 }) {
   return (
@@ -64,3 +64,11 @@ export function Ranking({ rows }: { readonly rows: readonly Ranked[] }) {
     </ol>
   )
 }
+
+/** A name with what is known, in `<dl class="facts">`. */
+export const Fact = ({ name, children }: { readonly name: string; readonly children: ComponentChildren }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+)

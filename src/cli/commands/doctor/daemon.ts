@@ -13,8 +13,12 @@ const maxSkewMs = 60_000
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** @param origin where the address comes from */
-export const checkDaemon = async (ctx: CliContext, origin = ctx.config().origin): Promise<Finding[]> => {
+/** @param origin where the address comes from @param isQuick leaves out what reads the whole database, and holds taps up */
+export const checkDaemon = async (
+  ctx: CliContext,
+  origin = ctx.config().origin,
+  isQuick = false,
+): Promise<Finding[]> => {
   const { url } = ctx.config()
   const client = await ctx.client()
   try {
@@ -40,13 +44,13 @@ export const checkDaemon = async (ctx: CliContext, origin = ctx.config().origin)
       ready.status === 503 && ready.text.includes('"store_unavailable"')
         ? warn('API key', 'not checked, since the daemon is not ready', 'run this again once it is')
         : await checkApiKey(ctx),
-      ...(await checkAdmin(ctx)),
+      ...(await checkAdmin(ctx, isQuick)),
     ]
   } catch (error) {
     if (!(error instanceof DaemonUnreachable)) throw error
     const fix = error.advice.replace(/^[A-Z]/, (letter) => letter.toLowerCase())
     const text = `${error.message.replace(/\.$/, '')} (address from ${origin})`
-    const inside = await throughSocket(ctx)
+    const inside = await throughSocket(ctx, isQuick)
     return inside.length === 0
       ? [fail('daemon', text, fix)]
       : [fail('daemon', text, 'it is running on this machine: check the name and the route to it'), ...inside]
@@ -72,7 +76,7 @@ const readyFix = (code: unknown, trouble: ServerTrouble | undefined): string =>
   code === 'chain_unavailable' ? 'see what waits: tapchip transactions list --waiting' : serverFix(trouble)
 
 /** A daemon of this machine whose public address does not lead here can still be asked. */
-const throughSocket = async (ctx: CliContext): Promise<Finding[]> => {
+const throughSocket = async (ctx: CliContext, isQuick: boolean): Promise<Finding[]> => {
   const { adminUrl, adminToken } = ctx.config()
   if (!adminUrl().startsWith('unix:') || !adminToken()) return []
   try {
@@ -80,7 +84,7 @@ const throughSocket = async (ctx: CliContext): Promise<Finding[]> => {
   } catch (error) {
     if (error instanceof DaemonUnreachable) return []
   }
-  return checkAdmin(ctx)
+  return checkAdmin(ctx, isQuick)
 }
 
 const checkClock = (ctx: CliContext, date: string | undefined): Finding => {
@@ -96,14 +100,14 @@ const checkClock = (ctx: CliContext, date: string | undefined): Finding => {
       )
 }
 
-const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
+const checkAdmin = async (ctx: CliContext, isQuick: boolean): Promise<Finding[]> => {
   const { adminUrl, adminToken, hasCredential } = ctx.config()
   const isKey = !adminToken()
   if (!hasCredential())
     return [warn('admin token', 'none', 'set TAPCHIP_ADMIN_TOKEN, or tapchip login --admin')]
   let status: AnswerOf<'GET /admin/status'>
   try {
-    status = await ctx.call('GET /admin/status', { query: { check: true } })
+    status = await ctx.call('GET /admin/status', { query: isQuick ? {} : { check: true } })
   } catch (error) {
     if (error instanceof ApiError && (error.code === elsewhere || error.code === 'forwarded_refused'))
       return [
@@ -124,7 +128,7 @@ const checkAdmin = async (ctx: CliContext): Promise<Finding[]> => {
   return [
     ...(isKey ? [] : [await checkIdentity(ctx, 'adminToken')]),
     ok('administration', describeAdminAddress(ctx, admin)),
-    checkDatabase(database, status.audit === null),
+    checkDatabase(database, isQuick || status.audit === null),
     checkDisk(disk, database.server !== null && database.server !== undefined),
     ...checkBackup(ctx, status),
     version === cliVersion
@@ -226,10 +230,10 @@ const checkDisk = (
 
 const maxLagSeconds = 30
 
-/** @param isOneTeam the caller may not have all of it read */
+/** @param isUnread it was not read as a whole, for a caller for one team or because it takes long */
 const checkDatabase = (
   { integrity, sizeBytes, server }: AnswerOf<'GET /admin/status'>['database'],
-  isOneTeam: boolean,
+  isUnread: boolean,
 ): Finding => {
   const size = `${sizeBytes.toLocaleString('en-US')} bytes`
   if (server) {
@@ -241,7 +245,7 @@ const checkDatabase = (
       ? warn('database', `${text}; requests wait for connections`, 'look at the load of the server')
       : ok('database', text)
   }
-  if (integrity === null && isOneTeam) return ok('database', `it answers, ${size}`)
+  if (integrity === null && isUnread) return ok('database', `it answers, ${size}`)
   if (integrity === 'ok') return ok('database', `intact, ${size}`)
   return fail('database', integrity ?? 'it was not checked', 'stop the daemon and restore a backup')
 }

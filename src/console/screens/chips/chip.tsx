@@ -1,10 +1,9 @@
-import type { ComponentChildren } from 'preact'
 import { uidToHex } from '../../../nfc/uid.ts'
 import { type AnswerOf, act } from '../../api.ts'
 import { ask } from '../../parts/ask.tsx'
 import { Copyable } from '../../parts/copy.tsx'
 import { Loading, Problem } from '../../parts/empty.tsx'
-import { Panel } from '../../parts/panel.tsx'
+import { Fact, Panel } from '../../parts/panel.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import { Time } from '../../parts/time.tsx'
 import { Link, type ScreenProps } from '../../router.tsx'
@@ -126,10 +125,3 @@ function Facts({ chip }: { readonly chip: Chip }) {
     </dl>
   )
 }
-
-const Fact = ({ name, children }: { readonly name: string; readonly children: ComponentChildren }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
-)
