@@ -70,3 +70,37 @@ test('the look is tried beside the live page, and saved after a question', async
   expect(entry).toMatchObject({ target: 'Acme', detail: { brandColor: { from: null, to: nearest } } })
   expect(complaints).toEqual([])
 })
+
+test('hostile texts of a team stay in a frame without scripts, origin or forms', async () => {
+  const hostile = '"><img src=x onerror=alert(1)><script>parent.hacked = 1</script>'
+  await admin('/admin/teams', { name: 'Hostile' })
+  const id = (await admin('/admin/teams')).body.find(({ name }: { name: string }) => name === 'Hostile').id
+  await admin(`/admin/teams/${id}`, { brand: { name: hostile.slice(0, 80) } }, 'PATCH')
+  const { page, phone, console, complaints } = await openLook({}, '?team=Hostile&state=badge&language=fr')
+  await phone('dark').getByText('<img src=x').waitFor()
+  expect(await page.evaluate('window.hacked')).toBeUndefined()
+  const src = `${console.origin}${await page.locator('iframe').first().getAttribute('src')}`
+  const answer = await fetch(src)
+  const policy = answer.headers.get('content-security-policy') ?? ''
+  expect(policy).toMatch(/^sandbox; default-src 'none'; style-src 'nonce-[\w-]+';.*frame-ancestors 'self'$/)
+  expect(policy).not.toMatch(/script-src|unsafe|allow-/)
+  // Only for a frame, and by its whole path.
+  expect((await fetch(src, { headers: { 'sec-fetch-dest': 'document' } })).status).toBe(404)
+  expect((await fetch(src.slice(0, -1))).status).toBe(404)
+  expect((await fetch(`${console.origin}/previews?team=Hostile&state=badge`)).status).toBe(401)
+  // Of a team, nothing but its look is passed on.
+  const status = await page.evaluate(`fetch('/api/admin/teams/${id}', {
+    method: 'PATCH',
+    headers: {
+      'content-type': 'application/json',
+      'x-console-session': localStorage.getItem('tapchip-console-session'),
+    },
+    body: JSON.stringify({ brand: {}, publicPages: true }),
+  }).then(({ status }) => status)`)
+  expect(status).toBe(403)
+  expect(complaints).toEqual([])
+  // Two teams, and none is chosen.
+  await page.goto(`${console.origin}/look`)
+  await page.getByText('Choose a team').waitFor()
+  expect(await audit(page)).toEqual([])
+})

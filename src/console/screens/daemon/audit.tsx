@@ -122,7 +122,7 @@ const columnsOf = (show: (entry: Entry) => void): readonly Column<Entry>[] => [
   {
     key: 'action',
     title: words.columns.action,
-    width: 2,
+    width: 3,
     cell: (entry) => (
       <button
         type="button"
@@ -141,7 +141,7 @@ const columnsOf = (show: (entry: Entry) => void): readonly Column<Entry>[] => [
   {
     key: 'at',
     title: words.columns.at,
-    width: '116px',
+    width: '104px',
     align: 'end',
     cell: ({ at }) => <Time at={at} as="ago" />,
   },

@@ -5,10 +5,10 @@ import { Panel } from '../../parts/panel.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import { Time } from '../../parts/time.tsx'
 import { type Diagnosis, diagnosisPath } from '../../requests.ts'
+import { formatNumber } from '../../words/language.ts'
 import { words } from './words.ts'
 
 const tones = { fail: 'bad', warn: 'warn', ok: 'good' } as const
-const order = ['fail', 'warn', 'ok'] as const
 
 /** What doctor finds, worst first. */
 export function Findings() {
@@ -65,25 +65,40 @@ export function Findings() {
   )
 }
 
-const List = ({ findings }: Pick<Diagnosis, 'findings'>) => (
+/** What is fine takes a press to be seen, so that what is not stands out. */
+function List({ findings }: Pick<Diagnosis, 'findings'>) {
+  const of = (status: Finding['status']) => findings.filter((one) => one.status === status)
+  const fine = of('ok')
+  return (
+    <>
+      <Rows findings={[...of('fail'), ...of('warn')]} />
+      <details class="findings-fine">
+        <summary>
+          <StateBadge tone="good">{words.fine(formatNumber(fine.length))}</StateBadge>
+        </summary>
+        <Rows findings={fine} />
+      </details>
+    </>
+  )
+}
+
+type Finding = Diagnosis['findings'][number]
+
+const Rows = ({ findings }: Pick<Diagnosis, 'findings'>) => (
   <ul class="findings">
-    {order.flatMap((status) =>
-      findings
-        .filter((one) => one.status === status)
-        .map(({ check, detail, fix }, index) => (
-          <li key={`${status} ${index}`} data-status={status}>
-            <StateBadge tone={tones[status]}>{words.found[status]}</StateBadge>
-            <div class="finding">
-              <p class="finding-check">{check}</p>
-              <p class="quiet">{detail}</p>
-              {fix !== null && (
-                <p>
-                  {words.fix}: {fix}
-                </p>
-              )}
-            </div>
-          </li>
-        )),
-    )}
+    {findings.map(({ check, status, detail, fix }, index) => (
+      <li key={`${check} ${index}`} data-status={status}>
+        <StateBadge tone={tones[status]}>{words.found[status]}</StateBadge>
+        <div class="finding">
+          <p class="finding-check">{check}</p>
+          <p class="quiet">{detail}</p>
+          {fix !== null && (
+            <p>
+              {words.fix}: {fix}
+            </p>
+          )}
+        </div>
+      </li>
+    ))}
   </ul>
 )

@@ -8,6 +8,7 @@ export const words = inLanguage(
     again: 'Check again',
     quick: 'tapchip doctor also reads the whole database, which holds taps up meanwhile.',
     found: { fail: 'Failed', warn: 'Warning', ok: 'OK' },
+    fine: (count: string) => `${count} in order`,
     fix: 'Fix',
     parts: {
       state: 'State',
@@ -40,8 +41,8 @@ export const words = inLanguage(
     },
     connections: (inUse: string, max: string, waiting: string) =>
       `${inUse} of ${max} in use, ${waiting} waiting`,
-    counts: (teams: string, chips: string, taps: string) => `${teams} teams, ${chips} chips, ${taps} taps`,
-    entries: (count: string) => `${count} entries`,
+    counts: (teams: string, chips: string, taps: string) => `Teams: ${teams} · Chips: ${chips} · Taps: ${taps}`,
+    entries: (count: string) => `Entries: ${count}`,
     broken: 'does not continue: tapchip audit verify',
     upgrade: (from: string, to: string) => `from ${from} to ${to}`,
     standbys: 'Standbys',
@@ -72,6 +73,7 @@ export const words = inLanguage(
     again: 'Noch einmal prüfen',
     quick: 'tapchip doctor liest auch die ganze Datenbank; Taps warten so lange.',
     found: { fail: 'Fehler', warn: 'Warnung', ok: 'Gut' },
+    fine: (count) => `${count} in Ordnung`,
     fix: 'Abhilfe',
     parts: {
       state: 'Zustand',
@@ -107,8 +109,8 @@ export const words = inLanguage(
       upgrade: 'Aktualisiert',
     },
     connections: (inUse, max, waiting) => `${inUse} von ${max} belegt, ${waiting} warten`,
-    counts: (teams, chips, taps) => `${teams} Teams, ${chips} Chips, ${taps} Taps`,
-    entries: (count) => `${count} Einträge`,
+    counts: (teams, chips, taps) => `Teams: ${teams} · Chips: ${chips} · Taps: ${taps}`,
+    entries: (count) => `Einträge: ${count}`,
     broken: 'geht nicht lückenlos weiter: tapchip audit verify',
     upgrade: (from, to) => `von ${from} auf ${to}`,
     standbys: 'Standbys',

@@ -31,6 +31,7 @@ export function Phones({ team, draft }: PhonesProps) {
   const [item, setItem] = useQuery('item')
   const items = useRead('GET /admin/items', { query: { team: team.name } })
   const all = useRead('GET /admin/pages/preview', { query: { team: team.name } })
+  const [problem, setProblem] = useState<RequestProblem>()
   const shown = state || firstState
   const states = all.data?.map((one) => one.state) ?? [shown]
   const step = (by: number) => {
@@ -77,11 +78,13 @@ export function Phones({ team, draft }: PhonesProps) {
           />
         )}
       </div>
+      {problem && <Problem problem={problem} />}
       <div class="phones">
         {schemes.map((scheme) => (
           <Phone
             key={scheme}
             scheme={scheme}
+            onProblem={setProblem}
             query={isRefused ? undefined : { ...query, scheme }}
             state={shown}
           />
@@ -120,22 +123,22 @@ interface PhoneProps {
   readonly state: string
   /** Undefined: what is shown stays. */
   readonly query: Readonly<Record<string, string>> | undefined
+  /** Undefined: there is none any more. */
+  readonly onProblem: (problem: RequestProblem | undefined) => void
 }
 
-function Phone({ scheme, state, query }: PhoneProps) {
-  const { preview, problem } = usePreview(query)
+function Phone({ scheme, state, query, onProblem }: PhoneProps) {
+  const preview = usePreview(query, onProblem)
   // The page before stays until the next one is there, so that typing does not flicker.
   const [loaded, setLoaded] = useState<string>()
   const paths = [...new Set([loaded, preview?.path])].flatMap((path) => path ?? [])
-  const isGone = problem !== undefined
   return (
     <figure class="phone" data-scheme={scheme}>
       <figcaption class="quiet">
         {words[scheme]}
         {preview && preview.status !== 200 ? ` · HTTP ${preview.status}` : ''}
       </figcaption>
-      {isGone && <Problem problem={problem} />}
-      <div class="phone-glass" hidden={isGone}>
+      <div class="phone-glass">
         {paths.map((path) => (
           <iframe
             key={path}
@@ -151,26 +154,25 @@ function Phone({ scheme, state, query }: PhoneProps) {
   )
 }
 
-/** Once typing pauses. */
-function usePreview(query: PhoneProps['query']) {
-  const [shown, setShown] = useState<{ preview?: Preview; problem?: RequestProblem }>({})
+/** Once typing pauses; the last one stays until then, and while there is a problem. */
+function usePreview(query: PhoneProps['query'], onProblem: PhoneProps['onProblem']): Preview | undefined {
+  const [shown, setShown] = useState<Preview>()
   const asText = query && new URLSearchParams(query).toString()
-  const isFirst = shown.preview === undefined
   useEffect(() => {
-    if (asText === undefined) return
+    if (asText === undefined) return onProblem(undefined)
     const ended = new AbortController()
     const load = async () => {
       try {
         const answer = await send(`${previewPath}?${asText}`, { signal: ended.signal })
-        const preview: Preview = await answer.json()
-        setShown({ preview })
+        setShown(await answer.json())
+        onProblem(undefined)
       } catch (error) {
         if (ended.signal.aborted) return
         if (!(error instanceof RequestProblem)) throw error
-        setShown(({ preview }) => ({ ...(preview && { preview }), problem: error }))
+        onProblem(error)
       }
     }
-    const timer = setTimeout(load, isFirst ? 0 : typingMs)
+    const timer = setTimeout(load, shown === undefined ? 0 : typingMs)
     return () => {
       clearTimeout(timer)
       ended.abort()
