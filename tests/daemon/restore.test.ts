@@ -127,7 +127,7 @@ describe('after a restore, the first tap of a chip', () => {
       expect((await t.app.inject({ method: 'HEAD', url: tapPath(first) })).statusCode).toBe(410)
       const page = await open(first)
       expect(page.statusCode).toBe(410)
-      expect(page.body).toContain('Please tap once more')
+      expect(page.body).toContain('Please hold your phone to the chip again')
       expect(page.body).not.toContain('data-ref')
       expect(page.headers['set-cookie']).toBeUndefined()
       expect((await open(first)).body).toContain('This tap was used before')

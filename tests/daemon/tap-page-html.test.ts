@@ -5,7 +5,7 @@ import { actionCards, checkLine } from '../../src/daemon/pages/tap/cards.ts'
 import { failurePage } from '../../src/daemon/pages/tap/refusals.ts'
 import { samplePage, samples } from '../../src/daemon/pages/tap/samples.ts'
 import { contentSecurityPolicy, type PageSettings } from '../../src/daemon/pages/tap/settings.ts'
-import { chooseLanguage } from '../../src/daemon/pages/tap/strings/strings.ts'
+import { chooseLanguage, messages } from '../../src/daemon/pages/tap/strings/strings.ts'
 import { tapPage } from '../../src/daemon/pages/tap/tap-page.ts'
 import { palettes } from '../../src/daemon/pages/tap/theme.ts'
 import { contrast } from '../../src/values/contrast.ts'
@@ -96,6 +96,8 @@ describe('the tap page as HTML', () => {
         if (key === 'owner' || key === 'time') continue
         expect(html.match(/role="status"/g), html).toHaveLength(1)
         const action = page.actions.find(({ kind, id }) => key === `${kind}-${id}`)
+        // Nothing is offered where there is nothing to press.
+        if (action?.state.is === 'closed') expect(html).not.toContain(messages.en.titles[action.kind])
         const isOpen = action?.state.is === 'open'
         if (!isOpen && action?.state.is !== 'registered') expect(html).not.toContain('<form')
         if (!isOpen) continue

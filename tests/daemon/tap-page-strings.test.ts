@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { html } from '../../src/daemon/pages/tap/html.ts'
 import { compileMessage, parseMessage } from '../../src/daemon/pages/tap/strings/message.ts'
 import { messages } from '../../src/daemon/pages/tap/strings/strings.ts'
-import { pageLanguages } from '../../src/values/page-languages.ts'
+import { type PageLanguage, pageLanguages } from '../../src/values/page-languages.ts'
 
 const flat = (texts: object, path = ''): [string, string][] =>
   Object.entries(texts).flatMap(([name, text]) =>
@@ -44,6 +44,62 @@ describe.each(pageLanguages.map((language) => [language]))('the texts in %s', (l
         if (typeof part !== 'string' && 'branches' in part)
           expect([...part.branches.keys()].sort(), key).toEqual([...categories].sort())
   })
+})
+
+/** What each verb is for, and nothing else: where texts may have it. */
+const verbs = {
+  register: /regist|withdrawn|claim(Step|Later)|summary/,
+  claim: /claim|regist|calendar|closed\.kept|collectClaim/i,
+  collect: /badge|collect/i,
+  sign: /guestbook/,
+  keep: /reserve|kept|mail|elsewhere/i,
+}
+const stems: Record<PageLanguage, Record<keyof typeof verbs, RegExp>> = {
+  en: {
+    register: /\bregist/i,
+    claim: /\bclaim/i,
+    collect: /\bcollect/i,
+    sign: /\bsign/i,
+    keep: /\bke(ep|pt)/i,
+  },
+  de: {
+    register: /vor(ge|zu)?merk|merken .* vor/i,
+    claim: /über(nehm|nahm|nomm|nimm)/i,
+    collect: /(?<!ver)sammel/i,
+    sign: /eintr[aä]g|eingetragen/i,
+    keep: /auf(zu)?(ge)?h[eo]b/i,
+  },
+  fr: {
+    register: /enregistr/i,
+    claim: /(mett|mise?)\S* .*(à (mon|votre) nom|au nom de)/i,
+    collect: /obten/i,
+    sign: /\bsign/i,
+    keep: /\bgard/i,
+  },
+  es: {
+    register: /registr/i,
+    claim: /p[ou][ns]\S* .*a (mi|tu|su) nombre|a nombre de/i,
+    collect: /obten|obtu/i,
+    sign: /\bfirm/i,
+    keep: /guard/i,
+  },
+}
+
+test.each(pageLanguages.map((language) => [language]))('in %s each verb has one meaning', (language) => {
+  const texts = flat(messages[language])
+  for (const verb of Object.keys(verbs) as (keyof typeof verbs)[]) {
+    const having = texts.filter(([, text]) => stems[language][verb].test(text)).map(([key]) => key)
+    expect(having.length, verb).toBeGreaterThan(2)
+    expect(
+      having.filter((key) => !verbs[verb].test(key)),
+      verb,
+    ).toEqual([])
+  }
+  // What a phone does at a chip is said, not called a tap.
+  const told = texts.filter(([, text]) =>
+    /\btap (it |the chip )?(again|once)|\bscan(nez|nen Sie)|\bescanea\b/i.test(text),
+  )
+  expect(told).toEqual([])
 })
 
 describe('a message', () => {

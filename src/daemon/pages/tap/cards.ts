@@ -19,7 +19,7 @@ import { reserveCard } from './reserve.ts'
 import { type PageSettings, pathOf } from './settings.ts'
 import { type Strings, stringsOf } from './strings/strings.ts'
 import { dateAndTime, duration, holding, opening, timeLeft, widestTime } from './times.ts'
-import { brief, closedMessage, failureMessage, party, partyOf, shortened } from './wording.ts'
+import { brief, closedMessage, failureMessage, party, partyOf, shortened, titleOfAction } from './wording.ts'
 
 /** A part of the page that can change while it is open; `html` is the element with the key. */
 export interface Card {
@@ -64,8 +64,7 @@ const hidden = html` hidden`
 export function actionCard(action: Action, content: TapPage, settings: PageSettings): Html {
   const key = keyOf(action)
   const strings = stringsOf(settings)
-  const { titles, closedTitles } = strings
-  const title = (action.state.is === 'closed' ? closedTitles : titles)[action.kind]
+  const title = titleOfAction(action, strings)
   const number = stepOf(action, content)
   const heading = number ? strings.step({ number, title }) : title
   const picture = mediaOf(action.imageUrl, settings)

@@ -15,7 +15,14 @@ import {
 } from './parts.ts'
 import { type PageSettings, pathOf } from './settings.ts'
 import { type Strings, stringsOf } from './strings/strings.ts'
-import { brief, closedMessage, failureMessage, longestFailureMessage, partyOf } from './wording.ts'
+import {
+  brief,
+  closedMessage,
+  failureMessage,
+  longestFailureMessage,
+  partyOf,
+  titleOfAction,
+} from './wording.ts'
 
 export const collectKey = 'collect'
 
@@ -93,7 +100,7 @@ function row(action: Action, content: TapPage, settings: PageSettings): Html {
   const kept = isOpen(action) && roomFor(longestFailure(strings), longestResult)
   const [shown, text] = outcome(action, strings)
   return html`<li data-card="${key}">
-<div class="choice">${isOpen(action) && html`<input type="checkbox" id="${key}-choice" name="choice" value="${key}" aria-labelledby="${key}-title"${isChosen && html` checked`}>`}<h2 id="${key}-title">${title === '' ? strings.titles[kind] : html`<bdi>${brief(title, 300)}</bdi>`}</h2>${isOpen(action) && html`<label for="${key}-choice"></label>`}</div>
+<div class="choice">${isOpen(action) && html`<input type="checkbox" id="${key}-choice" name="choice" value="${key}" aria-labelledby="${key}-title"${isChosen && html` checked`}>`}<h2 id="${key}-title">${title === '' ? titleOfAction(action, strings) : html`<bdi>${brief(title, 300)}</bdi>`}</h2>${isOpen(action) && html`<label for="${key}-choice"></label>`}</div>
 <div class="room"${kept}>${status(resultId(action), shown, text)}<div class="explain">${about(action, content, settings)}</div></div>
 </li>`
 }
@@ -126,5 +133,5 @@ function about(action: Action, { piece }: TapPage, settings: PageSettings): Html
       : description === ''
         ? html`<p>${explanation}</p>`
         : html`<p class="said" dir="auto">${brief(description, 2000)}</p>`
-  return html`${picture && html`<img class="artwork" src="${picture}" alt="" width="96" height="96" loading="lazy" referrerpolicy="no-referrer">`}<div>${title !== '' && html`<p class="kind">${strings.titles[kind]}</p>`}${text}</div>`
+  return html`${picture && html`<img class="artwork" src="${picture}" alt="" width="96" height="96" loading="lazy" referrerpolicy="no-referrer">`}<div>${title !== '' && html`<p class="kind">${titleOfAction(action, strings)}</p>`}${text}</div>`
 }

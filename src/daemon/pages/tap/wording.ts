@@ -1,4 +1,4 @@
-import type { ClosedReason, Failure, InvalidRecipient } from '../../domain/tap-page/content.ts'
+import type { Action, ClosedReason, Failure, InvalidRecipient } from '../../domain/tap-page/content.ts'
 import { type Html, html } from './html.ts'
 import type { PageSettings } from './settings.ts'
 import { type Strings, stringsOf } from './strings/strings.ts'
@@ -18,6 +18,12 @@ export const partyOf = (recipient: string | undefined, name: string | undefined)
   if (name === undefined || name === recipient) return recipient ? party(recipient) : undefined
   return recipient ? html`${party(name)} (${party(recipient)})` : party(name)
 }
+
+/** What an action is called; of a closed one there is nothing to press. */
+export const titleOfAction = (
+  { kind, state }: Pick<Action, 'kind' | 'state'>,
+  { titles, closedTitles }: Strings,
+): string => (state.is === 'closed' ? closedTitles : titles)[kind]
 
 export const tryAgainIn = (seconds: number, { tryAgainIn: texts }: Strings): string =>
   seconds < 90

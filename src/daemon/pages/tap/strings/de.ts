@@ -137,7 +137,7 @@ export const de: Messages = {
       hours: 'Schritt 2 ist möglich in etwa {count, plural, one {einer Stunde} other {# Stunden}}.',
       days: 'Schritt 2 ist möglich in {count, plural, one {einem Tag} other {# Tagen}}, am {date}.',
     },
-    calendar: 'In den Kalender eintragen',
+    calendar: 'Zum Kalender hinzufügen',
     thenTap:
       'Halten Sie Ihr Telefon dann noch einmal an den Chip, und übernehmen Sie das Stück auf der Seite, die sich dann öffnet.',
     nowTap:
@@ -247,8 +247,8 @@ export const de: Messages = {
     walletShort: 'Wallet',
     walletNamed: 'Adresse aus {name} einsetzen',
     walletAsked: 'Die Wallet wurde nach einer Adresse gefragt. Achten Sie auf ihr Fenster.',
-    walletRefused: 'Die Wallet hat keine Adresse freigegeben. Sie können auch eine eintippen.',
-    walletFailed: 'Die Wallet antwortet nicht. Sie können eine Adresse auch eintippen.',
+    walletRefused: 'Die Wallet hat keine Adresse freigegeben. Sie können auch eine eingeben.',
+    walletFailed: 'Die Wallet antwortet nicht. Sie können eine Adresse auch eingeben.',
   },
   failures: {
     otherwise: `Das hat nicht geklappt. Es wurde nichts verbraucht. ${tapAgain}`,
@@ -333,9 +333,9 @@ export const de: Messages = {
         'Ein Scan gilt nur für kurze Zeit. Halten Sie Ihr Telefon noch einmal an den Chip, um einen neuen zu bekommen.',
     },
     'caught-up': {
-      title: 'Bitte scannen Sie noch einmal',
+      title: 'Bitte halten Sie Ihr Telefon noch einmal an den Chip',
       advice:
-        'Nur noch ein Scan: Wir müssen diesen Chip einmal mehr sehen, bevor er funktioniert. Halten Sie Ihr Telefon noch einmal an den Chip.',
+        'Wir müssen diesen Chip einmal mehr sehen, bevor er funktioniert. Danach öffnet sich die richtige Seite.',
     },
     unknown: {
       title: 'Dieser Link gehört zu keinem Chip',

@@ -77,7 +77,7 @@ export const en = {
   step: 'Step {number} of 2: {title}',
   whatIsWallet: 'What is a wallet?',
   walletIs:
-    'An app or a small device that keeps what you own on a blockchain. Its address is 0x and 40 characters; a name such as name.eth can stand for it.',
+    'An app or a small device for what you own on a blockchain. Its address is 0x and 40 characters; a name such as name.eth can stand for it.',
   titles: {
     register: 'Register',
     claim: 'Claim it',
@@ -133,8 +133,8 @@ export const en = {
     calendar: 'Add it to your calendar',
     thenTap: 'Then hold your phone to the chip again, and claim it on the page that opens.',
     nowTap: 'The wait is over. Hold your phone to the chip again, and claim it on the page that opens.',
-    until: 'The registration holds for {time}.',
-    untilDays: 'The registration holds for {count, plural, one {one day} other {# days}}, until {date}.',
+    until: 'The registration is valid for {time}.',
+    untilDays: 'The registration is valid for {count, plural, one {one day} other {# days}}, until {date}.',
     reload: 'If this page does not change by itself, load it again then.',
     tooLate: 'The registration has run out. Hold your phone to the chip again, and register once more.',
   },
@@ -183,7 +183,7 @@ export const en = {
   kept: {
     state: 'Kept for you until {day, date}',
     explain:
-      'Enter your wallet, and everything that is kept for you goes there. It costs you nothing. Whoever has this link can do that, so keep it to yourself.',
+      'Enter your wallet, and everything that is kept for you goes there. It costs you nothing. Whoever has this link can do that, so do not pass it on.',
     button: 'Send it to this wallet',
     ended: {
       title: 'This is no longer kept for you',
@@ -222,7 +222,7 @@ export const en = {
   script: {
     genuineAgo: 'Genuine, tapped {time}',
     sending: 'Sending …',
-    offline: 'The service cannot be reached. What you typed is kept: try again in a moment.',
+    offline: 'The service cannot be reached. What you typed is still here: try again in a moment.',
     failed: 'The answer could not be read. Your input is still here: try again.',
     busy: 'That is not possible right now. Wait a little, then try again.',
     unknown: 'This may have worked, or not. Load this page again in a moment to see what came of it.',
@@ -312,9 +312,9 @@ export const en = {
       advice: 'A tap is good for a short time only. Hold your phone to the chip again for a fresh one.',
     },
     'caught-up': {
-      title: 'Please tap once more',
+      title: 'Please hold your phone to the chip again',
       advice:
-        'Just one more tap: we need to see this chip once more before it works. Hold your phone to it again.',
+        'We need to see this chip once more before it works. The page that opens then is the one you want.',
     },
     unknown: {
       title: 'This link belongs to no chip here',
@@ -381,7 +381,7 @@ export const en = {
     wrong: {
       title: 'Something went wrong here',
       advice:
-        'Hold your phone to the chip again. If this keeps happening, contact the person who gave you the chip.',
+        'Hold your phone to the chip again. If it happens again, contact the person who gave you the chip.',
     },
   },
 } as const satisfies ErrorMessages

@@ -53,7 +53,7 @@ export const es: Messages = {
   step: 'Paso {number} de 2: {title}',
   whatIsWallet: '¿Qué es una wallet?',
   walletIs:
-    'Una aplicación o un pequeño dispositivo que guarda lo que tienes en una blockchain. Su dirección es 0x y 40 caracteres; un nombre como nombre.eth puede sustituirla.',
+    'Una aplicación o un pequeño dispositivo para lo que tienes en una blockchain. Su dirección es 0x y 40 caracteres; un nombre como nombre.eth puede sustituirla.',
   titles: {
     register: 'Registrar una wallet',
     claim: 'Poner la pieza a mi nombre',
@@ -78,14 +78,14 @@ export const es: Messages = {
     claimOwn: 'Es tuya. Si debe estar en otra wallet, indícala: {owner} la pierde.',
     mint: 'Todavía no es de nadie. Indica tu wallet y el token de esta pieza se creará y se enviará allí. No te cuesta nada.',
     badge: 'Indica adónde enviar la insignia. No te cuesta nada.',
-    guestbook: 'Indica tu wallet y tu firma quedará registrada a su nombre. No te cuesta nada.',
+    guestbook: 'Indica tu wallet y el libro de visitas se firmará para ella. No te cuesta nada.',
   },
   buttons: {
     register: 'Registrar',
     claim: 'Poner a mi nombre',
     badge: 'Obtener',
     guestbook: 'Firmar',
-    collect: 'Conseguir',
+    collect: 'Obtener',
   },
   collect: {
     title: 'Elige lo que quieres',
@@ -98,12 +98,12 @@ export const es: Messages = {
     register: 'Registrando {to}…',
     claim: 'En camino a {to}.',
     badge: 'La insignia va en camino a {to}.',
-    guestbook: 'Se está registrando tu firma para {to}.',
+    guestbook: 'Se está firmando el libro de visitas para {to}.',
   },
   usually: 'Suele tardar menos de un minuto. Puedes cerrar esta página: todo sigue adelante sin ella.',
   confirmed: {
     register: 'Registrada: {to}.',
-    claim: 'Listo. Ahora pertenece a {to}.',
+    claim: 'Listo. Ahora está a nombre de {to}.',
     badge: 'Listo. La insignia ha llegado a {to}.',
     guestbook: 'Listo. El libro de visitas está firmado para {to}.',
   },
@@ -161,7 +161,7 @@ export const es: Messages = {
     resend: 'Enviar otro correo',
     kept: 'Guardada para ti hasta el {day, date}. Recibirás un enlace por correo: ábrelo cuando tengas una wallet.',
     keptBounced:
-      'Guardada para ti hasta el {day, date}, pero no se pudo entregar el correo con el enlace. Acerca de nuevo tu teléfono al chip más tarde y vuelve a pedirlo.',
+      'Guardada para ti hasta el {day, date}, pero no se pudo entregar el correo con el enlace. Vuelve a acercar el teléfono al chip más tarde y pídelo otra vez.',
     elsewhereTitle: '¿Está guardada para ti?',
     elsewhere: 'Escribe tu correo electrónico para recibir otro enlace. El anterior deja entonces de valer.',
     link: 'Enviar otro enlace',
@@ -172,36 +172,36 @@ export const es: Messages = {
   kept: {
     state: 'Guardada para ti hasta el {day, date}',
     explain:
-      'Escribe tu wallet, y todo lo que está guardado para ti se envía allí. No te cuesta nada. Quien tenga este enlace puede hacerlo: no lo compartas.',
+      'Indica tu wallet y todo lo que está guardado para ti se envía allí. No te cuesta nada. Quien tenga este enlace puede hacerlo: no lo compartas.',
     button: 'Enviar a esta wallet',
     ended: {
       title: 'Ya no está guardada para ti',
-      advice: 'El plazo terminó, o el equipo la ha liberado. Acerca de nuevo tu teléfono al chip.',
+      advice: 'El plazo terminó, o el equipo la ha liberado. Vuelve a acercar el teléfono al chip.',
     },
     unknown: {
       title: 'Este enlace ya no vale',
       advice:
-        'Quizá un correo más reciente tenga otro enlace. Si no, acerca de nuevo tu teléfono al chip y pide uno.',
+        'Quizá un correo más reciente tenga otro enlace. Si no, vuelve a acercar el teléfono al chip y pide uno.',
     },
   },
   mail: {
     codeSubject: '{code} es tu código para {piece}',
     code: 'Escribe estas seis cifras en la página que se abrió junto al chip. Valen diez minutos.',
     linkSubject: 'Guardado para ti: {piece}',
-    link: 'Está guardado para ti hasta el {day, date}. Cuando tengas una wallet, abre este enlace y escribe su dirección:',
+    link: 'Está guardado para ti hasta el {day, date}. Cuando tengas una wallet, abre este enlace e indica su dirección:',
     secret: 'Quien tenga este enlace puede usarlo para su propia wallet: no lo compartas. Vale una sola vez.',
-    forget: 'Tu dirección se guarda cifrada, se usa solo para esto y se olvida en cuanto indicas una wallet.',
+    forget: 'Tu dirección queda cifrada, se usa solo para esto y se olvida en cuanto indicas una wallet.',
     notYou: 'Si no has sido tú, no tienes que hacer nada.',
   },
   check: {
-    claim: 'Al pulsar «{button}», pasa a {to}. No se puede deshacer.',
+    claim: 'Al pulsar «{button}», la pieza queda a nombre de {to}. No se puede deshacer.',
     mint: 'Al pulsar «{button}», el token se crea y se envía a {to}. No se puede deshacer.',
     register: 'Al pulsar «{button}», {to} queda para el paso 2 y la espera empieza de nuevo: {wait}.',
     registerKept:
       'Al pulsar «{button}», {to} queda como está: su espera sigue y el paso 2 se abre el {date}.',
     registerOpen: '{to} ya está registrada y su espera ha terminado: continúa con el paso 2.',
     badge: 'Al pulsar «{button}», la insignia se envía a {to}.',
-    guestbook: 'Al pulsar «{button}», la firma queda registrada para {to}.',
+    guestbook: 'Al pulsar «{button}», el libro de visitas se firma para {to}.',
     collect: 'Al pulsar «{button}», todo lo marcado se envía a {to}.',
     collectClaim:
       'Al pulsar «{button}», todo lo marcado se envía a {to}. Poner la pieza a un nombre no se puede deshacer.',
@@ -280,7 +280,7 @@ export const es: Messages = {
       'No hay ninguna wallet con este nombre. Revisa cómo está escrito o escribe la propia dirección.',
     wrongAddress: 'Hay un error en esta dirección. Vuelve a copiarla.',
     otherChain:
-      'La parte anterior a los dos puntos indica otra blockchain distinta de la de esta pieza. Escribe tu dirección en la de la pieza, sin esa parte.',
+      'La parte anterior a los dos puntos es de otra blockchain, no de la de esta pieza. Escribe tu dirección en la de la pieza, sin esa parte.',
     wrongLength: 'Una dirección de wallet es 0x y 40 caracteres; esta tiene {count}.',
     badge:
       'No lo reconocemos. Comprueba si hay alguna errata: una dirección es 0x y 40 caracteres; un nombre es como nombre.eth. También vale un correo electrónico.',
@@ -297,16 +297,16 @@ export const es: Messages = {
     replayed: {
       title: 'Este escaneo ya se usó',
       advice:
-        'Cada escaneo da un enlace que sirve una sola vez. Vuelve a acercar el teléfono al chip para obtener otro.',
+        'Cada escaneo da un enlace que sirve una sola vez. Vuelve a acercar el teléfono al chip para tener otro.',
     },
     expired: {
       title: 'El tiempo de este escaneo ha terminado',
-      advice: 'Un escaneo vale solo por poco tiempo. Vuelve a acercar el teléfono al chip para obtener otro.',
+      advice: 'Un escaneo vale solo por poco tiempo. Vuelve a acercar el teléfono al chip para tener otro.',
     },
     'caught-up': {
-      title: 'Escanea una vez más, por favor',
+      title: 'Vuelve a acercar el teléfono al chip, por favor',
       advice:
-        'Solo una vez más: necesitamos ver este chip de nuevo antes de que funcione. Vuelve a acercarle el teléfono.',
+        'Necesitamos ver este chip una vez más antes de que funcione. Después se abrirá la página correcta.',
     },
     unknown: {
       title: 'Este enlace no es de ningún chip',
@@ -325,7 +325,7 @@ export const es: Messages = {
     disabled: {
       title: 'Este chip está desactivado',
       advice:
-        'El equipo del que procede lo ha desactivado, así que volver a escanearlo no sirve. Si es tuyo, contacta con quien te lo dio.',
+        'El equipo del que procede lo ha desactivado, así que volver a acercarle el teléfono no sirve. Si es tuyo, contacta con quien te lo dio.',
     },
   },
   printed: {

@@ -37,7 +37,7 @@ export const fr: Messages = {
   explorer: 'Voir la transaction dans l’explorateur',
   transaction: 'Transaction {hash}',
   timeLeft:
-    'Temps restant : {time}. Pour en avoir davantage, approchez de nouveau votre téléphone de la puce.',
+    'Temps restant : {time}. Pour en avoir davantage, approchez de nouveau votre téléphone de la puce.',
   timeAtMost:
     'Vous disposez de {time} à partir du chargement de cette page. Pour en avoir davantage, approchez de nouveau votre téléphone de la puce.',
   timeOver: 'Le temps est écoulé. Approchez de nouveau votre téléphone de la puce.',
@@ -52,9 +52,9 @@ export const fr: Messages = {
   recipientOrEmail: 'Portefeuille, nom ENS ou e-mail',
   recipientOrEmailHint: '0x…, nom.eth ou e-mail',
   step: 'Étape {number} sur 2 : {title}',
-  whatIsWallet: 'Qu’est-ce qu’un portefeuille ?',
+  whatIsWallet: 'Qu’est-ce qu’un portefeuille ?',
   walletIs:
-    'Une application ou un petit appareil qui garde ce que vous possédez sur une blockchain. Son adresse se compose de 0x et de 40 caractères ; un nom comme nom.eth peut la remplacer.',
+    'Une application ou un petit appareil pour ce que vous possédez sur une blockchain. Son adresse se compose de 0x et de 40 caractères ; un nom comme nom.eth peut la remplacer.',
   titles: {
     register: 'Enregistrer un portefeuille',
     claim: 'Mettre l’objet à mon nom',
@@ -69,19 +69,18 @@ export const fr: Messages = {
   },
   explain: {
     register:
-      'Indiquez le portefeuille qui recevra l’objet. Rien n’est encore transféré : après un délai de {wait}, vous approchez de nouveau votre téléphone de la puce et mettez l’objet à votre nom.',
+      'Indiquez le portefeuille qui recevra l’objet. Rien n’est encore transféré : après un délai de {wait}, vous approchez de nouveau votre téléphone de la puce et mettez l’objet à votre nom.',
     claim: 'Indiquez votre portefeuille : le jeton de cet objet y sera envoyé. Cela ne vous coûte rien.',
     claimStep: 'Le jeton de cet objet est envoyé au portefeuille que vous avez enregistré.',
     claimLater:
       'Si vous avez enregistré un portefeuille lors d’un scan précédent, mettez l’objet à votre nom ici. Sinon, commencez par l’étape 1.',
     claimFrom:
-      'Si l’objet est maintenant à vous, indiquez votre portefeuille : le jeton y sera envoyé, et {owner} le perd. Cela ne vous coûte rien.',
+      'Si l’objet est maintenant à vous, indiquez votre portefeuille : le jeton y sera envoyé, et {owner} le perd. Cela ne vous coûte rien.',
     claimOwn:
-      'L’objet est à vous. S’il doit aller dans un autre portefeuille, indiquez-le : {owner} le perd.',
+      'L’objet est à vous. S’il doit aller dans un autre portefeuille, indiquez-le : {owner} le perd.',
     mint: 'L’objet n’est encore à personne. Indiquez votre portefeuille : le jeton de cet objet sera créé et y sera envoyé. Cela ne vous coûte rien.',
     badge: 'Indiquez où envoyer le badge. Cela ne vous coûte rien.',
-    guestbook:
-      'Indiquez votre portefeuille : votre signature sera inscrite à son nom. Cela ne vous coûte rien.',
+    guestbook: 'Indiquez votre portefeuille : le livre d’or sera signé pour lui. Cela ne vous coûte rien.',
   },
   buttons: {
     register: 'Enregistrer',
@@ -93,7 +92,7 @@ export const fr: Messages = {
   collect: {
     title: 'Choisissez ce que vous voulez',
     explain:
-      'Indiquez votre portefeuille une seule fois : tout ce qui est coché y sera envoyé. Cela ne vous coûte rien.',
+      'Indiquez votre portefeuille une seule fois : tout ce qui est coché y sera envoyé. Cela ne vous coûte rien.',
     nothing: 'Cochez ce que vous voulez, puis appuyez de nouveau sur le bouton.',
     partly: 'Tout n’a pas abouti. La raison est indiquée plus haut, et rien n’est perdu.',
   },
@@ -102,20 +101,20 @@ export const fr: Messages = {
     register: 'Enregistrement pour {to}…',
     claim: 'En route vers {to}.',
     badge: 'Le badge est en route vers {to}.',
-    guestbook: 'Votre signature pour {to} est en cours d’inscription.',
+    guestbook: 'Le livre d’or est en train d’être signé pour {to}.',
   },
   usually:
     'Cela prend en général moins d’une minute. Vous pouvez fermer cette page : tout continue sans elle.',
   confirmed: {
     register: 'Enregistré pour {to}.',
-    claim: 'C’est fait. Nouveau propriétaire : {to}.',
+    claim: 'C’est fait. L’objet est maintenant au nom de {to}.',
     badge: 'C’est fait. Le badge est arrivé chez {to}.',
     guestbook: 'C’est fait. Le livre d’or est signé pour {to}.',
   },
   somebody: 'le portefeuille indiqué',
   registered: {
     anew: 'Le délai repart ainsi de zéro.',
-    kept: 'Ce portefeuille était déjà enregistré : son délai court toujours depuis le {date}.',
+    kept: 'Ce portefeuille était déjà enregistré : son délai court toujours depuis le {date}.',
     wait: 'L’étape 2 sera possible dans {time}.',
     waitWords: {
       minutes: 'L’étape 2 sera possible dans environ {count, plural, one {une minute} other {# minutes}}.',
@@ -135,7 +134,7 @@ export const fr: Messages = {
       'L’enregistrement a expiré. Approchez de nouveau votre téléphone de la puce et enregistrez de nouveau votre portefeuille.',
   },
   calendar: {
-    summary: 'À mettre à votre nom : {name}',
+    summary: 'À mettre à votre nom : {name}',
     description:
       'Approchez de nouveau votre téléphone de la puce et mettez l’objet à votre nom sur la page qui s’ouvre.',
   },
@@ -145,7 +144,7 @@ export const fr: Messages = {
     over: 'C’était possible jusqu’au {day, date}.',
     overUndated: 'C’est terminé.',
     'not-approved': 'Ce n’est pas possible pour le moment.',
-    claimed: 'L’objet a trouvé un propriétaire après ce scan.',
+    claimed: 'L’objet a été mis au nom de quelqu’un après ce scan.',
     withdrawn:
       'L’équipe a retiré l’enregistrement. Approchez de nouveau votre téléphone de la puce pour enregistrer de nouveau votre portefeuille.',
     used: 'Ce scan a été utilisé ailleurs, dans une application ou sur une autre page. Approchez de nouveau votre téléphone de la puce pour continuer ici.',
@@ -154,7 +153,7 @@ export const fr: Messages = {
     'kept-here': 'Il est gardé grâce à ce scan, par e-mail.',
   },
   reserve: {
-    title: 'Pas encore de portefeuille ?',
+    title: 'Pas encore de portefeuille ?',
     explain:
       'Nous pouvons le garder pour vous jusqu’à ce que vous en ayez un. Vous recevez un e-mail avec six chiffres, puis un autre avec un lien.',
     email: 'Adresse e-mail',
@@ -167,12 +166,12 @@ export const fr: Messages = {
     tries: 'Il reste {count, plural, one {un essai} other {# essais}}.',
     again: 'Autre adresse ou nouvel e-mail',
     resend: 'Envoyer un nouvel e-mail',
-    kept: 'Gardé pour vous jusqu’au {day, date}. Vous recevez un lien par e-mail : ouvrez-le dès que vous avez un portefeuille.',
+    kept: 'Gardé pour vous jusqu’au {day, date}. Vous recevez un lien par e-mail : ouvrez-le dès que vous avez un portefeuille.',
     keptBounced:
       'Gardé pour vous jusqu’au {day, date}, mais l’e-mail avec le lien n’a pas pu être remis. Approchez de nouveau votre téléphone de la puce plus tard, et redemandez-le.',
-    elsewhereTitle: 'Est-il gardé pour vous ?',
+    elsewhereTitle: 'Est-il gardé pour vous ?',
     elsewhere:
-      'Entrez votre adresse e-mail pour recevoir un nouveau lien. Le précédent n’est alors plus valable.',
+      'Indiquez votre adresse e-mail pour recevoir un nouveau lien. Le précédent n’est alors plus valable.',
     link: 'Envoyer un nouveau lien',
     linkSent: 'S’il est gardé pour cette adresse, un e-mail avec un nouveau lien est en route.',
     invalid: 'Ce n’est pas une adresse e-mail. Vérifiez qu’il n’y a pas de faute de frappe.',
@@ -181,7 +180,7 @@ export const fr: Messages = {
   kept: {
     state: 'Gardé pour vous jusqu’au {day, date}',
     explain:
-      'Entrez votre portefeuille : tout ce qui est gardé pour vous y est envoyé. Cela ne vous coûte rien. Toute personne qui a ce lien peut le faire : ne le transmettez pas.',
+      'Indiquez votre portefeuille : tout ce qui est gardé pour vous y est envoyé. Cela ne vous coûte rien. Toute personne qui a ce lien peut le faire : ne le transmettez pas.',
     button: 'Envoyer à ce portefeuille',
     ended: {
       title: 'Ce n’est plus gardé pour vous',
@@ -196,28 +195,28 @@ export const fr: Messages = {
   },
   mail: {
     codeSubject: '{code} est votre code pour {piece}',
-    code: 'Entrez ces six chiffres sur la page qui s’est ouverte près de la puce. Ils sont valables dix minutes.',
-    linkSubject: 'Gardé pour vous : {piece}',
-    link: 'Gardé pour vous jusqu’au {day, date}. Dès que vous avez un portefeuille, ouvrez ce lien et entrez son adresse :',
+    code: 'Saisissez ces six chiffres sur la page qui s’est ouverte près de la puce. Ils sont valables dix minutes.',
+    linkSubject: 'Gardé pour vous : {piece}',
+    link: 'Gardé pour vous jusqu’au {day, date}. Dès que vous avez un portefeuille, ouvrez ce lien et indiquez son adresse :',
     secret:
-      'Toute personne qui a ce lien peut l’utiliser pour son propre portefeuille : ne le transmettez pas. Il est valable une seule fois.',
+      'Toute personne qui a ce lien peut l’utiliser pour son propre portefeuille : ne le transmettez pas. Il est valable une seule fois.',
     forget:
       'Votre adresse est conservée chiffrée, ne sert qu’à cela, et est oubliée dès que vous donnez un portefeuille.',
     notYou: 'Si ce n’était pas vous, vous n’avez rien à faire.',
   },
   check: {
-    claim: 'En appuyant sur « {button} », vous l’attribuez à {to}. C’est irréversible.',
+    claim: 'En appuyant sur « {button} », vous mettez l’objet au nom de {to}. C’est irréversible.',
     mint: 'En appuyant sur « {button} », le jeton est créé et envoyé à {to}. C’est irréversible.',
     register:
-      'En appuyant sur « {button} », vous enregistrez {to} pour l’étape 2, et le délai repart de zéro : {wait}.',
+      'En appuyant sur « {button} », vous enregistrez {to} pour l’étape 2, et le délai repart de zéro : {wait}.',
     registerKept:
-      'En appuyant sur « {button} », {to} reste enregistré : son délai continue, et l’étape 2 sera possible le {date}.',
-    registerOpen: '{to} est déjà enregistré, et son délai est passé : passez à l’étape 2.',
+      'En appuyant sur « {button} », {to} reste enregistré : son délai continue, et l’étape 2 sera possible le {date}.',
+    registerOpen: '{to} est déjà enregistré, et son délai est passé : passez à l’étape 2.',
     badge: 'En appuyant sur « {button} », le badge est envoyé à {to}.',
     guestbook: 'En appuyant sur « {button} », vous signez pour {to}.',
-    collect: 'En appuyant sur « {button} », tout ce qui est coché est envoyé à {to}.',
+    collect: 'En appuyant sur « {button} », tout ce qui est coché est envoyé à {to}.',
     collectClaim:
-      'En appuyant sur « {button} », tout ce qui est coché est envoyé à {to}. Mettre l’objet à un nom est irréversible.',
+      'En appuyant sur « {button} », tout ce qui est coché est envoyé à {to}. Mettre l’objet à un nom est irréversible.',
     thisEmail: 'cette adresse e-mail',
   },
   script: {
@@ -269,7 +268,7 @@ export const fr: Messages = {
     conflict:
       'Ce n’est pas possible pour le moment. Rien n’a été consommé. Réessayez plus tard ; si cela ne suffit pas, adressez-vous à l’équipe de qui vous tenez l’objet.',
     idempotency_conflict:
-      'Votre saisie arrive trop tard : un autre portefeuille a été indiqué sur une autre page de ce scan, et c’est lui qui compte.',
+      'Votre saisie arrive trop tard : un autre portefeuille a été indiqué sur une autre page de ce scan, et c’est lui qui compte.',
     rate_limited: 'Trop de tentatives en peu de temps. Rien n’a été consommé.',
     badge_not_active: 'Ce badge n’est pas disponible actuellement.',
     badge_codes_gone: 'Tous les badges de cet événement ont été distribués.',
@@ -291,7 +290,7 @@ export const fr: Messages = {
       'Aucun portefeuille ne correspond à ce nom. Vérifiez son orthographe, ou saisissez l’adresse elle-même.',
     wrongAddress: 'Cette adresse contient une erreur. Copiez-la de nouveau.',
     otherChain:
-      'La partie avant les deux-points désigne une autre blockchain que celle de cet objet. Saisissez votre adresse sur celle-ci, sans cette partie.',
+      'La partie avant les deux-points nomme une autre blockchain que celle de cet objet. Saisissez votre adresse sur celle-ci, sans cette partie.',
     wrongLength: 'Une adresse de portefeuille se compose de 0x et de 40 caractères ; celle-ci en a {count}.',
     badge:
       'Saisie non reconnue. Vérifiez qu’il n’y a pas de faute de frappe : une adresse se compose de 0x et de 40 caractères, un nom ressemble à nom.eth. Une adresse e-mail convient aussi.',
@@ -308,17 +307,17 @@ export const fr: Messages = {
     replayed: {
       title: 'Ce scan a déjà été utilisé',
       advice:
-        'Chaque scan donne un lien qui ne sert qu’une fois. Approchez de nouveau votre téléphone de la puce pour en obtenir un autre.',
+        'Chaque scan donne un lien qui ne sert qu’une fois. Approchez de nouveau votre téléphone de la puce pour en avoir un autre.',
     },
     expired: {
       title: 'Le temps accordé à ce scan est écoulé',
       advice:
-        'Un scan n’est valable que peu de temps. Approchez de nouveau votre téléphone de la puce pour en obtenir un autre.',
+        'Un scan n’est valable que peu de temps. Approchez de nouveau votre téléphone de la puce pour en avoir un autre.',
     },
     'caught-up': {
-      title: 'Scannez encore une fois, s’il vous plaît',
+      title: 'Approchez de nouveau votre téléphone de la puce, s’il vous plaît',
       advice:
-        'Plus qu’un scan : nous devons voir cette puce encore une fois avant qu’elle fonctionne. Approchez-en de nouveau votre téléphone.',
+        'Nous devons voir cette puce encore une fois avant qu’elle fonctionne. La bonne page s’ouvrira alors.',
     },
     unknown: {
       title: 'Ce lien ne correspond à aucune puce',
@@ -338,7 +337,7 @@ export const fr: Messages = {
     disabled: {
       title: 'Cette puce a été désactivée',
       advice:
-        'L’équipe dont elle provient l’a désactivée ; un nouveau scan n’y changera rien. Si elle est à vous, contactez la personne de qui vous la tenez.',
+        'L’équipe dont elle provient l’a désactivée ; en approcher de nouveau votre téléphone n’y changera rien. Si elle est à vous, contactez la personne de qui vous la tenez.',
     },
   },
   printed: {
@@ -358,8 +357,8 @@ export const fr: Messages = {
     setup: 'La puce a été configurée.',
     minted: 'Le jeton a été créé.',
     claimed: 'L’objet a changé de propriétaire.',
-    badge: 'Un badge a été obtenu : {name}',
-    guestbook: 'Le livre d’or a été signé : {name}',
+    badge: 'Un badge a été obtenu : {name}',
+    guestbook: 'Le livre d’or a été signé : {name}',
     seal: 'Le scellé a été vu ouvert pour la première fois.',
   },
   publicPage: {
@@ -378,7 +377,7 @@ export const fr: Messages = {
     busy: {
       title: 'Trop de demandes à la fois',
       advice:
-        'Beaucoup de demandes sont venues de votre réseau. Attendez ici : cette page se recharge d’elle-même.',
+        'Beaucoup de demandes sont venues de votre réseau. Attendez ici : cette page se recharge d’elle-même.',
     },
     often: {
       title: 'Trop de tentatives',
