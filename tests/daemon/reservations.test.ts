@@ -2,6 +2,7 @@ import { getAddress } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { cleanUp } from '../../src/daemon/domain/operations/housekeeping.ts'
 import { linkHashOf } from '../../src/daemon/domain/reservations/secrets.ts'
+import { findReservationByLink } from '../../src/daemon/store/reservations/reservations.ts'
 import { allSettled, testClock } from '../support/daemon.ts'
 import { startMailServer, type TestMailServer } from '../support/mail-server.ts'
 import { bob, carol, chips, openPhygitals, type Phygitals, phygitalSeed } from '../support/phygitals.ts'
@@ -118,6 +119,8 @@ describe('what bounds it', () => {
     const refused = answers.find(({ statusCode }) => statusCode === 429)
     expect(refused?.body).toContain('Too many mails were asked for')
     expect(refused?.headers['retry-after']).toBe('3600')
+    // The next test counts mails.
+    await server.newest(before + 7)
   })
 
   test('after 90 days the address is forgotten, the piece free, and the link says so', async () => {
@@ -138,5 +141,37 @@ describe('what bounds it', () => {
     expect(rows).toMatchObject([{ state: 'ended', address: null, addressHash: null }])
     const other = new Browser(p)
     expect(await other.states(await other.tap(chips.jacket(15), 2))).toEqual({ 'claim-0': { is: 'open' } })
+  })
+
+  test('a chip that is disabled and enabled again releases the piece, and the link says so', async () => {
+    const uid = chips.jacket(16)
+    const browser = new Browser(p)
+    const path = await keep(browser, await browser.tap(uid, 1), 'released@example.org')
+    const other = new Browser(p)
+    expect(await other.states(await other.tap(uid, 2))).toMatchObject({ 'claim-0': { reason: 'kept' } })
+    for (const act of ['disable', 'enable'])
+      await p.app.inject({
+        ...{ method: 'POST', url: `/admin/chips/${uid}/${act}`, payload: {} },
+        headers: p.admin,
+      })
+    expect((await p.app.inject({ url: path })).statusCode).toBe(410)
+    expect(await other.states(await other.tap(uid, 3))).toEqual({ 'claim-0': { is: 'open' } })
+    await cleanUp(p.ctx)
+    const row = await findReservationByLink(p.ctx.db.read, { linkHash: linkHashOf(path.slice(-32)) })
+    expect(row).toMatchObject({ state: 'ended', address: null, addressHash: null })
+  })
+
+  test('a tap gets five mails, and the page says that the code of the newest stays good', async () => {
+    const browser = new Browser(p)
+    const page = await browser.tap(chips.jacket(17), 1)
+    const before = server.mails().length
+    for (const n of [1, 2, 3, 4, 5])
+      expect((await sendForm(browser, page, { email: `mail${n}@example.org` })).statusCode).toBe(303)
+    const sixth = await sendForm(browser, page, { email: 'mail6@example.org' })
+    expect(sixth.statusCode).toBe(429)
+    expect(sixth.body).toContain('Too many mails were asked for')
+    const code = digitsIn((await server.newest(before + 5)).text)
+    const answers = await Promise.all([1, 2, 3].map(() => sendForm(browser, page, { code })))
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual([303, 303, 303])
   })
 })

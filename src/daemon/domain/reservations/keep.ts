@@ -68,7 +68,7 @@ const quotaOf = ({ box }: Pick<KeepDeps, 'box'>, tap: TapOfChip, email: string, 
 
 /**
  * Has a code mailed. Nothing of the tap is used up. @returns the mail's ID @throws DomainError recipient_invalid,
- * rate_limited, mail_code_over (it is kept already, or the tap has asked too often)
+ * rate_limited (also where the tap has asked too often)
  */
 export async function askForCode(
   deps: KeepDeps,
@@ -87,29 +87,32 @@ export async function askForCode(
       codeUntil: iso(now + codeLifetimeMs),
       createdAt: iso(now),
     }
-    if (!(await askReservation(trx, asked, maxAsks))) throw codeOver()
+    if (!(await askReservation(trx, asked, maxAsks))) throw asksOver()
     await countMailOf(trx, quota, now)
     return queueMail(trx, newMail(tap.tapId, 'code', nonce, now))
   })
 }
 
 const codeOver = () =>
+  new DomainError('mail_code_over', 'This code can no longer be entered. Nothing was used up.')
+/** The newest code stays good. */
+const asksOver = () =>
   new DomainError(
-    'mail_code_over',
-    'This code can no longer be entered, or this tap has asked for enough of them. Nothing was used up.',
+    'rate_limited',
+    'This tap has asked for enough mails. Nothing was sent; the code of the newest one stays good.',
   )
 
 /**
  * Keeps what the tap allows for whoever read the mail: uses up the tap's codes, and makes others, which only the mailed
  * link uses. Exactly one of concurrent attempts does. @param codes of what is kept
- * @returns the ID of the mail with the link @throws DomainError mail_code_wrong, mail_code_over, and of the codes;
- * nothing is used up then
+ * @returns the ID of the mail with the link; undefined if another attempt did @throws DomainError mail_code_wrong,
+ * mail_code_over, and of the codes; nothing is used up then
  */
 export async function keepByCode(
   deps: KeepDeps,
   tap: TapOfChip,
   { entered, codes, actor }: { entered: string; codes: readonly string[]; actor: Actor },
-): Promise<number> {
+): Promise<number | undefined> {
   const { box, clock } = deps
   const time = clock.now()
   const now = iso(time)
@@ -117,7 +120,8 @@ export async function keepByCode(
   const kept = await deps.db.write(async (trx) => {
     await holdChip(trx, tap.uid)
     const row = await countTry(trx, { tapId: tap.tapId, now, maxTries })
-    if (!row) return 'over'
+    // Sent twice at once: the other has kept it.
+    if (!row) return (await findReservation(trx, { tapId: tap.tapId }))?.state === 'kept' ? 'kept' : 'over'
     // Committed, so that the attempt counts.
     if (!isCode(box, row.nonce, entered)) return maxTries - row.tries
     const subjects = []
@@ -144,6 +148,7 @@ export async function keepByCode(
     return { mail: await queueMail(trx, newMail(tap.tapId, 'link', nonce, time)) }
   })
   if (typeof kept === 'object') return kept.mail
+  if (kept === 'kept') return undefined
   if (kept === 'over') throw codeOver()
   throw new DomainError('mail_code_wrong', `This is not the code. ${kept} more can be entered.`)
 }

@@ -82,6 +82,10 @@ export const findReservationByLink = statement<{ linkHash: string }>()((db, p) =
 
 type OfChip = { uid: string; tokenRow: number | null; now: string }
 
+/** The link still leads somewhere: its chip was not disabled, replaced, or set up anew since. */
+const isUsable = (e: ExpressionBuilder<Database, 'reservations' | 'chips'>) =>
+  e('reservations.tapId', '>', e.fn.coalesce('chips.endedTap', e.lit(-1)))
+
 /** It keeps the claim of a chip or token, and nothing has ended that since. */
 const keeping =
   ({ uid, tokenRow, now }: OfChip) =>
@@ -92,6 +96,7 @@ const keeping =
       e('reservations.claims', '=', 1),
       e('reservations.endsAt', '>', now),
       e('reservations.round', '=', e.ref('chips.claimRound')),
+      isUsable(e),
     ])
 
 const ofPage = statement<OfChip & { tapId: number }>()((db, p) =>
@@ -181,7 +186,7 @@ export const endReservations = (
       ),
   )
 
-/** Ends kept claims that something else has ended: a transfer by the team, another token, a removed chip. */
+/** Ends what something else has ended: a transfer by the team, another token, a chip that was disabled or removed. */
 export const endOvertaken = (db: Queries, { now, limit }: { now: string; limit: number }): Promise<number> =>
   affected(
     db
@@ -196,6 +201,7 @@ export const endOvertaken = (db: Queries, { now, limit }: { now: string; limit: 
           .where((e) =>
             e.or([
               e('chips.uid', 'is', null),
+              e.not(isUsable(e)),
               e.and([
                 e('reservations.claims', '=', 1),
                 e('reservations.left', '=', 1),
