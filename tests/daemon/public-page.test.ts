@@ -98,6 +98,9 @@ describe('/p', () => {
     expect((await at(path)).statusCode).toBe(200)
     for (const other of ['/p/x', `/p/${'x'.repeat(200)}`, '/p/%00', '/p/'])
       expect((await at(other)).statusCode).toBeGreaterThanOrEqual(400)
+    const typeFor = async (accept: string) => (await at('/p/x', { accept })).headers['content-type']
+    expect(await typeFor('text/html,*/*;q=0.8')).toMatch('text/html')
+    expect(await typeFor('*/*')).toMatch('application/json')
   })
 
   testOfFile('reads its story by indexes alone', async () => {

@@ -119,15 +119,16 @@ export function tapErrorPages(ctx: Context): ErrorPages {
     send: (request: FastifyRequest, reply: FastifyReply, failed) => {
       const { accept = '', 'accept-language': acceptLanguage } = request.headers
       // A person in a browser typed an address that does not exist, or a program asked for one.
-      const isLost = request.is404 && prefersHtml(request)
-      if (!isLost && (!isTapPage(request.raw.url ?? '/') || /json|event-stream/.test(accept))) return false
+      const path = request.raw.url ?? '/'
+      const isLost = (request.is404 || isPublicPage(path)) && prefersHtml(request)
+      if (!isLost && (!isTapPage(path) || /json|event-stream/.test(accept))) return false
       const { settings, page } = madeFor(acceptLanguage, { ...failed, isForm: request.method === 'POST' })
       void sendPage(reply, failed.status, page, settings)
       return true
     },
     raw: (start, failed) => {
       const [, url = ''] = /^[A-Z]+ (\S{1,2000})/.exec(start) ?? []
-      if (!isTapPage(url)) return undefined
+      if (!isTapPage(url) && !isPublicPage(url)) return undefined
       const [, acceptLanguage] = /\r\naccept-language: *([^\r\n]+)/i.exec(start) ?? []
       const { settings, page } = madeFor(acceptLanguage, failed)
       return { headers: { ...pageHeaders(settings), ...reloading(page) }, body: page.body }
@@ -135,4 +136,6 @@ export function tapErrorPages(ctx: Context): ErrorPages {
   }
 }
 
-const isTapPage = (url: string): boolean => /^\/[tp](\/|$)/.test(plainPath(url))
+const isTapPage = (url: string): boolean => /^\/t(\/|$)/.test(plainPath(url))
+
+const isPublicPage = (url: string): boolean => /^\/p(\/|$)/.test(plainPath(url))
