@@ -36,7 +36,8 @@ export function reserveRoute(
     const tried = await send(ctx, visit, form, {
       ...{ language, client: network(request.ip), actor: { name: 'mail', requestId: request.id } },
     })
-    if (tried.mail !== undefined) await mailing.queue.tried(tried.mail, sendingMs)
+    // Waiting for the mail with another link would tell for which address the piece is kept.
+    if (tried.mail !== undefined && !tried.shown?.isLink) await mailing.queue.tried(tried.mail, sendingMs)
     const { values: cookies } = cookiesOf(request)
     const isOwn = cookies.includes(ctx.seals.cookie({ id: visit.tap.tapId, at: visit.tap.at }))
     const tap = returnQuery(fieldsOf(request)('tap'))
