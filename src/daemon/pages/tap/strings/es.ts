@@ -62,7 +62,7 @@ export const es: Messages = {
   },
   closedTitles: {
     register: 'Registro',
-    claim: 'Cambio de nombre',
+    claim: 'Cambio de titular',
     badge: 'Insignia',
     guestbook: 'Libro de visitas',
   },
