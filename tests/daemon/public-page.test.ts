@@ -81,6 +81,21 @@ describe('/p', () => {
     expect(german.body).toContain('lang="de"')
   })
 
+  test('has the words of its team, but for the one that warns', async () => {
+    await switchPages(true)
+    const put = (strings: object) =>
+      t.app.inject({
+        method: 'PUT',
+        url: '/admin/pages/strings',
+        headers: operator,
+        payload: { team: seed.teams[0]?.name, strings },
+      })
+    expect((await put({ en: { 'story.title': 'Its <life>' } })).statusCode).toBe(200)
+    expect((await at(await pathOf(uids.events))).body).toContain('Its &lt;life&gt;')
+    expect((await put({ en: { 'publicPage.about': 'This is proof.' } })).body).toContain('cannot be replaced')
+    await put({})
+  })
+
   test('is gone while its chip is disabled, and for every other ID', async () => {
     await switchPages(true)
     const path = await pathOf(uids.events)

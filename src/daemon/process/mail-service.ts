@@ -50,11 +50,11 @@ export function mailService(deps: {
   return { queue, server }
 }
 
-function written({ to, messageId, team, piece, about, ...mail }: DueMail, baseUrl: string): Mail {
+function written({ to, messageId, team, piece, ownWords, about, ...mail }: DueMail, baseUrl: string): Mail {
   const language = pageLanguages.find((one) => one === mail.language) ?? pageLanguages[0]
   const url = baseUrl.replace(/\/+$/, '')
   const shown =
     about.is === 'code' ? about : { is: about.is, until: about.until, url: `${url}/t/keep/${about.secret}` }
-  const content = reservationMail({ language, piece, team, about: shown })
+  const content = reservationMail({ language, piece, team, ownWords, about: shown })
   return { ...content, to, language, messageId: `${messageId}@${new URL(url).hostname}`, senderName: team }
 }

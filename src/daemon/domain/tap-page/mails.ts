@@ -22,6 +22,7 @@ export interface DueMail {
   messageId: string
   piece: string | undefined
   team: string | undefined
+  ownWords: string | null | undefined
   about: { is: 'code'; code: string } | { is: 'link'; secret: string; until: string }
 }
 
@@ -56,6 +57,7 @@ async function inQueue({ db, box }: Deps, row: MailRow): Promise<MailInQueue> {
     mail: {
       to: openAddress(box, tapId, found.address),
       ...{ language: found.language, messageId, piece: name, team: page?.brand.brandName ?? undefined },
+      ownWords: page?.brand.pageStrings,
       about:
         kind === 'code'
           ? { is: 'code', code: codeOf(box, nonce) }

@@ -9,6 +9,7 @@ import { publicPath } from './public-page.ts'
 /** What a shared link shows of its piece, before anybody opens it. */
 export interface LinkPreview {
   brand: Brand
+  ownWords: string | null
   /** Path of the chip's public page. */
   path: string | undefined
   piece: Pick<PieceDescription, 'name' | 'collection' | 'description' | 'image'>
@@ -31,5 +32,8 @@ export async function previewLink(
   ])
   if (!page) return undefined
   const path = await publicPath(deps, uid, page.publicId)
-  return { brand: brandOf(page.brand), path, piece: describePiece(token?.metadata ?? null, page.item) }
+  return {
+    ...{ brand: brandOf(page.brand), ownWords: page.brand.pageStrings, path },
+    piece: describePiece(token?.metadata ?? null, page.item),
+  }
 }

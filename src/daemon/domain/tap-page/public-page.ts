@@ -19,6 +19,7 @@ import { heldSince, readStory, type StoryEntry, storyEntries } from './story.ts'
 export interface PublicPage {
   path: string
   brand: Brand
+  ownWords: string | null
   piece: Piece
   tamper: TapPage['tamper']
   /** Day on which the owner got it, YYYY-MM-DD (UTC); undefined: not known here. */
@@ -70,6 +71,7 @@ export async function readPublicPage(
   return {
     path: pathOf(publicId),
     brand: publicBrand(page),
+    ownWords: page.brand.pageStrings,
     piece: {
       ...describePiece(token?.metadata ?? null, item),
       kind: token ? 'token' : item ? 'item' : 'chip',

@@ -8,7 +8,7 @@ import type { TapPage } from './content.ts'
 import { publicPageOf } from './public-page.ts'
 
 /** A team's look and links, without refs, and the path of the chip's public page. */
-export type TeamLook = Pick<TapPage, 'brand' | 'links' | 'publicPage'>
+export type TeamLook = Pick<TapPage, 'brand' | 'links' | 'publicPage' | 'ownWords'>
 
 export interface RefusedChip {
   uid: string
@@ -28,6 +28,7 @@ export async function teamLook(
   if (!team) return undefined
   return {
     brand: brandOf(team),
+    ownWords: team.pageStrings,
     publicPage,
     links: links.slice(0, maxLinks).map(({ label, baseUrl }) => ({
       label,

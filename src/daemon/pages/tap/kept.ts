@@ -9,8 +9,9 @@ import { teamName } from './team.ts'
 import { brief, closedMessage, failureMessage, party } from './wording.ts'
 
 /** The page of a mailed link: what is kept, and a field for the wallet. It has no script. */
-export function keptPage(kept: KeptPage, secret: string, settings: PageSettings): Page {
+export function keptPage(kept: KeptPage, secret: string, plain: PageSettings): Page {
   const { page, until, open, failure } = kept
+  const settings = { ...plain, ownWords: page.ownWords }
   const strings = stringsOf(settings)
   const texts = strings.kept
   const { brand } = page

@@ -29,7 +29,8 @@ export function openGraph(
 }
 
 /** For a crawler that found a chip's link: nothing on it is anybody's right. */
-export function linkPreviewPage({ brand, path, piece }: LinkPreview, settings: PageSettings): Page {
+export function linkPreviewPage({ brand, ownWords, path, piece }: LinkPreview, plain: PageSettings): Page {
+  const settings = { ...plain, ownWords }
   const title = piece.name ?? brand.name ?? stringsOf(settings).printed.title
   const description = piece.description ?? piece.collection
   const image = mediaOf(piece.image ?? brand.logoUrl, settings)

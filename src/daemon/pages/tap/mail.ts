@@ -9,12 +9,13 @@ export interface MailContent {
   /** Undefined: the chip has no named piece. */
   piece: string | undefined
   team: string | undefined
+  ownWords?: string | null | undefined
   about: { is: 'code'; code: string } | { is: 'link'; url: string; until: string }
 }
 
 /** A mail to a person who keeps a piece: the same words as text and as plain HTML, without pictures that would tell on them. */
-export function reservationMail({ language, piece, team, about }: MailContent) {
-  const { mail: texts, fallbackTitle } = stringsOf({ language })
+export function reservationMail({ language, piece, team, ownWords, about }: MailContent) {
+  const { mail: texts, fallbackTitle } = stringsOf({ language, ownWords })
   const name = oneLine(brief(piece ?? fallbackTitle, 80))
   const [subject, lead, main, rest] =
     about.is === 'code'
@@ -37,7 +38,7 @@ export function reservationMail({ language, piece, team, about }: MailContent) {
       ? html`<a href="${about.url}">${about.url}</a>`
       : html`<strong style="font-size:1.6em;letter-spacing:.15em">${about.code}</strong>`
   return {
-    subject,
+    subject: oneLine(subject),
     text: `${paragraphs.join('\n\n')}\n`,
     html: html`<!doctype html><html lang="${language}" dir="${textDirections[language]}"><head><meta charset="utf-8"><title>${subject}</title></head><body style="font-family:sans-serif;line-height:1.5;max-width:36em">
 <p><b>${name}</b></p><p>${lead}</p><p>${shown}</p>${[...rest, ...signature].map((text) => html`<p>${text}</p>`)}

@@ -11,7 +11,8 @@ import { teamName } from './team.ts'
 import { brief, party } from './wording.ts'
 
 /** The page of a piece for everyone who has its address. Every text in `content` may be hostile. */
-export function publicPage(content: PublicPage, settings: PageSettings): Page {
+export function publicPage(content: PublicPage, plain: PageSettings): Page {
+  const settings = { ...plain, ownWords: content.ownWords }
   const { brand, piece, path } = content
   const title = titleOf(content, settings, stringsOf(settings).publicPage.fallbackTitle)
   const main = html`<header>${teamName(brand, settings)}</header>

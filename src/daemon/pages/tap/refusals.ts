@@ -100,7 +100,8 @@ interface Notice {
   team?: TeamLook | undefined
 }
 
-function notice({ state, title, advice, isTap, team }: Notice, settings: PageSettings): Page {
+function notice({ state, title, advice, isTap, team }: Notice, plain: PageSettings): Page {
+  const settings = { ...plain, ownWords: team?.ownWords }
   return layout(
     title,
     html`${team && html`<header>${teamName(team.brand, settings)}</header>`}

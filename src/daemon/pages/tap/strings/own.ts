@@ -14,7 +14,8 @@ const maxProblems = 50
  * What went wrong, whether a chip is genuine, and what cannot be undone is said in the daemon's own words: a team that
  * changed them could mislead the people who rely on them.
  */
-const kept = /^(genuine|refus|unable|failures|mistyped|tryAgainIn|check|printed|home|notFound|notNow|problem)/
+const kept =
+  /^(genuine|refus|unable|failures|mistyped|tryAgainIn|check|printed|home|notFound|notNow|problem|publicPage\.about|kept\.(explain|ended|unknown)|mail\.(secret|notYou))/
 
 interface Texts {
   readonly [key: string]: string | Texts
