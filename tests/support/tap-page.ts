@@ -200,9 +200,7 @@ export function action(page: Page, kind: 'claim' | 'register' | 'badge' | 'guest
   async function choose(): Promise<void> {
     if ((await box.count()) === 0) return
     for (const one of await page.locator('form[data-action="collect"] input[name=choice]').all())
-      await one.setChecked((await one.getAttribute('value'))?.startsWith(`${kind}-`) === true, {
-        force: true,
-      })
+      await one.setChecked((await one.getAttribute('value'))?.startsWith(`${kind}-`) === true)
   }
   return {
     card,

@@ -81,7 +81,7 @@ form~.room{flex:1 0 auto;align-content:start;min-block-size:var(--bar)}
 .choices li{display:grid;grid-template-columns:minmax(0,1fr);padding-block-end:.5rem;border-block-end:1px solid var(--line)}
 .choice{position:relative;display:flex;gap:.7rem;align-items:center;min-block-size:2.25rem}
 .choice h2{font-size:1rem}
-.choice label{position:absolute;inset:0}
+.choice label{position:absolute;inset:0}.choice input{z-index:1}
 .choices .explain{display:flex;gap:.75rem;align-items:flex-start}
 .choices .artwork{inline-size:3.5rem;block-size:3.5rem}
 .choices .room{font-size:.9rem;line-height:1.4}
