@@ -87,6 +87,13 @@ async function press(page: Page, name: string): Promise<void> {
   await question.waitFor({ state: 'detached' })
 }
 
+/** What the page is answered that sends an act without its button: status and code. */
+const send = (page: Page, id: string, act: string) =>
+  page.evaluate(`fetch('/api/admin/batches/${id}/${act}', {
+    method: 'POST', body: '{}', headers: {
+      'x-console-session': localStorage.getItem('tapchip-console-session'), 'content-type': 'application/json' }
+  }).then(async (response) => response.status + ' ' + (await response.json()).code)`)
+
 test.for([
   ['en-GB', 'No batches yet', 'No reader has set up chips'],
   ['de-DE', 'Noch keine Stapel', 'kein Lesegerät'],
@@ -175,6 +182,7 @@ test('approves what somebody else proposed, and says why not what one proposed o
   await page.goto(`${console.origin}/batches/${own}`)
   await page.getByText('You proposed it yourself, so somebody else has to approve it').waitFor()
   expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0)
+  expect(await send(page, own, 'approve')).toBe('403 own_batch')
   await page.goto(`${console.origin}/batches/${hers}`)
   await page.getByText('As agreed').waitFor()
   await page.getByText('→ Autumn 1').waitFor()
@@ -207,10 +215,31 @@ test('a key that may only read is shown no rows and no acts, and the daemon refu
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320)
   expect(await audit(page)).toEqual([])
   for (const act of ['pause', 'resume', 'approve', 'cancel', 'undo', 'plan', 'start']) {
-    const answer = await page.evaluate(`fetch('/api/admin/batches/${id}/${act}', {
-      method: 'POST', body: '{}', headers: {
-        'x-console-session': localStorage.getItem('tapchip-console-session'), 'content-type': 'application/json' }
-    }).then(async (response) => response.status + ' ' + (await response.json()).code)`)
+    const answer = await send(page, id, act)
     expect([act, answer]).toEqual([act, '403 scope_missing'])
   }
+})
+
+test('a reader that sets chips up stands on the table, with its last chip', async () => {
+  const console = await startConsole(environmentOf(daemon))
+  const { page } = await openConsole(console, browser, { colorScheme: 'dark' })
+  await page.goto(`${console.origin}/table`)
+  await page.getByText('No reader has set up chips').waitFor()
+  const keySet = {
+    id: 7,
+    metaReadKey: '11'.repeat(16),
+    fileReadKey: '22'.repeat(16),
+    appMasterKey: '33'.repeat(16),
+    diversification: 'an10922',
+    macInputFrom: 'd',
+  }
+  writeFileSync(join(folder, 'keys.json'), JSON.stringify(keySet), { mode: 0o600 })
+  await cli(['key-sets', 'create', '--file', join(folder, 'keys.json')])
+  const args = ['nfc', 'provision', '--key-set', '7', '--chip-group', 'Virtual', '--reader', 'emulator']
+  const { uid } = JSON.parse(await cli(args))
+  const reader = page.locator('main[data-screen=table] .reader')
+  await expect.poll(() => reader.innerText()).toMatch(/1\s+chips done[\s\S]*Last chip\s+\S?\s*Set up/)
+  expect(await audit(page)).toEqual([])
+  await reader.getByRole('link', { name: uid }).click()
+  await page.locator('main[data-screen=chip]').waitFor()
 })

@@ -13,6 +13,8 @@ import { BatchState } from './state.tsx'
 import { words } from './words.ts'
 
 const everyMs = 2000
+/** What waits changes seldom, and what begins or ends is among the newest. */
+const seldomMs = 5000
 const shownAtMost = 200
 
 /** What is not over, state by state: the first ones are what an operator looks for. */
@@ -30,7 +32,13 @@ function useBatchesIn(
   state: Exclude<Batch['state'], 'done' | 'cancelled' | 'undone'>,
   team: string | undefined,
 ) {
-  return useRead('GET /admin/batches', { query: { team, state, limit: shownAtMost } }, { everyMs })
+  return useRead(
+    'GET /admin/batches',
+    { query: { team, state, limit: shownAtMost } },
+    {
+      everyMs: state === 'running' ? everyMs : seldomMs,
+    },
+  )
 }
 
 export function BatchesScreen() {
@@ -169,7 +177,7 @@ const columnsOf = (withTeam: boolean): readonly Column<Batch>[] => [
   {
     key: 'failed',
     title: words.states.failed,
-    width: '104px',
+    width: '128px',
     from: 640,
     align: 'end',
     cell: ({ failed, conflict }) =>
