@@ -65,13 +65,15 @@ export async function factsOf(
   const { tap } = visit
   const { tokenRow } = tap
   const carried = await assetsOf(read, tap, iso(clock.now()))
-  const [page, token, registrations, images, reservations] = await Promise.all([
+  const [page, token, registrations, images] = await Promise.all([
     pageOfChip(read, tap.uid),
     tokenRow === null ? undefined : findToken(read, tokenRow),
     tokenRow === null ? [] : claimRegistrationsOf(read, { tokenRow }),
     Promise.all(shownBadges(carried).map(({ id }) => imagePlace({ db }, id))),
-    reservationsOf({ db, box, clock }, tap),
   ])
+  const reservations = page?.hasReservations
+    ? await reservationsOf({ db, box, clock }, tap)
+    : { own: undefined, isKeptByOther: false }
   return { visit, carried, page, token, registrations, images, cookies, reservations }
 }
 
@@ -79,14 +81,14 @@ export async function factsOf(
 export async function buildPage(deps: BuildDeps, visit: Visit, viewing: ViewOptions): Promise<TapPage> {
   const { tap } = visit
   const { cookies, watch } = viewing
-  const [facts, links, story] = await Promise.all([
+  const [facts, links] = await Promise.all([
     factsOf(deps, visit, cookies),
     // A newer link has no ref on this page.
     visit.links.length === 0 ? [] : linksOfTeam(deps.db.read, tap.teamId),
-    // What changes on an open page are its cards.
-    watch ? undefined : readStory(deps, tap.uid, linkedToken(tap)),
   ])
   const { page, token } = facts
+  // What changes on an open page are its cards.
+  const rows = watch || !page ? [] : await readStory(deps, { ...page, uid: tap.uid }, linkedToken(tap))
   const described = describePiece(token?.metadata ?? null, page?.item)
   const watching: ActionDeps = { ...deps, watch: watch && ((id) => watch.transaction(id)) }
   const actions = await actionsOf(watching, facts)
@@ -121,7 +123,7 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: ViewOpti
     },
     tamper: page?.tamper,
     actions: actions.map((action) => withFailure(action, viewing.tried)),
-    story: story && page && storyEntries(story, page),
+    story: watch || !page ? undefined : storyEntries(rows, page),
     reserve: deps.config.mail === undefined ? undefined : reserveOn(facts, actions, viewing.reserve),
     collected: viewing.collected,
     links: links.flatMap(({ id, label, baseUrl }) => {

@@ -2,12 +2,7 @@ import { nanoid } from 'nanoid'
 import type { Explorers } from '../../chain/explorers.ts'
 import type { Db } from '../../store/database/database.ts'
 import { findToken } from '../../store/phygitals/tokens.ts'
-import {
-  type PublicPageOfChip,
-  publicIdOf,
-  publicPageOfChip,
-  setPublicId,
-} from '../../store/tap-page/tap-pages.ts'
+import { publicIdOf, publicPageOfChip, setPublicId } from '../../store/tap-page/tap-pages.ts'
 import { type Brand, brandOf } from '../access/brand.ts'
 import { notFound } from '../errors/errors.ts'
 import type { Piece, TapPage } from './content.ts'
@@ -19,6 +14,7 @@ import { heldSince, readStory, type StoryEntry, storyEntries } from './story.ts'
 export interface PublicPage {
   path: string
   brand: Brand
+  /** See TapPage. */
   ownWords: string | null
   piece: Piece
   tamper: TapPage['tamper']
@@ -63,14 +59,14 @@ export async function readPublicPage(
 ): Promise<PublicPage> {
   const page = await publicPageOfChip(deps.db.read, publicId)
   if (!page) throw notFound('page')
-  const { uid, tokenRow, item, tamper } = page
+  const { tokenRow, item, tamper } = page
   const token = tokenRow === null ? undefined : await findToken(deps.db.read, tokenRow)
   const reading =
     token && ownerOnPage(deps, token, { since: undefined, isFollowed: false, patienceMs: ownerPatienceMs })
-  const [known, rows] = await Promise.all([reading?.quick, readStory(deps, uid, token)])
+  const [known, rows] = await Promise.all([reading?.quick, readStory(deps, page, token)])
   return {
     path: pathOf(publicId),
-    brand: publicBrand(page),
+    brand: brandOf(page.brand),
     ownWords: page.brand.pageStrings,
     piece: {
       ...describePiece(token?.metadata ?? null, item),
@@ -89,10 +85,4 @@ export async function readPublicPage(
     story: storyEntries(rows, page),
     isFinal: known?.isFinal ?? true,
   }
-}
-
-/** A page that many will see says whose it is, also for a team without a look of its own. */
-function publicBrand({ brand, teamName }: PublicPageOfChip): Brand {
-  const own = brandOf(brand)
-  return { ...own, name: own.name ?? teamName }
 }

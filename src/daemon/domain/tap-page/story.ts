@@ -21,11 +21,14 @@ export interface StoryEntry {
 const maxEntries = 20
 
 /** @param token the chip's, if it has one */
-export const readStory = (
+export async function readStory(
   { db }: { db: Pick<Db, 'read'> },
-  uid: string,
+  { uid, hasStory }: { uid: string } & Pick<PageOfChip, 'hasStory'>,
   token: TokenLocation | undefined,
-): Promise<StoryRow[]> => storyOf(db.read, { uid, topic: token ? tokenTopic(token) : '', limit: maxEntries })
+): Promise<StoryRow[]> {
+  if (!hasStory && !token) return []
+  return storyOf(db.read, { uid, topic: token ? tokenTopic(token) : '', limit: maxEntries })
+}
 
 /** Newest first. */
 export function storyEntries(

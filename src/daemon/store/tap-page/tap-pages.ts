@@ -30,6 +30,10 @@ export interface PageOfChip {
   future: FutureContract | undefined
   /** Set for a TagTamper chip once a tap reported it. */
   tamper: { is: 'closed' } | { is: 'open'; since: string } | undefined
+  /** It has notes, badges, or guestbook entries. */
+  hasStory: boolean
+  /** There are or were reservations of it or of its token. */
+  hasReservations: boolean
 }
 
 const pages = (db: Queries) =>
@@ -51,6 +55,19 @@ const pages = (db: Queries) =>
     .select(['items.variants', 'contracts.name as contractName', 'contracts.chainId'])
     .select(['contracts.twoTapDelaySeconds', 'chips.tamper', 'chips.openedAt'])
     .select(['chips.publicId', 'chips.createdAt', 'teams.publicPages'])
+    // Most chips have neither, and are then spared two queries that cost more than the rest of the page.
+    .select((e) => {
+      const has = (table: 'badgeClaims' | 'guestbookEntries' | 'chipNotes' | 'reservations') =>
+        e.exists(e.selectFrom(table).select('chipUid').whereRef('chipUid', '=', 'chips.uid'))
+      const ofToken = e
+        .selectFrom('reservations')
+        .select('tapId')
+        .whereRef('reservations.tokenRow', '=', 'chips.tokenRow')
+      return [
+        e.or([has('chipNotes'), has('badgeClaims'), has('guestbookEntries')]).as('hasStory'),
+        e.or([has('reservations'), e.exists(ofToken)]).as('hasReservations'),
+      ]
+    })
 const ofChip = statement<{ uid: string }>()((db, p) => pages(db).where('chips.uid', '=', p.uid))
 type PageRow = NonNullable<Awaited<ReturnType<typeof ofChip.first>>>
 
@@ -75,12 +92,14 @@ function pageOf(row: PageRow): PageOfChip {
     future: chainId === null ? undefined : { chainId, twoTapDelaySeconds },
     tamper:
       openedAt !== null ? { is: 'open', since: openedAt } : tamper === null ? undefined : { is: 'closed' },
+    hasStory: Boolean(row.hasStory),
+    hasReservations: Boolean(row.hasReservations),
   }
 }
 
 const byPublicId = statement<{ publicId: string }>()((db, p) =>
   pages(db)
-    .select(['chips.uid', 'chips.tokenRow', 'teams.name as teamName'])
+    .select(['chips.uid', 'chips.tokenRow'])
     .where('chips.publicId', '=', p.publicId)
     .where('chips.disabledAt', 'is', null)
     .where('teams.publicPages', '=', 1),
@@ -88,7 +107,6 @@ const byPublicId = statement<{ publicId: string }>()((db, p) =>
 
 export interface PublicPageOfChip extends PageOfChip {
   uid: string
-  teamName: string
   tokenRow: number | null
 }
 
@@ -96,8 +114,8 @@ export interface PublicPageOfChip extends PageOfChip {
 export async function publicPageOfChip(db: Queries, publicId: string): Promise<PublicPageOfChip | undefined> {
   const row = await byPublicId.first(db, { publicId })
   if (!row) return undefined
-  const { uid, teamName, tokenRow } = row
-  return { ...pageOf(row), uid, teamName, tokenRow }
+  const { uid, tokenRow } = row
+  return { ...pageOf(row), uid, tokenRow }
 }
 
 /** undefined if the chip has no such page. null: its ID is not made yet. */
