@@ -3,6 +3,7 @@ import { adminBadgeEvents } from './admin/badge-events.ts'
 import { chains } from './admin/chains.ts'
 import { adminChipGroups } from './admin/chip-groups.ts'
 import { chipLists } from './admin/chip-lists.ts'
+import { chipNotes } from './admin/chip-notes.ts'
 import { adminChips } from './admin/chips.ts'
 import { adminChipsApply } from './admin/chips-apply.ts'
 import { contracts } from './admin/contracts.ts'
@@ -14,6 +15,7 @@ import { keySets } from './admin/key-sets.ts'
 import { links } from './admin/links.ts'
 import { liveEvents } from './admin/live-events.ts'
 import { nfc } from './admin/nfc.ts'
+import { nfcJournal } from './admin/nfc-journal.ts'
 import { pages } from './admin/pages.ts'
 import { tapPulse } from './admin/tap-pulse.ts'
 import { taps } from './admin/taps.ts'
@@ -58,6 +60,7 @@ export const endpoints = {
   ...adminChipGroups,
   ...chipLists,
   ...adminChips,
+  ...chipNotes,
   ...adminChipsApply,
   ...adminItems,
   ...links,
@@ -73,6 +76,7 @@ export const endpoints = {
   ...audit,
   ...daemon,
   ...nfc,
+  ...nfcJournal,
   ...webhooks,
 } as const
 
