@@ -55,6 +55,47 @@ test('one state, in German, shows the item of the team that is named', async () 
   ends(await here.run('pages', 'preview', '--lang', 'xx'), 2, '--lang must be one of en, de, fr, es')
 })
 
+test('texts that were exported are imported as they are, and one that is edited stands on the page until {} comes', async () => {
+  const { stdout } = await here.run('pages', 'strings', 'export', 'Acme', '--out', 'words.json')
+  const file = join(here.home, 'words.json')
+  expect(stdout).toBe(`${file}\n`)
+  const words = JSON.parse(readFileSync(file, 'utf8'))
+  expect(Object.keys(words)).toEqual(['en', 'de', 'fr', 'es'])
+  expect(await here.json('pages', 'strings', 'import', 'Acme', '--file', file)).toEqual({ own: 0 })
+
+  words.en['buttons.claim'] = 'Make it mine'
+  words.fr['buttons.claim'] = null
+  writeFileSync(file, JSON.stringify(words))
+  expect(await here.json('pages', 'strings', 'import', '--team', 'Acme', '--file', file)).toEqual({ own: 1 })
+  const page = async () => (await written('--state', 'claim', '--lang', 'en')).claim
+  expect(await page()).toContain('Make it mine')
+  const again = await here.run('pages', 'strings', 'export', 'Acme')
+  expect(JSON.parse(again.stdout).en['buttons.claim']).toBe('Make it mine')
+
+  writeFileSync(file, '{}')
+  expect(await here.json('pages', 'strings', 'import', 'Acme', '--file', file)).toEqual({ own: 0 })
+  expect(await page()).not.toContain('Make it mine')
+})
+
+test('of texts of which one is wrong none is imported, and what to do is said', async () => {
+  const file = join(here.home, 'wrong.json')
+  const imported = (words: unknown) => {
+    writeFileSync(file, JSON.stringify(words))
+    return here.run('pages', 'strings', 'import', 'Acme', '--file', file)
+  }
+  ends(await imported({ en: { 'buttons.claim': 'Mine', genuine: 'Fake' } }), 2, 'cannot be replaced')
+  ends(await imported({ en: { 'buttons.claim': 'Mine', nothing: 'x' } }), 2, 'there is no such text')
+  ends(await imported({ en: { 'buttons.claim': 'Mine {to}' } }), 2, 'this text takes none')
+  ends(await imported({ nl: { 'buttons.claim': 'Mijn' } }), 2, 'is no language of the page')
+  ends(await imported({ en: ['Mine'] }), 2, 'has to be an object of texts by key')
+  ends(await imported({ en: { 'buttons.claim': 1 } }), 2, 'has to be a text or null')
+  ends(await here.run('pages', 'strings', 'import', 'Acme'), 2, '--file is missing')
+  ends(await here.run('pages', 'strings', 'edit', 'Acme'), 2, 'neither export nor import')
+  expect(
+    JSON.parse((await here.run('pages', 'strings', 'export', 'Acme')).stdout).en['buttons.claim'],
+  ).not.toContain('Mine')
+})
+
 test('opens the browser of the machine, says the path where there is none, and leaves a website alone', async () => {
   const bin = join(here.home, 'bin')
   mkdirSync(bin)
