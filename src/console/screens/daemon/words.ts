@@ -41,7 +41,8 @@ export const words = inLanguage(
     },
     connections: (inUse: string, max: string, waiting: string) =>
       `${inUse} of ${max} in use, ${waiting} waiting`,
-    counts: (teams: string, chips: string, taps: string) => `Teams: ${teams} · Chips: ${chips} · Taps: ${taps}`,
+    counts: (teams: string, chips: string, taps: string) =>
+      `Teams: ${teams} · Chips: ${chips} · Taps: ${taps}`,
     entries: (count: string) => `Entries: ${count}`,
     broken: 'does not continue: tapchip audit verify',
     upgrade: (from: string, to: string) => `from ${from} to ${to}`,
