@@ -36,7 +36,7 @@ test('the script is small, and kept by browsers under a name that changes with i
   const built = readFileSync(resolve(import.meta.dirname, '../../dist/tap-page/page.js'))
   const hash = createHash('sha256').update(built).digest('base64url').slice(0, 16)
   const url = `${daemon.ready.url}/t/assets/page-${hash}.js`
-  const head = await fetch(url, { method: 'HEAD' })
+  const head = await fetch(url, { method: 'HEAD', headers: { 'accept-encoding': 'identity' } })
   expect(Object.fromEntries(head.headers)).toMatchObject({
     'cache-control': 'public, max-age=31536000, immutable',
     'content-type': 'text/javascript; charset=utf-8',

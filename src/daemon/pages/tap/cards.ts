@@ -6,6 +6,7 @@ import { ifYours, ownerRow } from './item.ts'
 import { mediaOf } from './media.ts'
 import { moment } from './moment.ts'
 import {
+  closedLine,
   isWrongRecipient,
   recipientField,
   result,
@@ -19,7 +20,7 @@ import { reserveCard } from './reserve.ts'
 import { type PageSettings, pathOf } from './settings.ts'
 import { type Strings, stringsOf } from './strings/strings.ts'
 import { dateAndTime, duration, holding, opening, timeLeft, widestTime } from './times.ts'
-import { brief, closedMessage, failureMessage, party, partyOf, shortened, titleOfAction } from './wording.ts'
+import { brief, failureMessage, party, partyOf, shortened, titleOfAction } from './wording.ts'
 
 /** A part of the page that can change while it is open; `html` is the element with the key. */
 export interface Card {
@@ -95,9 +96,7 @@ function body(action: Action, content: TapPage, settings: PageSettings): Html {
       return html`${form(action, content, settings, { recipient: state.recipient, failed: state.failure?.code })}
 ${room(action, settings, { idle: explain(action, content, strings), failure: state.failure, hasForm: true })}`
     case 'closed':
-      return room(action, settings, {
-        idle: html`<p>${closedMessage(state.reason, state.date, settings)}</p>`,
-      })
+      return room(action, settings, { idle: closedLine(state, settings) })
     case 'registered':
       return registered(action, state, content, settings)
     case 'pending':
@@ -125,7 +124,9 @@ function explain({ kind, waitSeconds = 0 }: Action, content: TapPage, strings: S
   if (content.actions.some((other) => other.kind === 'register')) return html`<p>${texts.claimStep}</p>`
   const { kind: of, owner, isUnowned } = content.piece
   if (of === 'item' || isUnowned) return html`<p>${texts.mint}</p>`
-  const name = owner ? brief(owner.name ?? shortened(owner.address), 100) : widestName
+  const { name: known = '', address = '' } = owner ?? {}
+  const isShort = known !== '' && known.length <= widestName.length
+  const name = isShort ? known : owner ? shortened(address) : widestName
   const own = texts.claimOwn({ owner: name })
   const from = texts.claimFrom({ owner: name })
   // Until the chain has said whose it is, there is room for what will be said then.
@@ -203,8 +204,8 @@ ${filled.waits && html`<p class="hint still">${strings.registered.reload}</p>`}
 </form>`
 }
 
-/** As long as most names. */
-const widestName = '0x0000…0000'
+/** As long as most names; instead of a longer one stands the address. */
+const widestName = 'nnnnnnnnnnnnnnnn.eth'
 
 /** Describes the effect and the recipient before anything is sent. HTML for inside the element. */
 export function checkLine(check: RecipientCheck, settings: PageSettings): string {

@@ -4,6 +4,7 @@ import { type Html, html } from './html.ts'
 import { mediaOf } from './media.ts'
 import { moment } from './moment.ts'
 import {
+  closedLine,
   isWrongRecipient,
   recipientField,
   resultId,
@@ -15,14 +16,7 @@ import {
 } from './parts.ts'
 import { type PageSettings, pathOf } from './settings.ts'
 import { type Strings, stringsOf } from './strings/strings.ts'
-import {
-  brief,
-  closedMessage,
-  failureMessage,
-  longestFailureMessage,
-  partyOf,
-  titleOfAction,
-} from './wording.ts'
+import { brief, failureMessage, longestFailureMessage, partyOf, titleOfAction } from './wording.ts'
 
 export const collectKey = 'collect'
 
@@ -63,14 +57,16 @@ export function collectCard(shown: readonly Action[], content: TapPage, settings
 ${choices(rows, strings)}
 ${field}
 <button type="submit">${strings.buttons.collect}</button>`
+  const claim = shown.find(({ kind }) => kind === 'claim')
   const all =
     open.length === 0
-      ? html`${choices(rows, strings)}${shown.map((action) => action.kind === 'claim' && moment(action, content, settings))}`
+      ? choices(rows, strings)
       : html`<form id="${collectKey}-form" data-action="collect" method="post" action="${pathOf(settings, `/t/act#${collectKey}`)}" autocomplete="on">${form}</form>
 <div class="room"${roomFor(longestFailure(strings), checkMessage(hasClaim ? 'collectClaim' : 'collect', strings, longName))}>${summary(content, refused, strings)}<p data-check id="${collectKey}-check" aria-live="polite"></p><div class="explain"><p>${strings.collect.explain}</p></div></div>`
   return html`<section class="card" id="${collectKey}" data-card="${collectKey}" aria-labelledby="${collectKey}-title">
 <h2 id="${collectKey}-title">${strings.collect.title}</h2>
 ${all}
+${claim && moment(open.length === 0 ? claim : { ...claim, state: { is: 'open' } }, content, settings)}
 </section>`
 }
 
@@ -96,7 +92,8 @@ function row(action: Action, content: TapPage, settings: PageSettings): Html {
   const strings = stringsOf(settings)
   const { chosen } = content.collected ?? {}
   const isChosen = !chosen || chosen.some((one) => keyOf(one) === key)
-  const longestResult = html`${strings.pending[kind]({ to: longName })}&#10;${strings.explorer}`
+  const results = [strings.pending[kind]({ to: longName }), strings.confirmed[kind]({ to: longName })]
+  const longestResult = html`${results.reduce((one, other) => (other.text.length > one.text.length ? other : one))}&#10;${strings.explorer}`
   const kept = isOpen(action) && roomFor(longestFailure(strings), longestResult)
   const [shown, text] = outcome(action, strings)
   return html`<li data-card="${key}">
@@ -129,7 +126,7 @@ function about(action: Action, { piece }: TapPage, settings: PageSettings): Html
   const explanation = { claim: isUnminted ? mint : claim, register: '', badge, guestbook }[kind]
   const text =
     state.is === 'closed'
-      ? html`<p>${closedMessage(state.reason, state.date, settings)}</p>`
+      ? closedLine(state, settings)
       : description === ''
         ? html`<p>${explanation}</p>`
         : html`<p class="said" dir="auto">${brief(description, 2000)}</p>`

@@ -65,7 +65,7 @@ export function ownerRow({ piece, actions }: TapPage, settings: PageSettings): H
   const other = isUnminted || isUnowned ? strings.ownerNobody : strings.ownerUnknown
   const shownOwner = owner
     ? html`${owner.name && html`${party(owner.name)} `}${party(owner.address)} ${ifYours(strings.ownerYou, owner.isYours ? strings.ownerYou : '')}`
-    : html`<span class="soft">${other}</span>`
+    : html`<bdi class="soft">${other}</bdi>`
   return html`<div data-card="owner"${kind !== 'token' && !isUnminted && html` hidden`}><dt>${strings.owner}</dt><dd data-owner="${owner && brief(owner.address, 100)}">${shownOwner}</dd></div>`
 }
 

@@ -1,10 +1,17 @@
 import { httpsUrl } from '../../../values/media-url.ts'
-import { type Action, type ActionName, type Failure, keyOf } from '../../domain/tap-page/content.ts'
+import {
+  type Action,
+  type ActionName,
+  type ActionState,
+  type Failure,
+  keyOf,
+} from '../../domain/tap-page/content.ts'
 import { longestCheckMessage } from './check-message.ts'
 import { type Html, html } from './html.ts'
 import type { PageSettings } from './settings.ts'
 import { type Strings, stringsOf } from './strings/strings.ts'
-import { brief, failureMessage, longestFailureMessage, shortened } from './wording.ts'
+import { widestDate } from './times.ts'
+import { brief, closedMessage, failureMessage, longestFailureMessage, shortened } from './wording.ts'
 
 // What the cards of single actions and the one of several have in common.
 
@@ -42,6 +49,17 @@ export function room(action: Action, settings: PageSettings, { idle, failure, ha
   const kept =
     hasForm && roomFor(html`${longestFailureMessage(strings)}`, longestCheckMessage(action, settings))
   return html`<div class="room"${kept}>${status(resultId(action), failure && 'failed', message)}${hasForm && html`<p data-check id="${keyOf(action)}-check" aria-live="polite"></p>`}${idle && html`<div class="explain">${idle}</div>`}</div>`
+}
+
+/** Why an action cannot be done. The script writes a date anew, in the phone's zone, which may be shorter. */
+export function closedLine(
+  { reason, date }: Extract<ActionState, { is: 'closed' }>,
+  settings: PageSettings,
+): Html {
+  const text = closedMessage(reason, date, settings)
+  if (reason !== 'future' || !date) return html`<p>${text}</p>`
+  const widest = stringsOf(settings).closed.future({ date: html`${widestDate(settings)}` })
+  return html`<p${roomFor(widest)}><span>${text}</span></p>`
 }
 
 /** Another tab's recipient was first: what the page shows is not this one's. */

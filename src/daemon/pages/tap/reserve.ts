@@ -1,8 +1,10 @@
 import type { Reserve, TapPage } from '../../domain/tap-page/content.ts'
+import { longName } from './check-message.ts'
 import { type Html, html } from './html.ts'
+import { roomFor } from './parts.ts'
 import { type PageSettings, pathOf } from './settings.ts'
 import { type Strings, stringsOf } from './strings/strings.ts'
-import { brief, failureMessage } from './wording.ts'
+import { brief, failureMessage, longestFailureMessage } from './wording.ts'
 
 const id = 'reserve-0'
 
@@ -29,7 +31,7 @@ function body(reserve: Reserve, strings: Strings, form: FormOf): Html {
   switch (reserve.is) {
     case 'open':
       return html`${form('reserve', emailField(reserve, texts, texts.send))}
-${status(problem(reserve, strings))}<p class="explain">${texts.explain}</p>`
+${room(strings, texts.explain, problem(reserve, strings), reserve.failure && 'failed', html`&#10;${texts.again}&#10;&#10;&#10;`)}`
     case 'asked': {
       const email = html`<bdi class="name">${brief(reserve.email, 254)}</bdi>`
       const said = reserve.mail === 'failed' ? texts.bounced({ email }) : texts.sent({ email })
@@ -38,22 +40,23 @@ ${status(problem(reserve, strings))}<p class="explain">${texts.explain}</p>`
 <button type="submit">${texts.keep}</button>`
       const left = reserve.failure && html`<p>${texts.tries({ count: reserve.triesLeft })}</p>`
       const isFailed = reserve.failure !== undefined || reserve.mail === 'failed'
-      const text = html`${problem(reserve, strings)}${left}<p>${said}</p>`
+      const text = reserve.failure ? html`${problem(reserve, strings)}${left}` : html`<p>${said}</p>`
       return html`${form('reserve', code)}
-${status(text, isFailed ? 'failed' : undefined)}
+${room(strings, '', text, isFailed ? 'failed' : undefined)}
 <details><summary>${texts.again}</summary>
 ${form('reserve-again', emailField(reserve, texts, texts.resend))}</details>`
     }
     case 'kept': {
       const day = reserve.until
       const isBounced = reserve.mail === 'failed'
-      return status(html`<p>${isBounced ? texts.keptBounced({ day }) : texts.kept({ day })}</p>`, 'confirmed')
+      const text = isBounced ? texts.keptBounced({ day }) : texts.kept({ day })
+      return html`<div class="room">${status(html`<p>${text}</p>`, 'confirmed')}</div>`
     }
     case 'elsewhere': {
       const link = html`<input type="hidden" name="link" value="1">${emailField(reserve, texts, texts.link)}`
       const said = reserve.isAsked ? html`<p>${texts.linkSent}</p>` : problem(reserve, strings)
       return html`${form('reserve-again', link)}
-${status(said, reserve.failure && 'failed')}<p class="explain">${texts.elsewhere}</p>`
+${room(strings, texts.elsewhere, said, reserve.failure && 'failed')}`
     }
   }
 }
@@ -73,7 +76,25 @@ function problem({ failure }: Pick<Extract<Reserve, { is: 'open' }>, 'failure'>,
   return html`<p>${often}${failureMessage(failure, strings)}</p>`
 }
 
+/**
+ * All that the card may say below its button, in one place that is large enough from the start.
+ * @param more lines that another state of the card has below it
+ */
+function room(
+  strings: Strings,
+  explain: string,
+  text: Html,
+  state: 'failed' | undefined,
+  more: Html = html``,
+): Html {
+  const texts = strings.reserve
+  const often = `${texts.often} ${failureMessage({ code: 'rate_limited', retryAfterSeconds: 5000 }, strings)}`
+  const [longest = ''] = [often, longestFailureMessage(strings)].sort((a, b) => b.length - a.length)
+  const failed = html`${longest}&#10;${texts.tries({ count: 5 })}${more}`
+  return html`<div class="room"${roomFor(failed, html`${texts.bounced({ email: longName })}${more}`)}>${status(text, state)}${explain && html`<div class="explain"><p>${explain}</p></div>`}</div>`
+}
+
 const status = (text: Html, state?: 'confirmed' | 'failed' | undefined): Html => {
   const shown = state ?? (text.text === '' ? undefined : 'pending')
-  return html`<div class="room"><div role="status" id="${id}-status" tabindex="-1"${shown === 'confirmed' || state === 'failed' ? html` data-state="${shown}"` : undefined}>${text}</div></div>`
+  return html`<div role="status" id="${id}-status" tabindex="-1"${shown === 'confirmed' || state === 'failed' ? html` data-state="${shown}"` : undefined}>${text}</div>`
 }

@@ -172,6 +172,16 @@ export function samples(now: Date): Sample[] {
     good('seal-opened', [action('claim', isOpen)], {
       tamper: { is: 'open', since: '2026-05-02T09:30:00.000Z' },
     }),
+    good('reserve', [action('claim', isOpen)], { reserve: { is: 'open' } }),
+    good('reserve-code', [action('claim', isOpen)], {
+      reserve: { is: 'asked', email: 'mira@example.org', mail: 'sent', triesLeft: 5, until: after(600) },
+    }),
+    good('reserve-kept', [action('claim', { is: 'closed', reason: 'kept-here' })], {
+      reserve: { is: 'kept', mail: 'sent', until: after(7_776_000) },
+    }),
+    good('reserve-elsewhere', [action('claim', { is: 'closed', reason: 'kept' })], {
+      reserve: { is: 'elsewhere' },
+    }),
     good('chip-only', [], { piece: nothing, links: [] }),
     ...(['replayed', 'expired', 'caught-up', 'unknown', 'unfilled', 'malformed', 'disabled'] as const).map(
       (refusal): Sample => ({ state: refusal, status: refusedWith[refusal], shows: { refusal } }),

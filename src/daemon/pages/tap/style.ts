@@ -49,7 +49,7 @@ dt{font-size:.85rem;color:var(--soft)}
 .name{display:inline-block;max-inline-size:100%;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;vertical-align:bottom}
 [data-card=owner]{flex:1 1 12rem}
 [data-owner]{display:flex;gap:.4em}
-[data-owner] .address{flex:none}
+[data-owner] .address{flex:none}[data-owner] .name{flex-shrink:9999}
 @media (scripting:none){.still{display:initial}.ticks{display:none}}
 .card{display:grid;grid-template-columns:minmax(0,1fr);align-content:start;gap:.75rem;padding:var(--pad);border:1px solid var(--line);border-radius:1rem;background:var(--card)}
 .top{display:flex;flex-wrap:wrap;align-items:center;gap:.75rem 1rem}
@@ -86,7 +86,7 @@ form~.room{flex:1 0 auto;align-content:start;min-block-size:var(--bar)}
 .choices .artwork{inline-size:3.5rem;block-size:3.5rem}
 .choices .room{font-size:.9rem;line-height:1.4}
 [type=checkbox]{flex:none;inline-size:1.35rem;block-size:1.35rem;margin:0;accent-color:var(--button)}
-input[name=recipient]{inline-size:100%;min-block-size:2.9rem;padding:.6rem min(.8rem,3vw);border:1.5px solid var(--edge);border-radius:.65rem;background:var(--field);color:var(--ink);font:inherit}
+.field input{inline-size:100%;min-block-size:2.9rem;padding:.6rem min(.8rem,3vw);border:1.5px solid var(--edge);border-radius:.65rem;background:var(--field);color:var(--ink);font:inherit}
 ::placeholder{color:var(--soft);opacity:1}
 input[aria-invalid=true]{border-color:var(--bad);box-shadow:inset 0 0 0 1px var(--bad)}
 [data-check]{color:var(--soft)}
@@ -97,6 +97,7 @@ button[disabled],button[aria-disabled=true]{opacity:.55;cursor:default}
 .field{position:relative}
 [data-wallets]{position:absolute;inset-block:0;inset-inline-end:0;display:flex;max-inline-size:45%;overflow-x:auto}
 [data-wallet],.quiet{background:transparent;color:var(--accent);border:1.5px solid var(--edge);font-weight:600}
+.quiet{padding-block:calc(.65rem - 1.5px)}
 [data-wallet]{flex:none;min-block-size:0;padding-block:0;max-inline-size:100%;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 [role=status]{display:grid;gap:.3rem}
 [role=status][data-state]{padding:.8rem min(1rem,4vw);border-radius:.65rem;background:var(--field);border-inline-start:4px solid var(--accent)}
@@ -122,7 +123,7 @@ form~.room [role=status]>p,.choices [role=status]>p{font-weight:500!important}
 .acts .hint{position:absolute;inset-block-start:100%;max-inline-size:100%;font-size:.8rem;white-space:nowrap;overflow-x:auto}
 @media (scripting:none){.share,.acts{display:none}}
 .moment{clip-path:inset(-4px)}
-.moment.later{opacity:0;clip-path:inset(0 50%)}
+.moment.later{clip-path:inset(0 50%)}
 section>h2{margin-block-end:.75rem}
 .card h2{margin:0}
 .gallery{display:flex;gap:.75rem;overflow-x:auto;scroll-snap-type:x mandatory;margin-inline:calc(-1*var(--side));padding-inline:var(--side);scroll-padding-inline:var(--side);padding-block-end:.5rem}
@@ -147,7 +148,7 @@ header+.notice{min-block-size:calc(100vh - 5rem)}
 .story time{display:block;font-size:.85rem;color:var(--soft)}
 .share{display:flex;flex-wrap:wrap;align-items:center;gap:.5rem 1rem}
 @media (prefers-reduced-motion:no-preference){[data-state=pending]>p:first-child::before{animation:turn 1s linear infinite}@keyframes turn{to{transform:rotate(1turn)}}}
-@media (prefers-reduced-motion:no-preference){.moment{transition:opacity .9s,clip-path .9s}.card{transition:border-color .9s}}
+@media (prefers-reduced-motion:no-preference){.moment{transition:clip-path .9s}.card{transition:border-color .9s}}
 .card:has([data-state=confirmed]){border-color:var(--accent)}
 @media (min-width:36rem){.pair{display:grid;grid-template-columns:minmax(0,2fr) minmax(0,3fr);align-items:start;gap:2rem;width:min(68rem,100%)}header:has(+.pair){display:grid;grid-template-columns:inherit;width:min(68rem,100%)}.pair .hero img{object-position:50% 0}.hero{position:sticky;inset-block-start:1rem;margin-inline:0;max-block-size:calc(100vh - 5rem)}}
 @media (min-width:60rem){.pair{grid-template-columns:minmax(0,1fr) minmax(0,1fr)}}
