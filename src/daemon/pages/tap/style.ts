@@ -108,7 +108,7 @@ form~.room [role=status],.choices [role=status]{padding:0;border:0;background:no
 form~.room [role=status]>p,.choices [role=status]>p{font-weight:500!important}
 [data-state=confirmed]>p:first-child::before{content:"✓ ";color:var(--accent)}
 [data-state=pending]>p:first-child::before{content:"";display:inline-block;inline-size:.75em;block-size:.75em;margin-inline-end:.5em;border:2px solid var(--accent);border-block-start-color:transparent;border-radius:50%}
-.card:has(>.moment){min-block-size:max(21.5rem,53rem - 117vw)}
+.card:has(>.moment){min-block-size:max(22.5rem,55rem - 117vw)}
 .moment{position:relative;display:grid;grid-template-columns:minmax(0,1fr);gap:.6rem}
 .moment:empty{position:absolute}
 .moment figure{display:flex;align-items:center;gap:.8rem;margin:0;padding:.6rem;border:2px solid var(--button);border-radius:.8rem;background:var(--field)}
