@@ -28,7 +28,7 @@ test('every state of the page is written with the look of the team, loads nothin
     ['index.html', ...states.map((one) => `${one}.html`)].sort(),
   )
   const index = readFileSync(join(here.home, 'out/index.html'), 'utf8')
-  for (const state of states) expect(index).toContain(`<iframe src="${state}.html" sandbox`)
+  for (const state of states) expect(index).toContain(`<iframe src="${state}.html#piece" sandbox`)
 
   const all = await written('--out', 'out')
   for (const html of Object.values(all)) {

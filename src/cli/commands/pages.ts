@@ -12,11 +12,11 @@ import { counted } from '../io/text.ts'
 
 const indexTitle = 'The tap page in every state'
 
-/** All states side by side, each as wide as a phone. @param pages names and statuses are the daemon's own, so they need no escaping */
+/** All states side by side, each as wide as a phone, below the picture, which is the same in most. @param pages names and statuses are the daemon's own, so they need no escaping */
 const indexPage = (pages: readonly { readonly state: string; readonly status: number }[]): string => {
   const frames = pages.map(({ state, status }) => {
     const file = `${encodeURIComponent(state)}.html`
-    return `<figure><figcaption><a href="${file}">${shown(state)}</a> ${Number(status)}</figcaption><iframe src="${file}" sandbox loading="lazy" title="${shown(state)}"></iframe></figure>`
+    return `<figure><figcaption><a href="${file}">${shown(state)}</a> ${Number(status)}</figcaption><iframe src="${file}#piece" sandbox loading="lazy" title="${shown(state)}"></iframe></figure>`
   })
   return `<!doctype html>
 <html lang="en">

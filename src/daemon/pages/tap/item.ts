@@ -43,7 +43,7 @@ export function heading(content: TapPage, settings: PageSettings): Html {
   const { collection, edition, kind } = content.piece
   const { tamper: seal } = content
   const strings = stringsOf(settings)
-  return html`<h1 dir="auto">${titleOf(content, settings)}</h1>
+  return html`<h1 id="piece" dir="auto">${titleOf(content, settings)}</h1>
 ${collection && html`<p class="collection" dir="auto">${brief(collection, 300)}</p>`}
 ${(edition || seal || kind !== 'chip') && html`<dl class="facts">${ownerRow(content, settings)}${seal && tamperRow(seal, settings)}${edition && html`<div><dt>${strings.edition}</dt><dd><bdi>${brief(edition, 100)}</bdi></dd></div>`}</dl>`}`
 }

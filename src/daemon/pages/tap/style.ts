@@ -40,7 +40,7 @@ dt{font-size:.85rem;color:var(--soft)}
 .time{font-size:.9rem;font-variant-numeric:tabular-nums}
 [data-too-late]{color:var(--bad)}
 .wait{font-variant-numeric:tabular-nums}
-.wait [data-until]{font-size:1.3em;font-weight:700;white-space:nowrap}
+.wait [data-until]{font-size:1.3em;line-height:1;font-weight:700;white-space:nowrap}
 .still,.hero .poster{display:none}
 .broken{display:grid;place-items:center;inline-size:100%;block-size:100%;padding:1rem;color:var(--soft);text-align:center;font-size:.95rem;overflow:hidden}
 .artwork.broken{padding:0}
@@ -85,6 +85,7 @@ form~.room{flex:1 0 auto;align-content:start;min-block-size:var(--bar)}
 .choices .explain{display:flex;gap:.75rem;align-items:flex-start}
 .choices .artwork{inline-size:3.5rem;block-size:3.5rem}
 .choices .room{font-size:.9rem;line-height:1.4}
+.choices .room::after{padding-block-end:.4rem}
 [type=checkbox]{flex:none;inline-size:1.35rem;block-size:1.35rem;margin:0;accent-color:var(--button)}
 .field input{inline-size:100%;min-block-size:2.9rem;padding:.6rem min(.8rem,3vw);border:1.5px solid var(--edge);border-radius:.65rem;background:var(--field);color:var(--ink);font:inherit}
 ::placeholder{color:var(--soft);opacity:1}
