@@ -32,6 +32,9 @@ export interface TestMailServer {
   mails(): ReceivedMail[]
   /** The newest of `count` mails, once there are that many. */
   newest(count: number): Promise<ReceivedMail>
+  /** It accepts connections, and says nothing. */
+  pause(): void
+  resume(): void
   stop(): Promise<void>
 }
 
@@ -115,7 +118,10 @@ export async function startMailServer(): Promise<TestMailServer> {
       if (!mail) throw new Error('no mail')
       return mail
     },
+    pause: () => void exim.kill('SIGSTOP'),
+    resume: () => void exim.kill('SIGCONT'),
     stop: async () => {
+      exim.kill('SIGCONT')
       if (exim.exitCode === null && exim.signalCode === null) {
         exim.kill('SIGTERM')
         await once(exim, 'exit')

@@ -58,11 +58,11 @@ export function createMailServer(
       socketTimeout: withinMs,
     })
   }
-  async function within<T>(job: (transport: Transporter) => Promise<T>): Promise<T> {
+  async function within<T>(job: (transport: Transporter) => Promise<T>, ms = withinMs): Promise<T> {
     const transport = await open()
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`no answer within ${withinMs / 1000} s`)), withinMs)
+      timer = setTimeout(() => reject(new Error(`no answer within ${ms / 1000} s`)), ms)
     })
     try {
       return await Promise.race([job(transport), late])
@@ -91,7 +91,7 @@ export function createMailServer(
     },
     async check() {
       try {
-        await within((transport) => transport.verify())
+        await within((transport) => transport.verify(), Math.min(stepMs, withinMs))
         return undefined
       } catch (error) {
         return judge(error).reason

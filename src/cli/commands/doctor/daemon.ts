@@ -6,7 +6,7 @@ import { counted } from '../../io/text.ts'
 import { checkChains } from './chains.ts'
 import { checkApiKey, checkIdentity } from './credential.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
-import { checkBackup, checkRefusedTaps } from './service.ts'
+import { checkBackup, checkBadges, checkMail, checkRefusedTaps } from './service.ts'
 
 /** Network delay does not explain more than a minute. */
 const maxSkewMs = 60_000
@@ -137,6 +137,7 @@ const checkAdmin = async (ctx: CliContext, isQuick: boolean): Promise<Finding[]>
     // A credential for one team is told nothing of the log of all.
     ...(status.audit === null ? [] : [checkAudit(status.audit)]),
     checkBadges(status.badges),
+    ...checkMail(status.mail),
     ...status.webhooks.failed.map(({ id, reason }) =>
       warn('webhooks', `webhook ${id} is disabled: ${reason}`, `tapchip webhooks edit ${id} --enable`),
     ),
@@ -180,15 +181,6 @@ const checkKeySets = async (ctx: CliContext, count: number): Promise<Finding> =>
     'set new chips up with a key set of the derivation an10922',
   )
 }
-
-const checkBadges = ({ provider, trouble }: AnswerOf<'GET /admin/status'>['badges']): Finding =>
-  trouble === null
-    ? ok('badges', provider === 'poap' ? 'POAP answers, and accepts the account' : 'embedded')
-    : fail(
-        'badges',
-        trouble.replace(/\.$/, ''),
-        'check TAPCHIP_POAP_…, and that the daemon reaches POAP; codes stay good meanwhile',
-      )
 
 /** An earlier daemon does not report it. */
 export const describeServer = (server: NonNullable<AnswerOf<'GET /admin/status'>['database']['server']>) => {

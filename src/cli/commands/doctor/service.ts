@@ -65,3 +65,26 @@ export const checkRefusedTaps = async (ctx: CliContext): Promise<Finding[]> => {
     ),
   ]
 }
+
+export const checkBadges = ({ provider, trouble }: AnswerOf<'GET /admin/status'>['badges']): Finding =>
+  trouble === null
+    ? ok('badges', provider === 'poap' ? 'POAP answers, and accepts the account' : 'embedded')
+    : fail(
+        'badges',
+        trouble.replace(/\.$/, ''),
+        'check TAPCHIP_POAP_…, and that the daemon reaches POAP; codes stay good meanwhile',
+      )
+
+/** Nothing without a mail server, or from an earlier daemon. */
+export const checkMail = (mail: AnswerOf<'GET /admin/status'>['mail'] | undefined): Finding[] => {
+  if (!mail) return []
+  return [
+    mail.trouble === null
+      ? ok('mail', 'the mail server answers, and accepts the account')
+      : fail(
+          'mail',
+          mail.trouble,
+          'check TAPCHIP_SMTP_URL, and that the daemon reaches that server; mails wait for a day meanwhile',
+        ),
+  ]
+}

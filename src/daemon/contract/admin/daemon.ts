@@ -73,6 +73,8 @@ export const daemon = {
         }),
         /** Where new badge events are created. `trouble` says why that does not work; null if it does, or is not checked. */
         badges: z.object({ provider: z.enum(['embedded', 'poap']), trouble: z.string().nullable() }),
+        /** Null: none is configured. `trouble` as with badges. */
+        mail: z.object({ trouble: z.string().nullable() }).nullable(),
         /** Settings that have no effect or should be changed. */
         warnings: z.array(z.string()),
         /** Teams that sent transactions today or have waiting announcements; at most 100. */

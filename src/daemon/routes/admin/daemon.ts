@@ -17,6 +17,12 @@ const badgesStatus = async (
   return { provider: current.name, trouble: check ? ((await poap.trouble()) ?? null) : null }
 }
 
+const mailStatus = async (
+  { mailing }: Pick<Context, 'mailing'>,
+  check: boolean,
+): Promise<{ trouble: string | null } | null> =>
+  mailing ? { trouble: check ? ((await mailing.server.check()) ?? null) : null } : null
+
 const warningsOf = async (ctx: Context): Promise<string[]> => [
   ...startWarnings(ctx.config),
   ...(await proxyWarnings(ctx.metrics)),
@@ -38,6 +44,7 @@ export function daemonRoutes(app: FastifyInstance, ctx: Context): void {
         upgrade: ctx.upgrade ?? null,
         token: { name: holder.name, scopes: [...holder.scopes] },
         badges: await badgesStatus(ctx, query.check ?? false),
+        mail: await mailStatus(ctx, query.check ?? false),
         warnings: actor.ofTeam === undefined ? await warningsOf(ctx) : [],
         ...status,
       }
