@@ -34,6 +34,11 @@ export const nouns: readonly Noun[] = [
     ],
     ['refs', 'Query refs', () => import('./commands/refs.ts')],
     ['otps', 'Show and delete OTP codes', () => import('./commands/otps.ts')],
+    [
+      'reservations',
+      'See and release what is kept for people by e-mail',
+      () => import('./commands/reservations.ts'),
+    ],
     ['taps', 'List, count, follow and simulate taps', () => import('./commands/taps.ts')],
     [
       'nfc',

@@ -6,6 +6,7 @@ import { findReservationByLink } from '../../src/daemon/store/reservations/reser
 import { allSettled, testClock } from '../support/daemon.ts'
 import { startMailServer, type TestMailServer } from '../support/mail-server.ts'
 import { bob, carol, chips, openPhygitals, type Phygitals, phygitalSeed } from '../support/phygitals.ts'
+import { digitsIn, keep, pathIn, sendForm, show } from '../support/reservations.ts'
 import { Browser } from '../support/tap-browser.ts'
 
 let server: TestMailServer
@@ -21,25 +22,6 @@ afterAll(async () => {
   await p.close()
   await server.stop()
 })
-
-type Page = Awaited<ReturnType<Browser['tap']>>
-
-const sendForm = (browser: Browser, page: Page, fields: Record<string, string>) =>
-  browser.post('/t/reserve', { ref: page.ref, tap: page.query, ...fields })
-
-const show = async (browser: Browser, page: Page) => (await browser.load(page.parameters)).answer.body
-const digitsIn = (text: string) => /\b\d{6}\b/.exec(text)?.[0] ?? ''
-const pathIn = (text: string) => /\/t\/keep\/[A-Za-z0-9_-]{32}/.exec(text)?.[0] ?? ''
-
-/** Keeps what a tap allows, up to the link. */
-async function keep(browser: Browser, page: Page, email: string) {
-  const before = server.mails().length
-  expect((await sendForm(browser, page, { email })).statusCode).toBe(303)
-  const code = digitsIn((await server.newest(before + 1)).text)
-  const kept = await sendForm(browser, page, { code })
-  expect(kept.statusCode).toBe(303)
-  return pathIn((await server.newest(before + 2)).text)
-}
 
 describe('a piece kept by e-mail', () => {
   test('is kept with six digits, shown to others as kept, and goes to the wallet that the link names', async () => {
@@ -125,7 +107,7 @@ describe('what bounds it', () => {
 
   test('after 90 days the address is forgotten, the piece free, and the link says so', async () => {
     const browser = new Browser(p)
-    const path = await keep(browser, await browser.tap(chips.jacket(15), 1), 'late@example.org')
+    const path = await keep(server, browser, await browser.tap(chips.jacket(15), 1), 'late@example.org')
     clock.advance('89d')
     expect((await p.app.inject({ url: path })).statusCode).toBe(200)
     clock.advance('2d')
@@ -146,7 +128,7 @@ describe('what bounds it', () => {
   test('a chip that is disabled and enabled again releases the piece, and the link says so', async () => {
     const uid = chips.jacket(16)
     const browser = new Browser(p)
-    const path = await keep(browser, await browser.tap(uid, 1), 'released@example.org')
+    const path = await keep(server, browser, await browser.tap(uid, 1), 'released@example.org')
     const other = new Browser(p)
     expect(await other.states(await other.tap(uid, 2))).toMatchObject({ 'claim-0': { reason: 'kept' } })
     for (const act of ['disable', 'enable'])

@@ -159,6 +159,8 @@ describe("an operator's day", () => {
     const { id } = await json('links create --label Care --base-url https://care.example/')
     await did('links list')
     await did(`links remove ${id} --yes`)
+    expect(await json('reservations list')).toEqual([])
+    await did('reservations release 1 --yes', { codes: [1] })
     await did(`pages preview --out ${join(home, 'pages')}`)
     await did(`pages strings export --out ${join(home, 'words.json')}`)
     await did(`pages strings import --file ${join(home, 'words.json')}`)

@@ -83,6 +83,27 @@ const seedOf = (spares: number) => ({
   ],
 })
 
+/** A piece that the first team keeps for somebody. @returns its ID */
+export async function reservationOf(
+  { ctx }: Pick<Awaited<ReturnType<typeof openPhygitals>>, 'ctx'>,
+  { uid, tapId }: { uid: string; tapId: number },
+): Promise<number> {
+  const chipUid = BigInt(`0x${uid}`).toString()
+  const team = await ctx.db.read
+    .selectFrom('teams')
+    .select('id')
+    .where('name', '=', 'Acme')
+    .executeTakeFirstOrThrow()
+  const [at, endsAt] = ['2026-01-01T00:00:00.000Z', '2999-01-01T00:00:00.000Z']
+  const kept = {
+    ...{ tapId, chipUid, teamId: team.id, tokenRow: null, round: 0, state: 'kept' as const },
+    ...{ address: Buffer.from('sealed'), addressHash: 'hash', language: 'en', nonce: `n${tapId}` },
+    ...{ codeUntil: at, asks: 1, tries: 1, claims: 1, left: 1, keptAt: at, endsAt, createdAt: at },
+  }
+  await ctx.db.write((trx) => trx.insertInto('reservations').values(kept).execute())
+  return tapId
+}
+
 /** @param env of the daemon, such as another address of its database @param spares chips for requests that use one up */
 export async function openWorld(env: Record<string, string>, spares = 1500) {
   const p = await openPhygitals({ seed: seedOf(spares), env })
@@ -447,6 +468,10 @@ export async function openWorld(env: Record<string, string>, spares = 1500) {
         baseUrl: 'https://other.example/',
       })
       return { url: `/admin/links/${id}`, ...ofAdmin }
+    },
+    'DELETE /admin/reservations/:id': async () => {
+      const kept = await reservationOf(p, { uid: spare(0), tapId: 1_000_000 + next() })
+      return { url: `/admin/reservations/${kept}`, ...ofAdmin }
     },
     'POST /admin/badge-events/:id/approve': async () => ({
       ...{ url: `/admin/badge-events/${await badgeEvent()}/approve`, ...ofAdmin },

@@ -17,6 +17,7 @@ import { liveEvents } from './admin/live-events.ts'
 import { nfc } from './admin/nfc.ts'
 import { nfcJournal } from './admin/nfc-journal.ts'
 import { pages } from './admin/pages.ts'
+import { reservations } from './admin/reservations.ts'
 import { tapPulse } from './admin/tap-pulse.ts'
 import { taps } from './admin/taps.ts'
 import { teams } from './admin/teams.ts'
@@ -64,6 +65,7 @@ export const endpoints = {
   ...adminChipsApply,
   ...adminItems,
   ...links,
+  ...reservations,
   ...adminBadgeEvents,
   ...eventRates,
   ...contracts,

@@ -17,6 +17,6 @@ export async function assertNotKept(
   if (type !== 'PHYGITAL_CLAIM' || isKept || !(await isClaimKept(db, { uid, tokenRow, now }))) return
   throw new DomainError(
     'claim_kept',
-    'Somebody keeps this token by e-mail until they name a wallet. The code is still good. To release it, the team disables the chip and enables it again.',
+    'Somebody keeps this token by e-mail until they name a wallet. The code is still good. The team can release it: tapchip reservations release.',
   )
 }

@@ -236,7 +236,10 @@ export async function spendCode(trx: Queries, deps: Finding, code: string, now: 
   if (await takeCode(trx, spendingOf(otp), now)) {
     // Only now: taking the code locks the chip, so that nobody can keep its claim at the same moment.
     await assertNotKept(trx, otp, now)
-    if (otp.isKept) await settleKept(trx, { tapId: otp.tapId, isClaim: otp.type === 'PHYGITAL_CLAIM', now })
+    const settled = { tapId: otp.tapId, isClaim: otp.type === 'PHYGITAL_CLAIM', now }
+    // Released at the same moment.
+    if (otp.isKept && !(await settleKept(trx, settled)))
+      throw new DomainError('otp_expired', `It is no longer kept. ${tapAgain}`)
     return
   }
   assertGood(await findOtp(trx, deps, code), now)

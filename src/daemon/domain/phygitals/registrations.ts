@@ -6,12 +6,13 @@ import {
   findClaimRegistration,
   putClaimRegistration,
 } from '../../store/phygitals/claim-registrations.ts'
-import type { LocatedToken, TokenLocation } from '../../store/phygitals/tokens.ts'
+import { type LocatedToken, setClaimedAt, type TokenLocation } from '../../store/phygitals/tokens.ts'
 import { isLaterTap } from '../../store/taps/taps.ts'
 import { chainOf } from '../chain/read-chain.ts'
 import { type Asker, resolveRecipient } from '../chain/recipients.ts'
-import { type Otp, presentCode, spendCode } from '../codes/otps.ts'
+import { type Otp, spendCode } from '../codes/otps.ts'
 import { DomainError, notFound } from '../errors/errors.ts'
+import { presentClaim } from '../reservations/holder.ts'
 import { iso } from '../time/time.ts'
 import { assertUsable } from './check-move.ts'
 import {
@@ -87,7 +88,7 @@ export async function registerClaimByCode<T>(
   to: string,
   answer: (trx: Queries, registration: ClaimRegistration) => Promise<T>,
 ): Promise<T> {
-  const otp = await presentCode(deps, code, 'PHYGITAL_CLAIM')
+  const otp = await presentClaim(deps, code)
   const chip = await chipOfCode(deps.db, otp)
   const { target, recipient } = await resolveTarget(deps, { chip: chip.uid }, chip, to)
   await assertStillUsable(deps, tokenInfoOf(target))
@@ -183,7 +184,7 @@ const audit = async (
  * Called within the write. @throws DomainError registration_missing, registration_same_tap, registration_early,
  * registration_expired
  */
-export async function assertSecondTap(
+async function assertSecondTap(
   trx: Queries,
   { token, recipient, otp, now }: { token: LocatedToken; recipient: string; otp: Otp; now: string },
 ): Promise<void> {
@@ -210,4 +211,13 @@ export async function assertSecondTap(
       'registration_early',
       `The registration of ${recipient} becomes valid at ${row.allowedAt}. Wait until then. ${stillGood}`,
     )
+}
+
+/** A code claims the token, within the write. @throws DomainError as assertSecondTap */
+export async function settleClaim(
+  trx: Queries,
+  claim: { token: LocatedToken; recipient: string; otp: Otp; now: string },
+): Promise<void> {
+  await assertSecondTap(trx, claim)
+  await setClaimedAt(trx, claim.token.id, claim.now)
 }

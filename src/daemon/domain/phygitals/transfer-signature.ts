@@ -9,11 +9,12 @@ import { keepSignature, signatureOf } from '../../store/taps/codes.ts'
 import { endClaimsOfToken } from '../../store/taps/recorded-taps.ts'
 import { chainOf, readChain } from '../chain/read-chain.ts'
 import { resolveRecipient } from '../chain/recipients.ts'
-import { findOtp, presentCode, spendCode } from '../codes/otps.ts'
+import { findOtp, spendCode } from '../codes/otps.ts'
 import { conflict, DomainError } from '../errors/errors.ts'
+import { presentClaim } from '../reservations/holder.ts'
 import { iso } from '../time/time.ts'
 import { checkMove } from './check-move.ts'
-import { assertSecondTap } from './registrations.ts'
+import { settleClaim } from './registrations.ts'
 import { type SignedClaim, signClaim } from './sign-claim.ts'
 import {
   chipOfCode,
@@ -103,7 +104,7 @@ async function signAndSpend(
   { code, actor }: { code: string; actor: Actor },
   to: string,
 ): Promise<TransferSignature> {
-  const otp = await presentCode(deps, code, 'PHYGITAL_CLAIM')
+  const otp = await presentClaim(deps, code)
   const chip = await chipOfCode(deps.db, otp)
   return retryWhileTaken(async () => {
     const { target, recipient } = await resolveTarget(deps, { chip: chip.uid }, chip, to)
@@ -114,7 +115,7 @@ async function signAndSpend(
       const now = iso(deps.clock.now())
       await spendCode(trx, deps, code, now)
       const token = await settleTarget(trx, deps, target, true)
-      await assertSecondTap(trx, { token, recipient, otp, now })
+      await settleClaim(trx, { token, recipient, otp, now })
       await endClaimsOfToken(trx, token.id, now)
       await deleteClaimRegistrationsOf(trx, token.id)
       const chips = await uidsOfToken(trx, token.id)

@@ -19,13 +19,14 @@ import { endClaimsOfToken } from '../../store/taps/recorded-taps.ts'
 import { type ChargedTo, recordForTeam } from '../chain/budget.ts'
 import { type Asker, resolveRecipient } from '../chain/recipients.ts'
 import { subjectOf } from '../chain/transactions.ts'
-import { type Otp, presentCode, spendCode } from '../codes/otps.ts'
+import { type Otp, spendCode } from '../codes/otps.ts'
 import { DomainError, notFound } from '../errors/errors.ts'
+import { presentClaim } from '../reservations/holder.ts'
 import { type BudgetClock, iso } from '../time/time.ts'
 import type { WebhookEvents } from '../webhooks/events.ts'
 import { checkMove, type Move } from './check-move.ts'
 import { type OwnMove, ownCall } from './own-move.ts'
-import { assertSecondTap } from './registrations.ts'
+import { settleClaim } from './registrations.ts'
 import {
   chipOfCode,
   locationOf,
@@ -77,7 +78,7 @@ export async function transferByCode(
   { code, ...requester }: Requester & { code: string },
   to: string,
 ): Promise<number> {
-  const otp = await presentCode(deps, code, 'PHYGITAL_CLAIM')
+  const otp = await presentClaim(deps, code)
   const chip = await chipOfCode(deps.db, otp)
   return moveOrMint(deps, {
     rateKey: { chip: chip.uid },
@@ -109,7 +110,7 @@ async function tryMoveOrMint(deps: TransferDeps, request: MoveOrMint): Promise<n
     if (authority) await spendCode(trx, deps, authority.code, now)
     else await holdChip(trx, chip.uid)
     const token = await settleTarget(trx, deps, target, false)
-    if (authority) await assertSecondTap(trx, { token, recipient, otp: authority.otp, now })
+    if (authority) await settleClaim(trx, { token, recipient, otp: authority.otp, now })
     return record(trx, deps, { token, recipient, move, chipUid: chip.uid, ...requester })
   })
 }
@@ -158,10 +159,7 @@ export async function record(
   return id
 }
 
-/**
- * The first request mints the token to its recipient; the next one transfers it, even if it was checked before the
- * mint was mined.
- */
+/** The first request mints the token; the next one transfers it, even if checked before the mint was mined. */
 export async function isMinted(trx: Queries, { mintTransactionId }: LocatedToken): Promise<boolean> {
   const mint = mintTransactionId === null ? undefined : await findTransaction(trx, mintTransactionId)
   return mint !== undefined && (mint.settledAt === null || mint.state === 'confirmed')

@@ -1,8 +1,10 @@
+import type { Chains } from '../../chain/chains.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import { holdChip } from '../../store/chips/chip-records.ts'
 import { findChip } from '../../store/chips/chips.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import type { Db } from '../../store/database/database.ts'
+import { findToken, type LocatedToken } from '../../store/phygitals/tokens.ts'
 import { lastMailOf, queueMail } from '../../store/reservations/mails.ts'
 import {
   askReservation,
@@ -19,6 +21,7 @@ import { findOtp, spendCode } from '../codes/otps.ts'
 import type { Seals } from '../codes/seals.ts'
 import { DomainError } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
+import { endIfMoved, holderOf } from './holder.ts'
 import { countMailOf } from './quotas.ts'
 import {
   addressHashOf,
@@ -36,6 +39,7 @@ export interface KeepDeps {
   box: SecretBox
   seals: Seals
   clock: Clock
+  chains: Chains
   config: { keepTapsDays: number | 'off' }
 }
 
@@ -117,6 +121,7 @@ export async function keepByCode(
   const time = clock.now()
   const now = iso(time)
   const nonce = newNonce()
+  const holder = await holderOf(deps, tap.tokenRow)
   const kept = await deps.db.write(async (trx) => {
     await holdChip(trx, tap.uid)
     const row = await countTry(trx, { tapId: tap.tapId, now, maxTries })
@@ -134,9 +139,13 @@ export async function keepByCode(
     const chip = await findChip(trx, tap.uid)
     const endsAt = iso(time + daysKept(deps.config) * dayMs)
     await addCodes(trx, { id: tap.tapId, codes: storedCodes({ by: 'kept', until: endsAt, subjects }) })
-    const claims = subjects.some(({ type }) => type === 'PHYGITAL_CLAIM') ? 1 : 0
+    const hasClaim = subjects.some(({ type }) => type === 'PHYGITAL_CLAIM')
+    const tokenRow = chip?.tokenRow ?? null
+    const token = tokenRow === null ? undefined : await findToken(trx, tokenRow)
     const change = {
-      ...{ round: chip?.claimRound ?? null, tokenRow: chip?.tokenRow ?? null, claims, nonce },
+      ...{ round: chip?.claimRound ?? null, tokenRow, nonce, holder: hasClaim ? holder : null },
+      // What somebody has claimed before cannot be locked by whoever taps it once.
+      claims: hasClaim ? (isShared(token) ? 2 : 1) : 0,
       ...{ left: subjects.length, keptAt: now, endsAt, linkHash: linkHashOf(linkOf(box, nonce)) },
     }
     if (!(await keepReservation(trx, tap.tapId, change))) throw codeOver()
@@ -152,6 +161,10 @@ export async function keepByCode(
   if (kept === 'over') throw codeOver()
   throw new DomainError('mail_code_wrong', `This is not the code. ${kept} more can be entered.`)
 }
+
+/** Its claim can be kept, but whoever taps it and names a wallet goes first. */
+export const isShared = (token: Pick<LocatedToken, 'claimedAt'> | undefined): boolean =>
+  token?.claimedAt != null
 
 /** Codes end with their tap. */
 export const daysKept = ({ keepTapsDays }: KeepDeps['config']): number =>
@@ -195,12 +208,22 @@ export interface OwnReservation {
   triesLeft: number
 }
 
+export interface ReservationReadDeps {
+  db: Pick<Db, 'read' | 'write'>
+  box: SecretBox
+  clock: { now(): number }
+  chains: Chains
+}
+
 /** @returns the tap's own reservation, and whether the claim is kept for somebody else */
 export async function reservationsOf(
-  { db, box, clock }: { db: Pick<Db, 'read'>; box: SecretBox; clock: { now(): number } },
+  deps: ReservationReadDeps,
   tap: TapOfChip,
 ): Promise<{ own: OwnReservation | undefined; isKeptByOther: boolean }> {
-  const rows = await reservationsOfPage(db.read, keyOf(tap, clock.now()))
+  const { db, box, clock } = deps
+  const found = await reservationsOfPage(db.read, keyOf(tap, clock.now()))
+  const moved = await Promise.all(found.map((one) => endIfMoved(deps, one)))
+  const rows = moved.includes(true) ? found.filter((_, index) => !moved[index]) : found
   const row = rows.find(({ tapId }) => tapId === tap.tapId)
   const isKeptByOther = rows.some(({ tapId }) => tapId !== tap.tapId)
   if (!row) return { own: undefined, isKeptByOther }

@@ -8,7 +8,7 @@ import { pageOfChip } from '../../store/tap-page/tap-pages.ts'
 import { type Brand, brandOf } from '../access/brand.ts'
 import { imagePlace } from '../badge-events/public-event.ts'
 import { assetsOf, linkedToken } from '../chips/chip-record.ts'
-import { reservationsOf } from '../reservations/keep.ts'
+import { type ReservationReadDeps, reservationsOf } from '../reservations/keep.ts'
 import { iso } from '../time/time.ts'
 import { type ActionDeps, actionsOf, type PageFacts, shownBadges } from './actions.ts'
 import { calendarQuery } from './calendar.ts'
@@ -57,10 +57,11 @@ const noBrand: Brand = { name: null, color: null, background: null, logoUrl: nul
 
 /** The current state of a page's chip. */
 export async function factsOf(
-  { db, box, clock }: Pick<BuildDeps, 'db' | 'box' | 'clock'>,
+  deps: ReservationReadDeps,
   visit: Visit,
   cookies: readonly string[],
 ): Promise<PageFacts> {
+  const { db, clock } = deps
   const { read } = db
   const { tap } = visit
   const { tokenRow } = tap
@@ -72,7 +73,7 @@ export async function factsOf(
     Promise.all(shownBadges(carried).map(({ id }) => imagePlace({ db }, id))),
   ])
   const reservations = page?.hasReservations
-    ? await reservationsOf({ db, box, clock }, tap)
+    ? await reservationsOf(deps, tap)
     : { own: undefined, isKeptByOther: false }
   return { visit, carried, page, token, registrations, images, cookies, reservations }
 }

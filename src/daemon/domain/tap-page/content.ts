@@ -129,7 +129,8 @@ export type ClosedReason =
 
 /** Keeping what the tap allows for a person without a wallet, by e-mail. `email`: what this page was given. */
 export type Reserve =
-  | { is: 'open'; email?: string; failure?: Failure }
+  /** `isShared`: it was claimed before, so whoever taps it can still claim it. */
+  | { is: 'open'; email?: string; failure?: Failure; isShared: boolean }
   /** A code was mailed; `until`: ISO 8601. */
   | {
       is: 'asked'
@@ -140,7 +141,7 @@ export type Reserve =
       failure?: Failure
     }
   /** `until`: ISO 8601. */
-  | { is: 'kept'; mail: 'queued' | 'sent' | 'failed'; until: string }
+  | { is: 'kept'; mail: 'queued' | 'sent' | 'failed'; until: string; isShared: boolean }
   /** Kept with another tap: whoever has the address can ask for another link. `isAsked`: a mail may be on its way. */
   | { is: 'elsewhere'; email?: string; isAsked?: boolean; failure?: Failure }
 

@@ -1,8 +1,9 @@
 import type { Actor } from '../../store/audit/audit.ts'
-import { findReservationByLink } from '../../store/reservations/reservations.ts'
+import { findReservationByLink, isOvertaken } from '../../store/reservations/reservations.ts'
 import { findTap } from '../../store/taps/recorded-taps.ts'
 import { issuedCodes } from '../codes/seals.ts'
 import { DomainError } from '../errors/errors.ts'
+import { endIfMoved } from '../reservations/holder.ts'
 import { linkHashOf } from '../reservations/secrets.ts'
 import { iso } from '../time/time.ts'
 import { type ActDeps, actOnce } from './act.ts'
@@ -30,13 +31,15 @@ export type Found = { is: 'kept'; visit: Visit; until: string } | { is: 'ended' 
 type KeptDeps = ActDeps & BuildDeps
 
 /** Uses nothing up, however often a mail scanner asks. @param secret of the link */
-export async function findKept({ db, seals, clock }: KeptDeps, secret: string): Promise<Found> {
+export async function findKept(deps: KeptDeps, secret: string): Promise<Found> {
+  const { db, seals, clock } = deps
   const row = await findReservationByLink(db.read, { linkHash: linkHashOf(secret) })
   if (!row || row.endsAt === null) return { is: 'unknown' }
   const tap = await findTap(db.read, row.tapId)
   const codes = tap && issuedCodes(seals, { id: tap.tapId, at: tap.at }, tap.codes, 'kept')
-  const isOver = row.state === 'ended' || row.endsAt <= iso(clock.now())
+  const isOver = row.state === 'ended' || row.endsAt <= iso(clock.now()) || (await isOvertaken(db.read, row))
   if (!codes || isOver || tap.isEnded || tap.disabledAt !== null) return { is: 'ended' }
+  if (await endIfMoved(deps, row)) return { is: 'ended' }
   const { endsAt: until } = row
   return { is: 'kept', until, visit: { tap, ref: '', links: [], codes, expiresAt: until } }
 }

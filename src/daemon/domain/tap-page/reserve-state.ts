@@ -1,4 +1,4 @@
-import type { OwnReservation } from '../reservations/keep.ts'
+import { isShared, type OwnReservation } from '../reservations/keep.ts'
 import type { PageFacts } from './actions.ts'
 import type { Action, Failure, Reserve } from './content.ts'
 
@@ -17,16 +17,21 @@ export const keepable = (actions: readonly Action[]): Action[] => {
 
 /** @returns undefined if there is nothing to keep */
 export function reserveOn(
-  { reservations: { own, isKeptByOther } }: PageFacts,
+  { token, reservations: { own, isKeptByOther } }: PageFacts,
   actions: readonly Action[],
   tried: TriedReserve | undefined,
 ): Reserve | undefined {
   const last = tried && { ...(tried.email === undefined ? {} : { email: tried.email }), ...failed(tried) }
-  if (own?.row.state === 'kept') return { is: 'kept', mail: own.mail, until: own.row.endsAt ?? '' }
+  if (own?.row.state === 'kept')
+    return { is: 'kept', mail: own.mail, until: own.row.endsAt ?? '', isShared: own.row.claims === 2 }
   if (tried?.isLink) return { is: 'elsewhere', ...last, isAsked: tried.failure === undefined }
   if (keepable(actions).length === 0) return isKeptByOther ? { is: 'elsewhere' } : undefined
-  return own && isWaiting(own) ? asked(own, tried) : { is: 'open', ...last }
+  if (own && isWaiting(own)) return asked(own, tried)
+  return { is: 'open', ...last, isShared: isShared(token) && hasClaim(actions) }
 }
+
+const hasClaim = (actions: readonly Action[]): boolean =>
+  keepable(actions).some(({ kind }) => kind === 'claim' || kind === 'register')
 
 const failed = ({ failure }: TriedReserve) => (failure === undefined ? {} : { failure })
 

@@ -29,9 +29,11 @@ type FormOf = (action: 'reserve' | 'reserve-again', inside: Html) => Html
 function body(reserve: Reserve, strings: Strings, form: FormOf): Html {
   const texts = strings.reserve
   switch (reserve.is) {
-    case 'open':
+    case 'open': {
+      const explained = reserve.isShared ? `${texts.explain} ${texts.shared}` : texts.explain
       return html`${form('reserve', emailField(reserve, texts, texts.send))}
-${room(strings, texts.explain, problem(reserve, strings), reserve.failure && 'failed', html`&#10;${texts.again}&#10;&#10;&#10;`)}`
+${room(strings, explained, problem(reserve, strings), reserve.failure && 'failed', html`&#10;${texts.again}&#10;&#10;&#10;`)}`
+    }
     case 'asked': {
       const email = html`<bdi class="name">${brief(reserve.email, 254)}</bdi>`
       const said = reserve.mail === 'failed' ? texts.bounced({ email }) : texts.sent({ email })
@@ -50,7 +52,7 @@ ${form('reserve-again', emailField(reserve, texts, texts.resend))}</details>`
       const day = reserve.until
       const isBounced = reserve.mail === 'failed'
       const text = isBounced ? texts.keptBounced({ day }) : texts.kept({ day })
-      return html`<div class="room">${status(html`<p>${text}</p>`, 'confirmed')}</div>`
+      return html`<div class="room">${status(html`<p>${text}</p>${reserve.isShared && html`<p>${texts.shared}</p>`}`, 'confirmed')}</div>`
     }
     case 'elsewhere': {
       const link = html`<input type="hidden" name="link" value="1">${emailField(reserve, texts, texts.link)}`

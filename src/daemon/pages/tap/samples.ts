@@ -132,6 +132,10 @@ export function samples(now: Date): Sample[] {
     action('register', first, { waitSeconds: 600 }),
     action('claim', second),
   ]
+  const asked = {
+    ...{ is: 'asked' as const, email: 'mira@example.org', mail: 'sent' as const },
+    ...{ triesLeft: 4, until: after(600) },
+  }
   const unminted: Piece = { ...jacket, kind: 'item', token: undefined, owner: undefined }
   const video = { url: 'https://media.example/jacket.mp4', poster: 'https://media.example/jacket.webp' }
   return [
@@ -172,12 +176,15 @@ export function samples(now: Date): Sample[] {
     good('seal-opened', [action('claim', isOpen)], {
       tamper: { is: 'open', since: '2026-05-02T09:30:00.000Z' },
     }),
-    good('reserve', [action('claim', isOpen)], { reserve: { is: 'open' } }),
+    good('reserve', [action('claim', isOpen)], { reserve: { is: 'open', isShared: false } }),
     good('reserve-code', [action('claim', isOpen)], {
-      reserve: { is: 'asked', email: 'mira@example.org', mail: 'sent', triesLeft: 5, until: after(600) },
+      reserve: asked,
+    }),
+    good('reserve-wrong', [action('claim', isOpen)], {
+      reserve: { ...asked, triesLeft: 3, failure: { code: 'mail_code_wrong' } },
     }),
     good('reserve-kept', [action('claim', { is: 'closed', reason: 'kept-here' })], {
-      reserve: { is: 'kept', mail: 'sent', until: after(7_776_000) },
+      reserve: { is: 'kept', mail: 'sent', until: after(7_776_000), isShared: false },
     }),
     good('reserve-elsewhere', [action('claim', { is: 'closed', reason: 'kept' })], {
       reserve: { is: 'elsewhere' },

@@ -16,6 +16,7 @@ import { keySetRoutes } from './key-sets.ts'
 import { linkRoutes } from './links.ts'
 import { nfcRoutes } from './nfc.ts'
 import { pageRoutes } from './pages.ts'
+import { reservationRoutes } from './reservations.ts'
 import { tapRoutes } from './taps.ts'
 import { teamRoutes } from './teams.ts'
 import { transactionRoutes } from './transactions.ts'
@@ -31,6 +32,7 @@ export function adminRoutes(app: FastifyInstance, ctx: Context): void {
   adminChipRoutes(app, ctx)
   adminItemRoutes(app, ctx)
   linkRoutes(app, ctx)
+  reservationRoutes(app, ctx)
   adminBadgeEventRoutes(app, ctx)
   eventRateRoutes(app, ctx)
   contractRoutes(app, ctx)

@@ -10,7 +10,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .$call(required('integer', 'teamId asks tries claims left'))
     .$call(optional('integer', 'tokenRow round'))
     .$call(optional('blob', 'address'))
-    .$call(optional('text', 'addressHash keptAt endsAt endedAt linkHash'))
+    .$call(optional('text', 'addressHash keptAt endsAt endedAt linkHash holder'))
     .$call(createdAt)
     .modifyEnd(strict)
     .execute()
@@ -49,5 +49,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .$call(required('integer', 'count'))
     .modifyEnd(strictClustered)
     .execute()
+  // Somebody claimed it by a tap: nobody can lock it by keeping it then.
+  await db.schema.alterTable('tokens').addColumn('claimedAt', 'text').execute()
   await db.schema.createIndex('mailQuotasByEnd').on('mailQuotas').column('until').execute()
 }

@@ -83,6 +83,12 @@ const mint = statement<{ id: number; transactionId: number }>()((db, p) =>
 export const setMintTransaction = (db: Queries, id: number, transactionId: number) =>
   mint.run(db, { id, transactionId })
 
+const claim = statement<{ id: number; at: string }>()((db, p) =>
+  db.updateTable('tokens').set({ claimedAt: p.at }).where('id', '=', p.id),
+)
+/** A code of a tap claimed it. */
+export const setClaimedAt = (db: Queries, id: number, at: string) => claim.run(db, { id, at })
+
 const describe = statement<{ id: number; metadata: string | null }>()((db, p) =>
   db.updateTable('tokens').set({ metadata: p.metadata }).where('id', '=', p.id),
 )

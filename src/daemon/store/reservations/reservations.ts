@@ -61,7 +61,7 @@ export const keepReservation = (
   tapId: number,
   kept: Pick<
     ReservationRow,
-    'round' | 'tokenRow' | 'claims' | 'left' | 'keptAt' | 'endsAt' | 'nonce' | 'linkHash'
+    'round' | 'tokenRow' | 'claims' | 'left' | 'keptAt' | 'endsAt' | 'nonce' | 'linkHash' | 'holder'
   >,
 ): Promise<boolean> =>
   once(
@@ -120,16 +120,17 @@ const keepsClaim = statement<OfChip>()((db, p) =>
 /** True if the claim of a chip or token is kept for somebody. */
 export const isClaimKept = keepsClaim.exists
 
-/** Something went to a wallet. Forgets the address with the last of it. */
+/** Something went to a wallet. Forgets the address with the last of it. @returns false if nothing is kept any more */
 export async function settleKept(
   db: Queries,
   { tapId, isClaim, now }: { tapId: number; isClaim: boolean; now: string },
-): Promise<void> {
-  await affected(
+): Promise<boolean> {
+  const isKept = await once(
     db
       .updateTable('reservations')
       .set((e) => ({ left: e('left', '-', 1), ...(isClaim ? { claims: 0 } : {}) }))
       .where('tapId', '=', tapId)
+      .where('state', '=', 'kept')
       .where('left', '>', 0),
   )
   await affected(
@@ -140,6 +141,7 @@ export async function settleKept(
       .where('state', '=', 'kept')
       .where('left', '=', 0),
   )
+  return isKept
 }
 
 const forgotten = { address: null, addressHash: null }
@@ -186,31 +188,46 @@ export const endReservations = (
       ),
   )
 
-/** Ends what something else has ended: a transfer by the team, another token, a chip that was disabled or removed. */
+/** Something else has ended it: a transfer, another token, a chip that was disabled or removed. */
+const overtaken = (db: Queries) =>
+  db
+    .selectFrom('reservations')
+    .leftJoin('chips', 'chips.uid', 'reservations.chipUid')
+    .select('reservations.tapId')
+    .where('reservations.state', '=', 'kept')
+    .where((e) =>
+      e.or([
+        e('chips.uid', 'is', null),
+        e('reservations.tapId', '<=', e.fn.coalesce('chips.endedTap', e.lit(-1))),
+        e.and([
+          e('reservations.claims', '>', 0),
+          e('reservations.left', '=', 1),
+          e('reservations.round', '!=', e.ref('chips.claimRound')),
+        ]),
+      ]),
+    )
+
+const isOver = statement<{ tapId: number }>()((db, p) =>
+  overtaken(db).where('reservations.tapId', '=', p.tapId),
+)
+export const isOvertaken = isOver.exists
+
 export const endOvertaken = (db: Queries, { now, limit }: { now: string; limit: number }): Promise<number> =>
   affected(
     db
       .updateTable('reservations')
       .set({ state: 'ended', endedAt: now, ...forgotten })
-      .where('tapId', 'in', (of) =>
-        of
-          .selectFrom('reservations')
-          .leftJoin('chips', 'chips.uid', 'reservations.chipUid')
-          .select('reservations.tapId')
-          .where('reservations.state', '=', 'kept')
-          .where((e) =>
-            e.or([
-              e('chips.uid', 'is', null),
-              e.not(isUsable(e)),
-              e.and([
-                e('reservations.claims', '=', 1),
-                e('reservations.left', '=', 1),
-                e('reservations.round', '!=', e.ref('chips.claimRound')),
-              ]),
-            ]),
-          )
-          .limit(limit),
-      ),
+      .where('tapId', 'in', overtaken(db).limit(limit)),
+  )
+
+/** @returns false if nothing is kept (any more) */
+export const endReservation = (db: Queries, tapId: number, now: string): Promise<boolean> =>
+  once(
+    db
+      .updateTable('reservations')
+      .set({ state: 'ended', endedAt: now, ...forgotten })
+      .where('tapId', '=', tapId)
+      .where('state', '=', 'kept'),
   )
 
 /** Deletes what ended before, with its link. */

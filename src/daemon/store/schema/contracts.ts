@@ -47,6 +47,8 @@ export interface TokensTable {
   /** First owner, from a seed. The chain knows later owners. */
   owner: string | null
   mintTransactionId: number | null
+  /** When a code of a tap last claimed it; null: never, as far as is known. */
+  claimedAt: string | null
   /** JSON of marketplace metadata. */
   metadata: string | null
   createdAt: string

@@ -24,7 +24,7 @@ export interface ReservationsTable {
   asks: number
   /** Codes that were entered since the last mail. */
   tries: number
-  /** 1: it keeps the claim of the chip's token. */
+  /** 1: it keeps the claim of the chip's token. 2: whoever taps the chip can still claim it, which ends this. */
   claims: number
   /** Things that have no wallet yet. */
   left: number
@@ -32,6 +32,8 @@ export interface ReservationsTable {
   endsAt: string | null
   endedAt: string | null
   linkHash: string | null
+  /** EIP-55; who owned the token when it was kept. Null: nobody, or it could not be told. */
+  holder: string | null
   createdAt: string
 }
 

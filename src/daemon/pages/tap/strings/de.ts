@@ -171,6 +171,8 @@ export const de: Messages = {
     title: 'Noch keine Wallet?',
     explain:
       'Es wird für Sie aufgehoben, bis Sie eine haben. Sie bekommen eine Mail mit sechs Ziffern und danach eine mit einem Link.',
+    shared:
+      'Es hat einen Besitzer: Wer vor Ihnen sein Telefon an den Chip hält und eine Wallet eingibt, geht vor.',
     email: 'E-Mail-Adresse',
     emailHint: 'name@beispiel.de',
     send: 'Per E-Mail aufheben',
@@ -200,7 +202,7 @@ export const de: Messages = {
     ended: {
       title: 'Das wird nicht mehr für Sie aufgehoben',
       advice:
-        'Die Zeit ist vorbei, oder das Team hat es freigegeben. Halten Sie Ihr Telefon noch einmal an den Chip.',
+        'Die Zeit ist vorbei, es gehört jemand anderem, oder das Team hat es freigegeben. Halten Sie Ihr Telefon noch einmal an den Chip.',
     },
     unknown: {
       title: 'Dieser Link gilt nicht mehr',

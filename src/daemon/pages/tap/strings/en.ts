@@ -160,6 +160,7 @@ export const en = {
     title: 'No wallet yet?',
     explain:
       'It can be kept for you until you have one. You get a mail with six digits, and then one with a link.',
+    shared: 'It has an owner: whoever holds a phone to it and enters a wallet before you goes first.',
     email: 'Email address',
     emailHint: 'name@example.com',
     send: 'Keep it by email',
@@ -187,7 +188,8 @@ export const en = {
     button: 'Send it to this wallet',
     ended: {
       title: 'This is no longer kept for you',
-      advice: 'The time is over, or the team has released it. Hold your phone to the chip again.',
+      advice:
+        'The time is over, it has a new owner, or the team has released it. Hold your phone to the chip again.',
     },
     unknown: {
       title: 'This link is no longer good',

@@ -149,6 +149,8 @@ export const es: Messages = {
     title: '¿Aún no tienes wallet?',
     explain:
       'Podemos guardarla para ti hasta que tengas una. Recibirás un correo con seis cifras y después otro con un enlace.',
+    shared:
+      'Tiene un titular: quien acerque su teléfono al chip e indique una wallet antes que tú va primero.',
     email: 'Correo electrónico',
     emailHint: 'nombre@ejemplo.es',
     send: 'Guardar por correo',
@@ -176,7 +178,8 @@ export const es: Messages = {
     button: 'Enviar a esta wallet',
     ended: {
       title: 'Ya no está guardada para ti',
-      advice: 'El plazo terminó, o el equipo la ha liberado. Vuelve a acercar el teléfono al chip.',
+      advice:
+        'El plazo terminó, tiene otro titular, o el equipo la ha liberado. Vuelve a acercar el teléfono al chip.',
     },
     unknown: {
       title: 'Este enlace ya no vale',

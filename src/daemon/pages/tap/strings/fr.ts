@@ -156,6 +156,8 @@ export const fr: Messages = {
     title: 'Pas encore de portefeuille ?',
     explain:
       'Nous pouvons le garder pour vous jusqu’à ce que vous en ayez un. Vous recevez un e-mail avec six chiffres, puis un autre avec un lien.',
+    shared:
+      'Il a un propriétaire : qui approche son téléphone de la puce et saisit un portefeuille avant vous passe en premier.',
     email: 'Adresse e-mail',
     emailHint: 'nom@exemple.fr',
     send: 'Garder par e-mail',
@@ -185,7 +187,7 @@ export const fr: Messages = {
     ended: {
       title: 'Ce n’est plus gardé pour vous',
       advice:
-        'Le délai est passé, ou l’équipe a repris l’objet. Approchez de nouveau votre téléphone de la puce.',
+        'Le délai est passé, l’objet a un nouveau propriétaire, ou l’équipe l’a repris. Approchez de nouveau votre téléphone de la puce.',
     },
     unknown: {
       title: 'Ce lien n’est plus valable',
