@@ -76,10 +76,20 @@ export function failureMessage({ code, retryAfterSeconds, mistyped }: Failure, s
   return `${ofForm ?? message ?? failures.otherwise}${later}`
 }
 
+const longest = new WeakMap<Strings, string>()
+
 /** The longest text that keeps a form on the page. */
-export function longestFailureMessage({ failures, mistyped }: Strings): string {
+export function longestFailureMessage(strings: Strings): string {
+  const known = longest.get(strings)
+  if (known !== undefined) return known
+  const made = longestOf(strings)
+  longest.set(strings, made)
+  return made
+}
+
+function longestOf({ failures, mistyped }: Strings): string {
   const { reverted, cancelled, ...refusals } = failures
   const { wrongLength, ...others } = mistyped
   const texts = [...Object.values(refusals), ...Object.values(others), wrongLength({ count: 999 })]
-  return texts.reduce((longest, text) => (text.length > longest.length ? text : longest), '')
+  return texts.reduce((most, text) => (text.length > most.length ? text : most), '')
 }
