@@ -156,6 +156,8 @@ describe('what bounds it', () => {
     const sixth = await sendForm(browser, page, { email: 'mail6@example.org' })
     expect(sixth.statusCode).toBe(429)
     expect(sixth.body).toContain('Too many mails were asked for')
+    expect(sixth.body).not.toMatch(/name="code"[^>]* aria-invalid|<p>\d tries are left/)
+    expect(sixth.body).toMatch(/<details open>[\s\S]*name="email"[^>]* aria-invalid/)
     const fifth = await server.newest(before + 5)
     expect(fifth.text).toContain('this:')
     const code = digitsIn(fifth.text)

@@ -37,16 +37,19 @@ ${room(strings, explained, problem(reserve, strings), reserve.failure && 'failed
     case 'asked': {
       const email = html`<bdi class="name">${brief(reserve.email, 254)}</bdi>`
       const said = reserve.mail === 'failed' ? texts.bounced({ email }) : texts.sent({ email })
+      // Otherwise it is the address in the other form that was refused.
+      const isWrong = reserve.failure?.code === 'mail_code_wrong'
+      const refused = isWrong ? undefined : reserve.failure
       const code = html`<label for="${id}-code">${texts.code}</label>
-<div class="field" dir="ltr"><input id="${id}-code" name="code" inputmode="numeric" autocomplete="one-time-code" pattern="[0-9 \\-]*" required maxlength="12" aria-describedby="${id}-status"${reserve.failure !== undefined && html` aria-invalid="true"`}></div>
+<div class="field" dir="ltr"><input id="${id}-code" name="code" inputmode="numeric" autocomplete="one-time-code" pattern="[0-9 \\-]*" required maxlength="12" aria-describedby="${id}-status"${isWrong && html` aria-invalid="true"`}></div>
 <button type="submit">${texts.keep}</button>`
-      const left = reserve.failure && html`<p>${texts.tries({ count: reserve.triesLeft })}</p>`
+      const left = isWrong && html`<p>${texts.tries({ count: reserve.triesLeft })}</p>`
       const isFailed = reserve.failure !== undefined || reserve.mail === 'failed'
       const text = reserve.failure ? html`${problem(reserve, strings)}${left}` : html`<p>${said}</p>`
       return html`${form('reserve', code)}
 ${room(strings, '', text, isFailed ? 'failed' : undefined)}
-<details><summary>${texts.again}</summary>
-${form('reserve-again', emailField(reserve, texts, texts.resend))}</details>`
+<details${refused && html` open`}><summary>${texts.again}</summary>
+${form('reserve-again', emailField({ email: reserve.email, failure: refused }, texts, texts.resend))}</details>`
     }
     case 'kept': {
       const day = reserve.until
