@@ -73,7 +73,7 @@ test('tells of a badge, a guestbook, an opened seal, and the set up, newest firs
   await p.ctx.db.write((trx) =>
     trx
       .updateTable('chips')
-      .set({ tamper: 'OO', openedAt: new Date(clock.now()).toISOString() })
+      .set({ tamper: 'open', openedAt: new Date(clock.now()).toISOString() })
       .where('uid', '=', String(BigInt(`0x${guest}`)))
       .execute(),
   )

@@ -56,7 +56,10 @@ describe('a refused tap', () => {
     expectLook(expired.body)
     await change({ catchesUp: 1 })
     const caughtUp = await open(next(uids.blank))
-    expect([caughtUp.statusCode, caughtUp.body.includes('hold your phone to the chip again')]).toEqual([410, true])
+    expect([caughtUp.statusCode, caughtUp.body.includes('hold your phone to the chip again')]).toEqual([
+      410,
+      true,
+    ])
     expectLook(caughtUp.body)
     await change({ disabledAt: '2026-06-01T00:00:00.000Z' })
     const fresh = next(uids.blank)

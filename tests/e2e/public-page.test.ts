@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
 import { stringsOf } from '../../src/daemon/pages/tap/strings/strings.ts'
 import { audit } from '../support/axe.ts'
 import { openPhones, type Phones } from '../support/phone.ts'
@@ -26,7 +27,9 @@ async function admin(method: string, path: string, body?: object) {
   expect(answer.status).toBe(200)
   return answer.json()
 }
-const pageOf = async (uid: string): Promise<string> => (await admin('GET', `chips/${uid}`)).publicPage
+const withPage = z.object({ publicPage: z.string() })
+const pageOf = async (uid: string): Promise<string> =>
+  withPage.parse(await admin('GET', `chips/${uid}`)).publicPage
 
 const looks = [
   ['en', 'light', {}],

@@ -110,13 +110,13 @@ function reservesAfter(reserve: Reserve | undefined, until: string): Reserve[] {
   if (reserve?.is !== 'open') return []
   const asked = { is: 'asked', email, mail: 'queued', triesLeft: 5, until } as const
   return [
-    { is: 'open', email, failure: { code: 'recipient_invalid' } },
-    { is: 'open', email, failure },
+    { is: 'open', isShared: false, email, failure: { code: 'recipient_invalid' } },
+    { is: 'open', isShared: false, email, failure },
     asked,
     { ...asked, mail: 'failed' },
     { ...asked, triesLeft: 3, failure: { code: 'code_wrong' } },
-    { is: 'kept', mail: 'queued', until },
-    { is: 'kept', mail: 'failed', until },
+    { is: 'kept', mail: 'queued', until, isShared: false },
+    { is: 'kept', mail: 'failed', until, isShared: true },
   ]
 }
 

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { kindFacts } from '../../../src/console/screens/batches/kinds.ts'
+import { kindFacts } from '../../../src/console/screens/batches/kind-facts.ts'
 import { kindOf } from '../../../src/daemon/domain/batches/batches.ts'
 
 const folder = join(import.meta.dirname, '../../../src/daemon/domain/batches/kinds')
