@@ -27,12 +27,18 @@ export const reads = {
   'GET /admin/pages/preview': 'read',
   'GET /admin/status': 'read',
   'GET /admin/audit': 'read',
+  'GET /admin/chains': 'read',
+  'GET /admin/transactions': 'read',
+  'GET /admin/transactions/stats': 'read',
+  'GET /admin/webhooks/health': 'read',
+  'GET /admin/webhook-deliveries': 'read',
 } as const satisfies Scopes
 
 /** What buttons do. Each asks first, and its name stands in the audit log. */
 export const acts = {
   'POST /admin/chips/:uid/disable': 'edit',
   'POST /admin/chips/:uid/enable': 'edit',
+  'POST /admin/webhook-deliveries/:id/redeliver': 'edit',
   // The daemon asks for the scope of the batch's kind besides.
   'POST /admin/batches/:id/pause': 'read',
   'POST /admin/batches/:id/resume': 'read',

@@ -3,6 +3,7 @@ import { type ActKey, type ReadKey, type ScreenName, screenPaths } from './reque
 import type { ScreenProps } from './router.tsx'
 import { BatchScreen } from './screens/batches/batch.tsx'
 import { BatchesScreen } from './screens/batches/batches.tsx'
+import { ChainScreen } from './screens/chain/chain.tsx'
 import { ChipScreen } from './screens/chips/chip.tsx'
 import { ChipsScreen } from './screens/chips/chips.tsx'
 import { DaemonScreen } from './screens/daemon/daemon.tsx'
@@ -10,6 +11,7 @@ import { EventsScreen } from './screens/events/events.tsx'
 import { LookScreen } from './screens/look/look.tsx'
 import { NowScreen } from './screens/now/now.tsx'
 import { TableScreen } from './screens/table/table.tsx'
+import { WebhooksScreen } from './screens/webhooks/webhooks.tsx'
 import { may } from './session.ts'
 
 interface Screen {
@@ -31,6 +33,8 @@ const all: readonly Screen[] = [
   { name: 'batches', to: '/batches', view: BatchesScreen, needs: 'GET /admin/batches' },
   { name: 'batch', under: 'batches', view: BatchScreen, needs: 'GET /admin/batches/:id' },
   { name: 'events', to: '/events', view: EventsScreen, needs: 'GET /admin/events/rates' },
+  { name: 'chain', to: '/chain', view: ChainScreen, needs: 'GET /admin/transactions/stats' },
+  { name: 'webhooks', to: '/webhooks', view: WebhooksScreen, needs: 'GET /admin/webhooks/health' },
   { name: 'table', to: '/table', view: TableScreen, needs: 'GET /admin/nfc/stations' },
   { name: 'look', to: '/look', view: LookScreen, needs: 'GET /admin/pages/preview' },
   { name: 'daemon', to: '/daemon', view: DaemonScreen, needs: 'GET /admin/status' },

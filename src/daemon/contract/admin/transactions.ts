@@ -82,6 +82,50 @@ export const transactions = {
       }),
     response: () => z.array(transactionOnWire()),
   }),
+  'GET /admin/transactions/stats': adminEndpoint({
+    id: 'getTransactionStats',
+    summary: 'Count transactions by state, and tell waiting times, gas a day, and how long the money lasts',
+    scope: 'read',
+    query: () => z.object(team),
+    response: () =>
+      z.object({
+        open: z
+          .array(z.object({ state, transactions: z.number(), oldest: timestamp }))
+          .describe('unsettled ones, counted up to 20,000'),
+        settled: z.array(z.object({ state, transactions: z.number() })).describe('of the last 30 days'),
+        waits: z
+          .array(
+            z.object({
+              chainId: z.number(),
+              transactions: z.number(),
+              p50: z.number().describe('seconds from being recorded to being final'),
+              p90: z.number().describe('in seconds'),
+            }),
+          )
+          .describe('of the last 7 days'),
+        days: z
+          .array(
+            z.object({
+              day: z.string(),
+              chainId: z.number(),
+              transactions: z.number(),
+              gas: z.number().describe("by the transactions' limits"),
+            }),
+          )
+          .describe('at most 30 for each chain, in UTC, oldest first'),
+        money: z.array(
+          z.object({
+            chainId: z.number(),
+            transactionsLeft: z
+              .number()
+              .nullable()
+              .describe('what the relayers can pay for at the present price; null: unknown'),
+            daysLeft: z.number().nullable().describe('at the pace of the last 7 days'),
+          }),
+        ),
+        isComplete: z.boolean().describe('false: only the newest 10,000 transactions are counted'),
+      }),
+  }),
   'GET /admin/transactions/:id': adminEndpoint({
     id: 'showTransaction',
     summary: 'Show a transaction with all of its signed attempts',

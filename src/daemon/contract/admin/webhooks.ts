@@ -57,6 +57,24 @@ export const webhooks = {
     query: () => z.object(team),
     response: () => z.array(webhookOnWire()),
   }),
+  'GET /admin/webhooks/health': adminEndpoint({
+    id: 'getWebhookHealth',
+    summary: 'Tell how the deliveries of webhooks go; at most 100 webhooks',
+    scope: 'read',
+    query: () => z.object(team),
+    response: () =>
+      z.array(
+        webhookOnWire().extend({
+          recent: z
+            .object({ delivered: z.number(), failed: z.number(), dropped: z.number() })
+            .describe('of the last 200'),
+          lastDeliveredAt: timestamp.nullable(),
+          lastFailedAt: timestamp.nullable(),
+          error: z.string().nullable().describe('of the last try, if it failed'),
+          nextTryAt: timestamp.nullable().describe('of a delivery that failed and is tried again'),
+        }),
+      ),
+  }),
   'POST /admin/webhooks': adminEndpoint({
     id: 'createWebhook',
     summary: 'Register a webhook, by default for all types of events; only this answer shows its secret',

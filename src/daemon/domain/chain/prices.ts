@@ -99,7 +99,7 @@ export async function feesOf(
 }
 
 /** Of a mint or transfer, the usual transaction; see contracts/README.md. */
-const typicalGas = 100_000n
+export const typicalGas = 100_000n
 
 /** What a transaction costs now, in wei. @throws DomainError chain_unavailable */
 export async function typicalPrice(chain: Chain): Promise<bigint> {

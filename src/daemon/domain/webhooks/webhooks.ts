@@ -62,9 +62,14 @@ type Of = { teamId: number; actor: Actor }
 
 /** @param mayEdit the caller may see whole URLs */
 export async function listWebhooks(deps: Deps, teamId: number, mayEdit: boolean): Promise<WebhookView[]> {
-  const rows = await webhooksOfTeam(deps.db.read, teamId)
-  return Promise.all(rows.map((row) => viewOf(deps, row, mayEdit)))
+  return listedWebhooks(deps, await webhooksOfTeam(deps.db.read, teamId), mayEdit)
 }
+
+export const listedWebhooks = (
+  deps: Deps,
+  rows: readonly WebhookRow[],
+  mayEdit: boolean,
+): Promise<WebhookView[]> => Promise.all(rows.map((row) => viewOf(deps, row, mayEdit)))
 
 async function viewOf({ db, box, clock }: Deps, row: WebhookRow, mayEdit: boolean): Promise<WebhookView> {
   const { id, teamId, createdAt, disabledAt, disabledReason, oldSecretUntil } = row

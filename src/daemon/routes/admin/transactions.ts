@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { waitingText } from '../../../values/waiting-reason.ts'
 import type { Actor } from '../../domain/access/credentials.ts'
 import { namedTeam } from '../../domain/access/teams.ts'
+import { transactionStats } from '../../domain/chain/transaction-stats.ts'
 import {
   cancelTransaction,
   listTransactions,
@@ -25,6 +26,10 @@ export function transactionRoutes(app: FastifyInstance, ctx: Context): void {
       const { team: name, limit = defaultLimit, ...filter } = query
       const team = await namedTeam(ctx, { name, teamId, keyTeam })
       return (await listTransactions(ctx, { ...filter, limit, teamId: team?.id })).map(toWire)
+    },
+    'GET /admin/transactions/stats': async ({ query, teamId, keyTeam }) => {
+      const team = await namedTeam(ctx, { name: query.team, teamId, keyTeam })
+      return { ...(await transactionStats(ctx, team?.id)) }
     },
     'GET /admin/transactions/:id': async ({ params, actor }) => shown(actor, params.id),
     'POST /admin/transactions/:id/cancel': async ({ params, body, actor }) => {

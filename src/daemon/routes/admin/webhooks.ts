@@ -7,6 +7,7 @@ import {
   redeliver,
   testWebhook,
 } from '../../domain/webhooks/deliveries.ts'
+import { webhookHealth } from '../../domain/webhooks/health.ts'
 import {
   createWebhook,
   editWebhook,
@@ -29,6 +30,14 @@ export function webhookRoutes(app: FastifyInstance, ctx: Context): void {
       const team = await resolveTeam(ctx, { name: query.team, teamId, keyTeam })
       const webhooks = await listWebhooks(ctx, team.id, permits(holder.scopes, 'edit'))
       return webhooks.map((webhook) => toWire(webhook, team.name))
+    },
+    'GET /admin/webhooks/health': async ({ query, teamId, keyTeam, holder }) => {
+      const team = await namedTeam(ctx, { name: query.team, teamId, keyTeam })
+      const webhooks = await webhookHealth(ctx, team?.id, permits(holder.scopes, 'edit'))
+      return webhooks.map((webhook) => ({
+        ...toWire(webhook, webhook.team),
+        ...pick(webhook, 'recent', 'lastDeliveredAt', 'lastFailedAt', 'error', 'nextTryAt'),
+      }))
     },
     'POST /admin/webhooks': async ({ body, teamId, keyTeam, actor }) => {
       const team = await resolveTeam(ctx, { name: body.team, teamId, keyTeam })
