@@ -12,7 +12,7 @@ import { startTapPages, type TapPages } from '../support/tap-page.ts'
 let daemon: TapPages
 let browser: Browser
 beforeAll(async () => {
-  daemon = await startTapPages({ TAPCHIP_ADMIN_TOKEN: rootToken })
+  daemon = await startTapPages({ TAPCHIP_ADMIN_TOKEN: rootToken, TAPCHIP_WEBHOOKS_PRIVATE: 'on' })
   browser = await openBrowser()
 })
 afterAll(async () => {

@@ -140,6 +140,8 @@ export function VirtualTable<T>({
     <div
       class="table"
       ref={scroller}
+      // Rows that lead nowhere hold no focus, and the keyboard has to scroll.
+      {...(rowTo ? {} : { tabIndex: 0, role: 'group', 'aria-label': label })}
       style={maxHeight === undefined ? undefined : { maxHeight: `${maxHeight}px`, flex: 'none' }}
     >
       <table aria-label={label} aria-rowcount={(total ?? rows.length) + 1} onKeyDown={onKeyDown}>
