@@ -107,8 +107,8 @@ const domainArrows: Record<string, readonly string[]> = {
   reservations: ['chain', 'chips', 'codes', 'taps'],
   phygitals: ['chain', 'chips', 'codes', 'contracts', 'reservations'],
   deployments: ['access', 'chain', 'contracts', 'phygitals'],
-  guestbook: ['chain', 'chips', 'codes', 'contracts', 'deployments'],
-  'badge-events': ['chain', 'chips', 'codes', 'phygitals'],
+  guestbook: ['access', 'chain', 'chips', 'codes', 'contracts', 'deployments'],
+  'badge-events': ['chain', 'chips', 'codes', 'deployments', 'phygitals'],
   nfc: ['access', 'chips', 'taps'],
   'tap-page': [
     'access',

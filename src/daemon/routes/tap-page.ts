@@ -1,12 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { nanoid } from 'nanoid'
-import { TAMPER_PARAMETER } from '../../nfc/ntag424/template/parse.ts'
 import { buildPage, type ViewOptions } from '../domain/tap-page/build.ts'
 import { calendarEntry } from '../domain/tap-page/calendar.ts'
 import type { TapPage } from '../domain/tap-page/content.ts'
 import { previewLink } from '../domain/tap-page/preview-link.ts'
 import { isOwnVisit, openTap, type PageCookie, type TapResponse } from '../domain/taps/open-tap.ts'
-import { tapState } from '../domain/taps/verify-tap.ts'
+import { tapParameters, tapState } from '../domain/taps/verify-tap.ts'
 import { limited } from '../http/bind.ts'
 import { isCrawler } from '../http/crawlers.ts'
 import { isPrefetch, refusePrefetch } from '../http/prefetch.ts'
@@ -125,7 +124,7 @@ const statusOf = {
 
 /** The link has parameters that are no chip's. */
 const hasOthers = ({ keyRing }: Context, query: Record<string, unknown>): boolean => {
-  const names = new Set([...keyRing.parameterNames(), TAMPER_PARAMETER])
+  const names = tapParameters(keyRing)
   return Object.keys(query).some((name) => !names.has(name))
 }
 

@@ -4,6 +4,7 @@ import { StateBadge, type Tone } from '../../parts/state-badge.tsx'
 import { type Column, VirtualTable } from '../../parts/virtual-table.tsx'
 import { formatNumber } from '../../words/language.ts'
 import { changesIn, type Result, shownValue, subjectOf } from './changes.ts'
+import { columnWords } from './column-words.ts'
 import type { Batch } from './kinds.ts'
 import { type BatchRow, useRows } from './use-rows.ts'
 import { words } from './words.ts'
@@ -73,7 +74,7 @@ function Changes({ row }: { readonly row: BatchRow }) {
           {changes.map(({ name, from, to }, at) => (
             <span key={name}>
               {at > 0 ? ' · ' : ''}
-              <span class="quiet">{words.columns[name] ?? name} </span>
+              <span class="quiet">{columnWords[name] ?? name} </span>
               {from === undefined ? null : (
                 <>
                   <del>{shownValue(from)}</del> <span aria-hidden="true">→</span>{' '}
@@ -95,7 +96,7 @@ function Changes({ row }: { readonly row: BatchRow }) {
 }
 
 const asText = ({ name, from, to }: { name: string; from: unknown; to: unknown }): string =>
-  `${words.columns[name] ?? name}: ${from === undefined ? '' : `${shownValue(from)} → `}${shownValue(to)}`
+  `${columnWords[name] ?? name}: ${from === undefined ? '' : `${shownValue(from)} → `}${shownValue(to)}`
 
 const tones: Readonly<Record<string, Tone>> = { failed: 'bad', conflict: 'warn', unchanged: 'quiet' }
 

@@ -235,3 +235,7 @@ export async function tapState(deps: VerifyTapDeps, query: TapQuery): Promise<Ta
   if (read.counter <= read.chip.lastCounter) return 'replayed'
   return read.chip.catchesUp === 1 ? 'caught-up' : 'fresh'
 }
+
+/** Names of all parameters that a URL of a chip here may have. */
+export const tapParameters = (keyRing: KeyRing): ReadonlySet<string> =>
+  new Set([...keyRing.parameterNames(), TAMPER_PARAMETER])

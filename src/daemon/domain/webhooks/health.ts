@@ -1,10 +1,8 @@
 import { newestSettled, nextRetry } from '../../store/webhooks/webhook-health.ts'
 import { allWebhooks, webhooksOfTeam } from '../../store/webhooks/webhooks.ts'
-import { teamNames } from '../access/teams.ts'
 import { listedWebhooks, type WebhookDeps, type WebhookView } from './webhooks.ts'
 
 export interface WebhookHealth extends WebhookView {
-  team: string
   /** Of the newest settled deliveries. */
   recent: { delivered: number; failed: number; dropped: number }
   lastDeliveredAt: string | null
@@ -27,7 +25,6 @@ export async function webhookHealth(
 ): Promise<WebhookHealth[]> {
   const { db } = deps
   const rows = await (teamId === undefined ? allWebhooks(db.read) : webhooksOfTeam(db.read, teamId))
-  const names = await teamNames({ db })
   const views = await listedWebhooks(deps, rows.slice(0, maxWebhooks), mayEdit)
   return Promise.all(
     views.map(async (view) => {
@@ -38,7 +35,6 @@ export async function webhookHealth(
       const failure = retry ?? (settled[0]?.outcome === 'failed' ? settled[0] : undefined)
       return {
         ...view,
-        team: names.get(view.teamId) ?? '',
         recent: { delivered: count('delivered'), failed: count('failed'), dropped: count('dropped') },
         lastDeliveredAt: last('delivered'),
         lastFailedAt: last('failed'),

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { permits } from '../../../values/scopes.ts'
-import { getTeam, namedTeam, resolveTeam } from '../../domain/access/teams.ts'
+import { getTeam, namedTeam, resolveTeam, teamNames } from '../../domain/access/teams.ts'
 import {
   type DeliveryView,
   listDeliveries,
@@ -34,8 +34,9 @@ export function webhookRoutes(app: FastifyInstance, ctx: Context): void {
     'GET /admin/webhooks/health': async ({ query, teamId, keyTeam, holder }) => {
       const team = await namedTeam(ctx, { name: query.team, teamId, keyTeam })
       const webhooks = await webhookHealth(ctx, team?.id, permits(holder.scopes, 'edit'))
+      const names = await teamNames(ctx)
       return webhooks.map((webhook) => ({
-        ...toWire(webhook, webhook.team),
+        ...toWire(webhook, names.get(webhook.teamId) ?? ''),
         ...pick(webhook, 'recent', 'lastDeliveredAt', 'lastFailedAt', 'error', 'nextTryAt'),
       }))
     },
