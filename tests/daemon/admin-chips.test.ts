@@ -50,6 +50,7 @@ describe('showing a chip', () => {
       keySet: 101,
       generation: 0,
       publicKey: null,
+      publicPage: null,
       label: null,
       redirectUrl: 'https://acme.example/jacket?x=a%20b',
       isConfigured: true,

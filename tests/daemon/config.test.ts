@@ -314,6 +314,8 @@ describe('what is set and has no effect', () => {
       TAPCHIP_DATABASE_URL: 'postgres://127.0.0.1/tapchip',
       TAPCHIP_DATA_KEY: '0'.repeat(64),
       TAPCHIP_CONFIG: '',
+      TAPCHIP_SMTP_URL: 'smtp://mail.example:587',
+      TAPCHIP_SMTP_FROM: 'taps@acme.example',
     }
     const all = [...new Set([...named, ...cli.map((name) => `TAPCHIP_${name}`)])]
     expect(load(Object.fromEntries(all.map((name) => [name, fits[name] ?? '1']))).warnings).toEqual([])
