@@ -15,7 +15,7 @@ const counts = () =>
 
 export const eventRates = {
   'GET /admin/events/rates': adminEndpoint({
-    id: 'getEventRates',
+    id: 'countByHour',
     summary: 'Count badge claims and guestbook mints by hour',
     scope: 'read',
     query: () => z.object(team),

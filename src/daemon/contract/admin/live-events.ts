@@ -10,7 +10,7 @@ const kinds = [
 
 export const liveEvents = {
   'GET /admin/events/follow': adminEndpoint({
-    id: 'followEvents',
+    id: 'followLive',
     summary:
       'Stream what happens: taps with their chips, a few lines a second at most, and what changed, to be loaded again',
     description:
