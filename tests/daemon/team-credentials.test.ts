@@ -125,7 +125,7 @@ describe('an admin token with a team', () => {
     for (const team of ['null', '2']) {
       await db.write((trx) => sql.raw(`update "adminTokens" set "teamId" = ${team}`).execute(trx))
       await credentials.load(db.read)
-      expect((await t.call('GET /admin/chips', undefined, bearer(token))).status).toBe(404)
+      expect((await t.call('GET /admin/chips', undefined, bearer(token))).status).toBe(401)
       expect((await t.call('GET /admin/links?team=Globex', undefined, bearer(token))).body.code).toBe(
         'admin_token_unknown',
       )

@@ -114,7 +114,7 @@ function reservesAfter(reserve: Reserve | undefined, until: string): Reserve[] {
     { is: 'open', isShared: false, email, failure },
     asked,
     { ...asked, mail: 'failed' },
-    { ...asked, triesLeft: 3, failure: { code: 'code_wrong' } },
+    { ...asked, triesLeft: 3, failure: { code: 'mail_code_wrong' } },
     { is: 'kept', mail: 'queued', until, isShared: false },
     { is: 'kept', mail: 'failed', until, isShared: true },
   ]
