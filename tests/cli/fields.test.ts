@@ -44,7 +44,7 @@ describe('--fields', () => {
     const ran = await here.run('teams', 'list', '--fields', 'colour')
     expect([ran.code, ran.stdout]).toEqual([2, ''])
     expect(ran.stderr).toBe(
-      '--fields: there is no "colour".\nAvailable: id, name, createdAt, budget, brand\n',
+      '--fields: there is no "colour".\nAvailable: id, name, createdAt, budget, brand, publicPages\n',
     )
     const made = await here.run('chip-groups', 'create', 'New', '--team', 'Acme', '--json', '--fields', 'x')
     expect([made.code, made.stdout]).toEqual([0, '{"x":null}\n'])
