@@ -68,7 +68,9 @@ const scripted = (ends: (SessionResult | { lc: number })[], reader = 'Small Read
 test('a chip that another session holds is waited for, and that is said once', async () => {
   const { run, orders, said } = scripted([failed('chip_busy'), failed('chip_busy')])
   expect(await run()).toEqual(provisioned)
-  expect(orders).toEqual(Array(3).fill({ atr: '', purpose: 'recover', reader: 'Small Reader 00 00', station: 'st_1' }))
+  expect(orders).toEqual(
+    Array(3).fill({ atr: '', purpose: 'recover', reader: 'Small Reader 00 00', station: 'st_1' }),
+  )
   expect(said).toEqual([expect.stringContaining('Another session holds this chip'), 'done'])
 })
 
