@@ -2,7 +2,8 @@
  * Mobile first, in logical properties. Colours are custom properties: see theme.ts. Sizes are in rem, so that larger
  * text makes all of it larger; every box may shrink, and every text may break anywhere. Places for results keep being
  * rendered while they are empty: screen readers hear only what appears in an element that they know. `data-room` is
- * the longest text that an element may show; the element is that high from the start, so that nothing moves.
+ * the longest text that an element may show; the element is that high from the start, so that nothing moves. `.bar` is gone while it would leave less than a finger's breadth of a field or
+ * button to press.
  */
 export const style = `
 html{--side:min(1.25rem,5.5vw);--pad:min(1.15rem,4.5vw);--bar:3.5rem;--gap:1.25rem;scroll-padding-block:1rem calc(var(--bar) + .5rem)}
@@ -77,6 +78,11 @@ form~.room{flex:1 0 auto;align-content:start;min-block-size:var(--bar)}
 .bar a::after{content:" ↓";content:" ↓"/"";white-space:pre}
 .bar a{display:flex;align-items:center;justify-content:center;block-size:3rem;border-radius:.65rem;background:var(--button);color:var(--on-button);font-weight:650;text-decoration:none;overflow:hidden}
 .card:not(:has(form))+.bar,:has(form :focus)>.bar{display:none}
+@supports (animation-timeline:view()){main{timeline-scope:--field-seen,--button-seen}
+.card:has(+.bar) .field{view-timeline:--field-seen;view-timeline-inset:auto var(--bar)}
+.card:has(+.bar) [type=submit]{view-timeline:--button-seen;view-timeline-inset:auto var(--bar)}
+.bar{animation:auto gone,auto gone;animation-timeline:--field-seen,--button-seen;animation-range:entry 0% entry 60%}
+@keyframes gone{from,to{visibility:hidden}}}
 .choices{display:grid;gap:.5rem;margin-block-end:.25rem}
 .choices li{display:grid;grid-template-columns:minmax(0,1fr);padding-block-end:.5rem;border-block-end:1px solid var(--line)}
 .choice{position:relative;display:flex;gap:.7rem;align-items:center;min-block-size:2.25rem}
