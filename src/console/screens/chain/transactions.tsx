@@ -1,10 +1,10 @@
-import { useEffect, useState } from 'preact/hooks'
-import { type AnswerOf, type ElementOf, RequestProblem, read } from '../../api.ts'
+import { type AnswerOf, type ElementOf, read } from '../../api.ts'
 import { Empty, Problem } from '../../parts/empty.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { StateBadge, type Tone } from '../../parts/state-badge.tsx'
 import { Time } from '../../parts/time.tsx'
 import { type Column, VirtualTable } from '../../parts/virtual-table.tsx'
+import { usePages } from '../../use-pages.ts'
 import { useRead } from '../../use-read.ts'
 import { formatShort } from '../../words/language.ts'
 import { words } from './words.ts'
@@ -33,23 +33,15 @@ interface TransactionsProps {
 export function Transactions({ stats, team, withTeam }: TransactionsProps) {
   const query = { team, limit: pageSize }
   const { data, problem, reload } = useRead('GET /admin/transactions', { query }, { everyMs: 10_000 })
-  const [older, setOlder] = useState<readonly Transaction[]>([])
-  const [olderProblem, setOlderProblem] = useState<RequestProblem>()
-  useEffect(() => setOlder([]), [team])
-  const newest = data ?? []
-  const oldestOfNewest = newest.at(-1)?.id ?? 0
-  const rows = [...newest, ...older.filter(({ id }) => id < oldestOfNewest)]
-  const more = async () => {
-    const before = rows.at(-1)?.id
-    if (before === undefined || newest.length < pageSize) return
-    try {
-      const page = await read('GET /admin/transactions', { query: { ...query, before } })
-      setOlder((known) => [...known, ...page.filter(({ id }) => !known.some((one) => one.id === id))])
-    } catch (error) {
-      if (!(error instanceof RequestProblem)) throw error
-      setOlderProblem(error)
-    }
-  }
+  const {
+    rows,
+    problem: olderProblem,
+    more,
+  } = usePages(data ?? [], {
+    of: team ?? '',
+    pageSize,
+    load: (before) => read('GET /admin/transactions', { query: { ...query, before } }),
+  })
   const counts = new Map<string, number>(
     [...stats.settled, ...stats.open].map(({ state, transactions }) => [state, transactions]),
   )

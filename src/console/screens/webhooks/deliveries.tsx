@@ -1,5 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
-import { act, type ElementOf, RequestProblem, read } from '../../api.ts'
+import { act, type ElementOf, read } from '../../api.ts'
 import { ask } from '../../parts/ask.tsx'
 import { Empty, Problem } from '../../parts/empty.tsx'
 import { Panel } from '../../parts/panel.tsx'
@@ -8,6 +7,7 @@ import { Time } from '../../parts/time.tsx'
 import { type Column, VirtualTable } from '../../parts/virtual-table.tsx'
 import { useQuery } from '../../router.tsx'
 import { may } from '../../session.ts'
+import { usePages } from '../../use-pages.ts'
 import { useRead } from '../../use-read.ts'
 import { formatNumber } from '../../words/language.ts'
 
@@ -38,24 +38,16 @@ export function Deliveries({ webhooks, team, onSent }: DeliveriesProps) {
   const state = states.find((one) => one === stateText)
   const query = { team, webhook: webhook || undefined, state, limit: pageSize }
   const { data, problem, reload } = useRead('GET /admin/webhook-deliveries', { query }, { everyMs: 5000 })
-  const [older, setOlder] = useState<readonly Delivery[]>([])
-  const [olderProblem, setOlderProblem] = useState<RequestProblem>()
-  useEffect(() => setOlder([]), [team, webhook, state])
   const urlOf = new Map(webhooks.map(({ id, url }) => [id, url.replace(/^https?:\/\//, '')]))
-  const newest = data ?? []
-  const oldestOfNewest = newest.at(-1)?.id ?? 0
-  const rows = [...newest, ...older.filter(({ id }) => id < oldestOfNewest)]
-  const more = async () => {
-    const before = rows.at(-1)?.id
-    if (before === undefined || newest.length < pageSize) return
-    try {
-      const page = await read('GET /admin/webhook-deliveries', { query: { ...query, before } })
-      setOlder((known) => [...known, ...page.filter(({ id }) => !known.some((one) => one.id === id))])
-    } catch (error) {
-      if (!(error instanceof RequestProblem)) throw error
-      setOlderProblem(error)
-    }
-  }
+  const {
+    rows,
+    problem: olderProblem,
+    more,
+  } = usePages(data ?? [], {
+    of: JSON.stringify([team, webhook, state]),
+    pageSize,
+    load: (before) => read('GET /admin/webhook-deliveries', { query: { ...query, before } }),
+  })
   const redeliver = ({ id, type, team: of, webhook: to }: Delivery) =>
     ask({
       title: words.redeliverAsk(type),
