@@ -89,7 +89,7 @@ export async function tapPulse({ db, clock, tapLog }: Deps, teamId: number | und
   const hours = await tapsByTime(read, { teamId, since, width: 13 })
   const teams = await teamNames({ db })
   const things = async (by: 'chipGroupId' | 'itemId') =>
-    mostTapped(
+    byTaps(
       [
         ...(await tapsByThing(read, { teamId, since, by })),
         ...fresh.hours
@@ -163,7 +163,7 @@ function rates(
   return found
 }
 
-function mostTapped(
+function byTaps(
   rows: readonly { teamId: number; key: string | number; taps: number; valid: number }[],
   teams: ReadonlyMap<number | null, string>,
 ): (Tapped & { key: string | number })[] {
