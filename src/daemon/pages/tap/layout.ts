@@ -55,7 +55,10 @@ interface LayoutOptions {
   head?: Html
 }
 
-/** A whole page. The style is inline, so that it applies from the first answer. */
+/**
+ * A whole page. The style is inline, so that it applies from the first answer, and first in it: see gzip-page.ts, which
+ * leaves what stands before the style uncompressed.
+ */
 export function layout(
   title: string,
   main: Html,
@@ -70,6 +73,7 @@ export function layout(
 <html lang="${language}" dir="${textDirections[language]}">
 <head>
 <meta charset="utf-8">
+<style${nonce && html` nonce="${nonce}"`}>${css}</style>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <meta name="robots" content="noindex">
@@ -79,7 +83,6 @@ export function layout(
 <title>${title}</title>
 <link rel="icon" href="${pathOf(settings, faviconPath)}" type="image/png" sizes="64x64">
 ${head}
-<style${nonce && html` nonce="${nonce}"`}>${css}</style>
 ${script && html`<script src="${pathOf(settings, `/${script.replace(/^\//, '')}`)}"${nonce && html` nonce="${nonce}"`} defer></script>`}
 </head>
 <body>
