@@ -52,12 +52,7 @@ describe('several things by one press', () => {
       ...{ method: 'POST', url: '/t/act' },
       headers: { 'content-type': 'application/x-www-form-urlencoded', ...browser.headers },
       payload: new URLSearchParams([
-        ...[
-          ['ref', page.ref],
-          ['tap', page.query],
-          ['kind', 'collect'],
-          ['recipient', recipient],
-        ],
+        ...Object.entries({ ref: page.ref, tap: page.query, kind: 'collect', recipient }),
         ...more,
       ]).toString(),
     })
@@ -86,9 +81,7 @@ describe('several things by one press', () => {
     const page = await browser.tap(uid, 1)
     const keys = choicesIn(page.answer.body)
     expect(keys).toHaveLength(4)
-    const ten = await Promise.all(
-      Array.from({ length: 10 }, () => collect(browser, page, bob, ticked(keys))),
-    )
+    const ten = await Promise.all(Array.from({ length: 10 }, () => collect(browser, page, bob, ticked(keys))))
     // Each leads back to the page, which has an outcome for everything.
     expect(ten.map(({ statusCode, headers }) => [statusCode, headers.location])).toEqual(
       Array.from({ length: 10 }, () => [303, `/t?${page.query}#${keys[0]}-status`]),
@@ -149,7 +142,12 @@ describe('several things by one press', () => {
     expect(nothing.statusCode).toBe(400)
     expect(nothing.body).toContain(words.collect.nothing)
     const badge = choicesIn(page.answer.body).find((key) => key.startsWith('badge')) ?? ''
-    const answer = await collect(browser, page, `0x${'e0'.repeat(20)}`, ticked([badge, 'badge-999', 'badge-999']))
+    const answer = await collect(
+      browser,
+      page,
+      `0x${'e0'.repeat(20)}`,
+      ticked([badge, 'badge-999', 'badge-999']),
+    )
     expect(answer.statusCode).toBe(200)
     expect((await done(chips.jacket(4))).badges).toHaveLength(1)
   })

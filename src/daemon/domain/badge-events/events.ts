@@ -8,6 +8,7 @@ import {
 } from '../../store/badge-events/badge-events.ts'
 import { isPoapEvent } from '../../store/badge-events/badge-upstream.ts'
 import type { Db } from '../../store/database/database.ts'
+import { heldBadges } from '../../store/reservations/kept-badges.ts'
 import type { BadgeClaimRow, BadgeEventRow } from '../../store/schema/schema.ts'
 import { type BadgeStatus, badgeStatus } from '../chips/badge-status.ts'
 import { conflict, ownOf } from '../errors/errors.ts'
@@ -52,7 +53,8 @@ export async function decideOnBadgeEvent(
     const event = ownOf(actor, await findBadgeEvent(trx, id), 'badge event')
     if (await isPoapEvent(trx, id))
       throw conflict("This event is at POAP, which decides on it. Its status follows POAP's decision.")
-    const codes = { remainingCodes: Math.max(0, event.requestedCodes - (await claimsCount(trx, id))) }
+    const out = (await claimsCount(trx, id)) + (await heldBadges(trx, id))
+    const codes = { remainingCodes: Math.max(0, event.requestedCodes - out) }
     const change = approval === 'approved' ? { approval, ...codes } : { approval }
     if (!(await setApproval(trx, id, change))) return event
     const action = approval === 'approved' ? 'badge-events.approve' : 'badge-events.reject'

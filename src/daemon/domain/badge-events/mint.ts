@@ -13,9 +13,11 @@ import { countBadgeOut } from '../../store/badge-events/badge-recipients.ts'
 import { isPoapEvent } from '../../store/badge-events/badge-upstream.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
+import { holdBadge, useBadge } from '../../store/reservations/kept-badges.ts'
 import type { BadgeClaimRow, BadgeEventRow } from '../../store/schema/schema.ts'
 import type { Names } from '../chain/recipients.ts'
 import { badgeStatus } from '../chips/badge-status.ts'
+import { settleIfKept } from '../codes/kept-claims.ts'
 import { hashCode, type Otp, presentCode, spendCode } from '../codes/otps.ts'
 import type { Seals } from '../codes/seals.ts'
 import { conflict, DomainError, invalid, notFound, type Progress, storeFailure } from '../errors/errors.ts'
@@ -173,10 +175,14 @@ async function reserve(
       'badge_device_used',
       'This device has already minted a badge of this event, and each device can mint only one. The code is still good.',
     )
-  const counted = await countCodeOut(trx, badgeEventId)
+  const { codeHash: otpHash, chipUid, tapId, isKept } = otp
+  const held = { tapId, badgeEventId }
+  const isHeld = isKept && (await useBadge(trx, held, otpHash))
+  const counted = isHeld || (await countCodeOut(trx, badgeEventId))
   const codeNumber = counted && isAtPoap ? await takeFreeCode(trx, badgeEventId) : null
   if (!counted || codeNumber === undefined) throw noCodesLeft()
-  const { codeHash: otpHash, chipUid } = otp
+  if (isKept && !isHeld) await holdBadge(trx, held, otpHash)
+  await settleIfKept(trx, otp, now)
   return insertClaim(trx, {
     badgeEventId,
     codeNumber,

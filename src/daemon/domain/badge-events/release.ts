@@ -13,6 +13,7 @@ import { countCodeIn, countCodeOut, findBadgeEvent } from '../../store/badge-eve
 import { countBadgeIn } from '../../store/badge-events/badge-recipients.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import type { Queries } from '../../store/database/database.ts'
+import { forgetUsedBadge, keepBadgeAgain } from '../../store/reservations/kept-badges.ts'
 import type { BadgeClaimRow } from '../../store/schema/schema.ts'
 import { endCode, makeCodeGood, restoreCode } from '../../store/taps/codes.ts'
 import type { WebhookEvents } from '../webhooks/events.ts'
@@ -32,6 +33,7 @@ export async function closeClaim(
 ): Promise<void> {
   if (!(await isOpen(trx, claim.id))) return
   await endCode(trx, claim.otpHash, now)
+  await forgetUsedBadge(trx, claim.otpHash)
   await updateClaim(trx, claim.id, {
     state: 'claimed',
     claimedAt: now,
@@ -61,7 +63,7 @@ export async function closeClaim(
   })
 }
 
-/** The claim failed: its code is free again unless lost, its OTP is valid again, and its recipient has no badge. */
+/** The claim failed: its code is free again unless lost, its OTP is valid again, its recipient has no badge, and a kept one is kept on. */
 export async function releaseClaim(
   trx: Queries,
   box: SecretBox,
@@ -73,7 +75,8 @@ export async function releaseClaim(
   await deleteClaim(trx, id)
   if (codeNumber !== null) await settleCode(trx, { badgeEventId, number: codeNumber }, fate)
   else await countBadgeIn(trx, { badgeEventId, recipient: recipientKey(box, claim.recipient) })
-  if (fate !== 'lost') await countCodeIn(trx, badgeEventId)
+  const isKept = await keepBadgeAgain(trx, otpHash, fate !== 'lost')
+  if (fate !== 'lost' && !isKept) await countCodeIn(trx, badgeEventId)
   await restoreCode(trx, otpHash)
   await forgetMintKeys(trx, { id, otpHash })
 }

@@ -1,5 +1,5 @@
 import type { Queries } from '../../store/database/database.ts'
-import { isClaimKept } from '../../store/reservations/reservations.ts'
+import { isClaimKept, settleKept } from '../../store/reservations/reservations.ts'
 import type { CodeSubject } from '../../store/taps/codes.ts'
 import { DomainError } from '../errors/errors.ts'
 
@@ -19,4 +19,14 @@ export async function assertNotKept(
     'claim_kept',
     'Somebody keeps this token by e-mail until they name a wallet. The code is still good. The team can release it: tapchip reservations release.',
   )
+}
+
+/** Something kept goes to a wallet. @throws DomainError otp_expired if it was released at the same moment */
+export async function settleIfKept(
+  trx: Queries,
+  { type, isKept, tapId }: { type: CodeSubject['type']; isKept: boolean; tapId: number },
+  now: string,
+): Promise<void> {
+  if (!isKept || (await settleKept(trx, { tapId, isClaim: type === 'PHYGITAL_CLAIM', now }))) return
+  throw new DomainError('otp_expired', 'It is no longer kept. Tap the chip again for a new one.')
 }

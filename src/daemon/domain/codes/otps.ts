@@ -5,7 +5,6 @@ import type { Db, Queries } from '../../store/database/database.ts'
 import { hasGuestbook } from '../../store/guestbook/guestbook-assignments.ts'
 import { findGuestbookEvent, type LocatedGuestbookEvent } from '../../store/guestbook/guestbook-events.ts'
 import { findToken, type LocatedToken } from '../../store/phygitals/tokens.ts'
-import { settleKept } from '../../store/reservations/reservations.ts'
 import type { BadgeEventRow } from '../../store/schema/schema.ts'
 import {
   type CodeSubject,
@@ -22,7 +21,7 @@ import { type BadgeStatus, badgeStatus } from '../chips/badge-status.ts'
 import type { ChipAssets } from '../chips/chip-record.ts'
 import { DomainError, notFound } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
-import { assertNotKept } from './kept-claims.ts'
+import { assertNotKept, settleIfKept } from './kept-claims.ts'
 import { isOf, type Seals } from './seals.ts'
 
 export { hashCode }
@@ -236,10 +235,8 @@ export async function spendCode(trx: Queries, deps: Finding, code: string, now: 
   if (await takeCode(trx, spendingOf(otp), now)) {
     // Only now: taking the code locks the chip, so that nobody can keep its claim at the same moment.
     await assertNotKept(trx, otp, now)
-    const settled = { tapId: otp.tapId, isClaim: otp.type === 'PHYGITAL_CLAIM', now }
-    // Released at the same moment.
-    if (otp.isKept && !(await settleKept(trx, settled)))
-      throw new DomainError('otp_expired', `It is no longer kept. ${tapAgain}`)
+    // The same badge can be requested again while its provider does not answer, but goes to a wallet once.
+    if (otp.type !== 'POAP_EVENT') await settleIfKept(trx, otp, now)
     return
   }
   assertGood(await findOtp(trx, deps, code), now)

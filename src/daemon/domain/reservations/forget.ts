@@ -1,4 +1,5 @@
 import type { Queries } from '../../store/database/database.ts'
+import { giveBackBadges } from '../../store/reservations/kept-badges.ts'
 import { pruneMails, pruneQuotas } from '../../store/reservations/mails.ts'
 import { endOvertaken, endReservations, pruneReservations } from '../../store/reservations/reservations.ts'
 import { iso } from '../time/time.ts'
@@ -11,12 +12,13 @@ const mailsKeptMs = 7 * dayMs
 
 /**
  * Ends what nobody named a wallet for in time, what something else has ended, and codes that nobody entered. Their
- * addresses are forgotten. @returns the larger number of rows, for calling again
+ * addresses are forgotten, and their badges can go to others. @returns the larger number of rows, for calling again
  */
 export async function endReservationsInTime(trx: Queries, now: number, limit: number): Promise<number> {
   const times = { now: iso(now), limit }
   const ended = await endReservations(trx, { ...times, unconfirmed: iso(now - hour) })
-  return Math.max(ended, await endOvertaken(trx, times))
+  const overtaken = await endOvertaken(trx, times)
+  return Math.max(ended, overtaken, await giveBackBadges(trx, { limit }))
 }
 
 export async function pruneReservationsAndMails(trx: Queries, now: number, limit: number): Promise<number> {

@@ -1,10 +1,12 @@
 import type { Chains } from '../../chain/chains.ts'
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
+import { countCodeOut } from '../../store/badge-events/badge-events.ts'
 import { holdChip } from '../../store/chips/chip-records.ts'
 import { findChip } from '../../store/chips/chips.ts'
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
 import type { Db } from '../../store/database/database.ts'
 import { findToken, type LocatedToken } from '../../store/phygitals/tokens.ts'
+import { holdBadge } from '../../store/reservations/kept-badges.ts'
 import { lastMailOf, queueMail } from '../../store/reservations/mails.ts'
 import {
   askReservation,
@@ -15,7 +17,7 @@ import {
   reservationsOfPage,
 } from '../../store/reservations/reservations.ts'
 import type { ReservationRow } from '../../store/schema/schema.ts'
-import { storedCodes } from '../../store/taps/codes.ts'
+import { type CodeSubject, storedCodes } from '../../store/taps/codes.ts'
 import { addCodes, type TapOfChip } from '../../store/taps/recorded-taps.ts'
 import { findOtp, spendCode } from '../codes/otps.ts'
 import type { Seals } from '../codes/seals.ts'
@@ -99,6 +101,8 @@ export async function askForCode(
 
 const codeOver = () =>
   new DomainError('mail_code_over', 'This code can no longer be entered. Nothing was used up.')
+const badgesGone = () =>
+  new DomainError('badge_codes_gone', 'All badges of this event have been claimed. Nothing was used up.')
 /** The newest code stays good. */
 const asksOver = () =>
   new DomainError(
@@ -108,7 +112,7 @@ const asksOver = () =>
 
 /**
  * Keeps what the tap allows for whoever read the mail: uses up the tap's codes, and makes others, which only the mailed
- * link uses. Exactly one of concurrent attempts does. @param codes of what is kept
+ * link uses. A badge counts as given. Exactly one of concurrent attempts does. @param codes of what is kept
  * @returns the ID of the mail with the link; undefined if another attempt did @throws DomainError mail_code_wrong,
  * mail_code_over, and of the codes; nothing is used up then
  */
@@ -129,13 +133,15 @@ export async function keepByCode(
     if (!row) return (await findReservation(trx, { tapId: tap.tapId }))?.state === 'kept' ? 'kept' : 'over'
     // Committed, so that the attempt counts.
     if (!isCode(box, row.nonce, entered)) return maxTries - row.tries
-    const subjects = []
+    const subjects: CodeSubject[] = []
     for (const code of codes) {
       const otp = await findOtp(trx, deps, code)
+      // The others are kept without it.
+      if (otp?.type === 'POAP_EVENT' && !(await countCodeOut(trx, otp.badgeEventId ?? 0))) continue
       await spendCode(trx, deps, code, now)
       if (otp) subjects.push(otp.subject)
     }
-    if (subjects.length === 0) throw codeOver()
+    if (subjects.length === 0) throw codes.length === 0 ? codeOver() : badgesGone()
     const chip = await findChip(trx, tap.uid)
     const endsAt = iso(time + daysKept(deps.config) * dayMs)
     await addCodes(trx, { id: tap.tapId, codes: storedCodes({ by: 'kept', until: endsAt, subjects }) })
@@ -149,6 +155,9 @@ export async function keepByCode(
       ...{ left: subjects.length, keptAt: now, endsAt, linkHash: linkHashOf(linkOf(box, nonce)) },
     }
     if (!(await keepReservation(trx, tap.tapId, change))) throw codeOver()
+    for (const subject of subjects)
+      if (subject.type === 'POAP_EVENT')
+        await holdBadge(trx, { tapId: tap.tapId, badgeEventId: subject.badgeEventId })
     await recordChange(trx, {
       ...{ at: now, actor, teamId: tap.teamId, action: 'reservations.keep', target: tap.uid },
       detail: { tap: tap.tapId, endsAt },

@@ -4,13 +4,14 @@ import type { PageOfChip } from '../../store/tap-page/tap-pages.ts'
 import type { ImagePlace } from '../badge-events/public-event.ts'
 import type { ListedBadgeEvent } from '../chips/badge-status.ts'
 import type { ChipAssets } from '../chips/chip-record.ts'
-import { claimOf } from '../codes/seals.ts'
+import { claimOf, issuedCodes } from '../codes/seals.ts'
 import type { OwnReservation } from '../reservations/keep.ts'
 import { isGood, isQueried, mayClaim, mintsNow } from '../taps/refs.ts'
-import type { Action, ActionState, ClosedReason } from './content.ts'
+import type { Action, ActionName, ActionState, ClosedReason } from './content.ts'
 import {
   badgeState,
   closedReason,
+  codeOf,
   nameOfResult,
   type RecordDeps,
   recordedRegistration,
@@ -98,7 +99,7 @@ async function registerState(
   if (registration) return registration.state
   const code = claimOf(facts.visit.codes)
   const past = code === undefined ? undefined : await pastRegistration(deps, facts.visit, code)
-  return past ?? claimByCode(deps, facts, code)
+  return past ?? claimByCode(deps, facts)
 }
 
 async function claimState(
@@ -109,7 +110,7 @@ async function claimState(
   const code = claimOf(facts.visit.codes)
   const pending = code === undefined ? undefined : await transactionState(deps, code, 'claim')
   if (pending) return pending
-  const state = await claimByCode(deps, facts, code)
+  const state = await claimByCode(deps, facts)
   if (code !== undefined && !registration && state.is === 'closed' && state.reason === 'used') {
     const registration = await recordedRegistration(deps, code)
     // This page used up its own code.
@@ -131,7 +132,7 @@ async function badgeAction(
   // Assigned after this tap's codes were made: only the next tap can collect it.
   if (codes && code === undefined) return []
   const pending = code === undefined ? undefined : await badgeState(deps, code)
-  const state = pending ?? badgeClosed(event) ?? (await byCode(deps, facts, code))
+  const state = pending ?? badgeClosed(event) ?? (await byCode(deps, facts, { kind: 'badge', id: event.id }))
   const imageUrl = deps.urlOfImage(image)
   return [
     {
@@ -180,28 +181,37 @@ async function guestbookAction(
       description: text(description),
       imageUrl: text(image) || undefined,
       takesDevice: false,
-      state: state ?? (await byCode(deps, facts, code)),
+      state: state ?? (await byCode(deps, facts, { kind: 'guestbook', id: event.id })),
     },
   ]
 }
 
 /** A claim of a later tap ends this one's, even if its codes are not made yet. */
-async function claimByCode(
-  deps: RecordDeps,
-  facts: PageFacts,
-  code: string | undefined,
-): Promise<ActionState> {
-  const state = await byCode(deps, facts, code)
+async function claimByCode(deps: RecordDeps, facts: PageFacts): Promise<ActionState> {
+  const state = await byCode(deps, facts, { kind: 'claim', id: 0 })
   const { tap } = facts.visit
   if (state.is === 'open' && facts.reservations.isKeptByOther) return { is: 'closed', reason: 'kept' }
   const isUnused = state.is === 'open' || (state.is === 'closed' && state.reason === 'expired')
   return isUnused && !mayClaim(tap, tap) ? { is: 'closed', reason: 'claimed' } : state
 }
 
-async function byCode(deps: RecordDeps, facts: PageFacts, code: string | undefined): Promise<ActionState> {
+async function byCode(deps: RecordDeps, facts: PageFacts, action: ActionName): Promise<ActionState> {
   if (!facts.visit.codes) return withoutCodes(facts, deps.clock.now())
+  const code = codeOf(facts.visit.codes, action)
   const reason: ClosedReason | undefined = code === undefined ? 'expired' : await closedReason(deps, code)
   if (reason === undefined) return { is: 'open' }
-  const isKept = reason === 'used' && facts.reservations.own?.row.state === 'kept'
-  return { is: 'closed', reason: isKept ? 'kept-here' : reason }
+  return { is: 'closed', reason: reason === 'used' ? await usedOrKept(deps, facts, action) : reason }
+}
+
+/** A page's code that is used up may have been used for keeping the thing. */
+async function usedOrKept(
+  deps: RecordDeps,
+  { visit: { tap }, reservations: { own } }: PageFacts,
+  action: ActionName,
+): Promise<ClosedReason> {
+  const kept = own && issuedCodes(deps.seals, { id: tap.tapId, at: tap.at }, tap.codes, 'kept')
+  const code = codeOf(kept, action)
+  if (code === undefined) return 'used'
+  if (own?.row.state === 'ended') return 'expired'
+  return (await closedReason(deps, code)) === 'used' ? 'kept-given' : 'kept-here'
 }

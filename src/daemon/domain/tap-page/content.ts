@@ -113,8 +113,9 @@ interface Result {
 }
 
 /**
- * `kept`: for somebody, by e-mail; `kept-here`: with this tap. `claimed`: since this tap. `used`: with this tap, but elsewhere. `expired`: this tap's time is over. `withdrawn`:
- * the team deleted the registration.
+ * `kept`: for somebody, by e-mail; `kept-here`: with this tap; `kept-given`: and a wallet got it since. `claimed`: since
+ * this tap. `used`: with this tap, but elsewhere. `expired`: this tap's time is over. `withdrawn`: the team deleted the
+ * registration.
  */
 export type ClosedReason =
   | 'future'
@@ -126,6 +127,7 @@ export type ClosedReason =
   | 'withdrawn'
   | 'kept'
   | 'kept-here'
+  | 'kept-given'
 
 /** Keeping what the tap allows for a person without a wallet, by e-mail. `email`: what this page was given. */
 export type Reserve =

@@ -7,6 +7,7 @@ import * as publicPages from './0029-public-pages.ts'
 import * as reservations from './0030-reservations.ts'
 import * as pageStrings from './0032-page-strings.ts'
 import * as console from './0033-console.ts'
+import * as keptBadges from './0034-kept-badges.ts'
 
 /** The first migration. Earlier names belong to schemas that no version reads any more. */
 export const initialSchema = '0025-initial'
@@ -21,4 +22,5 @@ export const migrations: Record<string, Migration> = {
   '0030-reservations': { up: (db) => reservations.up(db) },
   '0032-page-strings': { up: (db) => pageStrings.up(db) },
   '0033-console': { up: (db) => console.up(db) },
+  '0034-kept-badges': { up: (db) => keptBadges.up(db) },
 }

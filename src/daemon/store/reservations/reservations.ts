@@ -2,6 +2,7 @@ import type { ExpressionBuilder } from 'kysely'
 import type { Queries } from '../database/database.ts'
 import { affected, once, statement } from '../database/statement.ts'
 import type { Database, ReservationRow } from '../schema/schema.ts'
+import { giveBackBadges } from './kept-badges.ts'
 
 type NewReservation = Pick<
   ReservationRow,
@@ -221,14 +222,17 @@ export const endOvertaken = (db: Queries, { now, limit }: { now: string; limit: 
   )
 
 /** @returns false if nothing is kept (any more) */
-export const endReservation = (db: Queries, tapId: number, now: string): Promise<boolean> =>
-  once(
+export async function endReservation(db: Queries, tapId: number, now: string): Promise<boolean> {
+  const isEnded = await once(
     db
       .updateTable('reservations')
       .set({ state: 'ended', endedAt: now, ...forgotten })
       .where('tapId', '=', tapId)
       .where('state', '=', 'kept'),
   )
+  if (isEnded) await giveBackBadges(db, { tapId })
+  return isEnded
+}
 
 /** Deletes what ended before, with its link. */
 export const pruneReservations = (db: Queries, before: string, limit: number): Promise<number> =>

@@ -37,6 +37,14 @@ export interface ReservationsTable {
   createdAt: string
 }
 
+/** A badge of a reservation: it holds one of its event's codes, which nobody else gets. */
+export interface KeptBadgesTable {
+  tapId: number
+  badgeEventId: number
+  /** Of the claim that has taken the code over, while it is open. */
+  otpHash: string | null
+}
+
 /** A queue: neither sent nor failed is still to be sent. */
 export interface MailsTable {
   id: Generated<number>

@@ -58,6 +58,7 @@ export interface Database {
   tapMinutes: taps.TapMinutesTable
   tapHours: taps.TapHoursTable
   reservations: reservations.ReservationsTable
+  keptBadges: reservations.KeptBadgesTable
   mails: reservations.MailsTable
   mailQuotas: reservations.MailQuotasTable
   batches: batches.BatchesTable

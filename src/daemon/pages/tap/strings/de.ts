@@ -166,6 +166,7 @@ export const de: Messages = {
     expired: 'Die Zeit für diesen Scan ist abgelaufen. Halten Sie Ihr Telefon noch einmal an den Chip.',
     kept: 'Jemand lässt sich das Stück per E-Mail aufheben, bis eine Wallet genannt ist. Solange kann es niemand sonst bekommen.',
     'kept-here': 'Es wird mit diesem Scan aufgehoben, per E-Mail.',
+    'kept-given': 'Es war per E-Mail aufgehoben und ist nun in dem Wallet, das dafür genannt wurde.',
   },
   reserve: {
     title: 'Noch keine Wallet?',

@@ -155,6 +155,7 @@ export const en = {
     expired: 'The time for this tap is over. Hold your phone to the chip again.',
     kept: 'Somebody keeps it by email until they name a wallet. Nobody else can claim it meanwhile.',
     'kept-here': 'It is kept with this tap, by email.',
+    'kept-given': 'It was kept by email, and is now with the wallet that was named.',
   },
   reserve: {
     title: 'No wallet yet?',

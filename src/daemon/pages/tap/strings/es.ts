@@ -144,6 +144,7 @@ export const es: Messages = {
     expired: 'El tiempo de este escaneo ha terminado. Vuelve a acercar el teléfono al chip.',
     kept: 'Alguien la guarda por correo hasta indicar una wallet. Mientras tanto, nadie más puede recibirla.',
     'kept-here': 'Está guardada con este escaneo, por correo.',
+    'kept-given': 'Estaba guardada por correo y ya está en la wallet indicada.',
   },
   reserve: {
     title: '¿Aún no tienes wallet?',

@@ -151,6 +151,7 @@ export const fr: Messages = {
     expired: 'Le temps accordé à ce scan est écoulé. Approchez de nouveau votre téléphone de la puce.',
     kept: 'Quelqu’un le fait garder par e-mail en attendant de donner un portefeuille. Personne d’autre ne peut le recevoir d’ici là.',
     'kept-here': 'Il est gardé grâce à ce scan, par e-mail.',
+    'kept-given': 'Il était gardé par e-mail, et se trouve maintenant dans le portefeuille indiqué.',
   },
   reserve: {
     title: 'Pas encore de portefeuille ?',
