@@ -161,6 +161,34 @@ test('the tap of what went out says that it went by the link, and not that it wa
   expect(await show(browser, page)).not.toContain('used elsewhere')
 })
 
+test('who lost the link to badges gets another at a later tap, by their address alone', async () => {
+  const uid = chips.jacket(6)
+  const browser = new Browser(p)
+  const path = await keep(server, browser, await browser.tap(uid, 7), 'lost@example.org')
+  // Somebody claimed the token since: what is left is the guestbook.
+  await p.ctx.db.write((trx) =>
+    trx.updateTable('reservations').set({ claims: 0 }).where('state', '=', 'kept').execute(),
+  )
+  const later = new Browser(p)
+  const page = await later.tap(uid, 8)
+  expect(await show(later, page)).toContain('Is it kept for you?')
+  const before = server.mails().length
+  const asked = async (email: string) => {
+    const fields = { ref: page.ref, email, link: '1' }
+    const answer = await later.post('/t/reserve', fields, { accept: 'application/json' })
+    const cards: { key: string; html: string }[] = answer.json().cards
+    return cards.find(({ key }) => key === 'reserve-0')?.html.replaceAll(email, '')
+  }
+  const [stranger, own] = [await asked('stranger@example.org'), await asked('Lost+1@example.org')]
+  expect(own).toContain('If it is kept for this address')
+  // Whoever asks learns nothing.
+  expect(stranger).toBe(own)
+  const again = pathIn((await server.newest(before + 1)).text)
+  expect(server.mails().at(-1)?.headers.to).toBe('lost@example.org')
+  expect((await p.app.inject({ url: path })).statusCode).toBe(404)
+  expect((await p.app.inject({ url: again })).body).toContain('name="recipient"')
+})
+
 describe('a badge of POAP that is kept', () => {
   test('is kept on while POAP fails or refuses, and goes out once', async () => {
     const t = await openPoapApp({ env: env() })

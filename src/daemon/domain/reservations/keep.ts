@@ -13,6 +13,7 @@ import {
   countTry,
   findReservation,
   keepReservation,
+  keptForAddress,
   replaceLink,
   reservationsOfPage,
 } from '../../store/reservations/reservations.ts'
@@ -180,8 +181,8 @@ export const daysKept = ({ keepTapsDays }: KeepDeps['config']): number =>
   keepTapsDays === 'off' ? maxDays : Math.min(maxDays, keepTapsDays)
 
 /**
- * Mails a new link if the piece is kept for this address; the link before ends. Says the same if it is not, so that
- * nobody learns for whom. @throws DomainError recipient_invalid, rate_limited
+ * Mails a new link to what is kept for this address, each of several taps; the links before end. Says the same if
+ * nothing is, so that nobody learns for whom. @throws DomainError recipient_invalid, rate_limited
  */
 export async function askForLink(
   deps: KeepDeps,
@@ -191,17 +192,17 @@ export async function askForLink(
   const email = emailAddress(typed)
   const now = deps.clock.now()
   const quota = quotaOf(deps, tap, email, client)
-  const nonce = newNonce()
+  const { addressHash } = quota
   return deps.db.write(async (trx) => {
     await countMailOf(trx, quota, now)
-    const kept = (await reservationsOfPage(trx, keyOf(tap, now))).find(
-      ({ state, addressHash }) => state === 'kept' && addressHash === quota.addressHash,
-    )
-    if (!kept) return undefined
-    const linkHash = linkHashOf(linkOf(deps.box, nonce))
-    if (!(await replaceLink(trx, { tapId: kept.tapId, before: kept.nonce, nonce, linkHash })))
-      return undefined
-    return queueMail(trx, newMail(kept.tapId, 'link', nonce, now))
+    let mail: number | undefined
+    for (const { tapId, nonce: before } of await keptForAddress(trx, { ...keyOf(tap, now), addressHash })) {
+      const nonce = newNonce()
+      const linkHash = linkHashOf(linkOf(deps.box, nonce))
+      if (await replaceLink(trx, { tapId, before, nonce, linkHash }))
+        mail = await queueMail(trx, newMail(tapId, 'link', nonce, now))
+    }
+    return mail
   })
 }
 

@@ -131,8 +131,11 @@ export type ClosedReason =
 
 /** Keeping what the tap allows for a person without a wallet, by e-mail. `email`: what this page was given. */
 export type Reserve =
-  /** `isShared`: it was claimed before, so whoever taps it can still claim it. */
-  | { is: 'open'; email?: string; failure?: Failure; isShared: boolean }
+  /**
+   * `isShared`: it was claimed before, so whoever taps it can still claim it. `mayBeKept`: something of the chip was kept
+   * before, perhaps for this person.
+   */
+  | { is: 'open'; email?: string; failure?: Failure; isShared: boolean; mayBeKept?: boolean }
   /** A code was mailed; `until`: ISO 8601. */
   | {
       is: 'asked'

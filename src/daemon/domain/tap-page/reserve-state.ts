@@ -17,7 +17,7 @@ export const keepable = (actions: readonly Action[]): Action[] => {
 
 /** @returns undefined if there is nothing to keep */
 export function reserveOn(
-  { token, reservations: { own, isKeptByOther } }: PageFacts,
+  { token, page, reservations: { own, isKeptByOther } }: PageFacts,
   actions: readonly Action[],
   tried: TriedReserve | undefined,
 ): Reserve | undefined {
@@ -27,7 +27,8 @@ export function reserveOn(
   if (tried?.isLink) return { is: 'elsewhere', ...last, isAsked: tried.failure === undefined }
   if (keepable(actions).length === 0) return isKeptByOther ? { is: 'elsewhere' } : undefined
   if (own && isWaiting(own)) return asked(own, tried)
-  return { is: 'open', ...last, isShared: isShared(token) && hasClaim(actions) }
+  const mayBeKept = page?.hasReservations === true
+  return { is: 'open', ...last, isShared: isShared(token) && hasClaim(actions), mayBeKept }
 }
 
 const hasClaim = (actions: readonly Action[]): boolean =>

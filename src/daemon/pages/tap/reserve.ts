@@ -32,7 +32,8 @@ function body(reserve: Reserve, strings: Strings, form: FormOf): Html {
     case 'open': {
       const explained = reserve.isShared ? `${texts.explain} ${texts.shared}` : texts.explain
       return html`${form('reserve', emailField(reserve, texts, texts.send))}
-${room(strings, explained, problem(reserve, strings), reserve.failure && 'failed', html`&#10;${texts.again}&#10;&#10;&#10;`)}`
+${room(strings, explained, problem(reserve, strings), reserve.failure && 'failed', html`&#10;${texts.again}&#10;&#10;&#10;`)}
+${reserve.mayBeKept && html`<details><summary>${texts.elsewhereTitle}</summary><p>${texts.elsewhere}</p>${form('reserve-again', linkField({}, texts, 'link-email'))}</details>`}`
     }
     case 'asked': {
       const email = html`<bdi class="name">${brief(reserve.email, 254)}</bdi>`
@@ -58,9 +59,8 @@ ${form('reserve-again', emailField({ email: reserve.email, failure: refused }, t
       return html`<div class="room">${status(html`<p>${text}</p>${reserve.isShared && html`<p>${texts.shared}</p>`}`, 'confirmed')}</div>`
     }
     case 'elsewhere': {
-      const link = html`<input type="hidden" name="link" value="1">${emailField(reserve, texts, texts.link)}`
       const said = reserve.isAsked ? html`<p>${texts.linkSent}</p>` : problem(reserve, strings)
-      return html`${form('reserve-again', link)}
+      return html`${form('reserve-again', linkField(reserve, texts))}
 ${room(strings, texts.elsewhere, said, reserve.failure && 'failed')}`
     }
   }
@@ -70,9 +70,17 @@ const emailField = (
   { email, failure }: { email?: string; failure?: unknown },
   texts: Strings['reserve'],
   button: string,
-): Html => html`<label for="${id}-email">${texts.email}</label>
-<div class="field" dir="ltr"><input id="${id}-email" type="email" name="email" placeholder="${texts.emailHint}" value="${email}" required maxlength="254" autocomplete="email" autocapitalize="none" spellcheck="false" aria-describedby="${id}-status"${failure !== undefined && html` aria-invalid="true"`}></div>
+  field = 'email',
+): Html => html`<label for="${id}-${field}">${texts.email}</label>
+<div class="field" dir="ltr"><input id="${id}-${field}" type="email" name="email" placeholder="${texts.emailHint}" value="${email}" required maxlength="254" autocomplete="email" autocapitalize="none" spellcheck="false" aria-describedby="${id}-status"${failure !== undefined && html` aria-invalid="true"`}></div>
 <button type="submit" class="quiet">${button}</button>`
+
+/** Asks for another link. */
+const linkField = (
+  typed: Parameters<typeof emailField>[0],
+  texts: Strings['reserve'],
+  field?: string,
+): Html => html`<input type="hidden" name="link" value="1">${emailField(typed, texts, texts.link, field)}`
 
 function problem({ failure }: Pick<Extract<Reserve, { is: 'open' }>, 'failure'>, strings: Strings): Html {
   if (!failure) return html``

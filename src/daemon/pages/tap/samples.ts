@@ -177,6 +177,7 @@ export function samples(now: Date): Sample[] {
       tamper: { is: 'open', since: '2026-05-02T09:30:00.000Z' },
     }),
     good('reserve', [action('claim', isOpen)], { reserve: { is: 'open', isShared: false } }),
+    good('reserve-lost', [badge(isOpen)], { reserve: { is: 'open', isShared: false, mayBeKept: true } }),
     good('reserve-code', [action('claim', isOpen)], { reserve: asked }),
     good('reserve-wrong', [action('claim', isOpen)], {
       reserve: { ...asked, triesLeft: 3, failure: { code: 'mail_code_wrong' } },

@@ -121,6 +121,24 @@ const keepsClaim = statement<OfChip>()((db, p) =>
 /** True if the claim of a chip or token is kept for somebody. */
 export const isClaimKept = keepsClaim.exists
 
+/** What is kept of a chip or its token for an address, newest first. */
+export const keptForAddress = (
+  db: Queries,
+  { uid, tokenRow, now, addressHash }: OfChip & { addressHash: string },
+): Promise<ReservationRow[]> =>
+  db
+    .selectFrom('reservations')
+    .innerJoin('chips', 'chips.uid', 'reservations.chipUid')
+    .selectAll('reservations')
+    .where((e) => e.or([e('chipUid', '=', uid), e('reservations.tokenRow', '=', tokenRow)]))
+    .where('state', '=', 'kept')
+    .where('addressHash', '=', addressHash)
+    .where('endsAt', '>', now)
+    .where(isUsable)
+    .orderBy('tapId', 'desc')
+    .limit(3)
+    .execute()
+
 /** Something went to a wallet. Forgets the address with the last of it. @returns false if nothing is kept any more */
 export async function settleKept(
   db: Queries,
