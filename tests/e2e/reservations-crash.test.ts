@@ -11,6 +11,7 @@ import { tap, tapPath } from '../support/taps.ts'
 
 // A daemon that is killed between what a person does, and what it writes down on the way.
 
+const preload = join(import.meta.dirname, '../support/kill-at-commit.mjs')
 const address = 'somebody.private@example.org'
 let server: TestMailServer
 let home: string
@@ -49,8 +50,8 @@ afterAll(async () => {
   rmSync(home, { recursive: true })
 })
 
-const post = (path: string, fields: Record<string, string>) =>
-  fetch(`${daemon.ready.url}${path}`, {
+const post = (path: string, fields: Record<string, string>, at = daemon) =>
+  fetch(`${at.ready.url}${path}`, {
     method: 'POST',
     redirect: 'manual',
     headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'text/html' },
@@ -118,6 +119,47 @@ test('killed between reservation, queue and mail: kept once, each mail at least 
   expect(all).not.toContain(link.slice(-32))
   expect(told.slice(0, logs.length).join('\n')).not.toMatch(new RegExp(`\\b${code}\\b`))
 }, 300_000)
+
+test('killed after a mail was sent, before that was written down: it is sent again with the same digits, which work', async () => {
+  const dataDir = join(home, 'torn')
+  const args = [
+    '--data-dir',
+    dataDir,
+    '--port',
+    '0',
+    '--seed',
+    join(home, 'seed.json'),
+    '--log-level',
+    'error',
+  ]
+  const env = {
+    ...{ TAPCHIP_SMTP_URL: server.url, TAPCHIP_SMTP_FROM: 'tags@acme.example' },
+    TAPCHIP_DEV_CHAIN: 'on',
+  }
+  const torn = await spawnDaemon(args, {
+    ...env,
+    ...{ NODE_OPTIONS: `--import ${preload}`, KILL_SQL: 'update "mails" set "sentAt"', KILL_WHEN: 'before' },
+  })
+  const path = tapPath(tap(derived, { uid: chips.unminted(2) }, 1))
+  const page = await fetch(`${torn.ready.url}${path}`, { headers: { accept: 'text/html' } })
+  const ref = /data-ref="([^"]+)"/.exec(await page.text())?.[1] ?? ''
+  const before = server.mails().length
+  await expect(post('/t/reserve', { ref, email: 'twice@example.org' }, torn)).rejects.toThrow()
+  expect(await torn.exited).toBeNull()
+  expect(server.mails()).toHaveLength(before + 1)
+  const again = await spawnDaemon(args, env)
+  try {
+    await server.newest(before + 2)
+    const [one, other] = server.mails().slice(-2)
+    expect(other?.headers['message-id']).toBe(one?.headers['message-id'])
+    const code = digitsIn(one?.text ?? '')
+    expect(digitsIn(other?.text ?? '')).toBe(code)
+    expect((await post('/t/reserve', { ref, code }, again)).status).toBe(200)
+    expect(pathIn((await server.newest(before + 3)).text)).not.toBe('')
+  } finally {
+    await again.stop()
+  }
+}, 120_000)
 
 const filesBelow = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
