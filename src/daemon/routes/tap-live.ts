@@ -28,6 +28,7 @@ export function liveRoute(
   ctx: Context,
   { notices, bodyLimit, visitOf }: LiveSettings,
 ): void {
+  const deps = pageDeps(ctx)
   const streams = new LiveLines(app)
   const places = new Semaphore(limits)
   // A hall of people behind one address must have connections left for taps.
@@ -41,7 +42,7 @@ export function liveRoute(
     const language = request.headers['accept-language']
     const answerOf = (page: TapPage) => cardsOf(page, pageSettings(ctx, language))
     if (!/\bevent-stream\b/.test(request.headers.accept ?? ''))
-      return answerOf(await buildPage(pageDeps(ctx), visit, viewing))
+      return answerOf(await buildPage(deps, visit, viewing))
 
     const ref = visit.ref
     let granted = 0
@@ -63,8 +64,7 @@ export function liveRoute(
     }
     if (reply.raw.closed) releaseAll()
     else reply.raw.once('close', releaseAll)
-    const load = async (watch: Watch) =>
-      buildPage(pageDeps(ctx), await findVisit(ctx, ref), { ...viewing, watch })
+    const load = async (watch: Watch) => buildPage(deps, await findVisit(ctx, ref), { ...viewing, watch })
     type Change = { page: TapPage; keys: ReadonlySet<string> }
     return streams.send<Change>(
       reply,

@@ -10,7 +10,7 @@ import { failurePage, homePage } from '../pages/tap/refusals.ts'
 import { contentSecurityPolicy, keptPagePolicy, type Page, type PageSettings } from '../pages/tap/settings.ts'
 import { chooseLanguage } from '../pages/tap/strings/strings.ts'
 import type { Context } from '../process/context.ts'
-import { gzipPage } from './gzip-page.ts'
+import { gzipPage, plainPage } from './page-bytes.ts'
 import { tapPageScript } from './tap-page-assets.ts'
 
 /** @param acceptLanguage the header of the request */
@@ -63,7 +63,7 @@ const reloading = ({ reloadsAfter }: Page): Record<string, string> =>
 function sendBody(reply: FastifyReply, page: Page, vary: string | undefined): FastifyReply {
   if (vary !== undefined) reply.header('vary', vary)
   const mayCompress = vary !== undefined && reply.request.method === 'GET'
-  if (!mayCompress || encodingOf(reply.request, ['gzip']) === undefined) return reply.send(page.body)
+  if (!mayCompress || encodingOf(reply.request, ['gzip']) === undefined) return reply.send(plainPage(page))
   return reply.header('content-encoding', 'gzip').send(gzipPage(page))
 }
 
@@ -79,11 +79,11 @@ export function sendPublicPage(
   page: Page,
   { settings, isFinal }: { settings: PageSettings; isFinal: boolean },
 ): FastifyReply {
-  const etag = `W/"${createHash('sha256').update(page.body).digest('base64url').slice(0, 22)}"`
+  const etag = `W/"${createHash('sha256').update(plainPage(page)).digest('base64url').slice(0, 22)}"`
   reply.headers({
     ...pageHeaders(settings),
     'cache-control': isFinal ? 'public, max-age=60' : 'no-cache',
-    'content-security-policy': keptPagePolicy(page.styleHash),
+    'content-security-policy': keptPagePolicy(page.parts[1].hash),
     etag,
   })
   const known = request.headers['if-none-match'] ?? ''

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { pathOf } from '../pages/tap/settings.ts'
 import type { Context } from '../process/context.ts'
 
 /** Browsers keep few cookies per address, and send all of them with each request. */
@@ -35,9 +36,8 @@ export function cookieLines(
   { name, value, maxAgeSeconds }: { name: string; value: string; maxAgeSeconds: number },
 ): string[] {
   const secure = ctx.baseUrl.startsWith('https:') ? '; Secure' : ''
-  const path = new URL(ctx.baseUrl).pathname.replace(/\/+$/, '')
   const line = (of: string, content: string, age: number) =>
-    `${of}=${content}; Max-Age=${age}; Path=${path}/t; HttpOnly; SameSite=Lax${secure}`
+    `${of}=${content}; Max-Age=${age}; Path=${pathOf({ home: ctx.baseUrl }, '/t')}; HttpOnly; SameSite=Lax${secure}`
   const others = cookiesOf(request).names.filter((other) => other !== name)
   const old = others.slice(0, Math.max(0, others.length - maxCookies + 1))
   return [...old.map((of) => line(of, '', 0)), line(name, value, maxAgeSeconds)]

@@ -26,6 +26,7 @@ export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
   const isReloadOfOwnTap = (request: FastifyRequest) =>
     isOwnVisit(ctx, queryOf(request), cookiesOf(request).values)
   const config = { ...limited, takesTap: true, provesTap: isReloadOfOwnTap }
+  const deps = pageDeps(ctx)
   app.get('/t', { config }, async (request, reply) => {
     reply.headers(privateHeaders)
     if (isPrefetch(request)) return refusePrefetch(reply)
@@ -40,7 +41,7 @@ export function tapPageRoutes(app: FastifyInstance, ctx: Context): void {
     const query = returnQuery(request.url.slice(request.url.indexOf('?') + 1))
     const viewing: ViewOptions = { cookies: cookies.values, query }
     const opened = await openTap(ctx, queryOf(request), cookies.values, (visit) =>
-      buildPage(pageDeps(ctx), visit, viewing),
+      buildPage(deps, visit, viewing),
     )
     request.isProven = isTakenNow(opened)
     const settings = pageSettings(ctx, request.headers['accept-language'])
@@ -89,7 +90,7 @@ export const cardsOf = (page: TapPage, settings: PageSettings) => ({
   isLive: page.isLive,
 })
 
-/** For the rules of tap pages: images of badges are at our own addresses. */
+/** For the rules of tap pages: images of badges are at our own addresses. A context has too many fields to be copied for each page. */
 export const pageDeps = (ctx: Context) => ({
   ...ctx,
   explorers: ctx.config.explorers,

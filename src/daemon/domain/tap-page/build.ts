@@ -91,7 +91,7 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: ViewOpti
   // What changes on an open page are its cards.
   const rows = watch || !page ? [] : await readStory(deps, { ...page, uid: tap.uid }, linkedToken(tap))
   const described = describePiece(token?.metadata ?? null, page?.item)
-  const watching: ActionDeps = { ...deps, watch: watch && ((id) => watch.transaction(id)) }
+  const watching: ActionDeps = watch ? { ...deps, watch: (id) => watch.transaction(id) } : deps
   const actions = await actionsOf(watching, facts)
   // After the actions: whoever is told that a claim is done is told the new owner, too.
   const claims = await claimsOfBrowser(deps, facts)

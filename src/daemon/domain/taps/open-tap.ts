@@ -115,7 +115,20 @@ async function refsFor(deps: OpenTapDeps, chip: TappedChip, now: number): Promis
 }
 
 function freshVisit(seals: Seals, chip: TappedChip, tap: TakenTap): Visit {
-  const visit = visitOf(seals, { ...tap, ...chip, tapId: tap.id, isEnded: false })
+  const { id: tapId, at, counter, refsUntil, pageUntil, links, queried, codes } = tap
+  // V8 takes 20 µs to spread two large objects into one, and less than 1 µs for one that comes last.
+  const visit = visitOf(seals, {
+    tapId,
+    at,
+    counter,
+    refsUntil,
+    pageUntil,
+    links,
+    queried,
+    codes,
+    isEnded: false,
+    ...chip,
+  })
   if (!visit) throw new Error('A tap without a page was opened')
   return visit
 }

@@ -23,7 +23,7 @@ export const raw = (text: string): Html => new Html(text)
 
 function written(value: Value): string {
   if (value instanceof Html) return value.text
-  if (Array.isArray(value)) return value.map(written).join('')
+  if (Array.isArray(value)) return value.reduce((text, one) => text + written(one), '')
   return value === undefined || value === null || value === false ? '' : escaped(String(value))
 }
 
@@ -37,6 +37,9 @@ const entities: Readonly<Record<string, string>> = {
 
 /** Replaces control characters, and those that reverse the direction of text, with spaces. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are removed
-const special = /[&<>"'\u0000-\u0008\u000b-\u001f\u007f\u202a-\u202e\u2066-\u2069]/g
+const special = /[&<>"'\u0000-\u0008\u000b-\u001f\u007f\u202a-\u202e\u2066-\u2069]/
+const allSpecial = new RegExp(special, 'g')
 
-const escaped = (text: string): string => text.replace(special, (character) => entities[character] ?? ' ')
+// Most texts have none, which is sooner known than replaced.
+const escaped = (text: string): string =>
+  special.test(text) ? text.replace(allSpecial, (character) => entities[character] ?? ' ') : text

@@ -16,7 +16,7 @@ export function keptPage(kept: KeptPage, secret: string, plain: PageSettings): P
   const texts = strings.kept
   const { brand } = page
   const main = html`<header>${teamName(brand, settings)}
-${open.length > 0 && html`<p class="state"><span class="tick" aria-hidden="true">✓</span> ${texts.state({ day: until })}</p>`}</header>
+${open.length > 0 && html`<p class="state"><span class="tick" aria-hidden="true">&#10003;</span> ${texts.state({ day: until })}</p>`}</header>
 <main>
 ${hero(page, settings)}
 ${heading(page, settings)}

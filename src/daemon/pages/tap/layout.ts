@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { textDirections } from '../../../values/page-languages.ts'
 import type { Brand } from '../../domain/tap-page/content.ts'
-import { type Html, html, raw } from './html.ts'
+import { type Html, html } from './html.ts'
 import { printStyle } from './print.ts'
-import { faviconPath, type Page, type PageSettings, pathOf } from './settings.ts'
+import { faviconPath, type Page, type PageSettings, pathOf, type Style } from './settings.ts'
 import { style } from './style.ts'
 import { palettes, properties } from './theme.ts'
 
@@ -14,9 +14,7 @@ interface Theme {
   /** Color of the background. */
   light: string
   dark: string
-  css: Html
-  /** Of `css`, as in a Content-Security-Policy. */
-  hash: string
+  style: Style
 }
 
 // Cached: computing colours takes longer than the rest of a page, and teams are few.
@@ -40,9 +38,12 @@ function lookOf({ color, background }: typeof plain, only: PageSettings['scheme'
   // A logo is drawn for the team's own background, or else for a light page.
   const plate =
     background === null ? `${inDark}{.team img{background:${light.paper};object-position:center}}` : ''
-  const css = raw(`:root{color-scheme:${scheme}}${colors}${style}${plate}${printStyle(color)}`)
-  const hash = `sha256-${createHash('sha256').update(css.text).digest('base64')}`
-  const look = { scheme, light: light.paper, dark: dark.paper, css, hash }
+  const css = `:root{color-scheme:${scheme}}${colors}${style}${plate}${printStyle(color)}`
+  const hash = `sha256-${createHash('sha256').update(css).digest('base64')}`
+  const look = {
+    ...{ scheme, light: light.paper, dark: dark.paper },
+    style: { css, bytes: Buffer.from(css), hash },
+  }
   if (looks.size >= maxLooks) looks.clear()
   looks.set(key, look)
   return look
@@ -56,7 +57,7 @@ interface LayoutOptions {
 }
 
 /**
- * A whole page. The style is inline, so that it applies from the first answer, and first in it: see gzip-page.ts, which
+ * A whole page. The style is inline, so that it applies from the first answer, and first in it: see page-bytes.ts, which
  * leaves what stands before the style uncompressed.
  */
 export function layout(
@@ -66,14 +67,13 @@ export function layout(
   { brand = plain, script, head }: LayoutOptions = {},
 ): Page {
   const { language, nonce } = settings
-  const { scheme, light, dark, css, hash } = lookOf(brand, settings.scheme)
-  return {
-    styleHash: hash,
-    body: html`<!doctype html>
+  const { scheme, light, dark, style } = lookOf(brand, settings.scheme)
+  const start = html`<!doctype html>
 <html lang="${language}" dir="${textDirections[language]}">
 <head>
 <meta charset="utf-8">
-<style${nonce && html` nonce="${nonce}"`}>${css}</style>
+<style${nonce && html` nonce="${nonce}"`}>`.text
+  const rest = html`</style>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <meta name="robots" content="noindex">
@@ -89,6 +89,6 @@ ${script && html`<script src="${pathOf(settings, `/${script.replace(/^\//, '')}`
 ${main}
 </body>
 </html>
-`.text,
-  }
+`.text
+  return { body: start + style.css + rest, parts: [start, style, rest] }
 }

@@ -25,8 +25,16 @@ export interface Page {
   /** Seconds after which a browser asks for it again by itself. */
   reloadsAfter?: number
   body: string
-  /** Of its style, as in a Content-Security-Policy. */
-  styleHash: string
+  /** Its parts: what precedes the style, the style, and what follows it. */
+  parts: readonly [start: string, style: Style, rest: string]
+}
+
+/** The same on all pages of a team, so that it is encoded and compressed once. */
+export interface Style {
+  css: string
+  bytes: Buffer
+  /** As in a Content-Security-Policy. */
+  hash: string
 }
 
 /** Lets the page load pictures and videos over https, its one script and style, and nothing else. */
@@ -51,5 +59,9 @@ const policyOf = ({ script, style }: { script: string; style: string }): string 
   ].join('; ')
 
 /** An address of the daemon as a path, because the page may have been opened under another host name. */
-export const pathOf = ({ home }: Pick<PageSettings, 'home'>, rest: string): string =>
-  `${new URL(home).pathname.replace(/\/+$/, '')}${rest}`
+export function pathOf({ home }: Pick<PageSettings, 'home'>, rest: string): string {
+  // A page has several, and parsing a URL takes as long as writing many of its lines.
+  if (home !== base.home) base = { home, path: new URL(home).pathname.replace(/\/+$/, '') }
+  return base.path + rest
+}
+let base = { home: '', path: '' }

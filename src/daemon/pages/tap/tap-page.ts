@@ -43,7 +43,7 @@ ${technical(content, settings)}
 /** Comes first, because it answers the tap: the chip is genuine, and who owns it. */
 function banner(content: TapPage, settings: PageSettings): Html {
   return html`<header>${teamName(content.brand, settings)}
-<p class="state"><span class="tick" aria-hidden="true">✓</span> ${genuine(content, settings)}</p></header>`
+<p class="state"><span class="tick" aria-hidden="true">&#10003;</span> ${genuine(content, settings)}</p></header>`
 }
 
 /** A page that is reloaded or left open must not claim that the chip was here just now. */

@@ -90,10 +90,33 @@ export function compileMessage(
 
 function writtenAs(part: Exclude<Part, string>, value: Value, language: PageLanguage): Value {
   if (part.is === 'value' || value instanceof Html) return value
-  if (!('branches' in part)) return formatsOf(language).date.format(new Date(value))
-  const { plural, number } = formatsOf(language)
-  const text = part.branches.get(plural.select(Number(value))) ?? part.branches.get('other') ?? ''
-  return text.replaceAll('#', () => number.format(Number(value)))
+  if (!('branches' in part)) return dayIn(language, String(value).slice(0, 10))
+  const { branch, text } = countIn(language, Number(value))
+  return (part.branches.get(branch) ?? part.branches.get('other') ?? '').replaceAll('#', () => text)
+}
+
+// Pages say the same few days and counts again and again, and Intl takes microseconds for each.
+const days = new Map<string, string>()
+const counts = new Map<string, { branch: string; text: string }>()
+const maxWritten = 1000
+
+/** @param day YYYY-MM-DD */
+const dayIn = (language: PageLanguage, day: string): string =>
+  writtenOnce(days, `${language} ${day}`, () => formatsOf(language).date.format(new Date(day)))
+
+const countIn = (language: PageLanguage, count: number): { branch: string; text: string } =>
+  writtenOnce(counts, `${language} ${count}`, () => {
+    const { plural, number } = formatsOf(language)
+    return { branch: plural.select(count), text: number.format(count) }
+  })
+
+function writtenOnce<T>(all: Map<string, T>, key: string, write: () => T): T {
+  const known = all.get(key)
+  if (known !== undefined) return known
+  const made = write()
+  if (all.size >= maxWritten) all.clear()
+  all.set(key, made)
+  return made
 }
 
 const formats = new Map<PageLanguage, ReturnType<typeof newFormats>>()

@@ -38,6 +38,14 @@ export function stringsOf({
   language: PageLanguage
   ownWords?: string | null | undefined
 }): Strings {
+  // A page asks many times with one pair, and a key of a team's texts is long.
+  if (language === last?.language && ownWords === last.ownWords) return last.strings
+  const strings = readStrings(language, ownWords)
+  last = { language, ownWords, strings }
+  return strings
+}
+
+function readStrings(language: PageLanguage, ownWords: string | null | undefined): Strings {
   const key = ownWords ? `${language} ${ownWords}` : language
   const known = all.get(key)
   if (known) return known
@@ -46,6 +54,8 @@ export function stringsOf({
   all.set(key, made)
   return made
 }
+
+let last: { language: PageLanguage; ownWords: string | null | undefined; strings: Strings } | undefined
 
 function withOwn(texts: Texts, language: PageLanguage, ownWords: string | null | undefined): Texts {
   const own: Record<string, string> = ownWords ? (JSON.parse(ownWords)[language] ?? {}) : {}
