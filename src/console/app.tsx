@@ -135,7 +135,7 @@ function Header({
 
 /** Says that what is shown is old, and since when. */
 function Away() {
-  const { away, isGone, hasGap } = useLive()
+  const { away, isGone } = useLive()
   return (
     <div class="banners" aria-live="polite">
       {isGone ? <p class="banner">{shell.consoleGone}</p> : null}
@@ -144,7 +144,6 @@ function Away() {
           {shell.away(formatClock(away.since))} <span class="quiet">{away.message}</span>
         </p>
       ) : null}
-      {hasGap ? <p class="banner">{shell.gap}</p> : null}
     </div>
   )
 }

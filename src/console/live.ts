@@ -1,32 +1,36 @@
 import { useEffect, useState } from 'preact/hooks'
 import { RequestProblem, send } from './api.ts'
-import type { LiveEvent, LiveTap } from './requests.ts'
-
-export type SeenTap = LiveTap & { readonly seq: number }
+import { type LiveChange, type LiveEvent, type LiveTap, maxLiveTaps } from './requests.ts'
 
 export interface LiveState {
   /** Newest first. */
-  readonly taps: readonly SeenTap[]
+  readonly taps: readonly LiveTap[]
   /** Since when the daemon does not answer, and why. */
   readonly away: { readonly since: string; readonly message: string } | undefined
   /** The console's own program does not answer. */
   readonly isGone: boolean
-  /** More happened while the daemon was away than was read afterwards. */
-  readonly hasGap: boolean
 }
 
-const maxTaps = 1000
+/** What may have changed. */
+export type Changed = LiveChange | 'taps'
+
 const retryMs = 1000
 const showEveryMs = 100
 /** The server sends something every 15 seconds. */
 const silenceMs = 40_000
+const minuteSeconds = 60
 
-let state: LiveState = { taps: [], away: undefined, isGone: false, hasGap: false }
+let state: LiveState = { taps: [], away: undefined, isGone: false }
 const listeners = new Set<() => void>()
-let waiting: LiveEvent[] = []
+const changeListeners = new Set<(kinds: readonly Changed[] | 'all') => void>()
+/** Oldest first. */
+let waiting: LiveTap[] = []
 let isScheduled = false
 let lastSeq = 0
+let isAgain = false
 let lastFlush = 0
+/** By second, then by team: more than the list has. */
+const counts = new Map<number, Map<string | null, number>>()
 
 /** What came in is shown in one frame, however much that was, and nobody reads more than ten a second. */
 function schedule(): void {
@@ -39,23 +43,19 @@ function schedule(): void {
 function flush(): void {
   isScheduled = false
   lastFlush = performance.now()
-  const events = waiting
+  const taps = [...waiting.reverse(), ...state.taps].slice(0, maxLiveTaps)
   waiting = []
-  let { away, hasGap } = state
-  const taps: SeenTap[] = []
-  for (const event of events) {
-    if (event.type === 'tap') taps.push({ ...event.tap, seq: event.seq })
-    else if (event.type === 'gap') hasGap = true
-    else away = event.since === null ? undefined : { since: event.since, message: event.message ?? '' }
-  }
-  taps.reverse()
-  const all = taps.length === 0 ? state.taps : [...taps, ...state.taps].slice(0, maxTaps)
-  set({ ...state, taps: all, away, hasGap })
+  set({ ...state, taps })
+  tellChanged(['taps'])
 }
 
 function set(next: LiveState): void {
   state = next
   for (const listener of listeners) listener()
+}
+
+function tellChanged(kinds: readonly Changed[] | 'all'): void {
+  for (const listener of changeListeners) listener(kinds)
 }
 
 async function followOnce(): Promise<void> {
@@ -69,6 +69,9 @@ async function followOnce(): Promise<void> {
     watch()
     const response = await send(`/stream?after=${lastSeq}`, { signal: ended.signal })
     if (state.isGone) set({ ...state, isGone: false })
+    // What changed since the last stream was not told.
+    if (isAgain) tellChanged('all')
+    isAgain = true
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
     let rest = ''
     for (;;) {
@@ -85,13 +88,34 @@ async function followOnce(): Promise<void> {
 }
 
 function receive(event: LiveEvent): void {
-  lastSeq = event.seq
-  waiting.push(event)
-  if (waiting.length > 4 * maxTaps) {
-    const dropped = waiting.length - 2 * maxTaps
-    waiting = waiting.filter(({ type }, index) => type !== 'tap' || index >= dropped)
+  if ('away' in event) set({ ...state, away: event.away ?? undefined })
+  else if ('changed' in event) tellChanged(event.changed)
+  else {
+    lastSeq = event.seq
+    waiting = [...waiting, ...event.taps].slice(-maxLiveTaps)
+    count(event.taps)
+    schedule()
   }
-  schedule()
+}
+
+function count(taps: readonly LiveTap[]): void {
+  for (const { at, team } of taps) {
+    const second = Math.floor(Date.parse(at) / 1000)
+    const ofSecond = counts.get(second) ?? new Map<string | null, number>()
+    ofSecond.set(team, (ofSecond.get(team) ?? 0) + 1)
+    counts.set(second, ofSecond)
+  }
+  const since = Date.now() / 1000 - minuteSeconds
+  for (const second of counts.keys()) if (second < since) counts.delete(second)
+}
+
+/** @param team its taps, and those of unknown chips; empty: all */
+export function tapsOfLastMinute(team: string, now: number): number {
+  let sum = 0
+  for (const [second, ofSecond] of counts)
+    if (second > now / 1000 - minuteSeconds)
+      for (const [of, taps] of ofSecond) if (team === '' || of === null || of === team) sum += taps
+  return sum
 }
 
 /** Follows until the page is closed, over restarts of the daemon and of the console. */
@@ -117,4 +141,13 @@ export function useLive(): LiveState {
     return () => void listeners.delete(listener)
   }, [])
   return shown
+}
+
+/** Calls back when one of these may have changed. @returns a function that unsubscribes */
+export function onChange(kinds: readonly Changed[], callback: () => void): () => void {
+  const listener = (changed: readonly Changed[] | 'all') => {
+    if (changed === 'all' || changed.some((kind) => kinds.includes(kind))) callback()
+  }
+  changeListeners.add(listener)
+  return () => void changeListeners.delete(listener)
 }

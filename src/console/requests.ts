@@ -109,16 +109,21 @@ export interface Diagnosis {
   }[]
 }
 
-/** A line of `GET /stream?after=SEQ`. A number that the server does not know any more begins with what it still has. */
-export type LiveEvent = { readonly seq: number } & (
-  | { readonly type: 'tap'; readonly tap: LiveTap }
-  /** `since`: null once the daemon is back. */
-  | { readonly type: 'away'; readonly since: string | null; readonly message: string | null }
-  /** More taps happened while the daemon was away than are read afterwards. */
-  | { readonly type: 'gap' }
-)
+/** What an operator can see of the taps: a page shows no more, and the server keeps no more for it. */
+export const maxLiveTaps = 1000
 
-export type LiveTap = Answer<Endpoints['GET /admin/taps/follow']>
+type Followed = Answer<Endpoints['GET /admin/events/follow']>
+export type LiveTap = Extract<Followed, { taps: unknown }>['taps'][number]
+export type LiveChange = Extract<Followed, { changed: unknown }>['changed'][number]
+
+/** A line of `GET /stream?after=SEQ`. The first one says whether the daemon is there. */
+export type LiveEvent =
+  /** `seq`: the number of taps so far, these included. */
+  | { readonly seq: number; readonly taps: readonly LiveTap[] }
+  /** To be read again. */
+  | { readonly changed: readonly LiveChange[] }
+  /** Null: the daemon is there. */
+  | { readonly away: { readonly since: string; readonly message: string } | null }
 
 /** Paths of screens, by the name in `<main data-screen>`. */
 export const screenPaths = {

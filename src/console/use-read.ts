@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { type AnswerOf, type RequestOf, RequestProblem, read } from './api.ts'
+import { type Changed, onChange } from './live.ts'
 import type { ReadKey } from './requests.ts'
 
 export interface Reading<T> {
@@ -10,14 +11,23 @@ export interface Reading<T> {
   readonly reload: () => void
 }
 
+interface Again {
+  /** What it is of: read again once something of it changed. */
+  readonly on?: readonly Changed[]
+  /** Not sooner than so long after the last time. */
+  readonly restMs?: number
+  /** For what no event tells. */
+  readonly everyMs?: number
+}
+
 /**
- * Reads when the request changes, and again every `everyMs` while the page is visible.
+ * Reads when the request changes, and again as events tell; once for all of them that a hidden page missed.
  * @param request undefined: not yet
  */
 export function useRead<K extends ReadKey>(
   key: K,
   request: RequestOf<K> | undefined,
-  { everyMs }: { everyMs?: number } = {},
+  { on = [], restMs = 1000, everyMs }: Again = {},
 ): Reading<AnswerOf<K>> {
   const [state, setState] = useState<Omit<Reading<AnswerOf<K>>, 'reload'>>({
     data: undefined,
@@ -29,6 +39,8 @@ export function useRead<K extends ReadKey>(
   const asText = request === undefined ? undefined : JSON.stringify(request)
   const latest = useRef(request)
   latest.current = request
+  const latestOn = useRef(on)
+  latestOn.current = on
 
   // `asText` stands for the request, `count` for a repetition.
   useEffect(() => {
@@ -50,10 +62,36 @@ export function useRead<K extends ReadKey>(
     return () => ended.abort()
   }, [key, asText, count])
 
+  const kinds = on.join()
   useEffect(() => {
-    if (everyMs === undefined) return
-    const timer = setInterval(() => document.visibilityState === 'visible' && reload(), everyMs)
-    return () => clearInterval(timer)
-  }, [everyMs, reload])
+    let timer: ReturnType<typeof setTimeout> | undefined
+    let isMissed = false
+    let lastAt = 0
+    const again = () => {
+      isMissed = document.visibilityState !== 'visible'
+      if (isMissed) return
+      lastAt = performance.now()
+      reload()
+    }
+    const soon = () => {
+      timer ??= setTimeout(
+        () => {
+          timer = undefined
+          again()
+        },
+        lastAt + restMs - performance.now(),
+      )
+    }
+    const onVisible = () => isMissed && soon()
+    const unfollow = kinds === '' ? undefined : onChange(latestOn.current, soon)
+    const interval = everyMs === undefined ? undefined : setInterval(again, everyMs)
+    document.addEventListener('visibilitychange', onVisible)
+    return () => {
+      clearTimeout(timer)
+      clearInterval(interval)
+      unfollow?.()
+      document.removeEventListener('visibilitychange', onVisible)
+    }
+  }, [kinds, restMs, everyMs, reload])
   return { ...state, reload }
 }

@@ -10,10 +10,15 @@ beforeAll(async () => {
 })
 afterAll(() => d.stop())
 
-type Line = { taps?: { outcome: string; uid: string; chip: object | null }[]; changed?: string[] }
+type Tapped = { id: number; outcome: string; uid: string | null; chip: object | null }
+type Line = { taps?: Tapped[]; cursor?: number; changed?: string[] }
 
-/** Lines until one is enough. */
-async function until(query: string, act: () => Promise<unknown>, isEnough: (line: Line) => boolean) {
+/** Acts once the stream has begun, then reads on until its lines are enough. */
+async function until(
+  query: string,
+  act: () => Promise<unknown>,
+  isEnough: (lines: readonly Line[]) => boolean,
+): Promise<Line[]> {
   const ended = new AbortController()
   const answer = await fetch(`${d.url}/admin/events/follow${query}`, {
     headers: bearer(d.adminToken),
@@ -22,62 +27,67 @@ async function until(query: string, act: () => Promise<unknown>, isEnough: (line
   expect(answer.headers.get('content-type')).toContain('application/x-ndjson')
   const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader()
   let text = ''
-  let isActing = false
+  let acting: Promise<unknown> | undefined
   for (;;) {
     const { value, done } = (await reader?.read()) ?? { value: '', done: true }
     if (done) throw new Error(`The stream ended: ${text}`)
-    // The first empty line says that nothing is missed from here on.
-    if (!isActing) void act()
-    isActing = true
     text += value ?? ''
-    const lines: Line[] = text
-      .split('\n')
-      .slice(0, -1)
-      .filter(Boolean)
-      .map((line) => JSON.parse(line))
-    const found = lines.find(isEnough)
-    if (!found) continue
+    const complete = text.split('\n').slice(0, -1)
+    const lines: Line[] = complete.filter(Boolean).map((line) => JSON.parse(line))
+    // From here on, nothing is missed.
+    if (lines.some(({ changed }) => changed) && lines.some(({ taps }) => taps)) acting ??= act()
+    if (!acting || !isEnough(lines)) continue
+    await acting
     ended.abort()
-    return { found, lines }
+    return lines
   }
 }
 
-test('taps come together, with their chips, to each that follows', async () => {
+const tapsIn = (lines: readonly Line[]) => lines.flatMap(({ taps = [] }) => taps)
+const send = (counter: number) =>
+  fetch(d.url + tapPath(tap(derived, { uid: uids.jacket }, counter), '/chips/find'))
+
+test('taps come with their chips to each that follows, and go on after a cursor', async () => {
   const act = async () => {
-    for (const counter of [1, 2, 2])
-      await fetch(d.url + tapPath(tap(derived, { uid: uids.jacket }, counter), '/chips/find'))
+    for (const counter of [1, 2, 2]) await send(counter)
   }
-  const has = (line: Line) => line.taps?.some(({ outcome }) => outcome === 'replayed') ?? false
-  const [{ lines }, other] = await Promise.all([
-    until('?team=Acme', act, has),
-    until('', async () => undefined, has),
+  const hasAll = (lines: readonly Line[]) => tapsIn(lines).some(({ outcome }) => outcome === 'replayed')
+  const [lines, other] = await Promise.all([
+    until('?team=Acme', act, hasAll),
+    until('', async () => undefined, hasAll),
   ])
-  const taps = lines.flatMap(({ taps = [] }) => taps)
+  const taps = tapsIn(lines)
   expect(taps.map(({ outcome }) => outcome)).toEqual(['valid', 'valid', 'replayed'])
   expect(taps[0]?.chip).toMatchObject({ chipGroup: 'Jackets', item: 'jacket', itemName: expect.any(String) })
-  expect(other.found.taps?.length).toBeGreaterThan(0)
+  expect(tapsIn(other).map(({ id }) => id)).toEqual(taps.map(({ id }) => id))
+  // Meanwhile, nobody follows.
+  await send(3)
+  const again = await until(
+    `?after=${lines.findLast(({ cursor }) => cursor)?.cursor}`,
+    () => send(4),
+    (lines) => tapsIn(lines).length >= 2,
+  )
+  expect(tapsIn(again).map(({ outcome }) => outcome)).toEqual(['valid', 'valid'])
+  const newest = await until(
+    '',
+    async () => undefined,
+    (lines) => lines.length > 0,
+  )
+  expect(tapsIn(newest)).toHaveLength(5)
 })
 
-test('a change is told by its kind, until somebody loads it', async () => {
-  let isDone = false
-  // The first look at the database tells nothing, so the change is repeated until it is told.
-  const act = async () => {
-    for (let at = 0; !isDone; at = 1 - at)
-      await fetch(`${d.url}/admin/chips/${uids.jacket}/${at === 0 ? 'disable' : 'enable'}`, {
+test('a change is told by its kind', async () => {
+  const lines = await until(
+    '?team=Acme',
+    () =>
+      fetch(`${d.url}/admin/chips/${uids.jacket}/disable`, {
         method: 'POST',
         headers: { ...bearer(d.adminToken), 'content-type': 'application/json' },
         body: '{}',
-      })
-  }
-  let changing: Promise<void> | undefined
-  const { found } = await until(
-    '?team=Acme',
-    async () => {
-      changing = act()
-    },
-    ({ changed }) => changed !== undefined,
+      }),
+    (all) => all.filter(({ changed }) => changed).length > 1,
   )
-  isDone = true
-  await changing
-  expect(found.changed).toEqual(['chips', 'audit'])
+  const [first, second] = lines.flatMap(({ changed }) => (changed ? [changed] : []))
+  expect(first).toContain('batches')
+  expect(second).toEqual(['chips', 'audit'])
 })

@@ -27,6 +27,7 @@ interface UntypedRequest {
   readonly idempotencyKey?: string | undefined
   readonly upload?: Upload
   readonly signal?: AbortSignal
+  readonly idleTimeoutMs?: number
 }
 
 const isRequest = (value: unknown): value is UntypedRequest => typeof value === 'object' && value !== null
@@ -160,7 +161,7 @@ export const createClient = (options: ClientOptions): Client => {
     const { method, path } = addressOf(key, request, wireBadge)
     const headers = { accept: 'application/x-ndjson' }
     await beforeChange(key, request)
-    const { upload, signal } = request
+    const { upload, signal, idleTimeoutMs = streamIdleMs } = request
     let from = daemon.listener
     const open = async () => {
       const { answer, listener } = await send({
@@ -168,7 +169,7 @@ export const createClient = (options: ClientOptions): Client => {
         path,
         headers: upload ? { ...headers, 'content-type': upload.contentType } : headers,
         body: upload,
-        idleTimeoutMs: streamIdleMs,
+        idleTimeoutMs,
         signal,
       })
       from = listener
@@ -189,10 +190,10 @@ export const createClient = (options: ClientOptions): Client => {
     }
   }
 
-  const forward: Client['forward'] = async (key, { body, signal, idleTimeoutMs = timeoutMs, ...request }) => {
+  const forward: Client['forward'] = async (key, { body, signal, ...request }) => {
     const accept = 'application/json, application/x-ndjson'
     const headers = body === undefined ? { accept } : { accept, 'content-type': 'application/json' }
-    const sending = { ...addressOf(key, request, wireBadge), headers, body, signal, idleTimeoutMs }
+    const sending = { ...addressOf(key, request, wireBadge), headers, body, signal, idleTimeoutMs: timeoutMs }
     return (await send(sending)).answer
   }
 

@@ -37,6 +37,8 @@ export interface Upload {
 export type StreamRequest<K extends StreamKey> = Omit<Request<Endpoints[K]>, 'body'> & {
   readonly upload?: Upload
   readonly signal?: AbortSignal
+  /** The longest silence, in which it does not count as broken off. */
+  readonly idleTimeoutMs?: number
 }
 
 /** A request that changes something; a GET may, since it can use a tap up. */
@@ -75,7 +77,6 @@ export interface ForwardedRequest {
   /** JSON. */
   readonly body?: string | undefined
   readonly signal?: AbortSignal
-  readonly idleTimeoutMs?: number
 }
 
 export interface Client {

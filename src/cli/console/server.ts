@@ -21,11 +21,11 @@ import {
   setSafetyHeaders,
   whyRefused,
 } from './guard.ts'
+import { LiveFeed } from './live-feed.ts'
 import { languageOf, leadOn, noSession } from './notices.ts'
 import { Previews } from './previews.ts'
 import { answerJson, permitted, proxy, refuse, refuseFailed } from './proxy.ts'
 import { Sessions } from './sessions.ts'
-import { TapFeed } from './tap-feed.ts'
 
 const host = '127.0.0.1'
 const maxConnections = 200
@@ -51,7 +51,7 @@ export class ConsoleServer {
   readonly #server: Server
   readonly #sessions = new Sessions()
   readonly #previews = new Previews()
-  readonly #feed: TapFeed
+  readonly #feed: LiveFeed
   readonly #streams = new Set<ServerResponse>()
   /** One at a time, for all pages. */
   #diagnosis: Promise<Diagnosis> | undefined
@@ -59,7 +59,7 @@ export class ConsoleServer {
 
   constructor(options: Options) {
     this.#options = options
-    this.#feed = new TapFeed(options.client, options)
+    this.#feed = new LiveFeed(options.client, options)
     this.#server = createServer({ requestTimeout: 30_000 }, (request, response) => {
       this.#answer(request, response).catch(() => response.destroy())
     })

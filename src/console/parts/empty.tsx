@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
-import type { RequestProblem } from '../api.ts'
-import { consoleGone } from '../api.ts'
+import { consoleGone, type RequestProblem } from '../api.ts'
+import type { Reading } from '../use-read.ts'
 import { shell } from '../words/shell.ts'
 
 /** There is nothing yet: says what would be here, and how it comes. */
@@ -52,3 +52,17 @@ export const Loading = () => (
     {shell.loading}…
   </p>
 )
+
+interface WhenReadProps<T> {
+  readonly of: Reading<T>
+  /** Instead of an empty list. */
+  readonly empty?: ComponentChildren
+  readonly children: (data: T) => ComponentChildren
+}
+
+/** What was read; until then that it is being read, or why it was not. */
+export function WhenRead<T>({ of: { data, problem, reload }, empty, children }: WhenReadProps<T>) {
+  if (data === undefined) return problem ? <Problem problem={problem} onRetry={reload} /> : <Loading />
+  if (empty !== undefined && Array.isArray(data) && data.length === 0) return <>{empty}</>
+  return <>{children(data)}</>
+}

@@ -14,8 +14,8 @@ type Translated<W> = {
 }
 
 /** Words of a screen or part in the browser's language. `de` has to have whatever `en` has. */
-export const inLanguage = <const W>(en: W, de: Translated<W>): Translated<W> =>
-  language === 'de' ? de : (en as unknown as Translated<W>)
+export const inLanguage = <const W>(en: W & Translated<W>, de: Translated<W>): Translated<W> =>
+  language === 'de' ? de : en
 
 const numbers = new Intl.NumberFormat(locale)
 const shortNumbers = new Intl.NumberFormat(locale, { notation: 'compact', maximumFractionDigits: 1 })

@@ -84,7 +84,7 @@ function liveLines<T>(live: Live<T>, format: Format, keepAliveMs: number): { lin
   let isClosed = false
   const push = (text: string) => {
     if (isClosed) return
-    if (live.mayGoOn() && lines.readableLength + text.length <= maxBufferedBytes) lines.push(text)
+    if (live.mayGoOn() && lines.readableLength <= maxBufferedBytes) lines.push(text)
     else end()
   }
   let unfollow: () => void = () => undefined

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { Copyable } from '../../parts/copy.tsx'
-import { Empty, Loading, Problem } from '../../parts/empty.tsx'
+import { Empty, WhenRead } from '../../parts/empty.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Time } from '../../parts/time.tsx'
 import { Link, type ScreenProps, useQuery } from '../../router.tsx'
@@ -13,34 +13,34 @@ import { BatchRows } from './rows.tsx'
 import { BatchState } from './state.tsx'
 import { words } from './words.ts'
 
-const everyMs = 1500
-
 export function BatchScreen({ id }: ScreenProps) {
-  const batch = useRead('GET /admin/batches/:id', { params: { id } }, { everyMs })
-  const { data, problem } = batch
-  if (data === undefined) return problem ? <Problem problem={problem} onRetry={batch.reload} /> : <Loading />
+  const batch = useRead('GET /admin/batches/:id', { params: { id } }, { on: ['batches'] })
   return (
-    <div class="batch">
-      <header class="screen-head">
-        <h1>{data.name ?? data.id}</h1>
-        <BatchState state={data.state} />
-        <BatchActs batch={data} onDone={batch.reload} />
-      </header>
-      <Remarks batch={data} />
-      <div class="batch-columns">
-        <div class="batch-aside">
-          <Panel title={words.progress}>
-            <div class="panel-text">
-              <Progress batch={data} />
+    <WhenRead of={batch}>
+      {(data) => (
+        <div class="batch">
+          <header class="screen-head">
+            <h1>{data.name ?? data.id}</h1>
+            <BatchState state={data.state} />
+            <BatchActs batch={data} onDone={batch.reload} />
+          </header>
+          <Remarks batch={data} />
+          <div class="batch-columns">
+            <div class="batch-aside">
+              <Panel title={words.progress}>
+                <div class="panel-text">
+                  <Progress batch={data} />
+                </div>
+              </Panel>
+              <Panel title={words.about} className="batch-about">
+                <Facts batch={data} />
+              </Panel>
             </div>
-          </Panel>
-          <Panel title={words.about} className="batch-about">
-            <Facts batch={data} />
-          </Panel>
+            <Rows batch={data} />
+          </div>
         </div>
-        <Rows batch={data} />
-      </div>
-    </div>
+      )}
+    </WhenRead>
   )
 }
 

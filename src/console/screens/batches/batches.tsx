@@ -12,9 +12,7 @@ import { Progress } from './progress.tsx'
 import { BatchState } from './state.tsx'
 import { words } from './words.ts'
 
-const everyMs = 2000
-/** What waits changes seldom, and what begins or ends is among the newest. */
-const seldomMs = 5000
+const again = { on: ['batches'] } as const
 const shownAtMost = 200
 
 /** What is not over, state by state: the first ones are what an operator looks for. */
@@ -32,18 +30,12 @@ function useBatchesIn(
   state: Exclude<Batch['state'], 'done' | 'cancelled' | 'undone'>,
   team: string | undefined,
 ) {
-  return useRead(
-    'GET /admin/batches',
-    { query: { team, state, limit: shownAtMost } },
-    {
-      everyMs: state === 'running' ? everyMs : seldomMs,
-    },
-  )
+  return useRead('GET /admin/batches', { query: { team, state, limit: shownAtMost } }, again)
 }
 
 export function BatchesScreen() {
   const team = useTeam() || undefined
-  const newest = useRead('GET /admin/batches', { query: { team, limit: shownAtMost } }, { everyMs })
+  const newest = useRead('GET /admin/batches', { query: { team, limit: shownAtMost } }, again)
   const open = {
     proposed: useBatchesIn('proposed', team),
     running: useBatchesIn('running', team),

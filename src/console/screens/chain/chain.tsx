@@ -15,8 +15,8 @@ import { words } from './words.ts'
 type Chain = ElementOf<'GET /admin/chains'>
 type Stats = AnswerOf<'GET /admin/transactions/stats'>
 
-const chainsEveryMs = 10_000
-const statsEveryMs = 10_000
+/** The relayer's money is on the chain, where no event is. */
+const everyMs = 30_000
 const dayMs = 86_400_000
 const daysShown = 30
 
@@ -33,8 +33,12 @@ function formatSeconds(seconds: number): string {
 
 export function ChainScreen() {
   const team = useTeam() || undefined
-  const chains = useRead('GET /admin/chains', {}, { everyMs: chainsEveryMs })
-  const stats = useRead('GET /admin/transactions/stats', { query: { team } }, { everyMs: statsEveryMs })
+  const chains = useRead('GET /admin/chains', {}, { on: ['transactions'], restMs: 5000, everyMs })
+  const stats = useRead(
+    'GET /admin/transactions/stats',
+    { query: { team } },
+    { on: ['transactions'], restMs: 2000, everyMs },
+  )
   const problem = chains.problem ?? stats.problem
   return (
     <div class="screen">

@@ -32,7 +32,11 @@ interface TransactionsProps {
 /** Newest first: read by their IDs, so that no table is walked for a state that few are in. */
 export function Transactions({ stats, team, withTeam }: TransactionsProps) {
   const query = { team, limit: pageSize }
-  const { data, problem, reload } = useRead('GET /admin/transactions', { query }, { everyMs: 10_000 })
+  const { data, problem, reload } = useRead(
+    'GET /admin/transactions',
+    { query },
+    { on: ['transactions'], everyMs: 30_000 },
+  )
   const {
     rows,
     problem: olderProblem,

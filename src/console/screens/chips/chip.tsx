@@ -2,7 +2,7 @@ import { uidToHex } from '../../../nfc/uid.ts'
 import { type AnswerOf, act } from '../../api.ts'
 import { ask } from '../../parts/ask.tsx'
 import { Copyable } from '../../parts/copy.tsx'
-import { Loading, Problem } from '../../parts/empty.tsx'
+import { WhenRead } from '../../parts/empty.tsx'
 import { Fact, Panel } from '../../parts/panel.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -15,27 +15,29 @@ import { words } from './words.ts'
 type Chip = AnswerOf<'GET /admin/chips/:uid'>
 
 export function ChipScreen({ id }: ScreenProps) {
-  const chip = useRead('GET /admin/chips/:uid', { params: { uid: id } })
-  const { data, problem } = chip
-  if (data === undefined) return problem ? <Problem problem={problem} onRetry={chip.reload} /> : <Loading />
+  const chip = useRead('GET /admin/chips/:uid', { params: { uid: id } }, { on: ['chips'] })
   return (
-    <div class="chip">
-      <header class="screen-head">
-        <h1>{data.label ?? data.uidHex}</h1>
-        <StateBadge tone={data.disabledAt === null ? 'good' : 'bad'}>
-          {data.disabledAt === null ? words.active : words.disabled}
-        </StateBadge>
-        <Act chip={data} onDone={chip.reload} />
-      </header>
-      <div class="chip-columns">
-        <Panel title={words.about}>
-          <Facts chip={data} />
-        </Panel>
-        <Panel title={words.history} className="chip-history">
-          <ChipHistory uid={data.uidHex} key={data.disabledAt} />
-        </Panel>
-      </div>
-    </div>
+    <WhenRead of={chip}>
+      {(data) => (
+        <div class="chip">
+          <header class="screen-head">
+            <h1>{data.label ?? data.uidHex}</h1>
+            <StateBadge tone={data.disabledAt === null ? 'good' : 'bad'}>
+              {data.disabledAt === null ? words.active : words.disabled}
+            </StateBadge>
+            <Act chip={data} onDone={chip.reload} />
+          </header>
+          <div class="chip-columns">
+            <Panel title={words.about}>
+              <Facts chip={data} />
+            </Panel>
+            <Panel title={words.history} className="chip-history">
+              <ChipHistory uid={data.uidHex} key={data.disabledAt} />
+            </Panel>
+          </div>
+        </div>
+      )}
+    </WhenRead>
   )
 }
 

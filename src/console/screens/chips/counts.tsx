@@ -19,9 +19,13 @@ export function Counts({ team, group, setGroup, state, setState }: CountsProps) 
   const { data } = useRead(
     'GET /admin/chips/stats',
     { query: { team, limit: maxGroups, ...of } },
-    { everyMs: 30_000 },
+    { on: ['chips'], restMs: 5000, everyMs: 60_000 },
   )
-  const all = useRead('GET /admin/chips/stats', { query: { team, limit: maxGroups } }, { everyMs: 60_000 })
+  const all = useRead(
+    'GET /admin/chips/stats',
+    { query: { team, limit: maxGroups } },
+    { on: ['chips'], restMs: 5000, everyMs: 60_000 },
+  )
   if (data === undefined) return null
   const counts = new Map(data.states.map(({ state, chips }) => [state, chips]))
   const groups = all.data?.groups ?? []

@@ -1,5 +1,5 @@
 import type { AnswerOf } from '../../api.ts'
-import { Empty, Loading, Problem } from '../../parts/empty.tsx'
+import { Empty, WhenRead } from '../../parts/empty.tsx'
 import { Fact, Figure, Panel } from '../../parts/panel.tsx'
 import { Time } from '../../parts/time.tsx'
 import { type Column, VirtualTable } from '../../parts/virtual-table.tsx'
@@ -18,17 +18,11 @@ const everyMs = 15_000
 
 export function DaemonScreen() {
   const status = useRead('GET /admin/status', {}, { everyMs })
-  const { data, problem } = status
+  const { data } = status
   return (
     <div class="daemon">
       <h1>{shell.screens.daemon}</h1>
-      {data ? (
-        <Figures status={data} />
-      ) : problem ? (
-        <Problem problem={problem} onRetry={status.reload} />
-      ) : (
-        <Loading />
-      )}
+      <WhenRead of={status}>{(data) => <Figures status={data} />}</WhenRead>
       <div class="daemon-columns">
         <Findings />
         {data && <Details status={data} />}

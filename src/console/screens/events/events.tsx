@@ -13,8 +13,8 @@ import { words } from './words.ts'
 
 type Rates = AnswerOf<'GET /admin/events/rates'>
 
-const ratesEveryMs = 10_000
-const listsEveryMs = 20_000
+/** The provider's own changes, and hours that pass. */
+const everyMs = 60_000
 const listed = 1000
 
 const sum = (values: readonly number[]) => values.reduce((all, one) => all + one, 0)
@@ -25,14 +25,18 @@ export function EventsScreen() {
   const badges = useRead(
     'GET /admin/badge-events',
     { query: { team, limit: listed } },
-    { everyMs: listsEveryMs },
+    { on: ['badges'], everyMs },
   )
   const guestbooks = useRead(
     'GET /admin/guestbooks',
     { query: { team, limit: listed } },
-    { everyMs: listsEveryMs },
+    { on: ['guestbooks', 'transactions'], everyMs },
   )
-  const rates = useRead('GET /admin/events/rates', { query: { team } }, { everyMs: ratesEveryMs })
+  const rates = useRead(
+    'GET /admin/events/rates',
+    { query: { team } },
+    { on: ['badges', 'transactions'], restMs: 10_000, everyMs },
+  )
   const problem = badges.problem ?? guestbooks.problem ?? rates.problem
   const isKnown = badges.data !== undefined && guestbooks.data !== undefined
   const reload = () => {

@@ -1,6 +1,5 @@
 import { uidToHex } from '../../../nfc/uid.ts'
 import type { AnswerOf } from '../../api.ts'
-import { useChipNames } from '../../chip-names.ts'
 import { Panel, Ranking } from '../../parts/panel.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -55,10 +54,9 @@ function Top({ title, rows }: { readonly title: string; readonly rows: readonly 
   )
 }
 
-function ChipLink({ uid }: { readonly uid: string }) {
-  const nameOf = useChipNames([uid])
-  return <Link to={`/chips/${uidToHex(uid)}`}>{nameOf(uid)?.label ?? uidToHex(uid)}</Link>
-}
+const ChipLink = ({ uid, label }: { readonly uid: string; readonly label: string | null }) => (
+  <Link to={`/chips/${uidToHex(uid)}`}>{label ?? uidToHex(uid)}</Link>
+)
 
 const isExplained = (outcome: string): outcome is keyof typeof words.why => outcome in words.why
 
@@ -69,13 +67,13 @@ function Attacks({ attacks }: Pick<Pulse, 'attacks'>) {
         <p class="quiet panel-text">{words.noneSuspicious}</p>
       ) : (
         <ul class="list">
-          {attacks.slice(0, maxShown).map(({ outcome, uid, keySet, taps, last }) => (
+          {attacks.slice(0, maxShown).map(({ outcome, uid, label, keySet, taps, last }) => (
             <li key={`${outcome} ${uid} ${keySet}`}>
               <StateBadge tone="bad">
                 {words.why[isExplained(outcome) ? outcome : 'other'](formatNumber(taps))}
               </StateBadge>
               <span class="quiet">
-                {uid === null ? words.ofKeySet(String(keySet ?? '')) : <ChipLink uid={uid} />}{' '}
+                {uid === null ? words.ofKeySet(String(keySet ?? '')) : <ChipLink uid={uid} label={label} />}{' '}
                 <Time at={last} as="clock" />
               </span>
             </li>
@@ -95,7 +93,7 @@ function Opened({ opened }: Pick<Pulse, 'opened'>) {
         <ul class="list">
           {opened.slice(0, maxShown).map(({ uid, label, item, chipGroup, at }) => (
             <li key={uid}>
-              <Link to={`/chips/${uidToHex(uid)}`}>{label ?? uidToHex(uid)}</Link>
+              <ChipLink uid={uid} label={label} />
               <span class="quiet">
                 {item ?? chipGroup} · <Time at={at} as="ago" />
               </span>

@@ -1,30 +1,31 @@
 import { useRef, useState } from 'preact/hooks'
 import { uidToHex } from '../../../nfc/uid.ts'
-import { type ChipName, itemOf, useChipNames } from '../../chip-names.ts'
-import type { SeenTap } from '../../live.ts'
 import { Empty } from '../../parts/empty.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Picture } from '../../parts/picture.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import { Time } from '../../parts/time.tsx'
 import { type Column, VirtualTable } from '../../parts/virtual-table.tsx'
+import type { LiveTap } from '../../requests.ts'
 import { formatNumber } from '../../words/language.ts'
 import { Outcome } from './outcome.tsx'
 import { words } from './words.ts'
 
 /** Where a valid tap led: to the chip's own address, by the page; or an app verified it. */
-function whereTo({ outcome, via }: SeenTap, chip: ChipName | undefined): string {
+function whereTo({ outcome, via, chip }: LiveTap): string {
   if (outcome !== 'valid') return '–'
   if (via === 'setup') return words.setup
   if (via === 'find') return words.app
   return chip?.redirectUrl?.replace(/^https?:\/\//, '') ?? words.tapPage
 }
 
-const columnsOf = (
-  nameOf: (uid: string) => ChipName | undefined,
-  { isWall, withTeam }: { isWall: boolean; withTeam: boolean },
-): readonly Column<SeenTap>[] => {
-  const chipOf = ({ uid }: SeenTap) => (uid === null ? undefined : nameOf(uid))
+const columnsOf = ({
+  isWall,
+  withTeam,
+}: {
+  isWall: boolean
+  withTeam: boolean
+}): readonly Column<LiveTap>[] => {
   const widths = isWall
     ? ({ outcome: '240px', time: '170px' } as const)
     : ({ outcome: '152px', time: '112px' } as const)
@@ -33,25 +34,19 @@ const columnsOf = (
       key: 'chip',
       title: words.chip,
       width: 3,
-      cell: (tap) => {
-        const chip = chipOf(tap)
-        return (
-          <span class="named">
-            <Picture url={chip && itemOf(chip)?.imageUrl} name={chip?.chipGroup} size={isWall ? 48 : 28} />
-            <span>{chip?.label ?? (tap.uid === null ? words.unknownChip : uidToHex(tap.uid))}</span>
-          </span>
-        )
-      },
+      cell: ({ chip, uid }) => (
+        <span class="named">
+          <Picture url={chip?.picture} name={chip?.chipGroup} size={isWall ? 48 : 28} />
+          <span>{chip?.label ?? (uid === null ? words.unknownChip : uidToHex(uid))}</span>
+        </span>
+      ),
     },
     {
       key: 'item',
       title: words.item,
       width: 2,
       from: 600,
-      cell: (tap) => {
-        const chip = chipOf(tap)
-        return chip ? (itemOf(chip)?.name ?? <span class="quiet">{chip.chipGroup}</span>) : null
-      },
+      cell: ({ chip }) => chip && (chip.itemName ?? chip.item ?? <span class="quiet">{chip.chipGroup}</span>),
     },
     {
       key: 'outcome',
@@ -69,7 +64,7 @@ const columnsOf = (
       title: words.led,
       width: 3,
       from: 740,
-      cell: (tap) => <span class="quiet">{whereTo(tap, chipOf(tap))}</span>,
+      cell: (tap) => <span class="quiet">{whereTo(tap)}</span>,
     },
     ...(withTeam
       ? [
@@ -78,7 +73,7 @@ const columnsOf = (
             title: words.teamName,
             width: 1,
             from: 1100,
-            cell: ({ team }: SeenTap) => team ?? '–',
+            cell: ({ team }: LiveTap) => team ?? '–',
           },
         ]
       : []),
@@ -94,7 +89,7 @@ const columnsOf = (
 }
 
 interface LiveTapsProps {
-  readonly taps: readonly SeenTap[]
+  readonly taps: readonly LiveTap[]
   readonly isWall: boolean
   /** Taps of several teams are among them. */
   readonly withTeam: boolean
@@ -102,13 +97,12 @@ interface LiveTapsProps {
 
 /** Stands still while somebody reads further down, and says how many came since. */
 export function LiveTaps({ taps, isWall, withTeam }: LiveTapsProps) {
-  const [stopped, setStopped] = useState<readonly SeenTap[]>()
-  const [inView, setInView] = useState<readonly SeenTap[]>([])
+  const [stopped, setStopped] = useState<readonly LiveTap[]>()
   const box = useRef<HTMLDivElement>(null)
-  const nameOf = useChipNames([...new Set(inView.flatMap(({ uid }) => uid ?? []))])
   const shown = stopped ?? taps
-  const newest = shown[0]?.seq ?? 0
-  const waiting = stopped === undefined ? 0 : taps.filter(({ seq }) => seq > newest).length
+  const newest = shown[0]
+  const at = newest === undefined ? 0 : taps.indexOf(newest)
+  const waiting = stopped === undefined ? 0 : at < 0 ? taps.length : at
   const onScroll = (event: Event) => {
     const { target } = event
     if (!(target instanceof HTMLElement)) return
@@ -138,11 +132,10 @@ export function LiveTaps({ taps, isWall, withTeam }: LiveTapsProps) {
           <VirtualTable
             label={words.taps}
             rows={shown}
-            columns={columnsOf(nameOf, { isWall, withTeam })}
-            rowKey={({ seq }) => seq}
+            columns={columnsOf({ isWall, withTeam })}
+            rowKey={({ id }) => id}
             rowTo={({ uid }) => (uid === null ? undefined : `/chips/${uidToHex(uid)}`)}
             rowHeight={isWall ? 72 : 40}
-            onView={setInView}
           />
         )}
       </div>

@@ -9,7 +9,9 @@ import { Aside } from './aside.tsx'
 import { LiveTaps } from './live-taps.tsx'
 import { Summary } from './summary.tsx'
 
-const pulseEveryMs = 5000
+const pulseRestMs = 5000
+/** Hours and minutes pass without taps, too. */
+const pulseEveryMs = 60_000
 const sampleMs = 1000
 
 export function NowScreen() {
@@ -23,13 +25,13 @@ export function NowScreen() {
   const { data: pulse } = useRead(
     'GET /admin/taps/pulse',
     { query: { team: team || undefined } },
-    { everyMs: pulseEveryMs },
+    { on: ['taps'], restMs: pulseRestMs, everyMs: pulseEveryMs },
   )
   const sampled = useSampled(ofTeam, sampleMs)
   // The same elements are not drawn again with each tap.
   const summary = useMemo(
-    () => <Summary taps={sampled} pulse={pulse} height={isWall ? 240 : 160} />,
-    [sampled, pulse, isWall],
+    () => <Summary taps={sampled} team={team} pulse={pulse} height={isWall ? 240 : 160} />,
+    [sampled, team, pulse, isWall],
   )
   const aside = useMemo(() => <Aside pulse={pulse} />, [pulse])
   return (

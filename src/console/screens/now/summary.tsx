@@ -1,9 +1,10 @@
 import { useMemo } from 'preact/hooks'
 import type { AnswerOf } from '../../api.ts'
-import type { SeenTap } from '../../live.ts'
+import { tapsOfLastMinute } from '../../live.ts'
 import { Figure } from '../../parts/panel.tsx'
 import { Plot } from '../../parts/plot.tsx'
 import { useNow } from '../../parts/time.tsx'
+import type { LiveTap } from '../../requests.ts'
 import { formatNumber, formatShort, locale } from '../../words/language.ts'
 import { countMinutes } from './minutes.ts'
 import { words } from './words.ts'
@@ -18,13 +19,14 @@ const larger = (at: readonly number[], own: readonly number[], counted: Readonly
   own.map((count, index) => Math.max(count, counted.get(at[index] ?? 0) ?? 0))
 
 interface SummaryProps {
-  readonly taps: readonly SeenTap[]
+  readonly taps: readonly LiveTap[]
+  readonly team: string
   readonly pulse: AnswerOf<'GET /admin/taps/pulse'> | undefined
   /** Of each plot, in pixels. */
   readonly height: number
 }
 
-export function Summary({ taps, pulse, height }: SummaryProps) {
+export function Summary({ taps, team, pulse, height }: SummaryProps) {
   const now = useNow(1000)
   const minutes = useMemo(() => {
     const own = countMinutes(taps, now, minutesShown)
@@ -47,12 +49,11 @@ export function Summary({ taps, pulse, height }: SummaryProps) {
   const hours = pulse?.hours ?? []
   const valid = hours.map((hour) => hour.valid)
   const refused = hours.map((hour) => hour.taps - hour.valid)
-  const lastMinute = taps.filter(({ at }) => Date.parse(at) > now - 60_000).length
   const [all, bad] = [sumOf(valid) + sumOf(refused), sumOf(refused)]
   return (
     <div class="now-summary">
       <dl class="figures">
-        <Figure label={words.lastMinute} value={formatShort(lastMinute)} />
+        <Figure label={words.lastMinute} value={formatShort(tapsOfLastMinute(team, now))} />
         <Figure
           label={words.today}
           value={pulse ? formatShort(all) : '…'}

@@ -1,5 +1,5 @@
 import type { ElementOf } from '../../api.ts'
-import { Empty, Loading, Problem } from '../../parts/empty.tsx'
+import { Empty, WhenRead } from '../../parts/empty.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { StateBadge, type Tone } from '../../parts/state-badge.tsx'
 import { Time, useNow } from '../../parts/time.tsx'
@@ -11,33 +11,31 @@ import { words } from './words.ts'
 
 type Reader = ElementOf<'GET /admin/nfc/stations'>
 
-const everyMs = 1500
 /** Then its session has ended, or somebody took a break. */
 const silentMs = 5 * 60_000
 
 /** The board of `nfc provision`, of all machines. */
 export function TableScreen() {
   const team = useTeam() || undefined
-  const { data, problem, reload } = useRead('GET /admin/nfc/stations', { query: { team } }, { everyMs })
+  const stations = useRead('GET /admin/nfc/stations', { query: { team } }, { on: ['nfc'] })
   return (
     <div class="tables">
       <h1>{shell.screens.table}</h1>
-      {data === undefined ? (
-        problem ? (
-          <Problem problem={problem} onRetry={reload} />
-        ) : (
-          <Loading />
-        )
-      ) : data.length === 0 ? (
-        <Empty title={words.none}>
-          <p>{words.noneWhy}</p>
-          <code>tapchip nfc provision --reader all</code>
-        </Empty>
-      ) : (
-        stationsOf(data).map(({ station, readers }, at) => (
-          <Station key={station} name={words.station(formatNumber(at + 1))} readers={readers} />
-        ))
-      )}
+      <WhenRead
+        of={stations}
+        empty={
+          <Empty title={words.none}>
+            <p>{words.noneWhy}</p>
+            <code>tapchip nfc provision --reader all</code>
+          </Empty>
+        }
+      >
+        {(readers) =>
+          stationsOf(readers).map(({ station, readers: own }, at) => (
+            <Station key={station} name={words.station(formatNumber(at + 1))} readers={own} />
+          ))
+        }
+      </WhenRead>
     </div>
   )
 }

@@ -37,7 +37,11 @@ export function Deliveries({ webhooks, team, onSent }: DeliveriesProps) {
   const [stateText, setState] = useQuery('state')
   const state = states.find((one) => one === stateText)
   const query = { team, webhook: webhook || undefined, state, limit: pageSize }
-  const { data, problem, reload } = useRead('GET /admin/webhook-deliveries', { query }, { everyMs: 5000 })
+  const { data, problem, reload } = useRead(
+    'GET /admin/webhook-deliveries',
+    { query },
+    { on: ['webhooks'], everyMs: 30_000 },
+  )
   const urlOf = new Map(webhooks.map(({ id, url }) => [id, url.replace(/^https?:\/\//, '')]))
   const {
     rows,

@@ -1,5 +1,5 @@
 import type { ElementOf } from '../../api.ts'
-import { Empty, Loading, Problem } from '../../parts/empty.tsx'
+import { Empty, WhenRead } from '../../parts/empty.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -14,40 +14,39 @@ import { words } from './words.ts'
 
 type Webhook = ElementOf<'GET /admin/webhooks/health'>
 
-const everyMs = 5000
+const again = { on: ['webhooks'], everyMs: 30_000 } as const
 
 export function WebhooksScreen() {
   const team = useTeam() || undefined
   const withTeam = team === undefined && currentSession().who?.team === null
-  const { data, problem, reload } = useRead('GET /admin/webhooks/health', { query: { team } }, { everyMs })
+  const health = useRead('GET /admin/webhooks/health', { query: { team } }, again)
   return (
     <div class="screen">
       <h1>{shell.screens.webhooks}</h1>
-      {data === undefined ? (
-        problem ? (
-          <Problem problem={problem} onRetry={reload} />
-        ) : (
-          <Loading />
-        )
-      ) : data.length === 0 ? (
-        <Empty title={words.none}>
-          <code>tapchip webhooks create URL</code>
-        </Empty>
-      ) : (
-        <>
-          <Panel title={words.endpoints} aside={<span class="quiet">{formatNumber(data.length)}</span>}>
-            <VirtualTable
-              label={words.endpoints}
-              rows={data}
-              columns={columnsOf(withTeam)}
-              rowKey={({ id }) => id}
-              rowHeight={52}
-              maxHeight={360}
-            />
-          </Panel>
-          <Deliveries webhooks={data} team={team} onSent={reload} />
-        </>
-      )}
+      <WhenRead
+        of={health}
+        empty={
+          <Empty title={words.none}>
+            <code>tapchip webhooks create URL</code>
+          </Empty>
+        }
+      >
+        {(webhooks) => (
+          <>
+            <Panel title={words.endpoints} aside={<span class="quiet">{formatNumber(webhooks.length)}</span>}>
+              <VirtualTable
+                label={words.endpoints}
+                rows={webhooks}
+                columns={columnsOf(withTeam)}
+                rowKey={({ id }) => id}
+                rowHeight={52}
+                maxHeight={360}
+              />
+            </Panel>
+            <Deliveries webhooks={webhooks} team={team} onSent={health.reload} />
+          </>
+        )}
+      </WhenRead>
     </div>
   )
 }

@@ -35,6 +35,7 @@ export const tapPulse = {
           .array(
             z.object({
               uid: z.string().nullable().describe('null: several chips, all with this key set'),
+              label: z.string().nullable(),
               keySet: z.number().nullable(),
               team: z.string().nullable(),
               outcome: z.enum(tapOutcomes),

@@ -34,6 +34,7 @@ export class StationBoard {
   readonly #readers = new Map<string, StationReader>()
   /** By session. */
   readonly #sessions = new Map<string, string>()
+  #changed: (teamId: number | undefined) => void = () => undefined
 
   constructor({ clock }: { clock: Pick<Clock, 'now'> }) {
     this.#clock = clock
@@ -84,6 +85,11 @@ export class StationBoard {
     this.#sessions.delete(id)
   }
 
+  /** Called with the team of a reader at which something happened. */
+  onChange(listener: (teamId: number | undefined) => void): void {
+    this.#changed = listener
+  }
+
   /** The one that was heard last comes first. @param teamId undefined: of all teams */
   list(teamId: number | undefined): StationReader[] {
     const since = iso(this.#clock.now() - keptMs)
@@ -99,5 +105,6 @@ export class StationBoard {
     if (this.#readers.size > maxReaders && oldest !== undefined) this.#readers.delete(oldest)
     const [first] = this.#sessions.keys()
     if (this.#sessions.size > maxReaders && first !== undefined) this.#sessions.delete(first)
+    this.#changed(reader.teamId)
   }
 }

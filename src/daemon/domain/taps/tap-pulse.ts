@@ -1,6 +1,7 @@
 import { findAnyChipGroup } from '../../store/chips/chip-groups.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
 import type { TapRow } from '../../store/schema/schema.ts'
+import { chipsOfTaps } from '../../store/taps/live-changes.ts'
 import type { TapPiece } from '../../store/taps/tap-counts.ts'
 import {
   hoursOf,
@@ -58,6 +59,7 @@ export interface TapPulse {
 interface Attack {
   /** Null: of several chips, all with this key set. */
   uid: string | null
+  label: string | null
   keySet: number | null
   team: string | null
   outcome: TapRow['outcome']
@@ -191,9 +193,17 @@ async function attacksOf(
     for (const { key, teamId, ...row } of await manyRefused(db, { ...of, least: attackTaps, by }))
       found.push({
         uid: by === 'chipUid' && key !== null ? String(key) : null,
+        label: null,
         keySet: by === 'keySetId' && key !== null ? Number(key) : null,
         team: teams.get(teamId) ?? null,
         ...row,
       })
-  return found.sort((a, b) => b.taps - a.taps)
+  const chips = await chipsOfTaps(
+    db,
+    found.flatMap(({ uid }) => uid ?? []),
+  )
+  const labels = new Map(chips.map(({ uid, label }) => [uid, label]))
+  return found
+    .map((attack) => ({ ...attack, label: labels.get(attack.uid ?? '') ?? null }))
+    .sort((a, b) => b.taps - a.taps)
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { StationBoard } from '../../domain/nfc/station-board.ts'
 import type { Context } from '../../process/context.ts'
 import { adminBatchRoutes } from '../batches.ts'
 import { auditRoutes } from './audit.ts'
@@ -25,6 +26,7 @@ import { webhookRoutes } from './webhooks.ts'
 /** Routes under /admin with JSON bodies or none. */
 export function adminRoutes(app: FastifyInstance, ctx: Context): void {
   teamRoutes(app, ctx)
+  const board = new StationBoard(ctx)
   credentialRoutes(app, ctx)
   keySetRoutes(app, ctx)
   adminChipGroupRoutes(app, ctx)
@@ -38,11 +40,11 @@ export function adminRoutes(app: FastifyInstance, ctx: Context): void {
   contractRoutes(app, ctx)
   transactionRoutes(app, ctx)
   chainRoutes(app, ctx)
-  tapRoutes(app, ctx)
+  tapRoutes(app, ctx, board)
   pageRoutes(app, ctx)
   auditRoutes(app, ctx)
   adminBatchRoutes(app, ctx)
   daemonRoutes(app, ctx)
-  nfcRoutes(app, ctx)
+  nfcRoutes(app, ctx, board)
   webhookRoutes(app, ctx)
 }

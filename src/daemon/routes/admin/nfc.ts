@@ -8,16 +8,15 @@ import { BaseUrlCheck, openSession } from '../../domain/nfc/open-session.ts'
 import type { Reply } from '../../domain/nfc/session.ts'
 import { NfcSessions, type SessionStep } from '../../domain/nfc/sessions.ts'
 import { joinSheet, showSheet } from '../../domain/nfc/sheet-runs.ts'
-import { StationBoard } from '../../domain/nfc/station-board.ts'
+import type { StationBoard } from '../../domain/nfc/station-board.ts'
 import { bindAll } from '../../http/bind.ts'
 import type { Context } from '../../process/context.ts'
 
 const defaultLimit = 100
 
-export function nfcRoutes(app: FastifyInstance, ctx: Context): void {
+export function nfcRoutes(app: FastifyInstance, ctx: Context, board: StationBoard): void {
   const sessions = new NfcSessions()
   const urlCheck = new BaseUrlCheck()
-  const board = new StationBoard(ctx)
   bindAll(app, ctx, {
     'POST /admin/nfc/sessions': async ({ body, actor, holder, teamId, keyTeam }) => {
       const { purpose, keySet, chipGroup, label, item, variant, redirectUrl } = body

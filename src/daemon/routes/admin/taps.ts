@@ -2,9 +2,11 @@ import type { FastifyInstance } from 'fastify'
 import { namedTeam, resolveTeam } from '../../domain/access/teams.ts'
 import { getGroup } from '../../domain/chips/chip-groups.ts'
 import { notFound } from '../../domain/errors/errors.ts'
+import type { StationBoard } from '../../domain/nfc/station-board.ts'
 import { explainTap } from '../../domain/taps/explain-tap.ts'
 import { findChipByTap } from '../../domain/taps/find-chip.ts'
-import { type LiveEvent, LiveEvents } from '../../domain/taps/live-events.ts'
+import { type LiveChange, LiveChanges } from '../../domain/taps/live-changes.ts'
+import { LiveTapFeed, type LiveTaps } from '../../domain/taps/live-taps.ts'
 import { followTaps, listTapRecords, type TapRecord } from '../../domain/taps/tap-log.ts'
 import { tapPulse } from '../../domain/taps/tap-pulse.ts'
 import { countTaps } from '../../domain/taps/tap-stats.ts'
@@ -16,9 +18,13 @@ import { foundChipOnWire, pick } from '../wire-shapes.ts'
 
 const defaultLimit = 100
 
-export function tapRoutes(app: FastifyInstance, ctx: Context): void {
+type LiveEvent = LiveTaps | { changed: LiveChange[] }
+
+export function tapRoutes(app: FastifyInstance, ctx: Context, board: StationBoard): void {
   const streams = new LiveLines(app)
-  const events = new LiveEvents(ctx)
+  const taps = new LiveTapFeed(ctx)
+  const changes = new LiveChanges(ctx)
+  board.onChange((teamId) => changes.tell('nfc', teamId))
   bindAll(app, ctx, {
     'GET /admin/taps': async ({ query, teamId, keyTeam }) => {
       const { team: name, limit = defaultLimit, ...filter } = query
@@ -57,10 +63,16 @@ export function tapRoutes(app: FastifyInstance, ctx: Context): void {
     'GET /admin/events/follow': async ({ query, teamId, keyTeam, request, reply }) => {
       const team = await namedTeam(ctx, { name: query.team, teamId, keyTeam })
       return streams.send<LiveEvent>(reply, {
-        follow: (onEvent) => events.follow({ teamId: team?.id }, onEvent),
+        follow: (onEvent) => {
+          const ends = [
+            changes.follow({ teamId: team?.id }, (changed) => onEvent({ changed })),
+            taps.follow({ teamId: team?.id, after: query.after }, onEvent),
+          ]
+          return () => ends.map((end) => end())
+        },
         toLine: (event) =>
           'taps' in event
-            ? { taps: event.taps.map(({ chip, ...tap }) => ({ ...toWire(tap), chip })) }
+            ? { ...event, taps: event.taps.map(({ chip, ...tap }) => ({ ...toWire(tap), chip })) }
             : event,
         mayGoOn: () => isStillAllowed(request),
       })

@@ -92,6 +92,7 @@ export interface TapFilter {
   /** Before this date. */
   until?: string | undefined
   before?: number | undefined
+  after?: number | undefined
   limit: number
 }
 
@@ -173,7 +174,7 @@ async function chainOf(db: Queries, uid: string, before = Number.POSITIVE_INFINI
 
 function tapsWhere(
   db: Queries,
-  { outcome, withoutSetup, since, until, before, limit }: Omit<TapFilter, 'teamId' | 'uid'>,
+  { outcome, withoutSetup, since, until, before, after, limit }: Omit<TapFilter, 'teamId' | 'uid'>,
 ) {
   let query = db.selectFrom('taps').select(shown).orderBy('id', 'desc').limit(limit)
   if (withoutSetup) query = query.where('via', '!=', 'setup')
@@ -182,8 +183,15 @@ function tapsWhere(
   if (since !== undefined) query = query.where('at', '>=', since)
   if (until !== undefined) query = query.where('at', '<', until)
   if (before !== undefined) query = query.where('id', '<', before)
+  if (after !== undefined) query = query.where('id', '>', after)
   return query
 }
+
+export const tapsByIds = (db: Queries, ids: readonly number[]): Promise<ShownTap[]> =>
+  db.selectFrom('taps').select(shown).where('id', 'in', ids).execute()
+
+export const tapIdsAfter = async (db: Queries, id: number): Promise<number[]> =>
+  (await db.selectFrom('taps').select('id').where('id', '>', id).execute()).map((row) => row.id)
 
 export interface Counts {
   teams: number

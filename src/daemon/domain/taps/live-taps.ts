@@ -1,0 +1,140 @@
+import { BackgroundLoop } from '../../../values/background-loop.ts'
+import type { Db } from '../../store/database/database.ts'
+import { type ChipOfTap, chipsOfTaps } from '../../store/taps/live-changes.ts'
+import { listTaps, newestTap, type ShownTap, tapIdsAfter, tapsByIds } from '../../store/taps/taps.ts'
+import { teamNames } from '../access/teams.ts'
+import { TapCursor } from './tap-cursor.ts'
+
+export interface LiveTap extends ShownTap {
+  team: string | null
+  /** Null: unknown, or removed. */
+  chip: Omit<ChipOfTap, 'uid'> | null
+}
+
+export interface LiveTaps {
+  /** In their order. */
+  taps: LiveTap[]
+  /** Who follows after it again misses nothing, but may get taps again that have a greater ID. */
+  cursor: number
+}
+
+interface Follower {
+  readonly teamId: number | undefined
+  readonly after: number | undefined
+  readonly onTaps: (taps: LiveTaps) => void
+  hasBegun: boolean
+}
+
+interface Deps {
+  db: Pick<Db, 'read' | 'slow'>
+}
+
+const everyMs = 250
+const firstTaps = 200
+/** Of more, the newest: a list shows no others. */
+const maxTaps = 1000
+
+/** Reads the taps of all daemons from the database, once for all that follow; nothing is read while nobody does. */
+export class LiveTapFeed {
+  readonly #deps: Deps
+  readonly #followers = new Set<Follower>()
+  #loop: BackgroundLoop | undefined
+
+  constructor(deps: Deps) {
+    this.#deps = deps
+  }
+
+  /**
+   * Begins with the taps after `after`, or with some of the newest.
+   * @param of.teamId its own, and taps of unknown chips; undefined: of all teams
+   * @returns a function that unsubscribes
+   */
+  follow(
+    of: { teamId: number | undefined; after: number | undefined },
+    onTaps: (taps: LiveTaps) => void,
+  ): () => void {
+    const follower: Follower = { ...of, onTaps, hasBegun: false }
+    this.#followers.add(follower)
+    this.#loop ??= this.#start()
+    this.#loop.wake()
+    return () => {
+      this.#followers.delete(follower)
+      if (this.#followers.size > 0) return
+      void this.#loop?.stop()
+      this.#loop = undefined
+    }
+  }
+
+  #start(): BackgroundLoop {
+    let cursor: TapCursor | undefined
+    const loop = new BackgroundLoop({
+      run: async () => {
+        if (cursor) await this.#sendNew(cursor)
+        cursor ??= await this.#begin()
+        for (const follower of this.#followers)
+          if (!follower.hasBegun) await this.#sendFirst(follower, cursor)
+      },
+      restMs: () => everyMs,
+      // The next look reads what this one could not.
+      failed: () => undefined,
+    })
+    loop.start()
+    return loop
+  }
+
+  async #begin(): Promise<TapCursor> {
+    const { slow } = this.#deps.db
+    const newest = await newestTap(slow)
+    const ids = await tapIdsAfter(slow, newest - TapCursor.within)
+    return new TapCursor(
+      newest,
+      ids.filter((id) => id <= newest),
+      performance.now(),
+    )
+  }
+
+  async #sendNew(cursor: TapCursor): Promise<void> {
+    const { slow } = this.#deps.db
+    const { gaps, position } = cursor
+    const late = gaps.length === 0 ? [] : await tapsByIds(slow, gaps)
+    const fresh = await listTaps(slow, { after: position, limit: maxTaps })
+    const live = await this.#named([...late, ...fresh])
+    const from = fresh.length < maxTaps ? 0 : fresh.reduce((min, { id }) => Math.min(min, id), Infinity)
+    cursor.advance(
+      live.map(({ id }) => id),
+      performance.now(),
+      from,
+    )
+    for (const { hasBegun, teamId, onTaps } of this.#followers) {
+      if (!hasBegun) continue
+      const taps = live.filter((tap) => teamId === undefined || tap.teamId === null || tap.teamId === teamId)
+      if (taps.length > 0) onTaps({ taps, cursor: cursor.complete })
+    }
+  }
+
+  async #sendFirst(follower: Follower, cursor: TapCursor): Promise<void> {
+    const { teamId, after, onTaps } = follower
+    const rows = await listTaps(this.#deps.db.slow, {
+      ...{ teamId, after, before: cursor.position + 1 },
+      limit: after === undefined ? firstTaps : maxTaps,
+    })
+    const taps = await this.#named(rows.filter(({ id }) => !cursor.isGap(id)))
+    follower.hasBegun = true
+    onTaps({ taps, cursor: cursor.complete })
+  }
+
+  async #named(rows: readonly ShownTap[]): Promise<LiveTap[]> {
+    if (rows.length === 0) return []
+    const teams = await teamNames(this.#deps)
+    const uids = [...new Set(rows.flatMap(({ chipUid }) => chipUid ?? []))]
+    const found = await chipsOfTaps(this.#deps.db.slow, uids)
+    const chips = new Map(found.map(({ uid, ...chip }) => [uid, chip]))
+    return rows
+      .map((tap) => ({
+        ...tap,
+        team: teams.get(tap.teamId) ?? null,
+        chip: chips.get(tap.chipUid ?? '') ?? null,
+      }))
+      .sort((a, b) => a.id - b.id)
+  }
+}
