@@ -58,9 +58,9 @@ export function Summary({ taps, team, pulse, height }: SummaryProps) {
           label={words.today}
           value={pulse ? formatShort(all) : '…'}
           note={
-            pulse
-              ? words.refusedShare(formatNumber(bad), percent.format(all === 0 ? 0 : bad / all))
-              : undefined
+            pulse?.isComplete === false
+              ? words.counting
+              : pulse && words.refusedShare(formatNumber(bad), percent.format(all === 0 ? 0 : bad / all))
           }
         />
       </dl>

@@ -1,5 +1,5 @@
 import { BackgroundLoop } from '../../../values/background-loop.ts'
-import { type Db, isShared, type Queries } from '../../store/database/database.ts'
+import { type Db, isShared } from '../../store/database/database.ts'
 import type { Election } from '../../store/lease/leader-election.ts'
 import {
   addTapCounts,
@@ -8,10 +8,9 @@ import {
   hoursOf,
   minutesOf,
   pruneTapCounts,
-  tapFrom,
   tapsCountedTo,
 } from '../../store/taps/tap-rates.ts'
-import { newestTap } from '../../store/taps/taps.ts'
+import { lastTapBefore, newestTap } from '../../store/taps/taps.ts'
 import { type Clock, iso } from '../time/time.ts'
 
 type Deps = { db: Db; clock: Clock }
@@ -19,8 +18,10 @@ type Deps = { db: Db; clock: Clock }
 const restMs = 10_000
 /** A tap whose ID is this old is visible: on a server, later IDs may be committed first. */
 const settledMs = 30_000
-const tapsPerRead = 20_000
-export const countsKeptMs = 8 * 24 * 3_600_000
+/** Few, because what happens now is read in between. */
+const tapsPerRead = 5_000
+const dayMs = 24 * 3_600_000
+export const countsKeptMs = 8 * dayMs
 
 /** Counts taps by minute and hour behind them, so that no tap waits for it. Run by one daemon. */
 export class TapCounting {
@@ -43,7 +44,7 @@ export class TapCounting {
   async run(isEnding: () => boolean = () => false): Promise<void> {
     const { db, clock } = this.#deps
     const keptFrom = iso(clock.now() - countsKeptMs)
-    let after = (await tapsCountedTo(db.slow)) ?? (await this.#begin(keptFrom))
+    let after = (await tapsCountedTo(db.slow)) ?? (await this.#begin())
     const settled = this.#settledId(await newestTap(db.slow))
     while (after < settled && !isEnding()) {
       const piece = { after, upTo: Math.min(after + tapsPerRead, settled) }
@@ -70,23 +71,11 @@ export class TapCounting {
     return settled?.id ?? 0
   }
 
-  /** Taps from before are not counted. */
-  async #begin(keptFrom: string): Promise<number> {
-    const { db } = this.#deps
-    const id = await lastBefore(db.slow, keptFrom)
+  /** Taps from before what is shown are not counted. */
+  async #begin(): Promise<number> {
+    const { db, clock } = this.#deps
+    const id = await lastTapBefore(db.slow, iso(clock.now() - dayMs))
     await db.write((trx) => beginTapCounts(trx, id))
     return (await tapsCountedTo(db.slow)) ?? id
   }
-}
-
-/** IDs are nearly in the order of time. */
-async function lastBefore(db: Queries, time: string): Promise<number> {
-  let [low, high] = [0, await newestTap(db)]
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2)
-    const tap = await tapFrom(db, middle)
-    if (tap === undefined || tap.at >= time) high = middle - 1
-    else low = Math.max(middle, Math.min(tap.id, high))
-  }
-  return low
 }

@@ -12,7 +12,7 @@ import {
   tapsByTime,
   tapsCountedTo,
 } from '../../store/taps/tap-rates.ts'
-import { newestTap } from '../../store/taps/taps.ts'
+import { lastTapBefore, newestTap } from '../../store/taps/taps.ts'
 import { teamNames } from '../access/teams.ts'
 import { type Clock, iso } from '../time/time.ts'
 import type { TapLog } from './tap-log.ts'
@@ -73,7 +73,9 @@ const attackMs = 10 * minuteMs
 const attackTaps = 10
 const listed = 20
 /** Taps that are not counted yet, and are read by a request. */
-const maxUncounted = 30_000
+const maxUncounted = 10_000
+/** Of those, the newest ones, while many are not counted. */
+const readMeanwhile = 2_000
 
 /** @param teamId its taps, and those of unknown chips; undefined: of all teams */
 export async function tapPulse({ db, clock, tapLog }: Deps, teamId: number | undefined): Promise<TapPulse> {
@@ -83,33 +85,31 @@ export async function tapPulse({ db, clock, tapLog }: Deps, teamId: number | und
   const hoursFrom = Math.floor(now / hourMs) * hourMs - 23 * hourMs
   const read = db.slow
   const since = iso(hoursFrom)
-  const newest = await newestTap(read)
-  const counted = (await tapsCountedTo(read)) ?? 0
-  const after = Math.max(counted, newest - maxUncounted)
-  const fresh = await uncounted(read, { after, upTo: newest }, teamId)
-  const minutes = await tapsByTime(read, { teamId, since: iso(minutesFrom), width: 16 })
-  const hours = await tapsByTime(read, { teamId, since, width: 13 })
-  const teams = await teamNames({ db })
-  const things = async (by: 'chipGroupId' | 'itemId') =>
-    byTaps(
-      [
-        ...(await tapsByThing(read, { teamId, since, by })),
-        ...fresh.hours
-          .filter(({ hour }) => hour >= since.slice(0, 13))
-          .map((row) => ({ ...row, key: row[by] })),
-      ],
-      teams,
-    )
+  const [newest, counted = 0] = await Promise.all([newestTap(read), tapsCountedTo(read)])
+  const after = newest - counted > maxUncounted ? newest - readMeanwhile : counted
+  // Together, so that they wait only once for what is being counted.
+  const [fresh, minutes, hours, ofGroups, ofItems, teams, opened] = await Promise.all([
+    uncounted(read, { after, upTo: newest }, teamId),
+    tapsByTime(read, { teamId, since: iso(minutesFrom), width: 16 }),
+    tapsByTime(read, { teamId, since, width: 13 }),
+    tapsByThing(read, { teamId, since, by: 'chipGroupId' }),
+    tapsByThing(read, { teamId, since, by: 'itemId' }),
+    teamNames({ db }),
+    openedChips(read, { teamId, limit: listed }),
+  ])
+  const attacks = attacksOf(read, { teamId, since: iso(now - attackMs) }, teams)
+  const freshHours = fresh.hours.filter(({ hour }) => hour >= since.slice(0, 13))
+  const things = (rows: typeof ofGroups, by: 'chipGroupId' | 'itemId') =>
+    byTaps([...rows, ...freshHours.map((row) => ({ ...row, key: row[by] }))], teams)
   const groups = await Promise.all(
-    (await things('chipGroupId')).map(async ({ key, ...row }) => ({
+    things(ofGroups, 'chipGroupId').map(async ({ key, ...row }) => ({
       chipGroup: key === 0 ? null : ((await findAnyChipGroup(db.read, Number(key)))?.name ?? null),
       ...row,
     })),
   )
-  const items = (await things('itemId')).flatMap(({ key, ...row }) =>
+  const items = things(ofItems, 'itemId').flatMap(({ key, ...row }) =>
     key === '' ? [] : [{ item: String(key), ...row }],
   )
-  const opened = await openedChips(read, { teamId, limit: listed })
   const groupNames = new Map<number, string | undefined>()
   for (const { chipGroupId } of opened)
     if (!groupNames.has(chipGroupId))
@@ -130,7 +130,7 @@ export async function tapPulse({ db, clock, tapLog }: Deps, teamId: number | und
     }),
     groups,
     items,
-    attacks: await attacksOf(read, { teamId, since: iso(now - attackMs) }, teams),
+    attacks: await attacks,
     opened: opened.map(({ uid, label, ...chip }) => ({
       ...{ uid, label, item: chip.itemId, at: chip.openedAt ?? '' },
       chipGroup: groupNames.get(chip.chipGroupId) ?? null,
@@ -189,8 +189,9 @@ async function attacksOf(
   teams: ReadonlyMap<number | null, string>,
 ): Promise<Attack[]> {
   const found: Attack[] = []
+  const after = await lastTapBefore(db, of.since)
   for (const by of ['chipUid', 'keySetId'] as const)
-    for (const { key, teamId, ...row } of await manyRefused(db, { ...of, least: attackTaps, by }))
+    for (const { key, teamId, ...row } of await manyRefused(db, { ...of, after, least: attackTaps, by }))
       found.push({
         uid: by === 'chipUid' && key !== null ? String(key) : null,
         label: null,

@@ -7,9 +7,9 @@ import {
   countByChip,
   countByOutcome,
   countByTime,
+  isOlderPiece,
   type KeptSince,
   lastTapUpTo,
-  newestIn,
   type TapPiece,
   type TapsCounted,
   tapsKeptSince,
@@ -116,11 +116,7 @@ function spanOf({ by, since, until, timeZone: zone }: Question, now: number) {
   return { since: iso(periods[0]?.from ?? begin), until: iso(end), periods }
 }
 
-/**
- * Scans from the newest tap back to the first piece without a tap in the whole range. Refused taps are stored a
- * moment late, and a clock may have been wrong for a while, so a piece ends the search only if all of its taps are
- * older.
- */
+/** Scans from the newest tap back to the first piece of which all taps are older. */
 async function* pieces<T extends { taps: number }>(
   db: Queries,
   { since }: TapsCounted,
@@ -130,7 +126,7 @@ async function* pieces<T extends { taps: number }>(
     const piece = { after: lastId - tapsPerRead, upTo: lastId }
     const rows = await count(piece)
     for (const row of rows) yield { ...row, taps: Number(row.taps) }
-    if (rows.length === 0 && ((await newestIn(db, piece)) ?? '') < since) return
+    if (rows.length === 0 && (await isOlderPiece(db, piece, since))) return
     lastId = await lastTapUpTo(db, piece.after)
   }
 }

@@ -25,15 +25,18 @@ const examined = 10_000
 
 type OfChips<O> = SelectQueryBuilder<Database, 'chips', O>
 
-function found<O>(query: OfChips<O>, by: ChipsBy, after: string): OfChips<O> {
+/** @param upTo the last column of the last row; undefined: to the end */
+function found<O>(query: OfChips<O>, by: ChipsBy, after: string, upTo?: string): OfChips<O> {
   if ('label' in by) {
     const { teamId, label } = by
     const own = query.where('chips.teamId', '=', teamId).orderBy('chips.label')
-    // One lower bound: SQLite would use the other one for the index.
+    // One bound at each end: SQLite would use the other one for the index, and walk all labels that begin so.
     const from = after === '' ? own.where('chips.label', '>=', label) : own.where('chips.label', '>', after)
-    return label === '' ? from : from.where('chips.label', '<=', `${label}\u{10ffff}`)
+    const last = upTo ?? (label === '' ? undefined : `${label}\u{10ffff}`)
+    return last === undefined ? from : from.where('chips.label', '<=', last)
   }
-  const later = query.where('chips.uid', '>', after).orderBy('chips.uid')
+  let later = query.where('chips.uid', '>', after).orderBy('chips.uid')
+  if (upTo !== undefined) later = later.where('chips.uid', '<=', upTo)
   if ('item' in by) return later.where('chips.teamId', '=', by.teamId).where('chips.itemId', '=', by.item)
   if ('chipGroupId' in by) return later.where('chips.chipGroupId', '=', by.chipGroupId)
   const chips =
@@ -54,8 +57,7 @@ export async function searchChips(db: Queries, by: ChipsBy, { state, after, limi
         .offset(examined - 1)
         .executeTakeFirst()
   const upTo = boundary?.[key] ?? undefined
-  let chips = found(withToken(db), by, after)
-  if (upTo !== undefined) chips = chips.where(`chips.${key}`, '<=', upTo)
+  let chips = found(withToken(db), by, after, upTo)
   if (state !== undefined && state !== 'registered') chips = chips.where((e) => isInState(e, state))
   const rows = await chips.limit(limit).execute()
   return { rows, isWhole, next: rows.length === limit ? (rows.at(-1)?.[key] ?? undefined) : upTo }

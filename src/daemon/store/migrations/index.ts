@@ -8,6 +8,7 @@ import * as reservations from './0030-reservations.ts'
 import * as pageStrings from './0032-page-strings.ts'
 import * as console from './0033-console.ts'
 import * as keptBadges from './0034-kept-badges.ts'
+import * as rareRows from './0035-rare-rows.ts'
 
 /** The first migration. Earlier names belong to schemas that no version reads any more. */
 export const initialSchema = '0025-initial'
@@ -23,4 +24,5 @@ export const migrations: Record<string, Migration> = {
   '0032-page-strings': { up: (db) => pageStrings.up(db) },
   '0033-console': { up: (db) => console.up(db) },
   '0034-kept-badges': { up: (db) => keptBadges.up(db) },
+  '0035-rare-rows': { up: (db) => rareRows.up(db) },
 }

@@ -110,14 +110,22 @@ export const lastTapUpTo = async (db: Queries, id: number): Promise<number | und
       .executeTakeFirst()
   )?.id
 
-export const newestIn = async (db: Queries, { after, upTo }: TapPiece): Promise<string | null> => {
+/**
+ * True if all taps of the piece are older, and so those before it. Refused taps are stored a moment late, and a clock may
+ * have been wrong for a while, so that one older tap says nothing.
+ */
+export const isOlderPiece = async (
+  db: Queries,
+  { after, upTo }: TapPiece,
+  since: string,
+): Promise<boolean> => {
   const { at } = await db
     .selectFrom('taps')
     .select((e) => e.fn.max<string | null>('at').as('at'))
     .where('id', '>', after)
     .where('id', '<=', upTo)
     .executeTakeFirstOrThrow()
-  return at
+  return (at ?? '') < since
 }
 
 export interface KeptSince {

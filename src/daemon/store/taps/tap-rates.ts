@@ -25,10 +25,6 @@ export const advanceTapCounts = (trx: Queries, { after, upTo }: TapPiece): Promi
       .where('value', '=', String(after)),
   )
 
-/** The first tap from an ID on. */
-export const tapFrom = (db: Queries, id: number): Promise<Pick<TapRow, 'id' | 'at'> | undefined> =>
-  db.selectFrom('taps').select(['id', 'at']).where('id', '>=', id).orderBy('id').limit(1).executeTakeFirst()
-
 const inPiece = (db: Queries, { after, upTo }: TapPiece) =>
   db.selectFrom('taps').where('id', '>', after).where('id', '<=', upTo).where('via', '!=', 'setup')
 
@@ -176,21 +172,24 @@ export async function tapsByThing(
 // More than this would take too long to count; the newest ones tell enough.
 const maxRefused = 20_000
 
+interface Refused {
+  teamId: number | undefined
+  /** All taps up to this one are older than `since`. */
+  after: number
+  since: string
+}
+
 /** Refused taps of one outcome on one chip, or of one key set, of which there are many. */
 export async function manyRefused(
   db: Queries,
-  {
-    teamId,
-    since,
-    least,
-    by,
-  }: { teamId: number | undefined; since: string; least: number; by: 'chipUid' | 'keySetId' },
+  { teamId, after, since, least, by }: Refused & { least: number; by: 'chipUid' | 'keySetId' },
 ) {
   let newest = db
     .selectFrom('taps')
     .select(['at', 'chipUid', 'keySetId', 'teamId', 'outcome'])
     // A literal, for the partial index.
     .where('outcome', '!=', sql.lit('valid' as const))
+    .where('id', '>', after)
     .orderBy('id', 'desc')
     .limit(maxRefused)
   if (teamId !== undefined)

@@ -3,6 +3,7 @@ import { engineOf, type Queries } from '../database/database.ts'
 import { setting } from '../database/settings.ts'
 import { named, statement } from '../database/statement.ts'
 import type { TapRow } from '../schema/schema.ts'
+import { isOlderPiece, lastTapUpTo } from './tap-counts.ts'
 
 const shown = [
   'id',
@@ -99,11 +100,16 @@ export interface TapFilter {
 /** Newest first; may be slow. Taps of unknown chips have no team and are listed for every team. */
 export async function listTaps(db: Queries, { teamId, uid, ...filter }: TapFilter): Promise<ShownTap[]> {
   if (uid !== undefined) return tapsOfChip(db, uid, { teamId, ...filter })
-  if (teamId === undefined) return tapsWhere(db, filter).execute()
+  const after = filter.since === undefined ? undefined : await lastTapBefore(db, filter.since)
+  const newest = () => {
+    const query = tapsWhere(db, filter)
+    return after === undefined ? query : query.where('id', '>', after)
+  }
+  if (teamId === undefined) return newest().execute()
   const { outcome } = filter
   const isDense = outcome === undefined || outcome === 'valid'
   const ofTeam = (is: number | null) =>
-    tapsWhere(db, filter).where((eb) => {
+    newest().where((eb) => {
       // The sum stops SQLite from using the team index and scanning all taps of a team for a few refused ones.
       const team = isDense ? eb.ref('teamId') : eb('teamId', '+', eb.lit(0))
       return is === null ? eb(team, 'is', null) : eb(team, '=', is)
@@ -232,4 +238,28 @@ async function countTaps(db: Queries): Promise<number> {
 export async function newestTap(db: Queries): Promise<number> {
   const newest = db.selectFrom('taps').select((e) => e.fn.max<number | null>('id').as('id'))
   return Number((await newest.executeTakeFirstOrThrow()).id ?? 0)
+}
+
+const tapsPerPiece = 10_000
+
+/** @returns an ID up to which all taps are from before the date. IDs are nearly in the order of time. */
+export async function lastTapBefore(db: Queries, date: string): Promise<number> {
+  let [low, high] = [0, await newestTap(db)]
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    const tap = await db
+      .selectFrom('taps')
+      .select(['id', 'at'])
+      .where('id', '>=', middle)
+      .orderBy('id')
+      .limit(1)
+      .executeTakeFirst()
+    if (tap === undefined || tap.at >= date) high = middle - 1
+    else low = Math.max(middle, Math.min(tap.id, high))
+  }
+  for (;;) {
+    const upTo = await lastTapUpTo(db, low)
+    if (upTo === undefined || (await isOlderPiece(db, { after: upTo - tapsPerPiece, upTo }, date))) return low
+    low = upTo - tapsPerPiece
+  }
 }

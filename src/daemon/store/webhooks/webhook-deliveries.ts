@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Queries } from '../database/database.ts'
 import { affected, once, statement } from '../database/statement.ts'
 import type { NewMessage, WebhookDeliveryRow } from '../schema/schema.ts'
@@ -68,17 +69,51 @@ const shown = (db: Queries) =>
     .where('webhooks.removedAt', 'is', null)
 
 /** Newest first. */
-export function listDeliveries(
-  db: Queries,
-  { teamId, webhookId, state, before, limit }: DeliveryFilter,
-): Promise<ShownDelivery[]> {
+export async function listDeliveries(db: Queries, filter: DeliveryFilter): Promise<ShownDelivery[]> {
+  const { teamId, webhookId, state, before, limit } = filter
   let query = shown(db).orderBy('webhookDeliveries.id', 'desc').limit(limit)
-  if (teamId !== undefined) query = query.where('webhooks.teamId', '=', teamId)
-  if (webhookId !== undefined) query = query.where('webhookDeliveries.webhookId', '=', webhookId)
-  if (state === 'waiting') query = query.where('settledAt', 'is', null)
-  else if (state !== undefined) query = query.where('outcome', '=', state)
-  if (before !== undefined) query = query.where('webhookDeliveries.id', '<', before)
-  return query.execute()
+  if (teamId === undefined && webhookId === undefined && state === undefined) {
+    if (before !== undefined) query = query.where('webhookDeliveries.id', '<', before)
+    return query.execute()
+  }
+  const ids: number[] = []
+  for (const id of await webhookIds(db, filter)) ids.push(...(await deliveryIds(db, { ...filter, id })))
+  const newest = ids.sort((a, b) => b - a).slice(0, limit)
+  return newest.length === 0 ? [] : query.where('webhookDeliveries.id', 'in', newest).execute()
+}
+
+async function webhookIds(db: Queries, { teamId, webhookId }: DeliveryFilter): Promise<number[]> {
+  let query = db.selectFrom('webhooks').select('id').where('removedAt', 'is', null)
+  if (teamId !== undefined) query = query.where('teamId', '=', teamId)
+  if (webhookId !== undefined) query = query.where('id', '=', webhookId)
+  return (await query.execute()).map(({ id }) => id)
+}
+
+/** Each part has an index of its own, so that no webhook's deliveries are walked for those of another, or of a rare state. */
+async function deliveryIds(
+  db: Queries,
+  { id, state, before, limit }: DeliveryFilter & { id: number },
+): Promise<number[]> {
+  let of = db.selectFrom('webhookDeliveries').select('id').where('webhookId', '=', id)
+  if (before !== undefined) of = of.where('id', '<', before)
+  const newest = of.orderBy('id', 'desc').limit(limit)
+  const parts = {
+    waiting: newest.where('settledAt', 'is', null),
+    settled: newest.where('settledAt', 'is not', null),
+    // A literal, for the partial index.
+    undelivered: newest.where('outcome', '!=', sql.lit('delivered' as const)),
+  }
+  const chosen =
+    state === undefined
+      ? [parts.waiting, parts.settled]
+      : state === 'waiting'
+        ? [parts.waiting]
+        : state === 'delivered'
+          ? [parts.settled.where('outcome', '=', state)]
+          : [parts.undelivered.where('outcome', '=', state)]
+  const found: number[] = []
+  for (const part of chosen) found.push(...(await part.execute()).map((row) => row.id))
+  return found
 }
 
 export const findDelivery = (db: Queries, id: number): Promise<ShownDelivery | undefined> =>
