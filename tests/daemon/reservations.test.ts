@@ -1,7 +1,9 @@
 import { getAddress } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { cleanUp } from '../../src/daemon/domain/operations/housekeeping.ts'
+import { askForCode } from '../../src/daemon/domain/reservations/keep.ts'
 import { linkHashOf } from '../../src/daemon/domain/reservations/secrets.ts'
+import { findVisit } from '../../src/daemon/domain/tap-page/visit.ts'
 import { findReservationByLink } from '../../src/daemon/store/reservations/reservations.ts'
 import { allSettled, testClock } from '../support/daemon.ts'
 import { startMailServer, type TestMailServer } from '../support/mail-server.ts'
@@ -103,6 +105,38 @@ describe('what bounds it', () => {
     expect(refused?.headers['retry-after']).toBe('3600')
     // The next test counts mails.
     await server.newest(before + 7)
+  })
+
+  test('a thousand requests for one address, of as many taps, chips, and networks, leave five mails and no other trace', async () => {
+    const rows = async () => {
+      const { read } = p.ctx.db
+      const tables = ['reservations', 'mails', 'mailQuotas'] as const
+      return Promise.all(
+        tables.map(async (name) => (await read.selectFrom(name).selectAll().execute()).length),
+      )
+    }
+    const page = await new Browser(p).tap(chips.jacket(14), 1)
+    const { tap } = await findVisit(p.ctx, page.ref)
+    const before = await rows()
+    const asked = await Promise.allSettled(
+      Array.from({ length: 1000 }, (_, n) =>
+        askForCode(
+          p.ctx,
+          { ...tap, tapId: 1_000_000 + n, uid: String(n) },
+          { email: `One.Address+${n}@example.org`, language: 'en', client: `network ${n}` },
+        ),
+      ),
+    )
+    expect(asked.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
+    for (const one of asked)
+      if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'rate_limited' })
+    const after = await rows()
+    // Counted for the address, and for five chips and networks.
+    expect(after.map((count, at) => count - (before[at] ?? 0))).toEqual([5, 5, 11])
+    p.ctx.mailing?.queue.wake()
+    await expect
+      .poll(() => server.mails().filter(({ headers }) => /^One\.Address/.test(headers.to ?? '')).length)
+      .toBe(5)
   })
 
   test('after 90 days the address is forgotten, the piece free, and the link says so', async () => {
