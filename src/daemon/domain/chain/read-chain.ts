@@ -132,6 +132,19 @@ export function ttlCache(maxEntries: number) {
 // Only teams' own contracts are queried, so strangers cannot make this grow.
 export const ttlCached = ttlCache(1000)
 
+// A separate cache, since there are more tokens and owners than contracts.
+export const ownersCached = ttlCache(2000)
+
+/** @param since answers from before it are not used */
+export const cachedOwnerOf = (
+  chain: Chain,
+  { contractAddress, tokenId }: TokenLocation,
+  { forMs, since = '' }: { forMs: number; since?: string | undefined },
+): Promise<Address | undefined> =>
+  ownersCached(chain, `owner ${contractAddress}/${tokenId} ${since}`, forMs, () =>
+    ownerOf(chain.client, getAddress(contractAddress), BigInt(tokenId)),
+  )
+
 /** A token's owner on its chain. `note`: why the owner is unknown; without it, the token has no owner. */
 export interface KnownOwner {
   owner: string | null
@@ -141,9 +154,9 @@ export interface KnownOwner {
 const timeoutMs = 3000
 
 /** Lists must not wait for a silent chain. @returns the fallback also if the answer fails */
-export async function withinTimeout<T, F>(answer: Promise<T>, fallback: F): Promise<T | F> {
+export async function withinTimeout<T, F>(answer: Promise<T>, fallback: F, ms = timeoutMs): Promise<T | F> {
   const stop = new AbortController()
-  const timeout = later(timeoutMs, fallback, { signal: stop.signal }).catch(() => fallback)
+  const timeout = later(ms, fallback, { signal: stop.signal }).catch(() => fallback)
   try {
     return await Promise.race([answer.catch(() => fallback), timeout])
   } finally {

@@ -1,7 +1,8 @@
 import { type Actor, recordChange } from '../../store/audit/audit.ts'
 import type { Db } from '../../store/database/database.ts'
+import { endReservation } from '../../store/reservations/endings.ts'
 import { keptReservations, type ReservationFilter } from '../../store/reservations/listing.ts'
-import { endReservation, findReservation } from '../../store/reservations/reservations.ts'
+import { findReservation } from '../../store/reservations/reservations.ts'
 import { notFound, ownOf } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 

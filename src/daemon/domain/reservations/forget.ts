@@ -1,7 +1,7 @@
 import type { Queries } from '../../store/database/database.ts'
+import { endOvertaken, endReservations, pruneReservations } from '../../store/reservations/endings.ts'
 import { giveBackBadges } from '../../store/reservations/kept-badges.ts'
 import { pruneMails, pruneQuotas } from '../../store/reservations/mails.ts'
-import { endOvertaken, endReservations, pruneReservations } from '../../store/reservations/reservations.ts'
 import { iso } from '../time/time.ts'
 
 const hour = 3_600_000

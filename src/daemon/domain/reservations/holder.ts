@@ -1,9 +1,10 @@
 import type { Chains } from '../../chain/chains.ts'
 import type { Db } from '../../store/database/database.ts'
 import { findToken } from '../../store/phygitals/tokens.ts'
-import { endReservation, reservationsOfPage } from '../../store/reservations/reservations.ts'
+import { endReservation } from '../../store/reservations/endings.ts'
+import { reservationsOfPage } from '../../store/reservations/reservations.ts'
 import type { ReservationRow } from '../../store/schema/schema.ts'
-import { ownerByChain } from '../chain/read-chain.ts'
+import { cachedOwnerOf, ownerByChain, withinTimeout } from '../chain/read-chain.ts'
 import { findOtp, type Otp, type OtpReadDeps, presentCode } from '../codes/otps.ts'
 import { DomainError } from '../errors/errors.ts'
 import { iso } from '../time/time.ts'
@@ -23,13 +24,26 @@ export async function holderOf(
   return token ? (await ownerByChain({ chains }, token)).owner : null
 }
 
+const pageMs = { patience: 150, cached: 3000 }
+
+/** The same for a page: it waits no longer for the chain, and may be three seconds behind it. */
+async function holderOnPage(
+  { db, chains }: Pick<HolderDeps, 'chains'> & { db: Pick<Db, 'read'> },
+  tokenRow: number | null,
+): Promise<string | null> {
+  const token = tokenRow === null ? undefined : await findToken(db.read, tokenRow)
+  if (!token || !chains.has(token.chainId)) return null
+  const answer = cachedOwnerOf(chains.get(token.chainId), token, { forMs: pageMs.cached })
+  return (await withinTimeout(answer, undefined, pageMs.patience)) ?? null
+}
+
 /**
  * Ends a reservation of a token that has another owner than when it was kept: who sold it did not sell what somebody
- * kept before. @returns true if it has ended
+ * kept before. @param isShown it is only shown, so a cached answer will do @returns true if it has ended
  */
-export async function endIfMoved(deps: HolderDeps, row: ReservationRow): Promise<boolean> {
+export async function endIfMoved(deps: HolderDeps, row: ReservationRow, isShown = false): Promise<boolean> {
   if (row.state !== 'kept' || row.holder === null) return false
-  const now = await holderOf(deps, row.tokenRow)
+  const now = await (isShown ? holderOnPage : holderOf)(deps, row.tokenRow)
   if (now === null || now === row.holder) return false
   await deps.db.write((trx) => endReservation(trx, row.tapId, iso(deps.clock.now())))
   return true

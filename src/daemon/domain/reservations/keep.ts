@@ -232,7 +232,7 @@ export async function reservationsOf(
 ): Promise<{ own: OwnReservation | undefined; isKeptByOther: boolean }> {
   const { db, box, clock } = deps
   const found = await reservationsOfPage(db.read, keyOf(tap, clock.now()))
-  const moved = await Promise.all(found.map((one) => endIfMoved(deps, one)))
+  const moved = await Promise.all(found.map((one) => endIfMoved(deps, one, true)))
   const rows = moved.includes(true) ? found.filter((_, index) => !moved[index]) : found
   const row = rows.find(({ tapId }) => tapId === tap.tapId)
   const isKeptByOther = rows.some(({ tapId }) => tapId !== tap.tapId)

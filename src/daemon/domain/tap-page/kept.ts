@@ -1,5 +1,6 @@
 import type { Actor } from '../../store/audit/audit.ts'
-import { findReservationByLink, isOvertaken } from '../../store/reservations/reservations.ts'
+import { isOvertaken } from '../../store/reservations/endings.ts'
+import { findReservationByLink } from '../../store/reservations/reservations.ts'
 import { findTap } from '../../store/taps/recorded-taps.ts'
 import { issuedCodes } from '../codes/seals.ts'
 import { DomainError } from '../errors/errors.ts'

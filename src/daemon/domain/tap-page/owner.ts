@@ -1,9 +1,7 @@
 import { setTimeout as later } from 'node:timers/promises'
-import { getAddress } from 'viem/utils'
 import type { Chains } from '../../chain/chains.ts'
-import { ownerOf } from '../../chain/contract-state.ts'
-import type { LocatedToken, TokenLocation } from '../../store/phygitals/tokens.ts'
-import { ttlCache } from '../chain/read-chain.ts'
+import type { LocatedToken } from '../../store/phygitals/tokens.ts'
+import { cachedOwnerOf, ownersCached } from '../chain/read-chain.ts'
 import type { Names } from '../chain/recipients.ts'
 import type { Piece } from './content.ts'
 
@@ -19,9 +17,6 @@ const ownerMs = 3000
 // few seconds.
 const followedMs = 60_000
 const nameMs = 60_000
-// A separate cache, since there are more tokens and owners than contracts.
-const answers = ttlCache(2000)
-
 type Known = Pick<Piece, 'owner' | 'isUnowned'>
 
 interface OwnerReading {
@@ -32,7 +27,10 @@ interface OwnerReading {
 }
 
 interface OwnerOptions {
-  /** The last claim that this browser made and the chain confirmed, if any. */
+  /**
+   * The last claim that this browser made and the chain confirmed, if any. A cached answer from before it is never used
+   * after it.
+   */
   since: string | undefined
   isFollowed: boolean
   /** How long `quick` waits. */
@@ -68,15 +66,12 @@ async function readOwner(
   // A contract with a known problem cannot name the owner.
   if (token.contractProblem !== null || !deps.chains.has(token.chainId)) return
   const chain = deps.chains.get(token.chainId)
-  const address = await answers(chain, keyOf(token, options), options.isFollowed ? followedMs : ownerMs, () =>
-    ownerOf(chain.client, getAddress(token.contractAddress), BigInt(token.tokenId)),
-  )
+  const forMs = options.isFollowed ? followedMs : ownerMs
+  const address = await cachedOwnerOf(chain, token, { forMs, since: options.since })
   if (address === undefined) return learn({ owner: undefined, isUnowned: true })
   learn({ owner: { address, name: undefined } })
-  const name = await answers(chain, `name ${address}`, nameMs, () => deps.names.nameOf(chain.id, address))
+  const name = await ownersCached(chain, `name ${address}`, nameMs, () =>
+    deps.names.nameOf(chain.id, address),
+  )
   learn({ owner: { address, name } })
 }
-
-/** A cached answer from before a claim settled is never used after it. */
-const keyOf = ({ contractAddress, tokenId }: TokenLocation, { since = '' }: OwnerOptions): string =>
-  `owner ${contractAddress}/${tokenId} ${since}`
