@@ -104,13 +104,11 @@ describe('the tap page as HTML', () => {
         if (!isOpen) continue
         expect(
           html.match(
-            new RegExp(
-              `<form id="${key}-form" data-action="${action.kind}" method="post" action="/nfc/t/act#${key}-status"`,
-            ),
+            new RegExp(`<form data-action="${action.kind}" method="post" action="/nfc/t/act#${key}-status"`),
           ),
         ).not.toBeNull()
         expect(html.match(/type="submit"/g)).toHaveLength(1)
-        expect(html).toContain(`<label for="${key}-recipient">`)
+        expect(html).toContain(`<label id="${key}-label" for="${key}-recipient">`)
         expect(html).toContain(`name="ref" value="${page.ref}"`)
         expect(html.includes('name="deviceId"')).toBe(action.kind === 'badge')
       }
@@ -174,7 +172,7 @@ describe('the tap page as HTML', () => {
       const loaded = [...body.matchAll(/ (?:src|poster)="([^"]*)"/g)].map(([, found]) => found)
       expect(loaded).toEqual(['/nfc/t/assets/page-abc.js'])
       for (const [, href = ''] of body.matchAll(/<a [^>]*href="([^"]*)"/g))
-        expect(href).toMatch(/^(https?|ipfs):\/\/[^@]*$|^#[a-z]+(-\d+)?-form$/)
+        expect(href).toMatch(/^(https?|ipfs):\/\/[^@]*$|^#[a-z]+(-\d+)?-label$/)
     }
   })
 

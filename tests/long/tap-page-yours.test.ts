@@ -13,7 +13,7 @@ afterAll(() => Promise.all([phones?.close(), daemon?.stop()]))
 
 const newPhone = (options?: Parameters<Phones['phone']>[0]) => phoneAt(daemon, phones, options)
 
-const ownerOf = (page: Page) => page.locator('[data-owner]').textContent()
+const ownerOf = (page: Page) => page.locator('[data-card=owner]').textContent()
 const explanation = (page: Page) => action(page, 'claim').card.locator('.explain').innerText()
 
 /** A wallet that this page was connected to before. It counts what it is asked. @param accounts JavaScript */
@@ -35,9 +35,9 @@ test('a piece is yours in the browser that claimed it, and somebody’s in any o
   await action(first, 'claim').send('bob.eth')
   await action(first, 'claim').is('confirmed')
   // Without another load.
-  await expect.poll(() => ownerOf(first)).toMatch(/bob\.eth .*\(yours\)/)
+  await expect.poll(() => ownerOf(first)).toMatch(/\(yours\).*bob\.eth/)
   const second = await phone.tap(chips.jacket(1))
-  await expect.poll(() => ownerOf(second)).toMatch(/bob\.eth .*\(yours\)/)
+  await expect.poll(() => ownerOf(second)).toMatch(/\(yours\).*bob\.eth/)
   await expect.poll(() => explanation(second)).toMatch(/^It is yours\..*bob\.eth loses it/)
   const other = await (await newPhone()).tap(chips.jacket(1))
   await expect.poll(() => ownerOf(other)).toContain('bob.eth')
@@ -51,7 +51,7 @@ test('a piece is yours if its owner’s wallet is connected already; no wallet i
     walletWith(`Promise.resolve(method === 'eth_accounts' ? ['${alice}'] : [])`),
   )
   const page = await phone.tap(chips.jacket(2))
-  await expect.poll(() => ownerOf(page)).toMatch(/alice\.eth .*\(yours\)/)
+  await expect.poll(() => ownerOf(page)).toMatch(/\(yours\).*alice\.eth/)
   await expect.poll(() => explanation(page)).toMatch(/^It is yours\./)
   expect(await page.evaluate('asked')).toEqual(['eth_accounts'])
   const other = await newPhone()

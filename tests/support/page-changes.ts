@@ -211,19 +211,23 @@ export async function openChanging(
     return found
   }
 
+  /** Loads a sample as it is. */
+  async function show(sample: Sample): Promise<void> {
+    cards = []
+    body = samplePage(sample, own).body
+    await page.goto(`${home}/t`)
+  }
+
   /** Lets happen to a sample all that can. @returns what moved by it */
   async function changeAll(sample: Sample): Promise<string[]> {
     const { state, shows } = sample
-    cards = []
     if (!('page' in shows)) {
-      body = samplePage(sample, own).body
-      await page.goto(`${home}/t`)
+      await show(sample)
       return complaints(state, 'loaded')
     }
     const { owner: _, ...piece } = shows.page.piece
     const content = laidOut({ ...shows.page, piece: { ...piece, owner: undefined } })
-    body = samplePage({ ...sample, shows: { page: content } }, own).body
-    await page.goto(`${home}/t`)
+    await show({ ...sample, shows: { page: content } })
     const found = await complaints(state, 'loaded')
     await page.evaluate(announce)
     found.push(...(await complaints(state, 'a wallet is there')))
@@ -241,5 +245,5 @@ export async function openChanging(
     }
     return found
   }
-  return { changeAll }
+  return { show, changeAll }
 }

@@ -196,7 +196,7 @@ function form(
     value: filled.recipient,
     isWrong: isWrongRecipient(filled.failed),
   })
-  return html`<form id="${key}-form" data-action="${kind}" method="post" action="${pathOf(settings, `/t/act#${resultId(action)}`)}" autocomplete="on">
+  return html`<form data-action="${kind}" method="post" action="${pathOf(settings, `/t/act#${resultId(action)}`)}" autocomplete="on">
 <input type="hidden" name="ref" value="${ref}"><input type="hidden" name="kind" value="${kind}"><input type="hidden" name="id" value="${id}"><input type="hidden" name="tap" value="${query}">${takesDevice && html`<input type="hidden" name="deviceId" value="">`}
 ${field}
 <button type="submit"${isLater(action, actions) && html` class="quiet"`}${filled.waits && html` disabled`}>${strings.buttons[kind]}</button>

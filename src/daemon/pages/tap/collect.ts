@@ -9,6 +9,7 @@ import {
   recipientField,
   resultId,
   roomFor,
+  roomForFailures,
   type ShownState,
   status,
   tooLate,
@@ -16,7 +17,7 @@ import {
 } from './parts.ts'
 import { type PageSettings, pathOf } from './settings.ts'
 import { type Strings, stringsOf } from './strings/strings.ts'
-import { brief, failureMessage, longestFailureMessage, partyOf, titleOfAction } from './wording.ts'
+import { brief, failureMessage, partyOf, titleOfAction } from './wording.ts'
 
 export const collectKey = 'collect'
 
@@ -61,16 +62,14 @@ ${field}
   const all =
     open.length === 0
       ? choices(rows, strings)
-      : html`<form id="${collectKey}-form" data-action="collect" method="post" action="${pathOf(settings, `/t/act#${collectKey}`)}" autocomplete="on">${form}</form>
-<div class="room"${roomFor(longestFailure(strings), checkMessage(hasClaim ? 'collectClaim' : 'collect', strings, longName))}>${summary(content, refused, strings)}<p data-check id="${collectKey}-check" aria-live="polite"></p><div class="explain"><p>${strings.collect.explain}</p></div></div>`
+      : html`<form data-action="collect" method="post" action="${pathOf(settings, `/t/act#${collectKey}`)}" autocomplete="on">${form}</form>
+<div class="room"${roomFor(checkMessage(hasClaim ? 'collectClaim' : 'collect', strings, longName))}>${roomForFailures(strings)}${summary(content, refused, strings)}<p data-check id="${collectKey}-check" aria-live="polite"></p><div class="explain"><p>${strings.collect.explain}</p></div></div>`
   return html`<section class="card" id="${collectKey}" data-card="${collectKey}" aria-labelledby="${collectKey}-title">
 <h2 id="${collectKey}-title">${strings.collect.title}</h2>
 ${all}
-${claim && moment(open.length === 0 ? claim : { ...claim, state: { is: 'open' } }, content, settings)}
+${claim && moment(claim, content, settings, open.length > 0)}
 </section>`
 }
-
-const longestFailure = (strings: Strings): Html => html`${longestFailureMessage(strings)}`
 
 const recipientOf = (open: readonly Action[]): string | undefined =>
   open.flatMap(({ state }) => (state.is === 'open' && state.recipient ? [state.recipient] : []))[0]
@@ -92,13 +91,13 @@ function row(action: Action, content: TapPage, settings: PageSettings): Html {
   const strings = stringsOf(settings)
   const { chosen } = content.collected ?? {}
   const isChosen = !chosen || chosen.some((one) => keyOf(one) === key)
-  const results = [strings.pending[kind]({ to: longName }), strings.confirmed[kind]({ to: longName })]
-  const longestResult = html`${results.reduce((one, other) => (other.text.length > one.text.length ? other : one))}&#10;${strings.explorer}`
-  const kept = isOpen(action) && roomFor(longestFailure(strings), longestResult)
+  const longest = (state: 'pending' | 'confirmed') =>
+    html`✓ ${strings[state][kind]({ to: longName })}&#10;${strings.explorer}`
+  const kept = isOpen(action) && roomFor(longest('pending'), longest('confirmed'))
   const [shown, text] = outcome(action, strings)
   return html`<li data-card="${key}">
 <div class="choice">${isOpen(action) && html`<input type="checkbox" id="${key}-choice" name="choice" value="${key}" aria-labelledby="${key}-title"${isChosen && html` checked`}>`}<h2 id="${key}-title">${title === '' ? titleOfAction(action, strings) : html`<bdi>${brief(title, 300)}</bdi>`}</h2>${isOpen(action) && html`<label for="${key}-choice"></label>`}</div>
-<div class="room"${kept}>${status(resultId(action), shown, text)}<div class="explain">${about(action, content, settings)}</div></div>
+<div class="room"${kept}>${isOpen(action) && roomForFailures(strings)}${status(resultId(action), shown, text)}<div class="explain">${about(action, content, settings)}</div></div>
 </li>`
 }
 

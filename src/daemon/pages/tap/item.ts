@@ -64,9 +64,9 @@ export function ownerRow({ piece, actions }: TapPage, settings: PageSettings): H
   const isUnminted = kind === 'item' && actions.some((action) => action.kind === 'claim')
   const other = isUnminted || isUnowned ? strings.ownerNobody : strings.ownerUnknown
   const shownOwner = owner
-    ? html`${owner.name && html`${party(owner.name)} `}${party(owner.address)} ${ifYours(strings.ownerYou, owner.isYours ? strings.ownerYou : '')}`
+    ? html`${owner.name && html`${party(owner.name)} `}${party(owner.address)}`
     : html`<bdi class="soft">${other}</bdi>`
-  return html`<div data-card="owner"${kind !== 'token' && !isUnminted && html` hidden`}><dt>${strings.owner}</dt><dd data-owner="${owner && brief(owner.address, 100)}">${shownOwner}</dd></div>`
+  return html`<div data-card="owner"${kind !== 'token' && !isUnminted && html` hidden`}><dt>${strings.owner}${owner && html` ${ifYours(strings.ownerYou, owner.isYours ? strings.ownerYou : '')}`}</dt><dd data-owner="${owner && brief(owner.address, 100)}">${shownOwner}</dd></div>`
 }
 
 /** A text that is replaced where the wallet in the browser owns the token; both have room. */

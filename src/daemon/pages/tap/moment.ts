@@ -11,16 +11,26 @@ import { brief, party } from './wording.ts'
  * What a person has after a claim: the piece in a frame, to share and to print. Its place stands in the card from the
  * start, so that style.ts can show it once, when the class changes: a page that is loaded later plays nothing.
  * On paper it is a certificate, and all there is: see the end of style.ts.
+ * @param isBesideForm there is still something to collect in the card, and so no room for it
  */
-export function moment({ kind, id, state }: Action, content: TapPage, settings: PageSettings): Html {
-  if (kind !== 'claim') return html``
+export function moment(
+  { kind, id, state }: Action,
+  content: TapPage,
+  settings: PageSettings,
+  isBesideForm = false,
+): Html {
+  if (kind !== 'claim' || !mayCome(state)) return html``
   const place = `${kind}-${id}-moment`
-  if (state.is !== 'confirmed') return html`<div class="moment later" id="${place}"></div>`
+  if (state.is !== 'confirmed' || isBesideForm) return html`<div class="moment later" id="${place}"></div>`
   return html`<div class="moment kept" id="${place}">
 ${frame(state.recipient, content, settings)}
 ${acts(content, settings)}
 </div>`
 }
+
+/** Its room would be a blank part of a card that never needs it. */
+const mayCome = (state: Action['state']): boolean =>
+  state.is === 'registered' ? !state.isSameTap : state.is !== 'closed' && state.is !== 'failed'
 
 function frame(recipient: string | undefined, content: TapPage, settings: PageSettings): Html {
   const { piece, tappedAt, brand } = content

@@ -11,7 +11,7 @@ import { type Html, html } from './html.ts'
 import type { PageSettings } from './settings.ts'
 import { type Strings, stringsOf } from './strings/strings.ts'
 import { widestDate } from './times.ts'
-import { brief, closedMessage, failureMessage, longestFailureMessage, shortened } from './wording.ts'
+import { brief, closedMessage, failureMessage, longFailureMessages, shortened } from './wording.ts'
 
 // What the cards of single actions and the one of several have in common.
 
@@ -21,6 +21,17 @@ export const resultId = (action: ActionName): string => `${keyOf(action)}-status
 /** Texts that may appear in place of another; the element is as high as the longest from the start: see style.ts. */
 export const roomFor = (text: Html, other?: Html): Html =>
   html` data-room="${text}"${other && html` data-room-too="${other}"`}`
+
+/** Room in a `.room` for whatever a form may be refused with. */
+export function roomForFailures(strings: Strings): Html {
+  const known = failureRooms.get(strings)
+  if (known) return known
+  const texts = longFailureMessages(strings).map((text) => html`${text}`)
+  const made = html`${texts.map((text, index) => index % 2 === 0 && html`<span${roomFor(text, texts[index + 1])}></span>`)}`
+  failureRooms.set(strings, made)
+  return made
+}
+const failureRooms = new WeakMap<Strings, Html>()
 
 export type ShownState = 'pending' | 'confirmed' | 'failed'
 
@@ -46,9 +57,8 @@ interface Room {
 export function room(action: Action, settings: PageSettings, { idle, failure, hasForm = false }: Room): Html {
   const strings = stringsOf(settings)
   const message = failure && html`<p>${failureMessage(failure, strings)}</p>`
-  const kept =
-    hasForm && roomFor(html`${longestFailureMessage(strings)}`, longestCheckMessage(action, settings))
-  return html`<div class="room"${kept}>${status(resultId(action), failure && 'failed', message)}${hasForm && html`<p data-check id="${keyOf(action)}-check" aria-live="polite"></p>`}${idle && html`<div class="explain">${idle}</div>`}</div>`
+  const kept = hasForm && roomFor(longestCheckMessage(action, settings))
+  return html`<div class="room"${kept}>${hasForm && roomForFailures(strings)}${status(resultId(action), failure && 'failed', message)}${hasForm && html`<p data-check id="${keyOf(action)}-check" aria-live="polite"></p>`}${idle && html`<div class="explain">${idle}</div>`}</div>`
 }
 
 /** Why an action cannot be done. The script writes a date anew, in the phone's zone, which may be shorter. */
@@ -91,7 +101,7 @@ interface Field {
 
 /** The one visible field of a form. A wallet's button is inside it. */
 export const recipientField = ({ key, label, hint, value, says = '', isWrong }: Field): Html =>
-  html`<label for="${key}-recipient">${label}</label>
+  html`<label id="${key}-label" for="${key}-recipient">${label}</label>
 <div class="field" dir="ltr"><input id="${key}-recipient" name="recipient" placeholder="${hint}" value="${value?.slice(0, 255)}" required maxlength="255" autocapitalize="none" autocorrect="off" spellcheck="false" enterkeyhint="send" aria-describedby="${key}-check ${key}-status${says}"${isWrong && html` aria-invalid="true"`}><div data-wallets></div></div>`
 
 export const isWrongRecipient = (failed: string | undefined): boolean =>

@@ -6,7 +6,8 @@ import { type PageSettings, pathOf } from './settings.ts'
 import { type Strings, stringsOf } from './strings/strings.ts'
 import { brief, failureMessage, longestFailureMessage } from './wording.ts'
 
-const id = 'reserve-0'
+export const reserveKey = 'reserve-0'
+const id = reserveKey
 
 /** Keeps what the tap allows for a person without a wallet. Nothing without a mail server. */
 export function reserveCard({ reserve, ref, query }: TapPage, settings: PageSettings): Html {
@@ -71,7 +72,7 @@ const emailField = (
   texts: Strings['reserve'],
   button: string,
   field = 'email',
-): Html => html`<label for="${id}-${field}">${texts.email}</label>
+): Html => html`<label${field === 'email' && html` id="${id}-label"`} for="${id}-${field}">${texts.email}</label>
 <div class="field" dir="ltr"><input id="${id}-${field}" type="email" name="email" placeholder="${texts.emailHint}" value="${email}" required maxlength="254" autocomplete="email" autocapitalize="none" spellcheck="false" aria-describedby="${id}-status"${failure !== undefined && html` aria-invalid="true"`}></div>
 <button type="submit" class="quiet">${button}</button>`
 

@@ -2,8 +2,9 @@
  * Mobile first, in logical properties. Colours are custom properties: see theme.ts. Sizes are in rem, so that larger
  * text makes all of it larger; every box may shrink, and every text may break anywhere. Places for results keep being
  * rendered while they are empty: screen readers hear only what appears in an element that they know. `data-room` is
- * the longest text that an element may show; the element is that high from the start, so that nothing moves. `.bar` is gone while it would leave less than a finger's breadth of a field or
- * button to press.
+ * the longest text that an element may show; the element is that high from the start, so that nothing moves. `.bar` is gone
+ * while it would leave less than a finger's breadth of the button to press; it covers so much of the field as a whole,
+ * because the button is still below the screen then.
  */
 export const style = `
 html{--side:min(1.25rem,5.5vw);--pad:min(1.15rem,4.5vw);--bar:3.5rem;--gap:1.25rem;scroll-padding-block:1rem calc(var(--bar) + .5rem)}
@@ -26,7 +27,7 @@ a{color:var(--accent);text-underline-offset:.2em}
 .team img{flex:none;block-size:2.25rem;inline-size:6rem;padding:.2rem;object-fit:contain;object-position:left;border-radius:.4rem}
 [dir=rtl] .team img{object-position:right}
 .team img:only-child{inline-size:min(9rem,100%)}
-.state{display:inline-flex;gap:.45rem;color:var(--accent);font-weight:600;font-size:.875rem}
+.state{flex:0 1 20rem;display:flex;gap:.45rem;color:var(--accent);font-weight:600;font-size:.875rem}
 .tick{flex:none;display:grid;place-items:center;inline-size:1.4em;block-size:1.4em;border-radius:50%;background:var(--button);color:var(--on-button);font-size:.85em;font-weight:700}
 .bad,.state.bad{color:var(--bad)}
 .state.bad .tick{background:var(--bad);color:var(--paper)}
@@ -41,7 +42,7 @@ dt{font-size:.85rem;color:var(--soft)}
 .time{font-size:.9rem;font-variant-numeric:tabular-nums}
 [data-too-late]{color:var(--bad)}
 .wait{font-variant-numeric:tabular-nums}
-.wait [data-until]{font-size:1.3em;line-height:1;font-weight:700;white-space:nowrap}
+.wait [data-until]{font-size:1.3em;line-height:0;font-weight:700;white-space:nowrap}
 .still,.hero .poster{display:none}
 .broken{display:grid;place-items:center;inline-size:100%;block-size:100%;padding:1rem;color:var(--soft);text-align:center;font-size:.95rem;overflow:hidden}
 .artwork.broken{padding:0}
@@ -49,7 +50,7 @@ dt{font-size:.85rem;color:var(--soft)}
 .address{white-space:nowrap}
 .name{display:inline-block;max-inline-size:100%;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;vertical-align:bottom}
 [data-card=owner]{flex:1 1 12rem}
-[data-owner]{display:flex;gap:.4em}
+[data-card=owner]>*{display:flex;gap:.4em}
 [data-owner] .address{flex:none}[data-owner] .name{flex-shrink:9999}
 @media (scripting:none){.still{display:initial}.ticks{display:none}}
 .card{display:grid;grid-template-columns:minmax(0,1fr);align-content:start;gap:.75rem;padding:var(--pad);border:1px solid var(--line);border-radius:1rem;background:var(--card)}
@@ -65,10 +66,10 @@ label{font-weight:600}
 [data-room]::after{content:attr(data-room)}
 [data-room-too]::before{content:attr(data-room-too)}
 [data-room]::after,[data-room-too]::before{visibility:hidden;white-space:pre-line}
-.room::after{font-weight:500}
+.room>span,.room::after{font-weight:500}
 [role=status]:not(:empty)~*,[data-check]:not(:empty)~.explain{visibility:hidden}
 [role=status]{scroll-margin-block-start:13rem}
-form[id],.card[id]{scroll-margin-block-start:5rem}
+label[id]{scroll-margin-block-start:40vh}.card[id]{scroll-margin-block-start:5rem}
 form~*{position:relative;z-index:2;background:var(--card)}
 .card>form~p,.card>form~.room{margin-block-start:-.75rem;padding-block-start:.75rem}
 .card:has(>form){display:flex;flex-direction:column}
@@ -76,13 +77,16 @@ form~.room{flex:1 0 auto;align-content:start;min-block-size:var(--bar)}
 .bar{position:sticky;inset-block-end:0;z-index:1;block-size:var(--bar);margin:calc(-1*(var(--bar) + var(--gap) + var(--pad) + 1px)) calc(var(--pad) + 1px) calc(var(--pad) + 1px)}
 .bar:focus-within{z-index:3}
 .bar a::after{content:" ↓";content:" ↓"/"";white-space:pre}
-.bar a{display:flex;align-items:center;justify-content:center;block-size:3rem;border-radius:.65rem;background:var(--button);color:var(--on-button);font-weight:650;text-decoration:none;overflow:hidden}
+.bar a{display:flex;align-items:center;justify-content:center;block-size:3rem;border-radius:.65rem;background:var(--button);color:var(--on-button);line-height:1.2;font-weight:650;text-align:center;text-decoration:none;overflow:hidden}
 .card:not(:has(form))+.bar,:has(form :focus)>.bar{display:none}
 @supports (animation-timeline:view()){main{timeline-scope:--field-seen,--button-seen}
-.card:has(+.bar) .field{view-timeline:--field-seen;view-timeline-inset:auto var(--bar)}
-.card:has(+.bar) [type=submit]{view-timeline:--button-seen;view-timeline-inset:auto var(--bar)}
-.bar{animation:auto gone,auto gone;animation-timeline:--field-seen,--button-seen;animation-range:entry 0% entry 60%}
-@keyframes gone{from,to{visibility:hidden}}}
+.card:has(+.bar)>form .field{view-timeline:--field-seen;view-timeline-inset:auto var(--bar)}
+.card:has(+.bar)>form [type=submit]{view-timeline:--button-seen;view-timeline-inset:auto var(--bar)}
+.bar a::before{content:"";position:absolute;inset:-1.8rem 0 100%;background:var(--card);visibility:hidden;animation:auto veil}
+.bar{animation:auto gone}
+.bar,.bar a::before{animation-timeline:--button-seen;animation-range:entry 0% entry 60%}
+.bar a::before{animation-timeline:--field-seen}
+@keyframes gone{from,to{visibility:hidden}}@keyframes veil{from,to{visibility:visible}}}
 .choices{display:grid;gap:.5rem;margin-block-end:.25rem}
 .choices li{display:grid;grid-template-columns:minmax(0,1fr);padding-block-end:.5rem;border-block-end:1px solid var(--line)}
 .choice{position:relative;display:flex;gap:.7rem;align-items:center;min-block-size:2.25rem}
@@ -91,7 +95,7 @@ form~.room{flex:1 0 auto;align-content:start;min-block-size:var(--bar)}
 .choices .explain{display:flex;gap:.75rem;align-items:flex-start}
 .choices .artwork{inline-size:3.5rem;block-size:3.5rem}
 .choices .room{font-size:.9rem;line-height:1.4}
-.choices .room::after{padding-block-end:.4rem}
+.choices .room::after,.choices .room::before{padding-block-end:.4rem;font-weight:500}
 [type=checkbox]{flex:none;inline-size:1.35rem;block-size:1.35rem;margin:0;accent-color:var(--button)}
 .field input{inline-size:100%;min-block-size:2.9rem;padding:.6rem min(.8rem,3vw);border:1.5px solid var(--edge);border-radius:.65rem;background:var(--field);color:var(--ink);font:inherit}
 ::placeholder{color:var(--soft);opacity:1}
@@ -115,7 +119,7 @@ form~.room [role=status],.choices [role=status]{padding:0;border:0;background:no
 form~.room [role=status]>p,.choices [role=status]>p{font-weight:500!important}
 [data-state=confirmed]>p:first-child::before{content:"✓ ";color:var(--accent)}
 [data-state=pending]>p:first-child::before{content:"";display:inline-block;inline-size:.75em;block-size:.75em;margin-inline-end:.5em;border:2px solid var(--accent);border-block-start-color:transparent;border-radius:50%}
-.card:has(>.moment){min-block-size:max(22.5rem,55rem - 117vw)}
+.card:has(>.moment){min-block-size:max(22.5rem,55.25rem - 117vw)}
 .moment{position:relative;display:grid;grid-template-columns:minmax(0,1fr);gap:.6rem}
 .moment:empty{position:absolute}
 .moment figure{display:flex;align-items:center;gap:.8rem;margin:0;padding:.6rem;border:2px solid var(--button);border-radius:.8rem;background:var(--field)}

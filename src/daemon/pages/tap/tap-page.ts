@@ -4,7 +4,7 @@ import { laidOut } from './collect.ts'
 import { type Html, html } from './html.ts'
 import { attributes, description, gallery, heading, hero, technical, titleOf } from './item.ts'
 import { layout } from './layout.ts'
-import { reserveCard } from './reserve.ts'
+import { reserveCard, reserveKey } from './reserve.ts'
 import { type Page, type PageSettings, pathOf } from './settings.ts'
 import { sections, story } from './story.ts'
 import { type Strings, stringsOf } from './strings/strings.ts'
@@ -59,10 +59,12 @@ function actions(content: TapPage, settings: PageSettings): Html {
   const strings = stringsOf(settings)
   if (content.actions.length === 0)
     return content.links.length > 0 ? html`` : html`<p class="explain">${strings.nothingToDo}</p>`
-  const cards = cardsOfActions(content, settings)
+  const cards = [
+    ...cardsOfActions(content, settings),
+    { key: reserveKey, card: reserveCard(content, settings) },
+  ]
   const first = cards.find(({ card }) => card.text.includes('<form'))
   return html`${cards.map((one) => [one.card, one === first && bar(one.key, content, settings)])}
-${reserveCard(content, settings)}
 ${timeLine(content, settings)}
 <details class="soft"><summary>${strings.whatIsWallet}</summary><p>${strings.walletIs}</p></details>`
 }
@@ -72,9 +74,10 @@ ${timeLine(content, settings)}
  * room of its own.
  */
 function bar(key: string, { actions }: TapPage, settings: PageSettings): Html {
-  const strings = stringsOf(settings)
+  const { titles, collect, reserve } = stringsOf(settings)
   const action = actions.find((one) => keyOf(one) === key)
-  return html`<p class="bar"><a href="#${key}-form">${action ? strings.titles[action.kind] : strings.collect.title}</a></p>`
+  const title = action ? titles[action.kind] : key === reserveKey ? reserve.elsewhereTitle : collect.title
+  return html`<p class="bar"><a href="#${key}-label">${title}</a></p>`
 }
 
 /** The script has no texts of its own. */

@@ -76,20 +76,24 @@ export function failureMessage({ code, retryAfterSeconds, mistyped }: Failure, s
   return `${ofForm ?? message ?? failures.otherwise}${later}`
 }
 
-const longest = new WeakMap<Strings, string>()
-
 /** The longest text that keeps a form on the page. */
-export function longestFailureMessage(strings: Strings): string {
-  const known = longest.get(strings)
-  if (known !== undefined) return known
+export const longestFailureMessage = (strings: Strings): string => longFailureMessages(strings)[0] ?? ''
+
+const long = new WeakMap<Strings, string[]>()
+
+/** The texts that keep a form on the page and may take most lines, the longest first: that depends on where lines break. */
+export function longFailureMessages(strings: Strings): string[] {
+  const known = long.get(strings)
+  if (known) return known
   const made = longestOf(strings)
-  longest.set(strings, made)
+  long.set(strings, made)
   return made
 }
 
-function longestOf({ failures, mistyped }: Strings): string {
+function longestOf({ failures, mistyped }: Strings): string[] {
   const { reverted, cancelled, ...refusals } = failures
   const { wrongLength, ...others } = mistyped
   const texts = [...Object.values(refusals), ...Object.values(others), wrongLength({ count: 999 })]
-  return texts.reduce((most, text) => (text.length > most.length ? text : most), '')
+  const most = Math.max(...texts.map(({ length }) => length))
+  return texts.filter(({ length }) => length > 0.9 * most).sort((one, other) => other.length - one.length)
 }
