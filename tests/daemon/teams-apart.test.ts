@@ -211,26 +211,25 @@ const unanswered = /taps\/follow|events\/follow|nfc\/sessions\/:id|admin\/batche
 
 /** Credentials of the team that a request is about. */
 async function holderOf(kind: string, { url, body }: WritingRequest): Promise<Headers> {
-  const [, , at, id] = url.split(/[/?]/)
+  const [, , at, named = ''] = url.split(/[/?]/)
+  const id = /^\d+$/.test(named) ? Number(named) : undefined
   const { read } = world.ctx.db
   const teamId =
     at === 'webhooks' && id
-      ? (await read.selectFrom('webhooks').select('teamId').where('id', '=', Number(id)).executeTakeFirst())
-          ?.teamId
+      ? (await read.selectFrom('webhooks').select('teamId').where('id', '=', id).executeTakeFirst())?.teamId
       : at === 'links' && id
-        ? (await read.selectFrom('links').select('teamId').where('id', '=', Number(id)).executeTakeFirst())
-            ?.teamId
+        ? (await read.selectFrom('links').select('teamId').where('id', '=', id).executeTakeFirst())?.teamId
         : at === 'teams'
-          ? Number(id ?? 0)
+          ? id
           : undefined
   const team = await read
     .selectFrom('teams')
     .select('name')
     .where('id', '=', teamId ?? 0)
     .executeTakeFirst()
-  const named = team?.name ?? (body && 'team' in body ? String(body.team) : 'Acme')
-  credentials[named] ??= credentialsOf(named)
-  return (await credentials[named])[kind] ?? {}
+  const owner = team?.name ?? (body && 'team' in body ? String(body.team) : 'Acme')
+  credentials[owner] ??= credentialsOf(owner)
+  return (await credentials[owner])[kind] ?? {}
 }
 const credentials: Record<string, Promise<Record<string, Headers>>> = {}
 
