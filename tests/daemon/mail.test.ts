@@ -103,6 +103,7 @@ test('a mail is tried a dozen times and then given up, with longer and longer pa
     },
     store: {
       due: async (at) => (job && due <= at ? [job] : []),
+      isTried: async () => true,
       sent: async () => undefined,
       later: async ({ attempts }, at) => {
         pauses.push(at - now)

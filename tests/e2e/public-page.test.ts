@@ -47,7 +47,9 @@ test.each(looks)(
     const phone = await phoneAt(daemon, phones, { locale: language, colorScheme, viewport })
     for (const uid of [chips.hostile, chips.jacket(1), chips.party(1)]) {
       const page = await phone.open(await pageOf(uid))
-      await page.locator('[data-share] button').waitFor()
+      const share = page.locator('[data-share] button')
+      await share.waitFor()
+      expect(await share.innerText()).toBe(stringsOf({ language }).publicPage.share)
       expect(await page.locator('html').getAttribute('lang')).toBe(language)
       expect(await page.locator('[data-story]').count()).toBeGreaterThan(0)
       expect(await audit(page)).toEqual([])

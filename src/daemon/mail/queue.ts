@@ -1,3 +1,4 @@
+import { setTimeout as later } from 'node:timers/promises'
 import { BackgroundLoop } from '../../values/background-loop.ts'
 import type { Mail, MailServer, SendResult } from './smtp.ts'
 
@@ -13,6 +14,8 @@ export interface MailJob {
 
 export interface MailStore {
   due(now: number, limit: number): Promise<readonly MailJob[]>
+  /** True once an attempt at it has ended, at any daemon. */
+  isTried(id: number): Promise<boolean>
   sent(id: number): Promise<unknown>
   later(job: Pick<MailJob, 'id' | 'attempts'>, at: number, reason: string): Promise<unknown>
   giveUp(id: number, reason: string): Promise<unknown>
@@ -35,6 +38,8 @@ const second = 1000
 /** Between attempts; the last one repeats. */
 const pausesMs = [5, 30, 120, 600, 3600].map((seconds) => seconds * second)
 const maxAttempts = 12
+/** How often a daemon that sends no mails looks whether another has. */
+const lookMs = 200
 /** After the server could not be reached, no other mail is tried for this long. */
 const quietMs = 5 * second
 
@@ -69,8 +74,14 @@ export class MailQueue {
     return this.#loop.tick()
   }
 
-  /** Resolves once the first attempt at a mail has ended here, and after `withinMs` at the latest. */
+  /** Resolves once the first attempt at a mail has ended, and after `withinMs` at the latest. */
   async tried(id: number, withinMs: number): Promise<void> {
+    const { store, election } = this.#settings
+    if (election?.isLeader === false) {
+      const until = performance.now() + withinMs
+      while (performance.now() < until && !(await store.isTried(id))) await later(lookMs)
+      return
+    }
     const waiting = this.#waiting.get(id) ?? new Set()
     this.#waiting.set(id, waiting)
     await new Promise<void>((resolve) => {

@@ -8,6 +8,7 @@ import { reservationMail } from '../pages/tap/mail.ts'
 import type { SecretBox } from '../store/data-dir/secret-box.ts'
 import type { Db } from '../store/database/database.ts'
 import type { Election } from '../store/lease/leader-election.ts'
+import { isMailTried } from '../store/reservations/mails.ts'
 import type { Metrics } from './metrics.ts'
 
 export interface Mailing {
@@ -26,7 +27,7 @@ export function mailService(deps: {
   clock: { now(): number; monotonic(): number }
   baseUrl(): string
 }): Mailing | undefined {
-  const { config, clock, election, log, metrics, baseUrl } = deps
+  const { config, db, clock, election, log, metrics, baseUrl } = deps
   if (config.mail === undefined) return undefined
   const server = createMailServer(config.mail)
   const queue = new MailQueue({
@@ -39,6 +40,7 @@ export function mailService(deps: {
           ...job,
           mail: mail && written(mail, baseUrl()),
         })),
+      isTried: (id) => isMailTried(db.read, id),
       sent: (id) => mailSent(deps, id),
       later: (job, at, reason) => mailLater(deps, job, at, reason),
       giveUp: (id, reason) => {

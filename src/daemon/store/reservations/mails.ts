@@ -34,6 +34,16 @@ const last = statement<{ tapId: number }>()((db, p) =>
 /** The newest mail of a tap. */
 export const lastMailOf = last.first
 
+/** True once an attempt at it has ended, and if it is gone. */
+export async function isMailTried(db: Queries, id: number): Promise<boolean> {
+  const mail = await db
+    .selectFrom('mails')
+    .select(['attempts', 'sentAt', 'failedAt'])
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return !mail || mail.attempts > 0 || mail.sentAt !== null || mail.failedAt !== null
+}
+
 type MailChange = Partial<Pick<MailRow, 'dueAt' | 'attempts' | 'sentAt' | 'failedAt' | 'reason'>>
 
 export const updateMail = (db: Queries, id: number, change: MailChange): Promise<boolean> =>
