@@ -161,6 +161,36 @@ test('the tap of what went out says that it went by the link, and not that it wa
   expect(await show(browser, page)).not.toContain('used elsewhere')
 })
 
+test('what is refused stays kept for another wallet, also after the token went out', async () => {
+  await p.ctx.db.write((trx) => trx.updateTable('badgeEvents').set({ remainingCodes: 5 }).execute())
+  const uid = chips.jacket(5)
+  const first = new Browser(p)
+  const before = await first.tap(uid, 20)
+  const [, id = ''] = /value="badge-(\d+)"/.exec(before.answer.body) ?? []
+  const owner = wallet(55)
+  const has = await first.press(before, { kind: 'badge', id: Number(id), recipient: owner })
+  expect(has).toMatchObject({ status: 200 })
+
+  const browser = new Browser(p)
+  const path = await keep(server, browser, await browser.tap(uid, 21), 'refused@example.org')
+  const refused = await browser.post(path, { recipient: owner })
+  expect(refused.statusCode).toBe(400)
+  await allSettled(p.ctx)
+  const token = (n: number) => p.owner('JKT', n)
+  expect(await token(5)).toBe(getAddress(owner))
+  expect((await p.app.inject({ url: path })).body).toContain('name="recipient"')
+  expect((await browser.post(path, { recipient: wallet(56) })).statusCode).toBe(303)
+  const claims = await p.ctx.db.read
+    .selectFrom('badgeClaims')
+    .select('recipient')
+    .where('badgeEventId', '=', Number(id))
+    .orderBy('id', 'desc')
+    .limit(2)
+    .execute()
+  expect(claims.map(({ recipient }) => recipient)).toEqual([wallet(56), owner].map((one) => getAddress(one)))
+  expect(await token(5)).toBe(getAddress(owner))
+})
+
 test('who lost the link to badges gets another at a later tap, by their address alone', async () => {
   const uid = chips.jacket(6)
   const browser = new Browser(p)

@@ -39,12 +39,15 @@ async function holderOnPage(
 
 /**
  * Ends a reservation of a token that has another owner than when it was kept: who sold it did not sell what somebody
- * kept before. @param isShown it is only shown, so a cached answer will do @returns true if it has ended
+ * kept before. @param isShown it is only shown, so a cached answer is asked first @returns true if it has ended
  */
 export async function endIfMoved(deps: HolderDeps, row: ReservationRow, isShown = false): Promise<boolean> {
-  if (row.state !== 'kept' || row.holder === null) return false
-  const now = await (isShown ? holderOnPage : holderOf)(deps, row.tokenRow)
-  if (now === null || now === row.holder) return false
+  // Without a claim, it may have moved the token itself.
+  if (row.state !== 'kept' || row.claims === 0 || row.holder === null) return false
+  const isOther = (owner: string | null) => owner !== null && owner !== row.holder
+  if (isShown && !isOther(await holderOnPage(deps, row.tokenRow))) return false
+  // What is cached may be from before it was kept.
+  if (!isOther(await holderOf(deps, row.tokenRow))) return false
   await deps.db.write((trx) => endReservation(trx, row.tapId, iso(deps.clock.now())))
   return true
 }
