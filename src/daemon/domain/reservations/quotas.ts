@@ -9,7 +9,8 @@ const day = 24 * hour
 /** Mails that can be asked for: whoever asks, an address gets few, and a team's chips cannot be made to flood anyone. */
 const quotas = {
   address: { max: 5, withinMs: hour },
-  chip: { max: 10, withinMs: hour },
+  // A poster's visitors share its chip, and a tap gets five.
+  chip: { max: 60, withinMs: hour },
   client: { max: 60, withinMs: hour },
   team: { max: 5000, withinMs: day },
 } as const
