@@ -33,6 +33,7 @@ export async function reserve(
     throw new DomainError('otp_expired', 'This tap allows nothing that could be kept. Tap the chip again.')
   if ('email' in form) return askForCode(deps, tap, { email: form.email, language, client })
   const issued = await codesOf(deps, visit)
-  const codes = open.flatMap((action) => codeOf(issued, action) ?? [])
+  // In one order, so that two that keep the same badges do not wait for each other.
+  const codes = open.toSorted((a, b) => a.id - b.id).flatMap((action) => codeOf(issued, action) ?? [])
   return keepByCode(deps, tap, { entered: form.entered, codes, actor })
 }

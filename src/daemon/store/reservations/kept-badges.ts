@@ -84,6 +84,7 @@ export async function giveBackBadges(
         ),
       ),
     )
+    .orderBy('badgeEventId')
     .limit(limit)
     .execute()
   for (const { tapId, badgeEventId } of over) {
