@@ -39,15 +39,12 @@ export function ChainScreen() {
     { query: { team } },
     { on: ['transactions'], restMs: 2000, everyMs },
   )
-  const problem = chains.problem ?? stats.problem
   return (
     <div class="screen">
       <h1>{shell.screens.chain}</h1>
-      {chains.data === undefined && problem ? (
-        <Problem problem={problem} onRetry={chains.reload} />
-      ) : chains.data === undefined || stats.data === undefined ? (
-        stats.problem ? (
-          <Problem problem={stats.problem} onRetry={stats.reload} />
+      {chains.data === undefined ? (
+        chains.problem ? (
+          <Problem problem={chains.problem} onRetry={chains.reload} />
         ) : (
           <Loading />
         )
@@ -60,6 +57,9 @@ export function ChainScreen() {
           {chains.data.map((chain) => (
             <OneChain key={chain.chainId} chain={chain} stats={stats.data} />
           ))}
+          {stats.data === undefined && stats.problem ? (
+            <Problem problem={stats.problem} onRetry={stats.reload} />
+          ) : null}
           {stats.data?.isComplete === false ? <p class="quiet">{words.notAll}</p> : null}
           <Transactions
             stats={stats.data}

@@ -1,5 +1,5 @@
 import { type AnswerOf, type ElementOf, read } from '../../api.ts'
-import { Empty, Problem } from '../../parts/empty.tsx'
+import { Empty, Loading, Problem } from '../../parts/empty.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { StateBadge, type Tone } from '../../parts/state-badge.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -24,7 +24,8 @@ const tones: Readonly<Record<State, Tone>> = {
 const pageSize = 100
 
 interface TransactionsProps {
-  readonly stats: AnswerOf<'GET /admin/transactions/stats'>
+  /** Undefined: not counted yet. */
+  readonly stats: AnswerOf<'GET /admin/transactions/stats'> | undefined
   readonly team: string | undefined
   readonly withTeam: boolean
 }
@@ -47,7 +48,10 @@ export function Transactions({ stats, team, withTeam }: TransactionsProps) {
     load: (before) => read('GET /admin/transactions', { query: { ...query, before } }),
   })
   const counts = new Map<string, number>(
-    [...stats.settled, ...stats.open].map(({ state, transactions }) => [state, transactions]),
+    [...(stats?.settled ?? []), ...(stats?.open ?? [])].map(({ state, transactions }) => [
+      state,
+      transactions,
+    ]),
   )
   const shown = problem ?? olderProblem
   return (
@@ -58,13 +62,15 @@ export function Transactions({ stats, team, withTeam }: TransactionsProps) {
             <dt>
               <StateBadge tone={tones[state]}>{words.states[state]}</StateBadge>
             </dt>
-            <dd>{formatShort(counts.get(state) ?? 0)}</dd>
+            <dd>{stats === undefined ? '…' : formatShort(counts.get(state) ?? 0)}</dd>
           </div>
         ))}
       </dl>
       <Panel title={words.transactions}>
         {shown ? <Problem problem={shown} onRetry={reload} /> : null}
-        {rows.length === 0 ? (
+        {data === undefined ? (
+          <Loading />
+        ) : rows.length === 0 ? (
           <Empty title={words.noTransactions} />
         ) : (
           <VirtualTable

@@ -107,7 +107,14 @@ function ChipList({ team, query, isFiltered }: ListProps) {
     if (chips.length < 20) void more()
   }, [next])
   if (problem) return <Problem problem={problem} onRetry={() => setProblem(undefined)} />
-  if (chips.length === 0 && next !== null) return <Loading />
+  if (chips.length === 0 && next !== null)
+    return next === undefined ? (
+      <Loading />
+    ) : (
+      <p class="quiet" aria-live="polite">
+        {words.lookingOn}
+      </p>
+    )
   if (chips.length === 0)
     return isFiltered ? (
       <Empty title={words.noneFound}>{words.noneFoundWhy}</Empty>

@@ -13,6 +13,7 @@ export const words = inLanguage(
     chooseTeamWhy: 'Labels, items and groups belong to one team. Choose it on the left.',
     none: 'No chips yet',
     noneFound: 'No chips match',
+    lookingOn: 'None among those looked at so far; looking on …',
     noneFoundWhy: 'Labels are found by their beginning, items as item:ID, tokens as chain:contract/id.',
     states: {
       linked: 'With a token',
@@ -79,6 +80,7 @@ export const words = inLanguage(
     chooseTeamWhy: 'Labels, Artikel und Gruppen gehören zu einem Team. Wähle es links.',
     none: 'Noch keine Chips',
     noneFound: 'Kein Chip passt',
+    lookingOn: 'Bisher keiner dabei; es wird weitergesucht …',
     noneFoundWhy:
       'Labels werden an ihrem Anfang gefunden, Artikel als item:ID, Tokens als chain:contract/id.',
     states: {

@@ -47,8 +47,8 @@ function found<O>(query: OfChips<O>, by: ChipsBy, after: string, upTo?: string):
 /** @returns `next`: where to go on; undefined: there are no more. A page may have fewer rows than its limit. */
 export async function searchChips(db: Queries, by: ChipsBy, { state, after, limit }: Page) {
   const key = 'label' in by ? 'label' : 'uid'
-  const isRare = 'chipGroupId' in by && (state === 'disabled' || state === 'opened')
-  // All rows of the partial indexes on disabled and opened chips are in that state.
+  const isRare = 'chipGroupId' in by && (state === 'disabled' || state === 'opened' || state === 'linked')
+  // All rows of the partial indexes on disabled, opened, and linked chips are in that state.
   const isWhole = state === undefined || state === 'registered' || isRare
   const boundary = isWhole
     ? undefined

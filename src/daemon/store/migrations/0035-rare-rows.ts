@@ -9,6 +9,13 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .columns(['id', 'outcome', 'teamId'])
     .where(sql.ref('outcome'), '!=', sql.lit('valid'))
     .execute()
+  // Few chips of a team at first; see chipsDisabled. No tap changes it.
+  await db.schema
+    .createIndex('chipsLinked')
+    .on('chips')
+    .columns(['chipGroupId', 'uid'])
+    .where(sql.ref('tokenRow'), 'is not', null)
+    .execute()
   // A delivered message has no entry here.
   await db.schema
     .createIndex('undelivered')
