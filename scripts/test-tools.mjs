@@ -125,7 +125,7 @@ export const tools = [
       'tests/e2e/tap-page.test.ts',
       'tests/long/tap-page-states.test.ts',
       'tests/long/tap-page.test.ts',
-      'tests/long/tap-page-pictures.test.ts',
+      'tests/long/pictures.test.ts',
     ],
     problem: () => (hasBrowser() ? undefined : `${browsers.join(', ')} not there, or not working`),
     advice: `${apt('chromium')}. Elsewhere: TAPCHIP_TEST_BROWSER=PATH`,

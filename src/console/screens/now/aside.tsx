@@ -27,7 +27,10 @@ export function Aside({ pulse }: { readonly pulse: Pulse | undefined }) {
           taps,
         }))}
       />
-      <Top title={words.items} rows={items.map(({ item, team, taps }) => ({ name: item, team, taps }))} />
+      <Top
+        title={words.items}
+        rows={items.map(({ item, itemName, team, taps }) => ({ name: itemName ?? item, team, taps }))}
+      />
     </aside>
   )
 }
@@ -91,11 +94,11 @@ function Opened({ opened }: Pick<Pulse, 'opened'>) {
         <p class="quiet panel-text">{words.noneOpened}</p>
       ) : (
         <ul class="list">
-          {opened.slice(0, maxShown).map(({ uid, label, item, chipGroup, at }) => (
+          {opened.slice(0, maxShown).map(({ uid, label, item, itemName, chipGroup, at }) => (
             <li key={uid}>
               <ChipLink uid={uid} label={label} />
               <span class="quiet">
-                {item ?? chipGroup} · <Time at={at} as="ago" />
+                {itemName ?? item ?? chipGroup} · <Time at={at} as="ago" />
               </span>
             </li>
           ))}

@@ -30,7 +30,9 @@ export const tapPulse = {
             tapped().extend({ chipGroup: z.string().nullable().describe('null: unknown and removed chips') }),
           )
           .describe('the 20 with most taps in these hours'),
-        items: z.array(tapped().extend({ item: z.string() })).describe('at most 20'),
+        items: z
+          .array(tapped().extend({ item: z.string(), itemName: z.string().nullable() }))
+          .describe('at most 20'),
         attacks: z
           .array(
             z.object({
@@ -54,6 +56,7 @@ export const tapPulse = {
               label: z.string().nullable(),
               chipGroup: z.string().nullable(),
               item: z.string().nullable(),
+              itemName: z.string().nullable(),
               team: z.string().nullable(),
               at: timestamp,
             }),

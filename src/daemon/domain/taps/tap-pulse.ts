@@ -1,4 +1,5 @@
 import { findAnyChipGroup } from '../../store/chips/chip-groups.ts'
+import { findItem } from '../../store/chips/items.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
 import type { TapRow } from '../../store/schema/schema.ts'
 import { chipsOfTaps } from '../../store/taps/live-changes.ts'
@@ -43,13 +44,14 @@ export interface TapPulse {
   hours: TapRate[]
   /** Most taps of the last 24 hours first. */
   groups: (Tapped & { chipGroup: string | null })[]
-  items: (Tapped & { item: string })[]
+  items: (Tapped & { item: string; itemName: string | null })[]
   attacks: Attack[]
   opened: {
     uid: string
     label: string | null
     chipGroup: string | null
     item: string | null
+    itemName: string | null
     team: string | null
     at: string
   }[]
@@ -102,13 +104,19 @@ export async function tapPulse({ db, clock, tapLog }: Deps, teamId: number | und
   const things = (rows: typeof ofGroups, by: 'chipGroupId' | 'itemId') =>
     byTaps([...rows, ...freshHours.map((row) => ({ ...row, key: row[by] }))], teams)
   const groups = await Promise.all(
-    things(ofGroups, 'chipGroupId').map(async ({ key, ...row }) => ({
+    things(ofGroups, 'chipGroupId').map(async ({ key, teamId: _, ...row }) => ({
       chipGroup: key === 0 ? null : ((await findAnyChipGroup(db.read, Number(key)))?.name ?? null),
       ...row,
     })),
   )
-  const items = things(ofItems, 'itemId').flatMap(({ key, ...row }) =>
-    key === '' ? [] : [{ item: String(key), ...row }],
+  const itemName = async (of: number, id: string | null) =>
+    id === null ? null : ((await findItem(db.read, of, id))?.name ?? null)
+  const items = await Promise.all(
+    things(ofItems, 'itemId').flatMap(({ key, teamId: of, ...row }) =>
+      key === ''
+        ? []
+        : [itemName(of, String(key)).then((name) => ({ item: String(key), itemName: name, ...row }))],
+    ),
   )
   const groupNames = new Map<number, string | undefined>()
   for (const { chipGroupId } of opened)
@@ -131,11 +139,14 @@ export async function tapPulse({ db, clock, tapLog }: Deps, teamId: number | und
     groups,
     items,
     attacks: await attacks,
-    opened: opened.map(({ uid, label, ...chip }) => ({
-      ...{ uid, label, item: chip.itemId, at: chip.openedAt ?? '' },
-      chipGroup: groupNames.get(chip.chipGroupId) ?? null,
-      team: teams.get(chip.teamId) ?? null,
-    })),
+    opened: await Promise.all(
+      opened.map(async ({ uid, label, ...chip }) => ({
+        ...{ uid, label, item: chip.itemId, at: chip.openedAt ?? '' },
+        itemName: await itemName(chip.teamId, chip.itemId),
+        chipGroup: groupNames.get(chip.chipGroupId) ?? null,
+        team: teams.get(chip.teamId) ?? null,
+      })),
+    ),
   }
 }
 
@@ -168,7 +179,7 @@ function rates(
 function byTaps(
   rows: readonly { teamId: number; key: string | number; taps: number; valid: number }[],
   teams: ReadonlyMap<number | null, string>,
-): (Tapped & { key: string | number })[] {
+): (Tapped & { teamId: number; key: string | number })[] {
   const sums = new Map<string, { teamId: number; key: string | number; taps: number; valid: number }>()
   for (const { teamId, key, taps, valid } of rows) {
     const id = `${teamId} ${key}`
@@ -179,7 +190,7 @@ function byTaps(
     .sort((a, b) => b.taps - a.taps)
     .slice(0, listed)
     .map(({ teamId, key, taps, valid }) => ({
-      ...{ key, team: teams.get(teamId) ?? null, taps, valid, refused: taps - valid },
+      ...{ teamId, key, team: teams.get(teamId) ?? null, taps, valid, refused: taps - valid },
     }))
 }
 
