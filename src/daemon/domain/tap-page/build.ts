@@ -82,14 +82,18 @@ export async function factsOf(
 export async function buildPage(deps: BuildDeps, visit: Visit, viewing: ViewOptions): Promise<TapPage> {
   const { tap } = visit
   const { cookies, watch } = viewing
-  const [facts, links] = await Promise.all([
+  const storyToken = linkedToken(tap)
+  // What changes on an open page are its cards.
+  const story = () => (watch ? [] : readStory(deps, tap.uid, storyToken))
+  const [facts, links, ofToken] = await Promise.all([
     factsOf(deps, visit, cookies),
     // A newer link has no ref on this page.
     visit.links.length === 0 ? [] : linksOfTeam(deps.db.read, tap.teamId),
+    // In the same round trip: whether there is one need not be read first.
+    storyToken && story(),
   ])
   const { page, token } = facts
-  // What changes on an open page are its cards.
-  const rows = watch || !page ? [] : await readStory(deps, { ...page, uid: tap.uid }, linkedToken(tap))
+  const rows = ofToken ?? (page?.hasStory ? await story() : [])
   const described = describePiece(token?.metadata ?? null, page?.item)
   const watching: ActionDeps = watch ? { ...deps, watch: (id) => watch.transaction(id) } : deps
   const actions = await actionsOf(watching, facts)

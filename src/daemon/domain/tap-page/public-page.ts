@@ -63,7 +63,10 @@ export async function readPublicPage(
   const token = tokenRow === null ? undefined : await findToken(deps.db.read, tokenRow)
   const reading =
     token && ownerOnPage(deps, token, { since: undefined, isFollowed: false, patienceMs: ownerPatienceMs })
-  const [known, rows] = await Promise.all([reading?.quick, readStory(deps, page, token)])
+  const [known, rows] = await Promise.all([
+    reading?.quick,
+    token || page.hasStory ? readStory(deps, page.uid, token) : [],
+  ])
   return {
     path: pathOf(publicId),
     brand: brandOf(page.brand),

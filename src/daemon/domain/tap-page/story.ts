@@ -21,14 +21,11 @@ export interface StoryEntry {
 const maxEntries = 20
 
 /** @param token the chip's, if it has one */
-export async function readStory(
+export const readStory = (
   { db }: { db: Pick<Db, 'read'> },
-  { uid, hasStory }: { uid: string } & Pick<PageOfChip, 'hasStory'>,
+  uid: string,
   token: TokenLocation | undefined,
-): Promise<StoryRow[]> {
-  if (!hasStory && !token) return []
-  return storyOf(db.read, { uid, topic: token ? tokenTopic(token) : '', limit: maxEntries })
-}
+): Promise<StoryRow[]> => storyOf(db.read, { uid, topic: token ? tokenTopic(token) : '', limit: maxEntries })
 
 /** Newest first. */
 export function storyEntries(
