@@ -55,7 +55,7 @@ export const spawnCli = (args: readonly string[], env: Record<string, string>, c
   return { child, stdout: () => stdout, stderr: () => stderr, until, ended }
 }
 
-export type Answers = readonly [question: RegExp, keys: string][]
+export type Answers = readonly [question: RegExp, keys: string | (() => Promise<string>)][]
 
 /** Runs the CLI on a terminal of its own, and types each answer once its question is there. */
 export const onTerminal = (command: string, answers: Answers, env: Record<string, string>) =>
@@ -71,7 +71,9 @@ export const onTerminal = (command: string, answers: Answers, env: Record<string
       const [next] = left
       if (next?.[0].test(screen)) {
         left.shift()
-        child.stdin.write(next[1])
+        const [, keys] = next
+        if (typeof keys === 'string') child.stdin.write(keys)
+        else void keys().then((typed) => child.stdin.write(typed))
       }
     })
     child.on('close', (code) => resolve({ code, screen }))

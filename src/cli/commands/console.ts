@@ -50,8 +50,10 @@ export const verb = defineCommand({
       const ready = { event: 'ready', url: link }
       await ctx.io.line(ready, () => `The console is at ${link}`)
       await ctx.io.flush()
-      if (options.open && !ctx.flags.json && browser.hasDesktop(ctx.system))
-        cleanUp.push(browser.openInBrowser(ctx.system, link))
+      if (options.open && !ctx.flags.json) {
+        if (browser.hasDesktop(ctx.system)) cleanUp.push(browser.openInBrowser(ctx.system, link))
+        else ctx.io.note(withoutDesktop(new URL(link).port))
+      }
       if (ctx.prompts.possible) cleanUp.push(offerLinks(ctx, () => server.newLink()))
       await ended
     } finally {
@@ -77,6 +79,11 @@ async function listen(
     await server.listen(0)
   }
 }
+
+/** A forwarded port has to be the same one, since the link's host is checked. */
+const withoutDesktop = (port: string): string =>
+  'No browser is opened here. In one on another machine, the link works once this runs there: ' +
+  `ssh -N -L ${port}:127.0.0.1:${port} THIS-MACHINE`
 
 /** Enter prints a new link. @returns stops reading */
 function offerLinks(ctx: CliContext, newLink: () => string): () => void {

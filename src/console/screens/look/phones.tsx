@@ -9,7 +9,7 @@ import { useQuery } from '../../router.tsx'
 import { useRead } from '../../use-read.ts'
 import { language as ownLanguage } from '../../words/language.ts'
 import { type Draft, fields, isUnreadable, lowContrast, type Team, triedLook } from './brand.ts'
-import { words } from './words.ts'
+import { stateNames, words } from './words.ts'
 
 const typingMs = 250
 const schemes = ['light', 'dark'] as const
@@ -17,7 +17,7 @@ const firstState = 'everything'
 
 /** `two-taps-ready` to be read. */
 const shownState = (state: string): string =>
-  state.charAt(0).toUpperCase() + state.slice(1).replaceAll('-', ' ')
+  stateNames[state] ?? state.charAt(0).toUpperCase() + state.slice(1).replaceAll('-', ' ')
 
 interface PhonesProps {
   readonly team: Team
