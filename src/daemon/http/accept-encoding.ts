@@ -5,7 +5,8 @@ export function encodingOf<E extends string>(
   { headers }: Pick<FastifyRequest, 'headers'>,
   offered: readonly E[],
 ): E | undefined {
-  const accepted = String(headers['accept-encoding'] ?? '')
+  if (headers['accept-encoding'] === undefined) return undefined
+  const accepted = String(headers['accept-encoding'])
     .slice(0, 500)
     .toLowerCase()
     .split(',')

@@ -16,7 +16,8 @@ interface TapCookies {
 
 /** The cookies of a browser's taps. */
 export function cookiesOf({ headers }: FastifyRequest): TapCookies {
-  const found = (headers.cookie ?? '')
+  if (headers.cookie === undefined) return { names: [], values: [] }
+  const found = headers.cookie
     .split(';', 4 * maxCookiesRead)
     .flatMap((one) => {
       const [, name, value] = form.exec(one.trim()) ?? []

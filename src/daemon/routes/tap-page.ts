@@ -5,7 +5,7 @@ import { calendarEntry } from '../domain/tap-page/calendar.ts'
 import type { TapPage } from '../domain/tap-page/content.ts'
 import { previewLink } from '../domain/tap-page/preview-link.ts'
 import { isOwnVisit, openTap, type PageCookie, type TapResponse } from '../domain/taps/open-tap.ts'
-import { tapParameters, tapState } from '../domain/taps/verify-tap.ts'
+import { isTapParameter, tapState } from '../domain/taps/verify-tap.ts'
 import { limited } from '../http/bind.ts'
 import { isCrawler } from '../http/crawlers.ts'
 import { isPrefetch, refusePrefetch } from '../http/prefetch.ts'
@@ -124,10 +124,8 @@ const statusOf = {
 }
 
 /** The link has parameters that are no chip's. */
-const hasOthers = ({ keyRing }: Context, query: Record<string, unknown>): boolean => {
-  const names = tapParameters(keyRing)
-  return Object.keys(query).some((name) => !names.has(name))
-}
+const hasOthers = ({ keyRing }: Context, query: Record<string, unknown>): boolean =>
+  Object.keys(query).some((name) => !isTapParameter(keyRing, name))
 
 const queryOf = (request: FastifyRequest): Record<string, unknown> => ({
   ...(request.query as Record<string, unknown>),

@@ -97,10 +97,15 @@ export async function claimsOfBrowser(
 ): Promise<OwnClaims> {
   const visits = [visit, ...(await visitsOfBrowser(deps, cookies, visit.tap.uid))]
   // A claim of a later tap ends those of the taps before.
-  const taps = new Map(visits.map(({ tap, codes }) => [claimOf(codes), tap.at]))
+  const taps = new Map<string, string>()
+  for (const { tap, codes } of visits) {
+    const code = claimOf(codes)
+    if (code !== undefined) taps.set(code, tap.at)
+  }
+  if (taps.size === 0) return { recipients: new Set(), latest: undefined }
   const claims = await Promise.all(
     [...taps].map(async ([code, at]) => {
-      const state = code === undefined ? undefined : await transactionState(deps, code, 'claim')
+      const state = await transactionState(deps, code, 'claim')
       return state?.is === 'confirmed' ? [{ ...state, at }] : []
     }),
   )

@@ -237,5 +237,5 @@ export async function tapState(deps: VerifyTapDeps, query: TapQuery): Promise<Ta
 }
 
 /** Names of all parameters that a URL of a chip here may have. */
-export const tapParameters = (keyRing: KeyRing): ReadonlySet<string> =>
-  new Set([...keyRing.parameterNames(), TAMPER_PARAMETER])
+export const isTapParameter = (keyRing: KeyRing, name: string): boolean =>
+  name === TAMPER_PARAMETER || keyRing.parameterNames().includes(name)
